@@ -1,0 +1,43 @@
+import * as z from 'zod/mini';
+
+/** The only form in which an error crosses a process, a disk or a network. */
+export const ErrorInfo = z.object({
+  code: z.string(),
+  message: z.string(),
+  retryable: z.boolean(),
+  remedy: z.optional(z.string()),
+});
+export type ErrorInfo = z.infer<typeof ErrorInfo>;
+
+/**
+ * Base of every error that Caisson throws on purpose.
+ * `code` is public API. `message` says what failed, with which value, and what to do next.
+ */
+export abstract class CaissonError extends Error {
+  abstract readonly code: string;
+  readonly retryable: boolean = false;
+  /** What a person can do about it, in one sentence. */
+  readonly remedy: string | undefined;
+
+  constructor(message: string, options: { cause?: unknown; remedy?: string } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = new.target.name;
+    this.remedy = options.remedy;
+  }
+
+  toInfo(): ErrorInfo {
+    return {
+      code: this.code,
+      message: this.message,
+      retryable: this.retryable,
+      ...(this.remedy === undefined ? {} : { remedy: this.remedy }),
+    };
+  }
+}
+
+/** Turns whatever was thrown into the form that may travel. */
+export function toErrorInfo(error: unknown): ErrorInfo {
+  if (error instanceof CaissonError) return error.toInfo();
+  const message = error instanceof Error ? error.message : String(error);
+  return { code: 'INTERNAL', message, retryable: false };
+}

@@ -1,0 +1,50 @@
+import * as z from 'zod/mini';
+
+/** Autonomy, in rising order. */
+export const MODES = ['suggest', 'auto-edit', 'full-auto'] as const;
+export const Mode = z.enum(MODES);
+export type Mode = z.infer<typeof Mode>;
+
+/** How the agent's processes are enclosed. `none` only when asked for by name. */
+export const SandboxKind = z.enum(['bwrap', 'none']);
+export type SandboxKind = z.infer<typeof SandboxKind>;
+
+const positive = () => z.number().check(z.positive());
+const count = () => z.int().check(z.nonnegative());
+/** An absolute folder prefix, normalised, without a trailing slash (except `/`). */
+export const FolderPrefix = z.string().check(z.regex(/^\/$|^(\/(?!\.{1,2}(\/|$))[^/\0]+)+$/), z.maxLength(4096));
+/** `host:port`, exact. `*` alone stands for every host (`--network full`). */
+export const HostRule = z.string().check(z.regex(/^(\*|[a-z0-9.\-_[\]:]+:\d{1,5})$/), z.maxLength(300));
+
+/** A missing limit is unlimited. */
+export const Limits = z.object({
+  memory: z.optional(positive().check(z.describe('bytes of memory for the sandbox'))),
+  cpus: z.optional(positive().check(z.describe('processor cores, fractions allowed'))),
+  pids: z.optional(positive().check(z.describe('processes and threads'))),
+  disk: z.optional(positive().check(z.describe('bytes the workspace may grow by'))),
+  wall: z.optional(positive().check(z.describe('milliseconds of wall time'))),
+});
+export type Limits = z.infer<typeof Limits>;
+
+/** A missing cap is unlimited. */
+export const BudgetCaps = z.object({
+  usd: z.optional(z.number().check(z.nonnegative())),
+  tokens: z.optional(count()),
+  turns: z.optional(count()),
+  toolCalls: z.optional(count()),
+});
+export type BudgetCaps = z.infer<typeof BudgetCaps>;
+
+/** Everything a run may do. Grants form a lattice; see `meet` in the policy package. */
+export const Grant = z.object({
+  mode: Mode,
+  read: z.array(FolderPrefix).check(z.maxLength(256)),
+  write: z.array(FolderPrefix).check(z.maxLength(256)),
+  hosts: z.array(HostRule).check(z.maxLength(256)),
+  tools: z.array(z.string().check(z.maxLength(100))).check(z.maxLength(256)),
+  limits: Limits,
+  budget: BudgetCaps,
+  depth: count(),
+  sandbox: SandboxKind,
+});
+export type Grant = z.infer<typeof Grant>;
