@@ -1,0 +1,91 @@
+import type { AgentCause, Mode } from '@caisson/protocol';
+
+/**
+ * What a driver is told. Paths are as the agent sees them, inside the sandbox.
+ * A driver must not touch the disk or start anything: it only describes, and it only reads lines.
+ */
+export interface DriverInput {
+  readonly bin: string;
+  readonly prompt: string;
+  readonly systemPrompt?: string;
+  readonly model?: string;
+  readonly mode: Mode;
+  readonly settings: Readonly<Record<string, unknown>>;
+  /** Where the model is reached from inside, and the placeholder key that the broker replaces. */
+  readonly endpoint?: { readonly baseUrl: string; readonly apiKey: string };
+  /** The MCP server with the coordination tools, as a stdio command; absent when the grant names none. */
+  readonly mcp?: { readonly command: string; readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> };
+  /** A program that answers one tool call on stdin with a decision; absent where the runtime has no hook. */
+  readonly gate?: { readonly command: string; readonly args: readonly string[] };
+  readonly resume?: { readonly sessionId: string };
+  readonly home: string;
+  readonly workspace: string;
+  readonly isRoot: boolean;
+}
+
+/** A file laid into the agent's private HOME before it starts. */
+export interface AgentFile {
+  readonly path: string;
+  readonly content: string;
+  readonly mode?: number;
+}
+
+/** How the agent is started. */
+export interface AgentCommand {
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Written to the agent's stdin, which is then closed; `null` closes it at once. */
+  readonly stdin: string | null;
+  readonly files: readonly AgentFile[];
+}
+
+export interface UsageCount {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
+}
+
+/** What a line of the agent's own stream means to us. */
+export type AgentSignal =
+  | { readonly kind: 'session'; readonly sessionId: string }
+  | { readonly kind: 'model'; readonly model: string }
+  | { readonly kind: 'turn' }
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'tool-start'; readonly callId: string; readonly tool: string; readonly input?: unknown }
+  | { readonly kind: 'tool-end'; readonly callId: string; readonly ok: boolean; readonly detail?: string }
+  /** `total` replaces what was counted so far, `delta` adds to it. */
+  | { readonly kind: 'usage'; readonly how: 'delta' | 'total'; readonly usage: UsageCount }
+  | { readonly kind: 'cost'; readonly usd: number }
+  | { readonly kind: 'model-time'; readonly ms: number }
+  | { readonly kind: 'compaction' }
+  /** The agent said that it is done. After a grace window it is stopped if it does not exit. */
+  | { readonly kind: 'concluded' }
+  /** The stream differs from what was recorded: a named warning, never a crash. */
+  | { readonly kind: 'drift'; readonly detail: string };
+
+/** How the agent ended, told by its own events first and its exit code second. */
+export type AgentEnding =
+  | { readonly kind: 'answered'; readonly reply: string }
+  | { readonly kind: 'failed'; readonly cause: AgentCause; readonly detail: string; readonly reply?: string };
+
+export interface AgentExit {
+  readonly code: number | null;
+  readonly signal: string | null;
+  /** The last part of stderr, for causes that only stand there. */
+  readonly stderrTail: string;
+}
+
+/** Reads one agent's stdout. One instance serves one start. */
+export interface AgentStream {
+  /** One line without its newline. Never throws: what is not understood becomes `drift`. */
+  line(text: string): readonly AgentSignal[];
+  end(exit: AgentExit): AgentEnding;
+}
+
+/** A kind of agent program. Implementations keep no state between starts. */
+export interface RuntimeDriver {
+  readonly name: string;
+  command(input: DriverInput): AgentCommand;
+  createStream(): AgentStream;
+}
