@@ -12,7 +12,9 @@ export type SandboxKind = z.infer<typeof SandboxKind>;
 const positive = () => z.number().check(z.positive());
 const count = () => z.int().check(z.nonnegative());
 /** An absolute folder prefix, normalised, without a trailing slash (except `/`). */
-export const FolderPrefix = z.string().check(z.regex(/^\/$|^(\/(?!\.{1,2}(\/|$))[^/\0]+)+$/), z.maxLength(4096));
+export const FolderPrefix = z
+  .string()
+  .check(z.regex(/^\/$|^(\/(?!\.{1,2}(\/|$))[^/\0]+)+$/), z.maxLength(4096));
 /** `host:port`, exact. `*` alone stands for every host (`--network full`). */
 export const HostRule = z.string().check(z.regex(/^(\*|[a-z0-9.\-_[\]:]+:\d{1,5})$/), z.maxLength(300));
 

@@ -24,7 +24,8 @@ function encodeTime(nowMs: number): string {
 }
 
 function encodeRandom(random: Uint8Array): string {
-  if (random.length < RANDOM_CHARACTERS) throw new RangeError(`an id needs ${RANDOM_CHARACTERS} random bytes`);
+  if (random.length < RANDOM_CHARACTERS)
+    throw new RangeError(`an id needs ${RANDOM_CHARACTERS} random bytes`);
   return Array.from(random.subarray(0, RANDOM_CHARACTERS), (byte) => ALPHABET.charAt(byte % 32)).join('');
 }
 

@@ -1,0 +1,67 @@
+import * as z from 'zod/mini';
+import { ResolvedNames } from './events.ts';
+import { Failure } from './failure.ts';
+import { RunId } from './ids.ts';
+import { Result } from './result.ts';
+
+/** Derived from the ledger; never stored. */
+export const RUN_STATUSES = [
+  'queued',
+  'running',
+  'waiting',
+  'done',
+  'error',
+  'timeout',
+  'budget_exceeded',
+  'cancelled',
+  'interrupted',
+] as const;
+export const RunStatus = z.enum(RUN_STATUSES);
+export type RunStatus = z.infer<typeof RunStatus>;
+
+/** What `run -o json`, `show -o json` and the library give back. */
+export const DispatchResult = z.object({
+  runId: RunId,
+  status: RunStatus,
+  failure: z.optional(Failure),
+  exitCode: z.nullable(z.int()),
+  durationMs: z.number(),
+  stdout: z.string(),
+  stderr: z.string(),
+  reply: z.string(),
+  resolved: ResolvedNames,
+  result: z.nullable(Result),
+  events: z.object({ count: z.int(), lastSeq: z.int() }),
+});
+export type DispatchResult = z.infer<typeof DispatchResult>;
+
+/** The status a terminal event stands for. */
+export function statusOfEnding(
+  type: string,
+  failure: Failure | undefined,
+  cause: string | undefined,
+): RunStatus {
+  switch (type) {
+    case 'dispatch.finished':
+      return 'done';
+    case 'dispatch.needs_input':
+      return 'waiting';
+    case 'dispatch.cancelled':
+      return cause === 'shutdown' ? 'interrupted' : 'cancelled';
+    default:
+      return statusOfFailure(failure);
+  }
+}
+
+function statusOfFailure(failure: Failure | undefined): RunStatus {
+  switch (failure?.reason) {
+    case 'timeout':
+      return 'timeout';
+    case 'budget-exceeded':
+      return 'budget_exceeded';
+    case 'lost':
+      return 'interrupted';
+    default:
+      return 'error';
+  }
+}

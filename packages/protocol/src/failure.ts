@@ -1,0 +1,51 @@
+import * as z from 'zod/mini';
+import { AGENT_CAUSES } from './runtimes.ts';
+
+/** Why a run failed. Closed: another program may switch on it exhaustively. */
+export const FAILURE_REASONS = [
+  'integrity-failed',
+  'fetch-failed',
+  'worker-failed',
+  'provider-failed',
+  'timeout',
+  'budget-exceeded',
+  'policy-denied',
+  'crashed',
+  'lost',
+  'output-invalid',
+] as const;
+export const FailureReason = z.enum(FAILURE_REASONS);
+export type FailureReason = z.infer<typeof FailureReason>;
+
+/** The finer cause under a reason: what the agent reported, or which limit killed it. */
+export const FailureCause = z.enum([...AGENT_CAUSES, 'oom', 'pids', 'disk', 'gate', 'stalled']);
+export type FailureCause = z.infer<typeof FailureCause>;
+
+/** The same shape wherever a failure is told. */
+export const Failure = z.object({
+  reason: FailureReason,
+  detail: z.string().check(z.maxLength(16_384)),
+  cause: z.optional(FailureCause),
+  step: z.optional(z.int().check(z.gte(1), z.lte(14))),
+});
+export type Failure = z.infer<typeof Failure>;
+
+/** Which failures another attempt may mend, whatever the task. */
+export function isRetryable(failure: Failure, hasStarted: boolean): boolean {
+  switch (failure.reason) {
+    case 'crashed':
+    case 'fetch-failed':
+      return true;
+    case 'provider-failed':
+      return failure.cause === 'overloaded' || failure.cause === 'rate-limit';
+    case 'lost':
+      return !hasStarted;
+    case 'integrity-failed':
+    case 'worker-failed':
+    case 'timeout':
+    case 'budget-exceeded':
+    case 'policy-denied':
+    case 'output-invalid':
+      return false;
+  }
+}

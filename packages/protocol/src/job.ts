@@ -1,0 +1,128 @@
+import * as z from 'zod/mini';
+import { Grant } from './grant.ts';
+import { RunId, Sha256, Timestamp } from './ids.ts';
+import { PipelineSpec } from './pipeline.ts';
+import { Task } from './task.ts';
+
+const AbsolutePath = z.string().check(z.startsWith('/'), z.maxLength(4096));
+
+/** A folder or file made visible in the sandbox. */
+export const Bind = z.object({ source: AbsolutePath, target: AbsolutePath, writable: z.boolean() });
+export type Bind = z.infer<typeof Bind>;
+
+/** The agent's own git dir: it may commit there; the user's repo is out of its reach. */
+export const AgentGit = z.object({
+  source: AbsolutePath,
+  target: AbsolutePath,
+  readOnly: z.array(AbsolutePath),
+  objects: z.optional(z.object({ source: AbsolutePath, target: AbsolutePath })),
+});
+export type AgentGit = z.infer<typeof AgentGit>;
+
+export const JobWorkspace = z.object({
+  /** Where the attempt's files are on the host. */
+  path: AbsolutePath,
+  /** Where the agent sees them: the repo's own absolute path. */
+  mountPath: AbsolutePath,
+  cwd: AbsolutePath,
+  kind: z.enum(['worktree', 'in-place', 'empty']),
+  gitDir: AbsolutePath,
+  baselineTree: z.nullable(z.string()),
+  exclude: z.array(z.string()),
+  agentGit: z.optional(AgentGit),
+});
+export type JobWorkspace = z.infer<typeof JobWorkspace>;
+
+/** A capability's file tree, laid over the workspace in the given order. */
+export const OverlayEntry = z.object({ path: AbsolutePath, sha256: Sha256, name: z.string() });
+export type OverlayEntry = z.infer<typeof OverlayEntry>;
+
+export const InputEntry = z.object({
+  key: z.string().check(z.regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/)),
+  path: AbsolutePath,
+  sha256: Sha256,
+});
+export type InputEntry = z.infer<typeof InputEntry>;
+
+/** Job v1: the one file a host hands to a worker for one attempt. 0600, unlinked once read. */
+export const Job = z.object({
+  schemaVersion: z.literal(1),
+  runId: RunId,
+  attempt: z.int().check(z.positive()),
+  nonce: z.string().check(z.regex(/^[0-9a-f]{64}$/)),
+  task: Task,
+  runtime: z.object({
+    name: z.string(),
+    bin: z.string(),
+    adapter: z.optional(z.object({ path: AbsolutePath, sha256: Sha256 })),
+    settings: z.record(z.string(), z.unknown()),
+  }),
+  model: z.optional(z.string()),
+  prompts: z.object({ system: z.optional(z.string()), user: z.string() }),
+  grant: Grant,
+  /** Rules of `policy.rules`, as the policy package reads them. */
+  rules: z.array(z.record(z.string(), z.unknown())),
+  pipeline: PipelineSpec,
+  workspace: JobWorkspace,
+  inputs: z.array(InputEntry).check(z.maxLength(256)),
+  overlay: z.array(OverlayEntry).check(z.maxLength(64)),
+  /** Commands of the operator that run before the agent, in order. */
+  setup: z.array(z.string()).check(z.maxLength(16)),
+  /** Base environment, then bundles in order, then per run; merged by the worker through the firewall. */
+  env: z.object({
+    base: z.record(z.string(), z.string()),
+    bundles: z.array(z.object({ name: z.string(), values: z.record(z.string(), z.string()) })),
+    run: z.record(z.string(), z.string()),
+  }),
+  /** Resolved secrets: redacted everywhere; those with `env` are given to the sandbox under that name. */
+  secrets: z.array(z.object({ name: z.string(), value: z.string(), env: z.optional(z.string()) })),
+  broker: z.nullable(
+    z.object({
+      socket: AbsolutePath,
+      /** Model endpoint as the relay offers it, by path prefix. */
+      model: z.nullable(z.object({ pathPrefix: z.string(), placeholder: z.string() })),
+      /** Other reverse-proxied services: name to path prefix. */
+      services: z.array(z.object({ name: z.string(), pathPrefix: z.string(), placeholder: z.string() })),
+      offersProxy: z.boolean(),
+    }),
+  ),
+  sandbox: z.object({
+    hide: z.array(AbsolutePath),
+    binds: z.array(Bind),
+    homeBytes: z.number(),
+    tmpBytes: z.number(),
+    /** Bundled entry points that run inside, and the node that runs them. */
+    node: AbsolutePath,
+    entries: z.object({ relay: AbsolutePath, nativeAgent: AbsolutePath, toolShim: AbsolutePath }),
+  }),
+  paths: z.object({
+    result: AbsolutePath,
+    events: AbsolutePath,
+    spool: AbsolutePath,
+    captures: AbsolutePath,
+    mailbox: AbsolutePath,
+    session: z.nullable(AbsolutePath),
+    board: z.nullable(AbsolutePath),
+    context: z.nullable(AbsolutePath),
+    cgroup: z.array(AbsolutePath),
+  }),
+  deadlineAt: Timestamp,
+  wallMs: z.number().check(z.positive()),
+  graceMs: z.int().check(z.nonnegative()),
+  setupTimeoutMs: z.number().check(z.positive()),
+  heartbeatMs: z.int().check(z.positive()),
+  spoolBytes: z.number().check(z.positive()),
+  onHostLoss: z.enum(['stop', 'wait']),
+  answer: z.optional(
+    z.object({
+      question: z.string(),
+      options: z.optional(z.array(z.string())),
+      context: z.optional(z.unknown()),
+      partialState: z.optional(z.unknown()),
+      answer: z.string(),
+    }),
+  ),
+  resume: z.optional(z.object({ sessionId: z.string() })),
+  trace: z.string(),
+});
+export type Job = z.infer<typeof Job>;

@@ -1,0 +1,95 @@
+import * as z from 'zod/mini';
+import { Failure } from './failure.ts';
+import { Grant } from './grant.ts';
+import { RunId, Sha256 } from './ids.ts';
+
+const bytes = () => z.int().check(z.nonnegative());
+const milliseconds = () => z.number().check(z.nonnegative());
+
+/** Bytes that were captured: digest, size, and whether the cap cut them. */
+export const CapturedStream = z.object({ ref: Sha256, bytes: bytes(), truncated: z.boolean() });
+export type CapturedStream = z.infer<typeof CapturedStream>;
+
+/** Model usage. An absent `costUsd` is unknown; it is never 0 for that. */
+export const Usage = z.object({
+  models: z.array(z.string()).check(z.maxLength(32)),
+  inputTokens: bytes(),
+  outputTokens: bytes(),
+  cacheReadTokens: bytes(),
+  cacheWriteTokens: bytes(),
+  costUsd: z.optional(z.number().check(z.nonnegative())),
+  turns: z.optional(bytes()),
+  toolCalls: z.optional(bytes()),
+  durationMs: z.optional(milliseconds()),
+});
+export type Usage = z.infer<typeof Usage>;
+
+/** What the agent asks of a person; written by it as `needs_input.json`. */
+export const NeedsInput = z.object({
+  question: z.string().check(z.minLength(1), z.maxLength(65_536)),
+  options: z.optional(z.array(z.string().check(z.maxLength(4096))).check(z.maxLength(64))),
+  context: z.optional(z.unknown()),
+  partial_state: z.optional(z.unknown()),
+});
+export type NeedsInput = z.infer<typeof NeedsInput>;
+
+export const VerifyReport = z.object({
+  passed: z.boolean(),
+  report: z.string().check(z.maxLength(262_144)),
+  durationMs: milliseconds(),
+  lens: z.enum(['verify', 'clean-room']),
+});
+export type VerifyReport = z.infer<typeof VerifyReport>;
+
+/** What happened to one block of the pipeline. */
+export const BlockOutcome = z.object({
+  kind: z.enum(['agent', 'script', 'capture']),
+  ordinal: bytes(),
+  status: z.enum(['ok', 'failed', 'timeout', 'reported']),
+  exitCode: z.optional(z.int()),
+  durationMs: milliseconds(),
+});
+export type BlockOutcome = z.infer<typeof BlockOutcome>;
+
+/** One thing that a layer stopped. */
+export const Denial = z.object({
+  layer: z.enum(['gate', 'sandbox', 'network', 'patch', 'own-settings']),
+  what: z.string().check(z.maxLength(2048)),
+  actionClass: z.optional(z.string()),
+  rule: z.optional(z.string()),
+});
+export type Denial = z.infer<typeof Denial>;
+
+export const OutputFile = z.object({ path: z.string(), ref: Sha256, size: bytes() });
+export type OutputFile = z.infer<typeof OutputFile>;
+
+/** What enclosed the agent, layer by layer, as it was really applied. */
+export const Enforced = z.record(z.string(), z.unknown());
+
+/** Result v1: the file a worker writes once, atomically, at its end. */
+export const Result = z.object({
+  schemaVersion: z.literal(1),
+  runId: RunId,
+  attempt: z.int().check(z.positive()),
+  nonce: z.string(),
+  status: z.enum(['finished', 'needs_input', 'failed', 'cancelled']),
+  failure: z.optional(Failure),
+  exitCode: z.nullable(z.int()),
+  durationMs: milliseconds(),
+  reply: z.object({ ref: Sha256, head: z.string().check(z.maxLength(65_536)), bytes: bytes() }),
+  summary: z.optional(z.string()),
+  patchRef: z.optional(Sha256),
+  outputs: z.array(OutputFile).check(z.maxLength(256)),
+  verify: z.optional(VerifyReport),
+  needsInput: z.optional(NeedsInput),
+  usage: z.optional(Usage),
+  blocks: z.array(BlockOutcome).check(z.maxLength(64)),
+  policy: z.object({
+    grant: Grant,
+    enforced: Enforced,
+    denials: z.array(Denial).check(z.maxLength(256)),
+  }),
+  logs: z.object({ stdout: CapturedStream, stderr: CapturedStream }),
+  resume: z.optional(z.object({ sessionId: z.string().check(z.maxLength(256)) })),
+});
+export type Result = z.infer<typeof Result>;

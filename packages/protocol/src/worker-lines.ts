@@ -1,0 +1,141 @@
+/**
+ * The two wires between host and worker.
+ * Down, on fd 3: control. Up, on stdout and in the events file: lines with `kind` and their own `seq`.
+ */
+import * as z from 'zod/mini';
+import { Failure } from './failure.ts';
+import { Grant } from './grant.ts';
+import { RunId, Timestamp } from './ids.ts';
+import { Denial } from './result.ts';
+
+export const WORKER_SCHEMA = 'caisson/worker-events/1';
+
+/** First line of every worker: the grant it applied, for the host to compare. */
+export const WorkerHeader = z.object({
+  schema: z.literal(WORKER_SCHEMA),
+  runId: RunId,
+  attempt: z.int(),
+  grant: Grant,
+});
+export type WorkerHeader = z.infer<typeof WorkerHeader>;
+
+export const ControlMessage = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('go') }),
+  z.object({
+    kind: z.literal('stop'),
+    reason: z.enum(['user', 'shutdown', 'timeout', 'budget', 'stalled', 'loop', 'interrupt', 'disk']),
+    graceMs: z.int(),
+    detail: z.optional(z.string()),
+  }),
+  z.object({ kind: z.literal('message'), id: z.string(), body: z.string() }),
+  z.object({ kind: z.literal('reply'), id: z.string(), ok: z.boolean(), value: z.optional(z.unknown()) }),
+]);
+export type ControlMessage = z.infer<typeof ControlMessage>;
+
+const count = () => z.int().check(z.nonnegative());
+const base = { seq: z.int(), at: Timestamp };
+
+const ScriptRan = {
+  command: z.string(),
+  exitCode: z.nullable(z.int()),
+  timedOut: z.boolean(),
+  durationMs: z.number(),
+  stdout: z.string(),
+  stderr: z.string(),
+};
+
+/** Counters since the last beat, and totals that tell a live agent from a stuck one. */
+export const HeartbeatCounters = z.object({
+  turns: count(),
+  toolCalls: count(),
+  tokensIn: count(),
+  tokensOut: count(),
+  cpuMs: z.number(),
+  bytes: count(),
+  currentTool: z.nullable(z.string()),
+  /** What the agent's processes were seen waiting for. */
+  waiting: z.nullable(z.enum(['stdin', 'permission', 'tool', 'model', 'pipe-open'])),
+});
+export type HeartbeatCounters = z.infer<typeof HeartbeatCounters>;
+
+export const WorkerLine = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('worker.boot'), ...base, pid: z.int(), startTime: z.string() }),
+  z.object({
+    kind: z.literal('sandbox.started'),
+    ...base,
+    purpose: z.enum(['agent', 'setup', 'script', 'clean-room']),
+    pid: z.int(),
+    startTime: z.string(),
+    enforced: z.record(z.string(), z.unknown()),
+  }),
+  z.object({ kind: z.literal('heartbeat'), ...base, counters: HeartbeatCounters }),
+  z.object({
+    kind: z.literal('progress'),
+    ...base,
+    phase: z.enum(['overlay', 'setup', 'agent', 'capture', 'script', 'seal']),
+    message: z.optional(z.string()),
+    tool: z.optional(z.nullable(z.string())),
+    text: z.optional(z.string()),
+    turns: z.optional(count()),
+    toolCalls: z.optional(count()),
+    tokensIn: z.optional(count()),
+    tokensOut: z.optional(count()),
+    cacheReadTokens: z.optional(count()),
+    cacheWriteTokens: z.optional(count()),
+    costUsd: z.optional(z.number()),
+    model: z.optional(z.string()),
+    sessionId: z.optional(z.string()),
+  }),
+  z.object({
+    kind: z.literal('request'),
+    ...base,
+    id: z.string(),
+    request: z.enum(['ask', 'dispatch', 'approve']),
+    body: z.record(z.string(), z.unknown()),
+  }),
+  z.object({ kind: z.literal('setup-script.ran'), ...base, ...ScriptRan }),
+  z.object({
+    kind: z.literal('runtime.adapter.ran'),
+    ...base,
+    exitCode: z.nullable(z.int()),
+    signal: z.nullable(z.string()),
+    durationMs: z.number(),
+    stdout: z.object({ bytes: count(), head: z.string(), tail: z.string() }),
+    stderr: z.object({ bytes: count(), head: z.string(), tail: z.string() }),
+  }),
+  z.object({
+    kind: z.literal('script.ran'),
+    ...base,
+    ordinal: count(),
+    lens: z.enum(['gate', 'verify', 'clean-room']),
+    ...ScriptRan,
+  }),
+  z.object({ kind: z.literal('verify.ran'), ...base, passed: z.boolean(), durationMs: z.number() }),
+  z.object({
+    kind: z.literal('capture.done'),
+    ...base,
+    what: z.enum(['patch', 'outputs']),
+    files: count(),
+    bytes: count(),
+  }),
+  z.object({ kind: z.literal('policy.denied'), ...base, denial: Denial }),
+  z.object({ kind: z.literal('channel.received'), ...base, id: z.string() }),
+  z.object({ kind: z.literal('warning'), ...base, source: z.string(), message: z.string() }),
+  z.object({ kind: z.literal('dispatch.finished'), ...base, durationMs: z.number() }),
+  z.object({ kind: z.literal('dispatch.needs_input'), ...base, durationMs: z.number() }),
+  z.object({ kind: z.literal('dispatch.failed'), ...base, durationMs: z.number(), failure: Failure }),
+  z.object({
+    kind: z.literal('dispatch.cancelled'),
+    ...base,
+    durationMs: z.number(),
+    cause: z.enum(['user', 'shutdown']),
+  }),
+]);
+export type WorkerLine = z.infer<typeof WorkerLine>;
+export type WorkerLineKind = WorkerLine['kind'];
+/** A line as a worker's code says it: number and time are added where it is written. */
+export type WorkerSaying = WorkerLine extends infer L
+  ? L extends WorkerLine
+    ? Omit<L, 'seq' | 'at'>
+    : never
+  : never;
