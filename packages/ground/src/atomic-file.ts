@@ -1,0 +1,159 @@
+/**
+ * Files that are either the old content or the new one, never a mixture, also after a crash.
+ * temp in the same folder → write → fsync → rename → fsync of the folder.
+ */
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fsyncSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+import { CaissonError } from '@caisson/protocol';
+
+export interface AtomicWriteOptions {
+  /** Exact permissions of the new file, whatever the umask. Default 0o600. */
+  readonly mode?: number;
+  /** Survive a power cut: fsync of file and folder. Default true. */
+  readonly durable?: boolean;
+}
+
+export interface CappedReadOptions {
+  /** Refuse a symbolic link as last component; for paths that somebody else may write. Default false. */
+  readonly noFollow?: boolean;
+}
+
+/** The file is larger than its reader may hold. */
+export class FileTooLargeError extends CaissonError {
+  readonly code = 'FILE_TOO_LARGE';
+}
+
+/** The path names a folder, pipe, socket or device where a file was expected. */
+export class NotARegularFileError extends CaissonError {
+  readonly code = 'NOT_A_REGULAR_FILE';
+}
+
+/** Replaces `path` in one step. When it resolves, the new content is there; when it rejects, the old one still is. */
+export async function writeFileAtomic(
+  path: string,
+  bytes: Uint8Array | string,
+  options: AtomicWriteOptions = {},
+): Promise<void> {
+  const { mode = 0o600, durable = true } = options;
+  const temp = tempBeside(path);
+  try {
+    const file = await open(temp, 'wx', mode);
+    try {
+      await file.writeFile(bytes);
+      await file.chmod(mode);
+      if (durable) await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temp, path);
+  } catch (error) {
+    await rm(temp, { force: true });
+    throw error;
+  }
+  if (durable) await syncFolder(dirname(path));
+}
+
+/** {@link writeFileAtomic} for places that must not yield, such as a process about to exit. */
+export function writeFileAtomicSync(
+  path: string,
+  bytes: Uint8Array | string,
+  options: AtomicWriteOptions = {},
+): void {
+  const { mode = 0o600, durable = true } = options;
+  const temp = tempBeside(path);
+  try {
+    const fd = openSync(temp, 'wx', mode);
+    try {
+      writeFileSync(fd, bytes);
+      fchmodSync(fd, mode);
+      if (durable) fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(temp, path);
+  } catch (error) {
+    rmSync(temp, { force: true });
+    throw error;
+  }
+  if (durable) syncFolderSync(dirname(path));
+}
+
+/** Makes the names in a folder (creations, renames, removals) survive a power cut. */
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+/**
+ * Reads a whole regular file of at most `maxBytes`, or throws {@link FileTooLargeError}. Counts what it reads and
+ * does not trust the size, which may change meanwhile. Never blocks on a pipe put in the file's place.
+ */
+export async function readFileCapped(
+  path: string,
+  maxBytes: number,
+  options: CappedReadOptions = {},
+): Promise<Buffer> {
+  const noFollow = options.noFollow === true ? constants.O_NOFOLLOW : 0;
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | noFollow);
+  try {
+    const stat = await file.stat();
+    if (!stat.isFile()) {
+      throw new NotARegularFileError(`${path} is not a regular file; put a plain file there.`);
+    }
+    if (stat.size > maxBytes) throw tooLarge(path, maxBytes);
+    return await readAtMost(file, path, maxBytes, stat.size);
+  } finally {
+    await file.close();
+  }
+}
+
+type OpenFile = Awaited<ReturnType<typeof open>>;
+
+async function readAtMost(file: OpenFile, path: string, maxBytes: number, sizeHint: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let total = 0;
+  let want = Math.min(sizeHint, maxBytes) + 1;
+  for (;;) {
+    const buffer = Buffer.allocUnsafe(want);
+    const { bytesRead } = await file.read(buffer, 0, want, total);
+    if (bytesRead === 0) return Buffer.concat(chunks, total);
+    total += bytesRead;
+    if (total > maxBytes) throw tooLarge(path, maxBytes);
+    chunks.push(buffer.subarray(0, bytesRead));
+    want = Math.min(65_536, maxBytes - total + 1);
+  }
+}
+
+function tooLarge(path: string, maxBytes: number): FileTooLargeError {
+  return new FileTooLargeError(`${path} is larger than the ${maxBytes} bytes allowed here; shorten it.`);
+}
+
+/** The name does not grow with the target's, which may already be as long as the file system allows. */
+function tempBeside(path: string): string {
+  return join(dirname(path), `.caisson-${randomBytes(9).toString('hex')}.tmp`);
+}
+
+function syncFolderSync(path: string): void {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,86 @@
+/** Time as something that is handed in, so that tests can hold it still. */
+
+export interface Clock {
+  /** The wall clock, for `at` fields. */
+  now(): Date;
+  wallMs(): number;
+  /** Only differences mean anything; never jumps back. For durations and deadlines. */
+  monotonicMs(): number;
+  /** Calls `fn` once after `ms`. Returns an idempotent cancel. Any length is allowed. */
+  setTimer(ms: number, fn: () => void): () => void;
+}
+
+export interface ManualClock extends Clock {
+  /** Moves both clocks forward and fires what is due, in order of due time, then of creation. */
+  advance(ms: number): void;
+  /** Sets the wall clock alone, as an NTP step or an operator would. */
+  stepWall(wallMs: number): void;
+  pendingTimers(): number;
+}
+
+/** Node fires timers above this at once; longer ones are taken in legs. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+export const systemClock: Clock = {
+  now: () => new Date(),
+  wallMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  setTimer: startSystemTimer,
+};
+
+/** A clock that moves only when told to. */
+export function createManualClock(startWallMs = Date.UTC(2026, 0, 1)): ManualClock {
+  let wall = startWallMs;
+  let monotonic = 0;
+  let nextId = 0;
+  const timers = new Map<number, { dueAt: number; fn: () => void }>();
+
+  const takeNextDue = (limit: number): { dueAt: number; fn: () => void } | null => {
+    let best: { id: number; dueAt: number } | null = null;
+    for (const [id, timer] of timers) {
+      if (timer.dueAt <= limit && (best === null || timer.dueAt < best.dueAt))
+        best = { id, dueAt: timer.dueAt };
+    }
+    if (best === null) return null;
+    const timer = timers.get(best.id) ?? null;
+    timers.delete(best.id);
+    return timer;
+  };
+  const moveTo = (target: number): void => {
+    wall += target - monotonic;
+    monotonic = target;
+  };
+
+  return {
+    now: () => new Date(wall),
+    wallMs: () => wall,
+    monotonicMs: () => monotonic,
+    setTimer(ms, fn) {
+      const id = nextId++;
+      timers.set(id, { dueAt: monotonic + Math.max(0, ms), fn });
+      return () => void timers.delete(id);
+    },
+    advance(ms) {
+      const target = monotonic + ms;
+      for (let timer = takeNextDue(target); timer !== null; timer = takeNextDue(target)) {
+        moveTo(Math.max(monotonic, timer.dueAt));
+        timer.fn();
+      }
+      moveTo(Math.max(monotonic, target));
+    },
+    stepWall(wallMs) {
+      wall = wallMs;
+    },
+    pendingTimers: () => timers.size,
+  };
+}
+
+function startSystemTimer(ms: number, fn: () => void): () => void {
+  let handle: NodeJS.Timeout;
+  const arm = (remainingMs: number): void => {
+    const legMs = Math.min(remainingMs, MAX_TIMER_MS);
+    handle = setTimeout(() => (remainingMs > legMs ? arm(remainingMs - legMs) : fn()), legMs);
+  };
+  arm(Math.max(0, ms));
+  return () => clearTimeout(handle);
+}
