@@ -1,0 +1,47 @@
+#!/usr/bin/env node
+// Plain JavaScript for any Node from 20 up: an old Node must get a sentence, not a syntax error or a native crash.
+import { existsSync } from 'node:fs';
+import nodeModule from 'node:module';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const HERE = dirname(fileURLToPath(import.meta.url));
+const MAIN = join(HERE, '..', 'dist', 'caisson.mjs');
+const [major, minor] = process.versions.node.split('.').map(Number);
+const isNewEnough = major > 22 || (major === 22 && minor >= 18);
+
+if (!isNewEnough) await runWithPinnedNode();
+else if (!existsSync(MAIN)) refuse('this clone is not built yet. Run: npm run build');
+else {
+  const cacheHome = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
+  nodeModule.enableCompileCache?.(join(cacheHome, 'caisson', 'compile'));
+  await import(MAIN);
+}
+
+async function runWithPinnedNode() {
+  const pinned = join(HERE, '..', '..', '..', 'node_modules', 'node', 'bin', 'node');
+  if (!existsSync(pinned)) {
+    refuse(
+      `Node ${process.versions.node} is too old. Install Node 22.18 or newer and run the command again.`,
+    );
+    return;
+  }
+  const { spawn } = await import('node:child_process');
+  const { constants } = await import('node:os');
+  const child = spawn(pinned, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+    stdio: 'inherit',
+  });
+  // A terminal tells both processes; a signal sent to this one alone has to be passed on.
+  process.on('SIGINT', () => undefined);
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('error', (error) => refuse(`the pinned Node did not start: ${error.message}`));
+  child.on('exit', (code, signal) => {
+    process.exitCode = code ?? 128 + (constants.signals[signal] ?? 1);
+  });
+}
+
+function refuse(text) {
+  process.stderr.write(`caisson: ${text}\n`);
+  process.exitCode = 2;
+}

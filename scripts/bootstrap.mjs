@@ -1,0 +1,181 @@
+// First contact with a clone. Plain JavaScript for Node 20 and up, because it runs before anything is installed:
+//   node scripts/bootstrap.mjs start|test|build|check|bench
+// 1. installs the locked dependencies when they are missing or the lock file changed,
+// 2. makes sure that the pinned Node is there,
+// 3. installs (as root, with apt-get) or names the missing system packages,
+// 4. builds, and 5. hands over to the requested script, which runs on the pinned Node.
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, accessSync, constants } from 'node:fs';
+import { constants as osConstants } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+const BIN = join(ROOT, 'node_modules', '.bin');
+const PINNED_NODE = join(ROOT, 'node_modules', 'node', 'bin', 'node');
+const OLDEST_NODE = [22, 18];
+
+/** What can be asked for: the script behind it, and whether it needs the bundles. */
+const TARGETS = {
+  start: { script: 'scripts/start.ts', needsBuild: true },
+  test: { script: 'scripts/test.ts', needsBuild: true },
+  build: { script: 'scripts/build.mjs', needsBuild: false },
+  check: { script: 'scripts/check.ts', needsBuild: false },
+  bench: { script: 'bench/run.ts', needsBuild: true },
+};
+
+/** Commands that Caisson needs from the system, with the Debian package that brings each. */
+const SYSTEM_COMMANDS = { bwrap: 'bubblewrap', git: 'git' };
+
+await main(process.argv[2], process.argv.slice(3));
+
+async function main(name, args) {
+  const target = Object.hasOwn(TARGETS, name ?? '') ? TARGETS[name] : undefined;
+  if (target === undefined) {
+    fail(`"${name ?? ''}" is not one of ${Object.keys(TARGETS).join(', ')}.`, 2);
+  }
+  if (process.platform !== 'linux') fail(`Caisson runs on Linux; this is ${process.platform}.`, 1);
+  if (!isInstalled()) installDependencies();
+  const node = resolveNode();
+  provideSystemPackages();
+  if (target.needsBuild) build(node);
+  if (!existsSync(join(ROOT, target.script))) fail(`${target.script} does not exist in this clone.`, 1);
+  process.exitCode = await handOver(node, [join(ROOT, target.script), ...args]);
+}
+
+/** npm writes its own record of the tree last, so an interrupted install does not count. */
+function isInstalled() {
+  const wanted = readJson(join(ROOT, 'package-lock.json'));
+  const found = readJson(join(ROOT, 'node_modules', '.package-lock.json'));
+  if (wanted === null) fail('package-lock.json is missing or not JSON; restore it with git.', 1);
+  if (found === null) return false;
+  return Object.entries(wanted.packages).every(([path, entry]) => {
+    if (path === '' || !path.startsWith('node_modules/')) return true;
+    const present = found.packages[path];
+    return present === undefined ? entry.optional === true : present.version === entry.version;
+  });
+}
+
+/**
+ * No third-party install script runs: better-sqlite3 and esbuild ship their programs, and a no-op `node-gyp rebuild`
+ * would ask for python, make and headers. The one script that matters, the pinned Node's, is run by name below.
+ * Versions come from the lock file alone, so nothing is resolved for the Node that happens to run npm.
+ */
+function installDependencies() {
+  say('installing the locked dependencies (npm ci)');
+  const npm = findCommand('npm');
+  if (npm === null) fail('npm was not found in PATH; install it together with Node 20 or newer.', 1);
+  const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--engine-strict=false'];
+  const status = run(npm, ['ci', ...flags]);
+  if (status !== 0)
+    fail(`npm ci ended with code ${status}. Read its message above; it needs the npm registry.`, 1);
+}
+
+/** The pinned Node, installed on demand; a new enough Node of the system where that cannot be had. */
+function resolveNode() {
+  const pinned = readJson(join(ROOT, 'node_modules', 'node', 'package.json'));
+  if (pinned !== null && versionOf(PINNED_NODE) === null) {
+    say(`fetching Node ${pinned.version}, the version this repository is pinned to`);
+    run(process.execPath, ['installArchSpecificPackage.js'], {
+      cwd: join(ROOT, 'node_modules', 'node'),
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+  }
+  if (versionOf(PINNED_NODE) !== null) return PINNED_NODE;
+  if (isNewEnough(process.versions.node)) return process.execPath;
+  return fail(
+    `The pinned Node could not be installed and this one is ${process.versions.node}. Install Node ${OLDEST_NODE.join('.')} or newer, then try again.`,
+    1,
+  );
+}
+
+function provideSystemPackages() {
+  const missing = Object.entries(SYSTEM_COMMANDS)
+    .filter(([command]) => findCommand(command) === null)
+    .map(([, name]) => name);
+  if (missing.length === 0) return;
+  const names = missing.join(' ');
+  const apt = findCommand('apt-get');
+  if (apt === null || process.getuid?.() !== 0) {
+    say(`missing system packages: ${names}. Install them, for example: sudo apt-get install ${names}`);
+    return;
+  }
+  say(`installing system packages: ${names} (apt-get)`);
+  const quiet = {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...environment(), DEBIAN_FRONTEND: 'noninteractive' },
+  };
+  run(apt, ['update', '-qq'], quiet);
+  const status = run(apt, ['install', '-y', '-qq', '--no-install-recommends', ...missing], quiet);
+  if (status !== 0) say(`apt-get ended with code ${status}; ${names} must be installed by hand.`);
+}
+
+function build(node) {
+  say('building');
+  const status = run(node, [join(ROOT, 'scripts', 'build.mjs'), '--quiet']);
+  if (status !== 0) fail('The build failed; its message is above.', status);
+}
+
+/** Gives terminal and signals to the script; its exit code becomes ours. */
+function handOver(node, args) {
+  const child = spawn(node, args, { cwd: ROOT, stdio: 'inherit', env: environment() });
+  process.on('SIGINT', () => undefined); // the terminal has told the child already
+  process.on('SIGTERM', () => child.kill('SIGTERM'));
+  return new Promise((resolve) => {
+    child.on('error', (error) => fail(`${node} could not be started: ${error.message}`, 1));
+    child.on('exit', (code, signal) => resolve(code ?? 128 + (osConstants.signals[signal] ?? 1)));
+  });
+}
+
+function run(command, args, options = {}) {
+  const result = spawnSync(command, args, { cwd: ROOT, stdio: 'inherit', env: environment(), ...options });
+  if (result.error !== undefined) say(`${command}: ${result.error.message}`);
+  return result.status ?? 1;
+}
+
+/** The pinned programs come first, so that `node` means the same for every child. */
+function environment() {
+  return { ...process.env, PATH: [BIN, process.env.PATH ?? ''].join(delimiter) };
+}
+
+function versionOf(node) {
+  if (!existsSync(node)) return null;
+  const result = spawnSync(node, ['--version'], { encoding: 'utf8' });
+  return result.status === 0 ? result.stdout.trim() : null;
+}
+
+function isNewEnough(version) {
+  const [major, minor] = version.split('.').map(Number);
+  return major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1]);
+}
+
+function findCommand(name) {
+  const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean);
+  return folders.map((folder) => join(folder, name)).find(isExecutable) ?? null;
+}
+
+function isExecutable(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function readJson(path) {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch {
+    return null;
+  }
+}
+
+function say(text) {
+  process.stderr.write(`caisson: ${text}\n`);
+}
+
+function fail(text, code) {
+  say(text);
+  process.exit(code);
+}

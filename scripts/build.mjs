@@ -1,0 +1,95 @@
+// Bundles what a user runs into packages/cli/dist: the CLI, the library, and each program that a host starts.
+//   node scripts/build.mjs [--quiet]
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+const DIST = join(ROOT, 'packages', 'cli', 'dist');
+/** Built aside and swapped in at the end: a build that fails leaves the last good one in place. */
+const OUT = `${DIST}.${process.pid}`;
+const isQuiet = process.argv.includes('--quiet');
+
+/** Bundle name → source. A program whose source is not written yet is left out. */
+const ENTRIES = {
+  caisson: 'packages/cli/src/main.ts',
+  index: 'packages/cli/src/index.ts',
+  worker: 'packages/worker/src/main.ts',
+  'native-agent': 'packages/worker/src/native/native-agent.ts',
+  relay: 'packages/worker/src/relay.ts',
+  'tool-shim': 'packages/worker/src/tool-shim.ts',
+};
+
+const SHARED = {
+  absWorkingDir: ROOT,
+  bundle: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node22',
+  outExtension: { '.js': '.mjs' },
+  outdir: OUT,
+  minifySyntax: true,
+  minifyWhitespace: false,
+  minifyIdentifiers: false,
+  keepNames: false,
+  sourcemap: false,
+  legalComments: 'none',
+  logLevel: 'warning',
+  external: ['better-sqlite3', '@aws-sdk/*'],
+  // Bundled CommonJS asks for `require`; an ES module has none of its own.
+  banner: {
+    js: "import { createRequire as __createRequire } from 'node:module';\nconst require = __createRequire(import.meta.url);",
+  },
+};
+
+const present = Object.entries(ENTRIES).filter(([, source]) => existsSync(join(ROOT, source)));
+// CLI and library share chunks (commands load lazily); each worker program is one file, read once at its start.
+const isHostSide = ([name]) => name === 'caisson' || name === 'index';
+try {
+  await bundle();
+  emitDeclarations();
+  rmSync(DIST, { recursive: true, force: true });
+  renameSync(OUT, DIST);
+} finally {
+  rmSync(OUT, { recursive: true, force: true });
+}
+if (!isQuiet) process.stdout.write(`built ${present.map(([name]) => `${name}.mjs`).join(', ')}\n`);
+
+async function bundle() {
+  const programs = present.filter((entry) => !isHostSide(entry));
+  await Promise.all([
+    build({
+      ...SHARED,
+      entryPoints: Object.fromEntries(present.filter(isHostSide)),
+      splitting: true,
+      chunkNames: 'chunks/[name]-[hash]',
+    }),
+    ...programs.map(([name, source]) => build({ ...SHARED, entryPoints: { [name]: source } })),
+  ]);
+}
+
+/** The library's types. The workspace packages are not published, so their names become relative paths. */
+function emitDeclarations() {
+  const tsc = join(ROOT, 'node_modules', '.bin', 'tsc');
+  const types = join(OUT, 'types');
+  const result = spawnSync(tsc, ['-p', 'tsconfig.declarations.json', '--outDir', types], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  // Type errors are the business of `npm run check`; the declarations are written all the same.
+  if (result.status !== 0 && !isQuiet) process.stderr.write('tsc reported type errors; see npm run check\n');
+  for (const name of readdirSync(types, { recursive: true })) {
+    if (name.endsWith('.d.ts')) pointAtOwnTypes(join(types, name), types);
+  }
+}
+
+function pointAtOwnTypes(file, types) {
+  const text = readFileSync(file, 'utf8');
+  const pointed = text.replaceAll(/(['"])@caisson\/([a-z]+)\1/g, (_, quote, name) => {
+    const target = relative(dirname(file), join(types, name, 'src', 'index.js'));
+    return `${quote}${target.startsWith('.') ? target : `./${target}`}${quote}`;
+  });
+  if (pointed !== text) writeFileSync(file, pointed);
+}
