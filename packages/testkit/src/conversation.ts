@@ -1,0 +1,86 @@
+// The neutral form of a request. Where a conversation stands in its script is read from the request alone,
+// never remembered: a retried request gets the same answer again, and any number of clients can share a server.
+
+import type { ModelScript, ScriptTurn } from './script.ts';
+
+export type WireApi = 'anthropic-messages' | 'openai-responses' | 'openai-chat' | 'gemini';
+
+/** A tool as the client offered it. */
+export interface OfferedTool {
+  readonly name: string;
+  /** `custom` tools take free text, `local_shell` is OpenAI's built-in; all others take a JSON object. */
+  readonly kind: 'function' | 'custom' | 'local_shell';
+  readonly parameters: Readonly<Record<string, unknown>>;
+  /** OpenAI Responses groups the tools of one server under a namespace. */
+  readonly namespace?: string;
+}
+
+/** One entry of the conversation, in order. */
+export type Entry =
+  | { readonly kind: 'user'; readonly text: string }
+  | { readonly kind: 'assistant'; readonly text: string; readonly toolCalls: number }
+  | { readonly kind: 'tool-result'; readonly text: string };
+
+export interface Conversation {
+  readonly api: WireApi;
+  readonly model: string;
+  readonly isStream: boolean;
+  readonly entries: readonly Entry[];
+  readonly tools: readonly OfferedTool[];
+}
+
+export interface Position {
+  readonly script: ModelScript;
+  readonly index: number;
+  readonly turn: ScriptTurn;
+}
+
+/** Finds the script and the turn for a request; `null` when no script fits or the script is over. */
+export function findPosition(scripts: readonly ModelScript[], conversation: Conversation): Position | null {
+  const match = findScript(scripts, conversation.entries);
+  if (match === null) return null;
+  const index = countAnswers(conversation.entries.slice(match.from));
+  const turn = match.script.turns[index];
+  return turn === undefined ? null : { script: match.script, index, turn };
+}
+
+/** The script whose `when` stands latest in the conversation wins: a resumed session follows its newest prompt. */
+function findScript(
+  scripts: readonly ModelScript[],
+  entries: readonly Entry[],
+): { script: ModelScript; from: number } | null {
+  let best: { script: ModelScript; from: number } | null = null;
+  for (const script of scripts) {
+    const from = script.when === undefined ? 0 : lastUserEntryWith(entries, script.when);
+    if (from < 0) continue;
+    const isBetter =
+      best === null || (best.script.when === undefined && script.when !== undefined) || from > best.from;
+    if (isBetter && !(best?.script.when !== undefined && script.when === undefined)) best = { script, from };
+  }
+  return best;
+}
+
+function lastUserEntryWith(entries: readonly Entry[], text: string): number {
+  return entries.findLastIndex((entry) => entry.kind === 'user' && entry.text.includes(text));
+}
+
+/** A tool's result moves the script on by one; so does an answer that called no tool and was followed by the user. */
+function countAnswers(entries: readonly Entry[]): number {
+  const hasToolResult = entries.some((entry) => entry.kind === 'tool-result');
+  let answers = 0;
+  let isAfterFirstPrompt = false;
+  for (const entry of entries) {
+    if (entry.kind === 'user') isAfterFirstPrompt = true;
+    if (entry.kind === 'tool-result') answers += 1;
+    // A greeting that a client puts into the assistant's mouth before any tool ran is not an answer of ours.
+    if (
+      entry.kind === 'assistant' &&
+      entry.toolCalls === 0 &&
+      isAfterFirstPrompt &&
+      (hasToolResult || entry.text !== '')
+    ) {
+      answers += 1;
+    }
+  }
+  return answers;
+}

@@ -1,0 +1,3 @@
+// Burns one core and says nothing more.
+process.stdout.write('spinning\n');
+for (;;);

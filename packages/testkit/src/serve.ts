@@ -1,0 +1,39 @@
+// Runs a scripted model server from a file: node serve.ts [--port N | --socket PATH] [--key KEY] [--log FILE] SCRIPT.json
+// Prints one JSON line with its url when it listens, and one with the usage it counted when it is stopped.
+
+import { appendFileSync, readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { startModelServer } from './model-server.ts';
+import { ScriptInput } from './script.ts';
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    port: { type: 'string' },
+    socket: { type: 'string' },
+    key: { type: 'string' },
+    log: { type: 'string' },
+  },
+});
+const [scriptFile] = positionals;
+if (scriptFile === undefined) {
+  process.stderr.write('usage: serve [--port N | --socket PATH] [--key KEY] [--log FILE] SCRIPT.json\n');
+  process.exit(2);
+}
+
+const server = await startModelServer({
+  script: ScriptInput.parse(JSON.parse(readFileSync(scriptFile, 'utf8'))),
+  ...(values.port === undefined ? {} : { port: Number(values.port) }),
+  ...(values.socket === undefined ? {} : { socketPath: values.socket }),
+  ...(values.key === undefined ? {} : { apiKey: values.key }),
+});
+process.stdout.write(`${JSON.stringify({ listening: server.url, pid: process.pid })}\n`);
+
+const stopSignal = Promise.withResolvers<void>();
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stopSignal.resolve());
+await stopSignal.promise;
+await server.stop();
+if (values.log !== undefined) {
+  for (const request of server.requests) appendFileSync(values.log, `${JSON.stringify(request)}\n`);
+}
+process.stdout.write(`${JSON.stringify({ requests: server.requests.length, usage: server.usage() })}\n`);
