@@ -11,3 +11,8 @@ export * from './worker-lines.ts';
 export * from './events.ts';
 export * from './dispatch-result.ts';
 export * from './handoff.ts';
+export * from './ndjson.ts';
+export * from './bus-topics.ts';
+export * from './nearest-name.ts';
+export * from './units.ts';
+export * from './config.ts';

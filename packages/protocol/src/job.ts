@@ -89,6 +89,8 @@ export const Job = z.object({
   sandbox: z.object({
     hide: z.array(AbsolutePath),
     binds: z.array(Bind),
+    /** HOME as the sandbox sees it; a private folder when there is no sandbox. */
+    home: AbsolutePath,
     homeBytes: z.number(),
     tmpBytes: z.number(),
     /** Bundled entry points that run inside, and the node that runs them. */

@@ -14,7 +14,11 @@ export interface DriverInput {
   /** Where the model is reached from inside, and the placeholder key that the broker replaces. */
   readonly endpoint?: { readonly baseUrl: string; readonly apiKey: string };
   /** The MCP server with the coordination tools, as a stdio command; absent when the grant names none. */
-  readonly mcp?: { readonly command: string; readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> };
+  readonly mcp?: {
+    readonly command: string;
+    readonly args: readonly string[];
+    readonly env: Readonly<Record<string, string>>;
+  };
   /** A program that answers one tool call on stdin with a decision; absent where the runtime has no hook. */
   readonly gate?: { readonly command: string; readonly args: readonly string[] };
   readonly resume?: { readonly sessionId: string };

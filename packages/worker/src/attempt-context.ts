@@ -1,0 +1,72 @@
+import { createRedactor, type Redactor, type SandboxProcess } from '@caisson/ground';
+import type {
+  BlockOutcome,
+  Denial,
+  Failure,
+  Job,
+  NeedsInput,
+  OutputFile,
+  VerifyReport,
+} from '@caisson/protocol';
+import { openCaptures, type Captures } from './captures.ts';
+import type { Control } from './control.ts';
+import { createMeter, type Meter } from './meter.ts';
+import type { RuntimeDriver } from './runtimes/contract.ts';
+import type { Voice } from './voice.ts';
+
+/** What the pipeline has gathered so far; the seal turns it into the result. */
+export interface Gathered {
+  reply: string;
+  exitCode: number | null;
+  patchRef?: string;
+  outputs: OutputFile[];
+  verify?: VerifyReport;
+  needsInput?: NeedsInput;
+  blocks: BlockOutcome[];
+  denials: Denial[];
+  enforced: Record<string, unknown>;
+  logs?: { stdout: { bytes: Buffer; truncated: boolean }; stderr: { bytes: Buffer; truncated: boolean } };
+  sessionId?: string;
+  /** What ended the agent before it was done, when we know better than its exit code. */
+  limit?: Failure;
+}
+
+/** Everything the steps of one attempt share. */
+export interface AttemptContext {
+  readonly job: Job;
+  readonly voice: Voice;
+  readonly control: Control;
+  readonly redactor: Redactor;
+  readonly captures: Captures;
+  readonly meter: Meter;
+  readonly gathered: Gathered;
+  readonly path: string;
+  driver: RuntimeDriver | null;
+  env: Record<string, string>;
+  /** What is running in the sandbox now; killed at once when the host is gone. */
+  running: SandboxProcess | null;
+}
+
+export function createAttemptContext(options: {
+  job: Job;
+  voice: Voice;
+  control: Control;
+  path: string;
+}): AttemptContext {
+  return {
+    ...options,
+    redactor: createRedactor(options.job.secrets),
+    captures: openCaptures(options.job.paths.captures),
+    meter: createMeter(),
+    gathered: { reply: '', exitCode: null, outputs: [], blocks: [], denials: [], enforced: {} },
+    driver: null,
+    env: {},
+    running: null,
+  };
+}
+
+/** Records what a layer stopped, and tells the host. */
+export function deny(context: AttemptContext, denial: Denial): void {
+  if (context.gathered.denials.length < 256) context.gathered.denials.push(denial);
+  context.voice.say({ kind: 'policy.denied', denial });
+}

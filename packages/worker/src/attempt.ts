@@ -1,0 +1,122 @@
+/**
+ * One attempt, from job to result: the fourteen steps.
+ *
+ *  1 parse job · 2 load runtime adapter · 3 re-hash inputs · 4 wire the emitter · 5 header, wait for go ·
+ *  6 overlay · 7 take secrets · 8 merge env · 9 setup scripts · 10 open channel · 11 pipeline · 12 close channel ·
+ * 13 read the sentinel · 14 seal
+ *
+ * W1  Nothing of the agent runs before `go`.
+ * W2  Every ending but a lost host writes exactly one result.
+ * W3  When the host is gone the sandbox is killed at once; there is nobody left to report to.
+ */
+import type { Job } from '@caisson/protocol';
+import { createAttemptContext, deny, type AttemptContext } from './attempt-context.ts';
+import { openChannel } from './channel.ts';
+import { openControl, type Control } from './control.ts';
+import type { WorkerEnvironment } from './environment.ts';
+import { watchHost } from './host-watch.ts';
+import { runPipeline } from './pipeline/runner.ts';
+import { sealAttempt, type AttemptEnding } from './pipeline/seal.ts';
+import { inStep, StepFailure } from './step-failure.ts';
+import { loadDriver } from './steps/load-driver.ts';
+import { mergeEnv } from './steps/merge-env.ts';
+import { overlayCapabilities } from './steps/overlay.ts';
+import { checkJob } from './steps/parse-job.ts';
+import { readSentinel } from './steps/read-sentinel.ts';
+import { rehashInputs } from './steps/rehash-inputs.ts';
+import { runSetup } from './steps/run-setup.ts';
+import { endingOfOrder, StoppedError } from './stop-order.ts';
+import { createVoice } from './voice.ts';
+import { selfStartTime } from './self-start-time.ts';
+
+/** Carries out the job and returns the worker's exit code. */
+export async function carryOut(job: Job, environment: WorkerEnvironment): Promise<number> {
+  const startedAt = performance.now();
+  const voice = createVoice({ runId: job.runId, attempt: job.attempt, eventsFile: job.paths.events }); // step 4
+  const control = openControl();
+  const context = createAttemptContext({ job, voice, control, path: environment.path });
+  const stopWatching =
+    environment.parentPid === null
+      ? () => undefined
+      : watchHost(environment.parentPid, control.reportHostLost);
+  dieWithHost(context, control);
+  voice.header(job.grant);
+  voice.say({ kind: 'worker.boot', pid: process.pid, startTime: selfStartTime() });
+  const ending = await findEnding(context, environment);
+  await sealAttempt(context, ending, Math.round(performance.now() - startedAt));
+  stopWatching();
+  control.close();
+  voice.close();
+  return ending.kind === 'finished' || ending.kind === 'needs_input' ? 0 : 1;
+}
+
+/** W3 */
+function dieWithHost(context: AttemptContext, control: Control): void {
+  control.stop.addEventListener('abort', () => {
+    if ((control.stop.reason as { kind: string }).kind !== 'host-lost') return;
+    context.running?.kill();
+    process.exit(75);
+  });
+}
+
+async function findEnding(context: AttemptContext, environment: WorkerEnvironment): Promise<AttemptEnding> {
+  try {
+    await prepare(context, environment);
+    const failure = await runPayload(context);
+    return settleSentinel(context, failure);
+  } catch (error) {
+    if (error instanceof StoppedError || context.control.stop.aborted)
+      return endingOfOrder(context.control.stop.reason);
+    if (error instanceof StepFailure) return { kind: 'failed', failure: error.failure };
+    const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    return { kind: 'failed', failure: { reason: 'worker-failed', detail: detail.slice(0, 8000) } };
+  }
+}
+
+async function prepare(context: AttemptContext, environment: WorkerEnvironment): Promise<void> {
+  const { job, voice, control } = context;
+  await inStep(1, 'integrity-failed', () => checkJob(job, environment));
+  context.driver = await inStep(2, 'worker-failed', () => loadDriver(job));
+  await inStep(3, 'integrity-failed', () => rehashInputs(job));
+  await control.waitForGo(); // W1
+  await inStep(6, 'integrity-failed', () => overlayCapabilities(context));
+  await inStep(8, 'worker-failed', () => {
+    const merged = mergeEnv(job);
+    context.env = merged.env;
+    for (const name of merged.denied)
+      deny(context, {
+        layer: 'gate',
+        what: `environment variable ${name} was kept out`,
+        rule: 'env-firewall',
+      });
+  });
+  for (const short of context.redactor.tooShort)
+    voice.say({ kind: 'warning', source: 'redactor', message: short.message });
+  await inStep(9, 'worker-failed', () => runSetup(context));
+}
+
+/** Steps 10 to 12. A failed agent may still have left a question, so its failure is carried, not thrown. */
+async function runPayload(context: AttemptContext): Promise<StepFailure | null> {
+  const closeChannel = openChannel(context);
+  try {
+    await runPipeline(context);
+    return null;
+  } catch (error) {
+    if (error instanceof StepFailure) return error;
+    throw error;
+  } finally {
+    closeChannel();
+  }
+}
+
+async function settleSentinel(context: AttemptContext, failure: StepFailure | null): Promise<AttemptEnding> {
+  const isAgentFailure =
+    failure !== null && failure.failure.reason === 'provider-failed' && failure.failure.cause !== 'gate';
+  if (failure !== null && !isAgentFailure) return { kind: 'failed', failure: failure.failure };
+  const question = await inStep(13, 'worker-failed', () => readSentinel(context.job));
+  if (question !== null) {
+    context.gathered.needsInput = question;
+    return { kind: 'needs_input' };
+  }
+  return failure === null ? { kind: 'finished' } : { kind: 'failed', failure: failure.failure };
+}

@@ -1,0 +1,31 @@
+import { createHash } from 'node:crypto';
+import { copyFileSync, existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Content the host will ingest at settle, each file named by its sha256. */
+export interface Captures {
+  put(bytes: Buffer | string): string;
+  /** Copies a file whose digest is already known. */
+  putFile(path: string, sha256: string): void;
+}
+
+export function openCaptures(folder: string): Captures {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return {
+    put(bytes) {
+      const sha256 = createHash('sha256').update(bytes).digest('hex');
+      const target = join(folder, sha256);
+      if (!existsSync(target)) {
+        writeFileSync(`${target}.part`, bytes, { mode: 0o600 });
+        renameSync(`${target}.part`, target);
+      }
+      return sha256;
+    },
+    putFile(path, sha256) {
+      const target = join(folder, sha256);
+      if (existsSync(target)) return;
+      copyFileSync(path, `${target}.part`);
+      renameSync(`${target}.part`, target);
+    },
+  };
+}

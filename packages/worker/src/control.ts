@@ -1,0 +1,74 @@
+/**
+ * The host's wire to this worker, fd 3. `go` releases the attempt; `stop` ends it; end of file means that the
+ * host is gone, and then the sandbox must be gone within milliseconds.
+ */
+import { createReadStream } from 'node:fs';
+import { ControlMessage, createNdjsonDecoder } from '@caisson/protocol';
+
+export type StopOrder = Extract<ControlMessage, { kind: 'stop' }> | { kind: 'host-lost' };
+
+export interface Control {
+  /** Resolves with `go`; rejects when the host is gone or stops the attempt first. */
+  waitForGo(): Promise<void>;
+  /** Aborted with a {@link StopOrder} as its reason. */
+  readonly stop: AbortSignal;
+  onMessage(listener: (message: { id: string; body: string }) => void): void;
+  onReply(listener: (reply: { id: string; ok: boolean; value?: unknown }) => void): void;
+  /** Ends the attempt as if the host had been seen to die. */
+  reportHostLost(): void;
+  close(): void;
+}
+
+const CONTROL_FD = 3;
+
+export function openControl(): Control {
+  const abort = new AbortController();
+  const going = Promise.withResolvers<void>();
+  const messageListeners: ((message: { id: string; body: string }) => void)[] = [];
+  const replyListeners: ((reply: { id: string; ok: boolean; value?: unknown }) => void)[] = [];
+  const decoder = createNdjsonDecoder();
+  const stream = createReadStream('', { fd: CONTROL_FD, autoClose: false });
+
+  const halt = (order: StopOrder): void => {
+    if (!abort.signal.aborted) abort.abort(order);
+    going.reject(
+      new Error(order.kind === 'stop' ? `stopped before go: ${order.reason}` : 'the host is gone'),
+    );
+  };
+  going.promise.catch(() => undefined);
+
+  const obey = (message: ControlMessage): void => {
+    switch (message.kind) {
+      case 'go':
+        going.resolve();
+        return;
+      case 'stop':
+        halt(message);
+        return;
+      case 'message':
+        for (const listener of messageListeners) listener(message);
+        return;
+      case 'reply':
+        for (const listener of replyListeners) listener(message);
+    }
+  };
+  stream.on('data', (chunk) => {
+    for (const record of decoder.push(chunk as Buffer)) {
+      if (record.kind !== 'value') continue;
+      const parsed = ControlMessage.safeParse(record.value);
+      if (parsed.success) obey(parsed.data);
+    }
+  });
+  const lost = (): void => halt({ kind: 'host-lost' });
+  stream.on('end', lost);
+  stream.on('error', lost);
+
+  return {
+    waitForGo: () => going.promise,
+    stop: abort.signal,
+    onMessage: (listener) => messageListeners.push(listener),
+    onReply: (listener) => replyListeners.push(listener),
+    reportHostLost: lost,
+    close: () => stream.destroy(),
+  };
+}

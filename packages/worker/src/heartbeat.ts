@@ -1,0 +1,45 @@
+/** Tells the host every few seconds that the worker lives, with counters taken from real signals. */
+import { describeWait, treeCpuMs } from '@caisson/ground';
+import type { HeartbeatCounters } from '@caisson/protocol';
+import type { AttemptContext } from './attempt-context.ts';
+
+export function startHeartbeat(context: AttemptContext, bytesSoFar: () => number): () => void {
+  let last = { turns: 0, toolCalls: 0, tokensIn: 0, tokensOut: 0, bytes: 0 };
+  const beat = (): void => {
+    const { meter } = context;
+    const now = {
+      turns: meter.turns,
+      toolCalls: meter.toolCalls,
+      tokensIn: meter.usage.inputTokens,
+      tokensOut: meter.usage.outputTokens,
+      bytes: bytesSoFar(),
+    };
+    context.voice.say({ kind: 'heartbeat', counters: { ...difference(now, last), ...lookAtTree(context) } });
+    last = now;
+  };
+  const timer = setInterval(beat, context.job.heartbeatMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+type Counts = Pick<HeartbeatCounters, 'turns' | 'toolCalls' | 'tokensIn' | 'tokensOut' | 'bytes'>;
+
+function difference(now: Counts, before: Counts): Counts {
+  return {
+    turns: now.turns - before.turns,
+    toolCalls: now.toolCalls - before.toolCalls,
+    tokensIn: Math.max(0, now.tokensIn - before.tokensIn),
+    tokensOut: Math.max(0, now.tokensOut - before.tokensOut),
+    bytes: Math.max(0, now.bytes - before.bytes),
+  };
+}
+
+function lookAtTree(context: AttemptContext): Pick<HeartbeatCounters, 'cpuMs' | 'currentTool' | 'waiting'> {
+  const currentTool = context.meter.currentTool;
+  const running = context.running;
+  if (running === null) return { cpuMs: 0, currentTool, waiting: null };
+  const agent = running.agentPid();
+  const onStdin = agent !== null && (describeWait(agent)?.blockedOnStdin ?? false);
+  const waiting = onStdin ? 'stdin' : currentTool === null ? null : 'tool';
+  return { cpuMs: treeCpuMs(running.pid), currentTool, waiting };
+}

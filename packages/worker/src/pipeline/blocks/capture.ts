@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto';
+import { lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { capturePatch, proveApplies } from '@caisson/ground';
+import type { CaptureBlock, OutputFile } from '@caisson/protocol';
+import { deny, type AttemptContext } from '../../attempt-context.ts';
+import { protectedPaths } from '../../sandbox-view.ts';
+import { fail } from '../../step-failure.ts';
+import type { BlockReport } from '../runner.ts';
+
+const MAX_OUTPUTS = 256;
+const MAX_OUTPUT_BYTES = 100 * 1024 * 1024;
+
+/** Takes evidence out of the workspace. What cannot be proven to apply is not reported as success. */
+export async function runCaptureBlock(context: AttemptContext, block: CaptureBlock): Promise<BlockReport> {
+  context.voice.say({ kind: 'progress', phase: 'capture', message: block.what });
+  return block.what === 'patch' ? captureWorkspacePatch(context) : captureOutputs(context);
+}
+
+async function captureWorkspacePatch(context: AttemptContext): Promise<BlockReport> {
+  const { workspace } = context.job;
+  const source = {
+    workspace: workspace.path,
+    gitDir: workspace.gitDir,
+    baselineTree: workspace.baselineTree,
+  };
+  const captured = await capturePatch({ ...source, exclude: [...workspace.exclude] });
+  const forbidden = captured.files.filter((file) => isProtected(file.path)).map((file) => file.path);
+  for (const path of forbidden) {
+    deny(context, {
+      layer: 'patch',
+      what: `${path} is a control file and was left out of the patch`,
+      rule: 'control-file',
+    });
+  }
+  const final =
+    forbidden.length === 0
+      ? captured
+      : await capturePatch({ ...source, exclude: [...workspace.exclude, ...forbidden] });
+  if (!final.empty) {
+    const proof = await proveApplies({
+      gitDir: workspace.gitDir,
+      baselineTree: workspace.baselineTree,
+      captured: final,
+    });
+    if (!proof.applies) {
+      return {
+        status: 'failed',
+        failure: fail('output-invalid', `the captured patch does not apply: ${proof.detail}`, { step: 11 }),
+      };
+    }
+    context.gathered.patchRef = context.captures.put(final.patch);
+  }
+  context.voice.say({
+    kind: 'capture.done',
+    what: 'patch',
+    files: final.files.length,
+    bytes: final.patch.length,
+  });
+  return { status: 'ok' };
+}
+
+/** Control files that did not exist before could not be bound read-only; what an agent created there is dropped. */
+function isProtected(path: string): boolean {
+  return protectedPaths().some((control) => path === control || path.startsWith(`${control}/`));
+}
+
+function captureOutputs(context: AttemptContext): Promise<BlockReport> {
+  const root = join(context.job.workspace.path, 'outputs');
+  const files = listRegularFiles(root);
+  if (files.length > MAX_OUTPUTS) {
+    return Promise.resolve({
+      status: 'failed',
+      failure: fail(
+        'output-invalid',
+        `outputs/ holds ${files.length} files; at most ${MAX_OUTPUTS} are taken`,
+        { step: 11 },
+      ),
+    });
+  }
+  for (const file of files) {
+    if (file.size > MAX_OUTPUT_BYTES) {
+      const detail = `outputs/${file.path} has ${file.size} bytes; at most ${MAX_OUTPUT_BYTES} are taken`;
+      return Promise.resolve({ status: 'failed', failure: fail('output-invalid', detail, { step: 11 }) });
+    }
+  }
+  const outputs = files.map((file) => takeOutput(context, root, file));
+  context.gathered.outputs.push(...outputs);
+  const bytes = outputs.reduce((sum, output) => sum + output.size, 0);
+  context.voice.say({ kind: 'capture.done', what: 'outputs', files: outputs.length, bytes });
+  return Promise.resolve({ status: 'ok' });
+}
+
+function takeOutput(context: AttemptContext, root: string, file: { path: string; size: number }): OutputFile {
+  const bytes = context.redactor.redactBytes(readFileSync(join(root, file.path)));
+  const ref = createHash('sha256').update(bytes).digest('hex');
+  context.captures.put(bytes);
+  return { path: `outputs/${file.path}`, ref, size: bytes.length };
+}
+
+function listRegularFiles(root: string): { path: string; size: number }[] {
+  if (!(lstatSync(root, { throwIfNoEntry: false })?.isDirectory() ?? false)) return [];
+  return readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => {
+      const path = join(entry.parentPath, entry.name);
+      return { path: relative(root, path), size: lstatSync(path).size };
+    })
+    .toSorted((left, right) => (left.path < right.path ? -1 : 1));
+}

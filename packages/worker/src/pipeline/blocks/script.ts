@@ -1,0 +1,100 @@
+import { rmSync } from 'node:fs';
+import { materialisePatched } from '@caisson/ground';
+import type { ScriptBlock } from '@caisson/protocol';
+import { join } from 'node:path';
+import type { AttemptContext } from '../../attempt-context.ts';
+import { fail, StepFailure } from '../../step-failure.ts';
+import { runInSandbox, type CommandOutcome } from '../run-command.ts';
+import type { BlockReport } from '../runner.ts';
+
+/** Runs a gate, verify or clean-room command over the agent's work. */
+export async function runScriptBlock(
+  context: AttemptContext,
+  block: ScriptBlock,
+  ordinal: number,
+): Promise<BlockReport> {
+  context.voice.say({ kind: 'progress', phase: 'script', message: `${block.lens}: ${block.command}` });
+  const outcome = await runLens(context, block);
+  context.voice.say({
+    kind: 'script.ran',
+    ordinal,
+    lens: block.lens,
+    command: block.command,
+    ...told(outcome),
+  });
+  return block.lens === 'gate' ? reportGate(block, outcome) : reportVerify(context, block.lens, outcome);
+}
+
+function told(outcome: CommandOutcome) {
+  const { exitCode, timedOut, durationMs, stdout, stderr } = outcome;
+  return { exitCode, timedOut, durationMs, stdout: stdout.slice(-16_384), stderr: stderr.slice(-16_384) };
+}
+
+async function runLens(context: AttemptContext, block: ScriptBlock): Promise<CommandOutcome> {
+  const timeoutMs = block.timeoutSeconds * 1000;
+  if (block.lens !== 'clean-room') {
+    return runInSandbox(context, { purpose: 'script', command: block.command, timeoutMs });
+  }
+  const room = join(
+    context.job.paths.captures,
+    '..',
+    `clean-room.${context.job.runId}.${context.job.attempt}`,
+  );
+  try {
+    await materialisePatched({
+      gitDir: context.job.workspace.gitDir,
+      baselineTree: context.job.workspace.baselineTree,
+      patchFile:
+        context.gathered.patchRef === undefined
+          ? null
+          : join(context.job.paths.captures, context.gathered.patchRef),
+      target: room,
+    });
+    return await runInSandbox(context, {
+      purpose: 'clean-room',
+      command: block.command,
+      timeoutMs,
+      workspaceSource: room,
+    });
+  } finally {
+    rmSync(room, { recursive: true, force: true });
+  }
+}
+
+function reportGate(block: ScriptBlock, outcome: CommandOutcome): BlockReport {
+  if (outcome.exitCode === 0 && !outcome.timedOut) return { status: 'ok', exitCode: 0 };
+  const what = outcome.timedOut
+    ? `did not end within ${block.timeoutSeconds} s`
+    : `exited with ${outcome.exitCode ?? 'a signal'}`;
+  return {
+    status: outcome.timedOut ? 'timeout' : 'failed',
+    ...(outcome.exitCode === null ? {} : { exitCode: outcome.exitCode }),
+    failure: gateFailure(block, what, outcome),
+  };
+}
+
+function gateFailure(block: ScriptBlock, what: string, outcome: CommandOutcome): StepFailure {
+  const tail = (outcome.stderr || outcome.stdout).trim().slice(-2000);
+  return fail('provider-failed', `gate \`${block.command}\` ${what}${tail === '' ? '' : `:\n${tail}`}`, {
+    cause: 'gate',
+    step: 11,
+  });
+}
+
+function reportVerify(
+  context: AttemptContext,
+  lens: 'verify' | 'clean-room',
+  outcome: CommandOutcome,
+): BlockReport {
+  const passed = outcome.exitCode === 0 && !outcome.timedOut;
+  const report = [outcome.stdout, outcome.stderr]
+    .filter((text) => text !== '')
+    .join('\n')
+    .slice(-262_144);
+  context.gathered.verify = { passed, report, durationMs: outcome.durationMs, lens };
+  context.voice.say({ kind: 'verify.ran', passed, durationMs: outcome.durationMs });
+  return {
+    status: passed ? 'ok' : 'reported',
+    ...(outcome.exitCode === null ? {} : { exitCode: outcome.exitCode }),
+  };
+}

@@ -1,0 +1,67 @@
+/** Turns the agent's signals into progress lines: tool changes and turns at once, text and counters at most every 200 ms. */
+import type { AttemptContext } from '../attempt-context.ts';
+import type { AgentSignal } from '../runtimes/contract.ts';
+
+const QUIET_MS = 200;
+const MAX_TEXT = 2000;
+
+export interface ProgressTeller {
+  tell(signal: AgentSignal): void;
+  flush(): void;
+}
+
+export function createProgressTeller(context: AttemptContext): ProgressTeller {
+  let text = '';
+  let model: string | undefined;
+  let sessionId: string | undefined;
+  let lastTold = -Infinity;
+  let timer: NodeJS.Timeout | undefined;
+
+  const say = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    lastTold = performance.now();
+    const { meter } = context;
+    context.voice.say({
+      kind: 'progress',
+      phase: 'agent',
+      tool: meter.currentTool,
+      ...(text === '' ? {} : { text: context.redactor.redact(text).slice(0, MAX_TEXT) }),
+      turns: meter.turns,
+      toolCalls: meter.toolCalls,
+      tokensIn: meter.usage.inputTokens,
+      tokensOut: meter.usage.outputTokens,
+      cacheReadTokens: meter.usage.cacheReadTokens,
+      cacheWriteTokens: meter.usage.cacheWriteTokens,
+      ...(meter.costUsd === undefined ? {} : { costUsd: meter.costUsd }),
+      ...(model === undefined ? {} : { model }),
+      ...(sessionId === undefined ? {} : { sessionId }),
+    });
+    text = '';
+  };
+  const saySoon = (): void => {
+    const wait = lastTold + QUIET_MS - performance.now();
+    if (wait <= 0) say();
+    else timer ??= setTimeout(say, wait);
+  };
+  return {
+    tell(signal) {
+      if (signal.kind === 'drift') {
+        context.voice.say({
+          kind: 'warning',
+          source: `runtime:${context.job.runtime.name}`,
+          message: signal.detail,
+        });
+        return;
+      }
+      if (signal.kind === 'text') text += signal.text;
+      if (signal.kind === 'model') model = signal.model;
+      if (signal.kind === 'session') sessionId = signal.sessionId;
+      if (signal.kind === 'tool-start' || signal.kind === 'tool-end' || signal.kind === 'usage') say();
+      else saySoon();
+    },
+    flush() {
+      if (timer !== undefined) say();
+    },
+  };
+}

@@ -1,0 +1,80 @@
+/** Runs one command of the operator (setup, gate, verify, clean room) in the sandbox: bounded in time and output. */
+import { launchSandbox } from '@caisson/ground';
+import type { AttemptContext } from '../attempt-context.ts';
+import { buildSandboxSpec, type SandboxPurpose } from '../sandbox-view.ts';
+
+const MAX_OUTPUT_BYTES = 256 * 1024;
+
+export interface CommandOutcome {
+  readonly exitCode: number | null;
+  readonly timedOut: boolean;
+  readonly stopped: boolean;
+  readonly durationMs: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export async function runInSandbox(
+  context: AttemptContext,
+  options: { purpose: SandboxPurpose; command: string; timeoutMs: number; workspaceSource?: string },
+): Promise<CommandOutcome> {
+  const { job, control } = context;
+  const startedAt = performance.now();
+  const spec = buildSandboxSpec(job, {
+    purpose: options.purpose,
+    argv: ['/bin/sh', '-c', options.command],
+    env: context.env,
+    ...(options.workspaceSource === undefined ? {} : { workspaceSource: options.workspaceSource }),
+  });
+  const process = await launchSandbox(spec);
+  context.running = process;
+  context.voice.say({
+    kind: 'sandbox.started',
+    purpose: options.purpose,
+    pid: process.pid,
+    startTime: process.startTime,
+    enforced: {},
+  });
+  const stdout = collect(context, process.stdout);
+  const stderr = collect(context, process.stderr);
+  let timedOut = false;
+  const timer = setTimeout(() => {
+    timedOut = true;
+    process.kill();
+  }, options.timeoutMs);
+  const onStop = (): void => process.kill();
+  control.stop.addEventListener('abort', onStop);
+  if (control.stop.aborted) onStop();
+  try {
+    const exit = await process.exited;
+    return {
+      exitCode: exit.code,
+      timedOut,
+      stopped: control.stop.aborted,
+      durationMs: Math.round(performance.now() - startedAt),
+      stdout: stdout(),
+      stderr: stderr(),
+    };
+  } finally {
+    clearTimeout(timer);
+    control.stop.removeEventListener('abort', onStop);
+    context.running = null;
+  }
+}
+
+function collect(context: AttemptContext, stream: NodeJS.ReadableStream): () => string {
+  const parts: Buffer[] = [];
+  let held = 0;
+  const redacting = context.redactor.createStream();
+  const keep = (chunk: Buffer): void => {
+    const room = MAX_OUTPUT_BYTES - held;
+    if (room <= 0) return;
+    parts.push(Buffer.from(chunk.subarray(0, room)));
+    held += Math.min(room, chunk.length);
+  };
+  stream.on('data', (chunk: Buffer) => keep(redacting.push(chunk)));
+  return () => {
+    keep(redacting.flush());
+    return Buffer.concat(parts).toString('utf8');
+  };
+}

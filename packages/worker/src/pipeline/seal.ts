@@ -1,0 +1,76 @@
+/** Step 14: the structural end of every attempt. Whatever happened before, one result is written, once, atomically. */
+import { writeFileAtomic } from '@caisson/ground';
+import type { CapturedStream, Failure, Result } from '@caisson/protocol';
+import type { AttemptContext } from '../attempt-context.ts';
+
+export type AttemptEnding =
+  | { readonly kind: 'finished' }
+  | { readonly kind: 'needs_input' }
+  | { readonly kind: 'failed'; readonly failure: Failure }
+  | { readonly kind: 'cancelled'; readonly cause: 'user' | 'shutdown' };
+
+const REPLY_HEAD_CHARACTERS = 16_384;
+
+export async function sealAttempt(
+  context: AttemptContext,
+  ending: AttemptEnding,
+  durationMs: number,
+): Promise<void> {
+  const result = composeResult(context, ending, durationMs);
+  await writeFileAtomic(context.job.paths.result, `${JSON.stringify(result)}\n`, { mode: 0o600 });
+  sayEnding(context, ending, durationMs);
+}
+
+function composeResult(context: AttemptContext, ending: AttemptEnding, durationMs: number): Result {
+  const { job, gathered, captures } = context;
+  const usage = context.meter.toUsage();
+  const reply = Buffer.from(gathered.reply);
+  return {
+    schemaVersion: 1,
+    runId: job.runId,
+    attempt: job.attempt,
+    nonce: job.nonce,
+    status: ending.kind,
+    ...(ending.kind === 'failed' ? { failure: ending.failure } : {}),
+    exitCode: gathered.exitCode,
+    durationMs,
+    reply: {
+      ref: captures.put(reply),
+      head: gathered.reply.slice(0, REPLY_HEAD_CHARACTERS),
+      bytes: reply.length,
+    },
+    ...(gathered.patchRef === undefined ? {} : { patchRef: gathered.patchRef }),
+    outputs: gathered.outputs,
+    ...(gathered.verify === undefined ? {} : { verify: gathered.verify }),
+    ...(gathered.needsInput === undefined ? {} : { needsInput: gathered.needsInput }),
+    ...(usage === undefined ? {} : { usage }),
+    blocks: gathered.blocks,
+    policy: { grant: job.grant, enforced: gathered.enforced, denials: gathered.denials },
+    logs: {
+      stdout: recordOf(context, gathered.logs?.stdout),
+      stderr: recordOf(context, gathered.logs?.stderr),
+    },
+    ...(gathered.sessionId === undefined ? {} : { resume: { sessionId: gathered.sessionId } }),
+  };
+}
+
+function recordOf(
+  context: AttemptContext,
+  log: { bytes: Buffer; truncated: boolean } | undefined,
+): CapturedStream {
+  const bytes = log?.bytes ?? Buffer.alloc(0);
+  return { ref: context.captures.put(bytes), bytes: bytes.length, truncated: log?.truncated ?? false };
+}
+
+function sayEnding(context: AttemptContext, ending: AttemptEnding, durationMs: number): void {
+  switch (ending.kind) {
+    case 'finished':
+      return context.voice.say({ kind: 'dispatch.finished', durationMs });
+    case 'needs_input':
+      return context.voice.say({ kind: 'dispatch.needs_input', durationMs });
+    case 'failed':
+      return context.voice.say({ kind: 'dispatch.failed', durationMs, failure: ending.failure });
+    case 'cancelled':
+      return context.voice.say({ kind: 'dispatch.cancelled', durationMs, cause: ending.cause });
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * What the agent, a setup script or a verify command sees: one place decides it for all of them.
+ * The walls themselves are in ground; this file only says what stands inside.
+ */
+import type { SandboxSpec } from '@caisson/ground';
+import type { Job } from '@caisson/protocol';
+import type { AgentFile } from './runtimes/contract.ts';
+
+export type SandboxPurpose = 'agent' | 'setup' | 'script' | 'clean-room';
+
+/** Where the run's sockets are, inside. */
+export const INSIDE = {
+  run: '/run/caisson',
+  brokerSocket: '/run/caisson/net.sock',
+  toolSocket: '/run/caisson/tools.sock',
+  relayPort: 8118,
+} as const;
+
+/** Programs that ask a terminal or a pager would hang; these settings make them not ask. */
+const QUIET_PROGRAMS: Readonly<Record<string, string>> = {
+  TERM: 'dumb',
+  PAGER: 'cat',
+  GIT_PAGER: 'cat',
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_ASKPASS: '/bin/true',
+  GH_PROMPT_DISABLED: '1',
+  DEBIAN_FRONTEND: 'noninteractive',
+};
+
+/** Existing files in a workspace through which an agent could make a later program obey it. */
+const CONTROL_FILES = [
+  '.envrc',
+  '.mcp.json',
+  '.claude/settings.json',
+  '.claude/settings.local.json',
+  '.claude/hooks',
+  '.codex',
+  '.gemini/settings.json',
+  '.opencode',
+  'opencode.json',
+  'opencode.jsonc',
+  'caisson.yaml',
+  '.vscode/tasks.json',
+  '.vscode/settings.json',
+  '.husky',
+  '.gitmodules',
+];
+
+export interface ViewOptions {
+  readonly purpose: SandboxPurpose;
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly files?: readonly AgentFile[];
+  readonly stdin?: 'closed' | 'pipe';
+  /** A socket of the worker that is made visible for tools. */
+  readonly toolSocket?: string;
+  /** Another folder in place of the workspace, for the clean room. */
+  readonly workspaceSource?: string;
+}
+
+/** Control files that are protected in this workspace, relative to its root. */
+export function protectedPaths(): readonly string[] {
+  return CONTROL_FILES;
+}
+
+/** Whether this purpose may reach the network through the broker. */
+export function hasNetwork(job: Job, purpose: SandboxPurpose): boolean {
+  return job.broker !== null && (purpose === 'agent' || (purpose === 'setup' && job.broker.offersProxy));
+}
+
+export function buildSandboxSpec(job: Job, options: ViewOptions): SandboxSpec {
+  const { workspace, grant, sandbox, paths } = job;
+  const isAgent = options.purpose === 'agent';
+  const readOnly = isAgent && grant.mode === 'suggest';
+  const networked = hasNetwork(job, options.purpose);
+  return {
+    kind: grant.sandbox,
+    argv: networked ? relayed(job, options.argv) : [...options.argv],
+    env: insideEnv(job, options),
+    cwd: workspace.cwd,
+    workspace: { source: options.workspaceSource ?? workspace.path, target: workspace.mountPath, readOnly },
+    mailbox: { source: paths.mailbox, target: `${workspace.mountPath}/.caisson` },
+    binds: [
+      ...sandbox.binds,
+      ...agentGitBinds(job, options),
+      ...(networked && job.broker
+        ? [{ source: job.broker.socket, target: INSIDE.brokerSocket, writable: true }]
+        : []),
+      ...(options.toolSocket
+        ? [{ source: options.toolSocket, target: INSIDE.toolSocket, writable: true }]
+        : []),
+      ...(isAgent && paths.session
+        ? [{ source: paths.session, target: `${job.sandbox.home}/.caisson-session`, writable: true }]
+        : []),
+    ],
+    hide: [...sandbox.hide],
+    readOnlyPaths: isAgent ? CONTROL_FILES.map((path) => `${workspace.mountPath}/${path}`) : [],
+    home: { path: job.sandbox.home, maxBytes: sandbox.homeBytes },
+    tmp: { path: '/tmp', maxBytes: sandbox.tmpBytes },
+    files: (options.files ?? []).map((file) => ({
+      path: file.path,
+      content: file.content,
+      mode: file.mode ?? 0o600,
+    })),
+    network: grant.hosts.includes('*') && isAgent ? 'host' : 'none',
+    seccomp: true,
+    cgroupPaths: [...paths.cgroup],
+    stdin: options.stdin ?? 'closed',
+  };
+}
+
+function agentGitBinds(job: Job, options: ViewOptions): SandboxSpec['binds'] {
+  const git = job.workspace.agentGit;
+  if (!git || options.workspaceSource !== undefined) return [];
+  const writable = options.purpose === 'agent' && job.grant.mode !== 'suggest';
+  return [
+    { source: git.source, target: git.target, writable },
+    ...(git.objects ? [{ ...git.objects, writable: false }] : []),
+    ...git.readOnly.map((path) => ({
+      source: path,
+      target: path.replace(git.source, git.target),
+      writable: false,
+    })),
+  ];
+}
+
+/** The relay listens on loopback inside, hands every byte to the broker's socket, and runs the command as its child. */
+function relayed(job: Job, argv: readonly string[]): string[] {
+  return [
+    job.sandbox.node,
+    job.sandbox.entries.relay,
+    String(INSIDE.relayPort),
+    INSIDE.brokerSocket,
+    '--',
+    ...argv,
+  ];
+}
+
+function insideEnv(job: Job, options: ViewOptions): Record<string, string> {
+  const proxied = hasNetwork(job, options.purpose) && job.broker?.offersProxy === true;
+  const proxy = `http://127.0.0.1:${INSIDE.relayPort}`;
+  return {
+    ...QUIET_PROGRAMS,
+    ...options.env,
+    HOME: job.sandbox.home,
+    TMPDIR: '/tmp',
+    CAISSON_RUN_ID: job.runId,
+    ...(proxied
+      ? {
+          HTTP_PROXY: proxy,
+          HTTPS_PROXY: proxy,
+          http_proxy: proxy,
+          https_proxy: proxy,
+          NO_PROXY: '127.0.0.1,localhost',
+        }
+      : {}),
+  };
+}

@@ -1,0 +1,69 @@
+/**
+ * What an agent printed: data, never protocol. Bytes are redacted, written to a file up to a cap, and kept as
+ * digest, size, head and tail. Memory is bounded whatever the agent prints.
+ */
+import { closeSync, openSync, readSync, writeSync } from 'node:fs';
+import type { Redactor } from '@caisson/ground';
+
+const HEAD_BYTES = 8 * 1024;
+const TAIL_BYTES = 64 * 1024;
+
+export interface Spool {
+  write(chunk: Buffer): void;
+  /** Lets out what the redactor held back and closes the file. */
+  end(): void;
+  /** Bytes after redaction, also those past the cap. */
+  readonly bytes: number;
+  head(): string;
+  tail(maxBytes?: number): string;
+  /** The first `maxBytes` of what was printed. */
+  readRecord(maxBytes: number): { bytes: Buffer; truncated: boolean };
+}
+
+export function openSpool(path: string, options: { capBytes: number; redactor: Redactor }): Spool {
+  const file = openSync(path, 'w+', 0o600);
+  const redacting = options.redactor.createStream();
+  let total = 0;
+  let stored = 0;
+  let headText = Buffer.alloc(0);
+  let tailText: Buffer = Buffer.alloc(0);
+  let isOpen = true;
+
+  const keep = (chunk: Buffer): void => {
+    if (chunk.length === 0) return;
+    if (headText.length < HEAD_BYTES)
+      headText = Buffer.concat([headText, chunk.subarray(0, HEAD_BYTES - headText.length)]);
+    tailText = joinTail(tailText, chunk);
+    const room = options.capBytes - stored;
+    if (room > 0) stored += writeSync(file, chunk, 0, Math.min(room, chunk.length));
+    total += chunk.length;
+  };
+
+  return {
+    write: (chunk) => keep(redacting.push(chunk)),
+    end() {
+      if (!isOpen) return;
+      isOpen = false;
+      keep(redacting.flush());
+    },
+    get bytes() {
+      return total;
+    },
+    head: () => headText.toString('utf8'),
+    tail: (maxBytes = TAIL_BYTES) =>
+      tailText.subarray(Math.max(0, tailText.length - maxBytes)).toString('utf8'),
+    readRecord(maxBytes) {
+      const length = Math.min(maxBytes, stored);
+      const bytes = Buffer.alloc(length);
+      readSync(file, bytes, 0, length, 0);
+      closeSync(file);
+      return { bytes, truncated: total > length };
+    },
+  };
+}
+
+function joinTail(tail: Buffer, chunk: Buffer): Buffer {
+  if (chunk.length >= TAIL_BYTES) return Buffer.from(chunk.subarray(chunk.length - TAIL_BYTES));
+  const room = TAIL_BYTES - chunk.length;
+  return Buffer.concat([tail.subarray(Math.max(0, tail.length - room)), chunk]);
+}

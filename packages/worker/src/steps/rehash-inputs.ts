@@ -1,0 +1,24 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import type { Job } from '@caisson/protocol';
+import { fail } from '../step-failure.ts';
+
+/** Step 3. An input whose bytes are not the ones that were admitted ends the attempt. */
+export async function rehashInputs(job: Job): Promise<void> {
+  for (const input of job.inputs) {
+    const actual = await hashFile(input.path);
+    if (actual !== input.sha256) {
+      throw fail(
+        'integrity-failed',
+        `input "${input.key}" has sha256 ${actual}, admitted was ${input.sha256}`,
+      );
+    }
+  }
+}
+
+async function hashFile(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash);
+  return hash.digest('hex');
+}

@@ -1,0 +1,38 @@
+/**
+ * The worker's only writer to stdout. Stdout is protocol: a header, then numbered lines.
+ * Each line is in the events file before it is on stdout, so that a later host can continue the stream.
+ * A host that is gone (EPIPE) never hurts the work: the file still holds every line.
+ */
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { encodeNdjson, WORKER_SCHEMA, type Grant, type WorkerSaying } from '@caisson/protocol';
+
+export interface Voice {
+  header(grant: Grant): void;
+  say(line: WorkerSaying): void;
+  /** How many lines were said. */
+  readonly count: number;
+  close(): void;
+}
+
+export function createVoice(options: { runId: string; attempt: number; eventsFile: string }): Voice {
+  const file = openSync(options.eventsFile, 'a', 0o600);
+  process.stdout.on('error', () => undefined); // the events file is the second witness
+  let seq = 0;
+  const write = (value: unknown): void => {
+    const text = encodeNdjson(value);
+    writeSync(file, text);
+    process.stdout.write(text);
+  };
+  return {
+    header: (grant) =>
+      write({ schema: WORKER_SCHEMA, runId: options.runId, attempt: options.attempt, grant }),
+    say(line) {
+      seq += 1;
+      write({ ...line, seq, at: new Date().toISOString() });
+    },
+    get count() {
+      return seq;
+    },
+    close: () => closeSync(file),
+  };
+}
