@@ -249,3 +249,10 @@ function withUnits(parse: (input: string | number) => number) {
     }
   });
 }
+
+/** Everything the schema has against a value, in words. The words are loaded only when there is something to say. */
+export async function explainConfigIssues(value: unknown): Promise<readonly ConfigIssue[]> {
+  const { default: english } = await import('zod/v4/locales/en.js');
+  return ConfigFile.safeParse(value, { error: english().localeError }).error?.issues ?? [];
+}
+export type ConfigIssue = z.core.$ZodIssue;

@@ -1,0 +1,104 @@
+import { readFile } from 'node:fs/promises';
+import type { Document, LineCounter, Node, Pair } from 'yaml';
+import { ConfigError } from './errors.ts';
+
+/** Far beyond any config written by a person; a bigger file is something else. */
+const MAX_BYTES = 1024 * 1024;
+const MAX_ALIASES = 100;
+
+export type ConfigPath = readonly PropertyKey[];
+
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** A parsed file that remembers where everything stood. */
+export interface ConfigDocument {
+  readonly file: string;
+  /** The plain value; `{}` for an empty file. */
+  readonly value: unknown;
+  /** Where the value at `path` stands, or the nearest thing above it. With `key`, where that key of it stands. */
+  locate(path: ConfigPath, key?: string): Position;
+}
+
+/** Reads and parses the file; a file that cannot be read or is not YAML throws {@link ConfigError} with the place. */
+export async function readConfigDocument(file: string): Promise<ConfigDocument> {
+  const text = await readText(file);
+  // Loaded here so that a project without a file does not pay for a YAML parser.
+  const yaml = await import('yaml');
+  const lines = new yaml.LineCounter();
+  const document = yaml.parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const [first, ...rest] = document.errors.map((error) => ({
+    file,
+    ...toPosition(lines, error.pos[0]),
+    message: `not valid YAML: ${error.message.trim()}`,
+  }));
+  if (first !== undefined) throw new ConfigError([first, ...rest]);
+  return {
+    file,
+    value: toPlainValue(file, document) ?? {},
+    locate: (path, key) => locate(yaml, document, lines, path, key),
+  };
+}
+
+async function readText(file: string): Promise<string> {
+  const bytes = await readFile(file).catch((error: unknown) => {
+    const detail = error instanceof Error ? error.message : String(error);
+    throw new ConfigError([{ file, message: `cannot be read: ${detail}.` }], {
+      cause: error,
+      remedy: 'Make the file readable, or move it away.',
+    });
+  });
+  if (bytes.length > MAX_BYTES) {
+    throw new ConfigError([{ file, message: `is ${bytes.length} bytes long; the limit is ${MAX_BYTES}.` }]);
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw new ConfigError([{ file, message: 'is not UTF-8 text.' }], {
+      cause: error,
+      remedy: 'Save the file as UTF-8.',
+    });
+  }
+}
+
+function toPlainValue(file: string, document: Document.Parsed): unknown {
+  try {
+    return document.toJS({ maxAliasCount: MAX_ALIASES });
+  } catch (error) {
+    throw new ConfigError(
+      [{ file, message: `not usable YAML: ${error instanceof Error ? error.message : String(error)}.` }],
+      { cause: error },
+    );
+  }
+}
+
+function locate(
+  yaml: typeof import('yaml'),
+  document: Document.Parsed,
+  lines: LineCounter,
+  path: ConfigPath,
+  key?: string,
+): Position {
+  const node = document.getIn(path, true);
+  if (key !== undefined && yaml.isMap(node)) {
+    const pair = (node.items as Pair[]).find(
+      (item) => yaml.isScalar(item.key) && String(item.key.value) === key,
+    );
+    if (yaml.isNode(pair?.key)) return positionOf(lines, pair.key);
+  }
+  if (yaml.isNode(node)) return positionOf(lines, node);
+  return path.length === 0
+    ? { line: 1, column: 1 }
+    : locate(yaml, document, lines, path.slice(0, -1), String(path.at(-1)));
+}
+
+function positionOf(lines: LineCounter, node: Node): Position {
+  return toPosition(lines, node.range?.[0] ?? 0);
+}
+
+function toPosition(lines: LineCounter, offset: number): Position {
+  const { line, col } = lines.linePos(offset);
+  return { line: Math.max(1, line), column: Math.max(1, col) };
+}

@@ -1,0 +1,103 @@
+import type { ConfigFile, Mode } from '@caisson/protocol';
+import type { SettingKey } from './settings.ts';
+
+/** Where a value came from. `flag` beats `env` beats `file` beats `default`. */
+export type ConfigSource = 'flag' | 'env' | 'file' | 'default';
+
+/** What a caller gives. Nothing is read from the process when `env` and `cwd` are given. */
+export interface LoadConfigOptions {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Values from the command line by setting, for example `{ 'limits.timeout': '10m' }`. Undefined is not given. */
+  readonly flags?: Readonly<Partial<Record<SettingKey, string | number | boolean | undefined>>>;
+}
+
+/** The user's XDG folders for Caisson. None is created by asking for it. */
+export interface UserFolders {
+  readonly home: string;
+  readonly config: string;
+  readonly cache: string;
+  readonly data: string;
+  readonly state: string;
+}
+
+/** A setting, its value, and where that value stands. */
+export interface ConfigRow {
+  readonly key: string;
+  readonly value: unknown;
+  readonly source: ConfigSource;
+  /** The file, variable or flag that holds it. */
+  readonly from?: string;
+  readonly line?: number;
+}
+
+/** The configuration after every source was asked: complete, in base units, frozen. `null` is "not limited" or "not set". */
+export interface ResolvedConfig {
+  readonly projectRoot: string;
+  /** Absolute path of `caisson.yaml`, or null where there is none. */
+  readonly file: string | null;
+  readonly stateDir: string;
+  readonly folders: UserFolders;
+  readonly runtime: string | null;
+  readonly mode: Mode;
+  readonly runtimes: NonNullable<ConfigFile['runtimes']>;
+  readonly agents: NonNullable<ConfigFile['agents']>;
+  readonly envs: NonNullable<ConfigFile['envs']>;
+  readonly pipelines: NonNullable<ConfigFile['pipelines']>;
+  /** Name → absolute folder. */
+  readonly capabilities: Readonly<Record<string, string>>;
+  readonly workspace: {
+    readonly include: readonly string[];
+    readonly setup: string | null;
+    readonly setupTimeoutMs: number;
+  };
+  readonly limits: ResolvedLimits;
+  readonly budget: ResolvedBudget;
+  readonly network: { readonly hosts: readonly string[] };
+  readonly policy: {
+    readonly ceiling: Mode;
+    readonly rules: NonNullable<NonNullable<ConfigFile['policy']>['rules']>;
+  };
+  readonly callbacks: NonNullable<ConfigFile['callbacks']>;
+  readonly questions: { readonly deadlineMs: number; readonly approvalDeadlineMs: number };
+  readonly store: NonNullable<ConfigFile['store']>;
+  readonly sandbox: {
+    readonly toolchains: readonly string[];
+    readonly homeBytes: number;
+    readonly tmpBytes: number;
+  };
+  /** Where the value of a setting came from: a limit the user set must be enforced, a default may be recorded as unenforced. */
+  sourceOf(key: SettingKey): ConfigSource;
+}
+
+export interface ResolvedLimits {
+  readonly concurrency: number;
+  readonly queue: number;
+  readonly timeoutMs: number;
+  readonly graceMs: number;
+  readonly stallTimeoutMs: number | null;
+  readonly memoryBytes: number | null;
+  readonly cpus: number | null;
+  readonly pids: number | null;
+  readonly diskBytes: number | null;
+  readonly spoolBytes: number;
+  readonly retries: number;
+  readonly depth: number;
+}
+
+export interface ResolvedBudget {
+  readonly perRunUsd: number | null;
+  readonly perSessionUsd: number | null;
+  readonly perDayUsd: number | null;
+  readonly perRunTokens: number | null;
+  readonly perRunTurns: number | null;
+  readonly perRunToolCalls: number | null;
+  readonly allowUnknownCost: boolean;
+}
+
+/** One setting that differs after a reload; the payload of the config-changed topic. */
+export interface ConfigChange {
+  readonly key: string;
+  readonly previous: unknown;
+  readonly new: unknown;
+}

@@ -1,0 +1,38 @@
+import { CaissonError } from '@caisson/protocol';
+
+/** One thing that is wrong, and where. `file` is a path, or the name of the variable or flag that holds the value. */
+export interface ConfigProblem {
+  readonly file: string;
+  readonly line?: number;
+  readonly column?: number;
+  readonly message: string;
+  readonly suggestion?: string;
+}
+
+const MAX_SHOWN = 8;
+
+/** The configuration cannot be used as written. Nothing was changed on disk. */
+export class ConfigError extends CaissonError {
+  readonly code = 'CONFIG_INVALID';
+  /** Every problem found, in the order of the file; never empty. */
+  readonly problems: readonly [ConfigProblem, ...ConfigProblem[]];
+
+  constructor(
+    problems: readonly [ConfigProblem, ...ConfigProblem[]],
+    options: { cause?: unknown; remedy?: string } = {},
+  ) {
+    super(summarize(problems), { remedy: 'Correct the value and run the command again.', ...options });
+    this.problems = problems;
+  }
+}
+
+function summarize(problems: readonly ConfigProblem[]): string {
+  const lines = problems.slice(0, MAX_SHOWN).map(describe);
+  if (problems.length > MAX_SHOWN) lines.push(`and ${problems.length - MAX_SHOWN} more.`);
+  return lines.join('\n');
+}
+
+function describe(problem: ConfigProblem): string {
+  const place = [problem.file, problem.line, problem.column].filter((part) => part !== undefined).join(':');
+  return `${place}: ${problem.message}${problem.suggestion === undefined ? '' : ` ${problem.suggestion}`}`;
+}

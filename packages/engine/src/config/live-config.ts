@@ -1,0 +1,39 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ConfigChange, ConfigRow, LoadConfigOptions, ResolvedConfig } from './contract.ts';
+import { loadExplained } from './load-config.ts';
+
+/** The configuration of a host that stays up. */
+export interface LiveConfig {
+  readonly current: ResolvedConfig;
+  /** Reads every source again. A file that has become invalid throws `ConfigError` and leaves `current` as it was. */
+  reload(): Promise<readonly ConfigChange[]>;
+}
+
+/** Loads the configuration and keeps it; `onChange` is told each setting that differs after a reload. */
+export async function createLiveConfig(
+  options: LoadConfigOptions,
+  onChange: (change: ConfigChange) => void,
+): Promise<LiveConfig> {
+  let loaded = await loadExplained(options);
+  return {
+    get current() {
+      return loaded.config;
+    },
+    async reload() {
+      const next = await loadExplained(options);
+      const changes = compareRows(loaded.rows, next.rows);
+      loaded = next;
+      for (const change of changes) onChange(change);
+      return changes;
+    },
+  };
+}
+
+function compareRows(previous: readonly ConfigRow[], next: readonly ConfigRow[]): ConfigChange[] {
+  const before = new Map(previous.map((row) => [row.key, row.value]));
+  const after = new Map(next.map((row) => [row.key, row.value]));
+  const keys = [...new Set([...before.keys(), ...after.keys()])];
+  return keys
+    .filter((key) => !isDeepStrictEqual(before.get(key), after.get(key)))
+    .map((key) => ({ key, previous: before.get(key) ?? null, new: after.get(key) ?? null }));
+}

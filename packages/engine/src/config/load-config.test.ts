@@ -1,0 +1,196 @@
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  ConfigError,
+  createLiveConfig,
+  explainConfig,
+  findProjectRoot,
+  loadConfig,
+  type ConfigChange,
+} from './index.ts';
+
+let root: string;
+const HOME_ENV = { HOME: '/home/someone' };
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'caisson-config-'));
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+function write(text: string): string {
+  const file = join(root, 'caisson.yaml');
+  writeFileSync(file, text);
+  return file;
+}
+
+async function refused(text: string | Buffer): Promise<ConfigError> {
+  const file = join(root, 'caisson.yaml');
+  writeFileSync(file, text);
+  const error: unknown = await loadConfig({ cwd: root, env: HOME_ENV }).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ConfigError);
+  expect(readFileSync(file)).toEqual(Buffer.from(text));
+  return error as ConfigError;
+}
+
+describe('where the project is', () => {
+  it('is the nearest folder with a config file or a state folder, before any git top', () => {
+    const inner = join(root, 'a', 'b');
+    mkdirSync(inner, { recursive: true });
+    expect(findProjectRoot(inner)).toBe(inner);
+    mkdirSync(join(root, 'a', '.git'));
+    expect(findProjectRoot(inner)).toBe(join(root, 'a'));
+    mkdirSync(join(root, '.caisson'));
+    expect(findProjectRoot(inner)).toBe(root);
+    writeFileSync(join(inner, 'caisson.yaml'), '');
+    expect(findProjectRoot(inner)).toBe(inner);
+  });
+
+  it('a worktree, whose .git is a file, is a git top', () => {
+    mkdirSync(join(root, 'src'));
+    writeFileSync(join(root, '.git'), 'gitdir: elsewhere\n');
+    expect(findProjectRoot(join(root, 'src'))).toBe(root);
+  });
+});
+
+describe('which value wins', () => {
+  it('flag beats env beats file beats default, and each knows its source', async () => {
+    const file = write('limits:\n  timeout: 10m\n  memory: 1g\n  pids: 64\n');
+    const options = {
+      cwd: root,
+      env: { ...HOME_ENV, CAISSON_LIMITS_MEMORY: '2g', CAISSON_LIMITS_PIDS: '128' },
+      flags: { 'limits.pids': '256' },
+    } as const;
+    const config = await loadConfig(options);
+    expect(config.limits).toMatchObject({
+      timeoutMs: 600_000,
+      memoryBytes: 2 * 1024 ** 3,
+      pids: 256,
+      queue: 1000,
+    });
+    expect(
+      (['limits.timeout', 'limits.memory', 'limits.pids', 'limits.queue'] as const).map(config.sourceOf),
+    ).toEqual(['file', 'env', 'flag', 'default']);
+    const rows = await explainConfig(options);
+    expect(
+      rows.filter((row) => ['limits.timeout', 'limits.memory', 'limits.pids'].includes(row.key)),
+    ).toEqual([
+      { key: 'limits.timeout', value: 600_000, source: 'file', from: file, line: 2 },
+      { key: 'limits.memory', value: 2 * 1024 ** 3, source: 'env', from: 'CAISSON_LIMITS_MEMORY' },
+      { key: 'limits.pids', value: 256, source: 'flag', from: '--pids' },
+    ]);
+  });
+
+  it('an empty variable is unset, and a bad one is named', async () => {
+    const env = { ...HOME_ENV, CAISSON_MODE: '' };
+    expect((await loadConfig({ cwd: root, env })).mode).toBe('auto-edit');
+    await expect(loadConfig({ cwd: root, env: { ...HOME_ENV, CAISSON_MODE: 'ful-auto' } })).rejects.toThrow(
+      /^CAISSON_MODE: "ful-auto" is not a value for mode: .* Did you mean "full-auto"\?$/,
+    );
+    await expect(
+      loadConfig({ cwd: root, env: HOME_ENV, flags: { 'limits.timeout': 'soon' } }),
+    ).rejects.toThrow(/^--timeout: "soon" is not a value for limits\.timeout: "soon" is not a duration/);
+  });
+
+  it('explains what else the file says, with its line', async () => {
+    write('agents:\n  reviewer:\n    runtime: codex\nnetwork:\n  hosts: ["a:443", "b:443"]\n');
+    const rows = await explainConfig({ cwd: root, env: HOME_ENV });
+    expect(
+      rows.filter((row) => row.source === 'file').map(({ key, value, line }) => ({ key, value, line })),
+    ).toEqual([
+      { key: 'agents.reviewer.runtime', value: 'codex', line: 3 },
+      { key: 'network.hosts', value: ['a:443', 'b:443'], line: 5 },
+    ]);
+  });
+
+  it('paths are made absolute from the project, also for ~ and from a subfolder', async () => {
+    write('state: var/state\ncapabilities: { tidy: caps/tidy }\nsandbox: { toolchains: ["~/.cargo"] }\n');
+    mkdirSync(join(root, 'deep'));
+    const config = await loadConfig({ cwd: join(root, 'deep'), env: HOME_ENV });
+    expect(config.stateDir).toBe(join(root, 'var/state'));
+    expect(config.capabilities).toEqual({ tidy: join(root, 'caps/tidy') });
+    expect(config.sandbox.toolchains).toEqual(['/home/someone/.cargo']);
+    expect(config.folders.cache).toBe('/home/someone/.cache/caisson');
+  });
+});
+
+describe('what is refused', () => {
+  it('an unknown key is named with line, column and the key that was meant', async () => {
+    const error = await refused('mode: suggest\nlimts:\n  timeout: 5m\n');
+    expect(error.problems).toEqual([
+      {
+        file: join(root, 'caisson.yaml'),
+        line: 2,
+        column: 1,
+        message: 'unknown key "limts" at the top level.',
+        suggestion: 'Did you mean "limits"?',
+      },
+    ]);
+    const nested = await refused('runtimes:\n  codex:\n    apikey: env:K\n');
+    expect(nested.problems[0]).toMatchObject({ line: 3, column: 5, suggestion: 'Did you mean "apiKey"?' });
+  });
+
+  it('every problem is listed, in the order of the file', async () => {
+    const error = await refused(
+      'mode: sugest\nlimits:\n  concurrency: many\n  timeout: soon\ncallbacks:\n  - url: nope\n',
+    );
+    expect(error.problems.map((problem) => [problem.line, problem.column, problem.message])).toEqual([
+      [1, 7, 'mode: expected one of "suggest"|"auto-edit"|"full-auto".'],
+      [3, 16, 'limits.concurrency: expected number, received string.'],
+      [4, 12, expect.stringContaining('"soon" is not a duration')],
+      [6, 10, 'callbacks[0].url: Invalid URL.'],
+    ]);
+    expect(error.problems[0].suggestion).toBe('Did you mean "suggest"?');
+  });
+
+  it('a key that is a secret itself is refused without being repeated', async () => {
+    const error = await refused('runtimes:\n  codex:\n    apiKey: sk-verysecret\n');
+    expect(error.message).toMatch(
+      /caisson\.yaml:3:13: runtimes\.codex\.apiKey: must say where the secret is/,
+    );
+    expect(error.message).not.toContain('verysecret');
+  });
+
+  it('malformed YAML, duplicate keys, a list, alias bombs and bytes that are not text', async () => {
+    expect((await refused('limits: { timeout: 5m\nmode: x\n')).problems[0]).toMatchObject({ line: 2 });
+    expect((await refused('mode: suggest\nmode: suggest\n')).message).toMatch(
+      /:2:1: not valid YAML: .*unique/,
+    );
+    expect((await refused('- a\n- b\n')).message).toMatch(/the file: expected object, received array/);
+    const bomb = [
+      'a: &a [x,x,x,x,x,x,x,x,x,x]',
+      ...'bcdefg'
+        .split('')
+        .map((name, index) => `${name}: &${name} [${Array(10).fill(`*${'abcdef'[index]}`).join(',')}]`),
+    ];
+    expect((await refused(bomb.join('\n'))).message).toMatch(/not usable YAML/);
+    expect((await refused(Buffer.from([0x6d, 0xff, 0xfe, 0x00]))).message).toMatch(/not UTF-8/);
+  });
+
+  it('a config file that is a folder', async () => {
+    mkdirSync(join(root, 'caisson.yaml'));
+    await expect(loadConfig({ cwd: root, env: HOME_ENV })).rejects.toThrow(/caisson\.yaml: cannot be read/);
+  });
+
+  it('an empty file says nothing, and a read-only one is enough', async () => {
+    const file = write('# nothing yet\n');
+    chmodSync(file, 0o400);
+    expect((await loadConfig({ cwd: root, env: HOME_ENV })).mode).toBe('auto-edit');
+  });
+});
+
+it('a reload tells what changed; one that fails changes nothing', async () => {
+  write('mode: suggest\n');
+  const changes: ConfigChange[] = [];
+  const live = await createLiveConfig({ cwd: root, env: HOME_ENV }, (change) => changes.push(change));
+  write('mode: full-auto\nnetwork: { hosts: ["a:443"] }\n');
+  await live.reload();
+  expect(changes).toEqual([
+    { key: 'mode', previous: 'suggest', new: 'full-auto' },
+    { key: 'network.hosts', previous: null, new: ['a:443'] },
+  ]);
+  write('mode: nonsense\n');
+  await expect(live.reload()).rejects.toThrow(ConfigError);
+  expect(live.current.mode).toBe('full-auto');
+});

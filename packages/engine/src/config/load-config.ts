@@ -1,0 +1,128 @@
+import { existsSync } from 'node:fs';
+import { isAbsolute, join, resolve } from 'node:path';
+import type { ConfigFile, Mode } from '@caisson/protocol';
+import { readConfigDocument, type ConfigDocument } from './config-document.ts';
+import type {
+  ConfigRow,
+  LoadConfigOptions,
+  ResolvedBudget,
+  ResolvedConfig,
+  ResolvedLimits,
+  UserFolders,
+} from './contract.ts';
+import { gatherSettings, type Settings } from './gather-settings.ts';
+import { readHostEnvironment } from './host-environment.ts';
+import { parseConfigDocument } from './parse-config.ts';
+import { CONFIG_FILE_NAME, findProjectRoot } from './project-root.ts';
+import { listRows } from './config-rows.ts';
+import type { SettingKey } from './settings.ts';
+import { resolveUserFolders } from './user-folders.ts';
+
+/** Resolves flag > env > file > default once. Problems throw `ConfigError`; no file is ever written. */
+export async function loadConfig(options: LoadConfigOptions = {}): Promise<ResolvedConfig> {
+  return (await loadExplained(options)).config;
+}
+
+/** Every setting with its value and where it stands, then what else the file says. */
+export async function explainConfig(options: LoadConfigOptions = {}): Promise<readonly ConfigRow[]> {
+  return (await loadExplained(options)).rows;
+}
+
+/** Both of the above from one reading. */
+export async function loadExplained(
+  options: LoadConfigOptions,
+): Promise<{ config: ResolvedConfig; rows: readonly ConfigRow[] }> {
+  const given = {
+    cwd: options.cwd ?? process.cwd(),
+    env: options.env ?? readHostEnvironment(),
+    flags: options.flags ?? {},
+  };
+  const projectRoot = findProjectRoot(given.cwd);
+  const path = join(projectRoot, CONFIG_FILE_NAME);
+  const document = existsSync(path) ? await readConfigDocument(path) : null;
+  const file = document === null ? {} : await parseConfigDocument(document);
+  const settings = await gatherSettings(given, file, document);
+  const config = assemble(projectRoot, document, file, settings, resolveUserFolders(given.env));
+  return { config, rows: listRows(settings, file, document) };
+}
+
+function assemble(
+  projectRoot: string,
+  document: ConfigDocument | null,
+  file: ConfigFile,
+  settings: Settings,
+  folders: UserFolders,
+): ResolvedConfig {
+  const get = <T>(key: SettingKey): T => settings.get(key)?.value as T;
+  const toAbsolute = (path: string): string => resolve(projectRoot, expandHome(path, folders.home));
+  return Object.freeze({
+    projectRoot,
+    file: document?.file ?? null,
+    stateDir: toAbsolute(get<string>('state')),
+    folders,
+    runtime: get<string | null>('runtime'),
+    mode: get<Mode>('mode'),
+    runtimes: file.runtimes ?? {},
+    agents: file.agents ?? {},
+    envs: file.envs ?? {},
+    pipelines: file.pipelines ?? {},
+    capabilities: Object.fromEntries(
+      Object.entries(file.capabilities ?? {}).map(([name, path]) => [name, toAbsolute(path)]),
+    ),
+    workspace: {
+      include: file.workspace?.include ?? [],
+      setup: get<string | null>('workspace.setup'),
+      setupTimeoutMs: get<number>('workspace.setupTimeout'),
+    },
+    limits: assembleLimits(get),
+    budget: assembleBudget(get),
+    network: { hosts: file.network?.hosts ?? [] },
+    policy: { ceiling: get<Mode>('policy.ceiling'), rules: file.policy?.rules ?? [] },
+    callbacks: file.callbacks ?? [],
+    questions: {
+      deadlineMs: get<number>('questions.deadline'),
+      approvalDeadlineMs: get<number>('questions.approvalDeadline'),
+    },
+    store: file.store ?? {},
+    sandbox: {
+      toolchains: (file.sandbox?.toolchains ?? []).map(toAbsolute),
+      homeBytes: get<number>('sandbox.home'),
+      tmpBytes: get<number>('sandbox.tmp'),
+    },
+    sourceOf: (key: SettingKey) => settings.get(key)?.source ?? 'default',
+  });
+}
+
+function assembleLimits(get: <T>(key: SettingKey) => T): ResolvedLimits {
+  return {
+    concurrency: get('limits.concurrency'),
+    queue: get('limits.queue'),
+    timeoutMs: get('limits.timeout'),
+    graceMs: get('limits.grace'),
+    stallTimeoutMs: get('limits.stallTimeout'),
+    memoryBytes: get('limits.memory'),
+    cpus: get('limits.cpus'),
+    pids: get('limits.pids'),
+    diskBytes: get('limits.disk'),
+    spoolBytes: get('limits.spool'),
+    retries: get('limits.retries'),
+    depth: get('limits.depth'),
+  };
+}
+
+function assembleBudget(get: <T>(key: SettingKey) => T): ResolvedBudget {
+  return {
+    perRunUsd: get('budget.perRunUsd'),
+    perSessionUsd: get('budget.perSessionUsd'),
+    perDayUsd: get('budget.perDayUsd'),
+    perRunTokens: get('budget.perRunTokens'),
+    perRunTurns: get('budget.perRunTurns'),
+    perRunToolCalls: get('budget.perRunToolCalls'),
+    allowUnknownCost: get('budget.allowUnknownCost'),
+  };
+}
+
+function expandHome(path: string, home: string): string {
+  if (isAbsolute(path)) return path;
+  return path === '~' || path.startsWith('~/') ? join(home, path.slice(1)) : path;
+}

@@ -1,0 +1,80 @@
+import { ConfigFile, explainConfigIssues, findNearest, type ConfigIssue } from '@caisson/protocol';
+import type { ConfigDocument } from './config-document.ts';
+import { ConfigError, type ConfigProblem } from './errors.ts';
+import { keysAt } from './schema-keys.ts';
+
+/** Guards the file's edge: what the schema says, or a {@link ConfigError} that points at every problem. */
+export async function parseConfigDocument(document: ConfigDocument): Promise<ConfigFile> {
+  const parsed = ConfigFile.safeParse(document.value);
+  if (parsed.success) return parsed.data;
+  const problems = (await explainConfigIssues(document.value)).flatMap((issue) =>
+    toProblems(document, issue),
+  );
+  problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
+  const [first, ...rest] = problems;
+  throw new ConfigError([
+    first ?? { file: document.file, message: 'is not a valid configuration.' },
+    ...rest,
+  ]);
+}
+
+function toProblems(document: ConfigDocument, issue: ConfigIssue): ConfigProblem[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => unknownKey(document, issue.path, key));
+  }
+  const name = formatPath(issue.path);
+  const place =
+    issue.code === 'invalid_key'
+      ? document.locate(issue.path.slice(0, -1), String(issue.path.at(-1)))
+      : document.locate(issue.path);
+  const suggestion = suggestValue(issue, valueAt(document.value, issue.path));
+  return [
+    {
+      file: document.file,
+      ...place,
+      message: `${name === '' ? 'the file' : name}: ${describeIssue(issue)}`,
+      ...(suggestion === null ? {} : { suggestion }),
+    },
+  ];
+}
+
+function unknownKey(document: ConfigDocument, path: readonly PropertyKey[], key: string): ConfigProblem {
+  const known = keysAt(path);
+  const nearest = findNearest(key, known);
+  const where = path.length === 0 ? 'at the top level' : `in ${formatPath(path)}`;
+  return {
+    file: document.file,
+    ...document.locate(path, key),
+    message: `unknown key "${key}" ${where}.`,
+    suggestion: nearest === null ? `Known keys: ${known.join(', ')}.` : `Did you mean "${nearest}"?`,
+  };
+}
+
+export function describeIssue(issue: ConfigIssue): string {
+  if (issue.code === 'invalid_key')
+    return 'a name has lowercase letters, digits, dots, dashes and underscores.';
+  const message = issue.message.replace(/^Invalid (input|option): /, '');
+  return message.endsWith('.') ? message : `${message}.`;
+}
+
+export function suggestValue(issue: ConfigIssue, given: unknown): string | null {
+  if (issue.code !== 'invalid_value' || typeof given !== 'string') return null;
+  const nearest = findNearest(given, issue.values.map(String));
+  return nearest === null ? null : `Did you mean "${nearest}"?`;
+}
+
+export function formatPath(path: readonly PropertyKey[]): string {
+  return path
+    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
+    .join('')
+    .replace(/^\./, '');
+}
+
+export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  let current = value;
+  for (const part of path) {
+    if (typeof current !== 'object' || current === null) return undefined;
+    current = Reflect.get(current, part);
+  }
+  return current;
+}

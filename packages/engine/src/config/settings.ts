@@ -1,0 +1,53 @@
+import { availableParallelism } from 'node:os';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+const MIB = 1024 ** 2;
+const GIB = 1024 ** 3;
+
+/**
+ * Every single-valued setting and its default, in base units (milliseconds, bytes). Each can also be given as a flag
+ * or as an environment variable (see {@link envNameOf}); lists and maps are written in the file only.
+ */
+export const SETTING_DEFAULTS = {
+  runtime: null,
+  mode: 'auto-edit',
+  state: '.caisson',
+  'workspace.setup': null,
+  'workspace.setupTimeout': 2 * MINUTE_MS,
+  'limits.concurrency': Math.max(2, availableParallelism()),
+  'limits.queue': 1000,
+  'limits.timeout': 30 * MINUTE_MS,
+  'limits.grace': 5000,
+  'limits.stallTimeout': null,
+  'limits.memory': 4 * GIB,
+  'limits.cpus': null,
+  'limits.pids': 512,
+  'limits.disk': null,
+  'limits.spool': 64 * MIB,
+  'limits.retries': 2,
+  'limits.depth': 2,
+  'budget.perRunUsd': null,
+  'budget.perSessionUsd': null,
+  'budget.perDayUsd': null,
+  'budget.perRunTokens': null,
+  'budget.perRunTurns': null,
+  'budget.perRunToolCalls': null,
+  'budget.allowUnknownCost': false,
+  'policy.ceiling': 'full-auto',
+  'questions.deadline': 7 * DAY_MS,
+  'questions.approvalDeadline': 5 * MINUTE_MS,
+  'sandbox.home': GIB,
+  'sandbox.tmp': GIB,
+} as const;
+
+export type SettingKey = keyof typeof SETTING_DEFAULTS;
+export type SettingValue = string | number | boolean | null;
+
+export const SETTING_KEYS = Object.keys(SETTING_DEFAULTS) as SettingKey[];
+
+/** `limits.stallTimeout` → `CAISSON_LIMITS_STALL_TIMEOUT`. */
+export function envNameOf(key: SettingKey): string {
+  const words = key.replaceAll(/([A-Z])/g, '_$1').replaceAll('.', '_');
+  return `CAISSON_${words.toUpperCase()}`;
+}
