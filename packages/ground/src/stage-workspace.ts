@@ -1,0 +1,187 @@
+/**
+ * Turns the files of a folder into a git tree: what `.gitignore` leaves, minus what the caller excludes,
+ * byte for byte.
+ *
+ * S1  A repository inside the folder (an agent ran `git init` or `git clone`, or a submodule is checked out) is
+ *     staged as its files, never as a bare commit id whose objects would be lost; its path is reported.
+ * S2  The index of the git dir is replaced only by a finished one: a killed stage leaves no lock behind.
+ * S3  What cannot be read is reported by name; everything else is still staged.
+ */
+import { copyFile, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { isErrno } from './errno.ts';
+import { createGit, type Git } from './git.ts';
+import { readIndexSummary } from './git-index.ts';
+import { EMPTY_TREE, objectFormatOf } from './own-git-dir.ts';
+
+export interface StageOptions {
+  readonly workspace: string;
+  /** A git dir of ours; its `index` is the memory of what was staged last. */
+  readonly gitDir: string;
+  /** Paths relative to the workspace that are left as the index has them. */
+  readonly exclude: readonly string[];
+  /** Object id of any object of this git dir; tells its format. */
+  readonly like: string;
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface StagedWorkspace {
+  readonly tree: string;
+  /** Repositories found inside, staged as files (S1). */
+  readonly nested: readonly string[];
+  /** What could not be staged, in git's words (S3). */
+  readonly warnings: readonly string[];
+}
+
+let stageCount = 0;
+
+export async function stageWorkspace(options: StageOptions): Promise<StagedWorkspace> {
+  const index = join(options.gitDir, 'index');
+  const draft = join(options.gitDir, `index.${process.pid}.${(stageCount += 1)}`);
+  try {
+    await copyIndex(index, draft);
+    const git = gitFor(options, options.workspace, draft);
+    const { nested, warnings } = await addEverything(options, git, options.workspace, draft, '');
+    const tree = await git.text(['write-tree']);
+    await rename(draft, index); // S2
+    return { tree, nested, warnings };
+  } finally {
+    await Promise.all([rm(draft, { force: true }), rm(`${draft}.lock`, { force: true })]);
+  }
+}
+
+/** True when the folder holds nothing but what is excluded: no process is needed to know its tree. */
+export async function isWorkspaceBare(workspace: string, exclude: readonly string[]): Promise<boolean> {
+  const names = await readdir(workspace);
+  return names.every((name) => name === '.git' || exclude.includes(name));
+}
+
+/** Copies an index with its file time, rounded down: git trusts only entries older than the index itself. */
+export async function copyIndex(from: string, to: string): Promise<boolean> {
+  try {
+    await copyFile(from, to);
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return false;
+    throw error;
+  }
+  await keepIndexTime(from, to);
+  return true;
+}
+
+/** Gives `to` the file time of `from`, rounded down. */
+export async function keepIndexTime(from: string, to: string): Promise<void> {
+  const { mtimeMs } = await stat(from);
+  const seconds = Math.floor(mtimeMs) / 1000;
+  await utimes(to, seconds, seconds);
+}
+
+interface Added {
+  readonly nested: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+async function addEverything(
+  options: StageOptions,
+  git: Git,
+  folder: string,
+  index: string,
+  prefix: string,
+): Promise<Added> {
+  const problems = await addFiles(git, prefix === '' ? options.exclude : []);
+  const summary = readIndexSummary(await readFile(index), options.like.length / 2);
+  const isExcluded = (path: string): boolean =>
+    prefix === '' && options.exclude.some((entry) => path === entry || path.startsWith(`${entry}/`));
+  const linked = summary.gitlinks.map((path) => path.toString('utf8')).filter((path) => !isExcluded(path));
+  const warnings = problems.other.map((problem) => (prefix === '' ? problem : `${prefix}: ${problem}`));
+  const nested: string[] = [];
+  for (const path of [...linked, ...problems.unborn]) {
+    if (!(await hasFiles(join(folder, path)))) continue;
+    const inner = await flatten(options, git, folder, path, index, prefix + path);
+    nested.push(prefix + path, ...inner.nested);
+    warnings.push(...inner.warnings);
+  }
+  return { nested, warnings };
+}
+
+interface AddProblems {
+  /** Nested repositories without a commit: git refuses to add them at all. */
+  readonly unborn: readonly string[];
+  readonly other: readonly string[];
+}
+
+async function addFiles(git: Git, exclude: readonly string[]): Promise<AddProblems> {
+  const pathspec = ['.', ...exclude.map((path) => `:(top,exclude,literal)${path}`)];
+  const first = await git.run(['add', '-A', '--', ...pathspec], { okExitCodes: [0, 1, 128] });
+  if (first.exitCode === 0) return { unborn: [], other: [] };
+  const second = await git.run(['add', '-A', '--ignore-errors', '--', ...pathspec], { okExitCodes: [0, 1] });
+  const errors = second.stderr.split('\n').filter((line) => line.startsWith('error: '));
+  const unborn = errors.flatMap(
+    (line) => /^error: '(.+)\/' does not have a commit checked out$/.exec(line)?.[1] ?? [],
+  );
+  return { unborn, other: errors.filter((line) => !line.endsWith('does not have a commit checked out')) };
+}
+
+/** S1: stages the nested folder through an index of its own and splices the entries in where the link was. */
+async function flatten(
+  options: StageOptions,
+  git: Git,
+  folder: string,
+  path: string,
+  index: string,
+  fullPath: string,
+): Promise<Added> {
+  const inner = join(folder, path);
+  const innerIndex = `${index}.n`;
+  try {
+    const innerGit = gitFor(options, inner, innerIndex);
+    const added = await addEverything(options, innerGit, inner, innerIndex, `${fullPath}/`);
+    const entries = (await innerGit.run(['ls-files', '-s', '-z'])).stdout;
+    await git.run(['update-index', '-z', '--index-info'], {
+      stdin: spliceEntries(path, entries, options.like),
+    });
+    return added;
+  } finally {
+    await rm(innerIndex, { force: true });
+  }
+}
+
+function spliceEntries(path: string, entries: Buffer, like: string): Buffer {
+  const removed = Buffer.from(`0 ${'0'.repeat(like.length)}\t${path}\0`);
+  const moved = entries
+    .toString('latin1')
+    .split('\0')
+    .filter((entry) => entry !== '')
+    .map((entry) => {
+      const at = entry.indexOf('\t');
+      const name = Buffer.from(`${path}/`).toString('latin1') + entry.slice(at + 1);
+      return `${entry.slice(0, at)}\t${name}\0`;
+    });
+  return Buffer.concat([removed, Buffer.from(moved.join(''), 'latin1')]);
+}
+
+async function hasFiles(folder: string): Promise<boolean> {
+  try {
+    return (await readdir(folder)).length > 0;
+  } catch (error) {
+    if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return false;
+    throw error;
+  }
+}
+
+function gitFor(options: StageOptions, workTree: string, indexFile: string): Git {
+  return createGit({
+    cwd: workTree,
+    gitDir: options.gitDir,
+    workTree,
+    indexFile,
+    ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+  });
+}
+
+/** The tree without entries, in the format of `like`. */
+export function emptyTreeLike(like: string): string {
+  return EMPTY_TREE[objectFormatOf(like)];
+}
