@@ -1,0 +1,100 @@
+// The words bubblewrap is told. They travel in a descriptor, not in argv, where every user could read the environment.
+import { readFileSync } from 'node:fs';
+import { SandboxSpecError } from './errors.ts';
+import type { SandboxSpec } from './contract.ts';
+import { liesInMemory, type Mount } from './mount-plan.ts';
+import { findStats } from './real-path.ts';
+
+/** Gives content a descriptor number inside the child. */
+export type AttachContent = (content: string | Buffer) => number;
+
+export const SANDBOX_UID = 1000;
+
+/** All options of bubblewrap for this spec; the program itself is not among them. */
+export function buildArguments(spec: SandboxSpec, plan: readonly Mount[], attach: AttachContent): string[] {
+  return [
+    ...isolation(spec),
+    ...plan.flatMap(mountWords),
+    ...accountFiles(spec, attach),
+    ...privateFiles(spec, plan, attach),
+    ...plan.flatMap((mount) =>
+      mount.kind === 'scratch' && mount.sealed ? ['--remount-ro', mount.target] : [],
+    ),
+    '--remount-ro',
+    '/dev',
+    '--chdir',
+    spec.cwd,
+    '--clearenv',
+    ...Object.entries(spec.env).flatMap(([name, value]) => ['--setenv', name, value]),
+  ];
+}
+
+function isolation(spec: SandboxSpec): string[] {
+  return [
+    '--unshare-user',
+    '--uid',
+    String(spec.uid ?? SANDBOX_UID),
+    '--gid',
+    String(spec.gid ?? SANDBOX_UID),
+    '--disable-userns',
+    '--unshare-pid',
+    '--unshare-ipc',
+    '--unshare-uts',
+    '--unshare-cgroup-try',
+    ...(spec.network === 'none' ? ['--unshare-net'] : []),
+    '--hostname',
+    'caisson',
+    '--cap-drop',
+    'ALL',
+    '--new-session',
+    '--die-with-parent',
+  ];
+}
+
+function mountWords(mount: Mount): string[] {
+  switch (mount.kind) {
+    case 'bind':
+      return [mount.writable ? '--bind' : '--ro-bind', mount.source, mount.target];
+    case 'proc':
+      return ['--proc', mount.target];
+    case 'dev':
+      return ['--dev', mount.target];
+    case 'scratch':
+      return [
+        '--perms',
+        mount.mode.toString(8),
+        ...(mount.maxBytes === null ? [] : ['--size', String(mount.maxBytes)]),
+        '--tmpfs',
+        mount.target,
+      ];
+  }
+}
+
+/** Programs ask who they are (`whoami`, `os.userInfo()`) and fail when their uid has no line. */
+function accountFiles(spec: SandboxSpec, attach: AttachContent): string[] {
+  const uid = spec.uid ?? SANDBOX_UID;
+  const gid = spec.gid ?? SANDBOX_UID;
+  return [
+    ...accountFile('/etc/passwd', uid, `caisson:x:${uid}:${gid}:Caisson:${spec.home.path}:/bin/sh`, attach),
+    ...accountFile('/etc/group', gid, `caisson:x:${gid}:`, attach),
+  ];
+}
+
+function accountFile(path: string, id: number, ownLine: string, attach: AttachContent): string[] {
+  if (!findStats(path)?.isFile()) return [];
+  const others = readFileSync(path, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '' && line.split(':')[2] !== String(id) && !line.startsWith('caisson:'));
+  return ['--perms', '0444', '--ro-bind-data', String(attach([...others, ownLine, ''].join('\n'))), path];
+}
+
+function privateFiles(spec: SandboxSpec, plan: readonly Mount[], attach: AttachContent): string[] {
+  return spec.files.flatMap((file) => {
+    if (!liesInMemory(file.path, plan)) {
+      throw new SandboxSpecError(
+        `The file ${file.path} would be written to the disk; private files belong in HOME or TMPDIR.`,
+      );
+    }
+    return ['--perms', file.mode.toString(8), '--file', String(attach(file.content)), file.path];
+  });
+}

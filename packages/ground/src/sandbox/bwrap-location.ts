@@ -1,0 +1,18 @@
+import { accessSync, constants } from 'node:fs';
+
+/** Only folders that an agent cannot write to: bubblewrap is the wall, so it is never looked up in PATH. */
+const PLACES = ['/usr/bin/bwrap', '/usr/local/bin/bwrap', '/bin/bwrap', '/run/current-system/sw/bin/bwrap'];
+
+/** Where bubblewrap is installed, or `null`. */
+export function findBwrap(): string | null {
+  return PLACES.find(isExecutable) ?? null;
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

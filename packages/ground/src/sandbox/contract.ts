@@ -1,0 +1,117 @@
+// The wall around everything that is not our code: what it is asked for and what it promises.
+//
+// Promises of every SandboxProcess:
+// S1  Once `exited` has resolved, no process of the sandbox runs any more, whatever it forked or detached.
+// S2  `exited` resolves although somebody outside still holds an end of stdout; the streams get a short, bounded drain.
+// S3  Nothing is ever created on the user's disk for the sake of a mount, except an empty mailbox mount point, which is
+//     taken away again.
+// S4  A wall that was asked for and cannot be built is an error, never a weaker wall.
+import type { Duplex, Readable, Writable } from 'node:stream';
+
+/** A folder or file of the host made visible inside. */
+export interface SandboxBind {
+  readonly source: string;
+  readonly target: string;
+  readonly writable: boolean;
+}
+
+/** A file that exists only inside, for example an agent's settings in its private HOME. */
+export interface SandboxFile {
+  readonly path: string;
+  readonly content: string;
+  readonly mode: number;
+}
+
+/** A size-capped folder in memory. */
+export interface SandboxScratch {
+  readonly path: string;
+  readonly maxBytes: number;
+}
+
+/** Everything about one start. Paths named `target`, `path` or `cwd` are as seen inside. */
+export interface SandboxSpec {
+  readonly kind: 'bwrap' | 'none';
+  readonly argv: readonly string[];
+  /** The whole environment inside; nothing is inherited. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  /** The source folder appears at `target`, usually the repo's own absolute path. */
+  readonly workspace: { readonly source: string; readonly target: string; readonly readOnly: boolean } | null;
+  /** Always writable, also when the workspace is not. */
+  readonly mailbox?: { readonly source: string; readonly target: string } | undefined;
+  readonly binds: readonly SandboxBind[];
+  /** Folders replaced by empty ones, on top of the built-in list. */
+  readonly hide: readonly string[];
+  /** Control files and folders inside the workspace; those that do not exist are left out. */
+  readonly readOnlyPaths: readonly string[];
+  /** Must lie under a replaced folder (/home, /root, /tmp, /run …) or exist on the host. */
+  readonly home: SandboxScratch;
+  readonly tmp: SandboxScratch;
+  /** Laid into HOME or another folder in memory, never onto the disk. */
+  readonly files: readonly SandboxFile[];
+  readonly network: 'none' | 'host';
+  /** Ids shown inside, 1000 unless told. Outside, files belong to whoever started the sandbox. */
+  readonly uid?: number | undefined;
+  readonly gid?: number | undefined;
+  readonly seccomp: boolean;
+  /** `cgroup.procs` files that the sandbox joins before anything of it runs. */
+  readonly cgroupPaths: readonly string[];
+  readonly stdin: 'closed' | 'pipe';
+  /** Descriptors 3, 4, … inside: one of ours, or a new duplex channel that appears in `channels`. */
+  readonly extraFds?: readonly (number | 'pipe')[] | undefined;
+}
+
+/** How the sandbox ended. */
+export interface SandboxExit {
+  /** Exit code of the program; a program that died of signal N inside bubblewrap shows 128 + N. */
+  readonly code: number | null;
+  /** The signal that ended bubblewrap (or the plain process) itself. */
+  readonly signal: NodeJS.Signals | null;
+  /** Why the program never ran, in bubblewrap's words; `null` when it did run. */
+  readonly startError: string | null;
+}
+
+/** A running sandbox. */
+export interface SandboxProcess {
+  /** bubblewrap itself, or the plain process. */
+  readonly pid: number;
+  readonly startTime: string;
+  /** The first process of the new PID namespace; it ignores SIGTERM. */
+  readonly initPid: number | null;
+  readonly stdin: Writable | null;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** One entry for each of `extraFds`; `null` where an own descriptor was passed. */
+  readonly channels: readonly (Duplex | null)[];
+  /** The program itself as the host sees it, or `null` before it runs and after it ended. */
+  agentPid(): number | null;
+  /** Sends a signal to the program alone. `false` when it is not there to receive it. */
+  signalAgent(signal: NodeJS.Signals): boolean;
+  /** Ends everything inside at once. Idempotent; wait for `exited` to know that it is gone. */
+  kill(): void;
+  /** Resolves once nothing of the sandbox runs any more (S1, S2); never rejects. */
+  readonly exited: Promise<SandboxExit>;
+}
+
+export interface LaunchOptions {
+  /** Kills the sandbox when aborted. */
+  readonly signal?: AbortSignal | undefined;
+  /** Where bubblewrap is, when it is not in a system folder. */
+  readonly bwrapPath?: string | undefined;
+}
+
+/** What the wall really enforces, for the record of a run. */
+export interface SandboxDescription {
+  readonly kind: 'bwrap' | 'none';
+  readonly namespaces: readonly string[];
+  readonly seccomp: boolean;
+  readonly capabilities: 'none' | 'inherited';
+  readonly noNewPrivileges: boolean;
+  readonly cgroup: boolean;
+  readonly uid: number;
+  readonly network: 'none' | 'host';
+  readonly workspace: 'read-only' | 'writable' | 'absent';
+}
+
+/** Every process of an attempt carries it in its environment, so that it can be found without a namespace. */
+export const MARKER_NAME = 'CAISSON_MARKER';

@@ -1,0 +1,29 @@
+import type { Readable } from 'node:stream';
+
+const DRAIN_MS = 250;
+
+/**
+ * Waits until the streams have ended, at most a short while: somebody else may hold the other end for ever (S2).
+ * Streams that did not end in time are closed; what was in the pipe has been delivered to whoever was reading.
+ */
+export async function drainStreams(streams: readonly Readable[], drainMs: number = DRAIN_MS): Promise<void> {
+  const open = streams.filter((stream) => !stream.readableEnded && !stream.destroyed);
+  if (open.length === 0) return;
+  const timeout = Promise.withResolvers<void>();
+  const timer = setTimeout(timeout.resolve, drainMs);
+  await Promise.race([Promise.all(open.map(ended)), timeout.promise]);
+  clearTimeout(timer);
+  for (const stream of open) if (!stream.readableEnded && !hasUnreadBytes(stream)) stream.destroy();
+}
+
+/** A reader that is only slow keeps what has already arrived. */
+function hasUnreadBytes(stream: Readable): boolean {
+  return stream.readableLength > 0;
+}
+
+function ended(stream: Readable): Promise<void> {
+  return new Promise((resolve) => {
+    stream.once('end', resolve);
+    stream.once('close', resolve);
+  });
+}

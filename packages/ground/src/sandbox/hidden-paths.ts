@@ -1,0 +1,109 @@
+// What of the host the sandbox never sees, whoever asks.
+//
+// Started by root, the program inside is root's own uid to the kernel, only without a single capability. It still
+// owns root's files: /etc/shadow would be readable and, worse, /proc/sys writable (bubblewrap 0.8 leaves it so). What
+// belongs to root alone is therefore taken out of the view; an ordinary user could not open it anyway.
+import { readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { homedir, userInfo } from 'node:os';
+import type { SandboxSpec } from './contract.ts';
+import { findRealPath, findStats } from './real-path.ts';
+
+/** Paths replaced by emptiness, and paths that stay visible but cannot be written. */
+export interface HiddenPaths {
+  readonly folders: readonly string[];
+  readonly files: readonly string[];
+  readonly readOnly: readonly string[];
+}
+
+const ALWAYS_HIDDEN = ['/root', '/home', '/run'];
+
+/** Folders and files that only root may read, and that no build or test needs. */
+const ROOTS_OWN = [
+  '/etc/shadow',
+  '/etc/shadow-',
+  '/etc/gshadow',
+  '/etc/gshadow-',
+  '/etc/sudoers',
+  '/etc/sudoers.d',
+  '/etc/ssh',
+  '/etc/ssl/private',
+  '/etc/krb5.keytab',
+  '/etc/wireguard',
+  '/etc/kubernetes',
+  '/etc/rancher',
+  '/etc/NetworkManager/system-connections',
+  '/etc/security/opasswd',
+  '/boot',
+  '/lost+found',
+  '/var/log',
+  '/var/spool',
+  '/var/backups',
+  '/var/lib/docker',
+  '/var/lib/containerd',
+  '/var/lib/containers',
+  '/var/lib/kubelet',
+  '/var/lib/private',
+  '/var/lib/systemd',
+  '/var/lib/cloud',
+  '/sys/kernel/debug',
+  '/sys/kernel/tracing',
+  '/sys/kernel/security',
+  '/sys/fs/bpf',
+  '/sys/firmware',
+];
+
+/** Folders of /proc with switches of the whole machine. */
+const PROC_SWITCHES = ['sys', 'irq', 'bus', 'fs', 'acpi', 'driver', 'scsi', 'dynamic_debug'];
+
+/** Everything to be hidden for this spec. Missing paths are left out here, so that no mount point is ever made for one. */
+export function listHidden(spec: SandboxSpec): HiddenPaths {
+  const isRoot = process.geteuid?.() === 0;
+  const wanted = [...ALWAYS_HIDDEN, ...homeFolders(), ...spec.hide, ...(isRoot ? ROOTS_OWN : [])];
+  const folders: string[] = [];
+  const files: string[] = [];
+  for (const path of new Set(wanted)) {
+    const real = findRealPath(path);
+    if (real === null || real === '/') continue;
+    (findStats(real)?.isDirectory() ? folders : files).push(real);
+  }
+  const proc = listProcSwitches();
+  files.push(...(isRoot ? proc.files : []), ...listReachableSockets());
+  return { folders, files, readOnly: proc.folders };
+}
+
+function homeFolders(): string[] {
+  return [homedir(), userInfo().homedir].filter((path) => path.startsWith('/') && path !== '/');
+}
+
+let procSwitches: { folders: string[]; files: string[] } | undefined;
+
+/** Entries of /proc that belong to the machine and that root's uid could write or read. They are fixed until the next boot. */
+function listProcSwitches(): { folders: string[]; files: string[] } {
+  if (procSwitches !== undefined) return procSwitches;
+  const folders: string[] = [];
+  const files: string[] = [];
+  for (const name of readdirSync('/proc')) {
+    if (/^\d/.test(name)) continue;
+    const path = `/proc/${name}`;
+    const stats = findStats(path);
+    if (stats?.isDirectory() && PROC_SWITCHES.includes(name)) folders.push(path);
+    if (stats?.isFile() && ((stats.mode & 0o222) !== 0 || (stats.mode & 0o044) === 0)) files.push(path);
+  }
+  procSwitches = { folders, files };
+  return procSwitches;
+}
+
+/**
+ * A read-only mount does not stop a connect. Sockets of the host that lie outside the hidden folders (a database in
+ * /var/lib, a daemon in /opt) are covered one by one; the kernel lists them.
+ */
+function listReachableSockets(): string[] {
+  const paths = new Set<string>();
+  for (const line of readFileSync('/proc/net/unix', 'utf8').split('\n')) {
+    const at = line.indexOf(' /');
+    if (at === -1) continue;
+    const real = findRealPath(line.slice(at + 1));
+    if (real !== null && findStats(real)?.isSocket()) paths.add(realpathSync(real));
+  }
+  return [...paths];
+}

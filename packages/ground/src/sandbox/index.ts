@@ -1,0 +1,5 @@
+export type * from './contract.ts';
+export { MARKER_NAME } from './contract.ts';
+export { SandboxSpecError, SandboxStartError, SandboxUnavailableError } from './errors.ts';
+export { launchSandbox } from './launch.ts';
+export { describeSandbox } from './describe.ts';

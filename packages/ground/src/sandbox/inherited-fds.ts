@@ -1,0 +1,24 @@
+// Descriptors that our own process inherited without close-on-exec (a terminal's, a parent's log, the control channel)
+// would walk straight through the wall. Node opens its own with close-on-exec, so the list never grows.
+import { readdirSync } from 'node:fs';
+import { readProcFile } from '../process-tree.ts';
+
+const O_CLOEXEC = 0o2000000;
+
+let highest: number | undefined;
+
+/** The highest descriptor that a child would inherit unasked, or 2 when there is none. */
+export function highestInheritedFd(): number {
+  highest ??= Math.max(2, ...readdirSync('/proc/self/fd').map(Number).filter(isInherited));
+  return highest;
+}
+
+function isInherited(fd: number): boolean {
+  const flags = /^flags:\s*(\d+)/m.exec(readProcFile(`/proc/self/fdinfo/${fd}`) ?? '')?.[1];
+  return flags !== undefined && (Number.parseInt(flags, 8) & O_CLOEXEC) === 0;
+}
+
+/** Fillers that put `/dev/null` on every number a child would otherwise inherit, after `taken` descriptors of its own. */
+export function coverInheritedFds(taken: number): 'ignore'[] {
+  return Array.from({ length: Math.max(0, highestInheritedFd() + 1 - taken) }, () => 'ignore' as const);
+}

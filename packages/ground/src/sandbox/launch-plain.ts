@@ -1,0 +1,101 @@
+// Without a wall: a plain process in its own session. No namespace ends its tree for us, so every end of the program
+// is followed by a sweep that looks for what is left in four ways: process group, descendants, cgroup, marker.
+// What clears its environment, leaves its session, orphans itself and has no cgroup cannot be found: that is what the
+// PID namespace of the real sandbox is for.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { join, relative } from 'node:path';
+import type { Duplex, Readable } from 'node:stream';
+import { isSameProcess, readProcess } from '../process-tree.ts';
+import { enterCgroups } from './cgroup-entry.ts';
+import type { LaunchOptions, SandboxExit, SandboxProcess, SandboxSpec } from './contract.ts';
+import { drainStreams } from './drain.ts';
+import { SandboxStartError } from './errors.ts';
+import { coverInheritedFds } from './inherited-fds.ts';
+import { leavesFolder } from './real-path.ts';
+import { openSweepGroup } from './sweep-group.ts';
+import { LAUNCH_MARKER_NAME, sweepSurvivors } from './sweep.ts';
+
+/** Starts the program in its own session. Nothing but its processes is contained. */
+export async function launchPlain(spec: SandboxSpec, options: LaunchOptions): Promise<SandboxProcess> {
+  const launchId = randomUUID();
+  const group = openSweepGroup(spec.cgroupPaths, launchId);
+  const child = spawnPlain(spec, group.procsFiles, launchId);
+  const exit = Promise.withResolvers<{ code: number | null; signal: NodeJS.Signals | null }>();
+  child.once('exit', (code, signal) => exit.resolve({ code, signal }));
+  await started(child, spec);
+  const pid = child.pid ?? 0;
+  const startTime = readProcess(pid)?.startTime ?? 'gone';
+  const isAlive = (): boolean =>
+    isSameProcess(pid, startTime) && child.exitCode === null && child.signalCode === null;
+
+  const sweep = (): Promise<void> => sweepSurvivors({ leader: { pid, startTime }, launchId, group });
+  let sweeping: Promise<void> | null = null;
+  const kill = (): void => {
+    sweeping ??= sweep();
+  };
+  if (options.signal?.aborted) kill();
+  options.signal?.addEventListener('abort', kill, { once: true });
+
+  const finish = async (): Promise<SandboxExit> => {
+    const ending = await exit.promise;
+    options.signal?.removeEventListener('abort', kill);
+    await sweeping;
+    await sweep();
+    group.close();
+    await drainStreams([child.stdout as Readable, child.stderr as Readable]);
+    return { ...ending, startError: null };
+  };
+  return {
+    pid,
+    startTime,
+    initPid: null,
+    stdin: child.stdin,
+    stdout: child.stdout as Readable,
+    stderr: child.stderr as Readable,
+    channels: (spec.extraFds ?? []).map((each, index) =>
+      each === 'pipe' ? (child.stdio[3 + index] as Duplex) : null,
+    ),
+    agentPid: () => (isAlive() ? pid : null),
+    signalAgent: (signal) => isAlive() && child.kill(signal),
+    kill,
+    exited: finish(),
+  };
+}
+
+function spawnPlain(spec: SandboxSpec, procsFiles: readonly string[], launchId: string): ChildProcess {
+  const extraFds = spec.extraFds ?? [];
+  const [file = '', ...args] = enterCgroups(procsFiles, spec.argv);
+  return spawn(file, args, {
+    cwd: placeOutside(spec, spec.cwd),
+    detached: true,
+    env: { ...spec.env, [LAUNCH_MARKER_NAME]: launchId },
+    stdio: [
+      spec.stdin === 'pipe' ? 'pipe' : 'ignore',
+      'pipe',
+      'pipe',
+      ...extraFds,
+      ...coverInheritedFds(3 + extraFds.length),
+    ],
+  });
+}
+
+/** Nothing is mounted here: a path inside the workspace is found where the workspace really is. */
+function placeOutside(spec: SandboxSpec, path: string): string {
+  if (spec.workspace === null) return path;
+  const inside = relative(spec.workspace.target, path);
+  return leavesFolder(inside) ? path : join(spec.workspace.source, inside);
+}
+
+function started(child: ChildProcess, spec: SandboxSpec): Promise<void> {
+  return new Promise((resolve, reject) => {
+    child.once('spawn', resolve);
+    child.once('error', (cause) => {
+      reject(
+        new SandboxStartError(`The program ${spec.argv[0]} could not be started: ${cause.message}`, {
+          cause,
+        }),
+      );
+    });
+  });
+}

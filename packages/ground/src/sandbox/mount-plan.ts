@@ -1,0 +1,150 @@
+// Turns a spec into an ordered list of mounts.
+//
+// The order is by depth, so that a mount never hides one that was made before it. bubblewrap creates a mount point
+// that is missing; on a folder in memory that is wanted, on the user's disk it never is (S3). The plan therefore
+// follows every target back to the folder on the host that will lie under it and looks whether it is there.
+import { realpathSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import type { SandboxSpec } from './contract.ts';
+import { SandboxSpecError } from './errors.ts';
+import { listHidden } from './hidden-paths.ts';
+import { canonical, findRealPath, findStats, leavesFolder } from './real-path.ts';
+
+/** One step of building the view. `scratch` is a folder in memory; sealed ones become read-only once all is laid out. */
+export type Mount =
+  | { readonly kind: 'bind'; readonly target: string; readonly source: string; readonly writable: boolean }
+  | {
+      readonly kind: 'scratch';
+      readonly target: string;
+      readonly maxBytes: number | null;
+      readonly mode: number;
+      readonly sealed: boolean;
+    }
+  | { readonly kind: 'proc' | 'dev'; readonly target: string };
+
+interface Wish {
+  readonly mount: Mount;
+  /** What to do when the mount point is missing on the disk: leave the mount out, or refuse the spec. */
+  readonly whenMissing: 'skip' | 'refuse';
+}
+
+/** The mounts in the order in which they must be made. */
+export function planMounts(spec: SandboxSpec): Mount[] {
+  const byTarget = new Map<string, Wish>();
+  for (const wish of listWishes(spec)) byTarget.set(wish.mount.target, wish);
+  const wishes = [...byTarget.values()].sort((a, b) => depth(a.mount.target) - depth(b.mount.target));
+  const plan: Mount[] = [];
+  for (const wish of wishes) if (isPossible(wish, plan)) plan.push(wish.mount);
+  return plan;
+}
+
+/** Later wishes replace earlier ones for the same target: what the caller names wins over what is hidden by default. */
+function listWishes(spec: SandboxSpec): Wish[] {
+  const skip = (mount: Mount): Wish => ({ mount, whenMissing: 'skip' });
+  const refuse = (mount: Mount): Wish => ({ mount, whenMissing: 'refuse' });
+  const hidden = listHidden(spec);
+  return [
+    refuse({ kind: 'bind', target: '/', source: '/', writable: false }),
+    refuse({ kind: 'proc', target: '/proc' }),
+    refuse({ kind: 'dev', target: '/dev' }),
+    refuse(scratch('/dev/shm', spec.tmp.maxBytes, 0o1777)),
+    ...hidden.readOnly.map((path) => skip(bind(path, path, false))),
+    ...hidden.folders.map((path) => skip({ ...scratch(path, null, 0o755), sealed: true })),
+    ...hidden.files.map((path) => skip(bind('/dev/null', path, false))),
+    ...['/tmp', '/var/tmp'].map((path) => skip(scratch(canonical(path), spec.tmp.maxBytes, 0o1777))),
+    refuse(scratch(canonical(spec.tmp.path), spec.tmp.maxBytes, 0o1777)),
+    refuse(scratch(canonical(spec.home.path), spec.home.maxBytes, 0o700)),
+    ...workspaceMounts(spec).map(refuse),
+    ...controlMounts(spec).map(skip),
+    ...spec.binds.map((each) => refuse(bind(each.source, canonical(each.target), each.writable))),
+    ...(spec.mailbox ? [refuse(bind(spec.mailbox.source, canonical(spec.mailbox.target), true))] : []),
+  ];
+}
+
+function workspaceMounts(spec: SandboxSpec): Mount[] {
+  if (spec.workspace === null) return [];
+  const { source, target, readOnly } = spec.workspace;
+  return [bind(source, canonical(target), !readOnly)];
+}
+
+/**
+ * Existing control files become read-only. Every folder between the workspace and such a file is bound onto itself:
+ * a folder that only contains a mount can be renamed away, one that is a mount cannot.
+ */
+function controlMounts(spec: SandboxSpec): Mount[] {
+  const { workspace } = spec;
+  if (workspace === null || workspace.readOnly) return [];
+  const root = realpathSync(workspace.source);
+  const target = canonical(workspace.target);
+  const mounts: Mount[] = [];
+  for (const path of spec.readOnlyPaths) {
+    const inside = relative(workspace.target, path);
+    if (leavesFolder(inside))
+      throw new SandboxSpecError(`The control file ${path} is not inside the workspace ${workspace.target}.`);
+    const real = findRealPath(join(root, inside));
+    if (real === null) continue;
+    const place = relative(root, real);
+    if (leavesFolder(place) || place === '') continue;
+    for (let parent = dirname(place); parent !== '.'; parent = dirname(parent)) {
+      mounts.unshift(bind(join(root, parent), join(target, parent), true));
+    }
+    mounts.push(bind(real, join(target, place), false));
+  }
+  // A control folder must win over the pin of another control file below it.
+  return mounts.sort((a, b) => Number(isReadOnlyBind(a)) - Number(isReadOnlyBind(b)));
+}
+
+function isReadOnlyBind(mount: Mount): boolean {
+  return mount.kind === 'bind' && !mount.writable;
+}
+
+function isPossible(wish: Wish, plan: readonly Mount[]): boolean {
+  const { mount } = wish;
+  if (mount.target === '/') return true;
+  const under = nearestParent(mount.target, plan);
+  if (under.kind === 'scratch')
+    return !(mount.kind === 'scratch' && mount.sealed) && wish.mount.kind !== 'proc';
+  if (under.kind !== 'bind') return true;
+  const place = join(under.source, relative(under.target, mount.target));
+  const found = findStats(place);
+  if (found !== null && !found.isSymbolicLink() && found.isDirectory() === isFolderMount(mount)) return true;
+  if (wish.whenMissing === 'skip') return false;
+  const fault = found === null ? 'does not exist' : 'is of another kind (file, folder or link)';
+  throw new SandboxSpecError(`Nothing can be mounted at ${mount.target}: ${place} ${fault}.`, {
+    remedy: 'Choose a place under /home, /root, /tmp or /run, or create the mount point first.',
+  });
+}
+
+function nearestParent(target: string, plan: readonly Mount[]): Mount {
+  let nearest: Mount | undefined;
+  for (const mount of plan) {
+    if (leavesFolder(relative(mount.target, target))) continue;
+    if (nearest === undefined || mount.target.length >= nearest.target.length) nearest = mount;
+  }
+  if (nearest === undefined) throw new SandboxSpecError(`The path ${target} is not absolute.`);
+  return nearest;
+}
+
+/** Whether a nearest parent in memory will hold this path, so that writing there touches no disk. */
+export function liesInMemory(path: string, plan: readonly Mount[]): boolean {
+  return nearestParent(canonical(path), plan).kind === 'scratch';
+}
+
+function isFolderMount(mount: Mount): boolean {
+  return mount.kind !== 'bind' || (findStats(mount.source)?.isDirectory() ?? false);
+}
+
+function bind(source: string, target: string, writable: boolean): Mount {
+  const real = findRealPath(source);
+  if (real === null)
+    throw new SandboxSpecError(`The path ${source} cannot be made visible at ${target}: it does not exist.`);
+  return { kind: 'bind', source: real, target, writable };
+}
+
+function scratch(target: string, maxBytes: number | null, mode: number): Mount & { kind: 'scratch' } {
+  return { kind: 'scratch', target, maxBytes, mode, sealed: false };
+}
+
+function depth(path: string): number {
+  return path === '/' ? 0 : path.split('/').length - 1;
+}

@@ -1,0 +1,39 @@
+import { lstatSync, realpathSync, type Stats } from 'node:fs';
+import { dirname, isAbsolute, join, normalize, relative } from 'node:path';
+import { SandboxSpecError } from './errors.ts';
+
+/** Links in the part of the path that exists are followed, because a mount over a link lands where the link points. */
+export function canonical(path: string): string {
+  if (!isAbsolute(path)) throw new SandboxSpecError(`The path ${path} must be absolute.`);
+  const clean = normalize(path).replace(/(.)\/+$/, '$1');
+  for (let parent = clean; ; parent = dirname(parent)) {
+    const real = findRealPath(parent);
+    if (real !== null) return join(real, relative(parent, clean));
+  }
+}
+
+/** The path without links, or `null` when it leads nowhere. */
+export function findRealPath(path: string): string | null {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EACCES' || code === 'ELOOP') return null;
+    throw error;
+  }
+}
+
+/** What lies at the path, links not followed, or `null`. */
+export function findStats(path: string): Stats | null {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) ?? null;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EACCES') return null;
+    throw error;
+  }
+}
+
+/** Whether a relative path climbs out of the folder it starts in. */
+export function leavesFolder(relativePath: string): boolean {
+  return relativePath === '..' || relativePath.startsWith('../') || isAbsolute(relativePath);
+}
