@@ -1,0 +1,43 @@
+import { InvalidEventError } from './errors.ts';
+
+const MAX_DEPTH = 64;
+
+/**
+ * One text for one value: members sorted by name, no blanks, numbers as ECMAScript prints them.
+ * `undefined` members are dropped; what JSON cannot hold is refused, so that nothing changes on its way to disk.
+ */
+export function canonicalJson(value: unknown, depth = 0): string {
+  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return JSON.stringify(value);
+  if (typeof value === 'number') return numberText(value);
+  if (typeof value !== 'object') throw new InvalidEventError(`a ${typeof value} is not a JSON value`);
+  if (depth >= MAX_DEPTH) throw new InvalidEventError(`data is nested deeper than ${MAX_DEPTH} levels`);
+  if (Array.isArray(value)) return arrayText(value, depth);
+  if ('toJSON' in value && typeof value.toJSON === 'function')
+    return canonicalJson(value.toJSON(), depth + 1);
+  return objectText(value, depth);
+}
+
+function numberText(value: number): string {
+  if (!Number.isFinite(value)) throw new InvalidEventError(`${value} is not a JSON number`);
+  return Object.is(value, -0) ? '0' : String(value);
+}
+
+function arrayText(values: readonly unknown[], depth: number): string {
+  return `[${values.map((item) => (item === undefined ? 'null' : canonicalJson(item, depth + 1))).join(',')}]`;
+}
+
+function objectText(value: object, depth: number): string {
+  const members = value as Record<string, unknown>;
+  let text = '';
+  for (const key of sortedKeys(members)) {
+    const member = members[key];
+    if (member === undefined) continue;
+    text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${canonicalJson(member, depth + 1)}`;
+  }
+  return `{${text}}`;
+}
+
+function sortedKeys(members: Record<string, unknown>): string[] {
+  const keys = Object.keys(members);
+  return keys.length > 1 ? keys.sort() : keys;
+}

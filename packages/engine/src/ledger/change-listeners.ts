@@ -1,0 +1,59 @@
+import type { LedgerChange } from './contract.ts';
+
+type Listener = (change: LedgerChange) => void;
+
+/**
+ * Tells listeners about commits, after the turn in which they happened and once however many there were.
+ * The watch on other processes runs only while somebody listens.
+ */
+export function createListeners(watchOthers: (onChange: () => void) => () => void) {
+  const listeners = new Set<Listener>();
+  const pending = new Set<LedgerChange['origin']>();
+  let stopWatching: (() => void) | null = null;
+
+  function tell(change: LedgerChange): void {
+    if (listeners.size === 0) return;
+    if (pending.size === 0) setImmediate(deliver);
+    pending.add(change.origin);
+  }
+
+  function deliver(): void {
+    const origins = [...pending];
+    pending.clear();
+    for (const origin of origins) for (const listener of [...listeners]) callSafely(listener, { origin });
+  }
+
+  function settleWatch(): void {
+    if (listeners.size > 0) stopWatching ??= watchOthers(() => tell({ origin: 'other' }));
+    else {
+      stopWatching?.();
+      stopWatching = null;
+    }
+  }
+
+  return {
+    tell,
+    add(listener: Listener): () => void {
+      const own: Listener = (change) => listener(change);
+      listeners.add(own);
+      settleWatch();
+      return () => {
+        listeners.delete(own);
+        settleWatch();
+      };
+    },
+    clear(): void {
+      listeners.clear();
+      settleWatch();
+    },
+  };
+}
+
+function callSafely(listener: Listener, change: LedgerChange): void {
+  try {
+    listener(change);
+  } catch (error) {
+    // Invariant 9: a listener never hurts the work. It is still told to whoever watches over the process.
+    process.emitWarning(`a ledger listener threw: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

@@ -1,0 +1,238 @@
+// The ledger is the only truth (invariant 4): what it replays to is what happened.
+//
+// Promises every implementation keeps, and the conformance suite proves:
+//  L1 `append` resolves only when its events are durable; the events of one call stand or fall together.
+//  L2 `seq` counts each run from 1 and `offset` counts everything from 1, both without holes.
+//  L3 an event never changes; each is chained by sha256 to the one before it in its run.
+//  L4 appending an id that is already there adds nothing and returns what was stored.
+//  L5 a run is accepted once and ends once (invariant 1); illegal moves are refused inside the transaction.
+//  L6 whatever is damaged is named when it is read, never skipped.
+//  L7 a projection can be thrown away and rebuilt from the events alone.
+// Implementers must not cache heads or rows across transactions: other processes write to the same file.
+
+import type { Failure, RunStatus } from '@caisson/protocol';
+
+/** A fact to be recorded. `runId: null` is the project's own stream. */
+export interface NewEvent {
+  /** Makes the append idempotent; generated when absent. */
+  readonly id?: string;
+  readonly runId: string | null;
+  /** 0 when the event belongs to no attempt. */
+  readonly attempt: number;
+  readonly type: string;
+  readonly version: number;
+  /** RFC 3339 UTC with milliseconds. */
+  readonly at: string;
+  readonly trace: string;
+  /** JSON values only; `undefined` members are dropped. */
+  readonly data: Record<string, unknown>;
+}
+
+/** A fact as it stands in the ledger. */
+export interface StoredEvent extends Required<NewEvent> {
+  /** Position in its run, from 1, without holes. */
+  readonly seq: number;
+  /** Position in the whole ledger, from 1, without holes. */
+  readonly offset: number;
+  readonly prevHash: string;
+  readonly hash: string;
+}
+
+export interface RunRow {
+  readonly runId: string;
+  readonly status: RunStatus;
+  readonly priority: number;
+  readonly acceptedOffset: number;
+  readonly acceptedAt: string;
+  /** When the first attempt's worker reported ready. */
+  readonly startedAt?: string;
+  readonly endedAt?: string;
+  /** The highest attempt seen; 0 before the first. */
+  readonly attempt: number;
+  readonly lastSeq: number;
+  readonly host: string;
+  readonly session?: string;
+  readonly idempotencyKey?: string;
+  readonly continues?: string;
+  readonly description: string;
+  readonly runtime?: string;
+  readonly agent?: string;
+  /** The type of the terminal event, once there is one. */
+  readonly ending?: string;
+  readonly cause?: string;
+  readonly durationMs?: number;
+  readonly failure?: Failure;
+  readonly costUsd?: number;
+}
+
+export interface AttemptRow {
+  readonly runId: string;
+  readonly attempt: number;
+  readonly launchedAt?: string;
+  readonly startedAt?: string;
+  readonly endedAt?: string;
+  /** Whatever compute needs to find the worker again. */
+  readonly handle?: unknown;
+  /** The type of the event that ended it. */
+  readonly ending?: string;
+  readonly failure?: Failure;
+}
+
+export interface QuestionRow {
+  readonly questionId: string;
+  readonly runId: string;
+  readonly attempt: number;
+  readonly status: 'open' | 'answered' | 'expired';
+  readonly text: string;
+  readonly options?: readonly unknown[];
+  readonly context?: unknown;
+  readonly partialState?: unknown;
+  readonly askedAt: string;
+  readonly askedOffset: number;
+  readonly deadlineAt?: string;
+  readonly answer?: unknown;
+  /** The run that took the answer up. */
+  readonly continuedBy?: string;
+  readonly closedAt?: string;
+}
+
+/** What a run has cost. `costUsd` and `usage` on an ending are taken to be of that attempt alone. */
+export interface SpendRow {
+  readonly runId: string;
+  readonly session: string | null;
+  /** UTC day of the latest ending that counted. */
+  readonly day: string;
+  /** Sum of what is known; `null` when nothing is. Unknown is never 0. */
+  readonly costUsd: number | null;
+  /** Endings that did not say what they cost. */
+  readonly unknownCosts: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Input plus output. */
+  readonly tokens: number;
+}
+
+export interface ReadQuery {
+  /** A run, or `null` for the project's stream; absent means everything in global order. */
+  readonly runId?: string | null;
+  /** Read what follows this `seq` (with `runId`) or `offset` (without). */
+  readonly after?: number;
+  readonly limit?: number;
+  readonly types?: readonly string[];
+}
+
+export interface RunFilter {
+  readonly status?: RunStatus | readonly RunStatus[];
+  readonly session?: string;
+  readonly idempotencyKey?: string;
+  readonly newestFirst?: boolean;
+  readonly limit?: number;
+}
+
+export interface VerifyReport {
+  readonly ok: boolean;
+  readonly runId: string | null;
+  readonly count: number;
+  readonly head: string;
+  readonly sealed: boolean;
+  readonly problems: readonly string[];
+}
+
+export interface VerifyAllReport {
+  readonly ok: boolean;
+  readonly events: number;
+  readonly runs: number;
+  readonly problems: readonly string[];
+}
+
+export interface SlotRow {
+  readonly runId: string;
+  readonly pool: string;
+  readonly hostId: string;
+}
+
+export interface HoldRow {
+  readonly name: string;
+  readonly holder: string;
+  readonly hostId: string;
+}
+
+/** What a dead host had, now free. The caller decides what becomes of the runs. */
+export interface Reclaimed {
+  readonly slots: readonly string[];
+  readonly queued: readonly string[];
+  readonly holds: readonly string[];
+}
+
+/** Working rows, not events: who may run now, and who holds what. Every call is one immediate transaction. */
+export interface Leases {
+  /** Joins the pool's queue; `full` when it already holds `limit` runs. Joining twice changes nothing. */
+  enqueue(request: { pool: string; runId: string; hostId: string; limit?: number }): 'queued' | 'full';
+  dequeue(runId: string): boolean;
+  /**
+   * Takes a slot if fewer than `limit` are live and this run heads the queue (lowest priority number, then
+   * acceptance order, among queued runs that were enqueued). Taking leaves the queue; asking again says `taken`.
+   */
+  tryTake(request: {
+    pool: string;
+    runId: string;
+    hostId: string;
+    limit: number;
+  }): 'taken' | 'full' | 'not-head';
+  release(runId: string): boolean;
+  listSlots(pool?: string): SlotRow[];
+  listQueue(pool: string): SlotRow[];
+  queueLength(pool: string): number;
+  /** Takes the named exclusive lease; true also for whoever already holds it. */
+  tryHold(name: string, holder: string, hostId?: string): boolean;
+  /** Gives it up; false when `holder` did not hold it. */
+  free(name: string, holder: string): boolean;
+  holderOf(name: string): HoldRow | null;
+  listHolds(): HoldRow[];
+  /** Takes away everything a host had. Only for a host that is known to be dead. */
+  reclaim(hostId: string): Reclaimed;
+  /** Every host that still has a row. */
+  hosts(): string[];
+}
+
+/** Small working rows that several processes share. Values are JSON. */
+export interface KeyValues {
+  get(space: string, key: string): unknown;
+  set(space: string, key: string, value: unknown): void;
+  delete(space: string, key: string): boolean;
+  list(space: string): { key: string; value: unknown }[];
+}
+
+/** Something was committed: by this process, or by another one. */
+export interface LedgerChange {
+  readonly origin: 'own' | 'other';
+}
+
+export interface Ledger {
+  /** Where it is, for messages; `:memory:` for the in-memory one. */
+  readonly file: string;
+  /**
+   * Records the events of one call in one transaction and resolves when they are on disk. Concurrent calls share a
+   * commit; a refused call does not touch the others. `expectedSeq` demands that the run stands at that `seq`.
+   */
+  append(events: readonly NewEvent[], options?: { expectedSeq?: number }): Promise<readonly StoredEvent[]>;
+  /** Replays from a cursor, checking the hash chain of what it reads. Throws LedgerCorruptError. */
+  read(query?: ReadQuery): StoredEvent[];
+  runs(filter?: RunFilter): RunRow[];
+  run(runId: string): RunRow | null;
+  attempts(runId: string): AttemptRow[];
+  questions(filter?: { runId?: string; status?: QuestionRow['status'] }): QuestionRow[];
+  question(questionId: string): QuestionRow | null;
+  spend(filter?: { session?: string; day?: string }): SpendRow[];
+  /** The `offset` of the newest event; 0 when there is none. */
+  lastOffset(): number;
+  rebuildProjections(): void;
+  verifyRun(runId: string | null): VerifyReport;
+  verifyAll(): VerifyAllReport;
+  readonly leases: Leases;
+  readonly kv: KeyValues;
+  /** Calls back, coalesced, after anything was committed. A throwing callback never hurts the ledger. */
+  watch(onChange: (change: LedgerChange) => void): () => void;
+  /** Waits for what is in flight, then lets go of the file. Idempotent. */
+  close(): Promise<void>;
+}

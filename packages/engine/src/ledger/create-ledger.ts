@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto';
+import { createId } from '@caisson/protocol';
+import { admitEvents } from './admit-event.ts';
+import type { Ledger, LedgerChange, RunRow } from './contract.ts';
+import { Draft } from './draft.ts';
+import { LedgerClosedError } from './errors.ts';
+import { toStoredEvent } from './event-record.ts';
+import { GroupCommit } from './group-commit.ts';
+import { createKeyValues } from './key-values.ts';
+import { createLeases } from './leases.ts';
+import type { RunState } from './ledger-view.ts';
+import { project } from './project.ts';
+import { readRecords, walkAll } from './read-chain.ts';
+import type { Storage } from './storage.ts';
+import { createListeners } from './change-listeners.ts';
+import { verifyAll, verifyRun } from './verify.ts';
+
+export interface LedgerOptions {
+  readonly createEventId?: () => string;
+}
+
+/** The one brain of every ledger; `storage` says where its rows live. */
+export function createLedger(storage: Storage, options: LedgerOptions = {}): Ledger {
+  const createEventId = options.createEventId ?? randomEventId;
+  const listeners = createListeners((onChange) => storage.watchOthers(onChange));
+  const isChanged = () => listeners.tell({ origin: 'own' });
+  const group = new GroupCommit(storage, isChanged);
+  let closing: Promise<void> | null = null;
+
+  const demandOpen = () => {
+    if (closing !== null) throw new LedgerClosedError(storage.file);
+  };
+  const reading = <T>(work: () => T): T => {
+    demandOpen();
+    return storage.read(work);
+  };
+  const writing = <T>(work: () => T): T => {
+    demandOpen();
+    const result = storage.write(work);
+    isChanged();
+    return result;
+  };
+  const toRunRow = (run: RunState): RunRow => ({ ...run, lastSeq: storage.stream(run.runId).count });
+
+  return {
+    file: storage.file,
+    async append(events, appendOptions) {
+      demandOpen();
+      if (events.length === 0) return [];
+      const admitted = admitEvents(events, createEventId);
+      return (await group.submit(admitted, appendOptions?.expectedSeq)).map(toStoredEvent);
+    },
+    read: (query = {}) => reading(() => readRecords(storage, query)).map(toStoredEvent),
+    runs: (filter = {}) => reading(() => storage.runs(filter).map(toRunRow)),
+    run: (runId) =>
+      reading(() => {
+        const run = storage.run(runId);
+        return run === null ? null : toRunRow(run);
+      }),
+    attempts: (runId) => reading(() => storage.attempts(runId)),
+    questions: (filter = {}) => reading(() => storage.questions(filter)),
+    question: (questionId) => reading(() => storage.question(questionId)),
+    spend: (filter = {}) => reading(() => storage.spends(filter)),
+    lastOffset: () => reading(() => storage.total().count),
+    rebuildProjections: () => writing(() => rebuild(storage)),
+    verifyRun: (runId) => reading(() => verifyRun(storage, runId)),
+    verifyAll: () => reading(() => verifyAll(storage)),
+    leases: createLeases(storage.working, reading, writing),
+    kv: createKeyValues(storage.working, reading, writing),
+    watch(onChange: (change: LedgerChange) => void) {
+      demandOpen();
+      return listeners.add(onChange);
+    },
+    close() {
+      closing ??= group.drain().then(() => {
+        listeners.clear();
+        storage.close();
+      });
+      return closing;
+    },
+  };
+}
+
+/** Forgets every row and replays all events; the truth itself is not touched (L7). */
+function rebuild(storage: Storage): void {
+  storage.clearProjections();
+  const draft = new Draft(storage);
+  for (const record of walkAll(storage, 0)) project(toStoredEvent(record), draft);
+  storage.apply(draft);
+}
+
+function randomEventId(): string {
+  return createId('evt', Date.now(), randomBytes(10));
+}

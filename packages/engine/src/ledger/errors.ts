@@ -1,0 +1,158 @@
+import { CaissonError } from '@caisson/protocol';
+
+/** What was read is not what was written. */
+export class LedgerCorruptError extends CaissonError {
+  readonly code = 'LEDGER_CORRUPT';
+  readonly file: string;
+  readonly runId: string | null | undefined;
+  readonly seq: number | undefined;
+  readonly problem: string;
+
+  constructor(
+    file: string,
+    problem: string,
+    where: { runId?: string | null; seq?: number; cause?: unknown } = {},
+  ) {
+    const remedy =
+      'Nothing was changed. Keep a copy of the file, then restore it from a backup or move it away to start a new ledger.';
+    super(`The ledger ${file} is damaged${placeText(where)}: ${problem}. ${remedy}`, {
+      cause: where.cause,
+      remedy,
+    });
+    this.file = file;
+    this.runId = where.runId;
+    this.seq = where.seq;
+    this.problem = problem;
+  }
+}
+
+function placeText(where: { runId?: string | null; seq?: number }): string {
+  if (where.runId === undefined) return '';
+  const stream = where.runId === null ? 'the project stream' : `run ${where.runId}`;
+  return where.seq === undefined ? ` in ${stream}` : ` at ${stream}, seq ${where.seq}`;
+}
+
+/** The file is something else: not a database, or another program's. */
+export class LedgerForeignError extends CaissonError {
+  readonly code = 'LEDGER_FOREIGN';
+  constructor(file: string, what: string, cause?: unknown) {
+    const remedy = 'It was left untouched. Move it away, or point --state-dir at another folder.';
+    super(`${file} is not a Caisson ledger: ${what}. ${remedy}`, { cause, remedy });
+  }
+}
+
+/** A newer Caisson wrote this ledger. */
+export class LedgerTooNewError extends CaissonError {
+  readonly code = 'LEDGER_TOO_NEW';
+  constructor(file: string, found: number, known: number) {
+    const remedy = 'It was left untouched. Update Caisson, or point --state-dir at another folder.';
+    super(
+      `The ledger ${file} has schema version ${found}; this Caisson knows versions up to ${known}. ${remedy}`,
+      { remedy },
+    );
+  }
+}
+
+/** The file or its folder cannot be written. */
+export class LedgerUnwritableError extends CaissonError {
+  readonly code = 'LEDGER_UNWRITABLE';
+  constructor(file: string, what: string, cause?: unknown) {
+    const remedy = 'Make the folder writable for this user, or point --state-dir at another folder.';
+    super(`The ledger ${file} cannot be written: ${what}. ${remedy}`, { cause, remedy });
+  }
+}
+
+/** No room left. Nothing of the call was recorded; what was recorded before can still be read. */
+export class LedgerFullError extends CaissonError {
+  readonly code = 'LEDGER_FULL';
+  override readonly retryable = true;
+  constructor(file: string, cause?: unknown) {
+    const remedy = 'Free some space on that disk (caisson gc helps) and try again.';
+    super(`The disk that holds the ledger ${file} is full; nothing of this was recorded. ${remedy}`, {
+      cause,
+      remedy,
+    });
+  }
+}
+
+/** Other processes kept the ledger locked for too long. */
+export class LedgerBusyError extends CaissonError {
+  readonly code = 'LEDGER_BUSY';
+  override readonly retryable = true;
+  constructor(file: string, cause?: unknown) {
+    const remedy = 'Try again; if it stays so, look for a stopped process that has the file open.';
+    super(`The ledger ${file} stayed locked by another process. ${remedy}`, { cause, remedy });
+  }
+}
+
+/** The operating system failed to read or write the file. */
+export class LedgerIoError extends CaissonError {
+  readonly code = 'LEDGER_IO';
+  constructor(file: string, what: string, cause?: unknown) {
+    const remedy = 'Check the disk and the system log.';
+    super(`The ledger ${file} could not be used: ${what}. ${remedy}`, { cause, remedy });
+  }
+}
+
+/** `close` was called before. */
+export class LedgerClosedError extends CaissonError {
+  readonly code = 'LEDGER_CLOSED';
+  constructor(file: string) {
+    super(`The ledger ${file} is closed; open it again before using it.`);
+  }
+}
+
+/** The event is not one that can be recorded: a bug of the caller. */
+export class InvalidEventError extends CaissonError {
+  readonly code = 'LEDGER_INVALID_EVENT';
+  constructor(what: string) {
+    super(`The event cannot be recorded: ${what}.`);
+  }
+}
+
+/** The run's life does not allow this event now (invariant 1). */
+export class IllegalTransitionError extends CaissonError {
+  readonly code = 'LEDGER_ILLEGAL_TRANSITION';
+  readonly runId: string | null;
+  readonly type: string;
+  constructor(runId: string | null, type: string, why: string) {
+    super(`${type} was refused for ${runId ?? 'the project stream'}: ${why}.`);
+    this.runId = runId;
+    this.type = type;
+  }
+}
+
+/** Somebody else appended to the run first. */
+export class SequenceConflictError extends CaissonError {
+  readonly code = 'LEDGER_SEQUENCE_CONFLICT';
+  override readonly retryable = true;
+  readonly expected: number;
+  readonly actual: number;
+  constructor(runId: string | null, expected: number, actual: number) {
+    super(
+      `${runId ?? 'The project stream'} was expected at seq ${expected} but stands at ${actual}; read on and decide again.`,
+    );
+    this.expected = expected;
+    this.actual = actual;
+  }
+}
+
+/** The id is taken by a different event. */
+export class EventIdConflictError extends CaissonError {
+  readonly code = 'LEDGER_EVENT_ID_CONFLICT';
+  constructor(id: string) {
+    super(`The event id ${id} already belongs to an event with other content; ids must be unique.`);
+  }
+}
+
+/** A run with this idempotency key was accepted before. */
+export class IdempotencyKeyTakenError extends CaissonError {
+  readonly code = 'LEDGER_IDEMPOTENCY_KEY_TAKEN';
+  readonly runId: string;
+  constructor(key: string, runId: string) {
+    super(
+      `The idempotency key ${key} already belongs to ${runId}; show that run instead of accepting another.`,
+    );
+    this.runId = runId;
+  }
+}

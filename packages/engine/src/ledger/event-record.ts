@@ -1,0 +1,66 @@
+// How an event is kept and hashed. The hash covers the canonical JSON of
+// {at, attempt, data, id, prevHash, runId, seq, trace, type, version}: anyone with the event can recompute it.
+
+import { hash as digest } from 'node:crypto';
+import { canonicalJson } from './canonical-json.ts';
+import type { StoredEvent } from './contract.ts';
+
+/** The `prevHash` of the first event of every run. */
+export const ZERO_HASH = '0'.repeat(64);
+
+/** An event with its data still as the canonical text that was hashed. */
+export interface EventRecord extends Omit<StoredEvent, 'data'> {
+  readonly dataText: string;
+}
+
+/** How far a stream has come. */
+export interface StreamHead {
+  readonly count: number;
+  readonly head: string;
+}
+
+export const EMPTY_STREAM: StreamHead = { count: 0, head: ZERO_HASH };
+
+type Unhashed = Omit<EventRecord, 'hash' | 'offset'>;
+
+/** The hash that `record` must carry. */
+export function hashRecord(record: Unhashed): string {
+  return digest('sha256', envelopeText(record), 'hex');
+}
+
+/** The hash that a stored event must carry; for readers outside the ledger, such as evidence. */
+export function hashEvent(event: StoredEvent): string {
+  return hashRecord({ ...event, dataText: canonicalJson(event.data) });
+}
+
+/** Extends the chain over all events, in global order. */
+export function chainOffset(head: string, eventHash: string): string {
+  return digest('sha256', head + eventHash, 'hex');
+}
+
+/** The event as callers see it. */
+export function toStoredEvent(record: EventRecord): StoredEvent {
+  return {
+    id: record.id,
+    runId: record.runId,
+    attempt: record.attempt,
+    type: record.type,
+    version: record.version,
+    at: record.at,
+    trace: record.trace,
+    data: JSON.parse(record.dataText) as Record<string, unknown>,
+    seq: record.seq,
+    offset: record.offset,
+    prevHash: record.prevHash,
+    hash: record.hash,
+  };
+}
+
+function envelopeText(record: Unhashed): string {
+  const text = JSON.stringify;
+  return (
+    `{"at":${text(record.at)},"attempt":${record.attempt},"data":${record.dataText},"id":${text(record.id)},` +
+    `"prevHash":"${record.prevHash}","runId":${text(record.runId)},"seq":${record.seq},` +
+    `"trace":${text(record.trace)},"type":${text(record.type)},"version":${record.version}}`
+  );
+}

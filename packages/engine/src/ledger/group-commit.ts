@@ -1,0 +1,125 @@
+// Many appends, one fsync. Calls that arrive in the same turn of the event loop, or while a commit runs, share the
+// next transaction. Each call is planned on its own draft, so a refused one leaves the others alone.
+
+import { CaissonError } from '@caisson/protocol';
+import type { AdmittedEvent } from './admit-event.ts';
+import { Draft } from './draft.ts';
+import { LedgerBusyError, LedgerFullError } from './errors.ts';
+import type { EventRecord } from './event-record.ts';
+import { planAppend } from './plan-append.ts';
+import type { Storage } from './storage.ts';
+
+const MAX_CALLS_PER_COMMIT = 1024;
+/** How long an append keeps trying while other processes hold the lock. */
+const BUSY_PATIENCE_MS = 30_000;
+
+interface Call {
+  readonly events: readonly AdmittedEvent[];
+  readonly expectedSeq: number | undefined;
+  readonly askedAtMs: number;
+  readonly resolve: (records: readonly EventRecord[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+type Planned = { kind: 'recorded'; records: EventRecord[] } | { kind: 'refused'; error: unknown };
+
+export class GroupCommit {
+  readonly #storage: Storage;
+  readonly #onCommit: () => void;
+  #waiting: Call[] = [];
+  #isScheduled = false;
+  #idle: { promise: Promise<void>; resolve: () => void } | null = null;
+
+  constructor(storage: Storage, onCommit: () => void) {
+    this.#storage = storage;
+    this.#onCommit = onCommit;
+  }
+
+  submit(events: readonly AdmittedEvent[], expectedSeq: number | undefined): Promise<readonly EventRecord[]> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ events, expectedSeq, askedAtMs: performance.now(), resolve, reject });
+      this.#schedule(0);
+    });
+  }
+
+  /** Resolves once nothing is waiting any more. */
+  drain(): Promise<void> {
+    if (this.#waiting.length === 0) return Promise.resolve();
+    this.#idle ??= Promise.withResolvers<void>();
+    return this.#idle.promise;
+  }
+
+  #schedule(delayMs: number): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    if (delayMs > 0) setTimeout(() => this.#flush(), delayMs);
+    else setImmediate(() => this.#flush());
+  }
+
+  #flush(): void {
+    this.#isScheduled = false;
+    const calls = this.#waiting.splice(0, MAX_CALLS_PER_COMMIT);
+    const isBusy = this.#commit(calls) === 'busy';
+    if (isBusy) this.#waiting.unshift(...calls);
+    // Waiting a little, unevenly, lets the process that has the lock finish and another one in.
+    if (this.#waiting.length > 0) this.#schedule(isBusy ? 5 + Math.random() * 20 : 0);
+    else this.#idle?.resolve();
+    if (this.#waiting.length === 0) this.#idle = null;
+  }
+
+  #commit(calls: readonly Call[]): 'done' | 'busy' {
+    try {
+      const planned = this.#writeTogether(calls);
+      if (planned.some((plan) => plan.kind === 'recorded')) this.#onCommit();
+      calls.forEach((call, index) => settle(call, planned[index]));
+      return 'done';
+    } catch (error) {
+      return this.#recover(calls, error);
+    }
+  }
+
+  #writeTogether(calls: readonly Call[]): Planned[] {
+    return this.#storage.write(() => {
+      const commit = new Draft(this.#storage);
+      const planned = calls.map((call) => planCall(commit, call));
+      this.#storage.apply(commit);
+      return planned;
+    });
+  }
+
+  #recover(calls: readonly Call[], error: unknown): 'done' | 'busy' {
+    const [first] = calls;
+    if (
+      error instanceof LedgerBusyError &&
+      first !== undefined &&
+      performance.now() - first.askedAtMs < BUSY_PATIENCE_MS
+    ) {
+      return 'busy';
+    }
+    // One call that is too large for the disk must not take the small ones with it.
+    if (error instanceof LedgerFullError && calls.length > 1) {
+      for (const call of calls) this.#commit([call]);
+      return 'done';
+    }
+    for (const call of calls) call.reject(error);
+    return 'done';
+  }
+}
+
+function planCall(commit: Draft, call: Call): Planned {
+  const draft = new Draft(commit);
+  try {
+    const records = planAppend(draft, call.events, call.expectedSeq);
+    commit.absorb(draft);
+    return { kind: 'recorded', records };
+  } catch (error) {
+    // Ours are refusals of this call; anything else is the storage failing, and that concerns the whole commit.
+    if (!(error instanceof CaissonError)) throw error;
+    return { kind: 'refused', error };
+  }
+}
+
+function settle(call: Call, planned: Planned | undefined): void {
+  if (planned?.kind === 'recorded') call.resolve(planned.records);
+  else call.reject(planned?.error);
+}

@@ -1,0 +1,25 @@
+import type { Ledger } from './contract.ts';
+import { createLedger } from './create-ledger.ts';
+import type { LedgerOptions } from './create-ledger.ts';
+import { createMemoryStorage } from './memory-storage.ts';
+import { openSqliteStorage } from './sqlite/sqlite-storage.ts';
+
+export type * from './contract.ts';
+export type { LedgerOptions } from './create-ledger.ts';
+export * from './errors.ts';
+export { canonicalJson } from './canonical-json.ts';
+export { hashEvent, ZERO_HASH } from './event-record.ts';
+
+/**
+ * Opens the ledger at `file`, creating it (mode 0600) when there is none.
+ * Throws LedgerForeignError, LedgerCorruptError, LedgerTooNewError, LedgerUnwritableError or LedgerFullError, and then
+ * has changed nothing.
+ */
+export function openLedger(file: string, options: LedgerOptions = {}): Ledger {
+  return createLedger(openSqliteStorage(file), options);
+}
+
+/** A ledger that keeps every promise but durability. */
+export function createMemoryLedger(options: LedgerOptions = {}): Ledger {
+  return createLedger(createMemoryStorage(), options);
+}

@@ -1,0 +1,68 @@
+// Slots, the queue before them, and named exclusive leases. These are working rows: they say who may act now, not what
+// happened. A slot is taken in one immediate transaction, so two processes can never both have the last one.
+
+import type { Leases } from './contract.ts';
+import type { WorkingRows } from './storage.ts';
+
+type InTransaction = <T>(work: () => T) => T;
+
+export function createLeases(rows: WorkingRows, reading: InTransaction, writing: InTransaction): Leases {
+  return {
+    enqueue: ({ pool, runId, hostId, limit }) =>
+      writing(() => {
+        if (rows.queued(runId) !== null) return 'queued';
+        if (limit !== undefined && rows.queueCount(pool) >= limit) return 'full';
+        rows.putQueued({ pool, runId, hostId });
+        return 'queued';
+      }),
+    dequeue: (runId) => writing(() => rows.deleteQueued(runId)),
+    tryTake: (request) => {
+      // Asking is cheap and happens often; only a take that will succeed needs the write lock.
+      const seen = reading(() => chanceOf(rows, request));
+      return seen === 'taken' ? writing(() => take(rows, request)) : seen;
+    },
+    release: (runId) => writing(() => rows.deleteSlot(runId)),
+    listSlots: (pool) => reading(() => rows.slots(pool)),
+    listQueue: (pool) => reading(() => rows.queue(pool)),
+    queueLength: (pool) => reading(() => rows.queue(pool).length),
+    tryHold: (name, holder, hostId = holder) =>
+      writing(() => {
+        const current = rows.hold(name);
+        if (current !== null) return current.holder === holder;
+        rows.putHold({ name, holder, hostId });
+        return true;
+      }),
+    free: (name, holder) => writing(() => rows.hold(name)?.holder === holder && rows.deleteHold(name)),
+    holderOf: (name) => reading(() => rows.hold(name)),
+    listHolds: () => reading(() => rows.holds()),
+    reclaim: (hostId) =>
+      writing(() => {
+        const had = rows.rowsOfHost(hostId);
+        had.slots.forEach((runId) => rows.deleteSlot(runId));
+        had.queued.forEach((runId) => rows.deleteQueued(runId));
+        had.holds.forEach((name) => rows.deleteHold(name));
+        return had;
+      }),
+    hosts: () => reading(() => rows.hostIds()),
+  };
+}
+
+type TakeRequest = Parameters<Leases['tryTake']>[0];
+
+function chanceOf(
+  rows: WorkingRows,
+  { pool, runId, hostId, limit }: TakeRequest,
+): 'taken' | 'full' | 'not-head' {
+  const slot = rows.slot(runId);
+  if (slot !== null) return slot.hostId === hostId ? 'taken' : 'not-head';
+  if (rows.slots(pool).length >= limit) return 'full';
+  return rows.queueHead(pool) === runId ? 'taken' : 'not-head';
+}
+
+function take(rows: WorkingRows, request: TakeRequest): 'taken' | 'full' | 'not-head' {
+  const chance = chanceOf(rows, request);
+  if (chance !== 'taken' || rows.slot(request.runId) !== null) return chance;
+  rows.deleteQueued(request.runId);
+  rows.putSlot({ pool: request.pool, runId: request.runId, hostId: request.hostId });
+  return 'taken';
+}

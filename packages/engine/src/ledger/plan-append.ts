@@ -1,0 +1,89 @@
+import type { AdmittedEvent } from './admit-event.ts';
+import type { Draft } from './draft.ts';
+import { EventIdConflictError, InvalidEventError, SequenceConflictError } from './errors.ts';
+import { chainOffset, hashRecord } from './event-record.ts';
+import type { EventRecord } from './event-record.ts';
+import { isProjected, project } from './project.ts';
+import { checkTransition } from './transitions.ts';
+import { isTerminal } from '@caisson/protocol';
+
+/**
+ * Decides what one call will write, without writing: everything that can be refused is refused here.
+ * Returns the call's events in order, those that were there before included (L4).
+ */
+export function planAppend(
+  draft: Draft,
+  events: readonly AdmittedEvent[],
+  expectedSeq?: number,
+): EventRecord[] {
+  const known = events.map((event) => (event.isIdGiven ? findSame(draft, event) : null));
+  // A repeated call is answered as the first one was, whatever has been appended since.
+  if (expectedSeq !== undefined && known.includes(null)) demandSeq(draft, events, expectedSeq);
+  return events.map((event, index) => known[index] ?? planEvent(draft, event));
+}
+
+function planEvent(draft: Draft, event: AdmittedEvent): EventRecord {
+  // The same id may stand twice in one call.
+  const twin = event.isIdGiven ? findSame(draft, event) : null;
+  if (twin !== null) return twin;
+  const projected = isProjected(event.type);
+  if (projected) checkTransition(draft, event);
+  const stream = draft.stream(event.runId);
+  const total = draft.total();
+  const record = linkRecord(event, stream.count + 1, total.count + 1, stream.head);
+  draft.addEvent(
+    record,
+    {
+      count: record.seq,
+      head: record.hash,
+      isSealed: stream.isSealed || (projected && isTerminal(event.type)),
+    },
+    { count: record.offset, head: chainOffset(total.head, record.hash) },
+  );
+  if (projected) project({ ...event, offset: record.offset, data: reread(record) }, draft);
+  return record;
+}
+
+function linkRecord(event: AdmittedEvent, seq: number, offset: number, prevHash: string): EventRecord {
+  const unhashed = {
+    id: event.id,
+    runId: event.runId,
+    attempt: event.attempt,
+    type: event.type,
+    version: event.version,
+    at: event.at,
+    trace: event.trace,
+    dataText: event.dataText,
+    seq,
+    prevHash,
+  };
+  return { ...unhashed, offset, hash: hashRecord(unhashed) };
+}
+
+/** Rows are built from what was recorded, not from the caller's object, so that a replay gives the same rows. */
+function reread(record: EventRecord): Record<string, unknown> {
+  return JSON.parse(record.dataText) as Record<string, unknown>;
+}
+
+function findSame(draft: Draft, event: AdmittedEvent): EventRecord | null {
+  const record = draft.eventById(event.id);
+  if (record === null) return null;
+  // `at` and `trace` may differ: a caller that repeats itself has another clock reading.
+  const isSame =
+    record.runId === event.runId &&
+    record.attempt === event.attempt &&
+    record.type === event.type &&
+    record.version === event.version &&
+    record.dataText === event.dataText;
+  if (!isSame) throw new EventIdConflictError(event.id);
+  return record;
+}
+
+function demandSeq(draft: Draft, events: readonly AdmittedEvent[], expectedSeq: number): void {
+  const runId = events[0]?.runId ?? null;
+  if (events.some((event) => event.runId !== runId)) {
+    throw new InvalidEventError('expectedSeq needs all events of the call to belong to one run');
+  }
+  const { count } = draft.stream(runId);
+  if (count !== expectedSeq) throw new SequenceConflictError(runId, expectedSeq, count);
+}

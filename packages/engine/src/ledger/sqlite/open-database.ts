@@ -1,0 +1,112 @@
+// Opening never guesses and never overwrites: a file is ours by its application id, and a new one appears complete
+// or not at all. An empty ledger.db is therefore always a damaged one.
+
+import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import Database from 'better-sqlite3';
+import { LedgerCorruptError, LedgerForeignError, LedgerTooNewError } from '../errors.ts';
+import { APPLICATION_ID, latestVersion, MIGRATIONS } from './schema.ts';
+import type { Migration } from './schema.ts';
+import { translating } from './translate-error.ts';
+
+/** How long one transaction waits, blocking, for other processes. */
+const BUSY_TIMEOUT_MS = 5_000;
+// A checkpoint costs two more fsyncs; one in some hundred commits keeps it out of the 99th percentile.
+const CHECKPOINT_PAGES = 4_000;
+
+/** Opens the ledger's database, creating or migrating it when needed. */
+export function openDatabase(file: string, migrations: readonly Migration[] = MIGRATIONS): Database.Database {
+  return translating(file, () => {
+    if (!existsSync(file)) createFile(file, migrations);
+    if (statSync(file).size === 0) throw new LedgerCorruptError(file, 'it is empty, and a ledger never is');
+    const db = new Database(file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+    try {
+      prepareConnection(db, file, migrations);
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+    return db;
+  });
+}
+
+function prepareConnection(db: Database.Database, file: string, migrations: readonly Migration[]): void {
+  const applicationId = db.pragma('application_id', { simple: true });
+  if (applicationId !== APPLICATION_ID)
+    throw new LedgerForeignError(file, 'it is a database of another program');
+  const version = Number(db.pragma('user_version', { simple: true }));
+  const known = latestVersion(migrations);
+  if (version > known) throw new LedgerTooNewError(file, version, known);
+  db.exec(
+    `PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA cell_size_check = ON;`,
+  );
+  if (version < known) migrate(db, file, migrations);
+}
+
+/** Brings the file forward in one transaction, or leaves it as it was. */
+function migrate(db: Database.Database, file: string, migrations: readonly Migration[]): void {
+  db.transaction(() => {
+    // Another process may have been faster, or newer.
+    const version = Number(db.pragma('user_version', { simple: true }));
+    const known = latestVersion(migrations);
+    if (version > known) throw new LedgerTooNewError(file, version, known);
+    for (const migration of migrations) if (migration.version > version) apply(db, migration);
+  }).immediate();
+}
+
+function apply(db: Database.Database, migration: Migration): void {
+  db.exec(migration.sql);
+  db.prepare('INSERT INTO schema_versions VALUES (?, ?)').run(migration.version, new Date().toISOString());
+  db.pragma(`user_version = ${migration.version}`);
+}
+
+/** Builds the new ledger under another name and links it into place, so that two creators cannot collide. */
+function createFile(file: string, migrations: readonly Migration[]): void {
+  if (existsSync(`${file}-wal`)) {
+    throw new LedgerCorruptError(file, 'the file is gone but its write-ahead log is still there');
+  }
+  const folder = dirname(file);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const draft = join(folder, `.${basename(file)}.${process.pid}.${randomBytes(4).toString('hex')}.new`);
+  try {
+    closeSync(openSync(draft, 'wx', 0o600));
+    buildSchema(draft, migrations);
+    syncPath(draft);
+    linkUnlessThere(draft, file);
+    syncPath(folder);
+  } finally {
+    for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(draft + suffix, { force: true });
+  }
+}
+
+function buildSchema(draft: string, migrations: readonly Migration[]): void {
+  const db = new Database(draft);
+  try {
+    // Nobody sees the draft before it is synced as a whole, so its own transactions need not be durable.
+    db.exec(
+      `PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; PRAGMA application_id = ${APPLICATION_ID};`,
+    );
+    db.transaction(() => migrations.forEach((migration) => apply(db, migration)))();
+    db.pragma('journal_mode = WAL');
+  } finally {
+    db.close();
+  }
+}
+
+function linkUnlessThere(draft: string, file: string): void {
+  try {
+    linkSync(draft, file);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  }
+}
+
+function syncPath(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -1,0 +1,128 @@
+import type { AttemptRow, QuestionRow, RunFilter, SpendRow } from '../contract.ts';
+import type { Draft } from '../draft.ts';
+import { LedgerCorruptError } from '../errors.ts';
+import type { RunState } from '../ledger-view.ts';
+import type { Statements } from './statements.ts';
+
+/** Finds and writes what the events add up to. */
+export function createProjectionRows(statements: Statements, file: string) {
+  const parse = <T>(row: { row: string }): T => parseRow<T>(row.row, file);
+  const find = <T>(sql: string, ...values: unknown[]): T | null => {
+    const row = statements.get<{ row: string }>(sql, ...values);
+    return row === undefined ? null : parse<T>(row);
+  };
+  const list = <T>(sql: string, ...values: unknown[]) =>
+    statements.all<{ row: string }>(sql, ...values).map(parse<T>);
+  return {
+    run: (runId: string) => find<RunState>('SELECT row FROM runs WHERE run = ?', runId),
+    runByIdempotencyKey: (key: string) =>
+      find<RunState>('SELECT row FROM runs WHERE idempotency_key = ?', key),
+    attempt: (runId: string, attempt: number) =>
+      find<AttemptRow>('SELECT row FROM attempts WHERE run = ? AND attempt = ?', runId, attempt),
+    question: (questionId: string) => find<QuestionRow>('SELECT row FROM questions WHERE id = ?', questionId),
+    spend: (runId: string) => find<SpendRow>('SELECT row FROM spend WHERE run = ?', runId),
+    runs: (filter: RunFilter) => {
+      const { where, values } = runConditions(filter);
+      const order = filter.newestFirst === true ? 'DESC' : 'ASC';
+      return list<RunState>(
+        `SELECT row FROM runs${where} ORDER BY accepted_offset ${order} LIMIT ?`,
+        ...values,
+        filter.limit ?? -1,
+      );
+    },
+    attempts: (runId: string) =>
+      list<AttemptRow>('SELECT row FROM attempts WHERE run = ? ORDER BY attempt', runId),
+    questions: (filter: { runId?: string; status?: string }) => {
+      const { where, values } = conditions([
+        ['run', filter.runId],
+        ['status', filter.status],
+      ]);
+      return list<QuestionRow>(`SELECT row FROM questions${where} ORDER BY asked_offset`, ...values);
+    },
+    spends: (filter: { session?: string; day?: string }) => {
+      const { where, values } = conditions([
+        ['session', filter.session],
+        ['day', filter.day],
+      ]);
+      return list<SpendRow>(`SELECT row FROM spend${where} ORDER BY run`, ...values);
+    },
+    clearProjections: () => {
+      for (const table of ['runs', 'attempts', 'questions', 'spend']) statements.run(`DELETE FROM ${table}`);
+    },
+    put: (draft: Draft) => putRows(statements, draft),
+  };
+}
+
+function putRows(statements: Statements, draft: Draft): void {
+  for (const row of draft.runs.values()) putRun(statements, row);
+  for (const row of draft.attempts.values()) {
+    statements.run(
+      'INSERT OR REPLACE INTO attempts VALUES (?, ?, ?)',
+      row.runId,
+      row.attempt,
+      JSON.stringify(row),
+    );
+  }
+  for (const row of draft.questions.values()) {
+    const { questionId, runId, status, askedOffset } = row;
+    const sql = 'INSERT OR REPLACE INTO questions VALUES (?, ?, ?, ?, ?)';
+    statements.run(sql, questionId, runId, status, askedOffset, JSON.stringify(row));
+  }
+  for (const row of draft.spends.values()) {
+    statements.run(
+      'INSERT OR REPLACE INTO spend VALUES (?, ?, ?, ?)',
+      row.runId,
+      row.session,
+      row.day,
+      JSON.stringify(row),
+    );
+  }
+}
+
+function putRun(statements: Statements, row: RunState): void {
+  // Not REPLACE: a taken idempotency key must fail instead of deleting the other run's row.
+  statements.run(
+    `INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (run) DO UPDATE SET status = excluded.status, priority = excluded.priority, row = excluded.row`,
+    row.runId,
+    row.status,
+    row.priority,
+    row.acceptedOffset,
+    row.session ?? null,
+    row.idempotencyKey ?? null,
+    JSON.stringify(row),
+  );
+}
+
+function runConditions(filter: RunFilter): { where: string; values: unknown[] } {
+  const base = conditions([
+    ['session', filter.session],
+    ['idempotency_key', filter.idempotencyKey],
+  ]);
+  if (filter.status === undefined) return base;
+  const statuses = [filter.status].flat();
+  const clause = `status IN (${statuses.map(() => '?').join(', ')})`;
+  return {
+    where: base.where === '' ? ` WHERE ${clause}` : `${base.where} AND ${clause}`,
+    values: [...base.values, ...statuses],
+  };
+}
+
+function conditions(columns: [string, string | undefined][]): { where: string; values: unknown[] } {
+  const given = columns.filter(([, value]) => value !== undefined);
+  if (given.length === 0) return { where: '', values: [] };
+  return {
+    where: ` WHERE ${given.map(([name]) => `${name} = ?`).join(' AND ')}`,
+    values: given.map(([, value]) => value),
+  };
+}
+
+function parseRow<T>(text: string, file: string): T {
+  try {
+    return JSON.parse(text) as T;
+  } catch (error) {
+    throw new LedgerCorruptError(file, 'a projection row is not JSON; rebuild the projections', {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,73 @@
+// The shape of the file. Migrations only go forward, and a released one never changes.
+
+/** Marks the file as ours ("CAIS"). */
+export const APPLICATION_ID = 0x43414953;
+
+export interface Migration {
+  readonly version: number;
+  readonly sql: string;
+}
+
+export const MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    sql: `
+CREATE TABLE schema_versions (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL) STRICT;
+
+-- The truth. '' is the project's own stream.
+CREATE TABLE events (
+  offset INTEGER PRIMARY KEY,
+  run TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  attempt INTEGER NOT NULL,
+  type TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  at TEXT NOT NULL,
+  trace TEXT NOT NULL,
+  data TEXT NOT NULL,
+  prev_hash TEXT NOT NULL,
+  hash TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX events_by_run ON events (run, seq);
+CREATE UNIQUE INDEX events_by_id ON events (id);
+CREATE TRIGGER events_never_change BEFORE UPDATE ON events
+BEGIN SELECT RAISE(ABORT, 'an event never changes'); END;
+CREATE TRIGGER events_never_go BEFORE DELETE ON events
+BEGIN SELECT RAISE(ABORT, 'an event is never deleted'); END;
+
+-- How long each stream is and how it ends: what makes a missing row visible.
+CREATE TABLE streams (run TEXT PRIMARY KEY, count INTEGER NOT NULL, head TEXT NOT NULL, sealed INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE totals (one INTEGER PRIMARY KEY CHECK (one = 1), count INTEGER NOT NULL, head TEXT NOT NULL) STRICT;
+CREATE TABLE seals (run TEXT PRIMARY KEY, count INTEGER NOT NULL, head TEXT NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO totals VALUES (1, 0, '${'0'.repeat(64)}');
+
+-- Projections: rebuilt from events alone. Columns beside "row" are for finding only.
+CREATE TABLE runs (
+  run TEXT PRIMARY KEY, status TEXT NOT NULL, priority INTEGER NOT NULL, accepted_offset INTEGER NOT NULL,
+  session TEXT, idempotency_key TEXT, row TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX runs_by_acceptance ON runs (accepted_offset);
+CREATE INDEX runs_by_status ON runs (status, accepted_offset);
+CREATE UNIQUE INDEX runs_by_key ON runs (idempotency_key) WHERE idempotency_key IS NOT NULL;
+CREATE TABLE attempts (run TEXT NOT NULL, attempt INTEGER NOT NULL, row TEXT NOT NULL, PRIMARY KEY (run, attempt)) STRICT, WITHOUT ROWID;
+CREATE TABLE questions (
+  id TEXT PRIMARY KEY, run TEXT NOT NULL, status TEXT NOT NULL, asked_offset INTEGER NOT NULL, row TEXT NOT NULL
+) STRICT;
+CREATE INDEX questions_by_status ON questions (status, asked_offset);
+CREATE TABLE spend (run TEXT PRIMARY KEY, session TEXT, day TEXT NOT NULL, row TEXT NOT NULL) STRICT;
+CREATE INDEX spend_by_day ON spend (day);
+
+-- Working rows: who may act now.
+CREATE TABLE slots (run TEXT PRIMARY KEY, pool TEXT NOT NULL, host TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE queue (run TEXT PRIMARY KEY, pool TEXT NOT NULL, host TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE holds (name TEXT PRIMARY KEY, holder TEXT NOT NULL, host TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE kv (space TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (space, key)) STRICT, WITHOUT ROWID;
+`,
+  },
+];
+
+/** The newest version in a list of migrations. */
+export function latestVersion(migrations: readonly Migration[]): number {
+  return migrations.at(-1)?.version ?? 0;
+}

@@ -1,0 +1,59 @@
+import type Database from 'better-sqlite3';
+import type { Draft } from '../draft.ts';
+import type { Storage } from '../storage.ts';
+import { createEventRows } from './event-rows.ts';
+import { openDatabase } from './open-database.ts';
+import { createProjectionRows } from './projection-rows.ts';
+import type { Migration } from './schema.ts';
+import { Statements } from './statements.ts';
+import { translating } from './translate-error.ts';
+import { watchFile } from './watch-file.ts';
+import { createWorkingRows } from './working-rows.ts';
+
+/** Keeps a ledger in one SQLite file: WAL, synchronous FULL, several processes at once. */
+export function openSqliteStorage(file: string, migrations?: readonly Migration[]): Storage {
+  const db = openDatabase(file, migrations);
+  const statements = new Statements(db);
+  const events = createEventRows(statements);
+  const projections = createProjectionRows(statements, file);
+
+  return {
+    file,
+    read: (work) => translating(file, () => transact(db, statements, 'BEGIN', work)),
+    // IMMEDIATE: the heads that are read inside must still be the heads when the rows are written.
+    write: (work) => translating(file, () => transact(db, statements, 'BEGIN IMMEDIATE', work)),
+    apply: (draft: Draft) => {
+      for (const record of draft.events) events.insert(record);
+      draft.streams.forEach((stream, runId) => events.putStream(runId, stream));
+      if (draft.events.length > 0) events.putTotal(draft.total());
+      projections.put(draft);
+    },
+    ...events,
+    ...projections,
+    damage: () => findDamage(db),
+    working: createWorkingRows(statements),
+    watchOthers: (onChange) =>
+      watchFile(file, () => Number(db.pragma('data_version', { simple: true })), onChange),
+    close: () => {
+      db.close();
+    },
+  };
+}
+
+function transact<T>(db: Database.Database, statements: Statements, begin: string, work: () => T): T {
+  statements.run(begin);
+  try {
+    const result = work();
+    statements.run('COMMIT');
+    return result;
+  } catch (error) {
+    // SQLite has already rolled back after some failures, a full disk among them.
+    if (db.inTransaction) statements.run('ROLLBACK');
+    throw error;
+  }
+}
+
+function findDamage(db: Database.Database): string[] {
+  const rows = db.pragma('integrity_check(20)') as { integrity_check: string }[];
+  return rows.map((row) => row.integrity_check).filter((text) => text !== 'ok');
+}

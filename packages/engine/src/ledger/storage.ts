@@ -1,0 +1,62 @@
+import type { AttemptRow, HoldRow, QuestionRow, RunFilter, SlotRow, SpendRow } from './contract.ts';
+import type { Draft } from './draft.ts';
+import type { EventRecord, StreamHead } from './event-record.ts';
+import type { LedgerView, RunState } from './ledger-view.ts';
+
+/**
+ * Where a ledger keeps its rows. It stores and finds; it decides nothing.
+ * Implementers must not swallow a failure, and must not let a write be seen before `write` has made it durable.
+ */
+export interface Storage extends LedgerView {
+  readonly file: string;
+  /** Runs `work` on one unmoving snapshot. */
+  read<T>(work: () => T): T;
+  /** Runs `work` alone among all writers and makes it durable; a throw leaves nothing behind. */
+  write<T>(work: () => T): T;
+  apply(draft: Draft): void;
+
+  eventAt(runId: string | null, seq: number): EventRecord | null;
+  eventsOf(runId: string | null, afterSeq: number, limit: number): EventRecord[];
+  eventsFrom(afterOffset: number, limit: number): EventRecord[];
+  streamIds(): (string | null)[];
+  /** What the seal says the run must hold, once it has ended. */
+  seal(runId: string | null): StreamHead | null;
+  /** Damage that the medium itself can find. */
+  damage(): string[];
+
+  runs(filter: RunFilter): RunState[];
+  attempts(runId: string): AttemptRow[];
+  questions(filter: { runId?: string; status?: string }): QuestionRow[];
+  spends(filter: { session?: string; day?: string }): SpendRow[];
+  clearProjections(): void;
+
+  readonly working: WorkingRows;
+  /** Reports commits of other processes until stopped. */
+  watchOthers(onChange: () => void): () => void;
+  close(): void;
+}
+
+/** Rows that come and go; not part of the truth. */
+export interface WorkingRows {
+  slot(runId: string): SlotRow | null;
+  slots(pool?: string): SlotRow[];
+  putSlot(row: SlotRow): void;
+  deleteSlot(runId: string): boolean;
+  queued(runId: string): SlotRow | null;
+  /** The pool's queue of runs that may still start, next one first. */
+  queue(pool: string): SlotRow[];
+  queueHead(pool: string): string | null;
+  queueCount(pool: string): number;
+  putQueued(row: SlotRow): void;
+  deleteQueued(runId: string): boolean;
+  hold(name: string): HoldRow | null;
+  holds(): HoldRow[];
+  putHold(row: HoldRow): void;
+  deleteHold(name: string): boolean;
+  rowsOfHost(hostId: string): { slots: string[]; queued: string[]; holds: string[] };
+  hostIds(): string[];
+  value(space: string, key: string): string | null;
+  values(space: string): { key: string; text: string }[];
+  putValue(space: string, key: string, text: string): void;
+  deleteValue(space: string, key: string): boolean;
+}

@@ -1,0 +1,98 @@
+// The life of a run, as the ledger enforces it (invariant 1).
+//
+//   nothing ──dispatch.accepted──► queued ──attempt.launched──► running ──dispatch.started──► running
+//                                    ▲                             │
+//                                    └───────attempt.ended─────────┘
+//   queued | running ──dispatch.finished | needs_input | failed | cancelled──► ended, for good
+//
+// T1 a run is accepted exactly once, and nothing of its life comes before that.
+// T2 a run ends exactly once, and nothing of its life comes after that; other facts (a callback was delivered) may.
+// T3 attempts only go up: each is launched, started and ended at most once, and an older one can no longer speak.
+// T4 a question is asked once and closed once; it may be answered after the run has ended.
+
+import { isTerminal } from '@caisson/protocol';
+import { IdempotencyKeyTakenError, IllegalTransitionError } from './errors.ts';
+import type { LedgerView, RunState } from './ledger-view.ts';
+
+interface Move {
+  readonly runId: string | null;
+  readonly attempt: number;
+  readonly type: string;
+  readonly data: Record<string, unknown>;
+}
+
+/** Throws IllegalTransitionError when the run's life does not allow this event now. */
+export function checkTransition(view: LedgerView, event: Move): void {
+  switch (event.type) {
+    case 'dispatch.accepted':
+      return checkAccepted(view, event);
+    case 'dispatch.started':
+    case 'attempt.launched':
+    case 'attempt.ended':
+      return checkAttempt(view, event, demandLiving(view, event));
+    case 'question.asked':
+    case 'question.answered':
+    case 'question.expired':
+      return checkQuestion(view, event);
+    default:
+      if (isTerminal(event.type)) demandCurrent(event, demandLiving(view, event));
+  }
+}
+
+function checkAccepted(view: LedgerView, event: Move): void {
+  const runId = demandRunId(event);
+  if (view.run(runId) !== null) throw refuse(event, 'the run was accepted before'); // T1
+  const key = event.data['idempotencyKey'];
+  if (typeof key !== 'string') return;
+  const earlier = view.runByIdempotencyKey(key);
+  if (earlier !== null) throw new IdempotencyKeyTakenError(key, earlier.runId);
+}
+
+function checkAttempt(view: LedgerView, event: Move, run: RunState): void {
+  if (event.attempt < 1) throw refuse(event, 'it must name its attempt, from 1 up');
+  demandCurrent(event, run);
+  const row = view.attempt(run.runId, event.attempt);
+  if (row?.endedAt !== undefined) throw refuse(event, `attempt ${event.attempt} has ended`);
+  if (event.type === 'attempt.launched' && row?.launchedAt !== undefined) {
+    throw refuse(event, `attempt ${event.attempt} was launched before`);
+  }
+  if (event.type === 'dispatch.started' && row?.startedAt !== undefined) {
+    throw refuse(event, `attempt ${event.attempt} was started before`);
+  }
+}
+
+function checkQuestion(view: LedgerView, event: Move): void {
+  const runId = demandRunId(event);
+  if (view.run(runId) === null) throw refuse(event, 'the run was never accepted');
+  const questionId = event.data['questionId'];
+  if (typeof questionId !== 'string' || questionId === '') throw refuse(event, 'it names no questionId');
+  const row = view.question(questionId);
+  if (event.type === 'question.asked') {
+    if (row !== null) throw refuse(event, `question ${questionId} was asked before`);
+    return;
+  }
+  if (row === null || row.runId !== runId)
+    throw refuse(event, `question ${questionId} was never asked in this run`);
+  if (row.status !== 'open') throw refuse(event, `question ${questionId} is already ${row.status}`); // T4
+}
+
+function demandRunId(event: Move): string {
+  if (event.runId === null) throw refuse(event, 'it needs a run');
+  return event.runId;
+}
+
+function demandLiving(view: LedgerView, event: Move): RunState {
+  const run = view.run(demandRunId(event));
+  if (run === null) throw refuse(event, 'the run was never accepted'); // T1
+  if (run.ending !== undefined) throw refuse(event, `the run has already ended with ${run.ending}`); // T2
+  return run;
+}
+
+function demandCurrent(event: Move, run: RunState): void {
+  if (event.attempt === 0 || event.attempt >= run.attempt) return;
+  throw refuse(event, `attempt ${event.attempt} was followed by attempt ${run.attempt}`); // T3
+}
+
+function refuse(event: Move, why: string): IllegalTransitionError {
+  return new IllegalTransitionError(event.runId, event.type, why);
+}
