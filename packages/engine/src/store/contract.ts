@@ -1,0 +1,99 @@
+import type { Readable } from 'node:stream';
+
+/** A stored byte string: named by what it is, never by where it came from. */
+export interface BlobRef {
+  /** sha256, lowercase hex. */
+  readonly digest: string;
+  readonly size: number;
+}
+
+/** A stored folder. `hash` is the sha256 of the canonical manifest and is the bundle's identity. */
+export interface BundleRef {
+  readonly hash: string;
+  /** Bytes of all files together. */
+  readonly size: number;
+  /** Number of files and links. */
+  readonly files: number;
+}
+
+/** Only the executable bit of a file is kept; everything else about its mode is the machine's business. */
+export type FileMode = '644' | '755';
+
+export type BundleEntry =
+  | {
+      readonly kind: 'file';
+      readonly path: string;
+      readonly mode: FileMode;
+      readonly digest: string;
+      readonly size: number;
+    }
+  | { readonly kind: 'link'; readonly path: string; readonly target: string }
+  /** Only folders that hold nothing are listed; others follow from the paths. */
+  | { readonly kind: 'folder'; readonly path: string };
+
+/** Entries are sorted by the bytes of their paths. */
+export interface BundleManifest {
+  readonly bundle: 1;
+  readonly entries: readonly BundleEntry[];
+}
+
+export interface PutBundleOptions {
+  /** Refuse a folder whose files together are larger. */
+  readonly maxBytes?: number;
+  /** Refuse a folder with more entries. */
+  readonly maxFiles?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface MaterialiseOptions {
+  /**
+   * The caller promises that nobody writes to the files of the target (it is mounted read-only, say).
+   * Only then may a file be a hard link into the store.
+   */
+  readonly readOnly?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+export interface GcOptions {
+  /** What was put or found again within this time is kept, rooted or not. */
+  readonly graceMs: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface GcReport {
+  readonly keptBlobs: number;
+  /** Unreachable, but younger than the grace period. */
+  readonly youngBlobs: number;
+  readonly removedBlobs: number;
+  readonly removedBytes: number;
+  /** Leftovers of interrupted writes that were swept. */
+  readonly sweptTemps: number;
+  /** Roots, or blobs named by a rooted bundle, that the store does not hold. */
+  readonly missing: readonly string[];
+}
+
+/** Bytes, a stream of bytes, or the path of a file. */
+export type BlobSource = Uint8Array | Readable | string;
+
+/**
+ * sha256-addressed blobs and bundles.
+ *
+ * Promises: what `put…` returned is durable; what a read returns has the digest that was asked for, or the
+ * read throws `StoreCorruptError`; an unreadable store is an error and never an absent blob.
+ * Implementers must not: return unverified bytes, treat a failed read as a miss, remove anything outside `gc`.
+ */
+export interface Store {
+  putBlob(source: BlobSource): Promise<BlobRef>;
+  /** Throws `BlobMissingError` or `StoreCorruptError`. */
+  getBlob(digest: string): Promise<Buffer>;
+  /** A stream whose last bytes arrive only once the whole has the digest; otherwise it errors before its end. */
+  openBlob(digest: string): Promise<Readable>;
+  hasBlob(digest: string): Promise<boolean>;
+  /** Throws `BundleRefusedError` with the reason for a folder that cannot be a bundle. */
+  putBundle(folder: string, options?: PutBundleOptions): Promise<BundleRef>;
+  readManifest(hash: string): Promise<BundleManifest>;
+  /** Writes the bundle to a folder that is absent or empty; on failure the folder is as it was. */
+  materialise(hash: string, targetFolder: string, options?: MaterialiseOptions): Promise<BundleRef>;
+  /** Removes every blob that no root reaches. A root is the digest of a blob or the hash of a bundle. */
+  gc(roots: Iterable<string>, options: GcOptions): Promise<GcReport>;
+}

@@ -1,0 +1,4 @@
+export * from './contract.ts';
+export * from './errors.ts';
+export { openLocalStore } from './local-store.ts';
+export { openS3Store, type S3StoreOptions } from './s3-store.ts';

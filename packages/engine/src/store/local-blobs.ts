@@ -1,0 +1,182 @@
+/** Finding, reading and writing single blobs in a store folder, be they files of their own or in a pack. */
+import { closeSync, createWriteStream, openSync, utimesSync } from 'node:fs';
+import { open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+
+import { syncFolder } from '@caisson/ground';
+
+import type { BlobRef } from './contract.ts';
+import { digestOf, HashingStream, refuseInvalidDigest, verifyBytes, VerifyingStream } from './digest.ts';
+import { BlobMissingError, StoreCorruptError } from './errors.ts';
+import {
+  accessError,
+  blobFile,
+  createTempPath,
+  ensureFolder,
+  isMissing,
+  statOrNull,
+  type LocalLayout,
+} from './local-layout.ts';
+import { readExactly } from './pack-format.ts';
+import { Packs } from './packs.ts';
+
+export type BlobPlace =
+  | { readonly kind: 'loose'; readonly file: string; readonly size: number }
+  | {
+      readonly kind: 'packed';
+      readonly file: string;
+      readonly name: string;
+      readonly offset: number;
+      readonly size: number;
+    };
+
+export class LocalBlobs {
+  readonly layout: LocalLayout;
+  readonly packs: Packs;
+
+  constructor(layout: LocalLayout) {
+    this.layout = layout;
+    this.packs = new Packs(layout);
+  }
+
+  /** Where the blob is, as far as is known without looking for new packs. */
+  findKnown(digest: string): BlobPlace | null {
+    const packed = this.packs.find(digest);
+    if (packed !== null) return { kind: 'packed', ...packed };
+    return findLoose(blobFile(this.layout, digest));
+  }
+
+  /** Where the blob is; null only when the whole store was readable and does not hold it. */
+  find(digest: string): BlobPlace | null {
+    refuseInvalidDigest(digest);
+    const known = this.findKnown(digest);
+    if (known !== null) return known;
+    this.packs.refresh();
+    return this.findKnown(digest) ?? findLoose(join(this.layout.trash, digest)) ?? this.findKnown(digest);
+  }
+
+  /** Tells gc that the blob is in use again; false when it is gone by now. */
+  touch(digest: string, place: BlobPlace): boolean {
+    if (place.kind === 'packed') return this.packs.touch(place.name);
+    return touchFile(blobFile(this.layout, digest));
+  }
+
+  async read(digest: string): Promise<Buffer> {
+    return await this.#retryMoved(digest, async (place) => {
+      const bytes = place.kind === 'loose' ? await readFile(place.file) : readPacked(digest, place);
+      verifyBytes(digest, bytes, place.file);
+      return bytes;
+    });
+  }
+
+  async open(digest: string): Promise<Readable> {
+    return await this.#retryMoved(digest, async (place) => {
+      if (place.kind === 'packed') return Readable.from([await this.read(digest)], { objectMode: false });
+      const file = await open(place.file, 'r');
+      const verified = new VerifyingStream(digest, place.file);
+      const source = file.createReadStream({ highWaterMark: 256 * 1024 });
+      source.on('error', (cause) => verified.destroy(accessError(place.file, cause)));
+      verified.on('close', () => source.destroy());
+      return source.pipe(verified);
+    });
+  }
+
+  async putBytes(bytes: Uint8Array): Promise<BlobRef> {
+    const digest = digestOf(bytes);
+    if (this.#reuse(digest, bytes.length)) return { digest, size: bytes.length };
+    const temp = createTempPath(this.layout);
+    try {
+      const file = await open(temp, 'wx', 0o600);
+      try {
+        await file.writeFile(bytes);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await this.#publish(temp, digest);
+    } catch (cause) {
+      await rm(temp, { force: true });
+      throw cause;
+    }
+    return { digest, size: bytes.length };
+  }
+
+  /** One pass: hashed while it is written. */
+  async putStream(source: Readable, signal?: AbortSignal): Promise<BlobRef> {
+    const temp = createTempPath(this.layout);
+    const hashing = new HashingStream();
+    try {
+      const target = createWriteStream(temp, { flags: 'wx', mode: 0o600, flush: true });
+      await pipeline(source, hashing, target, { signal });
+      const { digest, size } = hashing;
+      if (this.#reuse(digest, size)) await rm(temp, { force: true });
+      else await this.#publish(temp, digest);
+      return { digest, size };
+    } catch (cause) {
+      await rm(temp, { force: true });
+      throw cause;
+    }
+  }
+
+  /** True when the store holds the blob and gc now knows that it is wanted. A wrong size is damage: write it anew. */
+  #reuse(digest: string, size: number): boolean {
+    const place = this.find(digest);
+    return place !== null && place.size === size && this.touch(digest, place);
+  }
+
+  async #publish(temp: string, digest: string): Promise<void> {
+    const file = blobFile(this.layout, digest);
+    ensureFolder(dirname(file));
+    await rename(temp, file);
+    await syncFolder(dirname(file));
+  }
+
+  /** gc may move what we just found; then it is looked for once more. */
+  async #retryMoved<T>(digest: string, use: (place: BlobPlace) => Promise<T>): Promise<T> {
+    for (let attempt = 0; ; attempt += 1) {
+      const place = this.find(digest);
+      if (place === null) throw new BlobMissingError(digest, this.layout.root);
+      try {
+        return await use(place);
+      } catch (cause) {
+        if (!isMissing(cause)) throw wrapAccess(place.file, cause);
+        if (attempt >= 3) throw new BlobMissingError(digest, this.layout.root);
+        this.packs.refresh();
+      }
+    }
+  }
+}
+
+/** Reads a blob out of its pack; not yet verified. */
+export function readPacked(digest: string, place: BlobPlace & { kind: 'packed' }, fd?: number): Buffer {
+  const file = fd ?? openSync(place.file, 'r');
+  try {
+    const bytes = readExactly(file, place.offset, place.size);
+    if (bytes === null) throw new StoreCorruptError(digest, place.file, 'pack is cut short');
+    return bytes;
+  } finally {
+    if (fd === undefined) closeSync(file);
+  }
+}
+
+function findLoose(file: string): BlobPlace | null {
+  const stats = statOrNull(file);
+  return stats === null ? null : { kind: 'loose', file, size: Number(stats.size) };
+}
+
+function touchFile(file: string): boolean {
+  try {
+    const now = Date.now() / 1000;
+    utimesSync(file, now, now);
+    return true;
+  } catch (cause) {
+    if (isMissing(cause)) return false;
+    throw accessError(file, cause);
+  }
+}
+
+function wrapAccess(file: string, cause: unknown): unknown {
+  return cause instanceof Error && 'syscall' in cause ? accessError(file, cause) : cause;
+}

@@ -1,0 +1,183 @@
+/**
+ * Removes what no root reaches, while others keep putting and reading.
+ *
+ * A put that finds a blob in place touches its file and then relies on it. A removal is: look at the time,
+ * move to trash/, look at the time again, and only then unlink. So for every order of the two:
+ *  1. touch before the move: the second look sees a newer time, and the file moves back;
+ *  2. touch after the move: the put finds nothing to touch and writes the blob anew.
+ * trash/ is readable, so a reader never misses a blob that is about to move back. A crash leaves files in
+ * trash/; the next gc moves them back first and decides again.
+ */
+import { mkdirSync, readdirSync, renameSync, rmSync, unlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+import type { GcOptions, GcReport } from './contract.ts';
+import type { LocalBlobs } from './local-blobs.ts';
+import { LocalReader } from './local-reader.ts';
+import { accessError, blobFile, ensureFolder, isMissing, statOrNull } from './local-layout.ts';
+import { markRoots } from './mark-roots.ts';
+import type { PackedBlob } from './pack-format.ts';
+import { PackWriter } from './pack-writer.ts';
+import { createPacer } from './pacer.ts';
+
+/** A write in progress refreshes its temp file; nothing alive is this old. */
+const TEMP_MAX_AGE_MS = 3_600_000;
+
+export async function collectLocalGarbage(
+  blobs: LocalBlobs,
+  roots: Iterable<string>,
+  options: GcOptions,
+): Promise<GcReport> {
+  const collection = new Collection(blobs, options);
+  collection.emptyTrash();
+  const { live, missing } = await markRoots(
+    {
+      findSize: async (digest) => blobs.find(digest)?.size ?? null,
+      read: (digest) => blobs.read(digest),
+    },
+    roots,
+  );
+  await collection.collectLoose(live);
+  await collection.collectPacks(live);
+  collection.sweepTemps();
+  blobs.packs.refresh();
+  return { ...collection.counts, missing };
+}
+
+class Collection {
+  readonly #blobs: LocalBlobs;
+  readonly #signal: AbortSignal | undefined;
+  readonly #youngAfterMs: number;
+  readonly counts = { keptBlobs: 0, youngBlobs: 0, removedBlobs: 0, removedBytes: 0, sweptTemps: 0 };
+
+  constructor(blobs: LocalBlobs, options: GcOptions) {
+    this.#blobs = blobs;
+    this.#signal = options.signal;
+    this.#youngAfterMs = Date.now() - options.graceMs;
+  }
+
+  /** Leftovers of a gc that died; moved back, because a root may reach them by now. */
+  emptyTrash(): void {
+    const { layout } = this.#blobs;
+    for (const name of listNames(layout.trash)) {
+      const home = name.endsWith('.pack') ? join(layout.packs, name) : blobFile(layout, name);
+      if (statOrNull(home) !== null) rmSync(join(layout.trash, name), { force: true });
+      else moveIfThere(join(layout.trash, name), home);
+    }
+  }
+
+  async collectLoose(live: ReadonlySet<string>): Promise<void> {
+    const { blobs } = this.#blobs.layout;
+    const pause = createPacer(this.#signal);
+    for (const shard of listNames(blobs)) {
+      for (const rest of listNames(join(blobs, shard))) {
+        const digest = shard + rest;
+        const file = join(blobs, shard, rest);
+        if (live.has(digest)) this.counts.keptBlobs += 1;
+        else this.#count(this.#remove(file, digest));
+        await pause();
+      }
+    }
+  }
+
+  /** A pack with dead blobs is replaced by one without them; all replaced packs become one. */
+  async collectPacks(live: ReadonlySet<string>): Promise<void> {
+    this.#blobs.packs.refresh();
+    const doomed: { name: string; file: string; dead: PackedBlob[] }[] = [];
+    const writer = new PackWriter(this.#blobs.layout);
+    const reader = new LocalReader(this.#blobs);
+    const pause = createPacer(this.#signal);
+    try {
+      for (const pack of this.#blobs.packs.list()) {
+        const dead = pack.blobs.filter((blob) => !live.has(blob.digest));
+        this.counts.keptBlobs += pack.blobs.length - dead.length;
+        if (dead.length === 0) continue;
+        if (this.#isYoung(pack.file)) {
+          this.counts.youngBlobs += dead.length;
+          continue;
+        }
+        for (const blob of pack.blobs) {
+          if (live.has(blob.digest)) await writer.add(blob.digest, await reader.read(blob.digest));
+          await pause();
+        }
+        doomed.push({ name: pack.name, file: pack.file, dead });
+      }
+      if (writer.count > 0) await writer.commit();
+    } finally {
+      reader.close();
+      await writer.abandon();
+    }
+    for (const pack of doomed) this.#removePack(pack);
+  }
+
+  sweepTemps(): void {
+    const { temps } = this.#blobs.layout;
+    for (const name of listNames(temps)) {
+      const stats = statOrNull(join(temps, name));
+      if (stats === null || Number(stats.mtimeMs) > Date.now() - TEMP_MAX_AGE_MS) continue;
+      rmSync(join(temps, name), { force: true, recursive: true });
+      this.counts.sweptTemps += 1;
+    }
+  }
+
+  #removePack(pack: { name: string; file: string; dead: PackedBlob[] }): void {
+    const removed = this.#remove(pack.file, `${pack.name}.pack`);
+    if (removed === 'young') {
+      this.counts.youngBlobs += pack.dead.length;
+      return;
+    }
+    this.counts.removedBlobs += pack.dead.length;
+    this.counts.removedBytes += pack.dead.reduce((sum, blob) => sum + blob.size, 0);
+  }
+
+  #count(removed: 'young' | number): void {
+    if (removed === 'young') {
+      this.counts.youngBlobs += 1;
+      return;
+    }
+    this.counts.removedBlobs += 1;
+    this.counts.removedBytes += removed;
+  }
+
+  #isYoung(file: string): boolean {
+    const stats = statOrNull(file);
+    return stats === null || Number(stats.mtimeMs) > this.#youngAfterMs;
+  }
+
+  /** The number of bytes freed, or `young` when the file is in use. */
+  #remove(file: string, trashName: string): 'young' | number {
+    const before = statOrNull(file);
+    if (before === null || Number(before.mtimeMs) > this.#youngAfterMs) return 'young';
+    const trash = join(this.#blobs.layout.trash, trashName);
+    ensureFolder(dirname(trash));
+    if (!moveIfThere(file, trash)) return 'young';
+    const after = statOrNull(trash);
+    if (after !== null && after.mtimeNs !== before.mtimeNs) {
+      moveIfThere(trash, file);
+      return 'young';
+    }
+    unlinkSync(trash);
+    return Number(before.size);
+  }
+}
+
+/** False when the file is no longer there. */
+function moveIfThere(from: string, to: string): boolean {
+  try {
+    mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
+    renameSync(from, to);
+    return true;
+  } catch (cause) {
+    if (isMissing(cause)) return false;
+    throw accessError(from, cause);
+  }
+}
+
+function listNames(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (cause) {
+    if (isMissing(cause)) return [];
+    throw accessError(folder, cause);
+  }
+}

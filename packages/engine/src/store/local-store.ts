@@ -1,0 +1,73 @@
+import { createReadStream } from 'node:fs';
+import type { Readable } from 'node:stream';
+
+import { parseManifest } from './bundle-manifest.ts';
+import type {
+  BlobRef,
+  BlobSource,
+  BundleManifest,
+  BundleRef,
+  GcOptions,
+  GcReport,
+  MaterialiseOptions,
+  PutBundleOptions,
+  Store,
+} from './contract.ts';
+import { LocalBlobs } from './local-blobs.ts';
+import { collectLocalGarbage } from './local-gc.ts';
+import { createLayout } from './local-layout.ts';
+import { LocalReader } from './local-reader.ts';
+import { materialiseBundle } from './materialise.ts';
+import { putBundleLocally } from './put-bundle.ts';
+
+/** Opens the store in a folder. Touches no disk: the folder is made by the first put, and an absent one is empty. */
+export function openLocalStore(folder: string): Store {
+  return new LocalStore(folder);
+}
+
+class LocalStore implements Store {
+  readonly #blobs: LocalBlobs;
+
+  constructor(folder: string) {
+    this.#blobs = new LocalBlobs(createLayout(folder));
+  }
+
+  async putBlob(source: BlobSource): Promise<BlobRef> {
+    if (source instanceof Uint8Array) return await this.#blobs.putBytes(source);
+    return await this.#blobs.putStream(typeof source === 'string' ? createReadStream(source) : source);
+  }
+
+  getBlob(digest: string): Promise<Buffer> {
+    return this.#blobs.read(digest);
+  }
+
+  openBlob(digest: string): Promise<Readable> {
+    return this.#blobs.open(digest);
+  }
+
+  async hasBlob(digest: string): Promise<boolean> {
+    return this.#blobs.find(digest) !== null;
+  }
+
+  putBundle(folder: string, options: PutBundleOptions = {}): Promise<BundleRef> {
+    return putBundleLocally(this.#blobs, folder, options);
+  }
+
+  async readManifest(hash: string): Promise<BundleManifest> {
+    return parseManifest(await this.#blobs.read(hash));
+  }
+
+  async materialise(hash: string, target: string, options: MaterialiseOptions = {}): Promise<BundleRef> {
+    const manifest = await this.readManifest(hash);
+    const reader = new LocalReader(this.#blobs);
+    try {
+      return await materialiseBundle(reader, hash, manifest, target, options);
+    } finally {
+      reader.close();
+    }
+  }
+
+  gc(roots: Iterable<string>, options: GcOptions): Promise<GcReport> {
+    return collectLocalGarbage(this.#blobs, roots, options);
+  }
+}

@@ -1,0 +1,89 @@
+import { readdirSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { accessError, isMissing, type LocalLayout } from './local-layout.ts';
+import { findInIndex, listIndex, readPackIndex, type PackedBlob } from './pack-format.ts';
+
+export interface PackPlace {
+  readonly file: string;
+  readonly name: string;
+  readonly offset: number;
+  readonly size: number;
+}
+
+interface KnownPack {
+  readonly file: string;
+  readonly index: Buffer;
+}
+
+/** The packs of a store folder. Indexes are read once; `refresh` notices what others added or removed. */
+export class Packs {
+  readonly #layout: LocalLayout;
+  #known = new Map<string, KnownPack>();
+
+  constructor(layout: LocalLayout) {
+    this.#layout = layout;
+  }
+
+  /** A damaged index is an error: whatever it held must not look absent. */
+  refresh(): void {
+    const known = new Map<string, KnownPack>();
+    for (const folder of [this.#layout.trash, this.#layout.packs]) {
+      for (const file of listPackFiles(folder)) {
+        const name = file.slice(0, -'.pack'.length);
+        const loaded = this.#known.get(name)?.index ?? readIndexIfThere(join(folder, file), name);
+        if (loaded !== null) known.set(name, { file: join(folder, file), index: loaded });
+      }
+    }
+    this.#known = known;
+  }
+
+  find(digest: string): PackPlace | null {
+    if (this.#known.size === 0) return null;
+    const wanted = Buffer.from(digest, 'hex');
+    for (const [name, pack] of this.#known) {
+      const place = findInIndex(pack.index, wanted);
+      if (place !== null) return { file: pack.file, name, ...place };
+    }
+    return null;
+  }
+
+  /** Tells gc that the pack is in use again; false when it is gone. */
+  touch(name: string): boolean {
+    try {
+      const now = Date.now() / 1000;
+      utimesSync(join(this.#layout.packs, `${name}.pack`), now, now);
+      return true;
+    } catch (cause) {
+      if (isMissing(cause)) return false;
+      throw accessError(join(this.#layout.packs, `${name}.pack`), cause);
+    }
+  }
+
+  list(): { name: string; file: string; blobs: PackedBlob[] }[] {
+    return Array.from(this.#known, ([name, pack]) => ({
+      name,
+      file: pack.file,
+      blobs: listIndex(pack.index),
+    }));
+  }
+}
+
+function listPackFiles(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => name.endsWith('.pack'));
+  } catch (cause) {
+    if (isMissing(cause)) return [];
+    throw accessError(folder, cause);
+  }
+}
+
+/** null: removed by a gc between listing and reading. */
+function readIndexIfThere(file: string, name: string): Buffer | null {
+  try {
+    return readPackIndex(file, name);
+  } catch (cause) {
+    if (isMissing(cause)) return null;
+    throw cause;
+  }
+}
