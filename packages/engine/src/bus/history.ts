@@ -14,8 +14,8 @@ export function createHistory(size: number): History {
     throw new RangeError(`historySize must be a power of two, got ${size}; use for example 1024.`);
   }
   const mask = size - 1;
-  const topics = new Array<BusTopic | undefined>(size).fill(undefined);
-  const payloads = new Array<unknown>(size).fill(undefined);
+  const topics = Array.from<BusTopic | undefined>({ length: size });
+  const payloads = Array.from<unknown>({ length: size });
   return {
     put(seq, topic, payload) {
       topics[seq & mask] = topic;

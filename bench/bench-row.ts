@@ -1,0 +1,21 @@
+/** One published number: ours and a peer's from the same run on the same machine, so that only the ratio counts. */
+export interface BenchRow {
+  readonly name: string;
+  readonly value: number;
+  readonly unit: string;
+  readonly peer: string;
+  readonly peerValue: number;
+  readonly ratio: number;
+  /** What was promised, in words, e.g. `>= 10x`. */
+  readonly target: string;
+  readonly met: boolean;
+}
+
+/** A module that measures. Importing it must do nothing. */
+export interface BenchModule {
+  run(): Promise<BenchRow[]>;
+}
+
+export function isBenchModule(module: unknown): module is BenchModule {
+  return typeof module === 'object' && module !== null && 'run' in module && typeof module.run === 'function';
+}

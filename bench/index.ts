@@ -1,0 +1,6 @@
+/** Every bench by the name it is asked for. Loaded only when it is run, so one can be missing while others work. */
+export const BENCH_MODULES: Readonly<Record<string, string>> = {
+  bus: './bus.ts',
+  codec: './codec.ts',
+  ledger: './ledger.ts',
+};
