@@ -1,0 +1,47 @@
+import type { RuntimeConfig } from '@caisson/protocol';
+
+/** `fail`: runs are refused or lost. `warn`: something is weaker or unusual. */
+export type Verdict = 'ok' | 'warn' | 'fail';
+
+/** What one probe found. A verdict that is not `ok` always carries a remedy. */
+export interface ProbeReport {
+  /** Stable, kebab-case; public API. */
+  readonly id: string;
+  readonly verdict: Verdict;
+  readonly detail: string;
+  readonly remedy?: string;
+}
+
+/** What probes may look at. They never write outside a temporary folder of their own. */
+export interface ProbeContext {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly home: string;
+  readonly stateDir: string;
+  readonly runtimes: Readonly<Record<string, RuntimeConfig>>;
+  readonly signal?: AbortSignal;
+}
+
+/** A probe never throws: what goes wrong is its finding. */
+export interface Probe {
+  readonly id: string;
+  run(context: ProbeContext): Promise<Omit<ProbeReport, 'id'>>;
+}
+
+/** How a runtime would identify itself to its model. */
+export type LoginState = 'key' | 'login' | 'none' | 'not-needed';
+
+/** A runtime that can be used here, or that is configured and cannot be found (`path` null). */
+export interface DiscoveredRuntime {
+  readonly name: string;
+  readonly title: string;
+  readonly kind: 'program' | 'built-in' | 'custom';
+  readonly path: string | null;
+  /** Null where the program did not say. */
+  readonly version: string | null;
+  readonly testedRange: { readonly from: string; readonly to: string } | null;
+  readonly fit: 'tested' | 'older' | 'newer' | 'unknown';
+  readonly login: LoginState;
+  readonly reports: { readonly usage: boolean; readonly cost: boolean };
+  /** Why the program is not usable, where it is not. */
+  readonly problem: string | null;
+}

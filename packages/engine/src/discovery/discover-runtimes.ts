@@ -1,0 +1,110 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { RUNTIME_DESCRIPTORS, type RuntimeConfig, type RuntimeDescriptor } from '@caisson/protocol';
+import type { DiscoveredRuntime, LoginState, ProbeContext } from './contract.ts';
+import { findProgram } from './find-program.ts';
+import { askVersion, compareVersions } from './program-version.ts';
+
+/** Enough to choose a runtime; no program is started. */
+export interface LocatedRuntime {
+  readonly name: string;
+  readonly descriptor: RuntimeDescriptor | null;
+  readonly config: RuntimeConfig;
+  readonly path: string | null;
+}
+
+export type DiscoveryContext = Pick<ProbeContext, 'env' | 'home' | 'runtimes' | 'signal'> & {
+  readonly projectRoot?: string;
+};
+
+/** Every runtime that is built in, installed or configured, and where its program is. */
+export function locateRuntimes(context: DiscoveryContext): LocatedRuntime[] {
+  const names = new Set([...Object.keys(RUNTIME_DESCRIPTORS), ...Object.keys(context.runtimes)]);
+  return [...names].map((name) => {
+    const descriptor = RUNTIME_DESCRIPTORS[name] ?? null;
+    const config = context.runtimes[name] ?? {};
+    return { name, descriptor, config, path: locateProgram(context, descriptor, config) };
+  });
+}
+
+/** Every runtime with its version and log-in state. Starts each program once, for its version. */
+export async function discoverRuntimes(context: DiscoveryContext): Promise<DiscoveredRuntime[]> {
+  return await Promise.all(locateRuntimes(context).map((located) => describeRuntime(context, located)));
+}
+
+/** The payload of the runtimes-discovered topic: what was found, without what was not. */
+export function toDiscoveredPayload(runtimes: readonly DiscoveredRuntime[]): {
+  runtimes: { name: string; version: string | null; path: string }[];
+} {
+  return {
+    runtimes: runtimes.flatMap(({ name, version, path }) => (path === null ? [] : [{ name, version, path }])),
+  };
+}
+
+async function describeRuntime(
+  context: DiscoveryContext,
+  located: LocatedRuntime,
+): Promise<DiscoveredRuntime> {
+  const { name, descriptor, config, path } = located;
+  const isProgram = descriptor !== null && descriptor.bins.length > 0;
+  const answer =
+    path === null
+      ? { version: null, problem: missingProgram(located) }
+      : await askVersion(path, descriptor?.versionArgs ?? ['--version'], {
+          searchPath: context.env['PATH'],
+          signal: context.signal,
+        });
+  return {
+    name,
+    title: descriptor?.title ?? name,
+    kind: descriptor === null ? 'custom' : isProgram ? 'program' : 'built-in',
+    path,
+    version: answer.version,
+    testedRange: descriptor?.testedRange ?? null,
+    fit: compareWithTested(answer.version, descriptor?.testedRange),
+    login: findLogin(context, descriptor, config),
+    reports: { usage: descriptor?.reportsUsage ?? false, cost: descriptor?.reportsCost ?? false },
+    problem: answer.problem,
+  };
+}
+
+function locateProgram(
+  context: DiscoveryContext,
+  descriptor: RuntimeDescriptor | null,
+  config: RuntimeConfig,
+): string | null {
+  const names = config.bin === undefined ? (descriptor?.bins ?? []) : [config.bin];
+  for (const name of names) {
+    const path = findProgram(name, context.env['PATH'], context.projectRoot ?? '/');
+    if (path !== null) return path;
+  }
+  return null;
+}
+
+function missingProgram({ descriptor, config }: LocatedRuntime): string | null {
+  if (config.bin !== undefined) return `${config.bin} was not found`;
+  if (descriptor === null || descriptor.bins.length === 0) return null;
+  const install = descriptor.npmPackage === undefined ? '' : `; npm install -g ${descriptor.npmPackage}`;
+  return `${descriptor.bins.join(' or ')} is not in PATH${install}`;
+}
+
+function compareWithTested(
+  version: string | null,
+  range: RuntimeDescriptor['testedRange'],
+): DiscoveredRuntime['fit'] {
+  if (version === null || range === undefined) return 'unknown';
+  if (compareVersions(version, range.from) < 0) return 'older';
+  return compareVersions(version, range.to) > 0 ? 'newer' : 'tested';
+}
+
+function findLogin(
+  context: DiscoveryContext,
+  descriptor: RuntimeDescriptor | null,
+  config: RuntimeConfig,
+): LoginState {
+  if (descriptor?.api === 'none') return 'not-needed';
+  const hasVariable = descriptor?.keyEnv !== undefined && (context.env[descriptor.keyEnv] ?? '') !== '';
+  if (config.apiKey !== undefined || hasVariable) return 'key';
+  const files = descriptor?.loginFiles ?? [];
+  return files.some((file) => existsSync(join(context.home, file))) ? 'login' : 'none';
+}

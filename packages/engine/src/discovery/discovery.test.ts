@@ -1,0 +1,129 @@
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import {
+  discoverRuntimes,
+  examineHost,
+  findProgram,
+  locateRuntimes,
+  PROBES,
+  toDiscoveredPayload,
+  type ProbeContext,
+} from './index.ts';
+import { compareVersions, findVersion } from './program-version.ts';
+
+const SYSTEM_PATH = '/usr/local/bin:/usr/bin:/bin';
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'caisson-discovery-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function program(name: string, body: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, `#!/bin/sh\n${body}\n`);
+  chmodSync(path, 0o755);
+  return path;
+}
+
+function context(changes: Partial<ProbeContext> = {}): ProbeContext {
+  return {
+    env: { PATH: `${folder}:${SYSTEM_PATH}` },
+    home: folder,
+    stateDir: join(folder, '.caisson'),
+    runtimes: {},
+    ...changes,
+  };
+}
+
+it('a program is found as a shell would find it: executable files only, never from a relative PATH entry', () => {
+  mkdirSync(join(folder, 'tool'));
+  writeFileSync(join(folder, 'plain'), '');
+  const real = program('real', 'true');
+  expect(findProgram('real', folder, '/')).toBe(real);
+  expect(findProgram('./real', undefined, folder)).toBe(real);
+  expect([
+    findProgram('tool', folder, '/'),
+    findProgram('plain', folder, '/'),
+    findProgram('real', '.:', folder),
+  ]).toEqual([null, null, null]);
+});
+
+it('versions are read from what programs print, and compared by number', () => {
+  expect(
+    ['codex-cli 0.9.12', 'git version 2.47.3', '1.2 (build)', 'none', 'v24.1.0-rc.1'].map(findVersion),
+  ).toEqual(['0.9.12', '2.47.3', '1.2', null, '24.1.0-rc.1']);
+  expect(compareVersions('2.9.0', '2.10.0')).toBeLessThan(0);
+  expect(compareVersions('2.10', '2.10.0')).toBe(0);
+});
+
+it('a configured runtime is asked for its version in a HOME of its own', async () => {
+  const bin = program('my-agent', 'echo "my-agent 3.1.4"; touch "$HOME/litter"');
+  const [found] = (await discoverRuntimes(context({ runtimes: { mine: { bin } } }))).filter(
+    ({ name }) => name === 'mine',
+  );
+  expect(found).toMatchObject({
+    name: 'mine',
+    kind: 'custom',
+    path: bin,
+    version: '3.1.4',
+    fit: 'unknown',
+    problem: null,
+  });
+  expect(readdirSync(folder)).not.toContain('litter');
+  expect(toDiscoveredPayload(found === undefined ? [] : [found])).toEqual({
+    runtimes: [{ name: 'mine', version: '3.1.4', path: bin }],
+  });
+});
+
+it('a program that is missing or broken is a finding, not an error', async () => {
+  const bin = program('broken', 'echo "cannot find libfoo" >&2; exit 127');
+  const found = await discoverRuntimes(
+    context({ runtimes: { broken: { bin }, gone: { bin: 'no-such-program' } } }),
+  );
+  const problems = Object.fromEntries(found.map(({ name, problem }) => [name, problem]));
+  expect(problems).toMatchObject({
+    broken: '--version ended with 127: cannot find libfoo',
+    gone: 'no-such-program was not found',
+  });
+});
+
+it('locating starts no program', () => {
+  const bin = program('trap', `touch ${join(folder, 'started')}`);
+  expect(
+    locateRuntimes(context({ runtimes: { trap: { bin } } })).find(({ name }) => name === 'trap')?.path,
+  ).toBe(bin);
+  expect(readdirSync(folder)).not.toContain('started');
+});
+
+it('every probe answers on this machine, with a remedy for whatever is not ok, and leaves nothing behind', async () => {
+  const reports = await examineHost(context());
+  expect(reports.map(({ id }) => id)).toEqual(PROBES.map(({ id }) => id));
+  for (const report of reports)
+    expect(report.verdict === 'ok' || (report.remedy ?? '') !== '', report.id).toBe(true);
+  expect(
+    reports
+      .filter(({ id }) => ['node', 'git', 'bubblewrap', 'state-folder'].includes(id))
+      .map(({ verdict }) => verdict),
+  ).toEqual(['ok', 'ok', 'ok', 'ok']);
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+it('without bubblewrap the doctor fails and says what to install', async () => {
+  const reports = await examineHost(context({ env: { PATH: folder } }));
+  expect(reports.find(({ id }) => id === 'bubblewrap')).toEqual({
+    id: 'bubblewrap',
+    verdict: 'fail',
+    detail: 'bwrap is not in PATH',
+    remedy: 'Install bwrap 0.8.0 or newer, for example: apt-get install bubblewrap',
+  });
+});
+
+it('a probe that throws is reported and does not hide the others', async () => {
+  const broken = { id: 'broken', run: () => Promise.reject(new Error('boom')) };
+  const [first, second] = await examineHost(context(), [broken, ...PROBES.slice(0, 1)]);
+  expect(first).toMatchObject({ id: 'broken', verdict: 'fail', detail: 'the probe broke: boom' });
+  expect(second?.id).toBe('platform');
+});

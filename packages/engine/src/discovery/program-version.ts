@@ -1,0 +1,72 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runBounded } from '@caisson/ground';
+
+const TIMEOUT_MS = 15_000;
+const MAX_OUTPUT_BYTES = 64 * 1024;
+
+export interface VersionAnswer {
+  readonly version: string | null;
+  /** Why there is no version, where there is none. */
+  readonly problem: string | null;
+}
+
+/**
+ * Asks a program for its version. It runs with a HOME of its own that is removed afterwards, because several agent
+ * programs write to HOME even for `--version`.
+ */
+export async function askVersion(
+  file: string,
+  args: readonly string[],
+  options: { searchPath: string | undefined; signal?: AbortSignal | undefined },
+): Promise<VersionAnswer> {
+  const home = await mkdtemp(join(tmpdir(), 'caisson-probe-'));
+  try {
+    const result = await runBounded({
+      file,
+      args,
+      cwd: home,
+      env: {
+        PATH: options.searchPath ?? '/usr/bin:/bin',
+        HOME: home,
+        TMPDIR: home,
+        NO_COLOR: '1',
+        CI: '1',
+        LC_ALL: 'C',
+      },
+      timeoutMs: TIMEOUT_MS,
+      maxOutputBytes: MAX_OUTPUT_BYTES,
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
+    });
+    const version = findVersion(result.stdout.toString()) ?? findVersion(result.stderr.toString());
+    if (version !== null) return { version, problem: null };
+    if (result.timedOut)
+      return { version, problem: `did not answer ${args.join(' ')} within ${TIMEOUT_MS / 1000} s` };
+    const said = result.stderr.toString().trim().split('\n').at(0) ?? '';
+    return {
+      version,
+      problem: `${args.join(' ')} ended with ${result.exitCode ?? result.signal}${said === '' ? '' : `: ${said.slice(0, 200)}`}`,
+    };
+  } catch (error) {
+    return { version: null, problem: error instanceof Error ? error.message : String(error) };
+  } finally {
+    await rm(home, { recursive: true, force: true });
+  }
+}
+
+/** The first thing in a text that looks like a version. */
+export function findVersion(text: string): string | null {
+  return /(?<![\d.])\d+\.\d+(?:\.\d+)?(?:-[0-9A-Za-z.]+)?/.exec(text)?.[0] ?? null;
+}
+
+/** Below 0, 0 or above 0, by the numbers of the version; what follows a dash is not compared. */
+export function compareVersions(a: string, b: string): number {
+  const numbers = (version: string): number[] => (version.split('-')[0] ?? '').split('.').map(Number);
+  const [left, right] = [numbers(a), numbers(b)];
+  for (let index = 0; index < Math.max(left.length, right.length); index += 1) {
+    const difference = (left[index] ?? 0) - (right[index] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
