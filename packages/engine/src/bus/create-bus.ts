@@ -22,6 +22,14 @@ const DEFAULT_MAX_PENDING = 262_144;
 /** Listeners that answer events with events may go on this long before other work of the process gets a turn. */
 const MAX_CASCADE = 64;
 
+/** Emissions that wait for the next drain. The arrays stay as long as they once were: regrowing them costs more. */
+interface Batch {
+  readonly routes: (Route | undefined)[];
+  readonly payloads: unknown[];
+  count: number;
+}
+const MAX_KEPT_CAPACITY = 8192;
+
 /** Builds the bus. There is one in a host, made by `engine.ts`. */
 export function createBus(options: BusOptions = {}): SafeEventBus {
   const maxPending = options.maxPending ?? DEFAULT_MAX_PENDING;
@@ -29,22 +37,21 @@ export function createBus(options: BusOptions = {}): SafeEventBus {
   const history = createHistory(options.historySize ?? DEFAULT_HISTORY);
   let lastSeq = 0;
 
-  // Two pairs of arrays take turns: one is filled while the other is delivered.
-  let pendingRoutes: Route[] = [];
-  let pendingPayloads: unknown[] = [];
-  let spareRoutes: Route[] = [];
-  let sparePayloads: unknown[] = [];
+  // Two batches take turns: one is filled while the other is delivered.
+  let pending = createBatch();
+  let spare = createBatch();
   let isScheduled = false;
   let isDraining = false;
   let cascade = 0;
   let isOverflowing = false;
 
   function emit<T extends BusTopic>(topic: T, payload: BusPayloads[T]): void {
-    if (pendingRoutes.length >= maxPending) return noteOverflow(topic);
+    if (pending.count >= maxPending) return noteOverflow(topic);
     lastSeq += 1;
     history.put(lastSeq, topic, payload);
-    pendingRoutes.push(routes.get(topic) ?? emptyRoute(topic));
-    pendingPayloads.push(payload);
+    pending.routes[pending.count] = routes.get(topic) ?? emptyRoute(topic);
+    pending.payloads[pending.count] = payload;
+    pending.count += 1;
     if (!isScheduled) schedule();
   }
 
@@ -56,38 +63,38 @@ export function createBus(options: BusOptions = {}): SafeEventBus {
   }
 
   function drain(): void {
-    const batchRoutes = pendingRoutes;
-    const batchPayloads = pendingPayloads;
-    pendingRoutes = spareRoutes;
-    pendingPayloads = sparePayloads;
+    const batch = pending;
+    pending = spare;
     isScheduled = false;
     isOverflowing = false;
     isDraining = true;
-    let seq = lastSeq - batchRoutes.length;
-    for (let i = 0; i < batchRoutes.length; i++) {
-      const route = batchRoutes[i] as Route;
-      const payload = batchPayloads[i];
+    let seq = lastSeq - batch.count;
+    for (let i = 0; i < batch.count; i++) {
+      const route = batch.routes[i] as Route;
+      const payload = batch.payloads[i];
       seq += 1;
       deliver(route, payload);
       if (route.sinks.length > 0) for (const sink of route.sinks) sink.put(seq, route.topic, payload);
     }
     isDraining = false;
-    batchRoutes.length = 0;
-    batchPayloads.length = 0;
-    spareRoutes = batchRoutes;
-    sparePayloads = batchPayloads;
+    spare = emptied(batch);
   }
 
   function deliver(route: Route, payload: unknown): void {
     const { registrations } = route;
-    for (let i = 0; i < registrations.length; i++) {
-      const registration = registrations[i] as Registration;
-      if (!registration.isActive) continue; // E4
+    let i = 0;
+    while (i < registrations.length) {
       try {
-        const returned = registration.listener(payload);
-        if (returned !== undefined) watchPromise(returned, route.topic);
+        for (; i < registrations.length; i++) {
+          const registration = registrations[i] as Registration;
+          if (!registration.isActive) continue; // E4
+          const { listener } = registration;
+          const returned = listener(payload);
+          if (returned !== undefined) watchPromise(returned, route.topic);
+        }
       } catch (error) {
-        report(route.topic, error); // E2
+        i += 1;
+        report(route.topic, error); // E2: the loop goes on behind the one that threw
       }
     }
   }
@@ -167,6 +174,19 @@ export function createBus(options: BusOptions = {}): SafeEventBus {
       }
     },
   };
+}
+
+function createBatch(): Batch {
+  return { routes: [], payloads: [], count: 0 };
+}
+
+/** Ready for reuse, holding on to nothing that was delivered. */
+function emptied(batch: Batch): Batch {
+  if (batch.count > MAX_KEPT_CAPACITY) return createBatch();
+  batch.routes.fill(undefined, 0, batch.count);
+  batch.payloads.fill(undefined, 0, batch.count);
+  batch.count = 0;
+  return batch;
 }
 
 function emptyRoute(topic: BusTopic): Route {
