@@ -1,0 +1,15 @@
+export { backoffMs, type BackoffOptions } from './backoff.ts';
+export { CaissonError, ErrorInfo, toErrorInfo } from './errors.ts';
+export { createPrefixedId, createRunId } from './ids.ts';
+export {
+  createLineSink,
+  createLogger,
+  LOG_LEVELS,
+  silentLogger,
+  type LogFields,
+  type Logger,
+  type LoggerOptions,
+  type LogLevel,
+  type LogRecord,
+  type LogSink,
+} from './logger.ts';
