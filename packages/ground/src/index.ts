@@ -11,4 +11,5 @@ export * from './patch-files.ts';
 export * from './stage-workspace.ts';
 export * from './process-tree.ts';
 export * from './process-wait.ts';
+export * from './kill-marked.ts';
 export * from './sandbox/index.ts';

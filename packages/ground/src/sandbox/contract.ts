@@ -67,8 +67,6 @@ export interface SandboxExit {
   readonly code: number | null;
   /** The signal that ended bubblewrap (or the plain process) itself. */
   readonly signal: NodeJS.Signals | null;
-  /** Why the program never ran, in bubblewrap's words; `null` when it did run. */
-  readonly startError: string | null;
 }
 
 /** A running sandbox. */

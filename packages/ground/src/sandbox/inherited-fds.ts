@@ -1,6 +1,6 @@
 // Descriptors that our own process inherited without close-on-exec (a terminal's, a parent's log, the control channel)
 // would walk straight through the wall. Node opens its own with close-on-exec, so the list never grows.
-import { readdirSync } from 'node:fs';
+import { openSync, readdirSync } from 'node:fs';
 import { readProcFile } from '../process-tree.ts';
 
 const O_CLOEXEC = 0o2000000;
@@ -18,7 +18,13 @@ function isInherited(fd: number): boolean {
   return flags !== undefined && (Number.parseInt(flags, 8) & O_CLOEXEC) === 0;
 }
 
+let nullFd: number | undefined;
+
 /** Fillers that put `/dev/null` on every number a child would otherwise inherit, after `taken` descriptors of its own. */
-export function coverInheritedFds(taken: number): 'ignore'[] {
-  return Array.from({ length: Math.max(0, highestInheritedFd() + 1 - taken) }, () => 'ignore' as const);
+export function coverInheritedFds(taken: number): number[] {
+  const count = highestInheritedFd() + 1 - taken;
+  if (count <= 0) return [];
+  // Node's own 'ignore' leaves numbers above 2 as they are.
+  nullFd ??= openSync('/dev/null', 'r');
+  return Array<number>(count).fill(nullFd);
 }

@@ -44,7 +44,7 @@ export async function launchPlain(spec: SandboxSpec, options: LaunchOptions): Pr
     await sweep();
     group.close();
     await drainStreams([child.stdout as Readable, child.stderr as Readable]);
-    return { ...ending, startError: null };
+    return ending;
   };
   return {
     pid,

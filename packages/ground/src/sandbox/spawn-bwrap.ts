@@ -1,0 +1,67 @@
+// The one place that starts bubblewrap. Descriptors of the child: 0 to 2, the caller's extra ones, the gate, the
+// status report, and then the nameless files with everything bubblewrap has to read.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync } from 'node:fs';
+import type { Duplex } from 'node:stream';
+import { openAnonymousFile } from './anonymous-file.ts';
+import { buildArguments } from './bwrap-arguments.ts';
+import { findBwrap } from './bwrap-location.ts';
+import { enterCgroups } from './cgroup-entry.ts';
+import { MARKER_NAME, type LaunchOptions, type SandboxSpec } from './contract.ts';
+import { SandboxUnavailableError } from './errors.ts';
+import { coverInheritedFds } from './inherited-fds.ts';
+import { planMounts } from './mount-plan.ts';
+import { buildSeccompProgram } from './seccomp.ts';
+import { waitAtGate } from './start-gate.ts';
+
+/** bubblewrap on its way, and the two private lines to it. */
+export interface SpawnedBwrap {
+  readonly child: ChildProcess;
+  readonly gate: Duplex;
+  readonly status: Duplex;
+}
+
+/** Starts bubblewrap with everything it needs; the program inside waits at the gate. */
+export function spawnBwrap(spec: SandboxSpec, options: LaunchOptions): SpawnedBwrap {
+  const bwrap = options.bwrapPath ?? findBwrap();
+  if (bwrap === null) throw bwrapMissing();
+  const extraFds = spec.extraFds ?? [];
+  const gateFd = 3 + extraFds.length;
+  const statusFd = gateFd + 1;
+  const attached: number[] = [];
+  const attach = (content: string | Buffer): number => statusFd + attached.push(openAnonymousFile(content));
+  try {
+    const words = [
+      ...['--json-status-fd', String(statusFd)],
+      ...(spec.seccomp ? ['--seccomp', String(attach(buildSeccompProgram()))] : []),
+      ...buildArguments(spec, planMounts(spec), attach),
+    ];
+    const argsFd = attach(words.map((word) => `${word}\0`).join(''));
+    const command = [bwrap, '--args', String(argsFd), '--', ...waitAtGate(gateFd, spec.argv)];
+    const [file = bwrap, ...args] = enterCgroups(spec.cgroupPaths, command);
+    const marker = spec.env[MARKER_NAME];
+    const own = [...extraFds, 'pipe' as const, 'pipe' as const, ...attached];
+    const child = spawn(file, args, {
+      cwd: '/',
+      detached: true,
+      env: marker === undefined ? {} : { [MARKER_NAME]: marker },
+      stdio: [
+        spec.stdin === 'pipe' ? 'pipe' : 'ignore',
+        'pipe',
+        'pipe',
+        ...own,
+        ...coverInheritedFds(3 + own.length),
+      ],
+    });
+    return { child, gate: child.stdio[gateFd] as Duplex, status: child.stdio[statusFd] as Duplex };
+  } finally {
+    for (const fd of attached) closeSync(fd);
+  }
+}
+
+/** What is thrown when there is no bubblewrap on this machine. */
+export function bwrapMissing(): SandboxUnavailableError {
+  return new SandboxUnavailableError('bubblewrap (bwrap) is not installed, so the sandbox cannot be built.', {
+    remedy: 'Install the package `bubblewrap`, or ask for no sandbox by name with `--sandbox none`.',
+  });
+}
