@@ -20,7 +20,6 @@ export interface AdmittedEvent extends Omit<NewEvent, 'data' | 'id'> {
   /** False when the ledger made the id up: then it cannot be there yet. */
   readonly isIdGiven: boolean;
   readonly dataText: string;
-  readonly data: Record<string, unknown>;
 }
 
 /** Checks one call's events, or throws InvalidEventError. */
@@ -54,7 +53,6 @@ function admitEvent(event: NewEvent, createEventId: () => string): AdmittedEvent
     version: event.version,
     at: event.at,
     trace: event.trace,
-    data: event.data,
     dataText,
   };
 }

@@ -1,5 +1,3 @@
-import { randomBytes } from 'node:crypto';
-import { createId } from '@caisson/protocol';
 import { admitEvents } from './admit-event.ts';
 import type { Ledger, LedgerChange, RunRow } from './contract.ts';
 import { Draft } from './draft.ts';
@@ -10,6 +8,7 @@ import { createKeyValues } from './key-values.ts';
 import { createLeases } from './leases.ts';
 import type { RunState } from './ledger-view.ts';
 import { project } from './project.ts';
+import { createEventIds } from './event-ids.ts';
 import { readRecords, walkAll } from './read-chain.ts';
 import type { Storage } from './storage.ts';
 import { createListeners } from './change-listeners.ts';
@@ -21,7 +20,7 @@ export interface LedgerOptions {
 
 /** The one brain of every ledger; `storage` says where its rows live. */
 export function createLedger(storage: Storage, options: LedgerOptions = {}): Ledger {
-  const createEventId = options.createEventId ?? randomEventId;
+  const createEventId = options.createEventId ?? createEventIds();
   const listeners = createListeners((onChange) => storage.watchOthers(onChange));
   const isChanged = () => listeners.tell({ origin: 'own' });
   const group = new GroupCommit(storage, isChanged);
@@ -87,8 +86,4 @@ function rebuild(storage: Storage): void {
   const draft = new Draft(storage);
   for (const record of walkAll(storage, 0)) project(toStoredEvent(record), draft);
   storage.apply(draft);
-}
-
-function randomEventId(): string {
-  return createId('evt', Date.now(), randomBytes(10));
 }

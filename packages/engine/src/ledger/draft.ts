@@ -11,12 +11,12 @@ export class Draft implements LedgerView {
   readonly #base: LedgerView;
   #total: StreamHead | null = null;
   readonly events: EventRecord[] = [];
-  readonly #eventsById = new Map<string, EventRecord>();
-  readonly streams = new Map<string | null, StreamState>();
-  readonly runs = new Map<string, RunState>();
-  readonly attempts = new Map<string, AttemptRow>();
-  readonly questions = new Map<string, QuestionRow>();
-  readonly spends = new Map<string, SpendRow>();
+  readonly #givenIds = new Overlay<string, EventRecord>();
+  readonly #streams = new Overlay<string | null, StreamState>();
+  readonly #runs = new Overlay<string, RunState>();
+  readonly #attempts = new Overlay<string, AttemptRow>();
+  readonly #questions = new Overlay<string, QuestionRow>();
+  readonly #spends = new Overlay<string, SpendRow>();
 
   constructor(base: LedgerView) {
     this.#base = base;
@@ -27,76 +27,119 @@ export class Draft implements LedgerView {
   }
 
   stream(runId: string | null): StreamState {
-    return this.streams.get(runId) ?? this.#base.stream(runId);
+    return this.#streams.get(runId) ?? this.#base.stream(runId);
   }
 
   eventById(id: string): EventRecord | null {
-    return this.#eventsById.get(id) ?? this.#base.eventById(id);
+    return this.#givenIds.get(id) ?? this.#base.eventById(id);
   }
 
   run(runId: string): RunState | null {
-    return this.runs.get(runId) ?? this.#base.run(runId);
+    return this.#runs.get(runId) ?? this.#base.run(runId);
   }
 
   runByIdempotencyKey(key: string): RunState | null {
-    for (const run of this.runs.values()) if (run.idempotencyKey === key) return run;
+    for (const run of this.#runs.values()) if (run.idempotencyKey === key) return run;
     return this.#base.runByIdempotencyKey(key);
   }
 
   attempt(runId: string, attempt: number): AttemptRow | null {
-    return this.attempts.get(attemptKey(runId, attempt)) ?? this.#base.attempt(runId, attempt);
+    return this.#attempts.get(attemptKey(runId, attempt)) ?? this.#base.attempt(runId, attempt);
   }
 
   question(questionId: string): QuestionRow | null {
-    return this.questions.get(questionId) ?? this.#base.question(questionId);
+    return this.#questions.get(questionId) ?? this.#base.question(questionId);
   }
 
   spend(runId: string): SpendRow | null {
-    return this.spends.get(runId) ?? this.#base.spend(runId);
+    return this.#spends.get(runId) ?? this.#base.spend(runId);
   }
 
-  addEvent(record: EventRecord, stream: StreamState, total: StreamHead): void {
+  /** Adds an event and moves the heads on. An id that the ledger made up cannot be asked for again. */
+  addEvent(record: EventRecord, isIdGiven: boolean, stream: StreamState, total: StreamHead): void {
     this.events.push(record);
-    this.#eventsById.set(record.id, record);
-    this.streams.set(record.runId, stream);
+    if (isIdGiven) this.#givenIds.set(record.id, record);
+    this.#streams.set(record.runId, stream);
     this.#total = total;
   }
 
   putRun(run: RunState): void {
-    this.runs.set(run.runId, run);
+    this.#runs.set(run.runId, run);
   }
 
   putAttempt(row: AttemptRow): void {
-    this.attempts.set(attemptKey(row.runId, row.attempt), row);
+    this.#attempts.set(attemptKey(row.runId, row.attempt), row);
   }
 
   putQuestion(row: QuestionRow): void {
-    this.questions.set(row.questionId, row);
+    this.#questions.set(row.questionId, row);
   }
 
   putSpend(row: SpendRow): void {
-    this.spends.set(row.runId, row);
+    this.#spends.set(row.runId, row);
+  }
+
+  changedStreams(): Iterable<[string | null, StreamState]> {
+    return this.#streams.entries();
+  }
+
+  changedRuns(): RunState[] {
+    return this.#runs.values();
+  }
+
+  changedAttempts(): AttemptRow[] {
+    return this.#attempts.values();
+  }
+
+  changedQuestions(): QuestionRow[] {
+    return this.#questions.values();
+  }
+
+  changedSpends(): SpendRow[] {
+    return this.#spends.values();
   }
 
   /** Takes over what a call's draft would write. */
   absorb(other: Draft): void {
-    for (const record of other.events) {
-      this.events.push(record);
-      this.#eventsById.set(record.id, record);
-    }
+    for (const record of other.events) this.events.push(record);
     if (other.#total !== null) this.#total = other.#total;
-    copyInto(this.streams, other.streams);
-    copyInto(this.runs, other.runs);
-    copyInto(this.attempts, other.attempts);
-    copyInto(this.questions, other.questions);
-    copyInto(this.spends, other.spends);
+    this.#givenIds.absorb(other.#givenIds);
+    this.#streams.absorb(other.#streams);
+    this.#runs.absorb(other.#runs);
+    this.#attempts.absorb(other.#attempts);
+    this.#questions.absorb(other.#questions);
+    this.#spends.absorb(other.#spends);
+  }
+}
+
+/** A map that costs nothing until something is put into it: most calls touch one table of six. */
+class Overlay<K, V> {
+  #rows: Map<K, V> | null = null;
+
+  get(key: K): V | undefined {
+    return this.#rows?.get(key);
+  }
+
+  set(key: K, value: V): void {
+    this.#rows ??= new Map();
+    this.#rows.set(key, value);
+  }
+
+  values(): V[] {
+    return this.#rows === null ? [] : [...this.#rows.values()];
+  }
+
+  entries(): Iterable<[K, V]> {
+    return this.#rows ?? [];
+  }
+
+  absorb(other: Overlay<K, V>): void {
+    if (other.#rows === null) return;
+    if (this.#rows === null) this.#rows = other.#rows;
+    else for (const [key, value] of other.#rows) this.#rows.set(key, value);
   }
 }
 
 function attemptKey(runId: string, attempt: number): string {
   return `${runId}#${attempt}`;
-}
-
-function copyInto<K, V>(target: Map<K, V>, source: ReadonlyMap<K, V>): void {
-  for (const [key, value] of source) target.set(key, value);
 }

@@ -27,13 +27,13 @@ export function createMemoryStorage(): Storage {
       else stream.push(record);
     }
     total = draft.total();
-    draft.streams.forEach((stream, runId) => streams.set(runId, stream));
-    draft.runs.forEach((row) => runs.set(row.runId, copy(row)));
-    draft.attempts.forEach((row) =>
-      attempts.set(row.runId, replaceAttempt(attempts.get(row.runId) ?? [], copy(row))),
-    );
-    draft.questions.forEach((row) => questions.set(row.questionId, copy(row)));
-    draft.spends.forEach((row) => spends.set(row.runId, copy(row)));
+    for (const [runId, stream] of draft.changedStreams()) streams.set(runId, stream);
+    draft.changedRuns().forEach((row) => runs.set(row.runId, copy(row)));
+    draft
+      .changedAttempts()
+      .forEach((row) => attempts.set(row.runId, replaceAttempt(attempts.get(row.runId) ?? [], copy(row))));
+    draft.changedQuestions().forEach((row) => questions.set(row.questionId, copy(row)));
+    draft.changedSpends().forEach((row) => spends.set(row.runId, copy(row)));
   };
 
   return {

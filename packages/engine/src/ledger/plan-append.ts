@@ -26,21 +26,25 @@ function planEvent(draft: Draft, event: AdmittedEvent): EventRecord {
   // The same id may stand twice in one call.
   const twin = event.isIdGiven ? findSame(draft, event) : null;
   if (twin !== null) return twin;
-  const projected = isProjected(event.type);
-  if (projected) checkTransition(draft, event);
+  // Rules and rows look at what is recorded, not at the caller's object, so that a replay comes to the same end.
+  const projected = isProjected(event.type)
+    ? { ...event, data: JSON.parse(event.dataText) as Record<string, unknown> }
+    : null;
+  if (projected !== null) checkTransition(draft, projected);
   const stream = draft.stream(event.runId);
   const total = draft.total();
   const record = linkRecord(event, stream.count + 1, total.count + 1, stream.head);
   draft.addEvent(
     record,
+    event.isIdGiven,
     {
       count: record.seq,
       head: record.hash,
-      isSealed: stream.isSealed || (projected && isTerminal(event.type)),
+      isSealed: stream.isSealed || (projected !== null && isTerminal(event.type)),
     },
     { count: record.offset, head: chainOffset(total.head, record.hash) },
   );
-  if (projected) project({ ...event, offset: record.offset, data: reread(record) }, draft);
+  if (projected !== null) project({ ...projected, offset: record.offset }, draft);
   return record;
 }
 
@@ -58,11 +62,6 @@ function linkRecord(event: AdmittedEvent, seq: number, offset: number, prevHash:
     prevHash,
   };
   return { ...unhashed, offset, hash: hashRecord(unhashed) };
-}
-
-/** Rows are built from what was recorded, not from the caller's object, so that a replay gives the same rows. */
-function reread(record: EventRecord): Record<string, unknown> {
-  return JSON.parse(record.dataText) as Record<string, unknown>;
 }
 
 function findSame(draft: Draft, event: AdmittedEvent): EventRecord | null {

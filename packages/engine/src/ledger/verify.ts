@@ -46,12 +46,12 @@ export function verifyAll(storage: Storage): VerifyAllReport {
 }
 
 function compareProjections(storage: Storage, replayed: Draft): void {
-  const runIds = [...replayed.runs.keys()];
+  const runIds = replayed.changedRuns().map((run) => run.runId);
   const tables: [string, unknown[], unknown[]][] = [
-    ['runs', storage.runs({}), [...replayed.runs.values()]],
-    ['attempts', runIds.flatMap((runId) => storage.attempts(runId)), [...replayed.attempts.values()]],
-    ['questions', storage.questions({}), [...replayed.questions.values()]],
-    ['spend', storage.spends({}), [...replayed.spends.values()]],
+    ['runs', storage.runs({}), replayed.changedRuns()],
+    ['attempts', runIds.flatMap((runId) => storage.attempts(runId)), replayed.changedAttempts()],
+    ['questions', storage.questions({}), replayed.changedQuestions()],
+    ['spend', storage.spends({}), replayed.changedSpends()],
   ];
   for (const [name, stored, expected] of tables) {
     if (sortedText(stored) !== sortedText(expected)) {

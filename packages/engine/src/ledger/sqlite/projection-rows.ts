@@ -54,8 +54,8 @@ export function createProjectionRows(statements: Statements, file: string) {
 }
 
 function putRows(statements: Statements, draft: Draft): void {
-  for (const row of draft.runs.values()) putRun(statements, row);
-  for (const row of draft.attempts.values()) {
+  for (const row of draft.changedRuns()) putRun(statements, row);
+  for (const row of draft.changedAttempts()) {
     statements.run(
       'INSERT OR REPLACE INTO attempts VALUES (?, ?, ?)',
       row.runId,
@@ -63,12 +63,12 @@ function putRows(statements: Statements, draft: Draft): void {
       JSON.stringify(row),
     );
   }
-  for (const row of draft.questions.values()) {
+  for (const row of draft.changedQuestions()) {
     const { questionId, runId, status, askedOffset } = row;
     const sql = 'INSERT OR REPLACE INTO questions VALUES (?, ?, ?, ?, ?)';
     statements.run(sql, questionId, runId, status, askedOffset, JSON.stringify(row));
   }
-  for (const row of draft.spends.values()) {
+  for (const row of draft.changedSpends()) {
     statements.run(
       'INSERT OR REPLACE INTO spend VALUES (?, ?, ?, ?)',
       row.runId,

@@ -24,7 +24,7 @@ export function openSqliteStorage(file: string, migrations?: readonly Migration[
     write: (work) => translating(file, () => transact(db, statements, 'BEGIN IMMEDIATE', work)),
     apply: (draft: Draft) => {
       for (const record of draft.events) events.insert(record);
-      draft.streams.forEach((stream, runId) => events.putStream(runId, stream));
+      for (const [runId, stream] of draft.changedStreams()) events.putStream(runId, stream);
       if (draft.events.length > 0) events.putTotal(draft.total());
       projections.put(draft);
     },

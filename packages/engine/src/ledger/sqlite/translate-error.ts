@@ -34,6 +34,12 @@ export function translateError(error: unknown, file: string): unknown {
   ) {
     return new LedgerCorruptError(file, `SQLite says "${error.message}"`, { cause: error });
   }
+  // Every key is assigned under the write lock, so a clash means that a counter and its rows have come apart.
+  if (code.startsWith('SQLITE_CONSTRAINT')) {
+    return new LedgerCorruptError(file, `its counters do not match its rows (${error.message})`, {
+      cause: error,
+    });
+  }
   if (code === 'SQLITE_NOTADB') return new LedgerForeignError(file, 'it is not an SQLite database', error);
   if (UNWRITABLE.has(code) || code.startsWith('SQLITE_READONLY') || code.startsWith('SQLITE_CANTOPEN')) {
     return new LedgerUnwritableError(file, error.message, error);

@@ -1,0 +1,4 @@
+import { describeLedger } from './ledger-conformance.ts';
+import { createMemoryLedger } from './index.ts';
+
+describeLedger('the in-memory ledger', () => createMemoryLedger());
