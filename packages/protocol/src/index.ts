@@ -16,3 +16,4 @@ export * from './bus-topics.ts';
 export * from './nearest-name.ts';
 export * from './units.ts';
 export * from './config.ts';
+export * from './runtime-descriptors.ts';

@@ -35,6 +35,9 @@ export interface Answer {
   readonly usage: CountedUsage;
 }
 
+/** What the model says when it refuses. Clients that ask again send it back; it never moves a script on. */
+export const REFUSAL_TEXT = "I can't help with that.";
+
 /** What a turn costs when its script does not say: four bytes a token, never nothing. */
 export function countUsage(
   given: ScriptUsage | undefined,

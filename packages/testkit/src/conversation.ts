@@ -1,6 +1,7 @@
 // The neutral form of a request. Where a conversation stands in its script is read from the request alone,
 // never remembered: a retried request gets the same answer again, and any number of clients can share a server.
 
+import { REFUSAL_TEXT } from './answer.ts';
 import type { ModelScript, ScriptTurn } from './script.ts';
 
 export type WireApi = 'anthropic-messages' | 'openai-responses' | 'openai-chat' | 'gemini';
@@ -11,6 +12,7 @@ export interface OfferedTool {
   /** `custom` tools take free text, `local_shell` is OpenAI's built-in; all others take a JSON object. */
   readonly kind: 'function' | 'custom' | 'local_shell';
   readonly parameters: Readonly<Record<string, unknown>>;
+  readonly description?: string;
   /** OpenAI Responses groups the tools of one server under a namespace. */
   readonly namespace?: string;
 }
@@ -64,23 +66,27 @@ function lastUserEntryWith(entries: readonly Entry[], text: string): number {
   return entries.findLastIndex((entry) => entry.kind === 'user' && entry.text.includes(text));
 }
 
-/** A tool's result moves the script on by one; so does an answer that called no tool and was followed by the user. */
+/** A tool's result moves the script on by one; so does an answer that called no tool. */
 function countAnswers(entries: readonly Entry[]): number {
-  const hasToolResult = entries.some((entry) => entry.kind === 'tool-result');
-  let answers = 0;
-  let isAfterFirstPrompt = false;
-  for (const entry of entries) {
-    if (entry.kind === 'user') isAfterFirstPrompt = true;
-    if (entry.kind === 'tool-result') answers += 1;
-    // A greeting that a client puts into the assistant's mouth before any tool ran is not an answer of ours.
-    if (
-      entry.kind === 'assistant' &&
-      entry.toolCalls === 0 &&
-      isAfterFirstPrompt &&
-      (hasToolResult || entry.text !== '')
-    ) {
-      answers += 1;
-    }
-  }
-  return answers;
+  return joinAssistant(entries).filter((entry) => entry.kind === 'tool-result' || isFinalAnswer(entry))
+    .length;
 }
+
+/** Some formats carry the words and the call of one answer as two entries. */
+function joinAssistant(entries: readonly Entry[]): readonly Entry[] {
+  const joined: Entry[] = [];
+  for (const entry of entries) {
+    const last = joined.at(-1);
+    if (entry.kind === 'assistant' && last?.kind === 'assistant') {
+      const both = { text: last.text + entry.text, toolCalls: last.toolCalls + entry.toolCalls };
+      joined[joined.length - 1] = { kind: 'assistant', ...both };
+    } else joined.push(entry);
+  }
+  return joined;
+}
+
+const isFinalAnswer = (entry: Entry): boolean =>
+  entry.kind === 'assistant' &&
+  entry.toolCalls === 0 &&
+  entry.text.trim() !== '' &&
+  entry.text !== REFUSAL_TEXT;

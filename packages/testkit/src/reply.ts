@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { countUsage, type Answer, type CountedUsage } from './answer.ts';
+import { countUsage, REFUSAL_TEXT, type Answer, type CountedUsage } from './answer.ts';
 import { findPosition, type Conversation, type Position } from './conversation.ts';
 import type { Route } from './route.ts';
 import type { Fault, ModelScript } from './script.ts';
@@ -90,7 +90,7 @@ function createAnswer(
   const text = missing
     ? `No offered tool can do "${turn.tool?.intent}". Offered: ${offered === '' ? 'none' : offered}.`
     : fault === 'refusal'
-      ? "I can't help with that."
+      ? REFUSAL_TEXT
       : fault === 'empty'
         ? ''
         : (turn.say ?? '');

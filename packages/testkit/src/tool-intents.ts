@@ -34,8 +34,27 @@ function callOf(tool: OfferedTool, callId: string, input: Input): ToolCall {
 function mcpCall(intent: IntentOf<'mcp'>, offered: readonly OfferedTool[], callId: string): ToolCall | null {
   const isIt = (tool: OfferedTool) => tool.name === intent.tool || tool.name.endsWith(`_${intent.tool}`);
   const tool = offered.find(isIt);
-  return tool === undefined ? null : callOf(tool, callId, intent.arguments ?? {});
+  if (tool !== undefined) return callOf(tool, callId, intent.arguments ?? {});
+  const exec = offered.find(isCodeMode);
+  return exec === undefined ? null : callOf(exec, callId, codeForMcp(intent.tool, intent.arguments ?? {}));
 }
+
+/** Codex's code mode: one free-text tool that runs JavaScript, in which the real tools are functions. */
+const isCodeMode = (tool: OfferedTool): boolean => tool.name === 'exec' && tool.kind === 'custom';
+const codeFor = (name: string, input: unknown): string =>
+  `text(await tools.${name}(${JSON.stringify(input)}));\n`;
+/** MCP tools may be left out of the description; the script finds them by name when it runs. */
+const codeForMcp = (tool: string, input: unknown): string =>
+  [
+    `const found = ALL_TOOLS.find(({ name }) => name.endsWith(${JSON.stringify(`_${tool}`)}));`,
+    `text(found ? await tools[found.name](${JSON.stringify(input)}) : 'no tool ${tool} is offered');`,
+    '',
+  ].join('\n');
+const codeRecipe = (name: string, input: unknown): Recipe => ({
+  names: ['exec'],
+  input: (tool) =>
+    isCodeMode(tool) && (tool.description ?? '').includes(`${name}(`) ? codeFor(name, input) : null,
+});
 
 interface Recipe {
   readonly names: readonly string[];
@@ -52,10 +71,11 @@ function recipesFor(intent: Exclude<ToolIntent, { intent: 'mcp' | 'call' }>): re
         ...shellRecipes(writeCommand(intent)),
       ];
     case 'edit-file':
+      // A patch can only replace whole lines, so the shell comes first.
       return [
         ...editRecipes(intent),
-        ...patchRecipes(updateFilePatch(intent)),
         ...shellRecipes(editCommand(intent)),
+        ...patchRecipes(updateFilePatch(intent)),
       ];
     case 'read-file':
       return [...readRecipes(intent), ...shellRecipes(`cat ${quote(intent.path)}`)];
@@ -108,12 +128,16 @@ const readRecipes = ({ path }: IntentOf<'read-file'>): readonly Recipe[] => [
 ];
 
 function patchRecipes(patch: string): readonly Recipe[] {
-  return [{ names: ['apply_patch'], input: (tool) => (tool.kind === 'custom' ? patch : { input: patch }) }];
+  return [
+    { names: ['apply_patch'], input: (tool) => (tool.kind === 'custom' ? patch : { input: patch }) },
+    codeRecipe('apply_patch', patch),
+  ];
 }
 
 function shellRecipes(command: string): readonly Recipe[] {
   return [
     { names: ['exec_command'], input: () => ({ cmd: command }) },
+    codeRecipe('exec_command', { cmd: command }),
     { names: ['shell_command'], input: () => ({ command }) },
     { names: ['shell'], input: () => ({ command: ['bash', '-c', command] }) },
     { names: ['local_shell'], input: () => ({ type: 'exec', command: ['bash', '-c', command], env: {} }) },

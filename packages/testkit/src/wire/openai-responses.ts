@@ -13,7 +13,7 @@ export const openAiResponses: Wire = {
       typeof body.input === 'string'
         ? [{ kind: 'user', text: body.input }]
         : asList(body.input).flatMap((item) => entriesOf(asObject(item))),
-    tools: asList(body.tools).flatMap((tool) => toolsOf(asObject(tool))),
+    tools: [...asList(body.tools), ...additionalTools(body.input)].flatMap((tool) => toolsOf(asObject(tool))),
   }),
   stream: (answer) => streamOf(answer),
   whole: (answer) => responseOf(answer, 'completed'),
@@ -35,6 +35,14 @@ function entriesOf(item: Json): readonly Entry[] {
   return item.role === 'assistant' ? [{ kind: 'assistant', text, toolCalls: 0 }] : [];
 }
 
+/** Newer models get their tools as an item of the input. */
+function additionalTools(input: unknown): readonly unknown[] {
+  return asList(input)
+    .map(asObject)
+    .filter((item) => item.type === 'additional_tools')
+    .flatMap((item) => asList(item.tools));
+}
+
 function toolsOf(tool: Json): readonly OfferedTool[] {
   const name = asText(tool.name);
   if (tool.type === 'namespace') {
@@ -43,7 +51,8 @@ function toolsOf(tool: Json): readonly OfferedTool[] {
     );
   }
   if (tool.type === 'local_shell') return [{ name: 'local_shell', kind: 'local_shell', parameters: {} }];
-  if (tool.type === 'custom') return [{ name, kind: 'custom', parameters: {} }];
+  if (tool.type === 'custom')
+    return [{ name, kind: 'custom', parameters: {}, description: asText(tool.description) }];
   return tool.type === 'function' ? [{ name, kind: 'function', parameters: asObject(tool.parameters) }] : [];
 }
 

@@ -19,9 +19,14 @@ export interface DriverInput {
     readonly args: readonly string[];
     readonly env: Readonly<Record<string, string>>;
   };
-  /** A program that answers one tool call on stdin with a decision; absent where the runtime has no hook. */
+  /**
+   * A program that decides one tool call: a JSON object with `tool_name` and `tool_input` on stdin, exit code 0 to let
+   * it pass, 2 with the reason on stderr to deny it. Claude Code, Codex and Gemini hooks, our Pi extension and our
+   * opencode plugin all speak exactly this.
+   */
   readonly gate?: { readonly command: string; readonly args: readonly string[] };
-  readonly resume?: { readonly sessionId: string };
+  /** `usage` is what the session had counted before: some programs report the session's sum, not the run's. */
+  readonly resume?: { readonly sessionId: string; readonly usage?: UsageCount };
   readonly home: string;
   readonly workspace: string;
   readonly isRoot: boolean;
@@ -91,5 +96,5 @@ export interface AgentStream {
 export interface RuntimeDriver {
   readonly name: string;
   command(input: DriverInput): AgentCommand;
-  createStream(): AgentStream;
+  createStream(start?: Pick<DriverInput, 'resume'>): AgentStream;
 }

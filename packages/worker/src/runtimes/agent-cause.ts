@@ -1,0 +1,47 @@
+// One table of what programs say when the model fails them, so that the same failure has the same cause everywhere.
+
+import type { AgentCause } from '@caisson/protocol';
+
+/** Order matters: the first row that matches names the cause. */
+const WORDS: readonly (readonly [AgentCause, RegExp])[] = [
+  [
+    'context-overflow',
+    /prompt is too long|context[_ ](length|window)|context_length_exceeded|maximum context|token count .* exceeds|exceeds the maximum number of tokens|input is too long/i,
+  ],
+  [
+    'auth',
+    /\b401\b|\b403\b|unauthorized|unauthenticated|authentication[_ ]?(error|failed)|invalid (x-)?api[- _]?key|incorrect api key|api key not valid|not logged in|please run \/login|permission_error|credit balance/i,
+  ],
+  ['overloaded', /\b529\b|\b503\b|overloaded|unavailable|high demand|capacity/i],
+  ['rate-limit', /\b429\b|rate[-_ ]?limit|too many requests|resource[_ ]exhausted|quota|usage[_ ]limit/i],
+  [
+    'refusal',
+    /\brefus(al|ed to)\b|content[_ ]filter|\bsafety\b|usage policy|prohibited_content|policy_violation/i,
+  ],
+  ['max-turns', /max(imum)?[_ ](number of )?turns/i],
+  [
+    'no-connection',
+    /ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|connection (refused|error|reset|closed)|socket hang up|fetch failed|stream (disconnected|closed)|error sending request|network error|terminated|unable to connect/i,
+  ],
+];
+
+/** The cause that an HTTP status stands for; `null` where it stands for none of ours. */
+export function causeOfStatus(status: number): AgentCause | null {
+  if (status === 401 || status === 403) return 'auth';
+  if (status === 429) return 'rate-limit';
+  if (status === 529 || status === 503) return 'overloaded';
+  return status >= 400 ? 'api-error' : null;
+}
+
+/** The cause that a text names; `null` where it names none. */
+export function findCause(text: string): AgentCause | null {
+  return WORDS.find(([, pattern]) => pattern.test(text))?.[0] ?? null;
+}
+
+/** The cause of a failure that its program reported in words, with a status where it gave one. */
+export function causeOf(text: string, status = 0): AgentCause {
+  const named = findCause(text);
+  // A 400 says little; the words beside it say whether it was the context.
+  if (named === 'context-overflow') return named;
+  return causeOfStatus(status) ?? named ?? 'api-error';
+}

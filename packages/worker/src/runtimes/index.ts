@@ -1,0 +1,12 @@
+import { claudeCode } from './claude-code.ts';
+import { codex } from './codex.ts';
+import { pi } from './pi.ts';
+import { command } from './command.ts';
+import type { RuntimeDriver } from './contract.ts';
+
+const DRIVERS: readonly RuntimeDriver[] = [claudeCode, codex, pi, command];
+
+/** The driver of a built-in runtime; `null` where there is none of that name. */
+export function findDriver(name: string): RuntimeDriver | null {
+  return DRIVERS.find((driver) => driver.name === name) ?? null;
+}

@@ -1,0 +1,113 @@
+import { causeOf } from './agent-cause.ts';
+import {
+  conclude,
+  createDriftReporter,
+  createRecord,
+  resolveEnding,
+  type AgentRecord,
+} from './agent-record.ts';
+import type { AgentSignal, AgentStream } from './contract.ts';
+import { listOf, numberOf, objectOf, parseJsonLine, textOf, type Json } from './json-line.ts';
+
+const QUIET = new Set([
+  'agent_start',
+  'agent_end',
+  'turn_end',
+  'message_start',
+  'message_update',
+  'tool_execution_update',
+  'queue_update',
+  'session_info_changed',
+  'thinking_level_changed',
+  'entry_appended',
+]);
+
+/** Reads `pi --mode json`. Its exit code says nothing: a 401 exits 0 with `stopReason: "error"`. */
+export function createPiStream(): AgentStream {
+  const record = createRecord();
+  const drift = createDriftReporter();
+  const models = new Set<string>();
+  const read = (event: Json): readonly AgentSignal[] => {
+    const type = textOf(event.type);
+    switch (type) {
+      case 'session':
+        return [{ kind: 'session', sessionId: textOf(event.id) }];
+      case 'turn_start':
+        return [{ kind: 'turn' }];
+      case 'message_end':
+        return readMessage(objectOf(event.message), record, models);
+      case 'tool_execution_start':
+        return [
+          {
+            kind: 'tool-start',
+            callId: textOf(event.toolCallId),
+            tool: textOf(event.toolName),
+            input: event.args,
+          },
+        ];
+      case 'tool_execution_end':
+        return readToolEnd(event, record);
+      case 'compaction_start':
+        return [{ kind: 'compaction' }];
+      case 'agent_settled':
+        record.failure ??= record.trouble;
+        return conclude(record);
+      default:
+        return QUIET.has(type) || type.startsWith('auto_retry') || type.startsWith('compaction')
+          ? []
+          : drift(`unknown event "${type}"`);
+    }
+  };
+  return {
+    line: (text) => {
+      if (text.trim() === '') return [];
+      const event = parseJsonLine(text);
+      return event === null ? drift('a line that is not JSON') : read(event);
+    },
+    end: (exit) => resolveEnding(record, exit),
+  };
+}
+
+function readMessage(message: Json, record: AgentRecord, models: Set<string>): readonly AgentSignal[] {
+  if (message.role !== 'assistant') return [];
+  const signals: AgentSignal[] = [];
+  const model = textOf(message.responseModel) || textOf(message.model);
+  if (model !== '' && !models.has(model)) {
+    models.add(model);
+    signals.push({ kind: 'model', model });
+  }
+  const text = listOf(message.content)
+    .filter((part) => part.type === 'text')
+    .map((part) => textOf(part.text))
+    .join('\n');
+  if (text !== '') signals.push({ kind: 'text', text });
+  const reason = textOf(message.stopReason);
+  const detail = textOf(message.errorMessage);
+  // An error may still be retried; it counts when the agent settles with it.
+  record.trouble = reason === 'error' || reason === 'aborted' ? { cause: causeOf(detail), detail } : null;
+  record.reply = record.trouble === null && reason !== 'toolUse' ? text : '';
+  signals.push(...usageSignals(objectOf(message.usage)));
+  return signals;
+}
+
+function usageSignals(usage: Json): readonly AgentSignal[] {
+  const count = {
+    inputTokens: numberOf(usage.input),
+    outputTokens: numberOf(usage.output),
+    cacheReadTokens: numberOf(usage.cacheRead),
+    cacheWriteTokens: numberOf(usage.cacheWrite),
+  };
+  return Object.values(count).some((tokens) => tokens > 0)
+    ? [{ kind: 'usage', how: 'delta', usage: count }]
+    : [];
+}
+
+function readToolEnd(event: Json, record: AgentRecord): readonly AgentSignal[] {
+  const ok = event.isError !== true;
+  record.hasLastToolFailed = !ok;
+  const detail = listOf(objectOf(event.result).content)
+    .map((part) => textOf(part.text))
+    .join('\n')
+    .slice(-500);
+  return [{ kind: 'tool-end', callId: textOf(event.toolCallId), ok, ...(ok ? {} : { detail }) }];
+}

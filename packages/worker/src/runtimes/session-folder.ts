@@ -1,0 +1,9 @@
+/** The folder in the private HOME that is kept between attempts, so that a session can be resumed. */
+export const sessionFolder = (home: string): string => `${home}/.caisson-session`;
+
+/** One argument for a program that takes a shell line. */
+export const shellQuote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** A command and its arguments as one shell line. */
+export const shellLine = (command: string, args: readonly string[]): string =>
+  [command, ...args].map(shellQuote).join(' ');
