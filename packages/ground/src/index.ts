@@ -13,3 +13,5 @@ export * from './process-tree.ts';
 export * from './process-wait.ts';
 export * from './kill-marked.ts';
 export * from './sandbox/index.ts';
+export * from './child.ts';
+export * from './clean-room.ts';

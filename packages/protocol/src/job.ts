@@ -14,8 +14,10 @@ export type Bind = z.infer<typeof Bind>;
 export const AgentGit = z.object({
   source: AbsolutePath,
   target: AbsolutePath,
-  readOnly: z.array(AbsolutePath),
-  objects: z.optional(z.object({ source: AbsolutePath, target: AbsolutePath })),
+  /** Names under `target` that are bound again read-only. */
+  readOnly: z.array(z.string()),
+  /** The user's object folders, borrowed read-only. */
+  objects: z.array(z.object({ source: AbsolutePath, target: AbsolutePath })),
 });
 export type AgentGit = z.infer<typeof AgentGit>;
 
@@ -27,7 +29,7 @@ export const JobWorkspace = z.object({
   cwd: AbsolutePath,
   kind: z.enum(['worktree', 'in-place', 'empty']),
   gitDir: AbsolutePath,
-  baselineTree: z.nullable(z.string()),
+  baselineTree: z.string(),
   exclude: z.array(z.string()),
   agentGit: z.optional(AgentGit),
 });

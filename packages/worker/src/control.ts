@@ -2,7 +2,7 @@
  * The host's wire to this worker, fd 3. `go` releases the attempt; `stop` ends it; end of file means that the
  * host is gone, and then the sandbox must be gone within milliseconds.
  */
-import { createReadStream } from 'node:fs';
+import { Socket } from 'node:net';
 import { ControlMessage, createNdjsonDecoder } from '@caisson/protocol';
 
 export type StopOrder = Extract<ControlMessage, { kind: 'stop' }> | { kind: 'host-lost' };
@@ -27,7 +27,7 @@ export function openControl(): Control {
   const messageListeners: ((message: { id: string; body: string }) => void)[] = [];
   const replyListeners: ((reply: { id: string; ok: boolean; value?: unknown }) => void)[] = [];
   const decoder = createNdjsonDecoder();
-  const stream = createReadStream('', { fd: CONTROL_FD, autoClose: false });
+  const stream = new Socket({ fd: CONTROL_FD, readable: true, writable: false });
 
   const halt = (order: StopOrder): void => {
     if (!abort.signal.aborted) abort.abort(order);

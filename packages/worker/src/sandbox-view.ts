@@ -2,7 +2,7 @@
  * What the agent, a setup script or a verify command sees: one place decides it for all of them.
  * The walls themselves are in ground; this file only says what stands inside.
  */
-import type { SandboxSpec } from '@caisson/ground';
+import { MARKER_NAME, type SandboxSpec } from '@caisson/ground';
 import type { Job } from '@caisson/protocol';
 import type { AgentFile } from './runtimes/contract.ts';
 
@@ -115,12 +115,8 @@ function agentGitBinds(job: Job, options: ViewOptions): SandboxSpec['binds'] {
   const writable = options.purpose === 'agent' && job.grant.mode !== 'suggest';
   return [
     { source: git.source, target: git.target, writable },
-    ...(git.objects ? [{ ...git.objects, writable: false }] : []),
-    ...git.readOnly.map((path) => ({
-      source: path,
-      target: path.replace(git.source, git.target),
-      writable: false,
-    })),
+    ...git.objects.map((objects) => ({ ...objects, writable: false })),
+    ...git.readOnly.map((name) => ({ source: `${git.source}/${name}`, target: `${git.target}/${name}`, writable: false })),
   ];
 }
 
@@ -145,6 +141,7 @@ function insideEnv(job: Job, options: ViewOptions): Record<string, string> {
     HOME: job.sandbox.home,
     TMPDIR: '/tmp',
     CAISSON_RUN_ID: job.runId,
+    [MARKER_NAME]: `${job.runId}.${job.attempt}`,
     ...(proxied
       ? {
           HTTP_PROXY: proxy,

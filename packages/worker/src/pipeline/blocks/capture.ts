@@ -38,16 +38,10 @@ async function captureWorkspacePatch(context: AttemptContext): Promise<BlockRepo
       ? captured
       : await capturePatch({ ...source, exclude: [...workspace.exclude, ...forbidden] });
   if (!final.empty) {
-    const proof = await proveApplies({
-      gitDir: workspace.gitDir,
-      baselineTree: workspace.baselineTree,
-      captured: final,
-    });
-    if (!proof.applies) {
-      return {
-        status: 'failed',
-        failure: fail('output-invalid', `the captured patch does not apply: ${proof.detail}`, { step: 11 }),
-      };
+    const { gitDir, baselineTree } = workspace;
+    if (!(await proveApplies({ gitDir, baselineTree, patch: final.patch, tree: final.tree }))) {
+      const detail = 'the captured patch does not give back the captured tree';
+      return { status: 'failed', failure: fail('output-invalid', detail, { step: 11 }) };
     }
     context.gathered.patchRef = context.captures.put(final.patch);
   }

@@ -1,0 +1,61 @@
+/**
+ * Where workers start. C1: workers are started nowhere else. C2: a handle is plain data; any later host can find the
+ * worker again, and never mistakes another process for it (pid plus start time).
+ * Implementers must not read the worker's stream and must not decide why it ends: that is supervision's.
+ */
+import type { Limits } from '@caisson/protocol';
+import type { Readable, Writable } from 'node:stream';
+
+export interface WorkerStart {
+  readonly runId: string;
+  readonly attempt: number;
+  readonly jobFile: string;
+  readonly mode: string;
+  readonly boardFile: string | null;
+  readonly contextFile: string | null;
+  readonly trace: string;
+  readonly path: string;
+  readonly cwd: string;
+}
+
+/** Finds a worker again, also from another process. */
+export interface WorkerHandle {
+  readonly kind: 'local';
+  readonly runId: string;
+  readonly attempt: number;
+  readonly pid: number;
+  readonly startTime: string;
+  /** Folders of the attempt's cgroup, empty without one. */
+  readonly cgroup: { readonly name: string; readonly procsFiles: readonly string[] };
+}
+
+export interface WorkerProcess {
+  readonly handle: WorkerHandle;
+  readonly stdout: Readable;
+  /** What the worker's own runtime complained about, the last few KiB. */
+  stderrTail(): string;
+  readonly control: Writable;
+  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  kill(): void;
+}
+
+/** The limits of one attempt as they are really held. */
+export interface AttemptLimits {
+  readonly name: string;
+  readonly kind: 'v1' | 'v2' | 'none';
+  readonly procsFiles: readonly string[];
+  readonly enforced: { readonly memory: boolean; readonly cpus: boolean; readonly pids: boolean };
+  readonly why?: string;
+  events(): { oomKills: number; pidsMax: number };
+  release(): Promise<void>;
+}
+
+export interface Compute {
+  /** Makes the attempt's cgroup before anything of it runs. */
+  limit(runId: string, attempt: number, limits: Limits): AttemptLimits;
+  start(start: WorkerStart): Promise<WorkerProcess>;
+  /** Whether the worker of this handle, or anything it started, is still there. */
+  recover(handle: WorkerHandle): { readonly alive: boolean };
+  /** Ends the worker and its whole tree; resolves when nothing of it is left. */
+  stop(handle: WorkerHandle): Promise<void>;
+}

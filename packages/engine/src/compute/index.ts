@@ -1,0 +1,3 @@
+export type * from './contract.ts';
+export { WorkerStartError } from './errors.ts';
+export { createLocalCompute } from './local-compute.ts';

@@ -1,0 +1,147 @@
+/** Workers as plain processes of this machine, each in its own session and, where possible, its own cgroup. */
+import {
+  createCgroup,
+  findByMarker,
+  isSameProcess,
+  openCgroup,
+  startChild,
+  MARKER_NAME,
+  type Cgroup,
+} from '@caisson/ground';
+import type { Limits } from '@caisson/protocol';
+import type { AttemptLimits, Compute, WorkerHandle, WorkerProcess, WorkerStart } from './contract.ts';
+import { WorkerStartError } from './errors.ts';
+
+const STDERR_TAIL_BYTES = 8192;
+const GONE_POLL_MS = 5;
+const GONE_LIMIT_MS = 10_000;
+
+export interface LocalComputeOptions {
+  readonly node: string;
+  readonly workerEntry: string;
+}
+
+export function createLocalCompute(options: LocalComputeOptions): Compute {
+  const groups = new Map<string, Cgroup>();
+
+  return {
+    limit(runId, attempt, limits) {
+      const name = `${runId}.${attempt}`;
+      const group = createCgroup({ name, limits: cgroupLimits(limits) });
+      groups.set(name, group);
+      return describeLimits(name, group, () => groups.delete(name));
+    },
+    start: (start) => startWorker(options, start, groups.get(`${start.runId}.${start.attempt}`)),
+    recover: (handle) => ({ alive: isAlive(handle) }),
+    async stop(handle) {
+      if (isSameProcess(handle.pid, handle.startTime)) killQuietly(handle.pid);
+      const group =
+        groups.get(handle.cgroup.name) ??
+        openCgroup({ name: handle.cgroup.name, procsFiles: handle.cgroup.procsFiles });
+      await group.kill();
+      await waitUntilGone(handle);
+    },
+  };
+}
+
+function cgroupLimits(limits: Limits): { memory?: number; cpus?: number; pids?: number } {
+  return {
+    ...(limits.memory === undefined ? {} : { memory: limits.memory }),
+    ...(limits.cpus === undefined ? {} : { cpus: limits.cpus }),
+    ...(limits.pids === undefined ? {} : { pids: limits.pids }),
+  };
+}
+
+function describeLimits(name: string, group: Cgroup, forget: () => void): AttemptLimits {
+  return {
+    name,
+    kind: group.kind,
+    procsFiles: group.procsFiles,
+    enforced: group.enforced,
+    ...(group.why === undefined ? {} : { why: group.why }),
+    events: () => group.events(),
+    async release() {
+      await group.remove();
+      forget();
+    },
+  };
+}
+
+async function startWorker(
+  options: LocalComputeOptions,
+  start: WorkerStart,
+  group: Cgroup | undefined,
+): Promise<WorkerProcess> {
+  const child = await startChild({
+    file: options.node,
+    args: [options.workerEntry],
+    cwd: start.cwd,
+    env: workerEnvironment(start),
+  }).catch((error: unknown) => {
+    throw new WorkerStartError(
+      `the worker of ${start.runId} could not be started: ${(error as Error).message}`,
+      { cause: error },
+    );
+  });
+  let stderr = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr = (stderr + chunk.toString('utf8')).slice(-STDERR_TAIL_BYTES);
+  });
+  return {
+    handle: {
+      kind: 'local',
+      runId: start.runId,
+      attempt: start.attempt,
+      pid: child.pid,
+      startTime: child.startTime,
+      cgroup: { name: `${start.runId}.${start.attempt}`, procsFiles: group?.procsFiles ?? [] },
+    },
+    stdout: child.stdout,
+    stderrTail: () => stderr,
+    control: child.control,
+    exited: child.exited,
+    kill: () => child.kill('SIGKILL'),
+  };
+}
+
+/** Small and not secret: everything else is in the job file. */
+function workerEnvironment(start: WorkerStart): Record<string, string> {
+  return {
+    PATH: start.path,
+    CAISSON_RUN_ID: start.runId,
+    CAISSON_ATTEMPT: String(start.attempt),
+    CAISSON_SAFETY: start.mode,
+    CAISSON_PARENT_PID: String(process.pid),
+    CAISSON_JOB_FILE: start.jobFile,
+    TRACEPARENT: start.trace,
+    ...(start.boardFile === null ? {} : { CAISSON_BOARD_FILE: start.boardFile }),
+    ...(start.contextFile === null ? {} : { CAISSON_CONTEXT_FILE: start.contextFile }),
+  };
+}
+
+function isAlive(handle: WorkerHandle): boolean {
+  return isSameProcess(handle.pid, handle.startTime) || leftovers(handle).length > 0;
+}
+
+/** Processes of the attempt other than the worker: found by the mark that each of them carries. */
+function leftovers(handle: WorkerHandle): number[] {
+  return findByMarker(MARKER_NAME, `${handle.runId}.${handle.attempt}`).map((found) => found.pid);
+}
+
+async function waitUntilGone(handle: WorkerHandle): Promise<void> {
+  const until = performance.now() + GONE_LIMIT_MS;
+  while (performance.now() < until) {
+    const rest = leftovers(handle);
+    if (rest.length === 0 && !isSameProcess(handle.pid, handle.startTime)) return;
+    for (const pid of rest) killQuietly(pid);
+    await new Promise((resolve) => setTimeout(resolve, GONE_POLL_MS));
+  }
+}
+
+function killQuietly(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // already gone is what we wanted
+  }
+}

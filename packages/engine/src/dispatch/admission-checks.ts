@@ -1,0 +1,130 @@
+/**
+ * The ordered list of named checks that every task passes, whoever asks: CLI, library, retry, answer, another agent.
+ * A check returns a refusal or null; it changes nothing.
+ */
+import { statSync } from 'node:fs';
+import { describeExcess, isWithin } from '@caisson/policy';
+import { MODES, type Mode } from '@caisson/protocol';
+import type { AdmittedRun, DispatchRooms, Refusal } from './contract.ts';
+
+export interface AdmissionCheck {
+  readonly name: string;
+  run(candidate: AdmittedRun, rooms: DispatchRooms): Refusal | null | Promise<Refusal | null>;
+}
+
+const check = (
+  name: string,
+  run: (
+    candidate: AdmittedRun,
+    rooms: DispatchRooms,
+  ) => Omit<Refusal, 'check'> | null | Promise<Omit<Refusal, 'check'> | null>,
+): AdmissionCheck => ({
+  name,
+  async run(candidate, rooms) {
+    const refusal = await run(candidate, rooms);
+    return refusal === null ? null : { check: name, ...refusal };
+  },
+});
+
+export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
+  check('task-present', ({ description }) =>
+    description.trim() === ''
+      ? {
+          kind: 'usage',
+          detail: 'the task is empty',
+          remedy: 'Say what should be done: caisson run "fix the flaky test".',
+        }
+      : null,
+  ),
+  check('mode-ceiling', ({ grant }, { settings }) =>
+    modeRank(grant.mode) > modeRank(settings.ceiling)
+      ? {
+          kind: 'policy',
+          detail: `mode ${grant.mode} is above the ceiling ${settings.ceiling}`,
+          remedy: `Use --mode ${settings.ceiling}, or raise policy.ceiling in caisson.yaml.`,
+        }
+      : null,
+  ),
+  check('non-escalation', ({ grant, request }) => {
+    if (request.parent === undefined || isWithin(grant, request.parent.grant)) return null;
+    return {
+      kind: 'policy',
+      detail: `asks for more than its parent has: ${describeExcess(grant, request.parent.grant).join('; ')}`,
+    };
+  }),
+  check('dispatch-depth', ({ request }) =>
+    request.parent !== undefined && request.parent.grant.depth < 1
+      ? {
+          kind: 'policy',
+          detail: `run ${request.parent.runId} may not dispatch any deeper`,
+          remedy: 'Raise limits.depth in caisson.yaml.',
+        }
+      : null,
+  ),
+  check('mode-expressible', ({ grant, runtime }) =>
+    runtime.descriptor.modes[grant.mode] === null
+      ? {
+          kind: 'policy',
+          detail: `${runtime.name} cannot express the mode ${grant.mode}`,
+          remedy: 'caisson runtimes shows what each runtime can do.',
+        }
+      : null,
+  ),
+  check('command-present', ({ runtime, request }) =>
+    runtime.name === 'command' && (request.argv === undefined || request.argv.length === 0)
+      ? {
+          kind: 'usage',
+          detail: 'the runtime "command" needs a command line',
+          remedy: 'Write it after --: caisson run --runtime command -- npm test',
+        }
+      : null,
+  ),
+  check('sandbox-available', async ({ grant }, rooms) => {
+    if (grant.sandbox === 'none') return null;
+    const problem = await rooms.probeSandbox();
+    return problem === null ? null : { kind: 'unavailable', detail: problem.detail, remedy: problem.remedy };
+  }),
+  check('inputs-present', ({ inputs }) => {
+    const missing = inputs.find(
+      (input) => !(statSync(input.path, { throwIfNoEntry: false })?.isFile() ?? false),
+    );
+    return missing === undefined
+      ? null
+      : { kind: 'usage', detail: `input ${missing.key} is not a file: ${missing.path}` };
+  }),
+  check('secret-references', ({ request, runtime, envBundles }, { secrets }) => {
+    const refs = [
+      ...Object.values(request.secrets ?? {}),
+      ...envBundles.flatMap((bundle) => Object.values(bundle.secrets)),
+      ...(runtime.apiKeyRef === null ? [] : [runtime.apiKeyRef]),
+    ];
+    for (const ref of refs) {
+      const problem = secrets.check(ref);
+      if (problem !== null) return { kind: 'usage', detail: problem };
+    }
+    return null;
+  }),
+  check('budget', ({ runId, session, grant, model, runtime }, { budget }) =>
+    budget.reserve({ runId, session, caps: grant.budget, model, runtime: runtime.name }),
+  ),
+  check('queue-bound', ({ request }, { ledger, settings }) => {
+    const waiting = ledger.leases.queueLength(POOL);
+    if (
+      request.overflow === 'reject' &&
+      ledger.leases.listSlots(POOL).length + waiting >= settings.concurrency
+    ) {
+      return { kind: 'full', detail: `all ${settings.concurrency} slots are taken and overflow is "reject"` };
+    }
+    if (waiting < settings.queueLimit) return null;
+    return {
+      kind: 'full',
+      detail: `${waiting} runs are waiting, the bound is ${settings.queueLimit}`,
+      remedy: 'Wait, or raise limits.queue.',
+    };
+  }),
+];
+
+/** The pool that all runs of a project share. */
+export const POOL = 'runs';
+
+const modeRank = (mode: Mode): number => MODES.indexOf(mode);

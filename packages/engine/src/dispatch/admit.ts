@@ -1,0 +1,259 @@
+/** Stage 1: a task becomes a run, or is refused with a reason. Names are resolved to hashes here, once. */
+import { createHash, randomBytes } from 'node:crypto';
+import { createReadStream, existsSync, statSync } from 'node:fs';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { pipeline as pump } from 'node:stream/promises';
+import {
+  createDefaultPipeline,
+  DEFAULT_PRIORITY,
+  parsePipelineSpec,
+  type PipelineSpec,
+  type Resolved,
+} from '@caisson/protocol';
+import { UnknownModeError } from '@caisson/policy';
+import { createRunId } from '../platform/index.ts';
+import { ADMISSION_CHECKS, POOL } from './admission-checks.ts';
+import type {
+  AdmittedRun,
+  DispatchRequest,
+  DispatchRooms,
+  FoundAgent,
+  FoundRuntime,
+  Refusal,
+  WorkspaceKind,
+} from './contract.ts';
+import { TaskRefusedError } from './errors.ts';
+import { compilePrompts } from './prompts.ts';
+import { resolveGrant } from './resolve-grant.ts';
+import { createRunRecord } from './run-record.ts';
+import { toolBinds } from './tool-binds.ts';
+
+/** Returns a run whose acceptance is durable. Throws TaskRefusedError after recording the refusal. */
+export async function admit(rooms: DispatchRooms, request: DispatchRequest): Promise<AdmittedRun> {
+  const trace = createTrace();
+  try {
+    const candidate = await describeCandidate(rooms, request, trace);
+    for (const check of ADMISSION_CHECKS) {
+      const refusal = await check.run(candidate, rooms);
+      if (refusal !== null) throw new TaskRefusedError(refusal);
+    }
+    await accept(rooms, candidate);
+    return candidate;
+  } catch (error) {
+    const refused = asRefusal(error);
+    if (refused === null) throw error;
+    const { check, detail } = refused.refusal;
+    await createRunRecord(rooms, null, trace).append('task.refused', {
+      check,
+      detail,
+      task: (request.task ?? '').slice(0, 1000),
+    });
+    throw refused;
+  }
+}
+
+function asRefusal(error: unknown): TaskRefusedError | null {
+  if (error instanceof TaskRefusedError) return error;
+  if (!(error instanceof UnknownModeError)) return null;
+  const refusal: Refusal = { check: 'mode-known', kind: 'usage', detail: error.message };
+  return new TaskRefusedError(error.remedy === undefined ? refusal : { ...refusal, remedy: error.remedy });
+}
+
+async function accept(rooms: DispatchRooms, run: AdmittedRun): Promise<void> {
+  const { request } = run;
+  rooms.ledger.leases.enqueue({ pool: POOL, runId: run.runId, hostId: rooms.hostId });
+  await createRunRecord(rooms, run.runId, run.trace).append('dispatch.accepted', {
+    task: {
+      id: run.taskId,
+      description: run.description,
+      priority: run.priority,
+      scope: request.scope ?? [],
+      ...(request.acceptance === undefined ? {} : { acceptance: request.acceptance }),
+      ...(request.branch === undefined ? {} : { branch: request.branch }),
+    },
+    runtime: run.runtime.name,
+    ...(run.agent === null ? {} : { agent: run.agent.name }),
+    host: rooms.hostId,
+    ...(run.session === null ? {} : { session: run.session }),
+    ...(request.idempotencyKey === undefined ? {} : { idempotencyKey: request.idempotencyKey }),
+    ...(request.continues === undefined ? {} : { continues: request.continues }),
+    grant: run.grant,
+    resolved: run.resolved,
+    requestRef: (await rooms.store.putBlob(Buffer.from(JSON.stringify(repeatable(run))))).digest,
+  });
+}
+
+/** The request as `caisson retry` will ask for it again: references to secrets, never their values. */
+function repeatable(run: AdmittedRun): DispatchRequest {
+  const { runId: _runId, idempotencyKey: _key, parent: _parent, ...rest } = run.request;
+  return rest;
+}
+
+async function describeCandidate(
+  rooms: DispatchRooms,
+  request: DispatchRequest,
+  trace: string,
+): Promise<AdmittedRun> {
+  const { settings, names, clock } = rooms;
+  const agent = request.agent === undefined ? null : await names.agent(request.agent);
+  const runtime = await chooseRuntime(rooms, request, agent);
+  const model = chooseModel(rooms, request, agent, runtime);
+  const description = request.task ?? (request.argv ?? []).join(' ');
+  const capabilities = await Promise.all(
+    [...listOf(agent, 'capabilities'), ...(request.capabilities ?? [])].map((name) => names.capability(name)),
+  );
+  const envBundles = await Promise.all(
+    [...listOf(agent, 'envs'), ...(request.envBundles ?? [])].map((name) => names.envBundle(name)),
+  );
+  const declared = await choosePipeline(rooms, request, agent);
+  const workspaceKind = chooseWorkspace(request, settings.projectRoot);
+  const grant = resolveGrant(request, agent, settings, settings.projectRoot);
+  const prompts = compilePrompts({ request, agent, runtime, description });
+  const runId = request.runId ?? createRunId(clock);
+  const resolved: Resolved = {
+    ...(agent === null ? {} : { agent: { name: agent.name, hash: agent.hash } }),
+    capabilities,
+    env: envBundles.map(({ name, hash }) => ({ name, hash })),
+    ...(declared.ref === null ? {} : { pipeline: declared.ref }),
+    model: { requested: model, served: [] },
+  };
+  return {
+    runId,
+    request,
+    taskId: runId,
+    description,
+    createdAt: clock.now().toISOString(),
+    priority: request.priority ?? DEFAULT_PRIORITY,
+    runtime,
+    agent,
+    model,
+    ...prompts,
+    grant,
+    pipeline: declared.spec,
+    resolved,
+    capabilities,
+    envBundles,
+    inputs: await describeInputs(request, settings.cwd),
+    workspaceKind,
+    timeoutMs: request.timeoutMs ?? grant.limits.wall ?? settings.timeoutMs,
+    stallTimeoutMs: request.stallTimeoutMs ?? settings.stallTimeoutMs,
+    retries: request.retries ?? settings.retries,
+    session: request.session ?? null,
+    trace,
+    binds: toolBinds(settings, runtime, request),
+  };
+}
+
+async function chooseRuntime(
+  rooms: DispatchRooms,
+  request: DispatchRequest,
+  agent: FoundAgent | null,
+): Promise<FoundRuntime> {
+  const { names, settings } = rooms;
+  const fromAgent = agent?.definition['runtime'];
+  const chosen =
+    request.runtime ?? (typeof fromAgent === 'string' ? fromAgent : null) ?? settings.defaultRuntime;
+  if (chosen !== null) return names.runtime(chosen);
+  const usable = await names.usableRuntimes();
+  const [only] = usable;
+  if (usable.length === 1 && only !== undefined) return names.runtime(only);
+  throw new TaskRefusedError({
+    check: 'runtime-chosen',
+    kind: 'usage',
+    detail:
+      usable.length === 0
+        ? 'no agent program was found here'
+        : `several runtimes are here: ${usable.join(', ')}`,
+    remedy:
+      usable.length === 0
+        ? 'Install one (caisson runtimes lists them), or run a command: caisson run --runtime command -- CMD'
+        : `Choose one with --runtime, or set "runtime:" in caisson.yaml.`,
+  });
+}
+
+/** Flag > agent > configuration > empty; an empty string is unset at every step. */
+function chooseModel(
+  rooms: DispatchRooms,
+  request: DispatchRequest,
+  agent: FoundAgent | null,
+  runtime: FoundRuntime,
+): string {
+  const fromAgent = agent?.definition['model'];
+  const asked = request.model || (typeof fromAgent === 'string' ? fromAgent : '') || runtime.model || '';
+  return asked === '' ? '' : rooms.names.model(runtime.name, asked);
+}
+
+async function choosePipeline(
+  rooms: DispatchRooms,
+  request: DispatchRequest,
+  agent: FoundAgent | null,
+): Promise<{ spec: PipelineSpec; ref: { id: string; hash: string } | null }> {
+  const fromAgent = agent?.definition['pipeline'];
+  const asked = request.pipeline ?? (typeof fromAgent === 'string' ? fromAgent : undefined);
+  if (typeof asked === 'string') {
+    const found = await rooms.names.pipeline(asked);
+    return { spec: found.spec, ref: { id: found.id, hash: found.hash } };
+  }
+  if (asked !== undefined) {
+    const spec = parsePipelineSpec(asked);
+    const hash = createHash('sha256').update(JSON.stringify(spec)).digest('hex');
+    return { spec, ref: { id: spec.id, hash } };
+  }
+  const verify = request.verify ?? verifyOf(agent);
+  return { spec: createDefaultPipeline(verify === undefined ? {} : { verify }), ref: null };
+}
+
+type Verify = { command: string; timeoutSeconds?: number; lens?: 'gate' | 'verify' | 'clean-room' };
+
+function verifyOf(agent: FoundAgent | null): Verify | undefined {
+  const verify = agent?.definition['verify'];
+  if (
+    typeof verify !== 'object' ||
+    verify === null ||
+    !('command' in verify) ||
+    typeof verify.command !== 'string'
+  )
+    return undefined;
+  const { timeout, lens } = verify as { timeout?: unknown; lens?: unknown };
+  return {
+    command: verify.command,
+    ...(typeof timeout === 'number' ? { timeoutSeconds: Math.ceil(timeout / 1000) } : {}),
+    ...(lens === 'gate' || lens === 'verify' || lens === 'clean-room' ? { lens } : {}),
+  };
+}
+
+/** In git a worktree; elsewhere the folder itself, under an exclusive lease. */
+function chooseWorkspace(request: DispatchRequest, projectRoot: string): WorkspaceKind {
+  if (request.workspace !== undefined) return request.workspace;
+  for (let folder = projectRoot; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, '.git'))) return 'worktree';
+    if (folder === dirname(folder)) return 'in-place';
+  }
+}
+
+async function describeInputs(request: DispatchRequest, cwd: string): Promise<AdmittedRun['inputs']> {
+  const entries = Object.entries(request.inputs ?? {});
+  return Promise.all(
+    entries.map(async ([key, path]) => {
+      const full = isAbsolute(path) ? path : resolve(cwd, path);
+      return { key, path: full, sha256: await hashIfFile(full) };
+    }),
+  );
+}
+
+/** A missing file is refused by the check `inputs-present`; here it only has no digest. */
+async function hashIfFile(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() ?? false) await pump(createReadStream(path), hash);
+  return hash.digest('hex');
+}
+
+function listOf(agent: FoundAgent | null, key: string): string[] {
+  const value = agent?.definition[key];
+  return Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : [];
+}
+
+/** A W3C traceparent for the run. */
+function createTrace(): string {
+  return `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-01`;
+}

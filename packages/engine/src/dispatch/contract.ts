@@ -1,0 +1,302 @@
+/**
+ * A run from queue to outcome: admit → place → prepare → launch → supervise → settle, one file a stage.
+ *
+ * D1  A run has exactly one terminal event, whatever is killed and whenever (invariant 1).
+ * D2  Nothing is dispatched twice: an attempt is on disk before its worker exists.
+ * D3  A slot is held from `place` to the end of `settle`, also while an attempt waits for its retry.
+ * D4  Nothing is cleaned up before the checkpoint is durable (invariant 10).
+ */
+import type { Clock } from '@caisson/ground';
+import type {
+  BudgetCaps,
+  Bind,
+  DispatchResult,
+  EventEnvelope,
+  Grant,
+  Limits,
+  Mode,
+  ModelApi,
+  NeedsInput,
+  PipelineSpec,
+  Resolved,
+  Result,
+  RuntimeDescriptor,
+  SandboxKind,
+  Usage,
+} from '@caisson/protocol';
+import type { Compute } from '../compute/index.ts';
+import type { Ledger, StoredEvent } from '../ledger/index.ts';
+import type { Store } from '../store/index.ts';
+import type { PreparedWorkspace, Workspaces } from '../workspace/index.ts';
+
+export type WorkspaceKind = 'worktree' | 'in-place' | 'empty';
+
+/** What a caller asks for. Everything left out comes from the agent, the configuration or a default. */
+export interface DispatchRequest {
+  /** What should be done, in words; for `command`, a label (default: the command line). */
+  readonly task?: string;
+  /** The command line of the runtime `command`. */
+  readonly argv?: readonly string[];
+  readonly runtime?: string;
+  readonly agent?: string;
+  readonly model?: string;
+  readonly systemPrompt?: string;
+  readonly mode?: string;
+  readonly sandbox?: SandboxKind;
+  readonly workspace?: WorkspaceKind;
+  readonly base?: string;
+  readonly timeoutMs?: number;
+  readonly stallTimeoutMs?: number;
+  readonly budget?: BudgetCaps;
+  readonly limits?: Limits;
+  readonly network?:
+    | { readonly kind: 'none' }
+    | { readonly kind: 'hosts'; readonly hosts: readonly string[] }
+    | { readonly kind: 'full' };
+  readonly tools?: readonly string[];
+  readonly verify?: string;
+  readonly capabilities?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly envBundles?: readonly string[];
+  /** Variable name → reference, for example `{ NPM_TOKEN: 'env:NPM_TOKEN' }`. */
+  readonly secrets?: Readonly<Record<string, string>>;
+  readonly pipeline?: string | PipelineSpec;
+  /** Key → path of a file that lands at `inputs/<key>`. */
+  readonly inputs?: Readonly<Record<string, string>>;
+  readonly scope?: readonly string[];
+  readonly acceptance?: string;
+  readonly branch?: string;
+  readonly priority?: number;
+  readonly retries?: number;
+  readonly session?: string;
+  readonly idempotencyKey?: string;
+  readonly overflow?: 'queue' | 'reject';
+  readonly callbacks?: readonly string[];
+  /** The run this one continues. */
+  readonly continues?: string;
+  readonly answer?: NeedsInput & { readonly answer: string };
+  readonly resume?: { readonly sessionId: string };
+  /** The grant of the run that asks for this one; the new grant is met with it. */
+  readonly parent?: { readonly runId: string; readonly grant: Grant };
+  readonly runId?: string;
+}
+
+/** What the configuration says, resolved once by the engine. */
+export interface DispatchSettings {
+  readonly projectRoot: string;
+  readonly stateDir: string;
+  readonly cwd: string;
+  readonly home: string;
+  readonly path: string;
+  readonly hostEnv: Readonly<Record<string, string>>;
+  readonly defaultRuntime: string | null;
+  readonly defaultMode: Mode;
+  readonly ceiling: Mode;
+  readonly rules: readonly Record<string, unknown>[];
+  readonly concurrency: number;
+  readonly queueLimit: number;
+  readonly timeoutMs: number;
+  readonly graceMs: number;
+  readonly stallTimeoutMs: number | null;
+  readonly heartbeatMs: number;
+  readonly limits: Limits;
+  /** Limits that a person set: they must be enforced. Others are recorded when they cannot be. */
+  readonly chosenLimits: readonly (keyof Limits)[];
+  readonly spoolBytes: number;
+  readonly retries: number;
+  readonly depth: number;
+  readonly budget: BudgetCaps;
+  readonly hosts: readonly string[];
+  readonly workspaceInclude: readonly string[];
+  readonly setup: string | null;
+  readonly setupTimeoutMs: number;
+  readonly questionDeadlineMs: number;
+  readonly toolchains: readonly string[];
+  readonly homeBytes: number;
+  readonly tmpBytes: number;
+  readonly node: string;
+  readonly entries: { readonly relay: string; readonly nativeAgent: string; readonly toolShim: string };
+}
+
+/** A runtime as it was found here. */
+export interface FoundRuntime {
+  readonly name: string;
+  readonly descriptor: RuntimeDescriptor;
+  readonly bin: string;
+  readonly version: string | null;
+  readonly endpoint: string | null;
+  readonly api: ModelApi;
+  readonly apiKeyRef: string | null;
+  readonly model: string | null;
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly env: Readonly<Record<string, string>>;
+  readonly adapter: { readonly path: string; readonly sha256: string } | null;
+  readonly login: boolean;
+}
+
+/** An agent definition after its name was resolved. */
+export interface FoundAgent {
+  readonly name: string;
+  readonly hash: string;
+  readonly definition: Readonly<Record<string, unknown>>;
+}
+
+/** What names stand for, as admission resolved them. */
+export interface Names {
+  agent(name: string): Promise<FoundAgent>;
+  capability(name: string): Promise<{ name: string; hash: string }>;
+  envBundle(
+    name: string,
+  ): Promise<{ name: string; hash: string; values: Record<string, string>; secrets: Record<string, string> }>;
+  pipeline(name: string): Promise<{ id: string; hash: string; spec: PipelineSpec }>;
+  runtime(name: string): Promise<FoundRuntime>;
+  /** The runtimes that could be used, for an error that lists them. */
+  usableRuntimes(): Promise<readonly string[]>;
+  /** A model name as the runtime knows it (`fast` and the like are mapped). */
+  model(runtime: string, name: string): string;
+}
+
+export interface Refusal {
+  readonly check: string;
+  readonly detail: string;
+  readonly remedy?: string;
+  /** Which exit code a face chooses. */
+  readonly kind: 'usage' | 'policy' | 'budget' | 'unavailable' | 'full';
+}
+
+/** Money and counts: reserved at admission, followed while the run runs, settled at its end. */
+export interface BudgetKeeper {
+  reserve(request: {
+    runId: string;
+    session: string | null;
+    caps: BudgetCaps;
+    model: string;
+    runtime: string;
+  }): Refusal | null;
+  /** Called with every report of usage; the detail of the first cap that was passed, or null. */
+  follow(runId: string, usage: Usage): { detail: string } | null;
+  /** What this usage cost: as the runtime said, else by the price table, else unknown. */
+  cost(usage: Usage): number | undefined;
+  settle(runId: string, usage: Usage | undefined): void;
+}
+
+export interface OpenedNetwork {
+  readonly socket: string;
+  readonly model: { readonly pathPrefix: string; readonly placeholder: string } | null;
+  readonly offersProxy: boolean;
+  close(): Promise<void>;
+}
+
+export interface NetworkDoor {
+  open(options: {
+    runId: string;
+    attempt: number;
+    socketPath: string;
+    hosts: readonly string[];
+    model: { endpoint: string; api: ModelApi; apiKey: string | null } | null;
+    onConnection(record: Record<string, unknown>): void;
+  }): Promise<OpenedNetwork>;
+}
+
+export interface SecretsDoor {
+  /** Refuses a reference that can never be resolved. */
+  check(ref: string): string | null;
+  resolve(ref: string): Promise<string>;
+}
+
+/** Everything that a worker may ask of the host while it runs. */
+export interface RequestDesk {
+  answer(
+    run: { runId: string; attempt: number; grant: Grant; session: string | null },
+    request: { id: string; request: string; body: Record<string, unknown> },
+  ): Promise<{ ok: boolean; value?: unknown }>;
+  /** The run has ended: whatever is still open for it is closed. */
+  close(runId: string): void;
+}
+
+/** What evidence needs once the terminal event is durable. */
+export interface SealOrder {
+  readonly runId: string;
+  readonly attempt: number;
+  readonly admitted: AdmittedRun;
+  readonly workspace: PreparedWorkspace | null;
+  readonly result: Result | null;
+  readonly resultBytes: Buffer | null;
+  readonly sandboxEnforced: Readonly<Record<string, unknown>>;
+}
+
+/** The rooms dispatch works with; built by the engine. */
+export interface DispatchRooms {
+  readonly hostId: string;
+  readonly clock: Clock;
+  readonly ledger: Ledger;
+  readonly store: Store;
+  readonly compute: Compute;
+  readonly workspaces: Workspaces;
+  readonly names: Names;
+  readonly budget: BudgetKeeper;
+  readonly network: NetworkDoor;
+  readonly secrets: SecretsDoor;
+  readonly desk: RequestDesk;
+  readonly settings: DispatchSettings;
+  /** Is a sandbox possible here? `null` when it is. */
+  probeSandbox(): Promise<{ detail: string; remedy: string } | null>;
+  seal(order: SealOrder): Promise<void>;
+  /** Hears every event of every run, durable ones after they are on disk. */
+  publish(event: LiveEvent): void;
+}
+
+/** An event as it is heard: a stored one, or a live one that was never written (then `seq` and `offset` are 0). */
+export type LiveEvent = Omit<StoredEvent, 'prevHash' | 'hash'>;
+
+/** A task that passed admission. */
+export interface AdmittedRun {
+  readonly runId: string;
+  readonly request: DispatchRequest;
+  readonly taskId: string;
+  readonly description: string;
+  readonly createdAt: string;
+  readonly priority: number;
+  readonly runtime: FoundRuntime;
+  readonly agent: FoundAgent | null;
+  readonly model: string;
+  readonly systemPrompt: string;
+  readonly userPrompt: string;
+  readonly grant: Grant;
+  readonly pipeline: PipelineSpec;
+  readonly resolved: Resolved;
+  readonly capabilities: readonly { name: string; hash: string }[];
+  readonly envBundles: readonly {
+    name: string;
+    hash: string;
+    values: Record<string, string>;
+    secrets: Record<string, string>;
+  }[];
+  readonly inputs: readonly { key: string; path: string; sha256: string }[];
+  readonly workspaceKind: WorkspaceKind;
+  readonly timeoutMs: number;
+  readonly stallTimeoutMs: number | null;
+  readonly retries: number;
+  readonly session: string | null;
+  readonly trace: string;
+  readonly binds: readonly Bind[];
+}
+
+/** A run that is under way in this host. */
+export interface RunHandle {
+  readonly runId: string;
+  /** From the first event on, in order; ends after the run's last event. */
+  events(): AsyncIterable<EventEnvelope>;
+  readonly ended: Promise<DispatchResult>;
+  cancel(options?: { force?: boolean; interrupt?: boolean }): void;
+  /** Resolves with the message's id once it is recorded. */
+  send(body: string): Promise<string>;
+}
+
+export interface Dispatcher {
+  dispatch(request: DispatchRequest): Promise<RunHandle>;
+  /** The run if this host drives it. */
+  active(runId: string): RunHandle | null;
+  /** Stops every run of this host (`cancelled`, cause `shutdown`) and waits for their endings. */
+  shutdown(options?: { force?: boolean }): Promise<void>;
+}

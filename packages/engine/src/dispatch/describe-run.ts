@@ -1,0 +1,52 @@
+/** A run as its ledger tells it: the DispatchResult of 4-protocol. */
+import { Result, statusOfEnding, type DispatchResult, type Failure, type Resolved } from '@caisson/protocol';
+import type { StoredEvent } from '../ledger/index.ts';
+import type { DispatchRooms } from './contract.ts';
+import { RunNotFoundError } from './errors.ts';
+
+export async function describeRun(
+  rooms: Pick<DispatchRooms, 'ledger' | 'store'>,
+  runId: string,
+): Promise<DispatchResult> {
+  const row = rooms.ledger.run(runId);
+  if (row === null) throw new RunNotFoundError(runId);
+  const events = rooms.ledger.read({ runId });
+  const accepted = events.find((event) => event.type === 'dispatch.accepted');
+  const ending = events.findLast((event) => event.type === row.ending);
+  const result = await findResult(rooms, ending);
+  const resolved = accepted?.data['resolved'] as Resolved;
+  const failure = ending?.data['failure'] as Failure | undefined;
+  return {
+    runId,
+    status:
+      ending === undefined
+        ? row.status
+        : statusOfEnding(ending.type, failure, ending.data['cause'] as string | undefined),
+    ...(failure === undefined ? {} : { failure }),
+    exitCode: result?.exitCode ?? null,
+    durationMs: numberOf(ending?.data['durationMs']),
+    stdout: await textOf(rooms, result?.logs.stdout.ref),
+    stderr: await textOf(rooms, result?.logs.stderr.ref),
+    reply: await textOf(rooms, result?.reply.ref),
+    resolved: { ...resolved, model: { ...resolved.model, served: result?.usage?.models ?? [] } },
+    result,
+    events: { count: events.length, lastSeq: events.at(-1)?.seq ?? 0 },
+  };
+}
+
+async function findResult(
+  rooms: Pick<DispatchRooms, 'store'>,
+  ending: StoredEvent | undefined,
+): Promise<Result | null> {
+  const ref = ending?.data['resultRef'];
+  if (typeof ref !== 'string') return null;
+  return Result.parse(JSON.parse((await rooms.store.getBlob(ref)).toString('utf8')));
+}
+
+async function textOf(rooms: Pick<DispatchRooms, 'store'>, ref: string | undefined): Promise<string> {
+  return ref === undefined ? '' : (await rooms.store.getBlob(ref)).toString('utf8');
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === 'number' ? value : 0;
+}

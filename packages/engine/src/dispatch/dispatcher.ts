@@ -1,0 +1,208 @@
+/** The coordinator, kept small: it moves a run from stage to stage and owns what is under way in this host. */
+import type { Clock } from '@caisson/ground';
+import type { DispatchResult, Failure } from '@caisson/protocol';
+import { backoffMs, createPrefixedId } from '../platform/index.ts';
+import { admit } from './admit.ts';
+import type {
+  AdmittedRun,
+  Dispatcher,
+  DispatchRequest,
+  DispatchRooms,
+  LiveEvent,
+  RunHandle,
+} from './contract.ts';
+import { describeRun } from './describe-run.ts';
+import { findEnding } from './find-ending.ts';
+import { follow, type FollowedAttempt } from './follow.ts';
+import { launch } from './launch.ts';
+import { place } from './place.ts';
+import { prepare, PrepareFailure, type PreparedAttempt } from './prepare.ts';
+import { readResult } from './read-result.ts';
+import { createRunRecord, type RunRecord } from './run-record.ts';
+import { createRunStream, type RunStream } from './run-stream.ts';
+import { settle } from './settle.ts';
+import { settleWithoutWorker } from './settle-without-worker.ts';
+
+interface ActiveRun {
+  readonly run: AdmittedRun;
+  readonly record: RunRecord;
+  readonly stream: RunStream;
+  readonly abort: AbortController;
+  /** What is under way now, if a worker is. */
+  followed: FollowedAttempt | null;
+  isShutdown: boolean;
+  isInterrupt: boolean;
+}
+
+export function createDispatcher(base: DispatchRooms): Dispatcher {
+  const active = new Map<string, { run: ActiveRun; handle: RunHandle }>();
+  const early = new Map<string, LiveEvent[]>();
+  const rooms: DispatchRooms = {
+    ...base,
+    publish(event) {
+      if (event.runId !== null) {
+        const found = active.get(event.runId);
+        if (found) found.run.stream.push(event);
+        else if (event.type === 'dispatch.accepted') early.set(event.runId, [event]);
+      }
+      base.publish(event);
+    },
+  };
+
+  const begin = (run: AdmittedRun): RunHandle => {
+    const stream = createRunStream();
+    for (const event of early.get(run.runId) ?? []) stream.push(event);
+    early.delete(run.runId);
+    const entry: ActiveRun = {
+      run,
+      record: createRunRecord(rooms, run.runId, run.trace),
+      stream,
+      abort: new AbortController(),
+      followed: null,
+      isShutdown: false,
+      isInterrupt: false,
+    };
+    const ended = drive(rooms, entry).finally(() => {
+      rooms.ledger.leases.release(run.runId);
+      active.delete(run.runId);
+      stream.end();
+    });
+    const handle = createHandle(entry, ended, rooms.clock);
+    active.set(run.runId, { run: entry, handle });
+    return handle;
+  };
+
+  return {
+    async dispatch(request: DispatchRequest) {
+      return begin(await admit(rooms, request));
+    },
+    active: (runId) => active.get(runId)?.handle ?? null,
+    async shutdown(options = {}) {
+      for (const { run } of active.values()) {
+        run.isShutdown = true;
+        stopRun(run, { force: options.force ?? false });
+      }
+      await Promise.allSettled([...active.values()].map(({ handle }) => handle.ended));
+    },
+  };
+}
+
+function createHandle(entry: ActiveRun, ended: Promise<DispatchResult>, clock: Clock): RunHandle {
+  return {
+    runId: entry.run.runId,
+    events: () => entry.stream.read(),
+    ended,
+    cancel(options = {}) {
+      entry.isInterrupt = options.interrupt ?? false;
+      stopRun(entry, { force: options.force ?? false });
+    },
+    async send(body) {
+      const messageId = createPrefixedId('message', clock);
+      await entry.record.append('channel.sent', { messageId, body });
+      entry.followed?.supervision.send({ kind: 'message', id: messageId, body });
+      return messageId;
+    },
+  };
+}
+
+function stopRun(entry: ActiveRun, options: { force: boolean }): void {
+  entry.abort.abort();
+  const reason = entry.isShutdown ? 'shutdown' : entry.isInterrupt ? 'interrupt' : 'user';
+  entry.followed?.supervision.stop(reason, options);
+}
+
+async function drive(rooms: DispatchRooms, entry: ActiveRun): Promise<DispatchResult> {
+  const { run, record, abort } = entry;
+  const acceptedMs = rooms.clock.monotonicMs();
+  if ((await place(rooms, run, record, abort.signal)) === 'aborted') {
+    await cancelBeforeWorker(rooms, entry, acceptedMs);
+    return describeRun(rooms, run.runId);
+  }
+  for (let attempt = 1; ; attempt += 1) {
+    const attemptsLeft = run.retries - (attempt - 1);
+    const delayMs = backoffMs(attempt - 1);
+    const outcome = await runAttempt(rooms, entry, attempt, { attemptsLeft, delayMs }, acceptedMs);
+    if (outcome === 'ended') return describeRun(rooms, run.runId);
+    await pause(rooms, delayMs, abort.signal);
+    if (abort.signal.aborted) {
+      await cancelBeforeWorker(rooms, entry, acceptedMs);
+      return describeRun(rooms, run.runId);
+    }
+  }
+}
+
+async function runAttempt(
+  rooms: DispatchRooms,
+  entry: ActiveRun,
+  attempt: number,
+  retry: { attemptsLeft: number; delayMs: number },
+  acceptedMs: number,
+): Promise<'retry' | 'ended'> {
+  const { run, record } = entry;
+  let prepared: PreparedAttempt;
+  try {
+    prepared = await prepare(rooms, run, record, attempt);
+  } catch (error) {
+    return settleWithoutWorker(rooms, run, record, {
+      attempt,
+      retry,
+      failure: failureOf(error),
+      durationMs: rooms.clock.monotonicMs() - acceptedMs,
+    });
+  }
+  const startedMs = rooms.clock.monotonicMs();
+  const worker = await launch(rooms, run, record, prepared);
+  const followed = follow(rooms, run, record, prepared, worker);
+  entry.followed = followed;
+  if (entry.abort.signal.aborted) stopRun(entry, { force: false });
+  const end = await followed.ended;
+  entry.followed = null;
+  const found = await readResult(prepared.paths.result, { runId: run.runId, attempt, nonce: prepared.nonce });
+  const settled = await settle(
+    rooms,
+    run,
+    record,
+    {
+      prepared,
+      ending: shutdownAware(findEnding(found, end, prepared.limits), entry),
+      found,
+      hasStarted: followed.hasStarted(),
+      durationMs: Math.round(rooms.clock.monotonicMs() - startedMs),
+      usage: followed.lastUsage(),
+    },
+    retry,
+  );
+  return settled.kind;
+}
+
+function shutdownAware(
+  ending: ReturnType<typeof findEnding>,
+  entry: ActiveRun,
+): ReturnType<typeof findEnding> {
+  return ending.kind === 'cancelled' && entry.isShutdown ? { kind: 'cancelled', cause: 'shutdown' } : ending;
+}
+
+function failureOf(error: unknown): Failure {
+  if (error instanceof PrepareFailure) return error.failure;
+  const detail = error instanceof Error ? error.message : String(error);
+  return { reason: 'worker-failed', detail: detail.slice(0, 8000) };
+}
+
+async function cancelBeforeWorker(rooms: DispatchRooms, entry: ActiveRun, acceptedMs: number): Promise<void> {
+  const durationMs = Math.round(rooms.clock.monotonicMs() - acceptedMs);
+  await entry.record.append('dispatch.cancelled', {
+    durationMs,
+    cause: entry.isShutdown ? 'shutdown' : 'user',
+  });
+  rooms.budget.settle(entry.run.runId, undefined);
+}
+
+function pause(rooms: DispatchRooms, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = rooms.clock.setTimer(ms, resolve);
+    signal.addEventListener('abort', () => {
+      cancel();
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,97 @@
+/** How an attempt ended. On conflict: valid result file > terminal line > the order that was given > exit status. */
+import type { Failure, Result } from '@caisson/protocol';
+import type { AttemptLimits } from '../compute/index.ts';
+import type { WorkerEnd } from '../supervision/index.ts';
+import type { FoundResult } from './read-result.ts';
+
+export type Ending =
+  | { readonly kind: 'finished' }
+  | { readonly kind: 'needs_input' }
+  | { readonly kind: 'failed'; readonly failure: Failure }
+  | { readonly kind: 'cancelled'; readonly cause: 'user' | 'shutdown' };
+
+export function findEnding(
+  found: FoundResult,
+  end: WorkerEnd,
+  limits: Pick<AttemptLimits, 'events'>,
+): Ending {
+  if (end.refusal !== null) return { kind: 'failed', failure: end.refusal };
+  if (found.kind === 'valid') return withLimit(endingOfResult(found.result), limits);
+  if (end.stopped !== null) return endingOfStop(end.stopped);
+  if (found.kind === 'refused')
+    return { kind: 'failed', failure: { reason: 'output-invalid', detail: found.why } };
+  return { kind: 'failed', failure: crashed(end) };
+}
+
+function endingOfResult(result: Result): Ending {
+  switch (result.status) {
+    case 'finished':
+      return { kind: 'finished' };
+    case 'needs_input':
+      return { kind: 'needs_input' };
+    case 'cancelled':
+      return { kind: 'cancelled', cause: 'user' };
+    case 'failed':
+      return {
+        kind: 'failed',
+        failure: result.failure ?? { reason: 'output-invalid', detail: 'failed without a failure' },
+      };
+  }
+}
+
+/** An agent that a limit killed looks like one that failed by itself; the cgroup knows better. */
+function withLimit(ending: Ending, limits: Pick<AttemptLimits, 'events'>): Ending {
+  if (ending.kind !== 'failed' || ending.failure.reason !== 'provider-failed') return ending;
+  const events = limits.events();
+  if (events.oomKills > 0) {
+    return {
+      kind: 'failed',
+      failure: {
+        ...ending.failure,
+        cause: 'oom',
+        detail: `the memory limit killed a process. ${ending.failure.detail}`,
+      },
+    };
+  }
+  if (events.pidsMax > 0) {
+    return {
+      kind: 'failed',
+      failure: {
+        ...ending.failure,
+        cause: 'pids',
+        detail: `the process limit was reached. ${ending.failure.detail}`,
+      },
+    };
+  }
+  return ending;
+}
+
+function endingOfStop(stopped: NonNullable<WorkerEnd['stopped']>): Ending {
+  const { reason, detail } = stopped;
+  switch (reason) {
+    case 'user':
+    case 'interrupt':
+      return { kind: 'cancelled', cause: 'user' };
+    case 'shutdown':
+      return { kind: 'cancelled', cause: 'shutdown' };
+    case 'timeout':
+      return { kind: 'failed', failure: { reason: 'timeout', detail } };
+    case 'stalled':
+      return { kind: 'failed', failure: { reason: 'timeout', cause: 'stalled', detail } };
+    case 'budget':
+      return { kind: 'failed', failure: { reason: 'budget-exceeded', detail } };
+    case 'loop':
+      return { kind: 'failed', failure: { reason: 'provider-failed', cause: 'loop', detail } };
+    case 'disk':
+      return { kind: 'failed', failure: { reason: 'provider-failed', cause: 'disk', detail } };
+  }
+}
+
+function crashed(end: WorkerEnd): Failure {
+  const how = end.signal === null ? `exited with ${end.code ?? 'no code'}` : `was killed by ${end.signal}`;
+  const said = end.stderrTail.trim();
+  return {
+    reason: 'crashed',
+    detail: `the worker ${how} without a result${said === '' ? '' : `: ${said.slice(-2000)}`}`,
+  };
+}

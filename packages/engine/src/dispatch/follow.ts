@@ -1,0 +1,138 @@
+/** Stage 5: follows one worker. Its lines become our events; what it asks for is answered; what it spends is counted. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Failure, Usage, WorkerHeader, WorkerLine } from '@caisson/protocol';
+import { supervise, type Supervision, type WorkerEnd } from '../supervision/index.ts';
+import type { WorkerProcess } from '../compute/index.ts';
+import type { AdmittedRun, DispatchRooms } from './contract.ts';
+import type { PreparedAttempt } from './prepare.ts';
+import type { RunRecord } from './run-record.ts';
+
+export interface FollowedAttempt {
+  readonly supervision: Supervision;
+  readonly ended: Promise<WorkerEnd>;
+  hasStarted(): boolean;
+  /** The last usage that was seen, for an attempt that left no result. */
+  lastUsage(): Usage | undefined;
+}
+
+export function follow(
+  rooms: DispatchRooms,
+  run: AdmittedRun,
+  record: RunRecord,
+  prepared: PreparedAttempt,
+  worker: WorkerProcess,
+): FollowedAttempt {
+  const { attempt } = prepared;
+  const { settings } = rooms;
+  let hasStarted = false;
+  let usage: Usage | undefined;
+
+  const keep = (type: string, data: Record<string, unknown>): void => {
+    record.append(type, data, { attempt }).catch((error: unknown) => {
+      record.tell(
+        'warning',
+        { source: 'ledger', message: `${type} was not recorded: ${(error as Error).message}` },
+        attempt,
+      );
+    });
+  };
+  const onHeader = async (header: WorkerHeader): Promise<Failure | null> => {
+    const mismatch = compareHeader(run, prepared, header);
+    if (mismatch !== null) return mismatch;
+    await record.append('dispatch.started', { grant: header.grant }, { attempt });
+    hasStarted = true;
+    return null;
+  };
+  const onLine = (line: WorkerLine): void => {
+    const { seq: _seq, at: _at, kind, ...data } = line;
+    switch (kind) {
+      case 'progress':
+        usage = usageOf(line, run) ?? usage;
+        record.tell('worker.progress', data, attempt);
+        if (usage !== undefined) enforceBudget(usage);
+        return;
+      case 'heartbeat':
+        record.tell('worker.heartbeat', data, attempt);
+        return;
+      case 'request':
+        void answerRequest(line);
+        return;
+      case 'channel.received':
+        keep(kind, { messageId: line.kind === 'channel.received' ? line.id : '' });
+        return;
+      case 'setup-script.ran':
+        keep('script.ran', { lens: 'setup', ...data });
+        return;
+      case 'script.ran':
+      case 'runtime.adapter.ran':
+      case 'capture.done':
+      case 'policy.denied':
+      case 'warning':
+        keep(kind, data);
+        return;
+      default: // boot, sandbox and verify lines are in the result; the terminal ones are settled, not repeated
+    }
+  };
+  const enforceBudget = (seen: Usage): void => {
+    const passed = rooms.budget.follow(run.runId, seen);
+    if (passed !== null) supervision.stop('budget', { detail: passed.detail });
+  };
+  const answerRequest = async (line: Extract<WorkerLine, { kind: 'request' }>): Promise<void> => {
+    const who = { runId: run.runId, attempt, grant: run.grant, session: run.session };
+    supervision.setWaitingForPermission(line.request === 'approve');
+    const reply = await rooms.desk
+      .answer(who, { id: line.id, request: line.request, body: line.body })
+      .catch((error: unknown) => ({ ok: false, value: (error as Error).message }));
+    supervision.setWaitingForPermission(false);
+    supervision.send({ kind: 'reply', id: line.id, ok: reply.ok, value: reply.value });
+  };
+  const supervision = supervise({
+    worker,
+    compute: rooms.compute,
+    clock: rooms.clock,
+    wallMs: run.timeoutMs,
+    graceMs: settings.graceMs,
+    heartbeatMs: settings.heartbeatMs,
+    stallTimeoutMs: run.stallTimeoutMs,
+    onHeader,
+    onLine,
+    onMalformed: (bad) => keep('stream.malformed', { ...bad }),
+    onHealth: (previous, current) => keep('health.changed', { previous, current }),
+    onStalled: (reason, detail, silentMs) =>
+      keep('run.stalled', { reason, detail, silentMs: Math.round(silentMs) }),
+  });
+  return { supervision, ended: supervision.ended, hasStarted: () => hasStarted, lastUsage: () => usage };
+}
+
+/** Invariant 5: the worker echoes what it applied; anything else ends the run before the agent exists. */
+function compareHeader(run: AdmittedRun, prepared: PreparedAttempt, header: WorkerHeader): Failure | null {
+  if (header.runId !== run.runId || header.attempt !== prepared.attempt) {
+    return {
+      reason: 'policy-denied',
+      detail: `the worker answered for ${header.runId}.${header.attempt}`,
+      step: 5,
+    };
+  }
+  if (!isDeepStrictEqual(header.grant, JSON.parse(JSON.stringify(run.grant)))) {
+    return {
+      reason: 'policy-denied',
+      detail: 'the worker applied another grant than the one it was given',
+      step: 5,
+    };
+  }
+  return null;
+}
+
+function usageOf(line: Extract<WorkerLine, { kind: 'progress' }>, run: AdmittedRun): Usage | undefined {
+  if (line.tokensIn === undefined) return undefined;
+  return {
+    models: line.model === undefined ? (run.model === '' ? [] : [run.model]) : [line.model],
+    inputTokens: line.tokensIn,
+    outputTokens: line.tokensOut ?? 0,
+    cacheReadTokens: line.cacheReadTokens ?? 0,
+    cacheWriteTokens: line.cacheWriteTokens ?? 0,
+    ...(line.costUsd === undefined ? {} : { costUsd: line.costUsd }),
+    turns: line.turns ?? 0,
+    toolCalls: line.toolCalls ?? 0,
+  };
+}

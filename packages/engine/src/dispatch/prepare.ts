@@ -1,0 +1,279 @@
+/** Stage 3: everything an attempt needs exists before its worker does: workspace, limits, secrets, network, job file. */
+import { randomBytes } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { writeFileAtomic } from '@caisson/ground';
+import type { Failure, FailureReason, Job } from '@caisson/protocol';
+import type { AttemptLimits } from '../compute/index.ts';
+import type { PreparedWorkspace } from '../workspace/index.ts';
+import type { AdmittedRun, DispatchRooms, OpenedNetwork } from './contract.ts';
+import { attemptPaths, createAttemptFolders, type AttemptPaths } from './state-paths.ts';
+import type { RunRecord } from './run-record.ts';
+
+export interface PreparedAttempt {
+  readonly attempt: number;
+  readonly nonce: string;
+  readonly paths: AttemptPaths;
+  readonly workspace: PreparedWorkspace;
+  readonly limits: AttemptLimits;
+  readonly network: OpenedNetwork | null;
+  readonly job: Job;
+}
+
+/** A stage before the worker failed; carries what the run will be told. */
+export class PrepareFailure extends Error {
+  readonly failure: Failure;
+
+  constructor(failure: Failure, options: { cause?: unknown } = {}) {
+    super(failure.detail, options);
+    this.name = 'PrepareFailure';
+    this.failure = failure;
+  }
+}
+
+export async function prepare(
+  rooms: DispatchRooms,
+  run: AdmittedRun,
+  record: RunRecord,
+  attempt: number,
+): Promise<PreparedAttempt> {
+  const { settings } = rooms;
+  const paths = attemptPaths(settings.stateDir, run.runId, attempt);
+  createAttemptFolders(paths);
+  const secrets = await failingAs('fetch-failed', 7, () => resolveSecrets(rooms, run));
+  const overlay = await failingAs('integrity-failed', 3, () => materialiseCapabilities(rooms, run, attempt));
+  const workspace = await failingAs('worker-failed', undefined, () =>
+    rooms.workspaces.prepare({
+      kind: run.workspaceKind,
+      projectRoot: settings.projectRoot,
+      stateDir: settings.stateDir,
+      runId: run.runId,
+      attempt,
+      include: [...settings.workspaceInclude],
+      sandboxed: run.grant.sandbox !== 'none',
+      ...(run.request.base === undefined ? {} : { baseRef: run.request.base }),
+      ...(run.request.branch === undefined ? {} : { branch: run.request.branch }),
+    }),
+  );
+  const limits = rooms.compute.limit(run.runId, attempt, run.grant.limits);
+  refuseUnheldLimits(rooms, run, limits);
+  const network = await failingAs('worker-failed', undefined, () =>
+    openNetwork(rooms, run, record, attempt, paths),
+  );
+  const nonce = randomBytes(32).toString('hex');
+  const job = composeJob(rooms, run, {
+    attempt,
+    nonce,
+    paths,
+    workspace,
+    limits,
+    network,
+    secrets: secrets.values,
+    overlay,
+  });
+  await writeFileAtomic(paths.job, JSON.stringify(job), { mode: 0o600, durable: false });
+  return { attempt, nonce, paths, workspace, limits, network, job };
+}
+
+async function failingAs<T>(
+  reason: FailureReason,
+  step: number | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof PrepareFailure) throw error;
+    const detail = error instanceof Error ? error.message : String(error);
+    throw new PrepareFailure(
+      { reason, detail: detail.slice(0, 8000), ...(step === undefined ? {} : { step }) },
+      { cause: error },
+    );
+  }
+}
+
+/** Invariant 5: a limit that a person set and that cannot be held is refused; a default is recorded as unenforced. */
+function refuseUnheldLimits(rooms: DispatchRooms, run: AdmittedRun, limits: AttemptLimits): void {
+  const asked = Object.keys(run.request.limits ?? {});
+  const chosen = new Set<string>([...rooms.settings.chosenLimits, ...asked]);
+  const unheld = (['memory', 'cpus', 'pids'] as const).filter(
+    (key) => chosen.has(key) && run.grant.limits[key] !== undefined && !limits.enforced[key],
+  );
+  if (unheld.length === 0) return;
+  throw new PrepareFailure({
+    reason: 'policy-denied',
+    detail: `the limit ${unheld.join(', ')} was set and cannot be enforced here: ${limits.why ?? 'no cgroup'}. Take it out, or see caisson doctor.`,
+  });
+}
+
+interface ResolvedSecrets {
+  readonly values: Job['secrets'];
+}
+
+async function resolveSecrets(rooms: DispatchRooms, run: AdmittedRun): Promise<ResolvedSecrets> {
+  const wanted = [
+    ...run.envBundles.flatMap((bundle) => Object.entries(bundle.secrets)),
+    ...Object.entries(run.request.secrets ?? {}),
+  ];
+  const values = await Promise.all(
+    wanted.map(async ([name, ref]) => ({ name, env: name, value: await rooms.secrets.resolve(ref) })),
+  );
+  return { values };
+}
+
+async function materialiseCapabilities(
+  rooms: DispatchRooms,
+  run: AdmittedRun,
+  attempt: number,
+): Promise<Job['overlay']> {
+  const root = join(rooms.settings.stateDir, 'runtime', 'overlays', `${run.runId}.${attempt}`);
+  const overlay: Job['overlay'] = [];
+  for (const [index, capability] of run.capabilities.entries()) {
+    mkdirSync(root, { recursive: true, mode: 0o700 });
+    const path = join(root, String(index));
+    await rooms.store.materialise(capability.hash, path);
+    overlay.push({ path, sha256: capability.hash, name: capability.name });
+  }
+  return overlay;
+}
+
+async function openNetwork(
+  rooms: DispatchRooms,
+  run: AdmittedRun,
+  record: RunRecord,
+  attempt: number,
+  paths: AttemptPaths,
+): Promise<OpenedNetwork | null> {
+  const { runtime, grant } = run;
+  const hosts = grant.hosts.filter((host) => host !== '*');
+  const hasModel = runtime.endpoint !== null && runtime.api !== 'none';
+  if (!hasModel && hosts.length === 0) return null;
+  const apiKey =
+    runtime.apiKeyRef === null
+      ? null
+      : await failingAs('fetch-failed', 7, () => rooms.secrets.resolve(runtime.apiKeyRef ?? ''));
+  return rooms.network.open({
+    runId: run.runId,
+    attempt,
+    socketPath: paths.netSocket,
+    hosts,
+    model:
+      hasModel && runtime.endpoint !== null ? { endpoint: runtime.endpoint, api: runtime.api, apiKey } : null,
+    onConnection: (data) =>
+      void record.append('network.connection', data, { attempt }).catch(() => undefined),
+  });
+}
+
+function composeJob(
+  rooms: DispatchRooms,
+  run: AdmittedRun,
+  parts: {
+    attempt: number;
+    nonce: string;
+    paths: AttemptPaths;
+    workspace: PreparedWorkspace;
+    limits: AttemptLimits;
+    network: OpenedNetwork | null;
+    secrets: Job['secrets'];
+    overlay: Job['overlay'];
+  },
+): Job {
+  const { settings, clock } = rooms;
+  const { request, runtime } = run;
+  const { paths, workspace, network } = parts;
+  const isOpen = run.grant.sandbox === 'none';
+  return {
+    schemaVersion: 1,
+    runId: run.runId,
+    attempt: parts.attempt,
+    nonce: parts.nonce,
+    task: {
+      id: run.taskId,
+      description: run.description,
+      scope: [...(request.scope ?? [])],
+      ...(request.acceptance === undefined ? {} : { acceptance: request.acceptance }),
+      ...(request.branch === undefined ? {} : { branch: request.branch }),
+      priority: run.priority,
+      dependsOn: [],
+      status: 'running',
+      createdAt: run.createdAt,
+    },
+    runtime: {
+      name: runtime.name,
+      bin: runtime.bin,
+      ...(runtime.adapter === null ? {} : { adapter: runtime.adapter }),
+      settings:
+        runtime.name === 'command'
+          ? { ...runtime.settings, argv: [...(request.argv ?? [])] }
+          : { ...runtime.settings },
+    },
+    ...(run.model === '' ? {} : { model: run.model }),
+    prompts: { ...(run.systemPrompt === '' ? {} : { system: run.systemPrompt }), user: run.userPrompt },
+    grant: run.grant,
+    rules: [...settings.rules],
+    pipeline: run.pipeline,
+    workspace: {
+      path: workspace.path,
+      mountPath: workspace.mountPath,
+      cwd: workspace.cwd,
+      kind: workspace.kind,
+      gitDir: workspace.gitDir,
+      baselineTree: workspace.baselineTree,
+      exclude: [...workspace.exclude],
+      ...(workspace.agentGit === undefined ? {} : { agentGit: workspace.agentGit }),
+    },
+    inputs: [...run.inputs],
+    overlay: parts.overlay,
+    setup: settings.setup === null ? [] : [settings.setup],
+    env: {
+      base: { ...settings.hostEnv, PATH: settings.path },
+      bundles: run.envBundles.map(({ name, values }) => ({ name, values })),
+      run: { ...runtime.env, ...request.env },
+    },
+    secrets: parts.secrets,
+    broker:
+      network === null
+        ? null
+        : { socket: network.socket, model: network.model, services: [], offersProxy: network.offersProxy },
+    sandbox: {
+      hide: [settings.stateDir],
+      binds: [...run.binds],
+      home: isOpen ? paths.home : settings.home,
+      homeBytes: settings.homeBytes,
+      tmpBytes: settings.tmpBytes,
+      node: settings.node,
+      entries: settings.entries,
+    },
+    paths: {
+      result: paths.result,
+      events: paths.events,
+      spool: paths.spool,
+      captures: paths.captures,
+      mailbox: paths.mailbox,
+      session: null,
+      board: null,
+      context: null,
+      cgroup: [...parts.limits.procsFiles],
+    },
+    deadlineAt: new Date(clock.wallMs() + run.timeoutMs).toISOString(),
+    wallMs: run.timeoutMs,
+    graceMs: settings.graceMs,
+    setupTimeoutMs: settings.setupTimeoutMs,
+    heartbeatMs: settings.heartbeatMs,
+    spoolBytes: settings.spoolBytes,
+    onHostLoss: 'stop',
+    ...(request.answer === undefined ? {} : { answer: describeAnswer(request.answer) }),
+    ...(request.resume === undefined ? {} : { resume: request.resume }),
+    trace: run.trace,
+  };
+}
+
+function describeAnswer(answer: NonNullable<AdmittedRun['request']['answer']>): NonNullable<Job['answer']> {
+  return {
+    question: answer.question,
+    ...(answer.options === undefined ? {} : { options: answer.options }),
+    ...(answer.context === undefined ? {} : { context: answer.context }),
+    ...(answer.partial_state === undefined ? {} : { partialState: answer.partial_state }),
+    answer: answer.answer,
+  };
+}

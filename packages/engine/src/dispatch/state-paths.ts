@@ -1,0 +1,40 @@
+/** Where one attempt's files are in the state folder. Every name is made here. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface AttemptPaths {
+  readonly job: string;
+  readonly result: string;
+  readonly events: string;
+  readonly spool: string;
+  readonly captures: string;
+  readonly mailbox: string;
+  readonly session: string;
+  readonly home: string;
+  readonly netSocket: string;
+}
+
+export function attemptPaths(stateDir: string, runId: string, attempt: number): AttemptPaths {
+  const runtime = join(stateDir, 'runtime');
+  const name = `${runId}.${attempt}`;
+  return {
+    job: join(runtime, 'jobs', `${name}.json`),
+    result: join(runtime, 'results', `${name}.result.json`),
+    events: join(runtime, 'events', `${name}.ndjson`),
+    spool: join(runtime, 'spool', name),
+    captures: join(runtime, 'captures', name),
+    mailbox: join(runtime, 'mailboxes', name),
+    session: join(runtime, 'sessions', runId),
+    home: join(runtime, 'homes', name),
+    netSocket: join(runtime, 'net', `${name}.sock`),
+  };
+}
+
+/** Makes the folders an attempt writes to. */
+export function createAttemptFolders(paths: AttemptPaths): void {
+  for (const path of [paths.job, paths.result, paths.events, paths.netSocket]) {
+    mkdirSync(join(path, '..'), { recursive: true, mode: 0o700 });
+  }
+  for (const path of [paths.spool, paths.captures, paths.mailbox])
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+}

@@ -1,0 +1,30 @@
+/**
+ * Which processes own runs of this project, and how to talk to them.
+ * H1  A host listens on `runtime/hosts/<id>.sock` (0600) for as long as it lives; connection refused means dead.
+ * H2  Orders (cancel, send, approve) go to the host that owns the run; nobody else touches its worker.
+ */
+export interface HostOrder {
+  readonly kind: 'cancel' | 'send' | 'decide' | 'ping';
+  readonly runId?: string;
+  readonly force?: boolean;
+  readonly body?: string;
+  readonly approvalId?: string;
+  readonly decision?: 'allow' | 'deny';
+}
+
+export type HostReply =
+  | { readonly ok: true; readonly value?: unknown }
+  | { readonly ok: false; readonly message: string };
+
+export interface HostPost {
+  readonly hostId: string;
+  stop(): Promise<void>;
+}
+
+export interface Hosts {
+  /** Starts to listen; `obey` answers every order. */
+  open(hostId: string, obey: (order: HostOrder) => Promise<HostReply>): Promise<HostPost>;
+  isAlive(hostId: string): Promise<boolean>;
+  /** Throws HostUnreachableError when nobody answers. */
+  order(hostId: string, order: HostOrder): Promise<HostReply>;
+}

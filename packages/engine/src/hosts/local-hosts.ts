@@ -1,0 +1,98 @@
+import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs';
+import { connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { createNdjsonDecoder, encodeNdjson } from '@caisson/protocol';
+import type { HostOrder, HostReply, Hosts } from './contract.ts';
+import { HostUnreachableError } from './errors.ts';
+
+const ANSWER_LIMIT_MS = 10_000;
+
+export function createLocalHosts(stateDir: string): Hosts {
+  const folder = join(stateDir, 'runtime', 'hosts');
+
+  return {
+    open: (hostId, obey) => openPost(folder, hostId, obey),
+    async isAlive(hostId) {
+      try {
+        await exchange(folder, hostId, { kind: 'ping' });
+        return true;
+      } catch (error) {
+        if (error instanceof HostUnreachableError) return false;
+        throw error;
+      }
+    },
+    order: (hostId, order) => exchange(folder, hostId, order),
+  };
+}
+
+/** A socket's path may have at most 107 bytes; through a descriptor of its folder any project path will do. */
+async function throughFolder<T>(folder: string, use: (prefix: string) => Promise<T>): Promise<T> {
+  const fd = openSync(folder, 'r');
+  try {
+    return await use(`/proc/self/fd/${fd}`);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+async function openPost(folder: string, hostId: string, obey: (order: HostOrder) => Promise<HostReply>) {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const server = createServer((socket) => serve(socket, obey));
+  const previous = process.umask(0o177);
+  await throughFolder(
+    folder,
+    (prefix) =>
+      new Promise<void>((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(`${prefix}/${hostId}.sock`, resolve);
+      }),
+  ).finally(() => process.umask(previous));
+  server.unref();
+  return {
+    hostId,
+    async stop() {
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
+      rmSync(join(folder, `${hostId}.sock`), { force: true });
+    },
+  };
+}
+
+function serve(socket: Socket, obey: (order: HostOrder) => Promise<HostReply>): void {
+  const decoder = createNdjsonDecoder();
+  socket.on('error', () => socket.destroy());
+  socket.on('data', (chunk: Buffer) => {
+    for (const record of decoder.push(chunk)) {
+      if (record.kind !== 'value') continue;
+      obey(record.value as HostOrder)
+        .catch((error: unknown): HostReply => ({ ok: false, message: (error as Error).message }))
+        .then((reply) => socket.end(encodeNdjson(reply)))
+        .catch(() => socket.destroy());
+    }
+  });
+}
+
+function exchange(folder: string, hostId: string, order: HostOrder): Promise<HostReply> {
+  const unreachable = (cause: unknown): HostUnreachableError =>
+    new HostUnreachableError(`host ${hostId} does not answer`, { cause });
+  return throughFolder(
+    folder,
+    (prefix) =>
+      new Promise<HostReply>((resolve, reject) => {
+        const socket = connect(`${prefix}/${hostId}.sock`);
+        const decoder = createNdjsonDecoder();
+        socket.setTimeout(ANSWER_LIMIT_MS, () => socket.destroy(new Error('no answer in time')));
+        socket.once('connect', () => socket.write(encodeNdjson(order)));
+        socket.once('error', (error) => reject(unreachable(error)));
+        socket.once('close', () => reject(unreachable(new Error('closed without an answer'))));
+        socket.on('data', (chunk: Buffer) => {
+          for (const record of decoder.push(chunk))
+            if (record.kind === 'value') resolve(record.value as HostReply);
+        });
+      }),
+  ).catch((error: unknown) => {
+    if (error instanceof HostUnreachableError) throw error;
+    throw unreachable(error);
+  });
+}

@@ -1,0 +1,59 @@
+/**
+ * One worker, from its first byte to its end.
+ * S1  Settles exactly once, whatever happens and in whatever order.
+ * S2  SIGKILL only after the full grace; then nothing of the tree is left when `ended` resolves.
+ * S3  `dead` is a state, never a kill: only deadline, cancel, budget, limits or a stall timeout stop a worker.
+ * S4  Time is monotonic: a jump of the wall clock or a stopped host changes no decision.
+ */
+import type { Clock } from '@caisson/ground';
+import type { ControlMessage, Failure, WorkerHeader, WorkerLine } from '@caisson/protocol';
+import type { Compute, WorkerProcess } from '../compute/index.ts';
+
+export type HealthState = 'healthy' | 'stale' | 'dead' | 'recovered';
+export type StallReason =
+  | 'waiting-stdin'
+  | 'waiting-permission'
+  | 'in-tool'
+  | 'model-silent'
+  | 'spinning'
+  | 'exited-but-pipe-open'
+  | 'gone';
+export type StopReason = Extract<ControlMessage, { kind: 'stop' }>['reason'];
+
+/** How the worker process ended, before anyone looked at its result. */
+export interface WorkerEnd {
+  readonly code: number | null;
+  readonly signal: string | null;
+  /** The order that was given, if one was. */
+  readonly stopped: { readonly reason: StopReason; readonly detail: string } | null;
+  /** The worker's own terminal line, if it came. */
+  readonly lastWord: WorkerLine | null;
+  /** Why the worker was not let go, if it was not. */
+  readonly refusal: Failure | null;
+  readonly stderrTail: string;
+}
+
+export interface SupervisionOptions {
+  readonly worker: WorkerProcess;
+  readonly compute: Compute;
+  readonly clock: Clock;
+  readonly wallMs: number;
+  readonly graceMs: number;
+  readonly heartbeatMs: number;
+  readonly stallTimeoutMs: number | null;
+  /** Compares the echoed grant and makes `dispatch.started` durable; a failure here ends the worker before `go`. */
+  onHeader(header: WorkerHeader): Promise<Failure | null>;
+  onLine(line: WorkerLine): void;
+  onMalformed(record: { reason: string; bytes: number; head: string }): void;
+  onHealth(previous: HealthState, current: HealthState): void;
+  onStalled(reason: StallReason, detail: string, silentMs: number): void;
+}
+
+export interface Supervision {
+  readonly ended: Promise<WorkerEnd>;
+  /** Asks the worker to stop; the first order counts, a later `force` only shortens the grace. */
+  stop(reason: StopReason, options?: { detail?: string; force?: boolean }): void;
+  send(message: ControlMessage): void;
+  /** While a person decides, silence is `waiting-permission`. */
+  setWaitingForPermission(isWaiting: boolean): void;
+}

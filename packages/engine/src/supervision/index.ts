@@ -1,0 +1,2 @@
+export type * from './contract.ts';
+export { supervise } from './supervise.ts';

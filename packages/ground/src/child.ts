@@ -1,0 +1,74 @@
+/** Starts a long-lived child of ours in its own session, with one control pipe beside its three streams. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+import { readProcess } from './process-tree.ts';
+
+export interface ChildOptions {
+  readonly file: string;
+  readonly args: readonly string[];
+  /** The whole environment; nothing is inherited. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+}
+
+export interface Child {
+  readonly pid: number;
+  /** In the kernel's ticks; with the pid it names the process for good. */
+  readonly startTime: string;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** Appears as fd 3 in the child; its end tells the child that we are gone. */
+  readonly control: Writable;
+  /** Resolves on exit, even when somebody still holds the streams open. */
+  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  kill(signal: NodeJS.Signals): void;
+}
+
+/** Resolves once the process exists; rejects when the program cannot be started. */
+export function startChild(options: ChildOptions): Promise<Child> {
+  const process = spawn(options.file, [...options.args], {
+    cwd: options.cwd,
+    env: { ...options.env },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+  });
+  const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
+    process.once('exit', (code, signal) => resolve({ code, signal }));
+  });
+  return new Promise((resolve, reject) => {
+    process.once('error', reject);
+    process.once('spawn', () => resolve(describeChild(process, exited)));
+  });
+}
+
+/** Starts a process that outlives us: no pipe, no session of ours. Resolves with its pid. */
+export function startDetached(options: ChildOptions & { logFd: number }): Promise<number> {
+  const process = spawn(options.file, [...options.args], {
+    cwd: options.cwd,
+    env: { ...options.env },
+    detached: true,
+    stdio: ['ignore', options.logFd, options.logFd],
+  });
+  return new Promise((resolve, reject) => {
+    process.once('error', reject);
+    process.once('spawn', () => {
+      process.unref();
+      resolve(process.pid ?? 0);
+    });
+  });
+}
+
+function describeChild(process: ChildProcess, exited: Child['exited']): Child {
+  const pid = process.pid ?? 0;
+  const control = process.stdio[3] as Writable;
+  control.on('error', () => undefined); // a child that died before reading is told by `exited`
+  return {
+    pid,
+    startTime: readProcess(pid)?.startTime ?? '0',
+    stdout: process.stdout as Readable,
+    stderr: process.stderr as Readable,
+    control,
+    exited,
+    kill: (signal) => void process.kill(signal),
+  };
+}
