@@ -8,7 +8,8 @@ export interface IndexSummary {
   readonly gitlinks: readonly Buffer[];
   /** Tracked `.gitattributes` files. */
   readonly attributeFiles: readonly Buffer[];
-  readonly hasConflicts: boolean;
+  /** Paths in the middle of a merge. */
+  readonly conflicts: readonly Buffer[];
   readonly hasSkipWorktree: boolean;
   /** Object id of the shared half when the index is split. */
   readonly sharedIndex: string | null;
@@ -25,12 +26,12 @@ const ATTRIBUTES = Buffer.from('.gitattributes');
 export function readIndexSummary(index: Buffer, hashBytes: number): IndexSummary {
   const gitlinks: Buffer[] = [];
   const attributeFiles: Buffer[] = [];
-  let hasConflicts = false;
+  const conflicts: Buffer[] = [];
   let hasSkipWorktree = false;
   const end = walkEntries(index, hashBytes, (entry) => {
     if (entry.mode === GITLINK) gitlinks.push(entry.path);
     if (isAttributesFile(entry.path)) attributeFiles.push(entry.path);
-    hasConflicts ||= entry.stage !== 0;
+    if (entry.stage !== 0) conflicts.push(entry.path);
     hasSkipWorktree ||= entry.isSkipWorktree;
   });
   return {
@@ -38,7 +39,7 @@ export function readIndexSummary(index: Buffer, hashBytes: number): IndexSummary
     entries: index.readUInt32BE(8),
     gitlinks,
     attributeFiles,
-    hasConflicts,
+    conflicts,
     hasSkipWorktree,
     sharedIndex: findSharedIndex(index, end, hashBytes),
   };

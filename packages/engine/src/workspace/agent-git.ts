@@ -1,0 +1,109 @@
+/**
+ * The agent's own git dir: same branch, same commits, its own objects. The user's objects are borrowed read-only;
+ * config and hooks are ours and meant to be bound read-only, so nothing the agent does reaches the user's
+ * repository, and nothing the user configured runs for the agent.
+ */
+import { copyFile, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { isErrno } from '@caisson/ground';
+
+import type { AgentGit } from './contract.ts';
+import { readIfThere, type Repository } from './locate-repository.ts';
+
+export interface AgentGitOptions {
+  readonly repository: Repository;
+  readonly path: string;
+  /** Where the sandbox shows it. */
+  readonly target: string;
+  readonly headRef: string | null;
+  readonly headCommit: string | null;
+  readonly indexFile: string;
+  readonly ignoreRules: string;
+  /** Where we keep what the agent was given, out of its reach. */
+  readonly givenRefsFile: string;
+  readonly sandboxed: boolean;
+}
+
+export async function createAgentGit(options: AgentGitOptions): Promise<AgentGit> {
+  const { repository, path } = options;
+  const at = (name: string): string => join(path, name);
+  const borrowed = [repository.objectDir, ...repository.borrowedDirs];
+  const folders = ['objects/info', 'objects/pack', 'refs/heads', 'refs/tags', 'hooks', 'info', 'borrowed'];
+  await Promise.all(folders.map((folder) => mkdir(at(folder), { recursive: true })));
+  await Promise.all([
+    writeFile(at('HEAD'), headText(options)),
+    writeFile(at('config'), configText(repository)),
+    writeFile(at('packed-refs'), packedRefsText(repository)),
+    writeFile(options.givenRefsFile, packedRefsText(repository)),
+    writeFile(at('info/exclude'), options.ignoreRules),
+    writeFile(
+      at('objects/info/alternates'),
+      borrowed.map((_folder, index) => `../borrowed/${index}\n`).join(''),
+    ),
+    copyIfThere(options.indexFile, at('index')),
+    copyIfThere(join(repository.commonDir, 'shallow'), at('shallow')),
+    ...borrowed.map((folder, index) =>
+      options.sandboxed ? mkdir(at(`borrowed/${index}`)) : symlink(folder, at(`borrowed/${index}`)),
+    ),
+  ]);
+  return {
+    source: path,
+    target: options.target,
+    readOnly: ['config', 'hooks'],
+    objects: [
+      ...borrowed.map((source, index) => ({
+        source,
+        target: join(options.target, 'borrowed', String(index)),
+      })),
+      // A borrowed folder names its own lenders by absolute path.
+      ...repository.borrowedDirs.map((source) => ({ source, target: source })),
+    ],
+  };
+}
+
+function headText(options: AgentGitOptions): string {
+  if (options.headRef !== null) return `ref: ${options.headRef}\n`;
+  return options.headCommit === null ? 'ref: refs/heads/main\n' : `${options.headCommit}\n`;
+}
+
+function configText(repository: Repository): string {
+  const name = repository.config.get('user.name') ?? 'Caisson agent';
+  const email = repository.config.get('user.email') ?? 'agent@caisson.invalid';
+  const format =
+    repository.objectFormat === 'sha256'
+      ? '\trepositoryFormatVersion = 1\n[extensions]\n\tobjectFormat = sha256\n[core]\n'
+      : '\trepositoryFormatVersion = 0\n';
+  return (
+    `[core]\n${format}\tbare = false\n\tfileMode = true\n\tlogAllRefUpdates = true\n` +
+    `[user]\n\tname = ${quote(name)}\n\temail = ${quote(email)}\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n`
+  );
+}
+
+function quote(value: string): string {
+  const escaped = value.replace(/["\\]/g, (found) => `\\${found}`).replaceAll('\n', '\\n');
+  return `"${escaped}"`;
+}
+
+/** Refs of ours stay out: they are custody, not history. */
+export function packedRefsText(repository: Repository): string {
+  const visible = repository.refs.filter(
+    (ref) => !ref.name.startsWith('refs/caisson/') && ref.name !== 'refs/stash',
+  );
+  return `# pack-refs with: sorted \n${visible.map((ref) => `${ref.objectId} ${ref.name}\n`).join('')}`;
+}
+
+/** The branches in a packed-refs file; none when it is missing. */
+export async function readPackedHeads(file: string): Promise<Map<string, string>> {
+  const text = (await readIfThere(file)) ?? '';
+  const lines = text.split('\n').filter((line) => /^[0-9a-f]{40,64} refs\/heads\//.test(line));
+  return new Map(lines.map((line) => [line.slice(line.indexOf(' ') + 1), line.slice(0, line.indexOf(' '))]));
+}
+
+async function copyIfThere(from: string, to: string): Promise<void> {
+  try {
+    await copyFile(from, to);
+  } catch (error) {
+    if (!isErrno(error, 'ENOENT')) throw error;
+  }
+}

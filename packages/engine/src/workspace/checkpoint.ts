@@ -1,0 +1,65 @@
+/** Custody: whatever the ending, the attempt's files and the agent's commits are saved before anything is removed. */
+import { emptyTreeLike, isWorkspaceBare, stageWorkspace } from '@caisson/ground';
+
+import { saveAgentCommits } from './agent-commits.ts';
+import type { Checkpoint, PreparedWorkspace } from './contract.ts';
+import { checkpointRef, commitTree, createBranchRef, updateRefs } from './custody.ts';
+import { WorkspaceError } from './errors.ts';
+
+export async function checkpointWorkspace(prepared: PreparedWorkspace): Promise<Checkpoint | null> {
+  const isBaselineEmpty = prepared.baselineTree === emptyTreeLike(prepared.baselineTree);
+  if (
+    isBaselineEmpty &&
+    prepared.agentGit === undefined &&
+    (await isWorkspaceBare(prepared.path, prepared.exclude))
+  ) {
+    return null;
+  }
+  const staged = await stageForCustody(prepared);
+  const agent = await saveAgentCommits(prepared);
+  const commit = await commitOf(prepared, staged.tree);
+  const ref = checkpointRef(prepared.runId, prepared.attempt);
+  const refs = new Map([[ref, commit], ...agent.refs]);
+  await updateRefs(prepared.custodyDir, refs);
+  if (prepared.branch !== undefined) await createBranch(prepared, prepared.branch, commit);
+  return {
+    ref,
+    commit,
+    tree: staged.tree,
+    heads: [...agent.refs.keys()],
+    warnings: [...staged.warnings, ...agent.warnings],
+  };
+}
+
+/** `outputs/` is not in the patch but is work all the same: only ours and what was brought along stays out. */
+export async function stageForCustody(prepared: PreparedWorkspace) {
+  return await stageWorkspace({
+    workspace: prepared.path,
+    gitDir: prepared.gitDir,
+    exclude: prepared.exclude,
+    like: prepared.baselineTree,
+    timeoutMs: 600_000,
+  });
+}
+
+/** Unchanged files need no commit of their own. */
+async function commitOf(prepared: PreparedWorkspace, tree: string): Promise<string> {
+  if (tree === prepared.baselineTree && prepared.baselineCommit !== null) return prepared.baselineCommit;
+  return await commitTree(prepared.gitDir, {
+    tree,
+    parents: prepared.baselineCommit === null ? [] : [prepared.baselineCommit],
+    message: `caisson: ${prepared.runId}, attempt ${prepared.attempt}\n`,
+  });
+}
+
+async function createBranch(prepared: PreparedWorkspace, branch: string, commit: string): Promise<void> {
+  if (!prepared.isUserRepository) {
+    throw new WorkspaceError(
+      `Branch ${branch} was asked for, but ${prepared.projectRoot} has no git repository.`,
+      {
+        remedy: 'Leave out --branch, or run `git init` first.',
+      },
+    );
+  }
+  await createBranchRef(prepared.custodyDir, branch, commit);
+}

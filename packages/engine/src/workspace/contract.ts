@@ -1,0 +1,151 @@
+/**
+ * Workspaces: the folder an attempt works in, from its making to its removal.
+ *
+ * absent ──prepare──► ready ──checkpoint──► saved ──remove──► trashed ──gc after expiry──► gone
+ *                       └──remove──► refused (unsaved work, live processes)
+ *
+ * W1  The user's index, stash, config, working files (except `in-place`) and refs outside `refs/caisson` are
+ *     never written.
+ * W2  Unsaved work is never deleted: removal is a move, and only work that a checkpoint holds has a short expiry.
+ * W3  Nothing of a repository runs on the host: all git goes through ground's hardened git.
+ * W4  What the agent's git dir says is data: it is never opened as a repository by the host.
+ */
+import * as z from 'zod/mini';
+
+export const WorkspaceKind = z.enum(['worktree', 'in-place', 'empty']);
+export type WorkspaceKind = z.infer<typeof WorkspaceKind>;
+
+const ObjectId = z.string().check(z.regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/));
+const Path = z.string().check(z.minLength(1), z.maxLength(4096));
+
+const Bind = z.object({ source: Path, target: Path });
+
+/** How the sandbox shows the agent a git of its own. Absent when the project has no git. */
+export const AgentGit = z.object({
+  /** Host folder of the agent's private git dir. */
+  source: Path,
+  /** Where it must appear in the sandbox; an existing mount point. */
+  target: Path,
+  /** Names under `target` to bind again read-only. */
+  readOnly: z.array(Path),
+  /** The user's object folders, to be bound read-only. */
+  objects: z.array(Bind),
+});
+export type AgentGit = z.infer<typeof AgentGit>;
+
+/** Everything later steps, or a later host, need to know. Plain data: it is written beside the workspace. */
+export const PreparedWorkspace = z.object({
+  schemaVersion: z.literal(1),
+  kind: WorkspaceKind,
+  runId: z.string(),
+  attempt: z.int(),
+  /** Host folder that holds the attempt's files. */
+  path: Path,
+  /** Where the agent sees that folder. */
+  mountPath: Path,
+  /** Where the agent starts, as it sees it: the project's folder inside the mount. */
+  cwd: Path,
+  projectRoot: Path,
+  /** Folder of ours that holds the record, the git dirs and, except `in-place`, the files. */
+  attemptDir: Path,
+  /** Ours, for capture and checkpoint. */
+  gitDir: Path,
+  /** The repository that keeps checkpoints: the user's, or ours under the state folder. */
+  custodyDir: Path,
+  isUserRepository: z.boolean(),
+  baselineTree: ObjectId,
+  /** Commit the baseline stands on, if any. */
+  baseCommit: z.nullable(ObjectId),
+  /** Parent of the checkpoint: `baseCommit`, or a commit of the user's uncommitted state on top of it. */
+  baselineCommit: z.nullable(ObjectId),
+  /** Left out of the patch, relative to `path`. */
+  exclude: z.array(Path),
+  agentGit: z.optional(AgentGit),
+  /** Branch to create at the checkpoint. */
+  branch: z.optional(z.string()),
+  /** What a person should know: an include that is missing, a submodule staged as files. */
+  warnings: z.array(z.string()),
+});
+export type PreparedWorkspace = z.infer<typeof PreparedWorkspace>;
+
+export interface PrepareOptions {
+  readonly kind: WorkspaceKind;
+  readonly projectRoot: string;
+  readonly stateDir: string;
+  readonly runId: string;
+  readonly attempt: number;
+  /** Start from this commit instead of the user's present files. Worktree only. */
+  readonly baseRef?: string;
+  /** Ignored files and folders to bring along, relative to the project; `*` patterns allowed. */
+  readonly include: readonly string[];
+  /** Branch to create at the checkpoint. */
+  readonly branch?: string;
+  /** False with `--sandbox none`: no mounts, so the private git dir is wired by links. Default true. */
+  readonly sandboxed?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+export interface Checkpoint {
+  readonly ref: string;
+  readonly commit: string;
+  readonly tree: string;
+  /** Refs that keep the agent's own commits. */
+  readonly heads: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+export type RemoveResult =
+  | { readonly kind: 'removed' }
+  | { readonly kind: 'trashed'; readonly path: string; readonly isSaved: boolean }
+  | { readonly kind: 'refused'; readonly reason: 'live-processes'; readonly pids: readonly number[] }
+  | { readonly kind: 'refused'; readonly reason: 'unsaved-work' };
+
+export interface RecoverableWorkspace {
+  readonly runId: string;
+  readonly attempt: number;
+  readonly attemptDir: string;
+  /** Null when the host died before the workspace was ready: no agent has run in it. */
+  readonly prepared: PreparedWorkspace | null;
+}
+
+export interface ApplyOptions {
+  readonly projectRoot: string;
+  readonly stateDir: string;
+  readonly patch: Buffer;
+  /** Commit the patch stands on; tells uncommitted changes of the user from committed ones. */
+  readonly baseCommit: string | null;
+  /** Merge where files have moved on since the baseline. */
+  readonly threeWay: boolean;
+  /** With `threeWay`: leave conflict markers in the files instead of changing nothing. */
+  readonly leaveConflicts?: boolean;
+  /** Merge into files with uncommitted changes too. */
+  readonly force?: boolean;
+}
+
+export type ApplyResult =
+  | { readonly kind: 'applied'; readonly files: readonly string[] }
+  | { readonly kind: 'conflicts'; readonly files: readonly string[]; readonly areMarkersLeft: boolean }
+  | { readonly kind: 'dirty'; readonly files: readonly string[] };
+
+/** The only room that runs git on the host. */
+export interface Workspaces {
+  /** Makes the attempt's folder and its baseline. Throws {@link WorkspaceError}; leaves nothing half-made behind. */
+  prepare(options: PrepareOptions): Promise<PreparedWorkspace>;
+  /**
+   * Saves every file that is not ignored, and the agent's own commits, under `refs/caisson/`. Null when an empty
+   * workspace is still empty. The workspace must be still. May be called again.
+   */
+  checkpoint(prepared: PreparedWorkspace): Promise<Checkpoint | null>;
+  /** Moves the attempt's folder to the trash; refuses while work is unsaved (unless `force`) or processes live in it. */
+  remove(prepared: PreparedWorkspace, options?: { force?: boolean }): Promise<RemoveResult>;
+  /** Deletes from the trash what is saved and older than `savedTtlMs`, or older than `trashTtlMs` at all. */
+  gc(options: {
+    stateDir: string;
+    trashTtlMs: number;
+    savedTtlMs?: number;
+  }): Promise<{ deleted: readonly string[] }>;
+  /** Every attempt folder that was never removed, oldest first. */
+  recoverList(options: { stateDir: string }): Promise<readonly RecoverableWorkspace[]>;
+  /** Brings a patch into the project's files: all of it or nothing, unless conflicts are asked for. */
+  apply(options: ApplyOptions): Promise<ApplyResult>;
+}

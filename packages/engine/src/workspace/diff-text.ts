@@ -1,0 +1,9 @@
+/** The patch as a person reads it: bytes that are not UTF-8 are replaced, binary bodies are named, not shown. */
+export function diffText(patch: Buffer): string {
+  return patch
+    .toString('utf8')
+    .replace(
+      /^GIT binary patch\n(?:(?:literal|delta) (\d+)\n(?:[A-Za-z][^\n]*\n)+\n?)+/gm,
+      (_body, bytes: string) => `Binary content (${bytes} bytes)\n`,
+    );
+}

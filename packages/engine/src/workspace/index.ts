@@ -1,0 +1,46 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+import { applyPatch } from './apply-patch.ts';
+import { checkpointWorkspace } from './checkpoint.ts';
+import type { Workspaces } from './contract.ts';
+import { prepareWorkspace } from './prepare.ts';
+import { listRecoverable } from './record.ts';
+import { emptyTrash, removeWorkspace } from './remove.ts';
+
+export type {
+  AgentGit,
+  ApplyOptions,
+  ApplyResult,
+  Checkpoint,
+  PrepareOptions,
+  RecoverableWorkspace,
+  RemoveResult,
+  Workspaces,
+} from './contract.ts';
+export { PreparedWorkspace, WorkspaceKind } from './contract.ts';
+export { diffText } from './diff-text.ts';
+export { WorkspaceError } from './errors.ts';
+
+export interface WorkspacesOptions {
+  /** Where the user's own git settings and ignore rules are read from. */
+  readonly home?: string;
+  readonly xdgConfigHome?: string;
+  /** Wall clock, for the trash's expiry. */
+  readonly now?: () => number;
+}
+
+/** Opens the room. Keeps no state of its own: everything is in the folders. */
+export function createWorkspaces(options: WorkspacesOptions = {}): Workspaces {
+  const home = options.home ?? homedir();
+  const user = { home, xdgConfigHome: options.xdgConfigHome ?? join(home, '.config') };
+  const now = options.now ?? Date.now;
+  return {
+    prepare: (given) => prepareWorkspace(given, user),
+    checkpoint: checkpointWorkspace,
+    remove: (prepared, choice = {}) => removeWorkspace(prepared, choice.force ?? false),
+    gc: (given) => emptyTrash({ ...given, nowMs: now() }),
+    recoverList: ({ stateDir }) => listRecoverable(stateDir),
+    apply: (given) => applyPatch(given, user),
+  };
+}

@@ -1,0 +1,166 @@
+/** Finds the repository a folder belongs to and what of the user's settings matters, with two short processes. */
+import { readFile, realpath, stat } from 'node:fs/promises';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+
+import { createGit, isErrno, readUserGitConfig, type ObjectFormat } from '@caisson/ground';
+
+import { WorkspaceError } from './errors.ts';
+
+export interface Ref {
+  readonly name: string;
+  readonly objectId: string;
+}
+
+export interface Repository {
+  /** Top of the user's working files. */
+  readonly top: string;
+  /** The git dir of this working tree; differs from `commonDir` in a linked worktree. */
+  readonly gitDir: string;
+  readonly commonDir: string;
+  readonly objectDir: string;
+  /** The object folders that `objectDir` borrows from. */
+  readonly borrowedDirs: readonly string[];
+  readonly objectFormat: ObjectFormat;
+  /** `refs/heads/…`, or null when HEAD is detached. */
+  readonly headRef: string | null;
+  /** Null before the first commit. */
+  readonly headCommit: string | null;
+  readonly refs: readonly Ref[];
+  readonly config: ReadonlyMap<string, string>;
+  readonly isShallow: boolean;
+}
+
+export interface UserFolders {
+  readonly home: string;
+  readonly xdgConfigHome: string;
+}
+
+/** Null when no folder above has a `.git`. Throws {@link WorkspaceError} for repositories it cannot serve. */
+export async function findRepository(folder: string, user: UserFolders): Promise<Repository | null> {
+  const found = await findGitDir(await realpath(folder));
+  if (found === null) return null;
+  const commonDir = await resolveCommonDir(found.gitDir);
+  const objectDir = join(commonDir, 'objects');
+  const [config, refs, borrowedDirs, shallow] = await Promise.all([
+    readUserGitConfig({ gitDir: found.gitDir, cwd: found.top, ...user }),
+    listRefs(found.gitDir, found.top),
+    readAlternates(objectDir, 0),
+    readIfThere(join(commonDir, 'shallow')),
+  ]);
+  refuseOddRepository(found, config);
+  const head = await resolveHead(found, refs);
+  return {
+    ...found,
+    commonDir,
+    objectDir,
+    borrowedDirs,
+    objectFormat: config.get('extensions.objectformat') === 'sha256' ? 'sha256' : 'sha1',
+    ...head,
+    refs,
+    config,
+    isShallow: shallow !== null,
+  };
+}
+
+interface FoundGitDir {
+  readonly top: string;
+  readonly gitDir: string;
+}
+
+async function findGitDir(start: string): Promise<FoundGitDir | null> {
+  for (let folder = start; ; folder = dirname(folder)) {
+    const gitDir = await readDotGit(folder);
+    if (gitDir !== null) return { top: folder, gitDir };
+    if (folder === dirname(folder)) return null;
+  }
+}
+
+/** `.git` is a folder with a HEAD, or a file that names one. */
+async function readDotGit(folder: string): Promise<string | null> {
+  const dotGit = join(folder, '.git');
+  try {
+    if ((await stat(dotGit)).isDirectory())
+      return (await exists(join(dotGit, 'HEAD'))) ? await realpath(dotGit) : null;
+    const target = /^gitdir: (.+?)\n?$/s.exec(await readFile(dotGit, 'utf8'))?.[1];
+    return target === undefined ? null : await realpath(resolve(folder, target));
+  } catch (error) {
+    if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return null;
+    throw error;
+  }
+}
+
+async function resolveCommonDir(gitDir: string): Promise<string> {
+  const text = await readIfThere(join(gitDir, 'commondir'));
+  return text === null ? gitDir : await realpath(resolve(gitDir, text.replace(/\n$/, '')));
+}
+
+async function listRefs(gitDir: string, cwd: string): Promise<Ref[]> {
+  const git = createGit({ cwd, gitDir, foreign: true });
+  const text = await git.text(['for-each-ref', '--format=%(objectname) %(refname)']);
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => ({ objectId: line.slice(0, line.indexOf(' ')), name: line.slice(line.indexOf(' ') + 1) }));
+}
+
+const MAX_ALTERNATE_DEPTH = 5;
+
+async function readAlternates(objectDir: string, depth: number): Promise<string[]> {
+  const text = await readIfThere(join(objectDir, 'info', 'alternates'));
+  if (text === null || depth > MAX_ALTERNATE_DEPTH) return [];
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  const folders = lines.map((line) => (isAbsolute(line) ? line : resolve(objectDir, line)));
+  const deeper = await Promise.all(folders.map((folder) => readAlternates(folder, depth + 1)));
+  return [...new Set([...folders, ...deeper.flat()])];
+}
+
+function refuseOddRepository(found: FoundGitDir, config: ReadonlyMap<string, string>): void {
+  if (config.get('core.bare') === 'true' && config.get('extensions.worktreeconfig') !== 'true') {
+    throw new WorkspaceError(
+      `The repository ${found.gitDir} is bare: it has no working files to start from.`,
+      {
+        remedy: 'Run from a clone or a worktree of it, or use --workspace empty.',
+      },
+    );
+  }
+  const elsewhere = config.get('core.worktree');
+  if (elsewhere !== undefined && resolve(found.gitDir, elsewhere) !== found.top) {
+    throw new WorkspaceError(
+      `The repository ${found.gitDir} keeps its working files at ${elsewhere}, not at ${found.top}.`,
+      {
+        remedy: `Run from ${resolve(found.gitDir, elsewhere)}, or use --workspace in-place outside git.`,
+      },
+    );
+  }
+}
+
+/** HEAD is read as a file; only a ref store that keeps no such file (reftable) needs a process. */
+async function resolveHead(
+  found: FoundGitDir,
+  refs: readonly Ref[],
+): Promise<{ headRef: string | null; headCommit: string | null }> {
+  const text = (await readFile(join(found.gitDir, 'HEAD'), 'utf8')).trim();
+  if (/^[0-9a-f]{40,64}$/.test(text)) return { headRef: null, headCommit: text };
+  let headRef = text.replace(/^ref: */, '');
+  if (headRef === 'refs/heads/.invalid') {
+    headRef = await createGit({ cwd: found.top, gitDir: found.gitDir, foreign: true }).text([
+      'symbolic-ref',
+      'HEAD',
+    ]);
+  }
+  return { headRef, headCommit: refs.find((ref) => ref.name === headRef)?.objectId ?? null };
+}
+
+async function exists(path: string): Promise<boolean> {
+  return (await readIfThere(path)) !== null;
+}
+
+/** The file's text, or null when it is not there. */
+export async function readIfThere(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR') || isErrno(error, 'EISDIR')) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,92 @@
+/** Removal is a move into the trash (W2); only `gc` deletes, and only what has expired there. */
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+
+import { emptyTreeLike, isErrno, isWorkspaceBare } from '@caisson/ground';
+
+import { stageForCustody } from './checkpoint.ts';
+import type { PreparedWorkspace, RemoveResult } from './contract.ts';
+import { checkpointRef, custodyGit } from './custody.ts';
+import { findLiveProcesses } from './live-processes.ts';
+import { listFolder } from './record.ts';
+
+const SAVED_MARK = 'saved';
+const DEFAULT_SAVED_TTL_MS = 10 * 60_000;
+
+export async function removeWorkspace(prepared: PreparedWorkspace, force: boolean): Promise<RemoveResult> {
+  const pids = findLiveProcesses(prepared.kind === 'in-place' ? prepared.attemptDir : prepared.path);
+  if (pids.length > 0) return { kind: 'refused', reason: 'live-processes', pids };
+  if (await isUntouched(prepared)) {
+    await rm(prepared.attemptDir, { recursive: true, force: true });
+    return { kind: 'removed' };
+  }
+  const isSaved = await isWorkSaved(prepared);
+  if (!isSaved && !force) return { kind: 'refused', reason: 'unsaved-work' };
+  return { kind: 'trashed', path: await moveToTrash(prepared.attemptDir, isSaved), isSaved };
+}
+
+/** Deletes what has expired. A folder whose age cannot be told is kept. */
+export async function emptyTrash(options: {
+  stateDir: string;
+  trashTtlMs: number;
+  savedTtlMs?: number;
+  nowMs: number;
+}): Promise<{ deleted: string[] }> {
+  const trash = join(options.stateDir, 'trash');
+  const deleted: string[] = [];
+  for (const name of await listFolder(trash)) {
+    const path = join(trash, name);
+    const ttlMs = (await isMarkedSaved(path))
+      ? Math.min(options.savedTtlMs ?? DEFAULT_SAVED_TTL_MS, options.trashTtlMs)
+      : options.trashTtlMs;
+    if (options.nowMs - (await trashedAtMs(path)) < ttlMs) continue;
+    await rm(path, { recursive: true, force: true });
+    deleted.push(path);
+  }
+  return { deleted };
+}
+
+/** An empty workspace that is still empty holds nothing to keep. */
+async function isUntouched(prepared: PreparedWorkspace): Promise<boolean> {
+  if (prepared.kind !== 'empty' || prepared.baselineTree !== emptyTreeLike(prepared.baselineTree))
+    return false;
+  return await isWorkspaceBare(prepared.path, []);
+}
+
+/** In place the files stay where they are: only our own folder goes. */
+async function isWorkSaved(prepared: PreparedWorkspace): Promise<boolean> {
+  const git = custodyGit(prepared.custodyDir);
+  const ref = checkpointRef(prepared.runId, prepared.attempt);
+  const [found, staged] = await Promise.all([
+    git.run(['rev-parse', '--verify', '--quiet', `${ref}^{tree}`], { okExitCodes: [0, 1, 128] }),
+    stageForCustody(prepared),
+  ]);
+  return staged.warnings.length === 0 && found.stdout.toString('utf8').trim() === staged.tree;
+}
+
+async function moveToTrash(attemptDir: string, isSaved: boolean): Promise<string> {
+  const trash = join(dirname(dirname(attemptDir)), 'trash');
+  await mkdir(trash, { recursive: true, mode: 0o700 });
+  await writeFile(join(attemptDir, 'trashed'), `${isSaved ? SAVED_MARK : 'unsaved'}\n`);
+  const target = join(trash, basename(attemptDir));
+  await rename(attemptDir, target);
+  return target;
+}
+
+async function isMarkedSaved(path: string): Promise<boolean> {
+  try {
+    return (await readFile(join(path, 'trashed'), 'utf8')).trim() === SAVED_MARK;
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return false;
+    throw error;
+  }
+}
+
+async function trashedAtMs(path: string): Promise<number> {
+  try {
+    return (await stat(join(path, 'trashed'))).mtimeMs;
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return Number.POSITIVE_INFINITY;
+    throw error;
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * Starts our index from the user's: it names the tracked files (ignored ones too) and remembers which files are
+ * unchanged, so that nothing is hashed twice. The memory is dropped where the user's git converts contents, since
+ * the recorded blob is then not the file's own bytes.
+ */
+import { copyFile, open, utimes, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+
+import { createGit, forgetIndexStats, isErrno, readIndexSummary, type IndexSummary } from '@caisson/ground';
+
+import { readIfThere, type Repository, type UserFolders } from './locate-repository.ts';
+
+export async function seedIndex(repository: Repository, gitDir: string, user: UserFolders): Promise<void> {
+  const source = await readIndex(join(repository.gitDir, 'index'));
+  if (source === null) return seedFromHead(repository, gitDir);
+  const hashBytes = repository.objectFormat === 'sha256' ? 32 : 20;
+  const summary = summarise(source.bytes, hashBytes);
+  if (summary === null) return seedFromHead(repository, gitDir);
+  const isConverting = await convertsContents(repository, summary, user);
+  if (summary.sharedIndex !== null) {
+    if (isConverting) return seedFromHead(repository, gitDir);
+    const shared = `sharedindex.${summary.sharedIndex}`;
+    await copyFile(join(repository.gitDir, shared), join(gitDir, shared));
+  }
+  const target = join(gitDir, 'index');
+  await writeFile(target, isConverting ? forgetIndexStats(source.bytes, hashBytes) : source.bytes);
+  const seconds = Math.floor(source.mtimeMs) / 1000;
+  await utimes(target, seconds, seconds);
+}
+
+/** Text of the ignore rules that are not in the working files: the user's global ones, then the repository's. */
+export async function readIgnoreRules(repository: Repository, user: UserFolders): Promise<string> {
+  const named = repository.config.get('core.excludesfile');
+  const global =
+    named === undefined ? join(user.xdgConfigHome, 'git', 'ignore') : expand(named, repository.top, user);
+  const texts = await Promise.all([
+    readIfThere(global),
+    readIfThere(join(repository.commonDir, 'info', 'exclude')),
+  ]);
+  return texts.map((text) => `${text ?? ''}\n`).join('');
+}
+
+async function readIndex(path: string): Promise<{ bytes: Buffer; mtimeMs: number } | null> {
+  try {
+    const file = await open(path);
+    try {
+      const { mtimeMs } = await file.stat();
+      return { bytes: await file.readFile(), mtimeMs };
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return null;
+    throw error;
+  }
+}
+
+function summarise(bytes: Buffer, hashBytes: number): IndexSummary | null {
+  try {
+    return readIndexSummary(bytes, hashBytes);
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+async function seedFromHead(repository: Repository, gitDir: string): Promise<void> {
+  if (repository.headCommit === null) return;
+  await createGit({ cwd: gitDir, gitDir, workTree: gitDir }).run(['read-tree', repository.headCommit]);
+}
+
+async function convertsContents(
+  repository: Repository,
+  summary: IndexSummary,
+  user: UserFolders,
+): Promise<boolean> {
+  const { config, top } = repository;
+  const autocrlf = config.get('core.autocrlf') ?? 'false';
+  if (!['false', 'no', 'off', '0', ''].includes(autocrlf)) return true;
+  const named = config.get('core.attributesfile');
+  const files = [
+    join(repository.commonDir, 'info', 'attributes'),
+    named === undefined ? join(user.xdgConfigHome, 'git', 'attributes') : expand(named, top, user),
+    join(top, '.gitattributes'),
+    ...summary.attributeFiles.map((path) => join(top, path.toString('utf8'))),
+  ];
+  const texts = await Promise.all([...new Set(files)].map(readIfThere));
+  return texts.some((text) => text !== null && text.split('\n').some(isConvertingLine));
+}
+
+function isConvertingLine(line: string): boolean {
+  if (line.startsWith('#')) return false;
+  const [, ...attributes] = line.trim().split(/\s+/);
+  return attributes.some((attribute) =>
+    /^(text|eol|crlf|ident|filter|working-tree-encoding)(=|$)/.test(attribute),
+  );
+}
+
+function expand(path: string, top: string, user: UserFolders): string {
+  return path.startsWith('~/') ? join(user.home, path.slice(2)) : resolve(top, path);
+}
