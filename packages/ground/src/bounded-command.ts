@@ -13,9 +13,11 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import type { Readable } from 'node:stream';
 
 import { CaissonError } from '@caisson/protocol';
+
+import { captureStream } from './capture-stream.ts';
+import { isErrno } from './errno.ts';
 
 export interface BoundedCommandOptions {
   readonly file: string;
@@ -147,28 +149,6 @@ function startError(options: BoundedCommandOptions, cause: unknown): CommandStar
   });
 }
 
-interface StreamCapture {
-  bytes(): Buffer;
-  seen(): number;
-  isTruncated(): boolean;
-}
-
-function captureStream(stream: Readable | null, maxBytes: number): StreamCapture {
-  const chunks: Buffer[] = [];
-  let kept = 0;
-  let seen = 0;
-  stream?.on('data', (chunk: Buffer) => {
-    seen += chunk.length;
-    if (kept >= maxBytes) return; // B3
-    const part = kept + chunk.length > maxBytes ? chunk.subarray(0, maxBytes - kept) : chunk;
-    chunks.push(part);
-    kept += part.length;
-  });
-  // A pipe error after the child is gone changes nothing: the exit is the result.
-  stream?.on('error', () => stream.destroy());
-  return { bytes: () => Buffer.concat(chunks, kept), seen: () => seen, isTruncated: () => seen > kept };
-}
-
 function feedStdin(child: ChildProcess, stdin: Buffer | string | undefined): void {
   if (child.stdin === null || stdin === undefined) return;
   const pipe = child.stdin;
@@ -257,8 +237,4 @@ function sendSignal(child: ChildProcess, detached: boolean, signal: NodeJS.Signa
     // ESRCH: already gone. EPERM: a setuid child; the ladder's last rung settles without it.
     if (!isErrno(error, 'ESRCH') && !isErrno(error, 'EPERM')) throw error;
   }
-}
-
-function isErrno(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
 }

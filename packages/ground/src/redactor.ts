@@ -5,7 +5,7 @@
  * in full. Its size depends on the number of forms, not on their length, so a 4 KiB key costs no more than a token.
  *
  * R1  Overlapping hits become one mark: the union is removed, so no rest of the second secret stays behind.
- * R2  A stream holds back only what may still become a hit, always less than the longest form.
+ * R2  A stream holds back only what may still become a hit: less than the longest form with its line breaks.
  * R3  Bytes without a hit pass unchanged, also when they are not UTF-8.
  *
  * Redact before cutting text to a length: half a secret cannot be recognised.
@@ -22,7 +22,7 @@ export interface NamedSecret {
 
 /** One ordered byte stream, e.g. one child's stdout. */
 export interface RedactorStream {
-  /** Returns what is certain by now; it may be empty. */
+  /** Returns what is certain by now; it may be empty, and it may share memory with the chunk. */
   push(chunk: Uint8Array): Buffer;
   /** Returns the rest. The stream may be used again afterwards, as a new one. */
   flush(): Buffer;
@@ -57,7 +57,7 @@ export function createRedactor(secrets: readonly NamedSecret[]): Redactor {
   const tooShort = secrets.filter(isTooShort).map((secret) => new SecretTooShortError(secret.name));
   const forms = usable.flatMap((secret) => {
     const mark = Buffer.from(`[redacted:${secret.name}]`);
-    return listSecretForms(secret.value).map((bytes) => ({ bytes, mark }));
+    return listSecretForms(secret.value.trim()).map((form) => ({ ...form, mark }));
   });
   const automaton = createStemAutomaton(forms);
 
@@ -73,8 +73,9 @@ export function createRedactor(secrets: readonly NamedSecret[]): Redactor {
   };
 }
 
+/** White space around a value, such as the last LF of a file, is often gone where the value shows up. */
 function isTooShort(secret: NamedSecret): boolean {
-  return [...secret.value].length < MIN_SECRET_CHARS;
+  return [...secret.value.trim()].length < MIN_SECRET_CHARS;
 }
 
 function createStream(automaton: StemAutomaton): RedactorStream {

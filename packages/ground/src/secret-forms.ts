@@ -1,16 +1,22 @@
 /** The ways in which a secret value shows up in text: as it is, or carried by a usual encoding. */
 
+export interface SecretForm {
+  readonly bytes: Buffer;
+  /** The tools that write this encoding break it into lines at a fixed width, wherever that falls. */
+  readonly mayWrap: boolean;
+}
+
 /** Every form of `value` to look for, without duplicates, longest first. */
-export function listSecretForms(value: string): Buffer[] {
+export function listSecretForms(value: string): SecretForm[] {
   const raw = Buffer.from(value, 'utf8');
   const text = raw.toString('utf8');
-  const forms = new Set<string>();
-  // latin1 keeps bytes one to one, so that the set compares bytes.
-  const add = (form: string | Buffer): void => void forms.add(Buffer.from(form).toString('latin1'));
-  add(raw);
-  for (const form of [...urlForms(text), ...jsonForms(text), ...hexForms(raw), ...base64Forms(raw)])
-    add(form);
-  return [...forms].map((form) => Buffer.from(form, 'latin1')).sort((a, b) => b.length - a.length);
+  const forms = new Map<string, SecretForm>();
+  const add = (mayWrap: boolean, ...all: readonly string[]): void => {
+    for (const form of all) if (!forms.has(form)) forms.set(form, { bytes: Buffer.from(form), mayWrap });
+  };
+  add(true, ...hexForms(raw), ...base64Forms(raw));
+  add(false, text, text.replaceAll('\n', '\r\n'), ...urlForms(text), ...jsonForms(text));
+  return [...forms.values()].sort((a, b) => b.bytes.length - a.bytes.length);
 }
 
 function urlForms(text: string): string[] {

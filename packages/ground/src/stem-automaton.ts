@@ -1,10 +1,11 @@
 /**
  * Aho-Corasick over the first bytes of each form, as one dense table: a lookup per byte and nothing else until a
- * whole stem was seen.
+ * whole stem was seen. Then the form is compared in full, across line breaks where its encoding is usually wrapped.
  */
+import { lineBreakAt, listStems, STEM_BYTES } from './form-stems.ts';
+import type { SecretForm } from './secret-forms.ts';
 
-export interface SoughtForm {
-  readonly bytes: Buffer;
+export interface SoughtForm extends SecretForm {
   /** What takes the form's place. */
   readonly mark: Buffer;
 }
@@ -19,9 +20,6 @@ export interface StemAutomaton {
   /** Hits in order of their start. From `undecidedFrom` on, more bytes could still complete a form. */
   scan(bytes: Buffer): { hits: FormHit[]; undecidedFrom: number };
 }
-
-/** No form is shorter: a secret has at least six characters and no encoding makes it shorter than that. */
-const STEM_BYTES = 6;
 
 /** Forms must be at least six bytes long. */
 export function createStemAutomaton(forms: readonly SoughtForm[]): StemAutomaton {
@@ -40,15 +38,41 @@ export function createStemAutomaton(forms: readonly SoughtForm[]): StemAutomaton
 
       function collect(start: number): void {
         for (const form of formsAt[state] ?? []) {
-          const end = start + form.bytes.length;
-          const known = Math.min(end, length);
-          if (bytes.compare(form.bytes, 0, known - start, start, known) !== 0) continue;
-          if (end <= length) hits.push({ start, end, mark: form.mark });
-          else undecidedFrom = Math.min(undecidedFrom, start);
+          const end = form.mayWrap
+            ? endOfWrapped(bytes, start, form.bytes)
+            : endOfExact(bytes, start, form.bytes);
+          if (end === UNDECIDED) undecidedFrom = Math.min(undecidedFrom, start);
+          else if (end !== DIFFERENT) hits.push({ start, end, mark: form.mark });
         }
       }
     },
   };
+}
+
+const DIFFERENT = -1;
+const UNDECIDED = -2;
+
+function endOfExact(bytes: Buffer, start: number, form: Buffer): number {
+  const end = start + form.length;
+  const known = Math.min(end, bytes.length);
+  if (bytes.compare(form, 0, known - start, start, known) !== 0) return DIFFERENT;
+  return end <= bytes.length ? end : UNDECIDED;
+}
+
+/** At most one line break between two bytes of the form, so that what a stream holds back stays bounded. */
+function endOfWrapped(bytes: Buffer, start: number, form: Buffer): number {
+  let at = start;
+  for (let i = 0; i < form.length; i++) {
+    if (bytes[at] !== form[i] && i > 0) {
+      const lineBreak = lineBreakAt(bytes, at);
+      if (lineBreak === 'undecided') return UNDECIDED;
+      at += lineBreak;
+    }
+    if (at >= bytes.length) return UNDECIDED;
+    if (bytes[at] !== form[i]) return DIFFERENT;
+    at += 1;
+  }
+  return at;
 }
 
 interface Table {
@@ -58,14 +82,15 @@ interface Table {
 }
 
 function buildTable(forms: readonly SoughtForm[]): Table {
-  const capacity = forms.length * STEM_BYTES + 1;
+  const stems = forms.flatMap((form) => listStems(form).map((stem) => ({ stem, form })));
+  const capacity = stems.length * STEM_BYTES + 1;
   const next = new Uint32Array(capacity * 256);
   const depth = new Uint8Array(capacity);
   const formsAt: SoughtForm[][] = [];
   let states = 1;
-  for (const form of forms) {
+  for (const { stem, form } of stems) {
     let state = 0;
-    for (const byte of form.bytes.subarray(0, STEM_BYTES)) {
+    for (const byte of stem) {
       const edge = (state << 8) | byte;
       if (next[edge] === 0) {
         depth[states] = (depth[state] as number) + 1;
@@ -76,7 +101,7 @@ function buildTable(forms: readonly SoughtForm[]): Table {
     (formsAt[state] ??= []).push(form);
   }
   fillFailures(next, states);
-  return { next: next.subarray(0, states * 256), depth, formsAt };
+  return { next: next.slice(0, states * 256), depth: depth.slice(0, states), formsAt };
 }
 
 /** Breadth first: a state without an edge goes where its longest proper suffix goes. */
