@@ -21,15 +21,35 @@ export function openDatabase(file: string, migrations: readonly Migration[] = MI
   return translating(file, () => {
     if (!existsSync(file)) createFile(file, migrations);
     if (statSync(file).size === 0) throw new LedgerCorruptError(file, 'it is empty, and a ledger never is');
-    const db = new Database(file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
-    try {
-      prepareConnection(db, file, migrations);
-    } catch (error) {
-      db.close();
-      throw error;
-    }
-    return db;
+    return connect(file, migrations);
   });
+}
+
+function connect(file: string, migrations: readonly Migration[]): Database.Database {
+  try {
+    return connectWith('', file, migrations);
+  } catch (error) {
+    if (!isWithoutRoom(error)) throw error;
+    // The disk has no room even for the 32 KiB of shared memory beside the file. Alone, SQLite needs none: what was
+    // recorded stays readable, at the price that other processes wait until this one lets go.
+    return connectWith('PRAGMA locking_mode = EXCLUSIVE;', file, migrations);
+  }
+}
+
+function connectWith(setup: string, file: string, migrations: readonly Migration[]): Database.Database {
+  const db = new Database(file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+  try {
+    if (setup !== '') db.exec(setup);
+    prepareConnection(db, file, migrations);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function isWithoutRoom(error: unknown): boolean {
+  return error instanceof Database.SqliteError && error.code === 'SQLITE_IOERR_SHMSIZE';
 }
 
 function prepareConnection(db: Database.Database, file: string, migrations: readonly Migration[]): void {

@@ -16,6 +16,7 @@ const UNWRITABLE = new Set([
   'EPERM',
   'EROFS',
   'ENOTDIR',
+  'EEXIST',
   'EISDIR',
   'ENOENT',
 ]);
