@@ -3,4 +3,8 @@ export const BENCH_MODULES: Readonly<Record<string, string>> = {
   bus: './bus.ts',
   codec: './codec.ts',
   ledger: './ledger.ts',
+  store: './store.ts',
+  dispatch: './dispatch.ts',
+  sandbox: './sandbox.ts',
+  agents: './agents.ts',
 };

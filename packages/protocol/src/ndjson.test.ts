@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 
 import { createNdjsonDecoder, encodeNdjson, type Decoded, type NdjsonDecoderOptions } from './ndjson.ts';
 
@@ -203,4 +203,18 @@ describe('encoding', () => {
     expect(() => encodeNdjson(undefined)).toThrow(TypeError);
     expect(() => encodeNdjson(() => 1)).toThrow('no JSON form');
   });
+});
+
+test('without Buffer, as in a browser, the records are the same', async () => {
+  const input = new TextEncoder().encode('\uFEFF1\n"€\uFFFD"\n{"a":"\0"}\n[1,2]\n{"open"');
+  const bytes = new Uint8Array([...input.subarray(0, 20), 0xff, ...input.subarray(20)]);
+  vi.resetModules();
+  vi.stubGlobal('Buffer', undefined);
+  const browser = await import('./ndjson.ts').finally(() => vi.unstubAllGlobals());
+  const decoder = browser.createNdjsonDecoder();
+  const records = [
+    ...everyByte(bytes).flatMap((i) => decoder.push(bytes.subarray(i, i + 1))),
+    ...decoder.end(),
+  ];
+  expect(records).toEqual(decode(bytes));
 });
