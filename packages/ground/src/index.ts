@@ -15,3 +15,4 @@ export * from './kill-marked.ts';
 export * from './sandbox/index.ts';
 export * from './child.ts';
 export * from './clean-room.ts';
+export * from './cgroup/index.ts';

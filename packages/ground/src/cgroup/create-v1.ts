@@ -1,0 +1,126 @@
+// cgroup v1, also on hybrid machines: one folder in each controller's own hierarchy.
+import { existsSync, mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Cgroup, CgroupRequest, Controller } from './contract.ts';
+import {
+  isCode,
+  killMembers,
+  listMembers,
+  readCount,
+  readLimit,
+  removeGroup,
+  tryWrite,
+} from './group-files.ts';
+import type { Hierarchies, V1Hierarchy } from './hierarchies.ts';
+
+const CPU_PERIOD_US = 100_000;
+
+/** Makes one folder for each controller that has something to do. */
+export function createV1(request: CgroupRequest, hierarchies: Hierarchies): Cgroup {
+  const { limits } = request;
+  const folders = new Map<Controller, string>();
+  const refusals: string[] = [];
+  const open = (controller: Controller): string | null => {
+    const made = makeFolder(controller, request, hierarchies.v1[controller]);
+    if (made.kind === 'refused') refusals.push(made.why);
+    else folders.set(controller, made.folder);
+    return made.kind === 'refused' ? null : made.folder;
+  };
+  const apply = (
+    controller: Controller,
+    limit: number | undefined,
+    write: (folder: string, limit: number) => string | null,
+  ): boolean => {
+    if (limit === undefined) return false;
+    const folder = open(controller);
+    if (folder === null) return false;
+    const refusal = write(folder, limit);
+    if (refusal !== null) refusals.push(refusal);
+    return refusal === null;
+  };
+  open('freezer');
+  const enforced = {
+    memory: apply('memory', smallest(limits.memoryBytes, outerMemory(hierarchies.v1.memory)), limitMemory),
+    pids: apply('pids', smallest(limits.pids, outerPids(hierarchies.v1.pids)), (folder, limit) =>
+      tryWrite(join(folder, 'pids.max'), limit),
+    ),
+    cpus: apply('cpu', limits.cpus, limitCpus),
+  };
+  const all = [...folders.values()];
+  return {
+    kind: all.length === 0 ? 'none' : 'v1',
+    procsFiles: all.map((folder) => join(folder, 'cgroup.procs')),
+    enforced,
+    why: refusals.length === 0 ? undefined : refusals.join('; '),
+    events: () => ({
+      oomKills: readCount(join(folders.get('memory') ?? '', 'memory.oom_control'), 'oom_kill'),
+      pidsMax: readCount(join(folders.get('pids') ?? '', 'pids.events'), 'max'),
+    }),
+    kill: () => killMembers(all),
+    pids: () => [...new Set(all.flatMap(listMembers))],
+    remove: async () => {
+      await killMembers(all);
+      for (const folder of all) await removeGroup(folder);
+    },
+  };
+}
+
+type MadeFolder = { kind: 'made'; folder: string } | { kind: 'refused'; why: string };
+
+function makeFolder(
+  controller: Controller,
+  request: CgroupRequest,
+  hierarchy: V1Hierarchy | undefined,
+): MadeFolder {
+  if (hierarchy === undefined)
+    return { kind: 'refused', why: `this kernel offers no ${controller} controller` };
+  const parent = join(hierarchy.mount, request.parentHint ?? 'caisson');
+  const folder = join(parent, request.name);
+  try {
+    mkdirSync(folder, { recursive: true });
+    return { kind: 'made', folder };
+  } catch (error) {
+    if (!isCode(error, 'EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'ENOENT')) throw error;
+    return {
+      kind: 'refused',
+      why: `no group can be made in ${hierarchy.mount}: ${(error as Error).message}`,
+    };
+  }
+}
+
+/** Swap is limited together with memory where the kernel counts it; else this group is kept from swapping at all. */
+function limitMemory(folder: string, limit: number): string | null {
+  const refusal = tryWrite(join(folder, 'memory.limit_in_bytes'), limit);
+  if (refusal !== null) return refusal;
+  const swap = join(folder, 'memory.memsw.limit_in_bytes');
+  if (existsSync(swap)) return tryWrite(swap, limit);
+  tryWrite(join(folder, 'memory.swappiness'), 0);
+  return null;
+}
+
+function limitCpus(folder: string, cpus: number): string | null {
+  return (
+    tryWrite(join(folder, 'cpu.cfs_period_us'), CPU_PERIOD_US) ??
+    tryWrite(join(folder, 'cpu.cfs_quota_us'), Math.max(1000, Math.round(cpus * CPU_PERIOD_US)))
+  );
+}
+
+/** C3: what our own group may use at most, counting all groups around it. */
+function outerMemory(hierarchy: V1Hierarchy | undefined): number | undefined {
+  if (hierarchy === undefined) return undefined;
+  const limit = readCount(join(hierarchy.ownGroup, 'memory.stat'), 'hierarchical_memory_limit');
+  return limit > 0 && limit < Number.MAX_SAFE_INTEGER ? limit : undefined;
+}
+
+function outerPids(hierarchy: V1Hierarchy | undefined): number | undefined {
+  if (hierarchy === undefined) return undefined;
+  let found: number | undefined;
+  for (let folder = hierarchy.ownGroup; folder.length > hierarchy.mount.length; folder = dirname(folder)) {
+    found = smallest(found, readLimit(join(folder, 'pids.max')) ?? undefined);
+  }
+  return found;
+}
+
+function smallest(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
+}

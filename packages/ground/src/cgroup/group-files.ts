@@ -1,0 +1,107 @@
+import { existsSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const EMPTY_POLL_MS = 2;
+const EMPTY_LIMIT_MS = 10_000;
+
+/** A number in a group's file, or `null` for "max", "-1", absence. */
+export function readLimit(path: string): number | null {
+  const text = readGroupFile(path)?.trim() ?? '';
+  return /^\d+$/.test(text) ? Number(text) : null;
+}
+
+/** The number after a word in a group's table, 0 when it is not there. */
+export function readCount(path: string, word: string): number {
+  const found = new RegExp(`^${word} (\\d+)$`, 'm').exec(readGroupFile(path) ?? '');
+  return Number(found?.[1] ?? 0);
+}
+
+export function readGroupFile(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (isCode(error, 'ENOENT', 'ENODEV', 'EOPNOTSUPP', 'EACCES', 'EPERM')) return null;
+    throw error;
+  }
+}
+
+/** Why the kernel refused the value, or `null` when it took it. */
+export function tryWrite(path: string, value: string | number): string | null {
+  try {
+    writeFileSync(path, String(value));
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** Members of the group and of every group below it. */
+export function listMembers(folder: string): number[] {
+  const text = readGroupFile(join(folder, 'cgroup.procs')) ?? '';
+  const own = text.split('\n').filter(Boolean).map(Number);
+  return [...own, ...listSubgroups(folder).flatMap(listMembers)];
+}
+
+export function listSubgroups(folder: string): string[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map((entry) => join(folder, entry.name));
+  } catch (error) {
+    if (isCode(error, 'ENOENT', 'ENODEV')) return [];
+    throw error;
+  }
+}
+
+/** Kills the members of all folders, again and again until none is left. Freezing first outruns a fork bomb. */
+export async function killMembers(folders: readonly string[]): Promise<void> {
+  const startedAt = performance.now();
+  for (;;) {
+    const members = new Set(folders.flatMap(listMembers));
+    members.delete(process.pid);
+    if (members.size === 0 || performance.now() - startedAt > EMPTY_LIMIT_MS) return;
+    const hasKilled = folders
+      .filter((folder) => existsSync(join(folder, 'cgroup.kill')))
+      .map((folder) => tryWrite(join(folder, 'cgroup.kill'), 1));
+    if (!hasKilled.includes(null)) killFrozen(folders, members);
+    await delay(EMPTY_POLL_MS);
+  }
+}
+
+function killFrozen(folders: readonly string[], members: ReadonlySet<number>): void {
+  const freezers = folders.map((folder) => join(folder, 'freezer.state')).filter((path) => existsSync(path));
+  for (const freezer of freezers) tryWrite(freezer, 'FROZEN');
+  for (const pid of members) sendKill(pid);
+  for (const freezer of freezers) for (const pid of listMembers(dirname(freezer))) sendKill(pid);
+  for (const freezer of freezers) tryWrite(freezer, 'THAWED');
+}
+
+function sendKill(pid: number): void {
+  if (pid === process.pid) return;
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (!isCode(error, 'ESRCH', 'EPERM')) throw error;
+  }
+}
+
+/** Removes an empty group with what is below it; the kernel may say "busy" while the last member is being buried. */
+export async function removeGroup(folder: string): Promise<void> {
+  for (const subgroup of listSubgroups(folder)) await removeGroup(subgroup);
+  const startedAt = performance.now();
+  for (;;) {
+    try {
+      rmdirSync(folder);
+      return;
+    } catch (error) {
+      if (isCode(error, 'ENOENT')) return;
+      if (!isCode(error, 'EBUSY') || performance.now() - startedAt > EMPTY_LIMIT_MS) throw error;
+    }
+    await delay(EMPTY_POLL_MS);
+  }
+}
+
+export function isCode(error: unknown, ...codes: string[]): boolean {
+  return codes.includes((error as NodeJS.ErrnoException).code ?? '');
+}
