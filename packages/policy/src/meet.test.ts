@@ -33,7 +33,12 @@ describe('meet', () => {
 
   it('is associative', () => {
     fc.assert(
-      fc.property(grant, grant, grant, (a, b, c) => void expect(meet(meet(a, b), c)).toEqual(meet(a, meet(b, c)))),
+      fc.property(
+        grant,
+        grant,
+        grant,
+        (a, b, c) => void expect(meet(meet(a, b), c)).toEqual(meet(a, meet(b, c))),
+      ),
     );
   });
 
@@ -56,7 +61,9 @@ describe('meet', () => {
   });
 
   it('yields what the grant schema accepts', () => {
-    fc.assert(fc.property(grant, grant, (a, b) => void expect(Grant.safeParse(meet(a, b)).success).toBe(true)));
+    fc.assert(
+      fc.property(grant, grant, (a, b) => void expect(Grant.safeParse(meet(a, b)).success).toBe(true)),
+    );
   });
 
   it('covers a folder exactly when both sides cover it', () => {

@@ -1,0 +1,52 @@
+import { CommandInspector } from './classify/command-inspector.ts';
+import { worstOf, type Finding } from './classify/finding.ts';
+import { createScope } from './classify/shell-scope.ts';
+import type { ActionClass } from './action-class.ts';
+
+/** What a command line is, why, and because of which part of it. */
+export interface CommandVerdict {
+  readonly actionClass: ActionClass;
+  /** Stable name of the rule that decided. */
+  readonly rule: string;
+  /** The exact part of the command text that caused the class. */
+  readonly cause: string;
+  /** Every simple command and redirection that was judged, in order. */
+  readonly parts: readonly Finding[];
+}
+
+export interface ClassifyOptions {
+  /** The home folder, so that its absolute path is known for what `~` is. */
+  readonly home?: string | undefined;
+  /** The workspace, so that absolute paths inside it are judged like relative ones. */
+  readonly workspace?: string | undefined;
+}
+
+const MAX_COMMAND_LENGTH = 100_000;
+
+/**
+ * Classifies a command line by parsing it as shell. Never runs or reads anything.
+ * A line takes its worst class; what cannot be parsed is bash_destructive.
+ */
+export function classifyCommand(command: string, options: ClassifyOptions = {}): CommandVerdict {
+  const text = command.trim();
+  if (text.length > MAX_COMMAND_LENGTH) return verdict([unparsable('too-long', text.slice(0, 80))]);
+  const inspector = new CommandInspector(text);
+  try {
+    inspector.runScript(text, createScope(options), text);
+  } catch (error) {
+    // Whatever defeats the classifier must not get past it; only a broken input does this.
+    if (!(error instanceof Error)) throw error;
+    return verdict([...inspector.findings, unparsable('unparsable', text)]);
+  }
+  return verdict(inspector.findings);
+}
+
+function verdict(parts: readonly Finding[]): CommandVerdict {
+  const worst = worstOf(parts);
+  if (worst === undefined) return { actionClass: 'file_read', rule: 'nothing', cause: '', parts: [] };
+  return { actionClass: worst.actionClass, rule: worst.rule, cause: worst.cause, parts };
+}
+
+function unparsable(rule: string, cause: string): Finding {
+  return { actionClass: 'bash_destructive', rule, cause };
+}

@@ -1,0 +1,38 @@
+import { hit, worstOf, type Hit } from './finding.ts';
+import { kindOfPath } from './path-kind.ts';
+import type { ShellScope } from './shell-scope.ts';
+
+/**
+ * What deleting a path is. Single files, temporary files and build folders that a tool makes
+ * again are file_delete; whole trees are bash_destructive; a repository's data is git_destructive.
+ */
+export function hitOfDelete(path: string, isRecursive: boolean, scope: ShellScope): Hit {
+  const kind = kindOfPath(path, scope);
+  switch (kind) {
+    case 'root':
+    case 'home':
+      return hit('bash_destructive', `delete-${kind}`);
+    case 'device':
+    case 'system':
+    case 'control':
+      return hit('system_modify', `delete-${kind}`);
+    case 'git-dir':
+      return /\.lock$/.test(path) && !isRecursive
+        ? hit('file_delete', 'delete-file')
+        : hit('git_destructive', 'git-data');
+    case 'temp':
+    case 'regenerable':
+      return hit('file_delete', `delete-${kind}`);
+    case 'workspace':
+      return hit('bash_destructive', 'delete-workspace');
+    default:
+      return isRecursive ? hit('bash_destructive', 'delete-recursive') : hit('file_delete', 'delete-file');
+  }
+}
+
+export function hitOfDeletes(paths: readonly string[], isRecursive: boolean, scope: ShellScope): Hit {
+  const fallback = isRecursive
+    ? hit('bash_destructive', 'delete-recursive')
+    : hit('file_delete', 'delete-file');
+  return worstOf(paths.map((path) => hitOfDelete(path, isRecursive, scope))) ?? fallback;
+}

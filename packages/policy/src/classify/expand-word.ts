@@ -1,0 +1,113 @@
+/**
+ * Turns a word of the shell into the fields it would become: quotes removed, names that the
+ * line itself set put in, braces expanded, unquoted values split. Globs stay as written.
+ * What only a run could tell becomes UNKNOWN.
+ */
+import type { DoubleQuotedChild, Script, Word, WordPart } from 'unbash';
+import { expandBraces } from './brace-expansion.ts';
+import { expandParameter, lookUp } from './expand-parameter.ts';
+import type { ShellScope } from './shell-scope.ts';
+import { PROCESS, UNKNOWN } from './unknown-text.ts';
+
+/** Called for each `$( )`, backtick or `<( )`: judges the script and returns its output as far as known. */
+export type OnSubstitution = (script: Script | undefined) => string;
+
+interface Piece {
+  readonly text: string;
+  /** Whether the shell would split this piece at blanks. */
+  readonly splits: boolean;
+  readonly alternatives?: readonly string[];
+}
+
+/** The fields of a word; none when it expands to nothing. */
+export function expandWord(word: Word, scope: ShellScope, onSubstitution: OnSubstitution): string[] {
+  if (word.parts === undefined) return [word.value];
+  const pieces = word.parts.map((part) => expandPart(part, scope, onSubstitution));
+  return joinPieces(pieces);
+}
+
+/** The word as one string, as in an assignment or a redirection. */
+export function expandToText(word: Word, scope: ShellScope, onSubstitution: OnSubstitution): string {
+  if (word.parts === undefined) return word.value;
+  return word.parts.map((part) => expandPart(part, scope, onSubstitution).text).join('');
+}
+
+/** The text of a here-document body. */
+export function expandParts(
+  parts: readonly WordPart[],
+  scope: ShellScope,
+  onSubstitution: OnSubstitution,
+): string {
+  return parts.map((part) => expandPart(part, scope, onSubstitution).text).join('');
+}
+
+function joinPieces(pieces: readonly Piece[]): string[] {
+  let fields: string[] = [''];
+  let isEmpty = true;
+  for (const piece of pieces) {
+    if (piece.alternatives !== undefined) {
+      const alternatives = piece.alternatives;
+      fields = fields.flatMap((field) => alternatives.map((alternative) => field + alternative));
+      isEmpty = false;
+    } else if (piece.splits && /\s/.test(piece.text)) {
+      const [first = '', ...rest] = piece.text.split(/\s+/);
+      fields = [...fields.slice(0, -1), (fields.at(-1) ?? '') + first, ...rest];
+      isEmpty = false;
+    } else {
+      fields = fields.map((field, index) => (index === fields.length - 1 ? field + piece.text : field));
+      if (piece.text !== '' || !piece.splits) isEmpty = false;
+    }
+  }
+  return isEmpty ? [] : dropSplitBlanks(fields, pieces);
+}
+
+/** Splitting leaves empty fields at the ends of ` a `; quoting keeps them. */
+function dropSplitBlanks(fields: string[], pieces: readonly Piece[]): string[] {
+  return pieces.some((piece) => piece.splits) ? fields.filter((field) => field !== '') : fields;
+}
+
+function expandPart(
+  part: WordPart | DoubleQuotedChild,
+  scope: ShellScope,
+  onSubstitution: OnSubstitution,
+): Piece {
+  switch (part.type) {
+    case 'Literal':
+    case 'Glob':
+    case 'SingleQuoted':
+    case 'AnsiCQuoted':
+      return { text: part.value, splits: false };
+    case 'DoubleQuoted':
+    case 'LocaleString':
+      return {
+        text: part.parts.map((child) => expandPart(child, scope, onSubstitution).text).join(''),
+        splits: isListExpansion(part.parts),
+      };
+    case 'SimpleExpansion':
+      return { text: lookUp(part.text.slice(1), scope), splits: true };
+    case 'ParameterExpansion':
+      return {
+        text: expandParameter(part, scope, (word) => expandToText(word, scope, onSubstitution)),
+        splits: true,
+      };
+    case 'CommandExpansion':
+      return { text: onSubstitution(part.script).replace(/\n+$/, ''), splits: true };
+    case 'ProcessSubstitution':
+      return { text: PROCESS + onSubstitution(part.script), splits: false };
+    case 'ArithmeticExpansion':
+      return { text: UNKNOWN, splits: false };
+    case 'BraceExpansion':
+      return { text: part.text, splits: false, alternatives: expandBraces(part.text) };
+    case 'ExtendedGlob':
+      return { text: '*', splits: false };
+    default:
+      return { text: UNKNOWN, splits: false };
+  }
+}
+
+/** `"$@"` and `"${list[@]}"` give one field for each element, quoted or not. */
+function isListExpansion(parts: readonly DoubleQuotedChild[]): boolean {
+  const [only, ...others] = parts;
+  if (only === undefined || others.length > 0) return false;
+  return only.type === 'SimpleExpansion' ? only.text === '$@' : /^\$\{(@|\w+\[@\])\}$/.test(only.text);
+}

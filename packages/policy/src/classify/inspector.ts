@@ -1,0 +1,37 @@
+import type { Finding, Hit } from './finding.ts';
+import type { ShellScope } from './shell-scope.ts';
+
+/** Text that reaches a command's standard input; undefined when it has none of its own. */
+export type Stdin = string | undefined;
+
+/**
+ * What a handler may ask of the classifier. Handlers see this and not the walker, so that
+ * programs that run other programs (`sudo`, `find -exec`, `sh -c`) need no import of it.
+ */
+export interface Inspector {
+  /** Judges a script that a command would hand to a shell. Returns its output if certain. */
+  runScript(text: string, scope: ShellScope, cause: string, stdin?: Stdin): string;
+  /** Judges a command given as words. Returns its output if certain. */
+  runArgv(argv: readonly string[], scope: ShellScope, cause: string, stdin?: Stdin): string;
+  /** Records a finding of its own, besides what the handler returns. */
+  report(hit: Hit, cause: string): void;
+  /** Judges a run apart and takes its findings back: for commands that run elsewhere. */
+  collect(run: () => void): Finding[];
+  /** What the line wrote into files, by path; null for content that is not certain. */
+  readonly files: Map<string, string>;
+}
+
+/** One simple command, expanded. */
+export interface Call {
+  /** Last path component of the program. */
+  readonly name: string;
+  readonly args: readonly string[];
+  readonly scope: ShellScope;
+  readonly stdin: Stdin;
+  /** The text of this command in the line, for findings. */
+  readonly cause: string;
+  readonly inspector: Inspector;
+}
+
+/** Judges one program. Null means: nothing special, an ordinary program. */
+export type Handler = (call: Call) => Hit | null;

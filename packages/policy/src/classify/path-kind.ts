@@ -1,0 +1,90 @@
+/** What a path is to policy. The text is judged; no file system is asked. */
+import { isControlFile } from './control-files.ts';
+import type { ShellScope } from './shell-scope.ts';
+import { isUnknown, UNKNOWN } from './unknown-text.ts';
+
+export type PathKind =
+  | 'root' // the file system, or everything in it
+  | 'home' // a whole home folder
+  | 'system' // belongs to the machine, not to a person or project
+  | 'device' // a disk or memory device
+  | 'sink' // /dev/null and the like: writing there changes nothing
+  | 'control' // steers a tool outside the run: hooks, agent settings, shell start-up files
+  | 'git-dir' // a repository's own data
+  | 'temp'
+  | 'regenerable' // a build or cache folder that a tool makes again
+  | 'workspace' // the current folder or the workspace as a whole
+  | 'outside' // reached by climbing up
+  | 'unknown'
+  | 'plain';
+
+const SYSTEM =
+  /^\/(etc|usr|bin|sbin|lib|lib32|lib64|boot|sys|proc|opt|var|root|srv|snap|System|Library|Applications|private\/etc|private\/var|Windows|mnt\/c\/Windows|run|dev)(\/|$)/;
+const SINK = /^\/dev\/(null|stdout|stderr|stdin|tty\w*|fd\/.*|full)$|^\/proc\/self\/fd\/\d+$/;
+const DEVICE =
+  /^\/dev\/(sd|hd|vd|xvd|nvme|mmcblk|disk|rdisk|dm-|md|loop|mapper|mem|kmem|port|nbd|sr|zd|ram|kmsg|block)/;
+const TEMP = /^(\/tmp|\/var\/tmp|\/private\/tmp|\/dev\/shm|\/var\/folders)\/./;
+const HOME = /^(\/home\/[^/]+|\/Users\/[^/]+|\/root|~[\w-]*)$/;
+const REGENERABLE =
+  /^(dist|build|out|node_modules|\.next|\.nuxt|\.output|\.svelte-kit|\.turbo|\.cache|\.parcel-cache|coverage|\.nyc_output|target|__pycache__|\.pytest_cache|\.mypy_cache|\.ruff_cache|\.tox|\.nox|\.eggs|[\w.*-]*\.egg-info|\.?venv|tmp|temp|\.tmp|\.gradle|_build|Pods|DerivedData|\.angular|\.vite|\.astro|\.docusaurus|storybook-static|htmlcov|\.terraform|test-results|playwright-report|cmake-build-[\w*-]+|CMakeFiles|\.dart_tool|\.vercel|\.serverless|elm-stuff|\.?zig-cache|zig-out|lib-cov|\.eslintcache|obj|\.sass-cache|\.jest-cache|\.rollup\.cache|bazel-[\w*-]+|\.hypothesis|\.coverage|\.ipynb_checkpoints|.*\.tsbuildinfo|.*\.pyc|.*\.pyo|.*\.o|.*\.class|.*\.log|.*\.tmp|\.DS_Store)$/;
+
+/** The kind of one path, seen from the folder the line is in. */
+export function kindOfPath(path: string, scope: ShellScope): PathKind {
+  const full = normalizePath(path, scope);
+  if (full === '') return 'plain';
+  if (SINK.test(full)) return 'sink';
+  if (DEVICE.test(full)) return 'device';
+  const bare = stripTrailingGlob(full);
+  if (/^\/+$/.test(bare) || bare === '') return full.startsWith('/') || bare === '/' ? 'root' : 'workspace';
+  if (HOME.test(bare) || bare === scope.home) return 'home';
+  if (isControlFile(full)) return 'control';
+  if (/(^|\/)\.git(\/|$)/.test(bare)) return 'git-dir';
+  if (TEMP.test(full)) return 'temp';
+  if (isInWorkspace(full, scope)) return kindInside(full.slice((scope.workspace ?? '').length + 1));
+  if (SYSTEM.test(full)) return 'system';
+  if (full.startsWith('..')) return 'outside';
+  if (full.startsWith('/') || full.startsWith('~')) return isUnknown(full) ? 'unknown' : 'plain';
+  return kindInside(full);
+}
+
+function kindInside(path: string): PathKind {
+  const bare = stripTrailingGlob(path);
+  if (bare === '' || bare === '.') return 'workspace';
+  if (isUnknown(bare)) return 'unknown';
+  return REGENERABLE.test(bare.slice(bare.lastIndexOf('/') + 1)) ? 'regenerable' : 'plain';
+}
+
+/** Absolute, home-relative (`~/…`) or relative to the line's start; dots and slashes resolved. */
+export function normalizePath(path: string, scope: ShellScope): string {
+  let text = path.replace(/^file:\/\//, '');
+  if (scope.home !== undefined && (text === scope.home || text.startsWith(`${scope.home}/`))) {
+    text = `~${text.slice(scope.home.length)}`;
+  }
+  const isAnchored = text.startsWith('/') || text.startsWith('~') || text.startsWith(UNKNOWN);
+  if (!isAnchored && scope.cwd !== '') text = `${scope.cwd}/${text}`;
+  const leading = text.startsWith('/') ? '/' : '';
+  const kept: string[] = [];
+  for (const part of text.split('/')) {
+    if (part === '' || part === '.') continue;
+    if (part === '..' && kept.length > 0 && kept.at(-1) !== '..') kept.pop();
+    else if (part === '..' && leading === '/') continue;
+    else kept.push(part);
+  }
+  const joined = leading + kept.join('/');
+  return joined === '' ? '.' : joined;
+}
+
+/** `dist/*`, `dist/**` and `dist/.[!.]*` are about everything in dist. */
+function stripTrailingGlob(path: string): string {
+  const stripped = path.replace(
+    /(^|\/)(\*{1,2}|\.\*|\.\[[^\]]*\]\*|\.\?\*|\{\*,\.\*\}|\?\*)(?:\/\*{1,2})*$/,
+    '$1',
+  );
+  if (stripped === path) return path;
+  if (stripped === '/' || stripped === '') return stripped;
+  return stripped.replace(/\/$/, '');
+}
+
+function isInWorkspace(path: string, scope: ShellScope): boolean {
+  return scope.workspace !== undefined && path.startsWith(`${scope.workspace}/`);
+}

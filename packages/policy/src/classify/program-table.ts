@@ -1,0 +1,122 @@
+/** Which handler judges which program. */
+import { hit } from './finding.ts';
+import type { Handler } from './inspector.ts';
+import { CLOUD_PROGRAMS, judgeCloud } from './programs/cloud.ts';
+import { CONTAINER_PROGRAMS, judgeContainer } from './programs/containers.ts';
+import { DATABASE_PROGRAMS, judgeDatabase } from './programs/databases.ts';
+import { judgeRimraf, judgeRm, judgeRmdir, judgeShred, judgeTruncate } from './programs/deletions.ts';
+import { judgeFd, judgeFind, judgeParallel, judgeXargs } from './programs/find.ts';
+import { judgeGit } from './programs/git.ts';
+import { findInterpreter } from './programs/interpreters.ts';
+import {
+  AGENT_PROGRAMS,
+  judgeAgent,
+  judgeCaisson,
+  judgeNetwork,
+  judgeOpenssl,
+  judgeScp,
+  judgeTmux,
+  NETWORK_PROGRAMS,
+} from './programs/network.ts';
+import {
+  judgeAlias,
+  judgeCd,
+  judgeEval,
+  judgeHistory,
+  judgeRead,
+  judgeSet,
+  judgeShell,
+  judgeSource,
+  judgeTrap,
+  SHELLS,
+} from './programs/shells.ts';
+import { findSystemProgram, judgeKill, systemProgramNames } from './programs/system.ts';
+import { findWrapper, unwrapVerb } from './programs/wrappers.ts';
+import {
+  judgeChmod,
+  judgeCopy,
+  judgeDd,
+  judgeMove,
+  judgeRsync,
+  judgeSed,
+  judgeTar,
+  judgeTee,
+  judgeTouch,
+} from './programs/writes.ts';
+import { judgeMake, judgeZip } from './programs/builders.ts';
+
+const TABLE = new Map<string, Handler>();
+
+function register(names: readonly string[], handler: Handler): void {
+  for (const name of names) TABLE.set(name, handler);
+}
+
+register(['rm', 'grm', 'unlink', 'srm', 'safe-rm', 'remove'], judgeRm);
+register(['rmdir'], judgeRmdir);
+register(['rimraf', 'del-cli', 'del', 'trash-cli'], judgeRimraf);
+register(['shred', 'wipe', 'scrub', 'nwipe', 'sfill', 'bleachbit'], judgeShred);
+register(['truncate'], judgeTruncate);
+register(['find', 'gfind', 'bfs'], judgeFind);
+register(['fd', 'fdfind'], judgeFd);
+register(['xargs', 'gxargs'], judgeXargs);
+register(['parallel', 'sem', 'rush'], judgeParallel);
+register(['tee', 'sponge'], judgeTee);
+register(['touch', 'mkdir', 'mkfifo'], judgeTouch);
+register(['cp', 'install', 'ln', 'gcp', 'ginstall', 'link'], judgeCopy);
+register(['mv', 'gmv', 'rename-file'], judgeMove);
+register(['sed', 'gsed'], judgeSed);
+register(['dd', 'dcfldd', 'ddrescue'], judgeDd);
+register(['chmod', 'chown', 'chgrp'], judgeChmod);
+register(['rsync'], judgeRsync);
+register(['tar', 'gtar', 'bsdtar'], judgeTar);
+register(['zip', '7z', '7za', 'rar', 'gzip', 'bzip2', 'xz', 'zstd'], judgeZip);
+register(['make', 'gmake', 'just', 'task', 'rake'], judgeMake);
+register(['git'], judgeGit);
+register(SHELLS, judgeShell);
+register(['eval'], judgeEval);
+register(['source', '.'], judgeSource);
+register(['trap'], judgeTrap);
+register(['alias'], judgeAlias);
+register(['cd', 'pushd', 'chdir'], judgeCd);
+register(['read', 'mapfile', 'readarray'], judgeRead);
+register(['set'], judgeSet);
+register(['history'], judgeHistory);
+register(['kill', 'pkill', 'killall', 'skill', 'xkill'], judgeKill);
+register(NETWORK_PROGRAMS, judgeNetwork);
+register(['scp', 'sftp'], judgeScp);
+register(['openssl'], judgeOpenssl);
+register(AGENT_PROGRAMS, judgeAgent);
+register(['caisson'], judgeCaisson);
+register(['tmux'], judgeTmux);
+register(DATABASE_PROGRAMS, judgeDatabase);
+register(CLOUD_PROGRAMS, judgeCloud);
+register(CONTAINER_PROGRAMS, judgeContainer);
+register(['exit', 'return', 'break', 'continue', 'shift'], () => hit('file_read', 'shell'));
+
+/** The handler of a program; null for a program that has none. */
+export function findHandler(name: string): Handler | null {
+  const known = TABLE.get(name);
+  if (known !== undefined) return known;
+  const found = findWrapper(name) ?? findSystemProgram(name) ?? findInterpreter(name) ?? findByForm(name);
+  if (found !== null) TABLE.set(name, found);
+  return found;
+}
+
+/** Every name that can be meant by a pattern such as `/bin/r?`, most telling first. */
+export function programNames(): string[] {
+  return [...TABLE.keys(), ...systemProgramNames()];
+}
+
+function findByForm(name: string): Handler | null {
+  if (name.startsWith('git-')) return (call) => judgeGit({ ...call, args: [name.slice(4), ...call.args] });
+  if (VERB_WRAPPERS.has(name)) {
+    return (call) => (unwrapVerb(call) === null ? hit('bash_exec', 'unknown-program') : null);
+  }
+  return null;
+}
+
+const VERB_WRAPPERS = new Set(
+  'perf dotenvx direnv pipx bun pipenv pdm rye hatch conda bundle mise asdf nix op doppler aws-vault'.split(
+    ' ',
+  ),
+);

@@ -1,0 +1,111 @@
+/** docker, podman and compose: what they destroy on this machine, and what they run inside. */
+import { parseOptions } from '../command-options.ts';
+import { hit, type Hit } from '../finding.ts';
+import type { Call, Handler } from '../inspector.ts';
+import { forkScope } from '../shell-scope.ts';
+import { isUnknown } from '../unknown-text.ts';
+
+export const CONTAINER_PROGRAMS = [
+  'docker',
+  'podman',
+  'nerdctl',
+  'docker-compose',
+  'podman-compose',
+  'buildah',
+  'ctr',
+  'crictl',
+];
+
+const destroys = hit('bash_destructive', 'container-delete');
+const runs = hit('bash_exec', 'container');
+const RUN_VALUED =
+  '-v --volume -e --env -p --publish --name -w --workdir -u --user --network --net --mount --entrypoint -l --label --env-file -h --hostname --memory -m --cpus --platform --add-host --cap-add --device --restart --gpus --shm-size --tmpfs --ulimit --pid --ipc -f --file --project-name --profile --index'.split(
+    ' ',
+  );
+
+export const judgeContainer: Handler = (call) => {
+  const isCompose =
+    call.name.endsWith('-compose') || call.args.find((arg) => !arg.startsWith('-')) === 'compose';
+  const { operands } = parseOptions(call.args, [
+    '-H',
+    '--host',
+    '--context',
+    '-c',
+    '-f',
+    '--file',
+    '-p',
+    '--project-name',
+    '--profile',
+    '--env-file',
+  ]);
+  const [verb = '', second = ''] = isCompose && operands[0] === 'compose' ? operands.slice(1) : operands;
+  const rest = call.args.slice(call.args.indexOf(verb) + 1);
+  if (isCompose) return judgeCompose(call, verb, rest);
+  if (verb === 'run' || verb === 'exec' || (verb === 'container' && /^(run|exec)$/.test(second))) {
+    return runInside(call, verb === 'container' ? second : verb, verb === 'container' ? rest.slice(1) : rest);
+  }
+  return judgeVerb(verb, second, rest);
+};
+
+function judgeVerb(verb: string, second: string, rest: readonly string[]): Hit {
+  if (verb === 'system') return second === 'prune' || second === 'reset' ? destroys : runs;
+  if (verb === 'volume') return /^(rm|remove|prune)$/.test(second) ? destroys : runs;
+  if (/^(swarm)$/.test(verb)) return second === 'leave' ? destroys : runs;
+  if (/^(stack|service|secret|config|node|network|context|buildx|manifest|machine|pod)$/.test(verb)) {
+    return /^(rm|remove|prune|reset)$/.test(second) ? destroys : runs;
+  }
+  if (/^(image|container|builder)$/.test(verb) && second === 'prune') return destroys;
+  const removes =
+    /^(rm|rmi|kill)$/.test(verb) || (/^(image|container)$/.test(verb) && /^(rm|remove)$/.test(second));
+  // One container by name is everyday work; whatever a listing returned is everything.
+  if (removes && rest.some((arg) => isUnknown(arg) || arg === '-a' || arg === '--all' || /^-\w*v/.test(arg)))
+    return destroys;
+  if (/^(ps|images|logs|inspect|version|info|top|stats|port|diff|history|search)$/.test(verb))
+    return hit('file_read', 'container-read');
+  return runs;
+}
+
+function judgeCompose(call: Call, verb: string, rest: readonly string[]): Hit | null {
+  if (verb === 'down' && rest.some((arg) => /^(-v|--volumes|--rmi.*)$/.test(arg))) return destroys;
+  if (verb === 'rm' && rest.some((arg) => /^-\w*v|--volumes/.test(arg))) return destroys;
+  if (verb === 'exec' || verb === 'run') return runInside(call, verb, rest);
+  return runs;
+}
+
+/**
+ * The inner command is judged as if it ran here, except that a container's own system is not the
+ * machine's: installing a package in it is ordinary. `run` in a fresh container without mounts
+ * can destroy nothing of ours.
+ */
+function runInside(call: Call, verb: string, rest: readonly string[]): Hit {
+  const at = commandIndex(rest);
+  const options = rest.slice(0, at);
+  const command = rest.slice(at + 1);
+  const mountsRoot = options.some(
+    (arg) => /(^|=|source=|src=)\/:/.test(arg) || /source=\/(,|$)|src=\/(,|$)/.test(arg),
+  );
+  const isOpen =
+    mountsRoot || options.some((arg) => /^(--privileged|--pid=host|--cap-add.*SYS_ADMIN)/.test(arg));
+  const entry = parseOptions(options, RUN_VALUED).values.get('--entrypoint')?.[0];
+  const argv = entry === undefined ? command : [entry, ...command];
+  const findings = call.inspector.collect(() =>
+    call.inspector.runArgv(argv, forkScope(call.scope), call.cause, call.stdin),
+  );
+  const mounts = options.some((arg) => /^(-v|--volume|--mount)/.test(arg));
+  for (const found of findings) {
+    const reaches = verb === 'exec' || mounts || isOpen || found.actionClass === 'git_push';
+    if (reaches && (found.actionClass !== 'system_modify' || isOpen))
+      call.inspector.report(found, found.cause);
+  }
+  return isOpen ? hit('bash_destructive', 'container-host-access') : runs;
+}
+
+/** Index of the image or container name: the first word that is neither option nor value. */
+function commandIndex(rest: readonly string[]): number {
+  for (let index = 0; index < rest.length; index += 1) {
+    const arg = rest[index] ?? '';
+    if (!arg.startsWith('-')) return index;
+    if (RUN_VALUED.includes(arg)) index += 1;
+  }
+  return rest.length;
+}

@@ -1,0 +1,67 @@
+/** Database clients: what the SQL or command they are given does. */
+import { hit } from '../finding.ts';
+import type { Call, Handler } from '../inspector.ts';
+import { forkScope } from '../shell-scope.ts';
+
+const drops = hit('bash_destructive', 'database-drop');
+const runs = hit('bash_exec', 'database');
+
+const SQL_CLIENTS =
+  'psql mysql mariadb sqlite3 sqlite sqlplus sqlcmd cqlsh clickhouse-client clickhouse snowsql bq duckdb cockroach usql pgcli mycli trino presto hive beeline impala-shell influx turso libsql'.split(
+    ' ',
+  );
+const DOCUMENT_CLIENTS = 'mongo mongosh redis-cli valkey-cli keydb-cli'.split(' ');
+const ALWAYS = 'dropdb dropuser dropjdb mysqladmin-drop'.split(' ');
+
+export const DATABASE_PROGRAMS = [
+  ...SQL_CLIENTS,
+  ...DOCUMENT_CLIENTS,
+  ...ALWAYS,
+  'mysqladmin',
+  'etcdctl',
+  'consul',
+  'pg_restore',
+];
+
+const DESTRUCTIVE_SQL =
+  /\bdrop\s+(table|database|schema|view|materialized|index|user|role|column|keyspace|collection|owned|type|function|trigger|sequence|extension|policy|tablespace)\b|\btruncate\b\s*(table\s+)?[\w"'`]|\bdelete\s+from\s+[\w."`]+\s*(;|$|"|')|\balter\s+table\b[^;]*\bdrop\b|\bupdate\s+[\w."`]+\s+set\b(?![^;]*\bwhere\b)|\bdelete\s+from\b(?![^;]*\bwhere\b)|\bwhere\s+(1\s*=\s*1|true)\b|\\!\s*\S+/i;
+
+/** Whether SQL text removes or empties something. */
+export function isDestructiveSql(sql: string): boolean {
+  return DESTRUCTIVE_SQL.test(sql.replace(/--[^\n]*\n/g, ' ').replace(/\/\*[\s\S]*?\*\//g, ' '));
+}
+
+export const judgeDatabase: Handler = (call) => {
+  const { name, args } = call;
+  const words = args.join(' ');
+  if (args.length === 1 && /^(--version|--help|-V|-\?)$/.test(args[0] ?? ''))
+    return hit('file_read', 'read-only-program');
+  if (ALWAYS.includes(name)) return drops;
+  if (name === 'mysqladmin') return /\b(drop|shutdown|flush-all)\b/.test(words) ? drops : runs;
+  if (name === 'etcdctl') return /\b(del|rm|rmdir)\b/.test(words) ? drops : runs;
+  if (name === 'consul') return /\bdelete\b/.test(words) ? drops : runs;
+  if (name === 'pg_restore') return /--clean\b|(^|\s)-c(\s|$)/.test(words) ? drops : runs;
+  if (DOCUMENT_CLIENTS.includes(name)) return judgeDocuments(call);
+  if (name === 'bq' && /^(rm|remove)$/.test(args.find((arg) => !arg.startsWith('-')) ?? '')) return drops;
+  runShellEscapes(call, words);
+  const texts = [words, call.stdin ?? '', ...args.flatMap((arg) => call.inspector.files.get(arg) ?? [])];
+  return texts.some(isDestructiveSql) ? drops : runs;
+};
+
+/** `\! cmd` in psql, `.shell cmd` in sqlite3. */
+function runShellEscapes(call: Call, words: string): void {
+  for (const match of `${words}\n${call.stdin ?? ''}`.matchAll(/(?:\\!|\.shell|\.system)\s+([^\n"']+)/g)) {
+    call.inspector.runScript(match[1] ?? '', forkScope(call.scope), call.cause);
+  }
+}
+
+function judgeDocuments(call: Call): ReturnType<Handler> {
+  const text = `${call.args.join(' ')} ${call.stdin ?? ''}`;
+  const destroys =
+    /\b(flushall|flushdb|shutdown|swapdb|script flush|cluster reset|debug segfault)\b|\bdropDatabase\b|\.drop\(|\bdeleteMany\(\s*(\{\s*\})?\s*\)|\.remove\(\s*(\{\s*\})?\s*\)|\bdropUser\b|\bconfig set\b/i.test(
+      text,
+    ) ||
+    /\bxargs\b/.test(text) ||
+    call.args.some((arg) => /^(del|unlink)$/i.test(arg) && call.args.some((key) => key.includes('*')));
+  return destroys ? drops : runs;
+}

@@ -1,0 +1,49 @@
+/** Programs whose work is to delete. */
+import { hasFlag, parseOptions } from '../command-options.ts';
+import { hitOfDelete, hitOfDeletes } from '../delete-hit.ts';
+import { hit, type Hit } from '../finding.ts';
+import type { Call, Handler } from '../inspector.ts';
+import { isUnknown } from '../unknown-text.ts';
+
+export const judgeRm: Handler = (call) => {
+  if (hasFlag(call.args, '', '--help', '--version')) return hit('file_read', 'read-only-program');
+  const { flags, operands } = parseOptions(call.args);
+  const isRecursive = hasFlag(flags, 'rR', '--recursive', '--no-preserve-root') || flags.some(isUnknown);
+  return hitOfDeletes(operands, isRecursive, call.scope);
+};
+
+/** `rmdir` removes empty folders only. */
+export const judgeRmdir: Handler = (call) =>
+  hitOfDeletes(parseOptions(call.args).operands, false, call.scope);
+
+/** `npx rimraf dist`, `del-cli dist`: recursive by nature. */
+export const judgeRimraf: Handler = (call) =>
+  hitOfDeletes(parseOptions(call.args).operands, true, call.scope);
+
+export const judgeShred: Handler = (call) =>
+  hasFlag(call.args, '', '--help', '--version')
+    ? hit('file_read', 'read-only-program')
+    : hit(hasDevice(call) ? 'system_modify' : 'bash_destructive', 'shred');
+
+export const judgeTruncate: Handler = (call) => {
+  const { operands, values } = parseOptions(call.args, ['-s', '--size', '-r', '--reference']);
+  const size = values.get('-s')?.[0] ?? values.get('--size')?.[0] ?? '';
+  if (size.startsWith('+')) return hit('file_write', 'file-write');
+  return worstDelete(operands, call) ?? hit('file_delete', 'truncate');
+};
+
+function worstDelete(paths: readonly string[], call: Call): Hit | null {
+  const found = hitOfDeletes(paths, false, call.scope);
+  return found.actionClass === 'file_delete' ? null : found;
+}
+
+function hasDevice(call: Call): boolean {
+  return call.args.some((arg) => hitOfDelete(arg, false, call.scope).rule === 'delete-device');
+}
+
+/** The option that lets git, rsync and friends speak without acting. */
+export function isDryRun(args: readonly string[]): boolean {
+  return args.some((arg) =>
+    /^(-n|--dry-run(=.*)?|--dryrun|--what-if|--noop|--check|--simulate|--just-print)$/.test(arg),
+  );
+}

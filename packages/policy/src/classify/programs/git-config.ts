@@ -1,0 +1,44 @@
+import { hasFlag, parseOptions } from '../command-options.ts';
+import { hit, type Hit } from '../finding.ts';
+import type { Call } from '../inspector.ts';
+import { forkScope } from '../shell-scope.ts';
+
+/** Settings whose value git runs, or that send its data elsewhere. */
+const RUNS =
+  /^(core\.(hookspath|fsmonitor|sshcommand|editor|pager|askpass|gitproxy|attributesfile|excludesfile|worktree)|sequence\.editor|alias\..+|credential(\..*)?\.helper|filter\..+|diff\.(external|.+\.(textconv|command))|merge\..+\.driver|difftool\..+|mergetool\..+|gpg\.(.+\.)?program|url\..+|include(if\..+)?\.path|uploadpack\..+|receive\..+|pager\..+|protocol\..+|http\.(proxy|sslverify))$/;
+const HARMLESS =
+  /^(nano|vim?|nvim|emacs|code( --wait| -w)?|true|cat|less.*|delta.*|store|cache.*|osxkeychain|manager.*|!gh auth git-credential|subl.*)?$/;
+
+/** `git config …`: reading, an everyday setting, or a setting that makes git run something. */
+export function judgeGitConfig(args: readonly string[], call: Call): Hit {
+  if (
+    hasFlag(args, 'l', '--list', '--get', '--get-all', '--get-regexp', '--show-origin') ||
+    ['get', 'list'].includes(args[0] ?? '')
+  ) {
+    return hit('file_read', 'git-read');
+  }
+  const words = parseOptions(args, ['-f', '--file', '--type', '--default', '--blob']).operands;
+  const [key = '', value] = words[0] === 'set' || words[0] === 'unset' ? words.slice(1) : words;
+  if (value === undefined && !hasFlag(args, '', '--unset', '--unset-all', '--edit'))
+    return hit('file_read', 'git-read');
+  const lower = key.toLowerCase();
+  const isHarmlessAlias = lower.startsWith('alias.') && value !== undefined && !value.startsWith('!');
+  if (!RUNS.test(lower) || value === undefined || HARMLESS.test(value)) return hit('bash_exec', 'git');
+  if (
+    lower === 'core.hookspath' &&
+    /^\.?(husky|githooks|\.husky\/_|\.husky|\.githooks|hooks)(\/_)?$/.test(value)
+  )
+    return hit('bash_exec', 'git');
+  if (isHarmlessAlias) {
+    call.inspector.runScript(`git ${value}`, forkScope(call.scope), call.cause);
+    return hit('bash_exec', 'git');
+  }
+  runConfigValue(call, lower, value);
+  return hit('system_modify', 'control-file');
+}
+
+/** `-c key=value` where git would run the value: judged as the shell text it is. */
+export function runConfigValue(call: Call, key: string, value: string): void {
+  if (!RUNS.test(key) || key.startsWith('url.') || HARMLESS.test(value) || key === 'core.hookspath') return;
+  call.inspector.runScript(value.replace(/^!/, ''), forkScope(call.scope), call.cause);
+}

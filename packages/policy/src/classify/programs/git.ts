@@ -1,0 +1,232 @@
+/** git: what it reads, what it destroys, what leaves the machine. */
+import { hasFlag, parseOptions } from '../command-options.ts';
+import { hitOfDeletes } from '../delete-hit.ts';
+import { hit, type Hit } from '../finding.ts';
+import type { Call, Handler } from '../inspector.ts';
+import { forkScope } from '../shell-scope.ts';
+import { judgeCheckout, judgeRestore, judgeSwitch } from './git-checkout.ts';
+import { judgeGitConfig, runConfigValue } from './git-config.ts';
+import { judgePush } from './git-push.ts';
+
+const READS = new Set(
+  'status log diff show blame shortlog describe rev-parse rev-list ls-files ls-tree cat-file grep name-rev merge-base for-each-ref show-ref whatchanged count-objects cherry help version var check-ignore check-attr diff-tree diff-index diff-files fsck verify-commit verify-tag range-diff annotate show-branch merge-tree get-tar-commit-id archive format-patch bundle interpret-trailers patch-id'.split(
+    ' ',
+  ),
+);
+const GLOBAL_VALUED = new Set([
+  '-C',
+  '--git-dir',
+  '--work-tree',
+  '--namespace',
+  '--exec-path',
+  '--super-prefix',
+  '--config-env',
+]);
+
+const destroys = (rule: string): Hit => hit('git_destructive', rule);
+const acts = hit('bash_exec', 'git');
+const reads = hit('file_read', 'git-read');
+
+/** `git [options] verb …`; also `git-verb …`. */
+export const judgeGit: Handler = (call) => {
+  const aliases = new Map<string, string>();
+  let index = 0;
+  for (; index < call.args.length; index += 1) {
+    const word = call.args[index] ?? '';
+    if (word === '-c') {
+      const [key = '', value = ''] = splitConfig(call.args[(index += 1)] ?? '');
+      if (key.startsWith('alias.')) aliases.set(key.slice(6), value);
+      else runConfigValue(call, key, value);
+    } else if (GLOBAL_VALUED.has(word)) index += 1;
+    else if (!word.startsWith('-')) break;
+  }
+  const verb = call.args[index];
+  if (verb === undefined) return reads;
+  const rest = call.args.slice(index + 1);
+  const alias = aliases.get(verb);
+  if (alias === undefined) return judgeVerb(verb, rest, call);
+  runAlias(call, alias, rest);
+  return null;
+};
+
+function runAlias(call: Call, alias: string, rest: readonly string[]): void {
+  if (alias.startsWith('!')) {
+    call.inspector.runScript([alias.slice(1), ...rest].join(' '), forkScope(call.scope), call.cause);
+  } else {
+    call.inspector.runScript(`git ${alias} ${rest.join(' ')}`, forkScope(call.scope), call.cause);
+  }
+}
+
+function judgeVerb(verb: string, args: readonly string[], call: Call): Hit | null {
+  if (READS.has(verb)) return reads;
+  if (hasFlag(args, '', '--help')) return reads;
+  switch (verb) {
+    case 'push':
+    case 'send-pack':
+    case 'send-email':
+      return judgePush(args);
+    case 'reset':
+      return hasFlag(args, '', '--hard', '--merge', '--keep') ? destroys('git-reset-hard') : acts;
+    case 'clean':
+      return judgeClean(args);
+    case 'checkout':
+      return judgeCheckout(args);
+    case 'switch':
+      return judgeSwitch(args);
+    case 'restore':
+      return judgeRestore(args);
+    case 'branch':
+      return judgeBranch(args);
+    case 'tag':
+      return judgeTag(args);
+    case 'stash':
+      return judgeStash(args);
+    case 'reflog':
+      return ['expire', 'delete'].includes(args[0] ?? '') ? destroys('git-reflog') : reads;
+    case 'gc':
+      return args.some((arg) => /^--prune(=(now|all|0|.*\.(second|minute)s?).*)?$/.test(arg))
+        ? destroys('git-gc-prune')
+        : acts;
+    case 'prune':
+      return hasFlag(args, 'n', '--dry-run') ? reads : destroys('git-prune');
+    case 'filter-branch':
+    case 'filter-repo':
+      return destroys('git-rewrite-history');
+    case 'update-ref':
+    case 'replace':
+      return destroys('git-update-ref');
+    case 'symbolic-ref':
+      return hasFlag(args, 'd', '--delete') ? destroys('git-update-ref') : acts;
+    case 'read-tree':
+      return hasFlag(args, 'u', '--reset') ? destroys('git-read-tree') : acts;
+    case 'checkout-index':
+      return hasFlag(args, 'f', '--force') ? destroys('git-checkout') : acts;
+    case 'worktree':
+      return judgeWorktree(args);
+    case 'submodule':
+      return judgeSubmodule(args, call);
+    case 'rm':
+      return judgeGitRm(args, call);
+    case 'remote':
+      return args.length === 0 || /^(-v|--verbose|show|get-url)$/.test(args[0] ?? '')
+        ? reads
+        : judgeRemote(args);
+    case 'config':
+      return judgeGitConfig(args, call);
+    case 'notes':
+      return ['remove', 'prune'].includes(args[0] ?? '') ? destroys('git-notes') : acts;
+    case 'lfs':
+      return args[0] === 'push' ? hit('git_push', 'git-push') : acts;
+    case 'ls-remote':
+      return hit('network', 'network');
+    case 'rebase':
+    case 'bisect':
+    case 'difftool':
+    case 'mergetool':
+      return judgeRunsCommand(verb, args, call);
+    default:
+      return acts;
+  }
+}
+
+function judgeClean(args: readonly string[]): Hit {
+  if (hasFlag(args, 'n', '--dry-run')) return reads;
+  return hasFlag(args, 'fdxX', '--force') ? destroys('git-clean') : acts;
+}
+
+function judgeBranch(args: readonly string[]): Hit {
+  const force = hasFlag(args, 'f', '--force');
+  if (hasFlag(args, 'D') || force) return destroys('git-branch-delete');
+  if (
+    hasFlag(
+      args,
+      'dmMcC',
+      '--delete',
+      '--move',
+      '--copy',
+      '--set-upstream-to',
+      '--unset-upstream',
+      '--edit-description',
+    )
+  ) {
+    return hasFlag(args, 'r', '--remotes') && hasFlag(args, 'd', '--delete')
+      ? destroys('git-branch-delete')
+      : acts;
+  }
+  const names = parseOptions(args, [
+    '--sort',
+    '--format',
+    '--contains',
+    '--merged',
+    '--no-merged',
+    '--points-at',
+  ]).operands;
+  return names.length === 0 || hasFlag(args, 'avrl', '--list', '--all', '--show-current') ? reads : acts;
+}
+
+function judgeTag(args: readonly string[]): Hit {
+  if (hasFlag(args, 'd', '--delete')) return destroys('git-tag-delete');
+  return args.length === 0 || hasFlag(args, 'l', '--list', '--sort', '--contains', '--points-at')
+    ? reads
+    : acts;
+}
+
+function judgeStash(args: readonly string[]): Hit {
+  if (args[0] === 'drop' || args[0] === 'clear') return destroys('git-stash-drop');
+  return args[0] === 'list' || args[0] === 'show' ? reads : acts;
+}
+
+function judgeWorktree(args: readonly string[]): Hit {
+  if (args[0] === 'list') return reads;
+  if (args[0] !== 'remove') return acts;
+  return hasFlag(args, 'f', '--force')
+    ? destroys('git-worktree-remove')
+    : hit('file_delete', 'git-worktree-remove');
+}
+
+function judgeSubmodule(args: readonly string[], call: Call): Hit | null {
+  const at = args.indexOf('foreach');
+  if (at >= 0) {
+    const words = args
+      .slice(at + 1)
+      .filter((arg) => arg !== '--recursive' && arg !== '-q' && arg !== '--quiet');
+    call.inspector.runScript(words.join(' '), forkScope(call.scope), call.cause);
+    return null;
+  }
+  if (args[0] === 'deinit' && hasFlag(args, 'f', '--force', '--all')) return destroys('git-submodule-deinit');
+  if (args[0] === 'update' && hasFlag(args, 'f', '--force')) return destroys('git-submodule-update');
+  return args.length === 0 || args[0] === 'status' ? reads : acts;
+}
+
+function judgeGitRm(args: readonly string[], call: Call): Hit {
+  if (hasFlag(args, '', '--cached') || hasFlag(args, 'n', '--dry-run')) return acts;
+  const { operands } = parseOptions(args);
+  const found = hitOfDeletes(operands, false, call.scope);
+  if (found.actionClass === 'bash_destructive') return destroys('git-rm');
+  return hasFlag(args, 'f', '--force') && hasFlag(args, 'r')
+    ? destroys('git-rm')
+    : hit('file_delete', 'git-rm');
+}
+
+function judgeRemote(args: readonly string[]): Hit {
+  return args[0] === 'remove' || args[0] === 'rm' ? destroys('git-remote-remove') : acts;
+}
+
+/** Verbs that run a command: `rebase --exec`, `bisect run`, `difftool -x`. */
+function judgeRunsCommand(verb: string, args: readonly string[], call: Call): Hit | null {
+  const options = parseOptions(args, ['-x', '--exec', '--extcmd']);
+  const texts = [...options.values]
+    .filter(([key]) => ['-x', '--exec', '--extcmd'].includes(key))
+    .flatMap(([, values]) => values);
+  if (verb === 'bisect' && args[0] === 'run') {
+    call.inspector.runArgv(args.slice(1), forkScope(call.scope), call.cause);
+    return acts;
+  }
+  for (const text of texts) call.inspector.runScript(text, forkScope(call.scope), call.cause);
+  return acts;
+}
+
+function splitConfig(setting: string): [string, string] {
+  const at = setting.indexOf('=');
+  return at < 0 ? [setting.toLowerCase(), ''] : [setting.slice(0, at).toLowerCase(), setting.slice(at + 1)];
+}

@@ -1,0 +1,120 @@
+/**
+ * Code of other languages, judged by what it calls. This is not a parser of eight languages: it
+ * looks for the calls that delete, for the strings that such code would hand to a shell, and for
+ * the ways of hiding either. The sandbox is the wall; this is the sign in front of it.
+ */
+import { hit } from '../finding.ts';
+import type { Call } from '../inspector.ts';
+import { forkScope } from '../shell-scope.ts';
+import { hitOfDelete } from '../delete-hit.ts';
+import { hitOfWrite } from '../write-hit.ts';
+
+const DELETES_TREE =
+  /\brmtree\b|\bremovedirs\b|\brm_r\w*|\brmSync\b|\brmdirSync\b|\bfs\w*(?:\.promises)?\s*\.\s*rm(?:dir)?\s*\(|\brimraf\b|\brm_rf\b|\bremove_tree\b|\bremove_entry(?:_secure)?\b|\bremove_dir\b|\bremoveSync\b|\bemptyDirSync\b|\bRemoveAll\b|Remove-Item\b|\brd\s+\/s\b|\bdel\s+\/[sfq]\b|\.rmtree\(|\bDeno\.remove(?:Sync)?\s*\(|\bdelete-directory\b|\bFile\.rm_rf|\bunlink\s*(?:glob|<|\()\s*['"]?[^'")>]*\*|\bdelete_tree\b|\bdeltree\b/;
+const DELETES_FILE =
+  /\bos\s*\.\s*(?:remove|unlink|rmdir)\b|\bunlink(?:Sync)?\b|\b(?:File|Dir|FileUtils)\.(?:delete|unlink|rmdir|rm\w*)\b|\bPath\([^)]*\)\.(?:unlink|rmdir)\b|\.unlink\(|\.rmdir\(|\btruncate(?:Sync)?\s*\(|\bfile\.remove\b|\bdelete-file\b|\bclear_content\b|Clear-Content\b/i;
+const RUNS_COMMANDS =
+  /\bos\s*\.\s*(?:system|popen|exec\w*|spawn\w*)\b|\bsubprocess\b|\bcommands\.getoutput|\bpty\.spawn|child_process|\bexec(?:Sync|File|FileSync|a)?\s*[('"`[]|\bspawn(?:Sync)?\s*\(|\bsystem\s*[('"[\s]|\bpopen\s*\(|\bshell_exec\b|\bpassthru\b|\bproc_open\b|`|\bqx\b|%x|\bKernel\.|\bOpen3\b|\bIO\.popen|\bos\.execute|\bBun\.\$|\bDeno\.(?:Command|run)|\$\(|do shell script|\bsh\s*\(|getline|\|\s*getline|\|\s*"(?:sh|bash)"|:!|^!|\bRuntime\b|\bInvoke-Expression\b|\biex\b|\bStart-Process\b|\bos\.cmd\b|\bSystem\.cmd\b|\bexecl?[vp]*\b|\bshell\s*!|\.sh\(/m;
+const HIDES =
+  /\b(?:exec|eval|compile|Function|system|popen|loads|assert|import_string)\b[\s\S]{0,80}\b(?:b64decode|base64|atob|decode\(|fromhex|unhexlify|fromCharCode|chr\(|pack\s*\(?["']H|Buffer\.from|rot13|decompress|urlopen|requests\.get|fetch\(|urllib)|-enc(?:odedcommand)?\b|\bgetattr\s*\([^)]*\+|__import__\([^)]*\+|\\x72\\x6d/i;
+const DROPS_DATA =
+  /\.dropDatabase\b|\.drop\(\)|\bDROP\s+(?:TABLE|DATABASE|SCHEMA)\b|\bTRUNCATE\s+TABLE\b|\.flushall\b|\.deleteMany\(\s*(?:\{\s*\})?\s*\)|\bdrop_all\b|\.objects\.all\(\)\.delete\(|\.delete_all\b|\.destroy_all\b|\bDELETE\s+FROM\s+\w+\s*["';)]/i;
+const WRITES =
+  /(?:open|openSync|fopen|File\.open|File\.write|IO\.write|writeFile(?:Sync)?|appendFile(?:Sync)?|write_text|write_bytes|createWriteStream|file_put_contents|Path|writeTextFile(?:Sync)?|copyFile(?:Sync)?|copy|copyfile|renameSync|rename|symlink(?:Sync)?)\s*[( ]\s*(['"`])([^'"`\n]+)\1(?:\s*,\s*['"](r?[wa+xb]+)['"])?/g;
+const ALLOCATES = /while\s*(?:\(?\s*(?:True|1|true)\s*\)?)[\s\S]{0,20}(?:fork|spawn)\b|\bfork\s+while\b/;
+
+export function judgeCode(code: string, call: Call): void {
+  const text = foldConcatenation(code);
+  const report = (actionClass: 'bash_destructive' | 'file_delete', rule: string): void =>
+    call.inspector.report(hit(actionClass, rule), call.cause);
+  if (HIDES.test(text)) report('bash_destructive', 'hidden-code');
+  if (DELETES_TREE.test(text)) report('bash_destructive', 'code-deletes-tree');
+  else if (DELETES_FILE.test(text)) reportFileDeletion(text, call);
+  if (DROPS_DATA.test(text)) report('bash_destructive', 'code-drops-data');
+  if (ALLOCATES.test(text)) report('bash_destructive', 'fork-bomb');
+  reportWrites(text, call);
+  if (RUNS_COMMANDS.test(text)) runStrings(text, call);
+}
+
+/** Deleting in a loop over a listing is deleting a tree. */
+function reportFileDeletion(text: string, call: Call): void {
+  const loops = /\b(for|map|each|forEach|glob|listdir|readdirSync|walk|scandir|iterdir)\b/.test(text);
+  const targets = stringsOf(text).map((path) => hitOfDelete(path, false, call.scope));
+  const grave = targets.find((found) => found.actionClass === 'system_modify');
+  if (grave !== undefined) call.inspector.report(grave, call.cause);
+  else
+    call.inspector.report(
+      hit(loops ? 'bash_destructive' : 'file_delete', loops ? 'code-deletes-tree' : 'code-deletes-file'),
+      call.cause,
+    );
+}
+
+function reportWrites(text: string, call: Call): void {
+  for (const match of text.matchAll(WRITES)) {
+    const isOpen = /^(open|fopen|File\.open|Path)/.test(match[0]);
+    if (isOpen && match[3] === undefined && !/\.write_|\.touch|\.unlink/.test(text)) continue;
+    if (isOpen && match[3] !== undefined && !/[wax+]/.test(match[3])) continue;
+    const found = hitOfWrite(match[2] ?? '', call.scope);
+    if (found !== null) call.inspector.report(found, call.cause);
+  }
+}
+
+/** Every string, and every list of strings joined, is judged as the command it may be. */
+function runStrings(text: string, call: Call): void {
+  const texts = [...stringsOf(text), ...listsOf(text), ...shellEscapesOf(text)];
+  for (const candidate of texts) {
+    if (!/^[\s\w./~\\$({:"'-]/.test(candidate) || candidate.length > 2000) continue;
+    const findings = call.inspector.collect(() =>
+      call.inspector.runScript(candidate, forkScope(call.scope), call.cause),
+    );
+    for (const found of findings) {
+      // A string that is no shell at all is not a command that cannot be parsed.
+      if (found.rule !== 'unparsable' && GRAVE.has(found.actionClass))
+        call.inspector.report(found, call.cause);
+    }
+  }
+}
+
+const GRAVE = new Set([
+  'file_delete',
+  'bash_destructive',
+  'git_push',
+  'git_destructive',
+  'system_modify',
+  'agent_dispatch',
+]);
+
+function stringsOf(text: string): string[] {
+  const strings: string[] = [];
+  for (const match of text.matchAll(
+    /'''([\s\S]*?)'''|"""([\s\S]*?)"""|'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`|(?:%x|qx|%w)\s*[({[|/]([^)}\]|/]*)[)}\]|/]/g,
+  )) {
+    const body = match.slice(1).find((group) => group !== undefined);
+    if (body !== undefined && body.trim() !== '') strings.push(body.replace(/\\(['"`])/g, '$1'));
+  }
+  return strings;
+}
+
+/** `['rm', '-rf', '/']` and `spawn('rm', ['-rf', '/'])`. */
+function listsOf(text: string): string[] {
+  const lists: string[] = [];
+  for (const match of text.matchAll(
+    /(?:(['"`])([\w./-]+)\1\s*,\s*)?\[((?:\s*(?:'[^']*'|"[^"]*"|`[^`]*`)\s*,?)+)\]|\(((?:\s*(?:'[^']*'|"[^"]*")\s*,?){2,})/g,
+  )) {
+    const items = stringsOf(match[3] ?? match[4] ?? '');
+    lists.push([...(match[2] === undefined ? [] : [match[2]]), ...items].join(' '));
+  }
+  return lists;
+}
+
+/** `:!cmd` of vim, `!cmd`. */
+function shellEscapesOf(text: string): string[] {
+  return [...text.matchAll(/(?:^|:|\|)\s*(?:silent\s+|sil\s+)?!+\s*([^|\n]+)/gm)].map(
+    (match) => match[1] ?? '',
+  );
+}
+
+/** Joins `'r' + 'm'`, `"r"."m"` and `'r' 'm'` into one string. */
+function foldConcatenation(code: string): string {
+  return code.replace(/(['"])\s*(?:\+|\.)\s*\1/g, '');
+}

@@ -1,0 +1,110 @@
+/** Interpreters given code on the command line or on their standard input. */
+import { hit } from '../finding.ts';
+import type { Call, Handler } from '../inspector.ts';
+import { hitOfWrites } from '../write-hit.ts';
+import { isUnknown, PROCESS, UNTRUSTED } from '../unknown-text.ts';
+import { judgeCode } from './inline-code.ts';
+
+interface InterpreterForm {
+  readonly pattern: RegExp;
+  /** Options whose value is code. */
+  readonly code: RegExp;
+  readonly valued?: RegExp;
+  /** The first word is code: awk. */
+  readonly firstIsCode?: boolean;
+}
+
+const FORMS: readonly InterpreterForm[] = [
+  { pattern: /^(python|pypy|ipython)[\d.]*$/, code: /^-[a-zA-Z]*c$/, valued: /^-(m|W|X)$/ },
+  {
+    pattern: /^(node|nodejs|bun|tsx|ts-node|electron)$/,
+    code: /^(-[a-zA-Z]*[ep]|--eval|--print)$/,
+    valued: /^(-r|--require|--import|--loader)$/,
+  },
+  { pattern: /^deno$/, code: /^eval$/ },
+  { pattern: /^perl[\d.]*$/, code: /^-[a-zA-Z0-9]*[eE]$/, valued: /^-[IM]$/ },
+  { pattern: /^(ruby|jruby)[\d.]*$/, code: /^-[a-z]*e$/, valued: /^-[rI]$/ },
+  { pattern: /^php[\d.]*$/, code: /^-[rBRE]$/ },
+  { pattern: /^(lua|luajit)[\d.]*$/, code: /^-e$/ },
+  {
+    pattern:
+      /^(Rscript|R|groovy|elixir|julia|scala|erl|ghc|clojure|clj|bb|raku|osascript|tclsh|expect|racket|sbcl|iex)$/,
+    code: /^(-e|-c|-E|-r|--eval|-eval)$/,
+  },
+  { pattern: /^(pwsh|powershell)$/i, code: /^-(c|command|enc|encodedcommand|e)$/i },
+  { pattern: /^(g|m|n)?awk$/, code: /^(-e|--source)$/, valued: /^-[Fvf]$/, firstIsCode: true },
+  { pattern: /^(vim?|nvim|ex|emacs|ed)$/, code: /^(-c|--cmd|\+.*|--eval|-S)$/ },
+  { pattern: /^(cmd)$/i, code: /^\/c$/i },
+];
+
+export function findInterpreter(name: string): Handler | null {
+  const form = FORMS.find(({ pattern }) => pattern.test(name));
+  return form === undefined ? null : (call) => judgeInterpreter(call, form);
+}
+
+function judgeInterpreter(call: Call, form: InterpreterForm): ReturnType<Handler> {
+  const { codes, operands, flags } = split(call, form);
+  const stdin = operands.length === 0 || operands[0] === '-' ? call.stdin : undefined;
+  if (codes.length === 0 && flags.some((flag) => /^(--version|-V|-v|--help|-h)$/.test(flag)))
+    return hit('file_read', 'read-only-program');
+  if (codes.length === 0 && !form.firstIsCode && stdin !== undefined) {
+    if (isUnknown(stdin) && stdin.trim().length <= 2) return hit('bash_destructive', 'pipe-to-interpreter');
+    codes.push(stdin);
+  }
+  if (operands[0]?.startsWith(PROCESS) === true) codes.push(operands[0].slice(1));
+  const written = codes.length === 0 ? call.inspector.files.get(operands[0] ?? '') : undefined;
+  if (written !== undefined && !form.firstIsCode) codes.push(written);
+  for (const code of codes) {
+    if (code.trim() === UNTRUSTED) return hit('bash_destructive', 'pipe-to-interpreter');
+    judgeCode(code, call);
+  }
+  if (isInPlaceEdit(call)) return hitOfWrites(operands, call.scope);
+  if (form.firstIsCode === true) return judgeAwk(codes, flags);
+  if (
+    /manage\.py$/.test(operands[0] ?? '') &&
+    /^(flush|reset_db|sqlflush|reset_schema)$/.test(operands[1] ?? '')
+  ) {
+    return hit('bash_destructive', 'database-reset');
+  }
+  if (operands[0] === 'artisan' && /^(migrate:(fresh|reset|refresh)|db:wipe)$/.test(operands[1] ?? ''))
+    return hit('bash_destructive', 'database-reset');
+  return hit('bash_exec', codes.length > 0 ? 'inline-code' : 'interpreter');
+}
+
+function split(call: Call, form: InterpreterForm): { codes: string[]; operands: string[]; flags: string[] } {
+  const codes: string[] = [];
+  const operands: string[] = [];
+  const flags: string[] = [];
+  const { args } = call;
+  for (let index = 0; index < args.length; index += 1) {
+    const arg = args[index] ?? '';
+    const inline = /^(--eval|--print|-e|-c|-r|--cmd)=(.*)$/s.exec(arg);
+    const glued =
+      form.code.test(arg.slice(0, 2)) && arg.length > 2 && /^-[ecErp][^a-zA-Z-]/.test(arg)
+        ? arg.slice(2)
+        : null;
+    if (operands.length > 0 && !(form.pattern.test('vim') || form.pattern.test('awk'))) operands.push(arg);
+    else if (inline) codes.push(inline[2] ?? '');
+    else if (/^\+./.test(arg) && form.code.test(arg)) codes.push(arg.slice(1));
+    else if (form.code.test(arg)) codes.push(args[(index += 1)] ?? '');
+    else if (glued !== null) codes.push(glued);
+    else if (form.valued?.test(arg)) flags.push(arg, args[(index += 1)] ?? '');
+    else if (/^[-+]./.test(arg)) flags.push(arg);
+    else if (form.firstIsCode === true && codes.length === 0 && !flags.includes('-f')) codes.push(arg);
+    else operands.push(arg);
+  }
+  return { codes, operands, flags };
+}
+
+/** `perl -pi -e`, `ruby -i`. */
+function isInPlaceEdit(call: Call): boolean {
+  return (
+    /^(perl|ruby)/.test(call.name) && call.args.some((arg) => /^-[a-hj-zA-Z0-9]*i(\.\w+)?[pne]*$/.test(arg))
+  );
+}
+
+function judgeAwk(codes: readonly string[], flags: readonly string[]): ReturnType<Handler> {
+  if (flags.some((flag) => /^(-i|inplace)$/.test(flag))) return hit('file_write', 'file-write');
+  const acts = codes.some((code) => /\b(system|getline)\b|print[^|;}]*[|>]/.test(code));
+  return acts ? hit('bash_exec', 'inline-code') : hit('file_read', 'read-only-program');
+}

@@ -1,0 +1,158 @@
+import { parseOptions } from '../command-options.ts';
+import { hit, worstOf } from '../finding.ts';
+import type { Handler } from '../inspector.ts';
+import { isCredentialFile } from '../control-files.ts';
+import { forkScope } from '../shell-scope.ts';
+import { UNTRUSTED } from '../unknown-text.ts';
+import { hitOfWrites } from '../write-hit.ts';
+
+export const NETWORK_PROGRAMS =
+  'curl wget scp sftp ftp telnet nc ncat netcat socat http https xh aria2c ping ping6 traceroute tracepath dig nslookup host whois nmap mtr lftp curlie grpcurl websocat wscat ngrok cloudflared ssh-copy-id ssh-keyscan tcpdump rclone yt-dlp axel openssl-s_client'.split(
+    ' ',
+  );
+
+const network = hit('network', 'network');
+const LOCAL =
+  /^(https?:\/\/)?(localhost|127\.\d+\.\d+\.\d+|\[::1\]|0\.0\.0\.0|[\w-]+\.(local|test|localhost))(:|\/|$)|^(:\d+)?\//;
+
+export const judgeNetwork: Handler = (call) => {
+  const { args, name } = call;
+  if (args.length === 1 && /^(--version|--help|-V|-h)$/.test(args[0] ?? ''))
+    return hit('file_read', 'read-only-program');
+  if (args.some((arg) => isCredentialFile(arg.replace(/^(.*=)?@/, ''))))
+    return hit('bash_destructive', 'sends-credentials');
+  const shell = executes(name, args);
+  if (shell !== null) return hit('bash_destructive', 'reverse-shell');
+  const { operands, values } = parseOptions(args, VALUED);
+  const method = (values.get('-X')?.[0] ?? values.get('--request')?.[0] ?? '').toUpperCase();
+  const isHttpie = /^(http|https|xh|curlie)$/.test(name) && operands.some((word) => word === 'DELETE');
+  if (method === 'DELETE' || isHttpie) {
+    const isLocal = operands.some((word) => LOCAL.test(word));
+    if (!isLocal) return hit('bash_destructive', 'http-delete');
+  }
+  if (name === 'rclone') return judgeRclone(args);
+  const written = [
+    ...(values.get('-o') ?? []),
+    ...(values.get('-O') ?? []),
+    ...(values.get('--output') ?? []),
+    ...(values.get('-P') ?? []),
+    ...(values.get('--output-document') ?? []),
+  ];
+  const files = name === 'curl' ? written.filter((file) => !/^https?:/.test(file)) : written;
+  for (const file of files) call.inspector.files.set(file, UNTRUSTED);
+  return (
+    worstOf([
+      network,
+      ...(files.some((file) => file !== '-')
+        ? [
+            hitOfWrites(
+              files.filter((file) => file !== '-'),
+              call.scope,
+            ),
+          ]
+        : []),
+    ]) ?? network
+  );
+};
+
+const VALUED = [
+  '-X',
+  '--request',
+  '-o',
+  '--output',
+  '-d',
+  '--data',
+  '-H',
+  '--header',
+  '-u',
+  '-A',
+  '-e',
+  '-F',
+  '-T',
+  '-P',
+  '--output-document',
+  '-b',
+  '-c',
+  '-w',
+  '-m',
+];
+
+/** `nc -e /bin/sh`, `socat exec:…`: hands a shell to the other side. */
+function executes(name: string, args: readonly string[]): string | null {
+  if (/^(nc|ncat|netcat)$/.test(name))
+    return args.find((arg) => /^(-[a-z]*[ec]|--exec|--sh-exec)$/.test(arg)) ?? null;
+  if (name === 'socat') return args.find((arg) => /^(exec|system):/i.test(arg)) ?? null;
+  return null;
+}
+
+function judgeRclone(args: readonly string[]): ReturnType<Handler> {
+  if (args.some((arg) => arg === '--dry-run' || arg === '-n')) return network;
+  return /^(delete|deletefile|purge|sync|move|rmdirs?|cleanup)$/.test(args[0] ?? '')
+    ? hit('bash_destructive', 'cloud-delete')
+    : network;
+}
+
+/** scp writes its last word: here or there. */
+export const judgeScp: Handler = (call) => {
+  const target = parseOptions(call.args, ['-P', '-i', '-o', '-F', '-l', '-S', '-J']).operands.at(-1) ?? '';
+  if (call.args.some((arg) => isCredentialFile(arg) && arg !== target && !call.args.includes('-i')))
+    return hit('bash_destructive', 'sends-credentials');
+  return /:/.test(target) ? network : (worstOf([network, hitOfWrites([target], call.scope)]) ?? network);
+};
+
+export const judgeOpenssl: Handler = (call) =>
+  call.args[0] === 's_client'
+    ? network
+    : hit(call.args.includes('-out') ? 'file_write' : 'bash_exec', 'openssl');
+
+/** Programs that start another agent: its grant is the host's business. */
+export const AGENT_PROGRAMS =
+  'claude codex gemini opencode pi aider cursor-agent goose amp crush qwen copilot droid auggie plandex'.split(
+    ' ',
+  );
+
+export const judgeAgent: Handler = (call) => {
+  const first = call.args[0] ?? '';
+  if (/^(--version|-v|-V|--help|-h|version|help|doctor)$/.test(first))
+    return hit('file_read', 'read-only-program');
+  if (/^(mcp|config|login|logout|auth|plugin|update|upgrade|install)$/.test(first))
+    return hit('system_modify', 'agent-settings');
+  return hit('agent_dispatch', 'agent-dispatch');
+};
+
+/** Our own program: a run is a dispatch; what decides about runs is the operator's. */
+export const judgeCaisson: Handler = (call) => {
+  const verb = call.args.find((arg) => !arg.startsWith('-')) ?? '';
+  if (/^(run|batch|chain|retry|send|up)$/.test(verb)) return hit('agent_dispatch', 'agent-dispatch');
+  if (/^(approve|deny|answer|apply|forget|gc|keys|config|init|cancel|merge|down|reload)$/.test(verb))
+    return hit('system_modify', 'own-state');
+  return hit('file_read', 'read-only-program');
+};
+
+/** tmux and screen: what they are told to type is run. */
+export const judgeTmux: Handler = (call) => {
+  const at = call.args.findIndex((arg) =>
+    /^(new|new-session|new-window|neww|send-keys|send|split-window|splitw|run-shell|run|respawn-pane|kill-server)$/.test(
+      arg,
+    ),
+  );
+  if (at < 0) return hit('bash_exec', 'tmux');
+  const words = call.args.slice(at + 1);
+  const isTyped = /^send/.test(call.args[at] ?? '');
+  const operands = parseOptions(words, [
+    '-t',
+    '-s',
+    '-n',
+    '-c',
+    '-x',
+    '-y',
+    '-F',
+    '-p',
+    '-l',
+    '-e',
+  ]).operands.filter((word) => !isTyped || !/^(Enter|C-m|C-c|Escape)$/.test(word));
+  for (const text of operands.length > 1 && !isTyped ? [operands.join(' ')] : operands) {
+    call.inspector.runScript(text, forkScope(call.scope), call.cause);
+  }
+  return hit('bash_exec', 'tmux');
+};

@@ -1,0 +1,136 @@
+/** Shells and the builtins that turn text into commands. */
+import { hit } from '../finding.ts';
+import type { Call, Handler } from '../inspector.ts';
+import { forkScope, type ShellScope } from '../shell-scope.ts';
+import { normalizePath } from '../path-kind.ts';
+import { isUnknown, PROCESS, PRODUCED, UNKNOWN, UNTRUSTED } from '../unknown-text.ts';
+
+export const SHELLS = [
+  'sh',
+  'bash',
+  'zsh',
+  'dash',
+  'ksh',
+  'ash',
+  'fish',
+  'mksh',
+  'rbash',
+  'csh',
+  'tcsh',
+  'pdksh',
+  'yash',
+];
+
+/** `sh -c TEXT`, `sh FILE`, `sh < FILE`, `… | sh`. */
+export const judgeShell: Handler = (call) => {
+  const at = call.args.findIndex((arg) => /^-[a-zA-Z]*c[a-zA-Z]*$/.test(arg) || arg === '--command');
+  if (at >= 0 && call.args.slice(0, at).every((arg) => /^[-+]/.test(arg) || arg === 'pipefail')) {
+    const rest = call.args.slice(at + 1);
+    while (/^-/.test(rest[0] ?? '')) rest.shift();
+    const [text, , ...positional] = rest;
+    if (text === undefined) return hit('bash_exec', 'shell');
+    return runText(call, text, forkScope(call.scope, positional), 'command');
+  }
+  const file = call.args.find((arg) => !/^[-+]/.test(arg) || arg.startsWith(PROCESS));
+  if (file !== undefined && file !== '-' && file !== '/dev/stdin')
+    return runFile(call, file, forkScope(call.scope));
+  if (call.stdin !== undefined) return runText(call, call.stdin, forkScope(call.scope, []), 'stdin');
+  return asksVersion(call.args) ? hit('file_read', 'read-only-program') : hit('bash_exec', 'shell');
+};
+
+export const judgeEval: Handler = (call) => runText(call, call.args.join(' '), call.scope, 'command');
+
+export const judgeSource: Handler = (call) => {
+  const [file] = call.args;
+  if (file === undefined) return hit('bash_exec', 'shell');
+  if (file === '/dev/stdin' && call.stdin !== undefined)
+    return runText(call, call.stdin, call.scope, 'stdin');
+  return runFile(call, file, call.scope);
+};
+
+export const judgeTrap: Handler = (call) => {
+  const [text, ...signals] = call.args;
+  if (text === undefined || signals.length === 0 || text.startsWith('-') || text === '')
+    return hit('bash_exec', 'shell');
+  call.inspector.runScript(text, forkScope(call.scope), call.cause);
+  return null;
+};
+
+export const judgeAlias: Handler = (call) => {
+  for (const arg of call.args) {
+    const at = arg.indexOf('=');
+    if (at <= 0) continue;
+    const value = arg.slice(at + 1);
+    call.scope.aliases.set(arg.slice(0, at), value);
+    const inner = call.inspector.collect(() =>
+      call.inspector.runScript(value, forkScope(call.scope), call.cause),
+    );
+    // `alias rm='rm -i'` deletes nothing; an alias that hides something grave is reported at once.
+    for (const found of inner) {
+      if (!['file_delete', 'file_write', 'network'].includes(found.actionClass))
+        call.inspector.report(found, found.cause);
+    }
+  }
+  return hit('file_read', 'shell');
+};
+
+export const judgeCd: Handler = (call) => {
+  const target = call.args.find((arg) => !arg.startsWith('-')) ?? '~';
+  call.scope.cwd = isUnknown(target) ? '' : normalizePath(target, call.scope).replace(/^\.$/, '');
+  return hit('file_read', 'shell');
+};
+
+export const judgeRead: Handler = (call) => {
+  const names = call.args.filter((arg) => /^[A-Za-z_]\w*$/.test(arg));
+  const text = call.stdin === undefined ? UNTRUSTED : (call.stdin.split('\n')[0] ?? '');
+  const words = names.length > 1 ? text.split(/\s+/) : [text];
+  names.forEach((name, index) =>
+    call.scope.variables.set(name, words[index] ?? (isUnknown(text) ? text : '')),
+  );
+  if (names.length === 0) call.scope.variables.set('REPLY', text);
+  return hit('file_read', 'shell');
+};
+
+export const judgeSet: Handler = (call) => {
+  const at = call.args.indexOf('--');
+  if (at >= 0) Object.assign(call.scope, { positional: call.args.slice(at + 1) });
+  return hit('file_read', 'shell');
+};
+
+export const judgeHistory: Handler = (call) =>
+  call.args.some((arg) => /^-[cdw]/.test(arg))
+    ? hit('bash_destructive', 'history-erase')
+    : hit('file_read', 'shell');
+
+/**
+ * Text that becomes commands. Text that is certain is judged as a script; text that begins with
+ * something unknown cannot be judged and counts as unparsable. The output of an ordinary program
+ * is let through for `eval` (`eval "$(direnv hook bash)"`), not through a pipe.
+ */
+function runText(
+  call: Call,
+  text: string,
+  scope: ShellScope,
+  from: 'command' | 'stdin',
+): ReturnType<Handler> {
+  const start = text.trimStart();
+  if (start === '') return hit('bash_exec', 'shell');
+  if (text.includes(UNTRUSTED) || (from === 'stdin' && text.includes(PRODUCED))) {
+    return hit('bash_destructive', from === 'stdin' ? 'pipe-to-shell' : 'eval-unknown');
+  }
+  if (start === PRODUCED) return hit('bash_exec', 'eval-program-output');
+  if (start.startsWith(UNKNOWN)) return hit('bash_destructive', 'eval-unknown');
+  call.inspector.runScript(text, scope, call.cause);
+  return null;
+}
+
+function runFile(call: Call, file: string, scope: ShellScope): ReturnType<Handler> {
+  if (file.startsWith(PROCESS)) return runText(call, file.slice(1), scope, 'command');
+  const written = call.inspector.files.get(file) ?? call.inspector.files.get(file.replace(/^\.\//, ''));
+  if (written !== undefined) return runText(call, written, scope, 'command');
+  return hit('bash_exec', 'shell-script');
+}
+
+function asksVersion(args: readonly string[]): boolean {
+  return args.includes('--version') || args.includes('--help');
+}

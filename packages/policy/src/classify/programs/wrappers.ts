@@ -1,0 +1,196 @@
+/** Programs that run the command given as their further words. */
+import { hit } from '../finding.ts';
+import type { Call, Handler } from '../inspector.ts';
+import { forkScope } from '../shell-scope.ts';
+
+interface WrapperForm {
+  /** Options that take the next word as value. */
+  readonly valued?: readonly string[];
+  /** Words before the command: a duration, a lock file, a host. */
+  readonly skip?: number;
+  /** Options whose value is a shell text to run. */
+  readonly shellText?: readonly string[];
+  /** The words after the options are joined and given to a shell. */
+  readonly joins?: boolean;
+  /** A sub-command must come first for this to be a wrapper: `npm exec`, `poetry run`. */
+  readonly verbs?: readonly string[];
+  /** With no command at all it opens a root shell. */
+  readonly opensShell?: boolean;
+}
+
+const FORMS: Record<string, WrapperForm> = {
+  sudo: {
+    valued: ['-u', '-g', '-p', '-C', '-h', '-r', '-t', '-U', '-D', '--user', '--group', '-T'],
+    opensShell: true,
+  },
+  doas: { valued: ['-u', '-C'], opensShell: true },
+  pkexec: { valued: ['--user'], opensShell: true },
+  su: { valued: ['-s', '-g', '-G', '--shell'], shellText: ['-c', '--command'], opensShell: true },
+  runuser: { valued: ['-u', '-g', '-s'], shellText: ['-c'] },
+  env: { valued: ['-u', '-C', '--unset', '--chdir'], shellText: ['-S', '--split-string'] },
+  command: {},
+  builtin: {},
+  exec: { valued: ['-a'] },
+  nohup: {},
+  time: { valued: ['-f', '-o'] },
+  timeout: { valued: ['-s', '-k', '--signal', '--kill-after'], skip: 1 },
+  gtimeout: { valued: ['-s', '-k', '--signal', '--kill-after'], skip: 1 },
+  nice: { valued: ['-n', '--adjustment'] },
+  ionice: { valued: ['-c', '-n', '-p', '--class'] },
+  chrt: { skip: 1 },
+  taskset: { skip: 1 },
+  numactl: {},
+  setsid: {},
+  stdbuf: { valued: ['-i', '-o', '-e'] },
+  unbuffer: {},
+  busybox: {},
+  toybox: {},
+  chronic: {},
+  caffeinate: { valued: ['-t', '-w'] },
+  proxychains: { valued: ['-f'] },
+  proxychains4: { valued: ['-f'] },
+  torsocks: {},
+  strace: { valued: ['-e', '-o', '-p', '-s'] },
+  ltrace: { valued: ['-e', '-o'] },
+  perf: { verbs: ['stat', 'record'], valued: ['-e', '-o'] },
+  valgrind: {},
+  fakeroot: { valued: ['-l', '-s', '-i'] },
+  firejail: {},
+  unshare: {},
+  nsenter: { valued: ['-t', '--target', '-S', '-G'] },
+  chroot: { valued: ['--userspec', '--groups'], skip: 1 },
+  setpriv: { valued: ['--reuid', '--regid'] },
+  'systemd-run': { valued: ['-p', '--unit', '-u', '-E', '--on-active', '--on-calendar'] },
+  'systemd-inhibit': {},
+  'dbus-run-session': {},
+  'xvfb-run': { valued: ['-s', '-n', '-e', '-f'] },
+  flock: { valued: ['-w', '-E', '--timeout'], skip: 1, shellText: ['-c', '--command'] },
+  watch: { valued: ['-n', '--interval', '-q'], joins: true },
+  entr: {},
+  hyperfine: {
+    valued: ['-w', '-r', '-n', '--warmup', '--runs', '--export-markdown', '--export-json'],
+    joins: true,
+  },
+  script: { shellText: ['-c', '--command'] },
+  ssh: {
+    valued: ['-p', '-i', '-o', '-l', '-F', '-L', '-R', '-D', '-J', '-W', '-b', '-c', '-E', '-m', '-w'],
+    skip: 1,
+    joins: true,
+  },
+  sshpass: { valued: ['-p', '-f'] },
+  mosh: { skip: 1, joins: true },
+  'cross-env': {},
+  'cross-env-shell': { joins: true },
+  dotenv: { valued: ['-e', '-c'] },
+  dotenvx: { verbs: ['run'], valued: ['-f'] },
+  direnv: { verbs: ['exec'], skip: 1 },
+  npx: { valued: ['-p', '--package'], shellText: ['-c', '--call'] },
+  bunx: {},
+  pnpx: {},
+  uvx: { valued: ['--from', '--with'] },
+  pipx: { verbs: ['run'], valued: ['--spec'] },
+  npm: { verbs: ['exec', 'x'], valued: ['-p', '--package', '-w'], shellText: ['-c', '--call'] },
+  pnpm: { verbs: ['exec', 'dlx'], valued: ['--filter', '-F', '-C'] },
+  yarn: { verbs: ['exec', 'dlx', 'run'], valued: ['-p'] },
+  bun: { verbs: ['x'] },
+  uv: { verbs: ['run'], valued: ['--with', '--python', '-p', '--extra', '--group'] },
+  poetry: { verbs: ['run'] },
+  pipenv: { verbs: ['run'] },
+  pdm: { verbs: ['run'] },
+  rye: { verbs: ['run'] },
+  hatch: { verbs: ['run'] },
+  conda: { verbs: ['run'], valued: ['-n', '-p', '--name'] },
+  bundle: { verbs: ['exec'] },
+  mise: { verbs: ['exec', 'x'] },
+  asdf: { verbs: ['exec'] },
+  nix: { verbs: ['develop', 'shell', 'run'], shellText: ['-c', '--command'] },
+  'nix-shell': { valued: ['-p', '-I'], shellText: ['--run', '--command'] },
+  op: { verbs: ['run'], valued: ['--env-file'] },
+  doppler: { verbs: ['run'], valued: ['-p', '-c'], shellText: ['--command'] },
+  'aws-vault': { verbs: ['exec'], skip: 1 },
+  vagrant: { verbs: ['ssh'], shellText: ['-c', '--command'] },
+  heroku: { verbs: ['run'], valued: ['-a', '--app'], joins: true },
+  kubectl: { verbs: ['exec'], valued: ['-n', '-c', '--namespace', '--container', '--context'], skip: 1 },
+  oc: { verbs: ['exec', 'rsh'], valued: ['-n', '-c'], skip: 1 },
+  screen: { valued: ['-S', '-L', '-c'] },
+  concurrently: { valued: ['-n', '-c', '--names'], joins: true },
+  nodemon: { valued: ['-w', '-e', '--watch', '--ext', '-i'], shellText: ['--exec', '-x'] },
+  chpst: { valued: ['-u', '-U', '-e', '-n'] },
+  gosu: { skip: 1 },
+  'su-exec': { skip: 1 },
+};
+
+/** The form of a program as a wrapper, if these words use it as one. */
+export function findWrapper(name: string): Handler | null {
+  const form = Object.hasOwn(FORMS, name) ? FORMS[name] : undefined;
+  return form === undefined || form.verbs !== undefined ? null : (call) => unwrap(call, form, call.args);
+}
+
+/** For programs that are wrappers only with a certain verb; null when the verb is another one. */
+export function unwrapVerb(call: Call): 'unwrapped' | null {
+  const form = Object.hasOwn(FORMS, call.name) ? FORMS[call.name] : undefined;
+  if (form?.verbs === undefined) return null;
+  const at = call.args.findIndex((arg) => !arg.startsWith('-'));
+  if (at < 0 || !form.verbs.includes(call.args[at] ?? '')) return null;
+  const found = unwrap(call, form, call.args.slice(at + 1));
+  if (found !== null) call.inspector.report(found, call.cause);
+  return 'unwrapped';
+}
+
+function unwrap(call: Call, form: WrapperForm, words: readonly string[]): ReturnType<Handler> {
+  const scope = forkScope(call.scope);
+  const rest = [...words];
+  let ran = false;
+  const runText = (text: string): void => {
+    ran = true;
+    call.inspector.runScript(text, scope, call.cause, call.stdin);
+  };
+  let skip = form.skip ?? 0;
+  while (rest.length > 0) {
+    const word = rest[0] ?? '';
+    if (word === '--') {
+      rest.shift();
+      if (skip === 0) break;
+    } else if (word.startsWith('-') && word !== '-') {
+      rest.shift();
+      const [option = word, inline] = splitInline(word);
+      if (form.shellText?.includes(option)) runText(inline ?? rest.shift() ?? '');
+      else if (form.shellText?.some((name) => isGluedValue(name, word))) runText(word.slice(2));
+      else if (inline === undefined && form.valued?.includes(word)) rest.shift();
+    } else if (/^[A-Za-z_]\w*=/.test(word)) {
+      rest.shift();
+    } else if (skip > 0) {
+      rest.shift();
+      skip -= 1;
+    } else break;
+  }
+  if (rest.length > 0 && !(ran && call.name === 'su')) {
+    if (form.joins === true) runJoined(call, rest, scope);
+    else call.inspector.runArgv(rest, scope, call.cause, call.stdin);
+    ran = true;
+  }
+  if (call.name === 'ssh' || call.name === 'mosh') return hit('network', 'network');
+  if (
+    !ran &&
+    form.opensShell === true &&
+    !words.some((word) => /^-(l|v|k|K|V|h|-list|-version|-help|-validate)$/.test(word))
+  ) {
+    return hit('system_modify', 'root-shell');
+  }
+  return ran ? null : hit('bash_exec', 'wrapper');
+}
+
+function runJoined(call: Call, rest: readonly string[], scope: Call['scope']): void {
+  const isList = call.name === 'hyperfine' || call.name === 'concurrently';
+  const texts = isList ? rest : [rest.join(' ')];
+  for (const text of texts) call.inspector.runScript(text, scope, call.cause, call.stdin);
+}
+
+function splitInline(word: string): [string, string?] {
+  const at = word.startsWith('--') ? word.indexOf('=') : -1;
+  return at < 0 ? [word] : [word.slice(0, at), word.slice(at + 1)];
+}
+
+function isGluedValue(option: string, word: string): boolean {
+  return /^-[a-zA-Z]$/.test(option) && word.startsWith(option) && word.length > 2;
+}

@@ -1,0 +1,167 @@
+/** Programs that write where their words say: the side doors besides an editor. */
+import { hasFlag, parseOptions } from '../command-options.ts';
+import { hitOfDelete } from '../delete-hit.ts';
+import { hit, worstOf, type Hit } from '../finding.ts';
+import type { Handler } from '../inspector.ts';
+import { kindOfPath } from '../path-kind.ts';
+import { forkScope } from '../shell-scope.ts';
+import { hitOfWrites } from '../write-hit.ts';
+import { isDryRun } from './deletions.ts';
+
+export const judgeTee: Handler = (call) => {
+  const { operands } = parseOptions(call.args);
+  if (call.stdin !== undefined) for (const file of operands) call.inspector.files.set(file, call.stdin);
+  const found = hitOfWrites(operands, call.scope);
+  const empties = call.stdin === '' && !hasFlag(call.args, 'a', '--append');
+  return empties && found.actionClass === 'file_write' ? hit('file_delete', 'truncate') : found;
+};
+
+export const judgeTouch: Handler = (call) =>
+  hitOfWrites(parseOptions(call.args, ['-d', '-t', '-r']).operands, call.scope);
+
+/** `cp`, `install`, `ln`: the last word (or -t) is written. */
+export const judgeCopy: Handler = (call) => {
+  const { operands, values } = parseOptions(call.args, ['-t', '--target-directory', '-m', '-o', '-g', '-S']);
+  const target = values.get('-t')?.[0] ?? values.get('--target-directory')?.[0] ?? operands.at(-1) ?? '';
+  const sources = operands.slice(0, -1);
+  if (sources.some((source) => source === '/dev/null') && call.name === 'cp') {
+    const found = hitOfWrites([target], call.scope);
+    return found.actionClass === 'file_write' ? hit('file_delete', 'truncate') : found;
+  }
+  if (sources.some((source) => /^\/dev\/(zero|urandom|random)$/.test(source)))
+    return hit('bash_destructive', 'overwrite');
+  for (const source of sources) {
+    const written = call.inspector.files.get(source);
+    if (written !== undefined) call.inspector.files.set(target, written);
+  }
+  return hitOfWrites(operands.length === 1 && call.name === 'ln' ? [] : [target], call.scope);
+};
+
+export const judgeMove: Handler = (call) => {
+  const { operands, values } = parseOptions(call.args, ['-t', '--target-directory', '-S']);
+  const into = values.get('-t')?.[0] ?? values.get('--target-directory')?.[0];
+  const target = into ?? operands.at(-1) ?? '';
+  const sources = into === undefined ? operands.slice(0, -1) : operands;
+  if (target === '/dev/null') return hit('bash_destructive', 'move-to-null');
+  const lost = sources.map((source) => hitOfDelete(source, true, call.scope)).filter(isGraveLoss);
+  return worstOf([...lost, hitOfWrites([target], call.scope)]) ?? hit('file_write', 'file-write');
+};
+
+function isGraveLoss(found: Hit): boolean {
+  return (
+    found.actionClass === 'system_modify' ||
+    ['delete-root', 'delete-home', 'delete-workspace', 'git-data'].includes(found.rule)
+  );
+}
+
+export const judgeSed: Handler = (call) => {
+  const { flags, operands, values } = parseOptions(call.args, ['-e', '-f', '--expression', '--file']);
+  const given = [...(values.get('-e') ?? []), ...(values.get('--expression') ?? [])];
+  const scripts = given.length > 0 ? given : operands.slice(0, 1);
+  const files = given.length > 0 ? operands : operands.slice(1);
+  for (const text of scripts.flatMap(commandsOfSed))
+    call.inspector.runScript(text, forkScope(call.scope), call.cause);
+  const isInPlace = flags.some((flag) => /^-[a-zA-Z]*i/.test(flag) || flag.startsWith('--in-place'));
+  if (!isInPlace) {
+    const written = scripts.flatMap((script) =>
+      [...script.matchAll(/(?:^|[;}\d$]\s*|\/)w\s+(\/?\S+)/g)].map((match) => match[1] ?? ''),
+    );
+    return written.length > 0 ? hitOfWrites(written, call.scope) : hit('file_read', 'read-only-program');
+  }
+  const found = hitOfWrites(files, call.scope);
+  const empties = scripts.some((script) => /^(1,\$)?\s*d$/.test(script.trim()));
+  return empties && found.actionClass === 'file_write' ? hit('file_delete', 'truncate') : found;
+};
+
+/** GNU sed's `e COMMAND` runs a program. */
+function commandsOfSed(script: string): string[] {
+  return [...script.matchAll(/(?:^|;|\d|\$|\/)\s*e\s+([^;]+)/g)].map((match) => match[1] ?? '');
+}
+
+export const judgeDd: Handler = (call) => {
+  const setting = (key: string) => call.args.find((arg) => arg.startsWith(`${key}=`))?.slice(key.length + 1);
+  const target = setting('of');
+  if (target === undefined) return hit('file_read', 'read-only-program');
+  const found = hitOfWrites([target], call.scope);
+  if (found.actionClass !== 'file_write' || kindOfPath(target, call.scope) === 'sink') return found;
+  const source = setting('if') ?? '';
+  if (source === '/dev/null') return hit('file_delete', 'truncate');
+  const isEndless = /^\/dev\/(zero|urandom|random)$/.test(source) && setting('count') === undefined;
+  return isEndless ? hit('bash_destructive', 'fills-disk') : found;
+};
+
+export const judgeChmod: Handler = (call) => {
+  const { flags, operands, values } = parseOptions(call.args, ['--reference']);
+  const reference = values.has('--reference');
+  const minusMode = flags.find((flag) => /^-[rwxst]+$/.test(flag) && !/^-R$/.test(flag));
+  const [mode = '', ...paths] =
+    call.name === 'chmod' && !reference
+      ? minusMode === undefined
+        ? operands
+        : [minusMode, ...operands]
+      : ['', ...operands.slice(reference ? 0 : 1)];
+  const isRecursive = hasFlag(flags, 'R', '--recursive');
+  const grave = paths
+    .map((path) => kindOfPath(path, call.scope))
+    .find((kind) => ['root', 'system', 'device', 'control'].includes(kind));
+  const isHome = isRecursive && paths.some((path) => kindOfPath(path, call.scope) === 'home');
+  if (grave !== undefined || isHome) return hit('system_modify', 'permissions');
+  if (call.name === 'chmod' && /^([246][0-7]{3}|[ugoa]*\+[rwxX]*s)/.test(mode))
+    return hit('system_modify', 'setuid');
+  if (
+    call.name === 'chmod' &&
+    isRecursive &&
+    /^(0?[0-7]?77|0?000|a?-[rwx]+|[ugo]+-[rwx]+|[ao]*\+\w*w\w*|(a|ugo)=(rwx)?)$/.test(mode) &&
+    mode !== '+x'
+  ) {
+    return hit('bash_destructive', 'permissions');
+  }
+  return hit('file_write', 'permissions');
+};
+
+export const judgeRsync: Handler = (call) => {
+  if (
+    isDryRun(call.args) ||
+    hasFlag(
+      call.args.filter((arg) => !arg.startsWith('--')),
+      'n',
+    )
+  )
+    return hit('file_read', 'dry-run');
+  if (call.args.some((arg) => /^--(del|delete.*|remove-source-files)$/.test(arg)))
+    return hit('bash_destructive', 'rsync-delete');
+  const { operands, values } = parseOptions(call.args, ['-e', '--rsh', '--exclude', '--include', '-f']);
+  for (const text of [...(values.get('-e') ?? []), ...(values.get('--rsh') ?? [])]) {
+    if (!text.startsWith('ssh')) call.inspector.runScript(text, forkScope(call.scope), call.cause);
+  }
+  const target = operands.at(-1) ?? '';
+  return /^[\w.@-]+:/.test(target) ? hit('network', 'network') : hitOfWrites([target], call.scope);
+};
+
+export const judgeTar: Handler = (call) => {
+  const { values } = parseOptions(call.args, [
+    '-C',
+    '-I',
+    '--directory',
+    '--to-command',
+    '--use-compress-program',
+    '--checkpoint-action',
+  ]);
+  const texts = [
+    '-I',
+    '--to-command',
+    '--use-compress-program',
+    '--checkpoint-action',
+    '--rsh-command',
+  ].flatMap((key) => values.get(key) ?? []);
+  for (const text of texts)
+    call.inspector.runScript(text.replace(/^exec=/, ''), forkScope(call.scope), call.cause);
+  if (call.args.includes('--remove-files')) return hit('bash_destructive', 'tar-remove-files');
+  if (/^-?[a-zA-Z]*t/.test(call.args[0] ?? '') || call.args.includes('--list'))
+    return hit('file_read', 'read-only-program');
+  const folder = values.get('-C')?.[0] ?? values.get('--directory')?.[0];
+  if (folder === undefined) return hit('file_write', 'file-write');
+  return kindOfPath(folder, call.scope) === 'root'
+    ? hit('system_modify', 'system-path')
+    : hitOfWrites([folder], call.scope);
+};

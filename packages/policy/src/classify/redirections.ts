@@ -1,0 +1,56 @@
+import { hit, type Hit } from './finding.ts';
+import { hitOfWrite } from './write-hit.ts';
+import type { ShellScope } from './shell-scope.ts';
+import { PROCESS } from './unknown-text.ts';
+
+interface RedirectCall {
+  readonly operator: string;
+  readonly target: string;
+  readonly program: string;
+  readonly argv: readonly string[];
+  /** What would be written, as far as it is certain. */
+  readonly output: string;
+  readonly scope: ShellScope;
+}
+
+const ENDLESS = new Set(['/dev/zero', '/dev/urandom', '/dev/random']);
+
+/** What sending output to, or taking input from, a place is. Null when it changes nothing. */
+export function judgeRedirect(call: RedirectCall): Hit | null {
+  const { operator, target, program, argv } = call;
+  if (target.startsWith(PROCESS)) return null;
+  if (/^\/dev\/(tcp|udp)\//.test(target)) return judgeSocket(call);
+  if (operator === '<' || operator === '<&') return null;
+  if (operator === '>&' && /^(\d+-?|-)$/.test(target)) return null;
+  const written = hitOfWrite(target, call.scope);
+  if (written === null || written.actionClass !== 'file_write') return written;
+  if (program.endsWith('yes') || argv.some((arg) => ENDLESS.has(arg))) {
+    return argv.some((arg) => /^(-c|-n|--bytes|count=)/.test(arg))
+      ? written
+      : hit('bash_destructive', 'fills-disk');
+  }
+  if (operator === '>>' || operator === '&>>') return written;
+  if (isEmpty(call)) return hit('file_delete', 'truncate');
+  if (argv.slice(1).includes(target) && readsItsArguments(program))
+    return hit('file_delete', 'self-truncation');
+  return written;
+}
+
+/** `bash -i >& /dev/tcp/…` hands the machine over; a port check does not. */
+function judgeSocket(call: RedirectCall): Hit {
+  const isShell = /(^|\/)(ba|z|da|k)?sh$/.test(call.program);
+  return isShell || call.program === 'exec'
+    ? hit('bash_destructive', 'reverse-shell')
+    : hit('network', 'network');
+}
+
+function isEmpty(call: RedirectCall): boolean {
+  return call.output.trim() === '' && (call.program === '' || EMITS_KNOWN.has(call.program));
+}
+
+/** Programs whose output is certain, so that an empty one means an emptied file. */
+const EMITS_KNOWN = new Set([':', 'true', 'false', 'echo', 'printf', 'cat']);
+
+function readsItsArguments(program: string): boolean {
+  return /(^|\/)(cat|sort|uniq|grep|sed|awk|jq|tr|cut|head|tail|tac|rev)$/.test(program);
+}

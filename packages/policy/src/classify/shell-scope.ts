@@ -1,0 +1,52 @@
+import type { Function as FunctionNode } from 'unbash';
+
+/** What a line has said so far about its own names: later commands on the line are read with it. */
+export interface ShellScope {
+  readonly variables: Map<string, string>;
+  readonly functions: Map<string, { node: FunctionNode; source: string }>;
+  readonly aliases: Map<string, string>;
+  /** `$1 $2 …` inside a function or `sh -c … name args`; null when not known. */
+  readonly positional: readonly string[] | null;
+  /** The folder the line has changed to, relative to where it started; '' at the start. */
+  cwd: string;
+  readonly home: string | undefined;
+  readonly workspace: string | undefined;
+  /** How many shells, functions and substitutions deep this scope is. */
+  readonly depth: number;
+}
+
+export function createScope(
+  options: { home?: string | undefined; workspace?: string | undefined } = {},
+): ShellScope {
+  return {
+    variables: new Map(),
+    functions: new Map(),
+    aliases: new Map(),
+    // A tool's command line has no arguments of its own: `r$@m` is `rm`.
+    positional: [],
+    cwd: '',
+    home: options.home,
+    workspace: options.workspace,
+    depth: 0,
+  };
+}
+
+/** A scope whose changes stay inside: a subshell, a substitution, another shell. */
+export function forkScope(
+  scope: ShellScope,
+  positional: readonly string[] | null = scope.positional,
+): ShellScope {
+  return {
+    ...scope,
+    variables: new Map(scope.variables),
+    functions: new Map(scope.functions),
+    aliases: new Map(scope.aliases),
+    positional,
+    depth: scope.depth + 1,
+  };
+}
+
+/** A function call: assignments stay visible, `$1 $2 …` are the call's own. */
+export function callScope(scope: ShellScope, positional: readonly string[]): ShellScope {
+  return { ...scope, positional, depth: scope.depth + 1 };
+}

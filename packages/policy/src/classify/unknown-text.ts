@@ -1,0 +1,24 @@
+/**
+ * Characters that stand in expanded text for what cannot be known without running something.
+ * Private-use characters, so that they never equal anything a person typed.
+ */
+
+/** The value of a variable that the line itself did not set. */
+export const UNKNOWN = '\uE000';
+/** The output of a downloader, decoder or interpreter: text that may be anything. */
+export const UNTRUSTED = '\uE001';
+/** The output of an ordinary program, as in `eval "$(direnv hook bash)"`. */
+export const PRODUCED = '\uE002';
+/** Opens the text that a process substitution would deliver. */
+export const PROCESS = '\uE003';
+
+const ANY_UNKNOWN = /[\uE000-\uE002]/;
+const ALL_UNKNOWN = /[\uE000-\uE003]/g;
+
+export function isUnknown(text: string): boolean {
+  return ANY_UNKNOWN.test(text);
+}
+
+export function withoutUnknown(text: string): string {
+  return text.replace(ALL_UNKNOWN, '');
+}

@@ -1,0 +1,27 @@
+import { hit, worstOf, type Hit } from './finding.ts';
+import { kindOfPath } from './path-kind.ts';
+import type { ShellScope } from './shell-scope.ts';
+
+/** What writing to a path is: a plain file write, or something worse because of where it is. */
+export function hitOfWrite(path: string, scope: ShellScope): Hit | null {
+  switch (kindOfPath(path, scope)) {
+    case 'sink':
+      return null;
+    case 'device':
+      return hit('system_modify', 'raw-device');
+    case 'control':
+      return hit('system_modify', 'control-file');
+    case 'git-dir':
+      return hit('git_destructive', 'git-data');
+    case 'system':
+      return hit('system_modify', 'system-path');
+    default:
+      return hit('file_write', 'file-write');
+  }
+}
+
+/** The worst of writing to each of these; a plain write when there is none. */
+export function hitOfWrites(paths: readonly string[], scope: ShellScope): Hit {
+  const hits = paths.map((path) => hitOfWrite(path, scope)).filter((found) => found !== null);
+  return worstOf(hits) ?? hit('file_write', 'file-write');
+}
