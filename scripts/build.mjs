@@ -1,5 +1,5 @@
 // Bundles what a user runs into packages/cli/dist: the CLI, the library, and each program that a host starts.
-//   node scripts/build.mjs [--quiet]
+//   node scripts/build.mjs [--quiet] [--only caisson,index]
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -10,6 +10,9 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const DIST = join(ROOT, 'packages', 'cli', 'dist');
 /** Built aside and swapped in at the end: a build that fails leaves the last good one in place. */
 const OUT = `${DIST}.${process.pid}`;
+const only = process.argv.includes('--only')
+  ? process.argv[process.argv.indexOf('--only') + 1]?.split(',')
+  : undefined;
 const isQuiet = process.argv.includes('--quiet');
 
 /** Bundle name → source. A program whose source is not written yet is left out. */
@@ -22,7 +25,25 @@ const ENTRIES = {
   'tool-shim': 'packages/worker/src/tool-shim.ts',
 };
 
+/** Our own modules do nothing when they are loaded, so what a bundle does not use is left out of it. */
+const withoutSideEffects = {
+  name: 'without-side-effects',
+  setup(pluginBuild) {
+    pluginBuild.onResolve({ filter: /^(\.|@caisson\/)/ }, async (args) => {
+      if (args.pluginData === 'resolved' || args.importer.includes('node_modules')) return undefined;
+      const { path, errors } = await pluginBuild.resolve(args.path, {
+        kind: args.kind,
+        importer: args.importer,
+        resolveDir: args.resolveDir,
+        pluginData: 'resolved',
+      });
+      return errors.length > 0 ? { errors } : { path, sideEffects: false };
+    });
+  },
+};
+
 const SHARED = {
+  plugins: [withoutSideEffects],
   absWorkingDir: ROOT,
   bundle: true,
   format: 'esm',
@@ -44,16 +65,21 @@ const SHARED = {
   },
 };
 
-const present = Object.entries(ENTRIES).filter(([, source]) => existsSync(join(ROOT, source)));
+const present = Object.entries(ENTRIES).filter(
+  ([name, source]) => existsSync(join(ROOT, source)) && (only?.includes(name) ?? true),
+);
 // CLI and library share chunks (commands load lazily); each worker program is one file, read once at its start.
 const isHostSide = ([name]) => name === 'caisson' || name === 'index';
+process.on('exit', () => rmSync(OUT, { recursive: true, force: true }));
 try {
   await bundle();
   emitDeclarations();
   rmSync(DIST, { recursive: true, force: true });
   renameSync(OUT, DIST);
-} finally {
-  rmSync(OUT, { recursive: true, force: true });
+} catch (error) {
+  // esbuild has printed what is wrong, with its place; anything else is told here.
+  if (error?.errors === undefined) process.stderr.write(`${error?.stack ?? error}\n`);
+  process.exit(1);
 }
 if (!isQuiet) process.stdout.write(`built ${present.map(([name]) => `${name}.mjs`).join(', ')}\n`);
 

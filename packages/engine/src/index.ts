@@ -1,1 +1,2 @@
-export {};
+export * from './config/index.ts';
+export * from './discovery/index.ts';

@@ -1,0 +1,28 @@
+import type { CommandRow } from './command.ts';
+
+/** Every command. To add one: a file in commands/ that exports `command`, and a row here. */
+export const COMMANDS: readonly CommandRow[] = [
+  { name: 'init', summary: 'write a first caisson.yaml', load: () => import('./commands/init.ts') },
+  {
+    name: 'doctor',
+    summary: 'examine this machine and say what is missing',
+    load: () => import('./commands/doctor.ts'),
+  },
+  {
+    name: 'runtimes',
+    summary: 'list the agent programs found here',
+    load: () => import('./commands/runtimes.ts'),
+  },
+  {
+    name: 'config',
+    summary: 'show every setting, its value and its source',
+    load: () => import('./commands/config.ts'),
+  },
+  {
+    name: 'completion',
+    summary: 'print a completion script for your shell',
+    load: () => import('./commands/completion.ts'),
+  },
+  { name: 'version', summary: 'print the version', load: () => import('./commands/version.ts') },
+  { name: 'help', summary: 'explain a command', load: () => import('./commands/help.ts') },
+];

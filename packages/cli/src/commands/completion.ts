@@ -1,0 +1,32 @@
+import { COMMON_OPTIONS, defineCommand, type Command, type CommandRow } from '../command.ts';
+import { COMMANDS } from '../command-table.ts';
+import { createCompletion, SHELLS } from '../completion-script.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
+import { UsageError } from '../usage-error.ts';
+
+export const command = defineCommand({
+  usage: SHELLS.join('|'),
+  options: {},
+  positionals: { min: 1, max: 1 },
+  examples: [
+    { line: 'source <(caisson completion bash)', says: 'In ~/.bashrc.' },
+    { line: 'caisson completion zsh > "${fpath[1]}/_caisson"', says: 'For zsh.' },
+    { line: 'caisson completion fish > ~/.config/fish/completions/caisson.fish', says: 'For fish.' },
+  ],
+  async run({ positionals, output }) {
+    const shell = SHELLS.find((name) => name === positionals[0]);
+    if (shell === undefined)
+      throw new UsageError(`There is no completion for "${positionals[0] ?? ''}".`, {
+        remedy: `Choose ${SHELLS.join(', ')}.`,
+      });
+    output.raw(createCompletion(shell, await Promise.all(COMMANDS.map(describe))));
+    return EXIT_CODES.finished;
+  },
+});
+
+async function describe(
+  row: CommandRow,
+): Promise<{ name: string; summary: string; options: Command['options'] }> {
+  const { options } = (await row.load()).command;
+  return { name: row.name, summary: row.summary, options: { ...options, ...COMMON_OPTIONS } };
+}

@@ -1,0 +1,72 @@
+import { explainConfig, loadConfig, type ConfigRow } from '@caisson/engine';
+import { findNearest, formatDuration, formatSize } from '@caisson/protocol';
+import { defineCommand } from '../command.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
+import type { Output } from '../output.ts';
+import { UsageError } from '../usage-error.ts';
+
+export const command = defineCommand({
+  usage: '[KEY]',
+  about:
+    'A flag beats an environment variable (CAISSON_…), which beats caisson.yaml, which beats the default.',
+  options: {},
+  positionals: { min: 0, max: 1 },
+  examples: [
+    { line: 'caisson config', says: 'Every setting, its value and where it was set.' },
+    { line: 'caisson config limits.timeout', says: 'One value alone, for scripts.' },
+    {
+      line: 'CAISSON_LIMITS_MEMORY=2g caisson config -o json',
+      says: 'Everything as JSON, in bytes and milliseconds.',
+    },
+  ],
+  async run({ options, positionals: [key], output }) {
+    const given = { flags: { state: options['state-dir'] } };
+    const rows = await explainConfig(given);
+    if (key !== undefined) return printOne(rows, key, output);
+    const { projectRoot, file, stateDir } = await loadConfig(given);
+    output.result({ projectRoot, file, stateDir, settings: rows }, () =>
+      [
+        `project  ${projectRoot}`,
+        `file     ${file ?? 'none (caisson init writes one)'}`,
+        `state    ${stateDir}`,
+        '',
+        ...formatRows(rows, output.style),
+      ].join('\n'),
+    );
+    return EXIT_CODES.finished;
+  },
+});
+
+function printOne(rows: readonly ConfigRow[], key: string, output: Output): 0 {
+  const row = rows.find((candidate) => candidate.key === key);
+  if (row === undefined) {
+    const nearest = findNearest(
+      key,
+      rows.map((candidate) => candidate.key),
+    );
+    throw new UsageError(`There is no setting "${key}".`, {
+      remedy: nearest === null ? 'caisson config lists them all.' : `Did you mean "${nearest}"?`,
+    });
+  }
+  output.result(row, () => formatValue(row));
+  return EXIT_CODES.finished;
+}
+
+function formatRows(rows: readonly ConfigRow[], style: Output['style']): string[] {
+  const keyWidth = Math.max(...rows.map(({ key }) => key.length));
+  const valueWidth = Math.min(32, Math.max(...rows.map((row) => formatValue(row).length)));
+  return rows.map((row) => {
+    const from =
+      row.source === 'default'
+        ? style.dim('default')
+        : [row.from?.split('/').at(-1), row.line].filter(Boolean).join(':');
+    return `${row.key.padEnd(keyWidth)}  ${formatValue(row).padEnd(valueWidth)}  ${from}`;
+  });
+}
+
+function formatValue({ key, value }: ConfigRow): string {
+  if (value === null) return '-';
+  if (typeof value === 'number' && /(timeout|grace|deadline)$/i.test(key)) return formatDuration(value);
+  if (typeof value === 'number' && /\.(memory|disk|spool|home|tmp)$/.test(key)) return formatSize(value);
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}

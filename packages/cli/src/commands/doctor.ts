@@ -1,0 +1,39 @@
+import { examineHost, loadConfig, readHostEnvironment, type ProbeReport } from '@caisson/engine';
+import { defineCommand } from '../command.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
+import type { Output } from '../output.ts';
+
+export const command = defineCommand({
+  usage: '',
+  about:
+    'Looks at everything a run needs and changes nothing. Ends with 1 when something must be mended first.',
+  options: {},
+  examples: [
+    { line: 'caisson doctor', says: 'What is here, what is missing, and how to mend it.' },
+    {
+      line: 'caisson doctor -o json',
+      says: 'The same for a program: probes with id, verdict, detail and remedy.',
+    },
+  ],
+  async run({ options, output }) {
+    const { stateDir, folders, runtimes } = await loadConfig({ flags: { state: options['state-dir'] } });
+    const probes = await examineHost({ env: readHostEnvironment(), home: folders.home, stateDir, runtimes });
+    const isWell = probes.every(({ verdict }) => verdict !== 'fail');
+    const verdict = isWell ? (probes.some((probe) => probe.verdict === 'warn') ? 'warn' : 'ok') : 'fail';
+    if (output.format === 'ndjson') for (const probe of probes) output.event(probe);
+    else output.result({ verdict, probes }, () => formatReport(probes, output.style));
+    return isWell ? EXIT_CODES.finished : EXIT_CODES.failed;
+  },
+});
+
+function formatReport(probes: readonly ProbeReport[], style: Output['style']): string {
+  const marks = { ok: style.green('ok  '), warn: style.yellow('warn'), fail: style.red('FAIL') };
+  const width = Math.max(...probes.map(({ id }) => id.length));
+  const indent = ' '.repeat(width + 8);
+  return probes
+    .map(
+      ({ id, verdict, detail, remedy }) =>
+        `${marks[verdict]}  ${id.padEnd(width)}  ${detail}${remedy === undefined ? '' : `\n${indent}${style.dim(remedy)}`}`,
+    )
+    .join('\n');
+}

@@ -1,0 +1,63 @@
+import { discoverRuntimes, loadConfig, readHostEnvironment, type DiscoveredRuntime } from '@caisson/engine';
+import { defineCommand } from '../command.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
+import type { Output } from '../output.ts';
+
+const LOGINS = { key: 'key found', login: 'logged in', none: 'no key or log-in', 'not-needed': '-' } as const;
+
+export const command = defineCommand({
+  usage: '',
+  about:
+    'Looks in PATH and at runtimes: in caisson.yaml. Each program is started once, for its version only.',
+  options: {},
+  examples: [
+    {
+      line: 'caisson runtimes',
+      says: 'What is installed, its version, whether it was tested, and how it would log in.',
+    },
+    { line: 'caisson runtimes -o ndjson', says: 'One JSON line per runtime.' },
+  ],
+  async run({ options, output }) {
+    const { folders, runtimes, projectRoot } = await loadConfig({ flags: { state: options['state-dir'] } });
+    const found = await discoverRuntimes({
+      env: readHostEnvironment(),
+      home: folders.home,
+      runtimes,
+      projectRoot,
+    });
+    output.result(found, () => formatTable(found, output.style));
+    return EXIT_CODES.finished;
+  },
+});
+
+function formatTable(found: readonly DiscoveredRuntime[], style: Output['style']): string {
+  const cells = found.map((runtime) => [
+    runtime.name,
+    describeVersion(runtime),
+    LOGINS[runtime.login],
+    describeReports(runtime),
+    runtime.problem ?? runtime.path ?? 'built in',
+  ]);
+  const rows = [['RUNTIME', 'VERSION', 'LOG-IN', 'REPORTS', 'WHERE'], ...cells];
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  const lines = rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+  return lines.map((line, index) => (index === 0 ? style.bold(line) : line)).join('\n');
+}
+
+function describeVersion({ version, fit, testedRange, path }: DiscoveredRuntime): string {
+  if (version === null) return path === null ? '-' : 'unknown';
+  if (fit === 'tested' || testedRange === null) return version;
+  return fit === 'unknown'
+    ? version
+    : `${version} (${fit} than ${fit === 'older' ? testedRange.from : testedRange.to})`;
+}
+
+function describeReports({ reports }: DiscoveredRuntime): string {
+  if (reports.cost) return 'usage, cost';
+  return reports.usage ? 'usage' : '-';
+}

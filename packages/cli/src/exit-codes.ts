@@ -1,0 +1,51 @@
+import type { DispatchResult, FailureReason } from '@caisson/protocol';
+
+/** Every code the CLI ends with; other programs rely on them. */
+export const EXIT_CODES = {
+  finished: 0,
+  failed: 1,
+  usage: 2,
+  needsInput: 3,
+  policyDenied: 4,
+  budgetExceeded: 5,
+  integrityFailed: 6,
+  badSignature: 7,
+  noKey: 8,
+  timeout: 124,
+  cancelled: 130,
+} as const;
+export type ExitCode = (typeof EXIT_CODES)[keyof typeof EXIT_CODES];
+
+const BY_REASON: Partial<Record<FailureReason, ExitCode>> = {
+  timeout: EXIT_CODES.timeout,
+  'budget-exceeded': EXIT_CODES.budgetExceeded,
+  'policy-denied': EXIT_CODES.policyDenied,
+  'integrity-failed': EXIT_CODES.integrityFailed,
+};
+
+const BY_ERROR_CODE: Readonly<Record<string, ExitCode>> = {
+  USAGE: EXIT_CODES.usage,
+  CONFIG_INVALID: EXIT_CODES.usage,
+  UNIT_INVALID: EXIT_CODES.usage,
+  MODE_UNKNOWN: EXIT_CODES.usage,
+  POLICY_DENIED: EXIT_CODES.policyDenied,
+  BUDGET_EXCEEDED: EXIT_CODES.budgetExceeded,
+  INTEGRITY_FAILED: EXIT_CODES.integrityFailed,
+  BAD_SIGNATURE: EXIT_CODES.badSignature,
+  NO_KEY: EXIT_CODES.noKey,
+};
+
+/** How a run's ending is told to a shell. */
+export function exitCodeOfResult(result: Pick<DispatchResult, 'status' | 'failure'>): ExitCode {
+  if (result.status === 'done') return EXIT_CODES.finished;
+  if (result.status === 'waiting') return EXIT_CODES.needsInput;
+  if (result.failure !== undefined) return BY_REASON[result.failure.reason] ?? EXIT_CODES.failed;
+  return result.status === 'cancelled' || result.status === 'interrupted'
+    ? EXIT_CODES.cancelled
+    : EXIT_CODES.failed;
+}
+
+/** How an error, by its public code, is told to a shell. */
+export function exitCodeOfError(code: string): ExitCode {
+  return BY_ERROR_CODE[code] ?? EXIT_CODES.failed;
+}

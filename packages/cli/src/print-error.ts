@@ -1,0 +1,20 @@
+import { CaissonError, toErrorInfo } from '@caisson/protocol';
+import { exitCodeOfError, type ExitCode } from './exit-codes.ts';
+import type { Output } from './output.ts';
+
+/** Tells a person (or, with `-o json`, a program) what failed and what to do; returns the exit code for it. */
+export function printError(error: unknown, output: Output, isDebug: boolean): ExitCode {
+  const info = toErrorInfo(error);
+  if (output.format === 'human') output.note(describe(error, info.remedy, output));
+  else output.result({ error: info }, () => '');
+  if (isDebug && error instanceof Error) output.note(error.stack ?? '');
+  return exitCodeOfError(info.code);
+}
+
+function describe(error: unknown, remedy: string | undefined, output: Output): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const isOurs = error instanceof CaissonError;
+  const help = isOurs ? remedy : 'This is a bug in Caisson; CAISSON_DEBUG=1 shows where it happened.';
+  const head = output.style.red(isOurs ? 'error:' : 'internal error:');
+  return `${head} ${message}${help === undefined ? '' : ` ${help}`}`;
+}

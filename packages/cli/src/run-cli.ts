@@ -1,0 +1,71 @@
+import { readHostEnvironment } from '@caisson/engine';
+import type { CommandRow } from './command.ts';
+import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
+import { createOutput, type OutputFormat, type OutputStreams } from './output.ts';
+import { matchCommand, parseCommandLine } from './parse-command-line.ts';
+import { printError } from './print-error.ts';
+
+/** Carries out one command line and resolves to the exit code. Never rejects: what goes wrong is printed. */
+export async function runCli(
+  args: readonly string[],
+  rows: readonly CommandRow[],
+  streams: OutputStreams,
+): Promise<ExitCode> {
+  const env = readHostEnvironment();
+  const output = createOutput(findFormat(args), streams, env);
+  try {
+    return await dispatchLine(args, rows, output);
+  } catch (error) {
+    return printError(error, output, (env['CAISSON_DEBUG'] ?? '') !== '');
+  }
+}
+
+async function dispatchLine(
+  args: readonly string[],
+  rows: readonly CommandRow[],
+  output: ReturnType<typeof createOutput>,
+): Promise<ExitCode> {
+  const [first] = args;
+  if (first === '--version' || first === '-V')
+    return await dispatchLine(['version', ...args.slice(1)], rows, output);
+  if (first === undefined || first === '--help' || first === '-h') {
+    const { formatOverview } = await import('./help-text.ts');
+    output.line(formatOverview(rows, output.style));
+    return first === undefined ? EXIT_CODES.usage : EXIT_CODES.finished;
+  }
+  const words = args.slice(
+    0,
+    args.findIndex((word) => word.startsWith('-')) === -1
+      ? 2
+      : Math.min(
+          2,
+          args.findIndex((word) => word.startsWith('-')),
+        ),
+  );
+  const { row, used } = matchCommand(words.length === 0 ? [first] : words, rows);
+  const { command } = await row.load();
+  const parsed = parseCommandLine(row.name, command, args.slice(used));
+  if (parsed.options['help'] === true) {
+    const { formatCommandHelp } = await import('./help-text.ts');
+    output.line(formatCommandHelp(row, command, output.style));
+    return EXIT_CODES.finished;
+  }
+  return await command.run({
+    options: parsed.options as never,
+    positionals: parsed.positionals,
+    rest: parsed.rest,
+    output,
+  });
+}
+
+/** Looked for before parsing, so that a bad command line is also reported in the format that was asked for. */
+function findFormat(args: readonly string[]): OutputFormat {
+  const end = args.indexOf('--');
+  const own = end === -1 ? args : args.slice(0, end);
+  for (const [index, word] of own.entries()) {
+    const value =
+      word === '-o' || word === '--output' ? own[index + 1] : /^(?:-o|--output=)(.+)$/.exec(word)?.[1];
+    if (value === 'json' || value === 'ndjson') return value;
+  }
+  return 'human';
+}
