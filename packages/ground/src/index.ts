@@ -16,3 +16,4 @@ export * from './sandbox/index.ts';
 export * from './child.ts';
 export * from './clean-room.ts';
 export * from './cgroup/index.ts';
+export * from './growth-watch.ts';

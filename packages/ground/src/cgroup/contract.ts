@@ -2,11 +2,12 @@
 //
 // Promises:
 // C1  Only groups below our own folder (`caisson/` beside other groups) are made, changed, killed or removed.
-// C2  `enforced` is what the kernel accepted, read back by nobody's hope: a limit that was not taken is `false`, with `why`.
+// C2  `enforced` is what the kernel accepted, nothing else: a limit that was not taken is `false`, with `why`.
 // C3  Leaving the group we were started in never lifts its memory or process limit.
 
 export interface CgroupLimits {
-  readonly memoryBytes?: number | undefined;
+  /** Bytes. */
+  readonly memory?: number | undefined;
   readonly cpus?: number | undefined;
   readonly pids?: number | undefined;
 }

@@ -40,7 +40,7 @@ export function createV1(request: CgroupRequest, hierarchies: Hierarchies): Cgro
   };
   open('freezer');
   const enforced = {
-    memory: apply('memory', smallest(limits.memoryBytes, outerMemory(hierarchies.v1.memory)), limitMemory),
+    memory: apply('memory', smallest(limits.memory, outerMemory(hierarchies.v1.memory)), limitMemory),
     pids: apply('pids', smallest(limits.pids, outerPids(hierarchies.v1.pids)), (folder, limit) =>
       tryWrite(join(folder, 'pids.max'), limit),
     ),

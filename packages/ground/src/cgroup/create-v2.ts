@@ -37,10 +37,11 @@ export function createV2(
     if (!isCode(error, 'EACCES', 'EPERM', 'EROFS', 'ENOSPC')) throw error;
     return { why: `no group can be made in ${parent}: ${(error as Error).message}` };
   }
-  return describeGroup(folder, request);
+  return openV2Group(folder, request);
 }
 
-function describeGroup(folder: string, { limits }: CgroupRequest): Cgroup {
+/** Sets the limits of a group that exists and gives it its handle. */
+export function openV2Group(folder: string, { limits }: CgroupRequest): Cgroup {
   const refusals: string[] = [];
   const apply = (file: string, value: string | number | undefined): boolean => {
     if (value === undefined) return false;
@@ -49,7 +50,7 @@ function describeGroup(folder: string, { limits }: CgroupRequest): Cgroup {
     return refusal === null;
   };
   const enforced = {
-    memory: apply('memory.max', limits.memoryBytes),
+    memory: apply('memory.max', limits.memory),
     pids: apply('pids.max', limits.pids),
     cpus: apply(
       'cpu.max',

@@ -23,7 +23,7 @@ export function createCgroup(request: CgroupRequest): Cgroup {
 export async function probeCgroups(): Promise<CgroupProbe> {
   const group = createCgroup({
     name: `probe.${process.pid}`,
-    limits: { memoryBytes: 64 * 2 ** 20, cpus: 1, pids: 16 },
+    limits: { memory: 64 * 2 ** 20, cpus: 1, pids: 16 },
   });
   const swap = group.procsFiles.some(
     (path) =>

@@ -11,8 +11,9 @@ import type { Duplex, Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { childPids, isSameProcess, readProcess } from '../process-tree.ts';
 import type { LaunchOptions, SandboxExit, SandboxProcess, SandboxSpec } from './contract.ts';
+import { diagnose } from './diagnose.ts';
 import { drainStreams } from './drain.ts';
-import { SandboxStartError } from './errors.ts';
+import { SandboxStartError, SandboxUnavailableError } from './errors.ts';
 import { HeadCapture } from './head-capture.ts';
 import { holdMailboxMountPoint } from './mailbox-mount-point.ts';
 import { spawnBwrap, type SpawnedBwrap } from './spawn-bwrap.ts';
@@ -140,7 +141,7 @@ async function startFailure(
   stderr: HeadCapture,
   spec: SandboxSpec,
   init: NamedProcess | null,
-): Promise<SandboxStartError> {
+): Promise<SandboxStartError | SandboxUnavailableError> {
   const { code, signal } = await ending;
   stderr.resume();
   await gone(init);
@@ -151,6 +152,12 @@ async function startFailure(
     });
   }
   const words = stderr.head() || 'it said nothing';
+  const diagnosis = diagnose(words);
+  if (diagnosis !== null) {
+    return new SandboxUnavailableError(`The sandbox cannot be built: ${diagnosis.reason}.`, {
+      remedy: diagnosis.remedy,
+    });
+  }
   return new SandboxStartError(
     `The sandbox ended (${signal ?? code}) before ${spec.argv[0]} could run: ${words}`,
   );

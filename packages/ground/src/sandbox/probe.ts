@@ -1,0 +1,79 @@
+import { execFile } from 'node:child_process';
+import { findBwrap } from './bwrap-location.ts';
+import { diagnose } from './diagnose.ts';
+import { SandboxUnavailableError } from './errors.ts';
+import { bwrapMissing } from './spawn-bwrap.ts';
+
+/** Whether the wall can be built on this machine. */
+export type SandboxProbe =
+  | { readonly ok: true; readonly bwrapPath: string }
+  | { readonly ok: false; readonly reason: string; readonly remedy: string };
+
+const PROBE_LIMIT_MS = 5000;
+
+/** The flags that a kernel or a distribution may refuse, around a program that does nothing. */
+const PROBE_WORDS = [
+  '--unshare-user',
+  '--disable-userns',
+  '--unshare-pid',
+  '--unshare-ipc',
+  '--unshare-uts',
+  '--unshare-net',
+  '--die-with-parent',
+  '--ro-bind',
+  '/',
+  '/',
+  '--proc',
+  '/proc',
+  '--',
+  '/bin/sh',
+  '-c',
+  ':',
+];
+
+const probes = new Map<string, Promise<SandboxProbe>>();
+
+/** Builds a small sandbox once (some 5 ms) and remembers the outcome. */
+export function probeSandbox(bwrapPath: string | null = findBwrap()): Promise<SandboxProbe> {
+  const known = probes.get(bwrapPath ?? '');
+  if (known !== undefined) return known;
+  const probe = bwrapPath === null ? Promise.resolve(missing()) : tryOut(bwrapPath);
+  probes.set(bwrapPath ?? '', probe);
+  return probe;
+}
+
+/** Throws the reason and the remedy when the wall cannot be built (S4). */
+export async function requireSandbox(bwrapPath?: string): Promise<void> {
+  const probe = await probeSandbox(bwrapPath);
+  if (!probe.ok)
+    throw new SandboxUnavailableError(`The sandbox cannot be built: ${probe.reason}.`, {
+      remedy: probe.remedy,
+    });
+}
+
+function missing(): SandboxProbe {
+  const error = bwrapMissing();
+  return { ok: false, reason: 'bubblewrap (bwrap) is not installed', remedy: error.remedy ?? '' };
+}
+
+function tryOut(bwrapPath: string): Promise<SandboxProbe> {
+  return new Promise((resolve) => {
+    execFile(
+      bwrapPath,
+      PROBE_WORDS,
+      { env: {}, timeout: PROBE_LIMIT_MS, killSignal: 'SIGKILL' },
+      (error, _stdout, stderr) => {
+        if (error === null) return resolve({ ok: true, bwrapPath });
+        if (error.code === 'ENOENT') return resolve(missing());
+        const words = stderr.trim() || error.message;
+        resolve({
+          ok: false,
+          ...(diagnose(words) ?? {
+            reason: `bubblewrap failed (${words})`,
+            remedy: 'Run `bwrap --ro-bind / / true` to see the fault.',
+          }),
+        });
+      },
+    );
+  });
+}
