@@ -6,17 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { openLocalStore } from '../packages/engine/src/store/index.ts';
-
-interface BenchRow {
-  name: string;
-  value: number;
-  unit: string;
-  peer: string;
-  peerValue: number;
-  ratio: number;
-  target: string;
-  met: boolean;
-}
+import type { BenchRow } from './bench-row.ts';
 
 const FILES = 700;
 const TREE_BYTES = 12 * 1024 * 1024;

@@ -1,0 +1,79 @@
+import type { KeyObject } from 'node:crypto';
+
+/** A public key that somebody decided to believe, or the one that signed. */
+export interface PublicKey {
+  /** sha256 of the 32 raw bytes, lowercase hex. */
+  readonly keyId: string;
+  readonly pem: string;
+  readonly key: KeyObject;
+}
+
+export interface SigningKey extends PublicKey {
+  readonly privateKey: KeyObject;
+}
+
+/** A file that came out of a run: the patch, or one of the outputs. */
+export interface Artefact {
+  /** `patch`, or the path of an output. */
+  readonly name: string;
+  /** sha256 of its bytes, which are in the store. */
+  readonly digest: string;
+  readonly size: number;
+}
+
+/** DSSE envelope v1.0 around an in-toto statement. */
+export interface DsseEnvelope {
+  readonly payloadType: string;
+  readonly payload: string;
+  readonly signatures: readonly { readonly keyid: string; readonly sig: string }[];
+}
+
+/** Where the seal of a run is in the store; the data of `evidence.sealed`. */
+export interface SealRef {
+  readonly envelopeRef: string;
+  readonly manifestRef: string;
+  readonly keyId: string;
+}
+
+export type Verdict = 'ok' | 'failed' | 'not-applicable';
+
+/** One answer of a verification. `id` is public API: `container`, `signature`, `manifest`, `artefact:<name>`, … */
+export interface Check {
+  readonly id: string;
+  readonly verdict: Verdict;
+  readonly detail: string;
+}
+
+/**
+ * `bad-signature`: the statement is not what the key signed, so nothing it says counts.
+ * `integrity-failed`: the signed statement holds, and something else differs from it, or is missing.
+ * `no-key`: everything agrees, but nobody here trusts the key that signed.
+ */
+export type VerifyOutcome = 'ok' | 'integrity-failed' | 'bad-signature' | 'no-key';
+
+export interface Verification {
+  readonly runId: string | null;
+  /** The key that the envelope says it was signed with. */
+  readonly keyId: string | null;
+  readonly checks: readonly Check[];
+  readonly outcome: VerifyOutcome;
+}
+
+/** A sealed result on its way out. */
+export interface SealedResult {
+  readonly runId: string;
+  readonly envelope: DsseEnvelope;
+  readonly seal: SealRef;
+  /** Result v1 as sealed; null when the run ended without one. */
+  readonly resultBytes: Buffer | null;
+  readonly artefacts: readonly Artefact[];
+}
+
+/**
+ * Receives sealed results elsewhere. `deliver` is called at least once for a run and must be idempotent by `runId`;
+ * it must not change what it is given, and its failure never changes the run's ending.
+ */
+export interface ResultSink {
+  readonly name: string;
+  deliver(sealed: SealedResult, signal?: AbortSignal): Promise<void>;
+}

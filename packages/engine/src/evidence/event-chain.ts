@@ -1,0 +1,60 @@
+/** The events of one run as evidence: their exported form, their chain. */
+import { isUtf8 } from 'node:buffer';
+
+import { canonicalJson, hashEvent, ZERO_HASH, type StoredEvent } from '../ledger/index.ts';
+import { parseJson } from './dsse.ts';
+import { EvidenceMalformedError } from './errors.ts';
+
+/** An event without its place in the whole ledger, which is nobody else's business and not hashed. */
+export type ChainEvent = Omit<StoredEvent, 'offset'>;
+
+const KEYS = ['at', 'attempt', 'data', 'hash', 'id', 'prevHash', 'runId', 'seq', 'trace', 'type', 'version'];
+
+/** One canonical line an event. */
+export function encodeEvents(events: readonly StoredEvent[]): Buffer {
+  return Buffer.from(events.map((event) => `${canonicalJson({ ...event, offset: undefined })}\n`).join(''));
+}
+
+/** Guards the edge: exactly the lines that `encodeEvents` writes. */
+export function parseEvents(bytes: Buffer): ChainEvent[] {
+  if (bytes.length === 0) return [];
+  if (!isUtf8(bytes)) throw new EvidenceMalformedError('events are not valid UTF-8');
+  const lines = bytes.toString('utf8').split('\n');
+  if (lines.pop() !== '') throw new EvidenceMalformedError('events end in the middle of a line');
+  return lines.map((line, index) => parseLine(line, index + 1));
+}
+
+/** What breaks the chain first, in words; null when it holds. */
+export function findBreak(events: readonly ChainEvent[], runId: string): string | null {
+  let previous = ZERO_HASH;
+  for (const [index, event] of events.entries()) {
+    const at = `event ${index + 1} (${event.type})`;
+    if (event.seq !== index + 1)
+      return `${at} has seq ${event.seq}: an event is missing, doubled or out of order`;
+    if (event.runId !== runId) return `${at} belongs to run ${String(event.runId)}`;
+    if (event.prevHash !== previous) return `${at} does not follow the event before it`;
+    if (hashEvent({ ...event, offset: 0 }) !== event.hash) return `${at} does not have the hash it carries`;
+    previous = event.hash;
+  }
+  return null;
+}
+
+function parseLine(line: string, number: number): ChainEvent {
+  const value = parseJson(Buffer.from(line));
+  if (!isChainEvent(value))
+    throw new EvidenceMalformedError(`event ${number} does not have the members of an event`);
+  if (canonicalJson(value) !== line)
+    throw new EvidenceMalformedError(`event ${number} is not in canonical form`);
+  return value;
+}
+
+function isChainEvent(value: unknown): value is ChainEvent {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  if (Object.keys(value).toSorted().join() !== KEYS.join()) return false;
+  const event = value as Record<string, unknown>;
+  const texts = ['at', 'hash', 'id', 'prevHash', 'trace', 'type'].every(
+    (key) => typeof event[key] === 'string',
+  );
+  const counts = ['attempt', 'seq', 'version'].every((key) => Number.isSafeInteger(event[key]));
+  return texts && counts && typeof event['data'] === 'object' && event['data'] !== null;
+}

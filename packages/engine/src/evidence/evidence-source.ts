@@ -1,0 +1,30 @@
+import type { ChainEvent } from './event-chain.ts';
+
+/** A blob as it was found. */
+export interface FoundBlob {
+  readonly digest: string;
+  readonly size: number;
+}
+
+/**
+ * What is to be verified, wherever it comes from. Each read may throw: the check that needed it then fails with the
+ * error's message. Readers must not compare anything with the statement; that is the verifier's work.
+ */
+export interface EvidenceSource {
+  /** The run this claims to be about. */
+  readRunId(): string;
+  readEnvelope(): Promise<Buffer>;
+  /** null: this kind of source carries no key. */
+  readPublicKey(): Promise<Buffer | null>;
+  readManifest(digest: string): Promise<Buffer>;
+  readResult(digest: string): Promise<Buffer>;
+  /** At least the sealed events, in order. */
+  readEvents(): Promise<readonly ChainEvent[]>;
+  /** Reads and hashes. */
+  measureArtefact(digest: string): Promise<FoundBlob>;
+  /** Parts that no statement speaks of. */
+  listStray(expected: {
+    readonly digests: readonly string[];
+    readonly hasResult: boolean;
+  }): readonly string[];
+}

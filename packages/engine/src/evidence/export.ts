@@ -1,0 +1,125 @@
+import { open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { dirname, join } from 'node:path';
+
+import { syncFolder } from '@caisson/ground';
+
+import type { Ledger } from '../ledger/index.ts';
+import type { Store } from '../store/index.ts';
+import { NotSealedError } from './errors.ts';
+import { encodeEvents } from './event-chain.ts';
+import {
+  blobPart,
+  encodeExportHeader,
+  ENVELOPE_PART,
+  EVENTS_PART,
+  HEADER_PART,
+  KEY_PART,
+  MANIFEST_PART,
+  RESULT_PART,
+} from './export-parts.ts';
+import { parseEnvelope } from './dsse.ts';
+import { findSeal } from './find-seal.ts';
+import { parseStatement } from './statement.ts';
+import { encodeTarHeader, paddingOf, TAR_END } from './tar.ts';
+
+export interface ExportInput {
+  readonly ledger: Ledger;
+  readonly store: Store;
+  readonly runId: string;
+  /** The file to write; replaced in one step. */
+  readonly to: string;
+  readonly signal?: AbortSignal;
+}
+
+export interface Exported {
+  readonly file: string;
+  readonly bytes: number;
+  readonly events: number;
+  readonly keyId: string;
+}
+
+/** Writes everything a stranger needs to check a sealed run into one file. The same run gives the same bytes. */
+export async function exportRun(input: ExportInput): Promise<Exported> {
+  const { ledger, store, runId } = input;
+  const events = ledger.read({ runId });
+  const seal = findSeal(events);
+  if (seal === null) {
+    throw new NotSealedError(`run ${runId} has no seal`, {
+      remedy: 'Wait for the run to end; a run is sealed after its terminal event.',
+    });
+  }
+  const envelope = await store.getBlob(seal.envelopeRef);
+  const read = parseEnvelope(envelope);
+  const statement = parseStatement(read.payload);
+  const sealed = events.slice(0, statement.events.count);
+  const bytes = await writeInOneStep(input.to, async (tar) => {
+    await tar.add(HEADER_PART, encodeExportHeader(runId));
+    await tar.add(ENVELOPE_PART, envelope);
+    await tar.add(KEY_PART, Buffer.from(statement.publicKeyPem));
+    await tar.add(MANIFEST_PART, await store.getBlob(statement.manifestDigest));
+    if (statement.resultDigest !== null)
+      await tar.add(RESULT_PART, await store.getBlob(statement.resultDigest));
+    await tar.add(EVENTS_PART, encodeEvents(sealed));
+    const blobs = new Map(statement.artefacts.map((artefact) => [artefact.digest, artefact.size]));
+    for (const [digest, size] of [...blobs].toSorted(([left], [right]) => (left < right ? -1 : 1))) {
+      input.signal?.throwIfAborted();
+      await tar.addStream(blobPart(digest), size, await store.openBlob(digest));
+    }
+  });
+  return { file: input.to, bytes, events: sealed.length, keyId: read.keyId };
+}
+
+/** temp beside the target → write → fsync → rename: a reader sees a whole export or none. */
+async function writeInOneStep(to: string, write: (tar: TarWriter) => Promise<void>): Promise<number> {
+  const temp = join(dirname(to), `.caisson-export-${randomBytes(8).toString('hex')}`);
+  const file = await open(temp, 'wx', 0o644);
+  try {
+    const tar = new TarWriter(file);
+    await write(tar);
+    await tar.end();
+    await file.sync();
+    await file.close();
+    await rename(temp, to);
+    await syncFolder(dirname(to));
+    return tar.bytes;
+  } catch (cause) {
+    await file.close();
+    await rm(temp, { force: true });
+    throw cause;
+  }
+}
+
+class TarWriter {
+  readonly #file: FileHandle;
+  bytes = 0;
+
+  constructor(file: FileHandle) {
+    this.#file = file;
+  }
+
+  async add(name: string, content: Buffer): Promise<void> {
+    await this.#write(
+      Buffer.concat([encodeTarHeader(name, content.length), content, paddingOf(content.length)]),
+    );
+  }
+
+  async addStream(name: string, size: number, content: AsyncIterable<Buffer>): Promise<void> {
+    await this.#write(encodeTarHeader(name, size));
+    const startedAt = this.bytes;
+    for await (const chunk of content) await this.#write(chunk);
+    if (this.bytes - startedAt !== size)
+      throw new NotSealedError(`part ${name} has ${this.bytes - startedAt} bytes, sealed were ${size}`);
+    await this.#write(paddingOf(size));
+  }
+
+  async end(): Promise<void> {
+    await this.#write(TAR_END);
+  }
+
+  async #write(bytes: Buffer): Promise<void> {
+    if (bytes.length === 0) return;
+    await this.#file.writeFile(bytes);
+    this.bytes += bytes.length;
+  }
+}

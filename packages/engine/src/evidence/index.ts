@@ -1,0 +1,11 @@
+export * from './contract.ts';
+export * from './errors.ts';
+export { openKeyring, type Keyring, type ListedKey } from './keys.ts';
+export { parsePublicKey } from './public-key.ts';
+export { encodeManifest, EvidenceManifest } from './manifest.ts';
+export { merkleRoot } from './merkle.ts';
+export { sealRun, type Seal, type SealInput } from './seal.ts';
+export { findSeal } from './find-seal.ts';
+export { exportRun, type Exported, type ExportInput } from './export.ts';
+export { verifyExport, verifyRun, type VerifyOptions } from './verify.ts';
+export { createFileSink } from './file-sink.ts';

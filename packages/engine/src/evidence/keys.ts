@@ -1,0 +1,179 @@
+/**
+ * The keys of one folder: our signing key, made on first use, and the public keys we decided to trust.
+ *
+ *   signing-key.pem      PKCS #8, 0600
+ *   trusted/<keyid>.pem  public keys of others
+ */
+import { createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { link, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { syncFolder, writeFileAtomic } from '@caisson/ground';
+
+import type { PublicKey, SigningKey } from './contract.ts';
+import { KeyInvalidError, KeyUnknownError } from './errors.ts';
+import { describePublicKey, parsePublicKey } from './public-key.ts';
+
+export interface ListedKey {
+  readonly keyId: string;
+  readonly origin: 'own' | 'trusted';
+  readonly file: string;
+}
+
+export interface Keyring {
+  /** Our signing key; made now if there is none. Processes that race for it end up with the same one. */
+  getSigningKey(): Promise<SigningKey>;
+  list(): Promise<readonly ListedKey[]>;
+  /** PEM of a known public key; ours when no id is given. */
+  exportPublicKey(keyId?: string): Promise<string>;
+  /** Believes a public key from now on; idempotent. */
+  trust(pem: string): Promise<PublicKey>;
+  /** True when the key had been trusted. Our own key cannot be forgotten this way. */
+  distrust(keyId: string): Promise<boolean>;
+  /** Everything `verify` may believe: our own key, if there is one, and the trusted ones. Makes no key. */
+  trustedKeys(): Promise<readonly PublicKey[]>;
+}
+
+/** Opens the keys of a folder. Touches no disk. */
+export function openKeyring(folder: string): Keyring {
+  return new FolderKeyring(folder);
+}
+
+class FolderKeyring implements Keyring {
+  readonly #folder: string;
+  readonly #own: string;
+  readonly #trusted: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+    this.#own = join(folder, 'signing-key.pem');
+    this.#trusted = join(folder, 'trusted');
+  }
+
+  async getSigningKey(): Promise<SigningKey> {
+    return (await this.#findOwn()) ?? (await this.#createOwn());
+  }
+
+  async list(): Promise<readonly ListedKey[]> {
+    const own = await this.#findOwn();
+    const trusted = await this.#readTrusted();
+    return [
+      ...(own === null ? [] : [{ keyId: own.keyId, origin: 'own' as const, file: this.#own }]),
+      ...trusted.map(({ keyId }) => ({ keyId, origin: 'trusted' as const, file: this.#fileOf(keyId) })),
+    ];
+  }
+
+  async exportPublicKey(keyId?: string): Promise<string> {
+    if (keyId === undefined) return (await this.getSigningKey()).pem;
+    const found = (await this.trustedKeys()).find((key) => key.keyId === keyId);
+    if (found !== undefined) return found.pem;
+    throw new KeyUnknownError(`no key ${keyId} in ${this.#folder}`, { remedy: 'See "caisson keys list".' });
+  }
+
+  async trust(pem: string): Promise<PublicKey> {
+    const key = parsePublicKey(pem, 'the given key');
+    await mkdir(this.#trusted, { recursive: true, mode: 0o700 });
+    await writeFileAtomic(this.#fileOf(key.keyId), key.pem);
+    return key;
+  }
+
+  async distrust(keyId: string): Promise<boolean> {
+    if (!/^[0-9a-f]{64}$/.test(keyId)) throw new KeyInvalidError(`${JSON.stringify(keyId)} is not a key id`);
+    const known = await this.#readTrusted();
+    await rm(this.#fileOf(keyId), { force: true });
+    return known.some((key) => key.keyId === keyId);
+  }
+
+  async trustedKeys(): Promise<readonly PublicKey[]> {
+    const own = await this.#findOwn();
+    return [...(own === null ? [] : [own]), ...(await this.#readTrusted())];
+  }
+
+  async #findOwn(): Promise<SigningKey | null> {
+    const pem = await readIfThere(this.#own);
+    if (pem === null) return null;
+    const { mode } = await stat(this.#own);
+    if ((mode & 0o077) !== 0) {
+      throw new KeyInvalidError(
+        `signing key ${this.#own} can be read by others (mode ${(mode & 0o777).toString(8)})`,
+        {
+          remedy: `Run "chmod 600 ${this.#own}"; if others may have copied it, remove it and a new one is made.`,
+        },
+      );
+    }
+    return parseSigningKey(pem, this.#own);
+  }
+
+  /** A hard link fails when the name exists, so the first process wins and the others use its key. */
+  async #createOwn(): Promise<SigningKey> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    const { privateKey } = generateKeyPairSync('ed25519');
+    const draft = join(this.#folder, `.signing-key-${randomBytes(8).toString('hex')}`);
+    await writeFileAtomic(draft, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
+    try {
+      await link(draft, this.#own);
+      await syncFolder(this.#folder);
+    } catch (cause) {
+      if (!hasCode(cause, 'EEXIST')) throw cause;
+    } finally {
+      await rm(draft, { force: true });
+    }
+    const key = await this.#findOwn();
+    if (key === null)
+      throw new KeyInvalidError(`signing key ${this.#own} vanished while it was made; try again`);
+    return key;
+  }
+
+  async #readTrusted(): Promise<PublicKey[]> {
+    const names = await listIfThere(this.#trusted);
+    const keys: PublicKey[] = [];
+    for (const name of names.filter((found) => found.endsWith('.pem')).toSorted()) {
+      const file = join(this.#trusted, name);
+      const key = parsePublicKey(await readFile(file, 'utf8'), file);
+      if (`${key.keyId}.pem` !== name)
+        throw new KeyInvalidError(`${file} holds another key (${key.keyId}); remove it`);
+      keys.push(key);
+    }
+    return keys;
+  }
+
+  #fileOf(keyId: string): string {
+    return join(this.#trusted, `${keyId}.pem`);
+  }
+}
+
+function parseSigningKey(pem: string, file: string): SigningKey {
+  try {
+    const privateKey = createPrivateKey({ key: pem, format: 'pem' });
+    return { ...describePublicKey(createPublicKey(privateKey), file), privateKey };
+  } catch (cause) {
+    if (cause instanceof KeyInvalidError) throw cause;
+    throw new KeyInvalidError(`signing key ${file} is damaged`, {
+      cause,
+      remedy:
+        'Restore it from a backup, or move it away and a new one is made; old seals keep their old key id.',
+    });
+  }
+}
+
+async function readIfThere(file: string): Promise<string | null> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (cause) {
+    if (hasCode(cause, 'ENOENT')) return null;
+    throw cause;
+  }
+}
+
+async function listIfThere(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (cause) {
+    if (hasCode(cause, 'ENOENT')) return [];
+    throw cause;
+  }
+}
+
+function hasCode(cause: unknown, code: string): boolean {
+  return cause instanceof Error && 'code' in cause && cause.code === code;
+}

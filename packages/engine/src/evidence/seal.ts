@@ -1,0 +1,77 @@
+import { hash } from 'node:crypto';
+
+import { isTerminal } from '@caisson/protocol';
+
+import type { StoredEvent } from '../ledger/index.ts';
+import type { Store } from '../store/index.ts';
+import type { Artefact, DsseEnvelope, SealRef, SigningKey } from './contract.ts';
+import { encodeEnvelope, signEnvelope } from './dsse.ts';
+import { SealRefusedError } from './errors.ts';
+import { findBreak } from './event-chain.ts';
+import { encodeManifest, type EvidenceManifest } from './manifest.ts';
+import { merkleRoot } from './merkle.ts';
+import { encodeStatement } from './statement.ts';
+
+export interface SealInput {
+  readonly store: Store;
+  readonly runId: string;
+  /** Every event of the run from the first to the terminal one. */
+  readonly events: readonly StoredEvent[];
+  readonly manifest: EvidenceManifest;
+  /** Result v1, byte for byte; null when the run ended without one. */
+  readonly resultBytes: Uint8Array | null;
+  /** Already in the store. */
+  readonly artefacts: readonly Artefact[];
+  readonly key: SigningKey;
+}
+
+export interface Seal {
+  readonly envelope: DsseEnvelope;
+  /** To be recorded as the data of `evidence.sealed`. */
+  readonly sealRef: SealRef;
+}
+
+/**
+ * Binds what went in, what happened and what came out by one signature, and puts manifest, result and envelope into
+ * the store. Refuses to sign what a verifier would refuse.
+ */
+export async function sealRun(input: SealInput): Promise<Seal> {
+  await refuseUnsound(input);
+  const manifest = encodeManifest(input.manifest);
+  const resultDigest = input.resultBytes === null ? null : hash('sha256', input.resultBytes);
+  const payload = encodeStatement({
+    manifest: input.manifest,
+    manifestDigest: manifest.digest,
+    events: input.events,
+    merkleRoot: merkleRoot(input.events.map((event) => event.hash)),
+    resultDigest,
+    artefacts: input.artefacts.map(({ name, digest, size }) => ({ name, digest, size })),
+    key: input.key,
+  });
+  const envelope = signEnvelope(payload, input.key);
+  const [stored, sealed] = await Promise.all([
+    input.store.putBlob(manifest.bytes),
+    input.store.putBlob(encodeEnvelope(envelope)),
+    ...(input.resultBytes === null ? [] : [input.store.putBlob(input.resultBytes)]),
+  ]);
+  return {
+    envelope,
+    sealRef: { envelopeRef: sealed.digest, manifestRef: stored.digest, keyId: input.key.keyId },
+  };
+}
+
+async function refuseUnsound(input: SealInput): Promise<void> {
+  const refuse = (detail: string) => new SealRefusedError(`run ${input.runId} cannot be sealed: ${detail}`);
+  const broken = findBreak(input.events, input.runId);
+  if (broken !== null) throw refuse(broken);
+  const last = input.events.at(-1);
+  if (last === undefined || !isTerminal(last.type)) throw refuse('its last event is not a terminal one');
+  if (input.manifest.runId !== input.runId) throw refuse(`the manifest is of run ${input.manifest.runId}`);
+  const names = new Set<string>();
+  for (const artefact of input.artefacts) {
+    if (names.has(artefact.name)) throw refuse(`two artefacts are named ${artefact.name}`);
+    names.add(artefact.name);
+    if (!(await input.store.hasBlob(artefact.digest)))
+      throw refuse(`artefact ${artefact.name} is not in the store`);
+  }
+}

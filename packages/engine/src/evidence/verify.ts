@@ -1,0 +1,203 @@
+import { createHash } from 'node:crypto';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+
+import { isTerminal } from '@caisson/protocol';
+
+import type { Ledger, StoredEvent } from '../ledger/index.ts';
+import type { Store } from '../store/index.ts';
+import { checkEvidence, failVerification } from './check-evidence.ts';
+import type { PublicKey, Verification } from './contract.ts';
+import { EvidenceMalformedError } from './errors.ts';
+import { parseEvents } from './event-chain.ts';
+import type { EvidenceSource, FoundBlob } from './evidence-source.ts';
+import {
+  blobPart,
+  ENVELOPE_PART,
+  EVENTS_PART,
+  HEADER_PART,
+  KEY_PART,
+  MANIFEST_PART,
+  parseExportHeader,
+  RESULT_PART,
+} from './export-parts.ts';
+import { findSeal } from './find-seal.ts';
+import { listTar, type ByteSource, type TarEntry } from './tar.ts';
+
+export interface VerifyOptions {
+  /** Keys to believe: those of the keyring, or the one given with `--key`. */
+  readonly trustedKeys: readonly PublicKey[];
+}
+
+const CHUNK_BYTES = 1024 * 1024;
+/** Parts that are read whole. Far above what the schemas allow, far below what hurts. */
+const MAX_PART_BYTES = 512 * 1024 * 1024;
+
+/** Checks an export, given as bytes or as a file. Needs no state folder and no network. */
+export async function verifyExport(
+  fileOrBytes: string | Uint8Array,
+  options: VerifyOptions,
+): Promise<Verification> {
+  if (typeof fileOrBytes !== 'string')
+    return await verifySource(bytesSource(Buffer.from(fileOrBytes)), options);
+  const fd = openSync(fileOrBytes, 'r');
+  try {
+    return await verifySource(fileSource(fd), options);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Checks a run in its state folder. */
+export async function verifyRun(
+  ledger: Ledger,
+  store: Store,
+  runId: string,
+  options: VerifyOptions,
+): Promise<Verification> {
+  let events: readonly StoredEvent[];
+  try {
+    events = ledger.read({ runId });
+  } catch (cause) {
+    return failVerification('event-chain', cause instanceof Error ? cause.message : String(cause));
+  }
+  const seal = findSeal(events);
+  if (seal === null) return failVerification('seal', describeUnsealed(runId, events));
+  return await checkEvidence(
+    {
+      readRunId: () => runId,
+      readEnvelope: () => store.getBlob(seal.envelopeRef),
+      readPublicKey: async () => null,
+      readManifest: (digest) => store.getBlob(digest),
+      readResult: (digest) => store.getBlob(digest),
+      readEvents: async () => events,
+      measureArtefact: (digest) => measureBlob(store, digest),
+      listStray: () => [],
+    },
+    options.trustedKeys,
+  );
+}
+
+async function verifySource(source: ByteSource, options: VerifyOptions): Promise<Verification> {
+  let entries: TarEntry[];
+  try {
+    entries = listTar(source);
+  } catch (cause) {
+    return failVerification('container', cause instanceof Error ? cause.message : String(cause));
+  }
+  const verification = await checkEvidence(new ExportSource(source, entries), options.trustedKeys);
+  const container = {
+    id: 'container',
+    verdict: 'ok' as const,
+    detail: `${entries.length} parts, every byte accounted for`,
+  };
+  return { ...verification, checks: [container, ...verification.checks] };
+}
+
+class ExportSource implements EvidenceSource {
+  readonly #source: ByteSource;
+  readonly #parts: ReadonlyMap<string, TarEntry>;
+
+  constructor(source: ByteSource, entries: readonly TarEntry[]) {
+    this.#source = source;
+    this.#parts = new Map(entries.map((entry) => [entry.name, entry]));
+  }
+
+  readRunId(): string {
+    return parseExportHeader(this.#read(HEADER_PART));
+  }
+
+  async readEnvelope(): Promise<Buffer> {
+    return this.#read(ENVELOPE_PART);
+  }
+
+  async readPublicKey(): Promise<Buffer> {
+    return this.#read(KEY_PART);
+  }
+
+  async readManifest(): Promise<Buffer> {
+    return this.#read(MANIFEST_PART);
+  }
+
+  async readResult(): Promise<Buffer> {
+    return this.#read(RESULT_PART);
+  }
+
+  async readEvents(): ReturnType<EvidenceSource['readEvents']> {
+    return parseEvents(this.#read(EVENTS_PART));
+  }
+
+  async measureArtefact(digest: string): Promise<FoundBlob> {
+    const entry = this.#find(blobPart(digest));
+    const hashing = createHash('sha256');
+    for (let at = 0; at < entry.size; at += CHUNK_BYTES) {
+      hashing.update(this.#source.readAt(entry.offset + at, Math.min(CHUNK_BYTES, entry.size - at)));
+    }
+    return { digest: hashing.digest('hex'), size: entry.size };
+  }
+
+  listStray(expected: { digests: readonly string[]; hasResult: boolean }): string[] {
+    const known = new Set([
+      HEADER_PART,
+      ENVELOPE_PART,
+      KEY_PART,
+      MANIFEST_PART,
+      EVENTS_PART,
+      ...expected.digests.map(blobPart),
+    ]);
+    if (expected.hasResult) known.add(RESULT_PART);
+    return [...this.#parts.keys()].filter((name) => !known.has(name));
+  }
+
+  #read(name: string): Buffer {
+    const entry = this.#find(name);
+    if (entry.size > MAX_PART_BYTES)
+      throw new EvidenceMalformedError(`part ${name} is larger than any real one`);
+    return this.#source.readAt(entry.offset, entry.size);
+  }
+
+  #find(name: string): TarEntry {
+    const entry = this.#parts.get(name);
+    if (entry === undefined) throw new EvidenceMalformedError(`part ${name} is missing`);
+    return entry;
+  }
+}
+
+function bytesSource(bytes: Buffer): ByteSource {
+  return { size: bytes.length, readAt: (offset, length) => bytes.subarray(offset, offset + length) };
+}
+
+function fileSource(fd: number): ByteSource {
+  const { size } = fstatSync(fd);
+  return {
+    size,
+    readAt: (offset, length) => {
+      const bytes = Buffer.alloc(length);
+      let filled = 0;
+      while (filled < length) {
+        const count = readSync(fd, bytes, filled, length - filled, offset + filled);
+        if (count === 0) throw new EvidenceMalformedError('the file became shorter while it was read');
+        filled += count;
+      }
+      return bytes;
+    },
+  };
+}
+
+async function measureBlob(store: Store, digest: string): Promise<FoundBlob> {
+  const hashing = createHash('sha256');
+  let size = 0;
+  for await (const chunk of await store.openBlob(digest)) {
+    const bytes: Buffer = chunk;
+    hashing.update(bytes);
+    size += bytes.length;
+  }
+  return { digest: hashing.digest('hex'), size };
+}
+
+function describeUnsealed(runId: string, events: readonly StoredEvent[]): string {
+  if (events.length === 0) return `there is no run ${runId} in this ledger`;
+  const hasEnded = events.some((event) => isTerminal(event.type));
+  return hasEnded
+    ? `run ${runId} has ended, but its seal is missing`
+    : `run ${runId} has not ended, so it has no seal yet`;
+}
