@@ -13,6 +13,8 @@ export interface IndexSummary {
   readonly hasSkipWorktree: boolean;
   /** Object id of the shared half when the index is split. */
   readonly sharedIndex: string | null;
+  /** The tree that `write-tree` would give, when the index remembers it. */
+  readonly rootTree: string | null;
 }
 
 const MODE_OFFSET = 24;
@@ -41,7 +43,8 @@ export function readIndexSummary(index: Buffer, hashBytes: number): IndexSummary
     attributeFiles,
     conflicts,
     hasSkipWorktree,
-    sharedIndex: findSharedIndex(index, end, hashBytes),
+    sharedIndex: findExtension(index, end, hashBytes, 'link')?.toString('hex', 0, hashBytes) ?? null,
+    rootTree: readRootTree(findExtension(index, end, hashBytes, 'TREE'), hashBytes),
   };
 }
 
@@ -126,15 +129,22 @@ function readCompressedName(index: Buffer, nameAt: number, previous: Buffer): { 
   return { path, next: end + 1 };
 }
 
-function findSharedIndex(index: Buffer, from: number, hashBytes: number): string | null {
+function findExtension(index: Buffer, from: number, hashBytes: number, name: string): Buffer | null {
   let at = from;
   while (at + 8 <= index.length - hashBytes) {
     const size = index.readUInt32BE(at + 4);
-    if (index.toString('latin1', at, at + 4) === 'link')
-      return index.toString('hex', at + 8, at + 8 + hashBytes);
+    if (index.toString('latin1', at, at + 4) === name) return index.subarray(at + 8, at + 8 + size);
     at += 8 + size;
   }
   return null;
+}
+
+/** The root comes first: an empty name, the number of entries (-1 when out of date), the id. */
+function readRootTree(extension: Buffer | null, hashBytes: number): string | null {
+  if (extension === null || extension[0] !== 0) return null;
+  const lineEnd = extension.indexOf(0x0a);
+  if (lineEnd === -1 || !/^\d+ \d+$/.test(extension.toString('latin1', 1, lineEnd))) return null;
+  return extension.toString('hex', lineEnd + 1, lineEnd + 1 + hashBytes);
 }
 
 function isAttributesFile(path: Buffer): boolean {

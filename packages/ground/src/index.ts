@@ -9,6 +9,7 @@ export * from './own-git-dir.ts';
 export * from './patch.ts';
 export * from './patch-files.ts';
 export * from './stage-workspace.ts';
+export { rememberStaged, takeMark } from './staged-memory.ts';
 export * from './process-tree.ts';
 export * from './process-wait.ts';
 export * from './kill-marked.ts';

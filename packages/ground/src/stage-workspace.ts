@@ -6,6 +6,7 @@
  *     staged as its files, never as a bare commit id whose objects would be lost; its path is reported.
  * S2  The index of the git dir is replaced only by a finished one: a killed stage leaves no lock behind.
  * S3  What cannot be read is reported by name; everything else is still staged.
+ * S4  A folder in which nothing has changed since it was staged last is not staged again (see staged-memory.ts).
  */
 import { copyFile, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,6 +15,7 @@ import { isErrno } from './errno.ts';
 import { createGit, type Git } from './git.ts';
 import { readIndexSummary } from './git-index.ts';
 import { EMPTY_TREE, objectFormatOf } from './own-git-dir.ts';
+import { recallStaged, rememberStaged, takeMark } from './staged-memory.ts';
 
 export interface StageOptions {
   readonly workspace: string;
@@ -38,15 +40,20 @@ export interface StagedWorkspace {
 let stageCount = 0;
 
 export async function stageWorkspace(options: StageOptions): Promise<StagedWorkspace> {
+  const remembered = await recallStaged(options);
+  if (remembered !== null) return remembered;
   const index = join(options.gitDir, 'index');
   const draft = join(options.gitDir, `index.${process.pid}.${(stageCount += 1)}`);
   try {
+    const since = await takeMark(options.gitDir);
     await copyIndex(index, draft);
     const git = gitFor(options, options.workspace, draft);
-    const { nested, warnings } = await addEverything(options, git, options.workspace, draft, '');
-    const tree = await git.text(['write-tree']);
+    const { nested, warnings, rootTree } = await addEverything(options, git, options.workspace, draft, '');
+    const tree = rootTree ?? (await git.text(['write-tree']));
     await rename(draft, index); // S2
-    return { tree, nested, warnings };
+    const staged = { tree, nested, warnings };
+    if (warnings.length === 0) await rememberStaged(options, staged, since); // S4
+    return staged;
   } finally {
     await Promise.all([rm(draft, { force: true }), rm(`${draft}.lock`, { force: true })]);
   }
@@ -80,6 +87,8 @@ export async function keepIndexTime(from: string, to: string): Promise<void> {
 interface Added {
   readonly nested: readonly string[];
   readonly warnings: readonly string[];
+  /** The tree, when the index remembers it. */
+  readonly rootTree: string | null;
 }
 
 async function addEverything(
@@ -94,15 +103,17 @@ async function addEverything(
   const isExcluded = (path: string): boolean =>
     prefix === '' && options.exclude.some((entry) => path === entry || path.startsWith(`${entry}/`));
   const linked = summary.gitlinks.map((path) => path.toString('utf8')).filter((path) => !isExcluded(path));
+  let { rootTree } = summary;
   const warnings = problems.other.map((problem) => (prefix === '' ? problem : `${prefix}: ${problem}`));
   const nested: string[] = [];
   for (const path of [...linked, ...problems.unborn]) {
     if (!(await hasFiles(join(folder, path)))) continue;
     const inner = await flatten(options, git, folder, path, index, prefix + path);
+    rootTree = null;
     nested.push(prefix + path, ...inner.nested);
     warnings.push(...inner.warnings);
   }
-  return { nested, warnings };
+  return { nested, warnings, rootTree };
 }
 
 interface AddProblems {
@@ -114,7 +125,9 @@ interface AddProblems {
 async function addFiles(git: Git, exclude: readonly string[]): Promise<AddProblems> {
   const pathspec = ['.', ...exclude.map((path) => `:(top,exclude,literal)${path}`)];
   const first = await git.run(['add', '-A', '--', ...pathspec], { okExitCodes: [0, 1, 128] });
-  if (first.exitCode === 0) return { unborn: [], other: [] };
+  // Exit 1 without an error says only that an excluded path is ignored as well.
+  const isDone = first.exitCode === 0 || (first.exitCode === 1 && !/^(error|fatal): /m.test(first.stderr));
+  if (isDone) return { unborn: [], other: [] };
   const second = await git.run(['add', '-A', '--ignore-errors', '--', ...pathspec], { okExitCodes: [0, 1] });
   const errors = second.stderr.split('\n').filter((line) => line.startsWith('error: '));
   const unborn = errors.flatMap(

@@ -1,10 +1,16 @@
 /** Custody: whatever the ending, the attempt's files and the agent's commits are saved before anything is removed. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
 import { emptyTreeLike, isWorkspaceBare, stageWorkspace } from '@caisson/ground';
 
 import { saveAgentCommits } from './agent-commits.ts';
 import type { Checkpoint, PreparedWorkspace } from './contract.ts';
 import { checkpointRef, commitTree, createBranchRef, updateRefs } from './custody.ts';
 import { WorkspaceError } from './errors.ts';
+
+/** Names the tree that is safe; removal compares the files with it. */
+export const SAVED_TREE_FILE = 'saved-tree';
 
 export async function checkpointWorkspace(prepared: PreparedWorkspace): Promise<Checkpoint | null> {
   const isBaselineEmpty = prepared.baselineTree === emptyTreeLike(prepared.baselineTree);
@@ -21,6 +27,7 @@ export async function checkpointWorkspace(prepared: PreparedWorkspace): Promise<
   const ref = checkpointRef(prepared.runId, prepared.attempt);
   const refs = new Map([[ref, commit], ...agent.refs]);
   await updateRefs(prepared.custodyDir, refs);
+  await writeFile(join(prepared.attemptDir, SAVED_TREE_FILE), staged.tree);
   if (prepared.branch !== undefined) await createBranch(prepared, prepared.branch, commit);
   return {
     ref,

@@ -4,10 +4,10 @@ import { basename, dirname, join } from 'node:path';
 
 import { emptyTreeLike, isErrno, isWorkspaceBare } from '@caisson/ground';
 
-import { stageForCustody } from './checkpoint.ts';
+import { SAVED_TREE_FILE, stageForCustody } from './checkpoint.ts';
 import type { PreparedWorkspace, RemoveResult } from './contract.ts';
-import { checkpointRef, custodyGit } from './custody.ts';
 import { findLiveProcesses } from './live-processes.ts';
+import { readIfThere } from './locate-repository.ts';
 import { listFolder } from './record.ts';
 
 const SAVED_MARK = 'saved';
@@ -53,15 +53,12 @@ async function isUntouched(prepared: PreparedWorkspace): Promise<boolean> {
   return await isWorkspaceBare(prepared.path, []);
 }
 
-/** In place the files stay where they are: only our own folder goes. */
+/** In place the files stay where they are; only our own folder goes, and the checkpoint is still owed. */
 async function isWorkSaved(prepared: PreparedWorkspace): Promise<boolean> {
-  const git = custodyGit(prepared.custodyDir);
-  const ref = checkpointRef(prepared.runId, prepared.attempt);
-  const [found, staged] = await Promise.all([
-    git.run(['rev-parse', '--verify', '--quiet', `${ref}^{tree}`], { okExitCodes: [0, 1, 128] }),
-    stageForCustody(prepared),
-  ]);
-  return staged.warnings.length === 0 && found.stdout.toString('utf8').trim() === staged.tree;
+  const savedTree = await readIfThere(join(prepared.attemptDir, SAVED_TREE_FILE));
+  if (savedTree === null) return false;
+  const staged = await stageForCustody(prepared);
+  return staged.warnings.length === 0 && savedTree === staged.tree;
 }
 
 async function moveToTrash(attemptDir: string, isSaved: boolean): Promise<string> {

@@ -1,0 +1,161 @@
+/** The tree an attempt starts from: the user's present files, or a commit named with `--base`. */
+import { join, relative } from 'node:path';
+
+import { createGit, createOwnGitDir, EMPTY_TREE, emptyTreeLike, stageWorkspace } from '@caisson/ground';
+
+import type { PrepareOptions } from './contract.ts';
+import { baselineRef, commitTree, updateRefs } from './custody.ts';
+import { WorkspaceError } from './errors.ts';
+import type { Repository, UserFolders } from './locate-repository.ts';
+import { readIgnoreRules, seedIndex } from './seed-index.ts';
+
+export interface Baseline {
+  readonly gitDir: string;
+  readonly tree: string;
+  readonly headRef: string | null;
+  readonly baseCommit: string | null;
+  readonly baselineCommit: string | null;
+  readonly exclude: readonly string[];
+  readonly ignoreRules: string;
+  readonly warnings: readonly string[];
+}
+
+/** The user's present files: committed, uncommitted and untracked, without what is ignored. */
+export async function takeBaseline(
+  options: PrepareOptions,
+  attemptDir: string,
+  repository: Repository,
+  user: UserFolders,
+): Promise<Baseline> {
+  const exclude = excludedPaths(options, repository.top);
+  const { gitDir, ignoreRules } = await makeGitDir(attemptDir, repository, user, exclude);
+  const { headCommit } = repository;
+  const [staged, headTree] = await Promise.all([
+    seedIndex(repository, gitDir, user).then(() =>
+      stageWorkspace({
+        workspace: repository.top,
+        gitDir,
+        exclude,
+        like: EMPTY_TREE[repository.objectFormat],
+        ...signalOf(options),
+      }),
+    ),
+    headCommit === null ? null : treeOf(gitDir, headCommit),
+  ]);
+  const isClean = staged.tree === headTree;
+  const baselineCommit = isClean
+    ? headCommit
+    : await pinBaseline(options, gitDir, repository.commonDir, staged.tree, headCommit);
+  const nested = staged.nested.map(
+    (name) => `${name} is a repository of its own; its files are in the workspace, its history is not`,
+  );
+  return {
+    gitDir,
+    tree: staged.tree,
+    headRef: repository.headRef,
+    baseCommit: headCommit,
+    baselineCommit,
+    exclude,
+    ignoreRules,
+    warnings: [...nested, ...staged.warnings],
+  };
+}
+
+export async function takeBaseFromRef(
+  options: PrepareOptions,
+  baseRef: string,
+  attemptDir: string,
+  repository: Repository,
+  user: UserFolders,
+): Promise<Baseline> {
+  const exclude = excludedPaths(options, repository.top);
+  const foreign = createGit({ cwd: repository.top, gitDir: repository.gitDir, foreign: true });
+  const resolved = await foreign.run(
+    ['rev-parse', '--verify', '--quiet', '--end-of-options', `${baseRef}^{commit}`],
+    {
+      okExitCodes: [0, 1, 128],
+    },
+  );
+  if (resolved.exitCode !== 0) {
+    throw new WorkspaceError(`--base ${JSON.stringify(baseRef)} names no commit in ${repository.top}.`, {
+      remedy: 'Use a branch, a tag or a commit id that `git log` knows.',
+    });
+  }
+  const baseCommit = resolved.stdout.toString('utf8').trim();
+  const { gitDir, ignoreRules } = await makeGitDir(attemptDir, repository, user, exclude);
+  const [tree] = await Promise.all([
+    treeOf(gitDir, baseCommit),
+    createGit({ cwd: gitDir, gitDir, workTree: gitDir }).run(['read-tree', baseCommit]),
+  ]);
+  const headRef = repository.refs.find((ref) => ref.name === `refs/heads/${baseRef}`)?.name ?? null;
+  return {
+    gitDir,
+    tree,
+    headRef,
+    baseCommit,
+    baselineCommit: baseCommit,
+    exclude,
+    ignoreRules,
+    warnings: [],
+  };
+}
+
+async function makeGitDir(
+  attemptDir: string,
+  repository: Repository,
+  user: UserFolders,
+  exclude: readonly string[],
+): Promise<{ gitDir: string; ignoreRules: string }> {
+  const gitDir = join(attemptDir, 'git');
+  const ignoreRules = (await readIgnoreRules(repository, user)) + ownRules(exclude);
+  const shallowFile = join(repository.commonDir, 'shallow');
+  const options = {
+    path: gitDir,
+    objectFormat: repository.objectFormat,
+    objectDir: repository.objectDir,
+    ignoreRules,
+  };
+  await createOwnGitDir(repository.isShallow ? { ...options, shallowFile } : options);
+  return { gitDir, ignoreRules };
+}
+
+/** A commit of the baseline where no commit of the user's has that tree, kept from `git gc` by a ref of ours. */
+export async function pinBaseline(
+  options: PrepareOptions,
+  gitDir: string,
+  custodyDir: string,
+  tree: string,
+  parent: string | null,
+): Promise<string | null> {
+  if (parent === null && tree === emptyTreeLike(tree)) return null;
+  const commit = await commitTree(gitDir, {
+    tree,
+    parents: parent === null ? [] : [parent],
+    message: `caisson: files before ${options.runId}, attempt ${options.attempt}\n`,
+  });
+  await updateRefs(custodyDir, new Map([[baselineRef(options.runId, options.attempt), commit]]));
+  return commit;
+}
+
+async function treeOf(gitDir: string, commit: string): Promise<string> {
+  return await createGit({ cwd: gitDir, gitDir }).text(['rev-parse', '--verify', `${commit}^{tree}`]);
+}
+
+/** The state folder, and every place where the agent's mailbox may appear. */
+export function excludedPaths(options: PrepareOptions, top: string): string[] {
+  const candidates = [
+    '.caisson',
+    relative(top, join(options.projectRoot, '.caisson')),
+    relative(top, options.stateDir),
+  ];
+  return [...new Set(candidates.filter((path) => path !== '' && path !== '..' && !path.startsWith('../')))];
+}
+
+/** The same paths as ignore rules, so that git does not even walk them. */
+export function ownRules(exclude: readonly string[]): string {
+  return exclude.map((path) => `/${path.replace(/[\\*?[\]# !]/g, (found) => `\\${found}`)}/\n`).join('');
+}
+
+export function signalOf(options: PrepareOptions): { signal?: AbortSignal } {
+  return options.signal === undefined ? {} : { signal: options.signal };
+}

@@ -1,0 +1,48 @@
+/** What every kind of workspace says about itself. */
+import { join, relative } from 'node:path';
+
+import type { Baseline } from './baseline.ts';
+import type { AgentGit, PreparedWorkspace, PrepareOptions } from './contract.ts';
+import type { Repository } from './locate-repository.ts';
+
+export function describePrepared(
+  options: PrepareOptions,
+  attemptDir: string,
+  repository: Repository,
+  baseline: Baseline,
+  made: {
+    path: string;
+    agentGit: AgentGit | undefined;
+    exclude: readonly string[];
+    warnings: readonly string[];
+  },
+): PreparedWorkspace {
+  const mountPath = (options.sandboxed ?? true) ? repository.top : made.path;
+  return {
+    ...describeAttempt(options, attemptDir),
+    path: made.path,
+    mountPath,
+    cwd: join(mountPath, relative(repository.top, options.projectRoot)),
+    gitDir: baseline.gitDir,
+    custodyDir: repository.commonDir,
+    isUserRepository: true,
+    baselineTree: baseline.tree,
+    baseCommit: baseline.baseCommit,
+    baselineCommit: baseline.baselineCommit,
+    exclude: [...baseline.exclude, ...made.exclude],
+    ...(made.agentGit === undefined ? {} : { agentGit: made.agentGit }),
+    warnings: [...baseline.warnings, ...made.warnings],
+  };
+}
+
+export function describeAttempt(options: PrepareOptions, attemptDir: string) {
+  return {
+    schemaVersion: 1 as const,
+    kind: options.kind,
+    runId: options.runId,
+    attempt: options.attempt,
+    projectRoot: options.projectRoot,
+    attemptDir,
+    ...(options.branch === undefined ? {} : { branch: options.branch }),
+  };
+}

@@ -1,0 +1,93 @@
+/** A worktree: our own folder with the baseline's files, and a git dir for the agent. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+
+import { createGit, rememberStaged, takeMark } from '@caisson/ground';
+
+import { createAgentGit } from './agent-git.ts';
+import { signalOf, takeBaseFromRef, takeBaseline } from './baseline.ts';
+import type { PreparedWorkspace, PrepareOptions } from './contract.ts';
+import { describePrepared } from './describe-prepared.ts';
+import { includeFiles } from './include-files.ts';
+import type { Repository, UserFolders } from './locate-repository.ts';
+
+/** Attempts to see the file system's clock move; it does so every 1 to 10 ms. */
+const MAX_TICKS = 20;
+
+export async function prepareWorktree(
+  options: PrepareOptions,
+  attemptDir: string,
+  repository: Repository,
+  user: UserFolders,
+): Promise<PreparedWorkspace> {
+  const path = join(attemptDir, 'files');
+  const isSandboxed = options.sandboxed ?? true;
+  const project = relative(repository.top, options.projectRoot);
+  const [baseline] = await Promise.all([
+    options.baseRef === undefined
+      ? takeBaseline(options, attemptDir, repository, user)
+      : takeBaseFromRef(options, options.baseRef, attemptDir, repository, user),
+    makeMountPoints(attemptDir, path, project, isSandboxed),
+  ]);
+  await checkOut(baseline.gitDir, path, options);
+  const agentGitOptions = {
+    repository,
+    path: join(attemptDir, 'agent-git'),
+    target: join(repository.top, '.git'),
+    headRef: baseline.headRef,
+    headCommit: baseline.baseCommit,
+    indexFile: join(baseline.gitDir, 'index'),
+    ignoreRules: baseline.ignoreRules,
+    givenRefsFile: join(attemptDir, 'given-refs'),
+    sandboxed: isSandboxed,
+  };
+  const [agentGit, included] = await Promise.all([
+    createAgentGit(agentGitOptions),
+    includeFiles({
+      patterns: options.include,
+      from: options.projectRoot,
+      to: join(path, project),
+      ...signalOf(options),
+    }),
+  ]);
+  const prepared = describePrepared(options, attemptDir, repository, baseline, {
+    path,
+    agentGit: isSandboxed ? agentGit : undefined,
+    exclude: included.brought.map((name) => join(project, name)),
+    warnings: included.missing.map((name) => `workspace.include: ${name} is not in ${options.projectRoot}`),
+  });
+  await rememberCheckout(prepared);
+  return prepared;
+}
+
+/** Made before the files, so that binding over them later changes nothing in the workspace. */
+async function makeMountPoints(
+  attemptDir: string,
+  path: string,
+  project: string,
+  isSandboxed: boolean,
+): Promise<void> {
+  const dotGit = join(path, '.git');
+  await mkdir(join(path, project, '.caisson'), { recursive: true });
+  await mkdir(join(path, '.caisson'), { recursive: true });
+  await (isSandboxed ? mkdir(dotGit) : writeFile(dotGit, `gitdir: ${join(attemptDir, 'agent-git')}\n`));
+}
+
+/** Lets a workspace in which the agent changes nothing be captured and saved without looking into files. */
+async function rememberCheckout(prepared: PreparedWorkspace): Promise<void> {
+  const settled = await takeMark(prepared.gitDir);
+  let mark = await takeMark(prepared.gitDir);
+  for (let tries = 0; mark.changedAtMs <= settled.changedAtMs && tries < MAX_TICKS; tries += 1) {
+    await setTimeout(1); // the file system's clock moves in steps of some milliseconds
+    mark = await takeMark(prepared.gitDir);
+  }
+  const staged = { tree: prepared.baselineTree, nested: [], warnings: [] };
+  await rememberStaged({ ...prepared, workspace: prepared.path }, staged, mark);
+}
+
+/** Writes the index's files into the workspace and remembers their times in the index. */
+async function checkOut(gitDir: string, path: string, options: PrepareOptions): Promise<void> {
+  const git = createGit({ cwd: path, gitDir, workTree: path, timeoutMs: 600_000, ...signalOf(options) });
+  await git.run(['checkout-index', '--all', '--index', '--quiet'], { config: ['checkout.workers=4'] });
+}
