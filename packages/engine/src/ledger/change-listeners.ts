@@ -20,7 +20,11 @@ export function createListeners(watchOthers: (onChange: () => void) => () => voi
   function deliver(): void {
     const origins = [...pending];
     pending.clear();
-    for (const origin of origins) for (const listener of [...listeners]) callSafely(listener, { origin });
+    for (const origin of origins)
+      for (const listener of [...listeners]) {
+        // It may have been removed by the one before it.
+        if (listeners.has(listener)) callSafely(listener, { origin });
+      }
   }
 
   function settleWatch(): void {

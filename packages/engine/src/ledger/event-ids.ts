@@ -1,19 +1,39 @@
 import { randomFillSync } from 'node:crypto';
 import { createId } from '@caisson/protocol';
 
-const BYTES_PER_ID = 10;
-const POOL_BYTES = 4_000;
+const TAIL = 10;
+const POOL_IDS = 400;
+const PREFIX_CHARACTERS = 'evt_'.length + 10;
 
-/** Makes ids for events that came without one. Chance is drawn in bulk: asking the system for each id is what costs. */
+/**
+ * Makes ids for events that came without one: time first, so that the index grows at its end, then chance.
+ * Chance is drawn and spelled in bulk, for one at a time it costs more than hashing the event.
+ */
 export function createEventIds(): () => string {
-  const pool = new Uint8Array(POOL_BYTES);
-  let used = POOL_BYTES;
+  let tails = '';
+  let used = 0;
+  let prefix = '';
+  let prefixMs = -1;
   return () => {
-    if (used === POOL_BYTES) {
-      randomFillSync(pool);
+    const nowMs = Date.now();
+    if (nowMs !== prefixMs) {
+      prefix = createId('evt', nowMs, new Uint8Array(TAIL)).slice(0, PREFIX_CHARACTERS);
+      prefixMs = nowMs;
+    }
+    if (used === tails.length) {
+      tails = drawTails();
       used = 0;
     }
-    used += BYTES_PER_ID;
-    return createId('evt', Date.now(), pool.subarray(used - BYTES_PER_ID, used));
+    used += TAIL;
+    return prefix + tails.slice(used - TAIL, used);
   };
+}
+
+function drawTails(): string {
+  const bytes = randomFillSync(new Uint8Array(TAIL * POOL_IDS));
+  let text = '';
+  for (let start = 0; start < bytes.length; start += TAIL) {
+    text += createId('evt', 0, bytes.subarray(start, start + TAIL)).slice(PREFIX_CHARACTERS);
+  }
+  return text;
 }

@@ -11,6 +11,8 @@ export const ZERO_HASH = '0'.repeat(64);
 /** An event with its data still as the canonical text that was hashed. */
 export interface EventRecord extends Omit<StoredEvent, 'data'> {
   readonly dataText: string;
+  /** Where the run's previous event is; 0 for its first. Not hashed: it only saves an index. */
+  readonly prevOffset: number;
 }
 
 /** How far a stream has come. */
@@ -21,7 +23,7 @@ export interface StreamHead {
 
 export const EMPTY_STREAM: StreamHead = { count: 0, head: ZERO_HASH };
 
-type Unhashed = Omit<EventRecord, 'hash' | 'offset'>;
+type Unhashed = Omit<EventRecord, 'hash' | 'offset' | 'prevOffset'>;
 
 /** The hash that `record` must carry. */
 export function hashRecord(record: Unhashed): string {

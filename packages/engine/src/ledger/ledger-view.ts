@@ -6,10 +6,12 @@ export type RunState = Omit<RunRow, 'lastSeq'>;
 
 /** How far one run's stream has come, and whether its ending is in it. */
 export interface StreamState extends StreamHead {
+  /** The `offset` of the run's newest event. */
+  readonly headOffset: number;
   readonly isSealed: boolean;
 }
 
-export const NEW_STREAM: StreamState = { count: 0, head: '0'.repeat(64), isSealed: false };
+export const NEW_STREAM: StreamState = { count: 0, head: '0'.repeat(64), headOffset: 0, isSealed: false };
 
 /** What an append needs to know. Reads inside a write transaction, so that nobody else can move it meanwhile. */
 export interface LedgerView {

@@ -10,7 +10,6 @@ import type { Storage, WorkingRows } from './storage.ts';
 export function createMemoryStorage(): Storage {
   const events: EventRecord[] = [];
   const byId = new Map<string, EventRecord>();
-  const byRun = new Map<string | null, EventRecord[]>();
   const streams = new Map<string | null, StreamState>();
   const runs = new Map<string, RunState>();
   const attempts = new Map<string, AttemptRow[]>();
@@ -22,9 +21,6 @@ export function createMemoryStorage(): Storage {
     for (const record of draft.events) {
       events.push(record);
       byId.set(record.id, record);
-      const stream = byRun.get(record.runId);
-      if (stream === undefined) byRun.set(record.runId, [record]);
-      else stream.push(record);
     }
     total = draft.total();
     for (const [runId, stream] of draft.changedStreams()) streams.set(runId, stream);
@@ -45,8 +41,7 @@ export function createMemoryStorage(): Storage {
     total: () => total,
     stream: (runId) => streams.get(runId) ?? NEW_STREAM,
     eventById: (id) => byId.get(id) ?? null,
-    eventAt: (runId, seq) => byRun.get(runId)?.[seq - 1] ?? null,
-    eventsOf: (runId, afterSeq, limit) => (byRun.get(runId) ?? []).slice(afterSeq, afterSeq + limit),
+    eventAt: (offset) => events[offset - 1] ?? null,
     eventsFrom: (afterOffset, limit) => events.slice(afterOffset, afterOffset + limit),
     streamIds: () => [...streams.keys()],
     seal: (runId) => {

@@ -3,6 +3,7 @@ import type { Draft } from './draft.ts';
 import { EventIdConflictError, InvalidEventError, SequenceConflictError } from './errors.ts';
 import { chainOffset, hashRecord } from './event-record.ts';
 import type { EventRecord } from './event-record.ts';
+import type { StreamState } from './ledger-view.ts';
 import { isProjected, project } from './project.ts';
 import { checkTransition } from './transitions.ts';
 import { isTerminal } from '@caisson/protocol';
@@ -33,13 +34,14 @@ function planEvent(draft: Draft, event: AdmittedEvent): EventRecord {
   if (projected !== null) checkTransition(draft, projected);
   const stream = draft.stream(event.runId);
   const total = draft.total();
-  const record = linkRecord(event, stream.count + 1, total.count + 1, stream.head);
+  const record = linkRecord(event, stream, total.count + 1);
   draft.addEvent(
     record,
     event.isIdGiven,
     {
       count: record.seq,
       head: record.hash,
+      headOffset: record.offset,
       isSealed: stream.isSealed || (projected !== null && isTerminal(event.type)),
     },
     { count: record.offset, head: chainOffset(total.head, record.hash) },
@@ -48,7 +50,7 @@ function planEvent(draft: Draft, event: AdmittedEvent): EventRecord {
   return record;
 }
 
-function linkRecord(event: AdmittedEvent, seq: number, offset: number, prevHash: string): EventRecord {
+function linkRecord(event: AdmittedEvent, stream: StreamState, offset: number): EventRecord {
   const unhashed = {
     id: event.id,
     runId: event.runId,
@@ -58,10 +60,10 @@ function linkRecord(event: AdmittedEvent, seq: number, offset: number, prevHash:
     at: event.at,
     trace: event.trace,
     dataText: event.dataText,
-    seq,
-    prevHash,
+    seq: stream.count + 1,
+    prevHash: stream.head,
   };
-  return { ...unhashed, offset, hash: hashRecord(unhashed) };
+  return { ...unhashed, offset, prevOffset: stream.headOffset, hash: hashRecord(unhashed) };
 }
 
 function findSame(draft: Draft, event: AdmittedEvent): EventRecord | null {

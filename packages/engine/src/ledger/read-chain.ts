@@ -29,28 +29,39 @@ export function readRecords(storage: Storage, query: ReadQuery): EventRecord[] {
 export function* walkRun(storage: Storage, runId: string | null, afterSeq: number): Generator<EventRecord> {
   const { file } = storage;
   const stream = storage.stream(runId);
-  let prevHash = afterSeq > 0 && afterSeq <= stream.count ? hashAt(storage, runId, afterSeq) : ZERO_HASH;
-  let seq = afterSeq;
-  for (;;) {
-    const page = storage.eventsOf(runId, seq, PAGE);
-    for (const record of page) {
-      if (record.seq !== seq + 1) throw missing(file, runId, seq + 1);
-      checkRecord(file, record, prevHash);
-      prevHash = record.hash;
-      seq = record.seq;
-      yield record;
-    }
-    if (page.length < PAGE) break;
+  checkSeal(storage, runId);
+  if (stream.count === 0) return checkEmpty(storage, runId);
+  if (afterSeq >= stream.count) return;
+  const records = collectBackwards(storage, runId, Math.max(afterSeq, 1));
+  let prevHash = ZERO_HASH;
+  for (const record of records) {
+    // The cursor's own event comes along to vouch for the link of the first one after it.
+    checkRecord(file, record, record.seq === afterSeq ? record.prevHash : prevHash);
+    prevHash = record.hash;
+    if (record.seq > afterSeq) yield record;
   }
-  if (seq < stream.count) throw missing(file, runId, seq + 1);
-  if (seq > stream.count && seq > afterSeq) {
-    throw new LedgerCorruptError(file, `the stream holds ${seq} events but was counted at ${stream.count}`, {
-      runId,
-      seq,
-    });
+  if (prevHash !== stream.head) throw wrongHead(file, runId, stream.count, 'recorded head');
+}
+
+/** The events from `fromSeq` to the head, in order, found along the links from the head back. */
+function collectBackwards(storage: Storage, runId: string | null, fromSeq: number): EventRecord[] {
+  const stream = storage.stream(runId);
+  const records: EventRecord[] = [];
+  let offset = stream.headOffset;
+  for (let seq = stream.count; seq >= fromSeq; seq -= 1) {
+    const record = storage.eventAt(offset);
+    if (record === null) throw missing(storage.file, runId, seq);
+    if (record.runId !== runId || record.seq !== seq) throw misplaced(storage.file, runId, seq, record);
+    records.push(record);
+    offset = record.prevOffset;
   }
-  if (seq > afterSeq && prevHash !== stream.head) throw wrongHead(file, runId, seq, 'recorded head');
-  checkSeal(storage, runId, afterSeq);
+  return records.reverse();
+}
+
+/** A run that has a row has at least one event. */
+function checkEmpty(storage: Storage, runId: string | null): void {
+  if (runId === null || storage.run(runId) === null) return;
+  throw new LedgerCorruptError(storage.file, 'the run is known but its stream is not', { runId, seq: 1 });
 }
 
 /** Everything from a cursor to the end, in global order; throws where it is damaged. */
@@ -88,25 +99,19 @@ function checkStreamEnd(storage: Storage, runId: string | null, head: { seq: num
   const stream = storage.stream(runId);
   if (head.seq < stream.count) throw missing(storage.file, runId, head.seq + 1);
   if (head.hash !== stream.head) throw wrongHead(storage.file, runId, head.seq, 'recorded head');
-  checkSeal(storage, runId, 0);
+  checkSeal(storage, runId);
 }
 
 /** A sealed run says itself how long it is: a missing tail cannot hide behind a changed count. */
-function checkSeal(storage: Storage, runId: string | null, afterSeq: number): void {
+function checkSeal(storage: Storage, runId: string | null): void {
   const stream = storage.stream(runId);
   const seal = storage.seal(runId);
-  if (seal === null) {
-    if (stream.isSealed)
-      throw new LedgerCorruptError(storage.file, 'its seal is missing', { runId, seq: stream.count });
-    return;
-  }
+  const where = { runId, seq: stream.count };
+  if (seal === null && stream.isSealed)
+    throw new LedgerCorruptError(storage.file, 'its seal is missing', where);
+  if (seal === null) return;
   if (seal.count > stream.count)
-    throw missing(
-      storage.file,
-      runId,
-      Math.max(stream.count, afterSeq) + 1,
-      'the run is sealed at ' + seal.count,
-    );
+    throw missing(storage.file, runId, stream.count + 1, `sealed at ${seal.count}`);
   if (seal.count !== stream.count || seal.head !== stream.head) {
     throw wrongHead(storage.file, runId, stream.count, `seal (${seal.count} events)`);
   }
@@ -128,13 +133,15 @@ function checkRecord(file: string, record: EventRecord, prevHash: string): void 
 
 function predecessor(storage: Storage, record: EventRecord): { seq: number; hash: string } {
   if (record.seq === 1) return { seq: 0, hash: ZERO_HASH };
-  return { seq: record.seq - 1, hash: hashAt(storage, record.runId, record.seq - 1) };
+  const before = storage.eventAt(record.prevOffset);
+  if (before === null) throw missing(storage.file, record.runId, record.seq - 1);
+  if (before.runId !== record.runId) throw misplaced(storage.file, record.runId, record.seq - 1, before);
+  return { seq: before.seq, hash: before.hash };
 }
 
-function hashAt(storage: Storage, runId: string | null, seq: number): string {
-  const record = storage.eventAt(runId, seq);
-  if (record === null) throw missing(storage.file, runId, seq);
-  return record.hash;
+function misplaced(file: string, runId: string | null, seq: number, found: EventRecord): LedgerCorruptError {
+  const problem = `in the event's place stands seq ${found.seq} of ${found.runId ?? 'the project stream'}`;
+  return new LedgerCorruptError(file, problem, { runId, seq });
 }
 
 function missing(file: string, runId: string | null, seq: number, detail?: string): LedgerCorruptError {

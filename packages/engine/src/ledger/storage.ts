@@ -15,8 +15,7 @@ export interface Storage extends LedgerView {
   write<T>(work: () => T): T;
   apply(draft: Draft): void;
 
-  eventAt(runId: string | null, seq: number): EventRecord | null;
-  eventsOf(runId: string | null, afterSeq: number, limit: number): EventRecord[];
+  eventAt(offset: number): EventRecord | null;
   eventsFrom(afterOffset: number, limit: number): EventRecord[];
   streamIds(): (string | null)[];
   /** What the seal says the run must hold, once it has ended. */

@@ -69,8 +69,8 @@ describe('a damaged ledger file', () => {
     ['a missing first row', `${UNLOCK} DELETE FROM events WHERE run = 'run_a' AND seq = 1`, 1, 'missing'],
     ['a missing row', `${UNLOCK} DELETE FROM events WHERE run = 'run_a' AND seq = 2`, 2, 'missing'],
     ['a missing tail', `${UNLOCK} DELETE FROM events WHERE run = 'run_a' AND seq = 3`, 3, 'missing'],
-    ['a missing run', `${UNLOCK} DELETE FROM events WHERE run = 'run_a'`, 1, 'missing'],
-    ['a forgotten head', `DELETE FROM streams WHERE run = 'run_a'`, 3, 'counted at 0'],
+    ['a missing run', `${UNLOCK} DELETE FROM events WHERE run = 'run_a'`, 3, 'missing'],
+    ['a forgotten head', `DELETE FROM streams WHERE run = 'run_a'`, 1, 'sealed at 3'],
     ['a missing seal', `DELETE FROM seals WHERE run = 'run_a'`, 3, 'seal is missing'],
   ])('%s is named when the run is read', async (_what, sql, seq, problem) => {
     tamper(file, sql);
@@ -84,6 +84,14 @@ describe('a damaged ledger file', () => {
     expect(ledger.verifyRun('run_a').ok).toBe(false);
     expect(ledger.verifyRun('run_b')).toMatchObject({ ok: true, count: 3 });
     expect(ledger.verifyAll().ok).toBe(false);
+    await ledger.close();
+  });
+
+  test('a run that has not ended and lost its head is named too', async () => {
+    tamper(file, `DELETE FROM streams WHERE run = 'run_b'`);
+    const ledger = openLedger(file);
+    expect(String(thrownBy(() => ledger.read({ runId: 'run_b' })))).toContain('its stream is not');
+    expect(thrownBy(() => ledger.read())).toBeInstanceOf(LedgerCorruptError);
     await ledger.close();
   });
 

@@ -15,6 +15,7 @@ interface EventRow {
   at: string;
   trace: string;
   data: string;
+  prev_offset: number;
   prev_hash: string;
   hash: string;
 }
@@ -33,15 +34,7 @@ export function createEventRows(statements: Statements) {
   const list = (sql: string, ...values: unknown[]) => statements.all<EventRow>(sql, ...values).map(toRecord);
   return {
     eventById: (id: string) => find('SELECT * FROM events WHERE id = ?', id),
-    eventAt: (runId: string | null, seq: number) =>
-      find('SELECT * FROM events WHERE run = ? AND seq = ?', runColumn(runId), seq),
-    eventsOf: (runId: string | null, afterSeq: number, limit: number) =>
-      list(
-        'SELECT * FROM events WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?',
-        runColumn(runId),
-        afterSeq,
-        limit,
-      ),
+    eventAt: (offset: number) => find('SELECT * FROM events WHERE offset = ?', offset),
     eventsFrom: (afterOffset: number, limit: number) =>
       list('SELECT * FROM events WHERE offset > ? ORDER BY offset LIMIT ?', afterOffset, limit),
     insert: (record: EventRecord) => insertEvent(statements, record),
@@ -64,7 +57,7 @@ export function createEventRows(statements: Statements) {
 
 function insertEvent(statements: Statements, record: EventRecord): void {
   statements.run(
-    'INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    'INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
     record.offset,
     runColumn(record.runId),
     record.seq,
@@ -75,26 +68,32 @@ function insertEvent(statements: Statements, record: EventRecord): void {
     record.at,
     record.trace,
     record.dataText,
+    record.prevOffset,
     record.prevHash,
     record.hash,
   );
 }
 
 function findStream(statements: Statements, runId: string | null): StreamState {
-  const row = statements.get<{ count: number; head: string; sealed: number }>(
-    'SELECT count, head, sealed FROM streams WHERE run = ?',
+  const row = statements.get<{ count: number; head: string; head_offset: number; sealed: number }>(
+    'SELECT count, head, head_offset, sealed FROM streams WHERE run = ?',
     runColumn(runId),
   );
-  return row === undefined ? NEW_STREAM : { count: row.count, head: row.head, isSealed: row.sealed === 1 };
+  if (row === undefined) return NEW_STREAM;
+  return { count: row.count, head: row.head, headOffset: row.head_offset, isSealed: row.sealed === 1 };
 }
 
-function putStream(
-  statements: Statements,
-  runId: string | null,
-  { count, head, isSealed }: StreamState,
-): void {
+function putStream(statements: Statements, runId: string | null, stream: StreamState): void {
   const run = runColumn(runId);
-  statements.run('INSERT OR REPLACE INTO streams VALUES (?, ?, ?, ?)', run, count, head, isSealed ? 1 : 0);
+  const { count, head, headOffset, isSealed } = stream;
+  statements.run(
+    'INSERT OR REPLACE INTO streams VALUES (?, ?, ?, ?, ?)',
+    run,
+    count,
+    head,
+    headOffset,
+    isSealed ? 1 : 0,
+  );
   if (isSealed) statements.run('INSERT OR REPLACE INTO seals VALUES (?, ?, ?)', run, count, head);
 }
 
@@ -110,6 +109,7 @@ function toRecord(row: EventRow): EventRecord {
     dataText: row.data,
     seq: row.seq,
     offset: row.offset,
+    prevOffset: row.prev_offset,
     prevHash: row.prev_hash,
     hash: row.hash,
   };

@@ -14,7 +14,8 @@ export const MIGRATIONS: readonly Migration[] = [
     sql: `
 CREATE TABLE schema_versions (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL) STRICT;
 
--- The truth. '' is the project's own stream.
+-- The truth. '' is the project's own stream. A run is read backwards from its head along prev_offset: an index by run
+-- would make every commit touch a page for each run that is busy.
 CREATE TABLE events (
   offset INTEGER PRIMARY KEY,
   run TEXT NOT NULL,
@@ -26,10 +27,10 @@ CREATE TABLE events (
   at TEXT NOT NULL,
   trace TEXT NOT NULL,
   data TEXT NOT NULL,
+  prev_offset INTEGER NOT NULL,
   prev_hash TEXT NOT NULL,
   hash TEXT NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX events_by_run ON events (run, seq);
 CREATE UNIQUE INDEX events_by_id ON events (id);
 CREATE TRIGGER events_never_change BEFORE UPDATE ON events
 BEGIN SELECT RAISE(ABORT, 'an event never changes'); END;
@@ -37,7 +38,7 @@ CREATE TRIGGER events_never_go BEFORE DELETE ON events
 BEGIN SELECT RAISE(ABORT, 'an event is never deleted'); END;
 
 -- How long each stream is and how it ends: what makes a missing row visible.
-CREATE TABLE streams (run TEXT PRIMARY KEY, count INTEGER NOT NULL, head TEXT NOT NULL, sealed INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE streams (run TEXT PRIMARY KEY, count INTEGER NOT NULL, head TEXT NOT NULL, head_offset INTEGER NOT NULL, sealed INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE totals (one INTEGER PRIMARY KEY CHECK (one = 1), count INTEGER NOT NULL, head TEXT NOT NULL) STRICT;
 CREATE TABLE seals (run TEXT PRIMARY KEY, count INTEGER NOT NULL, head TEXT NOT NULL) STRICT, WITHOUT ROWID;
 INSERT INTO totals VALUES (1, 0, '${'0'.repeat(64)}');
