@@ -71,8 +71,19 @@ export function listHidden(spec: SandboxSpec): HiddenPaths {
   return { folders, files, readOnly: proc.folders };
 }
 
+/** HOME may have been set to something else, and a uid need not have an account: both places are asked. */
 function homeFolders(): string[] {
-  return [homedir(), userInfo().homedir].filter((path) => path.startsWith('/') && path !== '/');
+  const homes = [attempt(homedir), attempt(() => userInfo().homedir)];
+  return homes.filter((path) => path !== null).filter((path) => path.startsWith('/') && path !== '/');
+}
+
+function attempt(read: () => string): string | null {
+  try {
+    return read();
+  } catch (error) {
+    if ((error as { info?: { code?: string } }).info?.code === 'ENOENT') return null;
+    throw error;
+  }
 }
 
 let procSwitches: { folders: string[]; files: string[] } | undefined;
