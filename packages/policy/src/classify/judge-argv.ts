@@ -23,7 +23,7 @@ export interface Judged {
 
 export function judgeArgv(request: ArgvCall): Judged {
   const [program = '', ...args] = request.argv;
-  const written = request.inspector.files.get(program);
+  const written = request.inspector.files.get(program) ?? request.inspector.files.get(program.replace(/^\.\//, ''));
   if (written !== undefined && program.includes('/')) {
     return { hit: null, output: request.inspector.runScript(written, request.scope, request.cause) };
   }

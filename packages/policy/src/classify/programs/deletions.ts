@@ -41,9 +41,7 @@ function hasDevice(call: Call): boolean {
   return call.args.some((arg) => hitOfDelete(arg, false, call.scope).rule === 'delete-device');
 }
 
-/** The option that lets git, rsync and friends speak without acting. */
+/** The option that lets rsync, kubectl and friends speak without acting. `-n` is often a namespace. */
 export function isDryRun(args: readonly string[]): boolean {
-  return args.some((arg) =>
-    /^(-n|--dry-run(=.*)?|--dryrun|--what-if|--noop|--check|--simulate|--just-print)$/.test(arg),
-  );
+  return args.some((arg) => /^(--dry-run(=(?!none).*)?|--dryrun|--what-if|--noop|--check|--simulate)$/.test(arg));
 }

@@ -44,7 +44,8 @@ export function findInterpreter(name: string): Handler | null {
 
 function judgeInterpreter(call: Call, form: InterpreterForm): ReturnType<Handler> {
   const { codes, operands, flags } = split(call, form);
-  const stdin = operands.length === 0 || operands[0] === '-' ? call.stdin : undefined;
+  const runsModule = flags.includes('-m');
+  const stdin = !runsModule && (operands.length === 0 || operands[0] === '-') ? call.stdin : undefined;
   if (codes.length === 0 && flags.some((flag) => /^(--version|-V|-v|--help|-h)$/.test(flag)))
     return hit('file_read', 'read-only-program');
   if (codes.length === 0 && !form.firstIsCode && stdin !== undefined) {
