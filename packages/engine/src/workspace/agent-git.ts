@@ -9,10 +9,11 @@ import { join } from 'node:path';
 import { isErrno } from '@caisson/ground';
 
 import type { AgentGit } from './contract.ts';
-import { readIfThere, type Repository } from './locate-repository.ts';
+import { readIfThere, type Ref, type Repository } from './locate-repository.ts';
 
 export interface AgentGitOptions {
   readonly repository: Repository;
+  readonly refs: readonly Ref[];
   readonly path: string;
   /** Where the sandbox shows it. */
   readonly target: string;
@@ -34,8 +35,8 @@ export async function createAgentGit(options: AgentGitOptions): Promise<AgentGit
   await Promise.all([
     writeFile(at('HEAD'), headText(options)),
     writeFile(at('config'), configText(repository)),
-    writeFile(at('packed-refs'), packedRefsText(repository)),
-    writeFile(options.givenRefsFile, packedRefsText(repository)),
+    writeFile(at('packed-refs'), packedRefsText(options.refs)),
+    writeFile(options.givenRefsFile, packedRefsText(options.refs)),
     writeFile(at('info/exclude'), options.ignoreRules),
     writeFile(
       at('objects/info/alternates'),
@@ -86,10 +87,8 @@ function quote(value: string): string {
 }
 
 /** Refs of ours stay out: they are custody, not history. */
-export function packedRefsText(repository: Repository): string {
-  const visible = repository.refs.filter(
-    (ref) => !ref.name.startsWith('refs/caisson/') && ref.name !== 'refs/stash',
-  );
+function packedRefsText(refs: readonly Ref[]): string {
+  const visible = refs.filter((ref) => !ref.name.startsWith('refs/caisson/') && ref.name !== 'refs/stash');
   return `# pack-refs with: sorted \n${visible.map((ref) => `${ref.objectId} ${ref.name}\n`).join('')}`;
 }
 

@@ -6,7 +6,7 @@ import { createGit, createOwnGitDir, EMPTY_TREE, emptyTreeLike, stageWorkspace }
 import type { PrepareOptions } from './contract.ts';
 import { baselineRef, commitTree, updateRefs } from './custody.ts';
 import { WorkspaceError } from './errors.ts';
-import type { Repository, UserFolders } from './locate-repository.ts';
+import { listRefs, type Repository, type UserFolders } from './locate-repository.ts';
 import { readIgnoreRules, seedIndex } from './seed-index.ts';
 
 export interface Baseline {
@@ -87,7 +87,8 @@ export async function takeBaseFromRef(
     treeOf(gitDir, baseCommit),
     createGit({ cwd: gitDir, gitDir, workTree: gitDir }).run(['read-tree', baseCommit]),
   ]);
-  const headRef = repository.refs.find((ref) => ref.name === `refs/heads/${baseRef}`)?.name ?? null;
+  const refs = await listRefs(repository);
+  const headRef = refs.find((ref) => ref.name === `refs/heads/${baseRef}`)?.name ?? null;
   return {
     gitDir,
     tree,

@@ -25,7 +25,6 @@ export interface Repository {
   readonly headRef: string | null;
   /** Null before the first commit. */
   readonly headCommit: string | null;
-  readonly refs: readonly Ref[];
   readonly config: ReadonlyMap<string, string>;
   readonly isShallow: boolean;
 }
@@ -41,14 +40,13 @@ export async function findRepository(folder: string, user: UserFolders): Promise
   if (found === null) return null;
   const commonDir = await resolveCommonDir(found.gitDir);
   const objectDir = join(commonDir, 'objects');
-  const [config, refs, borrowedDirs, shallow] = await Promise.all([
+  const [config, head, borrowedDirs, shallow] = await Promise.all([
     readUserGitConfig({ gitDir: found.gitDir, cwd: found.top, ...user }),
-    listRefs(found.gitDir, found.top),
+    resolveHead(found, commonDir),
     readAlternates(objectDir, 0),
     readIfThere(join(commonDir, 'shallow')),
   ]);
   refuseOddRepository(found, config);
-  const head = await resolveHead(found, refs);
   return {
     ...found,
     commonDir,
@@ -56,7 +54,6 @@ export async function findRepository(folder: string, user: UserFolders): Promise
     borrowedDirs,
     objectFormat: config.get('extensions.objectformat') === 'sha256' ? 'sha256' : 'sha1',
     ...head,
-    refs,
     config,
     isShallow: shallow !== null,
   };
@@ -94,8 +91,9 @@ async function resolveCommonDir(gitDir: string): Promise<string> {
   return text === null ? gitDir : await realpath(resolve(gitDir, text.replace(/\n$/, '')));
 }
 
-async function listRefs(gitDir: string, cwd: string): Promise<Ref[]> {
-  const git = createGit({ cwd, gitDir, foreign: true });
+/** Every ref of the repository. */
+export async function listRefs(repository: Repository): Promise<Ref[]> {
+  const git = createGit({ cwd: repository.top, gitDir: repository.gitDir, foreign: true });
   const text = await git.text(['for-each-ref', '--format=%(objectname) %(refname)']);
   return text
     .split('\n')
@@ -103,6 +101,7 @@ async function listRefs(gitDir: string, cwd: string): Promise<Ref[]> {
     .map((line) => ({ objectId: line.slice(0, line.indexOf(' ')), name: line.slice(line.indexOf(' ') + 1) }));
 }
 
+const OBJECT_ID = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
 const MAX_ALTERNATE_DEPTH = 5;
 
 async function readAlternates(objectDir: string, depth: number): Promise<string[]> {
@@ -134,21 +133,37 @@ function refuseOddRepository(found: FoundGitDir, config: ReadonlyMap<string, str
   }
 }
 
-/** HEAD is read as a file; only a ref store that keeps no such file (reftable) needs a process. */
+/** Read from files, as git stores them; only another ref store (reftable) needs a process. */
 async function resolveHead(
   found: FoundGitDir,
-  refs: readonly Ref[],
+  commonDir: string,
 ): Promise<{ headRef: string | null; headCommit: string | null }> {
   const text = (await readFile(join(found.gitDir, 'HEAD'), 'utf8')).trim();
-  if (/^[0-9a-f]{40,64}$/.test(text)) return { headRef: null, headCommit: text };
-  let headRef = text.replace(/^ref: */, '');
-  if (headRef === 'refs/heads/.invalid') {
-    headRef = await createGit({ cwd: found.top, gitDir: found.gitDir, foreign: true }).text([
-      'symbolic-ref',
-      'HEAD',
-    ]);
-  }
-  return { headRef, headCommit: refs.find((ref) => ref.name === headRef)?.objectId ?? null };
+  if (OBJECT_ID.test(text)) return { headRef: null, headCommit: text };
+  const headRef = text.replace(/^ref: */, '');
+  const isPlain = headRef.startsWith('refs/heads/') && headRef !== 'refs/heads/.invalid';
+  if (!isPlain) return await askForHead(found);
+  const loose = (await readIfThere(join(commonDir, headRef)))?.trim();
+  if (loose !== undefined)
+    return OBJECT_ID.test(loose) ? { headRef, headCommit: loose } : await askForHead(found);
+  const packed = (await readIfThere(join(commonDir, 'packed-refs'))) ?? '';
+  const line = packed.split('\n').find((entry) => entry.endsWith(` ${headRef}`));
+  return { headRef, headCommit: line?.slice(0, line.indexOf(' ')) ?? null };
+}
+
+async function askForHead(
+  found: FoundGitDir,
+): Promise<{ headRef: string | null; headCommit: string | null }> {
+  const git = createGit({ cwd: found.top, gitDir: found.gitDir, foreign: true });
+  const ask = async (args: readonly string[]): Promise<string | null> => {
+    const { exitCode, stdout } = await git.run(args, { okExitCodes: [0, 1, 128] });
+    return exitCode === 0 ? stdout.toString('utf8').trim() : null;
+  };
+  const [headRef, headCommit] = await Promise.all([
+    ask(['symbolic-ref', '--quiet', 'HEAD']),
+    ask(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']),
+  ]);
+  return { headRef, headCommit };
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -10,7 +10,7 @@ import { signalOf, takeBaseFromRef, takeBaseline } from './baseline.ts';
 import type { PreparedWorkspace, PrepareOptions } from './contract.ts';
 import { describePrepared } from './describe-prepared.ts';
 import { includeFiles } from './include-files.ts';
-import type { Repository, UserFolders } from './locate-repository.ts';
+import { listRefs, type Repository, type UserFolders } from './locate-repository.ts';
 
 /** Attempts to see the file system's clock move; it does so every 1 to 10 ms. */
 const MAX_TICKS = 20;
@@ -30,9 +30,10 @@ export async function prepareWorktree(
       : takeBaseFromRef(options, options.baseRef, attemptDir, repository, user),
     makeMountPoints(attemptDir, path, project, isSandboxed),
   ]);
-  await checkOut(baseline.gitDir, path, options);
+  const [refs] = await Promise.all([listRefs(repository), checkOut(baseline.gitDir, path, options)]);
   const agentGitOptions = {
     repository,
+    refs,
     path: join(attemptDir, 'agent-git'),
     target: join(repository.top, '.git'),
     headRef: baseline.headRef,

@@ -10,7 +10,7 @@ import type { PreparedWorkspace, PrepareOptions } from './contract.ts';
 import { ensureOwnCustody } from './custody.ts';
 import { describeAttempt, describePrepared } from './describe-prepared.ts';
 import { WorkspaceError } from './errors.ts';
-import { findRepository, type Repository, type UserFolders } from './locate-repository.ts';
+import { findRepository, listRefs, type Repository, type UserFolders } from './locate-repository.ts';
 import { prepareWorktree } from './prepare-worktree.ts';
 import { attemptFolder, writeRecord } from './record.ts';
 
@@ -150,6 +150,7 @@ async function prepareInPlace(
   const agentGit = isSandboxed
     ? await createAgentGit({
         repository,
+        refs: await listRefs(repository),
         path: join(attemptDir, 'agent-git'),
         target: repository.gitDir,
         headRef: repository.headRef,
