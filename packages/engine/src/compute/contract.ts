@@ -58,4 +58,6 @@ export interface Compute {
   recover(handle: WorkerHandle): { readonly alive: boolean };
   /** Ends the worker and its whole tree; resolves when nothing of it is left. */
   stop(handle: WorkerHandle): Promise<void>;
+  /** Takes away what `limit` made, also in another host than the one that made it. */
+  release(handle: WorkerHandle): Promise<void>;
 }

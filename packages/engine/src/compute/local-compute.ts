@@ -3,7 +3,7 @@ import {
   createCgroup,
   findByMarker,
   isSameProcess,
-  openCgroup,
+  reopenCgroup,
   startChild,
   MARKER_NAME,
   type Cgroup,
@@ -35,11 +35,12 @@ export function createLocalCompute(options: LocalComputeOptions): Compute {
     recover: (handle) => ({ alive: isAlive(handle) }),
     async stop(handle) {
       if (isSameProcess(handle.pid, handle.startTime)) killQuietly(handle.pid);
-      const group =
-        groups.get(handle.cgroup.name) ??
-        openCgroup({ name: handle.cgroup.name, procsFiles: handle.cgroup.procsFiles });
-      await group.kill();
+      await reopenCgroup(handle.cgroup.procsFiles).kill();
       await waitUntilGone(handle);
+    },
+    async release(handle) {
+      await reopenCgroup(handle.cgroup.procsFiles).remove();
+      groups.delete(handle.cgroup.name);
     },
   };
 }

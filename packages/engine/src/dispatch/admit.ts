@@ -72,6 +72,7 @@ async function accept(rooms: DispatchRooms, run: AdmittedRun): Promise<void> {
       ...(request.branch === undefined ? {} : { branch: request.branch }),
     },
     runtime: run.runtime.name,
+    runtimeInfo: { version: run.runtime.version, bin: run.runtime.bin, adapter: run.runtime.adapter?.sha256 ?? null },
     ...(run.agent === null ? {} : { agent: run.agent.name }),
     host: rooms.hostId,
     ...(run.session === null ? {} : { session: run.session }),

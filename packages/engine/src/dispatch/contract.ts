@@ -19,7 +19,6 @@ import type {
   NeedsInput,
   PipelineSpec,
   Resolved,
-  Result,
   RuntimeDescriptor,
   SandboxKind,
   Usage,
@@ -27,7 +26,7 @@ import type {
 import type { Compute } from '../compute/index.ts';
 import type { Ledger, StoredEvent } from '../ledger/index.ts';
 import type { Store } from '../store/index.ts';
-import type { PreparedWorkspace, Workspaces } from '../workspace/index.ts';
+import type { Workspaces } from '../workspace/index.ts';
 
 export type WorkspaceKind = 'worktree' | 'in-place' | 'empty';
 
@@ -214,17 +213,6 @@ export interface RequestDesk {
   close(runId: string): void;
 }
 
-/** What evidence needs once the terminal event is durable. */
-export interface SealOrder {
-  readonly runId: string;
-  readonly attempt: number;
-  readonly admitted: AdmittedRun;
-  readonly workspace: PreparedWorkspace | null;
-  readonly result: Result | null;
-  readonly resultBytes: Buffer | null;
-  readonly sandboxEnforced: Readonly<Record<string, unknown>>;
-}
-
 /** The rooms dispatch works with; built by the engine. */
 export interface DispatchRooms {
   readonly hostId: string;
@@ -241,7 +229,8 @@ export interface DispatchRooms {
   readonly settings: DispatchSettings;
   /** Is a sandbox possible here? `null` when it is. */
   probeSandbox(): Promise<{ detail: string; remedy: string } | null>;
-  seal(order: SealOrder): Promise<void>;
+  /** Signs the evidence of a run whose terminal event is durable; everything it needs is in ledger and store. */
+  seal(runId: string): Promise<void>;
   /** Hears every event of every run, durable ones after they are on disk. */
   publish(event: LiveEvent): void;
 }

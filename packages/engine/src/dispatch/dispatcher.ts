@@ -160,10 +160,18 @@ async function runAttempt(
   const found = await readResult(prepared.paths.result, { runId: run.runId, attempt, nonce: prepared.nonce });
   const settled = await settle(
     rooms,
-    run,
     record,
     {
-      prepared,
+      remains: {
+        runId: run.runId,
+        attempt,
+        paths: prepared.paths,
+        workspace: prepared.workspace,
+        async release() {
+          await prepared.network?.close();
+          await prepared.limits.release();
+        },
+      },
       ending: shutdownAware(findEnding(found, end, prepared.limits), entry),
       found,
       hasStarted: followed.hasStarted(),

@@ -1,5 +1,6 @@
 export type * from './contract.ts';
 export { createDispatcher } from './dispatcher.ts';
+export { recover } from './recover.ts';
 export { describeRun } from './describe-run.ts';
 export { RunNotFoundError, TaskRefusedError } from './errors.ts';
 export { flatten } from './run-stream.ts';

@@ -8,14 +8,25 @@ import { join } from 'node:path';
 import { isRetryable, type Result, type Usage } from '@caisson/protocol';
 import { capturePatch } from '@caisson/ground';
 import { createPrefixedId } from '../platform/index.ts';
-import type { AdmittedRun, DispatchRooms } from './contract.ts';
+import type { DispatchRooms } from './contract.ts';
 import type { Ending } from './find-ending.ts';
-import type { PreparedAttempt } from './prepare.ts';
+import type { AttemptPaths } from './state-paths.ts';
+import type { PreparedWorkspace } from '../workspace/index.ts';
 import type { RunRecord } from './run-record.ts';
 import type { FoundResult } from './read-result.ts';
 
+/** What an attempt leaves behind, in this host or in one that died. */
+export interface AttemptRemains {
+  readonly runId: string;
+  readonly attempt: number;
+  readonly paths: AttemptPaths;
+  readonly workspace: PreparedWorkspace;
+  /** Lets go of network and limits. */
+  release(): Promise<void>;
+}
+
 export interface SettleInput {
-  readonly prepared: PreparedAttempt;
+  readonly remains: AttemptRemains;
   readonly ending: Ending;
   readonly found: FoundResult;
   readonly hasStarted: boolean;
@@ -27,33 +38,33 @@ export type Settled = { readonly kind: 'retry'; readonly failure: string } | { r
 
 export async function settle(
   rooms: DispatchRooms,
-  run: AdmittedRun,
   record: RunRecord,
   input: SettleInput,
   retry: { attemptsLeft: number; delayMs: number },
 ): Promise<Settled> {
-  const { prepared, ending } = input;
-  await prepared.network?.close();
-  rooms.desk.close(run.runId);
+  const { remains, ending } = input;
+  const { runId } = remains;
+  await remains.release();
+  rooms.desk.close(runId);
   const result = input.found.kind === 'valid' ? input.found.result : null;
   const usage = result?.usage ?? input.usage;
   const costUsd = usage === undefined ? undefined : rooms.budget.cost(usage);
-  const checkpoint = await rooms.workspaces.checkpoint(prepared.workspace);
+  const checkpoint = await rooms.workspaces.checkpoint(remains.workspace);
   if (ending.kind === 'failed' && retry.attemptsLeft > 0 && isRetryable(ending.failure, input.hasStarted)) {
     await record.append(
       'attempt.ended',
       {
         failure: ending.failure,
-        nextAttempt: prepared.attempt + 1,
+        nextAttempt: remains.attempt + 1,
         delayMs: retry.delayMs,
         ...spent(usage, costUsd),
       },
-      { attempt: prepared.attempt },
+      { attempt: remains.attempt },
     );
-    await cleanUp(rooms, prepared);
+    await cleanUp(rooms, remains);
     return { kind: 'retry', failure: ending.failure.detail };
   }
-  const patchRef = await keepCaptures(rooms, prepared, result);
+  const patchRef = await keepCaptures(rooms, remains, result);
   const resultBytes = input.found.kind === 'valid' ? input.found.bytes : null;
   const resultRef = resultBytes === null ? undefined : (await rooms.store.putBlob(resultBytes)).digest;
   await record.flush();
@@ -66,19 +77,11 @@ export async function settle(
       ...spent(usage, costUsd),
       ...(checkpoint === null ? {} : { checkpoint }),
     }),
-    prepared.attempt,
+    remains.attempt,
   );
-  rooms.budget.settle(run.runId, usage);
-  await rooms.seal({
-    runId: run.runId,
-    attempt: prepared.attempt,
-    admitted: run,
-    workspace: prepared.workspace,
-    result,
-    resultBytes,
-    sandboxEnforced: result?.policy.enforced ?? {},
-  });
-  await cleanUp(rooms, prepared);
+  rooms.budget.settle(runId, usage);
+  await rooms.seal(runId);
+  await cleanUp(rooms, remains);
   return { kind: 'ended' };
 }
 
@@ -124,14 +127,14 @@ function terminalEvents(
 /** The host re-hashes what the worker captured; without a result it takes the patch itself, so that nothing is lost. */
 async function keepCaptures(
   rooms: DispatchRooms,
-  prepared: PreparedAttempt,
+  remains: AttemptRemains,
   result: Result | null,
 ): Promise<string | undefined> {
   if (result === null || (result.status !== 'finished' && result.patchRef === undefined)) {
-    if (result !== null) await ingest(rooms, prepared, refsOf(result));
-    return captureLate(rooms, prepared);
+    if (result !== null) await ingest(rooms, remains, refsOf(result));
+    return captureLate(rooms, remains);
   }
-  await ingest(rooms, prepared, refsOf(result));
+  await ingest(rooms, remains, refsOf(result));
   return result.patchRef;
 }
 
@@ -147,19 +150,19 @@ function refsOf(result: Result): string[] {
 
 async function ingest(
   rooms: DispatchRooms,
-  prepared: PreparedAttempt,
+  remains: AttemptRemains,
   refs: readonly string[],
 ): Promise<void> {
   for (const ref of new Set(refs)) {
-    const bytes = await readFile(join(prepared.paths.captures, ref));
+    const bytes = await readFile(join(remains.paths.captures, ref));
     const actual = createHash('sha256').update(bytes).digest('hex');
     if (actual !== ref) throw new Error(`capture ${ref} has the digest ${actual}`);
     await rooms.store.putBlob(bytes);
   }
 }
 
-async function captureLate(rooms: DispatchRooms, prepared: PreparedAttempt): Promise<string | undefined> {
-  const { workspace } = prepared;
+async function captureLate(rooms: DispatchRooms, remains: AttemptRemains): Promise<string | undefined> {
+  const { workspace } = remains;
   const captured = await capturePatch({
     workspace: workspace.path,
     gitDir: workspace.gitDir,
@@ -170,14 +173,13 @@ async function captureLate(rooms: DispatchRooms, prepared: PreparedAttempt): Pro
 }
 
 /** The result file stays for a day as a second witness; the rest of the attempt's files are no longer needed. */
-async function cleanUp(rooms: DispatchRooms, prepared: PreparedAttempt): Promise<void> {
-  await prepared.limits.release();
-  await rooms.workspaces.remove(prepared.workspace);
+async function cleanUp(rooms: DispatchRooms, remains: AttemptRemains): Promise<void> {
+  await rooms.workspaces.remove(remains.workspace);
   for (const path of [
-    prepared.paths.captures,
-    prepared.paths.mailbox,
-    prepared.paths.home,
-    prepared.paths.job,
+    remains.paths.captures,
+    remains.paths.mailbox,
+    remains.paths.home,
+    remains.paths.job,
   ]) {
     await rm(path, { recursive: true, force: true });
   }

@@ -12,15 +12,7 @@ export function createLocalHosts(stateDir: string): Hosts {
 
   return {
     open: (hostId, obey) => openPost(folder, hostId, obey),
-    async isAlive(hostId) {
-      try {
-        await exchange(folder, hostId, { kind: 'ping' });
-        return true;
-      } catch (error) {
-        if (error instanceof HostUnreachableError) return false;
-        throw error;
-      }
-    },
+    isAlive: (hostId) => isListening(folder, hostId),
     order: (hostId, order) => exchange(folder, hostId, order),
   };
 }
@@ -94,5 +86,24 @@ function exchange(folder: string, hostId: string, order: HostOrder): Promise<Hos
   ).catch((error: unknown) => {
     if (error instanceof HostUnreachableError) throw error;
     throw unreachable(error);
+  });
+}
+
+/** A stopped host still has its socket: only a refusal, or no socket at all, means dead. */
+function isListening(folder: string, hostId: string): Promise<boolean> {
+  return throughFolder(
+    folder,
+    (prefix) =>
+      new Promise<boolean>((resolve) => {
+        const socket = connect(`${prefix}/${hostId}.sock`);
+        socket.once('connect', () => {
+          socket.destroy();
+          resolve(true);
+        });
+        socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'EAGAIN'));
+      }),
+  ).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return false;
+    throw error;
   });
 }

@@ -1,2 +1,3 @@
 export type { Cgroup, CgroupEvents, CgroupLimits, CgroupProbe, CgroupRequest } from './contract.ts';
 export { createCgroup, probeCgroups } from './create.ts';
+export { reopenCgroup, type ReopenedCgroup } from './reopen.ts';

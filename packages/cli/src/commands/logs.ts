@@ -1,0 +1,67 @@
+import type { EventEnvelope } from '@caisson/protocol';
+import { defineCommand } from '../command.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
+import type { Output } from '../output.ts';
+import { UsageError } from '../usage-error.ts';
+import { withCaisson } from '../with-caisson.ts';
+
+export const command = defineCommand({
+  usage: 'RUN [-f] [--after SEQ] [--stdout | --stderr]',
+  about: 'Events by default; with --stdout or --stderr what the agent itself printed.',
+  options: {
+    follow: { type: 'boolean', short: 'f', summary: 'go on until the run has ended' },
+    after: { type: 'string', value: 'SEQ', summary: 'only events after this sequence number' },
+    stdout: { type: 'boolean', summary: "the agent's stdout" },
+    stderr: { type: 'boolean', summary: "the agent's stderr" },
+  },
+  positionals: { min: 1, max: 1 },
+  examples: [
+    { line: 'caisson logs latest -f', says: 'Follow the newest run.' },
+    { line: 'caisson logs latest --after 12 -o ndjson', says: 'Continue from a cursor.' },
+    { line: 'caisson logs latest --stdout', says: 'What the agent printed.' },
+  ],
+  run: ({ options, positionals, output }) =>
+    withCaisson(options['state-dir'], async (caisson) => {
+      const runId = positionals[0] ?? '';
+      if (options.stdout || options.stderr) {
+        output.raw(await caisson.log(runId, options.stdout ? 'stdout' : 'stderr'));
+        return EXIT_CODES.finished;
+      }
+      const after = readAfter(options.after);
+      if (options.follow) {
+        for await (const event of caisson.follow(runId, { after, signal: output.closed }))
+          print(event, output);
+      } else {
+        const events = await caisson.events(runId, { after });
+        if (output.format === 'json') output.result(events, () => '');
+        else for (const event of events) print(event, output);
+      }
+      return EXIT_CODES.finished;
+    }),
+});
+
+function readAfter(text: string | undefined): number {
+  const after = Number(text ?? 0);
+  if (!Number.isInteger(after) || after < 0)
+    throw new UsageError(`--after needs a sequence number, got "${text ?? ''}"`);
+  return after;
+}
+
+function print(event: EventEnvelope, output: Output): void {
+  if (output.format !== 'human') {
+    output.event(event);
+    return;
+  }
+  const {
+    type,
+    version: _version,
+    seq,
+    offset: _offset,
+    runId: _runId,
+    attempt: _attempt,
+    at,
+    trace: _trace,
+    ...data
+  } = event;
+  output.line(`${String(seq).padStart(4)}  ${at}  ${type}  ${JSON.stringify(data).slice(0, 300)}`);
+}

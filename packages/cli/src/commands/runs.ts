@@ -1,0 +1,50 @@
+import type { RunRow } from '@caisson/engine';
+import { RUN_STATUSES, type RunStatus } from '@caisson/protocol';
+import { defineCommand } from '../command.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
+import { formatCost, formatDuration, formatTable } from '../format-values.ts';
+import { withCaisson } from '../with-caisson.ts';
+
+export const command = defineCommand({
+  usage: '',
+  about:
+    'Newest first. Status is derived from the ledger; what a crashed process left behind is settled first.',
+  options: {
+    status: { type: 'string', value: 'STATUS', choices: RUN_STATUSES, summary: 'only runs with this status' },
+    session: { type: 'string', value: 'NAME', summary: 'only runs of this session' },
+    limit: { type: 'string', value: 'N', summary: 'at most so many; default 50' },
+  },
+  examples: [
+    { line: 'caisson runs', says: 'The last fifty runs.' },
+    { line: 'caisson runs --status waiting -o json', says: 'Runs that wait for an answer, as JSON.' },
+  ],
+  run: ({ options, output }) =>
+    withCaisson(options['state-dir'], async (caisson) => {
+      const rows = await caisson.runs({
+        newestFirst: true,
+        limit: Number(options.limit ?? 50),
+        ...(options.status === undefined ? {} : { status: options.status as RunStatus }),
+        ...(options.session === undefined ? {} : { session: options.session }),
+      });
+      output.result(rows, () => formatRuns(rows, output.style.bold));
+      return EXIT_CODES.finished;
+    }),
+});
+
+function formatRuns(rows: readonly RunRow[], bold: (text: string) => string): string {
+  if (rows.length === 0) return 'No runs yet. Start one: caisson run "…"';
+  const cells = rows.map((row) => [
+    row.runId,
+    row.status,
+    row.runtime ?? '-',
+    row.durationMs === undefined ? '-' : formatDuration(row.durationMs),
+    row.costUsd === undefined ? '-' : formatCost(row.costUsd),
+    oneLine(row.description),
+  ]);
+  return formatTable([['RUN', 'STATUS', 'RUNTIME', 'TIME', 'COST', 'TASK'], ...cells], bold);
+}
+
+function oneLine(text: string): string {
+  const flat = text.replaceAll(/\s+/g, ' ').trim();
+  return flat.length > 60 ? `${flat.slice(0, 57)}...` : flat;
+}

@@ -1,0 +1,26 @@
+import { defineCommand } from '../command.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
+import { formatRun } from '../format-run.ts';
+import { withCaisson } from '../with-caisson.ts';
+
+export const command = defineCommand({
+  usage: 'RUN',
+  about: 'RUN is a run id, a unique beginning or ending of one, or "latest".',
+  options: {},
+  positionals: { min: 1, max: 1 },
+  examples: [
+    {
+      line: 'caisson show latest',
+      says: 'What was asked, what ran, what happened, what came out and what it cost.',
+    },
+    { line: 'caisson show latest -o json', says: 'The dispatch result.' },
+  ],
+  run: ({ options, positionals, output }) =>
+    withCaisson(options['state-dir'], async (caisson) => {
+      const runId = positionals[0] ?? '';
+      const result = await caisson.show(runId);
+      const events = await caisson.events(result.runId);
+      output.result(result, () => formatRun(result, events, output.style));
+      return EXIT_CODES.finished;
+    }),
+});

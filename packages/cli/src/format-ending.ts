@@ -1,0 +1,59 @@
+/** The end of a run for people: the answer first, then what came out and what to do next. */
+import type { DispatchResult } from '@caisson/protocol';
+import { formatBytes, formatCost, formatDuration } from './format-values.ts';
+import type { Output } from './output.ts';
+
+export function formatEnding(result: DispatchResult, style: Output['style']): string {
+  const lines: string[] = [];
+  if (result.reply.trim() !== '') lines.push(result.reply.trimEnd(), '');
+  lines.push(`${headline(result, style)}  ${result.runId}  ${formatDuration(result.durationMs)}`);
+  if (result.failure !== undefined) lines.push(describeFailure(result.failure));
+  const question = result.result?.needsInput;
+  if (question !== undefined)
+    lines.push(
+      `question: ${question.question}`,
+      ...(question.options ?? []).map((option) => `  - ${option}`),
+    );
+  lines.push(...describeOutcome(result, style));
+  return lines.join('\n');
+}
+
+function headline(result: DispatchResult, style: Output['style']): string {
+  switch (result.status) {
+    case 'done':
+      return style.green('finished');
+    case 'waiting':
+      return style.yellow('needs input');
+    case 'cancelled':
+    case 'interrupted':
+      return style.yellow(result.status);
+    default:
+      return style.red(result.status === 'error' ? 'failed' : result.status.replaceAll('_', ' '));
+  }
+}
+
+function describeFailure(failure: NonNullable<DispatchResult['failure']>): string {
+  const cause = failure.cause === undefined ? '' : ` (${failure.cause})`;
+  return `  ${failure.reason}${cause}: ${failure.detail}`;
+}
+
+function describeOutcome(result: DispatchResult, style: Output['style']): string[] {
+  const sealed = result.result;
+  if (sealed === null) return [];
+  const lines: string[] = [];
+  if (sealed.verify !== undefined) {
+    lines.push(
+      `  verify: ${sealed.verify.passed ? style.green('passed') : style.red('did not pass')} in ${formatDuration(sealed.verify.durationMs)}`,
+    );
+  }
+  if (sealed.usage !== undefined) {
+    const { inputTokens, outputTokens, models, costUsd } = sealed.usage;
+    lines.push(
+      `  usage: ${inputTokens} in, ${outputTokens} out, ${formatCost(costUsd)}${models.length === 0 ? '' : `, ${models.join(', ')}`}`,
+    );
+  }
+  for (const output of sealed.outputs) lines.push(`  output: ${output.path} (${formatBytes(output.size)})`);
+  if (sealed.patchRef !== undefined)
+    lines.push(`  patch: caisson diff ${result.runId}`, `  apply: caisson apply ${result.runId}`);
+  return lines;
+}

@@ -1,0 +1,87 @@
+/** `caisson show`: what was asked, what ran, what happened, what came out, what it cost, how to apply it. */
+import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
+import { formatEnding } from './format-ending.ts';
+import { formatBytes } from './format-values.ts';
+import type { Output } from './output.ts';
+
+export function formatRun(
+  result: DispatchResult,
+  events: readonly EventEnvelope[],
+  style: Output['style'],
+): string {
+  const accepted = events.find((event) => event.type === 'dispatch.accepted');
+  const sections = [
+    section('Asked', describeAsked(accepted), style),
+    section('Ran', describeRan(result, accepted), style),
+    section('Happened', describeTimeline(events), style),
+    section('Came out', describeOutcome(result), style),
+    section('Ended', formatEnding({ ...result, reply: '' }, style).split('\n'), style),
+  ];
+  return sections.filter((text) => text !== '').join('\n\n');
+}
+
+function section(title: string, lines: readonly string[], style: Output['style']): string {
+  return lines.length === 0 ? '' : [style.bold(title), ...lines.map((line) => `  ${line}`)].join('\n');
+}
+
+function describeAsked(accepted: EventEnvelope | undefined): string[] {
+  const task = accepted?.['task'] as
+    | { description?: string; acceptance?: string; scope?: string[] }
+    | undefined;
+  if (task === undefined) return [];
+  const lines = (task.description ?? '').split('\n').slice(0, 20);
+  if (task.acceptance !== undefined) lines.push(`done when: ${task.acceptance}`);
+  if ((task.scope ?? []).length > 0) lines.push(`scope: ${(task.scope ?? []).join(', ')}`);
+  if (accepted?.['continues'] !== undefined) lines.push(`continues: ${String(accepted['continues'])}`);
+  return lines;
+}
+
+function describeRan(result: DispatchResult, accepted: EventEnvelope | undefined): string[] {
+  const grant = accepted?.['grant'] as { mode: string; sandbox: string; hosts: string[] } | undefined;
+  const { agent, capabilities, env, pipeline, model } = result.resolved;
+  const named = (label: string, item: { name: string; hash: string }): string =>
+    `${label}: ${item.name} sha256:${item.hash.slice(0, 16)}`;
+  return [
+    `runtime: ${String(accepted?.['runtime'] ?? '-')}`,
+    ...(agent === undefined ? [] : [named('agent', agent)]),
+    ...capabilities.map((capability) => named('capability', capability)),
+    ...env.map((bundle) => named('env', bundle)),
+    ...(pipeline === undefined ? [] : [`pipeline: ${pipeline.id} sha256:${pipeline.hash.slice(0, 16)}`]),
+    `model: ${model.requested || '(the runtime chose)'}${model.served.length === 0 ? '' : `, served by ${model.served.join(', ')}`}`,
+    ...(grant === undefined
+      ? []
+      : [`grant: ${grant.mode}, sandbox ${grant.sandbox}, hosts ${grant.hosts.join(' ') || 'none'}`]),
+  ];
+}
+
+function describeTimeline(events: readonly EventEnvelope[]): string[] {
+  const first = Date.parse(events[0]?.at ?? '');
+  return events.map((event) => {
+    const offset = ((Date.parse(event.at) - first) / 1000).toFixed(3).padStart(9);
+    return `${offset} s  ${String(event.seq).padStart(3)}  ${event.type}${describeEvent(event)}`;
+  });
+}
+
+function describeEvent(event: EventEnvelope): string {
+  const failure = event['failure'] as { reason?: string; cause?: string } | undefined;
+  if (failure !== undefined)
+    return ` ${failure.reason ?? ''}${failure.cause === undefined ? '' : ` (${failure.cause})`}`;
+  if (event.type === 'script.ran') return ` ${String(event['lens'])} exit ${String(event['exitCode'])}`;
+  if (event.type === 'runtime.adapter.ran') return ` exit ${String(event['exitCode'])}`;
+  if (event.type === 'capture.done') return ` ${String(event['what'])}: ${String(event['files'])} files`;
+  if (event.type === 'policy.denied') return ` ${(event['denial'] as { what: string }).what}`;
+  if (event.type === 'run.stalled') return ` ${String(event['reason'])}`;
+  if (event.type === 'network.connection') return ` ${String(event['verdict'])} ${String(event['target'])}`;
+  return '';
+}
+
+function describeOutcome(result: DispatchResult): string[] {
+  const lines = result.reply.trim() === '' ? [] : result.reply.trimEnd().split('\n').slice(0, 40);
+  const sealed = result.result;
+  if (sealed === null) return lines;
+  lines.push(
+    `stdout ${formatBytes(sealed.logs.stdout.bytes)}, stderr ${formatBytes(sealed.logs.stderr.bytes)}: caisson logs ${result.runId} --stdout`,
+  );
+  for (const denial of sealed.policy.denials) lines.push(`denied by ${denial.layer}: ${denial.what}`);
+  return lines;
+}

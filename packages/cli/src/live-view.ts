@@ -1,0 +1,119 @@
+/** A run while it runs: one line that changes on a terminal, plain lines where output is piped. */
+import type { EventEnvelope } from '@caisson/protocol';
+import type { Output } from './output.ts';
+import { formatCost, formatDuration } from './format-values.ts';
+
+const REDRAW_MS = 200;
+
+export interface LiveView {
+  show(event: EventEnvelope): void;
+  end(): void;
+}
+
+interface State {
+  phase: string;
+  tool: string | null;
+  tokens: number;
+  costUsd: number | null;
+  health: string;
+  waitsFor: string | null;
+}
+
+export function createLiveView(output: Output, runId: string): LiveView {
+  if (output.format !== 'human') return { show: () => undefined, end: () => undefined };
+  const state: State = {
+    phase: 'queued',
+    tool: null,
+    tokens: 0,
+    costUsd: null,
+    health: 'healthy',
+    waitsFor: null,
+  };
+  const startedMs = performance.now();
+  const isInteractive = output.isInteractive;
+  let isDrawn = false;
+
+  const erase = (): void => {
+    if (isDrawn) output.raw('\r\u001b[2K');
+    isDrawn = false;
+  };
+  const draw = (): void => {
+    if (!isInteractive) return;
+    erase();
+    output.raw(statusLine(state, performance.now() - startedMs, output.style));
+    isDrawn = true;
+  };
+  const timer = isInteractive ? setInterval(draw, REDRAW_MS) : undefined;
+
+  return {
+    show(event) {
+      const remark = absorb(state, event, runId);
+      if (remark !== null) {
+        erase();
+        output.note(output.style.dim(remark));
+      }
+      draw();
+    },
+    end() {
+      clearInterval(timer);
+      erase();
+    },
+  };
+}
+
+/** Takes an event in; returns a line worth keeping on the screen, or null. */
+function absorb(state: State, event: EventEnvelope, runId: string): string | null {
+  switch (event.type) {
+    case 'dispatch.accepted':
+      return `${runId} accepted: ${String(event['runtime'])}`;
+    case 'run.queued':
+      state.phase = 'queued';
+      return `waiting for a slot (position ${String(event['position'])}, ${String(event['limit'])} at a time)`;
+    case 'dispatch.started':
+      state.phase = 'starting';
+      return null;
+    case 'worker.progress':
+      return absorbProgress(state, event);
+    case 'health.changed':
+      state.health = String(event['current']);
+      return `worker is ${state.health}`;
+    case 'run.stalled':
+      state.waitsFor = String(event['reason']);
+      return `no progress: ${String(event['reason'])} (${String(event['detail'])})`;
+    case 'policy.denied':
+      return `denied: ${String((event['denial'] as { what?: string }).what)}`;
+    case 'warning':
+      return `warning: ${String(event['message'])}`;
+    case 'attempt.ended':
+      return `attempt ${event.attempt} failed: ${String((event['failure'] as { detail?: string }).detail)}; trying again`;
+    case 'script.ran':
+      return `${String(event['lens'])}: exit ${String(event['exitCode'])} after ${formatDuration(Number(event['durationMs']))}`;
+    case 'approval.requested':
+      return `waits for your decision: ${String(event['what'])} (caisson approvals)`;
+    default:
+      return null;
+  }
+}
+
+function absorbProgress(state: State, event: EventEnvelope): string | null {
+  state.phase = String(event['phase']);
+  state.waitsFor = null;
+  const previousTool = state.tool;
+  state.tool = (event['tool'] as string | null | undefined) ?? null;
+  state.tokens = Number(event['tokensIn'] ?? 0) + Number(event['tokensOut'] ?? 0);
+  if (typeof event['costUsd'] === 'number') state.costUsd = event['costUsd'];
+  return state.tool !== null && state.tool !== previousTool ? `tool: ${state.tool}` : null;
+}
+
+function statusLine(state: State, elapsedMs: number, style: Output['style']): string {
+  const parts = [
+    style.bold(state.phase),
+    formatDuration(elapsedMs),
+    state.tool === null ? null : `in ${state.tool}`,
+    state.tokens === 0 ? null : `${state.tokens} tokens`,
+    state.tokens === 0 ? null : formatCost(state.costUsd),
+    state.health === 'healthy' ? null : style.yellow(state.health),
+    state.waitsFor === null ? null : style.yellow(`waits: ${state.waitsFor}`),
+  ];
+  return parts.filter((part) => part !== null).join('  ');
+}

@@ -1,0 +1,1 @@
+export { createBudgetKeeper } from './budget-keeper.ts';

@@ -1,0 +1,99 @@
+/** Turns the resolved configuration into what dispatch needs; nothing here decides anything. */
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Limits } from '@caisson/protocol';
+import type { ResolvedConfig, SettingKey } from '../config/index.ts';
+import type { DispatchSettings } from '../dispatch/index.ts';
+
+const PASSED_FROM_HOST = ['LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'USER', 'LOGNAME'];
+const HEARTBEAT_MS = 10_000;
+
+export function createDispatchSettings(
+  config: ResolvedConfig,
+  env: Readonly<Record<string, string | undefined>>,
+  cwd: string,
+): DispatchSettings {
+  const { limits, budget } = config;
+  return {
+    projectRoot: config.projectRoot,
+    stateDir: config.stateDir,
+    cwd,
+    home: config.folders.home,
+    path: env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
+    hostEnv: pick(env, PASSED_FROM_HOST),
+    defaultRuntime: config.runtime,
+    defaultMode: config.mode,
+    ceiling: config.policy.ceiling,
+    rules: config.policy.rules.map((rule) => ({ ...rule })),
+    concurrency: limits.concurrency,
+    queueLimit: limits.queue,
+    timeoutMs: limits.timeoutMs,
+    graceMs: limits.graceMs,
+    stallTimeoutMs: limits.stallTimeoutMs,
+    heartbeatMs: heartbeatMs(env),
+    limits: withoutNull({
+      memory: limits.memoryBytes,
+      cpus: limits.cpus,
+      pids: limits.pids,
+      disk: limits.diskBytes,
+    }),
+    chosenLimits: (['memory', 'cpus', 'pids', 'disk'] as const).filter(
+      (key) => config.sourceOf(`limits.${key}` as SettingKey) !== 'default',
+    ),
+    spoolBytes: limits.spoolBytes,
+    retries: limits.retries,
+    depth: limits.depth,
+    budget: withoutNull({
+      usd: budget.perRunUsd,
+      tokens: budget.perRunTokens,
+      turns: budget.perRunTurns,
+      toolCalls: budget.perRunToolCalls,
+    }),
+    hosts: config.network.hosts,
+    workspaceInclude: config.workspace.include,
+    setup: config.workspace.setup,
+    setupTimeoutMs: config.workspace.setupTimeoutMs,
+    questionDeadlineMs: config.questions.deadlineMs,
+    toolchains: config.sandbox.toolchains,
+    homeBytes: config.sandbox.homeBytes,
+    tmpBytes: config.sandbox.tmpBytes,
+    node: process.execPath,
+    entries: {
+      relay: bundlePath('relay.mjs'),
+      nativeAgent: bundlePath('native-agent.mjs'),
+      toolShim: bundlePath('tool-shim.mjs'),
+    },
+  };
+}
+
+/** A bundled entry: near us when we are bundled too, else in the CLI package's dist folder of a clone. */
+export function bundlePath(name: string): string {
+  const places = [`./${name}`, `../${name}`, `../../../cli/dist/${name}`];
+  const paths = places.map((place) => fileURLToPath(new URL(place, import.meta.url)));
+  return paths.find((path) => existsSync(path)) ?? `${paths[0]}`;
+}
+
+/** Tests may ask for a faster heartbeat; everyone else gets the protocol's ten seconds. */
+function heartbeatMs(env: Readonly<Record<string, string | undefined>>): number {
+  const asked = Number(env['CAISSON_HEARTBEAT_MS']);
+  return Number.isInteger(asked) && asked >= 50 ? asked : HEARTBEAT_MS;
+}
+
+function pick(
+  env: Readonly<Record<string, string | undefined>>,
+  names: readonly string[],
+): Record<string, string> {
+  const picked: Record<string, string> = {};
+  for (const name of names) {
+    const value = env[name];
+    if (value !== undefined) picked[name] = value;
+  }
+  return picked;
+}
+
+type NonNullFields<T> = { [K in keyof T]?: Exclude<T[K], null> };
+
+function withoutNull<T extends Record<string, number | null>>(value: T): NonNullFields<T> & Limits {
+  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== null)) as NonNullFields<T> &
+    Limits;
+}

@@ -1,0 +1,104 @@
+/** Builds the house: the only file that constructs rooms and hands them to each other. */
+import { mkdirSync, existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock, type Clock } from '@caisson/ground';
+import { createBus, type SafeEventBus } from './bus/index.ts';
+import { createBudgetKeeper } from './budget/index.ts';
+import { bundlePath, createDispatchSettings } from './composition/dispatch-settings.ts';
+import { createNames } from './composition/names.ts';
+import { publishOnBus } from './composition/publish-on-bus.ts';
+import { probeSandboxHere } from './composition/probe-sandbox-here.ts';
+import { createLocalCompute } from './compute/index.ts';
+import { readHostEnvironment, type ResolvedConfig } from './config/index.ts';
+import { createDispatcher, recover, type Dispatcher, type DispatchRooms } from './dispatch/index.ts';
+import { createLocalHosts, type HostPost, type Hosts } from './hosts/index.ts';
+import { openLedger, type Ledger } from './ledger/index.ts';
+import { createPrefixedId } from './platform/index.ts';
+import { createSecrets } from './secrets/index.ts';
+import { openLocalStore, type Store } from './store/index.ts';
+import { createWorkspaces, type Workspaces } from './workspace/index.ts';
+
+export interface Engine {
+  readonly config: ResolvedConfig;
+  readonly clock: Clock;
+  readonly hostId: string;
+  readonly ledger: Ledger;
+  readonly store: Store;
+  readonly bus: SafeEventBus;
+  readonly hosts: Hosts;
+  readonly workspaces: Workspaces;
+  readonly rooms: DispatchRooms;
+  readonly dispatcher: Dispatcher;
+  /** Starts to listen for orders; a process that only looks never does. */
+  openPost(): Promise<void>;
+  /** Settles what dead hosts left behind. */
+  recover(): Promise<readonly string[]>;
+  close(): Promise<void>;
+}
+
+export function createEngine(config: ResolvedConfig, cwd: string): Engine {
+  const env = readHostEnvironment();
+  prepareStateFolder(config.stateDir);
+  const clock = systemClock;
+  const hostId = createPrefixedId('host', clock);
+  const ledger = openLedger(join(config.stateDir, 'ledger.db'));
+  const store = openLocalStore(join(config.stateDir, 'store'));
+  const bus = createBus();
+  const hosts = createLocalHosts(config.stateDir);
+  const workspaces = createWorkspaces({ home: config.folders.home });
+  const settings = createDispatchSettings(config, env, cwd);
+  const rooms: DispatchRooms = {
+    hostId,
+    clock,
+    ledger,
+    store,
+    compute: createLocalCompute({ node: settings.node, workerEntry: bundlePath('worker.mjs') }),
+    workspaces,
+    names: createNames({ config, env, store, node: settings.node }),
+    budget: createBudgetKeeper(),
+    network: { open: () => Promise.reject(new Error('no network')) },
+    secrets: createSecrets({ env, home: config.folders.home, base: config.projectRoot }),
+    desk: { answer: () => Promise.resolve({ ok: false }), close: () => undefined },
+    settings,
+    probeSandbox: probeSandboxHere,
+    seal: () => Promise.resolve(),
+    publish: (event) => publishOnBus(bus, event),
+  };
+  const dispatcher = createDispatcher(rooms);
+  let post: HostPost | null = null;
+  return {
+    config,
+    clock,
+    hostId,
+    ledger,
+    store,
+    bus,
+    hosts,
+    workspaces,
+    rooms,
+    dispatcher,
+    async openPost() {
+      post ??= await hosts.open(hostId, async (order) => {
+        if (order.kind === 'ping') return { ok: true };
+        const handle = dispatcher.active(order.runId ?? '');
+        if (handle === null) return { ok: false, message: `this host does not run ${order.runId ?? ''}` };
+        if (order.kind === 'cancel') handle.cancel({ force: order.force ?? false });
+        if (order.kind === 'send') return { ok: true, value: await handle.send(order.body ?? '') };
+        return { ok: true };
+      });
+    },
+    recover: () => recover(rooms, hosts),
+    async close() {
+      await dispatcher.shutdown();
+      await post?.stop();
+      await ledger.close();
+    },
+  };
+}
+
+/** The state folder ignores itself, so that no project has to. */
+function prepareStateFolder(stateDir: string): void {
+  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+  const ignore = join(stateDir, '.gitignore');
+  if (!existsSync(ignore)) writeFileSync(ignore, '*\n');
+}

@@ -1,0 +1,16 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { attemptPaths, describeRun } from '../dispatch/index.ts';
+import type { Engine } from '../engine.ts';
+
+export type LogName = 'stdout' | 'stderr';
+
+/** What the agent of the newest attempt printed: from its spool while there is one, else from the sealed record. */
+export async function readRunLog(engine: Engine, runId: string, name: LogName): Promise<Buffer> {
+  const attempt = engine.ledger.run(runId)?.attempt ?? 0;
+  const spool = join(attemptPaths(engine.config.stateDir, runId, attempt).spool, name);
+  if (existsSync(spool)) return readFile(spool);
+  const { result } = await describeRun(engine.rooms, runId);
+  return result === null ? Buffer.alloc(0) : engine.store.getBlob(result.logs[name].ref);
+}
