@@ -50,12 +50,33 @@ export async function stageWorkspace(options: StageOptions): Promise<StagedWorks
     const git = gitFor(options, options.workspace, draft);
     const { nested, warnings, rootTree } = await addEverything(options, git, options.workspace, draft, '');
     const tree = rootTree ?? (await git.text(['write-tree']));
-    await rename(draft, index); // S2
+    await renameIfThere(draft, index); // S2
     const staged = { tree, nested, warnings };
     if (warnings.length === 0) await rememberStaged(options, staged, since); // S4
     return staged;
   } finally {
     await Promise.all([rm(draft, { force: true }), rm(`${draft}.lock`, { force: true })]);
+  }
+}
+
+/** Git writes no index for a folder in which there was nothing to add. */
+async function summariseIndex(
+  index: string,
+  like: string,
+): Promise<{ gitlinks: readonly Buffer[]; rootTree: string | null }> {
+  try {
+    return readIndexSummary(await readFile(index), like.length / 2);
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return { gitlinks: [], rootTree: emptyTreeLike(like) };
+    throw error;
+  }
+}
+
+async function renameIfThere(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if (!isErrno(error, 'ENOENT')) throw error;
   }
 }
 
@@ -99,7 +120,7 @@ async function addEverything(
   prefix: string,
 ): Promise<Added> {
   const problems = await addFiles(git, prefix === '' ? options.exclude : []);
-  const summary = readIndexSummary(await readFile(index), options.like.length / 2);
+  const summary = await summariseIndex(index, options.like);
   const isExcluded = (path: string): boolean =>
     prefix === '' && options.exclude.some((entry) => path === entry || path.startsWith(`${entry}/`));
   const linked = summary.gitlinks.map((path) => path.toString('utf8')).filter((path) => !isExcluded(path));
