@@ -1,0 +1,125 @@
+/**
+ * The architecture as a table: who may import whom, and who may do what. `npm run check-boundaries` holds the code to
+ * it. A change here is a change of the architecture; say why in the commit.
+ */
+
+export interface PackageRule {
+  /** Workspace packages it may import. */
+  readonly packages: readonly string[];
+  /** npm packages it may import; `any` leaves that to its package.json. */
+  readonly npm: readonly string[] | 'any';
+  /** Whether it may use Node. A pure package also runs in a browser. */
+  readonly usesNode: boolean;
+}
+
+export const PACKAGES: Readonly<Record<string, PackageRule>> = {
+  protocol: { packages: [], npm: ['zod'], usesNode: false },
+  policy: { packages: ['protocol'], npm: ['zod', 'picomatch', 'unbash'], usesNode: false },
+  ground: { packages: ['protocol'], npm: 'any', usesNode: true },
+  engine: { packages: ['protocol', 'policy', 'ground'], npm: 'any', usesNode: true },
+  worker: { packages: ['protocol', 'policy', 'ground'], npm: 'any', usesNode: true },
+  testkit: { packages: ['protocol'], npm: 'any', usesNode: true },
+  cli: { packages: ['protocol', 'policy', 'engine'], npm: [], usesNode: true },
+  dashboard: { packages: ['protocol'], npm: 'any', usesNode: false },
+};
+
+/** Room of the engine → rooms whose door it may open. `platform` is open to all. */
+export const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  platform: [],
+  config: [],
+  ledger: [],
+  bus: [],
+  store: [],
+  registry: ['store'],
+  secrets: [],
+  workspace: [],
+  compute: [],
+  discovery: [],
+  hosts: [],
+  network: ['secrets'],
+  questions: ['ledger'],
+  callbacks: ['ledger', 'secrets'],
+  session: [],
+  supervision: ['compute'],
+  budget: [],
+  dispatch: [
+    ...['ledger', 'registry', 'store', 'secrets', 'workspace', 'network', 'questions', 'session', 'compute'],
+    ...['supervision', 'budget', 'hosts'],
+  ],
+  evidence: ['store', 'ledger'],
+  handoff: ['dispatch', 'workspace'],
+  residents: ['ledger', 'dispatch', 'compute', 'supervision'],
+  telemetry: ['bus'],
+  api: [
+    ...[
+      'config',
+      'ledger',
+      'bus',
+      'store',
+      'registry',
+      'secrets',
+      'workspace',
+      'compute',
+      'discovery',
+      'hosts',
+    ],
+    ...[
+      'network',
+      'questions',
+      'callbacks',
+      'session',
+      'supervision',
+      'budget',
+      'dispatch',
+      'evidence',
+      'handoff',
+    ],
+    ...['residents', 'telemetry'],
+  ],
+};
+
+/**
+ * Where rooms are constructed and joined: `engine.ts`, the files it is cut into, and the library's face `caisson.ts`.
+ * They may open every door.
+ */
+export const COMPOSITION_ROOTS = [
+  'engine.ts',
+  'caisson.ts',
+  'index.ts',
+  'composition/',
+  'operations/',
+] as const;
+
+/** Places (a file, or a folder with a slash at its end) that may do what nobody else may, and why. */
+export const PRIVILEGES = {
+  'child-process': {
+    'packages/ground/src/': 'every process of host and worker is started here',
+    'packages/worker/src/relay.ts': 'runs inside the sandbox and starts the program it was given',
+    'packages/worker/src/native/': 'runs inside the sandbox; its tools are commands',
+  },
+  'process-env': {
+    'packages/engine/src/config/': "the host's only reader",
+    'packages/worker/src/environment.ts': "the worker's only reader",
+    'packages/worker/src/relay.ts': 'a program of its own, inside the sandbox',
+    'packages/worker/src/tool-shim.ts': 'a program of its own, inside the sandbox',
+    'packages/worker/src/native/': 'a program of its own, inside the sandbox',
+  },
+  printing: {
+    'packages/cli/src/': 'the face that prints',
+    'packages/worker/src/voice.ts': "the worker's protocol goes over stdout",
+    'packages/worker/src/relay.ts': 'a program of its own, inside the sandbox',
+    'packages/worker/src/tool-shim.ts': 'a program of its own, inside the sandbox',
+    'packages/worker/src/native/': 'a program of its own, inside the sandbox',
+    'packages/testkit/src/serve.ts': 'a program for tests in other languages',
+  },
+  'raw-topic': {
+    'packages/protocol/src/bus-topics.ts': 'topics are named here and nowhere else',
+  },
+  git: {
+    'packages/ground/src/': 'git is hardened here',
+    'packages/engine/src/workspace/': "the host's only user of git",
+    'packages/worker/src/': 'takes the patch of its own workspace, through ground',
+  },
+} as const satisfies Record<string, Record<string, string>>;
+
+export type Privilege = keyof typeof PRIVILEGES;

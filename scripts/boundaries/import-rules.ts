@@ -1,0 +1,118 @@
+import { isBuiltin } from 'node:module';
+import { posix } from 'node:path';
+import { COMPOSITION_ROOTS, PACKAGES, ROOMS } from '../../boundaries.config.ts';
+import type { ImportEdge, SourceFile } from './source-file.ts';
+import type { Violation } from './violation.ts';
+
+type Found = Omit<Violation, 'path' | 'line'>;
+
+/** Every import of a file against the package table and the room table. */
+export function* checkImports(file: SourceFile): Generator<Violation> {
+  if (PACKAGES[file.packageName] === undefined) {
+    yield {
+      rule: 'package-unknown',
+      path: file.path,
+      line: 1,
+      message: `package ${file.packageName} is not in boundaries.config.ts.`,
+    };
+    return;
+  }
+  if (
+    file.packageName === 'engine' &&
+    !isCompositionRoot(file.inner) &&
+    ROOMS[roomOf(file.inner) ?? ''] === undefined
+  ) {
+    yield {
+      rule: 'room-unknown',
+      path: file.path,
+      line: 1,
+      message: `${roomOf(file.inner) ?? file.inner} is not a room of boundaries.config.ts.`,
+    };
+  }
+  for (const edge of file.imports) {
+    for (const found of checkEdge(file, edge)) yield { ...found, path: file.path, line: edge.line };
+  }
+}
+
+/** The path below `src` that a relative import points to. */
+export function resolveInner(file: SourceFile, specifier: string): string {
+  return posix.normalize(posix.join(posix.dirname(file.inner), specifier));
+}
+
+function* checkEdge(file: SourceFile, edge: ImportEdge): Generator<Found> {
+  if (edge.specifier.startsWith('.')) yield* checkRelative(file, edge);
+  else if (isBuiltin(edge.specifier)) yield* checkBuiltin(file, edge);
+  else yield* checkPackage(file, edge);
+}
+
+function* checkBuiltin(file: SourceFile, edge: ImportEdge): Generator<Found> {
+  if (PACKAGES[file.packageName]?.usesNode === true) return;
+  yield { rule: 'pure-package', message: `${file.packageName} is pure and cannot import ${edge.specifier}.` };
+}
+
+function* checkPackage(file: SourceFile, edge: ImportEdge): Generator<Found> {
+  const rule = PACKAGES[file.packageName];
+  const [scope = '', second = '', ...deeper] = edge.specifier.split('/');
+  if (scope === '@caisson' || edge.specifier === 'caisson') {
+    const target = scope === '@caisson' ? second : 'cli';
+    if (rule?.packages.includes(target) !== true)
+      yield { rule: 'package-import', message: `${file.packageName} may not import ${edge.specifier}.` };
+    if (deeper.length > 0)
+      yield { rule: 'package-door', message: `${edge.specifier} goes past the door of @caisson/${target}.` };
+    return;
+  }
+  const name = scope.startsWith('@') ? `${scope}/${second}` : scope;
+  if (rule?.npm !== 'any' && rule?.npm.includes(name) !== true) {
+    yield { rule: 'npm-import', message: `${file.packageName} may not import ${name}.` };
+  }
+}
+
+function* checkRelative(file: SourceFile, edge: ImportEdge): Generator<Found> {
+  const target = resolveInner(file, edge.specifier);
+  if (target.endsWith('-stage.ts'))
+    yield { rule: 'stage-import', message: `${target} sets the stage for tests and is not for programs.` };
+  if (target.startsWith('..')) {
+    // The one file above src that belongs to the package itself.
+    if (target !== '../package.json')
+      yield { rule: 'package-door', message: `${edge.specifier} leaves the package; import it by name.` };
+    return;
+  }
+  if (file.packageName === 'engine') yield* checkRoom(file, edge, target);
+}
+
+function* checkRoom(file: SourceFile, edge: ImportEdge, target: string): Generator<Found> {
+  const [from, to] = [roomOf(file.inner), roomOf(target)];
+  if (from === to && from !== null) return;
+  if (isCompositionRoot(target)) {
+    if (!isCompositionRoot(file.inner))
+      yield {
+        rule: 'room-composition',
+        message: `a room cannot import ${target}; what it needs is given to it.`,
+      };
+    return;
+  }
+  if (to === null) return;
+  if (target !== `${to}/index.ts`)
+    yield {
+      rule: 'room-door',
+      message: `${edge.specifier} goes past the door of ${to}; import ../${to}/index.ts.`,
+    };
+  if (isCompositionRoot(file.inner) || to === 'platform') return;
+  if (ROOMS[from ?? '']?.includes(to) !== true)
+    yield { rule: 'room-import', message: `${from ?? file.inner} may not open the door of ${to}.` };
+  const built = edge.names.find(({ name, isType }) => !isType && /^(create|open)[A-Z]/.test(name));
+  if (built !== undefined)
+    yield {
+      rule: 'room-construction',
+      message: `${built.name}: only engine.ts constructs rooms; take the room as an argument.`,
+    };
+}
+
+function roomOf(inner: string): string | null {
+  const slash = inner.indexOf('/');
+  return slash === -1 ? null : inner.slice(0, slash);
+}
+
+function isCompositionRoot(inner: string): boolean {
+  return COMPOSITION_ROOTS.some((root) => inner === root || (root.endsWith('/') && inner.startsWith(root)));
+}

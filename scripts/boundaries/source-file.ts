@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs';
+import { parseSync } from 'oxc-parser';
+
+export interface ImportEdge {
+  readonly specifier: string;
+  readonly line: number;
+  readonly isTypeOnly: boolean;
+  /** `import()`: loaded when it is reached, not with the file. */
+  readonly isLazy: boolean;
+  /** Names as the other module exports them; `*` for a namespace or a star export. */
+  readonly names: readonly { readonly name: string; readonly isType: boolean }[];
+}
+
+/** A node of the syntax tree, walked generically. */
+export interface SyntaxNode {
+  readonly type: string;
+  readonly start: number;
+  readonly [key: string]: unknown;
+}
+
+export interface SourceFile {
+  /** Relative to the repository, with forward slashes. */
+  readonly path: string;
+  readonly packageName: string;
+  /** Path below the package's `src`. */
+  readonly inner: string;
+  readonly imports: readonly ImportEdge[];
+  readonly tree: SyntaxNode;
+  lineOf(offset: number): number;
+}
+
+/** Parses a TypeScript file of `packages/<name>/src`; a syntax error throws, because nothing can be said about it. */
+export function readSourceFile(root: string, path: string): SourceFile {
+  const text = readFileSync(`${root}/${path}`, 'utf8');
+  const parsed = parseSync(path, text);
+  const [error] = parsed.errors;
+  if (error !== undefined) throw new Error(`${path} cannot be parsed: ${error.message}`);
+  const [, packageName = '', , ...rest] = path.split('/');
+  const lineOf = (offset: number): number => text.slice(0, offset).split('\n').length;
+  return {
+    path,
+    packageName,
+    inner: rest.join('/'),
+    imports: [
+      ...listStaticImports(parsed.module, lineOf),
+      ...listDynamicImports(parsed.module, text, lineOf),
+    ],
+    tree: parsed.program as unknown as SyntaxNode,
+    lineOf,
+  };
+}
+
+type ModuleRecord = ReturnType<typeof parseSync>['module'];
+
+function* listStaticImports(module: ModuleRecord, lineOf: (offset: number) => number): Generator<ImportEdge> {
+  for (const { moduleRequest, entries, start } of module.staticImports) {
+    const names = entries.map((entry) => ({ name: entry.importName.name ?? '*', isType: entry.isType }));
+    const isTypeOnly = names.length > 0 && names.every(({ isType }) => isType);
+    yield { specifier: moduleRequest.value, line: lineOf(start), isTypeOnly, isLazy: false, names };
+  }
+  for (const { entries, start } of module.staticExports) {
+    for (const entry of entries) {
+      if (entry.moduleRequest == null) continue;
+      const names = [{ name: entry.importName.name ?? '*', isType: entry.isType }];
+      yield {
+        specifier: entry.moduleRequest.value,
+        line: lineOf(start),
+        isTypeOnly: entry.isType,
+        isLazy: false,
+        names,
+      };
+    }
+  }
+}
+
+function* listDynamicImports(
+  module: ModuleRecord,
+  text: string,
+  lineOf: (offset: number) => number,
+): Generator<ImportEdge> {
+  for (const { moduleRequest, start } of module.dynamicImports) {
+    const written = text.slice(moduleRequest.start, moduleRequest.end);
+    const specifier = /^(['"`])(.*)\1$/.exec(written)?.[2];
+    if (specifier === undefined) continue; // computed at run time: the program's own business
+    yield {
+      specifier,
+      line: lineOf(start),
+      isTypeOnly: false,
+      isLazy: true,
+      names: [{ name: '*', isType: false }],
+    };
+  }
+}
