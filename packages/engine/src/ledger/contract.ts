@@ -8,7 +8,7 @@
 //  L5 a run is accepted once and ends once (invariant 1); illegal moves are refused inside the transaction.
 //  L6 whatever is damaged is named when it is read, never skipped.
 //  L7 a projection can be thrown away and rebuilt from the events alone.
-// Implementers must not cache heads or rows across transactions: other processes write to the same file.
+// Implementers must not answer from memory what another process may have changed in the file.
 
 import type { Failure, RunStatus } from '@caisson/protocol';
 

@@ -1,15 +1,16 @@
 import { randomFillSync } from 'node:crypto';
 import { createId } from '@caisson/protocol';
 
-const TAIL = 10;
-const POOL_IDS = 400;
+const TAIL_CHARACTERS = 16;
+const POOL_BYTES = 4_096;
 const PREFIX_CHARACTERS = 'evt_'.length + 10;
 
 /**
- * Makes ids for events that came without one: time first, so that the index grows at its end, then chance.
- * Chance is drawn and spelled in bulk, for one at a time it costs more than hashing the event.
+ * Makes ids for events that came without one: time first, so that the index grows at its end, then 64 bits of chance.
+ * Chance is drawn and spelled in bulk; one at a time it costs more than hashing the event.
  */
 export function createEventIds(): () => string {
+  const pool = Buffer.alloc(POOL_BYTES);
   let tails = '';
   let used = 0;
   let prefix = '';
@@ -17,23 +18,14 @@ export function createEventIds(): () => string {
   return () => {
     const nowMs = Date.now();
     if (nowMs !== prefixMs) {
-      prefix = createId('evt', nowMs, new Uint8Array(TAIL)).slice(0, PREFIX_CHARACTERS);
+      prefix = createId('evt', nowMs, pool).slice(0, PREFIX_CHARACTERS);
       prefixMs = nowMs;
     }
     if (used === tails.length) {
-      tails = drawTails();
+      tails = randomFillSync(pool).toString('hex');
       used = 0;
     }
-    used += TAIL;
-    return prefix + tails.slice(used - TAIL, used);
+    used += TAIL_CHARACTERS;
+    return prefix + tails.slice(used - TAIL_CHARACTERS, used);
   };
-}
-
-function drawTails(): string {
-  const bytes = randomFillSync(new Uint8Array(TAIL * POOL_IDS));
-  let text = '';
-  for (let start = 0; start < bytes.length; start += TAIL) {
-    text += createId('evt', 0, bytes.subarray(start, start + TAIL)).slice(PREFIX_CHARACTERS);
-  }
-  return text;
 }

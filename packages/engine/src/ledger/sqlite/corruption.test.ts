@@ -157,7 +157,7 @@ describe('a damaged ledger file', () => {
   test('no torn page goes unnoticed, whichever it is', async () => {
     const whole = join(folder, 'whole.db');
     copyFileSync(file, whole);
-    const pageSize = 4096;
+    const pageSize = 8192;
     const pages = statSync(whole).size / pageSize;
     const unnoticed: number[] = [];
     for (let page = 0; page < pages; page += 1) {

@@ -14,7 +14,8 @@ import { translating } from './translate-error.ts';
 const BUSY_TIMEOUT_MS = 5_000;
 // Small enough that the log is soon written over again, which syncs faster than a growing file; large enough that the
 // checkpoint's own fsyncs stay out of the 99th percentile of a single append.
-const CHECKPOINT_PAGES = 1_000;
+const CHECKPOINT_PAGES = 2_000;
+const PAGE_BYTES = 8_192;
 
 /** Opens the ledger's database, creating or migrating it when needed. */
 export function openDatabase(file: string, migrations: readonly Migration[] = MIGRATIONS): Database.Database {
@@ -106,7 +107,7 @@ function buildSchema(draft: string, migrations: readonly Migration[]): void {
   try {
     // Nobody sees the draft before it is synced as a whole, so its own transactions need not be durable.
     db.exec(
-      `PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; PRAGMA application_id = ${APPLICATION_ID};`,
+      `PRAGMA page_size = ${PAGE_BYTES}; PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; PRAGMA application_id = ${APPLICATION_ID};`,
     );
     db.transaction(() => migrations.forEach((migration) => apply(db, migration)))();
     db.pragma('journal_mode = WAL');

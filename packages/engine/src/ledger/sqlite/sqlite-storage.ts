@@ -2,6 +2,7 @@ import type Database from 'better-sqlite3';
 import type { Draft } from '../draft.ts';
 import type { Storage } from '../storage.ts';
 import { createEventRows } from './event-rows.ts';
+import { HeadCache } from './head-cache.ts';
 import { openDatabase } from './open-database.ts';
 import { createProjectionRows } from './projection-rows.ts';
 import type { Migration } from './schema.ts';
@@ -16,24 +17,44 @@ export function openSqliteStorage(file: string, migrations?: readonly Migration[
   const statements = new Statements(db);
   const events = createEventRows(statements);
   const projections = createProjectionRows(statements, file);
+  const heads = new HeadCache();
+  const dataVersion = () =>
+    statements.get<{ data_version: number }>('PRAGMA data_version')?.data_version ?? -1;
+
+  function writeAlone<T>(work: () => T): T {
+    try {
+      // IMMEDIATE: the heads that are read inside must still be the heads when the rows are written.
+      return transact(db, statements, 'BEGIN IMMEDIATE', () => {
+        heads.enter(dataVersion());
+        return work();
+      });
+    } catch (error) {
+      heads.forget();
+      throw error;
+    } finally {
+      heads.leave();
+    }
+  }
 
   return {
     file,
     read: (work) => translating(file, () => transact(db, statements, 'BEGIN', work)),
-    // IMMEDIATE: the heads that are read inside must still be the heads when the rows are written.
-    write: (work) => translating(file, () => transact(db, statements, 'BEGIN IMMEDIATE', work)),
+    write: (work) => translating(file, () => writeAlone(work)),
+    ...events,
+    ...projections,
+    stream: (runId) => heads.get(runId, () => events.stream(runId)),
     apply: (draft: Draft) => {
       for (const record of draft.events) events.insert(record);
-      for (const [runId, stream] of draft.changedStreams()) events.putStream(runId, stream);
+      for (const [runId, stream] of draft.changedStreams()) {
+        events.putStream(runId, stream);
+        heads.put(runId, stream);
+      }
       if (draft.events.length > 0) events.putTotal(draft.total());
       projections.put(draft);
     },
-    ...events,
-    ...projections,
     damage: () => findDamage(db),
     working: createWorkingRows(statements),
-    watchOthers: (onChange) =>
-      watchFile(file, () => Number(db.pragma('data_version', { simple: true })), onChange),
+    watchOthers: (onChange) => watchFile(file, dataVersion, onChange),
     close: () => {
       db.close();
     },
