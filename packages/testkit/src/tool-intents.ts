@@ -127,9 +127,14 @@ const readRecipes = ({ path }: IntentOf<'read-file'>): readonly Recipe[] => [
   { names: ['Read', 'read', 'read_file', 'view'], input: (tool) => withPath(tool, path, {}) },
 ];
 
+function patchInput(tool: OfferedTool, patch: string): Input | null {
+  const parameter = ['input', 'patchText', 'patch'].find((name) => hasParameter(tool, name));
+  return parameter === undefined ? null : { [parameter]: patch };
+}
+
 function patchRecipes(patch: string): readonly Recipe[] {
   return [
-    { names: ['apply_patch'], input: (tool) => (tool.kind === 'custom' ? patch : { input: patch }) },
+    { names: ['apply_patch'], input: (tool) => (tool.kind === 'custom' ? patch : patchInput(tool, patch)) },
     codeRecipe('apply_patch', patch),
   ];
 }

@@ -1,0 +1,119 @@
+import type { AgentCause } from '@caisson/protocol';
+import { causeOf } from './agent-cause.ts';
+import {
+  conclude,
+  concludeFailed,
+  createDriftReporter,
+  createRecord,
+  resolveEnding,
+  type AgentRecord,
+} from './agent-record.ts';
+import type { AgentSignal, AgentStream, UsageCount } from './contract.ts';
+import { numberOf, objectOf, parseJsonLine, textOf, type Json } from './json-line.ts';
+
+const OWN_WORDS: readonly (readonly [AgentCause, RegExp])[] = [
+  ['loop', /loop detected/i],
+  ['empty-answer', /empty response/i],
+  ['max-turns', /max(imum)? (session )?turns/i],
+];
+
+/** Reads `gemini --output-format stream-json`. */
+export function createGeminiStream(): AgentStream {
+  const record = createRecord();
+  const drift = createDriftReporter();
+  // Turns are not in the stream: one begins with the first word or call after the last result.
+  let isInTurn = false;
+  const beginTurn = (): readonly AgentSignal[] => {
+    if (isInTurn) return [];
+    isInTurn = true;
+    return [{ kind: 'turn' }];
+  };
+  const read = (event: Json): readonly AgentSignal[] => {
+    const type = textOf(event.type);
+    switch (type) {
+      case 'init':
+        return [
+          { kind: 'session', sessionId: textOf(event.session_id) },
+          { kind: 'model', model: textOf(event.model) },
+        ];
+      case 'message':
+        return event.role === 'assistant' ? [...beginTurn(), ...readMessage(event, record)] : [];
+      case 'tool_use':
+        record.reply = '';
+        return [
+          ...beginTurn(),
+          {
+            kind: 'tool-start',
+            callId: textOf(event.tool_id),
+            tool: textOf(event.tool_name),
+            input: event.parameters,
+          },
+        ];
+      case 'tool_result':
+        isInTurn = false;
+        return readToolResult(event, record);
+      case 'error':
+        return readError(event, record);
+      case 'result':
+        return readResult(event, record);
+      default:
+        return drift(`unknown event "${type}"`);
+    }
+  };
+  return {
+    line: (text) => {
+      if (text.trim() === '') return [];
+      const event = parseJsonLine(text);
+      return event === null ? drift('a line that is not JSON') : read(event);
+    },
+    end: (exit) => resolveEnding(record, exit),
+  };
+}
+
+/** The reply comes in pieces; what was said before a tool call is not part of it. */
+function readMessage(event: Json, record: AgentRecord): readonly AgentSignal[] {
+  const text = textOf(event.content);
+  record.reply = event.delta === true ? record.reply + text : text;
+  return [{ kind: 'text', text }];
+}
+
+function readToolResult(event: Json, record: AgentRecord): readonly AgentSignal[] {
+  const ok = event.status === 'success';
+  record.hasLastToolFailed = !ok;
+  const detail = textOf(objectOf(event.error).message) || textOf(event.output);
+  return [
+    { kind: 'tool-end', callId: textOf(event.tool_id), ok, ...(ok ? {} : { detail: detail.slice(-500) }) },
+  ];
+}
+
+function readError(event: Json, record: AgentRecord): readonly AgentSignal[] {
+  const detail = textOf(event.message);
+  const cause = OWN_WORDS.find(([, pattern]) => pattern.test(detail))?.[0] ?? causeOf(detail);
+  record.trouble = { cause, detail };
+  return [];
+}
+
+function readResult(event: Json, record: AgentRecord): readonly AgentSignal[] {
+  const usage: AgentSignal = { kind: 'usage', how: 'total', usage: usageOf(objectOf(event.stats)) };
+  if (event.status === 'success') return [usage, ...conclude(record)];
+  const detail = textOf(objectOf(event.error).message);
+  // Some failures are told by an `error` line before, and the result only says that there was one.
+  const failure = detail === '' ? record.trouble : { cause: causeOf(detail), detail };
+  return [
+    usage,
+    ...concludeFailed(record, failure ?? { cause: 'api-error', detail: 'the run failed without a word' }),
+  ];
+}
+
+/** `input` is without the cache; thinking is output that has no name of its own, so it is what the total leaves. */
+function usageOf(stats: Json): UsageCount {
+  const cacheReadTokens = numberOf(stats.cached);
+  const input = numberOf(stats.input_tokens);
+  const thinking = Math.max(0, numberOf(stats.total_tokens) - input - numberOf(stats.output_tokens));
+  return {
+    inputTokens: Math.max(0, input - cacheReadTokens),
+    outputTokens: numberOf(stats.output_tokens) + thinking,
+    cacheReadTokens,
+    cacheWriteTokens: 0,
+  };
+}

@@ -1,0 +1,96 @@
+// Gemini CLI. Settings and rules in a home of its own in the kept folder, so that a session can be resumed; the prompt
+// goes over stdin. (System settings would outrank a repo's, but are skipped wherever a parent folder is writable.)
+
+import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from './contract.ts';
+import { createGeminiStream } from './gemini-stream.ts';
+import { sessionFolder, shellLine } from './session-folder.ts';
+
+const SETTINGS = '.gemini/settings.json';
+const POLICY = '.gemini/policies/caisson.toml';
+/** Named, because `auto` asks a second model which model to ask. */
+const DEFAULT_MODEL = 'gemini-2.5-pro';
+const GATE_TIMEOUT_MS = 330_000;
+
+const APPROVAL = { suggest: 'default', 'auto-edit': 'auto_edit', 'full-auto': 'yolo' } as const;
+
+/** A user's rule wins over the program's own; a workspace has none. */
+const RULES = {
+  suggest: [{ tools: ['write_file', 'replace', 'run_shell_command', 'web_fetch'], decision: 'deny' }],
+  'auto-edit': [{ tools: ['run_shell_command', 'web_fetch'], decision: 'allow' }],
+  'full-auto': [],
+} as const;
+
+export const gemini: RuntimeDriver = {
+  name: 'gemini',
+  command: (input): AgentCommand => ({
+    argv: argvOf(input),
+    env: envOf(input),
+    stdin: input.prompt,
+    files: filesOf(input),
+  }),
+  createStream: (): AgentStream => createGeminiStream(),
+};
+
+const geminiHome = (input: DriverInput): string => `${sessionFolder(input.home)}/gemini`;
+
+function argvOf(input: DriverInput): readonly string[] {
+  return [
+    input.bin,
+    '--output-format',
+    'stream-json',
+    '--skip-trust',
+    '--approval-mode',
+    APPROVAL[input.mode],
+    '--model',
+    input.model ?? DEFAULT_MODEL,
+    ...(input.resume === undefined ? [] : ['--resume', input.resume.sessionId]),
+  ];
+}
+
+function envOf(input: DriverInput): Record<string, string> {
+  return {
+    GEMINI_CLI_HOME: geminiHome(input),
+    // Without it the program starts itself a second time, and the first one survives SIGTERM.
+    GEMINI_CLI_NO_RELAUNCH: 'true',
+    GEMINI_CLI_TRUST_WORKSPACE: 'true',
+    ...(input.endpoint === undefined
+      ? {}
+      : { GOOGLE_GEMINI_BASE_URL: input.endpoint.baseUrl, GEMINI_API_KEY: input.endpoint.apiKey }),
+  };
+}
+
+function filesOf(input: DriverInput): readonly AgentFile[] {
+  const files: AgentFile[] = [
+    { path: `${geminiHome(input)}/${SETTINGS}`, content: JSON.stringify(settingsOf(input)) },
+    { path: `${geminiHome(input)}/${POLICY}`, content: policyOf(input) },
+  ];
+  if (input.systemPrompt !== undefined) {
+    files.push({ path: `${geminiHome(input)}/.gemini/GEMINI.md`, content: input.systemPrompt });
+  }
+  return files;
+}
+
+function settingsOf(input: DriverInput): unknown {
+  return {
+    general: { enableAutoUpdate: false, enableAutoUpdateNotification: false, maxAttempts: 3 },
+    privacy: { usageStatisticsEnabled: false },
+    telemetry: { enabled: false },
+    ...(input.endpoint === undefined ? {} : { security: { auth: { selectedType: 'gemini-api-key' } } }),
+    ...(input.mcp === undefined ? {} : { mcpServers: { caisson: { ...input.mcp, trust: true } } }),
+    ...(input.gate === undefined ? {} : { hooksConfig: { enabled: true }, hooks: hooksOf(input.gate) }),
+  };
+}
+
+function hooksOf(gate: NonNullable<DriverInput['gate']>): unknown {
+  const command = shellLine(gate.command, gate.args);
+  const hook = { type: 'command', name: 'caisson', command, timeout: GATE_TIMEOUT_MS };
+  return { BeforeTool: [{ matcher: '.*', hooks: [hook] }] };
+}
+
+function policyOf(input: DriverInput): string {
+  const own = RULES[input.mode].flatMap(({ tools, decision }) => tools.map((tool) => ({ tool, decision })));
+  const rules = [...own, { tool: 'mcp_caisson_*', decision: 'allow' }];
+  return rules
+    .map(({ tool, decision }) => `[[rule]]\ntoolName = "${tool}"\ndecision = "${decision}"\npriority = 900\n`)
+    .join('\n');
+}
