@@ -1,0 +1,71 @@
+/**
+ * The only way out of a sandbox: one HTTP server per attempt on a UNIX socket of the host.
+ *
+ * N1  A connection leaves only to the model's endpoint, to a mapped service, or to an exactly granted host and port.
+ * N2  A real key exists on the host's side alone: the sandbox holds a placeholder that is worth nothing elsewhere.
+ * N3  A granted name that resolves to a private address is refused, unless that address was granted itself.
+ * N4  Every connection has one record, also when it was refused; what exceeds the cap is counted in the last record.
+ * N5  After `close` no socket of the attempt is open, inside or outside.
+ */
+import type { ModelApi } from '@caisson/protocol';
+
+/** The data of a `network.connection` event. */
+export type ConnectionRecord = {
+  via: 'connect' | 'http' | 'broker';
+  target: string;
+  verdict: 'allowed' | 'denied' | 'failed';
+  detail?: string;
+  bytesUp: number;
+  bytesDown: number;
+  durationMs: number;
+};
+
+export interface ModelTarget {
+  /** Base URL, http or https; its path is kept. May be a loopback address. */
+  readonly endpoint: string;
+  readonly api: ModelApi;
+  /** `null` for a model that asks for no key. */
+  readonly apiKey: string | null;
+}
+
+/** Another service that is reached with a key the sandbox never sees. */
+export interface ServiceTarget {
+  readonly name: string;
+  readonly endpoint: string;
+  readonly apiKey: string;
+  /** Header that carries the key as it is; default: `authorization` with `Bearer`. */
+  readonly header?: string;
+}
+
+export interface OpenNetworkOptions {
+  readonly runId: string;
+  readonly attempt: number;
+  readonly socketPath: string;
+  /** `host:port` rules, exact. */
+  readonly hosts: readonly string[];
+  readonly model: ModelTarget | null;
+  readonly services?: readonly ServiceTarget[];
+  /** Must not throw; called once per connection, when it has ended. */
+  onConnection(record: ConnectionRecord): void;
+}
+
+/** What the sandbox needs in order to use a mapped endpoint. */
+export interface Mapping {
+  readonly pathPrefix: string;
+  readonly placeholder: string;
+}
+
+export interface OpenNetwork {
+  readonly socket: string;
+  readonly model: Mapping | null;
+  readonly services: readonly (Mapping & { readonly name: string })[];
+  /** Whether CONNECT and plain HTTP lead anywhere. */
+  readonly offersProxy: boolean;
+  /** Ends every connection at once and removes the socket. Idempotent. */
+  close(): Promise<void>;
+}
+
+export interface Network {
+  /** Resolves when the socket listens. Throws NetworkOpenError. */
+  open(options: OpenNetworkOptions): Promise<OpenNetwork>;
+}

@@ -1,0 +1,194 @@
+import { gzipSync } from 'node:zlib';
+import type { ServerResponse } from 'node:http';
+import { startModelServer } from '@caisson/testkit';
+import { afterEach, expect, test } from 'vitest';
+import { cleanUp, openTestNetwork, startOrigin, type TestNetwork } from './network-fixture.ts';
+
+const KEY = 'sk-real-0123456789abcdefghijklmnop';
+
+afterEach(cleanUp);
+
+async function openModel(
+  endpoint: string,
+  api: 'anthropic-messages' | 'openai-responses' | 'gemini' = 'anthropic-messages',
+  apiKey: string | null = KEY,
+): Promise<TestNetwork & { prefix: string; placeholder: string }> {
+  const network = await openTestNetwork({ model: { endpoint, api, apiKey } });
+  if (network.model === null) throw new Error('no model was mapped');
+  return { ...network, prefix: network.model.pathPrefix, placeholder: network.model.placeholder };
+}
+
+test.each([
+  ['x-api-key', ''],
+  ['authorization', 'Bearer '],
+  ['x-goog-api-key', ''],
+])('the placeholder in %s goes out as the real key', async (header, scheme) => {
+  let seen: unknown;
+  const port = await startOrigin((request, response) => {
+    seen = { url: request.url, host: request.headers.host, key: request.headers[header] };
+    response.end('fine');
+  });
+  const network = await openModel(`http://127.0.0.1:${port}/base/v1/`);
+  const reply = await network.ask(`${network.prefix}/messages?beta=1`, {
+    headers: { [header]: `${scheme}${network.placeholder}` },
+  });
+  expect([reply.status, reply.body]).toEqual([200, 'fine']);
+  expect(seen).toEqual({
+    url: '/base/v1/messages?beta=1',
+    host: `127.0.0.1:${port}`,
+    key: `${scheme}${KEY}`,
+  });
+});
+
+test('a Gemini key in the query is replaced, and the other parameters stay as they are', async () => {
+  let url: string | undefined;
+  const port = await startOrigin((request, response) => {
+    url = request.url;
+    response.end();
+  });
+  const network = await openModel(`http://127.0.0.1:${port}`, 'gemini');
+  await network.ask(
+    `${network.prefix}/v1beta/models/m:streamGenerateContent?alt=sse&key=${network.placeholder}&x=a%20b`,
+  );
+  expect(url).toBe(`/v1beta/models/m:streamGenerateContent?alt=sse&key=${KEY}&x=a%20b`);
+});
+
+test('a scripted model with a key of its own answers through the broker', async () => {
+  const model = await startModelServer({ script: [{ turns: [{ say: 'hello' }] }], apiKey: KEY });
+  const network = await openModel(model.url);
+  const reply = await network.ask(`${network.prefix}/v1/messages`, {
+    method: 'POST',
+    headers: { 'x-api-key': network.placeholder, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: 'm',
+      max_tokens: 10,
+      stream: true,
+      messages: [{ role: 'user', content: 'hi' }],
+    }),
+  });
+  await model.stop();
+  expect(reply.status).toBe(200);
+  expect(reply.body).toContain('hello');
+  const [record] = await network.recorded(1);
+  expect(record).toMatchObject({ via: 'broker', verdict: 'allowed', detail: 'POST /v1/messages 200' });
+  expect(record?.bytesUp).toBeGreaterThan(20);
+  expect(record?.bytesDown).toBeGreaterThan(20);
+});
+
+test('a request without the placeholder is refused, recorded, and never sent on', async () => {
+  let requests = 0;
+  const port = await startOrigin((_request, response) => {
+    requests += 1;
+    response.end();
+  });
+  const network = await openModel(`http://127.0.0.1:${port}`);
+  const without = await network.ask(`${network.prefix}/v1/messages`);
+  const wrong = await network.ask(`${network.prefix}/v1/messages`, { headers: { 'x-api-key': KEY } });
+  const elsewhere = await network.ask('/v1/messages', { headers: { 'x-api-key': network.placeholder } });
+  expect([without.status, wrong.status, elsewhere.status, requests]).toEqual([403, 403, 403, 0]);
+  expect(without.body).toContain('placeholder');
+  expect(network.records.map(({ verdict }) => verdict)).toEqual(['denied', 'denied', 'denied']);
+});
+
+test('a path that would leave the base path of the endpoint is refused', async () => {
+  const network = await openModel('http://127.0.0.1:1/tenant');
+  for (const path of ['/../other', '/a/%2e%2E/b', '/a/..%2fb', '/a\\..\\b']) {
+    const reply = await network.ask(`${network.prefix}${path}`, {
+      headers: { 'x-api-key': network.placeholder },
+    });
+    expect([path, reply.status]).toEqual([path, 400]);
+  }
+});
+
+test('each piece of a streamed answer arrives before the next one is sent', async () => {
+  const stream = Promise.withResolvers<ServerResponse>();
+  const port = await startOrigin((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write('data: {"n":0}\n\n');
+    stream.resolve(response);
+  });
+  const network = await openModel(`http://127.0.0.1:${port}`);
+  let heard = 0;
+  const reply = network.ask(`${network.prefix}/v1/messages`, {
+    headers: { 'x-api-key': network.placeholder },
+    onChunk: () => {
+      heard += 1;
+      void stream.promise.then((response) =>
+        heard < 4 ? response.write(`data: {"n":${heard}}\n\n`) : response.end(),
+      );
+    },
+  });
+  expect((await reply).body).toBe('data: {"n":0}\n\ndata: {"n":1}\n\ndata: {"n":2}\n\ndata: {"n":3}\n\n');
+  expect(heard).toBe(4);
+});
+
+test('a server that echoes the key gives the sandbox a mark, in headers and in bodies, plain or compressed', async () => {
+  const port = await startOrigin((request, response) => {
+    const body = `your key is ${String(request.headers['x-api-key'])}`;
+    response.setHeader('x-echo', body);
+    response.setHeader('set-cookie', `s=${KEY}`);
+    if (request.url !== '/gzip') return void response.end(body);
+    response.setHeader('content-encoding', 'gzip');
+    response.end(gzipSync(body));
+  });
+  const network = await openModel(`http://127.0.0.1:${port}`);
+  for (const path of ['/plain', '/gzip']) {
+    const reply = await network.ask(`${network.prefix}${path}`, {
+      headers: { 'x-api-key': network.placeholder },
+    });
+    expect(reply.body).toBe('your key is [redacted:api-key]');
+    expect(reply.headers['x-echo']).toBe('your key is [redacted:api-key]');
+    expect(reply.headers['set-cookie']).toBeUndefined();
+  }
+});
+
+test('a redirect is handed back, not followed', async () => {
+  let requests = 0;
+  const port = await startOrigin((_request, response) => {
+    requests += 1;
+    response.writeHead(302, { location: 'http://127.0.0.1:1/elsewhere' }).end();
+  });
+  const network = await openModel(`http://127.0.0.1:${port}`);
+  const reply = await network.ask(`${network.prefix}/a`, { headers: { 'x-api-key': network.placeholder } });
+  expect([reply.status, reply.headers.location, requests]).toEqual([302, 'http://127.0.0.1:1/elsewhere', 1]);
+});
+
+test('a model without a key gets neither key nor placeholder', async () => {
+  let headers: unknown;
+  const port = await startOrigin((request, response) => {
+    headers = request.headers;
+    response.end();
+  });
+  const network = await openModel(`http://127.0.0.1:${port}`, 'openai-responses', null);
+  const reply = await network.ask(`${network.prefix}/responses`, {
+    headers: { authorization: `Bearer ${network.placeholder}` },
+  });
+  expect(reply.status).toBe(200);
+  expect(JSON.stringify(headers)).not.toContain(network.placeholder);
+});
+
+test('an endpoint that does not answer is a 502 that names it, and a failed record', async () => {
+  const network = await openModel('http://127.0.0.1:1');
+  const reply = await network.ask(`${network.prefix}/a`, { headers: { 'x-api-key': network.placeholder } });
+  expect(reply.status).toBe(502);
+  expect(reply.body).toContain('127.0.0.1:1');
+  expect(network.records).toMatchObject([{ via: 'broker', target: '127.0.0.1:1', verdict: 'failed' }]);
+});
+
+test('a mapped service gets its key in the header it wants', async () => {
+  let seen: unknown;
+  const port = await startOrigin((request, response) => {
+    seen = [request.url, request.headers['private-token']];
+    response.end('ok');
+  });
+  const network = await openTestNetwork({
+    services: [
+      { name: 'git', endpoint: `http://127.0.0.1:${port}/api`, apiKey: KEY, header: 'Private-Token' },
+    ],
+  });
+  const [service] = network.services;
+  const reply = await network.ask(`${service?.pathPrefix}/projects`, {
+    headers: { 'private-token': service?.placeholder ?? '' },
+  });
+  expect([reply.body, seen]).toEqual(['ok', ['/api/projects', KEY]]);
+});

@@ -1,0 +1,160 @@
+/** Reverse proxy for endpoints whose key the sandbox must not have: the model, and mapped services. */
+import {
+  Agent as HttpAgent,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type ServerResponse,
+} from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { Transform, type Duplex } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+import { createRedactor, type Redactor } from '@caisson/ground';
+import type { ConnectionLog } from './connection-log.ts';
+import type { Mapping, ModelTarget, ServiceTarget } from './contract.ts';
+import { NetworkOpenError } from './errors.ts';
+import { exchange, type Destination } from './exchange.ts';
+import { endToEndHeaders, requestHeaders } from './headers.ts';
+import { createPlaceholder, randomWord } from './placeholder.ts';
+import { refuseRequest } from './refuse.ts';
+import { MODEL_KEY_HEADERS, swapCredential, type CredentialSwap } from './swap-credential.ts';
+
+const DECODERS: Readonly<Record<string, () => Duplex>> = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+  zstd: createZstdDecompress,
+};
+
+/** One endpoint behind its own path prefix. */
+export interface Doorway extends Mapping {
+  readonly name: string;
+  readonly base: URL;
+  readonly swap: CredentialSwap;
+  readonly destination: Destination;
+  /** Finds the key in answers; null when there is no key. */
+  readonly redactor: Redactor | null;
+}
+
+export function createModelDoorway(model: ModelTarget): Doorway {
+  const placeholder = createPlaceholder(model.api);
+  return createDoorway('the model endpoint', model.endpoint, `/m-${randomWord(32)}`, {
+    placeholder,
+    apiKey: model.apiKey,
+    headers: MODEL_KEY_HEADERS,
+    inQuery: model.api === 'gemini',
+  });
+}
+
+export function createServiceDoorway(service: ServiceTarget): Doorway {
+  return createDoorway(service.name, service.endpoint, `/s-${randomWord(32)}`, {
+    placeholder: `caisson-${randomWord(40)}`,
+    apiKey: service.apiKey,
+    headers: [(service.header ?? 'authorization').toLowerCase()],
+    inQuery: false,
+  });
+}
+
+/** Answers a request whose path is one of the prefixes; anything else is refused. */
+export function serveDoorways(
+  doorways: readonly Doorway[],
+  log: ConnectionLog,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const url = request.url ?? '/';
+  const doorway = doorways.find(({ pathPrefix }) => url.startsWith(pathPrefix));
+  const rest = doorway === undefined ? '' : url.slice(doorway.pathPrefix.length);
+  if (doorway === undefined || !/^([/?]|$)/.test(rest)) {
+    log.start('broker', 'unknown path').end('denied', 'the path is none of this run');
+    refuseRequest(response, 403, 'caisson: this path leads nowhere; use the base URL that the run was given');
+    return;
+  }
+  const connection = log.start('broker', doorway.base.host);
+  const deny = (status: number, detail: string): void => {
+    connection.end('denied', detail);
+    refuseRequest(response, status, `caisson: ${detail}`);
+  };
+  if (climbs(rest)) return deny(400, 'a path with . or .. segments is not sent on');
+  const path = `${doorway.base.pathname.replace(/\/$/, '')}${rest}`;
+  const headers = requestHeaders(request.headers, doorway.base.host);
+  // A key could hide in a compressed answer, so none is asked for.
+  if (doorway.redactor !== null) headers['accept-encoding'] = 'identity';
+  const outgoing = swapCredential({ headers, path: path === '' ? '/' : path }, doorway.swap);
+  if (outgoing === null) return deny(403, "the request does not carry this run's placeholder key");
+  exchange({
+    request,
+    response,
+    connection,
+    destination: doorway.destination,
+    path: outgoing.path,
+    recordedPath: path.split('?', 1)[0] ?? '/',
+    headers: outgoing.headers,
+    answer: (upstream) => cleanAnswer(doorway, request.method === 'HEAD', upstream),
+  });
+}
+
+function createDoorway(name: string, endpoint: string, pathPrefix: string, swap: CredentialSwap): Doorway {
+  const base = URL.parse(endpoint);
+  if (base === null || !/^https?:$/.test(base.protocol))
+    throw new NetworkOpenError(
+      `the endpoint "${endpoint}" of ${name} is not an http or https URL; correct it in caisson.yaml`,
+    );
+  const isSecure = base.protocol === 'https:';
+  const port = base.port === '' ? (isSecure ? 443 : 80) : Number(base.port);
+  const agent = new (isSecure ? HttpsAgent : HttpAgent)({ keepAlive: true });
+  const host = base.hostname.replaceAll(/^\[|\]$/g, '');
+  return {
+    name,
+    base,
+    pathPrefix,
+    placeholder: swap.placeholder,
+    swap,
+    redactor: swap.apiKey === null ? null : createRedactor([{ name: 'api-key', value: swap.apiKey }]),
+    destination: { isSecure, agent, options: { host, port }, name: `${name} (${base.host})` },
+  };
+}
+
+/** Dot segments would leave the endpoint's base path; `%2e` is the same to most servers. */
+function climbs(rest: string): boolean {
+  const path = (rest.split('?', 1)[0] ?? '').replaceAll(/%2e/gi, '.').replaceAll(/%2f|%5c|\\/gi, '/');
+  return path.split('/').some((segment) => segment === '.' || segment === '..');
+}
+
+function cleanAnswer(
+  { redactor }: Doorway,
+  isHead: boolean,
+  upstream: IncomingMessage,
+): { headers: OutgoingHttpHeaders; through: Duplex[] } | null {
+  const headers = endToEndHeaders(upstream.headers);
+  delete headers['set-cookie'];
+  if (redactor === null) return { headers, through: [] };
+  for (const [name, value] of Object.entries(headers))
+    headers[name] = Array.isArray(value)
+      ? value.map((one) => redactor.redact(one))
+      : redactor.redact(String(value));
+  if (isHead) return { headers, through: [] };
+  delete headers['content-length']; // a mark may be longer or shorter than the key
+  const encoding = String(headers['content-encoding'] ?? 'identity').toLowerCase();
+  if (encoding === 'identity') return { headers, through: [redactingStream(redactor)] };
+  const decoder = DECODERS[encoding];
+  if (decoder === undefined) return null;
+  delete headers['content-encoding'];
+  return { headers, through: [decoder(), redactingStream(redactor)] };
+}
+
+function redactingStream(redactor: Redactor): Transform {
+  const stream = redactor.createStream();
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      const certain = stream.push(chunk);
+      if (certain.length > 0) this.push(certain);
+      done();
+    },
+    flush(done) {
+      const rest = stream.flush();
+      if (rest.length > 0) this.push(rest);
+      done();
+    },
+  });
+}

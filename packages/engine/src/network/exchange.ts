@@ -1,0 +1,84 @@
+/** One HTTP request sent on to another server: streamed both ways, counted, never followed to where it redirects. */
+import {
+  request as httpRequest,
+  type Agent as HttpAgent,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type RequestOptions,
+  type ServerResponse,
+} from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { pipeline, type Duplex } from 'node:stream';
+import type { OpenConnection } from './connection-log.ts';
+import { PrivateAddressError } from './errors.ts';
+import { refuseRequest } from './refuse.ts';
+
+export const IDLE_MS = 15 * 60_000;
+
+export interface Destination {
+  readonly isSecure: boolean;
+  readonly agent: HttpAgent;
+  readonly options: Pick<RequestOptions, 'host' | 'port' | 'lookup'>;
+  /** What the person is told when it cannot be reached. */
+  readonly name: string;
+}
+
+export interface ExchangeOptions {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly destination: Destination;
+  readonly path: string;
+  /** The path as it may be recorded: without a query. */
+  readonly recordedPath: string;
+  readonly headers: OutgoingHttpHeaders;
+  readonly connection: OpenConnection;
+  /** Rewrites headers of the answer and says what its body passes through; null: it cannot be handed on. */
+  answer(upstream: IncomingMessage): { headers: OutgoingHttpHeaders; through: Duplex[] } | null;
+}
+
+export function exchange(options: ExchangeOptions): void {
+  const { request, response, destination, connection } = options;
+  const label = `${request.method ?? 'GET'} ${options.recordedPath}`;
+  const send = destination.isSecure ? httpsRequest : httpRequest;
+  const outgoing = send({
+    ...destination.options,
+    agent: destination.agent,
+    method: request.method,
+    path: options.path,
+    headers: options.headers,
+    setHost: false,
+  });
+  outgoing.setTimeout(IDLE_MS, () => outgoing.destroy(new Error(`silent for ${IDLE_MS / 60_000} minutes`)));
+  request.on('data', (chunk: Buffer) => connection.addUp(chunk.length));
+  pipeline(request, outgoing, () => undefined);
+
+  outgoing.once('response', (upstream) => {
+    const status = upstream.statusCode ?? 502;
+    const answer = options.answer(upstream);
+    if (answer === null) {
+      upstream.destroy();
+      connection.end('failed', `${label} ${status}: an encoding that cannot be searched for keys`);
+      refuseRequest(
+        response,
+        502,
+        `caisson: ${destination.name} answered in an encoding that cannot be checked`,
+      );
+      return;
+    }
+    upstream.on('data', (chunk: Buffer) => connection.addDown(chunk.length));
+    response.writeHead(status, upstream.statusMessage, answer.headers);
+    response.flushHeaders();
+    pipeline([upstream, ...answer.through, response], (error) => {
+      connection.end(error ? 'failed' : 'allowed', `${label} ${status}${error ? `: ${error.message}` : ''}`);
+    });
+  });
+  outgoing.once('error', (error: Error) => {
+    const isRefused = error instanceof PrivateAddressError;
+    connection.end(isRefused ? 'denied' : 'failed', `${label}: ${error.message}`);
+    const message = `caisson: ${destination.name} could not be reached: ${error.message}`;
+    refuseRequest(response, isRefused ? 403 : 502, message);
+  });
+  response.once('close', () => {
+    if (!response.writableFinished) outgoing.destroy(new Error('the client went away'));
+  });
+}

@@ -1,0 +1,32 @@
+/** What of a message's headers travels on to the next server. */
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
+
+const HOP_BY_HOP = new Set([
+  'connection',
+  'expect',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** Headers without those that concern one connection only, among them the ones that `Connection` names. */
+export function endToEndHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
+  const named = (headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase());
+  const kept: OutgoingHttpHeaders = {};
+  for (const [name, value] of Object.entries(headers))
+    if (value !== undefined && !HOP_BY_HOP.has(name) && !named.includes(name)) kept[name] = value;
+  return kept;
+}
+
+/** The same for a request that is sent on: its body keeps its framing, its Host is the server's. */
+export function requestHeaders(headers: IncomingHttpHeaders, host: string): OutgoingHttpHeaders {
+  const kept = endToEndHeaders(headers);
+  const isChunked = headers['transfer-encoding'] !== undefined;
+  if (isChunked) delete kept['content-length'];
+  return { ...kept, host, ...(isChunked ? { 'transfer-encoding': 'chunked' } : {}) };
+}
