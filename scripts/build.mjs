@@ -25,7 +25,7 @@ const ENTRIES = {
   'tool-shim': 'packages/worker/src/tool-shim.ts',
 };
 
-/** Our own modules do nothing when they are loaded, so what a bundle does not use is left out of it. */
+/** Our own modules change nothing outside themselves when they are loaded, so what a bundle does not use is left out. */
 const withoutSideEffects = {
   name: 'without-side-effects',
   setup(pluginBuild) {

@@ -75,5 +75,5 @@ export interface CommandRow {
 
 /** Keeps the types of a command's options inside its `run`, and forgets them outside. */
 export function defineCommand<const O extends OptionSpecs>(command: Command<O>): Command {
-  return command as unknown as Command;
+  return command;
 }

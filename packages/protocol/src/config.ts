@@ -8,8 +8,7 @@ import { HostRule, Mode } from './grant.ts';
 import { Block, ScriptLens } from './pipeline.ts';
 import { parseDuration, parseSize } from './units.ts';
 
-const described = <T extends z.ZodMiniType>(schema: T, text: string): T =>
-  schema.check(z.describe(text)) as T;
+const described = <T extends z.ZodMiniType>(schema: T, text: string): T => schema.check(z.describe(text));
 const optional = <T extends z.ZodMiniType>(schema: T, text: string) => z.optional(described(schema, text));
 
 const text = (max = 4096) => z.string().check(z.minLength(1), z.maxLength(max));

@@ -68,5 +68,5 @@ function formatValue({ key, value }: ConfigRow): string {
   if (value === null) return '-';
   if (typeof value === 'number' && /(timeout|grace|deadline)$/i.test(key)) return formatDuration(value);
   if (typeof value === 'number' && /\.(memory|disk|spool|home|tmp)$/.test(key)) return formatSize(value);
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }

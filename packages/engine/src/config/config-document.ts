@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { Document, LineCounter, Node, Pair } from 'yaml';
+import type { Document, LineCounter, Node } from 'yaml';
 import { ConfigError } from './errors.ts';
 
 /** Far beyond any config written by a person; a bigger file is something else. */
@@ -83,9 +83,7 @@ function locate(
 ): Position {
   const node = document.getIn(path, true);
   if (key !== undefined && yaml.isMap(node)) {
-    const pair = (node.items as Pair[]).find(
-      (item) => yaml.isScalar(item.key) && String(item.key.value) === key,
-    );
+    const pair = node.items.find((item) => yaml.isScalar(item.key) && String(item.key.value) === key);
     if (yaml.isNode(pair?.key)) return positionOf(lines, pair.key);
   }
   if (yaml.isNode(node)) return positionOf(lines, node);
