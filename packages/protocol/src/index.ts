@@ -17,3 +17,4 @@ export * from './nearest-name.ts';
 export * from './units.ts';
 export * from './config.ts';
 export * from './runtime-descriptors.ts';
+export * from './registry-schemas.ts';
