@@ -6,6 +6,7 @@ import { hash } from 'node:crypto';
 
 import { isTerminal } from '@caisson/protocol';
 
+import { CheckReport } from './check-report.ts';
 import type { Artefact, Check, PublicKey, Verification, VerifyOutcome } from './contract.ts';
 import { parseEnvelope, parseJson, verifyEnvelope, type ReadEnvelope } from './dsse.ts';
 import { EvidenceMalformedError } from './errors.ts';
@@ -24,7 +25,7 @@ export async function checkEvidence(
   source: EvidenceSource,
   trusted: readonly PublicKey[],
 ): Promise<Verification> {
-  const report = new Report();
+  const report = new CheckReport();
   const envelope = await report.value(
     'envelope',
     async () => parseEnvelope(await source.readEnvelope()),
@@ -63,7 +64,11 @@ export function failVerification(id: string, detail: string): Verification {
   };
 }
 
-async function checkAgainst(source: EvidenceSource, statement: ReadStatement, report: Report): Promise<void> {
+async function checkAgainst(
+  source: EvidenceSource,
+  statement: ReadStatement,
+  report: CheckReport,
+): Promise<void> {
   await report.check('manifest', () => checkManifest(source, statement));
   const events = await report.value(
     'event-chain',
@@ -182,7 +187,7 @@ async function checkResult(
   const recorded = ending?.data['resultRef'];
   if (recorded !== undefined && recorded !== resultDigest) {
     throw new EvidenceMalformedError(
-      `the terminal event names result ${String(recorded)}, the statement ${String(resultDigest)}`,
+      `the terminal event names result ${JSON.stringify(recorded)}, the statement ${JSON.stringify(resultDigest)}`,
     );
   }
   if (resultDigest === null) return null;
@@ -229,43 +234,4 @@ function decideOutcome(checks: readonly Check[]): VerifyOutcome {
   if (failed.includes(SIGNATURE_CHECK)) return 'bad-signature';
   if (failed.some((id) => id !== KEY_CHECK)) return 'integrity-failed';
   return failed.length > 0 ? 'no-key' : 'ok';
-}
-
-class Report {
-  readonly checks: Check[] = [];
-
-  /** Runs a check that gives its detail, or null when it does not apply. */
-  async check(id: string, run: () => Promise<string | null> | string | null): Promise<void> {
-    try {
-      const detail = await run();
-      if (detail === null) this.skip([id], 'there is none');
-      else this.checks.push({ id, verdict: 'ok', detail });
-    } catch (cause) {
-      this.#fail(id, cause);
-    }
-  }
-
-  /** Runs a check whose value others need; null when it failed. */
-  async value<T>(id: string, run: () => Promise<T> | T, detail: string): Promise<T | null> {
-    try {
-      const value = await run();
-      this.checks.push({ id, verdict: 'ok', detail });
-      return value;
-    } catch (cause) {
-      this.#fail(id, cause);
-      return null;
-    }
-  }
-
-  skip(ids: readonly string[], detail: string): void {
-    for (const id of ids) this.checks.push({ id, verdict: 'not-applicable', detail });
-  }
-
-  #fail(id: string, cause: unknown): void {
-    this.checks.push({
-      id,
-      verdict: 'failed',
-      detail: cause instanceof Error ? cause.message : String(cause),
-    });
-  }
 }

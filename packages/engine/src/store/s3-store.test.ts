@@ -15,9 +15,9 @@ interface S3Server {
 }
 
 async function startServer(directory: string): Promise<{ server: S3Server; endpoint: string }> {
-  const { default: S3rver }: { default: new (options: object) => S3Server } = await import(
-    's3rver' as string
-  );
+  // It ships no types; a specifier that is not a literal keeps the compiler from looking for them.
+  const specifier: string = 's3rver';
+  const { default: S3rver }: { default: new (options: object) => S3Server } = await import(specifier);
   const server = new S3rver({
     address: '127.0.0.1',
     port: 0,
