@@ -7,7 +7,10 @@ const DRAIN_MS = 250;
  * Streams that did not end in time are closed; what was in the pipe has been delivered to whoever was reading.
  */
 export async function drainStreams(streams: readonly Readable[], drainMs: number = DRAIN_MS): Promise<void> {
-  const open = streams.filter((stream) => !stream.readableEnded && !stream.destroyed);
+  // A stream that nobody reads never ends; there is nobody to wait for.
+  const open = streams.filter(
+    (stream) => !stream.readableEnded && !stream.destroyed && stream.readableFlowing !== null,
+  );
   if (open.length === 0) return;
   const timeout = Promise.withResolvers<void>();
   const timer = setTimeout(timeout.resolve, drainMs);

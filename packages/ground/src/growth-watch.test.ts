@@ -1,0 +1,57 @@
+import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { measureFolder, watchGrowth } from './growth-watch.ts';
+
+const MB = 2 ** 20;
+
+describe('the size of a folder', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'caisson-growth-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('counts what lies on the disk: hard links once, links not at all', async () => {
+    mkdirSync(join(folder, 'a'));
+    writeFileSync(join(folder, 'a/one'), Buffer.alloc(MB, 1));
+    linkSync(join(folder, 'a/one'), join(folder, 'two'));
+    symlinkSync('/usr', join(folder, 'usr'));
+    const size = await measureFolder(folder);
+    expect(size).toMatchObject({ entries: 4, isPartial: false });
+    expect(size.bytes).toBeGreaterThanOrEqual(MB);
+    expect(size.bytes).toBeLessThan(1.1 * MB);
+  });
+
+  it('is reported once it has grown past the cap, and what was there before does not count', async () => {
+    writeFileSync(join(folder, 'before'), Buffer.alloc(8 * MB, 1));
+    const exceeded = Promise.withResolvers<number>();
+    const watch = await watchGrowth({
+      path: folder,
+      maxGrowthBytes: 4 * MB,
+      pollMs: 10,
+      onExceeded: exceeded.resolve,
+    });
+    expect(watch.growthBytes()).toBe(0);
+    writeFileSync(join(folder, 'after'), Buffer.alloc(6 * MB, 1), { flush: true });
+    const growth = await exceeded.promise;
+    expect(growth).toBeGreaterThan(4 * MB);
+    expect(watch.growthBytes()).toBe(growth);
+    await watch.stop();
+  });
+
+  it('is not reported after the watch was stopped', async () => {
+    let calls = 0;
+    const watch = await watchGrowth({
+      path: folder,
+      maxGrowthBytes: 1,
+      pollMs: 5,
+      onExceeded: () => (calls += 1),
+    });
+    await watch.stop();
+    writeFileSync(join(folder, 'late'), Buffer.alloc(MB, 1), { flush: true });
+    await watch.stop();
+    expect(calls).toBe(0);
+  });
+});

@@ -1,0 +1,286 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  describeSandbox,
+  launchSandbox,
+  probeSandbox,
+  SandboxSpecError,
+  SandboxStartError,
+  SandboxUnavailableError,
+  type SandboxSpec,
+} from './index.ts';
+
+describe('a sandbox', () => {
+  let root: string;
+  let spec: SandboxSpec;
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'caisson-launch-'));
+    const workspace = join(root, 'workspace');
+    mkdirSync(workspace);
+    spec = {
+      kind: 'bwrap',
+      argv: ['true'],
+      env: { PATH: '/usr/bin:/bin', HOME: '/home/agent' },
+      cwd: workspace,
+      workspace: { source: workspace, target: workspace, readOnly: false },
+      binds: [],
+      hide: [],
+      readOnlyPaths: [],
+      home: { path: '/home/agent', maxBytes: 2 ** 20 },
+      tmp: { path: '/tmp', maxBytes: 2 ** 20 },
+      files: [],
+      network: 'none',
+      seccomp: true,
+      cgroupPaths: [],
+      stdin: 'closed',
+    };
+  });
+  afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+  async function run(
+    overrides: Partial<SandboxSpec>,
+  ): Promise<{ stdout: string; stderr: string; code: number | null }> {
+    const running = await launchSandbox({ ...spec, ...overrides });
+    const [stdout, stderr, exit] = await Promise.all([
+      text(running.stdout),
+      text(running.stderr),
+      running.exited,
+    ]);
+    return { stdout, stderr, code: exit.code };
+  }
+
+  it('passes output, errors and the exit code on', async () => {
+    expect(await run({ argv: ['sh', '-c', 'echo out; echo err >&2; exit 3'] })).toEqual({
+      stdout: 'out\n',
+      stderr: 'err\n',
+      code: 3,
+    });
+  });
+
+  it('delivers every byte of a large output', async () => {
+    const { stdout } = await run({ argv: ['perl', '-e', 'print "x" x 10_000_000'] });
+    expect(stdout).toHaveLength(10_000_000);
+  });
+
+  it('gives the program exactly the environment of the spec, and keeps it out of every command line', async () => {
+    const secret = 'value-4711';
+    const running = await launchSandbox({
+      ...spec,
+      argv: ['sh', '-c', 'env; read x'],
+      env: { PATH: '/usr/bin:/bin', ONE: secret },
+      stdin: 'pipe',
+    });
+    const stdout = text(running.stdout);
+    running.stderr.resume();
+    for (const pid of [running.pid, running.initPid, running.agentPid()]) {
+      expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8')).not.toContain(secret);
+    }
+    running.stdin?.end('\n');
+    await running.exited;
+    const names = (await stdout)
+      .trim()
+      .split('\n')
+      .map((line) => line.split('=')[0]);
+    expect(names.filter((name) => name !== 'PWD' && name !== 'SHLVL' && name !== '_').sort()).toEqual([
+      'ONE',
+      'PATH',
+    ]);
+  });
+
+  it('knows who it is', async () => {
+    expect((await run({ argv: ['sh', '-c', 'whoami; id -u; id -g; hostname; cd ~ && pwd'] })).stdout).toBe(
+      'caisson\n1000\n1000\ncaisson\n/home/agent\n',
+    );
+    expect((await run({ argv: ['id', '-u'], uid: 4242, gid: 4242 })).stdout).toBe('4242\n');
+  });
+
+  it('writes files that belong to whoever started it', async () => {
+    const mode = 0o600;
+    writeFileSync(join(root, 'workspace/private'), 'kept', { mode });
+    expect((await run({ argv: ['sh', '-c', 'cat private; echo new > made'] })).stdout).toBe('kept');
+    expect(statSync(join(root, 'workspace/made')).uid).toBe(process.geteuid?.());
+  });
+
+  it('shows the workspace at another place than where it is', async () => {
+    const target = join(root, 'repo');
+    mkdirSync(target);
+    writeFileSync(join(target, 'original'), '');
+    const { stdout } = await run({
+      argv: ['sh', '-c', 'pwd; touch made; ls'],
+      cwd: target,
+      workspace: { source: join(root, 'workspace'), target, readOnly: false },
+    });
+    expect(stdout).toBe(`${target}\nmade\n`);
+    expect(existsSync(join(target, 'made'))).toBe(false);
+  });
+
+  it('lays private files into HOME with their mode, and makes bound tools visible there', async () => {
+    const tools = join(root, 'tools');
+    mkdirSync(tools);
+    writeFileSync(join(tools, 'tool'), '#!/bin/sh\necho tool\n', { mode: 0o755 });
+    const { stdout } = await run({
+      argv: [
+        'sh',
+        '-c',
+        'cat ~/.agent/settings.json; stat -c %a ~/.agent/settings.json; ~/bin/tool; touch ~/bin/x 2>/dev/null || echo read-only',
+      ],
+      files: [{ path: '/home/agent/.agent/settings.json', content: '{}\n', mode: 0o600 }],
+      binds: [{ source: tools, target: '/home/agent/bin', writable: false }],
+    });
+    expect(stdout).toBe('{}\n600\ntool\nread-only\n');
+  });
+
+  it('refuses to lay a private file onto the disk', async () => {
+    const path = join(root, 'workspace/settings.json');
+    await expect(run({ files: [{ path, content: '{}', mode: 0o600 }] })).rejects.toThrow(SandboxSpecError);
+    expect(existsSync(path)).toBe(false);
+  });
+
+  it('refuses a mount point that it would have to create on the disk', async () => {
+    const target = join(root, 'workspace/absent');
+    await expect(run({ binds: [{ source: '/usr', target, writable: false }] })).rejects.toThrow(
+      /does not exist/,
+    );
+    expect(existsSync(target)).toBe(false);
+    await expect(run({ home: { path: '/usr/home-of-agent', maxBytes: 1024 } })).rejects.toThrow(
+      SandboxSpecError,
+    );
+  });
+
+  it('takes the mailbox mount point away only after the last sandbox that uses it', async () => {
+    const mailbox = { source: join(root, 'mailbox'), target: join(root, 'workspace/.caisson') };
+    mkdirSync(mailbox.source);
+    const first = await launchSandbox({ ...spec, mailbox, argv: ['sleep', '60'] });
+    expect((await run({ mailbox, argv: ['sh', '-c', 'echo hello > .caisson/note'] })).code).toBe(0);
+    expect(existsSync(mailbox.target)).toBe(true);
+    first.kill();
+    await first.exited;
+    expect(existsSync(mailbox.target)).toBe(false);
+    expect(readFileSync(join(mailbox.source, 'note'), 'utf8')).toBe('hello\n');
+  });
+
+  it('hands over extra descriptors: one of ours and a channel', async () => {
+    const running = await launchSandbox({
+      ...spec,
+      argv: ['sh', '-c', 'read line <&4; echo "heard $line" >&4; echo direct >&3'],
+      extraFds: ['pipe', 'pipe'],
+    });
+    running.stdout.resume();
+    running.stderr.resume();
+    const [direct, channel] = running.channels;
+    channel?.write('hello\n');
+    expect(await Promise.all([text(direct!), text(channel!)])).toEqual(['direct\n', 'heard hello\n']);
+    expect((await running.exited).code).toBe(0);
+  });
+
+  it('rejects a program that is not there, and says what to do', async () => {
+    const failure = run({ argv: ['no-such-program'] });
+    await expect(failure).rejects.toThrow(SandboxStartError);
+    await expect(failure).rejects.toMatchObject({
+      message: expect.stringContaining('no-such-program'),
+      remedy: expect.any(String),
+    });
+  });
+
+  it('rejects when the working folder is not there inside', async () => {
+    await expect(run({ cwd: '/home/agent/absent' })).rejects.toThrow(/chdir/);
+  });
+
+  it('rejects when its cgroup cannot be joined: it never runs outside of it', async () => {
+    await expect(run({ cgroupPaths: [join(root, 'absent/cgroup.procs')] })).rejects.toThrow(
+      /could not be joined/,
+    );
+  });
+
+  it('describes what it enforces, and nothing more', () => {
+    expect(describeSandbox(spec)).toEqual({
+      kind: 'bwrap',
+      namespaces: ['user', 'pid', 'mount', 'ipc', 'uts', 'cgroup', 'net'],
+      seccomp: true,
+      capabilities: 'none',
+      noNewPrivileges: true,
+      cgroup: false,
+      uid: 1000,
+      network: 'none',
+      workspace: 'writable',
+    });
+    expect(describeSandbox({ ...spec, kind: 'none' })).toMatchObject({
+      kind: 'none',
+      namespaces: [],
+      seccomp: false,
+      network: 'host',
+    });
+  });
+});
+
+describe('a machine that cannot build the wall', () => {
+  it('is told to install bubblewrap when it is missing', async () => {
+    expect(await probeSandbox('/nowhere/bwrap')).toEqual({
+      ok: false,
+      reason: expect.stringContaining('not installed'),
+      remedy: expect.stringContaining('bubblewrap'),
+    });
+  });
+
+  it('is told to allow user namespaces when there can be none', () => {
+    const probe = JSON.parse(withoutUserNamespaces('console.log(JSON.stringify(await probeSandbox()))'));
+    expect(probe).toEqual({
+      ok: false,
+      reason: expect.stringContaining('user namespaces are not available'),
+      remedy: expect.stringContaining('user.max_user_namespaces'),
+    });
+  });
+
+  it('gets an error with the same remedy from a launch, never a weaker sandbox', () => {
+    const program = `
+      const error = await launchSandbox(JSON.parse(process.env.SPEC)).catch((thrown) => thrown);
+      console.log(JSON.stringify({ code: error.code, remedy: error.remedy }));`;
+    const error = JSON.parse(withoutUserNamespaces(program));
+    expect(error).toEqual({
+      code: new SandboxUnavailableError('').code,
+      remedy: expect.stringContaining('user.max_user_namespaces'),
+    });
+  });
+
+  it('can build it here', async () => {
+    expect(await probeSandbox()).toEqual({ ok: true, bwrapPath: expect.stringContaining('bwrap') });
+  });
+});
+
+/** Runs a program in a user namespace of its own in which no further one may be made; the machine is not touched. */
+function withoutUserNamespaces(program: string): string {
+  const source = `import { launchSandbox, probeSandbox } from '${import.meta.dirname}/index.ts';${program}`;
+  const spec = {
+    kind: 'bwrap',
+    argv: ['true'],
+    env: {},
+    cwd: '/',
+    workspace: null,
+    binds: [],
+    hide: [],
+    readOnlyPaths: [],
+    files: [],
+    home: { path: '/home/agent', maxBytes: 1024 },
+    tmp: { path: '/tmp', maxBytes: 1024 },
+    network: 'none',
+    seccomp: true,
+    cgroupPaths: [],
+    stdin: 'closed',
+  };
+  return execFileSync(
+    'unshare',
+    [
+      '-Ur',
+      'sh',
+      '-c',
+      'echo 0 > /proc/sys/user/max_user_namespaces && exec "$0" --input-type=module-typescript -e "$1"',
+      process.execPath,
+      source,
+    ],
+    { encoding: 'utf8', env: { PATH: '/usr/bin:/bin', SPEC: JSON.stringify(spec) } },
+  );
+}

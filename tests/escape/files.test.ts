@@ -1,0 +1,190 @@
+import { existsSync, linkSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createCell, removeCell, runShell, type Cell } from './run-inside.ts';
+
+describe('files from inside the sandbox', () => {
+  let cell: Cell;
+  beforeEach(() => {
+    cell = createCell();
+  });
+  afterEach(() => removeCell(cell));
+
+  it('the home folders of the host are empty', async () => {
+    const { stdout } = await runShell(
+      cell,
+      'ls -A /root; ls -A /home; cat ~/.ssh/* /root/.ssh/* 2>/dev/null',
+    );
+    expect(stdout).toBe('agent\n');
+  });
+
+  it('a hidden state folder is empty, also when the workspace lies in it', async () => {
+    const state = join(cell.root, 'state');
+    const own = join(state, 'worktrees', 'mine');
+    const other = join(state, 'worktrees', 'other');
+    mkdirSync(own, { recursive: true });
+    mkdirSync(other);
+    writeFileSync(join(state, 'ledger.db'), 'the truth');
+    writeFileSync(join(other, 'secret'), 'not yours');
+    const { stdout, stderr } = await runShell(
+      cell,
+      `cat ${state}/ledger.db; cat ${other}/secret; ls ${state}/worktrees; echo mine > note`,
+      { hide: [state], workspace: { source: own, target: own, readOnly: false }, cwd: own },
+    );
+    expect(stdout).toBe('mine\n');
+    expect(stderr.match(/No such file/g)).toHaveLength(2);
+    expect(readFileSync(join(own, 'note'), 'utf8')).toBe('mine\n');
+  });
+
+  it('a folder that is not in a replaced place can be hidden too', async () => {
+    const { stdout } = await runShell(cell, 'ls -A /usr/share | wc -l', { hide: ['/usr/share'] });
+    expect(stdout.trim()).toBe('0');
+  });
+
+  it('nothing outside the workspace can be written', async () => {
+    const places = [
+      '/',
+      '/etc',
+      '/usr',
+      '/usr/bin',
+      '/var',
+      '/opt',
+      '/dev',
+      '/run',
+      '/root',
+      '/home',
+      '/sys',
+      '/proc/sys/kernel',
+    ];
+    const script = places
+      .map((place) => `touch ${place}/caisson-escaped 2>/dev/null && echo ${place}`)
+      .join('; ');
+    const { stdout } = await runShell(cell, `${script}; touch inside && echo inside`);
+    expect(stdout).toBe('inside\n');
+    for (const place of places) expect(existsSync(join(place, 'caisson-escaped'))).toBe(false);
+  });
+
+  it('a read-only workspace cannot be written, its mailbox can', async () => {
+    const mailbox = join(cell.root, 'mailbox');
+    mkdirSync(mailbox);
+    const { stdout, stderr } = await runShell(cell, 'touch a; echo hello > .caisson/note && echo sent', {
+      workspace: { source: cell.workspace, target: cell.workspace, readOnly: true },
+      mailbox: { source: mailbox, target: join(cell.workspace, '.caisson') },
+    });
+    expect(stdout).toBe('sent\n');
+    expect(stderr).toContain('Read-only file system');
+    expect(readFileSync(join(mailbox, 'note'), 'utf8')).toBe('hello\n');
+    expect(existsSync(join(cell.workspace, '.caisson'))).toBe(false);
+  });
+
+  it('control files cannot be changed, replaced, moved away or reached by a hard link', async () => {
+    mkdirSync(join(cell.workspace, '.git/hooks'), { recursive: true });
+    writeFileSync(join(cell.workspace, '.git/config'), 'original');
+    writeFileSync(join(cell.workspace, '.git/hooks/pre-commit'), 'original');
+    const attempts = [
+      'echo x > .git/config',
+      'echo x > .git/hooks/pre-commit',
+      'touch .git/hooks/post-commit',
+      'rm -rf .git/hooks',
+      'rm -f .git/config',
+      'mv .git/hooks .git/h',
+      'mv .git .g',
+      'ln -f .git/config other && echo x > other',
+      'ln -sf /etc/passwd .git/config',
+      'mv -T empty .git',
+      'umount .git/hooks',
+      'mount -o remount,rw .git/hooks',
+      'chmod 777 .git/hooks/pre-commit',
+    ];
+    const script = attempts
+      .map((attempt, index) => `{ ${attempt}; } 2>/dev/null && echo ${index}`)
+      .join('; ');
+    const { stdout } = await runShell(cell, `mkdir empty; ${script}; touch .git/index && echo index`, {
+      readOnlyPaths: ['.git/config', '.git/hooks', '.git/absent', '.claude/settings.json'].map((path) =>
+        join(cell.workspace, path),
+      ),
+    });
+    expect(stdout).toBe('index\n');
+    expect(readFileSync(join(cell.workspace, '.git/config'), 'utf8')).toBe('original');
+    expect(existsSync(join(cell.workspace, '.git/absent'))).toBe(false);
+    expect(existsSync(join(cell.workspace, '.claude'))).toBe(false);
+  });
+
+  it('a link in the workspace leads to nothing that could not be reached without it', async () => {
+    const outside = join(cell.root, 'outside');
+    writeFileSync(outside, 'untouched');
+    symlinkSync(outside, join(cell.workspace, 'link'));
+    const { stdout } = await runShell(
+      cell,
+      'ln -s /etc etc; { echo x > etc/hosts; } 2>/dev/null && echo etc; { cat link; } 2>/dev/null && echo read; ln /etc/hosts hosts 2>/dev/null && echo hard; true',
+    );
+    expect(stdout).toBe('');
+    expect(readFileSync(outside, 'utf8')).toBe('untouched');
+  });
+
+  it('a control file behind a link is protected where it really is', async () => {
+    mkdirSync(join(cell.workspace, 'real'));
+    writeFileSync(join(cell.workspace, 'real/settings.json'), 'original');
+    symlinkSync('real', join(cell.workspace, '.claude'));
+    const { stdout } = await runShell(
+      cell,
+      '{ echo x > real/settings.json; } 2>/dev/null && echo changed; true',
+      {
+        readOnlyPaths: [join(cell.workspace, '.claude/settings.json')],
+      },
+    );
+    expect(stdout).toBe('');
+  });
+
+  it('a hard link made before the run keeps its mode and its owner', async () => {
+    const outside = join(cell.root, 'file');
+    writeFileSync(outside, 'x');
+    linkSync(outside, join(cell.workspace, 'file'));
+    const before = statSync(outside);
+    await runShell(cell, 'chown 0:0 file; chmod 4755 file');
+    expect(statSync(outside).uid).toBe(before.uid);
+  });
+
+  it('/proc shows no process of the host, no other root and no other environment', async () => {
+    const { stdout } = await runShell(
+      cell,
+      'ls /proc | grep -c "^[0-9]"; ls /proc/1/root/root; cat /proc/1/environ 2>/dev/null | tr "\\0" "\\n" | grep -v -e ^PWD; ls -d /proc/1/root/tmp/caisson-escape-*/*; cat /proc/[0-9]*/environ | tr "\\0" "\\n" | grep -c -i vitest',
+    );
+    const [count, workspace, found] = stdout.trim().split('\n');
+    expect(Number(count)).toBeLessThan(8);
+    expect(workspace).toBe(`/proc/1/root${cell.workspace}`);
+    expect(found).toBe('0');
+  });
+
+  it('switches of the machine are out of reach, also when root started the sandbox', async () => {
+    const before = readFileSync('/proc/sys/kernel/core_pattern', 'utf8');
+    const { stdout } = await runShell(
+      cell,
+      [
+        // The same value is written back, so that a hole found here harms nobody.
+        '{ v=$(cat /proc/sys/kernel/core_pattern); echo "$v" > /proc/sys/kernel/core_pattern; } 2>/dev/null && echo sysctl',
+        'for f in /proc/sysrq-trigger /proc/mtrr /proc/irq/default_smp_affinity /sys/kernel/mm/transparent_hugepage/enabled; do [ -w $f ] && ( : >> $f ) 2>/dev/null && echo $f; done',
+        'for f in /etc/shadow /etc/gshadow /etc/sudoers /proc/kcore /proc/kpageflags /proc/slabinfo; do head -c1 $f >/dev/null 2>&1 && echo $f; done',
+        'true',
+      ].join('\n'),
+    );
+    expect(stdout).toBe('');
+    expect(readFileSync('/proc/sys/kernel/core_pattern', 'utf8')).toBe(before);
+  });
+
+  it('no control group can be written', async () => {
+    const { stdout } = await runShell(
+      cell,
+      'find /sys/fs/cgroup -maxdepth 3 -name cgroup.procs 2>/dev/null | while read f; do ( echo $$ > $f ) 2>/dev/null && echo $f; done; true',
+    );
+    expect(stdout).toBe('');
+  });
+
+  it('no descriptor of ours but the three standard ones arrives inside', async () => {
+    const { stdout } = await runShell(cell, 'ls -l /proc/self/fd');
+    const targets = stdout.split('\n').flatMap((line) => line.split(' -> ')[1] ?? []);
+    const foreign = targets.filter((target) => !/^(socket:|\/dev\/null$|\/proc\/\d+\/fd$)/.test(target));
+    expect(foreign).toEqual([]);
+    expect(targets.filter((target) => target.startsWith('socket:'))).toHaveLength(2);
+  });
+});

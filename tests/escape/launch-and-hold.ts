@@ -1,0 +1,16 @@
+// Starts a sandbox and holds it. The test kills this process at some moment of the start.
+import { launchSandbox, MARKER_NAME } from '@caisson/ground';
+import { createCell } from './run-inside.ts';
+
+const cell = createCell();
+const marker = process.argv[2] ?? '';
+process.stdout.write('starting\n');
+await launchSandbox({
+  ...cell.spec,
+  workspace: null,
+  cwd: '/',
+  argv: ['sleep', '1000'],
+  env: { ...cell.spec.env, [MARKER_NAME]: marker },
+});
+process.stdout.write('running\n');
+await new Promise((resolve) => setTimeout(resolve, 1_000_000));

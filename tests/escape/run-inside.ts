@@ -1,0 +1,84 @@
+// Runs a small program behind the real wall and tells what it could do.
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { launchSandbox, type SandboxProcess, type SandboxSpec } from '@caisson/ground';
+
+export interface Cell {
+  readonly root: string;
+  readonly workspace: string;
+  readonly spec: SandboxSpec;
+}
+
+export interface InsideResult {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly code: number | null;
+}
+
+/** A fresh workspace and the strictest spec around it. */
+export function createCell(overrides: Partial<SandboxSpec> = {}): Cell {
+  const root = mkdtempSync(join(tmpdir(), 'caisson-escape-'));
+  const workspace = join(root, 'workspace');
+  mkdirSync(workspace);
+  const spec: SandboxSpec = {
+    kind: 'bwrap',
+    argv: ['true'],
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: '/home/agent', TMPDIR: '/tmp' },
+    cwd: workspace,
+    workspace: { source: workspace, target: workspace, readOnly: false },
+    binds: [],
+    hide: [],
+    readOnlyPaths: [],
+    home: { path: '/home/agent', maxBytes: 2 ** 20 },
+    tmp: { path: '/tmp', maxBytes: 2 ** 20 },
+    files: [],
+    network: 'none',
+    seccomp: true,
+    cgroupPaths: [],
+    stdin: 'closed',
+    ...overrides,
+  };
+  return { root, workspace, spec };
+}
+
+export function removeCell(cell: Cell): void {
+  rmSync(cell.root, { recursive: true, force: true });
+}
+
+/** Runs a shell script inside to its end. */
+export function runShell(
+  cell: Cell,
+  script: string,
+  overrides: Partial<SandboxSpec> = {},
+): Promise<InsideResult> {
+  return runInside(cell, ['/bin/sh', '-c', script], overrides);
+}
+
+/** Runs a Perl program inside: Perl is part of every Debian and can make any system call by number. */
+export function runPerl(
+  cell: Cell,
+  program: string,
+  overrides: Partial<SandboxSpec> = {},
+): Promise<InsideResult> {
+  return runInside(cell, ['perl', '-e', program], overrides);
+}
+
+export async function runInside(
+  cell: Cell,
+  argv: string[],
+  overrides: Partial<SandboxSpec> = {},
+): Promise<InsideResult> {
+  const running = await launchSandbox({ ...cell.spec, ...overrides, argv });
+  return collect(running);
+}
+
+export async function collect(running: SandboxProcess): Promise<InsideResult> {
+  const [stdout, stderr, exit] = await Promise.all([
+    text(running.stdout),
+    text(running.stderr),
+    running.exited,
+  ]);
+  return { stdout, stderr, code: exit.code };
+}
