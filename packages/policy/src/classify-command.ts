@@ -1,4 +1,4 @@
-import { CommandInspector } from './classify/command-inspector.ts';
+import { CommandInspector, type InspectedCommand } from './classify/command-inspector.ts';
 import { worstOf, type Finding } from './classify/finding.ts';
 import { createScope } from './classify/shell-scope.ts';
 import type { ActionClass } from './action-class.ts';
@@ -28,17 +28,27 @@ const MAX_COMMAND_LENGTH = 100_000;
  * A line takes its worst class; what cannot be parsed is bash_destructive.
  */
 export function classifyCommand(command: string, options: ClassifyOptions = {}): CommandVerdict {
+  return inspectCommand(command, options).verdict;
+}
+
+/** The verdict together with the simple commands it rests on, for rules about paths and commands. */
+export function inspectCommand(
+  command: string,
+  options: ClassifyOptions = {},
+): { verdict: CommandVerdict; commands: readonly InspectedCommand[] } {
   const text = command.trim();
-  if (text.length > MAX_COMMAND_LENGTH) return verdict([unparsable('too-long', text.slice(0, 80))]);
+  if (text.length > MAX_COMMAND_LENGTH) {
+    return { verdict: verdict([unparsable('too-long', text.slice(0, 80))]), commands: [] };
+  }
   const inspector = new CommandInspector(text);
   try {
     inspector.runScript(text, createScope(options), text);
   } catch (error) {
     // Whatever defeats the classifier must not get past it; only a broken input does this.
     if (!(error instanceof Error)) throw error;
-    return verdict([...inspector.findings, unparsable('unparsable', text)]);
+    inspector.report(unparsable('unparsable', text), text);
   }
-  return verdict(inspector.findings);
+  return { verdict: verdict(inspector.findings), commands: inspector.commands };
 }
 
 function verdict(parts: readonly Finding[]): CommandVerdict {

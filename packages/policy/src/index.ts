@@ -1,4 +1,10 @@
 export { ACTION_CLASSES, severityOf, type ActionClass } from './action-class.ts';
+export { classifyCommand, type ClassifyOptions, type CommandVerdict } from './classify-command.ts';
+export { classifyTool, type Access, type ToolClass } from './classify-tool.ts';
+export { isControlFile } from './classify/control-files.ts';
+export type { Finding } from './classify/finding.ts';
 export { decide, getMode, type Decision } from './decide.ts';
 export { UnknownModeError } from './errors.ts';
+export { evaluate, evaluateCommand, type EvaluateRequest, type Evaluation } from './evaluate.ts';
 export { describeExcess, isWithin, meet, normalizeGrant } from './meet.ts';
+export { CommandRule, PathRule, PolicyRule } from './policy-rule.ts';

@@ -4,20 +4,24 @@
  * skipped for being in a branch that might not be taken.
  */
 import {
+  forEachChild,
   parse,
   type Command,
   type CommandNode,
   type CompoundList,
   type Script,
   type Statement,
+  type SyntaxNode,
   type Word,
 } from 'unbash';
+import type { ActionClass } from '../action-class.ts';
 import { expandParts, expandToText, expandWord } from './expand-word.ts';
 import { hit, type Finding, type Hit } from './finding.ts';
 import type { Inspector, Stdin } from './inspector.ts';
 import { judgeArgv } from './judge-argv.ts';
 import { judgeEnvironment } from './judge-environment.ts';
 import { judgeRedirect } from './redirections.ts';
+import { WrittenFiles } from './written-files.ts';
 import { callScope, forkScope, type ShellScope } from './shell-scope.ts';
 import { isForkBomb, isRunawayLoop } from './runaway.ts';
 import { PROCESS, UNKNOWN } from './unknown-text.ts';
@@ -35,9 +39,22 @@ interface Frame {
   readonly outerCause: string;
 }
 
+/** One simple command or redirection after expansion. */
+export interface InspectedCommand {
+  /** Program and arguments; for a redirection the operator and its target. */
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  /** Null for a wrapper: what it runs is listed apart. */
+  readonly actionClass: ActionClass | null;
+  readonly cause: string;
+}
+
 export class CommandInspector implements Inspector {
-  readonly files = new Map<string, string>();
+  readonly files = new WrittenFiles();
+  readsCredentials = false;
   findings: Finding[] = [];
+  /** Every simple command, expanded, and every redirection: what path and command rules look at. */
+  readonly commands: InspectedCommand[] = [];
   private readonly line: string;
   private steps = 0;
 
@@ -76,6 +93,7 @@ export class CommandInspector implements Inspector {
       return UNKNOWN;
     }
     const judged = judgeArgv({ argv, scope, stdin, cause, inspector: this });
+    this.commands.push({ argv, cwd: scope.cwd, actionClass: judged.hit?.actionClass ?? null, cause });
     if (judged.hit !== null) this.report(judged.hit, cause);
     return judged.output.slice(0, MAX_STATIC_OUTPUT);
   }
@@ -247,7 +265,7 @@ export class CommandInspector implements Inspector {
       } else if (redirect.operator === '<' && redirect.target !== undefined) {
         const target = this.text(redirect.target, frame);
         if (target.startsWith(PROCESS)) input = target.slice(1);
-        else input = this.files.get(target) ?? input;
+        else input = target === '/dev/null' ? '' : (this.files.get(target) ?? input);
       }
     }
     return input;
@@ -264,6 +282,7 @@ export class CommandInspector implements Inspector {
     for (const redirect of redirects) {
       if (redirect.type !== 'Redirect' || redirect.target === undefined) continue;
       const target = this.text(redirect.target, frame);
+      const argvOfRedirect = [redirect.operator, target];
       const found = judgeRedirect({
         operator: redirect.operator,
         target,
@@ -272,8 +291,11 @@ export class CommandInspector implements Inspector {
         output,
         scope: frame.scope,
       });
+      const cause = this.cause(redirect, frame);
+      const actionClass = found?.actionClass ?? 'file_read';
+      this.commands.push({ argv: argvOfRedirect, cwd: frame.scope.cwd, actionClass, cause });
       if (found === null) continue;
-      this.report(found, this.cause(redirect, frame));
+      this.report(found, cause);
       if (redirect.operator !== '<' && redirect.descriptor === undefined) {
         this.files.set(target, redirect.operator === '>>' ? (this.files.get(target) ?? '') + output : output);
         rest = '';
@@ -301,17 +323,10 @@ export class CommandInspector implements Inspector {
   }
 
   /** Substitutions in places that are not commands: `[[ $(x) ]]`, `(( $(x) ))`. */
-  private substitutionsIn(node: unknown, frame: Frame): void {
-    if (typeof node !== 'object' || node === null) return;
-    if ('type' in node && node.type === 'Word') {
-      this.text(node as Word, frame);
-      return;
-    }
-    if ('script' in node && node.script !== undefined) {
-      this.onSubstitution(frame)(node.script as Script);
-      return;
-    }
-    for (const child of Object.values(node)) this.substitutionsIn(child, frame);
+  private substitutionsIn(node: SyntaxNode, frame: Frame): void {
+    if (node.type === 'Word') this.text(node, frame);
+    else if ('script' in node) this.onSubstitution(frame)(node.script);
+    else forEachChild(node, (child) => this.substitutionsIn(child, frame));
   }
 
   private cause(node: { pos: number; end: number }, frame: Frame): string {

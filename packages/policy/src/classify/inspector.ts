@@ -1,5 +1,6 @@
 import type { Finding, Hit } from './finding.ts';
 import type { ShellScope } from './shell-scope.ts';
+import type { WrittenFiles } from './written-files.ts';
 
 /** Text that reaches a command's standard input; undefined when it has none of its own. */
 export type Stdin = string | undefined;
@@ -17,8 +18,10 @@ export interface Inspector {
   report(hit: Hit, cause: string): void;
   /** Judges a run apart and takes its findings back: for commands that run elsewhere. */
   collect(run: () => void): Finding[];
-  /** What the line wrote into files, by path; null for content that is not certain. */
-  readonly files: Map<string, string>;
+  /** What the line wrote into files so far. */
+  readonly files: WrittenFiles;
+  /** Whether the line has read a credential file; sending anything after that is grave. */
+  readsCredentials: boolean;
 }
 
 /** One simple command, expanded. */

@@ -1,4 +1,5 @@
 /** Finds the program that a list of words runs and asks its handler. */
+import { isCredentialFile } from './control-files.ts';
 import { hit, type Hit } from './finding.ts';
 import type { Call, Inspector, Stdin } from './inspector.ts';
 import { findHandler, programNames } from './program-table.ts';
@@ -23,15 +24,19 @@ export interface Judged {
 
 export function judgeArgv(request: ArgvCall): Judged {
   const [program = '', ...args] = request.argv;
-  const written = request.inspector.files.get(program) ?? request.inspector.files.get(program.replace(/^\.\//, ''));
+  const written = request.inspector.files.get(program);
   if (written !== undefined && program.includes('/')) {
     return { hit: null, output: request.inspector.runScript(written, request.scope, request.cause) };
   }
   const name = resolveName(program);
   if (isUnknown(name)) return { hit: judgeUnknownProgram(name, args), output: UNTRUSTED };
+  if (READS_CONTENT.test(name) && args.some(isCredentialFile)) request.inspector.readsCredentials = true;
   const call: Call = { ...request, name, args };
   return { hit: judge(call), output: staticOutput(name, args, request.stdin) };
 }
+
+/** Programs that pass on what is in the files they are given. */
+const READS_CONTENT = /^(cat|head|tail|base64|xxd|tar|zip|gzip|cp|openssl|grep|sed|awk|less|bat|dd|strings)$/;
 
 function judge(call: Call): Hit | null {
   const handler = findHandler(call.name);

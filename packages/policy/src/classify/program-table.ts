@@ -4,7 +4,14 @@ import type { Handler } from './inspector.ts';
 import { CLOUD_PROGRAMS, judgeCloud } from './programs/cloud.ts';
 import { CONTAINER_PROGRAMS, judgeContainer } from './programs/containers.ts';
 import { DATABASE_PROGRAMS, judgeDatabase } from './programs/databases.ts';
-import { judgeRimraf, judgeRm, judgeRmdir, judgeShred, judgeTruncate } from './programs/deletions.ts';
+import {
+  judgeRimraf,
+  judgeFallocate,
+  judgeRm,
+  judgeRmdir,
+  judgeShred,
+  judgeTruncate,
+} from './programs/deletions.ts';
 import { judgeFd, judgeFind, judgeParallel, judgeXargs } from './programs/find.ts';
 import { judgeGit } from './programs/git.ts';
 import { findInterpreter } from './programs/interpreters.ts';
@@ -23,6 +30,7 @@ import {
   judgeCd,
   judgeEval,
   judgeHistory,
+  judgePrintf,
   judgeRead,
   judgeSet,
   judgeShell,
@@ -31,7 +39,7 @@ import {
   SHELLS,
 } from './programs/shells.ts';
 import { findSystemProgram, judgeKill, systemProgramNames } from './programs/system.ts';
-import { findWrapper, unwrapVerb } from './programs/wrappers.ts';
+import { findWrapper, judgeSu, unwrapVerb } from './programs/wrappers.ts';
 import {
   judgeChmod,
   judgeCopy,
@@ -43,7 +51,7 @@ import {
   judgeTee,
   judgeTouch,
 } from './programs/writes.ts';
-import { judgeMake, judgeZip } from './programs/builders.ts';
+import { judgeAnsible, judgeMake, judgeUnzip, judgeZip } from './programs/builders.ts';
 
 const TABLE = new Map<string, Handler>();
 
@@ -80,6 +88,10 @@ register(['alias'], judgeAlias);
 register(['cd', 'pushd', 'chdir'], judgeCd);
 register(['read', 'mapfile', 'readarray'], judgeRead);
 register(['set'], judgeSet);
+register(['printf'], judgePrintf);
+register(['su'], judgeSu);
+register(['unzip', 'bsdunzip'], judgeUnzip);
+register(['fallocate'], judgeFallocate);
 register(['history'], judgeHistory);
 register(['kill', 'pkill', 'killall', 'skill', 'xkill'], judgeKill);
 register(NETWORK_PROGRAMS, judgeNetwork);
@@ -91,6 +103,7 @@ register(['tmux'], judgeTmux);
 register(DATABASE_PROGRAMS, judgeDatabase);
 register(CLOUD_PROGRAMS, judgeCloud);
 register(CONTAINER_PROGRAMS, judgeContainer);
+register(['ansible'], judgeAnsible);
 register(['exit', 'return', 'break', 'continue', 'shift'], () => hit('file_read', 'shell'));
 
 /** The handler of a program; null for a program that has none. */

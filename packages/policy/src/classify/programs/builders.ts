@@ -1,7 +1,9 @@
 import { parseOptions } from '../command-options.ts';
 import { hit } from '../finding.ts';
 import type { Handler } from '../inspector.ts';
+import { kindOfPath } from '../path-kind.ts';
 import { forkScope } from '../shell-scope.ts';
+import { hitOfWrites } from '../write-hit.ts';
 
 /** make runs what its files say, which is not on the line; what is on the line is judged. */
 export const judgeMake: Handler = (call) => {
@@ -38,4 +40,25 @@ export const judgeZip: Handler = (call) => {
       ? call.args.some((arg) => /^-[a-z]*m|^--move$/.test(arg))
       : call.args.includes('-sdel') || call.args.includes('-df');
   return moves ? hit('bash_destructive', 'archive-and-delete') : hit('file_write', 'file-write');
+};
+
+export const judgeUnzip: Handler = (call) => {
+  const { values } = parseOptions(call.args, ['-d', '-x', '-P']);
+  const folder = values.get('-d')?.[0];
+  if (call.args.some((arg) => /^-[lvtz]$/.test(arg))) return hit('file_read', 'read-only-program');
+  if (folder !== undefined && kindOfPath(folder, call.scope) === 'root')
+    return hit('system_modify', 'system-path');
+  return hitOfWrites(folder === undefined ? [] : [folder], call.scope);
+};
+
+/** `ansible HOSTS -m shell -a 'COMMAND'`. */
+export const judgeAnsible: Handler = (call) => {
+  const { values } = parseOptions(call.args, ['-a', '-m', '-i', '-u', '--args', '--module-name']);
+  const module = values.get('-m')?.[0] ?? values.get('--module-name')?.[0] ?? 'command';
+  const text = values.get('-a')?.[0] ?? values.get('--args')?.[0];
+  if (text === undefined) return hit('bash_exec', 'service');
+  if (/^(shell|command|raw|ansible\.builtin\.(shell|command|raw))$/.test(module)) {
+    call.inspector.runScript(text, forkScope(call.scope), call.cause);
+  } else if (/state=absent/.test(text)) return hit('bash_destructive', 'service-delete');
+  return hit('bash_exec', 'service');
 };

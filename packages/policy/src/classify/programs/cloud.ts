@@ -1,6 +1,7 @@
 /** Clients of clouds, clusters and hosted services: verbs that delete what lives there. */
 import { hit, type Hit } from '../finding.ts';
 import type { Handler } from '../inspector.ts';
+import { forkScope } from '../shell-scope.ts';
 import { isDryRun } from './deletions.ts';
 import { unwrapVerb } from './wrappers.ts';
 
@@ -90,7 +91,6 @@ const DESTROYS: Record<string, RegExp> = {
   symfony: /\bdoctrine:(database|schema):drop\b/,
   wp: /\bdb (reset|drop|clean)\b|\bsite (empty|delete)\b/,
   drush: /\bsql[:-]drop\b|\bsite[:-]install\b/,
-  ansible: /\bstate=absent\b/,
 };
 
 /** Sending out for good what others then use. */
@@ -118,9 +118,27 @@ export const CLOUD_PROGRAMS = [
   ...new Set([...Object.keys(DESTROYS), ...Object.keys(PUBLISHES), 'gh', 'glab', 'hub']),
 ];
 
+/** Package binaries that yarn and pnpm run without a verb. */
+const BINARIES = new Set([
+  'rimraf',
+  'del-cli',
+  'prisma',
+  'sequelize',
+  'sequelize-cli',
+  'typeorm',
+  'knex',
+  'cdk',
+  'vercel',
+]);
+
 export const judgeCloud: Handler = (call) => {
   if (unwrapVerb(call) !== null) return null;
   const words = call.args.join(' ');
+  const [first, ...rest] = call.args.filter((arg, index) => index > 0 || !arg.startsWith('-'));
+  if (/^(yarn|pnpm)$/.test(call.name) && BINARIES.has(first ?? '')) {
+    call.inspector.runArgv([first ?? '', ...rest], forkScope(call.scope), call.cause);
+    return null;
+  }
   return judgeService(call.name, words, call.args) ?? judgeOrdinary(call.name, words);
 };
 

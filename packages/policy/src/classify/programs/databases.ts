@@ -2,6 +2,7 @@
 import { hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
 import { forkScope } from '../shell-scope.ts';
+import { isUnknown } from '../unknown-text.ts';
 
 const drops = hit('bash_destructive', 'database-drop');
 const runs = hit('bash_exec', 'database');
@@ -62,6 +63,8 @@ function judgeDocuments(call: Call): ReturnType<Handler> {
       text,
     ) ||
     /\bxargs\b/.test(text) ||
-    call.args.some((arg) => /^(del|unlink)$/i.test(arg) && call.args.some((key) => key.includes('*')));
+    call.args.some(
+      (arg) => /^(del|unlink)$/i.test(arg) && call.args.some((key) => key.includes('*') || isUnknown(key)),
+    );
   return destroys ? drops : runs;
 }

@@ -17,8 +17,10 @@ export const judgeRmdir: Handler = (call) =>
   hitOfDeletes(parseOptions(call.args).operands, false, call.scope);
 
 /** `npx rimraf dist`, `del-cli dist`: recursive by nature. */
-export const judgeRimraf: Handler = (call) =>
-  hitOfDeletes(parseOptions(call.args).operands, true, call.scope);
+export const judgeRimraf: Handler = (call) => {
+  if (hasFlag(call.args, '', '--help', '--version')) return hit('file_read', 'read-only-program');
+  return hitOfDeletes(parseOptions(call.args).operands, true, call.scope);
+};
 
 export const judgeShred: Handler = (call) =>
   hasFlag(call.args, '', '--help', '--version')
@@ -32,6 +34,12 @@ export const judgeTruncate: Handler = (call) => {
   return worstDelete(operands, call) ?? hit('file_delete', 'truncate');
 };
 
+/** Punching holes and collapsing ranges removes content; growing a file does not. */
+export const judgeFallocate: Handler = (call) =>
+  hasFlag(call.args, 'pcz', '--punch-hole', '--collapse-range', '--zero-range')
+    ? hit('file_delete', 'truncate')
+    : hit('file_write', 'file-write');
+
 function worstDelete(paths: readonly string[], call: Call): Hit | null {
   const found = hitOfDeletes(paths, false, call.scope);
   return found.actionClass === 'file_delete' ? null : found;
@@ -43,5 +51,7 @@ function hasDevice(call: Call): boolean {
 
 /** The option that lets rsync, kubectl and friends speak without acting. `-n` is often a namespace. */
 export function isDryRun(args: readonly string[]): boolean {
-  return args.some((arg) => /^(--dry-run(=(?!none).*)?|--dryrun|--what-if|--noop|--check|--simulate)$/.test(arg));
+  return args.some((arg) =>
+    /^(--dry-run(=(?!none).*)?|--dryrun|--what-if|--noop|--check|--simulate)$/.test(arg),
+  );
 }

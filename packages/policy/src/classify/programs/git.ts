@@ -115,6 +115,14 @@ function judgeVerb(verb: string, args: readonly string[], call: Call): Hit | nul
       return judgeGitConfig(args, call);
     case 'notes':
       return ['remove', 'prune'].includes(args[0] ?? '') ? destroys('git-notes') : acts;
+    case 'subtree':
+    case 'svn':
+    case 'p4':
+      return /^(push|dcommit|submit)$/.test(args[0] ?? '') ? hit('git_push', 'git-push') : acts;
+    case 'fetch':
+    case 'pull':
+    case 'clone':
+      return judgeTransport(args, call);
     case 'lfs':
       return args[0] === 'push' ? hit('git_push', 'git-push') : acts;
     case 'ls-remote':
@@ -223,6 +231,18 @@ function judgeRunsCommand(verb: string, args: readonly string[], call: Call): Hi
     return acts;
   }
   for (const text of texts) call.inspector.runScript(text, forkScope(call.scope), call.cause);
+  return acts;
+}
+
+/** `--upload-pack=CMD` names the program to run on the other side, which may be this one. */
+function judgeTransport(args: readonly string[], call: Call): Hit {
+  const { values } = parseOptions(args, ['-u', '--upload-pack']);
+  for (const text of [...(values.get('--upload-pack') ?? []), ...(values.get('-u') ?? [])]) {
+    call.inspector.runScript(text, forkScope(call.scope), call.cause);
+  }
+  for (const url of args.filter((arg) => arg.startsWith('ext::'))) {
+    call.inspector.runScript(url.slice(5), forkScope(call.scope), call.cause);
+  }
   return acts;
 }
 

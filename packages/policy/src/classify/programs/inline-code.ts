@@ -10,11 +10,11 @@ import { hitOfDelete } from '../delete-hit.ts';
 import { hitOfWrite } from '../write-hit.ts';
 
 const DELETES_TREE =
-  /\brmtree\b|\bremovedirs\b|\brm_r\w*|\brmSync\b|\brmdirSync\b|\bfs\w*(?:\.promises)?\s*\.\s*rm(?:dir)?\s*\(|\brimraf\b|\brm_rf\b|\bremove_tree\b|\bremove_entry(?:_secure)?\b|\bremove_dir\b|\bremoveSync\b|\bemptyDirSync\b|\bRemoveAll\b|Remove-Item\b|\brd\s+\/s\b|\bdel\s+\/[sfq]\b|\.rmtree\(|\bDeno\.remove(?:Sync)?\s*\(|\bdelete-directory\b|\bFile\.rm_rf|\bunlink\s*(?:glob|<|\()\s*['"]?[^'")>]*\*|\bdelete_tree\b|\bdeltree\b/;
+  /\brmtree\b|\bremovedirs\b|\brm_r\w*|\brmSync\b|\brmdirSync\b|\bfs\w*(?:\/promises)?['"`)]*(?:\.promises)?\s*\.\s*rm(?:dir)?\s*\(|\.\s*rm(?:dir)?(?:Sync)?\s*\([^)]*recursive|\brimraf\b|\brm_rf\b|\bremove_tree\b|\bremove_entry(?:_secure)?\b|\bremove_dir\b|\bremoveSync\b|\bemptyDirSync\b|\bRemoveAll\b|Remove-Item\b|\brd\s+\/s\b|\bdel\s+\/[sfq]\b|\.rmtree\(|\bDeno\.remove(?:Sync)?\s*\(|\bdelete-directory\b|\bFile\.rm_rf|\bunlink\s*(?:glob|<|\()\s*['"]?[^'")>]*\*|\bdelete_tree\b|\bdeltree\b/;
 const DELETES_FILE =
-  /\bos\s*\.\s*(?:remove|unlink|rmdir)\b|\bunlink(?:Sync)?\b|\b(?:File|Dir|FileUtils)\.(?:delete|unlink|rmdir|rm\w*)\b|\bPath\([^)]*\)\.(?:unlink|rmdir)\b|\.unlink\(|\.rmdir\(|\btruncate(?:Sync)?\s*\(|\bfile\.remove\b|\bdelete-file\b|\bclear_content\b|Clear-Content\b/i;
+  /\bos\s*\.\s*(?:remove|unlink|rmdir)\b|\bunlink(?:Sync)?\s*(?:\(|["'$<@]|\bfor\b)|["']unlink["']\s*,\s*glob|\b(?:File|Dir|FileUtils)\.(?:delete|unlink|rmdir|rm\w*)\b|\bPath\([^)]*\)\.(?:unlink|rmdir)\b|\.unlink\(|\.rmdir\(|\btruncate(?:Sync)?\s*\(|\bfile\.remove\b|\bdelete-file\b|\bopen\([^)]*,\s*['"]w['"]\)\.close|^\s*(?:%|1,\$)\s*d\b|Clear-Content\b/i;
 const RUNS_COMMANDS =
-  /\bos\s*\.\s*(?:system|popen|exec\w*|spawn\w*)\b|\bsubprocess\b|\bcommands\.getoutput|\bpty\.spawn|child_process|\bexec(?:Sync|File|FileSync|a)?\s*[('"`[]|\bspawn(?:Sync)?\s*\(|\bsystem\s*[('"[\s]|\bpopen\s*\(|\bshell_exec\b|\bpassthru\b|\bproc_open\b|`|\bqx\b|%x|\bKernel\.|\bOpen3\b|\bIO\.popen|\bos\.execute|\bBun\.\$|\bDeno\.(?:Command|run)|\$\(|do shell script|\bsh\s*\(|getline|\|\s*getline|\|\s*"(?:sh|bash)"|:!|^!|\bRuntime\b|\bInvoke-Expression\b|\biex\b|\bStart-Process\b|\bos\.cmd\b|\bSystem\.cmd\b|\bexecl?[vp]*\b|\bshell\s*!|\.sh\(/m;
+  /\bos\s*\.\s*(?:system|popen|exec\w*|spawn\w*)\b|\bsubprocess\b|\bcommands\.getoutput|\bpty\.spawn|child_process|\bexec(?:Sync|File|FileSync|a)?\s*[('"`[]|\bspawn(?:Sync)?\s*\(|\bsystem\s*[('"[\s]|\bpopen\s*\(|\bshell_exec\b|\bpassthru\b|\bproc_open\b|`|\bqx\b|%x|\bKernel\.|\bOpen3\b|\bIO\.popen|\bos\.execute|\bBun\.\$|\bDeno\.(?:Command|run)|\$\(|do shell script|\bsh\s*\(|getline|\|\s*getline|\|\s*"(?:sh|bash)"|:!|^!|\bspawn\s|\bRuntime\b|\bInvoke-Expression\b|\biex\b|\bStart-Process\b|\bos\.cmd\b|\bSystem\.cmd\b|\bexecl?[vp]*\b|\bshell\s*!|\.sh\(/m;
 const HIDES =
   /\b(?:exec|eval|compile|Function|system|popen|loads|assert|import_string)\b[\s\S]{0,80}\b(?:b64decode|base64|atob|decode\(|fromhex|unhexlify|fromCharCode|chr\(|pack\s*\(?["']H|Buffer\.from|rot13|decompress|urlopen|requests\.get|fetch\(|urllib)|-enc(?:odedcommand)?\b|\bgetattr\s*\([^)]*\+|__import__\([^)]*\+|\\x72\\x6d/i;
 const DROPS_DATA =
@@ -22,6 +22,9 @@ const DROPS_DATA =
 const WRITES =
   /(?:open|openSync|fopen|File\.open|File\.write|IO\.write|writeFile(?:Sync)?|appendFile(?:Sync)?|write_text|write_bytes|createWriteStream|file_put_contents|Path|writeTextFile(?:Sync)?|copyFile(?:Sync)?|copy|copyfile|renameSync|rename|symlink(?:Sync)?)\s*[( ]\s*(['"`])([^'"`\n]+)\1(?:\s*,\s*['"](r?[wa+xb]+)['"])?/g;
 const ALLOCATES = /while\s*(?:\(?\s*(?:True|1|true)\s*\)?)[\s\S]{0,20}(?:fork|spawn)\b|\bfork\s+while\b/;
+
+const REVERSE_SHELL =
+  /socket[\s\S]*(?:dup2|\/bin\/(?:ba|z)?sh|pty\.spawn)|(?:net\.connect|createConnection|fsockopen|TCPSocket)[\s\S]*(?:\/bin\/(?:ba)?sh|spawn\()/;
 
 export function judgeCode(code: string, call: Call): void {
   const text = foldConcatenation(code);
@@ -31,6 +34,7 @@ export function judgeCode(code: string, call: Call): void {
   if (DELETES_TREE.test(text)) report('bash_destructive', 'code-deletes-tree');
   else if (DELETES_FILE.test(text)) reportFileDeletion(text, call);
   if (DROPS_DATA.test(text)) report('bash_destructive', 'code-drops-data');
+  if (REVERSE_SHELL.test(text)) report('bash_destructive', 'reverse-shell');
   if (ALLOCATES.test(text)) report('bash_destructive', 'fork-bomb');
   reportWrites(text, call);
   if (RUNS_COMMANDS.test(text)) runStrings(text, call);
@@ -109,7 +113,7 @@ function listsOf(text: string): string[] {
 
 /** `:!cmd` of vim, `!cmd`. */
 function shellEscapesOf(text: string): string[] {
-  return [...text.matchAll(/(?:^|:|\|)\s*(?:silent\s+|sil\s+)?!+\s*([^|\n]+)/gm)].map(
+  return [...text.matchAll(/(?:(?:^|:|\|)\s*(?:silent\s+|sil\s+)?!+\s*|\bspawn\s+)([^|\n]+)/gm)].map(
     (match) => match[1] ?? '',
   );
 }

@@ -33,7 +33,7 @@ const FORMS: readonly InterpreterForm[] = [
   },
   { pattern: /^(pwsh|powershell)$/i, code: /^-(c|command|enc|encodedcommand|e)$/i },
   { pattern: /^(g|m|n)?awk$/, code: /^(-e|--source)$/, valued: /^-[Fvf]$/, firstIsCode: true },
-  { pattern: /^(vim?|nvim|ex|emacs|ed)$/, code: /^(-c|--cmd|\+.*|--eval|-S)$/ },
+  { pattern: /^(vim?|nvim|ex|emacs|ed)$/, code: /^(-[a-z]*c|--cmd|\+.*|--eval|-S)$/ },
   { pattern: /^(cmd)$/i, code: /^\/c$/i },
 ];
 

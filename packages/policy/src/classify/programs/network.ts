@@ -1,4 +1,4 @@
-import { parseOptions } from '../command-options.ts';
+import { hasFlag, parseOptions } from '../command-options.ts';
 import { hit, worstOf } from '../finding.ts';
 import type { Handler } from '../inspector.ts';
 import { isCredentialFile } from '../control-files.ts';
@@ -23,7 +23,8 @@ export const judgeNetwork: Handler = (call) => {
     return hit('bash_destructive', 'sends-credentials');
   const shell = executes(name, args);
   if (shell !== null) return hit('bash_destructive', 'reverse-shell');
-  const { operands, values } = parseOptions(args, VALUED);
+  if (call.inspector.readsCredentials) return hit('bash_destructive', 'sends-credentials');
+  const { operands, values } = parseOptions(args, name === 'wget' ? [...VALUED, '-O'] : VALUED);
   const method = (values.get('-X')?.[0] ?? values.get('--request')?.[0] ?? '').toUpperCase();
   const isHttpie = /^(http|https|xh|curlie)$/.test(name) && operands.some((word) => word === 'DELETE');
   if (method === 'DELETE' || isHttpie) {
@@ -39,7 +40,8 @@ export const judgeNetwork: Handler = (call) => {
     ...(values.get('--output-document') ?? []),
   ];
   const files = name === 'curl' ? written.filter((file) => !/^https?:/.test(file)) : written;
-  for (const file of files) call.inspector.files.set(file, UNTRUSTED);
+  for (const file of [...files, ...downloadedNames(call.name, args, operands)])
+    call.inspector.files.set(file, UNTRUSTED);
   return (
     worstOf([
       network,
@@ -76,6 +78,13 @@ const VALUED = [
   '-w',
   '-m',
 ];
+
+/** `wget URL` and `curl -O URL` name the file after the address. */
+function downloadedNames(name: string, args: readonly string[], operands: readonly string[]): string[] {
+  if (name !== 'wget' && !(name === 'curl' && hasFlag(args, 'O', '--remote-name', '--remote-name-all')))
+    return [];
+  return operands.map((url) => url.replace(/[?#].*$/, '').replace(/.*\//, '')).filter((file) => file !== '');
+}
 
 /** `nc -e /bin/sh`, `socat exec:…`: hands a shell to the other side. */
 function executes(name: string, args: readonly string[]): string | null {

@@ -3,6 +3,7 @@ import { hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
 import { forkScope, type ShellScope } from '../shell-scope.ts';
 import { normalizePath } from '../path-kind.ts';
+import { staticOutput } from '../static-output.ts';
 import { isUnknown, PROCESS, PRODUCED, UNKNOWN, UNTRUSTED } from '../unknown-text.ts';
 
 export const SHELLS = [
@@ -91,6 +92,14 @@ export const judgeRead: Handler = (call) => {
   return hit('file_read', 'shell');
 };
 
+/** `printf -v NAME FORMAT …` sets a variable. */
+export const judgePrintf: Handler = (call) => {
+  const [option, name, ...rest] = call.args;
+  if (option === '-v' && name !== undefined)
+    call.scope.variables.set(name, staticOutput('printf', rest, undefined));
+  return hit('file_read', 'read-only-program');
+};
+
 export const judgeSet: Handler = (call) => {
   const at = call.args.indexOf('--');
   if (at >= 0) Object.assign(call.scope, { positional: call.args.slice(at + 1) });
@@ -126,7 +135,7 @@ function runText(
 
 function runFile(call: Call, file: string, scope: ShellScope): ReturnType<Handler> {
   if (file.startsWith(PROCESS)) return runText(call, file.slice(1), scope, 'command');
-  const written = call.inspector.files.get(file) ?? call.inspector.files.get(file.replace(/^\.\//, ''));
+  const written = call.inspector.files.get(file);
   if (written !== undefined) return runText(call, written, scope, 'command');
   return hit('bash_exec', 'shell-script');
 }

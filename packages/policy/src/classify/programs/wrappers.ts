@@ -25,7 +25,6 @@ const FORMS: Record<string, WrapperForm> = {
   },
   doas: { valued: ['-u', '-C'], opensShell: true },
   pkexec: { valued: ['--user'], opensShell: true },
-  su: { valued: ['-s', '-g', '-G', '--shell'], shellText: ['-c', '--command'], opensShell: true },
   runuser: { valued: ['-u', '-g', '-s'], shellText: ['-c'] },
   env: { valued: ['-u', '-C', '--unset', '--chdir'], shellText: ['-S', '--split-string'] },
   command: {},
@@ -156,7 +155,8 @@ function unwrap(call: Call, form: WrapperForm, words: readonly string[]): Return
       const [option = word, inline] = splitInline(word);
       if (form.shellText?.includes(option)) runText(inline ?? rest.shift() ?? '');
       else if (form.shellText?.some((name) => isGluedValue(name, word))) runText(word.slice(2));
-      else if (inline === undefined && form.valued?.includes(word)) rest.shift();
+      else if (form.shellText?.includes(lastOfCluster(word))) runText(rest.shift() ?? '');
+      else if (inline === undefined && form.valued?.includes(lastOfCluster(word))) rest.shift();
     } else if (/^[A-Za-z_]\w*=/.test(word)) {
       rest.shift();
     } else if (skip > 0) {
@@ -164,7 +164,8 @@ function unwrap(call: Call, form: WrapperForm, words: readonly string[]): Return
       skip -= 1;
     } else break;
   }
-  if (rest.length > 0 && !(ran && call.name === 'su')) {
+  if (isSystemInstall(call.name, rest)) return hit('system_modify', 'system-install');
+  if (rest.length > 0) {
     if (form.joins === true) runJoined(call, rest, scope);
     else call.inspector.runArgv(rest, scope, call.cause, call.stdin);
     ran = true;
@@ -185,6 +186,29 @@ function runJoined(call: Call, rest: readonly string[], scope: Call['scope']): v
   const texts = isList ? rest : [rest.join(' ')];
   for (const text of texts) call.inspector.runScript(text, scope, call.cause, call.stdin);
 }
+
+/** `-qc` ends in the option that takes a value. */
+function lastOfCluster(word: string): string {
+  return /^-[a-zA-Z]+$/.test(word) ? `-${word.at(-1)}` : word;
+}
+
+/** A package manager run as root installs for the whole machine. */
+function isSystemInstall(name: string, rest: readonly string[]): boolean {
+  if (!/^(sudo|doas|pkexec)$/.test(name)) return false;
+  const isManager = /^(pip[\d.]*|npm|yarn|pnpm|gem|make|cargo|cpan|cpanm|luarocks|go|snap)$/.test(
+    (rest[0] ?? '').replace(/.*\//, ''),
+  );
+  return isManager && rest.some((word) => /^(install|i|uninstall|remove|add|update)$/.test(word));
+}
+
+/** `su [-] [user] [-c TEXT]`: with a text it runs that, without one it opens a shell. */
+export const judgeSu: Handler = (call) => {
+  const at = call.args.findIndex((arg) => arg === '-c' || arg === '--command');
+  const text = at >= 0 ? call.args[at + 1] : call.args.find((arg) => arg.startsWith('--command='))?.slice(10);
+  if (text === undefined) return hit('system_modify', 'root-shell');
+  call.inspector.runScript(text, forkScope(call.scope), call.cause);
+  return hit('bash_exec', 'wrapper');
+};
 
 function splitInline(word: string): [string, string?] {
   const at = word.startsWith('--') ? word.indexOf('=') : -1;

@@ -1,0 +1,134 @@
+/** What a tool call of any runtime does, by the tool's name and its input. */
+import type { ActionClass } from './action-class.ts';
+import { readPatchPaths } from './patch-paths.ts';
+
+export type Access = 'read' | 'write' | 'delete';
+
+export interface ToolClass {
+  /** `unknown` is decided as ask in every mode; it is never taken for a read. */
+  readonly actionClass: ActionClass | 'unknown';
+  /** For shell tools: the text to classify. Its class replaces `actionClass`. */
+  readonly command: string | null;
+  readonly paths: readonly { readonly path: string; readonly access: Access }[];
+}
+
+type ToolKind = 'read' | 'write' | 'delete' | 'shell' | 'patch' | 'network' | 'dispatch' | 'quiet' | 'stop';
+
+/** Names of all runtimes, in lower case. `quiet` touches nothing but the agent's own notes. */
+const TOOLS: Record<ToolKind, string> = {
+  read: 'read read_file read_many_files readfile notebookread view view_image cat ls list list_directory list_dir listdir glob grep search search_file_content grep_search find find_files lsp codesearch readmcpresource listmcpresources readmcpresourcetool listmcpresourcestool bashoutput taskoutput read_mcp_resource list_mcp_resources diagnostics',
+  write:
+    'write write_file writefile create create_file edit edit_file multiedit multi_edit notebookedit replace str_replace str_replace_editor str_replace_based_edit_tool insert save_memory memory',
+  delete: 'delete delete_file remove_file',
+  shell:
+    'bash shell local_shell exec exec_command run_shell_command run_command execute_command container.exec unified_exec write_stdin terminal run_terminal_cmd powershell',
+  patch: 'apply_patch patch applypatch',
+  network: 'webfetch web_fetch websearch web_search google_web_search fetch websearchtool',
+  dispatch: 'task agent dispatch delegate_to_agent spawn_agent subagent send_message_to_agent',
+  quiet:
+    'todowrite todoread todo_write write_todos update_plan exitplanmode enterplanmode askuserquestion ask_user question ask report_context read_context skill activate_skill toolsearch think needs_input request_user_input',
+  stop: 'killshell killbash kill_shell taskstop',
+};
+
+const KINDS = new Map<string, ToolKind>();
+for (const [kind, names] of Object.entries(TOOLS) as [ToolKind, string][]) {
+  for (const name of names.split(' ')) KINDS.set(name, kind);
+}
+
+const CLASS_OF_KIND: Record<ToolKind, ActionClass> = {
+  read: 'file_read',
+  write: 'file_write',
+  delete: 'file_delete',
+  shell: 'bash_destructive',
+  patch: 'file_write',
+  network: 'network',
+  dispatch: 'agent_dispatch',
+  quiet: 'file_read',
+  stop: 'bash_exec',
+};
+
+const PATH_KEYS = [
+  'file_path',
+  'filePath',
+  'path',
+  'notebook_path',
+  'absolute_path',
+  'dir_path',
+  'target_file',
+  'filename',
+  'file',
+];
+const COMMAND_KEYS = ['command', 'cmd', 'script', 'chars', 'input'];
+
+/** Classifies a tool call. A shell tool without a readable command stays bash_destructive. */
+export function classifyTool(toolName: string, input: unknown): ToolClass {
+  const kind = kindOfTool(toolName);
+  if (kind === null) return { actionClass: 'unknown', command: null, paths: pathsIn(input, 'write') };
+  if (kind === 'shell') return { actionClass: 'bash_destructive', command: commandIn(input), paths: [] };
+  if (kind === 'patch') return classifyPatch(input);
+  const access = kind === 'write' || kind === 'delete' ? kind : 'read';
+  return { actionClass: CLASS_OF_KIND[kind], command: null, paths: pathsIn(input, access) };
+}
+
+function kindOfTool(toolName: string): ToolKind | null {
+  const name = toolName.toLowerCase();
+  // Our own server's tools; a tool of the same name on another server is not ours.
+  const own = /^(?:mcp__caisson__|caisson__|caisson[_.])(.+)$/.exec(name)?.[1];
+  const bare = own ?? name;
+  if (own !== undefined || !name.startsWith('mcp__')) {
+    if (/^board_[a-z_]+$/.test(bare)) return 'quiet';
+    return KINDS.get(bare) ?? null;
+  }
+  return null;
+}
+
+function classifyPatch(input: unknown): ToolClass {
+  const text =
+    typeof input === 'string'
+      ? input
+      : (commandIn(input) ?? stringAt(input, ['patch', 'patchText', 'diff']) ?? '');
+  const paths = [...readPatchPaths(text), ...pathsIn(input, 'write')];
+  const deletes = paths.some(({ access }) => access === 'delete');
+  return { actionClass: deletes ? 'file_delete' : 'file_write', command: null, paths };
+}
+
+/** `command` as text, or as the argument list that codex sends. */
+function commandIn(input: unknown): string | null {
+  if (typeof input === 'string') return input;
+  if (!isRecord(input)) return null;
+  for (const key of COMMAND_KEYS) {
+    const value = input[key];
+    if (typeof value === 'string') return value;
+    if (Array.isArray(value) && value.every((word) => typeof word === 'string'))
+      return value.map(quoteWord).join(' ');
+    if (isRecord(value)) return commandIn(value);
+  }
+  return null;
+}
+
+function pathsIn(input: unknown, access: Access): { path: string; access: Access }[] {
+  if (!isRecord(input)) return [];
+  const single = PATH_KEYS.flatMap((key) => (typeof input[key] === 'string' ? [input[key]] : []));
+  const many = ['paths', 'files'].flatMap((key) => (Array.isArray(input[key]) ? input[key] : []));
+  return [...single, ...many.filter((path): path is string => typeof path === 'string')].map((path) => ({
+    path,
+    access,
+  }));
+}
+
+function stringAt(input: unknown, keys: readonly string[]): string | null {
+  if (!isRecord(input)) return null;
+  for (const key of keys) {
+    const value = input[key];
+    if (typeof value === 'string') return value;
+  }
+  return null;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function quoteWord(word: string): string {
+  return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,79 @@
+/** Which rule of caisson.yaml forbids something. Matchers are compiled once per rule. */
+import picomatch from 'picomatch';
+import type { InspectedCommand } from './classify/command-inspector.ts';
+import { normalizePath } from './classify/path-kind.ts';
+import { createScope } from './classify/shell-scope.ts';
+import type { Access } from './classify-tool.ts';
+import type { CommandRule, PathRule } from './policy-rule.ts';
+
+export interface Place {
+  readonly workspace?: string | undefined;
+  readonly home?: string | undefined;
+}
+
+const FORBIDS: Record<PathRule['action'], readonly Access[]> = {
+  'no-access': ['read', 'write', 'delete'],
+  'read-only': ['write', 'delete'],
+  'no-delete': ['delete'],
+};
+
+interface PathMatcher {
+  readonly matches: (path: string) => boolean;
+  /** The fixed folders at the start of the glob: deleting one of their parents deletes what it guards. */
+  readonly base: string;
+}
+
+const pathMatchers = new WeakMap<PathRule, PathMatcher>();
+const commandMatchers = new WeakMap<CommandRule, RegExp>();
+
+/** Whether the rule forbids this access to this path. */
+export function forbidsPath(rule: PathRule, path: string, access: Access, place: Place, cwd = ''): boolean {
+  if (!FORBIDS[rule.action].includes(access)) return false;
+  const matcher = matcherOf(rule);
+  const relative = relativePath(path, place, cwd);
+  if (matcher.matches(relative)) return true;
+  if (access !== 'delete') return false;
+  const folder = relative.replace(/\/?\*+$/, '');
+  return folder === '.' || folder === '' || matcher.base === folder || matcher.base.startsWith(`${folder}/`);
+}
+
+/** Whether the rule forbids this simple command. */
+export function forbidsCommand(rule: CommandRule, command: InspectedCommand): boolean {
+  const [program = '', ...args] = command.argv;
+  let matcher = commandMatchers.get(rule);
+  if (matcher === undefined) {
+    const words = rule.command.trim().split(/\s+/).join(' ');
+    matcher = new RegExp(`^${words.replace(/[.+^${}()|[\]\\?]/g, '\\$&').replaceAll('*', '.*')}( .*)?$`, 's');
+    commandMatchers.set(rule, matcher);
+  }
+  return matcher.test([program.replace(/.*\//, ''), ...args].join(' '));
+}
+
+function matcherOf(rule: PathRule): PathMatcher {
+  const known = pathMatchers.get(rule);
+  if (known !== undefined) return known;
+  const pattern = rule.path.replace(/^\.\//, '').replace(/\/$/, '');
+  // A pattern without a slash means that name in any folder; a folder means all that is in it.
+  const patterns = [
+    pattern,
+    `${pattern}/**`,
+    ...(pattern.includes('/') ? [] : [`**/${pattern}`, `**/${pattern}/**`]),
+  ];
+  const fixed = pattern.split('/');
+  const firstGlob = fixed.findIndex((part) => /[*?[{(!]/.test(part));
+  const base = (firstGlob < 0 ? fixed : fixed.slice(0, firstGlob)).join('/');
+  const compiled = { matches: picomatch(patterns, { dot: true }), base };
+  pathMatchers.set(rule, compiled);
+  return compiled;
+}
+
+/** As the rule's glob sees it: relative inside the workspace, `~/…` in the home, else absolute. */
+function relativePath(path: string, place: Place, cwd: string): string {
+  const scope = { ...createScope(place), cwd };
+  const full = normalizePath(path, scope);
+  const { workspace } = place;
+  if (workspace === undefined) return full;
+  const absolute = full.startsWith('~') && place.home !== undefined ? place.home + full.slice(1) : full;
+  if (absolute === workspace) return '.';
+  return absolute.startsWith(`${workspace}/`) ? absolute.slice(workspace.length + 1) : full;
+}
