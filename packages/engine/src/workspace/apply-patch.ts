@@ -6,7 +6,7 @@
  * A3  Only the files the patch touches are looked at; the user's index is read, never written.
  * A4  A file that differs from the patch's preimage is dirty when it also differs from HEAD, else it has moved on.
  */
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import {
@@ -66,9 +66,10 @@ async function findPlace(options: ApplyOptions, user: UserFolders): Promise<Appl
 
 /** Files that are not as the patch expects them. */
 async function findMoved(place: ApplyPlace, headers: readonly PatchHeader[]): Promise<Buffer[]> {
-  const freed = new Set(
-    headers.filter((header) => header.newPath === null).map((header) => keyOf(header.oldPath)),
+  const leaving = headers.filter(
+    ({ oldPath, newPath }) => newPath === null || oldPath?.equals(newPath) === false,
   );
+  const freed = new Set(leaving.map((header) => keyOf(header.oldPath)));
   const moved: Buffer[] = [];
   for (const { oldPath, newPath, oldId, oldMode } of headers) {
     if (oldMode === '160000') continue;
@@ -77,10 +78,21 @@ async function findMoved(place: ApplyPlace, headers: readonly PatchHeader[]): Pr
       if (present === null || (oldId !== null && present !== oldId)) moved.push(oldPath);
     }
     const isNewName = newPath !== null && (oldPath === null || !oldPath.equals(newPath));
-    if (isNewName && !freed.has(keyOf(newPath)) && (await readEntry(place.root, newPath)) !== null)
+    if (isNewName && !freed.has(keyOf(newPath)) && (await isTaken(place.root, newPath, freed)))
       moved.push(newPath);
   }
   return moved;
+}
+
+/** Something is there, and it is not a folder that the patch empties. */
+async function isTaken(root: string, path: Buffer, freed: ReadonlySet<string>): Promise<boolean> {
+  const entry = await readEntry(root, path);
+  if (entry === null || !entry.isDirectory()) return entry !== null;
+  for (const name of await readdir(pathIn(root, path), { encoding: 'buffer' })) {
+    const inner = Buffer.concat([path, Buffer.from('/'), name]);
+    if (!freed.has(keyOf(inner)) && (await isTaken(root, inner, freed))) return true;
+  }
+  return false;
 }
 
 /** A4, and files in the middle of a merge. */

@@ -3,6 +3,7 @@ import { join, relative } from 'node:path';
 
 import { createGit, createOwnGitDir, EMPTY_TREE, emptyTreeLike, stageWorkspace } from '@caisson/ground';
 
+import { awaitAll } from './await-all.ts';
 import type { PrepareOptions } from './contract.ts';
 import { baselineRef, commitTree, updateRefs } from './custody.ts';
 import { WorkspaceError } from './errors.ts';
@@ -30,7 +31,7 @@ export async function takeBaseline(
   const exclude = excludedPaths(options, repository.top);
   const { gitDir, ignoreRules } = await makeGitDir(attemptDir, repository, user, exclude);
   const { headCommit } = repository;
-  const [staged, headTree] = await Promise.all([
+  const [staged, headTree] = await awaitAll([
     seedIndex(repository, gitDir, user).then(() =>
       stageWorkspace({
         workspace: repository.top,
@@ -83,7 +84,7 @@ export async function takeBaseFromRef(
   }
   const baseCommit = resolved.stdout.toString('utf8').trim();
   const { gitDir, ignoreRules } = await makeGitDir(attemptDir, repository, user, exclude);
-  const [tree] = await Promise.all([
+  const [tree] = await awaitAll([
     treeOf(gitDir, baseCommit),
     createGit({ cwd: gitDir, gitDir, workTree: gitDir }).run(['read-tree', baseCommit]),
   ]);

@@ -2,8 +2,9 @@
 export function diffText(patch: Buffer): string {
   return patch
     .toString('utf8')
-    .replace(
-      /^GIT binary patch\n(?:(?:literal|delta) (\d+)\n(?:[A-Za-z][^\n]*\n)+\n?)+/gm,
-      (_body, bytes: string) => `Binary content (${bytes} bytes)\n`,
-    );
+    .replace(BINARY_BODY, (_body, bytes: string) => `Binary content (${bytes} bytes)\n`);
 }
+
+/** The new content comes first, then what would bring back the old. */
+const BINARY_BODY =
+  /^GIT binary patch\n(?:literal|delta) (\d+)\n(?:[A-Za-z][^\n]*\n)+\n(?:(?:literal|delta) \d+\n(?:[A-Za-z][^\n]*\n)+\n?)?/gm;

@@ -1,5 +1,5 @@
 /** Puts a set of worked-out files into place, or leaves everything as it was (A2). */
-import { chmod, mkdir, rename, rmdir, unlink } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rename, rmdir, unlink } from 'node:fs/promises';
 
 import { isErrno } from '@caisson/ground';
 
@@ -62,7 +62,7 @@ async function bringIn(
   // Git knows only "executable or not"; the user's other permission bits stay.
   if (entry.isFile() && oldMode !== undefined) await chmod(wanted, mergeMode(oldMode, entry.mode));
   const target = pathIn(options.root, path);
-  await removeEmptyFolder(target);
+  await removeEmptyTree(target);
   const made = await mkdir(parentOf(target), { recursive: true });
   if (made !== undefined) undo.push(async () => void (await removeEmptyParents(options.root, path)));
   undo.push(async () => await unlinkIfThere(target));
@@ -89,8 +89,13 @@ async function unlinkIfThere(path: Buffer): Promise<void> {
   if ((await lstatIfThere(path)) !== null) await unlink(path);
 }
 
-async function removeEmptyFolder(path: Buffer): Promise<void> {
-  if ((await lstatIfThere(path))?.isDirectory() === true) await rmdir(path);
+/** A file takes the place of folders whose files have all gone; a folder that is not empty stops the whole. */
+async function removeEmptyTree(path: Buffer): Promise<void> {
+  if ((await lstatIfThere(path))?.isDirectory() !== true) return;
+  for (const name of await readdir(path, { encoding: 'buffer' })) {
+    await removeEmptyTree(Buffer.concat([path, Buffer.from('/'), name]));
+  }
+  await rmdir(path);
 }
 
 /** Folders that only held what is gone now go too, as in git. */

@@ -6,6 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import { createGit, rememberStaged, takeMark } from '@caisson/ground';
 
 import { createAgentGit } from './agent-git.ts';
+import { awaitAll } from './await-all.ts';
 import { signalOf, takeBaseFromRef, takeBaseline } from './baseline.ts';
 import type { PreparedWorkspace, PrepareOptions } from './contract.ts';
 import { describePrepared } from './describe-prepared.ts';
@@ -24,13 +25,13 @@ export async function prepareWorktree(
   const path = join(attemptDir, 'files');
   const isSandboxed = options.sandboxed ?? true;
   const project = relative(repository.top, options.projectRoot);
-  const [baseline] = await Promise.all([
+  const [baseline] = await awaitAll([
     options.baseRef === undefined
       ? takeBaseline(options, attemptDir, repository, user)
       : takeBaseFromRef(options, options.baseRef, attemptDir, repository, user),
     makeMountPoints(attemptDir, path, project, isSandboxed),
   ]);
-  const [refs] = await Promise.all([listRefs(repository), checkOut(baseline.gitDir, path, options)]);
+  const [refs] = await awaitAll([listRefs(repository), checkOut(baseline.gitDir, path, options)]);
   const agentGitOptions = {
     repository,
     refs,
@@ -43,7 +44,7 @@ export async function prepareWorktree(
     givenRefsFile: join(attemptDir, 'given-refs'),
     sandboxed: isSandboxed,
   };
-  const [agentGit, included] = await Promise.all([
+  const [agentGit, included] = await awaitAll([
     createAgentGit(agentGitOptions),
     includeFiles({
       patterns: options.include,

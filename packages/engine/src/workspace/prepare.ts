@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createOwnGitDir, EMPTY_TREE, isErrno, stageWorkspace } from '@caisson/ground';
 
 import { createAgentGit } from './agent-git.ts';
+import { awaitAll } from './await-all.ts';
 import { excludedPaths, ownRules, pinBaseline, signalOf, takeBaseline } from './baseline.ts';
 import type { PreparedWorkspace, PrepareOptions } from './contract.ts';
 import { ensureOwnCustody } from './custody.ts';
@@ -34,10 +35,7 @@ export async function prepareWorkspace(given: PrepareOptions, user: UserFolders)
 
 async function withRealPaths(options: PrepareOptions): Promise<PrepareOptions> {
   await mkdir(options.stateDir, { recursive: true });
-  const [projectRoot, stateDir] = await Promise.all([
-    realpath(options.projectRoot),
-    realpath(options.stateDir),
-  ]);
+  const [projectRoot, stateDir] = await awaitAll([realpath(options.projectRoot), realpath(options.stateDir)]);
   return { ...options, projectRoot, stateDir };
 }
 
@@ -83,7 +81,7 @@ async function prepareEmpty(options: PrepareOptions, attemptDir: string): Promis
   const path = join(attemptDir, 'files');
   const gitDir = join(attemptDir, 'git');
   const custodyDir = await ensureOwnCustody(options.stateDir, 'sha1');
-  await Promise.all([
+  await awaitAll([
     mkdir(path),
     createOwnGitDir({ path: gitDir, objectFormat: 'sha1', objectDir: join(custodyDir, 'objects') }),
   ]);

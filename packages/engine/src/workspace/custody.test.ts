@@ -1,0 +1,270 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { createWorkspaces, type PreparedWorkspace } from './index.ts';
+import { captureProven, createScratchProject, gitIn, type ScratchProject } from './scratch-project.ts';
+
+let project: ScratchProject;
+beforeEach(() => {
+  project = createScratchProject();
+  project.write('.gitignore', 'build\n');
+  project.write('a.txt', 'one\n');
+  project.commit('first');
+});
+afterEach(() => project.dispose());
+
+const inWorkspace = (prepared: PreparedWorkspace, ...args: string[]): string =>
+  gitIn(prepared.path, project.home, ...args);
+
+/** Runs a shell command as the sandbox shows the workspace. */
+function inSandbox(prepared: PreparedWorkspace, command: string): string {
+  const { agentGit } = prepared;
+  if (agentGit === undefined) throw new Error('the workspace has no git for the agent');
+  const objects = agentGit.objects.flatMap(({ source, target }) => ['--ro-bind', source, target]);
+  const readOnly = agentGit.readOnly.flatMap((name) => [
+    '--ro-bind',
+    join(agentGit.source, name),
+    join(agentGit.target, name),
+  ]);
+  const binds = ['--bind', prepared.path, prepared.mountPath, '--bind', agentGit.source, agentGit.target];
+  const view = [
+    '--ro-bind',
+    '/',
+    '/',
+    '--dev',
+    '/dev',
+    '--tmpfs',
+    project.base,
+    ...binds,
+    ...objects,
+    ...readOnly,
+  ];
+  const env = { PATH: '/usr/bin:/bin', HOME: '/nonexistent' };
+  return execFileSync(
+    'bwrap',
+    [...view, '--chdir', prepared.cwd, '--unshare-pid', '--die-with-parent', 'sh', '-ec', command],
+    { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+}
+
+describe('the agent’s git', () => {
+  it('shows the user’s branch, history and identity, can commit, and cannot reach the user’s repository', async () => {
+    project.git('tag', 'v1');
+    project.write('a.txt', 'uncommitted\n');
+    const before = project.snapshot();
+    const prepared = await project.prepare();
+    const said = inSandbox(
+      prepared,
+      'git fsck --connectivity-only --no-dangling 2>&1; git branch --show-current; git tag; git log --format=%s; git diff --stat; echo two > b.txt; git add b.txt; git commit -qm mine; git log -1 --format="%an %s"',
+    );
+    expect(said.split('\n')).toEqual(['main', 'v1', 'first', 'Ada mine', '']);
+    const refusals =
+      'git config user.name Eve && exit 1; echo x > .git/hooks/pre-commit && exit 1; touch .git/borrowed/0/x && exit 1; mv .git elsewhere && exit 1; true';
+    expect(() => inSandbox(prepared, refusals)).not.toThrow();
+    expect(project.snapshot()).toEqual(before);
+
+    const saved = await project.workspaces.checkpoint(prepared);
+    expect(saved?.warnings).toEqual([]);
+    expect(saved?.heads).toEqual([`refs/caisson/${prepared.runId}/heads/1/main`]);
+    expect(project.git('log', '--format=%s', saved?.heads[0] ?? '')).toBe('mine\nfirst');
+    expect(project.git('show', `${saved?.ref}:a.txt`)).toBe('uncommitted');
+    expect(project.git('fsck', '--strict')).not.toContain('missing');
+    expect(project.snapshot()).toEqual(before);
+  });
+
+  it('works by links when there is no sandbox', async () => {
+    const prepared = await project.prepare({ sandboxed: false });
+    expect([prepared.mountPath, prepared.agentGit, inWorkspace(prepared, 'status', '--porcelain')]).toEqual([
+      prepared.path,
+      undefined,
+      '',
+    ]);
+    writeFileSync(join(prepared.path, 'b.txt'), 'x');
+    inWorkspace(prepared, 'switch', '-qc', 'side');
+    inWorkspace(prepared, 'add', '.');
+    inWorkspace(prepared, 'commit', '-qm', 'mine');
+    expect((await captureProven(prepared)).files.map((file) => file.path)).toEqual(['b.txt']);
+    expect((await project.workspaces.checkpoint(prepared))?.heads).toEqual([
+      `refs/caisson/${prepared.runId}/heads/1/side`,
+    ]);
+  });
+
+  it('is not believed: tampered refs, alternates and links save nothing of other repositories', async () => {
+    const other = join(project.base, 'other');
+    mkdirSync(other);
+    gitIn(other, project.home, 'init', '-q');
+    writeFileSync(join(other, 'secret'), 'secret');
+    gitIn(other, project.home, 'add', '.');
+    gitIn(other, project.home, 'commit', '-qm', 'secret');
+    const secret = gitIn(other, project.home, 'rev-parse', 'HEAD');
+    const prepared = await project.prepare({ sandboxed: false });
+    const agentGit = join(prepared.attemptDir, 'agent-git');
+    writeFileSync(join(agentGit, 'refs/heads/stolen'), `${secret}\n`);
+    writeFileSync(join(agentGit, 'refs/heads/bad..name'), `${secret}\n`);
+    symlinkSync(join(other, '.git/refs/heads/main'), join(agentGit, 'refs/heads/linked'));
+    writeFileSync(join(agentGit, 'objects/info/alternates'), `${join(other, '.git/objects')}\n`, {
+      flag: 'a',
+    });
+    writeFileSync(join(prepared.path, 'kept.txt'), 'x');
+    const saved = await project.workspaces.checkpoint(prepared);
+    expect(saved).toMatchObject({
+      heads: [],
+      warnings: [expect.stringContaining('borrow from somewhere else')],
+    });
+    expect(project.git('show', `${saved?.ref}:kept.txt`)).toBe('x');
+    expect(() => project.git('cat-file', '-e', secret)).toThrow();
+    writeFileSync(join(agentGit, 'objects/info/alternates'), '../borrowed/0\n');
+    expect(await project.workspaces.checkpoint(prepared)).toMatchObject({
+      heads: [],
+      warnings: [expect.stringContaining('could not be saved')],
+    });
+  });
+});
+
+describe('checkpoint', () => {
+  it('holds outputs and deletions, points at the commit before when nothing changed, and may be repeated', async () => {
+    const prepared = await project.prepare();
+    const head = project.git('rev-parse', 'HEAD');
+    expect(await project.workspaces.checkpoint(prepared)).toMatchObject({
+      commit: head,
+      ref: `refs/caisson/${prepared.runId}/1`,
+    });
+    mkdirSync(join(prepared.path, 'outputs'));
+    writeFileSync(join(prepared.path, 'outputs/report'), 'r');
+    rmSync(join(prepared.path, 'a.txt'));
+    const again = await project.workspaces.checkpoint(prepared);
+    expect(project.git('diff', '--name-status', head, again?.commit ?? '')).toBe(
+      'D\ta.txt\nA\toutputs/report',
+    );
+    expect(await project.workspaces.checkpoint(prepared)).toMatchObject({ tree: again?.tree });
+  });
+
+  it('creates the branch asked for and never moves one that exists', async () => {
+    const prepared = await project.prepare({ branch: 'worker/one' });
+    writeFileSync(join(prepared.path, 'b.txt'), 'x');
+    const saved = await project.workspaces.checkpoint(prepared);
+    expect(project.git('rev-parse', 'worker/one')).toBe(saved?.commit);
+    const second = await project.prepare({ branch: 'main' });
+    writeFileSync(join(second.path, 'b.txt'), 'y');
+    await expect(project.workspaces.checkpoint(second)).rejects.toThrow(/main could not be created/);
+    expect(project.git('show', `refs/caisson/${second.runId}/1:b.txt`)).toBe('y');
+  });
+
+  it('survives the user’s gc that prunes everything', async () => {
+    project.write('a.txt', 'uncommitted\n');
+    const prepared = await project.prepare();
+    project.git('gc', '-q', '--prune=now');
+    writeFileSync(join(prepared.path, 'b.txt'), 'x');
+    await captureProven(prepared);
+    const saved = await project.workspaces.checkpoint(prepared);
+    project.git('gc', '-q', '--prune=now');
+    expect(project.git('show', `${saved?.ref}:b.txt`)).toBe('x');
+  });
+});
+
+describe('remove', () => {
+  it('refuses unsaved work, then moves saved work to the trash, where it stays until it expires', async () => {
+    let nowMs = Date.now();
+    const workspaces = createWorkspaces({ home: project.home, now: () => nowMs });
+    const prepared = await project.prepare();
+    writeFileSync(join(prepared.path, 'b.txt'), 'x');
+    expect(await workspaces.remove(prepared)).toEqual({ kind: 'refused', reason: 'unsaved-work' });
+    await workspaces.checkpoint(prepared);
+    writeFileSync(join(prepared.path, 'b.txt'), 'y');
+    expect(await workspaces.remove(prepared)).toEqual({ kind: 'refused', reason: 'unsaved-work' });
+    await workspaces.checkpoint(prepared);
+    const removed = await workspaces.remove(prepared);
+    expect(removed).toMatchObject({ kind: 'trashed', isSaved: true });
+    expect(existsSync(prepared.attemptDir)).toBe(false);
+    const ttl = { stateDir: project.stateDir, trashTtlMs: 1_000_000, savedTtlMs: 60_000 };
+    expect(await workspaces.gc(ttl)).toEqual({ deleted: [] });
+    nowMs += 61_000;
+    expect((await workspaces.gc(ttl)).deleted).toHaveLength(1);
+    expect(readdirSync(join(project.stateDir, 'trash'))).toEqual([]);
+  });
+
+  it('keeps forced, unsaved work for the long expiry', async () => {
+    const prepared = await project.prepare();
+    writeFileSync(join(prepared.path, 'b.txt'), 'x');
+    const removed = await project.workspaces.remove(prepared, { force: true });
+    expect(removed).toMatchObject({ kind: 'trashed', isSaved: false });
+    expect(
+      (await project.workspaces.gc({ stateDir: project.stateDir, trashTtlMs: 60_000, savedTtlMs: 0 }))
+        .deleted,
+    ).toEqual([]);
+    expect(removed.kind === 'trashed' ? readFileSync(join(removed.path, 'files/b.txt'), 'utf8') : '').toBe(
+      'x',
+    );
+  });
+
+  it('refuses while a process works in the folder, in a sandbox too', async () => {
+    const prepared = await project.prepare();
+    await project.workspaces.checkpoint(prepared);
+    const commands: [string, string[]][] = [
+      ['sh', ['-c', 'echo up; exec sleep 60']],
+      [
+        'bwrap',
+        [
+          '--ro-bind',
+          '/',
+          '/',
+          '--bind',
+          prepared.path,
+          '/mnt',
+          '--chdir',
+          '/',
+          '--die-with-parent',
+          'sh',
+          '-c',
+          'echo up; exec sleep 60',
+        ],
+      ],
+    ];
+    for (const [file, args] of commands) {
+      const child = spawn(file, args, {
+        cwd: file === 'sh' ? prepared.path : '/',
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      await once(child.stdout, 'data');
+      const refused = await project.workspaces.remove(prepared);
+      expect(refused).toMatchObject({ kind: 'refused', reason: 'live-processes' });
+      child.kill('SIGKILL');
+      await once(child, 'close');
+    }
+    expect((await project.workspaces.remove(prepared)).kind).toBe('trashed');
+  });
+
+  it('leaves the files of an in-place workspace where they are', async () => {
+    const prepared = await project.prepare({ kind: 'in-place' });
+    project.write('a.txt', 'two\n');
+    await project.workspaces.checkpoint(prepared);
+    expect((await project.workspaces.remove(prepared)).kind).toBe('trashed');
+    expect(project.read('a.txt')).toBe('two\n');
+  });
+});
+
+describe('recoverList', () => {
+  it('tells a later host everything it needs to save and remove what a dead one left', async () => {
+    const prepared = await project.prepare();
+    writeFileSync(join(prepared.path, 'b.txt'), 'x');
+    mkdirSync(join(project.stateDir, 'worktrees', 'run_zzzzzzzzzzzzzzzzzzzz.2'));
+    const later = createWorkspaces({ home: project.home });
+    const [first, second] = await later.recoverList({ stateDir: project.stateDir });
+    expect(first).toEqual({ runId: prepared.runId, attempt: 1, attemptDir: prepared.attemptDir, prepared });
+    expect(second).toMatchObject({ runId: 'run_zzzzzzzzzzzzzzzzzzzz', attempt: 2, prepared: null });
+    if (first?.prepared === null || first === undefined) throw new Error('no record');
+    expect(project.git('show', `${(await later.checkpoint(first.prepared))?.ref}:b.txt`)).toBe('x');
+    expect((await later.remove(first.prepared)).kind).toBe('trashed');
+  });
+});
