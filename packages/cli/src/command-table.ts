@@ -23,6 +23,38 @@ export const COMMANDS: readonly CommandRow[] = [
     summary: 'stop a run and everything it started',
     load: () => import('./commands/cancel.ts'),
   },
+  { name: 'diff', summary: 'print the patch of a run', load: () => import('./commands/diff.ts') },
+  {
+    name: 'apply',
+    summary: 'bring the patch of a run into your files',
+    load: () => import('./commands/apply.ts'),
+  },
+  {
+    name: 'retry',
+    summary: 'do the same task again as a new run',
+    load: () => import('./commands/retry.ts'),
+  },
+  { name: 'questions', summary: 'list what agents ask', load: () => import('./commands/questions.ts') },
+  { name: 'answer', summary: 'answer a question and go on', load: () => import('./commands/answer.ts') },
+  { name: 'send', summary: 'tell a running agent something', load: () => import('./commands/send.ts') },
+  {
+    name: 'export',
+    summary: 'write the proof of a run into one file',
+    load: () => import('./commands/export.ts'),
+  },
+  { name: 'verify', summary: 'check a run or an exported file', load: () => import('./commands/verify.ts') },
+  { name: 'keys', summary: 'show, export and trust signing keys', load: () => import('./commands/keys.ts') },
+  {
+    name: 'forget',
+    summary: "take a run's contents away for good",
+    load: () => import('./commands/forget.ts'),
+  },
+  { name: 'gc', summary: 'remove what nothing refers to', load: () => import('./commands/gc.ts') },
+  {
+    name: 'host',
+    summary: 'serve one detached run (started by run --detach)',
+    load: () => import('./commands/host.ts'),
+  },
   { name: 'init', summary: 'write a first caisson.yaml', load: () => import('./commands/init.ts') },
   {
     name: 'doctor',

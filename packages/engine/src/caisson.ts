@@ -1,21 +1,34 @@
 /** The library: what a program, and the CLI, uses of Caisson. */
 import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
+import type { SafeEventBus } from './bus/index.ts';
+import { keysFolder } from './composition/seal-evidence.ts';
 import { loadConfig, type LoadConfigOptions, type ResolvedConfig } from './config/index.ts';
+import { describeRun, flatten, type DispatchRequest, type RunHandle } from './dispatch/index.ts';
+import { createEngine, type Engine, type EngineOptions } from './engine.ts';
 import {
-  describeRun,
-  flatten,
-  RunNotFoundError,
-  type DispatchRequest,
-  type RunHandle,
-} from './dispatch/index.ts';
-import { createEngine, type Engine } from './engine.ts';
-import type { RunFilter, RunRow } from './ledger/index.ts';
+  exportRun,
+  openKeyring,
+  verifyRun,
+  type Exported,
+  type PublicKey,
+  type Verification,
+} from './evidence/index.ts';
+import type { QuestionRow, RunFilter, RunRow, SpendRow } from './ledger/index.ts';
+import { answerQuestion, expireQuestions } from './operations/answer-question.ts';
 import { cancelRun } from './operations/cancel-run.ts';
+import { collectGarbage, type GarbageOptions, type GarbageReport } from './operations/collect-garbage.ts';
+import { dispatchOnce } from './operations/dispatch-once.ts';
 import { followRun } from './operations/follow-run.ts';
+import { forgetRun } from './operations/forget-run.ts';
 import { readRunLog, type LogName } from './operations/read-run-log.ts';
 import { resolveRunId } from './operations/resolve-run-id.ts';
+import { retryRun } from './operations/retry-run.ts';
+import { applyRun, readPatch } from './operations/run-patch.ts';
+import { sendMessage } from './operations/send-message.ts';
+import { runBackground, startBackground } from './operations/start-background.ts';
+import type { ApplyResult } from './workspace/index.ts';
 
-export interface CaissonOptions {
+export interface CaissonOptions extends EngineOptions {
   /** Folder of the project, or anywhere inside it. Default: the current folder. */
   readonly cwd?: string;
   /** State folder instead of `.caisson` in the project. */
@@ -23,21 +36,44 @@ export interface CaissonOptions {
   readonly flags?: LoadConfigOptions['flags'];
 }
 
-/** One project's runs. Close it when done; closing cancels what this process still runs. */
+/**
+ * One project's runs. Where a run is named, a unique beginning or ending of its id, or `latest`, will do.
+ * Close it when done; closing cancels what this process still runs.
+ */
 export interface Caisson {
   readonly config: ResolvedConfig;
+  /** Live fan-out of what happens in this process. */
+  readonly bus: SafeEventBus;
   /** Accepts a task and sees it to its one ending. Throws TaskRefusedError when admission says no. */
   dispatch(request: DispatchRequest): Promise<RunHandle>;
+  /** Starts a background host for the task and resolves with the run's id; `entry` is the CLI to start it with. */
+  dispatchDetached(request: DispatchRequest, entry: readonly string[]): Promise<string>;
+  /** What a background host does. */
+  serveDetached(runId: string): Promise<void>;
   runs(filter?: RunFilter): Promise<readonly RunRow[]>;
-  /** The run as its ledger tells it. A unique beginning of the id will do. */
-  show(runId: string): Promise<DispatchResult>;
+  /** The run as its ledger tells it. */
+  show(run: string): Promise<DispatchResult>;
   /** Recorded events after a sequence number. */
-  events(runId: string, options?: { after?: number }): Promise<readonly EventEnvelope[]>;
+  events(run: string, options?: { after?: number }): Promise<readonly EventEnvelope[]>;
   /** Recorded events, then the coming ones, until the run has ended. */
-  follow(runId: string, options?: { after?: number; signal?: AbortSignal }): AsyncIterable<EventEnvelope>;
+  follow(run: string, options?: { after?: number; signal?: AbortSignal }): AsyncIterable<EventEnvelope>;
   /** What the agent printed, redacted. */
-  log(runId: string, name: LogName): Promise<Buffer>;
-  cancel(runId: string, options?: { force?: boolean }): Promise<'asked' | 'ended-already' | 'settled'>;
+  log(run: string, name: LogName): Promise<Buffer>;
+  patch(run: string): Promise<Buffer>;
+  /** Brings the patch into the project's files: all of it or nothing, unless conflicts are asked for. */
+  apply(run: string, options?: { leaveConflicts?: boolean; force?: boolean }): Promise<ApplyResult>;
+  cancel(run: string, options?: { force?: boolean }): Promise<'asked' | 'ended-already' | 'settled'>;
+  retry(run: string, changes?: Partial<DispatchRequest>): Promise<RunHandle>;
+  send(run: string, body: string): Promise<string>;
+  questions(filter?: { status?: QuestionRow['status'] }): Promise<readonly QuestionRow[]>;
+  /** Answers a question by its id or its run; resolves with the run that goes on. */
+  answer(question: string, answer: string): Promise<RunHandle>;
+  spend(filter?: { session?: string; day?: string }): Promise<readonly SpendRow[]>;
+  /** Writes one file that a stranger can check. */
+  export(run: string, to: string): Promise<Exported>;
+  verify(run: string, options?: { trustedKeys?: readonly PublicKey[] }): Promise<Verification>;
+  forget(run: string): Promise<string>;
+  gc(options?: GarbageOptions): Promise<GarbageReport>;
   close(): Promise<void>;
 }
 
@@ -45,7 +81,7 @@ export interface Caisson {
 export async function createCaisson(options: CaissonOptions = {}): Promise<Caisson> {
   const cwd = options.cwd ?? process.cwd();
   const config = await loadConfig({ cwd, flags: { ...options.flags, state: options.stateDir } });
-  const engine = createEngine(config, cwd);
+  const engine = createEngine(config, cwd, options);
   await engine.recover();
   return createFace(engine);
 }
@@ -55,21 +91,49 @@ function createFace(engine: Engine): Caisson {
   const find = (given: string): string => resolveRunId(ledger, given);
   return {
     config: engine.config,
+    bus: engine.bus,
     async dispatch(request) {
       await engine.openPost();
-      return engine.dispatcher.dispatch(request);
+      return dispatchOnce(engine, request);
     },
+    dispatchDetached: (request, entry) => startBackground(engine, request, entry),
+    serveDetached: (runId) => runBackground(engine, runId),
     runs: (filter) => Promise.resolve(ledger.runs(filter)),
-    show: async (runId) => describeRun(engine.rooms, find(runId)),
-    events: (runId, { after } = {}) =>
+    show: async (run) => describeRun(engine.rooms, find(run)),
+    events: (run, { after } = {}) =>
       Promise.resolve(
-        ledger.read({ runId: find(runId), ...(after === undefined ? {} : { after }) }).map(flatten),
+        ledger.read({ runId: find(run), ...(after === undefined ? {} : { after }) }).map(flatten),
       ),
-    follow: (runId, how) => followRun(engine, find(runId), how),
-    log: async (runId, name) => readRunLog(engine, find(runId), name),
-    cancel: async (runId, how) => cancelRun(engine, find(runId), how),
+    follow: (run, how) => followRun(engine, find(run), how),
+    log: async (run, name) => readRunLog(engine, find(run), name),
+    patch: async (run) => readPatch(engine, find(run)),
+    apply: async (run, how) => applyRun(engine, find(run), how),
+    cancel: async (run, how) => cancelRun(engine, find(run), how),
+    async retry(run, changes) {
+      await engine.openPost();
+      return retryRun(engine, find(run), changes);
+    },
+    send: async (run, body) => sendMessage(engine, find(run), body),
+    async questions(filter) {
+      await expireQuestions(engine);
+      return ledger.questions(filter);
+    },
+    async answer(question, answer) {
+      await engine.openPost();
+      return answerQuestion(engine, question, answer);
+    },
+    spend: (filter) => Promise.resolve(ledger.spend(filter)),
+    export: async (run, to) => exportRun({ ledger, store: engine.store, runId: find(run), to }),
+    async verify(run, how = {}) {
+      const trustedKeys = how.trustedKeys ?? (await openKeyring(keysFolder(engine.config)).trustedKeys());
+      return verifyRun(ledger, engine.store, find(run), { trustedKeys });
+    },
+    async forget(run) {
+      const runId = find(run);
+      await forgetRun(engine, runId);
+      return runId;
+    },
+    gc: (how) => collectGarbage(engine, how),
     close: () => engine.close(),
   };
 }
-
-export { RunNotFoundError };

@@ -2,15 +2,18 @@
 import { mkdirSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock, type Clock } from '@caisson/ground';
+import { BusTopic } from '@caisson/protocol';
 import { createBus, type SafeEventBus } from './bus/index.ts';
 import { createBudgetKeeper } from './budget/index.ts';
 import { bundlePath, createDispatchSettings } from './composition/dispatch-settings.ts';
+import { createSealer } from './composition/seal-evidence.ts';
 import { createNames } from './composition/names.ts';
 import { publishOnBus } from './composition/publish-on-bus.ts';
 import { probeSandboxHere } from './composition/probe-sandbox-here.ts';
 import { createLocalCompute } from './compute/index.ts';
 import { readHostEnvironment, type ResolvedConfig } from './config/index.ts';
 import { createDispatcher, recover, type Dispatcher, type DispatchRooms } from './dispatch/index.ts';
+import type { ResultSink } from './evidence/index.ts';
 import { createLocalHosts, type HostPost, type Hosts } from './hosts/index.ts';
 import { openLedger, type Ledger } from './ledger/index.ts';
 import { createPrefixedId } from './platform/index.ts';
@@ -36,7 +39,14 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-export function createEngine(config: ResolvedConfig, cwd: string): Engine {
+export interface EngineOptions {
+  /** Version of Caisson, for the evidence. */
+  readonly version?: string;
+  /** Sealed results are also delivered here. */
+  readonly sinks?: readonly ResultSink[];
+}
+
+export function createEngine(config: ResolvedConfig, cwd: string, options: EngineOptions = {}): Engine {
   const env = readHostEnvironment();
   prepareStateFolder(config.stateDir);
   const clock = systemClock;
@@ -47,6 +57,15 @@ export function createEngine(config: ResolvedConfig, cwd: string): Engine {
   const hosts = createLocalHosts(config.stateDir);
   const workspaces = createWorkspaces({ home: config.folders.home });
   const settings = createDispatchSettings(config, env, cwd);
+  const seal = createSealer({
+    ledger,
+    store,
+    config,
+    path: settings.path,
+    version: options.version ?? 'unknown',
+    sinks: options.sinks ?? [],
+    warn: (message) => bus.emit(BusTopic.WARNING, { source: 'evidence', message }),
+  });
   const rooms: DispatchRooms = {
     hostId,
     clock,
@@ -61,7 +80,7 @@ export function createEngine(config: ResolvedConfig, cwd: string): Engine {
     desk: { answer: () => Promise.resolve({ ok: false }), close: () => undefined },
     settings,
     probeSandbox: probeSandboxHere,
-    seal: () => Promise.resolve(),
+    seal,
     publish: (event) => publishOnBus(bus, event),
   };
   const dispatcher = createDispatcher(rooms);

@@ -5,3 +5,18 @@ export { RunNotFoundError, TaskRefusedError } from './dispatch/index.ts';
 export type { DispatchRequest, Refusal, RunHandle, WorkspaceKind } from './dispatch/index.ts';
 export type { RunFilter, RunRow } from './ledger/index.ts';
 export type { LogName } from './operations/read-run-log.ts';
+export { keysFolder } from './composition/seal-evidence.ts';
+export { createFileSink, openKeyring, parsePublicKey, verifyExport } from './evidence/index.ts';
+export type {
+  Exported,
+  Keyring,
+  ListedKey,
+  PublicKey,
+  ResultSink,
+  SealedResult,
+  Verification,
+} from './evidence/index.ts';
+export { diffText } from './workspace/index.ts';
+export type { ApplyResult } from './workspace/index.ts';
+export type { GarbageOptions, GarbageReport } from './operations/collect-garbage.ts';
+export type { QuestionRow, SpendRow } from './ledger/index.ts';

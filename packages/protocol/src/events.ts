@@ -58,8 +58,15 @@ export const DispatchAccepted = defineEvent({
     continues: z.optional(z.string()),
     grant: Grant,
     resolved: Resolved,
-    /** Digest of the evidence manifest's static part, in the store. */
+    /** The request as it can be asked for again, in the store. */
     requestRef: z.optional(Sha256),
+    /** What else went in, by digest: the evidence manifest is made of it. */
+    inputs: z.optional(z.array(z.object({ key: z.string(), sha256: Sha256 }))),
+    envNames: z.optional(z.array(z.string())),
+    prompts: z.optional(z.object({ system: z.optional(Sha256), user: Sha256 })),
+    pipeline: z.optional(z.object({ id: z.string(), hash: Sha256 })),
+    rulesHash: z.optional(Sha256),
+    credential: z.optional(z.enum(['none', 'broker', 'inside'])),
     reservedUsd: z.optional(z.number()),
   }),
 });
@@ -355,6 +362,13 @@ export const PromptCompiled = defineEvent({
     fragmentCount: z.int(),
     hash: Sha256,
   }),
+});
+export const RunForgotten = defineEvent({
+  type: 'run.forgotten',
+  version: 1,
+  durable: true,
+  summary: "The run's contents were taken away on request; that it happened stays.",
+  data: z.object({}),
 });
 /** Live only: heard on the bus and in `-o ndjson`, never written. */
 export const WorkerProgressed = defineEvent({

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { createCaisson, readHostEnvironment, type RunHandle } from '@caisson/engine';
-import type { DispatchResult } from '@caisson/protocol';
+import { createCaisson, readHostEnvironment } from '@caisson/engine';
 import { defineCommand } from '../command.ts';
-import { exitCodeOfResult, type ExitCode } from '../exit-codes.ts';
-import { createLiveView } from '../live-view.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
-import { formatEnding } from '../format-ending.ts';
+import { watchRun } from '../watch-run.ts';
+import { VERSION } from '../version.ts';
 import { UsageError } from '../usage-error.ts';
+import { printApplied } from './apply.ts';
 import { RUN_OPTIONS, toRequest } from './run-options.ts';
 
 export const command = defineCommand({
@@ -42,10 +42,23 @@ export const command = defineCommand({
     }
     const request = toRequest(options, task, rest, env);
     const stateDir = options['state-dir'];
-    const caisson = await createCaisson(stateDir === undefined ? {} : { stateDir });
+    const caisson = await createCaisson({
+      version: VERSION,
+      ...(stateDir === undefined ? {} : { stateDir }),
+    });
     try {
+      if (options.detach) {
+        const runId = await caisson.dispatchDetached(request, [process.argv[1] ?? '']);
+        output.result({ runId }, () => runId);
+        return EXIT_CODES.finished;
+      }
       const handle = await caisson.dispatch(request);
-      return await watchRun(handle, output);
+      const code = await watchRun(handle, output);
+      if (!options.apply || code !== EXIT_CODES.finished) return code;
+      return printApplied(
+        await caisson.apply(handle.runId),
+        output.format === 'human' ? output : quiet(output),
+      );
     } finally {
       await caisson.close();
     }
@@ -64,45 +77,7 @@ function readTask(word: string | undefined): string | undefined {
   return word;
 }
 
-async function watchRun(handle: RunHandle, output: Output): Promise<ExitCode> {
-  const stopListening = listenForInterrupts(handle, output);
-  const view = createLiveView(output, handle.runId);
-  try {
-    for await (const event of handle.events()) {
-      output.event(event);
-      view.show(event);
-    }
-    const result = await handle.ended;
-    view.end();
-    printResult(result, output);
-    return exitCodeOfResult(result);
-  } finally {
-    view.end();
-    stopListening();
-  }
-}
-
-function printResult(result: DispatchResult, output: Output): void {
-  if (output.format === 'ndjson') return;
-  output.result(result, () => formatEnding(result, output.style));
-}
-
-/** Once: ask. Twice: force. */
-function listenForInterrupts(handle: RunHandle, output: Output): () => void {
-  let count = 0;
-  const onInterrupt = (): void => {
-    count += 1;
-    if (count === 1) output.note('Stopping; the work so far is kept. Press Ctrl-C again to force.');
-    else output.note('Forcing the run to stop.');
-    handle.cancel({ force: count > 1, interrupt: true });
-  };
-  const onTerminate = (): void => handle.cancel();
-  process.on('SIGINT', onInterrupt);
-  process.on('SIGTERM', onTerminate);
-  process.on('SIGHUP', onTerminate);
-  return () => {
-    process.off('SIGINT', onInterrupt);
-    process.off('SIGTERM', onTerminate);
-    process.off('SIGHUP', onTerminate);
-  };
+/** With `-o json` stdout carries one object, the result; how the apply went is a remark. */
+function quiet(output: Output): Output {
+  return { ...output, result: (_value, human) => output.note(human()) };
 }

@@ -80,8 +80,30 @@ async function accept(rooms: DispatchRooms, run: AdmittedRun): Promise<void> {
     ...(request.continues === undefined ? {} : { continues: request.continues }),
     grant: run.grant,
     resolved: run.resolved,
+    ...wentIn(run, rooms.settings.rules),
     requestRef: (await rooms.store.putBlob(Buffer.from(JSON.stringify(repeatable(run))))).digest,
   });
+}
+
+/** What the evidence manifest will name, by digest. */
+function wentIn(run: AdmittedRun, rules: readonly unknown[]): Record<string, unknown> {
+  const names = [
+    ...Object.keys(run.request.env ?? {}),
+    ...Object.keys(run.request.secrets ?? {}),
+    ...run.envBundles.flatMap((bundle) => [...Object.keys(bundle.values), ...Object.keys(bundle.secrets)]),
+  ];
+  return {
+    inputs: run.inputs.map(({ key, sha256 }) => ({ key, sha256 })),
+    envNames: [...new Set(names)].toSorted(),
+    prompts: { ...(run.systemPrompt === '' ? {} : { system: sha256(run.systemPrompt) }), user: sha256(run.userPrompt) },
+    pipeline: { id: run.pipeline.id, hash: run.resolved.pipeline?.hash ?? sha256(JSON.stringify(run.pipeline)) },
+    rulesHash: sha256(JSON.stringify(rules)),
+    credential: run.runtime.login ? 'inside' : run.runtime.apiKeyRef === null ? 'none' : 'broker',
+  };
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }
 
 /** The request as `caisson retry` will ask for it again: references to secrets, never their values. */
@@ -197,8 +219,7 @@ async function choosePipeline(
   }
   if (asked !== undefined) {
     const spec = parsePipelineSpec(asked);
-    const hash = createHash('sha256').update(JSON.stringify(spec)).digest('hex');
-    return { spec, ref: { id: spec.id, hash } };
+    return { spec, ref: { id: spec.id, hash: sha256(JSON.stringify(spec)) } };
   }
   const verify = request.verify ?? verifyOf(agent);
   return { spec: createDefaultPipeline(verify === undefined ? {} : { verify }), ref: null };

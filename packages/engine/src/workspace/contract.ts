@@ -148,4 +148,6 @@ export interface Workspaces {
   recoverList(options: { stateDir: string }): Promise<readonly RecoverableWorkspace[]>;
   /** Brings a patch into the project's files: all of it or nothing, unless conflicts are asked for. */
   apply(options: ApplyOptions): Promise<ApplyResult>;
+  /** Deletes a run's refs; only ever on a person's explicit word. */
+  forget(options: { projectRoot: string; stateDir: string; runId: string }): Promise<void>;
 }

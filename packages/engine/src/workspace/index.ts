@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { applyPatch } from './apply-patch.ts';
 import { checkpointWorkspace } from './checkpoint.ts';
 import type { Workspaces } from './contract.ts';
+import { forgetCheckpoints } from './forget.ts';
 import { prepareWorkspace } from './prepare.ts';
 import { listRecoverable } from './record.ts';
 import { emptyTrash, removeWorkspace } from './remove.ts';
@@ -42,5 +43,6 @@ export function createWorkspaces(options: WorkspacesOptions = {}): Workspaces {
     gc: (given) => emptyTrash({ ...given, nowMs: now() }),
     recoverList: ({ stateDir }) => listRecoverable(stateDir),
     apply: (given) => applyPatch(given, user),
+    forget: (given) => forgetCheckpoints(given, user),
   };
 }

@@ -1,0 +1,22 @@
+import { defineCommand } from '../command.ts';
+import { withCaisson } from '../with-caisson.ts';
+import { watchRun } from '../watch-run.ts';
+
+export const command = defineCommand({
+  usage: 'QUESTION|RUN "ANSWER"',
+  about: 'Answers once, and starts the run that goes on with the question, its context and your answer.',
+  options: {},
+  positionals: { min: 2, max: 2 },
+  examples: [
+    { line: 'caisson answer latest "use the second option"', says: 'Answer the question of a run.' },
+  ],
+  run: ({ options, positionals, output }) =>
+    withCaisson(options['state-dir'], async (caisson) => {
+      const [given = '', answer = ''] = positionals;
+      const question =
+        given === 'latest'
+          ? ((await caisson.questions({ status: 'open' })).at(-1)?.questionId ?? given)
+          : given;
+      return watchRun(await caisson.answer(question, answer), output);
+    }),
+});

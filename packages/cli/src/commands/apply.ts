@@ -1,0 +1,47 @@
+import type { ApplyResult } from '@caisson/engine';
+import { defineCommand } from '../command.ts';
+import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
+import type { Output } from '../output.ts';
+import { withCaisson } from '../with-caisson.ts';
+
+export const command = defineCommand({
+  usage: 'RUN [--leave-conflicts] [--force]',
+  about:
+    'Brings the patch into your files: all of it or nothing. Files you changed meanwhile are merged three-way.',
+  options: {
+    'leave-conflicts': { type: 'boolean', summary: 'write conflict markers instead of changing nothing' },
+    force: { type: 'boolean', summary: 'merge also into files with uncommitted changes' },
+  },
+  positionals: { min: 1, max: 1 },
+  examples: [{ line: 'caisson apply latest', says: 'Take over what the newest run did.' }],
+  run: ({ options, positionals, output }) =>
+    withCaisson(options['state-dir'], async (caisson) => {
+      const outcome = await caisson.apply(positionals[0] ?? '', {
+        leaveConflicts: options['leave-conflicts'],
+        force: options.force,
+      });
+      return printApplied(outcome, output);
+    }),
+});
+
+/** Tells how an apply went; conflicts and dirty files are a failure for a shell. */
+export function printApplied(outcome: ApplyResult, output: Output): ExitCode {
+  output.result(outcome, () => describe(outcome));
+  return outcome.kind === 'applied' ? EXIT_CODES.finished : EXIT_CODES.failed;
+}
+
+function describe(outcome: ApplyResult): string {
+  const list = outcome.files.map((file) => `  ${file}`).join('\n');
+  switch (outcome.kind) {
+    case 'applied':
+      return outcome.files.length === 0
+        ? 'Nothing to apply.'
+        : `Applied to ${outcome.files.length} files:\n${list}`;
+    case 'dirty':
+      return `Nothing was changed: these files have uncommitted changes. Commit them, or use --force to merge.\n${list}`;
+    case 'conflicts':
+      return outcome.areMarkersLeft
+        ? `Merged with conflicts; look for markers in:\n${list}`
+        : `Nothing was changed: these files conflict. --leave-conflicts writes markers.\n${list}`;
+  }
+}

@@ -1,0 +1,25 @@
+import { diffText } from '@caisson/engine';
+import { defineCommand } from '../command.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
+import { withCaisson } from '../with-caisson.ts';
+
+export const command = defineCommand({
+  usage: 'RUN',
+  about:
+    'The patch of a run, also of one that failed or was cancelled. Piped, it is byte for byte what git apply takes.',
+  options: {},
+  positionals: { min: 1, max: 1 },
+  examples: [
+    { line: 'caisson diff latest', says: 'Look at what the newest run changed.' },
+    { line: 'caisson diff latest | git apply', says: 'Apply it by hand.' },
+  ],
+  run: ({ options, positionals, output }) =>
+    withCaisson(options['state-dir'], async (caisson) => {
+      const patch = await caisson.patch(positionals[0] ?? '');
+      if (output.format !== 'human')
+        output.result({ patch: patch.toString('base64'), encoding: 'base64', bytes: patch.length }, () => '');
+      else if (patch.length === 0) output.note('The run changed nothing.');
+      else output.raw(output.isInteractive ? diffText(patch) : patch);
+      return EXIT_CODES.finished;
+    }),
+});

@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs';
+import { keysFolder, loadConfig, openKeyring } from '@caisson/engine';
+import { defineCommand } from '../command.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
+import { formatTable } from '../format-values.ts';
+
+export const command = defineCommand({
+  usage: '[--export [--id KEY]] [--trust FILE] [--distrust KEY]',
+  about: 'Your signing key is made on first use and never leaves this machine; give others its public half.',
+  options: {
+    export: { type: 'boolean', summary: 'print the public key (PEM)' },
+    id: { type: 'string', value: 'KEY', summary: 'which key to export; default your own' },
+    trust: { type: 'string', value: 'FILE', summary: 'believe this public key from now on' },
+    distrust: { type: 'string', value: 'KEY', summary: 'stop believing a key' },
+  },
+  examples: [
+    { line: 'caisson keys', says: 'Your key and those you trust.' },
+    { line: 'caisson keys --export > my-key.pem', says: 'For whoever checks your runs.' },
+  ],
+  async run({ options, output }) {
+    const ring = openKeyring(keysFolder(await loadConfig({})));
+    if (options.export) {
+      await ring.getSigningKey();
+      output.raw(await ring.exportPublicKey(options.id));
+    } else if (options.trust !== undefined) {
+      const key = await ring.trust(readFileSync(options.trust, 'utf8'));
+      output.result({ trusted: key.keyId }, () => `trusted ${key.keyId}`);
+    } else if (options.distrust !== undefined) {
+      const wasTrusted = await ring.distrust(options.distrust);
+      output.result({ distrusted: wasTrusted }, () => (wasTrusted ? 'no longer trusted' : 'was not trusted'));
+    } else {
+      const keys = await ring.list();
+      output.result(keys, () =>
+        keys.length === 0
+          ? 'No key yet; the first run makes one.'
+          : formatTable([['KEY', 'KIND'], ...keys.map((key) => [key.keyId, key.origin])], output.style.bold),
+      );
+    }
+    return EXIT_CODES.finished;
+  },
+});

@@ -1,0 +1,28 @@
+import type { QuestionRow } from '@caisson/engine';
+import { defineCommand } from '../command.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
+import { withCaisson } from '../with-caisson.ts';
+
+export const command = defineCommand({
+  usage: '[--all]',
+  about: 'Agents that cannot go on leave a question; their run waits until somebody answers.',
+  options: { all: { type: 'boolean', summary: 'also answered and expired ones' } },
+  examples: [{ line: 'caisson questions', says: 'Who waits for an answer, and for what.' }],
+  run: ({ options, output }) =>
+    withCaisson(options['state-dir'], async (caisson) => {
+      const questions = await caisson.questions(options.all ? {} : { status: 'open' });
+      output.result(questions, () =>
+        questions.length === 0 ? 'No open questions.' : questions.map(describe).join('\n\n'),
+      );
+      return EXIT_CODES.finished;
+    }),
+});
+
+function describe(question: QuestionRow): string {
+  const lines = [`${question.questionId}  ${question.status}  ${question.runId}`, `  ${question.text}`];
+  for (const option of question.options ?? []) lines.push(`  - ${String(option)}`);
+  if (question.deadlineAt !== undefined && question.status === 'open')
+    lines.push(`  until ${question.deadlineAt}`);
+  if (question.status === 'open') lines.push(`  caisson answer ${question.runId} "…"`);
+  return lines.join('\n');
+}

@@ -1,0 +1,15 @@
+import { defineCommand } from '../command.ts';
+import { withCaisson } from '../with-caisson.ts';
+import { watchRun } from '../watch-run.ts';
+
+export const command = defineCommand({
+  usage: 'RUN',
+  about: 'The same task as a new run that continues the old one. Agents that can, resume their session.',
+  options: {},
+  positionals: { min: 1, max: 1 },
+  examples: [{ line: 'caisson retry latest', says: 'Try the newest run again.' }],
+  run: ({ options, positionals, output }) =>
+    withCaisson(options['state-dir'], async (caisson) =>
+      watchRun(await caisson.retry(positionals[0] ?? ''), output),
+    ),
+});

@@ -1,0 +1,50 @@
+/** Watches a run to its end, live, and tells how it ended. */
+import type { RunHandle } from '@caisson/engine';
+import type { DispatchResult } from '@caisson/protocol';
+import { exitCodeOfResult, type ExitCode } from './exit-codes.ts';
+import { formatEnding } from './format-ending.ts';
+import { createLiveView } from './live-view.ts';
+import type { Output } from './output.ts';
+
+export async function watchRun(handle: RunHandle, output: Output): Promise<ExitCode> {
+  const stopListening = listenForInterrupts(handle, output);
+  const view = createLiveView(output, handle.runId);
+  try {
+    for await (const event of handle.events()) {
+      output.event(event);
+      view.show(event);
+    }
+    const result = await handle.ended;
+    view.end();
+    printResult(result, output);
+    return exitCodeOfResult(result);
+  } finally {
+    view.end();
+    stopListening();
+  }
+}
+
+function printResult(result: DispatchResult, output: Output): void {
+  if (output.format === 'ndjson') return;
+  output.result(result, () => formatEnding(result, output.style));
+}
+
+/** Once: ask. Twice: force. */
+function listenForInterrupts(handle: RunHandle, output: Output): () => void {
+  let count = 0;
+  const onInterrupt = (): void => {
+    count += 1;
+    if (count === 1) output.note('Stopping; the work so far is kept. Press Ctrl-C again to force.');
+    else output.note('Forcing the run to stop.');
+    handle.cancel({ force: count > 1, interrupt: true });
+  };
+  const onTerminate = (): void => handle.cancel();
+  process.on('SIGINT', onInterrupt);
+  process.on('SIGTERM', onTerminate);
+  process.on('SIGHUP', onTerminate);
+  return () => {
+    process.off('SIGINT', onInterrupt);
+    process.off('SIGTERM', onTerminate);
+    process.off('SIGHUP', onTerminate);
+  };
+}

@@ -1,0 +1,158 @@
+/** Signs a run that has ended: the manifest is read off the ledger, so that recovery can seal what another host began. */
+import { Result } from '@caisson/protocol';
+import type { ResolvedConfig } from '../config/index.ts';
+import {
+  openKeyring,
+  sealRun,
+  type Artefact,
+  type EvidenceManifest,
+  type ResultSink,
+} from '../evidence/index.ts';
+import type { Ledger, StoredEvent } from '../ledger/index.ts';
+import type { Store } from '../store/index.ts';
+import { digestProgram } from './digest-program.ts';
+import { join } from 'node:path';
+
+export interface SealerOptions {
+  readonly ledger: Ledger;
+  readonly store: Store;
+  readonly config: ResolvedConfig;
+  readonly path: string;
+  readonly version: string;
+  readonly sinks: readonly ResultSink[];
+  warn(message: string): void;
+}
+
+export function createSealer(options: SealerOptions): (runId: string) => Promise<void> {
+  const { ledger, store } = options;
+  return async (runId) => {
+    const events = ledger.read({ runId });
+    const ending = events.find((event) => event.seq === lastLifecycleSeq(ledger, runId, events));
+    if (ending === undefined) return;
+    const resultRef = ending.data['resultRef'];
+    const resultBytes = typeof resultRef === 'string' ? await store.getBlob(resultRef) : null;
+    const artefacts = await listArtefacts(store, ending, resultBytes);
+    const key = await openKeyring(keysFolder(options.config)).getSigningKey();
+    const sealed = await sealRun({
+      store,
+      runId,
+      events: events.filter((event) => event.seq <= ending.seq),
+      manifest: composeManifest(options, runId, events),
+      resultBytes,
+      artefacts,
+      key,
+    });
+    await ledger.append([
+      {
+        id: `evidence.sealed:${runId}`,
+        runId,
+        attempt: ending.attempt,
+        type: 'evidence.sealed',
+        version: 1,
+        at: new Date().toISOString(),
+        trace: ending.trace,
+        data: { ...sealed.sealRef },
+      },
+    ]);
+    await deliver(options, {
+      runId,
+      envelope: sealed.envelope,
+      seal: sealed.sealRef,
+      resultBytes,
+      artefacts,
+    });
+  };
+}
+
+/** The signing key is the user's, not the project's: one key, many projects. */
+export function keysFolder(config: ResolvedConfig): string {
+  return join(config.folders.data, 'keys');
+}
+
+function lastLifecycleSeq(ledger: Ledger, runId: string, events: readonly StoredEvent[]): number {
+  const ending = ledger.run(runId)?.ending;
+  return events.findLast((event) => event.type === ending)?.seq ?? 0;
+}
+
+async function listArtefacts(
+  store: Store,
+  ending: StoredEvent,
+  resultBytes: Buffer | null,
+): Promise<Artefact[]> {
+  const artefacts: Artefact[] = [];
+  const patchRef = ending.data['patchRef'];
+  if (typeof patchRef === 'string')
+    artefacts.push({ name: 'patch', digest: patchRef, size: (await store.getBlob(patchRef)).length });
+  if (resultBytes === null) return artefacts;
+  const result = Result.parse(JSON.parse(resultBytes.toString('utf8')));
+  for (const output of result.outputs)
+    artefacts.push({ name: output.path, digest: output.ref, size: output.size });
+  return artefacts;
+}
+
+function composeManifest(
+  options: SealerOptions,
+  runId: string,
+  events: readonly StoredEvent[],
+): EvidenceManifest {
+  const accepted = events[0]?.data ?? {};
+  const workspace = (events.findLast((event) => event.type === 'attempt.launched')?.data['workspace'] ??
+    {}) as {
+    baseCommit?: string | null;
+    baselineTree?: string;
+  };
+  const resolved = accepted['resolved'] as EvidenceManifest & {
+    env: EvidenceManifest['capabilities'];
+    model: { requested: string };
+  };
+  const info = accepted['runtimeInfo'] as
+    | { version: string | null; bin: string; adapter: string | null }
+    | undefined;
+  const continues = accepted['continues'];
+  return {
+    schemaVersion: 1,
+    runId,
+    ...(typeof continues === 'string' ? { continues } : {}),
+    task: accepted['task'] as EvidenceManifest['task'],
+    base: { commit: workspace.baseCommit ?? null, baselineTree: workspace.baselineTree ?? null },
+    ...(resolved.agent === undefined ? {} : { agent: resolved.agent }),
+    capabilities: resolved.capabilities,
+    env: {
+      bundles: resolved.env as unknown as EvidenceManifest['capabilities'],
+      names: (accepted['envNames'] as string[] | undefined) ?? [],
+    },
+    inputs: (accepted['inputs'] as EvidenceManifest['inputs'] | undefined) ?? [],
+    ...(accepted['prompts'] === undefined
+      ? {}
+      : { prompts: accepted['prompts'] as NonNullable<EvidenceManifest['prompts']> }),
+    pipeline: accepted['pipeline'] as EvidenceManifest['pipeline'],
+    policy: {
+      grant: accepted['grant'] as EvidenceManifest['policy']['grant'],
+      ceiling: options.config.policy.ceiling,
+      ...(typeof accepted['rulesHash'] === 'string' ? { rulesHash: accepted['rulesHash'] } : {}),
+    },
+    runtime: {
+      name: String(accepted['runtime']),
+      version: info?.version ?? null,
+      binary: digestProgram(options.ledger.kv, info?.bin ?? '', options.path),
+      ...(info?.adapter == null ? {} : { adapter: info.adapter }),
+    },
+    model: { requested: resolved.model.requested },
+    host: {
+      caisson: options.version,
+      node: process.versions.node,
+      platform: `${process.platform}-${process.arch}`,
+    },
+  };
+}
+
+/** A sink that fails is warned about; the run has ended all the same. */
+async function deliver(options: SealerOptions, sealed: Parameters<ResultSink['deliver']>[0]): Promise<void> {
+  for (const sink of options.sinks) {
+    await sink
+      .deliver(sealed)
+      .catch((error: unknown) =>
+        options.warn(`result sink ${sink.name} failed: ${(error as Error).message}`),
+      );
+  }
+}

@@ -1,0 +1,99 @@
+/** A question is answered once; the answer travels with everything the agent left to the run that continues. */
+import { CaissonError } from '@caisson/protocol';
+import { describeRun, type RunHandle } from '../dispatch/index.ts';
+import type { Engine } from '../engine.ts';
+import type { QuestionRow } from '../ledger/index.ts';
+import { createRunId } from '../platform/index.ts';
+import { readRequest } from './run-request.ts';
+
+/** The question cannot be answered (any more). */
+export class QuestionClosedError extends CaissonError {
+  readonly code = 'QUESTION_CLOSED';
+}
+
+/** Finds an open question by its own id or by the run that asked it, and dispatches the run that goes on. */
+export async function answerQuestion(engine: Engine, given: string, answer: string): Promise<RunHandle> {
+  await expireQuestions(engine);
+  const question = findQuestion(engine, given);
+  if (question.status !== 'open') {
+    const how =
+      question.status === 'answered'
+        ? `was answered already${question.continuedBy === undefined ? '' : ` (${question.continuedBy})`}`
+        : 'has expired';
+    throw new QuestionClosedError(`the question of ${question.runId} ${how}`, {
+      remedy: `To go on all the same: caisson retry ${question.runId}`,
+    });
+  }
+  const claim = `answer:${question.questionId}`;
+  const runId = createRunId(engine.clock);
+  if (!engine.ledger.leases.tryHold(claim, runId, engine.hostId))
+    throw new QuestionClosedError(`the question of ${question.runId} is being answered right now`);
+  try {
+    const request = await readRequest(engine, question.runId);
+    const { result } = await describeRun(engine.rooms, question.runId);
+    const handle = await engine.dispatcher.dispatch({
+      ...request,
+      runId,
+      continues: question.runId,
+      ...(result?.resume === undefined ? {} : { resume: result.resume }),
+      answer: {
+        question: question.text,
+        ...(question.options === undefined ? {} : { options: question.options.map(String) }),
+        ...(question.context === undefined ? {} : { context: question.context }),
+        ...(question.partialState === undefined ? {} : { partial_state: question.partialState }),
+        answer,
+      },
+    });
+    await record(engine, question, 'question.answered', {
+      questionId: question.questionId,
+      answer,
+      continuedBy: runId,
+    });
+    return handle;
+  } finally {
+    engine.ledger.leases.free(claim, runId);
+  }
+}
+
+/** Questions whose deadline has passed are closed by whoever looks next. */
+export async function expireQuestions(engine: Engine): Promise<void> {
+  const now = engine.clock.now().toISOString();
+  for (const question of engine.ledger.questions({ status: 'open' })) {
+    if (question.deadlineAt === undefined || question.deadlineAt > now) continue;
+    await record(engine, question, 'question.expired', { questionId: question.questionId });
+  }
+}
+
+function findQuestion(engine: Engine, given: string): QuestionRow {
+  const exact = engine.ledger.question(given);
+  if (exact !== null) return exact;
+  const ofRun = engine.ledger
+    .questions()
+    .filter((question) => question.runId === given || question.runId.endsWith(given));
+  const found = ofRun.findLast((question) => question.status === 'open') ?? ofRun.at(-1);
+  if (found !== undefined) return found;
+  throw new QuestionClosedError(`there is no question ${given}`, {
+    remedy: 'caisson questions lists the open ones.',
+  });
+}
+
+async function record(
+  engine: Engine,
+  question: QuestionRow,
+  type: string,
+  data: Record<string, unknown>,
+): Promise<void> {
+  const trace = engine.ledger.read({ runId: question.runId, limit: 1 })[0]?.trace ?? '';
+  await engine.ledger.append([
+    {
+      id: `${type}:${question.questionId}`,
+      runId: question.runId,
+      attempt: question.attempt,
+      type,
+      version: 1,
+      at: engine.clock.now().toISOString(),
+      trace,
+      data,
+    },
+  ]);
+}

@@ -1,0 +1,24 @@
+/** A handle on a run that some host drives, this one or another: events from the ledger, orders through its host. */
+import type { DispatchResult } from '@caisson/protocol';
+import { describeRun, type RunHandle } from '../dispatch/index.ts';
+import type { Engine } from '../engine.ts';
+import { cancelRun } from './cancel-run.ts';
+import { followRun } from './follow-run.ts';
+import { sendMessage } from './send-message.ts';
+
+export function attachRun(engine: Engine, runId: string): RunHandle {
+  const own = engine.dispatcher.active(runId);
+  if (own !== null) return own;
+  return {
+    runId,
+    events: () => followRun(engine, runId),
+    ended: waitForEnd(engine, runId),
+    cancel: (options) => void cancelRun(engine, runId, options),
+    send: (body) => sendMessage(engine, runId, body),
+  };
+}
+
+async function waitForEnd(engine: Engine, runId: string): Promise<DispatchResult> {
+  for await (const event of followRun(engine, runId)) void event;
+  return describeRun(engine.rooms, runId);
+}

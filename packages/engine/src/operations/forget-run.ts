@@ -1,0 +1,44 @@
+/** Takes a run's contents away: output, patch, checkpoint. That it happened stays in the ledger, which never changes. */
+import { rm } from 'node:fs/promises';
+import type { Engine } from '../engine.ts';
+import { attemptPaths } from '../dispatch/index.ts';
+import { RunNotEndedError } from './retry-run.ts';
+
+export async function forgetRun(engine: Engine, runId: string): Promise<void> {
+  const row = engine.ledger.run(runId);
+  if (row?.ending === undefined)
+    throw new RunNotEndedError(`${runId} has not ended`, {
+      remedy: `Stop it first: caisson cancel ${runId}`,
+    });
+  for (let attempt = 1; attempt <= row.attempt; attempt += 1) {
+    const paths = attemptPaths(engine.config.stateDir, runId, attempt);
+    for (const path of [
+      paths.spool,
+      paths.result,
+      paths.events,
+      paths.captures,
+      paths.mailbox,
+      paths.session,
+    ]) {
+      await rm(path, { recursive: true, force: true });
+    }
+  }
+  await engine.workspaces.forget({
+    projectRoot: engine.config.projectRoot,
+    stateDir: engine.config.stateDir,
+    runId,
+  });
+  engine.ledger.kv.set('forgotten', runId, engine.clock.now().toISOString());
+  await engine.ledger.append([
+    {
+      id: `run.forgotten:${runId}`,
+      runId,
+      attempt: 0,
+      type: 'run.forgotten',
+      version: 1,
+      at: engine.clock.now().toISOString(),
+      trace: '',
+      data: {},
+    },
+  ]);
+}

@@ -1,0 +1,42 @@
+/** The patch of a run, and how it comes into the user's files. */
+import { CaissonError } from '@caisson/protocol';
+import type { Engine } from '../engine.ts';
+import type { ApplyResult } from '../workspace/index.ts';
+
+/** There is nothing to show or apply. */
+export class NoPatchError extends CaissonError {
+  readonly code = 'NO_PATCH';
+}
+
+export async function readPatch(engine: Engine, runId: string): Promise<Buffer> {
+  const row = engine.ledger.run(runId);
+  if (row?.ending === undefined) {
+    throw new NoPatchError(`${runId} has not ended, so there is no patch yet`, {
+      remedy: `Follow it: caisson logs ${runId} -f`,
+    });
+  }
+  const ending = engine.ledger.read({ runId, types: [row.ending] }).at(-1);
+  const ref = ending?.data['patchRef'];
+  return typeof ref === 'string' ? engine.store.getBlob(ref) : Buffer.alloc(0);
+}
+
+export async function applyRun(
+  engine: Engine,
+  runId: string,
+  options: { leaveConflicts?: boolean; force?: boolean } = {},
+): Promise<ApplyResult> {
+  const patch = await readPatch(engine, runId);
+  if (patch.length === 0) return { kind: 'applied', files: [] };
+  const launched = engine.ledger.read({ runId, types: ['attempt.launched'] }).at(-1);
+  const workspace = launched?.data['workspace'] as { baseCommit?: string | null; kind?: string } | undefined;
+  if (workspace?.kind === 'in-place') return { kind: 'applied', files: [] };
+  return engine.workspaces.apply({
+    projectRoot: engine.config.projectRoot,
+    stateDir: engine.config.stateDir,
+    patch,
+    baseCommit: workspace?.baseCommit ?? null,
+    threeWay: true,
+    leaveConflicts: options.leaveConflicts ?? false,
+    force: options.force ?? false,
+  });
+}

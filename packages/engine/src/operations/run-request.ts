@@ -1,0 +1,14 @@
+import type { DispatchRequest } from '../dispatch/index.ts';
+import { RunNotFoundError } from '../dispatch/index.ts';
+import type { Engine } from '../engine.ts';
+
+/** The request of a run, as it was accepted. */
+export async function readRequest(
+  engine: Pick<Engine, 'ledger' | 'store'>,
+  runId: string,
+): Promise<DispatchRequest> {
+  const [accepted] = engine.ledger.read({ runId, types: ['dispatch.accepted'] });
+  const ref = accepted?.data['requestRef'];
+  if (typeof ref !== 'string') throw new RunNotFoundError(runId);
+  return JSON.parse((await engine.store.getBlob(ref)).toString('utf8')) as DispatchRequest;
+}

@@ -1,0 +1,107 @@
+/** `--detach`: another process becomes the host of the run; this one only waits until the run is accepted. */
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { isSameProcess, readProcess, startDetached, writeFileAtomic } from '@caisson/ground';
+import { CaissonError, ErrorInfo } from '@caisson/protocol';
+import { readHostEnvironment } from '../config/index.ts';
+import type { DispatchRequest } from '../dispatch/index.ts';
+import type { Engine } from '../engine.ts';
+import { createRunId } from '../platform/index.ts';
+
+const POLL_MS = 25;
+
+/** The background host did not accept the task; carries what it said. */
+export class BackgroundRefusedError extends CaissonError {
+  readonly code: string;
+
+  constructor(info: ErrorInfo) {
+    super(info.message, info.remedy === undefined ? {} : { remedy: info.remedy });
+    this.code = info.code;
+  }
+}
+
+export interface BackgroundPaths {
+  readonly request: string;
+  readonly log: string;
+  readonly refusal: string;
+}
+
+export function backgroundPaths(stateDir: string, runId: string): BackgroundPaths {
+  const folder = join(stateDir, 'runtime', 'background');
+  return {
+    request: join(folder, `${runId}.json`),
+    log: join(folder, `${runId}.log`),
+    refusal: join(folder, `${runId}.refused.json`),
+  };
+}
+
+/** Resolves with the run's id once its acceptance is durable. */
+export async function startBackground(
+  engine: Engine,
+  request: DispatchRequest,
+  entry: readonly string[],
+): Promise<string> {
+  const runId = createRunId(engine.clock);
+  const { stateDir, projectRoot } = engine.config;
+  const paths = backgroundPaths(stateDir, runId);
+  mkdirSync(join(paths.request, '..'), { recursive: true, mode: 0o700 });
+  await writeFileAtomic(paths.request, JSON.stringify({ ...request, runId }), { mode: 0o600 });
+  const logFd = openSync(paths.log, 'a', 0o600);
+  const env = definedOnly(readHostEnvironment());
+  const pid = await startDetached({
+    file: process.execPath,
+    args: [...entry, 'host', runId, '--state-dir', stateDir],
+    cwd: projectRoot,
+    env,
+    logFd,
+  });
+  closeSync(logFd);
+  const startTime = readProcess(pid)?.startTime ?? '0';
+  while (engine.ledger.run(runId) === null) {
+    const refusal = readRefusal(paths);
+    if (refusal !== null) throw new BackgroundRefusedError(refusal);
+    if (!isSameProcess(pid, startTime)) {
+      const last = readRefusal(paths) ?? {
+        code: 'BACKGROUND_DIED',
+        message: `the background host ended at once: ${readFileSync(paths.log, 'utf8').slice(-2000)}`,
+        retryable: true,
+      };
+      throw new BackgroundRefusedError(last);
+    }
+    await new Promise((resolve) => engine.clock.setTimer(POLL_MS, () => resolve(undefined)));
+  }
+  return runId;
+}
+
+/** What a background host does: reads its request, sees the run to its end, leaves a word when it is refused. */
+export async function runBackground(engine: Engine, runId: string): Promise<void> {
+  const paths = backgroundPaths(engine.config.stateDir, runId);
+  const request = JSON.parse(readFileSync(paths.request, 'utf8')) as DispatchRequest;
+  rmSync(paths.request);
+  try {
+    await engine.openPost();
+    const handle = await engine.dispatcher.dispatch(request);
+    await handle.ended;
+  } catch (error) {
+    const info =
+      error instanceof CaissonError
+        ? error.toInfo()
+        : { code: 'INTERNAL', message: String(error), retryable: false };
+    await writeFileAtomic(paths.refusal, JSON.stringify(info), { mode: 0o600 });
+  }
+}
+
+function readRefusal(paths: BackgroundPaths): ErrorInfo | null {
+  try {
+    return ErrorInfo.parse(JSON.parse(readFileSync(paths.refusal, 'utf8')));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+function definedOnly(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+}

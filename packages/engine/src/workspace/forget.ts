@@ -1,0 +1,27 @@
+/** Deletes every ref of a run, in the user's repository and in our own: its checkpoint is gone with the next git gc. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { custodyGit } from './custody.ts';
+import { findRepository, type UserFolders } from './locate-repository.ts';
+
+export async function forgetCheckpoints(
+  options: { projectRoot: string; stateDir: string; runId: string },
+  user: UserFolders,
+): Promise<void> {
+  const repository = await findRepository(options.projectRoot, user);
+  const own = join(options.stateDir, 'git');
+  const places = [
+    ...(repository === null ? [] : [repository.commonDir]),
+    ...(existsSync(join(own, 'HEAD')) ? [own] : []),
+  ];
+  for (const place of places) {
+    const git = custodyGit(place);
+    const listed = await git.text(['for-each-ref', '--format=%(refname)', `refs/caisson/${options.runId}/`]);
+    const orders = listed
+      .split('\n')
+      .filter(Boolean)
+      .map((name) => `delete ${name}\n`);
+    if (orders.length > 0) await git.run(['update-ref', '--stdin'], { stdin: orders.join('') });
+  }
+}
