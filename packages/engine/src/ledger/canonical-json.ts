@@ -32,12 +32,28 @@ function objectText(value: object, depth: number): string {
   for (const key of sortedKeys(members)) {
     const member = members[key];
     if (member === undefined) continue;
-    text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${canonicalJson(member, depth + 1)}`;
+    const memberText = typeof member === 'string' ? JSON.stringify(member) : canonicalJson(member, depth + 1);
+    text += (text === '' ? '' : ',') + nameText(key) + memberText;
   }
   return `{${text}}`;
 }
 
 function sortedKeys(members: Record<string, unknown>): string[] {
   const keys = Object.keys(members);
-  return keys.length > 1 ? keys.sort() : keys;
+  for (let index = 1; index < keys.length; index += 1) {
+    if ((keys[index - 1] ?? '') > (keys[index] ?? '')) return keys.sort();
+  }
+  return keys;
+}
+
+const MAX_NAMES = 1_000;
+const nameTexts = new Map<string, string>();
+
+/** The same few names come in every event; quoting them each time is half of the work. */
+function nameText(name: string): string {
+  const known = nameTexts.get(name);
+  if (known !== undefined) return known;
+  const text = `${JSON.stringify(name)}:`;
+  if (nameTexts.size < MAX_NAMES && name.length <= 64) nameTexts.set(name, text);
+  return text;
 }

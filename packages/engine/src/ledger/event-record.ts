@@ -35,11 +35,6 @@ export function hashEvent(event: StoredEvent): string {
   return hashRecord({ ...event, dataText: canonicalJson(event.data) });
 }
 
-/** Extends the chain over all events, in global order. */
-export function chainOffset(head: string, eventHash: string): string {
-  return digest('sha256', head + eventHash, 'hex');
-}
-
 /** The event as callers see it. */
 export function toStoredEvent(record: EventRecord): StoredEvent {
   return {

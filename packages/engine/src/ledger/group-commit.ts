@@ -107,10 +107,11 @@ export class GroupCommit {
 }
 
 function planCall(commit: Draft, call: Call): Planned {
-  const draft = new Draft(commit);
+  // A single event is refused before anything of it is in a draft, so most calls need none of their own.
+  const draft = call.events.length === 1 ? commit : new Draft(commit);
   try {
     const records = planAppend(draft, call.events, call.expectedSeq);
-    commit.absorb(draft);
+    if (draft !== commit) commit.absorb(draft);
     return { kind: 'recorded', records };
   } catch (error) {
     // Ours are refusals of this call; anything else is the storage failing, and that concerns the whole commit.

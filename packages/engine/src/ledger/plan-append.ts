@@ -1,7 +1,7 @@
 import type { AdmittedEvent } from './admit-event.ts';
 import type { Draft } from './draft.ts';
 import { EventIdConflictError, InvalidEventError, SequenceConflictError } from './errors.ts';
-import { chainOffset, hashRecord } from './event-record.ts';
+import { hashRecord } from './event-record.ts';
 import type { EventRecord } from './event-record.ts';
 import type { StreamState } from './ledger-view.ts';
 import { isProjected, project } from './project.ts';
@@ -44,14 +44,14 @@ function planEvent(draft: Draft, event: AdmittedEvent): EventRecord {
       headOffset: record.offset,
       isSealed: stream.isSealed || (projected !== null && isTerminal(event.type)),
     },
-    { count: record.offset, head: chainOffset(total.head, record.hash) },
+    { count: record.offset, head: record.hash },
   );
   if (projected !== null) project({ ...projected, offset: record.offset }, draft);
   return record;
 }
 
 function linkRecord(event: AdmittedEvent, stream: StreamState, offset: number): EventRecord {
-  const unhashed = {
+  const record = {
     id: event.id,
     runId: event.runId,
     attempt: event.attempt,
@@ -61,9 +61,13 @@ function linkRecord(event: AdmittedEvent, stream: StreamState, offset: number): 
     trace: event.trace,
     dataText: event.dataText,
     seq: stream.count + 1,
+    offset,
+    prevOffset: stream.headOffset,
     prevHash: stream.head,
+    hash: '',
   };
-  return { ...unhashed, offset, prevOffset: stream.headOffset, hash: hashRecord(unhashed) };
+  record.hash = hashRecord(record);
+  return record;
 }
 
 function findSame(draft: Draft, event: AdmittedEvent): EventRecord | null {

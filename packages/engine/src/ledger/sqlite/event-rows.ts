@@ -20,6 +20,8 @@ interface EventRow {
   hash: string;
 }
 
+const INSERT_EVENT = 'INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)';
+
 /** The project's stream has no run; the column must have a value to be part of a unique key. */
 export function runColumn(runId: string | null): string {
   return runId ?? '';
@@ -56,22 +58,23 @@ export function createEventRows(statements: Statements) {
 }
 
 function insertEvent(statements: Statements, record: EventRecord): void {
-  statements.run(
-    'INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-    record.offset,
-    runColumn(record.runId),
-    record.seq,
-    record.id,
-    record.attempt,
-    record.type,
-    record.version,
-    record.at,
-    record.trace,
-    record.dataText,
-    record.prevOffset,
-    record.prevHash,
-    record.hash,
-  );
+  statements
+    .prepared(INSERT_EVENT)
+    .run(
+      record.offset,
+      runColumn(record.runId),
+      record.seq,
+      record.id,
+      record.attempt,
+      record.type,
+      record.version,
+      record.at,
+      record.trace,
+      record.dataText,
+      record.prevOffset,
+      record.prevHash,
+      record.hash,
+    );
 }
 
 function findStream(statements: Statements, runId: string | null): StreamState {

@@ -10,18 +10,19 @@ export class Statements {
   }
 
   run(sql: string, ...values: unknown[]): number {
-    return this.#statement(sql).run(...values).changes;
+    return this.prepared(sql).run(...values).changes;
   }
 
   get<T>(sql: string, ...values: unknown[]): T | undefined {
-    return this.#statement(sql).get(...values) as T | undefined;
+    return this.prepared(sql).get(...values) as T | undefined;
   }
 
   all<T>(sql: string, ...values: unknown[]): T[] {
-    return this.#statement(sql).all(...values) as T[];
+    return this.prepared(sql).all(...values) as T[];
   }
 
-  #statement(sql: string): Database.Statement {
+  /** The statement itself, for the few places where a call per value matters. */
+  prepared(sql: string): Database.Statement {
     let statement = this.#prepared.get(sql);
     if (statement === undefined) {
       statement = this.#db.prepare(sql);
