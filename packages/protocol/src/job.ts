@@ -86,6 +86,8 @@ export const Job = z.object({
       /** Other reverse-proxied services: name to path prefix. */
       services: z.array(z.object({ name: z.string(), pathPrefix: z.string(), placeholder: z.string() })),
       offersProxy: z.boolean(),
+      /** The broker's port on the host's own loopback, for what has no network namespace of its own. */
+      loopbackPort: z.optional(z.int()),
     }),
   ),
   sandbox: z.object({

@@ -2,33 +2,47 @@
  * Runs inside the sandbox: listens on loopback, hands every connection to the broker's socket, and runs the
  * command as its child. It knows nothing of what passes through it.
  * usage: relay PORT SOCKET -- COMMAND ARGS…
+ *
+ * The command runs only once the port listens. It has the relay's streams, environment and signals, and its end is the
+ * relay's end, at once, with the same code: whoever looks from outside sees the command.
  */
 import { spawn } from 'node:child_process';
-import { connect, createServer } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { constants } from 'node:os';
+import { pipeline } from 'node:stream';
+
+/** Signals that mean the command. Others either cannot be caught or are the kernel's own business. */
+const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2', 'SIGCONT'] as const;
 
 const [portText = '', socketPath = '', , file = '', ...args] = process.argv.slice(2);
 
-const server = createServer((inside) => {
-  const outside = connect(socketPath);
-  inside.pipe(outside);
-  outside.pipe(inside);
-  const close = (): void => {
-    inside.destroy();
-    outside.destroy();
-  };
-  inside.on('error', close);
-  outside.on('error', close);
+const server = createServer({ allowHalfOpen: true, noDelay: true }, (inside) => {
+  const outside = connect({ path: socketPath, allowHalfOpen: true });
+  carry(inside, outside);
+  carry(outside, inside);
 });
+server.once('error', (error) => giveUp(`cannot listen on port ${portText}: ${error.message}`, 125));
+server.listen(Number(portText), '127.0.0.1', 1024, runCommand);
 
-server.listen(Number(portText), '127.0.0.1', () => {
-  const child = spawn(file, args, { stdio: 'inherit' });
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
-  child.on('error', (error) => {
-    process.stderr.write(`cannot start ${file}: ${error.message}\n`);
-    process.exit(127);
+/** One direction. Its end is passed on alone; a broken connection takes both down. */
+function carry(from: Socket, to: Socket): void {
+  pipeline(from, to, (error) => {
+    if (!error) return;
+    from.destroy();
+    to.destroy();
   });
-  child.on('exit', (code, signal) =>
+}
+
+function runCommand(): void {
+  const child = spawn(file, args, { stdio: 'inherit' });
+  for (const signal of FORWARDED) process.on(signal, () => child.kill(signal));
+  child.once('error', (error) => giveUp(`cannot start ${file}: ${error.message}`, 127));
+  child.once('exit', (code, signal) =>
     process.exit(code ?? 128 + (signal === null ? 0 : constants.signals[signal])),
   );
-});
+}
+
+function giveUp(why: string, code: number): void {
+  process.stderr.write(`${why}\n`);
+  process.exit(code);
+}

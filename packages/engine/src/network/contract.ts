@@ -45,6 +45,8 @@ export interface OpenNetworkOptions {
   readonly hosts: readonly string[];
   readonly model: ModelTarget | null;
   readonly services?: readonly ServiceTarget[];
+  /** Listen on a port of 127.0.0.1 as well, for a run without a network namespace of its own. */
+  readonly onLoopback?: boolean;
   /** Must not throw; called once per connection, when it has ended. */
   onConnection(record: ConnectionRecord): void;
 }
@@ -61,6 +63,7 @@ export interface OpenNetwork {
   readonly services: readonly (Mapping & { readonly name: string })[];
   /** Whether CONNECT and plain HTTP lead anywhere. */
   readonly offersProxy: boolean;
+  readonly loopbackPort: number | null;
   /** Ends every connection at once and removes the socket. Idempotent. */
   close(): Promise<void>;
 }

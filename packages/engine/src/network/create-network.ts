@@ -1,6 +1,6 @@
 import { chmodSync, closeSync, openSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import type { Socket } from 'node:net';
+import type { ListenOptions, Socket } from 'node:net';
 import { basename, dirname } from 'node:path';
 import { createRedactor, type Clock } from '@caisson/ground';
 import { createConnectionLog, type ConnectionLog } from './connection-log.ts';
@@ -44,18 +44,24 @@ export function createNetwork(settings: NetworkSettings): Network {
         log,
         settings.resolveName ?? resolveBySystem,
       );
-      const server = createGate(doorways, proxy, log);
-      const stop = await listen(server, options.socketPath);
+      const stops = [await listenOnSocket(createGate(doorways, proxy, log), options.socketPath)];
+      let loopbackPort: number | null = null;
+      if (options.onLoopback === true) {
+        const post = await listenOnLoopback(createGate(doorways, proxy, log));
+        loopbackPort = post.port;
+        stops.push(post.stop);
+      }
       return {
         socket: options.socketPath,
         model: model === null ? null : { pathPrefix: model.pathPrefix, placeholder: model.placeholder },
         services: services.map(({ name, pathPrefix, placeholder }) => ({ name, pathPrefix, placeholder })),
         offersProxy: options.hosts.length > 0,
+        loopbackPort,
         close: once(async () => {
           log.close();
           for (const { destination } of doorways) destination.agent.destroy();
           proxy.close();
-          await stop();
+          await Promise.all(stops.map((stop) => stop()));
         }),
       } satisfies OpenNetwork;
     },
@@ -82,38 +88,60 @@ function createGate(doorways: readonly Doorway[], proxy: ForwardProxy, log: Conn
 }
 
 /** Listens on the socket (0600); what it returns ends every connection and removes it (N5). */
-async function listen(server: Server, socketPath: string): Promise<() => Promise<void>> {
+async function listenOnSocket(server: Server, socketPath: string): Promise<() => Promise<void>> {
+  const stop = stopper(server);
+  let folder: number | null = null;
+  try {
+    // A socket's path may have at most 107 bytes; through a descriptor of its folder any will do. The descriptor stays
+    // open as long as the server: closing unlinks by that path, and the number could stand for another folder by then.
+    folder = openSync(dirname(socketPath), 'r');
+    rmSync(socketPath, { force: true });
+    await listening(server, { path: `/proc/self/fd/${folder}/${basename(socketPath)}` });
+    chmodSync(socketPath, 0o600);
+  } catch (error) {
+    if (folder !== null) closeSync(folder);
+    throw new NetworkOpenError(`cannot listen on ${socketPath}: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+  const held = folder;
+  return async () => {
+    await stop();
+    closeSync(held);
+    rmSync(socketPath, { force: true });
+  };
+}
+
+async function listenOnLoopback(server: Server): Promise<{ port: number; stop: () => Promise<void> }> {
+  const stop = stopper(server);
+  await listening(server, { port: 0, host: '127.0.0.1' });
+  const address = server.address();
+  return { port: typeof address === 'object' && address !== null ? address.port : 0, stop };
+}
+
+function listening(server: Server, where: ListenOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(where, () => {
+      server.unref();
+      resolve();
+    });
+  });
+}
+
+/** Follows every connection, tunnels too, so that all can be ended at once. */
+function stopper(server: Server): () => Promise<void> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  // A socket's path may have at most 107 bytes; through a descriptor of its folder any will do. The descriptor stays
-  // open as long as the server: closing unlinks by that path, and the number could stand for another folder by then.
-  const folder = openSync(dirname(socketPath), 'r');
-  const path = `/proc/self/fd/${folder}/${basename(socketPath)}`;
-  try {
-    rmSync(socketPath, { force: true });
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(path, resolve);
-    });
-    chmodSync(socketPath, 0o600);
-  } catch (error) {
-    closeSync(folder);
-    throw new NetworkOpenError(`cannot listen on ${socketPath}: ${(error as Error).message}`, {
-      cause: error,
-    });
-  }
-  server.unref();
   return async () => {
     const closed = new Promise<void>((resolve) => {
       server.close(() => resolve());
     });
     for (const socket of sockets) socket.destroy();
     await closed;
-    closeSync(folder);
-    rmSync(socketPath, { force: true });
   };
 }
 

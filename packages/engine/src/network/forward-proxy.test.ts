@@ -167,3 +167,12 @@ test('a socket path longer than the kernel allows works', async () => {
   expect(existsSync(join(folder, 'n.sock'))).toBe(false);
   rmSync(root, { recursive: true });
 });
+
+test('a run without its own network namespace finds the same door on a loopback port', async () => {
+  const network = await openTestNetwork({ hosts: ['a.example:80'], onLoopback: true });
+  const port = network.loopbackPort ?? 0;
+  const reply = await fetch(`http://127.0.0.1:${port}/nowhere`);
+  expect([port > 0, reply.status]).toEqual([true, 403]);
+  await network.close();
+  await expect(fetch(`http://127.0.0.1:${port}/nowhere`)).rejects.toThrow();
+});

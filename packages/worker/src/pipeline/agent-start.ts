@@ -2,7 +2,7 @@
 import type { AttemptContext } from '../attempt-context.ts';
 import { describeTask } from '../describe-task.ts';
 import type { AgentCommand, AgentStream, DriverInput } from '../runtimes/contract.ts';
-import { INSIDE, type ViewOptions } from '../sandbox-view.ts';
+import { brokerPort, type ViewOptions } from '../sandbox-view.ts';
 import { fail } from '../step-failure.ts';
 
 export interface AgentStart {
@@ -47,7 +47,7 @@ function endpointOf(context: AttemptContext): Pick<DriverInput, 'endpoint'> {
   if (!model) return {};
   return {
     endpoint: {
-      baseUrl: `http://127.0.0.1:${INSIDE.relayPort}${model.pathPrefix}`,
+      baseUrl: `http://127.0.0.1:${brokerPort(context.job, 'agent')}${model.pathPrefix}`,
       apiKey: model.placeholder,
     },
   };
