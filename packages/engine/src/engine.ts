@@ -16,6 +16,7 @@ import { createDispatcher, recover, type Dispatcher, type DispatchRooms } from '
 import type { ResultSink } from './evidence/index.ts';
 import { createLocalHosts, type HostPost, type Hosts } from './hosts/index.ts';
 import { openLedger, type Ledger } from './ledger/index.ts';
+import { createNetwork } from './network/index.ts';
 import { createPrefixedId } from './platform/index.ts';
 import { createSecrets } from './secrets/index.ts';
 import { openLocalStore, type Store } from './store/index.ts';
@@ -75,7 +76,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     workspaces,
     names: createNames({ config, env, store, node: settings.node }),
     budget: createBudgetKeeper(),
-    network: { open: () => Promise.reject(new Error('no network')) },
+    network: createNetwork({ clock }),
     secrets: createSecrets({ env, home: config.folders.home, base: config.projectRoot }),
     desk: { answer: () => Promise.resolve({ ok: false }), close: () => undefined },
     settings,

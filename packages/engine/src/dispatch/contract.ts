@@ -183,6 +183,7 @@ export interface OpenedNetwork {
   readonly socket: string;
   readonly model: { readonly pathPrefix: string; readonly placeholder: string } | null;
   readonly offersProxy: boolean;
+  readonly loopbackPort: number | null;
   close(): Promise<void>;
 }
 
@@ -193,6 +194,7 @@ export interface NetworkDoor {
     socketPath: string;
     hosts: readonly string[];
     model: { endpoint: string; api: ModelApi; apiKey: string | null } | null;
+    onLoopback: boolean;
     onConnection(record: Record<string, unknown>): void;
   }): Promise<OpenedNetwork>;
 }

@@ -159,6 +159,7 @@ async function openNetwork(
     hosts,
     model:
       hasModel && runtime.endpoint !== null ? { endpoint: runtime.endpoint, api: runtime.api, apiKey } : null,
+    onLoopback: grant.sandbox === 'none' || grant.hosts.includes('*'),
     onConnection: (data) =>
       void record.append('network.connection', data, { attempt }).catch(() => undefined),
   });
@@ -234,7 +235,13 @@ function composeJob(
     broker:
       network === null
         ? null
-        : { socket: network.socket, model: network.model, services: [], offersProxy: network.offersProxy },
+        : {
+            socket: network.socket,
+            model: network.model,
+            services: [],
+            offersProxy: network.offersProxy,
+            ...(network.loopbackPort === null ? {} : { loopbackPort: network.loopbackPort }),
+          },
     sandbox: {
       hide: [settings.stateDir],
       binds: [...run.binds],
