@@ -7,6 +7,8 @@
  * N4  Every connection has one record, also when it was refused; what exceeds the cap is counted in the last record.
  * N5  After `close` no socket of the attempt is open, inside or outside.
  */
+import type { LookupAddress } from 'node:dns';
+import type { Clock } from '@caisson/ground';
 import type { ModelApi } from '@caisson/protocol';
 
 /** The data of a `network.connection` event. */
@@ -66,6 +68,12 @@ export interface OpenNetwork {
   readonly loopbackPort: number | null;
   /** Ends every connection at once and removes the socket. Idempotent. */
   close(): Promise<void>;
+}
+
+export interface NetworkSettings {
+  readonly clock: Clock;
+  /** How names become addresses; default: the system's resolver. */
+  readonly resolveName?: (name: string) => Promise<readonly LookupAddress[]>;
 }
 
 export interface Network {

@@ -1,3 +1,3 @@
 export type * from './contract.ts';
 export { NetworkOpenError } from './errors.ts';
-export { createNetwork, type NetworkSettings } from './create-network.ts';
+export { createNetwork } from './create-network.ts';

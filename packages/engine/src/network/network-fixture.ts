@@ -5,8 +5,8 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '@caisson/ground';
-import { createNetwork, type NetworkSettings } from './create-network.ts';
-import type { ConnectionRecord, OpenNetwork, OpenNetworkOptions } from './contract.ts';
+import { createNetwork } from './create-network.ts';
+import type { ConnectionRecord, NetworkSettings, OpenNetwork, OpenNetworkOptions } from './contract.ts';
 
 export interface Reply {
   readonly status: number;

@@ -1,6 +1,7 @@
 /** N3: names are resolved here, on the host, and what they resolve to is checked before anything connects. */
 import { lookup, type LookupAddress } from 'node:dns';
 import { BlockList, isIPv6, type LookupFunction } from 'node:net';
+import type { NetworkSettings } from './contract.ts';
 import { PrivateAddressError } from './errors.ts';
 
 const PRIVATE_RANGES: readonly (readonly [string, number])[] = [
@@ -36,7 +37,7 @@ export function isPrivateAddress(address: string): boolean {
   return privateAddresses.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 }
 
-export type ResolveName = (name: string) => Promise<readonly LookupAddress[]>;
+export type ResolveName = NonNullable<NetworkSettings['resolveName']>;
 
 /** The system's own resolver, so that `/etc/hosts` and the like count. */
 export function resolveBySystem(name: string): Promise<readonly LookupAddress[]> {

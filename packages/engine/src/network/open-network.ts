@@ -1,0 +1,148 @@
+import { chmodSync, closeSync, openSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { ListenOptions, Socket } from 'node:net';
+import { basename, dirname } from 'node:path';
+import { createRedactor } from '@caisson/ground';
+import { createConnectionLog, type ConnectionLog } from './connection-log.ts';
+import type { NetworkSettings, OpenNetwork, OpenNetworkOptions } from './contract.ts';
+import {
+  createModelDoorway,
+  createServiceDoorway,
+  serveDoorways,
+  type Doorway,
+} from './credential-broker.ts';
+import { NetworkOpenError } from './errors.ts';
+import { IDLE_MS } from './exchange.ts';
+import { createForwardProxy, type ForwardProxy } from './forward-proxy.ts';
+import { createHostRules } from './host-rules.ts';
+import { resolveBySystem } from './vetted-lookup.ts';
+
+const MAX_CONNECTIONS = 256;
+const MAX_HEADER_BYTES = 64 * 1024;
+const HEADERS_MS = 30_000;
+const KEEP_ALIVE_MS = 120_000;
+
+/** Opens the door of one attempt. */
+export async function openNetwork(
+  settings: NetworkSettings,
+  options: OpenNetworkOptions,
+): Promise<OpenNetwork> {
+  const model = options.model === null ? null : createModelDoorway(options.model);
+  const services = (options.services ?? []).map(createServiceDoorway);
+  const doorways = model === null ? services : [model, ...services];
+  const log = createConnectionLog({
+    clock: settings.clock,
+    redact: createRedactor(keysOf(options)).redact,
+    onConnection: (record) => options.onConnection(record),
+  });
+  const rules = createHostRules(options.hosts);
+  const proxy = createForwardProxy(rules, log, settings.resolveName ?? resolveBySystem);
+  const stops = [await listenOnSocket(createGate(doorways, proxy, log), options.socketPath)];
+  let loopbackPort: number | null = null;
+  if (options.onLoopback === true) {
+    const post = await listenOnLoopback(createGate(doorways, proxy, log));
+    loopbackPort = post.port;
+    stops.push(post.stop);
+  }
+  return {
+    socket: options.socketPath,
+    model: model === null ? null : { pathPrefix: model.pathPrefix, placeholder: model.placeholder },
+    services: services.map(({ name, pathPrefix, placeholder }) => ({ name, pathPrefix, placeholder })),
+    offersProxy: rules.texts.length > 0,
+    loopbackPort,
+    close: once(async () => {
+      log.close();
+      for (const { destination } of doorways) destination.agent.destroy();
+      proxy.close();
+      await Promise.all(stops.map((stop) => stop()));
+    }),
+  };
+}
+
+/** The server inside: what it is asked for decides whether the broker or the proxy answers. */
+function createGate(doorways: readonly Doorway[], proxy: ForwardProxy, log: ConnectionLog): Server {
+  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, noDelay: true }, (request, response) => {
+    request.on('error', () => response.destroy());
+    if ((request.url ?? '').startsWith('/')) serveDoorways(doorways, log, request, response);
+    else proxy.serveHttp(request, response);
+  });
+  server.on('connect', (request, socket, head) => proxy.serveConnect(request, socket, head));
+  server.on('drop', () => {
+    log.start('http', 'any').end('denied', `more than ${MAX_CONNECTIONS} connections at once`);
+  });
+  server.maxConnections = MAX_CONNECTIONS;
+  server.headersTimeout = HEADERS_MS;
+  server.requestTimeout = IDLE_MS;
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  server.timeout = IDLE_MS;
+  return server;
+}
+
+/** Listens on the socket (0600); what it returns ends every connection and removes it (N5). */
+async function listenOnSocket(server: Server, socketPath: string): Promise<() => Promise<void>> {
+  const stop = stopper(server);
+  let folder: number | null = null;
+  try {
+    // A socket's path may have at most 107 bytes; through a descriptor of its folder any will do. The descriptor stays
+    // open as long as the server: closing unlinks by that path, and the number could stand for another folder by then.
+    folder = openSync(dirname(socketPath), 'r');
+    rmSync(socketPath, { force: true });
+    await listening(server, { path: `/proc/self/fd/${folder}/${basename(socketPath)}` });
+    chmodSync(socketPath, 0o600);
+  } catch (error) {
+    if (folder !== null) closeSync(folder);
+    throw new NetworkOpenError(`cannot listen on ${socketPath}: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+  const held = folder;
+  return async () => {
+    await stop();
+    closeSync(held);
+    rmSync(socketPath, { force: true });
+  };
+}
+
+async function listenOnLoopback(server: Server): Promise<{ port: number; stop: () => Promise<void> }> {
+  const stop = stopper(server);
+  await listening(server, { port: 0, host: '127.0.0.1' });
+  const address = server.address();
+  return { port: typeof address === 'object' && address !== null ? address.port : 0, stop };
+}
+
+function listening(server: Server, where: ListenOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(where, () => {
+      server.unref();
+      resolve();
+    });
+  });
+}
+
+/** Follows every connection, tunnels too, so that all can be ended at once. */
+function stopper(server: Server): () => Promise<void> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  return async () => {
+    const closed = new Promise<void>((resolve) => {
+      server.close(() => resolve());
+    });
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  };
+}
+
+function keysOf(options: OpenNetworkOptions): { name: string; value: string }[] {
+  const services = (options.services ?? []).map(({ name, apiKey }) => ({ name, value: apiKey }));
+  const key = options.model?.apiKey ?? null;
+  return key === null ? services : [{ name: 'api-key', value: key }, ...services];
+}
+
+function once(work: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | null = null;
+  return () => (done ??= work());
+}
