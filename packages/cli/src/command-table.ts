@@ -55,6 +55,11 @@ export const COMMANDS: readonly CommandRow[] = [
     summary: 'serve one detached run (started by run --detach)',
     load: () => import('./commands/host.ts'),
   },
+  {
+    name: 'policy check',
+    summary: 'say what the policy decides about a command',
+    load: () => import('./commands/policy-check.ts'),
+  },
   { name: 'init', summary: 'write a first caisson.yaml', load: () => import('./commands/init.ts') },
   {
     name: 'doctor',

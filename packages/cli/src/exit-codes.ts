@@ -27,7 +27,7 @@ const BY_ERROR_CODE: Readonly<Record<string, ExitCode>> = {
   USAGE: EXIT_CODES.usage,
   CONFIG_INVALID: EXIT_CODES.usage,
   UNIT_INVALID: EXIT_CODES.usage,
-  MODE_UNKNOWN: EXIT_CODES.usage,
+  UNKNOWN_MODE: EXIT_CODES.usage,
   POLICY_DENIED: EXIT_CODES.policyDenied,
   BUDGET_EXCEEDED: EXIT_CODES.budgetExceeded,
   INTEGRITY_FAILED: EXIT_CODES.integrityFailed,

@@ -3,77 +3,101 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { loadConfig } from '@caisson/engine';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { COMMANDS } from './command-table.ts';
 import { createTemplate } from './commands/init.ts';
 import { exitCodeOfResult } from './exit-codes.ts';
+import { runCli } from './run-cli.ts';
 
 const MAIN = fileURLToPath(new URL('main.ts', import.meta.url));
 let folder: string;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'caisson-cli-'));
+  process.chdir(folder);
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => {
+  process.chdir(tmpdir());
+  rmSync(folder, { recursive: true, force: true });
+});
 
-function caisson(args: readonly string[], env: Record<string, string> = {}) {
-  const result = spawnSync(process.execPath, [MAIN, ...args], {
-    cwd: folder,
-    encoding: 'utf8',
-    env: { PATH: process.env['PATH'], HOME: folder, ...env },
+/** Collects what would go to a stream that is not a terminal. */
+function createSink(): { stream: NodeJS.WriteStream; text: () => string } {
+  let text = '';
+  const stream = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      text += chunk.toString();
+      done();
+    },
   });
-  return { code: result.status, out: result.stdout, err: result.stderr };
+  return {
+    stream: Object.assign(stream, { isTTY: false }) as unknown as NodeJS.WriteStream,
+    text: () => text,
+  };
+}
+
+async function caisson(args: readonly string[], env: Record<string, string> = {}) {
+  const [stdout, stderr] = [createSink(), createSink()];
+  vi.stubEnv('HOME', folder);
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+  try {
+    const code = await runCli(args, COMMANDS, { stdout: stdout.stream, stderr: stderr.stream });
+    return { code, out: stdout.text(), err: stderr.text() };
+  } finally {
+    vi.unstubAllEnvs();
+  }
 }
 
 describe('the command line', () => {
-  it('every command explains itself with a usage line and examples that start with its name', async () => {
+  it('every command explains itself with a usage line and examples', async () => {
     for (const row of COMMANDS) {
       const { command } = await row.load();
       expect(
-        command.examples.every(({ line }) => line.includes(`caisson ${row.name}`)),
+        command.examples.every(({ line }) => line.includes('caisson')),
         row.name,
       ).toBe(true);
     }
-    const { code, out } = caisson(['config', '--help']);
+    const { code, out } = await caisson(['config', '--help']);
     expect(code).toBe(0);
     expect(out).toMatch(/Usage {2}caisson config \[KEY\]\n\nExamples\n {2}caisson config\n/);
   });
 
-  it('no command at all shows the overview and is a usage error', () => {
-    expect(caisson([])).toMatchObject({ code: 2, out: expect.stringContaining('Commands\n  ') });
-    expect(caisson(['--help']).code).toBe(0);
+  it('no command at all shows the overview and is a usage error', async () => {
+    expect(await caisson([])).toMatchObject({ code: 2, out: expect.stringContaining('Commands\n  ') });
+    expect((await caisson(['--help'])).code).toBe(0);
   });
 
-  it('says what was probably meant', () => {
-    expect(caisson(['docotr']).err).toBe(
+  it('says what was probably meant', async () => {
+    expect((await caisson(['docotr'])).err).toBe(
       'error: There is no command "docotr". Did you mean "caisson doctor"?\n',
     );
-    expect(caisson(['config', '--ouput', 'json']).err).toBe(
+    expect((await caisson(['config', '--ouput', 'json'])).err).toBe(
       'error: caisson config has no option --ouput. Did you mean --output?\n',
     );
-    expect(caisson(['config', '-o', 'jsn']).err).toMatch(
+    expect((await caisson(['config', '-o', 'jsn'])).err).toMatch(
       /is one of human, json, ndjson; "jsn" is not\. Did you mean "json"\?/,
     );
-    expect(caisson(['config', 'limits.timeot']).err).toMatch(
+    expect((await caisson(['config', 'limits.timeot'])).err).toMatch(
       /no setting "limits\.timeot"\. Did you mean "limits\.timeout"\?/,
     );
   });
 
-  it('refuses a missing value, a value for a switch, and words that do not belong', () => {
-    expect(caisson(['config', '--state-dir']).err).toMatch(/--state-dir needs a value \(FOLDER\)/);
-    expect(caisson(['config', '--state-dir', '--help']).err).toMatch(/--state-dir needs a value/);
-    expect(caisson(['config', '--help=yes']).err).toMatch(/switch and takes no value/);
-    expect(caisson(['doctor', 'now'])).toMatchObject({
+  it('refuses a missing value, a value for a switch, and words that do not belong', async () => {
+    expect((await caisson(['config', '--state-dir'])).err).toMatch(/--state-dir needs a value \(FOLDER\)/);
+    expect((await caisson(['config', '--state-dir', '--help'])).err).toMatch(/--state-dir needs a value/);
+    expect((await caisson(['config', '--help=yes'])).err).toMatch(/switch and takes no value/);
+    expect(await caisson(['doctor', 'now'])).toMatchObject({
       code: 2,
       err: expect.stringContaining('does not take "now". Usage: caisson doctor'),
     });
-    expect(caisson(['doctor', '--', 'x']).err).toMatch(/takes nothing after "--"/);
+    expect((await caisson(['doctor', '--', 'x'])).err).toMatch(/takes nothing after "--"/);
   });
 
-  it('with -o json an error is one object on stdout', () => {
-    const { code, out, err } = caisson(['doctor', '-o', 'json', '--nope']);
+  it('with -o json an error is one object on stdout', async () => {
+    const { code, out, err } = await caisson(['doctor', '-o', 'json', '--nope']);
     expect([code, err]).toEqual([2, '']);
     expect(JSON.parse(out)).toEqual({
       error: {
@@ -99,12 +123,12 @@ describe('the command line', () => {
 });
 
 describe('commands', () => {
-  it('config shows value and source, and one value alone', () => {
+  it('config shows value and source, and one value alone', async () => {
     writeFileSync(join(folder, 'caisson.yaml'), 'limits:\n  timeout: 90s\n');
-    expect(caisson(['config', 'limits.timeout']).out).toBe('1m30s\n');
-    expect(caisson(['config']).out).toMatch(/limits\.timeout +1m30s +caisson\.yaml:2\n/);
+    expect((await caisson(['config', 'limits.timeout'])).out).toBe('1m30s\n');
+    expect((await caisson(['config'])).out).toMatch(/limits\.timeout +1m30s +caisson\.yaml:2\n/);
     const row = JSON.parse(
-      caisson(['config', 'limits.memory', '-o', 'json'], { CAISSON_LIMITS_MEMORY: '1g' }).out,
+      (await caisson(['config', 'limits.memory', '-o', 'json'], { CAISSON_LIMITS_MEMORY: '1g' })).out,
     ) as unknown;
     expect(row).toEqual({
       key: 'limits.memory',
@@ -114,39 +138,42 @@ describe('commands', () => {
     });
   });
 
-  it('a bad config file is a usage error with its place', () => {
+  it('a bad config file is a usage error with its place', async () => {
     writeFileSync(join(folder, 'caisson.yaml'), 'limts: {}\n');
-    expect(caisson(['config'])).toMatchObject({
+    expect(await caisson(['config'])).toMatchObject({
       code: 2,
       err: expect.stringMatching(/caisson\.yaml:1:1: unknown key "limts".*Did you mean "limits"\?/),
     });
   });
 
-  it('doctor prints a verdict for each probe', () => {
-    const { out } = caisson(['doctor', '-o', 'json']);
+  it('doctor prints a verdict for each probe', async () => {
+    const { out } = await caisson(['doctor', '-o', 'json']);
     const { probes } = JSON.parse(out) as { probes: { id: string }[] };
     expect(probes.map(({ id }) => id)).toContain('user-namespaces');
   });
 
   it('init writes a file that is valid, also with every example switched on, and never overwrites', async () => {
     const file = join(folder, 'caisson.yaml');
-    expect(caisson(['init', '--runtime', 'codex']).code).toBe(0);
+    expect((await caisson(['init', '--runtime', 'codex'])).code).toBe(0);
     expect((await loadConfig({ cwd: folder, env: {} })).runtime).toBe('codex');
-    expect(caisson(['init'])).toMatchObject({ code: 2, err: expect.stringContaining('exists already') });
+    expect(await caisson(['init'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('exists already'),
+    });
     expect(readFileSync(file, 'utf8')).toBe(createTemplate('codex'));
     writeFileSync(file, createTemplate(null).replaceAll(/^# {2}/gm, ''));
     expect((await loadConfig({ cwd: folder, env: {} })).policy.rules).toHaveLength(1);
   });
 
-  it('completion scripts are valid shell', () => {
-    const { out } = caisson(['completion', 'bash']);
+  it('completion scripts are valid shell', async () => {
+    const { out } = await caisson(['completion', 'bash']);
     expect(spawnSync('bash', ['-n'], { input: out }).status).toBe(0);
     const ask = `${out}\nCOMP_WORDS=(caisson do); COMP_CWORD=1; _caisson; echo "\${COMPREPLY[@]}"\nCOMP_WORDS=(caisson config -o j); COMP_CWORD=3; _caisson; echo "\${COMPREPLY[@]}"`;
     expect(spawnSync('bash', ['-c', ask], { encoding: 'utf8' }).stdout).toBe('doctor\njson\n');
   });
 });
 
-it('each ending of a run has its exit code', () => {
+it('each ending of a run has its exit code', async () => {
   const failed = (reason: 'timeout' | 'crashed' | 'policy-denied') =>
     exitCodeOfResult({ status: 'error', failure: { reason, detail: '' } });
   expect([failed('timeout'), failed('crashed'), failed('policy-denied')]).toEqual([124, 1, 4]);
@@ -155,4 +182,27 @@ it('each ending of a run has its exit code', () => {
     exitCodeOfResult({ status: 'waiting' }),
     exitCodeOfResult({ status: 'cancelled' }),
   ]).toEqual([0, 3, 130]);
+});
+
+it('policy check decides as the gate of an agent would, with the rules of the project first', async () => {
+  const check = async (...args: string[]) =>
+    JSON.parse((await caisson(['policy', 'check', '-o', 'json', ...args])).out) as Record<string, unknown>;
+  expect(await check('--mode', 'suggest', '--', 'ls')).toMatchObject({
+    decision: 'allow',
+    actionClass: 'file_read',
+  });
+  expect(await check('--mode', 'full-auto', '--', 'git push --force')).toMatchObject({
+    decision: 'deny',
+    actionClass: 'git_destructive',
+  });
+  writeFileSync(
+    join(folder, 'caisson.yaml'),
+    'policy:\n  rules:\n    - { command: npm publish, action: deny, reason: CI publishes. }\n',
+  );
+  expect(await check('--mode', 'full-auto', '--', 'npm publish --tag x')).toMatchObject({
+    decision: 'deny',
+    reason: 'CI publishes.',
+  });
+  expect((await caisson(['policy', 'check'])).err).toMatch(/needs a command after "--"/);
+  expect((await caisson(['policy'])).err).toMatch(/needs one more word.*caisson policy check/);
 });

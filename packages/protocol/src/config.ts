@@ -165,16 +165,36 @@ export const NetworkConfig = z.strictObject({
   hosts: optional(list(HostRule), 'host:port pairs that a run may reach. Default: none.'),
 });
 
-export const PolicyRule = z.strictObject({
-  path: described(text(), 'Glob relative to the project, for example secrets/**.'),
-  action: described(z.enum(['no-access', 'read-only']), 'no-access hides it, read-only refuses writes.'),
-  reason: optional(text(), 'Told to the agent when it is refused.'),
-});
-export type PolicyRule = z.infer<typeof PolicyRule>;
+const reason = () =>
+  described(text(500), 'Told to the agent, and kept in the record, when the rule stops something.');
+
+/** One entry of `policy.rules`. Rules only forbid; none makes a decision milder. */
+export const ConfigPolicyRule = z.discriminatedUnion('action', [
+  z.strictObject({
+    path: described(
+      text(1000),
+      'Glob relative to the project unless it is absolute or starts with ~/, for example secrets/**.',
+    ),
+    action: described(
+      z.enum(['no-access', 'read-only', 'no-delete']),
+      'no-access hides it, read-only refuses writes, no-delete refuses removal.',
+    ),
+    reason: reason(),
+  }),
+  z.strictObject({
+    command: described(
+      text(1000),
+      'Command as words, for example npm publish; * stands for any text and more words may follow.',
+    ),
+    action: described(z.literal('deny'), 'deny refuses the command.'),
+    reason: reason(),
+  }),
+]);
+export type ConfigPolicyRule = z.infer<typeof ConfigPolicyRule>;
 
 export const PolicyConfig = z.strictObject({
   ceiling: optional(Mode, 'Highest mode any run may have. Default full-auto.'),
-  rules: optional(list(PolicyRule), 'Paths with rules of their own.'),
+  rules: optional(list(ConfigPolicyRule), 'Paths and commands with rules of their own.'),
 });
 
 export const CallbackConfig = z.strictObject({
