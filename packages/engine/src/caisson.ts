@@ -1,5 +1,6 @@
 /** The library: what a program, and the CLI, uses of Caisson. */
 import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
+import type { BudgetStanding } from './budget/index.ts';
 import type { SafeEventBus } from './bus/index.ts';
 import { keysFolder } from './composition/seal-evidence.ts';
 import { loadConfig, type LoadConfigOptions, type ResolvedConfig } from './config/index.ts';
@@ -68,6 +69,8 @@ export interface Caisson {
   questions(filter?: { status?: QuestionRow['status'] }): Promise<readonly QuestionRow[]>;
   /** Answers a question by its id or its run; resolves with the run that goes on. */
   answer(question: string, answer: string): Promise<RunHandle>;
+  /** Where the day, and the session if one is named, stand against their caps. */
+  budget(session?: string): Promise<readonly BudgetStanding[]>;
   spend(filter?: { session?: string; day?: string }): Promise<readonly SpendRow[]>;
   /** Writes one file that a stranger can check. */
   export(run: string, to: string): Promise<Exported>;
@@ -122,6 +125,7 @@ function createFace(engine: Engine): Caisson {
       await engine.openPost();
       return answerQuestion(engine, question, answer);
     },
+    budget: (session) => Promise.resolve(engine.budget.standings(session)),
     spend: (filter) => Promise.resolve(ledger.spend(filter)),
     export: async (run, to) => exportRun({ ledger, store: engine.store, runId: find(run), to }),
     async verify(run, how = {}) {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { systemClock, type Clock } from '@caisson/ground';
 import { BusTopic } from '@caisson/protocol';
 import { createBus, type SafeEventBus } from './bus/index.ts';
-import { createBudgetKeeper } from './budget/index.ts';
+import { createBudget, type Budget } from './budget/index.ts';
 import { bundlePath, createDispatchSettings } from './composition/dispatch-settings.ts';
 import { createSealer } from './composition/seal-evidence.ts';
 import { createNames } from './composition/names.ts';
@@ -31,6 +31,7 @@ export interface Engine {
   readonly bus: SafeEventBus;
   readonly hosts: Hosts;
   readonly workspaces: Workspaces;
+  readonly budget: Budget;
   readonly rooms: DispatchRooms;
   readonly dispatcher: Dispatcher;
   /** Starts to listen for orders; a process that only looks never does. */
@@ -58,6 +59,12 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
   const hosts = createLocalHosts(config.stateDir);
   const workspaces = createWorkspaces({ home: config.folders.home });
   const settings = createDispatchSettings(config, env, cwd);
+  const budget = createBudget({
+    settings: config.budget,
+    ledger,
+    today: () => clock.now().toISOString().slice(0, 10),
+    onUpdate: ({ unknownCosts: _unknown, ...standing }) => bus.emit(BusTopic.BUDGET_UPDATED, standing),
+  });
   const seal = createSealer({
     ledger,
     store,
@@ -75,7 +82,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     compute: createLocalCompute({ node: settings.node, workerEntry: bundlePath('worker.mjs') }),
     workspaces,
     names: createNames({ config, env, store, node: settings.node }),
-    budget: createBudgetKeeper(),
+    budget,
     network: createNetwork({ clock }),
     secrets: createSecrets({ env, home: config.folders.home, base: config.projectRoot }),
     desk: { answer: () => Promise.resolve({ ok: false }), close: () => undefined },
@@ -95,6 +102,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     bus,
     hosts,
     workspaces,
+    budget,
     rooms,
     dispatcher,
     async openPost() {

@@ -20,3 +20,4 @@ export { diffText } from './workspace/index.ts';
 export type { ApplyResult } from './workspace/index.ts';
 export type { GarbageOptions, GarbageReport } from './operations/collect-garbage.ts';
 export type { QuestionRow, SpendRow } from './ledger/index.ts';
+export { PRICE_TABLE_VERSION, type BudgetStanding } from './budget/index.ts';

@@ -1,1 +1,3 @@
-export { createBudgetKeeper } from './budget-keeper.ts';
+export type * from './contract.ts';
+export { createBudget } from './create-budget.ts';
+export { costOf, findPrice, PRICE_TABLE_VERSION } from './price-table.ts';

@@ -105,7 +105,14 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
     return null;
   }),
   check('budget', ({ runId, session, grant, model, runtime }, { budget }) =>
-    budget.reserve({ runId, session, caps: grant.budget, model, runtime: runtime.name }),
+    budget.reserve({
+      runId,
+      session,
+      caps: grant.budget,
+      model,
+      reportsCost: runtime.descriptor.reportsCost,
+      usesModel: runtime.api !== 'none',
+    }),
   ),
   check('queue-bound', ({ request }, { ledger, settings }) => {
     const waiting = ledger.leases.queueLength(POOL);

@@ -72,7 +72,11 @@ async function accept(rooms: DispatchRooms, run: AdmittedRun): Promise<void> {
       ...(request.branch === undefined ? {} : { branch: request.branch }),
     },
     runtime: run.runtime.name,
-    runtimeInfo: { version: run.runtime.version, bin: run.runtime.bin, adapter: run.runtime.adapter?.sha256 ?? null },
+    runtimeInfo: {
+      version: run.runtime.version,
+      bin: run.runtime.bin,
+      adapter: run.runtime.adapter?.sha256 ?? null,
+    },
     ...(run.agent === null ? {} : { agent: run.agent.name }),
     host: rooms.hostId,
     ...(run.session === null ? {} : { session: run.session }),
@@ -95,8 +99,14 @@ function wentIn(run: AdmittedRun, rules: readonly unknown[]): Record<string, unk
   return {
     inputs: run.inputs.map(({ key, sha256 }) => ({ key, sha256 })),
     envNames: [...new Set(names)].toSorted(),
-    prompts: { ...(run.systemPrompt === '' ? {} : { system: sha256(run.systemPrompt) }), user: sha256(run.userPrompt) },
-    pipeline: { id: run.pipeline.id, hash: run.resolved.pipeline?.hash ?? sha256(JSON.stringify(run.pipeline)) },
+    prompts: {
+      ...(run.systemPrompt === '' ? {} : { system: sha256(run.systemPrompt) }),
+      user: sha256(run.userPrompt),
+    },
+    pipeline: {
+      id: run.pipeline.id,
+      hash: run.resolved.pipeline?.hash ?? sha256(JSON.stringify(run.pipeline)),
+    },
     rulesHash: sha256(JSON.stringify(rules)),
     credential: run.runtime.login ? 'inside' : run.runtime.apiKeyRef === null ? 'none' : 'broker',
   };

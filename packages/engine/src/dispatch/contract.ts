@@ -21,8 +21,8 @@ import type {
   Resolved,
   RuntimeDescriptor,
   SandboxKind,
-  Usage,
 } from '@caisson/protocol';
+import type { Budget } from '../budget/index.ts';
 import type { Compute } from '../compute/index.ts';
 import type { Ledger, StoredEvent } from '../ledger/index.ts';
 import type { Store } from '../store/index.ts';
@@ -163,22 +163,6 @@ export interface Refusal {
   readonly kind: 'usage' | 'policy' | 'budget' | 'unavailable' | 'full';
 }
 
-/** Money and counts: reserved at admission, followed while the run runs, settled at its end. */
-export interface BudgetKeeper {
-  reserve(request: {
-    runId: string;
-    session: string | null;
-    caps: BudgetCaps;
-    model: string;
-    runtime: string;
-  }): Refusal | null;
-  /** Called with every report of usage; the detail of the first cap that was passed, or null. */
-  follow(runId: string, usage: Usage): { detail: string } | null;
-  /** What this usage cost: as the runtime said, else by the price table, else unknown. */
-  cost(usage: Usage): number | undefined;
-  settle(runId: string, usage: Usage | undefined): void;
-}
-
 export interface OpenedNetwork {
   readonly socket: string;
   readonly model: { readonly pathPrefix: string; readonly placeholder: string } | null;
@@ -224,7 +208,7 @@ export interface DispatchRooms {
   readonly compute: Compute;
   readonly workspaces: Workspaces;
   readonly names: Names;
-  readonly budget: BudgetKeeper;
+  readonly budget: Budget;
   readonly network: NetworkDoor;
   readonly secrets: SecretsDoor;
   readonly desk: RequestDesk;

@@ -18,7 +18,9 @@ import { attemptPaths } from './state-paths.ts';
 
 /** Returns the ids of the runs that were settled. */
 export async function recover(rooms: DispatchRooms, hosts: Hosts): Promise<readonly string[]> {
-  const open = rooms.ledger.runs({ status: ['queued', 'running'] }).filter((row) => row.host !== rooms.hostId);
+  const open = rooms.ledger
+    .runs({ status: ['queued', 'running'] })
+    .filter((row) => row.host !== rooms.hostId);
   const dead = new Map<string, boolean>();
   const recovered: string[] = [];
   for (const row of open) {
@@ -42,11 +44,17 @@ async function recoverRun(rooms: DispatchRooms, row: RunRow): Promise<void> {
   const events = rooms.ledger.read({ runId: row.runId });
   const trace = events[0]?.trace ?? '';
   const record = createRunRecord(rooms, row.runId, trace);
-  const launched = events.findLast((event) => event.type === 'attempt.launched' && event.attempt === row.attempt);
+  const launched = events.findLast(
+    (event) => event.type === 'attempt.launched' && event.attempt === row.attempt,
+  );
   if (launched === undefined || isEnded(events, launched.attempt)) {
     const durationMs = Math.max(0, rooms.clock.wallMs() - Date.parse(row.acceptedAt));
     const detail = 'the host died before the attempt had a worker';
-    await record.append('dispatch.failed', { durationMs, failure: { reason: 'lost', detail } }, { attempt: row.attempt });
+    await record.append(
+      'dispatch.failed',
+      { durationMs, failure: { reason: 'lost', detail } },
+      { attempt: row.attempt },
+    );
     return;
   }
   await recoverAttempt(rooms, row, launched, record, events);
@@ -82,7 +90,10 @@ async function recoverAttempt(
       ending: endingOf(found),
       found,
       hasStarted: events.some((event) => event.type === 'dispatch.started' && event.attempt === attempt),
-      durationMs: found.kind === 'valid' ? found.result.durationMs : Math.max(0, rooms.clock.wallMs() - Date.parse(launched.at)),
+      durationMs:
+        found.kind === 'valid'
+          ? found.result.durationMs
+          : Math.max(0, rooms.clock.wallMs() - Date.parse(launched.at)),
       usage: undefined,
     },
     { attemptsLeft: 0, delayMs: 0 },
@@ -90,7 +101,11 @@ async function recoverAttempt(
 }
 
 function endingOf(found: FoundResult): Ending {
-  if (found.kind !== 'valid') return { kind: 'failed', failure: { reason: 'lost', detail: 'the host died while the run was under way' } };
+  if (found.kind !== 'valid')
+    return {
+      kind: 'failed',
+      failure: { reason: 'lost', detail: 'the host died while the run was under way' },
+    };
   const { result } = found;
   switch (result.status) {
     case 'finished':
@@ -99,6 +114,9 @@ function endingOf(found: FoundResult): Ending {
     case 'cancelled':
       return { kind: 'cancelled', cause: 'user' };
     case 'failed':
-      return { kind: 'failed', failure: result.failure ?? { reason: 'lost', detail: 'failed without a failure' } };
+      return {
+        kind: 'failed',
+        failure: result.failure ?? { reason: 'lost', detail: 'failed without a failure' },
+      };
   }
 }

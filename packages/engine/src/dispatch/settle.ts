@@ -148,11 +148,7 @@ function refsOf(result: Result): string[] {
   ];
 }
 
-async function ingest(
-  rooms: DispatchRooms,
-  remains: AttemptRemains,
-  refs: readonly string[],
-): Promise<void> {
+async function ingest(rooms: DispatchRooms, remains: AttemptRemains, refs: readonly string[]): Promise<void> {
   for (const ref of new Set(refs)) {
     const bytes = await readFile(join(remains.paths.captures, ref));
     const actual = createHash('sha256').update(bytes).digest('hex');
@@ -175,12 +171,7 @@ async function captureLate(rooms: DispatchRooms, remains: AttemptRemains): Promi
 /** The result file stays for a day as a second witness; the rest of the attempt's files are no longer needed. */
 async function cleanUp(rooms: DispatchRooms, remains: AttemptRemains): Promise<void> {
   await rooms.workspaces.remove(remains.workspace);
-  for (const path of [
-    remains.paths.captures,
-    remains.paths.mailbox,
-    remains.paths.home,
-    remains.paths.job,
-  ]) {
+  for (const path of [remains.paths.captures, remains.paths.mailbox, remains.paths.home, remains.paths.job]) {
     await rm(path, { recursive: true, force: true });
   }
 }

@@ -1,0 +1,34 @@
+import { PRICE_TABLE_VERSION, type BudgetStanding } from '@caisson/engine';
+import { defineCommand } from '../command.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
+import { formatCost, formatTable } from '../format-values.ts';
+import { withCaisson } from '../with-caisson.ts';
+
+export const command = defineCommand({
+  usage: '[--session NAME]',
+  about:
+    'Failures are charged too. Cost that no runtime told and no table knows is shown as unknown, never as zero.',
+  options: { session: { type: 'string', value: 'NAME', summary: 'also this session' } },
+  examples: [{ line: 'caisson budget --session release', says: 'Today and one session against their caps.' }],
+  run: ({ options, output }) =>
+    withCaisson(options['state-dir'], async (caisson) => {
+      const standings = await caisson.budget(options.session);
+      output.result({ priceTable: PRICE_TABLE_VERSION, standings }, () =>
+        format(standings, output.style.bold),
+      );
+      return EXIT_CODES.finished;
+    }),
+});
+
+function format(standings: readonly BudgetStanding[], bold: (text: string) => string): string {
+  const rows = standings.map((standing) => [
+    `${standing.scope} ${standing.scopeId}`,
+    formatCost(standing.spentUsd),
+    formatCost(standing.reservedUsd),
+    standing.ceilingUsd === null ? 'no cap' : formatCost(standing.ceilingUsd),
+    String(standing.unknownCosts),
+    `${standing.tokensIn} in, ${standing.tokensOut} out`,
+    String(standing.runCount),
+  ]);
+  return formatTable([['SCOPE', 'SPENT', 'RESERVED', 'CAP', 'UNKNOWN', 'TOKENS', 'RUNS'], ...rows], bold);
+}

@@ -1,0 +1,62 @@
+/**
+ * Money and counts.
+ * B1  What a run may spend is reserved at admission, across all processes, and settled at its end, failures included.
+ * B2  A cap is enforced while the run is running: the first report of usage that passes it stops the run.
+ * B3  Unknown cost is said to be unknown; with a money cap it is refused unless the project allows it.
+ */
+import type { BudgetCaps, Usage } from '@caisson/protocol';
+import type { Ledger } from '../ledger/index.ts';
+
+export interface BudgetSettings {
+  readonly perSessionUsd: number | null;
+  readonly perDayUsd: number | null;
+  readonly allowUnknownCost: boolean;
+}
+
+export interface BudgetRequest {
+  readonly runId: string;
+  readonly session: string | null;
+  readonly caps: BudgetCaps;
+  readonly model: string;
+  /** Whether the runtime tells what it cost. */
+  readonly reportsCost: boolean;
+  /** Whether the runtime uses a model at all. */
+  readonly usesModel: boolean;
+}
+
+export interface BudgetRefusal {
+  readonly kind: 'budget';
+  readonly detail: string;
+  readonly remedy?: string;
+}
+
+/** Where a scope stands; what `caisson budget` and the bus tell. */
+export interface BudgetStanding {
+  readonly scope: 'session' | 'day';
+  readonly scopeId: string;
+  readonly spentUsd: number;
+  readonly reservedUsd: number;
+  readonly ceilingUsd: number | null;
+  /** Runs that ended without a known cost. */
+  readonly unknownCosts: number;
+  readonly runCount: number;
+  readonly tokensIn: number;
+  readonly tokensOut: number;
+}
+
+export interface Budget {
+  /** Null when the run may start; its money is then reserved. */
+  reserve(request: BudgetRequest): BudgetRefusal | null;
+  /** The detail of the first cap that this usage passes, or null. */
+  follow(runId: string, usage: Usage): { detail: string } | null;
+  cost(usage: Usage): number | undefined;
+  settle(runId: string, usage: Usage | undefined): void;
+  standings(session?: string): readonly BudgetStanding[];
+}
+
+export interface BudgetOptions {
+  readonly settings: BudgetSettings;
+  readonly ledger: Pick<Ledger, 'spend' | 'kv' | 'run'>;
+  readonly today: () => string;
+  onUpdate(standing: BudgetStanding): void;
+}
