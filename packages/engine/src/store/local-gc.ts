@@ -8,7 +8,7 @@
  * trash/ is readable, so a reader never misses a blob that is about to move back. A crash leaves files in
  * trash/; the next gc moves them back first and decides again.
  */
-import { mkdirSync, readdirSync, renameSync, rmSync, unlinkSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 import type { GcOptions, GcReport } from './contract.ts';
@@ -152,11 +152,12 @@ class Collection {
     ensureFolder(dirname(trash));
     if (!moveIfThere(file, trash)) return 'young';
     const after = statOrNull(trash);
-    if (after !== null && after.mtimeNs !== before.mtimeNs) {
+    if (after === null) return 'young'; // another gc began meanwhile and moved it back; the decision is its own
+    if (after.mtimeNs !== before.mtimeNs) {
       moveIfThere(trash, file);
       return 'young';
     }
-    unlinkSync(trash);
+    rmSync(trash, { force: true });
     return Number(before.size);
   }
 }

@@ -13,6 +13,7 @@ import type {
   PutBundleOptions,
   Store,
 } from './contract.ts';
+import { StoreAccessError } from './errors.ts';
 import { LocalBlobs } from './local-blobs.ts';
 import { collectLocalGarbage } from './local-gc.ts';
 import { createLayout } from './local-layout.ts';
@@ -33,8 +34,10 @@ class LocalStore implements Store {
   }
 
   async putBlob(source: BlobSource): Promise<BlobRef> {
-    if (source instanceof Uint8Array) return await this.#blobs.putBytes(source);
-    return await this.#blobs.putStream(typeof source === 'string' ? createReadStream(source) : source);
+    return await this.#explain(() => {
+      if (source instanceof Uint8Array) return this.#blobs.putBytes(source);
+      return this.#blobs.putStream(typeof source === 'string' ? createReadStream(source) : source);
+    });
   }
 
   getBlob(digest: string): Promise<Buffer> {
@@ -50,7 +53,7 @@ class LocalStore implements Store {
   }
 
   putBundle(folder: string, options: PutBundleOptions = {}): Promise<BundleRef> {
-    return putBundleLocally(this.#blobs, folder, options);
+    return this.#explain(() => putBundleLocally(this.#blobs, folder, options));
   }
 
   async readManifest(hash: string): Promise<BundleManifest> {
@@ -69,5 +72,18 @@ class LocalStore implements Store {
 
   gc(roots: Iterable<string>, options: GcOptions): Promise<GcReport> {
     return collectLocalGarbage(this.#blobs, roots, options);
+  }
+
+  /** A system error while writing (full disk, no permission) becomes one that says what to do. */
+  async #explain<T>(put: () => Promise<T>): Promise<T> {
+    try {
+      return await put();
+    } catch (cause) {
+      if (!(cause instanceof Error) || !('syscall' in cause)) throw cause;
+      throw new StoreAccessError(`cannot put into store ${this.#blobs.layout.root}: ${cause.message}`, {
+        cause,
+        remedy: 'Check that the source is readable, the state folder writable and the disk not full.',
+      });
+    }
   }
 }

@@ -40,7 +40,7 @@ export async function putBundleLocally(
     } finally {
       await put.abandon();
     }
-    // A gc removed what we were about to reuse. It cannot do so again: what we write is young.
+    // A gc removed what we reused: the put took longer than its grace period. What we wrote since is young.
     if (attempt >= ATTEMPTS)
       throw new StoreAccessError(`store ${blobs.layout.root} keeps changing under a put; try again`);
   }
@@ -66,6 +66,8 @@ class BundlePut {
   readonly #cache: StatCache;
   readonly #pack: PackWriter;
   readonly #reused = new Map<string, BlobPlace>();
+  /** Packs that were touched, and whether they were still there. */
+  readonly #packs = new Map<string, boolean>();
   #bytes = 0n;
 
   constructor(blobs: LocalBlobs, root: string, options: PutBundleOptions) {
@@ -139,14 +141,25 @@ class BundlePut {
     refuseExcess(0, this.#bytes, path, this.#options);
   }
 
+  /** Touched at once: from here on gc sees that it is wanted. What cannot be touched is gone, or about to be. */
   #reuse(digest: string, size: number): boolean {
     if (this.#reused.has(digest)) return true;
     const place = this.#blobs.findKnown(digest);
-    if (place === null || place.size !== size) return false;
+    if (place === null || place.size !== size || !this.#touchOnce(digest, place)) return false;
     this.#reused.set(digest, place);
     return true;
   }
 
+  #touchOnce(digest: string, place: BlobPlace): boolean {
+    if (place.kind === 'loose') return this.#blobs.touch(digest, place);
+    const known = this.#packs.get(place.name);
+    if (known !== undefined) return known;
+    const isThere = this.#blobs.packs.touch(place.name);
+    this.#packs.set(place.name, isThere);
+    return isThere;
+  }
+
+  /** Once more at the end, because a long put may outlast gc's grace period. */
   #touchReused(): boolean {
     const packs = new Set<string>();
     for (const [digest, place] of this.#reused) {
