@@ -1,0 +1,236 @@
+// The promises that every driver keeps, run on streams recorded from the real programs
+// (tests/agents/record-streams.ts) and on streams that no program would print.
+
+import { readFileSync } from 'node:fs';
+import type { AgentCause, Mode } from '@caisson/protocol';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type {
+  AgentEnding,
+  AgentExit,
+  AgentSignal,
+  DriverInput,
+  RuntimeDriver,
+  UsageCount,
+} from './contract.ts';
+
+interface RecordedCase {
+  readonly exit: AgentExit;
+  /** What the model server counted. */
+  readonly served: UsageCount;
+}
+
+/** Where a program cannot tell what the suite expects; each is a trap worth a line in the docs. */
+export interface Quirks {
+  readonly refusal?: AgentCause;
+  /** Its stream calls a command that failed a success. */
+  readonly hidesFailedCommands?: boolean;
+  /** Requests that failed half-way leave tokens behind that the server did not charge. */
+  readonly skipUsageOf?: readonly string[];
+}
+
+const SECRET = 'placeholder-key-0123456789';
+const PROMPT = 'the prompt that must not be in argv';
+const CLEAN: AgentExit = { code: 0, signal: null, stderrTail: '' };
+
+/** Runs the suite for one driver. */
+export function describeDriver(driver: RuntimeDriver, quirks: Quirks = {}): void {
+  describe(`driver ${driver.name} on recorded streams`, () => {
+    describeAnswers(driver, quirks);
+    describeFailures(driver, quirks);
+  });
+  describe(`driver ${driver.name} on broken streams`, () => describeBroken(driver));
+  describe(`driver ${driver.name} as a command`, () => describeCommand(driver));
+}
+
+function describeAnswers(driver: RuntimeDriver, quirks: Quirks): void {
+  test('an edit is told as a session, tools that end well, exact usage and one conclusion', () => {
+    const { signals, ending, served } = replay(driver, 'edit');
+    expect(ending).toEqual({ kind: 'answered', reply: 'Done: hello.txt.' });
+    expect(signals.filter((signal) => signal.kind === 'session')).toHaveLength(1);
+    expect(signals.filter((signal) => signal.kind === 'concluded')).toHaveLength(1);
+    expect(signals.filter((signal) => signal.kind === 'drift')).toEqual([]);
+    expect(signals.filter((signal) => signal.kind === 'turn').length).toBeGreaterThan(0);
+    expect(toolOutcomes(signals)).toEqual([true, true]);
+    expect(usageIn(signals)).toEqual(served);
+  });
+  test('a command is one tool call, and the reply is what was said last', () => {
+    const { signals, ending, served } = replay(driver, 'command');
+    expect(ending).toEqual({ kind: 'answered', reply: 'The command printed ran.' });
+    expect(toolOutcomes(signals)).toEqual([true]);
+    expect(usageIn(signals)).toEqual(served);
+  });
+  test('a command that fails is a failed tool and not a failed agent', () => {
+    const { signals, ending } = replay(driver, 'failed-command');
+    expect(ending).toEqual({ kind: 'answered', reply: 'It failed.' });
+    expect(toolOutcomes(signals)).toEqual([quirks.hidesFailedCommands === true]);
+  });
+}
+
+function describeFailures(driver: RuntimeDriver, quirks: Quirks): void {
+  const causes: readonly (readonly [string, AgentCause])[] = [
+    ['auth', 'auth'],
+    ['overloaded', 'overloaded'],
+    ['rate-limit', 'rate-limit'],
+    ['context-overflow', 'context-overflow'],
+    ['refusal', quirks.refusal ?? 'refusal'],
+    ['empty', 'empty-answer'],
+  ];
+  test.each(causes)('%s ends as %s whatever the exit code says', (title, cause) => {
+    const { ending, signals, served } = replay(driver, title);
+    expect(ending).toMatchObject({ kind: 'failed', cause });
+    expect(ending).not.toMatchObject({ detail: '' });
+    if (!(quirks.skipUsageOf ?? []).includes(title)) expect(usageIn(signals)).toEqual(served);
+  });
+  test('every failure concludes the stream, so that nobody waits for a program that would retry', () => {
+    for (const [title] of causes) {
+      const { signals } = replay(driver, title);
+      expect(signals.filter((signal) => signal.kind === 'concluded')).toHaveLength(1);
+    }
+  });
+}
+
+function describeBroken(driver: RuntimeDriver): void {
+  const half = () => {
+    const lines = recordedLines(driver, 'edit');
+    return lines.slice(0, Math.floor(lines.length / 2));
+  };
+  const endOf = (lines: readonly string[], exit: AgentExit): AgentEnding =>
+    feed(driver, lines).stream.end(exit);
+
+  test('a stream that stops half-way is never an answer', () => {
+    expect(endOf(half(), CLEAN)).toMatchObject({ kind: 'failed' });
+    expect(endOf(half(), { ...CLEAN, code: 7 })).toMatchObject({ kind: 'failed', cause: 'exit-code' });
+    expect(endOf(half(), { ...CLEAN, code: null, signal: 'SIGKILL' })).toMatchObject({ cause: 'crash' });
+    expect(endOf(half(), { ...CLEAN, code: null, signal: 'SIGTERM' })).toMatchObject({
+      cause: 'interrupted',
+    });
+  });
+  test('an empty stream takes its cause from stderr', () => {
+    const exit = { code: 1, signal: null, stderrTail: 'error: 401 invalid api key' };
+    expect(endOf([], exit)).toMatchObject({ kind: 'failed', cause: 'auth' });
+  });
+  test('lines of any content never throw', () => {
+    const json = fc.json().map((text) => text);
+    const event = fc.record({
+      type: fc.constantFrom(...eventTypes(driver)),
+      message: fc.jsonValue(),
+      part: fc.jsonValue(),
+    });
+    const line = fc.oneof(
+      fc.string(),
+      json,
+      event.map((value) => JSON.stringify(value)),
+    );
+    fc.assert(
+      fc.property(fc.array(line), (lines) => void endOf(lines, CLEAN)),
+      { numRuns: 300 },
+    );
+  });
+  test('fields of the wrong kind never throw', () => {
+    const lines = recordedLines(driver, 'edit').filter((text) => text.startsWith('{'));
+    fc.assert(
+      fc.property(fc.constantFrom(...lines), fc.jsonValue(), fc.nat(), (text, value, at) => {
+        const event: Record<string, unknown> = JSON.parse(text);
+        const keys = Object.keys(event).filter((key) => key !== 'type');
+        const key = keys[at % Math.max(1, keys.length)];
+        if (key !== undefined) event[key] = value;
+        void endOf([JSON.stringify(event)], CLEAN);
+      }),
+      { numRuns: 300 },
+    );
+  });
+  test('an unknown event is one named drift, not a failure', () => {
+    const unknown = JSON.stringify({ type: 'brand_new_event' });
+    const { signals, stream } = feed(driver, [unknown, unknown, ...recordedLines(driver, 'edit')]);
+    expect(signals.filter((signal) => signal.kind === 'drift')).toHaveLength(1);
+    expect(stream.end(CLEAN)).toMatchObject({ kind: 'answered' });
+  });
+}
+
+function describeCommand(driver: RuntimeDriver): void {
+  const input = (mode: Mode, more: Partial<DriverInput> = {}): DriverInput => ({
+    bin: '/opt/agent',
+    prompt: PROMPT,
+    mode,
+    settings: {},
+    endpoint: { baseUrl: 'http://127.0.0.1:4000', apiKey: SECRET },
+    home: '/home/agent',
+    workspace: '/workspace',
+    isRoot: false,
+    ...more,
+  });
+  test.each(['suggest', 'auto-edit', 'full-auto'] as const)(
+    'mode %s keeps prompt and key out of argv',
+    (mode) => {
+      const { argv, files, env } = driver.command(input(mode, { systemPrompt: 'be brief' }));
+      expect(argv.join('\0')).not.toContain(PROMPT);
+      expect(argv.join('\0')).not.toContain(SECRET);
+      for (const file of files) expect(file.path.startsWith('/home/agent/')).toBe(true);
+      expect(Object.values(env).every((value) => typeof value === 'string')).toBe(true);
+    },
+  );
+  test('the same input gives the same command', () => {
+    expect(driver.command(input('auto-edit'))).toEqual(driver.command(input('auto-edit')));
+  });
+}
+
+function replay(driver: RuntimeDriver, title: string) {
+  const index: Record<string, RecordedCase> = JSON.parse(
+    readFileSync(recordedFile(driver, 'cases.json'), 'utf8'),
+  );
+  const recorded = index[title];
+  if (recorded === undefined) throw new Error(`no recording of ${driver.name} ${title}`);
+  const { signals, stream } = feed(driver, recordedLines(driver, title));
+  return { signals, ending: stream.end(recorded.exit), served: recorded.served };
+}
+
+function feed(driver: RuntimeDriver, lines: readonly string[]) {
+  const stream = driver.createStream();
+  const signals: AgentSignal[] = lines.flatMap((line) => [...stream.line(line)]);
+  return { stream, signals };
+}
+
+const recordedFile = (driver: RuntimeDriver, name: string): URL =>
+  new URL(`./recorded/${driver.name}/${name}`, import.meta.url);
+
+const recordedLines = (driver: RuntimeDriver, title: string): readonly string[] =>
+  readFileSync(recordedFile(driver, `${title}.ndjson`), 'utf8')
+    .split('\n')
+    .filter(Boolean);
+
+const eventTypes = (driver: RuntimeDriver): readonly string[] => [
+  ...new Set(recordedLines(driver, 'edit').flatMap((line) => /"type":"(\w[\w.]*)"/.exec(line)?.[1] ?? [])),
+  'none',
+];
+
+/** Whether each started tool ended well, in the order of their starts; a tool without an end fails the test. */
+function toolOutcomes(signals: readonly AgentSignal[]): readonly boolean[] {
+  const ends = new Map(
+    signals.flatMap((signal) => (signal.kind === 'tool-end' ? [[signal.callId, signal.ok]] : [])),
+  );
+  return signals.flatMap((signal) => {
+    if (signal.kind !== 'tool-start') return [];
+    const ok = ends.get(signal.callId);
+    if (ok === undefined) throw new Error(`tool ${signal.tool} has no end`);
+    return [ok];
+  });
+}
+
+function usageIn(signals: readonly AgentSignal[]): UsageCount {
+  let sum: UsageCount = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  for (const signal of signals) {
+    if (signal.kind !== 'usage') continue;
+    const { usage, how } = signal;
+    sum =
+      how === 'total'
+        ? usage
+        : {
+            inputTokens: sum.inputTokens + usage.inputTokens,
+            outputTokens: sum.outputTokens + usage.outputTokens,
+            cacheReadTokens: sum.cacheReadTokens + usage.cacheReadTokens,
+            cacheWriteTokens: sum.cacheWriteTokens + usage.cacheWriteTokens,
+          };
+  }
+  return sum;
+}

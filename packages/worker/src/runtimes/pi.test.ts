@@ -1,0 +1,4 @@
+import { describeDriver } from './driver-conformance.ts';
+import { pi } from './pi.ts';
+
+describeDriver(pi);
