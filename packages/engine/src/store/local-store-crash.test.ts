@@ -25,17 +25,16 @@ describe('a local store that several processes use', () => {
     const killed = await runBounded({
       file: process.execPath,
       args: [fixture('puts-until-killed.mjs'), folder, source],
-      timeoutMs: 1500,
-      graceMs: 1,
+      timeoutMs: 30_000,
       maxOutputBytes: 1_000_000,
     });
-    expect(killed.stderr.toString()).toBe('');
+    expect([killed.signal, killed.stderr.toString()]).toEqual(['SIGKILL', '']);
     const promised = killed.stdout
       .toString()
       .trim()
       .split('\n')
       .map((line) => line.split(' '));
-    expect(promised.length).toBeGreaterThan(4);
+    expect(promised.length).toBeGreaterThanOrEqual(24);
     const store = openLocalStore(folder);
     for (const [, digest = ''] of promised) await store.getBlob(digest);
     for (const [kind, digest = ''] of promised.slice(-20)) {
