@@ -5,6 +5,7 @@ import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSyn
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { directImports } from './direct-imports.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const DIST = join(ROOT, 'packages', 'cli', 'dist');
@@ -29,8 +30,13 @@ const ENTRIES = {
 const withoutSideEffects = {
   name: 'without-side-effects',
   setup(pluginBuild) {
-    pluginBuild.onResolve({ filter: /^(\.|@caisson\/)/ }, async (args) => {
-      if (args.pluginData === 'resolved' || args.importer.includes('node_modules')) return undefined;
+    pluginBuild.onResolve({ filter: /^(\.|\/|@caisson\/)/ }, async (args) => {
+      if (
+        args.kind === 'entry-point' ||
+        args.pluginData === 'resolved' ||
+        args.importer.includes('node_modules')
+      )
+        return undefined;
       const { path, errors } = await pluginBuild.resolve(args.path, {
         kind: args.kind,
         importer: args.importer,
@@ -43,7 +49,7 @@ const withoutSideEffects = {
 };
 
 const SHARED = {
-  plugins: [withoutSideEffects],
+  plugins: [withoutSideEffects, directImports(ROOT)],
   absWorkingDir: ROOT,
   bundle: true,
   format: 'esm',

@@ -7,7 +7,7 @@ import {
   type OptionSpec,
   type OptionSpecs,
 } from './command.ts';
-import { UsageError } from './usage-error.ts';
+import { LineProblem } from './line-problem.ts';
 
 export interface ParsedLine {
   readonly options: Record<string, string | boolean | readonly string[] | undefined>;
@@ -15,7 +15,7 @@ export interface ParsedLine {
   readonly rest: readonly string[] | null;
 }
 
-/** The row that the first one or two words name; throws {@link UsageError} with the nearest name. */
+/** The row that the first one or two words name; throws {@link LineProblem} with the nearest name. */
 export function matchCommand(
   words: readonly string[],
   rows: readonly CommandRow[],
@@ -28,19 +28,19 @@ export function matchCommand(
   const group = rows.filter(({ name }) => name.startsWith(`${first} `)).map(({ name }) => name);
   if (group.length > 0) throw unknownMember(first, second, group);
   const nearest = findNearest(first, [...new Set(rows.map(({ name }) => name.split(' ')[0] ?? name))]);
-  throw new UsageError(`There is no command "${first}".`, {
+  throw new LineProblem(`There is no command "${first}".`, {
     remedy: nearest === null ? 'caisson --help lists them all.' : `Did you mean "caisson ${nearest}"?`,
   });
 }
 
-/** Reads what follows the command's name; whatever does not fit throws {@link UsageError}. */
+/** Reads what follows the command's name; whatever does not fit throws {@link LineProblem}. */
 export function parseCommandLine(name: string, command: Command, args: readonly string[]): ParsedLine {
   const specs: OptionSpecs = { ...COMMON_OPTIONS, ...command.options };
   const end = args.indexOf('--');
   const rest = end === -1 ? null : args.slice(end + 1);
   const own = end === -1 ? args : args.slice(0, end);
   if (rest !== null && command.takesRest !== true) {
-    throw new UsageError(`caisson ${name} takes nothing after "--".`, {
+    throw new LineProblem(`caisson ${name} takes nothing after "--".`, {
       remedy: `Usage: ${usageOf(name, command)}`,
     });
   }
@@ -76,12 +76,12 @@ function checkOption(name: string, specs: OptionSpecs, token: OptionToken): void
   const spec = Object.hasOwn(specs, token.name) ? specs[token.name] : undefined;
   if (spec === undefined) {
     const nearest = findNearest(token.name, Object.keys(specs));
-    throw new UsageError(`caisson ${name} has no option ${token.rawName}.`, {
+    throw new LineProblem(`caisson ${name} has no option ${token.rawName}.`, {
       remedy: nearest === null ? `caisson ${name} --help lists its options.` : `Did you mean --${nearest}?`,
     });
   }
   if (spec.type === 'boolean') {
-    if (token.value !== undefined) throw new UsageError(`${token.rawName} is a switch and takes no value.`);
+    if (token.value !== undefined) throw new LineProblem(`${token.rawName} is a switch and takes no value.`);
     return;
   }
   checkValue(spec, token);
@@ -91,13 +91,13 @@ function checkValue(spec: OptionSpec, token: OptionToken): void {
   const { value, rawName } = token;
   // `--timeout --apply` is a forgotten value far more often than a value that looks like an option.
   if (value === undefined || (token.inlineValue !== true && /^-./.test(value) && !/^-\d/.test(value))) {
-    throw new UsageError(`${rawName} needs a value${spec.value === undefined ? '' : ` (${spec.value})`}.`, {
+    throw new LineProblem(`${rawName} needs a value${spec.value === undefined ? '' : ` (${spec.value})`}.`, {
       remedy: `A value that starts with a dash is written ${rawName.startsWith('--') ? `${rawName}=-x` : `--${token.name}=-x`}.`,
     });
   }
   if (spec.choices === undefined || spec.choices.includes(value)) return;
   const nearest = findNearest(value, spec.choices);
-  throw new UsageError(`${rawName} is one of ${spec.choices.join(', ')}; "${value}" is not.`, {
+  throw new LineProblem(`${rawName} is one of ${spec.choices.join(', ')}; "${value}" is not.`, {
     ...(nearest === null ? {} : { remedy: `Did you mean "${nearest}"?` }),
   });
 }
@@ -106,11 +106,11 @@ function checkPositionals(name: string, command: Command, positionals: readonly 
   const { min, max } = command.positionals ?? { min: 0, max: 0 };
   const remedy = `Usage: ${usageOf(name, command)}`;
   if (positionals.length < min)
-    throw new UsageError(`caisson ${name} needs ${min === 1 ? 'an argument' : `${min} arguments`}.`, {
+    throw new LineProblem(`caisson ${name} needs ${min === 1 ? 'an argument' : `${min} arguments`}.`, {
       remedy,
     });
   if (positionals.length > max)
-    throw new UsageError(`caisson ${name} does not take "${positionals[max] ?? ''}".`, { remedy });
+    throw new LineProblem(`caisson ${name} does not take "${positionals[max] ?? ''}".`, { remedy });
 }
 
 /** Commands see `false` and `[]` instead of nothing. */
@@ -122,13 +122,13 @@ function withBlanks(specs: OptionSpecs, values: Record<string, unknown>): Parsed
   return { ...Object.fromEntries(blanks), ...values } as ParsedLine['options'];
 }
 
-function unknownMember(first: string, second: string | undefined, group: readonly string[]): UsageError {
+function unknownMember(first: string, second: string | undefined, group: readonly string[]): LineProblem {
   const nearest = second === undefined ? null : findNearest(`${first} ${second}`, group);
   const said =
     second === undefined
       ? `caisson ${first} needs one more word.`
       : `There is no command "${first} ${second}".`;
-  return new UsageError(said, {
+  return new LineProblem(said, {
     remedy:
       nearest === null
         ? `There is: ${group.map((name) => `caisson ${name}`).join(', ')}.`

@@ -1,14 +1,21 @@
 import { CaissonError, toErrorInfo } from '@caisson/protocol';
 import { exitCodeOfError, type ExitCode } from './exit-codes.ts';
+import { LineProblem } from './line-problem.ts';
 import type { Output } from './output.ts';
+import { UsageError } from './usage-error.ts';
 
 /** Tells a person (or, with `-o json`, a program) what failed and what to do; returns the exit code for it. */
-export function printError(error: unknown, output: Output, isDebug: boolean): ExitCode {
+export function printError(thrown: unknown, output: Output, isDebug: boolean): ExitCode {
+  const error = thrown instanceof LineProblem ? toUsageError(thrown) : thrown;
   const info = toErrorInfo(error);
   if (output.format === 'human') output.note(describe(error, info.remedy, output));
   else output.result({ error: info }, () => '');
   if (isDebug && error instanceof Error) output.note(error.stack ?? '');
   return exitCodeOfError(info.code);
+}
+
+function toUsageError({ message, remedy }: LineProblem): UsageError {
+  return new UsageError(message, remedy === undefined ? {} : { remedy });
 }
 
 function describe(error: unknown, remedy: string | undefined, output: Output): string {

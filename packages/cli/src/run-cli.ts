@@ -3,7 +3,6 @@ import type { CommandRow } from './command.ts';
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
 import { createOutput, type OutputFormat, type OutputStreams } from './output.ts';
 import { matchCommand, parseCommandLine } from './parse-command-line.ts';
-import { printError } from './print-error.ts';
 
 /** Carries out one command line and resolves to the exit code. Never rejects: what goes wrong is printed. */
 export async function runCli(
@@ -16,6 +15,7 @@ export async function runCli(
   try {
     return await dispatchLine(args, rows, output);
   } catch (error) {
+    const { printError } = await import('./print-error.ts');
     return printError(error, output, (env['CAISSON_DEBUG'] ?? '') !== '');
   }
 }

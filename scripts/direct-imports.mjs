@@ -1,0 +1,73 @@
+// An esbuild plugin: an import through a door (`index.ts`) becomes an import of the file that has the thing.
+// Doors keep the source in order, but a bundler that splits code gives everyone who comes through a door everything
+// behind it. The CLI would build every schema of the house before it prints its version.
+import { readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { parseSync } from 'oxc-parser';
+
+/** Makes the plugin for the workspace at `root`. */
+export function directImports(root) {
+  const modules = new Map();
+  const inspect = (file) => {
+    if (!modules.has(file)) modules.set(file, parseSync(file, readFileSync(file, 'utf8')).module);
+    return modules.get(file);
+  };
+  const resolveDoor = (specifier, importer) => {
+    const [, name] = /^@caisson\/([a-z]+)$/.exec(specifier) ?? [];
+    if (name !== undefined) return join(root, 'packages', name, 'src', 'index.ts');
+    return specifier.startsWith('.') && specifier.endsWith('.ts')
+      ? resolve(dirname(importer), specifier)
+      : null;
+  };
+
+  /** Where `name`, asked of `file`, is really defined; null when it cannot be told. */
+  const findHome = (file, name) => {
+    const stars = [];
+    for (const { entries } of inspect(file).staticExports) {
+      for (const { moduleRequest, importName, exportName } of entries) {
+        const target = moduleRequest == null ? null : resolveDoor(moduleRequest.value, file);
+        if (exportName.kind === 'Name' && exportName.name === name) {
+          if (moduleRequest == null) return { file, name };
+          return target === null || importName.kind !== 'Name' ? null : findHome(target, importName.name);
+        }
+        if (exportName.kind === 'None' && target !== null) stars.push(target);
+      }
+    }
+    for (const star of stars) {
+      const home = findHome(star, name);
+      if (home !== null) return home;
+    }
+    return null;
+  };
+
+  const rewrite = ({ moduleRequest, entries }, importer) => {
+    const door = resolveDoor(moduleRequest.value, importer);
+    const values = entries.filter((entry) => !entry.isType);
+    if (door === null || !door.endsWith('/index.ts') || values.length === 0) return null;
+    const homes = values.map(({ importName, localName }) => {
+      const home = importName.kind === 'Name' ? findHome(door, importName.name) : null;
+      return home === null
+        ? null
+        : `import { ${home.name} as ${localName.value} } from ${JSON.stringify(home.file)};`;
+    });
+    return homes.includes(null) ? null : homes.join(' ');
+  };
+
+  return {
+    name: 'direct-imports',
+    setup(build) {
+      build.onLoad({ filter: /\/packages\/[a-z]+\/src\/.*\.ts$/ }, ({ path }) => {
+        const text = readFileSync(path, 'utf8');
+        let contents = '';
+        let end = 0;
+        for (const statement of inspect(path).staticImports) {
+          const replacement = rewrite(statement, path);
+          if (replacement === null) continue;
+          contents += text.slice(end, statement.start) + replacement;
+          end = statement.end;
+        }
+        return { contents: contents + text.slice(end), loader: 'ts' };
+      });
+    },
+  };
+}
