@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { emptyTreeLike, isWorkspaceBare, stageWorkspace } from '@caisson/ground';
 
 import { saveAgentCommits } from './agent-commits.ts';
+import { makeBranchCommit } from './branch-commit.ts';
 import type { Checkpoint, PreparedWorkspace } from './contract.ts';
 import { checkpointRef, commitTree, createBranchRef, updateRefs } from './custody.ts';
 import { WorkspaceError } from './errors.ts';
@@ -28,13 +29,16 @@ export async function checkpointWorkspace(prepared: PreparedWorkspace): Promise<
   const refs = new Map([[ref, commit], ...agent.refs]);
   await updateRefs(prepared.custodyDir, refs);
   await writeFile(join(prepared.attemptDir, SAVED_TREE_FILE), staged.tree);
-  if (prepared.branch !== undefined) await createBranch(prepared, prepared.branch, commit);
+  const branchWarnings =
+    prepared.branch === undefined
+      ? []
+      : await createBranch(prepared, prepared.branch, { commit, tree: staged.tree });
   return {
     ref,
     commit,
     tree: staged.tree,
     heads: [...agent.refs.keys()],
-    warnings: [...staged.warnings, ...agent.warnings],
+    warnings: [...staged.warnings, ...agent.warnings, ...branchWarnings],
   };
 }
 
@@ -59,14 +63,20 @@ async function commitOf(prepared: PreparedWorkspace, tree: string): Promise<stri
   });
 }
 
-async function createBranch(prepared: PreparedWorkspace, branch: string, commit: string): Promise<void> {
+async function createBranch(
+  prepared: PreparedWorkspace,
+  branch: string,
+  checkpoint: { commit: string; tree: string },
+): Promise<string[]> {
   if (!prepared.isUserRepository) {
     throw new WorkspaceError(
       `Branch ${branch} was asked for, but ${prepared.projectRoot} has no git repository.`,
-      {
-        remedy: 'Leave out --branch, or run `git init` first.',
-      },
+      { remedy: 'Leave out --branch, or run `git init` first.' },
     );
   }
+  const { commit, changedSubmodules } = await makeBranchCommit(prepared, checkpoint);
   await createBranchRef(prepared.custodyDir, branch, commit);
+  return changedSubmodules.map(
+    (path) => `changes in submodule ${path} are in the patch but not on ${branch}`,
+  );
 }

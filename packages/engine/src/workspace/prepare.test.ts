@@ -223,12 +223,21 @@ describe('a worktree', () => {
     project.git('-c', 'protocol.file.allow=always', 'submodule', 'add', '-q', library, 'lib');
     project.commit('submodule');
     const before = project.snapshot();
-    const prepared = await project.prepare();
+    const prepared = await project.prepare({ branch: 'made' });
     expect(fileOf(prepared, 'lib/lib.c')).toBe('int x;\n');
     expect(prepared.warnings.join()).toContain('lib is a repository of its own');
     writeFileSync(join(prepared.path, 'lib/lib.c'), 'int y;\n');
-    expect((await captureProven(prepared)).files.map((file) => file.path)).toEqual(['lib/lib.c']);
-    await project.workspaces.checkpoint(prepared);
+    writeFileSync(join(prepared.path, 'src/a.txt'), 'two\n');
+    expect((await captureProven(prepared)).files.map((file) => file.path)).toEqual([
+      'lib/lib.c',
+      'src/a.txt',
+    ]);
+    const saved = await project.workspaces.checkpoint(prepared);
+    expect(saved?.warnings).toEqual(['changes in submodule lib are in the patch but not on made']);
+    expect(project.git('show', `${saved?.ref}:lib/lib.c`)).toBe('int y;');
+    expect(project.git('diff', '--name-status', 'HEAD', 'made')).toBe('M\tsrc/a.txt');
+    expect(project.git('rev-parse', 'made^')).toBe(project.git('rev-parse', 'HEAD'));
+    project.git('branch', '-qD', 'made');
     expect(project.snapshot()).toEqual(before);
   });
 

@@ -1,0 +1,96 @@
+/**
+ * The commit a branch gets. A checkpoint holds the files of checked-out submodules; a branch that people merge must
+ * hold the links their history has, so those are put back.
+ */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { createGit } from '@caisson/ground';
+
+import type { PreparedWorkspace } from './contract.ts';
+import { commitTree } from './custody.ts';
+
+interface Link {
+  readonly path: string;
+  readonly commit: string;
+}
+
+export interface BranchCommit {
+  readonly commit: string;
+  /** Submodules whose files changed: that part is in the patch and the checkpoint, not on the branch. */
+  readonly changedSubmodules: readonly string[];
+}
+
+export async function makeBranchCommit(
+  prepared: PreparedWorkspace,
+  checkpoint: { commit: string; tree: string },
+): Promise<BranchCommit> {
+  const { gitDir, baseCommit, baselineTree } = prepared;
+  const links = baseCommit === null ? [] : await findFlattened(gitDir, baseCommit, checkpoint.tree);
+  if (baseCommit === null || links.length === 0) return { commit: checkpoint.commit, changedSubmodules: [] };
+
+  const message = `caisson: ${prepared.runId}, attempt ${prepared.attempt}\n`;
+  const git = createGit({ cwd: gitDir, gitDir });
+  const headTree = await git.text(['rev-parse', '--verify', `${baseCommit}^{tree}`]);
+  let commit = baseCommit;
+  let tree = headTree;
+  for (const flat of [baselineTree, checkpoint.tree]) {
+    const next = await putLinksBack(gitDir, flat, links);
+    if (next !== tree) commit = await commitTree(gitDir, { tree: next, parents: [commit], message });
+    tree = next;
+  }
+  return { commit, changedSubmodules: await findChanged(gitDir, prepared, checkpoint.tree, links) };
+}
+
+/** Links of the base commit that are folders in the tree. */
+async function findFlattened(gitDir: string, baseCommit: string, tree: string): Promise<Link[]> {
+  const git = createGit({ cwd: gitDir, gitDir });
+  const entries = (await git.text(['ls-tree', '-r', '-z', baseCommit])).split('\0');
+  const links = entries.flatMap((entry) => {
+    const match = /^160000 commit ([0-9a-f]+)\t(.+)$/s.exec(entry);
+    return match === null ? [] : [{ commit: match[1] ?? '', path: match[2] ?? '' }];
+  });
+  if (links.length === 0) return [];
+  const present = await idsOf(gitDir, tree, links);
+  return links.filter((link) => present.get(link.path)?.kind === 'tree');
+}
+
+async function findChanged(
+  gitDir: string,
+  prepared: PreparedWorkspace,
+  tree: string,
+  links: readonly Link[],
+): Promise<string[]> {
+  const [before, after] = await Promise.all([
+    idsOf(gitDir, prepared.baselineTree, links),
+    idsOf(gitDir, tree, links),
+  ]);
+  return links.map((link) => link.path).filter((path) => before.get(path)?.id !== after.get(path)?.id);
+}
+
+async function idsOf(
+  gitDir: string,
+  tree: string,
+  links: readonly Link[],
+): Promise<Map<string, { kind: string; id: string }>> {
+  const git = createGit({ cwd: gitDir, gitDir });
+  const listed = await git.text(['ls-tree', '-z', tree, '--', ...links.map((link) => link.path)]);
+  const found = listed.split('\0').flatMap((entry) => {
+    const match = /^\d+ (\w+) ([0-9a-f]+)\t(.+)$/s.exec(entry);
+    return match === null ? [] : [[match[3] ?? '', { kind: match[1] ?? '', id: match[2] ?? '' }] as const];
+  });
+  return new Map(found);
+}
+
+async function putLinksBack(gitDir: string, tree: string, links: readonly Link[]): Promise<string> {
+  const indexFile = join(gitDir, `branch.${process.pid}`);
+  const git = createGit({ cwd: gitDir, gitDir, workTree: gitDir, indexFile });
+  try {
+    await git.run(['read-tree', tree]);
+    const entries = links.map((link) => `160000 ${link.commit}\t${link.path}\0`).join('');
+    await git.run(['update-index', '--replace', '-z', '--index-info'], { stdin: entries });
+    return await git.text(['write-tree']);
+  } finally {
+    await rm(indexFile, { force: true });
+  }
+}
