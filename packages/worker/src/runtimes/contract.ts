@@ -25,6 +25,8 @@ export interface DriverInput {
    * opencode plugin all speak exactly this.
    */
   readonly gate?: { readonly command: string; readonly args: readonly string[] };
+  /** Whether somebody answers `ask` signals; without it a call that needs an answer is denied. */
+  readonly canAsk?: boolean;
   /** `usage` is what the session had counted before: some programs report the session's sum, not the run's. */
   readonly resume?: { readonly sessionId: string; readonly usage?: UsageCount };
   readonly home: string;
@@ -45,6 +47,8 @@ export interface AgentCommand {
   readonly env: Readonly<Record<string, string>>;
   /** Written to the agent's stdin, which is then closed; `null` closes it at once. */
   readonly stdin: string | null;
+  /** Stdin stays open after `stdin` was written, for the lines of `AgentStream.answer`. */
+  readonly keepsStdinOpen?: boolean;
   readonly files: readonly AgentFile[];
 }
 
@@ -68,6 +72,24 @@ export type AgentSignal =
   | { readonly kind: 'cost'; readonly usd: number }
   | { readonly kind: 'model-time'; readonly ms: number }
   | { readonly kind: 'compaction' }
+  /** The agent's own gate denied a call. */
+  | {
+      readonly kind: 'denied';
+      readonly callId: string;
+      readonly tool: string;
+      readonly actionClass: string;
+      readonly rule: string;
+      readonly cause: string;
+    }
+  /** The agent holds a call until `AgentStream.answer` is written to its stdin. */
+  | {
+      readonly kind: 'ask';
+      readonly callId: string;
+      readonly tool: string;
+      readonly input: unknown;
+      readonly actionClass: string;
+      readonly rule: string;
+    }
   /** The agent said that it is done. After a grace window it is stopped if it does not exit. */
   | { readonly kind: 'concluded' }
   /** The stream differs from what was recorded: a named warning, never a crash. */
@@ -90,6 +112,8 @@ export interface AgentStream {
   /** One line without its newline. Never throws: what is not understood becomes `drift`. */
   line(text: string): readonly AgentSignal[];
   end(exit: AgentExit): AgentEnding;
+  /** The line, newline included, that answers an `ask`. Only streams that ask have it. */
+  answer?(callId: string, decision: 'allow' | 'deny'): string;
 }
 
 /** A kind of agent program. Implementations keep no state between starts. */

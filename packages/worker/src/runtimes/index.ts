@@ -1,12 +1,13 @@
 import { claudeCode } from './claude-code.ts';
 import { codex } from './codex.ts';
 import { gemini } from './gemini.ts';
+import { native } from './native.ts';
 import { opencode } from './opencode.ts';
 import { pi } from './pi.ts';
 import { command } from './command.ts';
 import type { RuntimeDriver } from './contract.ts';
 
-const DRIVERS: readonly RuntimeDriver[] = [claudeCode, codex, gemini, opencode, pi, command];
+const DRIVERS: readonly RuntimeDriver[] = [claudeCode, codex, gemini, opencode, pi, native, command];
 
 /** The driver of a built-in runtime; `null` where there is none of that name. */
 export function findDriver(name: string): RuntimeDriver | null {

@@ -1,0 +1,32 @@
+import type { AgentLoopConfig, StreamFn } from '@earendil-works/pi-agent-core';
+import type { NativeConfig } from './native-config.ts';
+
+export type NativeModel = AgentLoopConfig['model'];
+
+/** Loads the one provider that is needed; the others cost start time. */
+export async function loadStream(api: NativeConfig['api']): Promise<StreamFn> {
+  switch (api) {
+    case 'anthropic-messages':
+      return (await import('@earendil-works/pi-ai/api/anthropic-messages')).streamSimple as StreamFn;
+    case 'openai-responses':
+      return (await import('@earendil-works/pi-ai/api/openai-responses')).streamSimple as StreamFn;
+    case 'openai-completions':
+      return (await import('@earendil-works/pi-ai/api/openai-completions')).streamSimple as StreamFn;
+  }
+}
+
+/** What pi-ai wants to know of a model. Prices are the host's business, so they are nothing here. */
+export function describeModel(config: NativeConfig): NativeModel {
+  return {
+    id: config.model,
+    name: config.model,
+    api: config.api,
+    provider: 'caisson',
+    baseUrl: config.baseUrl,
+    reasoning: false,
+    input: ['text'],
+    cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+    contextWindow: 200_000,
+    maxTokens: 16_384,
+  };
+}

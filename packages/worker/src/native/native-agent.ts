@@ -1,0 +1,106 @@
+// The native agent: a bundled entry that runs inside the sandbox. It embeds the pi agent loop, offers seven tools,
+// has every call judged by policy before it runs, and tells what happens as NDJSON on stdout.
+//
+//   node native-agent.mjs [CONFIG.json]      (without a path the config is read from descriptor 3)
+//
+// N1  No tool runs before the gate has answered for exactly that call.
+// N2  Exactly one `done` or `error` line is printed, and it is the last one. The exit code is 0 either way:
+//     the lines tell the ending.
+
+import { randomUUID } from 'node:crypto';
+import {
+  runAgentLoop,
+  type AgentEvent,
+  type AgentLoopConfig,
+  type AgentTool,
+} from '@earendil-works/pi-agent-core';
+import { createAnswers } from './answers.ts';
+import { describeModel, loadStream } from './model-stream.ts';
+import { readNativeConfig, type NativeConfig } from './native-config.ts';
+import { sayLine, type SayLine } from './native-lines.ts';
+import { systemPromptFor } from './system-prompt.ts';
+import { createToolGate, type ToolGate } from './tool-gate.ts';
+import { createTeller } from './teller.ts';
+import { bashTool, findTool, grepTool } from './tools/command-tools.ts';
+import { editTool, lsTool, readTool, writeTool } from './tools/file-tools.ts';
+import type { ToolPlace } from './tools/native-tool.ts';
+
+const TOOLS = [readTool, writeTool, editTool, bashTool, grepTool, findTool, lsTool];
+const MAX_RETRIES = 2;
+
+async function main(): Promise<void> {
+  const config = readNativeConfig(process.argv[2]);
+  const stop = new AbortController();
+  process.once('SIGTERM', () => stop.abort(new Error('SIGTERM')));
+  const answers = config.canAsk === true ? createAnswers(process.stdin) : null;
+  const teller = createTeller(sayLine);
+  sayLine({ type: 'session', id: randomUUID(), model: config.model });
+  try {
+    await runLoop(config, createToolGate(config, sayLine, answers), teller.tell, stop.signal);
+    teller.finish();
+  } finally {
+    answers?.close();
+  }
+}
+
+async function runLoop(
+  config: NativeConfig,
+  gate: ToolGate,
+  tell: (event: AgentEvent) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const tools = toolsFor(config);
+  const now = Date.now();
+  let turns = 0;
+  await runAgentLoop(
+    [{ role: 'user', content: config.prompt, timestamp: now }],
+    { messages: [{ role: 'system', content: systemPromptFor(config), timestamp: now }], tools },
+    {
+      model: describeModel(config),
+      apiKey: config.apiKey,
+      maxRetries: MAX_RETRIES,
+      toolExecution: 'sequential',
+      convertToLlm: (messages) => messages.filter(isModelMessage),
+      beforeToolCall: async ({ toolCall, args }) => {
+        const reason = await gate({ id: toolCall.id, tool: toolCall.name, input: args }); // N1
+        return reason === null ? undefined : { block: true, reason };
+      },
+      finishTurn: () => {
+        turns += 1;
+        return config.maxTurns !== undefined && turns >= config.maxTurns ? { action: 'end' } : undefined;
+      },
+    },
+    tell,
+    signal,
+    await loadStream(config.api),
+  );
+}
+
+type Message = Parameters<AgentLoopConfig['convertToLlm']>[0][number];
+type ModelMessage = Extract<Message, { role: 'system' | 'user' | 'assistant' | 'toolResult' }>;
+
+const isModelMessage = (message: Message): message is ModelMessage =>
+  ['system', 'user', 'assistant', 'toolResult'].includes(message.role);
+
+function toolsFor(config: NativeConfig): AgentTool[] {
+  const place: ToolPlace = { workspace: config.workspace, home: config.home, env: commandEnv() };
+  const tools = TOOLS.map((create) => create(place));
+  return config.tools === undefined ? tools : tools.filter((tool) => config.tools?.includes(tool.name));
+}
+
+/** Commands see the agent's environment, which the worker has already put through the firewall. */
+function commandEnv(): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(process.env).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
+  );
+}
+
+function fail(say: SayLine, error: unknown): void {
+  say({ type: 'error', message: error instanceof Error ? error.message : String(error) });
+}
+
+try {
+  await main();
+} catch (error) {
+  fail(sayLine, error);
+}

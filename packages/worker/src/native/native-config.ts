@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { Mode } from '@caisson/protocol';
+import { PolicyRule } from '@caisson/policy';
+import * as z from 'zod/mini';
+
+/** Wire formats the native agent can speak. */
+export const NATIVE_APIS = ['anthropic-messages', 'openai-responses', 'openai-completions'] as const;
+
+/** All that the native agent is told. The key is the broker's placeholder, never a real one. */
+export const NativeConfig = z.object({
+  prompt: z.string(),
+  systemPrompt: z.optional(z.string()),
+  model: z.string().check(z.minLength(1)),
+  api: z.enum(NATIVE_APIS),
+  baseUrl: z.string().check(z.minLength(1)),
+  apiKey: z.string(),
+  mode: Mode,
+  rules: z.optional(z.array(PolicyRule)),
+  workspace: z.string(),
+  home: z.string(),
+  /** Tools to offer; absent: all of them. */
+  tools: z.optional(z.array(z.string())),
+  /** Whether somebody answers `ask` lines on stdin; otherwise an `ask` is a deny. */
+  canAsk: z.optional(z.boolean()),
+  maxTurns: z.optional(z.int().check(z.positive())),
+});
+export type NativeConfig = z.infer<typeof NativeConfig>;
+
+const CONFIG_FD = 3;
+
+/** Reads the config from the file that argv names, else from descriptor 3. */
+export function readNativeConfig(path: string | undefined): NativeConfig {
+  return NativeConfig.parse(JSON.parse(readFileSync(path ?? CONFIG_FD, 'utf8')));
+}

@@ -1,0 +1,55 @@
+import { writeSync } from 'node:fs';
+
+/** What the native agent prints: one JSON object a line. The driver in `runtimes/native.ts` reads exactly this. */
+export type NativeLine =
+  | { readonly type: 'session'; readonly id: string; readonly model: string }
+  | { readonly type: 'turn' }
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'tool_start'; readonly id: string; readonly tool: string; readonly input: unknown }
+  | { readonly type: 'tool_end'; readonly id: string; readonly ok: boolean; readonly detail?: string }
+  | {
+      readonly type: 'usage';
+      readonly input: number;
+      readonly output: number;
+      readonly cacheRead: number;
+      readonly cacheWrite: number;
+    }
+  | {
+      readonly type: 'denied';
+      readonly id: string;
+      readonly tool: string;
+      readonly actionClass: string;
+      readonly rule: string;
+      readonly cause: string;
+    }
+  /** Held until a line `{id, decision: "allow" | "deny"}` arrives on stdin. */
+  | {
+      readonly type: 'ask';
+      readonly id: string;
+      readonly tool: string;
+      readonly input: unknown;
+      readonly actionClass: string;
+      readonly rule: string;
+    }
+  | { readonly type: 'done'; readonly reply: string }
+  | { readonly type: 'error'; readonly message: string };
+
+export type SayLine = (line: NativeLine) => void;
+
+const STDOUT = 1;
+
+/** Prints synchronously: a line is out before whatever it tells of goes on. */
+export const sayLine: SayLine = (line) => {
+  let rest = Buffer.from(`${JSON.stringify(line)}\n`);
+  while (rest.length > 0) rest = rest.subarray(writeSome(rest));
+};
+
+function writeSome(bytes: Buffer): number {
+  try {
+    return writeSync(STDOUT, bytes);
+  } catch (error) {
+    // A full pipe says so; the reader is a worker that reads without pause.
+    if (error instanceof Error && 'code' in error && error.code === 'EAGAIN') return 0;
+    throw error;
+  }
+}

@@ -1,0 +1,57 @@
+import type { AgentEvent } from '@earendil-works/pi-agent-core';
+import type { SayLine } from './native-lines.ts';
+
+export interface Teller {
+  tell(event: AgentEvent): void;
+  /** Prints the one last line. */
+  finish(): void;
+}
+
+type Message = Extract<AgentEvent, { type: 'message_end' }>['message'];
+type AssistantMessage = Extract<Message, { role: 'assistant' }>;
+
+/** Turns the loop's events into our lines, and remembers what the last line must say. */
+export function createTeller(say: SayLine): Teller {
+  let reply = '';
+  let failure: string | null = null;
+  const tellMessage = (message: AssistantMessage) => {
+    const text = message.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
+    if (text !== '') say({ type: 'text', text });
+    const isFailed = message.stopReason === 'error' || message.stopReason === 'aborted';
+    failure = isFailed ? (message.errorMessage ?? message.stopReason) : null;
+    reply = message.stopReason === 'toolUse' ? '' : text;
+    const { input, output, cacheRead, cacheWrite } = message.usage;
+    if (input + output + cacheRead + cacheWrite > 0)
+      say({ type: 'usage', input, output, cacheRead, cacheWrite });
+  };
+  return {
+    tell: (event) => {
+      if (event.type === 'turn_start') say({ type: 'turn' });
+      if (event.type === 'message_end' && event.message.role === 'assistant') tellMessage(event.message);
+      if (event.type === 'tool_execution_start') {
+        say({ type: 'tool_start', id: event.toolCallId, tool: event.toolName, input: event.args });
+      }
+      if (event.type === 'tool_execution_end') {
+        const detail = event.isError ? { detail: resultText(event.result).slice(-500) } : {};
+        say({ type: 'tool_end', id: event.toolCallId, ok: !event.isError, ...detail });
+      }
+    },
+    finish: () => say(failure === null ? { type: 'done', reply } : { type: 'error', message: failure }),
+  };
+}
+
+function resultText(result: unknown): string {
+  if (
+    typeof result !== 'object' ||
+    result === null ||
+    !('content' in result) ||
+    !Array.isArray(result.content)
+  )
+    return '';
+  return result.content.map((part: unknown) => textOfPart(part)).join('\n');
+}
+
+const textOfPart = (part: unknown): string =>
+  typeof part === 'object' && part !== null && 'text' in part && typeof part.text === 'string'
+    ? part.text
+    : '';

@@ -1,0 +1,37 @@
+// The law inside the agent: every tool call is judged before it runs. This is the hint; the sandbox is the wall.
+
+import { evaluate } from '@caisson/policy';
+import type { Answers } from './answers.ts';
+import type { NativeConfig } from './native-config.ts';
+import type { SayLine } from './native-lines.ts';
+
+export interface GatedCall {
+  readonly id: string;
+  readonly tool: string;
+  readonly input: unknown;
+}
+
+/** `null` lets the call pass; a text is why it may not, as the model will read it. */
+export type ToolGate = (call: GatedCall) => Promise<string | null>;
+
+export function createToolGate(config: NativeConfig, say: SayLine, answers: Answers | null): ToolGate {
+  return async (call) => {
+    const verdict = evaluate({
+      mode: config.mode,
+      rules: config.rules,
+      tool: call.tool,
+      input: call.input,
+      workspace: config.workspace,
+      home: config.home,
+    });
+    if (verdict.decision === 'allow') return null;
+    const { actionClass, rule, cause } = verdict;
+    if (verdict.decision === 'ask' && answers !== null) {
+      say({ type: 'ask', ...call, actionClass, rule });
+      if ((await answers.wait(call.id)) === 'allow') return null;
+    }
+    say({ type: 'denied', id: call.id, tool: call.tool, actionClass, rule, cause });
+    const why = verdict.reason === undefined ? '' : ` ${verdict.reason}`;
+    return `Denied by policy: ${actionClass} is not allowed in mode ${config.mode} (${rule}: ${cause}).${why} Do not try it again.`;
+  };
+}

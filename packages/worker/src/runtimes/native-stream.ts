@@ -1,0 +1,71 @@
+import { causeOf } from './agent-cause.ts';
+import {
+  conclude,
+  concludeFailed,
+  createDriftReporter,
+  createRecord,
+  resolveEnding,
+} from './agent-record.ts';
+import type { AgentSignal, AgentStream } from './contract.ts';
+import { numberOf, parseJsonLine, textOf, type Json } from './json-line.ts';
+
+/** Reads the lines of `native/native-lines.ts`. */
+export function createNativeStream(): AgentStream {
+  const record = createRecord();
+  const drift = createDriftReporter();
+  const read = (event: Json): readonly AgentSignal[] => {
+    const type = textOf(event.type);
+    const callId = textOf(event.id);
+    const tool = textOf(event.tool);
+    const law = { callId, tool, actionClass: textOf(event.actionClass), rule: textOf(event.rule) };
+    switch (type) {
+      case 'session':
+        return [
+          { kind: 'session', sessionId: callId },
+          { kind: 'model', model: textOf(event.model) },
+        ];
+      case 'turn':
+        return [{ kind: 'turn' }];
+      case 'text':
+        return [{ kind: 'text', text: textOf(event.text) }];
+      case 'tool_start':
+        return [{ kind: 'tool-start', callId, tool, input: event.input }];
+      case 'tool_end':
+        record.hasLastToolFailed = event.ok !== true;
+        return [{ kind: 'tool-end', callId, ok: event.ok === true, ...detailOf(event) }];
+      case 'usage':
+        return [{ kind: 'usage', how: 'delta', usage: usageOf(event) }];
+      case 'denied':
+        return [{ kind: 'denied', ...law, cause: textOf(event.cause) }];
+      case 'ask':
+        return [{ kind: 'ask', ...law, input: event.input }];
+      case 'done':
+        record.reply = textOf(event.reply);
+        return conclude(record);
+      case 'error': {
+        const detail = textOf(event.message);
+        return concludeFailed(record, { cause: causeOf(detail), detail });
+      }
+      default:
+        return drift(`unknown event "${type}"`);
+    }
+  };
+  return {
+    line: (text) => {
+      if (text.trim() === '') return [];
+      const event = parseJsonLine(text);
+      return event === null ? drift('a line that is not JSON') : read(event);
+    },
+    end: (exit) => resolveEnding(record, exit),
+    answer: (callId, decision) => `${JSON.stringify({ id: callId, decision })}\n`,
+  };
+}
+
+const detailOf = (event: Json) => (typeof event.detail === 'string' ? { detail: event.detail } : {});
+
+const usageOf = (event: Json) => ({
+  inputTokens: numberOf(event.input),
+  outputTokens: numberOf(event.output),
+  cacheReadTokens: numberOf(event.cacheRead),
+  cacheWriteTokens: numberOf(event.cacheWrite),
+});
