@@ -3,11 +3,12 @@ import { chmod, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { runBounded } from '@caisson/ground';
 
-import { canonicalJson, hashEvent } from '../ledger/index.ts';
+import { canonicalJson, hashEvent, openLedger } from '../ledger/index.ts';
 import type { PublicKey, Verification } from './contract.ts';
 import { encodeEnvelope, preAuthEncoding, signEnvelope } from './dsse.ts';
 import { KeyInvalidError, NotSealedError, SealRefusedError } from './errors.ts';
@@ -269,6 +270,55 @@ describe('a sealed run in its state folder', () => {
     for (const id of ['manifest', 'result', 'artefact:patch', 'artefact:outputs/report.txt', 'envelope'])
       expect(seen).toContain(id);
     await stage.close();
+  });
+
+  it('fails by name when a row of the ledger is changed, removed or cut off', async () => {
+    const verifyAfter = async (edit: (file: string) => Promise<void>): Promise<Verification> => {
+      const stage = await stageSealedRun();
+      await stage.ledger.close();
+      const file = join(stage.folder, 'ledger.db');
+      await edit(file);
+      const trustedKeys = await stage.keyring.trustedKeys();
+      const ledger = openLedger(file);
+      const verification = await verifyRun(ledger, stage.store, STAGE_RUN, { trustedKeys });
+      await ledger.close();
+      await stage.close();
+      return verification;
+    };
+    const flip = (text: string) => async (file: string) => {
+      const bytes = await readFile(file);
+      const at = bytes.indexOf(text);
+      expect(at).toBeGreaterThan(0);
+      bytes[at] = (bytes[at] ?? 0) ^ 1;
+      await writeFile(file, bytes);
+    };
+    for (const text of ['olé 1', '"exitCode":0', '"nonce"']) {
+      const verification = await verifyAfter(flip(text));
+      expect([text, verification.outcome, failedIds(verification)]).toEqual([
+        text,
+        'integrity-failed',
+        ['event-chain'],
+      ]);
+    }
+    // Somebody who can write the file can drop its triggers, too.
+    const remove = (where: string) => async (file: string) => {
+      const database = new Database(file);
+      const triggers = database
+        .prepare("SELECT name FROM sqlite_master WHERE type = 'trigger'")
+        .pluck()
+        .all();
+      for (const name of triggers) database.exec(`DROP TRIGGER "${String(name)}"`);
+      database.exec(`DELETE FROM events WHERE ${where}`);
+      database.close();
+    };
+    for (const where of ['seq = 4', 'seq >= 7', 'seq = 8', 'seq > 0']) {
+      const verification = await verifyAfter(remove(where));
+      expect([where, verification.outcome, failedIds(verification)]).toEqual([
+        where,
+        'integrity-failed',
+        ['event-chain'],
+      ]);
+    }
   });
 
   it('says so when the run has no result, no seal, or does not exist', async () => {
