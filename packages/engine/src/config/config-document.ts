@@ -26,7 +26,7 @@ export interface ConfigDocument {
 export async function readConfigDocument(file: string): Promise<ConfigDocument> {
   const text = await readText(file);
   // Loaded here so that a project without a file does not pay for a YAML parser.
-  const yaml = await import('yaml');
+  const yaml = await import('./yaml-parser.ts');
   const lines = new yaml.LineCounter();
   const document = yaml.parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const [first, ...rest] = document.errors.map((error) => ({
@@ -75,7 +75,7 @@ function toPlainValue(file: string, document: Document.Parsed): unknown {
 }
 
 function locate(
-  yaml: typeof import('yaml'),
+  yaml: typeof import('./yaml-parser.ts'),
   document: Document.Parsed,
   lines: LineCounter,
   path: ConfigPath,

@@ -14,8 +14,10 @@ export function canonical(path: string): string {
 
 /** The path without links, or `null` when it leads nowhere. */
 export function findRealPath(path: string): string | null {
+  // A thrown error costs more than the look that avoids it.
+  if (findStats(path) === null) return null;
   try {
-    return realpathSync(path);
+    return realpathSync.native(path);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EACCES' || code === 'ELOOP') return null;
@@ -28,7 +30,8 @@ export function findStats(path: string): Stats | null {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) ?? null;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EACCES') return null;
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === 'EACCES' || code === 'ENOTDIR') return null;
     throw error;
   }
 }
