@@ -22,6 +22,7 @@ import { createPacer } from './pacer.ts';
 
 /** A write in progress refreshes its temp file; nothing alive is this old. */
 const TEMP_MAX_AGE_MS = 3_600_000;
+const MAX_PACKS = 64;
 
 export async function collectLocalGarbage(
   blobs: LocalBlobs,
@@ -80,7 +81,10 @@ class Collection {
     }
   }
 
-  /** A pack with dead blobs is replaced by one without them; all replaced packs become one. */
+  /**
+   * A pack with dead blobs is replaced by one without them; all replaced packs become one. When there are many packs,
+   * all old ones become one, because every process that looks for a blob reads the index of each.
+   */
   async collectPacks(live: ReadonlySet<string>): Promise<void> {
     this.#blobs.packs.refresh();
     const doomed: { name: string; file: string; dead: PackedBlob[] }[] = [];
@@ -88,10 +92,12 @@ class Collection {
     const reader = new LocalReader(this.#blobs);
     const pause = createPacer(this.#signal);
     try {
-      for (const pack of this.#blobs.packs.list()) {
+      const packs = this.#blobs.packs.list();
+      const isCrowded = packs.length > MAX_PACKS;
+      for (const pack of packs) {
         const dead = pack.blobs.filter((blob) => !live.has(blob.digest));
         this.counts.keptBlobs += pack.blobs.length - dead.length;
-        if (dead.length === 0) continue;
+        if (dead.length === 0 && !isCrowded) continue;
         if (this.#isYoung(pack.file)) {
           this.counts.youngBlobs += dead.length;
           continue;

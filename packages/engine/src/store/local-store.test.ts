@@ -160,6 +160,26 @@ describe('the local store folder', () => {
     expect((await reader.readManifest(ref.hash)).entries).toHaveLength(2);
   });
 
+  it('makes one pack of many, so that looking for a blob stays cheap', async () => {
+    const folder = join(await fresh(), 'store');
+    const store = openLocalStore(folder);
+    const source = await fresh();
+    const hashes: string[] = [];
+    for (let index = 0; index < 66; index += 1) {
+      await writeFile(join(source, 'f'), `version ${index}`);
+      hashes.push((await store.putBundle(source)).hash);
+    }
+    await ageFiles(folder, 3_600_000);
+    expect(await store.gc(hashes, { graceMs: 1000 })).toMatchObject({
+      keptBlobs: 132,
+      removedBlobs: 0,
+      missing: [],
+    });
+    expect(await readdir(join(folder, 'packs'))).toHaveLength(1);
+    for (const hash of hashes)
+      expect((await openLocalStore(folder).readManifest(hash)).entries).toHaveLength(1);
+  });
+
   it('restores what a gc that died had moved to the trash', async () => {
     const folder = join(await fresh(), 'store');
     const store = openLocalStore(folder);
