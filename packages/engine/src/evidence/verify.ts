@@ -39,7 +39,7 @@ export async function verifyExport(
 ): Promise<Verification> {
   if (typeof fileOrBytes !== 'string')
     return await verifySource(bytesSource(Buffer.from(fileOrBytes)), options);
-  const fd = openSync(fileOrBytes, 'r');
+  const fd = openExport(fileOrBytes);
   try {
     return await verifySource(fileSource(fd), options);
   } finally {
@@ -159,6 +159,18 @@ class ExportSource implements EvidenceSource {
     const entry = this.#parts.get(name);
     if (entry === undefined) throw new EvidenceMalformedError(`part ${name} is missing`);
     return entry;
+  }
+}
+
+function openExport(file: string): number {
+  try {
+    return openSync(file, 'r');
+  } catch (cause) {
+    const detail = cause instanceof Error ? cause.message : String(cause);
+    throw new EvidenceMalformedError(`cannot read the export ${file}: ${detail}`, {
+      cause,
+      remedy: 'Give the path of a file that "caisson export" wrote.',
+    });
   }
 }
 

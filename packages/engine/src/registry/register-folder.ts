@@ -69,7 +69,7 @@ async function readDefinition(file: string): Promise<unknown> {
   if (size > MAX_DEFINITION_BYTES)
     throw new DefinitionInvalidError(`${file} is larger than ${MAX_DEFINITION_BYTES} bytes`);
   const text = await readFile(file, 'utf8');
-  const { parseDocument } = await import('yaml');
+  const { parseDocument } = await import('./yaml-parser.ts');
   // JSON is YAML too, and errors then have a line in both.
   const document = parseDocument(text, { uniqueKeys: true });
   const [error] = document.errors;

@@ -28,7 +28,7 @@ export interface S3Object {
   readonly modifiedAtMs: number;
 }
 
-type Sdk = typeof import('@aws-sdk/client-s3');
+type Sdk = typeof import('./s3-sdk.ts');
 
 export class S3Objects {
   readonly #options: S3StoreOptions;
@@ -99,7 +99,7 @@ export class S3Objects {
   }
 
   #load(): Promise<{ sdk: Sdk; client: S3Client }> {
-    this.#loading ??= import('@aws-sdk/client-s3').then((sdk) => ({
+    this.#loading ??= import('./s3-sdk.ts').then((sdk) => ({
       sdk,
       client: createClient(sdk, this.#options),
     }));
