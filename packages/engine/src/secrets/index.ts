@@ -1,3 +1,3 @@
-export type * from './contract.ts';
+export type { Secrets, SecretsOptions } from './contract.ts';
 export { SecretUnavailableError } from './errors.ts';
 export { createSecrets } from './create-secrets.ts';
