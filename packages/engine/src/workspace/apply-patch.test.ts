@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { diffText, type ApplyOptions, type ApplyResult, type PreparedWorkspace } from './index.ts';
-import { captureProven, createScratchProject, type ScratchProject } from './scratch-project.ts';
+import { captureProven, createScratchProject, type ScratchProject } from './scratch-project-stage.ts';
 
 let project: ScratchProject;
 const LINES = Array.from({ length: 30 }, (_, index) => `line ${index}\n`);

@@ -9,6 +9,7 @@ import { makeBranchCommit } from './branch-commit.ts';
 import type { Checkpoint, PreparedWorkspace } from './contract.ts';
 import { checkpointRef, commitTree, createBranchRef, updateRefs } from './custody.ts';
 import { WorkspaceError } from './errors.ts';
+import { syncObjects } from './sync-objects.ts';
 
 /** Names the tree that is safe; removal compares the files with it. */
 export const SAVED_TREE_FILE = 'saved-tree';
@@ -25,6 +26,7 @@ export async function checkpointWorkspace(prepared: PreparedWorkspace): Promise<
   const staged = await stageForCustody(prepared);
   const agent = await saveAgentCommits(prepared);
   const commit = await commitOf(prepared, staged.tree);
+  if (commit !== prepared.baseCommit) await syncObjects(prepared.gitDir, commit, prepared.baseCommit);
   const ref = checkpointRef(prepared.runId, prepared.attempt);
   const refs = new Map([[ref, commit], ...agent.refs]);
   await updateRefs(prepared.custodyDir, refs);

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { createWorkspaces, type PreparedWorkspace } from './index.ts';
-import { captureProven, createScratchProject, gitIn, type ScratchProject } from './scratch-project.ts';
+import { captureProven, createScratchProject, gitIn, type ScratchProject } from './scratch-project-stage.ts';
 
 let project: ScratchProject;
 beforeEach(() => {
@@ -54,7 +54,7 @@ function inSandbox(prepared: PreparedWorkspace, command: string): string {
   return execFileSync(
     'bwrap',
     [...view, '--chdir', prepared.cwd, '--unshare-pid', '--die-with-parent', 'sh', '-ec', command],
-    { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] },
+    { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
   );
 }
 

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { WorkspaceError, type PreparedWorkspace } from './index.ts';
-import { captureProven, createScratchProject, gitIn, type ScratchProject } from './scratch-project.ts';
+import { captureProven, createScratchProject, gitIn, type ScratchProject } from './scratch-project-stage.ts';
 
 let project: ScratchProject;
 afterEach(() => project.dispose());

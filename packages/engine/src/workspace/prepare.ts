@@ -2,7 +2,7 @@
 import { mkdir, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { createOwnGitDir, EMPTY_TREE, isErrno, stageWorkspace } from '@caisson/ground';
+import { createOwnGitDir, EMPTY_TREE, GitError, isErrno, stageWorkspace } from '@caisson/ground';
 
 import { createAgentGit } from './agent-git.ts';
 import { awaitAll } from './await-all.ts';
@@ -14,6 +14,9 @@ import { WorkspaceError } from './errors.ts';
 import { findRepository, listRefs, type Repository, type UserFolders } from './locate-repository.ts';
 import { prepareWorktree } from './prepare-worktree.ts';
 import { attemptFolder, writeRecord } from './record.ts';
+
+const GIT_REMEDY =
+  'Run `git status` and `git fsck` in the project; a partial clone needs its files fetched first.';
 
 export async function prepareWorkspace(given: PrepareOptions, user: UserFolders): Promise<PreparedWorkspace> {
   const options = await withRealPaths(given);
@@ -29,6 +32,7 @@ export async function prepareWorkspace(given: PrepareOptions, user: UserFolders)
       ? error
       : new WorkspaceError(`Could not prepare the workspace of ${options.runId}: ${messageOf(error)}`, {
           cause: error,
+          ...(error instanceof GitError ? { remedy: GIT_REMEDY } : {}),
         });
   }
 }
