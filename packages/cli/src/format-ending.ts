@@ -47,9 +47,9 @@ function describeOutcome(result: DispatchResult, style: Output['style']): string
     );
   }
   if (sealed.usage !== undefined) {
-    const { inputTokens, outputTokens, models, costUsd } = sealed.usage;
+    const { inputTokens, outputTokens, models } = sealed.usage;
     lines.push(
-      `  usage: ${inputTokens} in, ${outputTokens} out, ${formatCost(costUsd)}${models.length === 0 ? '' : `, ${models.join(', ')}`}`,
+      `  usage: ${inputTokens} in, ${outputTokens} out, ${formatCost(result.costUsd)}${models.length === 0 ? '' : `, ${models.join(', ')}`}`,
     );
   }
   for (const output of sealed.outputs) lines.push(`  output: ${output.path} (${formatBytes(output.size)})`);

@@ -26,6 +26,8 @@ export const DispatchResult = z.object({
   failure: z.optional(Failure),
   exitCode: z.nullable(z.int()),
   durationMs: z.number(),
+  /** What the run cost, all attempts together: as the runtime said or by the price table. Absent is unknown. */
+  costUsd: z.optional(z.number()),
   stdout: z.string(),
   stderr: z.string(),
   reply: z.string(),

@@ -49,7 +49,8 @@ export interface Budget {
   reserve(request: BudgetRequest): BudgetRefusal | null;
   /** The detail of the first cap that this usage passes, or null. */
   follow(runId: string, usage: Usage): { detail: string } | null;
-  cost(usage: Usage): number | undefined;
+  /** What the usage cost; `requestedModel` stands in where the runtime does not say what served it. */
+  cost(usage: Usage, requestedModel: string): number | undefined;
   settle(runId: string, usage: Usage | undefined): void;
   standings(session?: string): readonly BudgetStanding[];
 }

@@ -4,7 +4,7 @@ import { costOf, findPrice } from './price-table.ts';
 import { listReservations, removeReservation, writeReservation, type Reservation } from './reservations.ts';
 
 export function createBudget(options: BudgetOptions): Budget {
-  const active = new Map<string, { caps: BudgetCaps; session: string | null }>();
+  const active = new Map<string, { caps: BudgetCaps; session: string | null; model: string }>();
   const { settings, ledger } = options;
 
   const standing = (scope: 'session' | 'day', scopeId: string): BudgetStanding => {
@@ -37,7 +37,7 @@ export function createBudget(options: BudgetOptions): Budget {
       const spent = scopes.find((scope) => roomOf(scope) <= 0);
       if (spent !== undefined) return refuseSpent(spent);
       const usd = Math.min(request.caps.usd ?? 0, ...scopes.map(roomOf));
-      active.set(request.runId, { caps: request.caps, session: request.session });
+      active.set(request.runId, { caps: request.caps, session: request.session, model: request.model });
       if (usd > 0)
         writeReservation(ledger, {
           runId: request.runId,
@@ -50,7 +50,7 @@ export function createBudget(options: BudgetOptions): Budget {
     follow(runId, usage) {
       const run = active.get(runId);
       if (run === undefined) return null;
-      const costUsd = costOf(usage);
+      const costUsd = costOf(usage, run.model);
       return (
         findPassedCap(run.caps, usage, costUsd) ??
         findPassedScope(scopesOf(run.session), runId, listReservations(ledger), costUsd)

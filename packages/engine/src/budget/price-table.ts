@@ -20,11 +20,14 @@ export function findPrice(model: string): Price | null {
   return fitting.toSorted((left, right) => right.match.length - left.match.length)[0] ?? null;
 }
 
-/** As the runtime said, else by the table when every model that served has a price, else unknown. */
-export function costOf(usage: Usage): number | undefined {
+/**
+ * As the runtime said, else by the table when every model that served has a price, else unknown. A runtime that does
+ * not say what served it is charged as the model that was asked for.
+ */
+export function costOf(usage: Usage, requestedModel = ''): number | undefined {
   if (usage.costUsd !== undefined) return usage.costUsd;
-  if (usage.models.length === 0) return undefined;
-  const prices = usage.models.map(findPrice);
+  const models = usage.models.length === 0 ? [requestedModel] : usage.models;
+  const prices = models.map(findPrice);
   if (prices.some((price) => price === null)) return undefined;
   // Several models served and the runtime did not split the tokens: the dearest is charged, never the cheapest.
   return Math.max(...prices.map((price) => (price === null ? 0 : priced(usage, price))));

@@ -25,6 +25,7 @@ export async function describeRun(
     ...(failure === undefined ? {} : { failure }),
     exitCode: result?.exitCode ?? null,
     durationMs: numberOf(ending?.data['durationMs']),
+    ...(row.costUsd === undefined ? {} : { costUsd: row.costUsd }),
     stdout: await textOf(rooms, result?.logs.stdout.ref),
     stderr: await textOf(rooms, result?.logs.stderr.ref),
     reply: await textOf(rooms, result?.reply.ref),

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isRetryable, type Result, type Usage } from '@caisson/protocol';
+import { isRetryable, type Resolved, type Result, type Usage } from '@caisson/protocol';
 import { capturePatch } from '@caisson/ground';
 import { createPrefixedId } from '../platform/index.ts';
 import type { DispatchRooms } from './contract.ts';
@@ -48,7 +48,7 @@ export async function settle(
   rooms.desk.close(runId);
   const result = input.found.kind === 'valid' ? input.found.result : null;
   const usage = result?.usage ?? input.usage;
-  const costUsd = usage === undefined ? undefined : rooms.budget.cost(usage);
+  const costUsd = usage === undefined ? undefined : rooms.budget.cost(usage, requestedModel(rooms, runId));
   const checkpoint = await rooms.workspaces.checkpoint(remains.workspace);
   if (ending.kind === 'failed' && retry.attemptsLeft > 0 && isRetryable(ending.failure, input.hasStarted)) {
     await record.append(
@@ -83,6 +83,11 @@ export async function settle(
   await rooms.seal(runId);
   await cleanUp(rooms, remains);
   return { kind: 'ended' };
+}
+
+function requestedModel(rooms: DispatchRooms, runId: string): string {
+  const [accepted] = rooms.ledger.read({ runId, types: ['dispatch.accepted'] });
+  return (accepted?.data['resolved'] as Resolved | undefined)?.model.requested ?? '';
 }
 
 function spent(usage: Usage | undefined, costUsd: number | undefined): Record<string, unknown> {
