@@ -1,5 +1,6 @@
 import { CommandInspector, type InspectedCommand } from './classify/command-inspector.ts';
 import { worstOf, type Finding } from './classify/finding.ts';
+import { TooMuchWork } from './classify/too-much-work.ts';
 import { createScope } from './classify/shell-scope.ts';
 import type { ActionClass } from './action-class.ts';
 
@@ -46,7 +47,8 @@ export function inspectCommand(
   } catch (error) {
     // Whatever defeats the classifier must not get past it; only a broken input does this.
     if (!(error instanceof Error)) throw error;
-    inspector.report(unparsable('unparsable', text), text);
+    const rule = error instanceof TooMuchWork ? 'too-much-work' : 'unparsable';
+    inspector.report(unparsable(rule, text), text);
   }
   return { verdict: verdict(inspector.findings), commands: inspector.commands };
 }

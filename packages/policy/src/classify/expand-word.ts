@@ -3,14 +3,26 @@
  * line itself set put in, braces expanded, unquoted values split. Globs stay as written.
  * What only a run could tell becomes UNKNOWN.
  */
-import type { DoubleQuotedChild, Script, Word, WordPart } from 'unbash';
+import {
+  forEachChild,
+  type DoubleQuotedChild,
+  type Script,
+  type SyntaxNode,
+  type Word,
+  type WordPart,
+} from 'unbash';
 import { expandBraces } from './brace-expansion.ts';
 import { expandParameter, lookUp } from './expand-parameter.ts';
 import type { ShellScope } from './shell-scope.ts';
+import { TooMuchWork } from './too-much-work.ts';
 import { PROCESS, UNKNOWN } from './unknown-text.ts';
 
 /** Called for each `$( )`, backtick or `<( )`: judges the script and returns its output as far as known. */
 export type OnSubstitution = (script: Script | undefined) => string;
+
+const MAX_PARTS = 250;
+const MAX_FIELDS = 512;
+const MAX_TEXT = 400_000;
 
 interface Piece {
   readonly text: string;
@@ -22,6 +34,7 @@ interface Piece {
 /** The fields of a word; none when it expands to nothing. */
 export function expandWord(word: Word, scope: ShellScope, onSubstitution: OnSubstitution): string[] {
   if (word.parts === undefined) return [word.value];
+  if (word.parts.length > MAX_PARTS) throw new TooMuchWork('a word of too many parts');
   const pieces = word.parts.map((part) => expandPart(part, scope, onSubstitution));
   return joinPieces(pieces);
 }
@@ -29,6 +42,7 @@ export function expandWord(word: Word, scope: ShellScope, onSubstitution: OnSubs
 /** The word as one string, as in an assignment or a redirection. */
 export function expandToText(word: Word, scope: ShellScope, onSubstitution: OnSubstitution): string {
   if (word.parts === undefined) return word.value;
+  if (word.parts.length > MAX_PARTS) throw new TooMuchWork('a word of too many parts');
   return word.parts.map((part) => expandPart(part, scope, onSubstitution).text).join('');
 }
 
@@ -38,7 +52,12 @@ export function expandParts(
   scope: ShellScope,
   onSubstitution: OnSubstitution,
 ): string {
-  return parts.map((part) => expandPart(part, scope, onSubstitution).text).join('');
+  let text = '';
+  for (const part of parts) {
+    text += expandPart(part, scope, onSubstitution).text;
+    if (text.length > MAX_TEXT) throw new TooMuchWork('a here-document that grows without end');
+  }
+  return text;
 }
 
 function joinPieces(pieces: readonly Piece[]): string[] {
@@ -47,6 +66,8 @@ function joinPieces(pieces: readonly Piece[]): string[] {
   for (const piece of pieces) {
     if (piece.alternatives !== undefined) {
       const alternatives = piece.alternatives;
+      if (fields.length * alternatives.length > MAX_FIELDS)
+        throw new TooMuchWork('too many brace alternatives');
       fields = fields.flatMap((field) => alternatives.map((alternative) => field + alternative));
       isEmpty = false;
     } else if (piece.splits && /\s/.test(piece.text)) {
@@ -84,7 +105,7 @@ function expandPart(
         splits: isListExpansion(part.parts),
       };
     case 'SimpleExpansion':
-      return { text: lookUp(part.text.slice(1), scope), splits: true };
+      return { text: withBlanks(lookUp(part.text.slice(1), scope), scope), splits: true };
     case 'ParameterExpansion':
       return {
         text: expandParameter(part, scope, (word) => expandToText(word, scope, onSubstitution)),
@@ -95,6 +116,7 @@ function expandPart(
     case 'ProcessSubstitution':
       return { text: PROCESS + onSubstitution(part.script), splits: false };
     case 'ArithmeticExpansion':
+      visitSubstitutions(part, onSubstitution);
       return { text: UNKNOWN, splits: false };
     case 'BraceExpansion':
       return { text: part.text, splits: false, alternatives: expandBraces(part.text) };
@@ -103,6 +125,20 @@ function expandPart(
     default:
       return { text: UNKNOWN, splits: false };
   }
+}
+
+/** A line that sets IFS splits at other characters. */
+function withBlanks(text: string, scope: ShellScope): string {
+  const separators = scope.variables.get('IFS');
+  if (separators === undefined || separators === '') return text;
+  return [...text].map((char) => (separators.includes(char) ? ' ' : char)).join('');
+}
+
+/** `$(( $(x) ))` runs x. */
+function visitSubstitutions(node: SyntaxNode, onSubstitution: OnSubstitution): void {
+  if (node.type === 'CommandExpansion' || node.type === 'ArithmeticCommandExpansion')
+    onSubstitution(node.script);
+  else forEachChild(node, (child) => visitSubstitutions(child, onSubstitution));
 }
 
 /** `"$@"` and `"${list[@]}"` give one field for each element, quoted or not. */

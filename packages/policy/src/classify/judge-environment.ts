@@ -1,3 +1,5 @@
+import { PROCESS } from './unknown-text.ts';
+
 /** Variables whose value a program runs as a command. */
 const RUN_AS_COMMAND = new Set([
   'GIT_SSH_COMMAND',
@@ -18,6 +20,11 @@ const RUN_AS_COMMAND = new Set([
 /** The command texts that `NAME=value program` would make the program run. */
 export function judgeEnvironment(assigned: readonly (readonly [string, string])[]): string[] {
   return assigned
-    .filter(([name, value]) => RUN_AS_COMMAND.has(name) && /\s/.test(value.trim()))
-    .map(([, value]) => value.replace(/^[|!]/, ''));
+    .filter(([name, value]) => isRun(name, value))
+    .map(([, value]) => value.replace(/^[|!\uE003]/, ''));
+}
+
+function isRun(name: string, value: string): boolean {
+  if (name === 'BASH_ENV' || name === 'ENV') return value.startsWith(PROCESS);
+  return RUN_AS_COMMAND.has(name) && /\s/.test(value.trim());
 }

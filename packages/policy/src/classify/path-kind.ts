@@ -40,6 +40,7 @@ export function kindOfPath(path: string, scope: ShellScope): PathKind {
   if (isControlFile(full)) return 'control';
   if (/(^|\/)\.git(\/|$)/.test(bare)) return 'git-dir';
   if (TEMP.test(full)) return 'temp';
+  if (bare === scope.workspace) return 'workspace';
   if (isInWorkspace(full, scope)) return kindInside(full.slice((scope.workspace ?? '').length + 1));
   if (SYSTEM.test(full)) return 'system';
   if (full.startsWith('..')) return 'outside';

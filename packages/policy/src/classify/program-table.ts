@@ -80,6 +80,7 @@ register(['tar', 'gtar', 'bsdtar'], judgeTar);
 register(['zip', '7z', '7za', 'rar', 'gzip', 'bzip2', 'xz', 'zstd'], judgeZip);
 register(['make', 'gmake', 'just', 'task', 'rake'], judgeMake);
 register(['git'], judgeGit);
+register(['bfg', 'git-filter-repo'], () => hit('git_destructive', 'git-rewrite-history'));
 register(SHELLS, judgeShell);
 register(['eval'], judgeEval);
 register(['source', '.'], judgeSource);

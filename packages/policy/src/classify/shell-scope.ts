@@ -6,7 +6,7 @@ export interface ShellScope {
   readonly functions: Map<string, { node: FunctionNode; source: string }>;
   readonly aliases: Map<string, string>;
   /** `$1 $2 …` inside a function or `sh -c … name args`; null when not known. */
-  readonly positional: readonly string[] | null;
+  positional: readonly string[] | null;
   /** The folder the line has changed to, relative to where it started; '' at the start. */
   cwd: string;
   readonly home: string | undefined;

@@ -148,7 +148,8 @@ function judgeService(name: string, words: string, args: readonly string[]): Hit
   const destroys = Object.hasOwn(DESTROYS, name) ? DESTROYS[name] : undefined;
   // Anchors mean the first word that is not an option.
   const bare = words.replace(/^(-\S+\s+)*/, '');
-  if (destroys !== undefined && (destroys.test(bare) || destroys.test(words))) {
+  const bareOfValues = words.replace(/^(-\S+(\s+[^-\s]\S*)?\s+)*/, '');
+  if (destroys !== undefined && [bare, bareOfValues, words].some((text) => destroys.test(text))) {
     return name === 'trash' || name === 'trash-put'
       ? hit('file_delete', 'delete-file')
       : hit('bash_destructive', 'service-delete');

@@ -85,7 +85,9 @@ function runInside(call: Call, verb: string, rest: readonly string[]): Hit {
     (arg) => /(^|=|source=|src=)\/:/.test(arg) || /source=\/(,|$)|src=\/(,|$)/.test(arg),
   );
   const isOpen =
-    mountsRoot || options.some((arg) => /^(--privileged|--pid=host|--cap-add.*SYS_ADMIN)/.test(arg));
+    mountsRoot ||
+    options.some((arg) => arg.includes('docker.sock')) ||
+    options.some((arg) => /^(--privileged|--pid=host|--cap-add.*SYS_ADMIN)/.test(arg));
   const entry = parseOptions(options, RUN_VALUED).values.get('--entrypoint')?.[0];
   const argv = entry === undefined ? command : [entry, ...command];
   const findings = call.inspector.collect(() =>
@@ -94,8 +96,10 @@ function runInside(call: Call, verb: string, rest: readonly string[]): Hit {
   const mounts = options.some((arg) => /^(-v|--volume|--mount)/.test(arg));
   for (const found of findings) {
     const reaches = verb === 'exec' || mounts || isOpen || found.actionClass === 'git_push';
-    if (reaches && (found.actionClass !== 'system_modify' || isOpen))
-      call.inspector.report(found, found.cause);
+    if (!reaches) continue;
+    if (found.actionClass !== 'system_modify' || isOpen) call.inspector.report(found, found.cause);
+    else if (found.rule.startsWith('delete-'))
+      call.inspector.report(hit('bash_destructive', found.rule), found.cause);
   }
   return isOpen ? hit('bash_destructive', 'container-host-access') : runs;
 }

@@ -2,6 +2,7 @@
 import { hasFlag, parseOptions } from '../command-options.ts';
 import { hitOfDelete, hitOfDeletes } from '../delete-hit.ts';
 import { hit, type Hit } from '../finding.ts';
+import { hitOfWrites } from '../write-hit.ts';
 import type { Call, Handler } from '../inspector.ts';
 import { isUnknown } from '../unknown-text.ts';
 
@@ -38,7 +39,7 @@ export const judgeTruncate: Handler = (call) => {
 export const judgeFallocate: Handler = (call) =>
   hasFlag(call.args, 'pcz', '--punch-hole', '--collapse-range', '--zero-range')
     ? hit('file_delete', 'truncate')
-    : hit('file_write', 'file-write');
+    : hitOfWrites(parseOptions(call.args, ['-l', '-o', '--length']).operands, call.scope);
 
 function worstDelete(paths: readonly string[], call: Call): Hit | null {
   const found = hitOfDeletes(paths, false, call.scope);

@@ -8,6 +8,8 @@ import { hitOfWrite } from '../write-hit.ts';
 import { UNKNOWN } from '../unknown-text.ts';
 
 const EXEC = new Set(['-exec', '-execdir', '-ok', '-okdir']);
+/** A file of any name; the leading dot says that it is a file and nothing else. */
+const ANY_FILE = `./${UNKNOWN}`;
 const NAME_TEST = new Set(['-name', '-iname', '-path', '-wholename', '-regex']);
 /** Patterns of files that tools make again or that editors leave behind. */
 const LITTER =
@@ -45,11 +47,11 @@ function runOnFound(
   const found = describeFound(starts, args);
   const words = command.map((word) => word.replaceAll('{}', found));
   const deletes = /^(rm|unlink|shred|rmdir)$/.test((command[0] ?? '').replace(/.*\//, ''));
-  if (deletes && command.some((word) => /^-\w*[rR]/.test(word)) && found === UNKNOWN) {
+  if (deletes && command.some((word) => /^-\w*[rR]/.test(word)) && found === ANY_FILE) {
     call.inspector.report(hit('bash_destructive', 'find-delete'), call.cause);
     return;
   }
-  if (deletes && found === UNKNOWN) {
+  if (deletes && found === ANY_FILE) {
     call.inspector.report(deleteFound(call, starts, args), call.cause);
     return;
   }
@@ -59,7 +61,7 @@ function runOnFound(
 function describeFound(starts: readonly string[], args: readonly string[]): string {
   const patterns = namePatterns(args);
   if (patterns.length === 0)
-    return starts.length === 1 && starts[0] !== '.' ? (starts[0] ?? UNKNOWN) : UNKNOWN;
+    return starts.length === 1 && starts[0] !== '.' ? (starts[0] ?? ANY_FILE) : ANY_FILE;
   const name = patterns[0] ?? '';
   if (starts.some((start) => start.startsWith('/') || start.startsWith('~') || start.startsWith('..'))) {
     return `${starts[0]}/${name}`;

@@ -66,7 +66,7 @@ function judgeVerb(verb: string, args: readonly string[], call: Call): Hit | nul
     case 'send-email':
       return judgePush(args);
     case 'reset':
-      return hasFlag(args, '', '--hard', '--merge', '--keep') ? destroys('git-reset-hard') : acts;
+      return args.some((arg) => /^--(ha|har|hard|merge|keep)$/.test(arg)) ? destroys('git-reset-hard') : acts;
     case 'clean':
       return judgeClean(args);
     case 'checkout':

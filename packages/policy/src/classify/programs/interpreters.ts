@@ -45,7 +45,11 @@ export function findInterpreter(name: string): Handler | null {
 function judgeInterpreter(call: Call, form: InterpreterForm): ReturnType<Handler> {
   const { codes, operands, flags } = split(call, form);
   const runsModule = flags.includes('-m');
-  const stdin = !runsModule && (operands.length === 0 || operands[0] === '-') ? call.stdin : undefined;
+  const stdin =
+    !runsModule &&
+    (operands.length === 0 || operands[0] === '-' || (operands[0] === 'run' && operands.includes('-')))
+      ? call.stdin
+      : undefined;
   if (codes.length === 0 && flags.some((flag) => /^(--version|-V|-v|--help|-h)$/.test(flag)))
     return hit('file_read', 'read-only-program');
   if (codes.length === 0 && !form.firstIsCode && stdin !== undefined) {
@@ -59,7 +63,11 @@ function judgeInterpreter(call: Call, form: InterpreterForm): ReturnType<Handler
     if (code.trim() === UNTRUSTED) return hit('bash_destructive', 'pipe-to-interpreter');
     judgeCode(code, call);
   }
-  if (isInPlaceEdit(call)) return hitOfWrites(operands, call.scope);
+  if (isInPlaceEdit(call)) {
+    const empties =
+      codes.some((code) => code.trim() === '') && !call.args.some((arg) => /^-[a-z0-9]*p/.test(arg));
+    return empties ? hit('file_delete', 'truncate') : hitOfWrites(operands, call.scope);
+  }
   if (form.firstIsCode === true) return judgeAwk(codes, flags);
   if (
     /manage\.py$/.test(operands[0] ?? '') &&

@@ -33,7 +33,8 @@ export const judgeShell: Handler = (call) => {
     return runText(call, text, forkScope(call.scope, positional), 'command');
   }
   const file = call.args.find((arg) => !/^[-+]/.test(arg) || arg.startsWith(PROCESS));
-  if (file !== undefined && file !== '-' && file !== '/dev/stdin')
+  const readsStdin = call.args.some((arg) => /^-[a-z]*s[a-z]*$/.test(arg));
+  if (!readsStdin && file !== undefined && file !== '-' && file !== '/dev/stdin')
     return runFile(call, file, forkScope(call.scope));
   if (call.stdin !== undefined) return runText(call, call.stdin, forkScope(call.scope, []), 'stdin');
   return asksVersion(call.args) ? hit('file_read', 'read-only-program') : hit('bash_exec', 'shell');
@@ -102,7 +103,8 @@ export const judgePrintf: Handler = (call) => {
 
 export const judgeSet: Handler = (call) => {
   const at = call.args.indexOf('--');
-  if (at >= 0) Object.assign(call.scope, { positional: call.args.slice(at + 1) });
+  if (at >= 0) call.scope.positional = call.args.slice(at + 1);
+  else if (call.args.length > 0 && !/^[-+]/.test(call.args[0] ?? '')) call.scope.positional = call.args;
   return hit('file_read', 'shell');
 };
 

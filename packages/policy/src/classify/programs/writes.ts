@@ -5,6 +5,7 @@ import { hit, worstOf, type Hit } from '../finding.ts';
 import type { Handler } from '../inspector.ts';
 import { kindOfPath } from '../path-kind.ts';
 import { forkScope } from '../shell-scope.ts';
+import { UNKNOWN } from '../unknown-text.ts';
 import { hitOfWrites } from '../write-hit.ts';
 import { isDryRun } from './deletions.ts';
 
@@ -62,20 +63,22 @@ export const judgeSed: Handler = (call) => {
   for (const text of scripts.flatMap(commandsOfSed))
     call.inspector.runScript(text, forkScope(call.scope), call.cause);
   const isInPlace = flags.some((flag) => /^-[a-zA-Z]*i/.test(flag) || flag.startsWith('--in-place'));
+  const written = scripts.flatMap((script) =>
+    [...script.matchAll(/(?:^|[;}\d$]\s*|\/)w\s+(\/?\S+)/g)].map((match) => match[1] ?? ''),
+  );
   if (!isInPlace) {
-    const written = scripts.flatMap((script) =>
-      [...script.matchAll(/(?:^|[;}\d$]\s*|\/)w\s+(\/?\S+)/g)].map((match) => match[1] ?? ''),
-    );
     return written.length > 0 ? hitOfWrites(written, call.scope) : hit('file_read', 'read-only-program');
   }
-  const found = hitOfWrites(files, call.scope);
+  const found = hitOfWrites([...files, ...written], call.scope);
   const empties = scripts.some((script) => /^(1,\$)?\s*d$/.test(script.trim()));
   return empties && found.actionClass === 'file_write' ? hit('file_delete', 'truncate') : found;
 };
 
 /** GNU sed's `e COMMAND` runs a program. */
 function commandsOfSed(script: string): string[] {
-  return [...script.matchAll(/(?:^|;|\d|\$|\/)\s*e\s+([^;]+)/g)].map((match) => match[1] ?? '');
+  const commands = [...script.matchAll(/(?:^|;|\d|\$|\/)\s*e\s+([^;]+)/g)].map((match) => match[1] ?? '');
+  const replaced = /(?:^|;)\s*s(\W)(?:(?!\1).)*\1((?:(?!\1).)*)\1[gipI\d]*e/.exec(script)?.[2];
+  return replaced === undefined ? commands : [...commands, replaced.replaceAll('&', UNKNOWN)];
 }
 
 export const judgeDd: Handler = (call) => {
@@ -106,6 +109,8 @@ export const judgeChmod: Handler = (call) => {
     .find((kind) => ['root', 'system', 'device', 'control'].includes(kind));
   const isHome = isRecursive && paths.some((path) => kindOfPath(path, call.scope) === 'home');
   if (grave !== undefined || isHome) return hit('system_modify', 'permissions');
+  if (call.name === 'chmod' && /^(0{1,4}|a-rwx|ugo-rwx|a=|-rwx)$/.test(mode))
+    return hit('bash_destructive', 'permissions');
   if (call.name === 'chmod' && /^([246][0-7]{3}|[ugoa]*\+[rwxX]*s)/.test(mode))
     return hit('system_modify', 'setuid');
   if (

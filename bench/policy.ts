@@ -1,0 +1,101 @@
+/** Numbers of the command classifier: recall and false positives next to plain regexes, and time. */
+import { readFile } from 'node:fs/promises';
+
+import { classifyCommand } from '../packages/policy/src/classify-command.ts';
+import { parseCorpus, reportCorpus, type Corpus } from '../packages/policy/src/corpus-report.ts';
+import type { BenchRow } from './bench-row.ts';
+
+const SAMPLES = 20_000;
+const WARM_UP = 3_000;
+/** About 200 characters, with what costs: wrappers, substitutions, pipes, quotes, a nested shell. */
+const LONG_COMMAND = `cd packages/api && NODE_ENV=test timeout 120 npx vitest run --coverage src/a.test.ts 2>&1 | tee "out-$(date +%s).log" | grep -v warn && bash -c 'git status --short | head -n 20 > /tmp/status.txt' || echo failed`;
+
+export async function run(): Promise<BenchRow[]> {
+  const report = reportCorpus(await readCorpus());
+  const percent = (share: number): number => Math.round(share * 10_000) / 100;
+  const time = measure(LONG_COMMAND);
+  const { classifier, regex, counts } = report;
+  return [
+    row(
+      `destructive commands caught (${counts.destructive})`,
+      percent(classifier.recall),
+      '%',
+      '15 regexes',
+      percent(regex.recall),
+      '>= 98',
+      classifier.recall >= 0.98,
+    ),
+    row(
+      `everyday commands flagged (${counts.everyday})`,
+      percent(classifier.everydayFlagged),
+      '%',
+      '15 regexes',
+      percent(regex.everydayFlagged),
+      '<= 2',
+      classifier.everydayFlagged <= 0.02,
+    ),
+    row(
+      `benign twins flagged (${counts.benign})`,
+      percent(classifier.benignFlagged),
+      '%',
+      '15 regexes',
+      percent(regex.benignFlagged),
+      '<= 2',
+      classifier.benignFlagged <= 0.02,
+    ),
+    row(
+      `classification p99, ${LONG_COMMAND.length} characters, warm`,
+      time.p99Ms,
+      'ms',
+      'limit',
+      1,
+      '< 1',
+      time.p99Ms < 1,
+    ),
+    row(
+      `classification p50, ${LONG_COMMAND.length} characters, warm`,
+      time.p50Ms,
+      'ms',
+      'limit',
+      1,
+      '< 1',
+      time.p50Ms < 1,
+    ),
+  ];
+}
+
+async function readCorpus(): Promise<Corpus> {
+  const read = async (name: string) =>
+    parseCorpus(await readFile(new URL(`../packages/policy/corpus/${name}.txt`, import.meta.url), 'utf8'));
+  return {
+    destructive: [...(await read('destructive')), ...(await read('adversarial'))],
+    benign: await read('benign'),
+    everyday: await read('everyday'),
+  };
+}
+
+function measure(command: string): { p50Ms: number; p99Ms: number } {
+  for (let index = 0; index < WARM_UP; index += 1) classifyCommand(command);
+  const times: number[] = [];
+  for (let index = 0; index < SAMPLES; index += 1) {
+    const start = performance.now();
+    classifyCommand(command);
+    times.push(performance.now() - start);
+  }
+  times.sort((a, b) => a - b);
+  const at = (share: number) => Math.round((times[Math.floor(times.length * share)] ?? 0) * 10_000) / 10_000;
+  return { p50Ms: at(0.5), p99Ms: at(0.99) };
+}
+
+function row(
+  name: string,
+  value: number,
+  unit: string,
+  peer: string,
+  peerValue: number,
+  target: string,
+  met: boolean,
+): BenchRow {
+  const ratio = peerValue === 0 ? 0 : Math.round((value / peerValue) * 1000) / 1000;
+  return { name, value, unit, peer, peerValue, ratio, target, met };
+}

@@ -1,0 +1,88 @@
+/** Expands the words of one frame, judging the substitutions in them on the way. */
+import { forEachChild, type ArrayValue, type Command, type Script, type SyntaxNode, type Word } from 'unbash';
+import { expandParts, expandToText, expandWord } from './expand-word.ts';
+import type { Frame } from './frame.ts';
+import type { Stdin } from './inspector.ts';
+import { PROCESS, UNKNOWN } from './unknown-text.ts';
+import type { WrittenFiles } from './written-files.ts';
+
+/** Judges the script of a substitution and returns its output as far as that is known. */
+export type RunSubstitution = (script: Script, frame: Frame) => string;
+
+export class FrameExpander {
+  private readonly runSubstitution: RunSubstitution;
+  private readonly files: WrittenFiles;
+
+  constructor(runSubstitution: RunSubstitution, files: WrittenFiles) {
+    this.runSubstitution = runSubstitution;
+    this.files = files;
+  }
+
+  fields(word: Word, frame: Frame): string[] {
+    return expandWord(word, frame.scope, this.onSubstitution(frame));
+  }
+
+  text(word: Word, frame: Frame): string {
+    return expandToText(word, frame.scope, this.onSubstitution(frame));
+  }
+
+  assignments(node: Command, frame: Frame): [string, string][] {
+    const assigned: [string, string][] = [];
+    for (const part of node.prefix) {
+      if (part.type !== 'Assignment') continue;
+      if (part.index !== undefined) this.text(part.index, frame);
+      const value = this.valueOf(part.value, frame);
+      const before = part.append === true ? (frame.scope.variables.get(part.name) ?? '') : '';
+      assigned.push([part.name, before + value]);
+    }
+    return assigned;
+  }
+
+  /** Arguments; `NAME=value` after export and the like is kept as one word and also remembered. */
+  arguments(node: Command, frame: Frame): string[] {
+    return node.args.flatMap((argument) => {
+      if (argument.type === 'Word') return this.fields(argument, frame);
+      const value = this.valueOf(argument.value, frame);
+      if (DECLARES.has(node.name?.value ?? '')) frame.scope.variables.set(argument.name, value);
+      return [`${argument.name}=${value}`];
+    });
+  }
+
+  inputOf(redirects: Command['redirects'], frame: Frame): Stdin {
+    let input: Stdin;
+    for (const redirect of redirects) {
+      if (redirect.type === 'HereDoc') {
+        const { parts, text } = redirect.body;
+        input = parts === undefined ? text : expandParts(parts, frame.scope, this.onSubstitution(frame));
+      } else if (redirect.type === 'HereString') {
+        input = redirect.target === undefined ? '' : this.text(redirect.target, frame);
+      } else if (redirect.operator === '<' && redirect.target !== undefined) {
+        const target = this.text(redirect.target, frame);
+        if (target.startsWith(PROCESS)) input = target.slice(1);
+        else input = target === '/dev/null' ? '' : (this.files.get(target) ?? input);
+      }
+    }
+    return input;
+  }
+
+  /** Substitutions in places that are not commands: `[[ $(x) ]]`, `(( $(x) ))`. */
+  substitutionsIn(node: SyntaxNode, frame: Frame): void {
+    if (node.type === 'Word') this.text(node, frame);
+    else if ('script' in node) this.onSubstitution(frame)(node.script);
+    else forEachChild(node, (child) => this.substitutionsIn(child, frame));
+  }
+
+  /** A list is kept as its elements with blanks between. */
+  private valueOf(value: Word | ArrayValue, frame: Frame): string {
+    if (value.type === 'Word') return this.text(value, frame);
+    return value.elements
+      .flatMap((word) => this.fields(word, frame).map((text) => text.replace(/^\[[^\]]*\]=/, '')))
+      .join(' ');
+  }
+
+  private onSubstitution(frame: Frame): (script: Script | undefined) => string {
+    return (script) => (script === undefined ? UNKNOWN : this.runSubstitution(script, frame));
+  }
+}
+
+const DECLARES = new Set(['export', 'declare', 'local', 'readonly', 'typeset']);

@@ -1,0 +1,9 @@
+import type { ShellScope } from './shell-scope.ts';
+
+/** Where a piece of syntax stands: the text its positions index, and the names in force. */
+export interface Frame {
+  readonly source: string;
+  readonly scope: ShellScope;
+  /** Cause to report when this source is not literally part of the line. */
+  readonly outerCause: string;
+}
