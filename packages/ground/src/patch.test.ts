@@ -97,6 +97,30 @@ describe('capturePatch', () => {
     ]);
   });
 
+  it('leaves out what an earlier, wider stage had taken', async () => {
+    await mkdir(join(workspace, 'conf'));
+    await write('conf/tracked', 'one\n');
+    const tree = await baseline();
+    await mkdir(join(workspace, 'outputs'));
+    await write('outputs/report', 'x');
+    await write('conf/tracked', 'two\n');
+    await write('conf/new', 'new\n');
+    await write('kept', 'y\n');
+    await stageWorkspace({ workspace, gitDir, exclude: [], like: tree });
+    expect((await capture(tree)).files.map((file) => file.path)).toEqual([
+      'conf/new',
+      'conf/tracked',
+      'kept',
+    ]);
+    const narrow = { workspace, gitDir, baselineTree: tree, exclude: ['conf'] };
+    expect((await capturePatch(narrow)).files.map((file) => file.path)).toEqual(['kept']);
+    expect((await capture(tree)).files.map((file) => file.path)).toEqual([
+      'conf/new',
+      'conf/tracked',
+      'kept',
+    ]);
+  });
+
   it('takes repositories made inside as files, also one without a commit, and names them', async () => {
     const tree = await baseline();
     for (const name of ['unborn', 'born', 'born/deep']) {

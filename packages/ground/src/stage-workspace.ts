@@ -7,6 +7,8 @@
  * S2  The index of the git dir is replaced only by a finished one: a killed stage leaves no lock behind.
  * S3  What cannot be read is reported by name; everything else is still staged.
  * S4  A folder in which nothing has changed since it was staged last is not staged again (see staged-memory.ts).
+ * S5  What is excluded now but was staged before (a checkpoint takes more than a patch does) goes back to the
+ *     baseline: the tree depends on the exclusions given, not on those of the call before.
  */
 import { copyFile, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,14 +17,16 @@ import { isErrno } from './errno.ts';
 import { createGit, type Git } from './git.ts';
 import { readIndexSummary } from './git-index.ts';
 import { EMPTY_TREE, objectFormatOf } from './own-git-dir.ts';
-import { recallStaged, rememberStaged, takeMark } from './staged-memory.ts';
+import { readStagedExclusions, recallStaged, rememberStaged, takeMark } from './staged-memory.ts';
 
 export interface StageOptions {
   readonly workspace: string;
   /** A git dir of ours; its `index` is the memory of what was staged last. */
   readonly gitDir: string;
-  /** Paths relative to the workspace that are left as the index has them. */
+  /** Paths relative to the workspace that stay as they were in the baseline. */
   readonly exclude: readonly string[];
+  /** Tree of the first stage in this git dir; later ones take excluded paths from it (S5). */
+  readonly baselineTree?: string;
   /** Object id of any object of this git dir; tells its format. */
   readonly like: string;
   readonly timeoutMs?: number;
@@ -48,15 +52,26 @@ export async function stageWorkspace(options: StageOptions): Promise<StagedWorks
     const since = await takeMark(options.gitDir);
     await copyIndex(index, draft);
     const git = gitFor(options, options.workspace, draft);
+    await unstageExcluded(options, git);
     const { nested, warnings, rootTree } = await addEverything(options, git, options.workspace, draft, '');
     const tree = rootTree ?? (await writeTree(git, draft));
     await renameIfThere(draft, index); // S2
     const staged = { tree, nested, warnings };
-    if (warnings.length === 0) await rememberStaged(options, staged, since); // S4
+    await rememberStaged(options, staged, since); // S4
     return staged;
   } finally {
     await Promise.all([rm(draft, { force: true }), rm(`${draft}.lock`, { force: true })]);
   }
+}
+
+/** S5 */
+async function unstageExcluded(options: StageOptions, git: Git): Promise<void> {
+  if (options.baselineTree === undefined) return;
+  const before = await readStagedExclusions(options, options.baselineTree);
+  const paths = options.exclude.filter((path) => before !== null && !before.includes(path));
+  if (paths.length === 0) return;
+  const pathspec = paths.map((path) => `:(top,literal)${path}`);
+  await git.run(['reset', '-q', options.baselineTree, '--', ...pathspec]);
 }
 
 /**

@@ -73,6 +73,16 @@ export async function recallStaged(place: StagePlace): Promise<RememberedStage |
   return { tree: memory.tree, nested: memory.nested, warnings: memory.warnings };
 }
 
+/** What the last stage of this folder left out; null when there was none, or it gave the baseline itself. */
+export async function readStagedExclusions(
+  place: StagePlace,
+  baselineTree: string,
+): Promise<readonly string[] | null> {
+  const memory = await readMemory(place.gitDir);
+  const isTelling = memory !== null && memory.workspace === place.workspace && memory.tree !== baselineTree;
+  return isTelling ? memory.exclude : null;
+}
+
 async function readMemory(gitDir: string): Promise<Memory | null> {
   try {
     const memory = Memory.safeParse(JSON.parse(await readFile(join(gitDir, MEMORY), 'utf8')));
