@@ -1,3 +1,4 @@
+import { TaskRefusedError } from '@caisson/engine';
 import { CaissonError, toErrorInfo } from '@caisson/protocol';
 import { exitCodeOfError, type ExitCode } from './exit-codes.ts';
 import { LineProblem } from './line-problem.ts';
@@ -11,7 +12,7 @@ export function printError(thrown: unknown, output: Output, isDebug: boolean): E
   if (output.format === 'human') output.note(describe(error, info.remedy, output));
   else output.result({ error: info }, () => '');
   if (isDebug && error instanceof Error) output.note(error.stack ?? '');
-  return exitCodeOfError(info.code);
+  return exitCodeOfError(info.code, error instanceof TaskRefusedError ? error.refusal.kind : undefined);
 }
 
 function toUsageError({ message, remedy }: LineProblem): UsageError {
@@ -20,8 +21,15 @@ function toUsageError({ message, remedy }: LineProblem): UsageError {
 
 function describe(error: unknown, remedy: string | undefined, output: Output): string {
   const message = error instanceof Error ? error.message : String(error);
-  const isOurs = error instanceof CaissonError;
-  const help = isOurs ? remedy : 'This is a bug in Caisson; CAISSON_DEBUG=1 shows where it happened.';
-  const head = output.style.red(isOurs ? 'error:' : 'internal error:');
-  return `${head} ${message}${help === undefined ? '' : ` ${help}`}`;
+  if (error instanceof CaissonError) return join(output.style.red('error:'), message, remedy);
+  // The machine refused something (a full disk, a missing right): not a bug, and the message names the path.
+  if (error instanceof Error && 'syscall' in error) {
+    return join(output.style.red('error:'), `${message}.`, 'Check that path, its rights and the free space.');
+  }
+  const help = 'This is a bug in Caisson; CAISSON_DEBUG=1 shows where it happened.';
+  return join(output.style.red('internal error:'), message, help);
+}
+
+function join(...parts: readonly (string | undefined)[]): string {
+  return parts.filter((part) => part !== undefined).join(' ');
 }

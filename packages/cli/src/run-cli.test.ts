@@ -7,6 +7,7 @@ import { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { loadConfig } from '@caisson/engine';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { CommandRow } from './command.ts';
 import { COMMANDS } from './command-table.ts';
 import { createTemplate } from './commands/init.ts';
 import { exitCodeOfResult } from './exit-codes.ts';
@@ -205,4 +206,36 @@ it('policy check decides as the gate of an agent would, with the rules of the pr
   });
   expect((await caisson(['policy', 'check'])).err).toMatch(/needs a command after "--"/);
   expect((await caisson(['policy'])).err).toMatch(/needs one more word.*caisson policy check/);
+});
+
+it('a current folder that is gone is told in a sentence', async () => {
+  rmSync(folder, { recursive: true });
+  expect(await caisson(['config'])).toMatchObject({
+    code: 2,
+    err: expect.stringContaining(
+      'the current folder does not exist any more. Change to a folder that exists.',
+    ),
+  });
+});
+
+it('a refusal of the machine is told with its path, and only what nobody foresaw is called a bug', async () => {
+  const failing = (error: () => unknown): CommandRow => ({
+    name: 'fail',
+    summary: '',
+    load: () =>
+      Promise.resolve({ command: { ...VERSION_COMMAND, run: () => Promise.resolve(error() as 0) } }),
+  });
+  const { command: VERSION_COMMAND } = await import('./commands/version.ts');
+  const missing = join(folder, 'missing');
+  const told = async (error: () => unknown): Promise<string> => {
+    const stderr = createSink();
+    expect(
+      await runCli(['fail'], [failing(error)], { stdout: createSink().stream, stderr: stderr.stream }),
+    ).toBe(1);
+    return stderr.text();
+  };
+  expect(await told(() => readFileSync(missing))).toBe(
+    `error: ENOENT: no such file or directory, open '${missing}'. Check that path, its rights and the free space.\n`,
+  );
+  expect(await told(() => JSON.parse('{'))).toMatch(/^internal error: .* This is a bug in Caisson/);
 });

@@ -10,6 +10,7 @@ import type {
   ResolvedLimits,
   UserFolders,
 } from './contract.ts';
+import { ConfigError } from './errors.ts';
 import { gatherSettings, type Settings } from './gather-settings.ts';
 import { readHostEnvironment } from './host-environment.ts';
 import { parseConfigDocument } from './parse-config.ts';
@@ -33,7 +34,7 @@ export async function loadExplained(
   options: LoadConfigOptions,
 ): Promise<{ config: ResolvedConfig; rows: readonly ConfigRow[] }> {
   const given = {
-    cwd: options.cwd ?? process.cwd(),
+    cwd: options.cwd ?? getCurrentFolder(),
     env: options.env ?? readHostEnvironment(),
     flags: options.flags ?? {},
   };
@@ -120,6 +121,18 @@ function assembleBudget(get: <T>(key: SettingKey) => T): ResolvedBudget {
     perRunToolCalls: get('budget.perRunToolCalls'),
     allowUnknownCost: get('budget.allowUnknownCost'),
   };
+}
+
+/** A shell may still stand in a folder that is gone. */
+function getCurrentFolder(): string {
+  try {
+    return process.cwd();
+  } catch (error) {
+    throw new ConfigError([{ file: '.', message: 'the current folder does not exist any more.' }], {
+      cause: error,
+      remedy: 'Change to a folder that exists.',
+    });
+  }
 }
 
 function expandHome(path: string, home: string): string {

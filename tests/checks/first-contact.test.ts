@@ -1,0 +1,134 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** Makes a Node believe that it is older, or somebody else, before the program starts. */
+const PRETEND_OLD = preload(
+  "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.19.0' } })",
+);
+const PRETEND_USER = preload('process.getuid = () => 1000');
+let root: string;
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'caisson-contact-'));
+  copy('packages/cli/bin/caisson.js');
+  copy('scripts/bootstrap.mjs');
+  write('package.json', '{ "type": "module" }');
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+function preload(code: string): string[] {
+  return ['--import', `data:text/javascript,${encodeURIComponent(code)}`];
+}
+
+function copy(path: string): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  cpSync(join(ROOT, path), join(root, path));
+}
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), text);
+}
+
+function installPinnedNode(): void {
+  write('node_modules/node/package.json', '{ "version": "24.0.0" }');
+  mkdirSync(join(root, 'node_modules/node/bin'));
+  symlinkSync(process.execPath, join(root, 'node_modules/node/bin/node'));
+}
+
+function node(args: readonly string[], env: Record<string, string> = {}) {
+  const result = spawnSync(process.execPath, args, {
+    cwd: root,
+    encoding: 'utf8',
+    env: { PATH: join(root, 'empty'), HOME: root, ...env },
+  });
+  return { code: result.status, out: result.stdout, err: result.stderr };
+}
+
+describe('the caisson bin', () => {
+  const BIN = 'packages/cli/bin/caisson.js';
+
+  it('on a Node that is too old says so in one line with the remedy', () => {
+    expect(node([...PRETEND_OLD, BIN])).toEqual({
+      code: 2,
+      out: '',
+      err: 'caisson: Node 20.19.0 is too old. Install Node 22.18 or newer and run the command again.\n',
+    });
+  });
+
+  it("on a Node that is too old goes on with the clone's own, with arguments and exit code", () => {
+    installPinnedNode();
+    write('packages/cli/dist/caisson.mjs', 'console.log(process.argv.slice(2)); process.exitCode = 7;');
+    expect(node([...PRETEND_OLD, BIN, 'run', '--', "it's"])).toEqual({
+      code: 7,
+      out: "[ 'run', '--', \"it's\" ]\n",
+      err: '',
+    });
+  });
+
+  it('in a clone that is not built says how to build it', () => {
+    expect(node([BIN])).toMatchObject({
+      code: 2,
+      err: 'caisson: this clone is not built yet. Run: npm run build\n',
+    });
+  });
+});
+
+describe('the bootstrap', () => {
+  const SCRIPT = 'scripts/bootstrap.mjs';
+
+  function install(locked: string, present: string): void {
+    installPinnedNode();
+    write(
+      'package-lock.json',
+      JSON.stringify({
+        packages: {
+          'node_modules/a': { version: locked },
+          'node_modules/b': { optional: true, version: '1.0.0' },
+        },
+      }),
+    );
+    write(
+      'node_modules/.package-lock.json',
+      JSON.stringify({ packages: { 'node_modules/a': { version: present } } }),
+    );
+    write('scripts/build.mjs', "console.log('built by', process.version); process.exitCode = 3;");
+  }
+
+  it('refuses what it does not know and lists what it does', () => {
+    expect(node([SCRIPT, 'deploy'])).toMatchObject({
+      code: 2,
+      err: 'caisson: "deploy" is not one of start, test, build, check, bench.\n',
+    });
+  });
+
+  it('installs nothing when everything is there, names missing system packages, and passes the exit code on', () => {
+    install('1.2.3', '1.2.3');
+    expect(node([...PRETEND_USER, SCRIPT, 'build'])).toEqual({
+      code: 3,
+      out: `built by ${process.version}\n`,
+      err: 'caisson: missing system packages: bubblewrap git. Install them, for example: sudo apt-get install bubblewrap git\n',
+    });
+  });
+
+  it('installs again when the lock file has changed', () => {
+    install('1.2.4', '1.2.3');
+    expect(node([SCRIPT, 'build'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('npm was not found in PATH'),
+    });
+  });
+
+  it('stops before the requested script when the build fails', () => {
+    install('1.2.3', '1.2.3');
+    write('scripts/start.ts', "console.log('started');");
+    const { code, out, err } = node([...PRETEND_USER, SCRIPT, 'start']);
+    expect([code, out]).toEqual([3, `built by ${process.version}\n`]);
+    expect(err).toContain('The build failed');
+  });
+});
