@@ -35,6 +35,12 @@ const BY_ERROR_CODE: Readonly<Record<string, ExitCode>> = {
   NO_KEY: EXIT_CODES.noKey,
 };
 
+const BY_REFUSAL: Readonly<Record<string, ExitCode>> = {
+  usage: EXIT_CODES.usage,
+  policy: EXIT_CODES.policyDenied,
+  budget: EXIT_CODES.budgetExceeded,
+};
+
 /** How a run's ending is told to a shell. */
 export function exitCodeOfResult(result: Pick<DispatchResult, 'status' | 'failure'>): ExitCode {
   if (result.status === 'done') return EXIT_CODES.finished;
@@ -45,7 +51,7 @@ export function exitCodeOfResult(result: Pick<DispatchResult, 'status' | 'failur
     : EXIT_CODES.failed;
 }
 
-/** How an error, by its public code, is told to a shell. */
-export function exitCodeOfError(code: string): ExitCode {
-  return BY_ERROR_CODE[code] ?? EXIT_CODES.failed;
+/** How an error is told to a shell: by its public code, a refusal by what refused it. */
+export function exitCodeOfError(code: string, refusalKind?: string): ExitCode {
+  return BY_REFUSAL[refusalKind ?? ''] ?? BY_ERROR_CODE[code] ?? EXIT_CODES.failed;
 }

@@ -16,7 +16,7 @@ import { findEnding } from './find-ending.ts';
 import { follow, type FollowedAttempt } from './follow.ts';
 import { launch } from './launch.ts';
 import { place } from './place.ts';
-import { prepare, PrepareFailure, type PreparedAttempt } from './prepare.ts';
+import { folderLease, prepare, PrepareFailure, type PreparedAttempt } from './prepare.ts';
 import { readResult } from './read-result.ts';
 import { createRunRecord, type RunRecord } from './run-record.ts';
 import { createRunStream, type RunStream } from './run-stream.ts';
@@ -64,6 +64,7 @@ export function createDispatcher(base: DispatchRooms): Dispatcher {
     };
     const ended = drive(rooms, entry).finally(() => {
       rooms.ledger.leases.release(run.runId);
+      rooms.ledger.leases.free(folderLease(rooms.settings.projectRoot), run.runId);
       active.delete(run.runId);
       stream.end();
     });

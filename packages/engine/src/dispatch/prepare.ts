@@ -42,6 +42,7 @@ export async function prepare(
   createAttemptFolders(paths);
   const secrets = await failingAs('fetch-failed', 7, () => resolveSecrets(rooms, run));
   const overlay = await failingAs('integrity-failed', 3, () => materialiseCapabilities(rooms, run, attempt));
+  if (run.workspaceKind === 'in-place') holdFolder(rooms, run);
   const workspace = await failingAs('worker-failed', undefined, () =>
     rooms.workspaces.prepare({
       kind: run.workspaceKind,
@@ -90,6 +91,21 @@ async function failingAs<T>(
       { cause: error },
     );
   }
+}
+
+/** Where the run works on the user's own files, nobody else may. */
+function holdFolder(rooms: DispatchRooms, run: AdmittedRun): void {
+  const name = folderLease(rooms.settings.projectRoot);
+  if (rooms.ledger.leases.tryHold(name, run.runId, rooms.hostId)) return;
+  const holder = rooms.ledger.leases.holderOf(name)?.holder ?? 'another run';
+  throw new PrepareFailure({
+    reason: 'worker-failed',
+    detail: `the folder is in use by ${holder}, which works in place. Wait for it, or use --workspace empty, or a git repository.`,
+  });
+}
+
+export function folderLease(projectRoot: string): string {
+  return `in-place:${projectRoot}`;
 }
 
 /** Invariant 5: a limit that a person set and that cannot be held is refused; a default is recorded as unenforced. */
