@@ -14,7 +14,9 @@ import type { AgentCommand, AgentExit, RuntimeDriver } from '../../packages/work
 import { findDriver } from '../../packages/worker/src/runtimes/index.ts';
 import { findAgentBin, pathWithPinnedNode } from './install-agents.mjs';
 
-const RECORDED = join(dirname(fileURLToPath(import.meta.url)), '../../packages/worker/src/runtimes/recorded');
+const WORKER = join(dirname(fileURLToPath(import.meta.url)), '../../packages/worker/src');
+const RECORDED = join(WORKER, 'runtimes/recorded');
+const NATIVE_ENTRY = join(WORKER, 'native/native-agent.ts');
 const LIMIT_MS = 60_000;
 const GRACE_MS = 2_000;
 const MAX_TEXT = 400;
@@ -69,7 +71,7 @@ async function record(driver: RuntimeDriver, script: ScriptInput): Promise<Recor
     createWorkspace(workspace);
     const api = RUNTIME_DESCRIPTORS[driver.name]?.api ?? 'none';
     const command = driver.command({
-      bin: findAgentBin(driver.name) ?? driver.name,
+      bin: driver.name === 'native' ? NATIVE_ENTRY : (findAgentBin(driver.name) ?? driver.name),
       prompt: 'Please do the scripted thing.',
       mode: 'auto-edit',
       settings: {},
@@ -178,6 +180,8 @@ async function recordRuntime(name: string): Promise<void> {
 }
 
 const wanted = process.argv.slice(2);
-for (const name of wanted.length > 0 ? wanted : ['claude-code', 'codex', 'pi', 'gemini', 'opencode']) {
+for (const name of wanted.length > 0
+  ? wanted
+  : ['claude-code', 'codex', 'pi', 'gemini', 'opencode', 'native']) {
   await recordRuntime(name);
 }
