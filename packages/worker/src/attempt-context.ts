@@ -1,4 +1,4 @@
-import { createRedactor, type Redactor, type SandboxProcess } from '@caisson/ground';
+import type { Redactor, SandboxProcess } from '@caisson/ground';
 import type {
   BlockOutcome,
   Denial,
@@ -51,11 +51,11 @@ export function createAttemptContext(options: {
   job: Job;
   voice: Voice;
   control: Control;
+  redactor: Redactor;
   path: string;
 }): AttemptContext {
   return {
     ...options,
-    redactor: createRedactor(options.job.secrets),
     captures: openCaptures(options.job.paths.captures),
     meter: createMeter(),
     gathered: { reply: '', exitCode: null, outputs: [], blocks: [], denials: [], enforced: {} },

@@ -9,6 +9,7 @@
  * W2  Every ending but a lost host writes exactly one result.
  * W3  When the host is gone the sandbox is killed at once; there is nobody left to report to.
  */
+import { createRedactor } from '@caisson/ground';
 import type { Job } from '@caisson/protocol';
 import { createAttemptContext, deny, type AttemptContext } from './attempt-context.ts';
 import { openChannel } from './channel.ts';
@@ -32,9 +33,11 @@ import { selfStartTime } from './self-start-time.ts';
 /** Carries out the job and returns the worker's exit code. */
 export async function carryOut(job: Job, environment: WorkerEnvironment): Promise<number> {
   const startedAt = performance.now();
-  const voice = createVoice({ runId: job.runId, attempt: job.attempt, eventsFile: job.paths.events }); // step 4
+  const redactor = createRedactor(job.secrets);
+  const { runId, attempt, paths } = job;
+  const voice = createVoice({ runId, attempt, eventsFile: paths.events, redactor }); // step 4
   const control = openControl();
-  const context = createAttemptContext({ job, voice, control, path: environment.path });
+  const context = createAttemptContext({ job, voice, control, redactor, path: environment.path });
   const stopWatching =
     environment.parentPid === null
       ? () => undefined

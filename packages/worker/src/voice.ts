@@ -2,9 +2,12 @@
  * The worker's only writer to stdout. Stdout is protocol: a header, then numbered lines.
  * Each line is in the events file before it is on stdout, so that a later host can continue the stream.
  * A host that is gone (EPIPE) never hurts the work: the file still holds every line.
+ * No secret passes: whatever a step puts into a line is redacted here (invariant 7).
  */
 import { closeSync, openSync, writeSync } from 'node:fs';
+import type { Redactor } from '@caisson/ground';
 import { encodeNdjson, WORKER_SCHEMA, type Grant, type WorkerSaying } from '@caisson/protocol';
+import { redactValue } from './redact-value.ts';
 
 export interface Voice {
   header(grant: Grant): void;
@@ -14,7 +17,12 @@ export interface Voice {
   close(): void;
 }
 
-export function createVoice(options: { runId: string; attempt: number; eventsFile: string }): Voice {
+export function createVoice(options: {
+  runId: string;
+  attempt: number;
+  eventsFile: string;
+  redactor: Redactor;
+}): Voice {
   const file = openSync(options.eventsFile, 'a', 0o600);
   process.stdout.on('error', () => undefined); // the events file is the second witness
   let seq = 0;
@@ -28,7 +36,7 @@ export function createVoice(options: { runId: string; attempt: number; eventsFil
       write({ schema: WORKER_SCHEMA, runId: options.runId, attempt: options.attempt, grant }),
     say(line) {
       seq += 1;
-      write({ ...line, seq, at: new Date().toISOString() });
+      write({ ...redactValue(options.redactor, line), seq, at: new Date().toISOString() });
     },
     get count() {
       return seq;

@@ -1,4 +1,5 @@
 /** Turns the agent's signals into progress lines: tool changes and turns at once, text and counters at most every 200 ms. */
+import { StringDecoder } from 'node:string_decoder';
 import type { AttemptContext } from '../attempt-context.ts';
 import type { AgentSignal } from '../runtimes/contract.ts';
 
@@ -11,6 +12,9 @@ export interface ProgressTeller {
 }
 
 export function createProgressTeller(context: AttemptContext): ProgressTeller {
+  // A secret may come in pieces, so what the agent says is one stream to the redactor, not one text per line.
+  const words = context.redactor.createStream();
+  const decoder = new StringDecoder('utf8');
   let text = '';
   let model: string | undefined;
   let sessionId: string | undefined;
@@ -26,7 +30,7 @@ export function createProgressTeller(context: AttemptContext): ProgressTeller {
       kind: 'progress',
       phase: 'agent',
       tool: meter.currentTool,
-      ...(text === '' ? {} : { text: context.redactor.redact(text).slice(0, MAX_TEXT) }),
+      ...(text === '' ? {} : { text: text.slice(0, MAX_TEXT) }),
       turns: meter.turns,
       toolCalls: meter.toolCalls,
       tokensIn: meter.usage.inputTokens,
@@ -54,14 +58,15 @@ export function createProgressTeller(context: AttemptContext): ProgressTeller {
         });
         return;
       }
-      if (signal.kind === 'text') text += signal.text;
+      if (signal.kind === 'text') text += decoder.write(words.push(Buffer.from(signal.text)));
       if (signal.kind === 'model') model = signal.model;
       if (signal.kind === 'session') sessionId = signal.sessionId;
       if (signal.kind === 'tool-start' || signal.kind === 'tool-end' || signal.kind === 'usage') say();
       else saySoon();
     },
     flush() {
-      if (timer !== undefined) say();
+      text += decoder.write(words.flush());
+      if (timer !== undefined || text !== '') say();
     },
   };
 }

@@ -2,6 +2,7 @@
 import { writeFileAtomic } from '@caisson/ground';
 import type { CapturedStream, Failure, Result } from '@caisson/protocol';
 import type { AttemptContext } from '../attempt-context.ts';
+import { redactValue } from '../redact-value.ts';
 
 export type AttemptEnding =
   | { readonly kind: 'finished' }
@@ -22,7 +23,8 @@ export async function sealAttempt(
 }
 
 function composeResult(context: AttemptContext, ending: AttemptEnding, durationMs: number): Result {
-  const { job, gathered, captures } = context;
+  const { job, captures, redactor } = context;
+  const gathered = { ...context.gathered, ...redactWords(context) };
   const usage = context.meter.toUsage();
   const reply = Buffer.from(gathered.reply);
   return {
@@ -31,7 +33,7 @@ function composeResult(context: AttemptContext, ending: AttemptEnding, durationM
     attempt: job.attempt,
     nonce: job.nonce,
     status: ending.kind,
-    ...(ending.kind === 'failed' ? { failure: ending.failure } : {}),
+    ...(ending.kind === 'failed' ? { failure: redactValue(redactor, ending.failure) } : {}),
     exitCode: gathered.exitCode,
     durationMs,
     reply: {
@@ -52,6 +54,17 @@ function composeResult(context: AttemptContext, ending: AttemptEnding, durationM
     },
     ...(gathered.sessionId === undefined ? {} : { resume: { sessionId: gathered.sessionId } }),
   };
+}
+
+/** Invariant 7: what the agent worded itself may hold a secret; logs, reply and outputs were redacted when taken. */
+function redactWords({ redactor, gathered }: AttemptContext): Partial<AttemptContext['gathered']> {
+  const { needsInput, verify, denials, outputs } = gathered;
+  return redactValue(redactor, {
+    denials,
+    outputs,
+    ...(needsInput === undefined ? {} : { needsInput }),
+    ...(verify === undefined ? {} : { verify }),
+  });
 }
 
 function recordOf(

@@ -1,0 +1,136 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createProject, type Project } from './project.ts';
+
+const VALUE = 'pa55/w0rd+with"quotes"&more=Zq81';
+const FORMS = [
+  VALUE,
+  ...[0, 1, 2].map((shift) =>
+    Buffer.from('.'.repeat(shift) + VALUE)
+      .toString('base64')
+      .slice(4, 30),
+  ),
+  Buffer.from(VALUE).toString('base64url').slice(0, 30),
+  encodeURIComponent(VALUE),
+  encodeURIComponent(VALUE).toLowerCase(),
+  JSON.stringify(VALUE).slice(1, -1),
+  Buffer.from(VALUE).toString('hex'),
+];
+
+/** An agent that gives away what it knows, in every way that a stream allows. */
+const LEAKY = `
+const value = process.env.TOKEN;
+console.log('length ' + value.length);
+console.log('plain ' + value);
+console.error('plain ' + value);
+console.log('base64 ' + Buffer.from(value).toString('base64'));
+console.log('shifted ' + Buffer.from('x' + value + 'y').toString('base64'));
+console.log('url ' + encodeURIComponent(value));
+console.log('json ' + JSON.stringify({ value }));
+console.log('hex ' + Buffer.from(value).toString('hex'));
+for (const stream of [process.stdout, process.stderr])
+  for (const char of 'slow ' + value + '\\n') { stream.write(char); await new Promise((next) => setTimeout(next, 2)); }
+console.log('a git hash 9daeafb9864cf43055ae93beb0afd6c7d144bfa4 stays');
+`;
+
+/** And one that asks a question with it. */
+const ASKING = `
+import { writeFileSync } from 'node:fs';
+writeFileSync('.caisson/needs_input.json', JSON.stringify({
+  question: 'May I use ' + process.env.TOKEN + '?',
+  options: ['yes', process.env.TOKEN],
+  context: { [process.env.TOKEN]: 'as a name' },
+}));
+`;
+
+const SECRET = ['--secret', 'TOKEN=env:HOST_TOKEN'];
+
+describe('a secret that an agent prints', () => {
+  const prepare = (): Project => {
+    const project = createProject({ env: { HOST_TOKEN: VALUE } });
+    project.write('leaky.mjs', LEAKY);
+    project.write('ask.mjs', ASKING);
+    return project;
+  };
+
+  it('is in no file of the project, no event, no log and no output, in any form', async () => {
+    const project = prepare();
+    const ran = await project.caisson('run', ...SECRET, '-o', 'ndjson', '--', 'node', 'leaky.mjs');
+    expect(ran.code).toBe(0);
+    const runId = /"runId":"(run_[0-9a-z]+)"/.exec(ran.stdout)?.[1] ?? '';
+    const result = await project.caisson('show', runId, '-o', 'json');
+    const stdout = await project.caisson('logs', runId, '--stdout');
+    const stderr = await project.caisson('logs', runId, '--stderr');
+    expect(formsIn(ran, result, stdout, stderr)).toEqual([]);
+    expect(filesWithForms(project)).toEqual([]);
+    // Base64 keeps the one or two characters at each end that also carry a neighbour's bits.
+    expect(
+      stdout.stdout.replaceAll(/(?<=^(base64|shifted) ).*$/gm, (text) =>
+        text.replaceAll(/^\w{0,2}(?=\[)|(?<=\])[\w=]{0,4}$/g, ''),
+      ),
+    ).toBe(
+      [
+        `length ${VALUE.length}`,
+        'plain [redacted:TOKEN]',
+        'base64 [redacted:TOKEN]',
+        'shifted [redacted:TOKEN]',
+        'url [redacted:TOKEN]',
+        'json {"value":"[redacted:TOKEN]"}',
+        'hex [redacted:TOKEN]',
+        'slow [redacted:TOKEN]',
+        'a git hash 9daeafb9864cf43055ae93beb0afd6c7d144bfa4 stays',
+        '',
+      ].join('\n'),
+    );
+    expect(stderr.stdout).toBe('plain [redacted:TOKEN]\nslow [redacted:TOKEN]\n');
+  });
+
+  it('is not in the report of a verify command, nor in a question', async () => {
+    const project = prepare();
+    const verified = await project.run(...SECRET, '--verify', 'echo "verify $TOKEN"; false', '--', 'true');
+    const asked = await project.run(...SECRET, '--', 'node', 'ask.mjs');
+    expect([verified.cli.code, asked.cli.code]).toEqual([0, 3]);
+    expect(asked.result?.needsInput).toEqual({
+      question: 'May I use [redacted:TOKEN]?',
+      options: ['yes', '[redacted:TOKEN]'],
+      context: { '[redacted:TOKEN]': 'as a name' },
+    });
+    expect(formsIn(verified.cli, asked.cli, await project.caisson('questions', '-o', 'json'))).toEqual([]);
+    expect(filesWithForms(project)).toEqual([]);
+  });
+
+  it('and that cannot be found fails the run with the reference and no value', async () => {
+    const project = prepare();
+    const { cli, failure } = await project.run(
+      '--retries',
+      '0',
+      '--secret',
+      'TOKEN=exec:echo $HOST_TOKEN; exit 4',
+      '--',
+      'true',
+    );
+    expect(cli.code).toBe(1);
+    expect(failure).toMatchObject({ reason: 'fetch-failed', step: 7 });
+    expect(failure?.detail).toContain('TOKEN');
+    expect(formsIn(cli)).toEqual([]);
+    expect(filesWithForms(project)).toEqual([]);
+  });
+});
+
+/** The forms that what was printed holds. */
+function formsIn(...printed: { stdout: string; stderr: string }[]): string[] {
+  const texts = printed.flatMap(({ stdout, stderr }) => [stdout, stderr]);
+  return FORMS.filter((form) => texts.some((text) => text.includes(form)));
+}
+
+/** Files of the project, state folder included, that hold the secret in any form. */
+function filesWithForms(project: Project): string[] {
+  return readdirSync(project.root, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => {
+      const bytes = readFileSync(path);
+      return FORMS.some((form) => bytes.includes(form));
+    });
+}
