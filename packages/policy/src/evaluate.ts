@@ -9,6 +9,7 @@ import { severityOf, type ActionClass } from './action-class.ts';
 import { inspectCommand } from './classify-command.ts';
 import type { InspectedCommand } from './classify/command-inspector.ts';
 import { hitOfDelete } from './classify/delete-hit.ts';
+import { kindOfPath } from './classify/path-kind.ts';
 import { createScope } from './classify/shell-scope.ts';
 import { hitOfWrite } from './classify/write-hit.ts';
 import { classifyTool, type Access, type ToolClass } from './classify-tool.ts';
@@ -76,6 +77,8 @@ function judgePaths(tool: ToolClass, place: Place): JudgedTool {
   let cause: string | null = null;
   if (actionClass === 'unknown') return { ...tool, rule, cause };
   const scope = createScope(place);
+  if (actionClass === 'file_write' && isMailboxOnly(tool, place))
+    return { ...tool, actionClass: 'file_read', rule: 'mailbox', cause };
   for (const { path, access } of tool.paths) {
     const found =
       access === 'write'
@@ -90,6 +93,12 @@ function judgePaths(tool: ToolClass, place: Place): JudgedTool {
     }
   }
   return { ...tool, actionClass, rule, cause };
+}
+
+/** A message for the host may be left in every mode. */
+function isMailboxOnly(tool: ToolClass, place: Place): boolean {
+  const scope = createScope(place);
+  return tool.paths.length > 0 && tool.paths.every(({ path }) => kindOfPath(path, scope) === 'mailbox');
 }
 
 type Forbidden = Omit<Evaluation, 'actionClass'>;

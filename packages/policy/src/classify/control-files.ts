@@ -20,9 +20,14 @@ const OWN_STATE = /(^|\/)\.caisson(\/|$)/;
 /** What an agent is meant to write into its mailbox. */
 const MAILBOX = /(^|\/)\.caisson\/(needs_input\.json|handoff\.json)(\.tmp)?$/;
 
+/** Whether this is a message an agent leaves for the host: writable in every mode. */
+export function isMailboxFile(path: string): boolean {
+  return MAILBOX.test(path);
+}
+
 export function isControlFile(path: string): boolean {
   const lower = path.toLowerCase();
-  if (OWN_STATE.test(lower)) return !MAILBOX.test(lower);
+  if (OWN_STATE.test(lower)) return !isMailboxFile(lower);
   return CONTROL.some((pattern) => pattern.test(path) || pattern.test(lower));
 }
 

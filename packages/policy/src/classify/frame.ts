@@ -6,4 +6,6 @@ export interface Frame {
   readonly scope: ShellScope;
   /** Cause to report when this source is not literally part of the line. */
   readonly outerCause: string;
+  /** The pipeline this stands in, which is the cause when text flows into a shell. */
+  readonly pipelineText?: string;
 }

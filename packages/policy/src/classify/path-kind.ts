@@ -1,5 +1,5 @@
 /** What a path is to policy. The text is judged; no file system is asked. */
-import { isControlFile } from './control-files.ts';
+import { isControlFile, isMailboxFile } from './control-files.ts';
 import type { ShellScope } from './shell-scope.ts';
 import { isUnknown, UNKNOWN } from './unknown-text.ts';
 
@@ -11,6 +11,7 @@ export type PathKind =
   | 'sink' // /dev/null and the like: writing there changes nothing
   | 'control' // steers a tool outside the run: hooks, agent settings, shell start-up files
   | 'git-dir' // a repository's own data
+  | 'mailbox' // what an agent leaves for the host
   | 'temp'
   | 'regenerable' // a build or cache folder that a tool makes again
   | 'workspace' // the current folder or the workspace as a whole
@@ -37,6 +38,7 @@ export function kindOfPath(path: string, scope: ShellScope): PathKind {
   const bare = stripTrailingGlob(full);
   if (/^\/+$/.test(bare) || bare === '') return full.startsWith('/') || bare === '/' ? 'root' : 'workspace';
   if (HOME.test(bare) || bare === scope.home) return 'home';
+  if (isMailboxFile(full)) return 'mailbox';
   if (isControlFile(full)) return 'control';
   if (/(^|\/)\.git(\/|$)/.test(bare)) return 'git-dir';
   if (TEMP.test(full)) return 'temp';

@@ -16,6 +16,9 @@ import { forkScope } from './shell-scope.ts';
 import { UNKNOWN } from './unknown-text.ts';
 
 const MAX_LOOP_WORDS = 8;
+/** Programs for which what flows in is code. */
+const RUNS_STDIN =
+  /(^|\/)(sudo|env|xargs|parallel|(ba|z|da|k|a)?sh|python[\d.]*|node|perl|ruby|php|psql|mysql|sqlite3)$/;
 /** Longer values are cut: `a=$a$a` must not double for ever. */
 const MAX_VALUE = 4096;
 
@@ -41,7 +44,7 @@ export class ScriptWalker {
       case 'AndOr':
         return node.commands.map((command) => this.node(command, frame, stdin)).join('');
       case 'Pipeline':
-        return this.pipeline(node.commands, frame, stdin);
+        return this.pipeline(node.commands, { ...frame, pipelineText: this.cause(node, frame) }, stdin);
       case 'CompoundList':
         return this.list(node, frame, stdin);
       case 'Subshell':
@@ -89,7 +92,7 @@ export class ScriptWalker {
   private pipeline(commands: readonly CommandNode[], frame: Frame, stdin: Stdin): string {
     let flowing = stdin;
     for (const command of commands) {
-      flowing = this.node(command, { ...frame, scope: frame.scope }, flowing);
+      flowing = this.node(command, frame, flowing);
     }
     return flowing ?? '';
   }
@@ -134,7 +137,8 @@ export class ScriptWalker {
       node.name === undefined
         ? []
         : [...this.words.fields(node.name, frame), ...this.words.arguments(node, frame)];
-    const cause = this.cause(node, frame);
+    const runsStdin = own !== undefined && RUNS_STDIN.test(argv[0] ?? '');
+    const cause = (runsStdin ? frame.pipelineText : undefined) ?? this.cause(node, frame);
     if (argv.length === 0) {
       for (const [name, value] of assigned) frame.scope.variables.set(name, value.slice(0, MAX_VALUE));
       return this.outputThrough(node.redirects, '', '', frame);

@@ -7,6 +7,8 @@ export function hitOfWrite(path: string, scope: ShellScope): Hit | null {
   switch (kindOfPath(path, scope)) {
     case 'sink':
       return null;
+    case 'mailbox':
+      return hit('file_read', 'mailbox');
     case 'device':
       return hit('system_modify', 'raw-device');
     case 'control':
