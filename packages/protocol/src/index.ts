@@ -13,6 +13,7 @@ export * from './dispatch-result.ts';
 export * from './handoff.ts';
 export * from './ndjson.ts';
 export * from './bus-topics.ts';
+export * from './session-files.ts';
 export * from './nearest-name.ts';
 export * from './units.ts';
 export * from './config.ts';

@@ -1,0 +1,57 @@
+/**
+ * A small JSON file that several processes read and change. Readers take no lock: the file is replaced in one step.
+ * Writers go one after the other, so that none of their changes is lost, and a writer that dies leaves the last whole
+ * file and nothing that holds the others up.
+ */
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { CaissonError } from '@caisson/protocol';
+import { readFileCapped, writeFileAtomicSync } from './atomic-file.ts';
+import { withFileLock, type LockOptions } from './file-lock.ts';
+
+/** The change would make the shared file larger than its readers accept. */
+export class SharedFileFullError extends CaissonError {
+  readonly code = 'SHARED_FILE_FULL';
+}
+
+export interface SharedFileKind<T> {
+  readonly maxBytes: number;
+  /** What an absent file stands for. */
+  empty(): T;
+  /** Guards the edge; throws on what is not of this kind. */
+  parse(value: unknown): T;
+}
+
+/** Reads the file as it is now; an absent one is empty. */
+export async function readSharedFile<T>(path: string, kind: SharedFileKind<T>): Promise<T> {
+  try {
+    return kind.parse(JSON.parse((await readFileCapped(path, kind.maxBytes)).toString('utf8')));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return kind.empty();
+    throw error;
+  }
+}
+
+/** Reads, changes in place and replaces the file while no other writer can. What `change` throws changes nothing. */
+export async function updateSharedFile<T, R>(
+  path: string,
+  kind: SharedFileKind<T>,
+  change: (value: T) => R,
+  options: LockOptions = {},
+): Promise<R> {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  return withFileLock(
+    `${path}.lock`,
+    async () => {
+      const value = await readSharedFile(path, kind);
+      const result = change(value);
+      const text = JSON.stringify(value);
+      if (Buffer.byteLength(text) > kind.maxBytes) {
+        throw new SharedFileFullError(`${path} would pass ${kind.maxBytes} bytes; remove something first.`);
+      }
+      writeFileAtomicSync(path, text, { durable: false });
+      return result;
+    },
+    options,
+  );
+}
