@@ -13,6 +13,7 @@ import { locateRuntimes, type LocatedRuntime } from '../discovery/index.ts';
 import { TaskRefusedError, type FoundRuntime, type Names } from '../dispatch/index.ts';
 import { canonicalJson } from '../ledger/index.ts';
 import type { Store } from '../store/index.ts';
+import { bundlePath } from './dispatch-settings.ts';
 
 export interface NamesOptions {
   readonly config: ResolvedConfig;
@@ -93,7 +94,7 @@ function findRuntime(options: NamesOptions, located: readonly LocatedRuntime[], 
   return {
     name,
     descriptor,
-    bin: found.path ?? options.node,
+    bin: found.path ?? (name === 'native' ? bundlePath('native-agent.mjs') : options.node),
     version: null,
     endpoint: found.config.endpoint ?? (apiKeyRef === null ? null : (descriptor.defaultEndpoint ?? null)),
     api: descriptor.api,
