@@ -1,8 +1,9 @@
 // Starts a sandbox and holds it. The test kills this process at some moment of the start.
 import { launchSandbox, MARKER_NAME } from '@caisson/ground';
-import { createCell } from './run-inside.ts';
+import { createCell, removeCell } from './run-inside.ts';
 
 const cell = createCell();
+removeCell(cell);
 const marker = process.argv[2] ?? '';
 process.stdout.write('starting\n');
 await launchSandbox({

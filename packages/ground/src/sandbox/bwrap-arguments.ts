@@ -17,9 +17,6 @@ export function buildArguments(spec: SandboxSpec, plan: readonly Mount[], attach
     ...plan.flatMap(mountWords),
     ...accountFiles(spec, attach),
     ...privateFiles(spec, plan, attach),
-    ...plan.flatMap((mount) =>
-      mount.kind === 'scratch' && mount.sealed ? ['--remount-ro', mount.target] : [],
-    ),
     '--remount-ro',
     '/dev',
     '--chdir',
@@ -60,13 +57,7 @@ function mountWords(mount: Mount): string[] {
     case 'dev':
       return ['--dev', mount.target];
     case 'scratch':
-      return [
-        '--perms',
-        mount.mode.toString(8),
-        ...(mount.maxBytes === null ? [] : ['--size', String(mount.maxBytes)]),
-        '--tmpfs',
-        mount.target,
-      ];
+      return ['--perms', mount.mode.toString(8), '--size', String(mount.maxBytes), '--tmpfs', mount.target];
   }
 }
 

@@ -163,7 +163,7 @@ async function startFailure(
   );
 }
 
-/** At the gate the program is init's only child; later it may have adopted orphans. */
+/** At the gate the program is init's only child; later init may have adopted orphans. */
 function findAgent(init: NamedProcess | null): NamedProcess | null {
   return init === null ? null : nameProcess(childPids(init.pid)[0] ?? null);
 }

@@ -4,13 +4,14 @@
 // PID namespace of the real sandbox is for.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { join, relative } from 'node:path';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import type { Duplex, Readable } from 'node:stream';
 import { isSameProcess, readProcess } from '../process-tree.ts';
 import { enterCgroups } from './cgroup-entry.ts';
 import type { LaunchOptions, SandboxExit, SandboxProcess, SandboxSpec } from './contract.ts';
 import { drainStreams } from './drain.ts';
-import { SandboxStartError } from './errors.ts';
+import { SandboxSpecError, SandboxStartError } from './errors.ts';
 import { coverInheritedFds } from './inherited-fds.ts';
 import { leavesFolder } from './real-path.ts';
 import { openSweepGroup } from './sweep-group.ts';
@@ -19,6 +20,7 @@ import { LAUNCH_MARKER_NAME, sweepSurvivors } from './sweep.ts';
 /** Starts the program in its own session. Nothing but its processes is contained. */
 export async function launchPlain(spec: SandboxSpec, options: LaunchOptions): Promise<SandboxProcess> {
   const launchId = randomUUID();
+  layFiles(spec);
   const group = openSweepGroup(spec.cgroupPaths, launchId);
   const child = spawnPlain(spec, group.procsFiles, launchId);
   const exit = Promise.withResolvers<{ code: number | null; signal: NodeJS.Signals | null }>();
@@ -78,6 +80,19 @@ function spawnPlain(spec: SandboxSpec, procsFiles: readonly string[], launchId: 
       ...coverInheritedFds(3 + extraFds.length),
     ],
   });
+}
+
+/** HOME is a real, private folder here; files for anywhere else would land in the user's own and are refused (S4). */
+function layFiles({ home, files }: SandboxSpec): void {
+  mkdirSync(home.path, { recursive: true, mode: 0o700 });
+  for (const file of files) {
+    if (leavesFolder(relative(home.path, file.path)))
+      throw new SandboxSpecError(
+        `Without a sandbox ${file.path} cannot be laid out: it is not under ${home.path}.`,
+      );
+    mkdirSync(dirname(file.path), { recursive: true, mode: 0o700 });
+    writeFileSync(file.path, file.content, { mode: file.mode });
+  }
 }
 
 /** Nothing is mounted here: a path inside the workspace is found where the workspace really is. */

@@ -10,17 +10,19 @@ import { SandboxSpecError } from './errors.ts';
 import { listHidden } from './hidden-paths.ts';
 import { canonical, findRealPath, findStats, leavesFolder } from './real-path.ts';
 
-/** One step of building the view. `scratch` is a folder in memory; sealed ones become read-only once all is laid out. */
+/** One step of building the view. `scratch` is a folder in memory. */
 export type Mount =
   | { readonly kind: 'bind'; readonly target: string; readonly source: string; readonly writable: boolean }
   | {
       readonly kind: 'scratch';
       readonly target: string;
-      readonly maxBytes: number | null;
+      readonly maxBytes: number;
       readonly mode: number;
-      readonly sealed: boolean;
     }
   | { readonly kind: 'proc' | 'dev'; readonly target: string };
+
+/** A replaced folder is one page of memory. Making it read-only as well would cost a second mount, and stop nothing. */
+const HIDDEN_MAX_BYTES = 4096;
 
 interface Wish {
   readonly mount: Mount;
@@ -49,7 +51,7 @@ function listWishes(spec: SandboxSpec): Wish[] {
     refuse({ kind: 'dev', target: '/dev' }),
     refuse(scratch('/dev/shm', spec.tmp.maxBytes, 0o1777)),
     ...hidden.readOnly.map((path) => skip(bind(path, path, false))),
-    ...hidden.folders.map((path) => skip({ ...scratch(path, null, 0o755), sealed: true })),
+    ...hidden.folders.map((path) => skip(scratch(path, HIDDEN_MAX_BYTES, 0o755))),
     ...hidden.files.map((path) => skip(bind('/dev/null', path, false))),
     ...['/tmp', '/var/tmp'].map((path) => skip(scratch(canonical(path), spec.tmp.maxBytes, 0o1777))),
     refuse(scratch(canonical(spec.tmp.path), spec.tmp.maxBytes, 0o1777)),
@@ -74,7 +76,7 @@ function workspaceMounts(spec: SandboxSpec): Mount[] {
 function controlMounts(spec: SandboxSpec): Mount[] {
   const { workspace } = spec;
   if (workspace === null || workspace.readOnly) return [];
-  const root = realpathSync(workspace.source);
+  const root = realpathSync.native(workspace.source);
   const target = canonical(workspace.target);
   const mounts: Mount[] = [];
   for (const path of spec.readOnlyPaths) {
@@ -102,8 +104,8 @@ function isPossible(wish: Wish, plan: readonly Mount[]): boolean {
   const { mount } = wish;
   if (mount.target === '/') return true;
   const under = nearestParent(mount.target, plan);
-  if (under.kind === 'scratch')
-    return !(mount.kind === 'scratch' && mount.sealed) && wish.mount.kind !== 'proc';
+  // In a folder that is empty anyway there is nothing to hide.
+  if (under.kind === 'scratch') return wish.whenMissing === 'refuse';
   if (under.kind !== 'bind') return true;
   const place = join(under.source, relative(under.target, mount.target));
   const found = findStats(place);
@@ -118,7 +120,7 @@ function isPossible(wish: Wish, plan: readonly Mount[]): boolean {
 function nearestParent(target: string, plan: readonly Mount[]): Mount {
   let nearest: Mount | undefined;
   for (const mount of plan) {
-    if (leavesFolder(relative(mount.target, target))) continue;
+    if (!isInside(mount.target, target)) continue;
     if (nearest === undefined || mount.target.length >= nearest.target.length) nearest = mount;
   }
   if (nearest === undefined) throw new SandboxSpecError(`The path ${target} is not absolute.`);
@@ -141,8 +143,13 @@ function bind(source: string, target: string, writable: boolean): Mount {
   return { kind: 'bind', source: real, target, writable };
 }
 
-function scratch(target: string, maxBytes: number | null, mode: number): Mount & { kind: 'scratch' } {
-  return { kind: 'scratch', target, maxBytes, mode, sealed: false };
+function scratch(target: string, maxBytes: number, mode: number): Mount & { kind: 'scratch' } {
+  return { kind: 'scratch', target, maxBytes, mode };
+}
+
+/** Both paths are canonical, so that their words decide. */
+function isInside(folder: string, path: string): boolean {
+  return folder === '/' || path === folder || path.startsWith(`${folder}/`);
 }
 
 function depth(path: string): number {

@@ -1,10 +1,12 @@
 // The last step before the program: a shell inside the finished sandbox says `ready`, waits for `go` and becomes the
 // program.
 //
-// bubblewrap's own `--die-with-parent` is armed in two places at two moments. Whoever is killed in between leaves a
-// tree that nobody will ever end (17 of 60 launches, measured, with the launcher killed during the mounts). By the time
-// the gate speaks both are armed; if nobody answers, the launcher is dead and the program never starts. As a gain, a
-// launch that has resolved is one whose mounts are done and whose program exists.
+// bubblewrap's own `--die-with-parent` is armed in two processes at two moments, and whoever is killed in between leaves
+// a tree that nobody will ever end (17 of 60 launches, measured, with the launcher killed during the mounts). The gate
+// looks until init sleeps in its wait, which it does only once it is armed, and speaks then. An answer proves that the
+// launcher's own thread was alive after that, so both were armed in time; without one the program never starts. To be
+// able to write would prove less: a dying launcher's other threads hold the line open for a while.
+// As a gain, a launch that has resolved is one whose mounts are done and whose program exists.
 import type { Duplex } from 'node:stream';
 import { SandboxSpecError } from './errors.ts';
 
@@ -22,8 +24,9 @@ export function waitAtGate(gateFd: number, argv: readonly string[]): string[] {
   }
   const script = [
     `command -v "$1" >/dev/null || { echo missing >&${gateFd}; exit 127; }`,
+    'until read -r stat </proc/1/stat && case $stat in *") S "*) true ;; *) false ;; esac; do :; done',
     `echo ready >&${gateFd} && read -r word <&${gateFd} && [ "$word" = go ] || exit 125`,
-    `exec "$@" ${gateFd}>&-`,
+    `unset stat word; exec "$@" ${gateFd}>&-`,
   ].join('\n');
   return ['/bin/sh', '-c', script, 'caisson-gate', ...argv];
 }
@@ -42,6 +45,7 @@ export function hearGate(gate: Duplex): Promise<GateWord | null> {
   });
 }
 
+/** Lets the program start. */
 export function openGate(gate: Duplex): void {
   gate.end('go\n');
 }
