@@ -10,7 +10,7 @@ const CONTROL: readonly RegExp[] = [
   /(^|\/)\.(codex|gemini|opencode|pi|aider)(\/|$)/,
   /(^|\/)\.config\/(opencode|codex|gemini|goose|caisson|fish|autostart|systemd|environment\.d)(\/|$)/,
   /(^|\/)(opencode\.jsonc?|\.mcp\.json|\.cursor\/mcp\.json|\.vscode\/mcp\.json)$/,
-  /(^|\/)\.(bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|kshrc|cshrc|tcshrc|xprofile|xinitrc|xsessionrc|pam_environment|inputrc|envrc|netrc|pgpass)$/,
+  /(^|\/)\.(bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|kshrc|cshrc|tcshrc|xprofile|xinitrc|xsessionrc|pam_environment|inputrc|envrc|netrc|pgpass|bash_history|zsh_history)$/,
   /(^|\/)\.(ssh|gnupg|aws|kube|docker)(\/|$)/,
   /(^|\/)Library\/Launch(Agents|Daemons)(\/|$)/,
   /^(~|\/home\/[^/]+|\/root)\/\.(npmrc|pypirc|yarnrc)$/,

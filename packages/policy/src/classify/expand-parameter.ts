@@ -33,6 +33,13 @@ export function expandParameter(
     case 'Default':
       return expandDefault(operation.operator, value, () => expand(operation.operand));
     case 'Slice':
+      if (part.index?.value === '@' || part.index?.value === '*') {
+        return sliceList(
+          value,
+          Number(expand(operation.offset)),
+          operation.length && Number(expand(operation.length)),
+        );
+      }
       return slice(value, expand(operation.offset), operation.length && expand(operation.length));
     case 'Replace':
       return replace(value, operation.operator, expand(operation.pattern), expand(operation.replacement));
@@ -76,6 +83,12 @@ function slice(value: string, offset: string, length: string | undefined): strin
   if (length === undefined) return rest;
   const count = Number(length);
   return Number.isNaN(count) ? UNKNOWN : rest.slice(0, count);
+}
+
+/** `${list[@]:1:2}` takes elements, not characters. */
+function sliceList(value: string, from: number, count: number | undefined): string {
+  const elements = value.split(' ');
+  return elements.slice(from, count === undefined ? undefined : from + count).join(' ');
 }
 
 function replace(value: string, operator: string, pattern: string, replacement: string): string {

@@ -145,5 +145,7 @@ function visitSubstitutions(node: SyntaxNode, onSubstitution: OnSubstitution): v
 function isListExpansion(parts: readonly DoubleQuotedChild[]): boolean {
   const [only, ...others] = parts;
   if (only === undefined || others.length > 0) return false;
-  return only.type === 'SimpleExpansion' ? only.text === '$@' : /^\$\{(@|\w+\[@\])\}$/.test(only.text);
+  return only.type === 'SimpleExpansion'
+    ? only.text === '$@'
+    : /^\$\{(@|\w+\[@\])(?::[^}]*)?\}$/.test(only.text);
 }

@@ -44,7 +44,7 @@ export function kindOfPath(path: string, scope: ShellScope): PathKind {
   if (TEMP.test(full)) return 'temp';
   if (bare === scope.workspace) return 'workspace';
   if (isInWorkspace(full, scope)) return kindInside(full.slice((scope.workspace ?? '').length + 1));
-  if (SYSTEM.test(full)) return 'system';
+  if (SYSTEM.test(full) || /^\/(home|Users)$/.test(bare)) return 'system';
   if (full.startsWith('..')) return 'outside';
   if (full.startsWith('/') || full.startsWith('~')) return isUnknown(full) ? 'unknown' : 'plain';
   return kindInside(full);

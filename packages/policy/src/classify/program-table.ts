@@ -79,6 +79,10 @@ register(['rsync'], judgeRsync);
 register(['tar', 'gtar', 'bsdtar'], judgeTar);
 register(['zip', '7z', '7za', 'rar', 'gzip', 'bzip2', 'xz', 'zstd'], judgeZip);
 register(['make', 'gmake', 'just', 'task', 'rake'], judgeMake);
+register(
+  ['manage.py'],
+  (call) => findInterpreter('python')?.({ ...call, args: ['manage.py', ...call.args] }) ?? null,
+);
 register(['git'], judgeGit);
 register(['bfg', 'git-filter-repo'], () => hit('git_destructive', 'git-rewrite-history'));
 register(SHELLS, judgeShell);

@@ -13,7 +13,7 @@ import { judgeEnvironment } from './judge-environment.ts';
 import { judgeRedirect } from './redirections.ts';
 import { isForkBomb, isRunawayLoop } from './runaway.ts';
 import { forkScope } from './shell-scope.ts';
-import { UNKNOWN } from './unknown-text.ts';
+import { UNKNOWN, UNTRUSTED } from './unknown-text.ts';
 
 const MAX_LOOP_WORDS = 8;
 /** Programs for which what flows in is code. */
@@ -141,6 +141,11 @@ export class ScriptWalker {
     const cause = (runsStdin ? frame.pipelineText : undefined) ?? this.cause(node, frame);
     if (argv.length === 0) {
       for (const [name, value] of assigned) frame.scope.variables.set(name, value.slice(0, MAX_VALUE));
+      // `$(<file)` is the content of a file.
+      const reads = node.redirects.some(
+        (redirect) => redirect.type === 'Redirect' && redirect.operator === '<',
+      );
+      if (reads) return own ?? UNTRUSTED;
       return this.outputThrough(node.redirects, '', '', frame);
     }
     for (const found of judgeEnvironment(assigned)) {

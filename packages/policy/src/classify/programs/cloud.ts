@@ -67,6 +67,7 @@ const DESTROYS: Record<string, RegExp> = {
   rabbitmqctl: /\b(reset|force_reset|delete_\w+|purge_queue)\b/,
   rabbitmqadmin: /\b(delete|purge)\b/,
   'ansible-vault': /^$/,
+  gpg: /--delete-/,
   trash: /./,
   'trash-put': /./,
   'trash-empty': /.|^$/,

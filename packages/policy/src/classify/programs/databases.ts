@@ -40,6 +40,7 @@ export const judgeDatabase: Handler = (call) => {
   if (ALWAYS.includes(name)) return drops;
   if (name === 'mysqladmin') return /\b(drop|shutdown|flush-all)\b/.test(words) ? drops : runs;
   if (name === 'etcdctl') return /\b(del|rm|rmdir)\b/.test(words) ? drops : runs;
+  if (name === 'influx' && args[0] === 'delete') return drops;
   if (name === 'consul') return /\bdelete\b/.test(words) ? drops : runs;
   if (name === 'pg_restore') return /--clean\b|(^|\s)-c(\s|$)/.test(words) ? drops : runs;
   if (DOCUMENT_CLIENTS.includes(name)) return judgeDocuments(call);

@@ -1,5 +1,5 @@
 /** Interpreters given code on the command line or on their standard input. */
-import { hit } from '../finding.ts';
+import { hit, type Hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
 import { hitOfWrites } from '../write-hit.ts';
 import { isUnknown, PROCESS, UNTRUSTED } from '../unknown-text.ts';
@@ -32,7 +32,7 @@ const FORMS: readonly InterpreterForm[] = [
     code: /^(-e|-c|-E|-r|--eval|-eval)$/,
   },
   { pattern: /^(pwsh|powershell)$/i, code: /^-(c|command|enc|encodedcommand|e)$/i },
-  { pattern: /^(g|m|n)?awk$/, code: /^(-e|--source)$/, valued: /^-[Fvf]$/, firstIsCode: true },
+  { pattern: /^(g|m|n)?awk$/, code: /^(-e|--source)$/, valued: /^-[Fvfi]$/, firstIsCode: true },
   { pattern: /^(vim?|nvim|ex|emacs|ed)$/, code: /^(-[a-z]*c|--cmd|\+.*|--eval|-S)$/ },
   { pattern: /^(cmd)$/i, code: /^\/c$/i },
 ];
@@ -68,7 +68,9 @@ function judgeInterpreter(call: Call, form: InterpreterForm): ReturnType<Handler
       codes.some((code) => code.trim() === '') && !call.args.some((arg) => /^-[a-z0-9]*p/.test(arg));
     return empties ? hit('file_delete', 'truncate') : hitOfWrites(operands, call.scope);
   }
-  if (form.firstIsCode === true) return judgeAwk(codes, flags);
+  if (/^(vim?|nvim|ex)$/.test(call.name) && codes.length > 0 && operands.length > 0)
+    return hitOfWrites(operands, call.scope);
+  if (form.firstIsCode === true) return judgeAwk(codes, flags, () => hitOfWrites(operands, call.scope));
   if (
     /manage\.py$/.test(operands[0] ?? '') &&
     /^(flush|reset_db|sqlflush|reset_schema)$/.test(operands[1] ?? '')
@@ -112,8 +114,12 @@ function isInPlaceEdit(call: Call): boolean {
   );
 }
 
-function judgeAwk(codes: readonly string[], flags: readonly string[]): ReturnType<Handler> {
-  if (flags.some((flag) => /^(-i|inplace)$/.test(flag))) return hit('file_write', 'file-write');
+function judgeAwk(
+  codes: readonly string[],
+  flags: readonly string[],
+  written: () => Hit,
+): ReturnType<Handler> {
+  if (flags.some((flag) => /^(-i|inplace)$/.test(flag))) return written();
   const acts = codes.some((code) => /\b(system|getline)\b|print[^|;}]*[|>]/.test(code));
   return acts ? hit('bash_exec', 'inline-code') : hit('file_read', 'read-only-program');
 }

@@ -40,7 +40,7 @@ export const judgeNetwork: Handler = (call) => {
     ...(values.get('--output-document') ?? []),
   ];
   const files = name === 'curl' ? written.filter((file) => !/^https?:/.test(file)) : written;
-  for (const file of [...files, ...downloadedNames(call.name, args, operands)])
+  for (const file of [...files, ...downloadedNames(call.name, args, operands, values.get('-P')?.[0])])
     call.inspector.files.set(file, UNTRUSTED);
   return (
     worstOf([
@@ -80,10 +80,18 @@ const VALUED = [
 ];
 
 /** `wget URL` and `curl -O URL` name the file after the address. */
-function downloadedNames(name: string, args: readonly string[], operands: readonly string[]): string[] {
+function downloadedNames(
+  name: string,
+  args: readonly string[],
+  operands: readonly string[],
+  folder: string | undefined,
+): string[] {
   if (name !== 'wget' && !(name === 'curl' && hasFlag(args, 'O', '--remote-name', '--remote-name-all')))
     return [];
-  return operands.map((url) => url.replace(/[?#].*$/, '').replace(/.*\//, '')).filter((file) => file !== '');
+  const names = operands
+    .map((url) => url.replace(/[?#].*$/, '').replace(/.*\//, ''))
+    .filter((file) => file !== '');
+  return folder === undefined ? names : names.map((file) => `${folder.replace(/\/$/, '')}/${file}`);
 }
 
 /** `nc -e /bin/sh`, `socat exec:…`: hands a shell to the other side. */

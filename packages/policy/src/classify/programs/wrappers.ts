@@ -2,6 +2,7 @@
 import { hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
 import { forkScope } from '../shell-scope.ts';
+import { isUnknown } from '../unknown-text.ts';
 
 interface WrapperForm {
   /** Options that take the next word as value. */
@@ -45,6 +46,7 @@ const FORMS: Record<string, WrapperForm> = {
   busybox: {},
   toybox: {},
   chronic: {},
+  shx: {},
   caffeinate: { valued: ['-t', '-w'] },
   proxychains: { valued: ['-f'] },
   proxychains4: { valued: ['-f'] },
@@ -164,12 +166,21 @@ function unwrap(call: Call, form: WrapperForm, words: readonly string[]): Return
       skip -= 1;
     } else break;
   }
+  if (
+    form.opensShell === true &&
+    rest.length === 1 &&
+    call.stdin === undefined &&
+    /(^|\/)(ba|z|da|k|fi)?sh$/.test(rest[0] ?? '')
+  ) {
+    return hit('system_modify', 'root-shell');
+  }
   if (isSystemInstall(call.name, rest)) return hit('system_modify', 'system-install');
   if (rest.length > 0) {
     if (form.joins === true) runJoined(call, rest, scope);
     else call.inspector.runArgv(rest, scope, call.cause, call.stdin);
     ran = true;
   }
+  if (call.name === 'ssh' && !ran && call.stdin !== undefined && !isUnknown(call.stdin)) runText(call.stdin);
   if (call.name === 'ssh' || call.name === 'mosh') return hit('network', 'network');
   if (
     !ran &&
