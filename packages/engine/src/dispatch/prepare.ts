@@ -40,6 +40,8 @@ export async function prepare(
   const { settings } = rooms;
   const paths = attemptPaths(settings.stateDir, run.runId, attempt);
   createAttemptFolders(paths);
+  if (run.grant.sandbox === 'none') mkdirSync(paths.home, { recursive: true, mode: 0o700 });
+  if (attempt === 1) await tellPrompt(run, record);
   const secrets = await failingAs('fetch-failed', 7, () => resolveSecrets(rooms, run));
   const overlay = await failingAs('integrity-failed', 3, () => materialiseCapabilities(rooms, run, attempt));
   if (run.workspaceKind === 'in-place') holdFolder(rooms, run);
@@ -76,6 +78,17 @@ export async function prepare(
   return { attempt, nonce, paths, workspace, limits, network, job };
 }
 
+/** The text is in the agent's hands alone; what it was is told by its hash. */
+async function tellPrompt(run: AdmittedRun, record: RunRecord): Promise<void> {
+  if (run.compiled === null) return;
+  await record.append('prompt.compiled', {
+    role: run.agent?.name ?? 'default',
+    tier: run.tier,
+    mode: run.grant.mode,
+    ...run.compiled,
+  });
+}
+
 async function failingAs<T>(
   reason: FailureReason,
   step: number | undefined,
@@ -110,7 +123,7 @@ export function folderLease(projectRoot: string): string {
 
 /** Invariant 5: a limit that a person set and that cannot be held is refused; a default is recorded as unenforced. */
 function refuseUnheldLimits(rooms: DispatchRooms, run: AdmittedRun, limits: AttemptLimits): void {
-  const asked = Object.keys(run.request.limits ?? {});
+  const asked = Object.keys({ ...run.agent?.definition.grant?.limits, ...run.request.limits });
   const chosen = new Set<string>([...rooms.settings.chosenLimits, ...asked]);
   const unheld = (['memory', 'cpus', 'pids'] as const).filter(
     (key) => chosen.has(key) && run.grant.limits[key] !== undefined && !limits.enforced[key],
@@ -222,7 +235,7 @@ function composeJob(
       settings:
         runtime.name === 'command'
           ? { ...runtime.settings, argv: [...(request.argv ?? [])] }
-          : { ...runtime.settings },
+          : { ...runtime.settings, ...sampling(run) },
     },
     ...(run.model === '' ? {} : { model: run.model }),
     prompts: { ...(run.systemPrompt === '' ? {} : { system: run.systemPrompt }), user: run.userPrompt },
@@ -288,6 +301,15 @@ function composeJob(
     ...(request.answer === undefined ? {} : { answer: describeAnswer(request.answer) }),
     ...(request.resume === undefined ? {} : { resume: request.resume }),
     trace: run.trace,
+  };
+}
+
+/** Only what the agent sets; a runtime that has no such setting leaves it alone. */
+function sampling(run: AdmittedRun): Record<string, number> {
+  const { maxTokens, temperature } = run.agent?.definition ?? {};
+  return {
+    ...(maxTokens === undefined ? {} : { maxTokens }),
+    ...(temperature === undefined ? {} : { temperature }),
   };
 }
 

@@ -82,9 +82,8 @@ function spawnPlain(spec: SandboxSpec, procsFiles: readonly string[], launchId: 
   });
 }
 
-/** HOME is a real, private folder here; files for anywhere else would land in the user's own and are refused (S4). */
+/** HOME is a real, private folder of the caller's here; files for anywhere else would land in the user's own and are refused (S4). */
 function layFiles({ home, files }: SandboxSpec): void {
-  mkdirSync(home.path, { recursive: true, mode: 0o700 });
   for (const file of files) {
     if (leavesFolder(relative(home.path, file.path)))
       throw new SandboxSpecError(

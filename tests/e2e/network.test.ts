@@ -1,0 +1,86 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startModelServer } from '@caisson/testkit';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createProject, type Project } from './project.ts';
+
+const KEY = 'sk-ant-real-Zq81xP0vTn55LmRw7YbKc2';
+
+async function startSite(): Promise<number> {
+  const server: Server = createServer((_request, response) => response.end('from the site'));
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+async function connections(project: Project, runId: string): Promise<unknown[]> {
+  const events = await project.events(runId);
+  return events.filter(({ type }) => type === 'network.connection');
+}
+
+describe('the network of a run', () => {
+  it('reaches a granted address and nothing else, and records both', async () => {
+    const project = createProject();
+    const port = await startSite();
+    const script = `curl -sS --noproxy '' http://127.0.0.1:${port}/; echo; curl -s -o /dev/null -w '%{http_code}' http://elsewhere.example/`;
+    const ran = await project.run('--network', `hosts=127.0.0.1:${port}`, '--', 'sh', '-c', script);
+    expect(ran.stdout).toBe('from the site\n403');
+    expect(await connections(project, ran.runId)).toMatchObject([
+      { via: 'http', target: `127.0.0.1:${port}`, verdict: 'allowed', bytesDown: 13 },
+      { via: 'http', target: 'elsewhere.example:80', verdict: 'denied' },
+    ]);
+  });
+
+  it('is not there at all when nothing is granted', async () => {
+    const project = createProject();
+    const port = await startSite();
+    const ran = await project.run('--', 'sh', '-c', `curl -s -m 5 http://127.0.0.1:${port}/; echo $?`);
+    expect(ran.stdout).toBe('7\n');
+    expect(await connections(project, ran.runId)).toEqual([]);
+  });
+
+  it('is the host’s own, without a relay, when every host is granted', async () => {
+    const project = createProject();
+    const port = await startSite();
+    const ran = await project.run(
+      '--network',
+      'full',
+      '--',
+      'sh',
+      '-c',
+      `curl -sS http://127.0.0.1:${port}/`,
+    );
+    expect(ran.stdout).toBe('from the site');
+  });
+
+  it.each([['bwrap'], ['none']])(
+    'brings the native agent to its model with a key it never sees, sandbox %s',
+    async (sandbox) => {
+      const model = await startModelServer({
+        script: [{ turns: [{ say: 'the work is done' }] }],
+        apiKey: KEY,
+      });
+      onTestFinished(() => model.stop());
+      const project = createProject({
+        env: { MODEL_KEY: KEY },
+        config: `runtimes:\n  native: { endpoint: "${model.url}", apiKey: "env:MODEL_KEY", model: "claude-sonnet-4-5" }\n`,
+      });
+      const ran = await project.run('--runtime', 'native', '--sandbox', sandbox, 'say that it is done');
+      expect([ran.failure, ran.status, ran.reply]).toEqual([undefined, 'done', 'the work is done']);
+      expect(model.modelRequests().map(({ headers }) => headers['x-api-key'])).toEqual([KEY]);
+      expect(await connections(project, ran.runId)).toMatchObject([{ via: 'broker', verdict: 'allowed' }]);
+      const holders = readdirSync(project.root, { withFileTypes: true, recursive: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name))
+        .filter((path) => readFileSync(path).includes(KEY));
+      expect(holders).toEqual([]);
+    },
+  );
+});
