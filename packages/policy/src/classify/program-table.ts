@@ -113,11 +113,14 @@ register(['exit', 'return', 'break', 'continue', 'shift'], () => hit('file_read'
 
 /** The handler of a program; null for a program that has none. */
 export function findHandler(name: string): Handler | null {
-  const known = TABLE.get(name);
-  if (known !== undefined) return known;
-  const found = findWrapper(name) ?? findSystemProgram(name) ?? findInterpreter(name) ?? findByForm(name);
-  if (found !== null) TABLE.set(name, found);
-  return found;
+  // Nothing is remembered here: what one line names must not change how another is judged.
+  return (
+    TABLE.get(name) ??
+    findWrapper(name) ??
+    findSystemProgram(name) ??
+    findInterpreter(name) ??
+    findByForm(name)
+  );
 }
 
 /** Every name that can be meant by a pattern such as `/bin/r?`, most telling first. */

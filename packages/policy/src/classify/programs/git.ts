@@ -7,6 +7,7 @@ import { forkScope } from '../shell-scope.ts';
 import { judgeCheckout, judgeRestore, judgeSwitch } from './git-checkout.ts';
 import { judgeGitConfig, runConfigValue } from './git-config.ts';
 import { judgePush } from './git-push.ts';
+import { judgeBranch, judgeClean, judgeStash, judgeTag, judgeWorktree } from './git-refs.ts';
 
 const READS = new Set(
   'status log diff show blame shortlog describe rev-parse rev-list ls-files ls-tree cat-file grep name-rev merge-base for-each-ref show-ref whatchanged count-objects cherry help version var check-ignore check-attr diff-tree diff-index diff-files fsck verify-commit verify-tag range-diff annotate show-branch merge-tree get-tar-commit-id archive format-patch bundle interpret-trailers patch-id'.split(
@@ -135,61 +136,6 @@ function judgeVerb(verb: string, args: readonly string[], call: Call): Hit | nul
     default:
       return acts;
   }
-}
-
-function judgeClean(args: readonly string[]): Hit {
-  if (hasFlag(args, 'n', '--dry-run')) return reads;
-  return hasFlag(args, 'fdxX', '--force') ? destroys('git-clean') : acts;
-}
-
-function judgeBranch(args: readonly string[]): Hit {
-  const force = hasFlag(args, 'f', '--force');
-  if (hasFlag(args, 'D') || force) return destroys('git-branch-delete');
-  if (
-    hasFlag(
-      args,
-      'dmMcC',
-      '--delete',
-      '--move',
-      '--copy',
-      '--set-upstream-to',
-      '--unset-upstream',
-      '--edit-description',
-    )
-  ) {
-    return hasFlag(args, 'r', '--remotes') && hasFlag(args, 'd', '--delete')
-      ? destroys('git-branch-delete')
-      : acts;
-  }
-  const names = parseOptions(args, [
-    '--sort',
-    '--format',
-    '--contains',
-    '--merged',
-    '--no-merged',
-    '--points-at',
-  ]).operands;
-  return names.length === 0 || hasFlag(args, 'avrl', '--list', '--all', '--show-current') ? reads : acts;
-}
-
-function judgeTag(args: readonly string[]): Hit {
-  if (hasFlag(args, 'd', '--delete')) return destroys('git-tag-delete');
-  return args.length === 0 || hasFlag(args, 'l', '--list', '--sort', '--contains', '--points-at')
-    ? reads
-    : acts;
-}
-
-function judgeStash(args: readonly string[]): Hit {
-  if (args[0] === 'drop' || args[0] === 'clear') return destroys('git-stash-drop');
-  return args[0] === 'list' || args[0] === 'show' ? reads : acts;
-}
-
-function judgeWorktree(args: readonly string[]): Hit {
-  if (args[0] === 'list') return reads;
-  if (args[0] !== 'remove') return acts;
-  return hasFlag(args, 'f', '--force')
-    ? destroys('git-worktree-remove')
-    : hit('file_delete', 'git-worktree-remove');
 }
 
 function judgeSubmodule(args: readonly string[], call: Call): Hit | null {
