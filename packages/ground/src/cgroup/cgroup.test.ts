@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { enterCgroups } from '../sandbox/cgroup-entry.ts';
 import { createV2, openV2Group } from './create-v2.ts';
 import { readHierarchies } from './hierarchies.ts';
-import { createCgroup, probeCgroups, type Cgroup } from './index.ts';
+import { createCgroup, probeCgroups, reopenCgroup, type Cgroup } from './index.ts';
 
 const MB = 2 ** 20;
 let count = 0;
@@ -68,6 +68,20 @@ describe('a cgroup of this machine', () => {
     await group.remove();
     for (const file of group.procsFiles) expect(existsSync(file)).toBe(false);
     expect(group.events()).toEqual({ oomKills: 0, pidsMax: 0 });
+  });
+
+  it('is taken up again by its files alone, and ended with the groups below it', async () => {
+    const group = createCgroup({ name: nextName(), limits: {} });
+    const [file] = group.procsFiles;
+    if (file === undefined) return expect(group.why).toBeTruthy();
+    const below = join(dirname(file), 'launch-1');
+    mkdirSync(below);
+    await startIn({ ...group, procsFiles: [join(below, 'cgroup.procs')] }, TREE);
+    const again = reopenCgroup(group.procsFiles);
+    expect(again.pids()).toHaveLength(2);
+    await again.remove();
+    expect(existsSync(file)).toBe(false);
+    await again.remove();
   });
 
   it('cannot be named out of its folder', () => {
