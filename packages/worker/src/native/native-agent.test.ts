@@ -1,10 +1,14 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync, existsSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startModelServer, type ModelServer, type ScriptTurn } from '@caisson/testkit';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { build } from 'esbuild';
+import { z } from 'zod';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { NativeConfig } from './native-config.ts';
 import type { NativeLine } from './native-lines.ts';
@@ -177,6 +181,39 @@ test('only the tools that the config names are offered', async () => {
   await ended;
   const body = server.requests[0]?.body as { tools: { name: string }[] };
   expect(body.tools.map((tool) => tool.name)).toEqual(['read', 'ls']);
+});
+
+test('it offers the tools of the coordination server and calls them', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'native-mcp-'));
+  folders.push(folder);
+  const socketPath = join(folder, 'tools.sock');
+  const board = new Map<string, string>();
+  const listener = createServer((socket) => {
+    const mcp = new McpServer({ name: 'caisson', version: '1' });
+    const inputSchema = { key: z.string(), value: z.string() };
+    mcp.registerTool('board_write', { description: 'write the board', inputSchema }, ({ key, value }) => {
+      board.set(key, value);
+      return { content: [{ type: 'text', text: 'written' }] };
+    });
+    void mcp.connect(new StdioServerTransport(socket, socket));
+  });
+  await new Promise<void>((resolve) => listener.listen(socketPath, resolve));
+  try {
+    const call: ScriptTurn = {
+      tool: { intent: 'mcp', tool: 'board_write', arguments: { key: 'a', value: 'b' } },
+    };
+    const { ended } = await start([call, say('On the board.')], { mcpSocket: socketPath });
+    const { lines } = await ended;
+    expect(lines.at(-1)).toEqual({ type: 'done', reply: 'On the board.' });
+    expect(Object.fromEntries(board)).toEqual({ a: 'b' });
+  } finally {
+    listener.close();
+  }
+});
+
+test('a coordination server that is not there is an error, not an agent without its tools', async () => {
+  const { ended } = await start([say('hi')], { mcpSocket: '/nonexistent/tools.sock' });
+  expect((await ended).lines.at(-1)).toMatchObject({ type: 'error' });
 });
 
 test.each(['openai-responses', 'openai-completions'] as const)('it speaks %s too', async (api) => {

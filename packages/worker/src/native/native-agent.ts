@@ -1,5 +1,5 @@
-// The native agent: a bundled entry that runs inside the sandbox. It embeds the pi agent loop, offers seven tools,
-// has every call judged by policy before it runs, and tells what happens as NDJSON on stdout.
+// The native agent: a bundled entry that runs inside the sandbox. It embeds the pi agent loop, offers seven tools
+// and the coordination server's, has every call judged by policy before it runs, and tells what happens as NDJSON on stdout.
 //
 //   node native-agent.mjs [CONFIG.json]      (without a path the config is read from descriptor 3)
 //
@@ -15,12 +15,14 @@ import {
   type AgentTool,
 } from '@earendil-works/pi-agent-core';
 import { createAnswers } from './answers.ts';
+import { connectMcp } from './mcp-client.ts';
 import { describeModel, loadStream } from './model-stream.ts';
 import { readNativeConfig, type NativeConfig } from './native-config.ts';
 import { sayLine, type SayLine } from './native-lines.ts';
 import { systemPromptFor } from './system-prompt.ts';
 import { createToolGate, type ToolGate } from './tool-gate.ts';
 import { createTeller } from './teller.ts';
+import { coordinationTools } from './tools/coordination-tools.ts';
 import { bashTool, findTool, grepTool } from './tools/command-tools.ts';
 import { editTool, lsTool, readTool, writeTool } from './tools/file-tools.ts';
 import type { ToolPlace } from './tools/native-tool.ts';
@@ -33,23 +35,26 @@ async function main(): Promise<void> {
   const stop = new AbortController();
   process.once('SIGTERM', () => stop.abort(new Error('SIGTERM')));
   const answers = config.canAsk === true ? createAnswers(process.stdin) : null;
+  const mcp = config.mcpSocket === undefined ? null : await connectMcp(config.mcpSocket);
   const teller = createTeller(sayLine);
   sayLine({ type: 'session', id: randomUUID(), model: config.model });
   try {
-    await runLoop(config, createToolGate(config, sayLine, answers), teller.tell, stop.signal);
+    const tools = [...toolsFor(config), ...(mcp === null ? [] : await coordinationTools(mcp))];
+    await runLoop(config, tools, createToolGate(config, sayLine, answers), teller.tell, stop.signal);
     teller.finish();
   } finally {
     answers?.close();
+    mcp?.close();
   }
 }
 
 async function runLoop(
   config: NativeConfig,
+  tools: AgentTool[],
   gate: ToolGate,
   tell: (event: AgentEvent) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const tools = toolsFor(config);
   const now = Date.now();
   let turns = 0;
   await runAgentLoop(

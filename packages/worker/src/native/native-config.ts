@@ -20,6 +20,8 @@ export const NativeConfig = z.object({
   home: z.string(),
   /** Tools to offer; absent: all of them. */
   tools: z.optional(z.array(z.string())),
+  /** UNIX socket of the coordination server; absent when the grant names none of its tools. */
+  mcpSocket: z.optional(z.string()),
   /** Whether somebody answers `ask` lines on stdin; otherwise an `ask` is a deny. */
   canAsk: z.optional(z.boolean()),
   maxTurns: z.optional(z.int().check(z.positive())),

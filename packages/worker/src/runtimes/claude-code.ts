@@ -3,7 +3,7 @@
 
 import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from './contract.ts';
 import { createClaudeCodeStream } from './claude-code-stream.ts';
-import { sessionFolder, shellLine } from './session-folder.ts';
+import { sessionFolder, shellLine, stdioServer } from './session-folder.ts';
 
 const SETTINGS = '.caisson/claude-settings.json';
 const MCP = '.caisson/claude-mcp.json';
@@ -80,7 +80,8 @@ function envOf(input: DriverInput): Record<string, string> {
 function filesOf(input: DriverInput): readonly AgentFile[] {
   const file = (path: string, content: string): AgentFile => ({ path: `${input.home}/${path}`, content });
   const files = [file(SETTINGS, JSON.stringify(settingsOf(input)))];
-  if (input.mcp !== undefined) files.push(file(MCP, JSON.stringify({ mcpServers: { caisson: input.mcp } })));
+  if (input.mcp !== undefined)
+    files.push(file(MCP, JSON.stringify({ mcpServers: { caisson: stdioServer(input.mcp) } })));
   if (input.systemPrompt !== undefined) files.push(file(SYSTEM_PROMPT, input.systemPrompt));
   return files;
 }

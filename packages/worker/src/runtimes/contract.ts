@@ -13,12 +13,8 @@ export interface DriverInput {
   readonly settings: Readonly<Record<string, unknown>>;
   /** Where the model is reached from inside, and the placeholder key that the broker replaces. */
   readonly endpoint?: { readonly baseUrl: string; readonly apiKey: string };
-  /** The MCP server with the coordination tools, as a stdio command; absent when the grant names none. */
-  readonly mcp?: {
-    readonly command: string;
-    readonly args: readonly string[];
-    readonly env: Readonly<Record<string, string>>;
-  };
+  /** The MCP server with the coordination tools; absent when the grant names none. */
+  readonly mcp?: McpServer;
   /**
    * A program that decides one tool call: a JSON object with `tool_name` and `tool_input` on stdin, exit code 0 to let
    * it pass, 2 with the reason on stderr to deny it. Claude Code, Codex and Gemini hooks, our Pi extension and our
@@ -32,6 +28,14 @@ export interface DriverInput {
   readonly home: string;
   readonly workspace: string;
   readonly isRoot: boolean;
+}
+
+/** An MCP server as a stdio command, and as the socket behind it for agents that speak MCP lines themselves. */
+export interface McpServer {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly socketPath?: string;
 }
 
 /** A file laid into the agent's private HOME before it starts. */

@@ -3,7 +3,7 @@
 
 import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from './contract.ts';
 import { createGeminiStream } from './gemini-stream.ts';
-import { sessionFolder, shellLine } from './session-folder.ts';
+import { sessionFolder, shellLine, stdioServer } from './session-folder.ts';
 
 const SETTINGS = '.gemini/settings.json';
 const POLICY = '.gemini/policies/caisson.toml';
@@ -76,7 +76,9 @@ function settingsOf(input: DriverInput): unknown {
     privacy: { usageStatisticsEnabled: false },
     telemetry: { enabled: false },
     ...(input.endpoint === undefined ? {} : { security: { auth: { selectedType: 'gemini-api-key' } } }),
-    ...(input.mcp === undefined ? {} : { mcpServers: { caisson: { ...input.mcp, trust: true } } }),
+    ...(input.mcp === undefined
+      ? {}
+      : { mcpServers: { caisson: { ...stdioServer(input.mcp), trust: true } } }),
     ...(input.gate === undefined ? {} : { hooksConfig: { enabled: true }, hooks: hooksOf(input.gate) }),
   };
 }

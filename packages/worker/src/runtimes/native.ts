@@ -35,6 +35,7 @@ function configOf(input: DriverInput): unknown {
     home: input.home,
     tools,
     maxTurns,
+    mcpSocket: input.mcp?.socketPath,
     canAsk: input.canAsk === true,
   };
 }

@@ -4,9 +4,11 @@
 
 import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from './contract.ts';
 import { createPiStream } from './pi-stream.ts';
+import { piExtension } from './pi-extension.ts';
 import { sessionFolder } from './session-folder.ts';
 
 const READING_TOOLS = 'read,grep,find,ls';
+const CHANGING_TOOLS = 'bash,edit,write';
 const ALL_TOOLS = 'read,grep,find,ls,bash,edit,write';
 const DEFAULT_MODEL = 'claude-opus-5-5';
 const PROVIDER = 'caisson';
@@ -29,7 +31,8 @@ export const pi: RuntimeDriver = {
 };
 
 const agentFolder = (input: DriverInput): string => `${input.home}/.pi/agent`;
-const gateFile = (input: DriverInput): string => `${agentFolder(input)}/caisson-gate.mjs`;
+const extensionFile = (input: DriverInput): string => `${agentFolder(input)}/caisson.mjs`;
+const needsExtension = (input: DriverInput): boolean => input.gate !== undefined || input.mcp !== undefined;
 const promptFile = (input: DriverInput): string => `${agentFolder(input)}/caisson-system-prompt.md`;
 
 function argvOf(input: DriverInput): readonly string[] {
@@ -42,16 +45,22 @@ function argvOf(input: DriverInput): readonly string[] {
     '--no-approve',
     '--session-dir',
     `${sessionFolder(input.home)}/pi`,
-    '--tools',
-    input.mode === 'suggest' ? READING_TOOLS : ALL_TOOLS,
+    ...toolsOf(input),
     ...(input.endpoint === undefined ? [] : ['--provider', PROVIDER]),
     ...(input.endpoint === undefined && input.model === undefined
       ? []
       : ['--model', input.model ?? DEFAULT_MODEL]),
     ...(input.systemPrompt === undefined ? [] : ['--append-system-prompt', promptFile(input)]),
-    ...(input.gate === undefined ? [] : ['--extension', gateFile(input)]),
+    ...(needsExtension(input) ? ['--extension', extensionFile(input)] : []),
     ...(input.resume === undefined ? [] : ['--session', input.resume.sessionId]),
   ];
+}
+
+/** An allowlist would hide the coordination tools, whose names only the server knows; then the rest is named instead. */
+function toolsOf(input: DriverInput): readonly string[] {
+  const isSuggest = input.mode === 'suggest';
+  if (input.mcp === undefined) return ['--tools', isSuggest ? READING_TOOLS : ALL_TOOLS];
+  return isSuggest ? ['--exclude-tools', CHANGING_TOOLS] : [];
 }
 
 function filesOf(input: DriverInput): readonly AgentFile[] {
@@ -65,7 +74,7 @@ function filesOf(input: DriverInput): readonly AgentFile[] {
     });
   }
   if (input.systemPrompt !== undefined) files.push({ path: promptFile(input), content: input.systemPrompt });
-  if (input.gate !== undefined) files.push({ path: gateFile(input), content: gateExtension(input.gate) });
+  if (needsExtension(input)) files.push({ path: extensionFile(input), content: piExtension(input) });
   return files;
 }
 
@@ -83,16 +92,4 @@ function modelsOf(input: DriverInput, baseUrl: string): unknown {
       [PROVIDER]: { baseUrl, api: 'anthropic-messages', apiKey: `$${KEY_VARIABLE}`, models: [model] },
     },
   };
-}
-
-function gateExtension(gate: NonNullable<DriverInput['gate']>): string {
-  return `import { spawnSync } from 'node:child_process';
-export default function (pi) {
-  pi.on('tool_call', (event) => {
-    const input = JSON.stringify({ tool_name: event.toolName, tool_input: event.input, tool_use_id: event.toolCallId });
-    const gate = spawnSync(${JSON.stringify(gate.command)}, ${JSON.stringify(gate.args)}, { input, encoding: 'utf8' });
-    if (gate.status !== 0) return { block: true, reason: gate.stderr || 'the gate did not answer' };
-  });
-}
-`;
 }
