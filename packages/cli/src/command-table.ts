@@ -1,4 +1,35 @@
+import type { RegistryKind } from '@caisson/protocol';
 import type { CommandRow } from './command.ts';
+
+/** Written out, because the schemas that know the kinds too are not worth loading for a table. */
+const KINDS: Readonly<Record<RegistryKind, string>> = {
+  agents: 'agents',
+  capabilities: 'capabilities',
+  envs: 'env bundles',
+  pipelines: 'pipelines',
+};
+
+function registryRows(kind: RegistryKind): CommandRow[] {
+  const load = () => import('./commands/registry.ts');
+  const what = KINDS[kind];
+  return [
+    {
+      name: `${kind} register`,
+      summary: `give a name to one of the ${what}, or its next version`,
+      load: async () => ({ command: (await load()).registerCommand(kind) }),
+    },
+    {
+      name: `${kind} list`,
+      summary: `list the ${what}`,
+      load: async () => ({ command: (await load()).listCommand(kind) }),
+    },
+    {
+      name: `${kind} get`,
+      summary: `show one of the ${what}`,
+      load: async () => ({ command: (await load()).getCommand(kind) }),
+    },
+  ];
+}
 
 /** Every command. To add one: a file in commands/ that exports `command`, and a row here. */
 export const COMMANDS: readonly CommandRow[] = [
@@ -55,6 +86,12 @@ export const COMMANDS: readonly CommandRow[] = [
     summary: 'serve one detached run (started by run --detach)',
     load: () => import('./commands/host.ts'),
   },
+  {
+    name: 'register',
+    summary: 'register everything that a folder declares',
+    load: () => import('./commands/register.ts'),
+  },
+  ...(Object.keys(KINDS) as RegistryKind[]).flatMap(registryRows),
   {
     name: 'policy check',
     summary: 'say what the policy decides about a command',

@@ -18,15 +18,19 @@ import type { QuestionRow, RunFilter, RunRow, SpendRow } from './ledger/index.ts
 import { answerQuestion, expireQuestions } from './operations/answer-question.ts';
 import { cancelRun } from './operations/cancel-run.ts';
 import { collectGarbage, type GarbageOptions, type GarbageReport } from './operations/collect-garbage.ts';
+import { decideApproval } from './operations/decide-approval.ts';
 import { dispatchOnce } from './operations/dispatch-once.ts';
 import { followRun } from './operations/follow-run.ts';
 import { forgetRun } from './operations/forget-run.ts';
 import { readRunLog, type LogName } from './operations/read-run-log.ts';
+import { createRegistryFace, type RegistryFace } from './operations/registry-face.ts';
 import { resolveRunId } from './operations/resolve-run-id.ts';
 import { retryRun } from './operations/retry-run.ts';
 import { applyRun, readPatch } from './operations/run-patch.ts';
 import { sendMessage } from './operations/send-message.ts';
 import { runBackground, startBackground } from './operations/start-background.ts';
+import { listApprovals, type ApprovalDecision, type ApprovalRow } from './questions/index.ts';
+import type { Sessions } from './session/index.ts';
 import type { ApplyResult } from './workspace/index.ts';
 
 export interface CaissonOptions extends EngineOptions {
@@ -45,6 +49,8 @@ export interface Caisson {
   readonly config: ResolvedConfig;
   /** Live fan-out of what happens in this process. */
   readonly bus: SafeEventBus;
+  /** Agents, capabilities, env bundles and pipelines by name. */
+  readonly registry: RegistryFace;
   /** Accepts a task and sees it to its one ending. Throws TaskRefusedError when admission says no. */
   dispatch(request: DispatchRequest): Promise<RunHandle>;
   /** Starts a background host for the task and resolves with the run's id; `entry` is the CLI to start it with. */
@@ -69,6 +75,12 @@ export interface Caisson {
   questions(filter?: { status?: QuestionRow['status'] }): Promise<readonly QuestionRow[]>;
   /** Answers a question by its id or its run; resolves with the run that goes on. */
   answer(question: string, answer: string): Promise<RunHandle>;
+  /** Tool calls that wait for a decision; with `all`, decided ones too. */
+  approvals(filter?: { all?: boolean }): Promise<readonly ApprovalRow[]>;
+  /** Decides a held call by its id, a unique ending of it, its run, or `latest`. Exactly one decision counts. */
+  decide(approval: string, decision: ApprovalDecision): Promise<ApprovalRow>;
+  /** What the runs of sessions share: boards and context registries. */
+  readonly sessions: Sessions;
   /** Where the day, and the session if one is named, stand against their caps. */
   budget(session?: string): Promise<readonly BudgetStanding[]>;
   spend(filter?: { session?: string; day?: string }): Promise<readonly SpendRow[]>;
@@ -86,15 +98,16 @@ export async function createCaisson(options: CaissonOptions = {}): Promise<Caiss
   const config = await loadConfig({ cwd, flags: { ...options.flags, state: options.stateDir } });
   const engine = createEngine(config, cwd, options);
   await engine.recover();
-  return createFace(engine);
+  return createFace(engine, cwd);
 }
 
-function createFace(engine: Engine): Caisson {
+function createFace(engine: Engine, cwd: string): Caisson {
   const { ledger } = engine;
   const find = (given: string): string => resolveRunId(ledger, given);
   return {
     config: engine.config,
     bus: engine.bus,
+    registry: createRegistryFace(engine, cwd),
     async dispatch(request) {
       await engine.openPost();
       return dispatchOnce(engine, request);
@@ -125,6 +138,9 @@ function createFace(engine: Engine): Caisson {
       await engine.openPost();
       return answerQuestion(engine, question, answer);
     },
+    approvals: (filter = {}) => Promise.resolve(listApprovals(ledger, { openOnly: filter.all !== true })),
+    decide: (approval, decision) => decideApproval(engine, approval, decision),
+    sessions: engine.sessions,
     budget: (session) => Promise.resolve(engine.budget.standings(session)),
     spend: (filter) => Promise.resolve(ledger.spend(filter)),
     export: async (run, to) => exportRun({ ledger, store: engine.store, runId: find(run), to }),

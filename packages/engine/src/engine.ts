@@ -8,6 +8,7 @@ import { createBudget, type Budget } from './budget/index.ts';
 import { bundlePath, createDispatchSettings } from './composition/dispatch-settings.ts';
 import { createSealer } from './composition/seal-evidence.ts';
 import { createNames } from './composition/names.ts';
+import { createRequestDesk } from './composition/request-desk.ts';
 import { publishOnBus } from './composition/publish-on-bus.ts';
 import { probeSandboxHere } from './composition/probe-sandbox-here.ts';
 import { createLocalCompute } from './compute/index.ts';
@@ -18,7 +19,10 @@ import { createLocalHosts, type HostPost, type Hosts } from './hosts/index.ts';
 import { openLedger, type Ledger } from './ledger/index.ts';
 import { createNetwork } from './network/index.ts';
 import { createPrefixedId } from './platform/index.ts';
+import { createApprovals, type Approvals } from './questions/index.ts';
+import { openRegistry, type Registry } from './registry/index.ts';
 import { createSecrets } from './secrets/index.ts';
+import { createSessions, type Sessions } from './session/index.ts';
 import { openLocalStore, type Store } from './store/index.ts';
 import { createWorkspaces, type Workspaces } from './workspace/index.ts';
 
@@ -28,10 +32,13 @@ export interface Engine {
   readonly hostId: string;
   readonly ledger: Ledger;
   readonly store: Store;
+  readonly registry: Registry;
   readonly bus: SafeEventBus;
   readonly hosts: Hosts;
   readonly workspaces: Workspaces;
   readonly budget: Budget;
+  readonly sessions: Sessions;
+  readonly approvals: Approvals;
   readonly rooms: DispatchRooms;
   readonly dispatcher: Dispatcher;
   /** Starts to listen for orders; a process that only looks never does. */
@@ -55,13 +62,14 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
   const hostId = createPrefixedId('host', clock);
   const ledger = openLedger(join(config.stateDir, 'ledger.db'));
   const store = openLocalStore(join(config.stateDir, 'store'));
+  const registry = openRegistry({ folder: join(config.stateDir, 'registry'), store, clock });
   const bus = createBus();
   const hosts = createLocalHosts(config.stateDir);
   const workspaces = createWorkspaces({ home: config.folders.home });
   const settings = createDispatchSettings(config, env, cwd);
   const budget = createBudget({
     settings: config.budget,
-    ledger,
+    books: { spend: (filter) => ledger.spend(filter), hasEnded: (runId) => ledger.run(runId)?.ending !== undefined, rows: ledger.kv },
     today: () => clock.now().toISOString().slice(0, 10),
     onUpdate: ({ unknownCosts: _unknown, ...standing }) => bus.emit(BusTopic.BUDGET_UPDATED, standing),
   });
@@ -74,6 +82,12 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     sinks: options.sinks ?? [],
     warn: (message) => bus.emit(BusTopic.WARNING, { source: 'evidence', message }),
   });
+  const sessions = createSessions({
+    stateDir: config.stateDir,
+    clock,
+    onReset: (session) => bus.emit(BusTopic.SESSION_RESET, { session }),
+  });
+  const approvals = createApprovals({ clock, deadlineMs: approvalDeadlineMs(config) });
   const rooms: DispatchRooms = {
     hostId,
     clock,
@@ -81,11 +95,16 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     store,
     compute: createLocalCompute({ node: settings.node, workerEntry: bundlePath('worker.mjs') }),
     workspaces,
-    names: createNames({ config, env, store, node: settings.node }),
+    names: createNames({ config, env, registry, node: settings.node }),
     budget,
     network: createNetwork({ clock }),
     secrets: createSecrets({ env, home: config.folders.home, base: config.projectRoot }),
-    desk: { answer: () => Promise.resolve({ ok: false }), close: () => undefined },
+    desk: createRequestDesk({
+      approvals,
+      dispatch: (request) => dispatcher.dispatch(request),
+      rooms: { store, ledger },
+    }),
+    sessions,
     settings,
     probeSandbox: probeSandboxHere,
     seal,
@@ -99,15 +118,22 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     hostId,
     ledger,
     store,
+    registry,
     bus,
     hosts,
     workspaces,
     budget,
+    sessions,
+    approvals,
     rooms,
     dispatcher,
     async openPost() {
       post ??= await hosts.open(hostId, async (order) => {
         if (order.kind === 'ping') return { ok: true };
+        if (order.kind === 'decide') {
+          const isOpen = await approvals.decide(order.approvalId ?? '', order.decision ?? 'deny');
+          return isOpen ? { ok: true } : { ok: false, message: `${order.approvalId ?? ''} is not open here` };
+        }
         const handle = dispatcher.active(order.runId ?? '');
         if (handle === null) return { ok: false, message: `this host does not run ${order.runId ?? ''}` };
         if (order.kind === 'cancel') handle.cancel({ force: order.force ?? false });
@@ -122,6 +148,13 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
       await ledger.close();
     },
   };
+}
+
+/** The hooks of the agent programs give up after 330 s, and some of them then let the call pass: we answer before that. */
+const LONGEST_HOLD_MS = 310_000;
+
+function approvalDeadlineMs(config: ResolvedConfig): number {
+  return Math.min(config.questions.approvalDeadlineMs, LONGEST_HOLD_MS);
 }
 
 /** The state folder ignores itself, so that no project has to. */

@@ -21,3 +21,8 @@ export type { ApplyResult } from './workspace/index.ts';
 export type { GarbageOptions, GarbageReport } from './operations/collect-garbage.ts';
 export type { QuestionRow, SpendRow } from './ledger/index.ts';
 export { PRICE_TABLE_VERSION, type BudgetStanding } from './budget/index.ts';
+export type { ListedName, RegistryFace, ShownName } from './operations/registry-face.ts';
+export type { DiffLine, Registration, RegistryVersion } from './registry/index.ts';
+export type { ApprovalDecision, ApprovalRow } from './questions/index.ts';
+export type { Sessions, SessionSummary } from './session/index.ts';
+export { DEFAULT_NAMESPACE, type Board, type BoardEntry } from '@caisson/ground';

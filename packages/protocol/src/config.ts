@@ -4,7 +4,7 @@
  */
 import * as z from 'zod/mini';
 
-import { HostRule, Mode } from './grant.ts';
+import { BudgetCaps, HostRule, Limits, Mode } from './grant.ts';
 import { Block, ScriptLens } from './pipeline.ts';
 import { parseDuration, parseSize } from './units.ts';
 
@@ -80,9 +80,23 @@ export const VerifyConfig = z.strictObject({
   ),
 });
 
+/** The part of a grant that an agent may ask for by default; the ceiling and the caller's own wishes still bind. */
+export const DefaultGrant = z.strictObject({
+  hosts: optional(list(HostRule), 'host:port pairs that the agent reaches unless the caller says otherwise.'),
+  limits: optional(Limits, 'Limits of its sandbox in bytes, cores and processes.'),
+  budget: optional(BudgetCaps, 'What one run of it may spend.'),
+  depth: optional(count(0, 16), 'How deep it may dispatch other agents.'),
+});
+export type DefaultGrant = z.infer<typeof DefaultGrant>;
+
+const FragmentName = z.string().check(z.regex(/^[a-z][a-z0-9_-]*$/), z.maxLength(64));
+
 export const AgentConfig = z.strictObject({
   runtime: optional(text(128), 'Runtime that carries out the work.'),
-  model: optional(z.string().check(z.maxLength(256)), 'Model of this agent.'),
+  model: optional(
+    z.string().check(z.maxLength(256)),
+    'Model of this agent: fast, standard, max, or a native name.',
+  ),
   mode: optional(Mode, 'Autonomy of this agent.'),
   systemPrompt: optional(text(1_048_576), 'Text put before every task.'),
   userPrompt: optional(text(1_048_576), 'Template of the task; {{task}} stands for what the caller wrote.'),
@@ -95,6 +109,16 @@ export const AgentConfig = z.strictObject({
     'Coordination tools offered to the agent, for example board_read, ask, dispatch.',
   ),
   timeout: optional(Duration, 'Deadline of one attempt.'),
+  maxTokens: optional(count(1, 10_000_000), 'Longest answer of the model, where the runtime takes that.'),
+  temperature: optional(
+    z.number().check(z.gte(0), z.lte(2)),
+    'Sampling temperature, where the runtime takes that.',
+  ),
+  fragments: optional(
+    z.record(FragmentName, z.string().check(z.maxLength(1_048_576))),
+    'Texts that {{name}} in the prompts stands for.',
+  ),
+  grant: optional(DefaultGrant, 'What the agent is granted unless the caller says otherwise.'),
 });
 export type AgentConfig = z.infer<typeof AgentConfig>;
 
@@ -199,7 +223,8 @@ export const PolicyConfig = z.strictObject({
 
 export const CallbackConfig = z.strictObject({
   url: described(z.url(), 'Address that is told.'),
-  key: optional(SecretRef, 'Where the signing key is.'),
+  key: optional(SecretRef, 'Where the signing key is; without one the signature header is left out.'),
+  authorization: optional(SecretRef, 'Where a bearer token for the endpoint is.'),
   when: optional(
     list(text(128)),
     'Event types to send, for example dispatch.finished. Default: the terminal ones.',

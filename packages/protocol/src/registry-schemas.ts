@@ -1,11 +1,10 @@
 /**
- * What can be registered under a name. `caisson.yaml` declares the same things in the same words; these schemas add
- * what only the registry knows and fix the form in which a definition is hashed.
+ * What can be registered under a name. `caisson.yaml` declares the same things in the same words; here is the form
+ * in which a definition is hashed.
  */
 import * as z from 'zod/mini';
 
 import { AgentConfig, SecretRef } from './config.ts';
-import { BudgetCaps, HostRule, Limits } from './grant.ts';
 
 export const REGISTRY_KINDS = ['agents', 'capabilities', 'envs', 'pipelines'] as const;
 export const RegistryKind = z.enum(REGISTRY_KINDS);
@@ -16,25 +15,8 @@ export const MODEL_LEVELS = ['fast', 'standard', 'max'] as const;
 export const ModelLevel = z.enum(MODEL_LEVELS);
 export type ModelLevel = z.infer<typeof ModelLevel>;
 
-const FragmentName = z.string().check(z.regex(/^[a-z][a-z0-9_-]*$/), z.maxLength(64));
-
-/** The part of a grant that an agent may ask for by default; the ceiling and the caller's own wishes still bind. */
-export const DefaultGrant = z.strictObject({
-  hosts: z.optional(z.array(HostRule).check(z.maxLength(256))),
-  limits: z.optional(Limits),
-  budget: z.optional(BudgetCaps),
-  depth: z.optional(z.int().check(z.gte(0), z.lte(16))),
-});
-export type DefaultGrant = z.infer<typeof DefaultGrant>;
-
 /** An agent as it is written; durations such as `10m` become milliseconds once parsed. */
-export const AgentDefinition = z.extend(AgentConfig, {
-  maxTokens: z.optional(z.int().check(z.gte(1), z.lte(10_000_000))),
-  temperature: z.optional(z.number().check(z.gte(0), z.lte(2))),
-  /** Texts that `{{name}}` in the prompts stands for. */
-  fragments: z.optional(z.record(FragmentName, z.string().check(z.maxLength(1_048_576)))),
-  grant: z.optional(DefaultGrant),
-});
+export const AgentDefinition = AgentConfig;
 export type AgentDefinition = z.output<typeof AgentDefinition>;
 export type AgentDefinitionInput = z.input<typeof AgentDefinition>;
 

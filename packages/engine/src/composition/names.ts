@@ -4,26 +4,38 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import {
   BUILT_IN_RUNTIMES,
+  encodeAgentDefinition,
   parsePipelineSpec,
   RUNTIME_DESCRIPTORS,
+  type RegistryKind,
   type RuntimeDescriptor,
 } from '@caisson/protocol';
 import type { ResolvedConfig } from '../config/index.ts';
 import { locateRuntimes, type LocatedRuntime } from '../discovery/index.ts';
 import { TaskRefusedError, type FoundRuntime, type Names } from '../dispatch/index.ts';
-import { canonicalJson } from '../ledger/index.ts';
-import type { Store } from '../store/index.ts';
+import {
+  CredentialFoundError,
+  DefinitionInvalidError,
+  ModelLevelError,
+  PromptTemplateError,
+  resolveModel,
+  UnknownNameError,
+  type RegistrationSource,
+  type Registry,
+} from '../registry/index.ts';
+import { BundleRefusedError } from '../store/index.ts';
 import { bundlePath } from './dispatch-settings.ts';
 
 export interface NamesOptions {
   readonly config: ResolvedConfig;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly store: Store;
+  readonly registry: Registry;
   readonly node: string;
 }
 
+/** A name means what `caisson.yaml` declares, else what is registered; both are validated and stored the same way. */
 export function createNames(options: NamesOptions): Names {
-  const { config, env } = options;
+  const { config, env, registry } = options;
   const locate = (): LocatedRuntime[] =>
     locateRuntimes({
       env,
@@ -31,34 +43,48 @@ export function createNames(options: NamesOptions): Names {
       runtimes: config.runtimes,
       projectRoot: config.projectRoot,
     });
+  const stage = (kind: RegistryKind, name: string, source: RegistrationSource): Promise<string> =>
+    registry.stage(kind, name, source).catch((error: unknown) => refuseInvalid(kind, error));
+  const load = <T>(kind: RegistryKind, name: string, loading: Promise<T>): Promise<T> =>
+    loading.catch((error: unknown) => refuseUnknown(options, kind, name, error));
 
   return {
-    agent: (name) => {
-      const definition = config.agents[name];
-      if (definition === undefined) return Promise.reject(unknown('agent', name, Object.keys(config.agents)));
-      return Promise.resolve({ name, hash: hashOf(definition), definition });
+    async agent(name) {
+      const definition = own(config.agents, name);
+      if (definition === undefined) {
+        const found = await load('agents', name, registry.loadAgent(name));
+        return { name: found.name, hash: found.hash, definition: found.definition };
+      }
+      const hash = await stage('agents', name, { definition: encodeAgentDefinition(definition) });
+      return { name, hash, definition };
     },
     async capability(name) {
-      const folder = config.capabilities[name];
-      if (folder === undefined) throw unknown('capability', name, Object.keys(config.capabilities));
-      return { name, hash: (await options.store.putBundle(folder)).hash };
+      const folder = own(config.capabilities, name);
+      if (folder !== undefined) return { name, hash: await stage('capabilities', name, { folder }) };
+      const found = await load('capabilities', name, registry.loadCapability(name));
+      return { name: found.name, hash: found.hash };
     },
-    envBundle: (name) => {
-      const bundle = config.envs[name];
-      if (bundle === undefined) return Promise.reject(unknown('env bundle', name, Object.keys(config.envs)));
-      return Promise.resolve({
-        name,
-        hash: hashOf(bundle),
-        values: bundle.values ?? {},
-        secrets: bundle.secrets ?? {},
-      });
+    async envBundle(name) {
+      const declared = own(config.envs, name);
+      if (declared === undefined) {
+        const found = await load('envs', name, registry.loadEnvBundle(name));
+        return { name: found.name, hash: found.hash, ...found.bundle };
+      }
+      const bundle = { values: declared.values ?? {}, secrets: declared.secrets ?? {} };
+      return { name, hash: await stage('envs', name, { definition: bundle }), ...bundle };
     },
-    pipeline: (name) => {
-      const declared = config.pipelines[name];
-      if (declared === undefined)
-        return Promise.reject(unknown('pipeline', name, Object.keys(config.pipelines)));
-      const spec = parsePipelineSpec({ schemaVersion: 1, id: name, blocks: declared.blocks });
-      return Promise.resolve({ id: name, hash: hashOf(spec), spec });
+    async pipeline(name) {
+      const declared = own(config.pipelines, name);
+      if (declared === undefined) {
+        const found = await load('pipelines', name, registry.loadPipeline(name));
+        return { id: found.spec.id, hash: found.hash, spec: found.spec };
+      }
+      const hash = await stage('pipelines', name, { definition: declared });
+      return {
+        id: name,
+        hash,
+        spec: parsePipelineSpec({ schemaVersion: 1, id: name, blocks: declared.blocks }),
+      };
     },
     runtime: (name) => Promise.resolve(findRuntime(options, locate(), name)),
     usableRuntimes: () =>
@@ -67,8 +93,56 @@ export function createNames(options: NamesOptions): Names {
           .filter((found) => found.path !== null && found.name !== 'command')
           .map((found) => found.name),
       ),
-    model: (_runtime, name) => name,
+    model: (runtime, name) => {
+      try {
+        return resolveModel(runtime, name);
+      } catch (error) {
+        return refuseInvalid('model', error);
+      }
+    },
   };
+}
+
+function own<T>(record: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(record, name) ? record[name] : undefined;
+}
+
+/** What a person wrote wrongly is a refusal; a registry or a store that cannot be read stays an error. */
+function refuseInvalid(kind: string, error: unknown): never {
+  const isTheirs =
+    error instanceof DefinitionInvalidError ||
+    error instanceof CredentialFoundError ||
+    error instanceof PromptTemplateError ||
+    error instanceof ModelLevelError ||
+    error instanceof BundleRefusedError;
+  if (!isTheirs) throw error;
+  throw new TaskRefusedError({
+    check: `${SINGULAR[kind] ?? kind}-valid`,
+    kind: 'usage',
+    detail: error.message,
+    ...(error.remedy === undefined ? {} : { remedy: error.remedy }),
+  });
+}
+
+const SINGULAR: Readonly<Record<string, string>> = {
+  agents: 'agent',
+  capabilities: 'capability',
+  envs: 'env-bundle',
+  pipelines: 'pipeline',
+};
+
+async function refuseUnknown(
+  { config, registry }: NamesOptions,
+  kind: RegistryKind,
+  name: string,
+  error: unknown,
+): Promise<never> {
+  if (!(error instanceof UnknownNameError)) throw error;
+  const registered = (await registry.list(kind)).map((version) => version.name);
+  throw unknown((SINGULAR[kind] ?? kind).replace('-', ' '), name, [
+    ...Object.keys(config[kind]),
+    ...registered,
+  ]);
 }
 
 function findRuntime(options: NamesOptions, located: readonly LocatedRuntime[], name: string): FoundRuntime {
@@ -121,16 +195,12 @@ function customDescriptor(name: string): RuntimeDescriptor {
   return { ...base, name, title: name };
 }
 
-function hashOf(value: unknown): string {
-  return createHash('sha256').update(canonicalJson(value)).digest('hex');
-}
-
 function unknown(kind: string, name: string, known: readonly string[]): TaskRefusedError {
   const list = [...new Set(known)].toSorted().join(', ');
   return new TaskRefusedError({
     check: `${kind.replaceAll(' ', '-')}-known`,
     kind: 'usage',
     detail: `there is no ${kind} "${name}"`,
-    remedy: list === '' ? `Declare it in caisson.yaml.` : `Known here: ${list}.`,
+    remedy: list === '' ? `Declare it in caisson.yaml, or register it.` : `Known here: ${list}.`,
   });
 }

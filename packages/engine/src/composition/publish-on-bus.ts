@@ -23,6 +23,8 @@ export function publishOnBus(bus: SafeEventBus, event: LiveEvent): void {
   } else if (event.type === 'dispatch.accepted') {
     const task = data['task'] as { description: string };
     bus.emit(BusTopic.RUN_STARTED, { ...who, task: task.description, runtime: String(data['runtime']) });
+  } else if (event.type === 'prompt.compiled') {
+    bus.emit(BusTopic.PROMPT_COMPILED, data as BusPayloads[typeof BusTopic.PROMPT_COMPILED]);
   } else if (event.type === 'warning') {
     bus.emit(BusTopic.WARNING, { source: String(data['source']), message: String(data['message']) });
   } else if (isTerminal(event.type)) {

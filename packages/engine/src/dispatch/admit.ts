@@ -12,7 +12,7 @@ import {
 } from '@caisson/protocol';
 import { UnknownModeError } from '@caisson/policy';
 import { createRunId } from '../platform/index.ts';
-import { ADMISSION_CHECKS, POOL } from './admission-checks.ts';
+import { ADMISSION_CHECKS, poolOf } from './admission-checks.ts';
 import type {
   AdmittedRun,
   DispatchRequest,
@@ -61,7 +61,7 @@ function asRefusal(error: unknown): TaskRefusedError | null {
 
 async function accept(rooms: DispatchRooms, run: AdmittedRun): Promise<void> {
   const { request } = run;
-  rooms.ledger.leases.enqueue({ pool: POOL, runId: run.runId, hostId: rooms.hostId });
+  rooms.ledger.leases.enqueue({ pool: poolOf(run), runId: run.runId, hostId: rooms.hostId });
   await createRunRecord(rooms, run.runId, run.trace).append('dispatch.accepted', {
     task: {
       id: run.taskId,
@@ -116,9 +116,12 @@ function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** The request as `caisson retry` will ask for it again: references to secrets, never their values. */
+/**
+ * The request as `caisson retry` will ask for it again: references to secrets, never their values. The parent stays
+ * in it: what an agent asked for beyond its own grant is not given by repeating it.
+ */
 function repeatable(run: AdmittedRun): DispatchRequest {
-  const { runId: _runId, idempotencyKey: _key, parent: _parent, ...rest } = run.request;
+  const { runId: _runId, idempotencyKey: _key, ...rest } = run.request;
   return rest;
 }
 
@@ -130,13 +133,16 @@ async function describeCandidate(
   const { settings, names, clock } = rooms;
   const agent = request.agent === undefined ? null : await names.agent(request.agent);
   const runtime = await chooseRuntime(rooms, request, agent);
-  const model = chooseModel(rooms, request, agent, runtime);
+  const tier = chooseModel(request, agent, runtime);
+  const model = tier === '' ? '' : names.model(runtime.name, tier);
   const description = request.task ?? (request.argv ?? []).join(' ');
   const capabilities = await Promise.all(
-    [...listOf(agent, 'capabilities'), ...(request.capabilities ?? [])].map((name) => names.capability(name)),
+    [...(agent?.definition.capabilities ?? []), ...(request.capabilities ?? [])].map((name) =>
+      names.capability(name),
+    ),
   );
   const envBundles = await Promise.all(
-    [...listOf(agent, 'envs'), ...(request.envBundles ?? [])].map((name) => names.envBundle(name)),
+    [...(agent?.definition.envs ?? []), ...(request.envBundles ?? [])].map((name) => names.envBundle(name)),
   );
   const declared = await choosePipeline(rooms, request, agent);
   const workspaceKind = chooseWorkspace(request, settings.projectRoot);
@@ -160,6 +166,7 @@ async function describeCandidate(
     runtime,
     agent,
     model,
+    tier,
     ...prompts,
     grant,
     pipeline: declared.spec,
@@ -168,7 +175,7 @@ async function describeCandidate(
     envBundles,
     inputs: await describeInputs(request, settings.cwd),
     workspaceKind,
-    timeoutMs: request.timeoutMs ?? grant.limits.wall ?? settings.timeoutMs,
+    timeoutMs: request.timeoutMs ?? agent?.definition.timeout ?? grant.limits.wall ?? settings.timeoutMs,
     stallTimeoutMs: request.stallTimeoutMs ?? settings.stallTimeoutMs,
     retries: request.retries ?? settings.retries,
     session: request.session ?? null,
@@ -183,9 +190,7 @@ async function chooseRuntime(
   agent: FoundAgent | null,
 ): Promise<FoundRuntime> {
   const { names, settings } = rooms;
-  const fromAgent = agent?.definition['runtime'];
-  const chosen =
-    request.runtime ?? (typeof fromAgent === 'string' ? fromAgent : null) ?? settings.defaultRuntime;
+  const chosen = request.runtime ?? agent?.definition.runtime ?? settings.defaultRuntime;
   if (chosen !== null) return names.runtime(chosen);
   const usable = await names.usableRuntimes();
   const [only] = usable;
@@ -205,15 +210,8 @@ async function chooseRuntime(
 }
 
 /** Flag > agent > configuration > empty; an empty string is unset at every step. */
-function chooseModel(
-  rooms: DispatchRooms,
-  request: DispatchRequest,
-  agent: FoundAgent | null,
-  runtime: FoundRuntime,
-): string {
-  const fromAgent = agent?.definition['model'];
-  const asked = request.model || (typeof fromAgent === 'string' ? fromAgent : '') || runtime.model || '';
-  return asked === '' ? '' : rooms.names.model(runtime.name, asked);
+function chooseModel(request: DispatchRequest, agent: FoundAgent | null, runtime: FoundRuntime): string {
+  return request.model || agent?.definition.model || runtime.model || '';
 }
 
 async function choosePipeline(
@@ -221,8 +219,7 @@ async function choosePipeline(
   request: DispatchRequest,
   agent: FoundAgent | null,
 ): Promise<{ spec: PipelineSpec; ref: { id: string; hash: string } | null }> {
-  const fromAgent = agent?.definition['pipeline'];
-  const asked = request.pipeline ?? (typeof fromAgent === 'string' ? fromAgent : undefined);
+  const asked = request.pipeline ?? agent?.definition.pipeline;
   if (typeof asked === 'string') {
     const found = await rooms.names.pipeline(asked);
     return { spec: found.spec, ref: { id: found.id, hash: found.hash } };
@@ -235,22 +232,16 @@ async function choosePipeline(
   return { spec: createDefaultPipeline(verify === undefined ? {} : { verify }), ref: null };
 }
 
-type Verify = { command: string; timeoutSeconds?: number; lens?: 'gate' | 'verify' | 'clean-room' };
-
-function verifyOf(agent: FoundAgent | null): Verify | undefined {
-  const verify = agent?.definition['verify'];
-  if (
-    typeof verify !== 'object' ||
-    verify === null ||
-    !('command' in verify) ||
-    typeof verify.command !== 'string'
-  )
-    return undefined;
-  const { timeout, lens } = verify as { timeout?: unknown; lens?: unknown };
+function verifyOf(
+  agent: FoundAgent | null,
+): NonNullable<Parameters<typeof createDefaultPipeline>[0]>['verify'] {
+  const verify = agent?.definition.verify;
+  if (verify === undefined) return undefined;
+  const { command, timeout, lens } = verify;
   return {
-    command: verify.command,
-    ...(typeof timeout === 'number' ? { timeoutSeconds: Math.ceil(timeout / 1000) } : {}),
-    ...(lens === 'gate' || lens === 'verify' || lens === 'clean-room' ? { lens } : {}),
+    command,
+    ...(timeout === undefined ? {} : { timeoutSeconds: Math.ceil(timeout / 1000) }),
+    ...(lens === undefined ? {} : { lens }),
   };
 }
 
@@ -278,11 +269,6 @@ async function hashIfFile(path: string): Promise<string> {
   const hash = createHash('sha256');
   if (statSync(path, { throwIfNoEntry: false })?.isFile() ?? false) await pump(createReadStream(path), hash);
   return hash.digest('hex');
-}
-
-function listOf(agent: FoundAgent | null, key: string): string[] {
-  const value = agent?.definition[key];
-  return Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : [];
 }
 
 /** A W3C traceparent for the run. */

@@ -8,6 +8,7 @@
  */
 import type { Clock } from '@caisson/ground';
 import type {
+  AgentDefinition,
   BudgetCaps,
   Bind,
   DispatchResult,
@@ -25,6 +26,7 @@ import type {
 import type { Budget } from '../budget/index.ts';
 import type { Compute } from '../compute/index.ts';
 import type { Ledger, StoredEvent } from '../ledger/index.ts';
+import type { Sessions } from '../session/index.ts';
 import type { Store } from '../store/index.ts';
 import type { Workspaces } from '../workspace/index.ts';
 
@@ -137,7 +139,7 @@ export interface FoundRuntime {
 export interface FoundAgent {
   readonly name: string;
   readonly hash: string;
-  readonly definition: Readonly<Record<string, unknown>>;
+  readonly definition: AgentDefinition;
 }
 
 /** What names stand for, as admission resolved them. */
@@ -192,11 +194,18 @@ export interface SecretsDoor {
 /** Everything that a worker may ask of the host while it runs. */
 export interface RequestDesk {
   answer(
-    run: { runId: string; attempt: number; grant: Grant; session: string | null },
+    run: {
+      runId: string;
+      attempt: number;
+      grant: Grant;
+      session: string | null;
+      /** Records an event of the run and resolves when it is durable. */
+      emit(type: string, data: Record<string, unknown>): Promise<unknown>;
+    },
     request: { id: string; request: string; body: Record<string, unknown> },
   ): Promise<{ ok: boolean; value?: unknown }>;
-  /** The run has ended: whatever is still open for it is closed. */
-  close(runId: string): void;
+  /** The attempt has ended: whatever is still open for its run is closed, on disk too. */
+  close(runId: string): Promise<void>;
 }
 
 /** The rooms dispatch works with; built by the engine. */
@@ -212,6 +221,7 @@ export interface DispatchRooms {
   readonly network: NetworkDoor;
   readonly secrets: SecretsDoor;
   readonly desk: RequestDesk;
+  readonly sessions: Pick<Sessions, 'paths'>;
   readonly settings: DispatchSettings;
   /** Is a sandbox possible here? `null` when it is. */
   probeSandbox(): Promise<{ detail: string; remedy: string } | null>;
@@ -237,6 +247,14 @@ export interface AdmittedRun {
   readonly model: string;
   readonly systemPrompt: string;
   readonly userPrompt: string;
+  /** What `prompt.compiled` tells of the prompts; null where no model reads one. */
+  readonly compiled: {
+    readonly hash: string;
+    readonly fragmentCount: number;
+    readonly estimatedTokens: number;
+  } | null;
+  /** The model as it was asked for, before a level was mapped. */
+  readonly tier: string;
   readonly grant: Grant;
   readonly pipeline: PipelineSpec;
   readonly resolved: Resolved;

@@ -1,5 +1,6 @@
 /** Puts the prompts of a run together from fragments. */
-import type { DispatchRequest, FoundAgent, FoundRuntime } from './contract.ts';
+import { compileSystemPrompt, compileUserPrompt, describePrompt } from '../registry/index.ts';
+import type { AdmittedRun, DispatchRequest, FoundAgent, FoundRuntime } from './contract.ts';
 
 /** How an agent asks a person, and what to do when it is refused something. */
 const ASKING_HELP = [
@@ -14,18 +15,19 @@ export function compilePrompts(options: {
   agent: FoundAgent | null;
   runtime: FoundRuntime;
   description: string;
-}): { systemPrompt: string; userPrompt: string } {
-  const { request, agent, runtime, description } = options;
-  if (runtime.name === 'command') return { systemPrompt: '', userPrompt: description };
-  const own = request.systemPrompt ?? textOf(agent, 'systemPrompt');
-  const template = textOf(agent, 'userPrompt');
-  return {
-    systemPrompt: [own, ASKING_HELP].filter((part) => part !== '').join('\n\n'),
-    userPrompt: template === '' ? description : template.replaceAll('{{task}}', description),
-  };
-}
-
-function textOf(agent: FoundAgent | null, key: string): string {
-  const value = agent?.definition[key];
-  return typeof value === 'string' ? value : '';
+}): Pick<AdmittedRun, 'systemPrompt' | 'userPrompt' | 'compiled'> {
+  const { request, runtime, description } = options;
+  if (runtime.name === 'command') return { systemPrompt: '', userPrompt: description, compiled: null };
+  const { name, definition } = options.agent ?? { name: 'default', definition: {} };
+  const own =
+    request.systemPrompt === undefined
+      ? compileSystemPrompt(name, definition, description)
+      : describePrompt(request.systemPrompt, 0);
+  const user = compileUserPrompt(name, definition, description);
+  const systemPrompt = [own.text, ASKING_HELP].filter((part) => part !== '').join('\n\n');
+  const { text: _text, ...compiled } = describePrompt(
+    systemPrompt,
+    own.fragmentCount + user.fragmentCount + 1, // ours is a fragment as well
+  );
+  return { systemPrompt, userPrompt: user.text, compiled };
 }

@@ -1,4 +1,4 @@
-/** What a run may do: asked for, filled in from the configuration, met with the parent's. */
+/** What a run may do: asked for, filled in from the agent and the configuration, met with the parent's. */
 import { getMode, meet } from '@caisson/policy';
 import type { BudgetCaps, Grant, Limits } from '@caisson/protocol';
 import type { DispatchRequest, DispatchSettings, FoundAgent } from './contract.ts';
@@ -9,17 +9,17 @@ export function resolveGrant(
   settings: DispatchSettings,
   workspaceRoot: string,
 ): Grant {
-  const agentMode = agent?.definition['mode'];
-  const mode = getMode(request.mode ?? (typeof agentMode === 'string' ? agentMode : settings.defaultMode));
+  const { mode: agentMode, tools, grant: own = {} } = agent?.definition ?? {};
+  const mode = getMode(request.mode ?? agentMode ?? settings.defaultMode);
   const asked: Grant = {
     mode,
     read: ['/'],
     write: mode === 'suggest' ? [] : [workspaceRoot],
-    hosts: resolveHosts(request, settings),
-    tools: [...(request.tools ?? listOf(agent?.definition['tools']))].toSorted(),
-    limits: mergeLimits(settings.limits, request.limits),
-    budget: mergeCaps(settings.budget, request.budget),
-    depth: settings.depth,
+    hosts: resolveHosts(request, own.hosts ?? settings.hosts),
+    tools: [...(request.tools ?? tools ?? [])].toSorted(),
+    limits: merge(settings.limits, own.limits, request.limits),
+    budget: merge<BudgetCaps>(settings.budget, own.budget, request.budget),
+    depth: Math.min(settings.depth, own.depth ?? settings.depth),
     sandbox: request.sandbox ?? 'bwrap',
   };
   if (request.parent === undefined) return asked;
@@ -27,7 +27,7 @@ export function resolveGrant(
   return meet({ ...parent, depth: Math.max(0, parent.depth - 1) }, asked);
 }
 
-function resolveHosts(request: DispatchRequest, settings: DispatchSettings): string[] {
+function resolveHosts(request: DispatchRequest, defaults: readonly string[]): string[] {
   switch (request.network?.kind) {
     case 'none':
       return [];
@@ -36,22 +36,15 @@ function resolveHosts(request: DispatchRequest, settings: DispatchSettings): str
     case 'hosts':
       return [...request.network.hosts].toSorted();
     case undefined:
-      return [...settings.hosts].toSorted();
+      return [...defaults].toSorted();
   }
 }
 
-function mergeLimits(defaults: Limits, asked: Limits | undefined): Limits {
-  return { ...defaults, ...withoutUndefined(asked ?? {}) };
-}
-
-function mergeCaps(defaults: BudgetCaps, asked: BudgetCaps | undefined): BudgetCaps {
-  return { ...defaults, ...withoutUndefined(asked ?? {}) };
+/** Configuration < agent < caller, member by member. */
+function merge<T extends Limits | BudgetCaps>(defaults: T, own: T | undefined, asked: T | undefined): T {
+  return { ...defaults, ...withoutUndefined(own ?? {}), ...withoutUndefined(asked ?? {}) } as T;
 }
 
 function withoutUndefined<T extends object>(value: T): Partial<T> {
   return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as Partial<T>;
-}
-
-function listOf(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : [];
 }

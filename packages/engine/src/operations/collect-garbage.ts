@@ -2,8 +2,11 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Engine } from '../engine.ts';
+import { BlobMissingError } from '../store/index.ts';
 
 const DAY_MS = 86_400_000;
+/** Admission stores what a name stands for just before the run is accepted. */
+const START_MARGIN_MS = 60_000;
 
 export interface GarbageReport {
   readonly blobs: number;
@@ -21,9 +24,9 @@ export interface GarbageOptions {
 }
 
 export async function collectGarbage(engine: Engine, options: GarbageOptions = {}): Promise<GarbageReport> {
-  const graceMs = options.graceMs ?? DAY_MS;
+  const graceMs = Math.max(options.graceMs ?? DAY_MS, ageOfOldestOpenRun(engine));
   const { stateDir } = engine.config;
-  const swept = await engine.store.gc(listRoots(engine), { graceMs });
+  const swept = await engine.store.gc(await listRoots(engine), { graceMs });
   const { deleted } = await engine.workspaces.gc({ stateDir, trashTtlMs: options.trashTtlMs ?? 7 * DAY_MS });
   return {
     blobs: swept.removedBlobs,
@@ -39,16 +42,41 @@ export function sweepResults(engine: Engine): Promise<number> {
   return sweepFolder(engine, join(engine.config.stateDir, 'runtime', 'results'), DAY_MS);
 }
 
-/** Every sha256 that an event names, and those that the results of runs name. */
-function listRoots(engine: Engine): Set<string> {
-  const roots = new Set<string>();
+/** What an open run has put into the store is named by an event only at its end: nothing younger than it is removed. */
+function ageOfOldestOpenRun(engine: Engine): number {
+  const [oldest] = engine.ledger.runs({ status: ['queued', 'running'] });
+  return oldest === undefined ? 0 : engine.clock.wallMs() - Date.parse(oldest.acceptedAt) + START_MARGIN_MS;
+}
+
+/**
+ * Everything a run that is not forgotten may need again: what its events name (request, patch, result, manifest,
+ * envelope, resolved names), what its result names (reply, logs, outputs), and every version in the registry.
+ */
+async function listRoots(engine: Engine): Promise<Set<string>> {
+  const roots = new Set<string>(await engine.registry.listRoots());
   const forgotten = new Set(engine.ledger.kv.list('forgotten').map((entry) => entry.key));
   for (const event of engine.ledger.read()) {
     if (event.runId !== null && forgotten.has(event.runId)) continue;
-    for (const digest of JSON.stringify(event.data).matchAll(/\b[0-9a-f]{64}\b/g)) roots.add(digest[0]);
+    addDigests(roots, JSON.stringify(event.data));
+    const { resultRef } = event.data;
+    if (typeof resultRef === 'string') addDigests(roots, await readIfThere(engine, resultRef));
   }
   for (const entry of engine.ledger.kv.list('roots')) roots.add(entry.key);
   return roots;
+}
+
+function addDigests(roots: Set<string>, text: string): void {
+  for (const [digest] of text.matchAll(/\b[0-9a-f]{64}\b/g)) roots.add(digest);
+}
+
+/** A result that is damaged stops the collection: what it names would be removed with it. */
+async function readIfThere(engine: Engine, digest: string): Promise<string> {
+  try {
+    return (await engine.store.getBlob(digest)).toString('utf8');
+  } catch (error) {
+    if (error instanceof BlobMissingError) return '';
+    throw error;
+  }
 }
 
 async function sweepFolder(engine: Engine, folder: string, olderThanMs: number): Promise<number> {

@@ -17,15 +17,33 @@ export interface CompiledPrompt {
   readonly estimatedTokens: number;
 }
 
-/** The agent's system prompt. Fragments are put in once: what they contain is text, never a template. */
-export function compileSystemPrompt(name: string, agent: AgentDefinition): CompiledPrompt {
+/**
+ * The agent's system prompt for a task. Everything is put in at once: what fragments and the task contain is text,
+ * never a template.
+ */
+export function compileSystemPrompt(name: string, agent: AgentDefinition, task?: string): CompiledPrompt {
   refuseUnknownFragments(name, agent);
+  return compile(agent.systemPrompt ?? '', agent, task);
+}
+
+/** The task as the agent's own template words it; the task alone when it has none. */
+export function compileUserPrompt(name: string, agent: AgentDefinition, task: string): CompiledPrompt {
+  refuseUnknownFragments(name, agent);
+  return compile(agent.userPrompt ?? '{{task}}', agent, task);
+}
+
+function compile(template: string, agent: AgentDefinition, task: string | undefined): CompiledPrompt {
   let fragmentCount = 0;
-  const text = (agent.systemPrompt ?? '').replace(PLACEHOLDER, (whole, fragment: string) => {
-    if (fragment === TASK) return whole;
+  const text = template.replace(PLACEHOLDER, (whole, fragment: string) => {
+    if (fragment === TASK) return task ?? whole;
     fragmentCount += 1;
     return agent.fragments?.[fragment] ?? '';
   });
+  return describePrompt(text, fragmentCount);
+}
+
+/** What is told of a prompt wherever its text is not. */
+export function describePrompt(text: string, fragmentCount: number): CompiledPrompt {
   return { text, hash: hash('sha256', text), fragmentCount, estimatedTokens: Math.ceil(text.length / 4) };
 }
 

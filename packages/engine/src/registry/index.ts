@@ -1,7 +1,12 @@
 export * from './contract.ts';
 export * from './errors.ts';
 export { openRegistry, type RegistryOptions } from './open-registry.ts';
-export { registerFolder } from './register-folder.ts';
+export { readDefinition, registerFolder } from './register-folder.ts';
 export { resolveModel } from './resolve-model.ts';
-export { compileSystemPrompt, type CompiledPrompt } from './compile-prompt.ts';
+export {
+  compileSystemPrompt,
+  compileUserPrompt,
+  describePrompt,
+  type CompiledPrompt,
+} from './compile-prompt.ts';
 export { scanForCredentials, type CredentialFinding } from './scan-credentials.ts';

@@ -61,6 +61,11 @@ class FolderRegistry implements Registry {
     }
   }
 
+  async stage(kind: RegistryKind, name: string, source: RegistrationSource): Promise<string> {
+    refuseInvalidName(kind, name);
+    return await this.#put(kind, name, source);
+  }
+
   async list(kind: RegistryKind): Promise<readonly RegistryVersion[]> {
     const newest: RegistryVersion[] = [];
     for (const name of await this.#log.listNames(kind)) {

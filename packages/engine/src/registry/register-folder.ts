@@ -64,7 +64,8 @@ async function findDefinitions(folder: string): Promise<Declared[]> {
   return found;
 }
 
-async function readDefinition(file: string): Promise<unknown> {
+/** A definition as a YAML or JSON file says it; not yet validated. */
+export async function readDefinition(file: string): Promise<unknown> {
   const { size } = await stat(file);
   if (size > MAX_DEFINITION_BYTES)
     throw new DefinitionInvalidError(`${file} is larger than ${MAX_DEFINITION_BYTES} bytes`);
