@@ -76,6 +76,11 @@ export const COMMANDS: readonly CommandRow[] = [
   { name: 'verify', summary: 'check a run or an exported file', load: () => import('./commands/verify.ts') },
   { name: 'keys', summary: 'show, export and trust signing keys', load: () => import('./commands/keys.ts') },
   {
+    name: 'budget',
+    summary: 'show what was spent and what is left',
+    load: () => import('./commands/budget.ts'),
+  },
+  {
     name: 'forget',
     summary: "take a run's contents away for good",
     load: () => import('./commands/forget.ts'),

@@ -69,7 +69,11 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
   const settings = createDispatchSettings(config, env, cwd);
   const budget = createBudget({
     settings: config.budget,
-    books: { spend: (filter) => ledger.spend(filter), hasEnded: (runId) => ledger.run(runId)?.ending !== undefined, rows: ledger.kv },
+    books: {
+      spend: (filter) => ledger.spend(filter),
+      hasEnded: (runId) => ledger.run(runId)?.ending !== undefined,
+      rows: ledger.kv,
+    },
     today: () => clock.now().toISOString().slice(0, 10),
     onUpdate: ({ unknownCosts: _unknown, ...standing }) => bus.emit(BusTopic.BUDGET_UPDATED, standing),
   });

@@ -5,7 +5,6 @@
  * B3  Unknown cost is said to be unknown; with a money cap it is refused unless the project allows it.
  */
 import type { BudgetCaps, Usage } from '@caisson/protocol';
-import type { Ledger } from '../ledger/index.ts';
 
 export interface BudgetSettings {
   readonly perSessionUsd: number | null;
@@ -55,9 +54,28 @@ export interface Budget {
   standings(session?: string): readonly BudgetStanding[];
 }
 
+/** What a run has cost so far, as the ledger tells it. */
+export interface SpentRow {
+  readonly costUsd: number | null;
+  readonly unknownCosts: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+/** The books, kept elsewhere: settled spending, and rows that all processes of the project share. */
+export interface Books {
+  spend(filter: { session?: string; day?: string }): readonly SpentRow[];
+  hasEnded(runId: string): boolean;
+  readonly rows: {
+    set(space: string, key: string, value: unknown): void;
+    delete(space: string, key: string): boolean;
+    list(space: string): readonly { key: string; value: unknown }[];
+  };
+}
+
 export interface BudgetOptions {
   readonly settings: BudgetSettings;
-  readonly ledger: Pick<Ledger, 'spend' | 'kv' | 'run'>;
+  readonly books: Books;
   readonly today: () => string;
   onUpdate(standing: BudgetStanding): void;
 }

@@ -5,11 +5,11 @@ import { listReservations, removeReservation, writeReservation, type Reservation
 
 export function createBudget(options: BudgetOptions): Budget {
   const active = new Map<string, { caps: BudgetCaps; session: string | null; model: string }>();
-  const { settings, ledger } = options;
+  const { settings, books } = options;
 
   const standing = (scope: 'session' | 'day', scopeId: string): BudgetStanding => {
-    const rows = ledger.spend(scope === 'session' ? { session: scopeId } : { day: scopeId });
-    const reservations = listReservations(ledger).filter(
+    const rows = books.spend(scope === 'session' ? { session: scopeId } : { day: scopeId });
+    const reservations = listReservations(books).filter(
       (held) => (scope === 'session' ? held.session : held.day) === scopeId,
     );
     return {
@@ -39,7 +39,7 @@ export function createBudget(options: BudgetOptions): Budget {
       const usd = Math.min(request.caps.usd ?? 0, ...scopes.map(roomOf));
       active.set(request.runId, { caps: request.caps, session: request.session, model: request.model });
       if (usd > 0)
-        writeReservation(ledger, {
+        writeReservation(books, {
           runId: request.runId,
           usd,
           session: request.session,
@@ -53,14 +53,14 @@ export function createBudget(options: BudgetOptions): Budget {
       const costUsd = costOf(usage, run.model);
       return (
         findPassedCap(run.caps, usage, costUsd) ??
-        findPassedScope(scopesOf(run.session), runId, listReservations(ledger), costUsd)
+        findPassedScope(scopesOf(run.session), runId, listReservations(books), costUsd)
       );
     },
     cost: costOf,
     settle(runId) {
       const run = active.get(runId);
       active.delete(runId);
-      removeReservation(ledger, runId);
+      removeReservation(books, runId);
       for (const scope of scopesOf(run?.session ?? null)) options.onUpdate(scope);
     },
     standings: (session) => scopesOf(session ?? null),

@@ -1,5 +1,5 @@
 /** Money that running runs may still spend; working rows that all processes of the project share. */
-import type { Ledger } from '../ledger/index.ts';
+import type { Books } from './contract.ts';
 
 const SPACE = 'reservation';
 
@@ -10,20 +10,20 @@ export interface Reservation {
   readonly day: string;
 }
 
-export function writeReservation(ledger: Pick<Ledger, 'kv'>, reservation: Reservation): void {
-  ledger.kv.set(SPACE, reservation.runId, reservation);
+export function writeReservation(books: Books, reservation: Reservation): void {
+  books.rows.set(SPACE, reservation.runId, reservation);
 }
 
-export function removeReservation(ledger: Pick<Ledger, 'kv'>, runId: string): void {
-  ledger.kv.delete(SPACE, runId);
+export function removeReservation(books: Books, runId: string): void {
+  books.rows.delete(SPACE, runId);
 }
 
 /** Those of runs that have ended, in whatever way, count no more and are dropped here. */
-export function listReservations(ledger: Pick<Ledger, 'kv' | 'run'>): Reservation[] {
+export function listReservations(books: Books): Reservation[] {
   const held: Reservation[] = [];
-  for (const { key, value } of ledger.kv.list(SPACE)) {
-    if (ledger.run(key)?.ending === undefined) held.push(value as Reservation);
-    else removeReservation(ledger, key);
+  for (const { key, value } of books.rows.list(SPACE)) {
+    if (!books.hasEnded(key)) held.push(value as Reservation);
+    else removeReservation(books, key);
   }
   return held;
 }
