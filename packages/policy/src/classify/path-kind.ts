@@ -27,7 +27,7 @@ const DEVICE =
 const TEMP = /^(\/tmp|\/var\/tmp|\/private\/tmp|\/dev\/shm|\/var\/folders)\/./;
 const HOME = /^(\/home\/[^/]+|\/Users\/[^/]+|\/root|~[\w-]*)$/;
 const REGENERABLE =
-  /^(dist|build|out|node_modules|\.next|\.nuxt|\.output|\.svelte-kit|\.turbo|\.cache|\.parcel-cache|coverage|\.nyc_output|target|__pycache__|\.pytest_cache|\.mypy_cache|\.ruff_cache|\.tox|\.nox|\.eggs|[\w.*-]*\.egg-info|\.?venv|tmp|temp|\.tmp|\.gradle|_build|Pods|DerivedData|\.angular|\.vite|\.astro|\.docusaurus|storybook-static|htmlcov|\.terraform|test-results|playwright-report|cmake-build-[\w*-]+|CMakeFiles|\.dart_tool|\.vercel|\.serverless|elm-stuff|\.?zig-cache|zig-out|lib-cov|\.eslintcache|obj|\.sass-cache|\.jest-cache|\.rollup\.cache|bazel-[\w*-]+|\.hypothesis|\.coverage|\.ipynb_checkpoints|.*\.tsbuildinfo|.*\.pyc|.*\.pyo|.*\.o|.*\.class|.*\.log|.*\.tmp|\.DS_Store)$/;
+  /^(dist|build|out|node_modules|\.next|\.nuxt|\.output|\.svelte-kit|\.turbo|\.cache|\.parcel-cache|coverage|\.nyc_output|target|__pycache__|\.pytest_cache|\.mypy_cache|\.ruff_cache|\.tox|\.nox|\.eggs|[\w.*-]*\.egg-info|\.?venv|tmp|temp|\.tmp|\.gradle|_build|Pods|DerivedData|\.angular|\.vite|\.astro|\.docusaurus|storybook-static|htmlcov|\.terraform|test-results|playwright-report|cmake-build-[\w*-]+|CMakeFiles|\.dart_tool|\.vercel|\.serverless|elm-stuff|\.?zig-cache|zig-out|lib-cov|\.eslintcache|obj|\.sass-cache|\.jest-cache|\.rollup\.cache|bazel-[\w*-]+|\.hypothesis|\.coverage|\.ipynb_checkpoints|.*\.tsbuildinfo|.*\.pyc|.*\.pyo|.*\.o|.*\.class|.*\.log|.*\.tmp|\.DS_Store|package-lock\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?)$/;
 
 /** The kind of one path, seen from the folder the line is in. */
 export function kindOfPath(path: string, scope: ShellScope): PathKind {
