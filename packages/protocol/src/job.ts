@@ -90,6 +90,8 @@ export const Job = z.object({
       loopbackPort: z.optional(z.int()),
     }),
   ),
+  /** Where the model's credential is: with the broker, inside the sandbox (a mounted log-in), or nowhere. */
+  credential: z.optional(z.enum(['broker', 'inside', 'none'])),
   sandbox: z.object({
     hide: z.array(AbsolutePath),
     binds: z.array(Bind),

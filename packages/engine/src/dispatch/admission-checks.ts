@@ -4,8 +4,9 @@
  */
 import { statSync } from 'node:fs';
 import { describeExcess, isWithin } from '@caisson/policy';
-import { MODES, type Mode } from '@caisson/protocol';
+import { MODES, SessionName, type Mode } from '@caisson/protocol';
 import type { AdmittedRun, DispatchRooms, Refusal } from './contract.ts';
+import { loginBinds } from './login-files.ts';
 
 export interface AdmissionCheck {
   readonly name: string;
@@ -60,6 +61,24 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
           remedy: 'Raise limits.depth in caisson.yaml.',
         }
       : null,
+  ),
+  check('login-present', ({ runtime }, { settings }) =>
+    runtime.login && loginBinds(settings.home, runtime).length === 0
+      ? {
+          kind: 'unavailable',
+          detail: `runtimes.${runtime.name}.login is mount, but there is no log-in: none of ${runtime.descriptor.loginFiles.join(', ') || 'its files'} is in ${settings.home}`,
+          remedy: `Log in with ${runtime.name} itself, or set runtimes.${runtime.name}.apiKey instead.`,
+        }
+      : null,
+  ),
+  check('session-name', ({ session }) =>
+    session === null || SessionName.safeParse(session).success
+      ? null
+      : {
+          kind: 'usage',
+          detail: `"${session.slice(0, 200)}" is no name for a session`,
+          remedy: 'Use letters, digits, dots, dashes and underscores; at most 64.',
+        },
   ),
   check('mode-expressible', ({ grant, runtime }) =>
     runtime.descriptor.modes[grant.mode] === null
@@ -133,5 +152,13 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
 
 /** The pool that all runs of a project share. */
 export const POOL = 'runs';
+
+/**
+ * A run that waits for another run keeps its slot; if both came from one pool, waiting parents could fill it and wait
+ * for ever. Each depth has slots of its own, and the deepest never waits.
+ */
+export function poolOf({ request, grant }: Pick<AdmittedRun, 'request' | 'grant'>): string {
+  return request.parent === undefined ? POOL : `${POOL}.depth-${grant.depth}`;
+}
 
 const modeRank = (mode: Mode): number => MODES.indexOf(mode);

@@ -7,6 +7,7 @@ import type { Failure, FailureReason, Job } from '@caisson/protocol';
 import type { AttemptLimits } from '../compute/index.ts';
 import type { PreparedWorkspace } from '../workspace/index.ts';
 import type { AdmittedRun, DispatchRooms, OpenedNetwork } from './contract.ts';
+import { linkLoginFiles, loginHosts } from './login-files.ts';
 import { attemptPaths, createAttemptFolders, type AttemptPaths } from './state-paths.ts';
 import type { RunRecord } from './run-record.ts';
 
@@ -40,7 +41,10 @@ export async function prepare(
   const { settings } = rooms;
   const paths = attemptPaths(settings.stateDir, run.runId, attempt);
   createAttemptFolders(paths);
-  if (run.grant.sandbox === 'none') mkdirSync(paths.home, { recursive: true, mode: 0o700 });
+  if (run.grant.sandbox === 'none') {
+    mkdirSync(paths.home, { recursive: true, mode: 0o700 });
+    linkLoginFiles(settings.home, paths.home, run.runtime);
+  }
   if (attempt === 1) await tellPrompt(run, record);
   const secrets = await failingAs('fetch-failed', 7, () => resolveSecrets(rooms, run));
   const overlay = await failingAs('integrity-failed', 3, () => materialiseCapabilities(rooms, run, attempt));
@@ -174,11 +178,11 @@ async function openNetwork(
   paths: AttemptPaths,
 ): Promise<OpenedNetwork | null> {
   const { runtime, grant } = run;
-  const hosts = grant.hosts.filter((host) => host !== '*');
-  const hasModel = runtime.endpoint !== null && runtime.api !== 'none';
+  const hosts = [...grant.hosts.filter((host) => host !== '*'), ...loginHosts(runtime)];
+  const hasModel = runtime.endpoint !== null && runtime.api !== 'none' && !runtime.login;
   if (!hasModel && hosts.length === 0) return null;
   const apiKey =
-    runtime.apiKeyRef === null
+    runtime.apiKeyRef === null || !hasModel
       ? null
       : await failingAs('fetch-failed', 7, () => rooms.secrets.resolve(runtime.apiKeyRef ?? ''));
   return rooms.network.open({
@@ -271,6 +275,7 @@ function composeJob(
             offersProxy: network.offersProxy,
             ...(network.loopbackPort === null ? {} : { loopbackPort: network.loopbackPort }),
           },
+    credential: runtime.login ? 'inside' : network?.model ? 'broker' : 'none',
     sandbox: {
       hide: [settings.stateDir],
       binds: [...run.binds],
@@ -287,8 +292,7 @@ function composeJob(
       captures: paths.captures,
       mailbox: paths.mailbox,
       session: null,
-      board: null,
-      context: null,
+      ...sessionFiles(rooms, run),
       cgroup: [...parts.limits.procsFiles],
     },
     deadlineAt: new Date(clock.wallMs() + run.timeoutMs).toISOString(),
@@ -311,6 +315,22 @@ function sampling(run: AdmittedRun): Record<string, number> {
     ...(maxTokens === undefined ? {} : { maxTokens }),
     ...(temperature === undefined ? {} : { temperature }),
   };
+}
+
+/** Board and context are there for a session, and for a run that may use them on its own. */
+function sessionFiles(
+  rooms: DispatchRooms,
+  run: AdmittedRun,
+): { board: string | null; context: string | null } {
+  const { tools } = run.grant;
+  const isShared = run.session !== null;
+  const uses = (...names: string[]): boolean =>
+    isShared || tools.includes('*') || names.some((name) => tools.includes(name));
+  const usesBoard = uses('board_read', 'board_write');
+  const usesContext = uses('report_context', 'read_context');
+  if (!usesBoard && !usesContext) return { board: null, context: null };
+  const paths = rooms.sessions.paths(run.session ?? run.runId);
+  return { board: usesBoard ? paths.board : null, context: usesContext ? paths.context : null };
 }
 
 function describeAnswer(answer: NonNullable<AdmittedRun['request']['answer']>): NonNullable<Job['answer']> {

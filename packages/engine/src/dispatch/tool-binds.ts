@@ -6,6 +6,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import type { Bind } from '@caisson/protocol';
 import type { DispatchRequest, DispatchSettings, FoundRuntime } from './contract.ts';
+import { loginBinds } from './login-files.ts';
 
 export function toolBinds(
   settings: DispatchSettings,
@@ -33,9 +34,10 @@ export function toolBinds(
       .map((word) => resolve(settings.cwd, word))
       .filter((path) => !path.startsWith(settings.stateDir)),
   ];
-  return [...new Set(wanted)]
+  const tools = [...new Set(wanted)]
     .filter(isVisibleTool)
     .map((path) => ({ source: path, target: path, writable: false }));
+  return [...tools, ...loginBinds(settings.home, runtime)];
 }
 
 /** A program found through links lives with its package: the outermost node_modules, else its own folder. */

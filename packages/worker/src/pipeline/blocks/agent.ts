@@ -33,7 +33,10 @@ export async function runAgentBlock(context: AttemptContext): Promise<BlockRepor
     const spools = openSpools(context);
     const process = await launchSandbox(spec);
     context.running = process;
-    context.gathered.enforced = { ...describeSandbox(spec) };
+    context.gathered.enforced = {
+      ...describeSandbox(spec),
+      ...(job.credential === undefined ? {} : { credential: job.credential }),
+    };
     context.voice.say({
       kind: 'sandbox.started',
       purpose: 'agent',
