@@ -43,6 +43,8 @@ export interface Board {
   read(query?: { namespace?: string; key?: string }): Promise<readonly BoardEntry[]>;
   /** Resolves with the entry as it is after the write. */
   write(write: BoardWrite): Promise<BoardEntry>;
+  /** Takes everything away; false when there was nothing. */
+  clear(): Promise<boolean>;
   /** Takes a key away; false when it was not there. */
   remove(namespace: string, key: string): Promise<boolean>;
 }
@@ -71,6 +73,12 @@ export function openBoard(path: string, clock: Pick<Clock, 'now'> = systemClock)
         return applyWrite(file, write, clock.now());
       });
     },
+    clear: () =>
+      updateSharedFile(path, BOARD, (file) => {
+        const had = Object.keys(file.namespaces).length > 0;
+        file.namespaces = emptyRecord();
+        return had;
+      }),
     remove: (namespace, key) =>
       updateSharedFile(path, BOARD, (file) => {
         const had = file.namespaces[namespace]?.[key] !== undefined;

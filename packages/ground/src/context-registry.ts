@@ -21,6 +21,8 @@ export class ContextRefusedError extends CaissonError {
 export interface ContextRegistry {
   /** In the order in which they were reported. */
   read(query?: { key?: string; runId?: string; after?: number }): Promise<readonly ContextFinding[]>;
+  /** Takes everything away; false when there was nothing. */
+  clear(): Promise<boolean>;
   report(finding: { key: string; value: unknown; source: SharedSource }): Promise<ContextFinding>;
 }
 
@@ -41,6 +43,12 @@ export function openContextRegistry(path: string, clock: Pick<Clock, 'now'> = sy
           (after === undefined || finding.seq > after),
       );
     },
+    clear: () =>
+      updateSharedFile(path, CONTEXT, (file) => {
+        const had = file.findings.length > 0;
+        file.findings = [];
+        return had;
+      }),
     async report({ key, value, source }) {
       checkFinding(key, value);
       return updateSharedFile(path, CONTEXT, ({ findings }) => {

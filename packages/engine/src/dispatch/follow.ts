@@ -26,6 +26,7 @@ export function follow(
   const { settings } = rooms;
   let hasStarted = false;
   let usage: Usage | undefined;
+  let held = 0;
 
   const keep = (type: string, data: Record<string, unknown>): void => {
     record.append(type, data, { attempt }).catch((error: unknown) => {
@@ -78,12 +79,20 @@ export function follow(
     if (passed !== null) supervision.stop('budget', { detail: passed.detail });
   };
   const answerRequest = async (line: Extract<WorkerLine, { kind: 'request' }>): Promise<void> => {
-    const who = { runId: run.runId, attempt, grant: run.grant, session: run.session };
-    supervision.setWaitingForPermission(line.request === 'approve');
+    const who = {
+      runId: run.runId,
+      attempt,
+      grant: run.grant,
+      session: run.session,
+      emit: (type: string, data: Record<string, unknown>) => record.append(type, data, { attempt }),
+    };
+    if (line.request === 'approve') held += 1;
+    supervision.setWaitingForPermission(held > 0);
     const reply = await rooms.desk
       .answer(who, { id: line.id, request: line.request, body: line.body })
       .catch((error: unknown) => ({ ok: false, value: (error as Error).message }));
-    supervision.setWaitingForPermission(false);
+    if (line.request === 'approve') held -= 1;
+    supervision.setWaitingForPermission(held > 0);
     supervision.send({ kind: 'reply', id: line.id, ok: reply.ok, value: reply.value });
   };
   const supervision = supervise({

@@ -3,7 +3,7 @@
  * one immediate transaction by the run at the head of the queue.
  */
 import type { AdmittedRun, DispatchRooms } from './contract.ts';
-import { POOL } from './admission-checks.ts';
+import { poolOf } from './admission-checks.ts';
 import type { RunRecord } from './run-record.ts';
 
 const POLL_MS = 250;
@@ -16,11 +16,12 @@ export async function place(
   signal: AbortSignal,
 ): Promise<'placed' | 'aborted'> {
   const { ledger, settings, hostId } = rooms;
-  const request = { pool: POOL, runId: run.runId, hostId, limit: settings.concurrency };
+  const pool = poolOf(run);
+  const request = { pool, runId: run.runId, hostId, limit: settings.concurrency };
   const tryTake = (): boolean => ledger.leases.tryTake(request) === 'taken';
   if (!signal.aborted && tryTake()) return 'placed';
   if (!signal.aborted) {
-    const position = ledger.leases.listQueue(POOL).findIndex((row) => row.runId === run.runId) + 1;
+    const position = ledger.leases.listQueue(pool).findIndex((row) => row.runId === run.runId) + 1;
     await record.append('run.queued', { position, limit: settings.concurrency });
   }
   while (!signal.aborted) {

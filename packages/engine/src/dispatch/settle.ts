@@ -45,7 +45,7 @@ export async function settle(
   const { remains, ending } = input;
   const { runId } = remains;
   await remains.release();
-  rooms.desk.close(runId);
+  await rooms.desk.close(runId);
   const result = input.found.kind === 'valid' ? input.found.result : null;
   const usage = result?.usage ?? input.usage;
   const costUsd = usage === undefined ? undefined : rooms.budget.cost(usage, requestedModel(rooms, runId));

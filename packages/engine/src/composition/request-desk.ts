@@ -1,0 +1,107 @@
+/** Answers what a worker asks of the host while it runs: decide a held call, dispatch another run. */
+import * as z from 'zod/mini';
+import { Mode } from '@caisson/protocol';
+import type { DispatchRequest, DispatchRooms, RequestDesk, RunHandle } from '../dispatch/index.ts';
+import { TaskRefusedError } from '../dispatch/index.ts';
+import type { Approvals } from '../questions/index.ts';
+
+/** A control line has at most 1 MiB; a patch that would not fit is left to `caisson diff`. */
+const MAX_PATCH_BYTES = 512 * 1024;
+const MAX_REPLY_CHARACTERS = 64 * 1024;
+
+const text = (max: number) => z.string().check(z.minLength(1), z.maxLength(max));
+
+const ApproveBody = z.object({ tool: text(256), what: z.string(), actionClass: text(64) });
+
+/** What an agent may choose about a run that it asks for; everything else is the configuration's or its own grant's. */
+const DispatchBody = z.object({
+  task: text(65_536),
+  agent: z.optional(text(128)),
+  runtime: z.optional(text(128)),
+  model: z.optional(text(256)),
+  mode: z.optional(Mode),
+  tools: z.optional(z.array(text(100)).check(z.maxLength(16))),
+  timeoutMs: z.optional(z.number().check(z.positive())),
+});
+
+export interface RequestDeskOptions {
+  readonly approvals: Approvals;
+  dispatch(request: DispatchRequest): Promise<RunHandle>;
+  readonly rooms: Pick<DispatchRooms, 'store' | 'ledger'>;
+}
+
+export function createRequestDesk({ approvals, dispatch, rooms }: RequestDeskOptions): RequestDesk {
+  const children = new Map<string, Set<RunHandle>>();
+
+  const runChild = async (run: Parameters<RequestDesk['answer']>[0], body: unknown) => {
+    const asked = z.parse(DispatchBody, body);
+    const handle = await dispatch({
+      ...definedOnly(asked),
+      task: asked.task,
+      session: run.session ?? run.runId,
+      parent: { runId: run.runId, grant: run.grant }, // invariant 6
+    });
+    const own = children.get(run.runId) ?? new Set();
+    children.set(run.runId, own.add(handle));
+    try {
+      return await describeChild(rooms, handle);
+    } finally {
+      own.delete(handle);
+    }
+  };
+  return {
+    async answer(run, { request, body }) {
+      switch (request) {
+        case 'approve': {
+          const { tool, what, actionClass } = z.parse(ApproveBody, body);
+          const value = await approvals.request({
+            runId: run.runId,
+            tool,
+            what,
+            actionClass,
+            emit: run.emit,
+          });
+          return { ok: true, value };
+        }
+        case 'dispatch':
+          try {
+            return { ok: true, value: await runChild(run, body) };
+          } catch (error) {
+            if (!(error instanceof TaskRefusedError)) throw error;
+            return { ok: false, value: [error.message, error.remedy].filter(Boolean).join(' ') };
+          }
+        default:
+          return { ok: false, value: `the host has no answer to "${request}"` };
+      }
+    },
+    async close(runId) {
+      // A child works for its parent: without it nobody waits for the answer.
+      for (const child of children.get(runId) ?? []) child.cancel();
+      children.delete(runId);
+      await approvals.close(runId);
+    },
+  };
+}
+
+/** What the parent's agent reads, and the patch for its mailbox. */
+async function describeChild(rooms: RequestDeskOptions['rooms'], handle: RunHandle): Promise<unknown> {
+  const ended = await handle.ended;
+  const ending = rooms.ledger.run(ended.runId)?.ending ?? '';
+  const ref = rooms.ledger.read({ runId: ended.runId, types: [ending] }).at(-1)?.data['patchRef'];
+  const patch = typeof ref === 'string' ? await rooms.store.getBlob(ref) : Buffer.alloc(0);
+  return {
+    runId: ended.runId,
+    status: ended.status,
+    reply: ended.reply.slice(0, MAX_REPLY_CHARACTERS),
+    ...(ended.failure === undefined ? {} : { failure: ended.failure }),
+    ...(ended.result?.needsInput === undefined ? {} : { question: ended.result.needsInput.question }),
+    patchBytes: patch.length,
+    ...(patch.length > 0 && patch.length <= MAX_PATCH_BYTES ? { patch: patch.toString('base64') } : {}),
+  };
+}
+
+function definedOnly<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>;
+  };
+}

@@ -1,0 +1,60 @@
+/** A held call is decided by the host that holds it; anyone may carry the decision there. */
+import { CaissonError } from '@caisson/protocol';
+import type { Engine } from '../engine.ts';
+import { listApprovals, type ApprovalDecision, type ApprovalRow } from '../questions/index.ts';
+
+/** There is no such approval, or it was decided already. */
+export class ApprovalClosedError extends CaissonError {
+  readonly code = 'APPROVAL_CLOSED';
+}
+
+/** `given` is an approval's id, a unique ending of it, its run, or `latest`. */
+export async function decideApproval(
+  engine: Engine,
+  given: string,
+  decision: ApprovalDecision,
+): Promise<ApprovalRow> {
+  const approval = findApproval(engine, given);
+  if (approval.status !== 'open') throw closed(approval);
+  if (await engine.approvals.decide(approval.approvalId, decision)) return approval;
+  const host = engine.ledger.run(approval.runId)?.host ?? '';
+  const reply = await engine.hosts.order(host, {
+    kind: 'decide',
+    runId: approval.runId,
+    approvalId: approval.approvalId,
+    decision,
+  });
+  if (!reply.ok) throw closed(findApproval(engine, approval.approvalId));
+  return approval;
+}
+
+function findApproval(engine: Engine, given: string): ApprovalRow {
+  const all = listApprovals(engine.ledger);
+  const open = all.filter((row) => row.status === 'open');
+  if (given === 'latest') {
+    const last = open.at(-1);
+    if (last !== undefined) return last;
+  }
+  const matches = (row: ApprovalRow): boolean =>
+    row.approvalId === given || row.runId === given || (given.length >= 4 && row.approvalId.endsWith(given));
+  const found = open.filter(matches);
+  if (found.length > 1)
+    throw new ApprovalClosedError(`"${given}" names ${found.length} open approvals`, {
+      remedy: `Name one of ${found.map((row) => row.approvalId).join(', ')}.`,
+    });
+  const one = found[0] ?? all.findLast(matches);
+  if (one !== undefined) return one;
+  throw new ApprovalClosedError(`there is no approval ${given}`, {
+    remedy: 'caisson approvals lists what waits.',
+  });
+}
+
+function closed(approval: ApprovalRow): ApprovalClosedError {
+  const by = {
+    user: 'by a person',
+    deadline: 'because nobody answered in time',
+    ending: 'when its run ended',
+  };
+  const how = approval.by === undefined ? '' : ` ${by[approval.by]}`;
+  return new ApprovalClosedError(`${approval.approvalId} was ${approval.status} already${how}`);
+}

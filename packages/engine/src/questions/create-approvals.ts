@@ -1,0 +1,69 @@
+import type { Clock } from '@caisson/ground';
+import { createPrefixedId } from '../platform/index.ts';
+import type { ApprovalDecision, ApprovalRequest, Approvals, DecidedBy } from './contract.ts';
+
+/** More calls than this held at once by one run are denied: nobody reads a flood. */
+const MAX_PENDING = 16;
+
+interface Pending {
+  readonly request: ApprovalRequest;
+  decide(decision: ApprovalDecision, by: DecidedBy): Promise<void>;
+  cancelDeadline(): void;
+}
+
+export function createApprovals(options: { clock: Clock; deadlineMs: number }): Approvals {
+  const { clock, deadlineMs } = options;
+  const pending = new Map<string, Pending>();
+  const ofRun = (runId: string): Pending[] =>
+    [...pending.values()].filter(({ request }) => request.runId === runId);
+
+  const hold = (approvalId: string, request: ApprovalRequest) => {
+    const decided = Promise.withResolvers<{ decision: ApprovalDecision; by: DecidedBy }>();
+    const decide = async (decision: ApprovalDecision, by: DecidedBy): Promise<void> => {
+      if (!pending.delete(approvalId)) return; // AP2
+      cancelDeadline();
+      try {
+        await request.emit('approval.decided', { approvalId, decision, by }); // AP1
+        decided.resolve({ decision, by });
+      } catch (error) {
+        decided.resolve({ decision: 'deny', by: 'ending' }); // AP3: what is not recorded is not allowed
+        throw error;
+      }
+    };
+    const cancelDeadline = clock.setTimer(deadlineMs, () => {
+      decide('deny', 'deadline').catch(() => undefined); // already answered with a deny
+    });
+    pending.set(approvalId, { request, decide, cancelDeadline });
+    return decided.promise;
+  };
+  const forget = (approvalId: string): void => {
+    pending.get(approvalId)?.cancelDeadline();
+    pending.delete(approvalId);
+  };
+
+  return {
+    async request(request) {
+      if (ofRun(request.runId).length >= MAX_PENDING) return { decision: 'deny', by: 'deadline' };
+      const approvalId = createPrefixedId('approval', clock);
+      const decision = hold(approvalId, request);
+      const { tool, what, actionClass } = request;
+      const deadlineAt = new Date(clock.wallMs() + deadlineMs).toISOString();
+      try {
+        await request.emit('approval.requested', { approvalId, tool, what, actionClass, deadlineAt }); // AP1
+      } catch (error) {
+        forget(approvalId);
+        throw error;
+      }
+      return decision;
+    },
+    async decide(approvalId, decision) {
+      const found = pending.get(approvalId);
+      if (found === undefined) return false;
+      await found.decide(decision, 'user');
+      return true;
+    },
+    async close(runId) {
+      await Promise.allSettled(ofRun(runId).map(({ decide }) => decide('deny', 'ending')));
+    },
+  };
+}

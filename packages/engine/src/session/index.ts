@@ -1,0 +1,3 @@
+export type * from './contract.ts';
+export { createSessions } from './create-sessions.ts';
+export { SessionNameError } from './errors.ts';
