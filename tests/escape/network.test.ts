@@ -78,6 +78,26 @@ describe('the network from inside the sandbox', () => {
     expect(bound.stdout).toBe('open');
   });
 
+  it('sockets that come and go on the host do not disturb a start', async () => {
+    let isChurning = true;
+    const churn = (async () => {
+      for (let round = 0; isChurning; round += 1) {
+        const server = createServer();
+        await new Promise<void>((resolve) => server.listen(join(folder, `${round % 3}.sock`), resolve));
+        await new Promise((resolve) => setImmediate(resolve));
+        await new Promise((resolve) => server.close(resolve));
+      }
+    })();
+    try {
+      for (let start = 0; start < 10; start += 1) {
+        expect((await runShell(cell, 'echo well')).stdout).toBe('well\n');
+      }
+    } finally {
+      isChurning = false;
+      await churn;
+    }
+  });
+
   it('the sockets of docker, dbus and the ssh agent are gone', async () => {
     const { stdout } = await runShell(
       cell,

@@ -53,7 +53,7 @@ const ROOTS_OWN = [
 const PROC_SWITCHES = ['sys', 'fs', 'acpi', 'driver', 'scsi', 'dynamic_debug'];
 
 /** Everything to be hidden for this spec. Missing paths are left out here, so that no mount point is ever made for one. */
-export function listHidden(spec: SandboxSpec): HiddenPaths {
+export function listHidden(spec: SandboxSpec, vanished: ReadonlySet<string>): HiddenPaths {
   const isRoot = process.geteuid?.() === 0;
   const wanted = [
     ...ALWAYS_HIDDEN,
@@ -69,7 +69,7 @@ export function listHidden(spec: SandboxSpec): HiddenPaths {
     (findStats(real)?.isDirectory() ? folders : files).push(real);
   }
   const proc = listProcSwitches();
-  files.push(...(isRoot ? proc.files : []), ...listReachableSockets());
+  files.push(...(isRoot ? proc.files : []), ...listReachableSockets().filter((path) => !vanished.has(path)));
   return { folders, files, readOnly: proc.folders };
 }
 

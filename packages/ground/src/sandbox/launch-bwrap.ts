@@ -23,6 +23,8 @@ const INIT_GONE_POLL_MS = 2;
 /** A process in an uninterruptible wait (a dead network disk) cannot be killed by anybody: then we stop waiting. */
 const INIT_GONE_LIMIT_MS = 10_000;
 
+const MAX_VANISHED = 8;
+
 interface NamedProcess {
   readonly pid: number;
   readonly startTime: string;
@@ -36,12 +38,30 @@ interface Ending {
 /** Starts the program behind the wall. Resolves when the wall stands and the program is being executed. */
 export async function launchBwrap(spec: SandboxSpec, options: LaunchOptions): Promise<SandboxProcess> {
   const releaseMailbox = holdMailboxMountPoint(spec);
-  try {
-    return await bringUp(spawnBwrap(spec, options), spec, options, releaseMailbox);
-  } catch (error) {
-    releaseMailbox();
-    throw error;
+  const vanished = new Set<string>();
+  for (;;) {
+    try {
+      return await bringUp(spawnBwrap(spec, options, vanished), spec, options, releaseMailbox);
+    } catch (error) {
+      const path = findVanished(error);
+      if (path !== null && !vanished.has(path) && vanished.size < MAX_VANISHED) {
+        vanished.add(path);
+        continue;
+      }
+      releaseMailbox();
+      throw error;
+    }
   }
+}
+
+/** A socket that was to be covered may be removed by its owner while the wall is built: then there is nothing to cover. */
+function findVanished(error: unknown): string | null {
+  if (!(error instanceof SandboxStartError)) return null;
+  return (
+    /Can't create file at (\/.+): /.exec(error.message)?.[1] ??
+    / on \/newroot(\/.+): /.exec(error.message)?.[1] ??
+    null
+  );
 }
 
 async function bringUp(

@@ -30,10 +30,10 @@ interface Wish {
   readonly whenMissing: 'skip' | 'refuse';
 }
 
-/** The mounts in the order in which they must be made. */
-export function planMounts(spec: SandboxSpec): Mount[] {
+/** The mounts in the order in which they must be made. Sockets known to have `vanished` are not covered. */
+export function planMounts(spec: SandboxSpec, vanished: ReadonlySet<string> = new Set()): Mount[] {
   const byTarget = new Map<string, Wish>();
-  for (const wish of listWishes(spec)) byTarget.set(wish.mount.target, wish);
+  for (const wish of listWishes(spec, vanished)) byTarget.set(wish.mount.target, wish);
   const wishes = [...byTarget.values()].sort((a, b) => depth(a.mount.target) - depth(b.mount.target));
   const plan: Mount[] = [];
   for (const wish of wishes) if (isPossible(wish, plan)) plan.push(wish.mount);
@@ -41,10 +41,10 @@ export function planMounts(spec: SandboxSpec): Mount[] {
 }
 
 /** Later wishes replace earlier ones for the same target: what the caller names wins over what is hidden by default. */
-function listWishes(spec: SandboxSpec): Wish[] {
+function listWishes(spec: SandboxSpec, vanished: ReadonlySet<string>): Wish[] {
   const skip = (mount: Mount): Wish => ({ mount, whenMissing: 'skip' });
   const refuse = (mount: Mount): Wish => ({ mount, whenMissing: 'refuse' });
-  const hidden = listHidden(spec);
+  const hidden = listHidden(spec, vanished);
   return [
     refuse({ kind: 'bind', target: '/', source: '/', writable: false }),
     refuse({ kind: 'proc', target: '/proc' }),

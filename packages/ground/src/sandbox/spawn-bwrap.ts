@@ -22,7 +22,11 @@ export interface SpawnedBwrap {
 }
 
 /** Starts bubblewrap with everything it needs; the program inside waits at the gate. */
-export function spawnBwrap(spec: SandboxSpec, options: LaunchOptions): SpawnedBwrap {
+export function spawnBwrap(
+  spec: SandboxSpec,
+  options: LaunchOptions,
+  vanished: ReadonlySet<string>,
+): SpawnedBwrap {
   const bwrap = options.bwrapPath ?? findBwrap();
   if (bwrap === null) throw bwrapMissing();
   const extraFds = spec.extraFds ?? [];
@@ -34,7 +38,7 @@ export function spawnBwrap(spec: SandboxSpec, options: LaunchOptions): SpawnedBw
     const words = [
       ...['--json-status-fd', String(statusFd)],
       ...(spec.seccomp ? ['--seccomp', String(attach(buildSeccompProgram()))] : []),
-      ...buildArguments(spec, planMounts(spec), attach),
+      ...buildArguments(spec, planMounts(spec, vanished), attach),
     ];
     const argsFd = attach(words.map((word) => `${word}\0`).join(''));
     const command = [bwrap, '--args', String(argsFd), '--', ...waitAtGate(gateFd, spec.argv)];
