@@ -35,7 +35,8 @@ export function createReplies(
       const fault = position === null ? null : strike(strikes, scripts, position, conversation);
       if (fault !== null && isErrorFault(fault)) return sendError(response, route, fault);
       const answer = createAnswer(conversation, position, fault, `${(serial += 1)}`, asked.bytes);
-      await send(response, { route, answer, isStream: conversation.isStream }, fault, charge);
+      const onSent = () => charge(answer.usage);
+      await send(response, { route, answer, isStream: conversation.isStream, onSent }, fault);
     },
     count: (response, route, bytes) => {
       const tokens = Math.max(1, Math.ceil(bytes / 4));
@@ -98,16 +99,8 @@ function createAnswer(
   return { id, model: conversation.model, text, call, isRefusal: fault === 'refusal', usage };
 }
 
-async function send(
-  response: ServerResponse,
-  sending: Sending,
-  fault: Fault | null,
-  charge: (usage: CountedUsage) => void,
-): Promise<void> {
-  // Only what the client could read to its end is charged; a cut or stalled answer is not.
-  response.once('finish', () => {
-    if (fault !== 'cut' && fault !== 'stall' && fault !== 'garbage') charge(sending.answer.usage);
-  });
+/** Only what the client could read to its end is charged; a cut or stalled answer is not. */
+async function send(response: ServerResponse, sending: Sending, fault: Fault | null): Promise<void> {
   if (fault === 'stall') return sendStalled(response, sending);
   if (fault === 'cut') return sendCut(response, sending);
   if (fault === 'garbage') return sendGarbage(response);

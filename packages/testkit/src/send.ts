@@ -8,6 +8,8 @@ export interface Sending {
   readonly route: Route;
   readonly answer: Answer;
   readonly isStream: boolean;
+  /** Called when the last byte is on its way; some clients hang up right after reading it. */
+  onSent(): void;
 }
 
 const DRIP_BYTES = 48;
@@ -16,6 +18,7 @@ const DRIP_MS = 10;
 export function sendWhole(response: ServerResponse, sending: Sending): void {
   start(response, sending);
   response.end(bodyOf(sending));
+  if (!response.destroyed) sending.onSent();
 }
 
 /** The first half, then silence until the client leaves or the server stops. */
@@ -34,10 +37,12 @@ export function sendCut(response: ServerResponse, sending: Sending): void {
 export async function sendSlowly(response: ServerResponse, sending: Sending): Promise<void> {
   start(response, sending);
   const body = Buffer.from(bodyOf(sending));
-  for (let at = 0; at < body.length && !response.destroyed; at += DRIP_BYTES) {
+  for (let at = 0; at < body.length; at += DRIP_BYTES) {
+    if (at > 0) await delay(DRIP_MS);
+    if (response.destroyed) return;
     response.write(body.subarray(at, at + DRIP_BYTES));
-    await delay(DRIP_MS);
   }
+  sending.onSent();
   response.end();
 }
 

@@ -2,7 +2,7 @@
 // (tests/agents/record-streams.ts) and on streams that no program would print.
 
 import { readFileSync } from 'node:fs';
-import type { AgentCause, Mode } from '@caisson/protocol';
+import { RUNTIME_DESCRIPTORS, type AgentCause, type Mode } from '@caisson/protocol';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type {
@@ -39,8 +39,12 @@ export function describeDriver(driver: RuntimeDriver, quirks: Quirks = {}): void
     describeAnswers(driver, quirks);
     describeFailures(driver, quirks);
   });
-  describe(`driver ${driver.name} on broken streams`, () => describeBroken(driver));
-  describe(`driver ${driver.name} as a command`, () => describeCommand(driver));
+  describe(`driver ${driver.name} on broken streams`, () => {
+    describeBroken(driver);
+  });
+  describe(`driver ${driver.name} as a command`, () => {
+    describeCommand(driver);
+  });
 }
 
 function describeAnswers(driver: RuntimeDriver, quirks: Quirks): void {
@@ -170,6 +174,25 @@ function describeCommand(driver: RuntimeDriver): void {
       expect(Object.values(env).every((value) => typeof value === 'string')).toBe(true);
     },
   );
+  test('the gate and the coordination server reach the program without a word in argv', () => {
+    const gate = { command: '/opt/gate program', args: ["it's", 'here'] };
+    const mcp = {
+      command: '/opt/tools',
+      args: ['--x'],
+      env: { TOKEN: 'tool-token' },
+      socketPath: '/run/tools.sock',
+    };
+    const { argv, files } = driver.command(input('auto-edit', { gate, mcp }));
+    const laid = files.map((file) => file.content).join('\n');
+    expect(argv.join('\0')).not.toContain('/opt/gate program');
+    expect(laid.includes('/opt/tools') || laid.includes('/run/tools.sock')).toBe(true);
+    expect(laid.includes('/opt/gate program')).toBe(driver.name !== 'native');
+  });
+  test('a resumed session is named to the program if the descriptor says that it can resume', () => {
+    const descriptor = RUNTIME_DESCRIPTORS[driver.name];
+    const { argv } = driver.command(input('auto-edit', { resume: { sessionId: 'session-1' } }));
+    expect(argv.includes('session-1')).toBe(descriptor?.canResume);
+  });
   test('the same input gives the same command', () => {
     expect(driver.command(input('auto-edit'))).toEqual(driver.command(input('auto-edit')));
   });

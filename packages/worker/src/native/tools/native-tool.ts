@@ -20,7 +20,7 @@ export function parameters<K extends string>(
   properties: Readonly<Record<K, Property>>,
   required: readonly NoInfer<K>[],
 ): Parameters {
-  return { type: 'object', properties, required, additionalProperties: false } as Parameters;
+  return { type: 'object', properties, required, additionalProperties: false };
 }
 
 export const MAX_RESULT_CHARACTERS = 48_000;
