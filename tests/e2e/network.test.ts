@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,8 +8,10 @@ import { createProject, type Project } from './project.ts';
 
 const KEY = 'sk-ant-real-Zq81xP0vTn55LmRw7YbKc2';
 
-async function startSite(): Promise<number> {
-  const server: Server = createServer((_request, response) => response.end('from the site'));
+async function startSite(
+  listener: RequestListener = (_request, response) => response.end('from the site'),
+): Promise<number> {
+  const server = createServer(listener);
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
   });
@@ -58,6 +60,32 @@ describe('the network of a run', () => {
       `curl -sS http://127.0.0.1:${port}/`,
     );
     expect(ran.stdout).toBe('from the site');
+  });
+
+  it('brings a mapped service its key, for runs that are granted its host', async () => {
+    const seen: unknown[] = [];
+    const port = await startSite((request, response) => {
+      seen.push([request.url, request.headers['private-token']]);
+      response.end(`hello ${String(request.headers['private-token'])}`);
+    });
+    const project = createProject({
+      env: { HOST_TOKEN: KEY },
+      config: `network:\n  services:\n    code-host: { endpoint: "http://127.0.0.1:${port}/api", apiKey: "env:HOST_TOKEN", header: Private-Token }\n`,
+    });
+    const script = `curl -s -H "Private-Token: $CAISSON_SERVICE_CODE_HOST_KEY" "$CAISSON_SERVICE_CODE_HOST_URL/projects" || echo none`;
+    const granted = await project.run('--network', `hosts=127.0.0.1:${port}`, '--', 'sh', '-c', script);
+    const other = await project.run('--', 'sh', '-c', script);
+    expect([granted.stdout, other.stdout]).toEqual(['hello [redacted:api-key]', 'none\n']);
+    expect(seen).toEqual([['/api/projects', KEY]]);
+  });
+
+  it('fails a run whose model key cannot be fetched, before anything starts', async () => {
+    const project = createProject({
+      config: `runtimes:\n  native: { endpoint: "http://127.0.0.1:9", apiKey: "env:NOT_SET" }\n`,
+    });
+    const ran = await project.run('--runtime', 'native', '--retries', '0', 'anything');
+    expect(ran.failure).toMatchObject({ reason: 'fetch-failed', step: 7 });
+    expect(ran.failure?.detail).toContain('env:NOT_SET');
   });
 
   it.each([['bwrap'], ['none']])(

@@ -185,8 +185,21 @@ export const BudgetConfig = z.strictObject({
   ),
 });
 
+export const ServiceConfig = z.strictObject({
+  endpoint: described(z.url(), 'Base URL of the service. Its host:port must be granted, too.'),
+  apiKey: described(SecretRef, 'Where its key is. The agent never sees the key.'),
+  header: optional(
+    z.string().check(z.regex(/^[A-Za-z][A-Za-z0-9-]*$/), z.maxLength(128)),
+    'Header that carries the key as it is. Default: Authorization, with Bearer.',
+  ),
+});
+
 export const NetworkConfig = z.strictObject({
   hosts: optional(list(HostRule), 'host:port pairs that a run may reach. Default: none.'),
+  services: optional(
+    named(ServiceConfig),
+    'Services reached with a key that the broker puts in; an agent finds CAISSON_SERVICE_<NAME>_URL and _KEY.',
+  ),
 });
 
 const reason = () =>

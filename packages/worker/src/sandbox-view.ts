@@ -165,6 +165,7 @@ function insideEnv(job: Job, options: ViewOptions): Record<string, string> {
     HOME: job.sandbox.home,
     TMPDIR: '/tmp',
     CAISSON_RUN_ID: job.runId,
+    ...serviceEnv(job, options.purpose),
     [MARKER_NAME]: `${job.runId}.${job.attempt}`,
     ...(proxied
       ? {
@@ -177,4 +178,18 @@ function insideEnv(job: Job, options: ViewOptions): Record<string, string> {
         }
       : {}),
   };
+}
+
+/** How an agent finds the services whose key it does not have. */
+function serviceEnv(job: Job, purpose: SandboxPurpose): Record<string, string> {
+  if (!hasNetwork(job, purpose)) return {};
+  const base = `http://127.0.0.1:${brokerPort(job, purpose)}`;
+  const entries = (job.broker?.services ?? []).flatMap(({ name, pathPrefix, placeholder }) => {
+    const stem = `CAISSON_SERVICE_${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}`;
+    return [
+      [`${stem}_URL`, `${base}${pathPrefix}`],
+      [`${stem}_KEY`, placeholder],
+    ];
+  });
+  return Object.fromEntries(entries) as Record<string, string>;
 }

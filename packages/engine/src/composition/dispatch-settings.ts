@@ -50,6 +50,7 @@ export function createDispatchSettings(
       toolCalls: budget.perRunToolCalls,
     }),
     hosts: config.network.hosts,
+    services: config.network.services,
     workspaceInclude: config.workspace.include,
     setup: config.workspace.setup,
     setupTimeoutMs: config.workspace.setupTimeoutMs,

@@ -53,7 +53,10 @@ export interface ResolvedConfig {
   };
   readonly limits: ResolvedLimits;
   readonly budget: ResolvedBudget;
-  readonly network: { readonly hosts: readonly string[] };
+  readonly network: {
+    readonly hosts: readonly string[];
+    readonly services: NonNullable<NonNullable<ConfigFile['network']>['services']>;
+  };
   readonly policy: {
     readonly ceiling: Mode;
     readonly rules: NonNullable<NonNullable<ConfigFile['policy']>['rules']>;

@@ -77,7 +77,7 @@ function assemble(
     },
     limits: assembleLimits(get),
     budget: assembleBudget(get),
-    network: { hosts: file.network?.hosts ?? [] },
+    network: { hosts: file.network?.hosts ?? [], services: file.network?.services ?? {} },
     policy: { ceiling: get<Mode>('policy.ceiling'), rules: file.policy?.rules ?? [] },
     callbacks: file.callbacks ?? [],
     questions: {

@@ -108,6 +108,13 @@ export interface DispatchSettings {
   readonly depth: number;
   readonly budget: BudgetCaps;
   readonly hosts: readonly string[];
+  /** Services whose key the broker holds, by name; offered to runs that are granted their host. */
+  readonly services: Readonly<
+    Record<
+      string,
+      { readonly endpoint: string; readonly apiKey: string; readonly header?: string | undefined }
+    >
+  >;
   readonly workspaceInclude: readonly string[];
   readonly setup: string | null;
   readonly setupTimeoutMs: number;
@@ -168,6 +175,11 @@ export interface Refusal {
 export interface OpenedNetwork {
   readonly socket: string;
   readonly model: { readonly pathPrefix: string; readonly placeholder: string } | null;
+  readonly services: readonly {
+    readonly name: string;
+    readonly pathPrefix: string;
+    readonly placeholder: string;
+  }[];
   readonly offersProxy: boolean;
   readonly loopbackPort: number | null;
   close(): Promise<void>;
@@ -180,6 +192,7 @@ export interface NetworkDoor {
     socketPath: string;
     hosts: readonly string[];
     model: { endpoint: string; api: ModelApi; apiKey: string | null } | null;
+    services: readonly { name: string; endpoint: string; apiKey: string; header?: string }[];
     onLoopback: boolean;
     onConnection(record: Record<string, unknown>): void;
   }): Promise<OpenedNetwork>;

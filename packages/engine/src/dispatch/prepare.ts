@@ -7,7 +7,8 @@ import type { Failure, FailureReason, Job } from '@caisson/protocol';
 import type { AttemptLimits } from '../compute/index.ts';
 import type { PreparedWorkspace } from '../workspace/index.ts';
 import type { AdmittedRun, DispatchRooms, OpenedNetwork } from './contract.ts';
-import { linkLoginFiles, loginHosts } from './login-files.ts';
+import { linkLoginFiles } from './login-files.ts';
+import { openNetwork, planNetwork } from './plan-network.ts';
 import { attemptPaths, createAttemptFolders, type AttemptPaths } from './state-paths.ts';
 import type { RunRecord } from './run-record.ts';
 
@@ -47,6 +48,7 @@ export async function prepare(
   }
   if (attempt === 1) await tellPrompt(run, record);
   const secrets = await failingAs('fetch-failed', 7, () => resolveSecrets(rooms, run));
+  const networkPlan = await failingAs('fetch-failed', 7, () => planNetwork(rooms, run));
   const overlay = await failingAs('integrity-failed', 3, () => materialiseCapabilities(rooms, run, attempt));
   if (run.workspaceKind === 'in-place') holdFolder(rooms, run);
   const workspace = await failingAs('worker-failed', undefined, () =>
@@ -65,7 +67,7 @@ export async function prepare(
   const limits = rooms.compute.limit(run.runId, attempt, run.grant.limits);
   refuseUnheldLimits(rooms, run, limits);
   const network = await failingAs('worker-failed', undefined, () =>
-    openNetwork(rooms, run, record, attempt, paths),
+    openNetwork(rooms, networkPlan, record, { runId: run.runId, attempt, socketPath: paths.netSocket }),
   );
   const nonce = randomBytes(32).toString('hex');
   const job = composeJob(rooms, run, {
@@ -170,34 +172,6 @@ async function materialiseCapabilities(
   return overlay;
 }
 
-async function openNetwork(
-  rooms: DispatchRooms,
-  run: AdmittedRun,
-  record: RunRecord,
-  attempt: number,
-  paths: AttemptPaths,
-): Promise<OpenedNetwork | null> {
-  const { runtime, grant } = run;
-  const hosts = [...grant.hosts.filter((host) => host !== '*'), ...loginHosts(runtime)];
-  const hasModel = runtime.endpoint !== null && runtime.api !== 'none' && !runtime.login;
-  if (!hasModel && hosts.length === 0) return null;
-  const apiKey =
-    runtime.apiKeyRef === null || !hasModel
-      ? null
-      : await failingAs('fetch-failed', 7, () => rooms.secrets.resolve(runtime.apiKeyRef ?? ''));
-  return rooms.network.open({
-    runId: run.runId,
-    attempt,
-    socketPath: paths.netSocket,
-    hosts,
-    model:
-      hasModel && runtime.endpoint !== null ? { endpoint: runtime.endpoint, api: runtime.api, apiKey } : null,
-    onLoopback: grant.sandbox === 'none' || grant.hosts.includes('*'),
-    onConnection: (data) =>
-      void record.append('network.connection', data, { attempt }).catch(() => undefined),
-  });
-}
-
 function composeJob(
   rooms: DispatchRooms,
   run: AdmittedRun,
@@ -271,7 +245,7 @@ function composeJob(
         : {
             socket: network.socket,
             model: network.model,
-            services: [],
+            services: [...network.services],
             offersProxy: network.offersProxy,
             ...(network.loopbackPort === null ? {} : { loopbackPort: network.loopbackPort }),
           },

@@ -1,0 +1,62 @@
+/** The one way out that an attempt has: to its model, to granted hosts, and to services whose host is granted. */
+import type { AdmittedRun, DispatchRooms, NetworkDoor, OpenedNetwork } from './contract.ts';
+import { loginHosts } from './login-files.ts';
+import type { RunRecord } from './run-record.ts';
+
+type OpenOptions = Parameters<NetworkDoor['open']>[0];
+type NetworkPlan = Pick<OpenOptions, 'hosts' | 'model' | 'services' | 'onLoopback'>;
+
+/** What to open, with every key fetched; null when there is nothing to reach. Throws when a key cannot be fetched. */
+export async function planNetwork(rooms: DispatchRooms, run: AdmittedRun): Promise<NetworkPlan | null> {
+  const { grant, runtime } = run;
+  const { endpoint, api, apiKeyRef } = runtime;
+  const hosts = [...grant.hosts.filter((host) => host !== '*'), ...loginHosts(runtime)];
+  const services = await findServices(rooms, grant.hosts);
+  const hasModel = endpoint !== null && api !== 'none' && !runtime.login;
+  if (!hasModel && hosts.length === 0 && services.length === 0) return null;
+  const apiKey = apiKeyRef === null || !hasModel ? null : await rooms.secrets.resolve(apiKeyRef);
+  return {
+    hosts,
+    model: hasModel ? { endpoint, api, apiKey } : null,
+    services,
+    onLoopback: grant.sandbox === 'none' || grant.hosts.includes('*'),
+  };
+}
+
+export async function openNetwork(
+  rooms: DispatchRooms,
+  plan: NetworkPlan | null,
+  record: RunRecord,
+  where: Pick<OpenOptions, 'runId' | 'attempt' | 'socketPath'>,
+): Promise<OpenedNetwork | null> {
+  if (plan === null) return null;
+  return rooms.network.open({
+    ...plan,
+    ...where,
+    onConnection: (data) =>
+      void record.append('network.connection', data, { attempt: where.attempt }).catch(() => undefined),
+  });
+}
+
+/** The grant alone decides what is reachable (invariant 6): a mapping adds a key to a granted host, never a host. */
+async function findServices(
+  { settings, secrets }: DispatchRooms,
+  granted: readonly string[],
+): Promise<OpenOptions['services']> {
+  const reachable = Object.entries(settings.services).filter(
+    ([, { endpoint }]) => granted.includes('*') || granted.includes(hostRuleOf(endpoint)),
+  );
+  return Promise.all(
+    reachable.map(async ([name, { endpoint, apiKey, header }]) => ({
+      name,
+      endpoint,
+      apiKey: await secrets.resolve(apiKey),
+      ...(header === undefined ? {} : { header }),
+    })),
+  );
+}
+
+function hostRuleOf(endpoint: string): string {
+  const url = new URL(endpoint);
+  return `${url.hostname}:${url.port === '' ? (url.protocol === 'http:' ? '80' : '443') : url.port}`;
+}
