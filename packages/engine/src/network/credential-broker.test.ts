@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
-import type { ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { startModelServer } from '@caisson/testkit';
 import { afterEach, expect, test } from 'vitest';
 import { cleanUp, openTestNetwork, startOrigin, type TestNetwork } from './network-fixture.ts';
@@ -191,4 +192,56 @@ test('a mapped service gets its key in the header it wants', async () => {
     headers: { 'private-token': service?.placeholder ?? '' },
   });
   expect([reply.body, seen]).toEqual(['ok', ['/api/projects', KEY]]);
+});
+
+test('a server that breaks off gives a broken answer, never one that looks whole', async () => {
+  const port = await startOrigin((_request, response) => {
+    response.write('half of');
+    setImmediate(() => response.socket?.resetAndDestroy());
+  });
+  const network = await openModel(`http://127.0.0.1:${port}`);
+  const asked = network.ask(`${network.prefix}/a`, { headers: { 'x-api-key': network.placeholder } });
+  await expect(asked).rejects.toThrow();
+  expect(await network.recorded(1)).toMatchObject([{ verdict: 'failed' }]);
+});
+
+test('a server that hangs up without an answer is a 502', async () => {
+  const port = await startOrigin((request) => request.socket.destroy());
+  const network = await openModel(`http://127.0.0.1:${port}`);
+  const reply = await network.ask(`${network.prefix}/a`, { headers: { 'x-api-key': network.placeholder } });
+  expect(reply.status).toBe(502);
+});
+
+test('a client that goes away ends the request to the server, in the upload and in the answer', async () => {
+  const requests: IncomingMessage[] = [];
+  const port = await startOrigin((request, response) => {
+    requests.push(request);
+    if (request.url === '/answer') response.write('first');
+    else request.resume();
+  });
+  const network = await openModel(`http://127.0.0.1:${port}`);
+  for (const [index, path] of ['/answer', '/upload'].entries()) {
+    const outgoing = httpRequest({
+      socketPath: network.socket,
+      path: `${network.prefix}${path}`,
+      method: path === '/answer' ? 'GET' : 'POST',
+      headers: { 'x-api-key': network.placeholder },
+    });
+    outgoing.on('error', () => undefined);
+    if (path === '/answer') {
+      outgoing.end();
+      const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
+      incoming.on('error', () => undefined);
+      await once(incoming, 'data');
+    } else {
+      outgoing.write('first part');
+      await expect.poll(() => requests.length).toBe(2);
+    }
+    const upstream = requests[index];
+    if (upstream === undefined) throw new Error('the request did not arrive');
+    const closed = new Promise((resolve) => upstream.socket.once('close', resolve));
+    outgoing.destroy();
+    await closed;
+  }
+  expect((await network.recorded(2)).map(({ verdict }) => verdict)).toEqual(['failed', 'failed']);
 });

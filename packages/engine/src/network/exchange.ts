@@ -72,7 +72,7 @@ export function exchange(options: ExchangeOptions): void {
       connection.end(error ? 'failed' : 'allowed', `${label} ${status}${error ? `: ${error.message}` : ''}`);
     });
   });
-  outgoing.once('error', (error: Error) => {
+  outgoing.on('error', (error: Error) => {
     const isRefused = error instanceof PrivateAddressError;
     connection.end(isRefused ? 'denied' : 'failed', `${label}: ${error.message}`);
     const message = `caisson: ${destination.name} could not be reached: ${error.message}`;

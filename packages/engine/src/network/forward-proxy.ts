@@ -93,7 +93,7 @@ export function createForwardProxy(
         inside.pipe(outside);
         outside.pipe(inside);
       });
-      outside.once('error', (error: Error) => {
+      outside.on('error', (error: Error) => {
         const isRefused = error instanceof PrivateAddressError;
         if (!isUp) {
           connection.end(isRefused ? 'denied' : 'failed', error.message);

@@ -63,6 +63,7 @@ export async function openNetwork(
 function createGate(doorways: readonly Doorway[], proxy: ForwardProxy, log: ConnectionLog): Server {
   const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, noDelay: true }, (request, response) => {
     request.on('error', () => response.destroy());
+    response.on('error', () => response.destroy()); // a client that is gone must never become an uncaught error
     if ((request.url ?? '').startsWith('/')) serveDoorways(doorways, log, request, response);
     else proxy.serveHttp(request, response);
   });
