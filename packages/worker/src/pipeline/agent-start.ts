@@ -1,5 +1,6 @@
 /** Asks the driver how this agent is started and what surrounds it: endpoint, tools, files in its HOME. */
 import type { AttemptContext } from '../attempt-context.ts';
+import type { Coordination } from '../coordination/open-coordination.ts';
 import { describeTask } from '../describe-task.ts';
 import type { AgentCommand, AgentStream, DriverInput } from '../runtimes/contract.ts';
 import { brokerPort, type ViewOptions } from '../sandbox-view.ts';
@@ -9,20 +10,24 @@ export interface AgentStart {
   readonly command: AgentCommand;
   readonly stream: AgentStream;
   readonly view: Omit<ViewOptions, 'purpose'>;
+  /** Gate and tools; `null` for a command, which is the operator's own and has only the sandbox. */
+  readonly coordination: Coordination | null;
   close(): Promise<void>;
 }
 
 export async function describeAgentStart(context: AttemptContext): Promise<AgentStart> {
   const { job, driver } = context;
   if (driver === null) throw fail('worker-failed', 'no runtime adapter is loaded', { step: 2 });
+  const coordination = job.runtime.name === 'command' ? null : await loadCoordination(context);
   const input: DriverInput = {
     bin: job.runtime.bin,
     prompt: describeTask(job),
     ...(job.prompts.system === undefined ? {} : { systemPrompt: job.prompts.system }),
     ...(job.model === undefined || job.model === '' ? {} : { model: job.model }),
     mode: job.grant.mode,
-    settings: job.runtime.settings,
+    settings: settingsOf(context),
     ...endpointOf(context),
+    ...coordination?.driverInput,
     ...(job.resume === undefined ? {} : { resume: job.resume }),
     home: job.sandbox.home,
     workspace: job.workspace.cwd,
@@ -31,15 +36,29 @@ export async function describeAgentStart(context: AttemptContext): Promise<Agent
   const command = driver.command(input);
   return {
     command,
-    stream: driver.createStream(),
+    stream: driver.createStream(input),
     view: {
       argv: command.argv,
       env: { ...context.env, ...command.env },
       files: command.files,
       stdin: command.stdin === null ? 'closed' : 'pipe',
+      ...(coordination === null ? {} : { toolSocket: coordination.socketPath }),
     },
-    close: () => Promise.resolve(),
+    coordination,
+    close: async () => coordination?.close(),
   };
+}
+
+/** Loaded late: a plain command needs none of it, and starts faster without. */
+async function loadCoordination(context: AttemptContext): Promise<Coordination> {
+  const { openCoordination } = await import('../coordination/open-coordination.ts');
+  return openCoordination(context);
+}
+
+/** The native agent judges its own calls, by the same rules. */
+function settingsOf({ job }: AttemptContext): DriverInput['settings'] {
+  const { name, settings } = job.runtime;
+  return name === 'native' ? { ...settings, rules: job.rules } : settings;
 }
 
 function endpointOf(context: AttemptContext): Pick<DriverInput, 'endpoint'> {

@@ -15,6 +15,7 @@ import { buildSandboxSpec } from '../../sandbox-view.ts';
 import { openSpool, type Spool } from '../../spool.ts';
 import { fail, StepFailure } from '../../step-failure.ts';
 import { describeAgentStart } from '../agent-start.ts';
+import { watchDisk } from '../disk-watch.ts';
 import { createProgressTeller } from '../progress-teller.ts';
 import type { BlockReport } from '../runner.ts';
 import { StoppedError } from '../../stop-order.ts';
@@ -44,7 +45,10 @@ export async function runAgentBlock(context: AttemptContext): Promise<BlockRepor
       startTime: process.startTime,
       enforced: context.gathered.enforced,
     });
-    const exit = await followAgent(context, process, start.stream, start.command.stdin, spools);
+    const stopDiskWatch = await watchDisk(context, process);
+    const exit = await followAgent(context, process, start.stream, start.command.stdin, spools).finally(
+      stopDiskWatch,
+    );
     const ending = start.stream.end({ ...exit, stderrTail: spools.stderr.tail(8192) });
     return concludeAgent(context, { exit, ending, spools, startedAt });
   } finally {
