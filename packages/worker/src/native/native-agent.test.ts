@@ -135,6 +135,14 @@ test('a rule of the config forbids what the mode allows', async () => {
   expect(existsSync(join(workspace, 'made'))).toBe(false);
 });
 
+test('a rule that cannot be read lets nothing pass', async () => {
+  const { ended, workspace } = await start([write, say('no')], {
+    rules: [{ path: 'x', action: 'whatever' }],
+  });
+  await ended;
+  expect(existsSync(join(workspace, 'made'))).toBe(false);
+});
+
 test.each(['allow', 'deny'] as const)(
   'a call that is asked about is held until somebody says %s',
   async (decision) => {

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { Mode } from '@caisson/protocol';
-import { PolicyRule } from '@caisson/policy';
 import * as z from 'zod/mini';
 
 /** Wire formats the native agent can speak. */
@@ -15,7 +14,8 @@ export const NativeConfig = z.object({
   baseUrl: z.string().check(z.minLength(1)),
   apiKey: z.string(),
   mode: Mode,
-  rules: z.optional(z.array(PolicyRule)),
+  /** `policy.rules` of the config; parsed by the gate, which loads policy with the first call. */
+  rules: z.optional(z.array(z.unknown())),
   workspace: z.string(),
   home: z.string(),
   /** Tools to offer; absent: all of them. */

@@ -1,7 +1,7 @@
 // The law inside the agent: every tool call is judged before it runs. This is the hint; the sandbox is the wall.
 
-import { evaluate } from '@caisson/policy';
 import type { Answers } from './answers.ts';
+import type { Judge } from './law.ts';
 import type { NativeConfig } from './native-config.ts';
 import type { SayLine } from './native-lines.ts';
 
@@ -15,15 +15,9 @@ export interface GatedCall {
 export type ToolGate = (call: GatedCall) => Promise<string | null>;
 
 export function createToolGate(config: NativeConfig, say: SayLine, answers: Answers | null): ToolGate {
+  let judge: Promise<Judge> | undefined;
   return async (call) => {
-    const verdict = evaluate({
-      mode: config.mode,
-      rules: config.rules,
-      tool: call.tool,
-      input: call.input,
-      workspace: config.workspace,
-      home: config.home,
-    });
+    const verdict = (await (judge ??= loadJudge(config)))(call);
     if (verdict.decision === 'allow') return null;
     const { actionClass, rule, cause } = verdict;
     if (verdict.decision === 'ask' && answers !== null) {
@@ -34,4 +28,9 @@ export function createToolGate(config: NativeConfig, say: SayLine, answers: Answ
     const why = verdict.reason === undefined ? '' : ` ${verdict.reason}`;
     return `Denied by policy: ${actionClass} is not allowed in mode ${config.mode} (${rule}: ${cause}).${why} Do not try it again.`;
   };
+}
+
+async function loadJudge(config: NativeConfig): Promise<Judge> {
+  const { createJudge } = await import('./law.ts');
+  return createJudge(config);
 }

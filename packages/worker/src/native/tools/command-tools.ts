@@ -1,4 +1,4 @@
-import { runBounded, type BoundedCommandResult } from '@caisson/ground';
+import type { BoundedCommandResult } from '@caisson/ground';
 import type { AgentTool } from '@earendil-works/pi-agent-core';
 import {
   numberOr,
@@ -13,7 +13,8 @@ import {
 const DEFAULT_TIMEOUT_S = 120;
 const MAX_TIMEOUT_S = 3600;
 const SEARCH_TIMEOUT_MS = 60_000;
-const MAX_OUTPUT_BYTES = 1 << 20;
+
+type RunCommand = typeof import('./run-command.ts').runCommand;
 
 export const bashTool = (place: ToolPlace): AgentTool => ({
   name: 'bash',
@@ -93,22 +94,9 @@ export const findTool = (place: ToolPlace): AgentTool => ({
   },
 });
 
-function run(
-  place: ToolPlace,
-  file: string,
-  args: readonly string[],
-  timeoutMs: number,
-  signal: AbortSignal | undefined,
-): Promise<BoundedCommandResult> {
-  return runBounded({
-    file,
-    args,
-    cwd: place.workspace,
-    env: place.env,
-    timeoutMs,
-    maxOutputBytes: MAX_OUTPUT_BYTES,
-    ...(signal === undefined ? {} : { signal }),
-  });
+async function run(...args: Parameters<RunCommand>): ReturnType<RunCommand> {
+  const { runCommand } = await import('./run-command.ts');
+  return runCommand(...args);
 }
 
 function outputOf(result: BoundedCommandResult): string {

@@ -1,0 +1,14 @@
+// Loaded with the first tool call, not at the start: the shell parser behind it would hold up the first request.
+
+import { evaluate, PolicyRule } from '@caisson/policy';
+import type { GatedCall } from './tool-gate.ts';
+import type { NativeConfig } from './native-config.ts';
+
+export type Judge = (call: GatedCall) => ReturnType<typeof evaluate>;
+
+/** A rule that cannot be read throws, and stops every call: a law with holes is none. */
+export function createJudge(config: NativeConfig): Judge {
+  const rules = (config.rules ?? []).map((rule) => PolicyRule.parse(rule));
+  const { mode, workspace, home } = config;
+  return ({ tool, input }) => evaluate({ mode, rules, tool, input, workspace, home });
+}
