@@ -71,6 +71,9 @@ const SHARED = {
   },
 };
 
+/** What a program loads only when it needs it lies beside it, so that its start does not pay for it. */
+const LAZY_PARTS = { worker: { splitting: true, chunkNames: 'chunks/worker-[name]-[hash]' } };
+
 const present = Object.entries(ENTRIES).filter(
   ([name, source]) => existsSync(join(ROOT, source)) && (only?.includes(name) ?? true),
 );
@@ -98,7 +101,9 @@ async function bundle() {
       splitting: true,
       chunkNames: 'chunks/[name]-[hash]',
     }),
-    ...programs.map(([name, source]) => build({ ...SHARED, entryPoints: { [name]: source } })),
+    ...programs.map(([name, source]) =>
+      build({ ...SHARED, ...LAZY_PARTS[name], entryPoints: { [name]: source } }),
+    ),
   ]);
 }
 

@@ -59,6 +59,8 @@ export const Job = z.object({
     adapter: z.optional(z.object({ path: AbsolutePath, sha256: Sha256 })),
     settings: z.record(z.string(), z.unknown()),
   }),
+  /** The registered agent that carries out the task, if one was named. */
+  agent: z.optional(z.string()),
   model: z.optional(z.string()),
   prompts: z.object({ system: z.optional(z.string()), user: z.string() }),
   grant: Grant,

@@ -45,6 +45,8 @@ export interface AttemptContext {
   env: Record<string, string>;
   /** What is running in the sandbox now; killed at once when the host is gone. */
   running: SandboxProcess | null;
+  /** Tool calls that wait for a person now. */
+  heldCalls: number;
 }
 
 export function createAttemptContext(options: {
@@ -62,6 +64,7 @@ export function createAttemptContext(options: {
     driver: null,
     env: {},
     running: null,
+    heldCalls: 0,
   };
 }
 

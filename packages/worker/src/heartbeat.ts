@@ -40,6 +40,7 @@ function lookAtTree(context: AttemptContext): Pick<HeartbeatCounters, 'cpuMs' | 
   if (running === null) return { cpuMs: 0, currentTool, waiting: null };
   const agent = running.agentPid();
   const onStdin = agent !== null && (describeWait(agent)?.blockedOnStdin ?? false);
-  const waiting = onStdin ? 'stdin' : currentTool === null ? null : 'tool';
+  const isHeld = context.heldCalls > 0;
+  const waiting = isHeld ? 'permission' : onStdin ? 'stdin' : currentTool === null ? null : 'tool';
   return { cpuMs: treeCpuMs(running.pid), currentTool, waiting };
 }

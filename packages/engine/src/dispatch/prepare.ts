@@ -9,7 +9,8 @@ import type { PreparedWorkspace } from '../workspace/index.ts';
 import type { AdmittedRun, DispatchRooms, OpenedNetwork } from './contract.ts';
 import { linkLoginFiles } from './login-files.ts';
 import { openNetwork, planNetwork } from './plan-network.ts';
-import { attemptPaths, createAttemptFolders, type AttemptPaths } from './state-paths.ts';
+import { orWarn } from './clean-up.ts';
+import { attemptPaths, createAttemptFolders, removeAttemptFolders, type AttemptPaths } from './state-paths.ts';
 import type { RunRecord } from './run-record.ts';
 
 export interface PreparedAttempt {
@@ -20,6 +21,8 @@ export interface PreparedAttempt {
   readonly limits: AttemptLimits;
   readonly network: OpenedNetwork | null;
   readonly job: Job;
+  /** Takes back everything that was prepared; for an attempt in which nothing of the agent has run. */
+  discard(): Promise<void>;
 }
 
 /** A stage before the worker failed; carries what the run will be told. */
@@ -33,14 +36,39 @@ export class PrepareFailure extends Error {
   }
 }
 
+/** All of it or nothing: what was prepared before a failure is taken back. */
 export async function prepare(
   rooms: DispatchRooms,
   run: AdmittedRun,
   record: RunRecord,
   attempt: number,
+  signal: AbortSignal,
 ): Promise<PreparedAttempt> {
+  const undo: Undo = [];
+  const discard = async (): Promise<void> => {
+    for (const step of undo.splice(0).toReversed()) await orWarn(record, attempt, 'prepare', step);
+  };
+  try {
+    return { ...(await prepareAll(rooms, run, record, attempt, signal, undo)), discard };
+  } catch (error) {
+    await discard();
+    throw error;
+  }
+}
+
+type Undo = (() => Promise<unknown>)[];
+
+async function prepareAll(
+  rooms: DispatchRooms,
+  run: AdmittedRun,
+  record: RunRecord,
+  attempt: number,
+  signal: AbortSignal,
+  undo: Undo,
+): Promise<Omit<PreparedAttempt, 'discard'>> {
   const { settings } = rooms;
   const paths = attemptPaths(settings.stateDir, run.runId, attempt);
+  undo.push(() => removeAttemptFolders(paths));
   createAttemptFolders(paths);
   if (run.grant.sandbox === 'none') {
     mkdirSync(paths.home, { recursive: true, mode: 0o700 });
@@ -60,15 +88,21 @@ export async function prepare(
       attempt,
       include: [...settings.workspaceInclude],
       sandboxed: run.grant.sandbox !== 'none',
+      signal,
       ...(run.request.base === undefined ? {} : { baseRef: run.request.base }),
       ...(run.request.branch === undefined ? {} : { branch: run.request.branch }),
     }),
   );
+  undo.push(() => rooms.workspaces.remove(workspace, { force: true }));
+  for (const message of workspace.warnings)
+    await record.append('warning', { source: 'workspace', message }, { attempt });
   const limits = rooms.compute.limit(run.runId, attempt, run.grant.limits);
+  undo.push(() => limits.release());
   refuseUnheldLimits(rooms, run, limits);
   const network = await failingAs('worker-failed', undefined, () =>
     openNetwork(rooms, networkPlan, record, { runId: run.runId, attempt, socketPath: paths.netSocket }),
   );
+  undo.push(() => network?.close() ?? Promise.resolve());
   const nonce = randomBytes(32).toString('hex');
   const job = composeJob(rooms, run, {
     attempt,
@@ -161,7 +195,7 @@ async function materialiseCapabilities(
   run: AdmittedRun,
   attempt: number,
 ): Promise<Job['overlay']> {
-  const root = join(rooms.settings.stateDir, 'runtime', 'overlays', `${run.runId}.${attempt}`);
+  const root = attemptPaths(rooms.settings.stateDir, run.runId, attempt).overlay;
   const overlay: Job['overlay'] = [];
   for (const [index, capability] of run.capabilities.entries()) {
     mkdirSync(root, { recursive: true, mode: 0o700 });
@@ -215,6 +249,7 @@ function composeJob(
           ? { ...runtime.settings, argv: [...(request.argv ?? [])] }
           : { ...runtime.settings, ...sampling(run) },
     },
+    ...(run.agent === null ? {} : { agent: run.agent.name }),
     ...(run.model === '' ? {} : { model: run.model }),
     prompts: { ...(run.systemPrompt === '' ? {} : { system: run.systemPrompt }), user: run.userPrompt },
     grant: run.grant,

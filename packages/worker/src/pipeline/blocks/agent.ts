@@ -10,11 +10,12 @@ import { createLineSplitter, type LineSplitter } from '../line-splitter.ts';
 import type { AttemptContext } from '../../attempt-context.ts';
 import type { StopOrder } from '../../control.ts';
 import { startHeartbeat } from '../../heartbeat.ts';
-import type { AgentEnding, AgentSignal, AgentStream } from '../../runtimes/contract.ts';
+import type { AgentEnding, AgentSignal } from '../../runtimes/contract.ts';
 import { buildSandboxSpec } from '../../sandbox-view.ts';
 import { openSpool, type Spool } from '../../spool.ts';
 import { fail, StepFailure } from '../../step-failure.ts';
-import { describeAgentStart } from '../agent-start.ts';
+import { createSelfGate } from '../../coordination/self-gate.ts';
+import { describeAgentStart, type AgentStart } from '../agent-start.ts';
 import { watchDisk } from '../disk-watch.ts';
 import { createProgressTeller } from '../progress-teller.ts';
 import type { BlockReport } from '../runner.ts';
@@ -46,9 +47,7 @@ export async function runAgentBlock(context: AttemptContext): Promise<BlockRepor
       enforced: context.gathered.enforced,
     });
     const stopDiskWatch = await watchDisk(context, process);
-    const exit = await followAgent(context, process, start.stream, start.command.stdin, spools).finally(
-      stopDiskWatch,
-    );
+    const exit = await followAgent(context, process, start, spools).finally(stopDiskWatch);
     const ending = start.stream.end({ ...exit, stderrTail: spools.stderr.tail(8192) });
     return concludeAgent(context, { exit, ending, spools, startedAt });
   } finally {
@@ -79,15 +78,24 @@ interface Exit {
 async function followAgent(
   context: AttemptContext,
   process: SandboxProcess,
-  stream: AgentStream,
-  stdin: string | null,
+  start: AgentStart,
   spools: Spools,
 ): Promise<Exit> {
+  const { stream, command, coordination } = start;
   const teller = createProgressTeller(context);
+  const heedGate =
+    coordination === null
+      ? () => undefined
+      : createSelfGate(context, coordination, (callId, decision) => {
+          const line = stream.answer?.(callId, decision);
+          if (line !== undefined && process.stdin?.writable === true) process.stdin.write(line);
+        });
   let afterConcluded: NodeJS.Timeout | undefined;
   const hear = (signal: AgentSignal): void => {
     context.meter.count(signal);
     teller.tell(signal);
+    coordination?.loop.hear(signal);
+    heedGate(signal);
     if (signal.kind === 'session') context.gathered.sessionId = signal.sessionId;
     if (signal.kind === 'concluded') afterConcluded ??= setTimeout(() => process.kill(), AFTER_CONCLUDED_MS); // A3
   };
@@ -99,9 +107,10 @@ async function followAgent(
     lines.push(chunk);
   });
   process.stderr.on('data', (chunk: Buffer) => spools.stderr.write(chunk));
-  if (process.stdin && stdin !== null) {
+  if (process.stdin && command.stdin !== null) {
     process.stdin.on('error', () => undefined); // an agent that never reads its stdin is not an error of ours
-    process.stdin.end(stdin);
+    process.stdin.write(command.stdin);
+    if (command.keepsStdinOpen !== true) process.stdin.end();
   }
   const stopBeating = startHeartbeat(context, () => spools.stdout.bytes + spools.stderr.bytes);
   const stopObeying = obeyStop(context, process);

@@ -1,0 +1,43 @@
+import type { CoordinationTool as ToolName } from '@caisson/protocol';
+import type { AttemptContext } from '../attempt-context.ts';
+import type { HostRequests } from './host-requests.ts';
+import type { ToolGate } from './tool-gate.ts';
+
+/** One tool as the agent sees it. */
+export interface CoordinationTool {
+  readonly name: ToolName;
+  readonly description: string;
+  /** JSON Schema of the input. */
+  readonly inputSchema: { readonly type: 'object'; readonly [key: string]: unknown };
+  /** The result's text. What it throws is told to the agent as the tool's error. */
+  run(input: unknown): Promise<string>;
+}
+
+/** What the tools work with. */
+export interface ToolBench {
+  readonly context: AttemptContext;
+  readonly requests: HostRequests;
+  readonly gate: ToolGate;
+}
+
+/** The schema of an object of these properties. */
+export function objectSchema(
+  properties: Readonly<Record<string, unknown>>,
+  required: readonly string[] = [],
+): CoordinationTool['inputSchema'] {
+  return { type: 'object', properties, required, additionalProperties: false };
+}
+
+/** Who a run is, as the others of its session see it. */
+export function sourceOf(context: AttemptContext): { runId: string; attempt: number; agent: string } {
+  const { runId, attempt, runtime } = context.job;
+  return { runId, attempt, agent: context.job.agent ?? runtime.name };
+}
+
+/** What goes to a file that others read goes there without secrets. */
+export function withoutSecrets(context: AttemptContext, value: unknown): unknown {
+  const text = JSON.stringify(value) as string | undefined;
+  if (text === undefined) return value;
+  const redacted = context.redactor.redact(text);
+  return redacted === text ? value : (JSON.parse(redacted) as unknown);
+}

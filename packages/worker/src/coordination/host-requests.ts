@@ -1,0 +1,36 @@
+/** What this worker asks of its host, and the answers as they come back over the control wire. */
+import { randomUUID } from 'node:crypto';
+import type { AttemptContext } from '../attempt-context.ts';
+
+export interface HostReply {
+  readonly ok: boolean;
+  readonly value?: unknown;
+}
+
+export interface HostRequests {
+  /** Resolves with the host's reply; with `ok: false` once the attempt is being stopped. */
+  ask(request: 'approve' | 'dispatch', body: Record<string, unknown>): Promise<HostReply>;
+}
+
+export function createHostRequests(context: Pick<AttemptContext, 'voice' | 'control'>): HostRequests {
+  const { voice, control } = context;
+  const waiting = new Map<string, (reply: HostReply) => void>();
+  control.onReply(({ id, ok, value }) => {
+    waiting.get(id)?.({ ok, value });
+    waiting.delete(id);
+  });
+  const giveUp = (): void => {
+    for (const resolve of waiting.values()) resolve({ ok: false, value: 'the run is being stopped' });
+    waiting.clear();
+  };
+  control.stop.addEventListener('abort', giveUp);
+  return {
+    ask: (request, body) =>
+      new Promise((resolve) => {
+        if (control.stop.aborted) return resolve({ ok: false, value: 'the run is being stopped' });
+        const id = randomUUID();
+        waiting.set(id, resolve);
+        voice.say({ kind: 'request', id, request, body });
+      }),
+  };
+}

@@ -1,0 +1,25 @@
+/** Agents that gate themselves, over their own streams: they hold a call until it is answered, and tell what they denied. */
+import { deny, type AttemptContext } from '../attempt-context.ts';
+import type { AgentSignal } from '../runtimes/contract.ts';
+import type { Coordination } from './open-coordination.ts';
+
+export function createSelfGate(
+  context: AttemptContext,
+  coordination: Pick<Coordination, 'gate' | 'loop'>,
+  answer: (callId: string, decision: 'allow' | 'deny') => void,
+): (signal: AgentSignal) => void {
+  const judged = new Set<string>();
+  return (signal) => {
+    if (signal.kind === 'ask') {
+      judged.add(signal.callId);
+      void coordination.gate
+        .judge({ tool: signal.tool, input: signal.input })
+        .catch(() => ({ allow: false }))
+        .then((verdict) => answer(signal.callId, verdict.allow ? 'allow' : 'deny'));
+    }
+    if (signal.kind !== 'denied' || judged.has(signal.callId)) return;
+    const what = context.redactor.redact(`${signal.tool}: ${signal.cause}`).slice(0, 2000);
+    deny(context, { layer: 'gate', what, actionClass: signal.actionClass, rule: signal.rule });
+    coordination.loop.denied(signal.tool, signal.cause);
+  };
+}

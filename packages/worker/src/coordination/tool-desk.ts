@@ -1,0 +1,110 @@
+/**
+ * The worker's socket into the sandbox. A client says with its first line what it wants: `{"gate": CALL}` has one tool
+ * call judged and gets one answer; anything else is MCP.
+ *
+ * TD1  Whatever is inside the sandbox may connect; it can ask for nothing that the agent itself could not.
+ * TD2  A gate client that gets no answer must take that for a no.
+ */
+import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { basename, dirname } from 'node:path';
+import { createNdjsonDecoder, encodeNdjson } from '@caisson/protocol';
+import type { CoordinationTool } from './coordination-tool.ts';
+import type { McpConnection } from './mcp-server.ts';
+import type { ToolGate } from './tool-gate.ts';
+
+/** A write tool carries the whole file in its call. */
+const MAX_LINE_BYTES = 32 * 1024 * 1024;
+const MAX_CLIENTS = 64;
+
+export interface ToolDesk {
+  readonly socketPath: string;
+  close(): Promise<void>;
+}
+
+export interface ToolDeskOptions {
+  readonly socketPath: string;
+  readonly gate: ToolGate;
+  readonly tools: readonly CoordinationTool[];
+}
+
+export async function openToolDesk(options: ToolDeskOptions): Promise<ToolDesk> {
+  const clients = new Set<Socket>();
+  const server = createServer((socket) => {
+    clients.add(socket);
+    socket.on('close', () => clients.delete(socket));
+    serveClient(socket, options);
+  });
+  server.maxConnections = MAX_CLIENTS;
+  mkdirSync(dirname(options.socketPath), { recursive: true, mode: 0o700 });
+  await listen(server, options.socketPath);
+  return {
+    socketPath: options.socketPath,
+    async close() {
+      for (const client of clients) client.destroy();
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
+      rmSync(options.socketPath, { force: true });
+    },
+  };
+}
+
+/** A socket's path may have at most 107 bytes; through a descriptor of its folder any path will do. */
+async function listen(server: ReturnType<typeof createServer>, socketPath: string): Promise<void> {
+  const folderFd = openSync(dirname(socketPath), 'r');
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(`/proc/self/fd/${folderFd}/${basename(socketPath)}`, resolve);
+    });
+  } finally {
+    closeSync(folderFd);
+  }
+}
+
+function serveClient(socket: Socket, options: ToolDeskOptions): void {
+  const decoder = createNdjsonDecoder({ maxLineBytes: MAX_LINE_BYTES });
+  let mcp: Promise<McpConnection> | null = null;
+  let isGate = false;
+  const hear = (value: unknown): void => {
+    if (isGate) return;
+    const call = mcp === null ? gateCallIn(value) : null;
+    if (call !== null) {
+      isGate = true;
+      void answerGate(socket, options.gate, call);
+      return;
+    }
+    mcp ??= import('./mcp-server.ts').then(({ serveMcp }) => serveMcp(socket, options.tools));
+    mcp.then(
+      (connection) => connection.receive(value),
+      () => socket.destroy(),
+    );
+  };
+  socket.on('error', () => socket.destroy());
+  socket.on('data', (chunk: Buffer) => {
+    for (const record of decoder.push(chunk)) {
+      if (record.kind === 'value') hear(record.value);
+      else socket.destroy();
+    }
+  });
+  socket.on('close', () => void mcp?.then((connection) => connection.closed()).catch(() => undefined));
+}
+
+/** Hooks of the programs say it in the same words. */
+function gateCallIn(value: unknown): { tool: string; input: unknown } | null {
+  if (typeof value !== 'object' || value === null || !('gate' in value)) return null;
+  const call = value.gate as { tool_name?: unknown; tool_input?: unknown } | null;
+  return { tool: typeof call?.tool_name === 'string' ? call.tool_name : 'unknown', input: call?.tool_input };
+}
+
+async function answerGate(
+  socket: Socket,
+  gate: ToolGate,
+  call: { tool: string; input: unknown },
+): Promise<void> {
+  const verdict = await gate
+    .judge(call)
+    .catch((error: unknown) => ({ allow: false, reason: `the gate failed: ${(error as Error).message}` }));
+  if (!socket.destroyed) socket.end(encodeNdjson(verdict));
+}

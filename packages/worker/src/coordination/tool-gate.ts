@@ -1,0 +1,112 @@
+/**
+ * Judges the agent's tool calls before they run, for every runtime that asks: hooks, plugins and extensions over the
+ * socket, our own agent over its streams. The gate is the hint; the sandbox is the wall.
+ */
+import { evaluate, PolicyRule, type Evaluation } from '@caisson/policy';
+import { deny, type AttemptContext } from '../attempt-context.ts';
+import type { HostRequests } from './host-requests.ts';
+import type { LoopBreaker } from './loop-breaker.ts';
+
+export interface ToolCall {
+  readonly tool: string;
+  readonly input: unknown;
+}
+
+export type Verdict = { readonly allow: true } | { readonly allow: false; readonly reason: string };
+
+export interface ToolGate {
+  /** Resolves once the call is decided; a call that needs a person is held until then. */
+  judge(call: ToolCall): Promise<Verdict>;
+}
+
+const WAY_OUT =
+  'Do not try it again. If you cannot go on without it, write .caisson/needs_input.json with {"question": "…"} and stop.';
+
+export function createToolGate(
+  context: AttemptContext,
+  requests: HostRequests,
+  loop: Pick<LoopBreaker, 'denied'>,
+): ToolGate {
+  const { job, redactor } = context;
+  const rules = job.rules.map((rule) => PolicyRule.parse(rule));
+  const place = { workspace: job.workspace.cwd, home: job.sandbox.home };
+
+  const refuse = (call: ToolCall, found: Evaluation, why: string): Verdict => {
+    const what = redactor.redact(describeCall(call, found));
+    deny(context, { layer: 'gate', what, actionClass: found.actionClass, rule: found.rule });
+    loop.denied(call.tool, call.input);
+    return { allow: false, reason: redactor.redact(why) };
+  };
+  return {
+    async judge(given) {
+      const call = { ...given, tool: ownName(given.tool) };
+      const found = evaluate({ mode: job.grant.mode, rules, ...call, ...place });
+      switch (found.decision) {
+        case 'allow':
+          return { allow: true };
+        case 'deny':
+          return refuse(call, found, explainDenial(found, job.grant.mode));
+        case 'ask': {
+          const answer = await askPerson(context, requests, {
+            tool: call.tool.slice(0, 256),
+            what: redactor.redact(describeCall(call, found)),
+            actionClass: found.actionClass,
+          });
+          if (answer === 'allow') return { allow: true };
+          return refuse(call, found, `${explainAnswer(answer, found)} ${WAY_OUT}`);
+        }
+      }
+    },
+  };
+}
+
+type Answer = 'allow' | 'user' | 'deadline' | 'ending';
+
+async function askPerson(
+  context: AttemptContext,
+  requests: HostRequests,
+  body: { tool: string; what: string; actionClass: string },
+): Promise<Answer> {
+  context.heldCalls += 1;
+  try {
+    const reply = await requests.ask('approve', body);
+    const value = (reply.ok ? reply.value : null) as { decision?: unknown; by?: unknown } | null;
+    if (value?.decision === 'allow') return 'allow';
+    return value?.by === 'user' || value?.by === 'deadline' ? value.by : 'ending';
+  } finally {
+    context.heldCalls -= 1;
+  }
+}
+
+/** Programs put their own prefix before the tools of our server; policy knows one of them. */
+function ownName(tool: string): string {
+  return tool.replace(/^mcp_+caisson_+(?=[a-z])/, 'mcp__caisson__');
+}
+
+function explainDenial(found: Evaluation, mode: string): string {
+  const why =
+    found.reason === undefined ? `${found.actionClass} is not allowed in mode ${mode}` : found.reason;
+  return `Denied by policy: ${why} (${found.rule}: ${found.cause}). ${WAY_OUT}`;
+}
+
+function explainAnswer(answer: Answer, found: Evaluation): string {
+  const how = {
+    user: 'a person was asked and said no',
+    deadline: 'a person was asked and did not answer in time',
+    allow: '',
+    ending: 'nobody could be asked',
+  };
+  return `Denied: ${found.actionClass} needs approval, and ${how[answer]}.`;
+}
+
+function describeCall(call: ToolCall, found: Evaluation): string {
+  const input = call.input as { command?: unknown; cmd?: unknown } | null;
+  const command = typeof input === 'object' ? (input?.command ?? input?.cmd) : undefined;
+  const text =
+    typeof command === 'string'
+      ? command
+      : found.cause !== '' && found.cause !== call.tool
+        ? found.cause
+        : (JSON.stringify(call.input) ?? '');
+  return `${call.tool}: ${text}`.slice(0, 2000);
+}

@@ -1,0 +1,36 @@
+/**
+ * Writes into the mailbox, which the agent can write to as well. A link that the agent put in the way would lead the
+ * worker, which stands outside the sandbox, to any file of the user: no link is followed, at any place of the path.
+ */
+import { closeSync, constants, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+
+const { O_APPEND, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants;
+
+/** Puts a new file at the top of the mailbox in place of whatever had that name. */
+export function writeInMailbox(mailbox: string, name: string, bytes: Uint8Array | string): void {
+  const path = join(mailbox, name);
+  rmSync(path, { recursive: true, force: true }); // removes a link, not what it points to
+  writeAll(openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600), bytes);
+}
+
+/** Appends to a file in a folder of the mailbox. */
+export function appendInMailbox(mailbox: string, folder: string, name: string, bytes: string): void {
+  mkdirSync(join(mailbox, folder), { recursive: true, mode: 0o700 });
+  const folderFd = openSync(join(mailbox, folder), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  try {
+    const path = `/proc/self/fd/${folderFd}/${name}`;
+    writeAll(openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600), bytes);
+  } finally {
+    closeSync(folderFd);
+  }
+}
+
+function writeAll(fd: number, bytes: Uint8Array | string): void {
+  try {
+    let rest = Buffer.from(bytes);
+    while (rest.length > 0) rest = rest.subarray(writeSync(fd, rest));
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * Runs inside the sandbox, between an agent program and the worker's socket.
+ *   node tool-shim.mjs gate SOCKET   one tool call on stdin; exit 0 lets it pass, 2 denies it with the reason on stderr
+ *   node tool-shim.mjs mcp SOCKET    an MCP stdio server: every byte goes to the socket and back
+ * A gate starts once per tool call, so this file imports nothing that is slow to load. Whatever goes wrong in a gate is
+ * a deny: some programs take every other exit code than 2 for a yes.
+ */
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { basename, dirname } from 'node:path';
+
+const DENIED = 2;
+const [kind = '', socketPath = ''] = process.argv.slice(2);
+
+/** A socket's path may have at most 107 bytes; seen from its own folder any path will do. */
+function reach() {
+  process.chdir(dirname(socketPath));
+  return connect(basename(socketPath));
+}
+
+function deny(reason: string): never {
+  process.stderr.write(`${reason}\n`);
+  process.exit(DENIED);
+}
+
+function gate(): void {
+  process.on('uncaughtException', (error) => deny(`The gate did not work: ${error.message}`));
+  const call: unknown = JSON.parse(readFileSync(0, 'utf8'));
+  const socket = reach();
+  let answer = '';
+  socket.setEncoding('utf8');
+  socket.on('error', (error) => deny(`The gate did not answer: ${error.message}`));
+  socket.on('data', (chunk: string) => {
+    answer += chunk;
+  });
+  socket.on('end', () => {
+    const verdict = JSON.parse(answer) as { allow?: unknown; reason?: unknown };
+    if (verdict.allow === true) process.exit(0);
+    deny(typeof verdict.reason === 'string' ? verdict.reason : 'Denied by policy.');
+  });
+  socket.write(`${JSON.stringify({ gate: call })}\n`);
+}
+
+function mcp(): void {
+  const socket = reach();
+  socket.on('error', (error) => {
+    process.stderr.write(`${error.message}\n`);
+    process.exit(1);
+  });
+  socket.on('close', () => process.exit(0));
+  process.stdin.pipe(socket);
+  socket.pipe(process.stdout);
+}
+
+if (kind === 'gate') gate();
+else mcp();
