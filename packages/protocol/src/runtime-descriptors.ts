@@ -35,6 +35,7 @@ const CLAUDE_CODE: RuntimeDescriptor = {
   reportsCost: true,
   reportsUsage: true,
   loginFiles: ['.claude/.credentials.json'],
+  loginTargets: { '.claude/.credentials.json': '.caisson-session/claude/.credentials.json' },
 };
 
 const CODEX: RuntimeDescriptor = {
@@ -58,6 +59,7 @@ const CODEX: RuntimeDescriptor = {
   reportsCost: false,
   reportsUsage: true,
   loginFiles: ['.codex/auth.json'],
+  loginTargets: { '.codex/auth.json': '.caisson-session/codex/auth.json' },
 };
 
 const GEMINI: RuntimeDescriptor = {
@@ -71,8 +73,10 @@ const GEMINI: RuntimeDescriptor = {
   keyEnv: 'GEMINI_API_KEY',
   defaultEndpoint: 'https://generativelanguage.googleapis.com',
   modes: {
-    suggest: hook('--approval-mode default; writing and shell tools are denied by a policy file'),
-    'auto-edit': hook('--approval-mode yolo'),
+    suggest: hook(
+      '--approval-mode default; policy file: write_file, replace, run_shell_command, web_fetch deny',
+    ),
+    'auto-edit': hook('--approval-mode auto_edit; policy file: run_shell_command, web_fetch allow'),
     'full-auto': hook('--approval-mode yolo'),
   },
   promptVia: 'stdin',
@@ -81,6 +85,7 @@ const GEMINI: RuntimeDescriptor = {
   reportsCost: false,
   reportsUsage: true,
   loginFiles: ['.gemini/oauth_creds.json'],
+  loginTargets: { '.gemini/oauth_creds.json': '.caisson-session/gemini/.gemini/oauth_creds.json' },
 };
 
 const OPENCODE: RuntimeDescriptor = {
@@ -94,9 +99,9 @@ const OPENCODE: RuntimeDescriptor = {
   keyEnv: 'OPENAI_API_KEY',
   defaultEndpoint: 'https://api.openai.com/v1',
   modes: {
-    suggest: hook('permission: edit deny, bash deny'),
-    'auto-edit': hook('permission: allow; external_directory deny'),
-    'full-auto': hook('permission: allow'),
+    suggest: hook('permission: edit, bash, webfetch, external_directory deny'),
+    'auto-edit': hook('permission: edit, bash, webfetch allow; external_directory deny'),
+    'full-auto': hook('permission: edit, bash, webfetch, external_directory allow'),
   },
   promptVia: 'stdin',
   canResume: true,
@@ -104,6 +109,7 @@ const OPENCODE: RuntimeDescriptor = {
   reportsCost: true,
   reportsUsage: true,
   loginFiles: ['.local/share/opencode/auth.json'],
+  loginTargets: { '.local/share/opencode/auth.json': '.caisson-session/opencode/data/opencode/auth.json' },
 };
 
 const PI: RuntimeDescriptor = {
@@ -143,7 +149,7 @@ const NATIVE: RuntimeDescriptor = {
     'full-auto': hook('policy gate in the agent itself'),
   },
   promptVia: 'file',
-  canResume: false,
+  canResume: true,
   canInject: false,
   reportsCost: false,
   reportsUsage: true,

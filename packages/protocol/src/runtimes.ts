@@ -68,4 +68,6 @@ export interface RuntimeDescriptor {
   readonly reportsUsage: boolean;
   /** Files under the user's HOME that mean "logged in", relative to HOME. */
   readonly loginFiles: readonly string[];
+  /** Where the program looks for them in the agent's private HOME, where that is another place. */
+  readonly loginTargets?: Readonly<Record<string, string>>;
 }

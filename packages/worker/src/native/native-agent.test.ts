@@ -184,6 +184,28 @@ test('SIGTERM inside a tool ends the tool and the agent', async () => {
   expect(lines.at(-1)?.type).toBe('error');
 });
 
+test('a session is resumed with all that was said before', async () => {
+  const sessionFolder = mkdtempSync(join(tmpdir(), 'native-sessions-'));
+  folders.push(sessionFolder);
+  const first = await start([write, say('First done.')], { sessionFolder });
+  const [session] = (await first.ended).lines;
+  const resume = session?.type === 'session' ? session.id : '';
+  const more = { sessionFolder, resume, workspace: first.workspace, prompt: 'and now?' };
+  const second = await start([write, say('First done.'), say('Second done.')], more);
+  const { lines } = await second.ended;
+  expect(lines[0]).toMatchObject({ type: 'session', id: resume });
+  expect(lines.at(-1)).toEqual({ type: 'done', reply: 'Second done.' });
+  expect(JSON.stringify(second.server.requests[0]?.body)).toContain('First done.');
+});
+
+test('a session that is not there is an error, not a new one', async () => {
+  const { ended } = await start([say('hi')], {
+    sessionFolder: tmpdir(),
+    resume: '00000000-0000-0000-0000-000000000000',
+  });
+  expect((await ended).lines.at(-1)).toMatchObject({ type: 'error' });
+});
+
 test('only the tools that the config names are offered', async () => {
   const { ended, server } = await start([say('hi')], { tools: ['read', 'ls'] });
   await ended;

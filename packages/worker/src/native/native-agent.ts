@@ -22,6 +22,7 @@ import { sayLine, type SayLine } from './native-lines.ts';
 import { systemPromptFor } from './system-prompt.ts';
 import { createToolGate, type ToolGate } from './tool-gate.ts';
 import { createTeller } from './teller.ts';
+import { openTranscript, type Transcript } from './transcript.ts';
 import { coordinationTools } from './tools/coordination-tools.ts';
 import { bashTool, findTool, grepTool } from './tools/command-tools.ts';
 import { editTool, lsTool, readTool, writeTool } from './tools/file-tools.ts';
@@ -37,10 +38,12 @@ async function main(): Promise<void> {
   const answers = config.canAsk === true ? createAnswers(process.stdin) : null;
   const mcp = config.mcpSocket === undefined ? null : await connectMcp(config.mcpSocket);
   const teller = createTeller(sayLine);
-  sayLine({ type: 'session', id: randomUUID(), model: config.model });
+  const transcript = openTranscript(config.sessionFolder, config.resume, randomUUID());
+  sayLine({ type: 'session', id: transcript.sessionId, model: config.model });
   try {
     const tools = [...toolsFor(config), ...(mcp === null ? [] : await coordinationTools(mcp))];
-    await runLoop(config, tools, createToolGate(config, sayLine, answers), teller.tell, stop.signal);
+    const gate = createToolGate(config, sayLine, answers);
+    await runLoop({ config, tools, gate, transcript, tell: teller.tell, signal: stop.signal });
     teller.finish();
   } finally {
     answers?.close();
@@ -48,18 +51,22 @@ async function main(): Promise<void> {
   }
 }
 
-async function runLoop(
-  config: NativeConfig,
-  tools: AgentTool[],
-  gate: ToolGate,
-  tell: (event: AgentEvent) => void,
-  signal: AbortSignal,
-): Promise<void> {
+interface Loop {
+  readonly config: NativeConfig;
+  readonly tools: AgentTool[];
+  readonly gate: ToolGate;
+  readonly transcript: Transcript;
+  readonly signal: AbortSignal;
+  tell(event: AgentEvent): void;
+}
+
+async function runLoop({ config, tools, gate, transcript, tell, signal }: Loop): Promise<void> {
   const now = Date.now();
+  const system = { role: 'system', content: systemPromptFor(config), timestamp: now } as const;
   let turns = 0;
   await runAgentLoop(
     [{ role: 'user', content: config.prompt, timestamp: now }],
-    { messages: [{ role: 'system', content: systemPromptFor(config), timestamp: now }], tools },
+    { messages: transcript.before.length > 0 ? [...transcript.before] : [system], tools },
     {
       model: describeModel(config),
       apiKey: config.apiKey,
@@ -70,7 +77,8 @@ async function runLoop(
         const reason = await gate({ id: toolCall.id, tool: toolCall.name, input: args }); // N1
         return reason === null ? undefined : { block: true, reason };
       },
-      finishTurn: () => {
+      finishTurn: ({ context }) => {
+        transcript.save(context.messages);
         turns += 1;
         return config.maxTurns !== undefined && turns >= config.maxTurns ? { action: 'end' } : undefined;
       },

@@ -24,6 +24,10 @@ export const NativeConfig = z.object({
   mcpSocket: z.optional(z.string()),
   /** Whether somebody answers `ask` lines on stdin; otherwise an `ask` is a deny. */
   canAsk: z.optional(z.boolean()),
+  /** Where sessions are kept; absent: nowhere. */
+  sessionFolder: z.optional(z.string()),
+  /** The session to go on with. */
+  resume: z.optional(z.string()),
   maxTurns: z.optional(z.int().check(z.positive())),
 });
 export type NativeConfig = z.infer<typeof NativeConfig>;

@@ -3,6 +3,7 @@
 
 import type { AgentCommand, AgentStream, DriverInput, RuntimeDriver } from './contract.ts';
 import { createNativeStream } from './native-stream.ts';
+import { sessionFolder } from './session-folder.ts';
 
 const CONFIG = '.caisson/native.json';
 const DEFAULT_MODEL = 'claude-opus-5-5';
@@ -35,6 +36,8 @@ function configOf(input: DriverInput): unknown {
     home: input.home,
     tools,
     maxTurns,
+    sessionFolder: `${sessionFolder(input.home)}/native`,
+    resume: input.resume?.sessionId,
     mcpSocket: input.mcp?.socketPath,
     canAsk: input.canAsk === true,
   };

@@ -1,0 +1,42 @@
+// A session is its messages in one file, written anew after every turn, so that whatever ends the agent leaves the
+// last whole turn behind.
+
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { AgentMessage } from '@earendil-works/pi-agent-core';
+
+const SESSION_ID = /^[0-9a-f-]{36}$/;
+
+export interface Transcript {
+  readonly sessionId: string;
+  /** What was said in the session before this start. */
+  readonly before: readonly AgentMessage[];
+  save(messages: readonly AgentMessage[]): void;
+}
+
+/** Opens the session to resume, or a new one. A session that cannot be read is an error: a resumed agent must know. */
+export function openTranscript(
+  folder: string | undefined,
+  resume: string | undefined,
+  newId: string,
+): Transcript {
+  const sessionId = resume ?? newId;
+  if (!SESSION_ID.test(sessionId)) throw new Error(`"${sessionId}" is not a session id`);
+  if (folder === undefined) return { sessionId, before: [], save: () => undefined };
+  const file = join(folder, `${sessionId}.json`);
+  return {
+    sessionId,
+    before: resume === undefined ? [] : readMessages(file),
+    save: (messages) => {
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(`${file}.new`, JSON.stringify(messages), { mode: 0o600 });
+      renameSync(`${file}.new`, file);
+    },
+  };
+}
+
+function readMessages(file: string): readonly AgentMessage[] {
+  const messages: unknown = JSON.parse(readFileSync(file, 'utf8'));
+  if (!Array.isArray(messages)) throw new Error(`${file} is not a session`);
+  return messages;
+}
