@@ -38,6 +38,16 @@ describe('the network of a run', () => {
       { via: 'http', target: `127.0.0.1:${port}`, verdict: 'allowed', bytesDown: 13 },
       { via: 'http', target: 'elsewhere.example:80', verdict: 'denied' },
     ]);
+    const denials = (await project.events(ran.runId)).filter(({ type }) => type === 'policy.denied');
+    expect(denials).toMatchObject([
+      {
+        denial: {
+          layer: 'network',
+          what: 'connection to elsewhere.example:80: not granted',
+          rule: 'network.hosts',
+        },
+      },
+    ]);
   });
 
   it('is not there at all when nothing is granted', async () => {

@@ -3,6 +3,9 @@ import type { AdmittedRun, DispatchRooms, NetworkDoor, OpenedNetwork } from './c
 import { loginHosts } from './login-files.ts';
 import type { RunRecord } from './run-record.ts';
 
+/** A denial is told once per target, and no longer once a run has tried this many. */
+const MAX_TOLD_DENIALS = 64;
+
 type OpenOptions = Parameters<NetworkDoor['open']>[0];
 type NetworkPlan = Pick<OpenOptions, 'hosts' | 'model' | 'services' | 'onLoopback'>;
 
@@ -30,11 +33,22 @@ export async function openNetwork(
   where: Pick<OpenOptions, 'runId' | 'attempt' | 'socketPath'>,
 ): Promise<OpenedNetwork | null> {
   if (plan === null) return null;
+  const { attempt } = where;
+  const append = (type: 'network.connection' | 'policy.denied', data: Record<string, unknown>): void =>
+    void record.append(type, data, { attempt }).catch(() => undefined); // the run may have ended by now
+  const denied = new Set<unknown>();
   return rooms.network.open({
     ...plan,
     ...where,
-    onConnection: (data) =>
-      void record.append('network.connection', data, { attempt: where.attempt }).catch(() => undefined),
+    onConnection: (data) => {
+      append('network.connection', data);
+      const { target, verdict, via, detail } = data;
+      if (verdict !== 'denied' || denied.has(target) || denied.size >= MAX_TOLD_DENIALS) return;
+      denied.add(target);
+      const rule = via === 'broker' ? 'broker' : 'network.hosts';
+      const what = `connection to ${String(target)}: ${String(detail ?? 'refused')}`;
+      append('policy.denied', { denial: { layer: 'network', what, actionClass: 'network', rule } });
+    },
   });
 }
 
