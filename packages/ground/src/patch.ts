@@ -5,12 +5,14 @@
  * P2  `outputs/`, `.caisson` and what the caller excludes are never in it.
  * P3  `proveApplies` is the only judge of success: the patch on a fresh index of the baseline must give the tree
  *     that was captured.
+ * P4  What was prepared before the agent came is not in it (see preparation.ts).
  */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { createGit } from './git.ts';
 import { parseDiffOutput, type PatchFile } from './patch-files.ts';
+import { rememberPreparation, withoutPreparation } from './preparation.ts';
 import { emptyTreeLike, isWorkspaceBare, stageWorkspace } from './stage-workspace.ts';
 
 export interface CaptureOptions {
@@ -39,6 +41,13 @@ export const NEVER_IN_PATCH: readonly string[] = ['outputs', '.caisson'];
 
 const DEFAULT_MAX_PATCH_BYTES = 1024 * 1024 * 1024;
 
+/** The workspace is ready for its agent: what is in it now and was not in the baseline is no work of the agent. */
+export async function markPrepared(options: CaptureOptions): Promise<void> {
+  const exclude = [...new Set([...NEVER_IN_PATCH, ...options.exclude])];
+  const staged = await stageWorkspace({ ...options, exclude, like: options.baselineTree });
+  await rememberPreparation(options.gitDir, staged.tree);
+}
+
 /** Captures what differs from the baseline. The workspace must be still: nothing may write while this runs. */
 export async function capturePatch(options: CaptureOptions): Promise<CapturedPatch> {
   const exclude = [...new Set([...NEVER_IN_PATCH, ...options.exclude])];
@@ -47,11 +56,15 @@ export async function capturePatch(options: CaptureOptions): Promise<CapturedPat
   if (isBaselineEmpty && (await isWorkspaceBare(options.workspace, exclude))) {
     return { ...nothing, nested: [], warnings: [] };
   }
-  const staged = await stageWorkspace({ ...options, exclude, like: options.baselineTree });
-  const { nested, warnings } = staged;
-  if (staged.tree === options.baselineTree) return { ...nothing, nested, warnings };
-  const diff = await diffTrees(options, staged.tree);
-  return { ...diff, tree: staged.tree, empty: false, nested, warnings };
+  const { nested, warnings, ...staged } = await stageWorkspace({
+    ...options,
+    exclude,
+    like: options.baselineTree,
+  });
+  const tree = await withoutPreparation(options, staged.tree);
+  if (tree === options.baselineTree) return { ...nothing, nested, warnings };
+  const diff = await diffTrees(options, tree);
+  return { ...diff, tree, empty: false, nested, warnings };
 }
 
 /** P3. Three short processes; the workspace is not looked at. */

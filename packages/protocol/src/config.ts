@@ -83,8 +83,8 @@ export const VerifyConfig = z.strictObject({
 /** The part of a grant that an agent may ask for by default; the ceiling and the caller's own wishes still bind. */
 export const DefaultGrant = z.strictObject({
   hosts: optional(list(HostRule), 'host:port pairs that the agent reaches unless the caller says otherwise.'),
-  limits: optional(Limits, 'Limits of its sandbox in bytes, cores and processes.'),
-  budget: optional(BudgetCaps, 'What one run of it may spend.'),
+  limits: optional(z.strictObject(Limits.shape), 'Limits of its sandbox in bytes, cores and processes.'),
+  budget: optional(z.strictObject(BudgetCaps.shape), 'What one run of it may spend.'),
   depth: optional(count(0, 16), 'How deep it may dispatch other agents.'),
 });
 export type DefaultGrant = z.infer<typeof DefaultGrant>;

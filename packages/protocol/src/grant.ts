@@ -30,10 +30,10 @@ export type Limits = z.infer<typeof Limits>;
 
 /** A missing cap is unlimited. */
 export const BudgetCaps = z.object({
-  usd: z.optional(z.number().check(z.nonnegative())),
-  tokens: z.optional(count()),
-  turns: z.optional(count()),
-  toolCalls: z.optional(count()),
+  usd: z.optional(z.number().check(z.nonnegative(), z.describe('money in US dollars'))),
+  tokens: z.optional(count().check(z.describe('tokens, in and out'))),
+  turns: z.optional(count().check(z.describe('model turns'))),
+  toolCalls: z.optional(count().check(z.describe('tool calls'))),
 });
 export type BudgetCaps = z.infer<typeof BudgetCaps>;
 

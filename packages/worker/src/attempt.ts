@@ -21,7 +21,7 @@ import { sealAttempt, type AttemptEnding } from './pipeline/seal.ts';
 import { inStep, StepFailure } from './step-failure.ts';
 import { loadDriver } from './steps/load-driver.ts';
 import { mergeEnv } from './steps/merge-env.ts';
-import { overlayCapabilities } from './steps/overlay.ts';
+import { concludePreparation, overlayCapabilities } from './steps/overlay.ts';
 import { checkJob } from './steps/parse-job.ts';
 import { readSentinel } from './steps/read-sentinel.ts';
 import { rehashInputs } from './steps/rehash-inputs.ts';
@@ -82,7 +82,7 @@ async function prepare(context: AttemptContext, environment: WorkerEnvironment):
   context.driver = await inStep(2, 'worker-failed', () => loadDriver(job));
   await inStep(3, 'integrity-failed', () => rehashInputs(job));
   await control.waitForGo(); // W1
-  await inStep(6, 'integrity-failed', () => overlayCapabilities(context));
+  const setup = await inStep(6, 'integrity-failed', () => overlayCapabilities(context));
   await inStep(8, 'worker-failed', () => {
     const merged = mergeEnv(job);
     context.env = merged.env;
@@ -95,7 +95,10 @@ async function prepare(context: AttemptContext, environment: WorkerEnvironment):
   });
   for (const short of context.redactor.tooShort)
     voice.say({ kind: 'warning', source: 'redactor', message: short.message });
-  await inStep(9, 'worker-failed', () => runSetup(context));
+  await inStep(9, 'worker-failed', async () => {
+    await runSetup(context, setup);
+    await concludePreparation(context, setup);
+  });
 }
 
 /** Steps 10 to 12. A failed agent may still have left a question, so its failure is carried, not thrown. */

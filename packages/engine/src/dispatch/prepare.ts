@@ -10,7 +10,12 @@ import type { AdmittedRun, DispatchRooms, OpenedNetwork } from './contract.ts';
 import { linkLoginFiles } from './login-files.ts';
 import { openNetwork, planNetwork } from './plan-network.ts';
 import { orWarn } from './clean-up.ts';
-import { attemptPaths, createAttemptFolders, removeAttemptFolders, type AttemptPaths } from './state-paths.ts';
+import {
+  attemptPaths,
+  createAttemptFolders,
+  removeAttemptFolders,
+  type AttemptPaths,
+} from './state-paths.ts';
 import type { RunRecord } from './run-record.ts';
 
 export interface PreparedAttempt {
@@ -77,7 +82,9 @@ async function prepareAll(
   if (attempt === 1) await tellPrompt(run, record);
   const secrets = await failingAs('fetch-failed', 7, () => resolveSecrets(rooms, run));
   const networkPlan = await failingAs('fetch-failed', 7, () => planNetwork(rooms, run));
-  const overlay = await failingAs('integrity-failed', 3, () => materialiseCapabilities(rooms, run, attempt));
+  const overlay = await failingAs('integrity-failed', 3, () =>
+    materialiseCapabilities(rooms, run, paths.overlays),
+  );
   if (run.workspaceKind === 'in-place') holdFolder(rooms, run);
   const workspace = await failingAs('worker-failed', undefined, () =>
     rooms.workspaces.prepare({
@@ -190,17 +197,17 @@ async function resolveSecrets(rooms: DispatchRooms, run: AdmittedRun): Promise<R
   return { values };
 }
 
+/** The worker copies out of these folders and never writes to them. */
 async function materialiseCapabilities(
   rooms: DispatchRooms,
   run: AdmittedRun,
-  attempt: number,
+  root: string,
 ): Promise<Job['overlay']> {
-  const root = attemptPaths(rooms.settings.stateDir, run.runId, attempt).overlay;
   const overlay: Job['overlay'] = [];
   for (const [index, capability] of run.capabilities.entries()) {
     mkdirSync(root, { recursive: true, mode: 0o700 });
     const path = join(root, String(index));
-    await rooms.store.materialise(capability.hash, path);
+    await rooms.store.materialise(capability.hash, path, { readOnly: true });
     overlay.push({ path, sha256: capability.hash, name: capability.name });
   }
   return overlay;

@@ -1,5 +1,6 @@
 /** Where one attempt's files are in the state folder. Every name is made here. */
 import { mkdirSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 export interface AttemptPaths {
@@ -11,7 +12,9 @@ export interface AttemptPaths {
   readonly mailbox: string;
   readonly session: string;
   readonly home: string;
+  readonly overlays: string;
   readonly netSocket: string;
+  readonly overlay: string;
 }
 
 export function attemptPaths(stateDir: string, runId: string, attempt: number): AttemptPaths {
@@ -26,7 +29,9 @@ export function attemptPaths(stateDir: string, runId: string, attempt: number): 
     mailbox: join(runtime, 'mailboxes', name),
     session: join(runtime, 'sessions', runId),
     home: join(runtime, 'homes', name),
+    overlays: join(runtime, 'overlays', name),
     netSocket: join(runtime, 'net', `${name}.sock`),
+    overlay: join(runtime, 'overlays', name),
   };
 }
 
@@ -37,4 +42,10 @@ export function createAttemptFolders(paths: AttemptPaths): void {
   }
   for (const path of [paths.spool, paths.captures, paths.mailbox])
     mkdirSync(path, { recursive: true, mode: 0o700 });
+}
+
+/** Removes what an attempt wrote beside its workspace; the result file and the spools stay, `gc` takes them. */
+export async function removeAttemptFolders(paths: AttemptPaths): Promise<void> {
+  for (const path of [paths.captures, paths.mailbox, paths.home, paths.job, paths.netSocket, paths.overlay])
+    await rm(path, { recursive: true, force: true });
 }

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { emptyTreeLike, isWorkspaceBare, stageWorkspace } from '@caisson/ground';
+import { emptyTreeLike, isWorkspaceBare, stageWorkspace, withoutPreparation } from '@caisson/ground';
 
 import { saveAgentCommits } from './agent-commits.ts';
 import { makeBranchCommit } from './branch-commit.ts';
@@ -76,7 +76,9 @@ async function createBranch(
       { remedy: 'Leave out --branch, or run `git init` first.' },
     );
   }
-  const { commit, changedSubmodules } = await makeBranchCommit(prepared, checkpoint);
+  const tree = await withoutPreparation(prepared, checkpoint.tree);
+  const ofAgent = tree === checkpoint.tree ? checkpoint : { commit: await commitOf(prepared, tree), tree };
+  const { commit, changedSubmodules } = await makeBranchCommit(prepared, ofAgent);
   await createBranchRef(prepared.custodyDir, branch, commit);
   return changedSubmodules.map(
     (path) => `changes in submodule ${path} are in the patch but not on ${branch}`,

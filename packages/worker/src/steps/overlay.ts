@@ -1,12 +1,67 @@
-import { cpSync, mkdirSync } from 'node:fs';
+import { chmodSync, copyFileSync, cpSync, lstatSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { markPrepared } from '@caisson/ground';
 import type { AttemptContext } from '../attempt-context.ts';
+import { layCapabilities } from '../overlay/lay-capabilities.ts';
+import { fail } from '../step-failure.ts';
 
-/** Step 6. Inputs land at `inputs/<key>`; capabilities are laid over the workspace in the order given. */
-export async function overlayCapabilities(context: AttemptContext): Promise<void> {
+/** One command that runs before the agent. */
+export interface SetupCommand {
+  /** For people: the command, or whose script it is. */
+  readonly title: string;
+  readonly command: string;
+}
+
+const SETUP_FOLDER = 'setup';
+
+/**
+ * Step 6. Capabilities are laid over the workspace in the order given; inputs land at `inputs/<key>`.
+ * Returns what step 9 runs: the project's own setup, then each capability's, in order. A capability may rely on a
+ * project that is set up; the project knows nothing of capabilities.
+ */
+export function overlayCapabilities(context: AttemptContext): SetupCommand[] {
   const { job } = context;
-  if (job.inputs.length > 0) mkdirSync(join(job.workspace.path, 'inputs'), { recursive: true });
-  for (const input of job.inputs)
-    cpSync(input.path, join(job.workspace.path, 'inputs', input.key), { recursive: true });
-  return Promise.resolve();
+  const scripts = layCapabilities(job.workspace.path, job.overlay);
+  placeInputs(context);
+  return [
+    ...job.setup.map((command) => ({ title: command, command })),
+    ...scripts.map(({ capability, path }, index) => ({
+      title: `capability ${capability}: .caisson/setup.sh`,
+      command: placeScript(context, path, index),
+    })),
+  ];
+}
+
+/** What is in the workspace now is not the agent's work; the scripts have done theirs. */
+export async function concludePreparation(
+  { job }: AttemptContext,
+  setup: readonly SetupCommand[],
+): Promise<void> {
+  rmSync(join(job.paths.mailbox, SETUP_FOLDER), { recursive: true, force: true });
+  if (job.overlay.length + job.inputs.length + setup.length === 0) return;
+  const { path, gitDir, baselineTree, exclude } = job.workspace;
+  await markPrepared({ workspace: path, gitDir, baselineTree, exclude });
+}
+
+function placeInputs({ job }: AttemptContext): void {
+  if (job.inputs.length === 0) return;
+  const folder = join(job.workspace.path, 'inputs');
+  const there = lstatSync(folder, { throwIfNoEntry: false });
+  if (there !== undefined && !there.isDirectory())
+    throw fail('integrity-failed', 'inputs/ is not a folder in this workspace, so inputs have no place');
+  mkdirSync(folder, { recursive: true });
+  for (const input of job.inputs) cpSync(input.path, join(folder, input.key), { recursive: true });
+}
+
+/** Scripts run from the mailbox: it is visible inside and never part of the patch. */
+function placeScript({ job }: AttemptContext, source: string, index: number): string {
+  const folder = join(job.paths.mailbox, SETUP_FOLDER);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const name = `${index}.sh`;
+  copyFileSync(source, join(folder, name));
+  chmodSync(join(folder, name), 0o700);
+  const mailbox = job.grant.sandbox === 'none' ? job.paths.mailbox : `${job.workspace.mountPath}/.caisson`;
+  const inside = `'${`${mailbox}/${SETUP_FOLDER}/${name}`.replaceAll("'", "'\\''")}'`;
+  const hasInterpreter = readFileSync(source).subarray(0, 2).toString('latin1') === '#!';
+  return hasInterpreter ? inside : `/bin/sh ${inside}`;
 }

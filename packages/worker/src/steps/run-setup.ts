@@ -1,13 +1,14 @@
 import type { AttemptContext } from '../attempt-context.ts';
 import { runInSandbox } from '../pipeline/run-command.ts';
 import { fail } from '../step-failure.ts';
+import type { SetupCommand } from './overlay.ts';
 import { throwIfStopped } from '../stop-order.ts';
 
 /** Step 9. All setup scripts run, in order; the first that fails ends the attempt. */
-export async function runSetup(context: AttemptContext): Promise<void> {
-  for (const command of context.job.setup) {
+export async function runSetup(context: AttemptContext, setup: readonly SetupCommand[]): Promise<void> {
+  for (const { title, command } of setup) {
     throwIfStopped(context.control.stop);
-    context.voice.say({ kind: 'progress', phase: 'setup', message: command.slice(0, 200) });
+    context.voice.say({ kind: 'progress', phase: 'setup', message: title.slice(0, 200) });
     const outcome = await runInSandbox(context, {
       purpose: 'setup',
       command,
@@ -16,7 +17,7 @@ export async function runSetup(context: AttemptContext): Promise<void> {
     const { exitCode, timedOut, durationMs, stdout, stderr } = outcome;
     context.voice.say({
       kind: 'setup-script.ran',
-      command: command.slice(0, 4096),
+      command: title.slice(0, 4096),
       exitCode,
       timedOut,
       durationMs,
@@ -27,12 +28,12 @@ export async function runSetup(context: AttemptContext): Promise<void> {
     if (timedOut)
       throw fail(
         'worker-failed',
-        `setup \`${command}\` did not end within ${context.job.setupTimeoutMs / 1000} s`,
+        `setup \`${title}\` did not end within ${context.job.setupTimeoutMs / 1000} s`,
       );
     if (exitCode !== 0)
       throw fail(
         'worker-failed',
-        `setup \`${command}\` exited with ${exitCode ?? 'a signal'}: ${stderr.slice(-2000)}`,
+        `setup \`${title}\` exited with ${exitCode ?? 'a signal'}: ${stderr.slice(-2000)}`,
       );
   }
 }

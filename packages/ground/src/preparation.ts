@@ -1,0 +1,90 @@
+/**
+ * What was put into a workspace before the agent came (capabilities, inputs, what setup scripts made) is not the
+ * agent's work. It is remembered as a tree beside the index; a patch leaves it out.
+ *
+ * A1  A path that preparation made and the baseline does not have is never in a patch, whoever changed it later.
+ * A2  A path that preparation changed and nobody changed after it stays as it was in the baseline.
+ * A3  A path of the baseline that preparation changed and the agent changed again is in the patch as it is now.
+ */
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { writeFileAtomic } from './atomic-file.ts';
+import { isErrno } from './errno.ts';
+import { createGit, type Git } from './git.ts';
+
+const FILE = 'prepared-tree';
+
+/** Remembers how the workspace looked when its preparation was over. */
+export async function rememberPreparation(gitDir: string, tree: string): Promise<void> {
+  await writeFileAtomic(join(gitDir, FILE), tree, { durable: false });
+}
+
+export interface PreparationOptions {
+  readonly gitDir: string;
+  readonly baselineTree: string;
+}
+
+/** The tree without what is only preparation; the same tree when there was none. */
+export async function withoutPreparation(options: PreparationOptions, tree: string): Promise<string> {
+  const prepared = await recallPreparation(options.gitDir);
+  if (prepared === null || prepared === options.baselineTree) return tree;
+  const indexFile = join(options.gitDir, `prepared.${process.pid}.${(useCount += 1)}`);
+  const git = createGit({ cwd: options.gitDir, gitDir: options.gitDir, workTree: options.gitDir, indexFile });
+  try {
+    const [byPreparation, byAgent] = await Promise.all([
+      listChanges(git, options.baselineTree, prepared),
+      listChanges(git, prepared, tree),
+    ]);
+    const touched = new Set(byAgent.map((change) => change.path));
+    const undone = byPreparation.filter((change) => change.isNew || !touched.has(change.path));
+    if (undone.length === 0) return tree;
+    await git.run(['read-tree', tree]);
+    const entries = undone.map(({ mode, id, path }) => Buffer.from(`${mode} ${id}\t${path}\0`, 'latin1'));
+    await git.run(['update-index', '-z', '--index-info'], { stdin: Buffer.concat(entries) });
+    return await git.text(['write-tree']);
+  } finally {
+    await Promise.all([rm(indexFile, { force: true }), rm(`${indexFile}.lock`, { force: true })]);
+  }
+}
+
+async function recallPreparation(gitDir: string): Promise<string | null> {
+  try {
+    return (await readFile(join(gitDir, FILE), 'utf8')).trim();
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return null;
+    throw error;
+  }
+}
+
+let useCount = 0;
+
+interface Change {
+  /** As bytes in Latin-1, so that no name is changed by reading it. */
+  readonly path: string;
+  /** What the older tree has there; mode 0 and no id where it has nothing. */
+  readonly mode: string;
+  readonly id: string;
+  readonly isNew: boolean;
+}
+
+async function listChanges(git: Git, from: string, to: string): Promise<Change[]> {
+  const { stdout } = await git.run([
+    'diff-tree',
+    '-r',
+    '-z',
+    '--raw',
+    '--no-renames',
+    '--no-abbrev',
+    from,
+    to,
+  ]);
+  const fields = stdout.toString('latin1').split('\0');
+  const changes: Change[] = [];
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const [mode = '', , id = ''] = (fields[at] ?? '').slice(1).split(' ');
+    const isNew = /^0+$/.test(mode);
+    changes.push({ path: fields[at + 1] ?? '', mode: isNew ? '0' : mode, id, isNew });
+  }
+  return changes;
+}
