@@ -255,3 +255,9 @@ describe('limits', () => {
     expect(result.failure).toMatchObject({ reason: 'provider-failed', cause: 'disk' });
   });
 });
+
+it.each(['bwrap', 'none'])('lets a script open /dev/stderr and /dev/stdout by name (sandbox %s)', async (sandbox) => {
+  const project = createProject();
+  const result = await project.run('--sandbox', sandbox, '--', 'sh', '-c', 'echo out >/dev/stdout; echo err >/dev/stderr');
+  expect(result).toMatchObject({ status: 'done', stdout: 'out\n', stderr: 'err\n' });
+});

@@ -7,7 +7,7 @@
 // dead the kernel has already killed and reaped everything inside, `setsid` or not (S1). Both die with our process,
 // and until both are armed to do so the program waits at the gate.
 import type { ChildProcess } from 'node:child_process';
-import type { Duplex, Readable } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { childPids, isSameProcess, readProcess } from '../process-tree.ts';
 import type { LaunchOptions, SandboxExit, SandboxProcess, SandboxSpec } from './contract.ts';
@@ -86,7 +86,7 @@ async function bringUp(
   if (options.signal?.aborted) kill();
 
   const stderr = new HeadCapture();
-  child.stderr?.pipe(stderr);
+  spawned.stderr.pipe(stderr);
   view.init = nameProcess(await initPid);
   const said = await word;
   if (said !== 'ready') {
@@ -96,7 +96,7 @@ async function bringUp(
   const agent = findAgent(view.init);
   openGate(gate);
 
-  const streams = [child.stdout as Readable, stderr];
+  const streams = [spawned.stdout, stderr];
   const finish = async (): Promise<SandboxExit> => {
     const exit = await ending.promise;
     options.signal?.removeEventListener('abort', kill);
@@ -112,7 +112,7 @@ async function bringUp(
     startTime,
     initPid: view.init?.pid ?? null,
     stdin: child.stdin,
-    stdout: child.stdout as Readable,
+    stdout: spawned.stdout,
     stderr,
     channels: (spec.extraFds ?? []).map((each, index) =>
       each === 'pipe' ? (child.stdio[3 + index] as Duplex) : null,

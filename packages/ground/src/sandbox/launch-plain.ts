@@ -6,13 +6,14 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import type { Duplex, Readable } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import { isSameProcess, readProcess } from '../process-tree.ts';
 import { enterCgroups } from './cgroup-entry.ts';
 import type { LaunchOptions, SandboxExit, SandboxProcess, SandboxSpec } from './contract.ts';
 import { drainStreams } from './drain.ts';
 import { SandboxSpecError, SandboxStartError } from './errors.ts';
 import { coverInheritedFds } from './inherited-fds.ts';
+import { createOutputPipes, type OutputPipes } from './output-pipes.ts';
 import { leavesFolder } from './real-path.ts';
 import { openSweepGroup } from './sweep-group.ts';
 import { LAUNCH_MARKER_NAME, sweepSurvivors } from './sweep.ts';
@@ -22,7 +23,10 @@ export async function launchPlain(spec: SandboxSpec, options: LaunchOptions): Pr
   const launchId = randomUUID();
   layFiles(spec);
   const group = openSweepGroup(spec.cgroupPaths, launchId);
-  const child = spawnPlain(spec, group.procsFiles, launchId);
+  const pipes = createOutputPipes();
+  const child = spawnPlain(spec, pipes, group.procsFiles, launchId);
+  pipes.closeWriteEnds();
+  const { stdout, stderr } = pipes.openStreams();
   const exit = Promise.withResolvers<{ code: number | null; signal: NodeJS.Signals | null }>();
   child.once('exit', (code, signal) => exit.resolve({ code, signal }));
   await started(child, spec);
@@ -45,7 +49,7 @@ export async function launchPlain(spec: SandboxSpec, options: LaunchOptions): Pr
     await sweeping;
     await sweep();
     group.close();
-    await drainStreams([child.stdout as Readable, child.stderr as Readable]);
+    await drainStreams([stdout, stderr]);
     return ending;
   };
   return {
@@ -53,8 +57,8 @@ export async function launchPlain(spec: SandboxSpec, options: LaunchOptions): Pr
     startTime,
     initPid: null,
     stdin: child.stdin,
-    stdout: child.stdout as Readable,
-    stderr: child.stderr as Readable,
+    stdout,
+    stderr,
     channels: (spec.extraFds ?? []).map((each, index) =>
       each === 'pipe' ? (child.stdio[3 + index] as Duplex) : null,
     ),
@@ -65,7 +69,12 @@ export async function launchPlain(spec: SandboxSpec, options: LaunchOptions): Pr
   };
 }
 
-function spawnPlain(spec: SandboxSpec, procsFiles: readonly string[], launchId: string): ChildProcess {
+function spawnPlain(
+  spec: SandboxSpec,
+  pipes: OutputPipes,
+  procsFiles: readonly string[],
+  launchId: string,
+): ChildProcess {
   const extraFds = spec.extraFds ?? [];
   const [file = '', ...args] = enterCgroups(procsFiles, spec.argv);
   return spawn(file, args, {
@@ -74,8 +83,8 @@ function spawnPlain(spec: SandboxSpec, procsFiles: readonly string[], launchId: 
     env: { ...spec.env, [LAUNCH_MARKER_NAME]: launchId },
     stdio: [
       spec.stdin === 'pipe' ? 'pipe' : 'ignore',
-      'pipe',
-      'pipe',
+      pipes.stdoutFd,
+      pipes.stderrFd,
       ...extraFds,
       ...coverInheritedFds(3 + extraFds.length),
     ],

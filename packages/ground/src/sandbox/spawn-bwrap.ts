@@ -2,7 +2,7 @@
 // status report, and then the nameless files with everything bubblewrap has to read.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync } from 'node:fs';
-import type { Duplex } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 import { openAnonymousFile } from './anonymous-file.ts';
 import { buildArguments } from './bwrap-arguments.ts';
 import { findBwrap } from './bwrap-location.ts';
@@ -11,12 +11,15 @@ import { MARKER_NAME, type LaunchOptions, type SandboxSpec } from './contract.ts
 import { SandboxUnavailableError } from './errors.ts';
 import { coverInheritedFds } from './inherited-fds.ts';
 import { planMounts } from './mount-plan.ts';
+import { createOutputPipes } from './output-pipes.ts';
 import { buildSeccompProgram } from './seccomp.ts';
 import { waitAtGate } from './start-gate.ts';
 
 /** bubblewrap on its way, and the two private lines to it. */
 export interface SpawnedBwrap {
   readonly child: ChildProcess;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
   readonly gate: Duplex;
   readonly status: Duplex;
 }
@@ -45,19 +48,26 @@ export function spawnBwrap(
     const [file = bwrap, ...args] = enterCgroups(spec.cgroupPaths, command);
     const marker = spec.env[MARKER_NAME];
     const own = [...extraFds, 'pipe' as const, 'pipe' as const, ...attached];
+    const pipes = createOutputPipes();
     const child = spawn(file, args, {
       cwd: '/',
       detached: true,
       env: marker === undefined ? {} : { [MARKER_NAME]: marker },
       stdio: [
         spec.stdin === 'pipe' ? 'pipe' : 'ignore',
-        'pipe',
-        'pipe',
+        pipes.stdoutFd,
+        pipes.stderrFd,
         ...own,
         ...coverInheritedFds(3 + own.length),
       ],
     });
-    return { child, gate: child.stdio[gateFd] as Duplex, status: child.stdio[statusFd] as Duplex };
+    pipes.closeWriteEnds();
+    return {
+      child,
+      ...pipes.openStreams(),
+      gate: child.stdio[gateFd] as Duplex,
+      status: child.stdio[statusFd] as Duplex,
+    };
   } finally {
     for (const fd of attached) closeSync(fd);
   }

@@ -1,0 +1,49 @@
+// Node gives a child sockets where a shell would give it pipes, and a socket cannot be opened by name: then
+// `echo oops >/dev/stderr`, in so many build scripts, fails inside. Two nameless FIFOs are real pipes.
+import { spawnSync } from 'node:child_process';
+import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { SandboxStartError } from './errors.ts';
+
+/** The write ends for the child, and our read ends as streams. */
+export interface OutputPipes {
+  readonly stdoutFd: number;
+  readonly stderrFd: number;
+  /** Our copies of the write ends must go once the child has its own, or the streams would never end. */
+  closeWriteEnds(): void;
+  /** Starts to read; called once. */
+  openStreams(): { stdout: Readable; stderr: Readable };
+}
+
+/** Makes both pipes; nothing of them is left on the disk. */
+export function createOutputPipes(): OutputPipes {
+  const folder = mkdtempSync(join(tmpdir(), 'caisson-pipes-'));
+  const paths = [join(folder, '1'), join(folder, '2')] as const;
+  try {
+    const made = spawnSync('mkfifo', ['-m', '600', ...paths], {
+      env: { PATH: '/usr/bin:/bin' },
+      stdio: 'ignore',
+    });
+    if (made.status !== 0)
+      throw new SandboxStartError(
+        `No pipe could be made in ${folder}: ${made.error?.message ?? 'mkfifo failed'}`,
+      );
+    const readFds = paths.map((path) => openSync(path, constants.O_RDONLY | constants.O_NONBLOCK));
+    const writeFds = paths.map((path) => openSync(path, constants.O_WRONLY));
+    return {
+      stdoutFd: writeFds[0] ?? -1,
+      stderrFd: writeFds[1] ?? -1,
+      closeWriteEnds: () => writeFds.forEach((fd) => closeSync(fd)),
+      openStreams: () => ({ stdout: readEnd(readFds[0] ?? -1), stderr: readEnd(readFds[1] ?? -1) }),
+    };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function readEnd(fd: number): Readable {
+  return new Socket({ fd, readable: true, writable: false });
+}
