@@ -67,6 +67,23 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   { name: 'questions', summary: 'list what agents ask', load: () => import('./commands/questions.ts') },
   { name: 'answer', summary: 'answer a question and go on', load: () => import('./commands/answer.ts') },
+  {
+    name: 'approvals',
+    summary: 'list tool calls that wait for a decision',
+    load: () => import('./commands/approvals.ts'),
+  },
+  { name: 'approve', summary: 'let a held tool call run', load: () => import('./commands/approve.ts') },
+  { name: 'deny', summary: 'refuse a held tool call', load: () => import('./commands/deny.ts') },
+  {
+    name: 'board',
+    summary: 'show and write the board of a session',
+    load: () => import('./commands/board.ts'),
+  },
+  {
+    name: 'context',
+    summary: 'show what the agents of a session found out',
+    load: () => import('./commands/context.ts'),
+  },
   { name: 'send', summary: 'tell a running agent something', load: () => import('./commands/send.ts') },
   {
     name: 'export',

@@ -1,6 +1,7 @@
 /** A run while it runs: one line that changes on a terminal, plain lines where output is piped. */
 import type { EventEnvelope } from '@caisson/protocol';
 import type { Output } from './output.ts';
+import { printable } from './printable.ts';
 import { formatCost, formatDuration } from './format-values.ts';
 
 const REDRAW_MS = 200;
@@ -81,7 +82,7 @@ function absorb(state: State, event: EventEnvelope, runId: string): string | nul
       state.waitsFor = String(event['reason']);
       return `no progress: ${String(event['reason'])} (${String(event['detail'])})`;
     case 'policy.denied':
-      return `denied: ${String((event['denial'] as { what?: string }).what)}`;
+      return `denied: ${printable(String((event['denial'] as { what?: string }).what))}`;
     case 'warning':
       return `warning: ${String(event['message'])}`;
     case 'attempt.ended':
@@ -89,7 +90,7 @@ function absorb(state: State, event: EventEnvelope, runId: string): string | nul
     case 'script.ran':
       return `${String(event['lens'])}: exit ${String(event['exitCode'])} after ${formatDuration(Number(event['durationMs']))}`;
     case 'approval.requested':
-      return `waits for your decision: ${String(event['what'])} (caisson approvals)`;
+      return `waits for your decision: ${printable(String(event['what']))} (caisson approvals)`;
     default:
       return null;
   }

@@ -1,18 +1,22 @@
 /** Watches a run to its end, live, and tells how it ended. */
 import type { RunHandle } from '@caisson/engine';
 import type { DispatchResult } from '@caisson/protocol';
+import { createTerminalAsker, type Decide } from './ask-on-terminal.ts';
 import { exitCodeOfResult, type ExitCode } from './exit-codes.ts';
 import { formatEnding } from './format-ending.ts';
 import { createLiveView } from './live-view.ts';
 import type { Output } from './output.ts';
 
-export async function watchRun(handle: RunHandle, output: Output): Promise<ExitCode> {
+/** With `decide`, a person at the terminal is asked about calls that are held. */
+export async function watchRun(handle: RunHandle, output: Output, decide?: Decide): Promise<ExitCode> {
   const stopListening = listenForInterrupts(handle, output);
   const view = createLiveView(output, handle.runId);
+  const asker = createTerminalAsker(output, decide);
   try {
     for await (const event of handle.events()) {
       output.event(event);
       view.show(event);
+      asker.hear(event);
     }
     const result = await handle.ended;
     view.end();
@@ -20,6 +24,7 @@ export async function watchRun(handle: RunHandle, output: Output): Promise<ExitC
     return exitCodeOfResult(result);
   } finally {
     view.end();
+    asker.stop();
     stopListening();
   }
 }

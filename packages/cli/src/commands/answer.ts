@@ -17,6 +17,6 @@ export const command = defineCommand({
         given === 'latest'
           ? ((await caisson.questions({ status: 'open' })).at(-1)?.questionId ?? given)
           : given;
-      return watchRun(await caisson.answer(question, answer), output);
+      return watchRun(await caisson.answer(question, answer), output, caisson.decide);
     }),
 });

@@ -10,6 +10,6 @@ export const command = defineCommand({
   examples: [{ line: 'caisson retry latest', says: 'Try the newest run again.' }],
   run: ({ options, positionals, output }) =>
     withCaisson(options['state-dir'], async (caisson) =>
-      watchRun(await caisson.retry(positionals[0] ?? ''), output),
+      watchRun(await caisson.retry(positionals[0] ?? ''), output, caisson.decide),
     ),
 });

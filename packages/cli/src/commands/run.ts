@@ -53,7 +53,7 @@ export const command = defineCommand({
         return EXIT_CODES.finished;
       }
       const handle = await caisson.dispatch(request);
-      const code = await watchRun(handle, output);
+      const code = await watchRun(handle, output, caisson.decide);
       if (!options.apply || code !== EXIT_CODES.finished) return code;
       return printApplied(
         await caisson.apply(handle.runId),

@@ -1,0 +1,18 @@
+import { defineCommand } from '../command.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
+import { printable } from '../printable.ts';
+import { withCaisson } from '../with-caisson.ts';
+
+export const command = defineCommand({
+  usage: 'APPROVAL|RUN|latest',
+  about: 'Lets a held call run. The first decision counts; a second one is told that it came late.',
+  options: {},
+  positionals: { min: 1, max: 1 },
+  examples: [{ line: 'caisson approve latest', says: 'Let the newest held call run.' }],
+  run: ({ options, positionals, output }) =>
+    withCaisson(options['state-dir'], async (caisson) => {
+      const { approvalId, runId, what } = await caisson.decide(positionals[0] ?? '', 'allow');
+      output.result({ approvalId, runId, decision: 'allow' }, () => `allowed: ${printable(what)}`);
+      return EXIT_CODES.finished;
+    }),
+});

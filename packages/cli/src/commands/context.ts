@@ -1,0 +1,41 @@
+import { defineCommand } from '../command.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
+import { formatSessions } from '../format-sessions.ts';
+import { printable } from '../printable.ts';
+import { withCaisson } from '../with-caisson.ts';
+
+export const command = defineCommand({
+  usage: '[--session NAME [KEY]]',
+  about: 'Findings that the agents of a session reported, oldest first, each with its source and time.',
+  options: {
+    session: { type: 'string', value: 'NAME', summary: 'the session, or a run that has none' },
+    after: { type: 'string', value: 'SEQ', summary: 'only later findings' },
+  },
+  positionals: { min: 0, max: 1 },
+  examples: [{ line: 'caisson context --session release', says: 'What the agents found out so far.' }],
+  run: ({ options, positionals, output }) =>
+    withCaisson(options['state-dir'], async (caisson) => {
+      const { session } = options;
+      if (session === undefined) {
+        const sessions = await caisson.sessions.list();
+        output.result(sessions, () => formatSessions(sessions, output.style.bold));
+        return EXIT_CODES.finished;
+      }
+      const [key] = positionals;
+      const findings = await caisson.sessions.context(session).read({
+        ...(key === undefined ? {} : { key }),
+        ...(options.after === undefined ? {} : { after: Number(options.after) }),
+      });
+      output.result(findings, () =>
+        findings.length === 0
+          ? 'No findings.'
+          : findings
+              .map(
+                ({ seq, key: name, value, source, at }) =>
+                  `${seq}  ${name} = ${printable(JSON.stringify(value))}\n   ${printable(source.agent ?? 'a run')} (${source.runId ?? 'no run'}), ${at}`,
+              )
+              .join('\n'),
+      );
+      return EXIT_CODES.finished;
+    }),
+});

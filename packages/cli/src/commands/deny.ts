@@ -1,0 +1,19 @@
+import { defineCommand } from '../command.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
+import { printable } from '../printable.ts';
+import { withCaisson } from '../with-caisson.ts';
+
+export const command = defineCommand({
+  usage: 'APPROVAL|RUN|latest',
+  about:
+    'Refuses a held call; the agent is told, and goes on. The first decision counts; a second one is told that it came late.',
+  options: {},
+  positionals: { min: 1, max: 1 },
+  examples: [{ line: 'caisson deny latest', says: 'Refuse the newest held call.' }],
+  run: ({ options, positionals, output }) =>
+    withCaisson(options['state-dir'], async (caisson) => {
+      const { approvalId, runId, what } = await caisson.decide(positionals[0] ?? '', 'deny');
+      output.result({ approvalId, runId, decision: 'deny' }, () => `denied: ${printable(what)}`);
+      return EXIT_CODES.finished;
+    }),
+});
