@@ -43,8 +43,6 @@ function argvOf(input: DriverInput): readonly string[] {
     '--verbose',
     '--permission-mode',
     PERMISSIONS[input.mode].mode,
-    '--permission-prompts',
-    'none',
     '--settings',
     at(SETTINGS),
     '--setting-sources',

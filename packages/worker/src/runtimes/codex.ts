@@ -32,6 +32,8 @@ function argvOf(input: DriverInput): readonly string[] {
     '--json',
     '--skip-git-repo-check',
     '--dangerously-bypass-approvals-and-sandbox',
+    // As a flag and not in the config: an untrusted hook is skipped without a word, and a version that does not
+    // know the flag cannot be gated and must not start.
     ...(input.gate === undefined ? [] : ['--dangerously-bypass-hook-trust']),
     ...(input.model === undefined ? [] : ['--model', input.model]),
     ...(input.resume === undefined ? [] : [input.resume.sessionId]),

@@ -38,7 +38,6 @@ function argvOf(input: DriverInput): readonly string[] {
     input.bin,
     '--output-format',
     'stream-json',
-    '--skip-trust',
     '--approval-mode',
     APPROVAL[input.mode],
     '--model',
@@ -52,6 +51,7 @@ function envOf(input: DriverInput): Record<string, string> {
     GEMINI_CLI_HOME: geminiHome(input),
     // Without it the program starts itself a second time, and the first one survives SIGTERM.
     GEMINI_CLI_NO_RELAUNCH: 'true',
+    // As a variable and not as a flag: older versions refuse flags that they do not know.
     GEMINI_CLI_TRUST_WORKSPACE: 'true',
     ...(input.endpoint === undefined
       ? {}
