@@ -1,0 +1,73 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { createCaisson, type DispatchRequest } from 'caisson';
+import { expect, it, onTestFinished } from 'vitest';
+import { createProject, finish, ROOT } from './project.ts';
+
+async function open(cwd: string) {
+  const caisson = await createCaisson({ cwd });
+  onTestFinished(() => caisson.close());
+  return caisson;
+}
+
+const command = (...argv: string[]): DispatchRequest => ({ runtime: 'command', argv });
+
+it('runs the example of the library', async () => {
+  const project = createProject();
+  const child = spawn(process.execPath, [join(ROOT, 'examples/dispatch.mjs'), project.root], {
+    cwd: ROOT,
+    env: project.env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const { code, stdout, stderr } = await finish(child);
+  expect(stderr).toBe('');
+  expect(stdout).toContain('dispatch.finished');
+  expect(stdout).toContain('done: done');
+  expect(stdout).toContain('+made in a sandbox');
+  expect(stdout).toContain('evidence: ok');
+  expect(code).toBe(0);
+});
+
+it('gives back a result and every event in order', async () => {
+  const caisson = await open(createProject().root);
+  const run = await caisson.dispatch(command('sh', '-c', 'echo hello'));
+  const types: string[] = [];
+  for await (const event of run.events()) if (event.seq > 0) types.push(event.type);
+  const result = await run.ended;
+  expect(result).toMatchObject({ runId: run.runId, status: 'done', stdout: 'hello\n', exitCode: 0 });
+  expect(types[0]).toBe('dispatch.accepted');
+  expect(types).toContain('dispatch.finished');
+});
+
+it('runs several tasks at once and cancels what is left when it is closed', async () => {
+  const project = createProject();
+  const caisson = await createCaisson({ cwd: project.root });
+  const runs = await Promise.all([1, 2, 3].map(() => caisson.dispatch(command('sleep', '600'))));
+  await caisson.close();
+  const again = await open(project.root);
+  const statuses = (await again.runs()).map((row) => row.status);
+  expect(statuses).toEqual(runs.map(() => 'interrupted'));
+}, 30_000);
+
+it('refuses what admission refuses, with the check that refused it', async () => {
+  const caisson = await open(createProject().root);
+  await expect(caisson.dispatch({ runtime: 'command' })).rejects.toMatchObject({
+    code: 'TASK_REFUSED',
+    refusal: { check: 'task-present' },
+  });
+  await expect(caisson.dispatch({ ...command('true'), mode: 'yolo' })).rejects.toMatchObject({
+    refusal: { check: 'mode-known' },
+  });
+});
+
+it('tells everything that happens on the bus, and a listener that throws hurts nobody', async () => {
+  const caisson = await open(createProject().root);
+  const heard: string[] = [];
+  caisson.bus.on('caisson:run-finished', () => {
+    throw new Error('listener');
+  });
+  caisson.bus.on('caisson:run-finished', (payload) => void heard.push(payload.status));
+  const run = await caisson.dispatch(command('true'));
+  expect((await run.ended).status).toBe('done');
+  await expect.poll(() => heard).toEqual(['done']);
+});
