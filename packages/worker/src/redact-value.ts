@@ -1,15 +1,56 @@
+/**
+ * Takes secrets out of structured values (invariant 7). A secret may be a common word, `finished` or `timeout`, so the
+ * words of our own protocol are left alone: they say nothing about a secret, and without them nobody could read the line.
+ */
 import type { Redactor } from '@caisson/ground';
 
-/** The same value with every secret taken out of every text in it, names of fields included. */
-export function redactValue<T>(redactor: Redactor, value: T): T {
-  return redactAny(redactor, value) as T;
+/** Fields whose text is from a closed list of ours, or a description of the sandbox. */
+const OWN_WORDS = new Set([
+  'actionClass',
+  'cause',
+  'enforced',
+  'kind',
+  'layer',
+  'lens',
+  'phase',
+  'purpose',
+  'reason',
+  'ref',
+  'request',
+  'signal',
+  'status',
+  'waiting',
+]);
+
+/** A record of ours with every secret taken out of the texts in it. Field names stay. */
+export function redactRecord<T>(redactor: Redactor, record: T): T {
+  return redactOwn(redactor, record) as T;
 }
 
-function redactAny(redactor: Redactor, value: unknown): unknown {
-  if (typeof value === 'string') return redactor.redact(value);
-  if (Array.isArray(value)) return value.map((item) => redactAny(redactor, item));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, item]) => [redactor.redact(name), redactAny(redactor, item)]),
+/** A value of the agent's own making: names of fields are redacted, too. */
+export function redactForeign(redactor: Redactor, value: unknown): unknown {
+  return mapTexts(
+    value,
+    (text) => redactor.redact(text),
+    (name, item) => [redactor.redact(name), redactForeign(redactor, item)],
   );
+}
+
+function redactOwn(redactor: Redactor, value: unknown): unknown {
+  return mapTexts(
+    value,
+    (text) => redactor.redact(text),
+    (name, item) => [name, OWN_WORDS.has(name) ? item : redactOwn(redactor, item)],
+  );
+}
+
+function mapTexts(
+  value: unknown,
+  ofText: (text: string) => string,
+  ofField: (name: string, item: unknown) => [string, unknown],
+): unknown {
+  if (typeof value === 'string') return ofText(value);
+  if (Array.isArray(value)) return value.map((item) => mapTexts(item, ofText, ofField));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => ofField(name, item)));
 }

@@ -7,7 +7,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { Redactor } from '@caisson/ground';
 import { encodeNdjson, WORKER_SCHEMA, type Grant, type WorkerSaying } from '@caisson/protocol';
-import { redactValue } from './redact-value.ts';
+import { redactRecord } from './redact-value.ts';
 
 export interface Voice {
   header(grant: Grant): void;
@@ -36,7 +36,7 @@ export function createVoice(options: {
       write({ schema: WORKER_SCHEMA, runId: options.runId, attempt: options.attempt, grant }),
     say(line) {
       seq += 1;
-      write({ ...redactValue(options.redactor, line), seq, at: new Date().toISOString() });
+      write({ ...redactRecord(options.redactor, line), seq, at: new Date().toISOString() });
     },
     get count() {
       return seq;

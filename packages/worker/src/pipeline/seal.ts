@@ -1,8 +1,8 @@
 /** Step 14: the structural end of every attempt. Whatever happened before, one result is written, once, atomically. */
-import { writeFileAtomic } from '@caisson/ground';
-import type { CapturedStream, Failure, Result } from '@caisson/protocol';
+import { writeFileAtomic, type Redactor } from '@caisson/ground';
+import type { CapturedStream, Failure, NeedsInput, Result } from '@caisson/protocol';
 import type { AttemptContext } from '../attempt-context.ts';
-import { redactValue } from '../redact-value.ts';
+import { redactForeign, redactRecord } from '../redact-value.ts';
 
 export type AttemptEnding =
   | { readonly kind: 'finished' }
@@ -33,7 +33,7 @@ function composeResult(context: AttemptContext, ending: AttemptEnding, durationM
     attempt: job.attempt,
     nonce: job.nonce,
     status: ending.kind,
-    ...(ending.kind === 'failed' ? { failure: redactValue(redactor, ending.failure) } : {}),
+    ...(ending.kind === 'failed' ? { failure: redactRecord(redactor, ending.failure) } : {}),
     exitCode: gathered.exitCode,
     durationMs,
     reply: {
@@ -59,12 +59,15 @@ function composeResult(context: AttemptContext, ending: AttemptEnding, durationM
 /** Invariant 7: what the agent worded itself may hold a secret; logs, reply and outputs were redacted when taken. */
 function redactWords({ redactor, gathered }: AttemptContext): Partial<AttemptContext['gathered']> {
   const { needsInput, verify, denials, outputs } = gathered;
-  return redactValue(redactor, {
-    denials,
-    outputs,
-    ...(needsInput === undefined ? {} : { needsInput }),
-    ...(verify === undefined ? {} : { verify }),
-  });
+  return {
+    ...redactRecord(redactor, { denials, outputs, ...(verify === undefined ? {} : { verify }) }),
+    ...(needsInput === undefined ? {} : { needsInput: redactQuestion(redactor, needsInput) }),
+  };
+}
+
+function redactQuestion(redactor: Redactor, needsInput: NeedsInput): NeedsInput {
+  const fields = Object.entries(needsInput).map(([name, value]) => [name, redactForeign(redactor, value)]);
+  return Object.fromEntries(fields) as NeedsInput;
 }
 
 function recordOf(
