@@ -15,7 +15,13 @@ import { createLocalCompute } from './compute/index.ts';
 import { readHostEnvironment, type ResolvedConfig } from './config/index.ts';
 import { createDispatcher, recover, type Dispatcher, type DispatchRooms } from './dispatch/index.ts';
 import type { ResultSink } from './evidence/index.ts';
-import { createLocalHosts, type HostPost, type Hosts } from './hosts/index.ts';
+import {
+  createLocalHosts,
+  type HostOrder,
+  type HostPost,
+  type HostReply,
+  type Hosts,
+} from './hosts/index.ts';
 import { openLedger, type Ledger } from './ledger/index.ts';
 import { createNetwork } from './network/index.ts';
 import { createPrefixedId } from './platform/index.ts';
@@ -97,12 +103,22 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     clock,
     ledger,
     store,
-    compute: createLocalCompute({ node: settings.node, workerEntry: bundlePath('worker.mjs') }),
+    compute: createLocalCompute({
+      node: settings.node,
+      workerEntry: bundlePath('worker.mjs'),
+      compileCache: join(config.folders.cache, 'compile'),
+    }),
     workspaces,
     names: createNames({ config, env, registry, node: settings.node }),
     budget,
     network: createNetwork({ clock }),
-    secrets: createSecrets({ env, home: config.folders.home, base: config.projectRoot }),
+    secrets: createSecrets({
+      env,
+      home: config.folders.home,
+      base: config.projectRoot,
+      clock,
+      onWarning: (message) => bus.emit(BusTopic.WARNING, { source: 'secrets', message }),
+    }),
     desk: createRequestDesk({
       approvals,
       dispatch: (request) => dispatcher.dispatch(request),
@@ -112,10 +128,33 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     settings,
     probeSandbox: probeSandboxHere,
     seal,
+    recoverDead: () => recoverDead(),
     publish: (event) => publishOnBus(bus, event),
   };
   const dispatcher = createDispatcher(rooms);
-  let post: HostPost | null = null;
+  let post: Promise<HostPost> | null = null;
+  const openPost = async (): Promise<void> => {
+    await (post ??= hosts.open(hostId, obey));
+  };
+  let recovering: Promise<readonly string[]> | null = null;
+  const recoverDead = (): Promise<readonly string[]> => {
+    recovering ??= recover({ rooms, hosts, announce: openPost }).finally(() => {
+      recovering = null;
+    });
+    return recovering;
+  };
+  const obey = async (order: HostOrder): Promise<HostReply> => {
+    if (order.kind === 'ping') return { ok: true };
+    if (order.kind === 'decide') {
+      const isOpen = await approvals.decide(order.approvalId ?? '', order.decision ?? 'deny');
+      return isOpen ? { ok: true } : { ok: false, message: `${order.approvalId ?? ''} is not open here` };
+    }
+    const handle = dispatcher.active(order.runId ?? '');
+    if (handle === null) return { ok: false, message: `this host does not run ${order.runId ?? ''}` };
+    if (order.kind === 'cancel') handle.cancel({ force: order.force ?? false });
+    if (order.kind === 'send') return { ok: true, value: await handle.send(order.body ?? '') };
+    return { ok: true };
+  };
   return {
     config,
     clock,
@@ -131,24 +170,11 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     approvals,
     rooms,
     dispatcher,
-    async openPost() {
-      post ??= await hosts.open(hostId, async (order) => {
-        if (order.kind === 'ping') return { ok: true };
-        if (order.kind === 'decide') {
-          const isOpen = await approvals.decide(order.approvalId ?? '', order.decision ?? 'deny');
-          return isOpen ? { ok: true } : { ok: false, message: `${order.approvalId ?? ''} is not open here` };
-        }
-        const handle = dispatcher.active(order.runId ?? '');
-        if (handle === null) return { ok: false, message: `this host does not run ${order.runId ?? ''}` };
-        if (order.kind === 'cancel') handle.cancel({ force: order.force ?? false });
-        if (order.kind === 'send') return { ok: true, value: await handle.send(order.body ?? '') };
-        return { ok: true };
-      });
-    },
-    recover: () => recover(rooms, hosts),
+    openPost,
+    recover: recoverDead,
     async close() {
       await dispatcher.shutdown();
-      await post?.stop();
+      await (await post)?.stop();
       await ledger.close();
     },
   };

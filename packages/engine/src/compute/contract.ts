@@ -60,4 +60,6 @@ export interface Compute {
   stop(handle: WorkerHandle): Promise<void>;
   /** Takes away what `limit` made, also in another host than the one that made it. */
   release(handle: WorkerHandle): Promise<void>;
+  /** Ends and takes away whatever an attempt left whose handle was never written down. */
+  sweep(runId: string, attempt: number): Promise<void>;
 }

@@ -2,7 +2,9 @@
 import {
   createCgroup,
   findByMarker,
+  findCgroup,
   isSameProcess,
+  killMarked,
   reopenCgroup,
   startChild,
   MARKER_NAME,
@@ -19,6 +21,8 @@ const GONE_LIMIT_MS = 10_000;
 export interface LocalComputeOptions {
   readonly node: string;
   readonly workerEntry: string;
+  /** Where workers keep compiled code between starts; a folder that no agent can write to. */
+  readonly compileCache: string;
 }
 
 export function createLocalCompute(options: LocalComputeOptions): Compute {
@@ -41,6 +45,11 @@ export function createLocalCompute(options: LocalComputeOptions): Compute {
     async release(handle) {
       await reopenCgroup(handle.cgroup.procsFiles).remove();
       groups.delete(handle.cgroup.name);
+    },
+    async sweep(runId, attempt) {
+      const name = `${runId}.${attempt}`;
+      await killMarked(MARKER_NAME, name);
+      await findCgroup(name).remove();
     },
   };
 }
@@ -77,7 +86,7 @@ async function startWorker(
     file: options.node,
     args: [options.workerEntry],
     cwd: start.cwd,
-    env: workerEnvironment(start),
+    env: { ...workerEnvironment(start), NODE_COMPILE_CACHE: options.compileCache },
   }).catch((error: unknown) => {
     throw new WorkerStartError(
       `the worker of ${start.runId} could not be started: ${(error as Error).message}`,

@@ -37,7 +37,11 @@ export async function admit(rooms: DispatchRooms, request: DispatchRequest): Pro
       const refusal = await check.run(candidate, rooms);
       if (refusal !== null) throw new TaskRefusedError(refusal);
     }
-    await accept(rooms, candidate);
+    rooms.ledger.leases.enqueue({ pool: poolOf(candidate), runId: candidate.runId, hostId: rooms.hostId });
+    await accept(rooms, candidate).catch((error: unknown) => {
+      rooms.ledger.leases.dequeue(candidate.runId);
+      throw error;
+    });
     return candidate;
   } catch (error) {
     const refused = asRefusal(error);
@@ -61,7 +65,6 @@ function asRefusal(error: unknown): TaskRefusedError | null {
 
 async function accept(rooms: DispatchRooms, run: AdmittedRun): Promise<void> {
   const { request } = run;
-  rooms.ledger.leases.enqueue({ pool: poolOf(run), runId: run.runId, hostId: rooms.hostId });
   await createRunRecord(rooms, run.runId, run.trace).append('dispatch.accepted', {
     task: {
       id: run.taskId,

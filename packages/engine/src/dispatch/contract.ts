@@ -240,6 +240,8 @@ export interface DispatchRooms {
   probeSandbox(): Promise<{ detail: string; remedy: string } | null>;
   /** Signs the evidence of a run whose terminal event is durable; everything it needs is in ledger and store. */
   seal(runId: string): Promise<void>;
+  /** Settles what dead hosts hold, so that a slot or the queue is never theirs for ever. */
+  recoverDead(): Promise<unknown>;
   /** Hears every event of every run, durable ones after they are on disk. */
   publish(event: LiveEvent): void;
 }

@@ -1,6 +1,7 @@
 /** The coordinator, kept small: it moves a run from stage to stage and owns what is under way in this host. */
 import type { Clock } from '@caisson/ground';
 import type { DispatchResult, Failure } from '@caisson/protocol';
+import { WorkerStartError, type WorkerProcess } from '../compute/index.ts';
 import { backoffMs, createPrefixedId } from '../platform/index.ts';
 import { admit } from './admit.ts';
 import type {
@@ -62,7 +63,7 @@ export function createDispatcher(base: DispatchRooms): Dispatcher {
       isShutdown: false,
       isInterrupt: false,
     };
-    const ended = drive(rooms, entry).finally(() => {
+    const ended = driveToEnd(rooms, entry).finally(() => {
       rooms.ledger.leases.release(run.runId);
       rooms.ledger.leases.free(folderLease(rooms.settings.projectRoot), run.runId);
       active.delete(run.runId);
@@ -112,22 +113,48 @@ function stopRun(entry: ActiveRun, options: { force: boolean }): void {
   entry.followed?.supervision.stop(reason, options);
 }
 
-async function drive(rooms: DispatchRooms, entry: ActiveRun): Promise<DispatchResult> {
-  const { run, record, abort } = entry;
+/** D1 also when a stage breaks: the run is told why. A ledger that cannot even take that is left to recovery. */
+async function driveToEnd(rooms: DispatchRooms, entry: ActiveRun): Promise<DispatchResult> {
   const acceptedMs = rooms.clock.monotonicMs();
+  const { runId } = entry.run;
+  try {
+    await drive(rooms, entry, acceptedMs);
+  } catch (error) {
+    if (rooms.ledger.run(runId)?.ending === undefined) await failBroken(rooms, entry, acceptedMs, error);
+  }
+  return describeRun(rooms, runId);
+}
+
+async function failBroken(
+  rooms: DispatchRooms,
+  entry: ActiveRun,
+  acceptedMs: number,
+  error: unknown,
+): Promise<void> {
+  const durationMs = Math.round(rooms.clock.monotonicMs() - acceptedMs);
+  const attempt = rooms.ledger.run(entry.run.runId)?.attempt ?? 0;
+  await entry.record
+    .append('dispatch.failed', { durationMs, failure: failureOf(error) }, { attempt })
+    .catch(() => {
+      throw error;
+    });
+}
+
+async function drive(rooms: DispatchRooms, entry: ActiveRun, acceptedMs: number): Promise<void> {
+  const { run, record, abort } = entry;
   if ((await place(rooms, run, record, abort.signal)) === 'aborted') {
     await cancelBeforeWorker(rooms, entry, acceptedMs);
-    return describeRun(rooms, run.runId);
+    return;
   }
   for (let attempt = 1; ; attempt += 1) {
     const attemptsLeft = run.retries - (attempt - 1);
     const delayMs = backoffMs(attempt - 1);
     const outcome = await runAttempt(rooms, entry, attempt, { attemptsLeft, delayMs }, acceptedMs);
-    if (outcome === 'ended') return describeRun(rooms, run.runId);
+    if (outcome === 'ended') return;
     await pause(rooms, delayMs, abort.signal);
     if (abort.signal.aborted) {
       await cancelBeforeWorker(rooms, entry, acceptedMs);
-      return describeRun(rooms, run.runId);
+      return;
     }
   }
 }
@@ -140,10 +167,20 @@ async function runAttempt(
   acceptedMs: number,
 ): Promise<'retry' | 'ended'> {
   const { run, record } = entry;
-  let prepared: PreparedAttempt;
+  const { signal } = entry.abort;
+  let prepared: PreparedAttempt | undefined;
+  let worker: WorkerProcess;
+  const startedMs = rooms.clock.monotonicMs();
   try {
-    prepared = await prepare(rooms, run, record, attempt);
+    prepared = await prepare(rooms, run, record, attempt, signal);
+    signal.throwIfAborted();
+    worker = await launch(rooms, run, record, prepared);
   } catch (error) {
+    await prepared?.discard();
+    if (signal.aborted) {
+      await cancelBeforeWorker(rooms, entry, acceptedMs, attempt);
+      return 'ended';
+    }
     return settleWithoutWorker(rooms, run, record, {
       attempt,
       retry,
@@ -151,8 +188,6 @@ async function runAttempt(
       durationMs: rooms.clock.monotonicMs() - acceptedMs,
     });
   }
-  const startedMs = rooms.clock.monotonicMs();
-  const worker = await launch(rooms, run, record, prepared);
   const followed = follow(rooms, run, record, prepared, worker);
   entry.followed = followed;
   if (entry.abort.signal.aborted) stopRun(entry, { force: false });
@@ -193,20 +228,24 @@ function shutdownAware(
 
 function failureOf(error: unknown): Failure {
   if (error instanceof PrepareFailure) return error.failure;
-  const detail = error instanceof Error ? error.message : String(error);
-  return { reason: 'worker-failed', detail: detail.slice(0, 8000) };
+  const detail = (error instanceof Error ? error.message : String(error)).slice(0, 8000);
+  return { reason: error instanceof WorkerStartError ? 'crashed' : 'worker-failed', detail };
 }
 
-async function cancelBeforeWorker(rooms: DispatchRooms, entry: ActiveRun, acceptedMs: number): Promise<void> {
+async function cancelBeforeWorker(
+  rooms: DispatchRooms,
+  entry: ActiveRun,
+  acceptedMs: number,
+  attempt = 0,
+): Promise<void> {
   const durationMs = Math.round(rooms.clock.monotonicMs() - acceptedMs);
-  await entry.record.append('dispatch.cancelled', {
-    durationMs,
-    cause: entry.isShutdown ? 'shutdown' : 'user',
-  });
+  const cause = entry.isShutdown ? 'shutdown' : 'user';
+  await entry.record.append('dispatch.cancelled', { durationMs, cause }, { attempt });
   rooms.budget.settle(entry.run.runId, undefined);
 }
 
 function pause(rooms: DispatchRooms, ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
     const cancel = rooms.clock.setTimer(ms, resolve);
     signal.addEventListener('abort', () => {

@@ -23,7 +23,8 @@ export function findEnding(
   return { kind: 'failed', failure: crashed(end) };
 }
 
-function endingOfResult(result: Result): Ending {
+/** The ending that a result tells. */
+export function endingOfResult(result: Result): Ending {
   switch (result.status) {
     case 'finished':
       return { kind: 'finished' };

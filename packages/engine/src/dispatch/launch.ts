@@ -23,10 +23,15 @@ export async function launch(
     cwd: settings.stateDir,
   });
   // The worker waits for `go`, which is sent only after this event and `dispatch.started` are durable.
-  await record.append(
-    'attempt.launched',
-    { handle: { ...worker.handle }, nonce: prepared.nonce, workspace: { ...prepared.workspace } },
-    { attempt: prepared.attempt },
-  );
-  return worker;
+  try {
+    await record.append(
+      'attempt.launched',
+      { handle: { ...worker.handle }, nonce: prepared.nonce, workspace: { ...prepared.workspace } },
+      { attempt: prepared.attempt },
+    );
+    return worker;
+  } catch (error) {
+    await rooms.compute.stop(worker.handle); // nobody would ever find it again
+    throw error;
+  }
 }

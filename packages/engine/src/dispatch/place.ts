@@ -4,9 +4,12 @@
  */
 import type { AdmittedRun, DispatchRooms } from './contract.ts';
 import { poolOf } from './admission-checks.ts';
+import { orWarn } from './clean-up.ts';
 import type { RunRecord } from './run-record.ts';
 
 const POLL_MS = 250;
+/** How often a waiting run looks whether those before it are still alive. */
+const LOOK_MS = 1000;
 
 /** Resolves `placed` with the slot taken, or `aborted` with the queue left. */
 export async function place(
@@ -15,7 +18,7 @@ export async function place(
   record: RunRecord,
   signal: AbortSignal,
 ): Promise<'placed' | 'aborted'> {
-  const { ledger, settings, hostId } = rooms;
+  const { ledger, settings, hostId, clock } = rooms;
   const pool = poolOf(run);
   const request = { pool, runId: run.runId, hostId, limit: settings.concurrency };
   const tryTake = (): boolean => ledger.leases.tryTake(request) === 'taken';
@@ -24,8 +27,13 @@ export async function place(
     const position = ledger.leases.listQueue(pool).findIndex((row) => row.runId === run.runId) + 1;
     await record.append('run.queued', { position, limit: settings.concurrency });
   }
+  let lookAtMs = clock.monotonicMs() + LOOK_MS;
   while (!signal.aborted) {
     await nextChange(rooms, signal);
+    if (clock.monotonicMs() >= lookAtMs) {
+      await orWarn(record, 0, 'recovery', () => rooms.recoverDead());
+      lookAtMs = clock.monotonicMs() + LOOK_MS;
+    }
     if (!signal.aborted && tryTake()) return 'placed';
   }
   ledger.leases.dequeue(run.runId);

@@ -83,7 +83,7 @@ async function prepareAll(
   const secrets = await failingAs('fetch-failed', 7, () => resolveSecrets(rooms, run));
   const networkPlan = await failingAs('fetch-failed', 7, () => planNetwork(rooms, run));
   const overlay = await failingAs('integrity-failed', 3, () =>
-    materialiseCapabilities(rooms, run, paths.overlays),
+    materialiseCapabilities(rooms, run, paths.overlay),
   );
   if (run.workspaceKind === 'in-place') holdFolder(rooms, run);
   const workspace = await failingAs('worker-failed', undefined, () =>
@@ -306,7 +306,8 @@ function composeJob(
       events: paths.events,
       spool: paths.spool,
       captures: paths.captures,
-      mailbox: paths.mailbox,
+      // Without a sandbox nothing is mounted: the mailbox is where the agent looks for it.
+      mailbox: isOpen && workspace.kind !== 'in-place' ? join(workspace.path, '.caisson') : paths.mailbox,
       session: null,
       ...sessionFiles(rooms, run),
       cgroup: [...parts.limits.procsFiles],

@@ -1,122 +1,87 @@
 /**
- * What a dead host left behind, settled by whoever opens the ledger next.
+ * What dead hosts left behind, settled by whoever opens the ledger next, or waits for a slot.
  *   a valid result file → its ending · a live worker → stopped, then `lost` · nothing → `lost`
- * R1  Only runs whose host is known to be dead are touched.
- * R2  Two hosts may recover at once: the ledger takes one terminal event, and the second learns that it came late.
+ *   an ending that was not followed by its seal and clean-up → both are made up for
+ * R1  Only what belongs to a host that is known to be dead is touched, and by one recoverer at a time: it holds
+ *     `recover:HOST` and listens like any host, so that a recoverer that died is known to be dead too.
+ * R2  Whoever comes late learns it from the ledger: it takes one terminal event.
  * R3  The workspace is checkpointed before anything is removed.
+ * R4  A run that cannot be settled in order still ends, `lost`, with the reason; it never blocks the other runs.
  */
 import type { Hosts } from '../hosts/index.ts';
-import { IllegalTransitionError, type RunRow, type StoredEvent } from '../ledger/index.ts';
-import { PreparedWorkspace } from '../workspace/index.ts';
-import type { WorkerHandle } from '../compute/index.ts';
+import { IllegalTransitionError, type RunRow } from '../ledger/index.ts';
 import type { DispatchRooms } from './contract.ts';
-import type { Ending } from './find-ending.ts';
-import { readResult, type FoundResult } from './read-result.ts';
+import { recoverRun, finishEnded } from './recover-run.ts';
 import { createRunRecord } from './run-record.ts';
-import { settle } from './settle.ts';
-import { attemptPaths } from './state-paths.ts';
+
+export interface Recovery {
+  readonly rooms: DispatchRooms;
+  readonly hosts: Hosts;
+  /** Starts to listen, before the first thing is touched (R1). */
+  announce(): Promise<void>;
+}
 
 /** Returns the ids of the runs that were settled. */
-export async function recover(rooms: DispatchRooms, hosts: Hosts): Promise<readonly string[]> {
-  const open = rooms.ledger
-    .runs({ status: ['queued', 'running'] })
-    .filter((row) => row.host !== rooms.hostId);
-  const dead = new Map<string, boolean>();
+export async function recover({ rooms, hosts, announce }: Recovery): Promise<readonly string[]> {
+  const { ledger, hostId } = rooms;
+  const open = ledger.runs({ status: ['queued', 'running'] });
+  const known = new Set([...open.map((row) => row.host), ...ledger.leases.hosts()]);
+  known.delete(hostId);
+  const dead: string[] = [];
+  for (const host of known) if (!(await hosts.isAlive(host))) dead.push(host);
+  if (dead.length === 0) return [];
+  await announce();
   const recovered: string[] = [];
-  for (const row of open) {
-    if (!dead.has(row.host)) dead.set(row.host, !(await hosts.isAlive(row.host)));
-    if (dead.get(row.host) !== true) continue; // R1
-    if (!rooms.ledger.leases.tryHold(`recover:${row.runId}`, rooms.hostId, rooms.hostId)) continue;
-    try {
-      await recoverRun(rooms, row);
-      recovered.push(row.runId);
-    } catch (error) {
-      if (!(error instanceof IllegalTransitionError)) throw error; // R2
-    } finally {
-      rooms.ledger.leases.free(`recover:${row.runId}`, rooms.hostId);
-    }
+  for (const host of dead) {
+    if (!holdHost(rooms, host, dead)) continue;
+    recovered.push(...(await recoverHost(rooms, host)));
+    ledger.leases.reclaim(host);
+    ledger.leases.free(`recover:${host}`, hostId);
+    hosts.forget(host);
   }
-  for (const [host, isDead] of dead) if (isDead) rooms.ledger.leases.reclaim(host);
   return recovered;
 }
 
-async function recoverRun(rooms: DispatchRooms, row: RunRow): Promise<void> {
-  const events = rooms.ledger.read({ runId: row.runId });
-  const trace = events[0]?.trace ?? '';
-  const record = createRunRecord(rooms, row.runId, trace);
-  const launched = events.findLast(
-    (event) => event.type === 'attempt.launched' && event.attempt === row.attempt,
-  );
-  if (launched === undefined || isEnded(events, launched.attempt)) {
-    const durationMs = Math.max(0, rooms.clock.wallMs() - Date.parse(row.acceptedAt));
-    const detail = 'the host died before the attempt had a worker';
-    await record.append(
-      'dispatch.failed',
-      { durationMs, failure: { reason: 'lost', detail } },
-      { attempt: row.attempt },
-    );
-    return;
+/** R1. A hold that a dead recoverer left is taken over. */
+function holdHost({ ledger, hostId }: DispatchRooms, host: string, dead: readonly string[]): boolean {
+  const name = `recover:${host}`;
+  if (ledger.leases.tryHold(name, hostId, hostId)) return true;
+  const holder = ledger.leases.holderOf(name)?.holder;
+  if (holder === undefined || !dead.includes(holder)) return false;
+  ledger.leases.free(name, holder);
+  return ledger.leases.tryHold(name, hostId, hostId);
+}
+
+async function recoverHost(rooms: DispatchRooms, host: string): Promise<string[]> {
+  const recovered: string[] = [];
+  for (const row of rooms.ledger.runs({ status: ['queued', 'running'] })) {
+    if (row.host === host && (await settleLeft(rooms, row))) recovered.push(row.runId);
   }
-  await recoverAttempt(rooms, row, launched, record, events);
+  // A slot is given back last of all: an ended run that still has one was not cleaned up.
+  const slots = rooms.ledger.leases.listSlots().filter((slot) => slot.hostId === host);
+  for (const { runId } of slots) if (!recovered.includes(runId)) await finishEnded(rooms, runId);
+  return recovered;
 }
 
-function isEnded(events: readonly StoredEvent[], attempt: number): boolean {
-  return events.some((event) => event.type === 'attempt.ended' && event.attempt === attempt);
-}
-
-async function recoverAttempt(
-  rooms: DispatchRooms,
-  row: RunRow,
-  launched: StoredEvent,
-  record: ReturnType<typeof createRunRecord>,
-  events: readonly StoredEvent[],
-): Promise<void> {
-  const { attempt } = launched;
-  await rooms.compute.stop(launched.data['handle'] as unknown as WorkerHandle);
-  const paths = attemptPaths(rooms.settings.stateDir, row.runId, attempt);
-  const nonce = String(launched.data['nonce']);
-  const found = await readResult(paths.result, { runId: row.runId, attempt, nonce });
-  await settle(
-    rooms,
-    record,
-    {
-      remains: {
-        runId: row.runId,
-        attempt,
-        paths,
-        workspace: PreparedWorkspace.parse(launched.data['workspace']),
-        release: () => rooms.compute.release(launched.data['handle'] as unknown as WorkerHandle),
-      },
-      ending: endingOf(found),
-      found,
-      hasStarted: events.some((event) => event.type === 'dispatch.started' && event.attempt === attempt),
-      durationMs:
-        found.kind === 'valid'
-          ? found.result.durationMs
-          : Math.max(0, rooms.clock.wallMs() - Date.parse(launched.at)),
-      usage: undefined,
-    },
-    { attemptsLeft: 0, delayMs: 0 },
-  );
-}
-
-function endingOf(found: FoundResult): Ending {
-  if (found.kind !== 'valid')
-    return {
-      kind: 'failed',
-      failure: { reason: 'lost', detail: 'the host died while the run was under way' },
-    };
-  const { result } = found;
-  switch (result.status) {
-    case 'finished':
-    case 'needs_input':
-      return { kind: result.status };
-    case 'cancelled':
-      return { kind: 'cancelled', cause: 'user' };
-    case 'failed':
-      return {
-        kind: 'failed',
-        failure: result.failure ?? { reason: 'lost', detail: 'failed without a failure' },
-      };
+async function settleLeft(rooms: DispatchRooms, row: RunRow): Promise<boolean> {
+  try {
+    await recoverRun(rooms, row);
+    return true;
+  } catch (error) {
+    if (error instanceof IllegalTransitionError) return false; // R2
+    if (rooms.ledger.run(row.runId)?.ending !== undefined) return true;
+    await giveUp(rooms, row, error as Error); // R4
+    return true;
   }
+}
+
+async function giveUp(rooms: DispatchRooms, row: RunRow, error: Error): Promise<void> {
+  const [first] = rooms.ledger.read({ runId: row.runId });
+  const durationMs = Math.max(0, rooms.clock.wallMs() - Date.parse(row.acceptedAt));
+  const detail = `the host died, and what it left could not be settled: ${error.message}`.slice(0, 8000);
+  await createRunRecord(rooms, row.runId, first?.trace ?? '').append(
+    'dispatch.failed',
+    { durationMs, failure: { reason: 'lost', detail } },
+    { attempt: row.attempt },
+  );
 }

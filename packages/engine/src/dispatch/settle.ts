@@ -2,28 +2,15 @@
  * Stage 6: one ending, once. The tree is gone; the workspace is checkpointed; captures are in the store; the terminal
  * event is durable; evidence is signed; only then is anything cleaned up (D4).
  */
-import { createHash } from 'node:crypto';
-import { readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { isRetryable, type Resolved, type Result, type Usage } from '@caisson/protocol';
-import { capturePatch } from '@caisson/ground';
 import { createPrefixedId } from '../platform/index.ts';
+import type { AttemptRemains } from './attempt-remains.ts';
+import { cleanUp, orWarn } from './clean-up.ts';
 import type { DispatchRooms } from './contract.ts';
 import type { Ending } from './find-ending.ts';
-import type { AttemptPaths } from './state-paths.ts';
-import type { PreparedWorkspace } from '../workspace/index.ts';
+import { keepCaptures } from './keep-captures.ts';
 import type { RunRecord } from './run-record.ts';
 import type { FoundResult } from './read-result.ts';
-
-/** What an attempt leaves behind, in this host or in one that died. */
-export interface AttemptRemains {
-  readonly runId: string;
-  readonly attempt: number;
-  readonly paths: AttemptPaths;
-  readonly workspace: PreparedWorkspace;
-  /** Lets go of network and limits. */
-  release(): Promise<void>;
-}
 
 export interface SettleInput {
   readonly remains: AttemptRemains;
@@ -42,47 +29,55 @@ export async function settle(
   input: SettleInput,
   retry: { attemptsLeft: number; delayMs: number },
 ): Promise<Settled> {
-  const { remains, ending } = input;
-  const { runId } = remains;
-  await remains.release();
-  await rooms.desk.close(runId);
-  const result = input.found.kind === 'valid' ? input.found.result : null;
-  const usage = result?.usage ?? input.usage;
+  const { remains } = input;
+  const { runId, attempt } = remains;
+  await orWarn(record, attempt, 'compute', () => remains.release());
+  rooms.desk.close(runId);
+  const usage = (input.found.kind === 'valid' ? input.found.result.usage : undefined) ?? input.usage;
   const costUsd = usage === undefined ? undefined : rooms.budget.cost(usage, requestedModel(rooms, runId));
-  const checkpoint = await rooms.workspaces.checkpoint(remains.workspace);
-  if (ending.kind === 'failed' && retry.attemptsLeft > 0 && isRetryable(ending.failure, input.hasStarted)) {
-    await record.append(
-      'attempt.ended',
-      {
-        failure: ending.failure,
-        nextAttempt: remains.attempt + 1,
-        delayMs: retry.delayMs,
-        ...spent(usage, costUsd),
-      },
-      { attempt: remains.attempt },
-    );
-    await cleanUp(rooms, remains);
-    return { kind: 'retry', failure: ending.failure.detail };
+  const checkpoint = await orWarn(record, attempt, 'workspace', () =>
+    rooms.workspaces.checkpoint(remains.workspace),
+  );
+  if (isWorthAnother(input, retry)) {
+    const { failure } = input.ending as Extract<Ending, { kind: 'failed' }>;
+    const next = { failure, nextAttempt: attempt + 1, delayMs: retry.delayMs };
+    await record.append('attempt.ended', { ...next, ...spent(usage, costUsd) }, { attempt });
+    await cleanUp(rooms, record, remains);
+    return { kind: 'retry', failure: failure.detail };
   }
-  const patchRef = await keepCaptures(rooms, remains, result);
-  const resultBytes = input.found.kind === 'valid' ? input.found.bytes : null;
-  const resultRef = resultBytes === null ? undefined : (await rooms.store.putBlob(resultBytes)).digest;
+  const kept = await keepCaptures(rooms, remains, input.found);
+  for (const message of [...(checkpoint?.warnings ?? []), ...kept.warnings])
+    await record.append('warning', { source: 'workspace', message }, { attempt });
+  const ending: Ending = kept.failure === null ? input.ending : { kind: 'failed', failure: kept.failure };
   await record.flush();
   await record.appendAll(
-    terminalEvents(rooms, ending, result, {
+    terminalEvents(rooms, ending, kept.result, {
       durationMs: input.durationMs,
-      exitCode: result?.exitCode ?? null,
-      ...(resultRef === undefined ? {} : { resultRef }),
-      ...(patchRef === undefined ? {} : { patchRef }),
+      exitCode: kept.result?.exitCode ?? null,
+      ...(kept.resultRef === undefined ? {} : { resultRef: kept.resultRef }),
+      ...(kept.patchRef === undefined ? {} : { patchRef: kept.patchRef }),
       ...spent(usage, costUsd),
-      ...(checkpoint === null ? {} : { checkpoint }),
+      ...(checkpoint == null ? {} : { checkpoint }),
     }),
-    remains.attempt,
+    attempt,
   );
   rooms.budget.settle(runId, usage);
-  await rooms.seal(runId);
-  await cleanUp(rooms, remains);
+  await finishSettled(rooms, record, remains);
   return { kind: 'ended' };
+}
+
+/** What follows a durable ending; a host that dies here leaves it to recovery. */
+export async function finishSettled(
+  rooms: DispatchRooms,
+  record: RunRecord,
+  remains: AttemptRemains,
+): Promise<void> {
+  await orWarn(record, remains.attempt, 'evidence', () => rooms.seal(remains.runId));
+  await cleanUp(rooms, record, remains);
+}
+
+function isWorthAnother({ ending, hasStarted }: SettleInput, retry: { attemptsLeft: number }): boolean {
+  return ending.kind === 'failed' && retry.attemptsLeft > 0 && isRetryable(ending.failure, hasStarted);
 }
 
 function requestedModel(rooms: DispatchRooms, runId: string): string {
@@ -126,57 +121,5 @@ function terminalEvents(
         { type: 'dispatch.needs_input', data: { ...common, questionId } },
       ];
     }
-  }
-}
-
-/** The host re-hashes what the worker captured; without a result it takes the patch itself, so that nothing is lost. */
-async function keepCaptures(
-  rooms: DispatchRooms,
-  remains: AttemptRemains,
-  result: Result | null,
-): Promise<string | undefined> {
-  if (result === null || (result.status !== 'finished' && result.patchRef === undefined)) {
-    if (result !== null) await ingest(rooms, remains, refsOf(result));
-    return captureLate(rooms, remains);
-  }
-  await ingest(rooms, remains, refsOf(result));
-  return result.patchRef;
-}
-
-function refsOf(result: Result): string[] {
-  return [
-    result.reply.ref,
-    result.logs.stdout.ref,
-    result.logs.stderr.ref,
-    ...(result.patchRef === undefined ? [] : [result.patchRef]),
-    ...result.outputs.map((output) => output.ref),
-  ];
-}
-
-async function ingest(rooms: DispatchRooms, remains: AttemptRemains, refs: readonly string[]): Promise<void> {
-  for (const ref of new Set(refs)) {
-    const bytes = await readFile(join(remains.paths.captures, ref));
-    const actual = createHash('sha256').update(bytes).digest('hex');
-    if (actual !== ref) throw new Error(`capture ${ref} has the digest ${actual}`);
-    await rooms.store.putBlob(bytes);
-  }
-}
-
-async function captureLate(rooms: DispatchRooms, remains: AttemptRemains): Promise<string | undefined> {
-  const { workspace } = remains;
-  const captured = await capturePatch({
-    workspace: workspace.path,
-    gitDir: workspace.gitDir,
-    baselineTree: workspace.baselineTree,
-    exclude: [...workspace.exclude],
-  });
-  return captured.empty ? undefined : (await rooms.store.putBlob(captured.patch)).digest;
-}
-
-/** The result file stays for a day as a second witness; the rest of the attempt's files are no longer needed. */
-async function cleanUp(rooms: DispatchRooms, remains: AttemptRemains): Promise<void> {
-  await rooms.workspaces.remove(remains.workspace);
-  for (const path of [remains.paths.captures, remains.paths.mailbox, remains.paths.home, remains.paths.job]) {
-    await rm(path, { recursive: true, force: true });
   }
 }

@@ -12,7 +12,6 @@ export interface AttemptPaths {
   readonly mailbox: string;
   readonly session: string;
   readonly home: string;
-  readonly overlays: string;
   readonly netSocket: string;
   readonly overlay: string;
 }
@@ -29,7 +28,6 @@ export function attemptPaths(stateDir: string, runId: string, attempt: number): 
     mailbox: join(runtime, 'mailboxes', name),
     session: join(runtime, 'sessions', runId),
     home: join(runtime, 'homes', name),
-    overlays: join(runtime, 'overlays', name),
     netSocket: join(runtime, 'net', `${name}.sock`),
     overlay: join(runtime, 'overlays', name),
   };

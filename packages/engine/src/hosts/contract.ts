@@ -25,6 +25,8 @@ export interface Hosts {
   /** Starts to listen; `obey` answers every order. */
   open(hostId: string, obey: (order: HostOrder) => Promise<HostReply>): Promise<HostPost>;
   isAlive(hostId: string): Promise<boolean>;
+  /** Takes away the socket of a host that is known to be dead. */
+  forget(hostId: string): void;
   /** Throws HostUnreachableError when nobody answers. */
   order(hostId: string, order: HostOrder): Promise<HostReply>;
 }

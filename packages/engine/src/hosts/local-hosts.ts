@@ -13,6 +13,7 @@ export function createLocalHosts(stateDir: string): Hosts {
   return {
     open: (hostId, obey) => openPost(folder, hostId, obey),
     isAlive: (hostId) => isListening(folder, hostId),
+    forget: (hostId) => rmSync(join(folder, `${hostId}.sock`), { force: true }),
     order: (hostId, order) => exchange(folder, hostId, order),
   };
 }

@@ -1,23 +1,31 @@
-/** With an idempotency key a task becomes at most one run, whichever processes ask for it. */
+/**
+ * With an idempotency key a task becomes at most one run, whichever processes ask for it. The ledger decides: it takes
+ * a key once. The lease only keeps two hosts from admitting the same task at the same time.
+ */
 import type { DispatchRequest, RunHandle } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
-import { createRunId } from '../platform/index.ts';
+import { IdempotencyKeyTakenError } from '../ledger/index.ts';
 import { attachRun } from './attach-run.ts';
+
+const POLL_MS = 50;
+/** An admission that takes longer than this may belong to a host that died. */
+const LOOK_AFTER_POLLS = 20;
 
 export async function dispatchOnce(engine: Engine, request: DispatchRequest): Promise<RunHandle> {
   const key = request.idempotencyKey;
   if (key === undefined) return engine.dispatcher.dispatch(request);
   const { leases } = engine.ledger;
   const name = `idempotency:${key}`;
-  const runId = request.runId ?? createRunId(engine.clock);
-  if (!leases.tryHold(name, runId)) {
-    const holder = leases.holderOf(name)?.holder ?? runId;
-    return attachRun(engine, holder);
+  for (let polls = 1; !leases.tryHold(name, engine.hostId, engine.hostId); polls += 1) {
+    await new Promise((resolve) => engine.clock.setTimer(POLL_MS, () => resolve(undefined)));
+    if (polls % LOOK_AFTER_POLLS === 0) await engine.recover();
   }
   try {
-    return await engine.dispatcher.dispatch({ ...request, runId });
+    return await engine.dispatcher.dispatch(request);
   } catch (error) {
-    leases.free(name, runId); // refused: the key is still unused
+    if (error instanceof IdempotencyKeyTakenError) return attachRun(engine, error.runId);
     throw error;
+  } finally {
+    leases.free(name, engine.hostId);
   }
 }

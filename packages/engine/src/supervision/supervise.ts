@@ -55,11 +55,18 @@ export function supervise(options: SupervisionOptions): Supervision {
 
   readWorkerStream(worker.stdout, {
     onHeader: (header) => {
-      void options.onHeader(header).then((failure) => {
-        if (failure === null) return send({ kind: 'go' });
-        refusal = failure;
-        worker.kill();
-      });
+      options
+        .onHeader(header)
+        .catch((error: unknown): Failure => ({
+          reason: 'worker-failed',
+          detail: (error as Error).message,
+          step: 5,
+        }))
+        .then((failure) => {
+          if (failure === null) return send({ kind: 'go' });
+          refusal = failure;
+          worker.kill();
+        });
     },
     onLine: (line) => {
       const nowMs = clock.monotonicMs();

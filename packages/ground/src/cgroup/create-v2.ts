@@ -23,7 +23,7 @@ export function createV2(
   request: CgroupRequest,
   v2: { mount: string; ownGroup: string },
 ): Cgroup | { why: string } {
-  const parent = findParent(v2);
+  const parent = findV2Parent(v2);
   if (parent === null)
     return { why: `no group around ${v2.ownGroup} can be written and hands on memory, cpu or pids` };
   const ours = join(parent, request.parentHint ?? 'caisson');
@@ -81,7 +81,7 @@ export function openV2Group(folder: string, { limits }: CgroupRequest): Cgroup {
 }
 
 /** Moving a process needs the right to write the nearest group above both its old and its new place. */
-function findParent(v2: { mount: string; ownGroup: string }): string | null {
+export function findV2Parent(v2: { mount: string; ownGroup: string }): string | null {
   for (let folder = v2.ownGroup; folder.length > v2.mount.length;) {
     folder = dirname(folder);
     if (isWritable(join(folder, 'cgroup.procs')) && handedOn(folder).length > 0) return folder;

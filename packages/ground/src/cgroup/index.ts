@@ -1,3 +1,4 @@
 export type { Cgroup, CgroupEvents, CgroupLimits, CgroupProbe, CgroupRequest } from './contract.ts';
 export { createCgroup, probeCgroups } from './create.ts';
+export { findCgroup } from './find.ts';
 export { reopenCgroup, type ReopenedCgroup } from './reopen.ts';

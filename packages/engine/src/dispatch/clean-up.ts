@@ -1,0 +1,45 @@
+/** After the ending is durable: the attempt's files go, except the result file, which stays a day as a second witness. */
+import type { RemoveResult } from '../workspace/index.ts';
+import type { AttemptRemains } from './attempt-remains.ts';
+import type { DispatchRooms } from './contract.ts';
+import type { RunRecord } from './run-record.ts';
+import { removeAttemptFolders } from './state-paths.ts';
+
+/** Never rejects: what cannot be removed is told, and stays for `caisson gc` or a person. */
+export async function cleanUp(
+  rooms: DispatchRooms,
+  record: RunRecord,
+  remains: AttemptRemains,
+): Promise<void> {
+  const { paths, workspace } = remains;
+  await orWarn(record, remains.attempt, 'workspace', async () => {
+    const why = refusalOf(await rooms.workspaces.remove(workspace));
+    if (why !== null) throw new Error(`${workspace.attemptDir} was left in place: ${why}`);
+  });
+  await orWarn(record, remains.attempt, 'state', () => removeAttemptFolders(paths));
+}
+
+function refusalOf(removed: RemoveResult): string | null {
+  if (removed.kind !== 'refused') return null;
+  return removed.reason === 'live-processes'
+    ? `processes still work in it (pid ${removed.pids.join(', ')})`
+    : 'it holds work that no checkpoint has';
+}
+
+/** What fails beside the ending must not take the ending away: it becomes a warning of the run. */
+export async function orWarn<T>(
+  record: RunRecord,
+  attempt: number,
+  source: string,
+  work: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    const message = (error as Error).message.slice(0, 4000);
+    await record
+      .append('warning', { source, message }, { attempt })
+      .catch(() => record.tell('warning', { source, message }, attempt));
+    return undefined;
+  }
+}

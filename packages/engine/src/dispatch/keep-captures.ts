@@ -1,0 +1,91 @@
+/**
+ * What an attempt produced goes into the store. The host re-hashes what the worker captured; without a result, or when
+ * a capture is missing or altered, it takes the patch itself, so that nothing of the work is lost.
+ */
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { capturePatch } from '@caisson/ground';
+import type { Failure, Result } from '@caisson/protocol';
+import type { AttemptRemains } from './attempt-remains.ts';
+import type { DispatchRooms } from './contract.ts';
+import type { FoundResult } from './read-result.ts';
+
+export interface KeptCaptures {
+  readonly resultRef?: string;
+  readonly patchRef?: string;
+  /** The result that can be trusted: every capture it names is in the store. */
+  readonly result: Result | null;
+  /** Why the worker's result cannot stand. */
+  readonly failure: Failure | null;
+  readonly warnings: readonly string[];
+}
+
+export async function keepCaptures(
+  rooms: DispatchRooms,
+  remains: AttemptRemains,
+  found: FoundResult,
+): Promise<KeptCaptures> {
+  if (found.kind !== 'valid') return keepLate(rooms, remains, null);
+  const { result, bytes } = found;
+  try {
+    await ingest(rooms, remains, refsOf(result));
+    const resultRef = (await rooms.store.putBlob(bytes)).digest;
+    if (result.patchRef !== undefined || result.status === 'finished') {
+      const patch = result.patchRef === undefined ? {} : { patchRef: result.patchRef };
+      return { resultRef, ...patch, result, failure: null, warnings: [] };
+    }
+    return { ...(await keepLate(rooms, remains, null)), resultRef, result };
+  } catch (error) {
+    return keepLate(rooms, remains, failureOf(error as NodeJS.ErrnoException));
+  }
+}
+
+/** A file that is not there or is not what it says is the worker's; a disk that is full is the machine's. */
+function failureOf(error: NodeJS.ErrnoException): Failure {
+  const isMissing = error.code === 'ENOENT' || error.code === undefined;
+  return {
+    reason: isMissing ? 'output-invalid' : 'worker-failed',
+    detail: `what the run captured could not be stored: ${error.message}`,
+  };
+}
+
+function refsOf(result: Result): string[] {
+  return [
+    result.reply.ref,
+    result.logs.stdout.ref,
+    result.logs.stderr.ref,
+    ...(result.patchRef === undefined ? [] : [result.patchRef]),
+    ...result.outputs.map((output) => output.ref),
+  ];
+}
+
+async function ingest(rooms: DispatchRooms, remains: AttemptRemains, refs: readonly string[]): Promise<void> {
+  for (const ref of new Set(refs)) {
+    const bytes = await readFile(join(remains.paths.captures, ref));
+    const actual = createHash('sha256').update(bytes).digest('hex');
+    if (actual !== ref) throw new Error(`capture ${ref} has the digest ${actual}`);
+    await rooms.store.putBlob(bytes);
+  }
+}
+
+async function keepLate(
+  rooms: DispatchRooms,
+  remains: AttemptRemains,
+  failure: Failure | null,
+): Promise<KeptCaptures> {
+  const { workspace } = remains;
+  try {
+    const captured = await capturePatch({
+      workspace: workspace.path,
+      gitDir: workspace.gitDir,
+      baselineTree: workspace.baselineTree,
+      exclude: [...workspace.exclude],
+    });
+    const patch = captured.empty ? {} : { patchRef: (await rooms.store.putBlob(captured.patch)).digest };
+    return { ...patch, result: null, failure, warnings: [] };
+  } catch (error) {
+    const why = `no patch could be taken from ${workspace.path}: ${(error as Error).message}`;
+    return { result: null, failure, warnings: [why] };
+  }
+}

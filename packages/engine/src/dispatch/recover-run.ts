@@ -1,0 +1,122 @@
+/** One run of a dead host, from what is on disk to its ending. */
+import { rm } from 'node:fs/promises';
+import type { RunRow, StoredEvent } from '../ledger/index.ts';
+import { PreparedWorkspace } from '../workspace/index.ts';
+import type { WorkerHandle } from '../compute/index.ts';
+import type { AttemptRemains } from './attempt-remains.ts';
+import { cleanUp, orWarn } from './clean-up.ts';
+import type { DispatchRooms } from './contract.ts';
+import { endingOfResult, type Ending } from './find-ending.ts';
+import { readResult, type FoundResult } from './read-result.ts';
+import { createRunRecord, type RunRecord } from './run-record.ts';
+import { finishSettled, settle } from './settle.ts';
+import { attemptPaths, removeAttemptFolders } from './state-paths.ts';
+
+/** Settles a run whose host is dead. */
+export async function recoverRun(rooms: DispatchRooms, row: RunRow): Promise<void> {
+  const events = rooms.ledger.read({ runId: row.runId });
+  const record = createRunRecord(rooms, row.runId, events[0]?.trace ?? '');
+  const launched = lastLaunched(events);
+  if (launched !== undefined && !isEnded(events, launched.attempt)) {
+    await recoverAttempt(rooms, record, launched, events);
+    return;
+  }
+  await sweepUnlaunched(rooms, record, row.runId, (launched?.attempt ?? 0) + 1);
+  const durationMs = Math.max(0, rooms.clock.wallMs() - Date.parse(row.acceptedAt));
+  const detail =
+    row.status === 'queued' && launched === undefined
+      ? 'the host died before the run had a worker'
+      : 'the host died between two attempts';
+  const failure = { reason: 'lost', detail };
+  await record.append('dispatch.failed', { durationMs, failure }, { attempt: row.attempt });
+  rooms.budget.settle(row.runId, undefined);
+}
+
+/** Makes up for what a host owed after the ending of a run: seal and clean-up. */
+export async function finishEnded(rooms: DispatchRooms, runId: string): Promise<void> {
+  const events = rooms.ledger.read({ runId });
+  const launched = lastLaunched(events);
+  if (rooms.ledger.run(runId)?.ending === undefined) return;
+  const record = createRunRecord(rooms, runId, events[0]?.trace ?? '');
+  if (launched === undefined) return sweepUnlaunched(rooms, record, runId, 1);
+  const remains = remainsOf(rooms, launched);
+  await orWarn(record, launched.attempt, 'compute', () => remains.release());
+  if (events.some((event) => event.type === 'evidence.sealed')) await cleanUp(rooms, record, remains);
+  else await finishSettled(rooms, record, remains);
+}
+
+/** The host died while it prepared: no agent has run, and no event names what is there. */
+async function sweepUnlaunched(
+  rooms: DispatchRooms,
+  record: RunRecord,
+  runId: string,
+  attempt: number,
+): Promise<void> {
+  const { stateDir } = rooms.settings;
+  await orWarn(record, 0, 'compute', () => rooms.compute.sweep(runId, attempt));
+  await orWarn(record, 0, 'state', () => removeAttemptFolders(attemptPaths(stateDir, runId, attempt)));
+  for (const left of await rooms.workspaces.recoverList({ stateDir })) {
+    if (left.runId !== runId) continue;
+    await orWarn(record, 0, 'workspace', async () => {
+      if (left.prepared === null) await rm(left.attemptDir, { recursive: true, force: true });
+      else await rooms.workspaces.remove(left.prepared, { force: true });
+    });
+  }
+}
+
+async function recoverAttempt(
+  rooms: DispatchRooms,
+  record: RunRecord,
+  launched: StoredEvent,
+  events: readonly StoredEvent[],
+): Promise<void> {
+  const { attempt } = launched;
+  const remains = remainsOf(rooms, launched);
+  await rooms.compute.stop(handleOf(launched));
+  const nonce = String(launched.data['nonce']);
+  const found = await readResult(remains.paths.result, { runId: remains.runId, attempt, nonce });
+  const sinceMs = Math.max(0, rooms.clock.wallMs() - Date.parse(launched.at));
+  await settle(
+    rooms,
+    record,
+    {
+      remains,
+      ending: endingOf(found),
+      found,
+      hasStarted: events.some((event) => event.type === 'dispatch.started' && event.attempt === attempt),
+      durationMs: found.kind === 'valid' ? found.result.durationMs : sinceMs,
+      usage: undefined,
+    },
+    { attemptsLeft: 0, delayMs: 0 },
+  );
+}
+
+function remainsOf(rooms: DispatchRooms, launched: StoredEvent): AttemptRemains {
+  const { attempt } = launched;
+  const runId = launched.runId ?? '';
+  return {
+    runId,
+    attempt,
+    paths: attemptPaths(rooms.settings.stateDir, runId, attempt),
+    workspace: PreparedWorkspace.parse(launched.data['workspace']),
+    release: () => rooms.compute.release(handleOf(launched)),
+  };
+}
+
+function handleOf(launched: StoredEvent): WorkerHandle {
+  return launched.data['handle'] as unknown as WorkerHandle;
+}
+
+function lastLaunched(events: readonly StoredEvent[]): StoredEvent | undefined {
+  return events.findLast((event) => event.type === 'attempt.launched');
+}
+
+function isEnded(events: readonly StoredEvent[], attempt: number): boolean {
+  return events.some((event) => event.type === 'attempt.ended' && event.attempt === attempt);
+}
+
+function endingOf(found: FoundResult): Ending {
+  if (found.kind === 'valid') return endingOfResult(found.result);
+  const detail = 'the host died while the run was under way';
+  return { kind: 'failed', failure: { reason: 'lost', detail } };
+}
