@@ -1,0 +1,314 @@
+import { startModelServer, type ScriptInput } from '@caisson/testkit';
+import type { EventEnvelope } from '@caisson/protocol';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { findAgentBin, installAgent, PINNED_AGENTS } from '../agents/install-agents.mjs';
+import { createProject, finish, parseLines, until, type Project } from './project.ts';
+
+const LIMIT_MS = 120_000;
+
+/** A project whose agents talk to a scripted model. */
+async function createScripted(
+  script: ScriptInput,
+  options: { runtime?: string; more?: string; tools?: string } = {},
+): Promise<Project> {
+  const server = await startModelServer({ script });
+  onTestFinished(() => server.stop());
+  const runtime = options.runtime ?? 'claude-code';
+  const bin = await binOf(runtime);
+  return createProject({
+    env: { MODEL_KEY: 'scripted-key' },
+    config: [
+      'runtimes:',
+      `  ${runtime}:`,
+      `    endpoint: "${server.url}"`,
+      '    apiKey: env:MODEL_KEY',
+      '    model: scripted-model',
+      ...(bin === null ? [] : [`    bin: "${bin}"`]),
+      'agents:',
+      `  worker: { runtime: ${runtime}, tools: [${options.tools ?? '"*"'}] }`,
+      `  bare: { runtime: ${runtime} }`,
+      options.more ?? '',
+      '',
+    ].join('\n'),
+  });
+}
+
+async function binOf(runtime: string): Promise<string | null> {
+  const agent = PINNED_AGENTS.find(({ name }) => name === runtime);
+  if (agent === undefined) return null;
+  return findAgentBin(runtime) ?? installAgent(agent);
+}
+
+const ofType = (events: readonly EventEnvelope[], type: string): EventEnvelope[] =>
+  events.filter((event) => event.type === type);
+
+const denials = (events: readonly EventEnvelope[]) =>
+  ofType(events, 'policy.denied').map(
+    (event) => event['denial'] as { layer: string; what: string; rule: string },
+  );
+
+/** Starts a run and follows its events; `seen` waits for one of a type. */
+function follow(project: Project, ...args: string[]) {
+  const child = project.start('run', '-o', 'ndjson', ...args);
+  const ended = finish(child);
+  let text = '';
+  child.stdout?.on('data', (chunk: Buffer) => {
+    text += chunk.toString('utf8');
+  });
+  const events = (): EventEnvelope[] => parseLines(text.slice(0, text.lastIndexOf('\n') + 1));
+  return {
+    ended,
+    events,
+    child,
+    seen: (type: string) => until(type, () => events().find((event) => event.type === type), 60_000),
+  };
+}
+
+const run = (command: string) => ({ tool: { intent: 'run-command' as const, command } });
+const mcp = (tool: string, input: Record<string, unknown>) => ({
+  tool: { intent: 'mcp' as const, tool, arguments: input },
+});
+
+describe('coordination tools', () => {
+  test('what one run puts on the board, another of the session reads', { timeout: LIMIT_MS }, async () => {
+    const project = await createScripted([
+      {
+        when: 'tell the others',
+        turns: [
+          mcp('board_write', { key: 'port', value: 4711 }),
+          mcp('report_context', { key: 'entry', value: { file: 'src/main.ts' } }),
+          { say: 'On the board.' },
+        ],
+      },
+      {
+        when: 'what do they say',
+        turns: [mcp('board_read', { key: 'port' }), mcp('read_context', {}), { say: 'Seen.' }],
+      },
+    ]);
+    const first = await project.run('tell the others', '--agent', 'worker', '--session', 'pair');
+    expect(first).toMatchObject({ status: 'done', reply: 'On the board.' });
+    const second = await project.run('what do they say', '--agent', 'worker', '--session', 'pair');
+    expect(second).toMatchObject({ status: 'done' });
+    expect(second.stdout).toContain('4711');
+    expect(second.stdout).toContain('src/main.ts');
+    const board = JSON.parse(
+      (await project.caisson('board', '--session', 'pair', '-o', 'json')).stdout,
+    ) as unknown;
+    expect(board).toMatchObject([
+      {
+        namespace: 'default',
+        key: 'port',
+        items: [{ value: 4711, by: { runId: first.runId, attempt: 1, agent: 'worker' } }],
+      },
+    ]);
+    const context = JSON.parse(
+      (await project.caisson('context', '--session', 'pair', '-o', 'json')).stdout,
+    ) as unknown;
+    expect(context).toMatchObject([
+      { seq: 1, key: 'entry', source: { runId: first.runId, agent: 'worker' } },
+    ]);
+  });
+
+  test('a run whose grant names no tool is offered none', { timeout: LIMIT_MS }, async () => {
+    const project = await createScripted([mcp('board_write', { key: 'a', value: 1 }), { say: 'Done.' }]);
+    const ended = await project.run('write it', '--agent', 'bare', '--session', 'pair');
+    expect(ended.status).toBe('done');
+    const board = await project.caisson('board', '--session', 'pair', '-o', 'json');
+    expect(JSON.parse(board.stdout)).toEqual([]);
+  });
+
+  test('only the tools that the grant names are offered', { timeout: LIMIT_MS }, async () => {
+    const project = await createScripted(
+      [
+        mcp('board_write', { key: 'a', value: 1 }),
+        mcp('report_context', { key: 'b', value: 2 }),
+        { say: 'Done.' },
+      ],
+      { tools: 'report_context' },
+    );
+    const ended = await project.run('write it', '--agent', 'worker', '--session', 'pair');
+    expect(ended.status).toBe('done');
+    expect(JSON.parse((await project.caisson('board', '--session', 'pair', '-o', 'json')).stdout)).toEqual(
+      [],
+    );
+  });
+
+  test('a question raised through the tool ends the run as waiting', { timeout: LIMIT_MS }, async () => {
+    const project = await createScripted([
+      mcp('ask', { question: 'Which port?', options: ['80', '8080'] }),
+      { say: 'I wait.' },
+    ]);
+    const ended = await project.run('choose a port', '--agent', 'worker');
+    expect(ended).toMatchObject({ status: 'waiting', cli: { code: 3 } });
+    const questions = JSON.parse((await project.caisson('questions', '-o', 'json')).stdout) as unknown;
+    expect(questions).toMatchObject([{ runId: ended.runId, text: 'Which port?', options: ['80', '8080'] }]);
+  });
+
+  test('an agent dispatches another, which never gets more than it has', { timeout: LIMIT_MS }, async () => {
+    const project = await createScripted([
+      {
+        when: 'parent task',
+        turns: [
+          mcp('dispatch', { task: 'child task', agent: 'worker', mode: 'full-auto' }),
+          { say: 'Both done.' },
+        ],
+      },
+      {
+        when: 'child task',
+        turns: [
+          { tool: { intent: 'write-file', path: 'child.txt', content: 'from the child\n' } },
+          { say: 'Child done.' },
+        ],
+      },
+    ]);
+    const parent = await project.run('parent task', '--agent', 'worker', '--mode', 'auto-edit');
+    expect(parent).toMatchObject({ status: 'done', reply: 'Both done.' });
+    expect(parent.stdout).toContain('Child done.');
+    const rows = JSON.parse((await project.caisson('runs', '-o', 'json')).stdout) as { runId: string }[];
+    expect(rows).toHaveLength(2);
+    const childId = rows.find(({ runId }) => runId !== parent.runId)?.runId ?? '';
+    expect(parent.stdout).toContain(`.caisson/${childId}.patch`);
+    const grantOf = async (runId: string) =>
+      (await project.events(runId)).find(({ type }) => type === 'dispatch.accepted')?.['grant'] as Record<
+        string,
+        unknown
+      >;
+    const given = await grantOf(parent.runId);
+    expect(await grantOf(childId)).toEqual({ ...given, depth: Number(given['depth']) - 1 });
+    expect((await project.caisson('diff', childId)).stdout).toContain('from the child');
+
+    const again = await project.caisson('retry', childId, '-o', 'json');
+    const repeated = (JSON.parse(again.stdout) as { runId: string }).runId;
+    expect(await grantOf(repeated)).toMatchObject({ mode: 'auto-edit' });
+  });
+});
+
+describe('the gate', () => {
+  test('a forced push is denied in auto-edit, and the agent is told why', { timeout: LIMIT_MS }, async () => {
+    const project = await createScripted([run('git push --force origin main'), { say: 'I could not push.' }]);
+    const ended = await project.run('push it', '--agent', 'bare', '--mode', 'auto-edit');
+    expect(ended).toMatchObject({ status: 'done', reply: 'I could not push.' });
+    expect(ended.stdout).toContain('Denied by policy');
+    expect(denials(await project.events(ended.runId))).toMatchObject([
+      { layer: 'gate', what: 'Bash: git push --force origin main', actionClass: 'git_destructive' },
+    ]);
+  });
+
+  test('a rule of the project is told with its reason', { timeout: LIMIT_MS }, async () => {
+    const project = await createScripted([run('npm publish'), { say: 'Not published.' }], {
+      more: 'policy: { rules: [ { command: "npm publish", action: deny, reason: "releases are made by people" } ] }',
+    });
+    const ended = await project.run('publish it', '--agent', 'bare', '--mode', 'full-auto');
+    expect(ended.stdout).toContain('releases are made by people');
+    expect(denials(await project.events(ended.runId))).toMatchObject([
+      { layer: 'gate', rule: 'deny npm publish' },
+    ]);
+  });
+
+  test('a held call goes on once another process approves it', { timeout: LIMIT_MS }, async () => {
+    const project = await createScripted([run('rm -rf old'), { say: 'Removed.' }]);
+    project.write('old/file.txt', 'old\n');
+    project.git('add', '.');
+    project.git('commit', '-qm', 'old');
+    const running = follow(project, 'clean up', '--agent', 'bare', '--mode', 'full-auto');
+    const asked = await running.seen('approval.requested');
+    expect(asked).toMatchObject({ tool: 'Bash', what: 'Bash: rm -rf old', actionClass: 'bash_destructive' });
+    const id = String(asked['approvalId']);
+    const listed = JSON.parse((await project.caisson('approvals', '-o', 'json')).stdout) as unknown;
+    expect(listed).toMatchObject([{ approvalId: id, status: 'open' }]);
+    expect((await project.caisson('approve', id)).code).toBe(0);
+    const late = await project.caisson('deny', id);
+    expect(late.code).toBe(1);
+    expect(late.stderr).toContain('already');
+    expect((await running.ended).code).toBe(0);
+    expect(ofType(running.events(), 'approval.decided')).toMatchObject([
+      { approvalId: id, decision: 'allow', by: 'user' },
+    ]);
+    const runId = String(asked['runId']);
+    expect((await project.caisson('diff', runId)).stdout).toContain('deleted file');
+  });
+
+  test('a held call that nobody decides is denied at its deadline', { timeout: LIMIT_MS }, async () => {
+    const project = await createScripted([run('rm -rf README.md ..data'), { say: 'Still here.' }], {
+      more: 'questions: { approvalDeadline: 500ms }',
+    });
+    const ended = await project.run('clean up', '--agent', 'bare', '--mode', 'full-auto');
+    expect(ended).toMatchObject({ status: 'done', reply: 'Still here.' });
+    expect(ended.stdout).toContain('did not answer in time');
+    const events = await project.events(ended.runId);
+    expect(ofType(events, 'approval.decided')).toMatchObject([{ decision: 'deny', by: 'deadline' }]);
+    expect(denials(events)).toMatchObject([{ layer: 'gate' }]);
+    expect((await project.caisson('diff', ended.runId)).stdout).toBe('');
+  });
+
+  test('a held call of a run that is cancelled is closed with it', { timeout: LIMIT_MS }, async () => {
+    const project = await createScripted([run('rm -rf old'), { say: 'Removed.' }]);
+    const running = follow(project, 'clean up', '--agent', 'bare', '--mode', 'full-auto');
+    const asked = await running.seen('approval.requested');
+    await project.caisson('cancel', String(asked['runId']));
+    expect((await running.ended).code).toBe(130);
+    const types = running.events().map(({ type }) => type);
+    expect(ofType(running.events(), 'approval.decided')).toMatchObject([{ decision: 'deny', by: 'ending' }]);
+    expect(types.indexOf('approval.decided')).toBeLessThan(types.indexOf('dispatch.cancelled'));
+    expect(JSON.parse((await project.caisson('approvals', '-o', 'json')).stdout)).toEqual([]);
+  });
+
+  test('the same denied call five times ends the run', { timeout: LIMIT_MS }, async () => {
+    const project = await createScripted([
+      ...Array.from({ length: 9 }, () => run('git push --force')),
+      { say: 'x' },
+    ]);
+    const ended = await project.run('push it', '--agent', 'bare');
+    expect(ended).toMatchObject({
+      status: 'error',
+      failure: { reason: 'policy-denied', cause: 'loop' },
+      cli: { code: 4 },
+    });
+    expect(denials(await project.events(ended.runId))).toHaveLength(5);
+  });
+
+  test('the same failing call five times ends the run', { timeout: LIMIT_MS }, async () => {
+    const project = await createScripted([
+      ...Array.from({ length: 9 }, () => run('ls nowhere')),
+      { say: 'x' },
+    ]);
+    const ended = await project.run('look', '--agent', 'bare', '--retries', '0');
+    expect(ended).toMatchObject({ status: 'error', failure: { reason: 'provider-failed', cause: 'loop' } });
+  });
+});
+
+describe.each(['codex', 'gemini', 'opencode', 'pi', 'native'])('%s', (runtime) => {
+  test('has a forced push denied by the gate, and uses the board', { timeout: LIMIT_MS }, async () => {
+    const project = await createScripted(
+      [
+        run('git push --force origin main'),
+        mcp('board_write', { key: 'from', value: runtime }),
+        { say: 'Done.' },
+      ],
+      { runtime },
+    );
+    const ended = await project.run('push and tell', '--agent', 'worker', '--session', 'all');
+    expect(ended).toMatchObject({ status: 'done', reply: 'Done.' });
+    expect(denials(await project.events(ended.runId))).toMatchObject([
+      { layer: 'gate', actionClass: 'git_destructive' },
+    ]);
+    const board = JSON.parse(
+      (await project.caisson('board', '--session', 'all', '-o', 'json')).stdout,
+    ) as unknown;
+    expect(board).toMatchObject([{ key: 'from', items: [{ value: runtime, by: { runId: ended.runId } }] }]);
+  });
+});
+
+test('processes that write one board at once lose nothing', { timeout: LIMIT_MS }, async () => {
+  const project = createProject();
+  const writes = Array.from({ length: 12 }, (_, index) =>
+    project.caisson('board', '--session', 's', 'set', 'log', String(index), '--append'),
+  );
+  for (const write of await Promise.all(writes)) expect(write.stderr).toBe('');
+  const [entry] = JSON.parse((await project.caisson('board', '--session', 's', '-o', 'json')).stdout) as {
+    items: { value: number }[];
+  }[];
+  expect(entry?.items.map(({ value }) => value).toSorted((left, right) => left - right)).toEqual(
+    Array.from({ length: 12 }, (_, index) => index),
+  );
+});
