@@ -23,6 +23,7 @@ import { loadDriver } from './steps/load-driver.ts';
 import { mergeEnv } from './steps/merge-env.ts';
 import { concludePreparation, overlayCapabilities } from './steps/overlay.ts';
 import { checkJob } from './steps/parse-job.ts';
+import { placeAnswer } from './steps/place-answer.ts';
 import { readSentinel } from './steps/read-sentinel.ts';
 import { rehashInputs } from './steps/rehash-inputs.ts';
 import { runSetup } from './steps/run-setup.ts';
@@ -66,7 +67,7 @@ async function findEnding(context: AttemptContext, environment: WorkerEnvironmen
   try {
     await prepare(context, environment);
     const failure = await runPayload(context);
-    return settleSentinel(context, failure);
+    return await settleSentinel(context, failure);
   } catch (error) {
     if (error instanceof StoppedError || context.control.stop.aborted)
       return endingOfOrder(context.control.stop.reason);
@@ -98,6 +99,7 @@ async function prepare(context: AttemptContext, environment: WorkerEnvironment):
   await inStep(9, 'worker-failed', async () => {
     await runSetup(context, setup);
     await concludePreparation(context, setup);
+    placeAnswer(job);
   });
 }
 

@@ -75,7 +75,8 @@ export interface DispatchRequest {
   readonly callbacks?: readonly string[];
   /** The run this one continues. */
   readonly continues?: string;
-  readonly answer?: NeedsInput & { readonly answer: string };
+  /** What was asked before, and the answer; `questionId` is the question it closes. */
+  readonly answer?: NeedsInput & { readonly answer: string; readonly questionId?: string };
   readonly resume?: { readonly sessionId: string };
   /** The grant of the run that asks for this one; the new grant is met with it. */
   readonly parent?: { readonly runId: string; readonly grant: Grant };

@@ -14,21 +14,15 @@ export class QuestionClosedError extends CaissonError {
 /** Finds an open question by its own id or by the run that asked it, and dispatches the run that goes on. */
 export async function answerQuestion(engine: Engine, given: string, answer: string): Promise<RunHandle> {
   await expireQuestions(engine);
-  const question = findQuestion(engine, given);
-  if (question.status !== 'open') {
-    const how =
-      question.status === 'answered'
-        ? `was answered already${question.continuedBy === undefined ? '' : ` (${question.continuedBy})`}`
-        : 'has expired';
-    throw new QuestionClosedError(`the question of ${question.runId} ${how}`, {
-      remedy: `To go on all the same: caisson retry ${question.runId}`,
-    });
-  }
-  const claim = `answer:${question.questionId}`;
+  const found = findQuestion(engine, given);
+  await noteEarlierAnswer(engine, found);
+  const question = engine.ledger.question(found.questionId) ?? found;
+  if (question.status !== 'open') throw describeClosed(question);
   const runId = createRunId(engine.clock);
-  if (!engine.ledger.leases.tryHold(claim, runId, engine.hostId))
-    throw new QuestionClosedError(`the question of ${question.runId} is being answered right now`);
+  const claim = await claimQuestion(engine, question, runId);
   try {
+    const now = engine.ledger.question(question.questionId) ?? question;
+    if (now.status !== 'open') throw describeClosed(now); // somebody was faster than our claim
     const request = await readRequest(engine, question.runId);
     const { result } = await describeRun(engine.rooms, question.runId);
     const handle = await engine.dispatcher.dispatch({
@@ -42,6 +36,7 @@ export async function answerQuestion(engine: Engine, given: string, answer: stri
         ...(question.context === undefined ? {} : { context: question.context }),
         ...(question.partialState === undefined ? {} : { partial_state: question.partialState }),
         answer,
+        questionId: question.questionId,
       },
     });
     await record(engine, question, 'question.answered', {
@@ -52,6 +47,43 @@ export async function answerQuestion(engine: Engine, given: string, answer: stri
     return handle;
   } finally {
     engine.ledger.leases.free(claim, runId);
+  }
+}
+
+function describeClosed(question: QuestionRow): QuestionClosedError {
+  const how =
+    question.status === 'answered'
+      ? `was answered already${question.continuedBy === undefined ? '' : ` (${question.continuedBy})`}`
+      : 'has expired';
+  return new QuestionClosedError(`the question of ${question.runId} ${how}`, {
+    remedy: `To go on all the same: caisson retry ${question.runId}`,
+  });
+}
+
+/** One answer at a time. A claim whose host died while it answered is taken over. */
+async function claimQuestion(engine: Engine, question: QuestionRow, runId: string): Promise<string> {
+  const { leases } = engine.ledger;
+  const claim = `answer:${question.questionId}`;
+  if (leases.tryHold(claim, runId, engine.hostId)) return claim;
+  const holder = leases.holderOf(claim);
+  if (holder !== null && !(await engine.hosts.isAlive(holder.hostId))) leases.free(claim, holder.holder);
+  if (leases.tryHold(claim, runId, engine.hostId)) return claim;
+  throw new QuestionClosedError(`the question of ${question.runId} is being answered right now`);
+}
+
+/** A host that died between accepting the run that goes on and saying so: the answer counts all the same. */
+async function noteEarlierAnswer(engine: Engine, question: QuestionRow): Promise<void> {
+  if (question.status !== 'open') return;
+  for (const row of engine.ledger.runs()) {
+    if (row.continues !== question.runId) continue;
+    const { answer, questionId } = (await readRequest(engine, row.runId)).answer ?? {};
+    if (answer === undefined || questionId !== question.questionId) continue;
+    await record(engine, question, 'question.answered', {
+      questionId: question.questionId,
+      answer,
+      continuedBy: row.runId,
+    });
+    return;
   }
 }
 

@@ -1,0 +1,11 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Job } from '@caisson/protocol';
+
+/** An agent reads the answer in its prompt; a plain command has none and finds it in `.caisson/answer.json`. */
+export function placeAnswer(job: Job): void {
+  if (job.answer === undefined || job.runtime.name !== 'command') return;
+  const { partialState, ...answer } = job.answer;
+  const told = { ...answer, ...(partialState === undefined ? {} : { partial_state: partialState }) };
+  writeFileSync(join(job.paths.mailbox, 'answer.json'), JSON.stringify(told), { mode: 0o600 });
+}

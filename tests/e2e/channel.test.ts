@@ -1,0 +1,60 @@
+import { expect, it } from 'vitest';
+import { createProject, finish, until } from './project.ts';
+
+it('a message reaches a running worker, appears in its inbox and is acknowledged', async () => {
+  const project = createProject();
+  const child = project.start(
+    'run',
+    '-o',
+    'json',
+    '--',
+    'sh',
+    '-c',
+    'until [ "$(wc -l < .caisson/channel/inbox.jsonl 2>/dev/null)" = 2 ]; do sleep 0.05; done; cat .caisson/channel/inbox.jsonl',
+  );
+  const ended = finish(child);
+  const runId = await until('a started run', async () => {
+    const runs = JSON.parse((await project.caisson('runs', '-o', 'json')).stdout) as {
+      runId: string;
+      status: string;
+    }[];
+    return runs.find((run) => run.status === 'running')?.runId;
+  });
+  await until('the worker is up', async () =>
+    (await project.caisson('logs', runId, '-o', 'ndjson', '--after', '0')).stdout.includes(
+      'dispatch.started',
+    ),
+  );
+  const first = await project.caisson('send', runId, 'skip the Windows tests', '-o', 'json');
+  expect(first.code).toBe(0);
+  const { messageId } = JSON.parse(first.stdout) as { messageId: string };
+  await project.caisson('send', runId, 'a second line\nwith a break and "quotes"');
+  const result = JSON.parse((await ended).stdout) as { status: string; stdout: string };
+  expect(result.status).toBe('done');
+  const inbox = result.stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { id: string; body: string; at: string });
+  expect(inbox.map(({ body }) => body)).toEqual([
+    'skip the Windows tests',
+    'a second line\nwith a break and "quotes"',
+  ]);
+  expect(inbox[0]?.id).toBe(messageId);
+  const events = await project.events(runId);
+  const sent = events.filter((event) => event.type === 'channel.sent').map((event) => event['messageId']);
+  const received = events
+    .filter((event) => event.type === 'channel.received')
+    .map((event) => event['messageId']);
+  expect(sent).toEqual(inbox.map(({ id }) => id));
+  expect(received).toEqual(sent);
+});
+
+it('a message to a run that has ended is refused with what to do instead', async () => {
+  const project = createProject();
+  const run = await project.run('--', 'true');
+  const sent = await project.caisson('send', run.runId, 'hello?');
+  expect(sent.code).toBe(1);
+  expect(sent.stderr).toContain('has ended; nobody would read the message');
+  expect(sent.stderr).toContain('caisson retry');
+  expect((await project.caisson('send', 'run_nobody', 'hello?')).stderr).toContain('there is no run');
+});
