@@ -36,10 +36,16 @@ export function tryWrite(path: string, value: string | number): string | null {
   }
 }
 
-/** Members of the group and of every group below it. */
+/**
+ * Members of the group and of every group below it. The kernel shows 0 for a process of another PID namespace; to
+ * signal "process 0" would be to signal our own group.
+ */
 export function listMembers(folder: string): number[] {
   const text = readGroupFile(join(folder, 'cgroup.procs')) ?? '';
-  const own = text.split('\n').filter(Boolean).map(Number);
+  const own = text
+    .split('\n')
+    .map(Number)
+    .filter((pid) => Number.isInteger(pid) && pid > 1);
   return [...own, ...listSubgroups(folder).flatMap(listMembers)];
 }
 

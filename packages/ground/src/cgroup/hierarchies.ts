@@ -1,5 +1,5 @@
 // Where the kernel's control groups are mounted, and where we stand in them.
-import { readFileSync } from 'node:fs';
+import { readFileSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Controller } from './contract.ts';
 
@@ -24,6 +24,7 @@ export function readHierarchies(): Hierarchies {
   let v2: Hierarchies['v2'] = null;
   for (const line of readFileSync('/proc/self/mounts', 'utf8').split('\n')) {
     const [, mount = '', type, options = ''] = line.split(' ');
+    if ((type !== 'cgroup' && type !== 'cgroup2') || !isUncovered(mount)) continue;
     if (type === 'cgroup2') v2 = { mount, ownGroup: join(mount, own.get('') ?? '/') };
     if (type !== 'cgroup') continue;
     const words = options.split(',');
@@ -33,6 +34,19 @@ export function readHierarchies(): Hierarchies {
     }
   }
   return { v1, v2 };
+}
+
+const CGROUP_MAGIC = 0x27_e0_eb;
+const CGROUP2_MAGIC = 0x63_67_72_70;
+
+/** Something else may be mounted over it, and there a group would be a plain folder that limits nothing. */
+function isUncovered(mount: string): boolean {
+  try {
+    const { type } = statfsSync(mount);
+    return type === CGROUP_MAGIC || type === CGROUP2_MAGIC;
+  } catch {
+    return false; // gone, or not for us: then it cannot be used either
+  }
 }
 
 /** From controller to path; the v2 group has the empty name. */

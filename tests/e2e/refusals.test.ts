@@ -1,0 +1,76 @@
+/** A sandbox that cannot be built refuses the run and says what to do; it never becomes a weaker one. */
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { createProject, finish, ROOT, type CliRun, type Project } from './project.ts';
+
+const BIN = join(ROOT, 'packages/cli/bin/caisson.js');
+
+/** Runs the CLI in a namespace of its own, after a change that holds only there. */
+function caissonAfter(project: Project, unshare: string[], change: string, ...args: string[]): Promise<CliRun> {
+  const script = `${change} && exec "$0" "$@"`;
+  const child = spawn('unshare', [...unshare, 'sh', '-c', script, process.execPath, BIN, ...args], {
+    cwd: project.root,
+    env: project.env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  return finish(child);
+}
+
+const withoutBwrap = (project: Project, ...args: string[]) =>
+  caissonAfter(project, ['-Urm'], 'for f in /usr/bin/bwrap /bin/bwrap /usr/local/bin/bwrap; do [ ! -e $f ] || mount --bind /dev/null $f; done', ...args);
+const withoutUserNamespaces = (project: Project, ...args: string[]) =>
+  caissonAfter(project, ['-Ur'], 'echo 0 > /proc/sys/user/max_user_namespaces', ...args);
+
+it('refuses a run where bubblewrap is missing, and names the package', async () => {
+  const { code, stderr } = await withoutBwrap(createProject(), 'run', '--', 'true');
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/bubblewrap/);
+  expect(stderr).toMatch(/--sandbox none/);
+});
+
+it('refuses a run where user namespaces are not to be had, and says what to do', async () => {
+  const { code, stderr } = await withoutUserNamespaces(createProject(), 'run', '--', 'true');
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/no sandbox is possible here/);
+  expect(stderr).toMatch(/--sandbox none/);
+});
+
+it('records the refusal, and no run', async () => {
+  const project = createProject();
+  await withoutUserNamespaces(project, 'run', '--', 'true');
+  expect(JSON.parse((await project.caisson('runs', '-o', 'json')).stdout)).toEqual([]);
+});
+
+it('runs without a sandbox only when that is said by name, and records it', async () => {
+  const project = createProject();
+  const { code, stdout } = await withoutUserNamespaces(project, 'run', '-o', 'json', '--sandbox', 'none', '--', 'echo', 'open');
+  expect(code).toBe(0);
+  const result = JSON.parse(stdout) as { result: { policy: { grant: unknown; enforced: unknown } } };
+  expect(result.result.policy).toMatchObject({ grant: { sandbox: 'none' }, enforced: { kind: 'none' } });
+});
+
+it('refuses a limit that was asked for and cannot be held', async () => {
+  const project = createProject();
+  const hideCgroups = 'mount -t tmpfs none /sys/fs/cgroup';
+  const { code, stdout } = await caissonAfter(project, ['-m'], hideCgroups, 'run', '-o', 'json', '--memory', '1g', '--', 'true');
+  expect(JSON.parse(stdout)).toMatchObject({ failure: { reason: 'policy-denied' } });
+  expect(code).toBe(4);
+});
+
+it('runs with the default limits where they cannot be held, and records that they were not', async () => {
+  const project = createProject();
+  const hideCgroups = 'mount -t tmpfs none /sys/fs/cgroup';
+  const { code, stdout } = await caissonAfter(project, ['-m'], hideCgroups, 'run', '-o', 'json', '--', 'true');
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ result: { policy: { enforced: { cgroup: false } } } });
+});
+
+it.each([
+  ['ful-auto', /full-auto/],
+  ['SUGGEST', /suggest/],
+])('refuses the mistyped mode %s and suggests the right one', async (mode, meant) => {
+  const { code, stderr } = await createProject().caisson('run', '--mode', mode, '--', 'true');
+  expect(code).toBe(2);
+  expect(stderr).toMatch(meant);
+});
