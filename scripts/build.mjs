@@ -5,6 +5,7 @@ import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSyn
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { REQUIRE_BANNER, takeBuiltinsDirectly } from './builtin-imports.mjs';
 import { directImports } from './direct-imports.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -22,8 +23,10 @@ const ENTRIES = {
   index: 'packages/cli/src/index.ts',
   worker: 'packages/worker/src/main.ts',
   'native-agent': 'packages/worker/src/native/native-agent.ts',
+  'acp-client': 'packages/worker/src/acp/acp-client.ts',
   relay: 'packages/worker/src/relay.ts',
   'tool-shim': 'packages/worker/src/tool-shim.ts',
+  'mcp-server': 'packages/worker/src/coordination/mcp-server.ts',
 };
 
 /** Our own modules change nothing outside themselves when they are loaded, so what a bundle does not use is left out. */
@@ -48,6 +51,19 @@ const withoutSideEffects = {
   },
 };
 
+/**
+ * The MCP SDK brings all of zod. In a chunk of the worker it would keep esbuild from leaving out what the worker itself
+ * does not use of it (4 ms of every start), so it is a bundle of its own; the chunk that loads it lies in chunks/.
+ */
+const mcpServerApart = {
+  name: 'mcp-server-apart',
+  setup(pluginBuild) {
+    pluginBuild.onResolve({ filter: /\/mcp-server\.ts$/ }, ({ kind }) =>
+      kind === 'dynamic-import' ? { path: '../mcp-server.mjs', external: true } : undefined,
+    );
+  },
+};
+
 const SHARED = {
   plugins: [withoutSideEffects, directImports(ROOT)],
   absWorkingDir: ROOT,
@@ -65,23 +81,21 @@ const SHARED = {
   legalComments: 'none',
   logLevel: 'warning',
   external: ['better-sqlite3', '@aws-sdk/*'],
-  // Bundled CommonJS asks for `require`; an ES module has none of its own.
-  banner: {
-    js: "import { createRequire as __createRequire } from 'node:module';\nconst require = __createRequire(import.meta.url);",
-  },
+  banner: { js: REQUIRE_BANNER },
 };
-
-/** What a program loads only when it needs it lies beside it, so that its start does not pay for it. */
-const LAZY_PARTS = { worker: { splitting: true, chunkNames: 'chunks/worker-[name]-[hash]' } };
 
 const present = Object.entries(ENTRIES).filter(
   ([name, source]) => existsSync(join(ROOT, source)) && (only?.includes(name) ?? true),
 );
-// CLI and library share chunks (commands load lazily); each worker program is one file, read once at its start.
+// CLI and library share chunks (commands load lazily). The worker starts from one file and has chunks for what few
+// attempts need. What is started inside a sandbox is one file, because it is made visible there by name.
 const isHostSide = ([name]) => name === 'caisson' || name === 'index';
+const isInside = ([name]) => !isHostSide([name]) && name !== 'worker';
+const SPLIT = { splitting: true, chunkNames: 'chunks/[name]-[hash]' };
 process.on('exit', () => rmSync(OUT, { recursive: true, force: true }));
 try {
   await bundle();
+  takeBuiltinsDirectly(OUT);
   emitDeclarations();
   rmSync(DIST, { recursive: true, force: true });
   renameSync(OUT, DIST);
@@ -93,17 +107,17 @@ try {
 if (!isQuiet) process.stdout.write(`built ${present.map(([name]) => `${name}.mjs`).join(', ')}\n`);
 
 async function bundle() {
-  const programs = present.filter((entry) => !isHostSide(entry));
   await Promise.all([
+    build({ ...SHARED, ...SPLIT, entryPoints: Object.fromEntries(present.filter(isHostSide)) }),
     build({
       ...SHARED,
-      entryPoints: Object.fromEntries(present.filter(isHostSide)),
-      splitting: true,
-      chunkNames: 'chunks/[name]-[hash]',
+      ...SPLIT,
+      plugins: [mcpServerApart, ...SHARED.plugins],
+      entryPoints: Object.fromEntries(present.filter(([name]) => name === 'worker')),
     }),
-    ...programs.map(([name, source]) =>
-      build({ ...SHARED, ...LAZY_PARTS[name], entryPoints: { [name]: source } }),
-    ),
+    ...present
+      .filter(isInside)
+      .map(([name, source]) => build({ ...SHARED, entryPoints: { [name]: source } })),
   ]);
 }
 

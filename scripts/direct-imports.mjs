@@ -4,12 +4,13 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseSync } from 'oxc-parser';
+import { lazySchemaEdits } from './lazy-schemas.mjs';
 
 /** Makes the plugin for the workspace at `root`. */
 export function directImports(root) {
   const modules = new Map();
   const inspect = (file) => {
-    if (!modules.has(file)) modules.set(file, parseSync(file, readFileSync(file, 'utf8')).module);
+    if (!modules.has(file)) modules.set(file, parseSync(file, readFileSync(file, 'utf8')));
     return modules.get(file);
   };
   const resolveDoor = (specifier, importer) => {
@@ -23,7 +24,7 @@ export function directImports(root) {
   /** Where `name`, asked of `file`, is really defined; null when it cannot be told. */
   const findHome = (file, name) => {
     const stars = [];
-    for (const { entries } of inspect(file).staticExports) {
+    for (const { entries } of inspect(file).module.staticExports) {
       for (const { moduleRequest, importName, exportName } of entries) {
         const target = moduleRequest == null ? null : resolveDoor(moduleRequest.value, file);
         if (exportName.kind === 'Name' && exportName.name === name) {
@@ -58,16 +59,25 @@ export function directImports(root) {
     setup(build) {
       build.onLoad({ filter: /\/packages\/[a-z]+\/src\/.*\.ts$/ }, ({ path }) => {
         const text = readFileSync(path, 'utf8');
-        let contents = '';
-        let end = 0;
-        for (const statement of inspect(path).staticImports) {
-          const replacement = rewrite(statement, path);
-          if (replacement === null) continue;
-          contents += text.slice(end, statement.start) + replacement;
-          end = statement.end;
-        }
-        return { contents: contents + text.slice(end), loader: 'ts' };
+        const parsed = inspect(path);
+        const imports = parsed.module.staticImports.map((statement) => ({
+          start: statement.start,
+          end: statement.end,
+          text: rewrite(statement, path),
+        }));
+        const edits = [...imports.filter((edit) => edit.text !== null), ...lazySchemaEdits(parsed, text)];
+        return { contents: applyEdits(text, edits), loader: 'ts' };
       });
     },
   };
+}
+
+function applyEdits(text, edits) {
+  let contents = '';
+  let end = 0;
+  for (const edit of edits.toSorted((a, b) => a.start - b.start)) {
+    contents += text.slice(end, edit.start) + edit.text;
+    end = edit.end;
+  }
+  return contents + text.slice(end);
 }

@@ -1,10 +1,12 @@
 #!/usr/bin/env node
 // Plain JavaScript for any Node from 20 up: an old Node must get a sentence, not a syntax error or a native crash.
-import { existsSync } from 'node:fs';
-import nodeModule from 'node:module';
-import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+// Taken by `getBuiltinModule` where there is one: an `import` of these modules costs more than the rest of this file.
+const take = process.getBuiltinModule ?? (await import('node:module')).createRequire(import.meta.url);
+const { existsSync } = take('node:fs');
+const nodeModule = take('node:module');
+const { homedir } = take('node:os');
+const { dirname, join } = take('node:path');
+const { fileURLToPath } = take('node:url');
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 const MAIN = join(HERE, '..', 'dist', 'caisson.mjs');

@@ -1,0 +1,16 @@
+// What the bundles build a schema with: see lazy-schemas.mjs.
+
+/** Stands for the schema that `build` makes, and makes it when it is first looked at. */
+export function lazySchema(build) {
+  let schema;
+  return new Proxy(Object.prototype, {
+    get(_, key) {
+      schema ??= build();
+      return schema[key];
+    },
+    has(_, key) {
+      schema ??= build();
+      return key in schema;
+    },
+  });
+}
