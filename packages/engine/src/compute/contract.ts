@@ -56,8 +56,11 @@ export interface Compute {
   start(start: WorkerStart): Promise<WorkerProcess>;
   /** Whether the worker of this handle, or anything it started, is still there. */
   recover(handle: WorkerHandle): { readonly alive: boolean };
-  /** Ends the worker and its whole tree; resolves when nothing of it is left. */
-  stop(handle: WorkerHandle): Promise<void>;
+  /**
+   * Ends the worker and its whole tree; resolves when nothing of it is left. `isProvenGone` says that the worker itself
+   * saw the last of its sandboxes end, so that there is nobody left to look for among all processes of the machine.
+   */
+  stop(handle: WorkerHandle, options?: { readonly isProvenGone?: boolean }): Promise<void>;
   /** Takes away what `limit` made, also in another host than the one that made it. */
   release(handle: WorkerHandle): Promise<void>;
   /** Ends and takes away whatever an attempt left whose handle was never written down. */

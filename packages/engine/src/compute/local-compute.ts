@@ -37,10 +37,10 @@ export function createLocalCompute(options: LocalComputeOptions): Compute {
     },
     start: (start) => startWorker(options, start, groups.get(`${start.runId}.${start.attempt}`)),
     recover: (handle) => ({ alive: isAlive(handle) }),
-    async stop(handle) {
+    async stop(handle, { isProvenGone = false } = {}) {
       if (isSameProcess(handle.pid, handle.startTime)) killQuietly(handle.pid);
       await reopenCgroup(handle.cgroup.procsFiles).kill();
-      await waitUntilGone(handle);
+      if (!isProvenGone) await waitUntilGone(handle);
     },
     async release(handle) {
       await reopenCgroup(handle.cgroup.procsFiles).remove();

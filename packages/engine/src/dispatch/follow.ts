@@ -97,6 +97,7 @@ export function follow(
   };
   const supervision = supervise({
     worker,
+    isEnclosed: run.grant.sandbox !== 'none',
     compute: rooms.compute,
     clock: rooms.clock,
     wallMs: run.timeoutMs,

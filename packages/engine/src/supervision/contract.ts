@@ -35,6 +35,8 @@ export interface WorkerEnd {
 
 export interface SupervisionOptions {
   readonly worker: WorkerProcess;
+  /** Whether what the worker starts cannot outlive it unseen: it has namespaces of its own. */
+  readonly isEnclosed: boolean;
   readonly compute: Compute;
   readonly clock: Clock;
   readonly wallMs: number;

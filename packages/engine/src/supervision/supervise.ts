@@ -104,7 +104,9 @@ export function supervise(options: SupervisionOptions): Supervision {
     cancelChecks();
     ladder.cancel();
     await drained(options);
-    await compute.stop(worker.handle); // S2: nothing of the tree is left
+    // S2: nothing of the tree is left. A worker that ended by itself has seen the end of its last sandbox.
+    const isProvenGone = options.isEnclosed && stopped === null && lastWord !== null && exit.signal === null;
+    await compute.stop(worker.handle, { isProvenGone });
     return { ...exit, stopped, lastWord, refusal, stderrTail: worker.stderrTail() };
   });
   return { ended, stop, send, setWaitingForPermission: stall.setWaitingForPermission };

@@ -1,5 +1,5 @@
 /** Removal is a move into the trash (W2); only `gc` deletes, and only what has expired there. */
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 import { emptyTreeLike, isErrno, isWorkspaceBare } from '@caisson/ground';
@@ -14,12 +14,9 @@ const SAVED_MARK = 'saved';
 const DEFAULT_SAVED_TTL_MS = 10 * 60_000;
 
 export async function removeWorkspace(prepared: PreparedWorkspace, force: boolean): Promise<RemoveResult> {
+  if ((await isUntouched(prepared)) && (await removeBare(prepared))) return { kind: 'removed' };
   const pids = findLiveProcesses(prepared.kind === 'in-place' ? prepared.attemptDir : prepared.path);
   if (pids.length > 0) return { kind: 'refused', reason: 'live-processes', pids };
-  if (await isUntouched(prepared)) {
-    await rm(prepared.attemptDir, { recursive: true, force: true });
-    return { kind: 'removed' };
-  }
   const isSaved = await isWorkSaved(prepared);
   if (!isSaved && !force) return { kind: 'refused', reason: 'unsaved-work' };
   return { kind: 'trashed', path: await moveToTrash(prepared.attemptDir, isSaved), isSaved };
@@ -51,6 +48,18 @@ async function isUntouched(prepared: PreparedWorkspace): Promise<boolean> {
   if (prepared.kind !== 'empty' || prepared.baselineTree !== emptyTreeLike(prepared.baselineTree))
     return false;
   return await isWorkspaceBare(prepared.path, []);
+}
+
+/** The kernel alone decides: a folder into which something was written just now is not removed, and is looked at. */
+async function removeBare(prepared: PreparedWorkspace): Promise<boolean> {
+  try {
+    await rmdir(prepared.path);
+  } catch (error) {
+    if (isErrno(error, 'ENOTEMPTY') || isErrno(error, 'EEXIST') || isErrno(error, 'EBUSY')) return false;
+    throw error;
+  }
+  await rm(prepared.attemptDir, { recursive: true, force: true });
+  return true;
 }
 
 /** In place the files stay where they are; only our own folder goes, and the checkpoint is still owed. */
