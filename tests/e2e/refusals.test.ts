@@ -7,7 +7,12 @@ import { createProject, finish, ROOT, type CliRun, type Project } from './projec
 const BIN = join(ROOT, 'packages/cli/bin/caisson.js');
 
 /** Runs the CLI in a namespace of its own, after a change that holds only there. */
-function caissonAfter(project: Project, unshare: string[], change: string, ...args: string[]): Promise<CliRun> {
+function caissonAfter(
+  project: Project,
+  unshare: string[],
+  change: string,
+  ...args: string[]
+): Promise<CliRun> {
   const script = `${change} && exec "$0" "$@"`;
   const child = spawn('unshare', [...unshare, 'sh', '-c', script, process.execPath, BIN, ...args], {
     cwd: project.root,
@@ -18,7 +23,12 @@ function caissonAfter(project: Project, unshare: string[], change: string, ...ar
 }
 
 const withoutBwrap = (project: Project, ...args: string[]) =>
-  caissonAfter(project, ['-Urm'], 'for f in /usr/bin/bwrap /bin/bwrap /usr/local/bin/bwrap; do [ ! -e $f ] || mount --bind /dev/null $f; done', ...args);
+  caissonAfter(
+    project,
+    ['-Urm'],
+    'for f in /usr/bin/bwrap /bin/bwrap /usr/local/bin/bwrap; do [ ! -e $f ] || mount --bind /dev/null $f; done',
+    ...args,
+  );
 const withoutUserNamespaces = (project: Project, ...args: string[]) =>
   caissonAfter(project, ['-Ur'], 'echo 0 > /proc/sys/user/max_user_namespaces', ...args);
 
@@ -44,7 +54,17 @@ it('records the refusal, and no run', async () => {
 
 it('runs without a sandbox only when that is said by name, and records it', async () => {
   const project = createProject();
-  const { code, stdout } = await withoutUserNamespaces(project, 'run', '-o', 'json', '--sandbox', 'none', '--', 'echo', 'open');
+  const { code, stdout } = await withoutUserNamespaces(
+    project,
+    'run',
+    '-o',
+    'json',
+    '--sandbox',
+    'none',
+    '--',
+    'echo',
+    'open',
+  );
   expect(code).toBe(0);
   const result = JSON.parse(stdout) as { result: { policy: { grant: unknown; enforced: unknown } } };
   expect(result.result.policy).toMatchObject({ grant: { sandbox: 'none' }, enforced: { kind: 'none' } });
@@ -53,7 +73,18 @@ it('runs without a sandbox only when that is said by name, and records it', asyn
 it('refuses a limit that was asked for and cannot be held', async () => {
   const project = createProject();
   const hideCgroups = 'mount -t tmpfs none /sys/fs/cgroup';
-  const { code, stdout } = await caissonAfter(project, ['-m'], hideCgroups, 'run', '-o', 'json', '--memory', '1g', '--', 'true');
+  const { code, stdout } = await caissonAfter(
+    project,
+    ['-m'],
+    hideCgroups,
+    'run',
+    '-o',
+    'json',
+    '--memory',
+    '1g',
+    '--',
+    'true',
+  );
   expect(JSON.parse(stdout)).toMatchObject({ failure: { reason: 'policy-denied' } });
   expect(code).toBe(4);
 });
@@ -61,7 +92,16 @@ it('refuses a limit that was asked for and cannot be held', async () => {
 it('runs with the default limits where they cannot be held, and records that they were not', async () => {
   const project = createProject();
   const hideCgroups = 'mount -t tmpfs none /sys/fs/cgroup';
-  const { code, stdout } = await caissonAfter(project, ['-m'], hideCgroups, 'run', '-o', 'json', '--', 'true');
+  const { code, stdout } = await caissonAfter(
+    project,
+    ['-m'],
+    hideCgroups,
+    'run',
+    '-o',
+    'json',
+    '--',
+    'true',
+  );
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ result: { policy: { enforced: { cgroup: false } } } });
 });

@@ -243,21 +243,39 @@ describe('limits', () => {
   it.each([
     ['memory', ['--memory', '64m'], 'perl -e \'my $x = "a" x 300_000_000; print length $x\'', 'oom'],
     ['processes', ['--pids', '20'], 'for i in $(seq 60); do sleep 5 & done; wait', 'pids'],
-  ])('ends an agent that passes its limit on %s, and says which limit it was', async (_name, options, program, cause) => {
-    const project = createProject();
-    const result = await project.run(...options, '--', 'sh', '-c', program);
-    expect(result.failure).toMatchObject({ reason: 'provider-failed', cause });
-  });
+  ])(
+    'ends an agent that passes its limit on %s, and says which limit it was',
+    async (_name, options, program, cause) => {
+      const project = createProject();
+      const result = await project.run(...options, '--', 'sh', '-c', program);
+      expect(result.failure).toMatchObject({ reason: 'provider-failed', cause });
+    },
+  );
 
   it('ends an agent that fills the disk past its limit', async () => {
     const project = createProject({ config: 'limits: { disk: 5m }\n' });
-    const result = await project.run('--', 'sh', '-c', 'dd if=/dev/zero of=big bs=1M count=64 2>/dev/null; sleep 30');
+    const result = await project.run(
+      '--',
+      'sh',
+      '-c',
+      'dd if=/dev/zero of=big bs=1M count=64 2>/dev/null; sleep 30',
+    );
     expect(result.failure).toMatchObject({ reason: 'provider-failed', cause: 'disk' });
   });
 });
 
-it.each(['bwrap', 'none'])('lets a script open /dev/stderr and /dev/stdout by name (sandbox %s)', async (sandbox) => {
-  const project = createProject();
-  const result = await project.run('--sandbox', sandbox, '--', 'sh', '-c', 'echo out >/dev/stdout; echo err >/dev/stderr');
-  expect(result).toMatchObject({ status: 'done', stdout: 'out\n', stderr: 'err\n' });
-});
+it.each(['bwrap', 'none'])(
+  'lets a script open /dev/stderr and /dev/stdout by name (sandbox %s)',
+  async (sandbox) => {
+    const project = createProject();
+    const result = await project.run(
+      '--sandbox',
+      sandbox,
+      '--',
+      'sh',
+      '-c',
+      'echo out >/dev/stdout; echo err >/dev/stderr',
+    );
+    expect(result).toMatchObject({ status: 'done', stdout: 'out\n', stderr: 'err\n' });
+  },
+);

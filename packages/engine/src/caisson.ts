@@ -1,5 +1,5 @@
 /** The library: what a program, and the CLI, uses of Caisson. */
-import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
+import { BusTopic, type DispatchResult, type EventEnvelope } from '@caisson/protocol';
 import type { BudgetStanding } from './budget/index.ts';
 import type { SafeEventBus } from './bus/index.ts';
 import { keysFolder } from './composition/seal-evidence.ts';
@@ -17,7 +17,12 @@ import {
 import type { QuestionRow, RunFilter, RunRow, SpendRow } from './ledger/index.ts';
 import { answerQuestion, expireQuestions } from './operations/answer-question.ts';
 import { cancelRun } from './operations/cancel-run.ts';
-import { collectGarbage, type GarbageOptions, type GarbageReport } from './operations/collect-garbage.ts';
+import {
+  collectGarbage,
+  sweepResults,
+  type GarbageOptions,
+  type GarbageReport,
+} from './operations/collect-garbage.ts';
 import { decideApproval } from './operations/decide-approval.ts';
 import { dispatchOnce } from './operations/dispatch-once.ts';
 import { followRun } from './operations/follow-run.ts';
@@ -110,7 +115,9 @@ function createFace(engine: Engine, cwd: string): Caisson {
     registry: createRegistryFace(engine, cwd),
     async dispatch(request) {
       await engine.openPost();
-      return dispatchOnce(engine, request);
+      const handle = await dispatchOnce(engine, request);
+      sweepBeside(engine);
+      return handle;
     },
     dispatchDetached: (request, entry) => startBackground(engine, request, entry),
     serveDetached: (runId) => runBackground(engine, runId),
@@ -156,4 +163,11 @@ function createFace(engine: Engine, cwd: string): Caisson {
     gc: (how) => collectGarbage(engine, how),
     close: () => engine.close(),
   };
+}
+
+/** Every host start removes result files that the ledger has held for a day; the run does not wait for it. */
+function sweepBeside(engine: Engine): void {
+  sweepResults(engine).catch((error: unknown) => {
+    engine.bus.emit(BusTopic.WARNING, { source: 'sweep', message: (error as Error).message });
+  });
 }

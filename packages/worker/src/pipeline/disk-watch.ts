@@ -3,7 +3,10 @@ import { watchGrowth, type SandboxProcess } from '@caisson/ground';
 import type { AttemptContext } from '../attempt-context.ts';
 
 /** Resolves with a function that ends the watch; does nothing without a disk limit. */
-export async function watchDisk(context: AttemptContext, process: SandboxProcess): Promise<() => Promise<void>> {
+export async function watchDisk(
+  context: AttemptContext,
+  process: SandboxProcess,
+): Promise<() => Promise<void>> {
   const cap = context.job.grant.limits.disk;
   if (cap === undefined) return () => Promise.resolve();
   const watch = await watchGrowth({
