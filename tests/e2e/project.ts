@@ -130,7 +130,7 @@ export async function until<T>(
   const end = performance.now() + limitMs;
   for (;;) {
     const seen = await look();
-    if (seen !== null && seen !== undefined && seen !== false) return seen as NonNullable<T>;
+    if (seen !== null && seen !== undefined && seen !== false) return seen;
     if (performance.now() > end) throw new Error(`not seen within ${limitMs} ms: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }

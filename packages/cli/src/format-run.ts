@@ -32,7 +32,7 @@ function describeAsked(accepted: EventEnvelope | undefined): string[] {
   const lines = (task.description ?? '').split('\n').slice(0, 20);
   if (task.acceptance !== undefined) lines.push(`done when: ${task.acceptance}`);
   if ((task.scope ?? []).length > 0) lines.push(`scope: ${(task.scope ?? []).join(', ')}`);
-  if (accepted?.['continues'] !== undefined) lines.push(`continues: ${String(accepted['continues'])}`);
+  if (typeof accepted?.['continues'] === 'string') lines.push(`continues: ${accepted['continues']}`);
   return lines;
 }
 
@@ -42,7 +42,7 @@ function describeRan(result: DispatchResult, accepted: EventEnvelope | undefined
   const named = (label: string, item: { name: string; hash: string }): string =>
     `${label}: ${item.name} sha256:${item.hash.slice(0, 16)}`;
   return [
-    `runtime: ${String(accepted?.['runtime'] ?? '-')}`,
+    `runtime: ${typeof accepted?.['runtime'] === 'string' ? accepted['runtime'] : '-'}`,
     ...(agent === undefined ? [] : [named('agent', agent)]),
     ...capabilities.map((capability) => named('capability', capability)),
     ...env.map((bundle) => named('env', bundle)),

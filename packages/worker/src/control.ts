@@ -53,7 +53,7 @@ export function openControl(): Control {
     }
   };
   stream.on('data', (chunk) => {
-    for (const record of decoder.push(chunk as Buffer)) {
+    for (const record of decoder.push(chunk)) {
       if (record.kind !== 'value') continue;
       const parsed = ControlMessage.safeParse(record.value);
       if (parsed.success) obey(parsed.data);

@@ -157,7 +157,7 @@ export function toRequest(
     overflow: values.overflow as DispatchRequest['overflow'],
     callbacks: values.callback,
   } satisfies { [K in keyof DispatchRequest]: DispatchRequest[K] | undefined };
-  return definedOnly(request) as DispatchRequest;
+  return definedOnly(request);
 }
 
 function readNumber(option: string, text: string | undefined): number | undefined {

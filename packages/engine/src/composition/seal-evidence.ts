@@ -1,5 +1,6 @@
 /** Signs a run that has ended: the manifest is read off the ledger, so that recovery can seal what another host began. */
-import { Result } from '@caisson/protocol';
+import { DispatchAccepted, Result } from '@caisson/protocol';
+import * as z from 'zod/mini';
 import type { ResolvedConfig } from '../config/index.ts';
 import {
   openKeyring,
@@ -8,7 +9,7 @@ import {
   type EvidenceManifest,
   type ResultSink,
 } from '../evidence/index.ts';
-import type { Ledger, StoredEvent } from '../ledger/index.ts';
+import { ZERO_HASH, type Ledger, type StoredEvent } from '../ledger/index.ts';
 import type { Store } from '../store/index.ts';
 import { digestProgram } from './digest-program.ts';
 import { join } from 'node:path';
@@ -95,47 +96,32 @@ function composeManifest(
   runId: string,
   events: readonly StoredEvent[],
 ): EvidenceManifest {
-  const accepted = events[0]?.data ?? {};
-  const workspace = (events.findLast((event) => event.type === 'attempt.launched')?.data['workspace'] ??
-    {}) as {
-    baseCommit?: string | null;
-    baselineTree?: string;
-  };
-  const resolved = accepted['resolved'] as EvidenceManifest & {
-    env: EvidenceManifest['capabilities'];
-    model: { requested: string };
-  };
-  const info = accepted['runtimeInfo'] as
-    | { version: string | null; bin: string; adapter: string | null }
-    | undefined;
-  const continues = accepted['continues'];
+  const accepted = DispatchAccepted.data.parse(events[0]?.data);
+  const launched = events.findLast((event) => event.type === 'attempt.launched');
+  const workspace = WorkspaceBase.safeParse(launched?.data['workspace']).data;
+  const { resolved, runtimeInfo } = accepted;
   return {
     schemaVersion: 1,
     runId,
-    ...(typeof continues === 'string' ? { continues } : {}),
-    task: accepted['task'] as EvidenceManifest['task'],
-    base: { commit: workspace.baseCommit ?? null, baselineTree: workspace.baselineTree ?? null },
+    ...(accepted.continues === undefined ? {} : { continues: accepted.continues }),
+    task: accepted.task,
+    base: { commit: workspace?.baseCommit ?? null, baselineTree: workspace?.baselineTree ?? null },
     ...(resolved.agent === undefined ? {} : { agent: resolved.agent }),
     capabilities: resolved.capabilities,
-    env: {
-      bundles: resolved.env as unknown as EvidenceManifest['capabilities'],
-      names: (accepted['envNames'] as string[] | undefined) ?? [],
-    },
-    inputs: (accepted['inputs'] as EvidenceManifest['inputs'] | undefined) ?? [],
-    ...(accepted['prompts'] === undefined
-      ? {}
-      : { prompts: accepted['prompts'] as NonNullable<EvidenceManifest['prompts']> }),
-    pipeline: accepted['pipeline'] as EvidenceManifest['pipeline'],
+    env: { bundles: resolved.env, names: accepted.envNames ?? [] },
+    inputs: accepted.inputs ?? [],
+    ...(accepted.prompts === undefined ? {} : { prompts: accepted.prompts }),
+    pipeline: accepted.pipeline ?? { id: 'caisson.default', hash: ZERO_HASH },
     policy: {
-      grant: accepted['grant'] as EvidenceManifest['policy']['grant'],
+      grant: accepted.grant,
       ceiling: options.config.policy.ceiling,
-      ...(typeof accepted['rulesHash'] === 'string' ? { rulesHash: accepted['rulesHash'] } : {}),
+      ...(accepted.rulesHash === undefined ? {} : { rulesHash: accepted.rulesHash }),
     },
     runtime: {
-      name: String(accepted['runtime']),
-      version: info?.version ?? null,
-      binary: digestProgram(options.ledger.kv, info?.bin ?? '', options.path),
-      ...(info?.adapter == null ? {} : { adapter: info.adapter }),
+      name: accepted.runtime,
+      version: runtimeInfo?.version ?? null,
+      binary: digestProgram(options.ledger.kv, runtimeInfo?.bin ?? '', options.path),
+      ...(runtimeInfo?.adapter == null ? {} : { adapter: runtimeInfo.adapter }),
     },
     model: { requested: resolved.model.requested },
     host: {
@@ -145,6 +131,9 @@ function composeManifest(
     },
   };
 }
+
+/** The part of a prepared workspace that the manifest names. */
+const WorkspaceBase = z.object({ baseCommit: z.nullable(z.string()), baselineTree: z.string() });
 
 /** A sink that fails is warned about; the run has ended all the same. */
 async function deliver(options: SealerOptions, sealed: Parameters<ResultSink['deliver']>[0]): Promise<void> {

@@ -6,7 +6,7 @@
  */
 import type { Block, BlockOutcome } from '@caisson/protocol';
 import type { AttemptContext } from '../attempt-context.ts';
-import { StepFailure } from '../step-failure.ts';
+import type { StepFailure } from '../step-failure.ts';
 import { runAgentBlock } from './blocks/agent.ts';
 import { runCaptureBlock } from './blocks/capture.ts';
 import { runScriptBlock } from './blocks/script.ts';

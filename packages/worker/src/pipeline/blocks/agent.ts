@@ -47,7 +47,7 @@ export async function runAgentBlock(context: AttemptContext): Promise<BlockRepor
       enforced: context.gathered.enforced,
     });
     const stopDiskWatch = await watchDisk(context, process);
-    const exit = await followAgent(context, process, start, spools).finally(stopDiskWatch);
+    const exit = await followAgent(context, process, start, spools).finally(() => stopDiskWatch());
     const ending = start.stream.end({ ...exit, stderrTail: spools.stderr.tail(8192) });
     return concludeAgent(context, { exit, ending, spools, startedAt });
   } finally {

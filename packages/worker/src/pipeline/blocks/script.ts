@@ -3,7 +3,7 @@ import { materialisePatched } from '@caisson/ground';
 import type { ScriptBlock } from '@caisson/protocol';
 import { join } from 'node:path';
 import type { AttemptContext } from '../../attempt-context.ts';
-import { fail, StepFailure } from '../../step-failure.ts';
+import { fail, type StepFailure } from '../../step-failure.ts';
 import { runInSandbox, type CommandOutcome } from '../run-command.ts';
 import type { BlockReport } from '../runner.ts';
 
