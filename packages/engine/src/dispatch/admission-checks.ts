@@ -4,7 +4,8 @@
  */
 import { statSync } from 'node:fs';
 import { describeExcess, isWithin } from '@caisson/policy';
-import { MODES, SessionName, type Mode } from '@caisson/protocol';
+import { MODES, SessionName, type Failure, type Mode } from '@caisson/protocol';
+import type { RunRow } from '../ledger/index.ts';
 import type { AdmittedRun, DispatchRooms, Refusal } from './contract.ts';
 import { loginBinds } from './login-files.ts';
 
@@ -123,6 +124,21 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
     }
     return null;
   }),
+  check('callback-addresses', ({ request }) => {
+    const bad = (request.callbacks ?? []).find((url) => !/^https?:$/.test(URL.parse(url)?.protocol ?? ''));
+    return bad === undefined
+      ? null
+      : { kind: 'usage', detail: `"${bad}" is no address that can be told: it must be an http(s) URL` };
+  }),
+  check('retry-breaker', ({ request }, { ledger }) => {
+    const failures = countIdenticalFailures(request.continues, (runId) => ledger.run(runId));
+    if (failures < MAX_IDENTICAL_FAILURES) return null;
+    return {
+      kind: 'budget',
+      detail: `the same task failed ${failures} times in a row in the same way`,
+      remedy: `Look at the last one (caisson show ${request.continues ?? ''}), or change the task and dispatch it anew.`,
+    };
+  }),
   check('budget', ({ runId, session, grant, model, runtime }, { budget }) =>
     budget.reserve({
       runId,
@@ -149,6 +165,26 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
     };
   }),
 ];
+
+const MAX_IDENTICAL_FAILURES = 5;
+
+/** How many runs of this chain, newest first, failed for one and the same reason. */
+export function countIdenticalFailures(
+  newest: string | undefined,
+  find: (runId: string) => Pick<RunRow, 'failure' | 'continues'> | null,
+): number {
+  let count = 0;
+  let first: Failure | undefined;
+  for (let runId = newest; runId !== undefined && count < MAX_IDENTICAL_FAILURES;) {
+    const row = find(runId);
+    if (row?.failure === undefined) return count;
+    first ??= row.failure;
+    if (row.failure.reason !== first.reason || row.failure.detail !== first.detail) return count;
+    count += 1;
+    runId = row.continues;
+  }
+  return count;
+}
 
 /** The pool that all runs of a project share. */
 export const POOL = 'runs';

@@ -1,0 +1,82 @@
+/** Budgets hold while a run is running; unknown cost is unknown; what failed is charged. */
+import { startModelServer, type ModelServer } from '@caisson/testkit';
+import { expect, it, onTestFinished } from 'vitest';
+import { createProject, type Project } from './project.ts';
+
+const KEY = 'sk-test-key-0123456789';
+
+async function serve(turns: number, inputTokens: number): Promise<ModelServer> {
+  const usage = { inputTokens, outputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const work = Array.from({ length: turns }, (_, index) => ({
+    say: `step ${index}`,
+    tool: { intent: 'run-command' as const, command: `echo ${index}; sleep 0.2` },
+    usage,
+  }));
+  const server = await startModelServer({ apiKey: KEY, script: [...work, { say: 'done', usage }] });
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+function open(server: ModelServer, extra = '', model = 'claude-sonnet-4-5'): Project {
+  return createProject({
+    env: { MODEL_KEY: KEY },
+    config: `runtime: native\nruntimes:\n  native: { endpoint: "${server.url}", apiKey: "env:MODEL_KEY", model: ${model} }\n${extra}`,
+  });
+}
+
+it('stops a run in the middle when its money is spent, and charges it', async () => {
+  const project = open(await serve(20, 100_000));
+  const result = await project.run('work', '--budget', '0.5');
+  expect(result).toMatchObject({ status: 'budget_exceeded', failure: { reason: 'budget-exceeded' } });
+  expect(result.cli.code).toBe(5);
+  expect(result.costUsd).toBeGreaterThan(0.5);
+  expect(result.costUsd).toBeLessThan(2);
+  const { stdout } = await project.caisson('budget', '-o', 'json');
+  expect((JSON.parse(stdout) as { standings: { spentUsd: number }[] }).standings[0]?.spentUsd).toBeCloseTo(
+    result.costUsd ?? 0,
+  );
+}, 40_000);
+
+it.each([
+  ['--max-tokens', '150000'],
+  ['--max-turns', '2'],
+])(
+  'stops a run that passes %s %s',
+  async (option, value) => {
+    const project = open(await serve(20, 50_000));
+    const result = await project.run('work', option, value);
+    expect(result.failure?.reason).toBe('budget-exceeded');
+  },
+  40_000,
+);
+
+it('refuses a run when the day is spent, with exit code 5', async () => {
+  const project = open(await serve(1, 1_000_000), 'budget: { perDayUsd: 1 }\n');
+  await project.run('work');
+  const second = await project.caisson('run', 'work');
+  expect(second.code).toBe(5);
+  expect(second.stderr).toMatch(/used up/);
+}, 40_000);
+
+it('refuses a model of unknown price under a money cap, and shows its cost as unknown without one', async () => {
+  const project = open(await serve(1, 100), '', 'my-own-model');
+  const refused = await project.caisson('run', 'work', '--budget', '1');
+  expect(refused.code).toBe(5);
+  expect(refused.stderr).toMatch(/price of my-own-model is unknown/);
+  const free = await project.run('work');
+  expect(free.status).toBe('done');
+  expect(free.costUsd).toBeUndefined();
+  expect((await project.caisson('show', free.runId)).stdout).toContain('cost unknown');
+}, 40_000);
+
+it('stops to retry what failed five times in the same way', async () => {
+  const project = createProject();
+  let { runId } = await project.run('--', 'sh', '-c', 'exit 9');
+  for (let index = 0; index < 4; index += 1) {
+    const again = await project.caisson('retry', runId, '-o', 'json');
+    runId = (JSON.parse(again.stdout) as { runId: string }).runId;
+  }
+  const broken = await project.caisson('retry', runId);
+  expect(broken.code).toBe(5);
+  expect(broken.stderr).toMatch(/failed 5 times in a row/);
+}, 40_000);
