@@ -65,6 +65,7 @@ function asRefusal(error: unknown): TaskRefusedError | null {
 
 async function accept(rooms: DispatchRooms, run: AdmittedRun): Promise<void> {
   const { request } = run;
+  rooms.callbacks.open(run.runId, request.callbacks ?? []);
   await createRunRecord(rooms, run.runId, run.trace).append('dispatch.accepted', {
     task: {
       id: run.taskId,
@@ -178,7 +179,10 @@ async function describeCandidate(
     envBundles,
     inputs: await describeInputs(request, settings.cwd),
     workspaceKind,
-    timeoutMs: request.timeoutMs ?? agent?.definition.timeout ?? grant.limits.wall ?? settings.timeoutMs,
+    timeoutMs: Math.min(
+      request.timeoutMs ?? agent?.definition.timeout ?? grant.limits.wall ?? settings.timeoutMs,
+      grant.limits.wall ?? Infinity,
+    ),
     stallTimeoutMs: request.stallTimeoutMs ?? settings.stallTimeoutMs,
     retries: request.retries ?? settings.retries,
     session: request.session ?? null,

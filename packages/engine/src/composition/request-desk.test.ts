@@ -1,0 +1,111 @@
+import type { DispatchResult, Grant } from '@caisson/protocol';
+import { describe, expect, test } from 'vitest';
+import { TaskRefusedError, type DispatchRequest, type RunHandle } from '../dispatch/index.ts';
+import { createMemoryLedger } from '../ledger/index.ts';
+import type { Approvals } from '../questions/index.ts';
+import type { Store } from '../store/index.ts';
+import { createRequestDesk } from './request-desk.ts';
+
+const grant: Grant = {
+  mode: 'auto-edit',
+  read: ['/'],
+  write: ['/project'],
+  hosts: [],
+  tools: ['dispatch'],
+  limits: {},
+  budget: {},
+  depth: 1,
+  sandbox: 'bwrap',
+};
+const run = { runId: 'run_parent', attempt: 1, grant, session: null, emit: () => Promise.resolve() };
+const child = 'run_00000000000000000002';
+
+function open(options: { refuse?: boolean } = {}) {
+  const asked: DispatchRequest[] = [];
+  let cancelled = 0;
+  const ended = Promise.withResolvers<DispatchResult>();
+  const handle = {
+    runId: child,
+    ended: ended.promise,
+    cancel: () => (cancelled += 1),
+  } as unknown as RunHandle;
+  const approvals: Approvals = {
+    request: () => Promise.resolve({ decision: 'allow', by: 'user' }),
+    decide: () => Promise.resolve(false),
+    close: () => Promise.resolve(),
+  };
+  const desk = createRequestDesk({
+    approvals,
+    rooms: { ledger: createMemoryLedger(), store: {} as Store },
+    dispatch(request) {
+      asked.push(request);
+      if (options.refuse === true)
+        throw new TaskRefusedError({ check: 'dispatch-depth', kind: 'policy', detail: 'no deeper' });
+      return Promise.resolve(handle);
+    },
+  });
+  return { desk, asked, ended, cancelled: () => cancelled };
+}
+const dispatch = (body: Record<string, unknown>) => ({ id: '1', request: 'dispatch', body });
+
+describe('the request desk', () => {
+  test('dispatches for an agent with its own grant as the parent’s, in its session', async () => {
+    const { desk, asked, ended } = open();
+    const answer = desk.answer(run, dispatch({ task: 'do it', mode: 'full-auto' }));
+    ended.resolve({ runId: child, status: 'done', reply: 'done', result: null } as unknown as DispatchResult);
+    expect(await answer).toEqual({
+      ok: true,
+      value: { runId: child, status: 'done', reply: 'done', patchBytes: 0 },
+    });
+    expect(asked).toEqual([
+      { task: 'do it', mode: 'full-auto', session: 'run_parent', parent: { runId: 'run_parent', grant } },
+    ]);
+  });
+
+  test('takes nothing from an agent but what it may choose', async () => {
+    const { desk, asked, ended } = open();
+    ended.resolve({ runId: child, status: 'done', reply: '', result: null } as unknown as DispatchResult);
+    await desk.answer(
+      run,
+      dispatch({
+        task: 'x',
+        sandbox: 'none',
+        secrets: { A: 'file:/etc/passwd' },
+        parent: null,
+        session: 'other',
+        argv: ['sh'],
+      }),
+    );
+    expect(asked).toEqual([{ task: 'x', session: 'run_parent', parent: { runId: 'run_parent', grant } }]);
+  });
+
+  test('tells a refusal in words', async () => {
+    const { desk } = open({ refuse: true });
+    expect(await desk.answer(run, dispatch({ task: 'x' }))).toMatchObject({
+      ok: false,
+      value: expect.stringContaining('no deeper'),
+    });
+  });
+
+  test('refuses a malformed request', async () => {
+    const { desk } = open();
+    await expect(desk.answer(run, dispatch({ mode: 'full-auto' }))).rejects.toThrow();
+  });
+
+  test('cancels the children of a run that has ended', async () => {
+    const { desk, ended, cancelled } = open();
+    const answer = desk.answer(run, dispatch({ task: 'x' }));
+    await Promise.resolve();
+    await desk.close('run_somebody_else');
+    expect(cancelled()).toBe(0);
+    await desk.close('run_parent');
+    expect(cancelled()).toBe(1);
+    ended.resolve({
+      runId: child,
+      status: 'cancelled',
+      reply: '',
+      result: null,
+    } as unknown as DispatchResult);
+    await answer;
+  });
+});

@@ -1,0 +1,84 @@
+import { isWithin } from '@caisson/policy';
+import { MODES, type AgentDefinition, type Grant } from '@caisson/protocol';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { DispatchRequest, DispatchSettings, FoundAgent } from './contract.ts';
+import { resolveGrant } from './resolve-grant.ts';
+
+const cap = fc.option(fc.integer({ min: 1, max: 50 }), { nil: undefined });
+const hosts = fc.array(fc.constantFrom('a.example:443', 'b.example:443'), { maxLength: 2 });
+const tools = fc.array(fc.constantFrom('*', 'board_read', 'board_write', 'dispatch'), { maxLength: 3 });
+const limits = fc.record({ memory: cap, cpus: cap, pids: cap, disk: cap, wall: cap });
+const budget = fc.record({ usd: cap, tokens: cap, turns: cap, toolCalls: cap });
+const some = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(value, { nil: undefined });
+
+const request = fc.record({
+  mode: some(fc.constantFrom(...MODES)),
+  tools: some(tools),
+  limits: some(limits),
+  budget: some(budget),
+  sandbox: some(fc.constantFrom('bwrap', 'none')),
+  network: some(
+    fc.oneof(
+      fc.constant({ kind: 'none' }),
+      fc.constant({ kind: 'full' }),
+      hosts.map((list) => ({ kind: 'hosts', hosts: list })),
+    ),
+  ),
+});
+const agent = fc.option(
+  fc
+    .record({
+      mode: some(fc.constantFrom(...MODES)),
+      tools: some(tools),
+      grant: some(
+        fc.record({ hosts: some(hosts), limits: some(limits), budget: some(budget), depth: some(fc.nat(9)) }),
+      ),
+    })
+    .map(
+      (definition) =>
+        ({ name: 'x', hash: 'x', definition: definition as AgentDefinition }) satisfies FoundAgent,
+    ),
+);
+const settings = fc.record({
+  defaultMode: fc.constantFrom(...MODES),
+  hosts,
+  limits,
+  budget,
+  depth: fc.nat(4),
+});
+
+/** Any family: a first run, and whatever its descendants ask for, through whatever agents. */
+const family = fc.record({
+  settings,
+  first: request,
+  generations: fc.array(fc.tuple(request, agent), { maxLength: 6 }),
+});
+
+const resolve = (asked: unknown, through: FoundAgent | null, house: unknown, parent: Grant | null): Grant =>
+  resolveGrant(
+    {
+      ...(asked as DispatchRequest),
+      ...(parent === null ? {} : { parent: { runId: 'run_x', grant: parent } }),
+    },
+    through,
+    house as DispatchSettings,
+    '/project',
+  );
+
+describe('the grant of a run that another run asked for', () => {
+  test('is never wider than its parent’s, whatever is asked for and through whatever agent', () => {
+    fc.assert(
+      fc.property(family, ({ settings: house, first, generations }) => {
+        let parent = resolve(first, null, house, null);
+        for (const [asked, through] of generations) {
+          const child = resolve(asked, through, house, parent);
+          expect(isWithin(child, parent)).toBe(true);
+          expect(child.depth).toBeLessThanOrEqual(Math.max(0, parent.depth - 1));
+          parent = child;
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,86 @@
+/** An attempt for tests of what stands around an agent: real files, a host that answers as the test says. */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createRedactor } from '@caisson/ground';
+import type { Job, WorkerSaying } from '@caisson/protocol';
+import type { AttemptContext } from '../attempt-context.ts';
+import type { HostReply } from './host-requests.ts';
+
+export interface AttemptFixture {
+  readonly context: AttemptContext;
+  readonly folder: string;
+  readonly said: WorkerSaying[];
+  readonly kills: number;
+  stop(): void;
+  remove(): void;
+}
+
+export interface FixtureOptions {
+  readonly mode?: Job['grant']['mode'];
+  readonly tools?: readonly string[];
+  readonly rules?: Job['rules'];
+  readonly secrets?: Job['secrets'];
+  /** `null` never answers. */
+  answer?(request: Extract<WorkerSaying, { kind: 'request' }>): HostReply | null;
+}
+
+export function createAttemptFixture(options: FixtureOptions = {}): AttemptFixture {
+  const folder = mkdtempSync(join(tmpdir(), 'coordination-'));
+  for (const name of ['mailbox', 'spool']) mkdirSync(join(folder, name));
+  const stop = new AbortController();
+  const said: WorkerSaying[] = [];
+  const listeners: ((reply: { id: string } & HostReply) => void)[] = [];
+  let kills = 0;
+  const say = (line: WorkerSaying): void => {
+    said.push(line);
+    if (line.kind !== 'request') return;
+    const reply = options.answer?.(line) ?? null;
+    if (reply !== null) queueMicrotask(() => listeners.forEach((hear) => hear({ id: line.id, ...reply })));
+  };
+  const context = {
+    job: {
+      runId: 'run_00000000000000000000',
+      attempt: 1,
+      agent: 'tester',
+      runtime: { name: 'claude-code', bin: 'claude', settings: {} },
+      grant: { mode: options.mode ?? 'auto-edit', tools: options.tools ?? [], sandbox: 'none' },
+      rules: options.rules ?? [],
+      workspace: { cwd: folder },
+      sandbox: {
+        home: join(folder, 'home'),
+        node: process.execPath,
+        entries: { toolShim: join(import.meta.dirname, '..', 'tool-shim.ts') },
+      },
+      paths: {
+        mailbox: join(folder, 'mailbox'),
+        spool: join(folder, 'spool'),
+        board: join(folder, 'board.json'),
+        context: join(folder, 'context.json'),
+      },
+    },
+    voice: { say, header: () => undefined, count: 0, close: () => undefined },
+    control: {
+      stop: stop.signal,
+      waitForGo: () => Promise.resolve(),
+      onMessage: () => undefined,
+      onReply: (listener: (reply: { id: string } & HostReply) => void) => listeners.push(listener),
+      reportHostLost: () => undefined,
+      close: () => undefined,
+    },
+    redactor: createRedactor(options.secrets ?? []),
+    gathered: { reply: '', exitCode: null, outputs: [], blocks: [], denials: [], enforced: {} },
+    running: { kill: () => (kills += 1) },
+    heldCalls: 0,
+  } as unknown as AttemptContext;
+  return {
+    context,
+    folder,
+    said,
+    get kills() {
+      return kills;
+    },
+    stop: () => stop.abort({ kind: 'stop', reason: 'user', graceMs: 0 }),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
