@@ -4,6 +4,7 @@ import type { DispatchResult, Failure } from '@caisson/protocol';
 import { WorkerStartError, type WorkerProcess } from '../compute/index.ts';
 import { backoffMs, createPrefixedId } from '../platform/index.ts';
 import { admit } from './admit.ts';
+import { orWarn } from './clean-up.ts';
 import type {
   AdmittedRun,
   Dispatcher,
@@ -31,6 +32,8 @@ interface ActiveRun {
   readonly abort: AbortController;
   /** What is under way now, if a worker is. */
   followed: FollowedAttempt | null;
+  /** Messages for the worker that is not there yet. */
+  readonly unsent: { kind: 'message'; id: string; body: string }[];
   isShutdown: boolean;
   isInterrupt: boolean;
 }
@@ -60,6 +63,7 @@ export function createDispatcher(base: DispatchRooms): Dispatcher {
       stream,
       abort: new AbortController(),
       followed: null,
+      unsent: [],
       isShutdown: false,
       isInterrupt: false,
     };
@@ -101,7 +105,9 @@ function createHandle(entry: ActiveRun, ended: Promise<DispatchResult>, clock: C
     async send(body) {
       const messageId = createPrefixedId('message', clock);
       await entry.record.append('channel.sent', { messageId, body });
-      entry.followed?.supervision.send({ kind: 'message', id: messageId, body });
+      const message = { kind: 'message' as const, id: messageId, body };
+      if (entry.followed === null) entry.unsent.push(message);
+      else entry.followed.supervision.send(message);
       return messageId;
     },
   };
@@ -190,6 +196,7 @@ async function runAttempt(
   }
   const followed = follow(rooms, run, record, prepared, worker);
   entry.followed = followed;
+  for (const message of entry.unsent.splice(0)) followed.supervision.send(message);
   if (entry.abort.signal.aborted) stopRun(entry, { force: false });
   const end = await followed.ended;
   entry.followed = null;
@@ -242,6 +249,7 @@ async function cancelBeforeWorker(
   const cause = entry.isShutdown ? 'shutdown' : 'user';
   await entry.record.append('dispatch.cancelled', { durationMs, cause }, { attempt });
   rooms.budget.settle(entry.run.runId, undefined);
+  await orWarn(entry.record, attempt, 'evidence', () => rooms.seal(entry.run.runId));
 }
 
 function pause(rooms: DispatchRooms, ms: number, signal: AbortSignal): Promise<void> {

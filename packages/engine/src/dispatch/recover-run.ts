@@ -30,6 +30,7 @@ export async function recoverRun(rooms: DispatchRooms, row: RunRow): Promise<voi
   const failure = { reason: 'lost', detail };
   await record.append('dispatch.failed', { durationMs, failure }, { attempt: row.attempt });
   rooms.budget.settle(row.runId, undefined);
+  await orWarn(record, row.attempt, 'evidence', () => rooms.seal(row.runId));
 }
 
 /** Makes up for what a host owed after the ending of a run: seal and clean-up. */

@@ -1,5 +1,6 @@
 /** The end of an attempt whose worker never started: the run is told why, and may be tried again. */
 import { isRetryable, type Failure } from '@caisson/protocol';
+import { orWarn } from './clean-up.ts';
 import type { AdmittedRun, DispatchRooms } from './contract.ts';
 import type { RunRecord } from './run-record.ts';
 
@@ -25,5 +26,6 @@ export async function settleWithoutWorker(
   }
   await record.append('dispatch.failed', { durationMs: Math.round(input.durationMs), failure }, { attempt });
   rooms.budget.settle(run.runId, undefined);
+  await orWarn(record, attempt, 'evidence', () => rooms.seal(run.runId));
   return 'ended';
 }

@@ -27,6 +27,7 @@ export async function collectGarbage(engine: Engine, options: GarbageOptions = {
   const graceMs = Math.max(options.graceMs ?? DAY_MS, ageOfOldestOpenRun(engine));
   const { stateDir } = engine.config;
   const swept = await engine.store.gc(await listRoots(engine), { graceMs });
+  await removeLeftWorkspaces(engine);
   const { deleted } = await engine.workspaces.gc({ stateDir, trashTtlMs: options.trashTtlMs ?? 7 * DAY_MS });
   return {
     blobs: swept.removedBlobs,
@@ -35,6 +36,17 @@ export async function collectGarbage(engine: Engine, options: GarbageOptions = {
     spools: await sweepFolder(engine, join(stateDir, 'runtime', 'spool'), graceMs),
     workspaces: deleted,
   };
+}
+
+/** A removal that was refused when its run ended (a process still looked at it) is tried again. */
+async function removeLeftWorkspaces(engine: Engine): Promise<void> {
+  const { stateDir } = engine.config;
+  for (const { runId, prepared } of await engine.workspaces.recoverList({ stateDir })) {
+    if (prepared === null || engine.ledger.run(runId)?.ending === undefined) continue;
+    if (engine.ledger.leases.listSlots().some((slot) => slot.runId === runId)) continue; // its host is not done with it
+    await engine.workspaces.checkpoint(prepared);
+    await engine.workspaces.remove(prepared);
+  }
 }
 
 /** Result files are removed a day after the ledger holds them; every host start does that. */
@@ -90,7 +102,8 @@ async function sweepFolder(engine: Engine, folder: string, olderThanMs: number):
   let removed = 0;
   for (const name of names) {
     const runId = name.slice(0, name.indexOf('.'));
-    if (engine.ledger.run(runId)?.ending === undefined) continue;
+    const isHalfWritten = name.startsWith('.caisson-') && name.endsWith('.tmp'); // by somebody who was killed
+    if (!isHalfWritten && engine.ledger.run(runId)?.ending === undefined) continue;
     const path = join(folder, name);
     if (engine.clock.wallMs() - (await stat(path)).mtimeMs < olderThanMs) continue;
     await rm(path, { recursive: true, force: true });

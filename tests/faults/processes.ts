@@ -1,0 +1,48 @@
+/** Who is who among the processes of a run, as the kernel tells it. */
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** The worker that this host started. */
+export function findWorker(hostPid: number): number {
+  const [worker] = childrenOf(hostPid).filter((pid) => readCommand(pid).includes('worker.mjs'));
+  if (worker === undefined) throw new Error(`host ${hostPid} has no worker`);
+  return worker;
+}
+
+/** Every worker whose job lies in this state folder. */
+export function workersOf(stateDir: string): number[] {
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => pid > 0 && readCommand(pid).includes('worker.mjs'))
+    .filter((pid) => readIfThere(`/proc/${pid}/environ`).includes(`CAISSON_JOB_FILE=${stateDir}/`));
+}
+
+export function childrenOf(pid: number): number[] {
+  return readIfThere(`/proc/${pid}/task/${pid}/children`)
+    .split(' ')
+    .filter((word) => word !== '')
+    .map(Number);
+}
+
+/** Every descendant, parents first. */
+export function treeOf(pid: number): number[] {
+  const children = childrenOf(pid);
+  return [...children, ...children.flatMap(treeOf)];
+}
+
+export function readCommand(pid: number): string {
+  return readIfThere(`/proc/${pid}/cmdline`).replaceAll('\0', ' ');
+}
+
+/** Peak resident memory in MiB, or 0 when the process is gone. */
+export function peakMemoryMiB(pid: number): number {
+  const found = /^VmHWM:\s*(\d+) kB/m.exec(readIfThere(`/proc/${pid}/status`))?.[1];
+  return Number(found ?? 0) / 1024;
+}
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch {
+    return ''; // the process ended while we looked: it has nothing to tell
+  }
+}
