@@ -15,6 +15,7 @@ export function formatRun(
     section('Ran', describeRan(result, accepted), style),
     section('Happened', describeTimeline(events), style),
     section('Came out', describeOutcome(result), style),
+    section('Told', (result.callbacks ?? []).map(describeCallback), style),
     section('Ended', formatEnding({ ...result, reply: '' }, style).split('\n'), style),
   ];
   return sections.filter((text) => text !== '').join('\n\n');
@@ -74,6 +75,14 @@ function describeEvent(event: EventEnvelope): string {
   if (event.type === 'network.connection') return ` ${String(event['verdict'])} ${String(event['target'])}`;
   return '';
 }
+
+function describeCallback({ url, event, status, tries, detail }: Callback): string {
+  const count = `${tries} ${tries === 1 ? 'try' : 'tries'}`;
+  const word = status === 'pending' ? 'UNDELIVERED' : status;
+  return `${word}  ${event} to ${url} (${count}${detail === undefined ? '' : `, ${detail}`})`;
+}
+
+type Callback = NonNullable<DispatchResult['callbacks']>[number];
 
 function describeOutcome(result: DispatchResult): string[] {
   const lines = result.reply.trim() === '' ? [] : result.reply.trimEnd().split('\n').slice(0, 40);

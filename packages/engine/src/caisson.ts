@@ -4,7 +4,7 @@ import type { BudgetStanding } from './budget/index.ts';
 import type { SafeEventBus } from './bus/index.ts';
 import { keysFolder } from './composition/seal-evidence.ts';
 import { loadConfig, type LoadConfigOptions, type ResolvedConfig } from './config/index.ts';
-import { describeRun, flatten, type DispatchRequest, type RunHandle } from './dispatch/index.ts';
+import { flatten, type DispatchRequest, type RunHandle } from './dispatch/index.ts';
 import { createEngine, type Engine, type EngineOptions } from './engine.ts';
 import {
   exportRun,
@@ -32,6 +32,7 @@ import { createRegistryFace, type RegistryFace } from './operations/registry-fac
 import { resolveRunId } from './operations/resolve-run-id.ts';
 import { retryRun } from './operations/retry-run.ts';
 import { applyRun, readPatch } from './operations/run-patch.ts';
+import { showRun } from './operations/show-run.ts';
 import { sendMessage } from './operations/send-message.ts';
 import { runBackground, startBackground } from './operations/start-background.ts';
 import { listApprovals, type ApprovalDecision, type ApprovalRow } from './questions/index.ts';
@@ -122,7 +123,7 @@ function createFace(engine: Engine, cwd: string): Caisson {
     dispatchDetached: (request, entry) => startBackground(engine, request, entry),
     serveDetached: (runId) => runBackground(engine, runId),
     runs: (filter) => Promise.resolve(ledger.runs(filter)),
-    show: async (run) => describeRun(engine.rooms, find(run)),
+    show: async (run) => showRun(engine, find(run)),
     events: (run, { after } = {}) =>
       Promise.resolve(
         ledger.read({ runId: find(run), ...(after === undefined ? {} : { after }) }).map(flatten),

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { systemClock, type Clock } from '@caisson/ground';
 import { BusTopic } from '@caisson/protocol';
 import { createBus, type SafeEventBus } from './bus/index.ts';
+import { createCallbacks, type Callbacks } from './callbacks/index.ts';
 import { createBudget, type Budget } from './budget/index.ts';
 import { bundlePath, createDispatchSettings } from './composition/dispatch-settings.ts';
 import { createSealer } from './composition/seal-evidence.ts';
@@ -43,6 +44,7 @@ export interface Engine {
   readonly hosts: Hosts;
   readonly workspaces: Workspaces;
   readonly budget: Budget;
+  readonly callbacks: Callbacks;
   readonly sessions: Sessions;
   readonly approvals: Approvals;
   readonly rooms: DispatchRooms;
@@ -97,6 +99,22 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     clock,
     onReset: (session) => bus.emit(BusTopic.SESSION_RESET, { session }),
   });
+  const secrets = createSecrets({
+    env,
+    home: config.folders.home,
+    base: config.projectRoot,
+    clock,
+    onWarning: (message) => bus.emit(BusTopic.WARNING, { source: 'secrets', message }),
+  });
+  const callbacks = createCallbacks({
+    endpoints: config.callbacks,
+    ledger,
+    hostId,
+    clock,
+    resolveSecret: (ref) => secrets.resolve(ref),
+    isHostAlive: (id) => hosts.isAlive(id),
+    warn: (message) => bus.emit(BusTopic.WARNING, { source: 'callbacks', message }),
+  });
   const approvals = createApprovals({ clock, deadlineMs: approvalDeadlineMs(config) });
   const rooms: DispatchRooms = {
     hostId,
@@ -112,13 +130,8 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     names: createNames({ config, env, registry, node: settings.node }),
     budget,
     network: createNetwork({ clock }),
-    secrets: createSecrets({
-      env,
-      home: config.folders.home,
-      base: config.projectRoot,
-      clock,
-      onWarning: (message) => bus.emit(BusTopic.WARNING, { source: 'secrets', message }),
-    }),
+    secrets,
+    callbacks,
     desk: createRequestDesk({
       approvals,
       dispatch: (request) => dispatcher.dispatch(request),
@@ -129,12 +142,17 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     probeSandbox: probeSandboxHere,
     seal,
     recoverDead: () => recoverDead(),
-    publish: (event) => publishOnBus(bus, event),
+    publish(event) {
+      publishOnBus(bus, event);
+      if (event.seq > 0) callbacks.hear(event);
+    },
   };
   const dispatcher = createDispatcher(rooms);
   let post: Promise<HostPost> | null = null;
   const openPost = async (): Promise<void> => {
-    await (post ??= hosts.open(hostId, obey));
+    if (post !== null) return void (await post);
+    await (post = hosts.open(hostId, obey));
+    callbacks.resume();
   };
   let recovering: Promise<readonly string[]> | null = null;
   const recoverDead = (): Promise<readonly string[]> => {
@@ -166,6 +184,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     hosts,
     workspaces,
     budget,
+    callbacks,
     sessions,
     approvals,
     rooms,
@@ -174,11 +193,16 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     recover: recoverDead,
     async close() {
       await dispatcher.shutdown();
+      await callbacks.settle(LAST_CALLBACKS_MS);
+      await callbacks.stop();
       await (await post)?.stop();
       await ledger.close();
     },
   };
 }
+
+/** How long an ending waits for its callbacks; what is not told by then is left to the next host. */
+const LAST_CALLBACKS_MS = 2000;
 
 /** The hooks of the agent programs give up after 330 s, and some of them then let the call pass: we answer before that. */
 const LONGEST_HOLD_MS = 310_000;

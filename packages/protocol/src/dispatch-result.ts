@@ -34,6 +34,18 @@ export const DispatchResult = z.object({
   resolved: ResolvedNames,
   result: z.nullable(Result),
   events: z.object({ count: z.int(), lastSeq: z.int() }),
+  /** Where callbacks stand; absent when nobody was to be told. */
+  callbacks: z.optional(
+    z.array(
+      z.object({
+        url: z.string(),
+        event: z.string(),
+        status: z.enum(['pending', 'delivered', 'failed']),
+        tries: z.int(),
+        detail: z.optional(z.string()),
+      }),
+    ),
+  ),
 });
 export type DispatchResult = z.infer<typeof DispatchResult>;
 

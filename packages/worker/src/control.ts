@@ -20,12 +20,15 @@ export interface Control {
 }
 
 const CONTROL_FD = 3;
+const MAX_EARLY = 1000;
 
 export function openControl(): Control {
   const abort = new AbortController();
   const going = Promise.withResolvers<void>();
   const messageListeners: ((message: { id: string; body: string }) => void)[] = [];
   const replyListeners: ((reply: { id: string; ok: boolean; value?: unknown }) => void)[] = [];
+  /** Messages that came before anybody listened. */
+  const early: { id: string; body: string }[] = [];
   const decoder = createNdjsonDecoder();
   const stream = new Socket({ fd: CONTROL_FD, readable: true, writable: false });
 
@@ -46,6 +49,7 @@ export function openControl(): Control {
         halt(message);
         return;
       case 'message':
+        if (messageListeners.length === 0 && early.length < MAX_EARLY) early.push(message);
         for (const listener of messageListeners) listener(message);
         return;
       case 'reply':
@@ -66,7 +70,10 @@ export function openControl(): Control {
   return {
     waitForGo: () => going.promise,
     stop: abort.signal,
-    onMessage: (listener) => messageListeners.push(listener),
+    onMessage(listener) {
+      messageListeners.push(listener);
+      for (const message of early.splice(0)) listener(message);
+    },
     onReply: (listener) => replyListeners.push(listener),
     reportHostLost: lost,
     close: () => stream.destroy(),

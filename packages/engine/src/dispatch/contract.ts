@@ -205,6 +205,14 @@ export interface SecretsDoor {
   resolve(ref: string): Promise<string>;
 }
 
+/** Who is told about a run's life. */
+export interface CallbacksDoor {
+  /** Remembers the endpoints of a run before it is accepted. */
+  open(runId: string, urls: readonly string[]): void;
+  /** Throws when a key or token of the run's endpoints cannot be found. */
+  check(runId: string): Promise<void>;
+}
+
 /** Everything that a worker may ask of the host while it runs. */
 export interface RequestDesk {
   answer(
@@ -234,6 +242,7 @@ export interface DispatchRooms {
   readonly budget: Budget;
   readonly network: NetworkDoor;
   readonly secrets: SecretsDoor;
+  readonly callbacks: CallbacksDoor;
   readonly desk: RequestDesk;
   readonly sessions: Pick<Sessions, 'paths'>;
   readonly settings: DispatchSettings;

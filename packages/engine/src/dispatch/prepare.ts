@@ -1,8 +1,8 @@
 /** Stage 3: everything an attempt needs exists before its worker does: workspace, limits, secrets, network, job file. */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { writeFileAtomic } from '@caisson/ground';
 import type { Failure, FailureReason, Job } from '@caisson/protocol';
 import type { AttemptLimits } from '../compute/index.ts';
 import type { PreparedWorkspace } from '../workspace/index.ts';
@@ -80,6 +80,7 @@ async function prepareAll(
     linkLoginFiles(settings.home, paths.home, run.runtime);
   }
   if (attempt === 1) await tellPrompt(run, record);
+  await failingAs('fetch-failed', 4, () => rooms.callbacks.check(run.runId));
   const secrets = await failingAs('fetch-failed', 7, () => resolveSecrets(rooms, run));
   const networkPlan = await failingAs('fetch-failed', 7, () => planNetwork(rooms, run));
   const overlay = await failingAs('integrity-failed', 3, () =>
@@ -121,7 +122,8 @@ async function prepareAll(
     secrets: secrets.values,
     overlay,
   });
-  await writeFileAtomic(paths.job, JSON.stringify(job), { mode: 0o600, durable: false });
+  // Not through a temporary file: it holds secrets, and whoever clears up after a dead host knows only this name.
+  await writeFile(paths.job, JSON.stringify(job), { mode: 0o600, flag: 'wx' });
   return { attempt, nonce, paths, workspace, limits, network, job };
 }
 

@@ -9,6 +9,8 @@ import type { Engine } from '../engine.ts';
 import { createRunId } from '../platform/index.ts';
 
 const POLL_MS = 25;
+/** Nobody waits for a background host: it sees all tries of its callbacks through. */
+const BACKGROUND_CALLBACKS_MS = 90_000;
 
 /** The background host did not accept the task; carries what it said. */
 export class BackgroundRefusedError extends CaissonError {
@@ -82,6 +84,7 @@ export async function runBackground(engine: Engine, runId: string): Promise<void
     await engine.openPost();
     const handle = await engine.dispatcher.dispatch(request);
     await handle.ended;
+    await engine.callbacks.settle(BACKGROUND_CALLBACKS_MS);
   } catch (error) {
     const info =
       error instanceof CaissonError

@@ -1,0 +1,160 @@
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createManualClock, type ManualClock } from '@caisson/ground';
+import { expect, it, onTestFinished } from 'vitest';
+import { createMemoryLedger, type Ledger, type NewEvent } from '../ledger/index.ts';
+import { createCallbacks, type Callbacks, type CallbackEndpoint } from './index.ts';
+
+const RUN = 'run_00000000000000000001';
+
+async function serve(
+  answer: (count: number) => number,
+): Promise<{ url: string; heard: IncomingHttpHeaders[] }> {
+  const heard: IncomingHttpHeaders[] = [];
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => {
+      heard.push(request.headers);
+      response.writeHead(answer(heard.length)).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, heard };
+}
+
+function fact(type: string, attempt: number, data: Record<string, unknown>): NewEvent {
+  return { runId: RUN, attempt, type, version: 1, at: '2026-01-01T00:00:00.000Z', trace: 't', data };
+}
+
+const GRANT = {
+  mode: 'auto-edit',
+  read: ['/'],
+  write: [],
+  hosts: [],
+  tools: [],
+  limits: {},
+  budget: {},
+  depth: 0,
+  sandbox: 'bwrap',
+};
+const ACCEPTED = fact('dispatch.accepted', 0, {
+  task: { id: RUN, description: 'x', priority: 5 },
+  runtime: 'command',
+  host: 'host_a',
+  grant: GRANT,
+  resolved: { capabilities: [], env: [], model: { requested: '', served: [] } },
+});
+const FAILED = fact('dispatch.failed', 0, { durationMs: 1, failure: { reason: 'lost', detail: 'x' } });
+
+interface Host {
+  readonly callbacks: Callbacks;
+  readonly clock: ManualClock;
+  tell(event: NewEvent): Promise<void>;
+}
+
+function host(ledger: Ledger, endpoints: CallbackEndpoint[], hostId: string, living: string[] = []): Host {
+  const clock = createManualClock();
+  const callbacks = createCallbacks({
+    endpoints,
+    ledger,
+    hostId,
+    clock,
+    resolveSecret: (ref) => Promise.resolve(ref),
+    isHostAlive: (id) => Promise.resolve(living.includes(id)),
+    warn: (message) => {
+      throw new Error(message);
+    },
+  });
+  onTestFinished(() => callbacks.stop());
+  return {
+    callbacks,
+    clock,
+    async tell(event) {
+      for (const stored of await ledger.append([event])) callbacks.hear(stored);
+    },
+  };
+}
+
+/** Moves time on whenever the delivery waits, until it is concluded. */
+async function conclude(ledger: Ledger, { clock }: Host): Promise<Record<string, unknown>> {
+  for (;;) {
+    const [end] = ledger.read({ runId: RUN, types: ['callback.delivered', 'callback.failed'] });
+    if (end !== undefined) return { type: end.type, ...end.data };
+    if (clock.pendingTimers() > 0) clock.advance(60_000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+it('an endpoint that never takes the event is tried six times, then failed for good', async () => {
+  const ledger = createMemoryLedger();
+  const { url, heard } = await serve(() => 503);
+  const one = host(ledger, [{ url }], 'host_a');
+  one.callbacks.open(RUN, []);
+  await one.tell(ACCEPTED);
+  await one.tell(FAILED);
+  expect(await conclude(ledger, one)).toMatchObject({
+    type: 'callback.failed',
+    tries: 6,
+    detail: 'answered 503',
+  });
+  expect(heard).toHaveLength(6);
+  expect(new Set(heard.map((headers) => headers['x-caisson-delivery'])).size).toBe(1);
+  expect(ledger.kv.list('callback-outbox')).toEqual([]);
+  expect(ledger.kv.list('callback-endpoints')).toEqual([]);
+});
+
+it('what a dead host recorded and never queued is told by the next one, once', async () => {
+  const ledger = createMemoryLedger();
+  const { url, heard } = await serve(() => 200);
+  const dead = host(ledger, [{ url }], 'host_a');
+  dead.callbacks.open(RUN, []);
+  await ledger.append([ACCEPTED]);
+  await ledger.append([FAILED]); // and then it died
+  const next = host(ledger, [], 'host_b');
+  next.callbacks.resume();
+  expect(await conclude(ledger, next)).toMatchObject({ type: 'callback.delivered', tries: 1, status: 200 });
+  const third = host(ledger, [], 'host_c');
+  third.callbacks.resume();
+  await third.callbacks.settle(1000);
+  expect(heard).toHaveLength(1);
+});
+
+it('a delivery that a living host has in hand is left to it; that of a dead one is taken over', async () => {
+  const ledger = createMemoryLedger();
+  const { url, heard } = await serve((count) => (count === 1 ? 500 : 200));
+  const first = host(ledger, [{ url }], 'host_a');
+  first.callbacks.open(RUN, []);
+  await first.tell(ACCEPTED);
+  await first.tell(FAILED);
+  await expect.poll(() => first.clock.pendingTimers()).toBe(1); // it waits for its second try
+  const polite = host(ledger, [], 'host_b', ['host_a']);
+  polite.clock.advance(60_000);
+  polite.callbacks.resume();
+  await polite.callbacks.settle(10);
+  expect(heard).toHaveLength(1);
+  const heir = host(ledger, [], 'host_c');
+  heir.clock.advance(60_000);
+  heir.callbacks.resume();
+  expect(await conclude(ledger, heir)).toMatchObject({ type: 'callback.delivered', tries: 2 });
+});
+
+it('only the events that were asked for are told, and a stopped host leaves the rest in the outbox', async () => {
+  const ledger = createMemoryLedger();
+  const { url, heard } = await serve(() => 200);
+  const one = host(ledger, [{ url, when: ['dispatch.accepted'] }, { url: 'http://127.0.0.1:1/' }], 'host_a');
+  one.callbacks.open(RUN, []);
+  await one.tell(ACCEPTED);
+  expect(await conclude(ledger, one)).toMatchObject({
+    type: 'callback.delivered',
+    event: 'dispatch.accepted',
+  });
+  await one.tell(FAILED);
+  await expect.poll(() => one.callbacks.standings(RUN)[1]?.tries).toBe(1);
+  await one.callbacks.stop();
+  expect(heard).toHaveLength(1);
+  expect(one.callbacks.standings(RUN)[1]).toMatchObject({
+    status: 'pending',
+    event: 'dispatch.failed',
+    detail: 'ECONNREFUSED',
+  });
+});

@@ -1,0 +1,78 @@
+/**
+ * Signed delivery of lifecycle events from a durable outbox.
+ *
+ * C1  What an endpoint should hear is on disk before a run begins; events are turned into deliveries when they are
+ *     durable, and again by the next host if this one died in between.
+ * C2  A delivery ends as `callback.delivered` or `callback.failed`, never in silence.
+ * C3  Nothing here can hold up or fail a run once it has started; nothing here throws into one.
+ * C4  Keys and tokens are resolved for each try and kept nowhere.
+ * C5  Two hosts never try the same delivery at the same time.
+ */
+import type { Clock } from '@caisson/ground';
+import type { Ledger } from '../ledger/index.ts';
+
+/** Who is told what. References, never the secrets themselves. */
+export interface CallbackEndpoint {
+  readonly url: string;
+  readonly key?: string | undefined;
+  readonly authorization?: string | undefined;
+  /** Lifecycle events to tell. Default: the terminal ones. */
+  readonly when?: readonly string[] | undefined;
+}
+
+/** One event on its way to one endpoint. */
+export interface CallbackStanding {
+  /** Without query and credentials. */
+  readonly url: string;
+  readonly event: string;
+  readonly status: 'pending' | 'delivered' | 'failed';
+  readonly tries: number;
+  readonly detail?: string;
+}
+
+/** An event as it was recorded. */
+export interface ToldEvent {
+  readonly runId: string | null;
+  readonly type: string;
+  readonly seq: number;
+  readonly at: string;
+  readonly attempt: number;
+  readonly trace: string;
+  readonly data: Record<string, unknown>;
+}
+
+export interface Callbacks {
+  /** Remembers who is to be told about a run; `urls` come on top of the configured endpoints. Durable (C1). */
+  open(runId: string, urls: readonly string[]): void;
+  /** Whether every key and token of the run's endpoints can be found. Throws what the secrets room throws. */
+  check(runId: string): Promise<void>;
+  /** Hears every durable event; queues and sends what is wanted. Never throws (C3). */
+  hear(event: ToldEvent): void;
+  /** Takes up what earlier hosts left: events that were never queued, deliveries that are due. */
+  resume(): void;
+  /** Where the run's deliveries stand. */
+  standings(runId: string): readonly CallbackStanding[];
+  /** Waits until nothing is due any more, at most this long. */
+  settle(limitMs: number): Promise<void>;
+  /** Cuts what is in flight; it stays in the outbox. Idempotent. */
+  stop(): Promise<void>;
+}
+
+export interface CallbacksOptions {
+  readonly endpoints: readonly CallbackEndpoint[];
+  readonly ledger: Pick<Ledger, 'kv' | 'leases' | 'read' | 'append' | 'run'>;
+  readonly hostId: string;
+  readonly clock: Clock;
+  resolveSecret(ref: string): Promise<string>;
+  isHostAlive(hostId: string): Promise<boolean>;
+  warn(message: string): void;
+  /** For tests. */
+  readonly limits?: Partial<CallbackLimits>;
+}
+
+export interface CallbackLimits {
+  readonly tryMs: number;
+  readonly maxTries: number;
+  readonly maxAgeMs: number;
+  readonly backoffBaseMs: number;
+}
