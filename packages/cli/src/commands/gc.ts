@@ -23,7 +23,7 @@ export const command = defineCommand({
       output.result(
         report,
         () =>
-          `removed ${report.blobs} blobs (${formatBytes(report.bytes)}), ${report.results} results, ${report.spools} spools, ${report.workspaces.length} trashed workspaces`,
+          `removed ${report.blobs} blobs (${formatBytes(report.bytes)}), ${report.results} results, ${report.spools} spools, ${report.workspaces.length} trashed workspaces, ${report.sessions.length} private sessions`,
       );
       return EXIT_CODES.finished;
     }),

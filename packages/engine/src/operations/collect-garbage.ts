@@ -14,6 +14,8 @@ export interface GarbageReport {
   readonly results: number;
   readonly spools: number;
   readonly workspaces: readonly string[];
+  /** Boards and findings of runs that had no session; a named session stays until it is reset. */
+  readonly sessions: readonly string[];
 }
 
 export interface GarbageOptions {
@@ -35,6 +37,7 @@ export async function collectGarbage(engine: Engine, options: GarbageOptions = {
     results: await sweepFolder(engine, join(stateDir, 'runtime', 'results'), DAY_MS),
     spools: await sweepFolder(engine, join(stateDir, 'runtime', 'spool'), graceMs),
     workspaces: deleted,
+    sessions: await sweepPrivateSessions(engine, graceMs),
   };
 }
 
@@ -89,6 +92,15 @@ async function readIfThere(engine: Engine, digest: string): Promise<string> {
     if (error instanceof BlobMissingError) return '';
     throw error;
   }
+}
+
+async function sweepPrivateSessions(engine: Engine, olderThanMs: number): Promise<readonly string[]> {
+  const names = (await engine.sessions.list())
+    .filter(({ changedAt }) => engine.clock.wallMs() - Date.parse(changedAt) >= olderThanMs)
+    .map(({ name }) => name)
+    .filter((name) => engine.ledger.run(name)?.ending !== undefined);
+  await engine.sessions.remove(names);
+  return names;
 }
 
 async function sweepFolder(engine: Engine, folder: string, olderThanMs: number): Promise<number> {

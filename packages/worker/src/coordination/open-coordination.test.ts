@@ -98,7 +98,7 @@ describe('the gate, as a hook runs it', () => {
   test('denies a held call when the run is stopped', async () => {
     const { coordination, attempt } = await open({ mode: 'full-auto', answer: () => null });
     const held = coordination.gate.judge({ tool: 'Bash', input: { command: 'rm -rf x' } });
-    expect(attempt.context.heldCalls).toBe(1);
+    await expect.poll(() => attempt.context.heldCalls).toBe(1);
     attempt.stop();
     expect(await held).toMatchObject({ allow: false });
   });

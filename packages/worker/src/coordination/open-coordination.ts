@@ -1,18 +1,16 @@
-/** What stands between this agent and its host for one start: gate, tools and the socket to both. */
+/**
+ * What stands between this agent and its host for one start: gate, tools and the socket to both.
+ * The law behind the gate is loaded while the agent program starts, which takes far longer.
+ */
 import { join } from 'node:path';
 import { COORDINATION_TOOLS } from '@caisson/protocol';
 import type { AttemptContext } from '../attempt-context.ts';
 import type { DriverInput } from '../runtimes/contract.ts';
 import { INSIDE } from '../sandbox-view.ts';
-import { askTool } from './ask-tool.ts';
-import { boardTools } from './board-tools.ts';
-import { contextTools } from './context-tools.ts';
-import type { CoordinationTool, ToolBench } from './coordination-tool.ts';
-import { dispatchTool } from './dispatch-tool.ts';
-import { createHostRequests } from './host-requests.ts';
-import { createLoopBreaker, type LoopBreaker } from './loop-breaker.ts';
+import type { AgentLaw } from './agent-law.ts';
+import type { LoopBreaker } from './loop-breaker.ts';
 import { openToolDesk } from './tool-desk.ts';
-import { createToolGate, type ToolGate } from './tool-gate.ts';
+import type { ToolGate } from './tool-gate.ts';
 
 /** Three threads instead of seven, which count against the run's `pids`. */
 const SHIM_FLAGS = ['--v8-pool-size=0', '--disable-sigusr1'];
@@ -24,19 +22,28 @@ export interface Coordination {
   readonly driverInput: Pick<DriverInput, 'mcp' | 'gate' | 'canAsk'>;
   /** The socket to bind into the sandbox. */
   readonly socketPath: string;
+  /** Loads the law ahead of the first call; without it the first call waits for it. */
+  warm(): void;
   close(): Promise<void>;
 }
 
 export async function openCoordination(context: AttemptContext): Promise<Coordination> {
   const { job } = context;
-  const requests = createHostRequests(context);
-  const loop = createLoopBreaker((failure) => {
-    context.gathered.limit ??= failure;
-    context.running?.kill();
+  let loading: Promise<AgentLaw> | null = null;
+  const law = (): Promise<AgentLaw> =>
+    (loading ??= import('./agent-law.ts').then(({ createAgentLaw }) => createAgentLaw(context)));
+  const withLaw = (use: (law: AgentLaw) => void): void => {
+    law().then(use, (error: unknown) => {
+      const message = `calls cannot be judged: ${(error as Error).message}`;
+      context.voice.say({ kind: 'warning', source: 'gate', message });
+    });
+  };
+  const gate: ToolGate = { judge: async (call) => (await law()).gate.judge(call) };
+  const desk = await openToolDesk({
+    socketPath: join(job.paths.spool, 'tools.sock'),
+    gate,
+    tools: async () => (await law()).tools,
   });
-  const gate = createToolGate(context, requests, loop);
-  const tools = grantedTools({ context, requests, gate });
-  const desk = await openToolDesk({ socketPath: join(job.paths.spool, 'tools.sock'), gate, tools });
   const inside = job.grant.sandbox === 'none' ? desk.socketPath : INSIDE.toolSocket;
   const shim = (kind: 'gate' | 'mcp') => ({
     command: job.sandbox.node,
@@ -44,27 +51,24 @@ export async function openCoordination(context: AttemptContext): Promise<Coordin
   });
   return {
     gate,
-    loop,
+    loop: {
+      denied: (tool, input) => withLaw(({ loop }) => loop.denied(tool, input)),
+      hear(signal) {
+        if (signal.kind === 'tool-start' || signal.kind === 'tool-end')
+          withLaw(({ loop }) => loop.hear(signal));
+      },
+    },
     driverInput: {
       gate: shim('gate'),
       canAsk: true,
-      ...(tools.length === 0 ? {} : { mcp: { ...shim('mcp'), env: {}, socketPath: inside } }),
+      ...(offersTools(job.grant.tools) ? { mcp: { ...shim('mcp'), env: {}, socketPath: inside } } : {}),
     },
     socketPath: desk.socketPath,
+    warm: () => withLaw(() => undefined),
     close: () => desk.close(),
   };
 }
 
-/** Only what the grant names is there at all. */
-function grantedTools(bench: ToolBench): CoordinationTool[] {
-  const { grant, paths } = bench.context.job;
-  const isGranted = (name: string): boolean => grant.tools.includes('*') || grant.tools.includes(name);
-  if (!COORDINATION_TOOLS.some(isGranted)) return [];
-  const all = [
-    ...(paths.board === null ? [] : boardTools(bench, paths.board)),
-    ...(paths.context === null ? [] : contextTools(bench, paths.context)),
-    askTool(bench),
-    dispatchTool(bench),
-  ];
-  return all.filter((tool) => isGranted(tool.name));
+function offersTools(granted: readonly string[]): boolean {
+  return granted.includes('*') || COORDINATION_TOOLS.some((name) => granted.includes(name));
 }

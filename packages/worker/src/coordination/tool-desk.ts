@@ -25,7 +25,7 @@ export interface ToolDesk {
 export interface ToolDeskOptions {
   readonly socketPath: string;
   readonly gate: ToolGate;
-  readonly tools: readonly CoordinationTool[];
+  tools(): Promise<readonly CoordinationTool[]>;
 }
 
 export async function openToolDesk(options: ToolDeskOptions): Promise<ToolDesk> {
@@ -75,7 +75,7 @@ function serveClient(socket: Socket, options: ToolDeskOptions): void {
       void answerGate(socket, options.gate, call);
       return;
     }
-    mcp ??= import('./mcp-server.ts').then(({ serveMcp }) => serveMcp(socket, options.tools));
+    mcp ??= openMcp(socket, options);
     mcp.then(
       (connection) => connection.receive(value),
       () => socket.destroy(),
@@ -89,6 +89,11 @@ function serveClient(socket: Socket, options: ToolDeskOptions): void {
     }
   });
   socket.on('close', () => void mcp?.then((connection) => connection.closed()).catch(() => undefined));
+}
+
+async function openMcp(socket: Socket, options: ToolDeskOptions): Promise<McpConnection> {
+  const [{ serveMcp }, tools] = await Promise.all([import('./mcp-server.ts'), options.tools()]);
+  return serveMcp(socket, tools);
 }
 
 /** Hooks of the programs say it in the same words. */

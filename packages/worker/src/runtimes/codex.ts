@@ -7,6 +7,7 @@ import { createCodexStream } from './codex-stream.ts';
 import { sessionFolder, shellLine } from './session-folder.ts';
 
 const KEY_VARIABLE = 'CAISSON_MODEL_KEY';
+const TOOL_TIMEOUT_S = 86_400;
 
 export const codex: RuntimeDriver = {
   name: 'codex',
@@ -96,6 +97,8 @@ const mcpOf = (mcp: NonNullable<DriverInput['mcp']>): Record<string, TomlValue> 
   command: mcp.command,
   args: mcp.args,
   env: mcp.env,
+  // A dispatched agent may work for long; the run's own deadline ends the wait.
+  tool_timeout_sec: TOOL_TIMEOUT_S,
 });
 
 function hooksOf(gate: NonNullable<DriverInput['gate']>): unknown {

@@ -13,6 +13,7 @@ const PLUGIN = '.caisson/opencode-plugin.mjs';
 const PROVIDER = 'caisson';
 const DEFAULT_MODEL = 'gpt-5';
 const KEY_VARIABLE = 'CAISSON_MODEL_KEY';
+const TOOL_TIMEOUT_MS = 86_400_000;
 
 /**
  * At every start opencode installs its plugin package from npm into its config folder, and waits for it once there is
@@ -137,6 +138,8 @@ const mcpOf = (mcp: NonNullable<DriverInput['mcp']>): unknown => ({
   command: [mcp.command, ...mcp.args],
   environment: mcp.env,
   enabled: true,
+  // A dispatched agent may work for long; the run's own deadline ends the wait.
+  timeout: TOOL_TIMEOUT_MS,
 });
 
 function pluginOf(gate: DriverInput['gate']): string {

@@ -35,6 +35,7 @@ export async function runAgentBlock(context: AttemptContext): Promise<BlockRepor
     const spools = openSpools(context);
     const process = await launchSandbox(spec);
     context.running = process;
+    start.coordination?.warm();
     context.gathered.enforced = {
       ...describeSandbox(spec),
       ...(job.credential === undefined ? {} : { credential: job.credential }),

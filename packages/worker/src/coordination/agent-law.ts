@@ -1,0 +1,38 @@
+/** Everything that judges and serves one agent. Heavy to load (it holds the shell parser), so it is loaded late. */
+import type { AttemptContext } from '../attempt-context.ts';
+import { askTool } from './ask-tool.ts';
+import { boardTools } from './board-tools.ts';
+import { contextTools } from './context-tools.ts';
+import type { CoordinationTool, ToolBench } from './coordination-tool.ts';
+import { dispatchTool } from './dispatch-tool.ts';
+import { createHostRequests } from './host-requests.ts';
+import { createLoopBreaker, type LoopBreaker } from './loop-breaker.ts';
+import { createToolGate, type ToolGate } from './tool-gate.ts';
+
+export interface AgentLaw {
+  readonly gate: ToolGate;
+  readonly loop: LoopBreaker;
+  /** Only what the grant names. */
+  readonly tools: readonly CoordinationTool[];
+}
+
+export function createAgentLaw(context: AttemptContext): AgentLaw {
+  const requests = createHostRequests(context);
+  const loop = createLoopBreaker((failure) => {
+    context.gathered.limit ??= failure;
+    context.running?.kill();
+  });
+  const gate = createToolGate(context, requests, loop);
+  return { gate, loop, tools: grantedTools({ context, requests, gate }) };
+}
+
+function grantedTools(bench: ToolBench): CoordinationTool[] {
+  const { grant, paths } = bench.context.job;
+  const all = [
+    ...(paths.board === null ? [] : boardTools(bench, paths.board)),
+    ...(paths.context === null ? [] : contextTools(bench, paths.context)),
+    askTool(bench),
+    dispatchTool(bench),
+  ];
+  return all.filter(({ name }) => grant.tools.includes('*') || grant.tools.includes(name));
+}
