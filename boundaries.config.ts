@@ -96,6 +96,7 @@ export const PRIVILEGES = {
     'packages/ground/src/': 'every process of host and worker is started here',
     'packages/worker/src/relay.ts': 'runs inside the sandbox and starts the program it was given',
     'packages/worker/src/native/': 'runs inside the sandbox; its tools are commands',
+    'packages/worker/src/acp/': 'runs inside the sandbox and starts the agent it speaks to',
   },
   'process-env': {
     'packages/engine/src/config/': "the host's only reader",
@@ -103,6 +104,7 @@ export const PRIVILEGES = {
     'packages/worker/src/relay.ts': 'a program of its own, inside the sandbox',
     'packages/worker/src/tool-shim.ts': 'a program of its own, inside the sandbox',
     'packages/worker/src/native/': 'a program of its own, inside the sandbox',
+    'packages/worker/src/acp/': 'a program of its own, inside the sandbox',
   },
   printing: {
     'packages/cli/src/': 'the face that prints',
@@ -110,6 +112,7 @@ export const PRIVILEGES = {
     'packages/worker/src/relay.ts': 'a program of its own, inside the sandbox',
     'packages/worker/src/tool-shim.ts': 'a program of its own, inside the sandbox',
     'packages/worker/src/native/': 'a program of its own, inside the sandbox',
+    'packages/worker/src/acp/': 'a program of its own, inside the sandbox',
     'packages/testkit/src/serve.ts': 'a program for tests in other languages',
   },
   'raw-topic': {

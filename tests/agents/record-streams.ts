@@ -56,6 +56,9 @@ const CASES: Readonly<Record<string, ScriptInput>> = {
   empty: [{ fault: 'empty', usage: usage(10, 1) }],
 };
 
+/** ACP is recorded with Gemini behind it. */
+const PROGRAM_OF: Readonly<Record<string, string>> = { acp: 'gemini' };
+
 interface Recording {
   readonly stdout: string;
   readonly exit: AgentExit;
@@ -69,9 +72,10 @@ async function record(driver: RuntimeDriver, script: ScriptInput): Promise<Recor
     const workspace = join(folder, 'workspace');
     const home = join(folder, 'home');
     createWorkspace(workspace);
-    const api = RUNTIME_DESCRIPTORS[driver.name]?.api ?? 'none';
+    const program = PROGRAM_OF[driver.name] ?? driver.name;
+    const api = RUNTIME_DESCRIPTORS[program]?.api ?? 'none';
     const command = driver.command({
-      bin: driver.name === 'native' ? NATIVE_ENTRY : (findAgentBin(driver.name) ?? driver.name),
+      bin: driver.name === 'native' ? NATIVE_ENTRY : (findAgentBin(program) ?? program),
       prompt: 'Please do the scripted thing.',
       mode: 'auto-edit',
       settings: {},
@@ -182,6 +186,6 @@ async function recordRuntime(name: string): Promise<void> {
 const wanted = process.argv.slice(2);
 for (const name of wanted.length > 0
   ? wanted
-  : ['claude-code', 'codex', 'pi', 'gemini', 'opencode', 'native']) {
+  : ['claude-code', 'codex', 'pi', 'gemini', 'opencode', 'acp', 'native']) {
   await recordRuntime(name);
 }

@@ -18,4 +18,5 @@ export * from './nearest-name.ts';
 export * from './units.ts';
 export * from './config.ts';
 export * from './runtime-descriptors.ts';
+export * from './acp-programs.ts';
 export * from './registry-schemas.ts';

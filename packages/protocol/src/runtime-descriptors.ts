@@ -156,6 +156,27 @@ const NATIVE: RuntimeDescriptor = {
   loginFiles: [],
 };
 
+const request = (own: string): ModeMapping => ({ own, perCall: 'permission-request' });
+
+const ACP: RuntimeDescriptor = {
+  name: 'acp',
+  title: 'Any ACP agent',
+  bins: [],
+  versionArgs: ['--version'],
+  api: 'none',
+  modes: {
+    suggest: request('session/request_permission; our workspace is read-only'),
+    'auto-edit': request('session/request_permission'),
+    'full-auto': request('session/request_permission'),
+  },
+  promptVia: 'acp',
+  canResume: true,
+  canInject: false,
+  reportsCost: false,
+  reportsUsage: true,
+  loginFiles: [],
+};
+
 const sandboxOnly = (own: string): ModeMapping => ({ own, perCall: 'sandbox only' });
 
 const COMMAND: RuntimeDescriptor = {
@@ -179,7 +200,7 @@ const COMMAND: RuntimeDescriptor = {
 
 /** Every runtime that ships with a driver, by name. */
 export const RUNTIME_DESCRIPTORS: Readonly<Record<string, RuntimeDescriptor>> = Object.fromEntries(
-  [CLAUDE_CODE, CODEX, GEMINI, OPENCODE, PI, NATIVE, COMMAND].map((descriptor) => [
+  [CLAUDE_CODE, CODEX, GEMINI, OPENCODE, PI, ACP, NATIVE, COMMAND].map((descriptor) => [
     descriptor.name,
     descriptor,
   ]),

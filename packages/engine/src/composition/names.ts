@@ -4,7 +4,9 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import {
   BUILT_IN_RUNTIMES,
+  describeAcpRuntime,
   encodeAgentDefinition,
+  isAcpRuntime,
   parsePipelineSpec,
   RUNTIME_DESCRIPTORS,
   type RegistryKind,
@@ -150,13 +152,14 @@ function findRuntime(options: NamesOptions, located: readonly LocatedRuntime[], 
   const found = located.find((candidate) => candidate.name === name);
   if (found === undefined)
     throw unknown('runtime', name, [...BUILT_IN_RUNTIMES, ...Object.keys(config.runtimes)]);
-  const descriptor = found.descriptor ?? customDescriptor(name);
-  const isProgram = descriptor.bins.length > 0 || found.config.bin !== undefined;
+  const descriptor = descriptorOf(name, found);
+  const isProgram =
+    descriptor.bins.length > 0 || found.config.bin !== undefined || descriptor.promptVia === 'acp';
   if (isProgram && found.path === null) {
     throw new TaskRefusedError({
       check: 'runtime-found',
       kind: 'unavailable',
-      detail: `${name} is not installed: ${found.config.bin ?? descriptor.bins.join(' or ')} was not found`,
+      detail: `${name} is not installed: ${(found.config.bin ?? descriptor.bins.join(' or ')) || 'its program'} was not found`,
       remedy:
         descriptor.npmPackage === undefined
           ? `Set runtimes.${name}.bin in caisson.yaml.`
@@ -186,6 +189,12 @@ function findRuntime(options: NamesOptions, located: readonly LocatedRuntime[], 
 
 function hashAdapter(path: string): { path: string; sha256: string } {
   return { path, sha256: createHash('sha256').update(readFileSync(path)).digest('hex') };
+}
+
+function descriptorOf(name: string, { descriptor, config, path }: LocatedRuntime): RuntimeDescriptor {
+  const settings = config.settings ?? {};
+  if (isAcpRuntime(name, settings)) return describeAcpRuntime(name, path ?? config.bin ?? '', settings);
+  return descriptor ?? customDescriptor(name);
 }
 
 /** A runtime that only the user knows: every mode is the sandbox's to enforce. */

@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs';
+import type { AgentCause } from '@caisson/protocol';
 
 /** What the native agent prints: one JSON object a line. The driver in `runtimes/native.ts` reads exactly this. */
 export type NativeLine =
@@ -31,8 +32,11 @@ export type NativeLine =
       readonly actionClass: string;
       readonly rule: string;
     }
+  /** What the session has cost so far. */
+  | { readonly type: 'cost'; readonly usd: number }
   | { readonly type: 'done'; readonly reply: string }
-  | { readonly type: 'error'; readonly message: string };
+  /** Without a cause the message's words name it. */
+  | { readonly type: 'error'; readonly message: string; readonly cause?: AgentCause };
 
 export type SayLine = (line: NativeLine) => void;
 

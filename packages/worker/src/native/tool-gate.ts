@@ -1,8 +1,7 @@
 // The law inside the agent: every tool call is judged before it runs. This is the hint; the sandbox is the wall.
 
 import type { Answers } from './answers.ts';
-import type { Judge } from './law.ts';
-import type { NativeConfig } from './native-config.ts';
+import type { Judge, LawConfig } from './law.ts';
 import type { SayLine } from './native-lines.ts';
 
 export interface GatedCall {
@@ -14,7 +13,7 @@ export interface GatedCall {
 /** `null` lets the call pass; a text is why it may not, as the model will read it. */
 export type ToolGate = (call: GatedCall) => Promise<string | null>;
 
-export function createToolGate(config: NativeConfig, say: SayLine, answers: Answers | null): ToolGate {
+export function createToolGate(config: LawConfig, say: SayLine, answers: Answers | null): ToolGate {
   let judge: Promise<Judge> | undefined;
   return async (call) => {
     const verdict = (await (judge ??= loadJudge(config)))(call);
@@ -30,7 +29,7 @@ export function createToolGate(config: NativeConfig, say: SayLine, answers: Answ
   };
 }
 
-async function loadJudge(config: NativeConfig): Promise<Judge> {
+async function loadJudge(config: LawConfig): Promise<Judge> {
   const { createJudge } = await import('./law.ts');
   return createJudge(config);
 }

@@ -27,6 +27,8 @@ export interface Quirks {
   readonly hidesFailedCommands?: boolean;
   /** Requests that failed half-way leave tokens behind that the server did not charge. */
   readonly skipUsageOf?: readonly string[];
+  /** It adds what was read from the cache to the input. */
+  readonly countsCacheAsInput?: boolean;
 }
 
 const SECRET = 'placeholder-key-0123456789';
@@ -56,13 +58,13 @@ function describeAnswers(driver: RuntimeDriver, quirks: Quirks): void {
     expect(signals.filter((signal) => signal.kind === 'drift')).toEqual([]);
     expect(signals.filter((signal) => signal.kind === 'turn').length).toBeGreaterThan(0);
     expect(toolOutcomes(signals)).toEqual([true, true]);
-    expect(usageIn(signals)).toEqual(served);
+    expect(usageIn(signals)).toEqual(expectedUsage(served, quirks));
   });
   test('a command is one tool call, and the reply is what was said last', () => {
     const { signals, ending, served } = replay(driver, 'command');
     expect(ending).toEqual({ kind: 'answered', reply: 'The command printed ran.' });
     expect(toolOutcomes(signals)).toEqual([true]);
-    expect(usageIn(signals)).toEqual(served);
+    expect(usageIn(signals)).toEqual(expectedUsage(served, quirks));
   });
   test('a command that fails is a failed tool and not a failed agent', () => {
     const { signals, ending } = replay(driver, 'failed-command');
@@ -84,7 +86,8 @@ function describeFailures(driver: RuntimeDriver, quirks: Quirks): void {
     const { ending, signals, served } = replay(driver, title);
     expect(ending).toMatchObject({ kind: 'failed', cause });
     expect(ending).not.toMatchObject({ detail: '' });
-    if (!(quirks.skipUsageOf ?? []).includes(title)) expect(usageIn(signals)).toEqual(served);
+    if (!(quirks.skipUsageOf ?? []).includes(title))
+      expect(usageIn(signals)).toEqual(expectedUsage(served, quirks));
   });
   test('every failure concludes the stream, so that nobody waits for a program that would retry', () => {
     for (const [title] of causes) {
@@ -197,6 +200,11 @@ function describeCommand(driver: RuntimeDriver): void {
   test('the same input gives the same command', () => {
     expect(driver.command(input('auto-edit'))).toEqual(driver.command(input('auto-edit')));
   });
+}
+
+function expectedUsage(served: UsageCount, { countsCacheAsInput }: Quirks): UsageCount {
+  if (countsCacheAsInput !== true) return served;
+  return { ...served, inputTokens: served.inputTokens + served.cacheReadTokens, cacheReadTokens: 0 };
 }
 
 function replay(driver: RuntimeDriver, title: string) {

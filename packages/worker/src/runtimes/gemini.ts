@@ -8,8 +8,10 @@ import { sessionFolder, shellLine, stdioServer } from './session-folder.ts';
 const SETTINGS = '.gemini/settings.json';
 const POLICY = '.gemini/policies/caisson.toml';
 /** Named, because `auto` asks a second model which model to ask. */
-const DEFAULT_MODEL = 'gemini-2.5-pro';
+export const DEFAULT_GEMINI_MODEL = 'gemini-2.5-pro';
 const GATE_TIMEOUT_MS = 330_000;
+/** A dispatched agent may work for long; the run's own deadline ends the wait. */
+const TOOL_TIMEOUT_MS = 86_400_000;
 
 const APPROVAL = { suggest: 'default', 'auto-edit': 'auto_edit', 'full-auto': 'yolo' } as const;
 
@@ -41,7 +43,7 @@ function argvOf(input: DriverInput): readonly string[] {
     '--approval-mode',
     APPROVAL[input.mode],
     '--model',
-    input.model ?? DEFAULT_MODEL,
+    input.model ?? DEFAULT_GEMINI_MODEL,
     ...(input.resume === undefined ? [] : ['--resume', input.resume.sessionId]),
   ];
 }
@@ -78,7 +80,7 @@ function settingsOf(input: DriverInput): unknown {
     ...(input.endpoint === undefined ? {} : { security: { auth: { selectedType: 'gemini-api-key' } } }),
     ...(input.mcp === undefined
       ? {}
-      : { mcpServers: { caisson: { ...stdioServer(input.mcp), trust: true } } }),
+      : { mcpServers: { caisson: { ...stdioServer(input.mcp), trust: true, timeout: TOOL_TIMEOUT_MS } } }),
     ...(input.gate === undefined ? {} : { hooksConfig: { enabled: true }, hooks: hooksOf(input.gate) }),
   };
 }

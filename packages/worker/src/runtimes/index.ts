@@ -1,3 +1,4 @@
+import { acp } from './acp.ts';
 import { claudeCode } from './claude-code.ts';
 import { codex } from './codex.ts';
 import { gemini } from './gemini.ts';
@@ -7,7 +8,7 @@ import { pi } from './pi.ts';
 import { command } from './command.ts';
 import type { RuntimeDriver } from './contract.ts';
 
-const DRIVERS: readonly RuntimeDriver[] = [claudeCode, codex, gemini, opencode, pi, native, command];
+const DRIVERS: readonly RuntimeDriver[] = [claudeCode, codex, gemini, opencode, pi, acp, native, command];
 
 /** The driver of a built-in runtime; `null` where there is none of that name. */
 export function findDriver(name: string): RuntimeDriver | null {

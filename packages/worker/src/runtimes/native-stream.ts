@@ -1,3 +1,4 @@
+import { AGENT_CAUSES } from '@caisson/protocol';
 import { causeOf } from './agent-cause.ts';
 import {
   conclude,
@@ -22,7 +23,7 @@ export function createNativeStream(): AgentStream {
       case 'session':
         return [
           { kind: 'session', sessionId: callId },
-          { kind: 'model', model: textOf(event.model) },
+          ...(textOf(event.model) === '' ? [] : [{ kind: 'model', model: textOf(event.model) } as const]),
         ];
       case 'turn':
         return [{ kind: 'turn' }];
@@ -35,6 +36,8 @@ export function createNativeStream(): AgentStream {
         return [{ kind: 'tool-end', callId, ok: event.ok === true, ...detailOf(event) }];
       case 'usage':
         return [{ kind: 'usage', how: 'delta', usage: usageOf(event) }];
+      case 'cost':
+        return [{ kind: 'cost', usd: numberOf(event.usd) }];
       case 'denied':
         return [{ kind: 'denied', ...law, cause: textOf(event.cause) }];
       case 'ask':
@@ -44,7 +47,8 @@ export function createNativeStream(): AgentStream {
         return conclude(record);
       case 'error': {
         const detail = textOf(event.message);
-        return concludeFailed(record, { cause: causeOf(detail), detail });
+        const cause = AGENT_CAUSES.find((known) => known === event.cause) ?? causeOf(detail);
+        return concludeFailed(record, { cause, detail });
       }
       default:
         return drift(`unknown event "${type}"`);

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import type { Job } from '@caisson/protocol';
+import { isAcpRuntime, type Job } from '@caisson/protocol';
 import type { RuntimeDriver } from '../runtimes/contract.ts';
 import { findDriver } from '../runtimes/index.ts';
 import { fail } from '../step-failure.ts';
 
 /** Step 2. A user's own adapter is loaded only when its bytes are the ones that were admitted. */
 export async function loadDriver(job: Job): Promise<RuntimeDriver> {
-  const { adapter, name } = job.runtime;
+  const { adapter, name, settings } = job.runtime;
   if (adapter === undefined) {
-    const driver = findDriver(name);
+    const driver = findDriver(isAcpRuntime(name, settings) ? 'acp' : name);
     if (driver === null) throw fail('worker-failed', `there is no adapter for the runtime "${name}"`);
     return driver;
   }

@@ -1,0 +1,54 @@
+import { RUNTIME_DESCRIPTORS } from './runtime-descriptors.ts';
+import type { ModelApi, RuntimeDescriptor } from './runtimes.ts';
+
+/** A program that is known to speak ACP, and the runtime whose settings, key and log-in it shares. */
+export interface AcpProgram {
+  readonly program: string;
+  /** What makes it speak ACP. */
+  readonly args: readonly string[];
+}
+
+/** By the program's file name. */
+const KNOWN: Readonly<Record<string, AcpProgram>> = {
+  gemini: { program: 'gemini', args: ['--acp'] },
+  opencode: { program: 'opencode', args: ['acp'] },
+  'claude-agent-acp': { program: 'claude-code', args: [] },
+  'claude-code-acp': { program: 'claude-code', args: [] },
+};
+
+const APIS: readonly ModelApi[] = ['anthropic-messages', 'openai-responses', 'openai-chat', 'gemini', 'none'];
+
+/** Whether a runtime of this name and settings is spoken to over ACP. */
+export const isAcpRuntime = (name: string, settings: Readonly<Record<string, unknown>>): boolean =>
+  name === 'acp' || settings['protocol'] === 'acp';
+
+/** What is known about the agent behind `bin`; `settings.program` names it where its file name does not. */
+export function findAcpProgram(bin: string, settings: Readonly<Record<string, unknown>>): AcpProgram | null {
+  const named = settings['program'];
+  if (typeof named === 'string') {
+    return Object.values(KNOWN).find(({ program }) => program === named) ?? null;
+  }
+  const name = bin.slice(bin.lastIndexOf('/') + 1);
+  return Object.hasOwn(KNOWN, name) ? (KNOWN[name] ?? null) : null;
+}
+
+/** The descriptor of one configured ACP agent: wire format, key and log-in come from the program it wraps. */
+export function describeAcpRuntime(
+  name: string,
+  bin: string,
+  settings: Readonly<Record<string, unknown>>,
+): RuntimeDescriptor {
+  const base = RUNTIME_DESCRIPTORS['acp'];
+  if (base === undefined) throw new Error('the descriptor of "acp" is missing');
+  const inner = RUNTIME_DESCRIPTORS[findAcpProgram(bin, settings)?.program ?? ''];
+  const api = APIS.find((known) => known === settings['api']) ?? inner?.api ?? base.api;
+  return {
+    ...base,
+    name,
+    title: name === 'acp' ? base.title : `${name} (ACP)`,
+    api,
+    ...(inner?.keyEnv === undefined ? {} : { keyEnv: inner.keyEnv }),
+    ...(inner?.defaultEndpoint === undefined ? {} : { defaultEndpoint: inner.defaultEndpoint }),
+    loginFiles: inner?.loginFiles ?? [],
+  };
+}

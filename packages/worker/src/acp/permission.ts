@@ -1,0 +1,50 @@
+// Answers `session/request_permission`. The law is the same as everywhere: the worker's gate where there is one, else
+// policy itself, with `ask` lines for what a person must decide. This is the hint; the sandbox is the wall.
+
+import { spawn } from 'node:child_process';
+import type {
+  PermissionOption,
+  RequestPermissionRequest,
+  RequestPermissionResponse,
+} from '@agentclientprotocol/sdk';
+import type { Answers } from '../native/answers.ts';
+import type { SayLine } from '../native/native-lines.ts';
+import { createToolGate, type GatedCall, type ToolGate } from '../native/tool-gate.ts';
+import type { AcpConfig } from './acp-config.ts';
+import { describeCall } from './describe-call.ts';
+
+export function createPermissionDesk(config: AcpConfig, say: SayLine, answers: Answers | null) {
+  const decide = createDecision(config, say, answers);
+  return async (request: RequestPermissionRequest): Promise<RequestPermissionResponse> => {
+    const { tool, input } = describeCall(request.toolCall);
+    const reason = await decide({ id: request.toolCall.toolCallId, tool, input });
+    return answerWith(request.options, reason === null);
+  };
+}
+
+function createDecision(config: AcpConfig, say: SayLine, answers: Answers | null): ToolGate {
+  const { gate } = config;
+  return gate === undefined ? createToolGate(config, say, answers) : (call) => askGate(gate, call);
+}
+
+/** An allowance for this one call: `always` would keep the next one from being asked about. */
+function answerWith(options: readonly PermissionOption[], isAllowed: boolean): RequestPermissionResponse {
+  const kinds = isAllowed ? ['allow_once', 'allow_always'] : ['reject_once', 'reject_always'];
+  const chosen = kinds.flatMap((kind) => options.find((option) => option.kind === kind) ?? [])[0];
+  return chosen === undefined
+    ? { outcome: { outcome: 'cancelled' } }
+    : { outcome: { outcome: 'selected', optionId: chosen.optionId } };
+}
+
+/** The gate's contract is in `runtimes/contract.ts`. A gate that cannot be asked denies. */
+function askGate(gate: NonNullable<AcpConfig['gate']>, call: GatedCall): Promise<string | null> {
+  return new Promise((resolve) => {
+    const child = spawn(gate.command, gate.args, { stdio: ['pipe', 'ignore', 'pipe'] });
+    let reason = '';
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => (reason += chunk));
+    child.once('error', (error) => resolve(`the gate cannot be started: ${error.message}`));
+    child.once('close', (code) => resolve(code === 0 ? null : reason || 'the gate did not answer'));
+    child.stdin.on('error', () => undefined); // a gate that has decided need not read on
+    child.stdin.end(JSON.stringify({ tool_name: call.tool, tool_input: call.input, tool_use_id: call.id }));
+  });
+}

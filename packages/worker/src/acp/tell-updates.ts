@@ -1,0 +1,86 @@
+// Turns `session/update` into the native agent's lines. Agents differ in what they send first: some announce a call as
+// pending without its input, some send nothing before it is over. A call is told once it is known, and always ended.
+
+import type { SessionUpdate, ToolCall, ToolCallUpdate } from '@agentclientprotocol/sdk';
+import type { SayLine } from '../native/native-lines.ts';
+import { describeCall } from './describe-call.ts';
+
+export interface UpdateTeller {
+  tell(update: SessionUpdate): void;
+  /** A call that the agent asks permission for has begun, whatever else it told. */
+  tellCall(call: ToolCall | ToolCallUpdate): void;
+  /** Ends what is open; returns what was said after the last tool call. */
+  finish(): string;
+}
+
+const MAX_DETAIL = 500;
+
+export function createUpdateTeller(say: SayLine): UpdateTeller {
+  const open = new Set<string>();
+  const ended = new Set<string>();
+  let text = '';
+  let isTurnOpen = false;
+
+  const openTurn = () => {
+    if (!isTurnOpen) say({ type: 'turn' });
+    isTurnOpen = true;
+  };
+  const flushText = (): string => {
+    const said = text;
+    text = '';
+    if (said.trim() !== '') say({ type: 'text', text: said });
+    return said;
+  };
+  const start = (call: ToolCall | ToolCallUpdate) => {
+    const id = call.toolCallId;
+    if (open.has(id) || ended.has(id)) return;
+    openTurn();
+    flushText();
+    open.add(id);
+    say({ type: 'tool_start', id, ...describeCall(call) });
+  };
+  const end = (id: string, ok: boolean, detail?: string) => {
+    if (!open.delete(id)) return;
+    ended.add(id);
+    isTurnOpen = false; // what comes next is a new answer of the model
+    say({ type: 'tool_end', id, ok, ...(detail === undefined ? {} : { detail: detail.slice(-MAX_DETAIL) }) });
+  };
+  const hearCall = (call: ToolCall | ToolCallUpdate, isAnnounced: boolean) => {
+    if (!(isAnnounced && (call.status ?? 'pending') === 'pending')) start(call);
+    if (call.status === 'completed') end(call.toolCallId, true);
+    if (call.status === 'failed') end(call.toolCallId, false, textIn(call));
+  };
+
+  return {
+    tell: (update) => {
+      switch (update.sessionUpdate) {
+        case 'agent_message_chunk':
+          openTurn();
+          if (update.content.type === 'text') text += update.content.text;
+          return;
+        case 'agent_thought_chunk':
+          return openTurn();
+        case 'tool_call':
+          return hearCall(update, true);
+        case 'tool_call_update':
+          return hearCall(update, false);
+        case 'usage_update':
+          if (update.cost?.currency === 'USD') say({ type: 'cost', usd: update.cost.amount });
+          return;
+        default: // plans, modes, commands and titles are for an editor's screen
+      }
+    },
+    tellCall: start,
+    finish: () => {
+      for (const id of open) end(id, false, 'the agent did not say how it ended');
+      return flushText();
+    },
+  };
+}
+
+function textIn(call: ToolCall | ToolCallUpdate): string | undefined {
+  const parts = (call.content ?? []).flatMap((part) =>
+    part.type === 'content' && part.content.type === 'text' ? [part.content.text] : [],
+  );
+  return parts.length === 0 ? undefined : parts.join('\n');
+}
