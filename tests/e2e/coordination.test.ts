@@ -1,10 +1,14 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
 import { startModelServer, type ScriptInput } from '@caisson/testkit';
 import type { EventEnvelope } from '@caisson/protocol';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { findAgentBin, installAgent, PINNED_AGENTS } from '../agents/install-agents.mjs';
-import { createProject, finish, parseLines, until, type Project } from './project.ts';
+import { createProject, finish, parseLines, ROOT, until, type Project } from './project.ts';
 
 const LIMIT_MS = 120_000;
+const CLI = join(ROOT, 'packages/cli/bin/caisson.js');
 
 /** A project whose agents talk to a scripted model. */
 async function createScripted(
@@ -61,6 +65,25 @@ function follow(project: Project, ...args: string[]) {
     events,
     child,
     seen: (type: string) => until(type, () => events().find((event) => event.type === type), 60_000),
+  };
+}
+
+/** The built CLI on a pseudo-terminal, as a person has it. */
+function startOnTerminal(project: Project, ...args: string[]) {
+  const line = [process.execPath, CLI, ...args].map((word) => `'${word}'`).join(' ');
+  const child = spawn('script', ['-qfec', line, '/dev/null'], {
+    cwd: project.root,
+    env: { ...project.env, TERM: 'xterm', CI: '' },
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let shown = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    shown += chunk.toString('utf8');
+  });
+  return {
+    text: () => shown,
+    type: (text: string) => child.stdin.write(text),
+    ended: once(child, 'exit').then(([code]) => code as number),
   };
 }
 
@@ -239,6 +262,21 @@ describe('the gate', () => {
     expect(ofType(events, 'approval.decided')).toMatchObject([{ decision: 'deny', by: 'deadline' }]);
     expect(denials(events)).toMatchObject([{ layer: 'gate' }]);
     expect((await project.caisson('diff', ended.runId)).stdout).toBe('');
+  });
+
+  test('a held call is asked about on the terminal', { timeout: LIMIT_MS }, async () => {
+    const project = await createScripted([run('rm -rf old'), { say: 'Removed.' }]);
+    project.write('old/file.txt', 'old\n');
+    project.git('add', '.');
+    project.git('commit', '-qm', 'old');
+    const screen = startOnTerminal(project, 'run', 'clean up', '--agent', 'bare', '--mode', 'full-auto');
+    await until('the question', () => screen.text().includes('[y/N]'), 60_000);
+    screen.type('y\n');
+    expect(await screen.ended).toBe(0);
+    const [approval] = JSON.parse(
+      (await project.caisson('approvals', '--all', '-o', 'json')).stdout,
+    ) as unknown[];
+    expect(approval).toMatchObject({ what: 'Bash: rm -rf old', status: 'allowed', by: 'user' });
   });
 
   test('a held call of a run that is cancelled is closed with it', { timeout: LIMIT_MS }, async () => {

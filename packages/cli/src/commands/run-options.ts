@@ -89,6 +89,13 @@ export const RUN_OPTIONS = {
   branch: { type: 'string', value: 'NAME', summary: 'create this branch at the result' },
   priority: { type: 'string', value: '1-10', summary: '1 is first, 10 last; default 5' },
   retries: { type: 'string', value: 'N', summary: 'further attempts for endings that may heal; default 2' },
+  tool: {
+    type: 'string',
+    multiple: true,
+    value: 'NAME',
+    summary:
+      'coordination tool to offer: board_read, board_write, report_context, read_context, ask, dispatch, or *',
+  },
   session: { type: 'string', value: 'NAME', summary: 'share board, context and budget with other runs' },
   'idempotency-key': { type: 'string', value: 'KEY', summary: 'the same key never starts a second run' },
   overflow: {
@@ -140,6 +147,7 @@ export function toRequest(
       pids: readNumber('--pids', values.pids),
     }),
     network: values.network === undefined ? undefined : readNetwork(values.network),
+    tools: values.tool.length === 0 ? undefined : values.tool,
     verify: values.verify,
     capabilities: values.capability,
     env: Object.fromEntries(values.env.map((word) => readVariable(word, env))),
