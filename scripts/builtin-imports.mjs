@@ -1,40 +1,46 @@
 // Takes modules of Node into a bundle without their ES module faces. An `import` of `node:fs` reads every property of
 // it, and with that loads streams, promises and more: some 8 ms of the start of a command, for functions nobody calls.
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
+import { parseSync } from 'oxc-parser';
 
 /** Bundled CommonJS asks for `require`, which an ES module has not; files that do not ask are spared the making of one. */
 export const REQUIRE_BANNER =
   'const require = process.getBuiltinModule("node:module").createRequire(import.meta.url);';
-
-const IMPORT = /^import (?:(?:(\w+|\* as \w+)(?:, )?)?(?:\{ (.+) \})? from )?"(node:[\w/]+)";$/;
 
 /** Rewrites every bundle in the folder. Imports move to the top, where the runtime would have put them. */
 export function takeBuiltinsDirectly(folder) {
   for (const name of readdirSync(folder, { recursive: true })) {
     if (!name.endsWith('.mjs')) continue;
     const file = join(folder, name);
-    writeFileSync(file, rewrite(readFileSync(file, 'utf8')));
+    writeFileSync(file, rewrite(name, readFileSync(file, 'utf8')));
   }
 }
 
-function rewrite(text) {
+function rewrite(name, text) {
   const head = [];
-  const body = [];
-  for (const line of text.split('\n')) {
-    const match = IMPORT.exec(line);
-    if (match !== null) head.push(...declare(match));
-    else if (line !== REQUIRE_BANNER) body.push(line);
+  let rest = '';
+  let end = 0;
+  for (const statement of parseSync(name, text).module.staticImports) {
+    const module = statement.moduleRequest.value;
+    if (!isBuiltin(module)) continue;
+    head.push(...declare(`process.getBuiltinModule(${JSON.stringify(module)})`, statement.entries));
+    rest += text.slice(end, statement.start);
+    end = statement.end;
   }
-  const rest = body.join('\n');
+  rest = (rest + text.slice(end)).replace(REQUIRE_BANNER, '');
   if (/\brequire\b/.test(rest)) head.unshift(REQUIRE_BANNER);
   return `${head.join('\n')}\n${rest}`;
 }
 
-function declare([, whole, names, module]) {
-  const taken = `process.getBuiltinModule("${module}")`;
+/** The default export of a module of Node is the module itself, and so is its namespace for what we do with it. */
+function declare(taken, entries) {
+  const named = entries.filter(({ importName }) => importName.kind === 'Name');
+  const whole = entries.filter(({ importName }) => importName.kind !== 'Name');
+  const names = named.map(({ importName, localName }) => `${importName.name}: ${localName.value}`);
   return [
-    ...(whole === undefined ? [] : [`const ${whole.replace('* as ', '')} = ${taken};`]),
-    ...(names === undefined ? [] : [`const { ${names.replaceAll(' as ', ': ')} } = ${taken};`]),
+    ...whole.map(({ localName }) => `const ${localName.value} = ${taken};`),
+    ...(names.length === 0 ? [] : [`const { ${names.join(', ')} } = ${taken};`]),
   ];
 }
