@@ -3,7 +3,8 @@ import { isCredentialFile } from './control-files.ts';
 import { hit, type Hit } from './finding.ts';
 import type { Call, Inspector, Stdin } from './inspector.ts';
 import { findHandler, programNames } from './program-table.ts';
-import { isReadOnlyProgram } from './programs/read-only.ts';
+import { clearsSomething, isReadOnlyProgram } from './programs/read-only.ts';
+import { judgeOptionValues, judgeUnknownProgram } from './programs/unknown-program.ts';
 import type { ShellScope } from './shell-scope.ts';
 import { staticOutput } from './static-output.ts';
 import { isUnknown, UNTRUSTED, withoutUnknown } from './unknown-text.ts';
@@ -29,7 +30,7 @@ export function judgeArgv(request: ArgvCall): Judged {
     return { hit: null, output: request.inspector.runScript(written, request.scope, request.cause) };
   }
   const name = resolveName(program);
-  if (isUnknown(name)) return { hit: judgeUnknownProgram(name, args), output: UNTRUSTED };
+  if (isUnknown(name)) return { hit: judgeHiddenProgram(name, args), output: UNTRUSTED };
   if (READS_CONTENT.test(name) && args.some(isCredentialFile)) request.inspector.readsCredentials = true;
   const call: Call = { ...request, name, args };
   return { hit: judge(call), output: staticOutput(name, args, request.stdin) };
@@ -41,9 +42,16 @@ const READS_CONTENT = /^(cat|head|tail|base64|xxd|tar|zip|gzip|cp|openssl|grep|s
 function judge(call: Call): Hit | null {
   const handler = findHandler(call.name);
   if (handler !== null) return handler(call) ?? null;
-  if (asksForHelp(call.args) || isReadOnlyProgram(call.name)) return hit('file_read', 'read-only-program');
-  return hit('bash_exec', 'unknown-program');
+  if (asksForHelp(call.args)) return hit('file_read', 'read-only-program');
+  if (!isReadOnlyProgram(call.name)) return judgeUnknownProgram(call, findHandler);
+  if (clearsSomething(call.name, call.args)) return hit('system_modify', 'system-program');
+  if (!SPEAKS_ONLY.test(call.name)) judgeOptionValues(call);
+  return hit('file_read', 'read-only-program');
 }
+
+/** Programs that print or compare their words and take no option that runs or writes. */
+const SPEAKS_ONLY =
+  /^(echo|printf|true|false|:|test|\[|\[\[|export|declare|local|readonly|typeset|grep|egrep|fgrep|cat|head|tail|wc|ls|jq)$/;
 
 /** `tool --version` and `tool --help` read, whatever the tool is. */
 function asksForHelp(args: readonly string[]): boolean {
@@ -76,7 +84,7 @@ function matchGlob(pattern: string): string | null {
   }
 }
 
-function judgeUnknownProgram(name: string, args: readonly string[]): Hit {
+function judgeHiddenProgram(name: string, args: readonly string[]): Hit {
   if (name.includes(UNTRUSTED)) return hit('bash_destructive', 'untrusted-program');
   const looksLikeDeletion = args.some(
     (arg) => /^-[a-z]*(rf|fr)[a-z]*$/i.test(arg) || /^(\/|~|\/\*|~\/\*)$/.test(arg),

@@ -28,3 +28,21 @@ function isRun(name: string, value: string): boolean {
   if (name === 'BASH_ENV' || name === 'ENV') return value.startsWith(PROCESS);
   return RUN_AS_COMMAND.has(name) && /\s/.test(value.trim());
 }
+
+/** The settings among the words of `export`, `declare` and the like. */
+export function exportsOf(argv: readonly string[]): [string, string][] {
+  if (!/^(export|declare|typeset|readonly|local)$/.test(argv[0] ?? '')) return [];
+  return argv.slice(1).flatMap((word): [string, string][] => {
+    const at = word.indexOf('=');
+    return at > 0 ? [[word.slice(0, at), word.slice(at + 1)]] : [];
+  });
+}
+
+/** A library of unknown origin that every program started from here would load. */
+export function injectsLibrary(name: string, value: string): boolean {
+  return (
+    /^(LD_PRELOAD|LD_AUDIT|DYLD_INSERT_LIBRARIES)$/.test(name) &&
+    value !== '' &&
+    !/^(\/usr)?(\/local)?\/lib|^lib[\w.-]+$|jemalloc|tcmalloc|mimalloc|asan|tsan|faketime|stdbuf/.test(value)
+  );
+}

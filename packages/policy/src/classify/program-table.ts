@@ -39,6 +39,7 @@ import {
   SHELLS,
 } from './programs/shells.ts';
 import { findSystemProgram, judgeKill, systemProgramNames } from './programs/system.ts';
+import { judgeUnknownProgram } from './programs/unknown-program.ts';
 import { findWrapper, judgeSu, unwrapVerb } from './programs/wrappers.ts';
 import {
   judgeChmod,
@@ -47,6 +48,7 @@ import {
   judgeMove,
   judgeRsync,
   judgeSed,
+  judgeSplit,
   judgeTar,
   judgeTee,
   judgeTouch,
@@ -73,6 +75,7 @@ register(['touch', 'mkdir', 'mkfifo'], judgeTouch);
 register(['cp', 'install', 'ln', 'gcp', 'ginstall', 'link'], judgeCopy);
 register(['mv', 'gmv', 'rename-file'], judgeMove);
 register(['sed', 'gsed'], judgeSed);
+register(['split', 'csplit'], judgeSplit);
 register(['dd', 'dcfldd', 'ddrescue'], judgeDd);
 register(['chmod', 'chown', 'chgrp'], judgeChmod);
 register(['rsync'], judgeRsync);
@@ -108,7 +111,7 @@ register(['tmux'], judgeTmux);
 register(DATABASE_PROGRAMS, judgeDatabase);
 register(CLOUD_PROGRAMS, judgeCloud);
 register(CONTAINER_PROGRAMS, judgeContainer);
-register(['ansible'], judgeAnsible);
+register(['ansible', 'ansible-playbook'], judgeAnsible);
 register(['exit', 'return', 'break', 'continue', 'shift'], () => hit('file_read', 'shell'));
 
 /** The handler of a program; null for a program that has none. */
@@ -131,7 +134,7 @@ export function programNames(): string[] {
 function findByForm(name: string): Handler | null {
   if (name.startsWith('git-')) return (call) => judgeGit({ ...call, args: [name.slice(4), ...call.args] });
   if (VERB_WRAPPERS.has(name)) {
-    return (call) => (unwrapVerb(call) === null ? hit('bash_exec', 'unknown-program') : null);
+    return (call) => (unwrapVerb(call) === null ? judgeUnknownProgram(call, findHandler) : null);
   }
   return null;
 }

@@ -1,4 +1,6 @@
 import { hit, type Hit } from './finding.ts';
+import { SQL_CLIENTS } from './programs/databases.ts';
+import { namesLoss } from './programs/destructive-verbs.ts';
 import { hitOfWrite } from './write-hit.ts';
 import type { ShellScope } from './shell-scope.ts';
 import { PROCESS } from './unknown-text.ts';
@@ -20,7 +22,10 @@ export function judgeRedirect(call: RedirectCall): Hit | null {
   const { operator, target, program, argv } = call;
   if (target.startsWith(PROCESS)) return null;
   if (/^\/dev\/(tcp|udp)\//.test(target)) return judgeSocket(call);
-  if (operator === '<' || operator === '<&') return null;
+  if (operator === '<' || operator === '<&')
+    return SQL_CLIENTS.includes(program) && namesLoss(target)
+      ? hit('bash_destructive', 'database-drop')
+      : null;
   if (operator === '>&' && /^(\d+-?|-)$/.test(target)) return null;
   const written = hitOfWrite(target, call.scope);
   if (written === null || written.actionClass !== 'file_write') return written;

@@ -9,7 +9,7 @@ import { hit } from './finding.ts';
 import { FrameExpander } from './frame-expander.ts';
 import type { Frame } from './frame.ts';
 import type { Stdin } from './inspector.ts';
-import { judgeEnvironment } from './judge-environment.ts';
+import { exportsOf, injectsLibrary, judgeEnvironment } from './judge-environment.ts';
 import { judgeRedirect } from './redirections.ts';
 import { isForkBomb, isRunawayLoop } from './runaway.ts';
 import { forkScope } from './shell-scope.ts';
@@ -141,6 +141,7 @@ export class ScriptWalker {
     const cause = (runsStdin ? frame.pipelineText : undefined) ?? this.cause(node, frame);
     if (argv.length === 0) {
       for (const [name, value] of assigned) frame.scope.variables.set(name, value.slice(0, MAX_VALUE));
+      this.environment(assigned, frame, cause);
       // `$(<file)` is the content of a file.
       const reads = node.redirects.some(
         (redirect) => redirect.type === 'Redirect' && redirect.operator === '<',
@@ -148,11 +149,32 @@ export class ScriptWalker {
       if (reads) return own ?? UNTRUSTED;
       return this.outputThrough(node.redirects, '', '', frame);
     }
+    this.environment([...assigned, ...exportsOf(argv)], frame, cause);
+    const output = this.withVariables(assigned, frame, () =>
+      this.inspector.runArgv(argv, frame.scope, cause, own),
+    );
+    return this.outputThrough(node.redirects, argv[0] ?? '', output, frame, argv);
+  }
+
+  /** `X='rm -rf a' sh -c '$X'`: the command sees what stands before it, the rest of the line does not. */
+  private withVariables(assigned: readonly [string, string][], frame: Frame, run: () => string): string {
+    const { variables } = frame.scope;
+    const before = assigned.map(([name]) => [name, variables.get(name)] as const);
+    for (const [name, value] of assigned) variables.set(name, value.slice(0, MAX_VALUE));
+    const output = run();
+    for (const [name, value] of before) {
+      if (value === undefined) variables.delete(name);
+      else variables.set(name, value);
+    }
+    return output;
+  }
+
+  private environment(assigned: readonly (readonly [string, string])[], frame: Frame, cause: string): void {
     for (const found of judgeEnvironment(assigned)) {
       this.inspector.runScript(found, forkScope(frame.scope), cause);
     }
-    const output = this.inspector.runArgv(argv, frame.scope, cause, own);
-    return this.outputThrough(node.redirects, argv[0] ?? '', output, frame, argv);
+    if (assigned.some(([name, value]) => injectsLibrary(name, value)))
+      this.inspector.report(hit('bash_destructive', 'injected-library'), cause);
   }
 
   private outputThrough(

@@ -4,6 +4,7 @@ import type { Handler } from '../inspector.ts';
 import { kindOfPath } from '../path-kind.ts';
 import { forkScope } from '../shell-scope.ts';
 import { hitOfWrites } from '../write-hit.ts';
+import { saysDestroy } from './destructive-verbs.ts';
 
 /** make runs what its files say, which is not on the line; what is on the line is judged. */
 export const judgeMake: Handler = (call) => {
@@ -24,8 +25,8 @@ export const judgeMake: Handler = (call) => {
       .join('\n');
     if (recipes !== '') call.inspector.runScript(recipes, forkScope(call.scope), call.cause);
   }
-  if (operands.some((target) => /^db:(drop|reset|purge|migrate:reset)$/.test(target)))
-    return hit('bash_destructive', 'database-reset');
+  if (operands.some(saysDestroy) || operands.includes('db:schema:load'))
+    return hit('bash_destructive', 'destructive-target');
   if (operands.some((target) => /^(install|uninstall)$/.test(target)) && /^\s*sudo\b/.test(call.cause))
     return hit('system_modify', 'system-install');
   return hit('bash_exec', 'build');
@@ -39,7 +40,13 @@ export const judgeZip: Handler = (call) => {
     call.name === 'zip'
       ? call.args.some((arg) => /^-[a-z]*m|^--move$/.test(arg))
       : call.args.includes('-sdel') || call.args.includes('-df');
-  return moves ? hit('bash_destructive', 'archive-and-delete') : hit('file_write', 'file-write');
+  if (moves) return hit('bash_destructive', 'archive-and-delete');
+  // The compressors replace each file they are given; an archiver writes the first.
+  const { operands } = parseOptions(call.args);
+  const written = /^(zip|7za?|rar)$/.test(call.name) ? operands.slice(0, 1) : operands;
+  return call.args.some((arg) => /^-[a-z]*[clt]/.test(arg))
+    ? hit('file_read', 'read-only-program')
+    : hitOfWrites(written, call.scope);
 };
 
 export const judgeUnzip: Handler = (call) => {
@@ -56,9 +63,11 @@ export const judgeAnsible: Handler = (call) => {
   const { values } = parseOptions(call.args, ['-a', '-m', '-i', '-u', '--args', '--module-name']);
   const module = values.get('-m')?.[0] ?? values.get('--module-name')?.[0] ?? 'command';
   const text = values.get('-a')?.[0] ?? values.get('--args')?.[0];
+  if (/\bstate=absent\b|['"]state['"]\s*:\s*['"]absent/.test(call.args.join(' ')))
+    return hit('bash_destructive', 'service-delete');
   if (text === undefined) return hit('bash_exec', 'service');
   if (/^(shell|command|raw|ansible\.builtin\.(shell|command|raw))$/.test(module)) {
     call.inspector.runScript(text, forkScope(call.scope), call.cause);
-  } else if (/state=absent/.test(text)) return hit('bash_destructive', 'service-delete');
+  }
   return hit('bash_exec', 'service');
 };

@@ -51,14 +51,14 @@ function judgeVerb(verb: string, second: string, rest: readonly string[]): Hit {
   if (verb === 'system') return second === 'prune' || second === 'reset' ? destroys : runs;
   if (verb === 'volume') return /^(rm|remove|prune)$/.test(second) ? destroys : runs;
   if (/^(swarm)$/.test(verb)) return second === 'leave' ? destroys : runs;
-  if (/^(stack|service|secret|config|node|network|context|buildx|manifest|machine|pod)$/.test(verb)) {
+  if (/^(stack|service|secret|config|node|network|context|manifest|machine|pod|plugin|buildx)$/.test(verb)) {
     return /^(rm|remove|prune|reset)$/.test(second) ? destroys : runs;
   }
   if (/^(image|container|builder)$/.test(verb) && second === 'prune') return destroys;
   const removes =
     /^(rm|rmi|kill)$/.test(verb) || (/^(image|container)$/.test(verb) && /^(rm|remove)$/.test(second));
   // One container by name is everyday work; whatever a listing returned is everything.
-  if (removes && rest.some((arg) => isUnknown(arg) || arg === '-a' || arg === '--all' || /^-\w*v/.test(arg)))
+  if (removes && rest.some((arg) => isUnknown(arg) || arg === '--all' || /^-\w*[av]/.test(arg)))
     return destroys;
   if (/^(ps|images|logs|inspect|version|info|top|stats|port|diff|history|search)$/.test(verb))
     return hit('file_read', 'container-read');

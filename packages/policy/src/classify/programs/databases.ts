@@ -3,11 +3,13 @@ import { hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
 import { forkScope } from '../shell-scope.ts';
 import { isUnknown } from '../unknown-text.ts';
+import { findDestructiveVerb, namesLoss } from './destructive-verbs.ts';
+import { judgeCode } from './inline-code.ts';
 
 const drops = hit('bash_destructive', 'database-drop');
 const runs = hit('bash_exec', 'database');
 
-const SQL_CLIENTS =
+export const SQL_CLIENTS: readonly string[] =
   'psql mysql mariadb sqlite3 sqlite sqlplus sqlcmd cqlsh clickhouse-client clickhouse snowsql bq duckdb cockroach usql pgcli mycli trino presto hive beeline impala-shell influx turso libsql'.split(
     ' ',
   );
@@ -25,7 +27,7 @@ export const DATABASE_PROGRAMS = [
 ];
 
 const DESTRUCTIVE_SQL =
-  /\bdrop\s+(table|database|schema|view|materialized|index|user|role|column|keyspace|collection|owned|type|function|trigger|sequence|extension|policy|tablespace)\b|\btruncate\b\s*(table\s+)?[\w"'`]|\bdelete\s+from\s+[\w."`]+\s*(;|$|"|')|\balter\s+table\b[^;]*\bdrop\b|\bupdate\s+[\w."`]+\s+set\b(?![^;]*\bwhere\b)|\bdelete\s+from\b(?![^;]*\bwhere\b)|\bwhere\s+(1\s*=\s*1|true)\b|\\!\s*\S+/i;
+  /\bdrop\s+(table|database|schema|view|materialized|index|user|role|column|keyspace|collection|owned|type|function|trigger|sequence|extension|policy|tablespace|procedure|event|constraint|publication|subscription|server|domain|aggregate|stream|stage|warehouse|dictionary|if\s+exists)\b|\bpg_terminate_backend\b|\breset\s+master\b|\bpurge\s+binary\b|\blo_unlink\b|\balter\s+system\b|\btruncate\b\s*(table\s+)?[\w"'`]|\bdelete\s+from\s+[\w."`]+\s*(;|$|"|')|\balter\s+table\b[^;]*\bdrop\b|\bupdate\s+[\w."`]+\s+set\b(?![^;]*\bwhere\b)|\bdelete\s+from\b(?![^;]*\bwhere\b)|\bwhere\s+(1\s*=\s*1|true)\b|\\!\s*\S+/i;
 
 /** Whether SQL text removes or empties something. */
 export function isDestructiveSql(sql: string): boolean {
@@ -46,12 +48,15 @@ export const judgeDatabase: Handler = (call) => {
   if (DOCUMENT_CLIENTS.includes(name)) return judgeDocuments(call);
   if (name === 'bq' && /^(rm|remove)$/.test(args.find((arg) => !arg.startsWith('-')) ?? '')) return drops;
   runShellEscapes(call, words);
+  if (findDestructiveVerb(name, args) !== null || args.some(namesLoss)) return drops;
   const texts = [words, call.stdin ?? '', ...args.flatMap((arg) => call.inspector.files.get(arg) ?? [])];
   return texts.some(isDestructiveSql) ? drops : runs;
 };
 
 /** `\! cmd` in psql, `.shell cmd` in sqlite3. */
 function runShellEscapes(call: Call, words: string): void {
+  for (const match of `${words}\n${call.stdin ?? ''}`.matchAll(/\b(?:to|from)\s+program\s+'([^']+)'/gi))
+    call.inspector.runScript(match[1] ?? '', forkScope(call.scope), call.cause);
   for (const match of `${words}\n${call.stdin ?? ''}`.matchAll(/(?:\\!|\.shell|\.system)\s+([^\n"']+)/g)) {
     call.inspector.runScript(match[1] ?? '', forkScope(call.scope), call.cause);
   }
@@ -67,5 +72,6 @@ function judgeDocuments(call: Call): ReturnType<Handler> {
     call.args.some(
       (arg) => /^(del|unlink)$/i.test(arg) && call.args.some((key) => key.includes('*') || isUnknown(key)),
     );
+  if (/^mongo/.test(call.name)) judgeCode(text, call);
   return destroys ? drops : runs;
 }

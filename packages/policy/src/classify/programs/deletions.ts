@@ -49,10 +49,3 @@ function worstDelete(paths: readonly string[], call: Call): Hit | null {
 function hasDevice(call: Call): boolean {
   return call.args.some((arg) => hitOfDelete(arg, false, call.scope).rule === 'delete-device');
 }
-
-/** The option that lets rsync, kubectl and friends speak without acting. `-n` is often a namespace. */
-export function isDryRun(args: readonly string[]): boolean {
-  return args.some((arg) =>
-    /^(--dry-run(=(?!none).*)?|--dryrun|--what-if|--noop|--check|--simulate)$/.test(arg),
-  );
-}

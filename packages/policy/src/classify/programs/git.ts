@@ -6,6 +6,7 @@ import type { Call, Handler } from '../inspector.ts';
 import { forkScope } from '../shell-scope.ts';
 import { judgeCheckout, judgeRestore, judgeSwitch } from './git-checkout.ts';
 import { judgeGitConfig, runConfigValue } from './git-config.ts';
+import { saysDestroy } from './destructive-verbs.ts';
 import { judgePush } from './git-push.ts';
 import { judgeBranch, judgeClean, judgeStash, judgeTag, judgeWorktree } from './git-refs.ts';
 
@@ -125,6 +126,7 @@ function judgeVerb(verb: string, args: readonly string[], call: Call): Hit | nul
     case 'clone':
       return judgeTransport(args, call);
     case 'lfs':
+      if (args[0] === 'prune' && !hasFlag(args, 'd', '--dry-run')) return destroys('git-prune');
       return args[0] === 'push' ? hit('git_push', 'git-push') : acts;
     case 'ls-remote':
       return hit('network', 'network');
@@ -134,9 +136,25 @@ function judgeVerb(verb: string, args: readonly string[], call: Call): Hit | nul
     case 'mergetool':
       return judgeRunsCommand(verb, args, call);
     default:
-      return acts;
+      return judgeForeignVerb(verb, args);
   }
 }
+
+/** Verbs that extensions add: `git flow release delete`, `git delete-branch`, `git town ship`. */
+function judgeForeignVerb(verb: string, args: readonly string[]): Hit {
+  if (OWN_VERBS.has(verb)) return acts;
+  if (/^(publish|submit|ship|sync-push|pushall|force-push)$/.test(verb)) return hit('git_push', 'git-push');
+  const isGrave =
+    saysDestroy(verb) || (EXTENSIONS.test(verb) && args.slice(0, 2).some((word) => saysDestroy(word)));
+  return isGrave ? destroys('git-extension') : acts;
+}
+
+const EXTENSIONS = /^(flow|town|branchless|absorb|machete|annex|crypt|secret|spice|gtr|extras)$/;
+const OWN_VERBS = new Set(
+  'add commit merge cherry-pick revert am apply mv init rerere maintenance pack-refs repack sparse-checkout update-index mktree commit-tree write-tree hash-object'.split(
+    ' ',
+  ),
+);
 
 function judgeSubmodule(args: readonly string[], call: Call): Hit | null {
   const at = args.indexOf('foreach');

@@ -10,11 +10,11 @@ import { hitOfDelete } from '../delete-hit.ts';
 import { hitOfWrite } from '../write-hit.ts';
 
 const DELETES_TREE =
-  /\brmtree\b|\bremovedirs\b|\brm_r\w*|\brmSync\b|\brmdirSync\b|\bfs\w*(?:\/promises)?['"`)]*(?:\.promises)?\s*\.\s*rm(?:dir)?\s*\(|\.\s*rm(?:dir)?(?:Sync)?\s*\([^)]*recursive|\brimraf\b|\brm_rf\b|\bremove_tree\b|\bremove_entry(?:_secure)?\b|\bremove_dir\b|\bremoveSync\b|\bemptyDirSync\b|\bRemoveAll\b|Remove-Item\b|\brd\s+\/s\b|\bdel\s+\/[sfq]\b|\.rmtree\(|\bDeno\.remove(?:Sync)?\s*\(|\bdelete-directory\b|\bFile\.rm_rf|\bunlink\s*(?:glob|<|\()\s*['"]?[^'")>]*\*|\bdelete_tree\b|\b(?:rename|renameSync|move)\b[^)]*["']\/dev\/null|\brm\s*\([^)]*recursive|\bdeltree\b/;
+  /\brmtree\b|\bremovedirs\b|\brm_r\w*|\brmSync\b|\brmdirSync\b|\bfs\w*(?:\/promises)?['"`)]*(?:\.promises)?\s*\.\s*rm(?:dir)?\s*\(|\.\s*rm(?:dir)?(?:Sync)?\s*\([^)]*recursive|\brimraf\b|\brm_rf\b|\bremove_tree\b|\bremove_entry(?:_secure)?\b|\bremove_dir\b|\bremoveSync\b|\bemptyDirSync\b|\bRemoveAll\b|Remove-Item\b|\brd\s+\/s\b|\bdel\s+\/[sfq]\b|\.rmtree\(|\bDeno\.remove(?:Sync)?\s*\(|\bdelete-directory\b|\bFile\.rm_rf|\bunlink\s*(?:glob|<|\()\s*['"]?[^'")>]*\*|\bdelete_tree\b|\b(?:rename|renameSync|move)\b[^)]*["']\/dev\/null|\brm\s*\([^)]*recursive|\bdeltree\b|\bdelete(?:Recursively|Dir|Directory|Tree)\b|\bremove_dir_all\b|\bremoveDirectoryRecursive\b|\bremovePathForcibly\b|\bdel_dir_r\b|\bremoveDir\b|\bdelete-directory|\bfile\s+delete\s+-force|\bformat-volume\b|\bclear-disk\b|\bemptyDir\b|\bremoveItem\b|\bsend2trash\b|\brm\s*\(\s*(?!list\b)[\w.$]+\s*[,)]/;
 const DELETES_FILE =
-  /\bos\s*\.\s*(?:remove|unlink|rmdir)\b|\bunlink(?:Sync)?\s*\(|\bunlink\s+(?:["'$<@]|for\b|shift\b|glob\b)|\brmdir\s*\(|\brmdir\s+["'$]|\brm\s*\(\s*["']|(?:writeFileSync|writeFile|file_put_contents|write_text)\s*\(\s*(?:(["'])[^"']*\1\s*,\s*)?(["'])\2\s*\)|["']unlink["']\s*,\s*glob|\b(?:File|Dir|FileUtils)\.(?:delete|unlink|rmdir|rm\w*)\b|\bPath\([^)]*\)\.(?:unlink|rmdir)\b|\.unlink\(|\.rmdir\(|\btruncate(?:Sync)?\s*\(|\bfile\.remove\b|\bdelete-file\b|\bopen\([^)]*,\s*['"]w['"]\)\.close|^\s*(?:%|1,\$)\s*d\b|Clear-Content\b/i;
+  /\bFiles\.(?:delete|deleteIfExists|move)\b|\.delete(?:OnExit)?\(\s*\)|\bremove_file\b|\bremoveFile\b|\bSys\.remove\b|\bUnix\.(?:unlink|rmdir)\b|\bfile\s+delete\b|\bfile:(?:delete|del_dir)\b|\bdelete-file\b|\bos\.Remove\b|\bFile\.rm!?\s*[("]|\bremove_all\b|\bunlink\b\s*(?:[;@$]|$)|\bFile\.truncate\b|\b(?:File|IO)\.write\s*\(?\s*(["'])[^"']*\1\s*,\s*(["'])\2|\bos\s*\.\s*(?:remove|unlink|rmdir)\b|\bunlink(?:Sync)?\s*\(|\bunlink\s+(?:["'$<@]|for\b|shift\b|glob\b)|\brmdir\s*\(|\brmdir\s+["'$]|\brm\s*\(\s*["']|(?:writeFileSync|writeFile|file_put_contents|write_text)\s*\(\s*(?:(["'])[^"']*\3\s*,\s*)?(["'])\4\s*\)|["']unlink["']\s*,\s*glob|\b(?:File|Dir|FileUtils)\.(?:delete|unlink|rmdir|rm\w*)\b|\bPath\([^)]*\)\.(?:unlink|rmdir)\b|\.unlink\(|\.rmdir\(|\btruncate(?:Sync)?\s*\(|\bfile\.remove\b|\bdelete-file\b|\bopen\([^)]*,\s*['"]w['"]\)\.close|^\s*(?:%|1,\$)\s*d\b|Clear-Content\b/i;
 const RUNS_COMMANDS =
-  /\bos\s*\.\s*(?:system|popen|exec\w*|spawn\w*)\b|\bsubprocess\b|\bcommands\.getoutput|\bpty\.spawn|child_process|\bexec(?:Sync|File|FileSync|a)?\s*[('"`[]|\bspawn(?:Sync)?\s*\(|\bsystem\s*[('"[\s]|\bpopen\s*\(|\bshell_exec\b|\bpassthru\b|\bproc_open\b|`|\bqx\b|%x|\bKernel\.|\bOpen3\b|\bIO\.popen|\bos\.execute|\bBun\.\$|\bDeno\.(?:Command|run)|\$\(|do shell script|\bsh\s*\(|getline|\|\s*getline|\|\s*"(?:sh|bash)"|:!|^!|\bspawn\s|\bRuntime\b|\bInvoke-Expression\b|\biex\b|\bStart-Process\b|\bos\.cmd\b|\bSystem\.cmd\b|\bexecl?[vp]*\b|\bshell\s*!|\.sh\(/m;
+  /\be?syscmd\b|\bsys\.process\b|\bProcess(?:Builder)?\s*\(|\.exec\s*\(|\bexecShellCmd\b|\bSys\.command\b|\bpcntl_exec\b|\bos\/exec\b|\bexec\.Command\b|\bcallProcess\b|\bcallCommand\b|\brun-program\b|\brun-shell-command\b|\bshell-command\b|\bcall-process\b|\bsystem\*?\b|\bexec\s|\bshell\s*\(|\bexeca?\b|\bstart_process\b|\bposix_spawn\b|\bsh\.\w+\(|\bDeno\.Command\b|\bos\s*\.\s*(?:system|popen|exec\w*|spawn\w*)\b|\bsubprocess\b|\bcommands\.getoutput|\bpty\.spawn|child_process|\bexec(?:Sync|File|FileSync|a)?\s*[('"`[]|\bspawn(?:Sync)?\s*\(|\bsystem\s*[('"[\s]|\bpopen\s*\(|\bshell_exec\b|\bpassthru\b|\bproc_open\b|`|\bqx\b|%x|\bKernel\.|\bOpen3\b|\bIO\.popen|\bos\.execute|\bBun\.\$|\bDeno\.(?:Command|run)|\$\(|do shell script|\bsh\s*\(|getline|\|\s*getline|\|\s*"(?:sh|bash)"|:!|^!|\bspawn\s|\bRuntime\b|\bInvoke-Expression\b|\biex\b|\bStart-Process\b|\bos\.cmd\b|\bSystem\.cmd\b|\bexecl?[vp]*\b|\bshell\s*!|\.sh\(/m;
 const HIDES =
   /\b(?:exec|eval|compile|Function|system|popen|loads|assert|import_string)\b[\s\S]{0,80}\b(?:b64decode|base64|atob|decode\(|fromhex|unhexlify|fromCharCode|chr\(|pack\s*\(?["']H|Buffer\.from|rot13|decompress|urlopen|requests\.get|fetch\(|urllib)|-enc(?:odedcommand)?\b|\bgetattr\s*\([^)]*\+|__import__\([^)]*\+|\\x72\\x6d/i;
 const DROPS_DATA =
@@ -23,6 +23,8 @@ const WRITES =
   /(?:open|openSync|fopen|File\.open|File\.write|IO\.write|writeFile(?:Sync)?|appendFile(?:Sync)?|write_text|write_bytes|createWriteStream|file_put_contents|Path|writeTextFile(?:Sync)?|copyFile(?:Sync)?|copy|copyfile|chmod|chown|chmodSync|chownSync|renameSync|rename|symlink(?:Sync)?)\s*[( ]\s*(['"`])([^'"`\n]+)\1(?:\s*,\s*['"](r?[wa+xb]+)['"])?/g;
 const ALLOCATES = /while\s*(?:\(?\s*(?:True|1|true)\s*\)?)[\s\S]{0,20}(?:fork|spawn)\b|\bfork\s+while\b/;
 
+/** Opened for writing, and nothing on the line writes. */
+const TRUNCATES = /\b(?:open|fopen|openSync)\s*\([^)]*,\s*(?:mode\s*=\s*)?['"]wb?['"]/;
 const KILLS_ALL = /\bkill\s*\(\s*-1\b/;
 const HTTP_DELETE = /\b(?:requests|httpx|axios|session|client)\.delete\(|method['"]?\s*[:=]\s*['"]DELETE['"]/;
 const REVERSE_SHELL =
@@ -41,6 +43,8 @@ export function judgeCode(code: string, call: Call): void {
     report('bash_destructive', 'http-delete');
   if (REVERSE_SHELL.test(text)) report('bash_destructive', 'reverse-shell');
   if (ALLOCATES.test(text)) report('bash_destructive', 'fork-bomb');
+  if (TRUNCATES.test(text) && !/write|dump|print|save|writerow|copyfileobj|puts/.test(text))
+    report('file_delete', 'truncate');
   reportWrites(text, call);
   if (RUNS_COMMANDS.test(text)) runStrings(text, call);
 }
@@ -118,9 +122,11 @@ function listsOf(text: string): string[] {
 
 /** `:!cmd` of vim, `!cmd`. */
 function shellEscapesOf(text: string): string[] {
-  return [...text.matchAll(/(?:(?:^|:|\|)\s*(?:silent\s+|sil\s+)?!+\s*|\bspawn\s+)([^|\n]+)/gm)].map(
-    (match) => match[1] ?? '',
-  );
+  return [
+    ...text.matchAll(
+      /(?:(?:^|:|\|)\s*(?:silent\s+|sil\s+)?!+\s*|\b(?:spawn|exec)\s+|\be?syscmd\(`?)([^|\n)']+)/gm,
+    ),
+  ].map((match) => match[1] ?? '');
 }
 
 /** Joins `'r' + 'm'`, `"r"."m"` and `'r' 'm'` into one string. */

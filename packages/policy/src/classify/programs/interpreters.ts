@@ -3,7 +3,10 @@ import { hit, type Hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
 import { hitOfWrites } from '../write-hit.ts';
 import { isUnknown, PROCESS, UNTRUSTED } from '../unknown-text.ts';
+import { forkScope } from '../shell-scope.ts';
+import { saysDestroy } from './destructive-verbs.ts';
 import { judgeCode } from './inline-code.ts';
+import { isEmptyingEdit } from './writes.ts';
 
 interface InterpreterForm {
   readonly pattern: RegExp;
@@ -28,8 +31,8 @@ const FORMS: readonly InterpreterForm[] = [
   { pattern: /^(lua|luajit)[\d.]*$/, code: /^-e$/ },
   {
     pattern:
-      /^(Rscript|R|groovy|elixir|julia|scala|erl|ghc|clojure|clj|bb|raku|osascript|tclsh|expect|racket|sbcl|iex)$/,
-    code: /^(-e|-c|-E|-r|--eval|-eval)$/,
+      /^(Rscript|R|littler|groovy|groovysh|elixir|julia|scala|scala-cli|amm|kotlin|kotlinc|jshell|erl|ghc|ghci|runghc|runhaskell|clojure|clj|bb|lumo|raku|osascript|tclsh\d*[\d.]*|wish|expect|racket|sbcl|clisp|ecl|guile|chibi|gosh|csi|iex|ocaml|utop|swift|nim|crystal|janet|fennel|hy|xonsh|nu|elvish|octave|octave-cli|sage|gnuplot|maxima|m4|gforth|swipl|mono|csharp|dotnet-script|fsi|qjs|d8|jsc|rhino|nashorn|jjs|coffee|ts-node-esm|esno|jiti|vite-node|zx|xmlstarlet|gst|io|factor)$/,
+    code: /^(-e|-c|-E|-r|-x|-g|-p|--eval|-eval|--expr|--execute|--command|--print)$/,
   },
   { pattern: /^(pwsh|powershell)$/i, code: /^-(c|command|enc|encodedcommand|e)$/i },
   { pattern: /^(g|m|n)?awk$/, code: /^(-e|--source)$/, valued: /^-[Fvfi]$/, firstIsCode: true },
@@ -56,21 +59,26 @@ function judgeInterpreter(call: Call, form: InterpreterForm): ReturnType<Handler
     if (isUnknown(stdin) && stdin.trim().length <= 2) return hit('bash_destructive', 'pipe-to-interpreter');
     codes.push(stdin);
   }
+  if (/^(vim?|nvim|ex|ed)$/.test(call.name) && operands.length > 0 && call.stdin !== undefined)
+    codes.push(call.stdin);
   if (operands[0]?.startsWith(PROCESS) === true) codes.push(operands[0].slice(1));
   const written = codes.length === 0 ? call.inspector.files.get(operands[0] ?? '') : undefined;
   if (written !== undefined && !form.firstIsCode) codes.push(written);
   for (const code of codes) {
     if (code.trim() === UNTRUSTED) return hit('bash_destructive', 'pipe-to-interpreter');
     judgeCode(code, call);
+    if (SHELL_LIKE.test(call.name)) runAsShell(code, call);
   }
   if (isInPlaceEdit(call)) {
     const empties =
       codes.some((code) => code.trim() === '') && !call.args.some((arg) => /^-[a-z0-9]*p/.test(arg));
-    return empties ? hit('file_delete', 'truncate') : hitOfWrites(operands, call.scope);
+    const erases = codes.some(isEmptyingEdit);
+    return empties || erases ? hit('file_delete', 'truncate') : hitOfWrites(operands, call.scope);
   }
   if (/^(vim?|nvim|ex)$/.test(call.name) && codes.length > 0 && operands.length > 0)
     return hitOfWrites(operands, call.scope);
-  if (form.firstIsCode === true) return judgeAwk(codes, flags, () => hitOfWrites(operands, call.scope));
+  if (form.firstIsCode === true)
+    return judgeAwk(codes, flags, () => hitOfWrites(operands, call.scope), call.scope);
   if (
     /manage\.py$/.test(operands[0] ?? '') &&
     /^(flush|reset_db|sqlflush|reset_schema)$/.test(operands[1] ?? '')
@@ -79,7 +87,29 @@ function judgeInterpreter(call: Call, form: InterpreterForm): ReturnType<Handler
   }
   if (operands[0] === 'artisan' && /^(migrate:(fresh|reset|refresh)|db:wipe)$/.test(operands[1] ?? ''))
     return hit('bash_destructive', 'database-reset');
+  if (/^(deno|bun)$/.test(call.name) && operands[0] === 'publish') return hit('git_push', 'publish');
+  // `node ace migration:fresh`, `bun run db:drop`, `php bin/console doctrine:schema:drop`
+  if (
+    operands
+      .slice(1, 3)
+      .some((word) => (/[:.]/.test(word) ? saysDestroy(word) : operands[0] === 'run' && saysDestroy(word)))
+  )
+    return hit('bash_destructive', 'destructive-target');
   return hit('bash_exec', codes.length > 0 ? 'inline-code' : 'interpreter');
+}
+
+/** Shells with a grammar of their own: what they share with ours is judged as ours, too. */
+const SHELL_LIKE = /^(pwsh|powershell|cmd|nu|elvish|xonsh|zx)$/i;
+
+function runAsShell(code: string, call: Call): void {
+  const text = code
+    .replace(/(^|[;|&{]\s*)(ri|erase|rd|Remove-Item)(?=\s)/gi, '$1rm')
+    .replace(/\s-(recurse|fo|force|r)\b/gi, ' -r');
+  for (const found of call.inspector.collect(() =>
+    call.inspector.runScript(text, forkScope(call.scope), call.cause),
+  )) {
+    if (found.rule !== 'unparsable') call.inspector.report(found, call.cause);
+  }
 }
 
 function split(call: Call, form: InterpreterForm): { codes: string[]; operands: string[]; flags: string[] } {
@@ -118,8 +148,14 @@ function judgeAwk(
   codes: readonly string[],
   flags: readonly string[],
   written: () => Hit,
+  scope: Call['scope'],
 ): ReturnType<Handler> {
   if (flags.some((flag) => /^(-i|inplace)$/.test(flag))) return written();
+  // `print > "file"` is a write like any other.
+  const files = codes.flatMap((code) =>
+    [...code.matchAll(/print[^|;}]*>>?\s*"([^"]+)"/g)].map((match) => match[1] ?? ''),
+  );
+  if (files.length > 0) return hitOfWrites(files, scope);
   const acts = codes.some((code) => /\b(system|getline)\b|print[^|;}]*[|>]/.test(code));
   return acts ? hit('bash_exec', 'inline-code') : hit('file_read', 'read-only-program');
 }

@@ -15,6 +15,22 @@ const network = hit('network', 'network');
 const LOCAL =
   /^(https?:\/\/)?(localhost|127\.\d+\.\d+\.\d+|\[::1\]|0\.0\.0\.0|[\w-]+\.(local|test|localhost))(:|\/|$)|^(:\d+)?\//;
 
+/** Local services that keep data or run the machine: what is deleted there is not a test of one's own server. */
+const STORE =
+  /:(9200|9201|5984|8500|8200|237[0-9]|6333|8086|8123|7474|4001|8983|15672|9000|5000\/v2)(\/|$)|\/_all\b|\/\*$|docker\.sock/;
+/** Paths by which an ordinary request destroys. */
+const ORDERS_LOSS =
+  /\/_delete_by_query\b|\/_shutdown\b|\/actuator\/shutdown\b|\/_flush_all\b|\/(containers|images|volumes)\/(\S+\/(kill|stop)|prune)\b|\bdrop(%20|\+)+(table|database)/i;
+
+/** `-X DELETE`, `-XDELETE`, `-sX DELETE`, `--request=DELETE`, `--method=DELETE`. */
+function methodOf(args: readonly string[]): string {
+  for (const [index, arg] of args.entries()) {
+    const found = /^(?:-[a-zA-Z]*X|--request|--method)(?:=?(.*))$/.exec(arg);
+    if (found !== null) return found[1] || (args[index + 1] ?? '');
+  }
+  return '';
+}
+
 export const judgeNetwork: Handler = (call) => {
   const { args, name } = call;
   if (args.length === 1 && /^(--version|--help|-V|-h)$/.test(args[0] ?? ''))
@@ -25,12 +41,13 @@ export const judgeNetwork: Handler = (call) => {
   if (shell !== null) return hit('bash_destructive', 'reverse-shell');
   if (call.inspector.readsCredentials) return hit('bash_destructive', 'sends-credentials');
   const { operands, values } = parseOptions(args, name === 'wget' ? [...VALUED, '-O'] : VALUED);
-  const method = (values.get('-X')?.[0] ?? values.get('--request')?.[0] ?? '').toUpperCase();
+  const method = methodOf(args).toUpperCase();
   const isHttpie = /^(http|https|xh|curlie)$/.test(name) && operands.some((word) => word === 'DELETE');
   if (method === 'DELETE' || isHttpie) {
-    const isLocal = operands.some((word) => LOCAL.test(word));
-    if (!isLocal) return hit('bash_destructive', 'http-delete');
+    const isDeveloped = args.some((word) => LOCAL.test(word)) && !args.some((word) => STORE.test(word));
+    if (!isDeveloped) return hit('bash_destructive', 'http-delete');
   }
+  if (args.some((word) => ORDERS_LOSS.test(word))) return hit('bash_destructive', 'http-delete');
   if (name === 'rclone') return judgeRclone(args);
   const written = [
     ...(values.get('-o') ?? []),

@@ -8,3 +8,15 @@ const READ_ONLY = new Set(
 export function isReadOnlyProgram(name: string): boolean {
   return READ_ONLY.has(name);
 }
+
+/** Options by which a reading program empties what it reads. */
+const CLEARS: Record<string, RegExp> = {
+  dmesg: /^(-C|-c|--clear|--read-clear)$/,
+  lastlog: /^(-C|--clear|-S|--set)$/,
+  arp: /^(-d|-s|--delete|--set)$/,
+};
+
+export function clearsSomething(name: string, args: readonly string[]): boolean {
+  const clears = Object.hasOwn(CLEARS, name) ? CLEARS[name] : undefined;
+  return clears !== undefined && args.some((arg) => clears.test(arg));
+}

@@ -8,7 +8,7 @@ const reads = hit('file_read', 'read-only-program');
 
 /** Always a change to the machine. */
 const ALWAYS = new Set(
-  'useradd userdel usermod adduser deluser groupadd groupdel groupmod delgroup addgroup gpasswd chpasswd passwd chsh chfn visudo vipw newusers mkswap swapon swapoff sfdisk gdisk sgdisk cfdisk wipefs blkdiscard mkfs mke2fs mkdosfs lvremove vgremove pvremove lvcreate vgcreate pvcreate lvreduce lvextend mdadm tune2fs resize2fs e2fsck fsck debugfs shutdown reboot halt poweroff telinit init kexec insmod rmmod modprobe depmod grub-install update-grub grub-mkconfig efibootmgr setenforce update-rc.d chkconfig update-initramfs dracut ufw iptables-restore ip6tables-restore setcap ldconfig killall5 pivot_root update-alternatives dpkg-reconfigure installer softwareupdate csrutil nvram bless kextload hdiutil chattr mknod debootstrap hwclock dphys-swapfile usbreset sg_format nvme scsi-format flashrom fwupdmgr authconfig setsebool semanage apparmor_parser aa-disable auditctl at batch atrm conntrack ebtables arptables firewall-cmd nixos-rebuild'.split(
+  'useradd userdel usermod adduser deluser groupadd groupdel groupmod delgroup addgroup gpasswd chpasswd passwd chsh chfn visudo vipw newusers mkswap swapon swapoff sfdisk gdisk sgdisk cfdisk wipefs blkdiscard mkfs mke2fs mkdosfs lvremove vgremove pvremove lvcreate vgcreate pvcreate lvreduce lvextend mdadm tune2fs resize2fs e2fsck fsck debugfs shutdown reboot halt poweroff telinit init kexec insmod rmmod modprobe depmod grub-install update-grub grub-mkconfig efibootmgr setenforce update-rc.d chkconfig update-initramfs dracut ufw iptables-restore ip6tables-restore setcap ldconfig killall5 pivot_root update-alternatives dpkg-reconfigure installer softwareupdate csrutil nvram bless kextload hdiutil chattr mknod debootstrap hwclock dphys-swapfile usbreset sg_format nvme scsi-format flashrom fwupdmgr authconfig setsebool semanage apparmor_parser aa-disable auditctl at batch atrm conntrack ebtables arptables firewall-cmd nixos-rebuild chcon restorecon mkinitcpio grub2-install grub2-mkconfig lvresize vgreduce pvresize vgexport cgdelete partprobe partx kpartx tpm2_clear zerofree xfs_repair xfs_growfs ntfsfix mkntfs mkudffs fstrim quotaoff exportfs luserdel lgroupdel setterm-off brctl ovs-vsctl ipset wg-quick rfkill bcdedit diskpart vssadmin fsutil cipher schtasks takeown icacls wevtutil sysrc freebsd-update gpart newfs tunefs dd_rescue fdformat mtx ipmitool racadm systemd-cryptenroll systemd-repart bootctl kernel-install homectl pg_dropcluster pg_resetwal pg_rewind initdb mysql_install_db'.split(
     ' ',
   ),
 );
@@ -92,6 +92,24 @@ const PATTERNED: Record<string, (args: readonly string[]) => boolean> = {
   reg: (args) => /^(delete|add|import)$/i.test(args[0] ?? ''),
   format: (args) => /^[a-z]:/i.test(args[0] ?? ''),
   swapoff: () => true,
+  ethtool: (args) => args.some((arg) => /^-[sACGKLXpE]$|^--(change|set|offload)/.test(arg)),
+  pg_ctl: (args) => args.some((arg) => /^(stop|restart|promote|kill|initdb)$/.test(arg)),
+  pg_ctlcluster: (args) => args.some((arg) => /^(stop|restart|promote)$/.test(arg)),
+  nginx: (args) => args.some((arg) => /^(stop|quit)$/.test(arg)),
+  apachectl: (args) => args.some((arg) => /^(stop|graceful-stop)$/.test(arg)),
+  supervisorctl: (args) => args.some((arg) => /^(stop|shutdown|remove|clear)$/.test(arg)),
+  sv: (args) => /^(down|stop|exit|kill|force-.*|d|x)$/.test(args[0] ?? ''),
+  initctl: (args) => /^(stop|emit)$/.test(args[0] ?? ''),
+  fuser: (args) => args.some((arg) => /^-\w*k/.test(arg)) && args.some((arg) => /^-\w*m|^\//.test(arg)),
+  auditctl: (args) => args.some((arg) => /^-[DdeE]/.test(arg)),
+  pkg: (args) =>
+    !/^(info|search|query|audit|version|which|stats|list)$/.test(
+      args.find((arg) => !arg.startsWith('-')) ?? '',
+    ),
+  pw: (args) => /^(user|group)?(del|mod|add)/.test(args[0] ?? ''),
+  net: (args) => /^(user|localgroup|stop|share)$/i.test(args[0] ?? '') && args.length > 2,
+  sc: (args) => /^(delete|stop|config)$/i.test(args[0] ?? ''),
+  wmic: (args) => args.some((arg) => /^(delete|terminate|call)$/i.test(arg)),
   sync: () => false,
 };
 
@@ -144,9 +162,13 @@ export const judgeKill: Handler = (call) => {
       ? hit('system_modify', 'kill-everything')
       : hit('bash_exec', 'kill');
   }
+  if (call.name === 'xkill') return hit('system_modify', 'kill-everything');
   const everything = call.args.some(
     (arg) =>
-      /^(-u|-U|--euid|--uid|-v)$/.test(arg) || /^(\.\*?|\*|systemd|init|sshd|dockerd|launchd)$/.test(arg),
+      /^(-u|-U|--euid|--uid|-v)$/.test(arg) ||
+      /^(\.\*?|\*|systemd|init|sshd|dockerd|containerd|kubelet|launchd|postgres(ql)?|postmaster|mysqld?|mariadbd?|mongod?|redis(-server)?|etcd|Xorg|gnome-shell|caisson)$/.test(
+        arg,
+      ),
   );
   return everything ? hit('system_modify', 'kill-everything') : hit('bash_exec', 'kill');
 };

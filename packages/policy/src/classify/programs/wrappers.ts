@@ -3,133 +3,17 @@ import { hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
 import { forkScope } from '../shell-scope.ts';
 import { isUnknown } from '../unknown-text.ts';
-
-interface WrapperForm {
-  /** Options that take the next word as value. */
-  readonly valued?: readonly string[];
-  /** Words before the command: a duration, a lock file, a host. */
-  readonly skip?: number;
-  /** Options whose value is a shell text to run. */
-  readonly shellText?: readonly string[];
-  /** The words after the options are joined and given to a shell. */
-  readonly joins?: boolean;
-  /** A sub-command must come first for this to be a wrapper: `npm exec`, `poetry run`. */
-  readonly verbs?: readonly string[];
-  /** With no command at all it opens a root shell. */
-  readonly opensShell?: boolean;
-}
-
-const FORMS: Record<string, WrapperForm> = {
-  sudo: {
-    valued: ['-u', '-g', '-p', '-C', '-h', '-r', '-t', '-U', '-D', '--user', '--group', '-T'],
-    opensShell: true,
-  },
-  doas: { valued: ['-u', '-C'], opensShell: true },
-  pkexec: { valued: ['--user'], opensShell: true },
-  runuser: { valued: ['-u', '-g', '-s'], shellText: ['-c'] },
-  env: { valued: ['-u', '-C', '--unset', '--chdir'], shellText: ['-S', '--split-string'] },
-  command: {},
-  builtin: {},
-  exec: { valued: ['-a'] },
-  nohup: {},
-  time: { valued: ['-f', '-o'] },
-  timeout: { valued: ['-s', '-k', '--signal', '--kill-after'], skip: 1 },
-  gtimeout: { valued: ['-s', '-k', '--signal', '--kill-after'], skip: 1 },
-  nice: { valued: ['-n', '--adjustment'] },
-  ionice: { valued: ['-c', '-n', '-p', '--class'] },
-  chrt: { skip: 1 },
-  taskset: { skip: 1 },
-  numactl: {},
-  setsid: {},
-  stdbuf: { valued: ['-i', '-o', '-e'] },
-  unbuffer: {},
-  busybox: {},
-  toybox: {},
-  chronic: {},
-  shx: {},
-  caffeinate: { valued: ['-t', '-w'] },
-  proxychains: { valued: ['-f'] },
-  proxychains4: { valued: ['-f'] },
-  torsocks: {},
-  strace: { valued: ['-e', '-o', '-p', '-s'] },
-  ltrace: { valued: ['-e', '-o'] },
-  perf: { verbs: ['stat', 'record'], valued: ['-e', '-o'] },
-  valgrind: {},
-  fakeroot: { valued: ['-l', '-s', '-i'] },
-  firejail: {},
-  unshare: {},
-  nsenter: { valued: ['-t', '--target', '-S', '-G'] },
-  chroot: { valued: ['--userspec', '--groups'], skip: 1 },
-  setpriv: { valued: ['--reuid', '--regid'] },
-  'systemd-run': { valued: ['-p', '--unit', '-u', '-E', '--on-active', '--on-calendar'] },
-  'systemd-inhibit': {},
-  'dbus-run-session': {},
-  'xvfb-run': { valued: ['-s', '-n', '-e', '-f'] },
-  flock: { valued: ['-w', '-E', '--timeout'], skip: 1, shellText: ['-c', '--command'] },
-  watch: { valued: ['-n', '--interval', '-q'], joins: true },
-  entr: {},
-  hyperfine: {
-    valued: ['-w', '-r', '-n', '--warmup', '--runs', '--export-markdown', '--export-json'],
-    joins: true,
-  },
-  script: { shellText: ['-c', '--command'] },
-  ssh: {
-    valued: ['-p', '-i', '-o', '-l', '-F', '-L', '-R', '-D', '-J', '-W', '-b', '-c', '-E', '-m', '-w'],
-    skip: 1,
-    joins: true,
-  },
-  sshpass: { valued: ['-p', '-f'] },
-  mosh: { skip: 1, joins: true },
-  'cross-env': {},
-  'cross-env-shell': { joins: true },
-  dotenv: { valued: ['-e', '-c'] },
-  dotenvx: { verbs: ['run'], valued: ['-f'] },
-  direnv: { verbs: ['exec'], skip: 1 },
-  npx: { valued: ['-p', '--package'], shellText: ['-c', '--call'] },
-  bunx: {},
-  pnpx: {},
-  uvx: { valued: ['--from', '--with'] },
-  pipx: { verbs: ['run'], valued: ['--spec'] },
-  npm: { verbs: ['exec', 'x'], valued: ['-p', '--package', '-w'], shellText: ['-c', '--call'] },
-  pnpm: { verbs: ['exec', 'dlx'], valued: ['--filter', '-F', '-C'] },
-  yarn: { verbs: ['exec', 'dlx', 'run'], valued: ['-p'] },
-  bun: { verbs: ['x'] },
-  uv: { verbs: ['run'], valued: ['--with', '--python', '-p', '--extra', '--group'] },
-  poetry: { verbs: ['run'] },
-  pipenv: { verbs: ['run'] },
-  pdm: { verbs: ['run'] },
-  rye: { verbs: ['run'] },
-  hatch: { verbs: ['run'] },
-  conda: { verbs: ['run'], valued: ['-n', '-p', '--name'] },
-  bundle: { verbs: ['exec'] },
-  mise: { verbs: ['exec', 'x'] },
-  asdf: { verbs: ['exec'] },
-  nix: { verbs: ['develop', 'shell', 'run'], shellText: ['-c', '--command'] },
-  'nix-shell': { valued: ['-p', '-I'], shellText: ['--run', '--command'] },
-  op: { verbs: ['run'], valued: ['--env-file'] },
-  doppler: { verbs: ['run'], valued: ['-p', '-c'], shellText: ['--command'] },
-  'aws-vault': { verbs: ['exec'], skip: 1 },
-  vagrant: { verbs: ['ssh'], shellText: ['-c', '--command'] },
-  heroku: { verbs: ['run'], valued: ['-a', '--app'], joins: true },
-  kubectl: { verbs: ['exec'], valued: ['-n', '-c', '--namespace', '--container', '--context'], skip: 1 },
-  oc: { verbs: ['exec', 'rsh'], valued: ['-n', '-c'], skip: 1 },
-  screen: { valued: ['-S', '-L', '-c'] },
-  concurrently: { valued: ['-n', '-c', '--names'], joins: true },
-  nodemon: { valued: ['-w', '-e', '--watch', '--ext', '-i'], shellText: ['--exec', '-x'] },
-  chpst: { valued: ['-u', '-U', '-e', '-n'] },
-  gosu: { skip: 1 },
-  'su-exec': { skip: 1 },
-};
+import { WRAPPER_FORMS, type WrapperForm } from './wrapper-forms.ts';
 
 /** The form of a program as a wrapper, if these words use it as one. */
 export function findWrapper(name: string): Handler | null {
-  const form = Object.hasOwn(FORMS, name) ? FORMS[name] : undefined;
+  const form = Object.hasOwn(WRAPPER_FORMS, name) ? WRAPPER_FORMS[name] : undefined;
   return form === undefined || form.verbs !== undefined ? null : (call) => unwrap(call, form, call.args);
 }
 
 /** For programs that are wrappers only with a certain verb; null when the verb is another one. */
 export function unwrapVerb(call: Call): 'unwrapped' | null {
-  const form = Object.hasOwn(FORMS, call.name) ? FORMS[call.name] : undefined;
+  const form = Object.hasOwn(WRAPPER_FORMS, call.name) ? WRAPPER_FORMS[call.name] : undefined;
   if (form?.verbs === undefined) return null;
   const at = call.args.findIndex((arg) => !arg.startsWith('-'));
   if (at < 0 || !form.verbs.includes(call.args[at] ?? '')) return null;

@@ -7,7 +7,7 @@ import { kindOfPath } from '../path-kind.ts';
 import { forkScope } from '../shell-scope.ts';
 import { UNKNOWN } from '../unknown-text.ts';
 import { hitOfWrites } from '../write-hit.ts';
-import { isDryRun } from './deletions.ts';
+import { isDryRun } from './dry-run.ts';
 
 export const judgeTee: Handler = (call) => {
   const { operands } = parseOptions(call.args);
@@ -25,7 +25,7 @@ export const judgeCopy: Handler = (call) => {
   const { operands, values } = parseOptions(call.args, ['-t', '--target-directory', '-m', '-o', '-g', '-S']);
   const target = values.get('-t')?.[0] ?? values.get('--target-directory')?.[0] ?? operands.at(-1) ?? '';
   const sources = operands.slice(0, -1);
-  if (sources.some((source) => source === '/dev/null') && call.name === 'cp') {
+  if (sources.some((source) => source === '/dev/null')) {
     const found = hitOfWrites([target], call.scope);
     return found.actionClass === 'file_write' ? hit('file_delete', 'truncate') : found;
   }
@@ -36,6 +36,25 @@ export const judgeCopy: Handler = (call) => {
     if (written !== undefined) call.inspector.files.set(target, written);
   }
   return hitOfWrites(operands.length === 1 && call.name === 'ln' ? [] : [target], call.scope);
+};
+
+/** `split -b 1 x PREFIX`: the second word begins the names that are written. */
+export const judgeSplit: Handler = (call) => {
+  const { operands, values } = parseOptions(call.args, [
+    '-b',
+    '-l',
+    '-n',
+    '-a',
+    '-C',
+    '-t',
+    '--filter',
+    '--bytes',
+    '--lines',
+    '-f',
+  ]);
+  for (const text of values.get('--filter') ?? [])
+    call.inspector.runScript(text, forkScope(call.scope), call.cause);
+  return hitOfWrites([...operands.slice(1, 2), ...(values.get('-f') ?? [])], call.scope);
 };
 
 export const judgeMove: Handler = (call) => {
@@ -70,9 +89,14 @@ export const judgeSed: Handler = (call) => {
     return written.length > 0 ? hitOfWrites(written, call.scope) : hit('file_read', 'read-only-program');
   }
   const found = hitOfWrites([...files, ...written], call.scope);
-  const empties = scripts.some((script) => /^(1,\$)?\s*d$/.test(script.trim()));
+  const empties = scripts.some((script) => isEmptyingEdit(script));
   return empties && found.actionClass === 'file_write' ? hit('file_delete', 'truncate') : found;
 };
+
+/** An edit that leaves nothing: every line deleted, or its whole text replaced by nothing. */
+export function isEmptyingEdit(script: string): boolean {
+  return /^(1,\$|%|0~1|\/\.?\*?\/|\/\^\/)?\s*d\s*;?$|^s(\W)\^?\.\*\$?\2\2[gms]*\s*;?$/.test(script.trim());
+}
 
 /** GNU sed's `e COMMAND` runs a program. */
 function commandsOfSed(script: string): string[] {
@@ -88,7 +112,7 @@ export const judgeDd: Handler = (call) => {
   const found = hitOfWrites([target], call.scope);
   if (found.actionClass !== 'file_write' || kindOfPath(target, call.scope) === 'sink') return found;
   const source = setting('if') ?? '';
-  if (source === '/dev/null') return hit('file_delete', 'truncate');
+  if (source === '/dev/null' || (source === '' && call.stdin === '')) return hit('file_delete', 'truncate');
   const isEndless = /^\/dev\/(zero|urandom|random)$/.test(source) && setting('count') === undefined;
   return isEndless ? hit('bash_destructive', 'fills-disk') : found;
 };

@@ -1,0 +1,96 @@
+/**
+ * The words by which programs nobody has listed say that they destroy: `flyway clean`,
+ * `pm2 delete all`, `dokku apps:destroy`. One vocabulary for every tool with sub-commands, for
+ * targets of `make` and for scripts of a package.
+ */
+
+/** Destroys whatever follows, in any tool. */
+const GRAVE = new Set(
+  'delete destroy purge drop wipe erase nuke terminate truncate obliterate decommission annihilate unpublish undeploy teardown zap zeroize shred deltree dropall deleteall rmtree rmdir expunge eradicate flushall flushdb forcedelete selfdestruct rollbackall'.split(
+    ' ',
+  ),
+);
+/** Destroys in most tools; in a package manager it edits a list of dependencies. */
+const REMOVES = new Set('rm remove del uninstall delete-all rmi unregister abandon undefine'.split(' '));
+/** Harmless by itself, grave when told to go all the way. */
+const RESETS = new Set(
+  'reset prune clean clear flush rollback undo downgrade revert kill stop revoke disable deactivate detach empty format expire forget rebuild evict drain cancel fresh recreate reinit clean-all leave'.split(
+    ' ',
+  ),
+);
+const ALL_THE_WAY =
+  /^(-[a-z]*f[a-z]*|-y|-a|--force\S*|--yes|--all\S*|--auto-approve|--no-?confirm|--no-?prompts?|--assume-yes|--hard|--recursive|--purge|--volumes|--skip-confirmation|--confirm\S*|--delete-data|--really|--i-am-sure|--yes-i-really-mean-it|all|base|zero)$/;
+/** What is reset with a database, a cluster or a production is data. */
+const DATA =
+  /^(db|dbs|database|databases|schema|data|datastore|tables?|prod|production|cluster|storage|volumes?|migrations?|migrate|ecto|pg|redis|mongo|queues?|topics?|index|indices|backups?|snapshots?|disk|device)$/;
+const HARMLESS_TOKEN =
+  /^(tests?|specs?|lint|check|list|show|describe|get|no|dry|dryrun|generate|make|create|add|new|search|find|view|plan|preview|soft|undelete|help|docs?|explain|mock|fixture|example|demo|logs?|cache|caches|typecheck|coverage)$/;
+/** A sub-command after which a word like `delete` is what to look for, make or test, not an order. */
+const HARMLESS_VERB =
+  /^(tests?|t|spec|bench|lint|check|search|find|grep|info|show|describe|explain|docs?|man|help|view|list|ls|generate|g|new|create|add|install|i|why|get|log|diff|plan|preview|validate|build|fmt|format|completion|stop-list|query|ask|chat|commit|ci|note|tag|label)$/;
+/** Options whose value is prose or a pattern. */
+const PROSE_OPTION =
+  /^(-k|-t|-m|-n|-g|-q|-run|-R|-E|--(run|grep|filter|name|title|body|message|description|test-?name-?pattern|match|tests|tag|label|branch|query|search|pattern|text|comment|subject|reason|scenario|format|template))$/;
+/** Tools for which `remove` means a dependency, a tool version or a plugin. */
+const PACKAGE_MANAGERS =
+  /^(npm|pnpm|yarn|bun|deno|jsr|cargo|go|pip[\d.]*|pip3|uv|poetry|pdm|pipenv|pipx|rye|hatch|conda|mamba|micromamba|gem|bundle|bundler|composer|dotnet|nuget|mix|hex|rebar3|opam|cabal|stack|nimble|luarocks|raco|ghcup|rustup|nvm|fnm|volta|n|asdf|mise|rtx|pyenv|rbenv|nodenv|goenv|jenv|sdk|sdkman|flutter|dart|pub|swift|pod|carthage|vcpkg|conan|spack|code|codium|pre-commit|husky|lerna|nx|ng|expo|shadcn|helm|krew|tlmgr|cpan|cpanm|elm|julia|gradle|gradlew|mvn|ctags|turbo|tuist|mint|shards|haxelib|dub|lake|devbox|nix|guix|direnv|gh-extension|changeset|storybook|sv|cmake|ninja|bazel|buck|buck2|pants|please|scons|meson|ant|sbt|lein|clj|watchman|xcodebuild)$/;
+
+/** Whether a word, read piece by piece (`db:drop`, `delete-stack`, `dropAll`), is an order to destroy. */
+export function saysDestroy(word: string): boolean {
+  if (GRAVE.has(word)) return true;
+  if (!/^[A-Za-z][\w:.-]*$/.test(word) || FILE_NAME.test(word)) return false;
+  const tokens = word
+    .replace(/([a-z])([A-Z])/g, '$1-$2')
+    .toLowerCase()
+    .split(/[:._-]+/)
+    .filter((token) => token !== '');
+  if (tokens.length === 0 || tokens.length > 4 || tokens.some((token) => HARMLESS_TOKEN.test(token)))
+    return false;
+  const [first = ''] = tokens;
+  const last = tokens.at(-1) ?? '';
+  if (GRAVE.has(first) || GRAVE.has(last)) return true;
+  return (
+    tokens.length > 1 &&
+    tokens.some((token) => DATA.test(token)) &&
+    (RESETS.has(last) || RESETS.has(first) || REMOVES.has(last) || REMOVES.has(first))
+  );
+}
+
+const FILE_NAME =
+  /\.(py|[cm]?[jt]sx?|sh|bash|sql|json|md|txt|rb|go|rs|ya?ml|toml|xml|html?|s?css|c|h|cc|cpp|java|kt|php|log|csv|tsv|lock|ini|cfg|conf|env|png|jpe?g|svg|pdf|zip|t?gz|tar|db|sqlite3?|proto|tf|ipynb|exs?|lua|pl|swift|cs)$/i;
+
+/**
+ * The word of a command that orders a destruction, or null. Looks where tools have their verbs:
+ * at the first few words that are neither options nor prose.
+ */
+export function findDestructiveVerb(name: string, args: readonly string[]): string | null {
+  const words = verbWords(args);
+  const goesAllTheWay = args.some((arg) => ALL_THE_WAY.test(arg));
+  const isPackageManager = PACKAGE_MANAGERS.test(name);
+  for (const [index, word] of words.entries()) {
+    if (HARMLESS_VERB.test(word)) return null;
+    if (saysDestroy(word)) return word;
+    const isLast = index === words.length - 1 && index > 0;
+    if (REMOVES.has(word) && !isPackageManager && !isLast) return word;
+    if (RESETS.has(word) && !isPackageManager && (goesAllTheWay || DATA.test(words[index - 1] ?? '')))
+      return word;
+  }
+  return null;
+}
+
+function verbWords(args: readonly string[]): string[] {
+  const words: string[] = [];
+  for (const [index, arg] of args.entries()) {
+    if (words.length === 3 || arg === '--') break;
+    if (!/^[A-Za-z][\w:.-]*$/.test(arg) || PROSE_OPTION.test(args[index - 1] ?? '')) continue;
+    words.push(arg);
+  }
+  return words;
+}
+
+/** `psql -f drop-all.sql`: the content is not on the line, but the name says what it is for. */
+export function namesLoss(path: string): boolean {
+  return /(^|[/_.-])(drop|truncate|wipe|nuke|destroy|purge|teardown|delete[_-]all|reset[_-]?(db|database|all))([_-]\w+)*\.(sql|sh|js|psql|cql)$/i.test(
+    path,
+  );
+}

@@ -1,0 +1,99 @@
+/**
+ * A program without a handler of its own. Nothing is known about it, but its words still say
+ * something: a command it is given to run, code it is given to evaluate, a verb that destroys,
+ * a place it is told to write to.
+ */
+import type { ActionClass } from '../../action-class.ts';
+import { hit, type Finding, type Hit } from '../finding.ts';
+import type { Call, Handler } from '../inspector.ts';
+import { forkScope } from '../shell-scope.ts';
+import { hitOfWrite } from '../write-hit.ts';
+import { findDestructiveVerb } from './destructive-verbs.ts';
+import { isDryRun } from './dry-run.ts';
+import { judgeCode } from './inline-code.ts';
+
+/** Looks up a handler; passed in, because the table of handlers needs this file. */
+export type FindHandler = (name: string) => Handler | null;
+
+const MAX_WORDS = 24;
+/** Options by which any tool takes a command for a shell. */
+const COMMAND_OPTION =
+  /^--?(exec|exec-batch|execute|cmd|command|run|call|shell|shell-command|pre|pager|compress-program|use-compress-program|preview|bind|rsh|editor|hook|on-change|onchange|on-success|on-failure|to-command|filter|post-hook|pre-hook|deploy-hook|then|post|action|script|entrypoint)$/;
+/** Options by which any interpreter takes code. */
+const CODE_OPTION = /^(-e|-c|-r|-E|-x|--eval|--expr|--expression|--execute|--code|--command|-eval)$/;
+const OUTPUT_OPTION =
+  /^(-o|-O|--out|--output|--out-file|--outfile|--output-file|--output-document|--log-file|--logfile|--dest|--destination|--target|-out)$/;
+const PROSE_OPTION =
+  /^(-m|-t|-b|-k|--(message|title|body|description|notes?|comment|subject|text|name|grep|reason|prompt|query))$/;
+const GRAVE: ReadonlySet<ActionClass> = new Set([
+  'file_delete',
+  'bash_destructive',
+  'git_push',
+  'git_destructive',
+  'system_modify',
+]);
+
+export function judgeUnknownProgram(call: Call, findHandler: FindHandler): Hit {
+  judgeOptionValues(call);
+  runEmbeddedCommand(call, findHandler);
+  if (isDryRun(call.args)) return hit('bash_exec', 'unknown-program');
+  if (findDestructiveVerb(call.name, call.args) !== null) return hit('bash_destructive', 'destructive-verb');
+  if (call.args[0] === 'publish' && call.name !== 'dotnet') return hit('git_push', 'publish');
+  return hit('bash_exec', 'unknown-program');
+}
+
+/** Options that run a command or name a file to write, whatever the program is. Reports what is grave. */
+export function judgeOptionValues(call: Call): void {
+  for (const [option, value] of optionValues(call.args)) {
+    if (COMMAND_OPTION.test(option)) runText(call, value);
+    if (CODE_OPTION.test(option)) reportGrave(call, () => judgeCode(value, call));
+    const written = OUTPUT_OPTION.test(option) ? hitOfWrite(value, call.scope) : null;
+    if (written !== null && GRAVE.has(written.actionClass)) call.inspector.report(written, call.cause);
+  }
+}
+
+function* optionValues(args: readonly string[]): Generator<[string, string]> {
+  for (const [index, arg] of args.slice(0, MAX_WORDS).entries()) {
+    if (!arg.startsWith('-')) continue;
+    const equals = arg.indexOf('=');
+    const next = args[index + 1];
+    if (equals > 0) yield [arg.slice(0, equals), arg.slice(equals + 1)];
+    else if (next !== undefined) yield [arg, next];
+  }
+}
+
+/** Names of programs that other programs have as sub-commands: `pyenv init`, `bundle remove`. */
+const ALSO_A_VERB =
+  /^(init|remove|del|install|link|unlink|format|sync|date|service|net|pkg|route|mount|batch|at|set|read|source|history|kill|time|watch|script|split|task|just|migrate|alias|eval|env|exec|command|port|op|n|ts|sc|sv|pod|retry|trash|mc|reg|ip|io|host|http|view|make|passwd|halt|reboot|shutdown|wipe|scrub|touch|find|defaults|installer)$/;
+
+/** `some-wrapper --opt 3 rm -rf data` and `some-watcher 'rm -rf data'`. */
+function runEmbeddedCommand(call: Call, findHandler: FindHandler): void {
+  for (const [index, word] of call.args.slice(0, MAX_WORDS).entries()) {
+    if (PROSE_OPTION.test(call.args[index - 1] ?? '')) continue;
+    if (/\s/.test(word)) {
+      const first = /^\s*(?:\S*\/)?([\w.-]+)\s/.exec(word)?.[1];
+      if (first !== undefined && findHandler(first) !== null) runText(call, word);
+    } else if (/^(?:\S*\/)?[a-z][\w.-]*$/.test(word) && index < call.args.length - 1) {
+      if (ALSO_A_VERB.test(word) || findHandler(word.slice(word.lastIndexOf('/') + 1)) === null) continue;
+      const rest = call.args.slice(index);
+      reportGrave(call, () => call.inspector.runArgv(rest, forkScope(call.scope), call.cause, call.stdin));
+      return;
+    }
+  }
+}
+
+/** The value may be the command itself or hold it: `enter:execute(rm {})`. */
+function runText(call: Call, value: string): void {
+  const text = /\bexecute(?:-\w+)?\((.*)\)$/s.exec(value)?.[1] ?? value;
+  reportGrave(call, () => call.inspector.runScript(text, forkScope(call.scope), call.cause));
+}
+
+/** What may or may not be a command counts only when it is a grave one; a text that is no shell does not. */
+function reportGrave(call: Call, run: () => void): void {
+  const findings: Finding[] = call.inspector.collect(run);
+  for (const found of findings) {
+    if (GRAVE.has(found.actionClass) && !NOT_SHELL.has(found.rule)) call.inspector.report(found, found.cause);
+  }
+}
+
+const NOT_SHELL = new Set(['unparsable', 'too-deep', 'eval-unknown']);
