@@ -88,7 +88,13 @@ async function listArtefacts(
   const result = Result.parse(JSON.parse(resultBytes.toString('utf8')));
   for (const output of result.outputs)
     artefacts.push({ name: output.path, digest: output.ref, size: output.size });
-  return artefacts;
+  const { reply, logs } = result;
+  return [
+    ...artefacts,
+    { name: 'reply', digest: reply.ref, size: reply.bytes },
+    { name: 'logs/stdout', digest: logs.stdout.ref, size: logs.stdout.bytes },
+    { name: 'logs/stderr', digest: logs.stderr.ref, size: logs.stderr.bytes },
+  ];
 }
 
 function composeManifest(

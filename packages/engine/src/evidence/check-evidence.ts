@@ -229,7 +229,8 @@ function demand<T>(value: T | null, complaint: string): T {
   return value;
 }
 
-function decideOutcome(checks: readonly Check[]): VerifyOutcome {
+/** The worst of what the checks found. */
+export function decideOutcome(checks: readonly Check[]): VerifyOutcome {
   const failed = checks.filter((check) => check.verdict === 'failed').map((check) => check.id);
   if (failed.includes(SIGNATURE_CHECK)) return 'bad-signature';
   if (failed.some((id) => id !== KEY_CHECK)) return 'integrity-failed';

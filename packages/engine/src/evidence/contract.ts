@@ -12,9 +12,9 @@ export interface SigningKey extends PublicKey {
   readonly privateKey: KeyObject;
 }
 
-/** A file that came out of a run: the patch, or one of the outputs. */
+/** What came out of a run: the patch, an output, the agent's answer and what it printed. */
 export interface Artefact {
-  /** `patch`, or the path of an output. */
+  /** `patch`, `reply`, `logs/stdout`, `logs/stderr`, or the path of an output. */
   readonly name: string;
   /** sha256 of its bytes, which are in the store. */
   readonly digest: string;

@@ -5,7 +5,9 @@ import { isTerminal } from '@caisson/protocol';
 
 import type { Ledger, StoredEvent } from '../ledger/index.ts';
 import type { Store } from '../store/index.ts';
-import { checkEvidence, failVerification } from './check-evidence.ts';
+import { checkEvidence, decideOutcome, failVerification } from './check-evidence.ts';
+import { checkInputs } from './check-inputs.ts';
+import { CheckReport } from './check-report.ts';
 import type { PublicKey, Verification } from './contract.ts';
 import { EvidenceMalformedError } from './errors.ts';
 import { parseEvents } from './event-chain.ts';
@@ -62,7 +64,7 @@ export async function verifyRun(
   }
   const seal = findSeal(events);
   if (seal === null) return failVerification('seal', describeUnsealed(runId, events));
-  return await checkEvidence(
+  const verification = await checkEvidence(
     {
       readRunId: () => runId,
       readEnvelope: () => store.getBlob(seal.envelopeRef),
@@ -75,6 +77,10 @@ export async function verifyRun(
     },
     options.trustedKeys,
   );
+  const report = new CheckReport();
+  await report.check('inputs', () => checkInputs(store, events));
+  const checks = [...verification.checks, ...report.checks];
+  return { ...verification, checks, outcome: decideOutcome(checks) };
 }
 
 async function verifySource(source: ByteSource, options: VerifyOptions): Promise<Verification> {
