@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { startModelServer, type ScriptInput } from '@caisson/testkit';
+import { startModelServer, type ModelServer, type ScriptInput } from '@caisson/testkit';
 import type { EventEnvelope } from '@caisson/protocol';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { findAgentBin, installAgent, PINNED_AGENTS } from '../agents/install-agents.mjs';
@@ -12,10 +12,10 @@ const CLI = join(ROOT, 'packages/cli/bin/caisson.js');
 
 /** A project whose agents talk to a scripted model. */
 async function createScripted(
-  script: ScriptInput,
+  script: ScriptInput | ModelServer,
   options: { runtime?: string; more?: string; tools?: string } = {},
 ): Promise<Project> {
-  const server = await startModelServer({ script });
+  const server = 'url' in script ? script : await startModelServer({ script });
   onTestFinished(() => server.stop());
   const runtime = options.runtime ?? 'claude-code';
   const bin = await binOf(runtime);
@@ -42,6 +42,20 @@ async function binOf(runtime: string): Promise<string | null> {
   if (agent === undefined) return null;
   return findAgentBin(runtime) ?? installAgent(agent);
 }
+
+test('what a person sends reaches the native agent while it works', { timeout: LIMIT_MS }, async () => {
+  const wait = 'until [ -s .caisson/channel/inbox.jsonl ]; do sleep 0.05; done';
+  const server = await startModelServer({ script: [run(wait), { say: 'Heard.' }] });
+  const project = await createScripted(server, { runtime: 'native' });
+  const running = follow(project, 'wait for me', '--agent', 'bare');
+  await until('the first request', () => server.modelRequests().length > 0);
+  const accepted = await running.seen('dispatch.started');
+  const sent = await project.caisson('send', String(accepted['runId']), 'skip the Windows tests');
+  expect(sent.code).toBe(0);
+  expect((await running.ended).code).toBe(0);
+  expect(running.events().map(({ type }) => type)).toContain('channel.received');
+  expect(JSON.stringify(server.modelRequests().at(-1)?.body)).toContain('skip the Windows tests');
+});
 
 const ofType = (events: readonly EventEnvelope[], type: string): EventEnvelope[] =>
   events.filter((event) => event.type === type);

@@ -150,7 +150,7 @@ const NATIVE: RuntimeDescriptor = {
   },
   promptVia: 'file',
   canResume: true,
-  canInject: false,
+  canInject: true,
   reportsCost: false,
   reportsUsage: true,
   loginFiles: [],

@@ -5,12 +5,15 @@ export type Answer = 'allow' | 'deny';
 /** Answers to `ask` lines. Whoever cannot answer any more has denied. */
 export interface Answers {
   wait(id: string): Promise<Answer>;
+  /** What a person has said since the last look. */
+  takeMessages(): readonly string[];
   close(): void;
 }
 
-/** Reads `{id, decision}` lines from a stream, LF only. */
+/** Reads `{id, decision}` and `{message}` lines from a stream, LF only. */
 export function createAnswers(source: Readable): Answers {
   const waiting = new Map<string, (answer: Answer) => void>();
+  let messages: string[] = [];
   let isOpen = true;
   let rest = '';
   const close = () => {
@@ -21,6 +24,10 @@ export function createAnswers(source: Readable): Answers {
   const hear = (line: string) => {
     const answer = parseAnswer(line);
     if (answer === null) return;
+    if ('message' in answer) {
+      messages.push(answer.message);
+      return;
+    }
     waiting.get(answer.id)?.(answer.decision);
     waiting.delete(answer.id);
   };
@@ -38,6 +45,11 @@ export function createAnswers(source: Readable): Answers {
         if (isOpen) waiting.set(id, resolve);
         else resolve('deny');
       }),
+    takeMessages: () => {
+      const taken = messages;
+      messages = [];
+      return taken;
+    },
     close: () => {
       close();
       source.destroy();
@@ -45,11 +57,12 @@ export function createAnswers(source: Readable): Answers {
   };
 }
 
-function parseAnswer(line: string): { id: string; decision: Answer } | null {
+function parseAnswer(line: string): { id: string; decision: Answer } | { message: string } | null {
   try {
     const value: unknown = JSON.parse(line);
-    if (typeof value !== 'object' || value === null || !('id' in value) || !('decision' in value))
-      return null;
+    if (typeof value !== 'object' || value === null) return null;
+    if ('message' in value && typeof value.message === 'string') return { message: value.message };
+    if (!('id' in value) || !('decision' in value)) return null;
     if (typeof value.id !== 'string') return null;
     return { id: value.id, decision: value.decision === 'allow' ? 'allow' : 'deny' };
   } catch {

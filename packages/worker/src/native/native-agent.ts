@@ -43,7 +43,16 @@ async function main(): Promise<void> {
   try {
     const tools = [...toolsFor(config), ...(mcp === null ? [] : await coordinationTools(mcp))];
     const gate = createToolGate(config, sayLine, answers);
-    await runLoop({ config, tools, gate, transcript, tell: teller.tell, signal: stop.signal });
+    const takeMessages = () => answers?.takeMessages() ?? [];
+    await runLoop({
+      config,
+      tools,
+      gate,
+      transcript,
+      takeMessages,
+      tell: teller.tell,
+      signal: stop.signal,
+    });
     teller.finish();
   } finally {
     answers?.close();
@@ -57,10 +66,17 @@ interface Loop {
   readonly gate: ToolGate;
   readonly transcript: Transcript;
   readonly signal: AbortSignal;
+  /** What a person has said since the last look. */
+  takeMessages(): readonly string[];
   tell(event: AgentEvent): void;
 }
 
-async function runLoop({ config, tools, gate, transcript, tell, signal }: Loop): Promise<void> {
+async function runLoop(loop: Loop): Promise<void> {
+  const { config, tools, gate, transcript, tell, signal } = loop;
+  const heard = () =>
+    Promise.resolve(
+      loop.takeMessages().map((content) => ({ role: 'user', content, timestamp: Date.now() }) as const),
+    );
   const now = Date.now();
   const system = { role: 'system', content: systemPromptFor(config), timestamp: now } as const;
   let turns = 0;
@@ -77,6 +93,8 @@ async function runLoop({ config, tools, gate, transcript, tell, signal }: Loop):
         const reason = await gate({ id: toolCall.id, tool: toolCall.name, input: args }); // N1
         return reason === null ? undefined : { block: true, reason };
       },
+      getSteeringMessages: heard,
+      getFollowUpMessages: heard, // said while the agent was about to stop
       finishTurn: ({ context }) => {
         transcript.save(context.messages);
         turns += 1;

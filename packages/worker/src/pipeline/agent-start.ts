@@ -55,10 +55,10 @@ async function loadCoordination(context: AttemptContext): Promise<Coordination> 
   return openCoordination(context);
 }
 
-/** The native agent judges its own calls, by the same rules. */
+/** The native agent and the ACP client judge calls themselves, by the same rules. */
 function settingsOf({ job }: AttemptContext): DriverInput['settings'] {
   const { name, settings } = job.runtime;
-  return name === 'native' ? { ...settings, rules: job.rules } : settings;
+  return name === 'native' || name === 'acp' ? { ...settings, rules: job.rules } : settings;
 }
 
 function endpointOf(context: AttemptContext): Pick<DriverInput, 'endpoint'> {

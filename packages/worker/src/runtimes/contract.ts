@@ -118,6 +118,8 @@ export interface AgentStream {
   end(exit: AgentExit): AgentEnding;
   /** The line, newline included, that answers an `ask`. Only streams that ask have it. */
   answer?(callId: string, decision: 'allow' | 'deny'): string;
+  /** The line, newline included, that tells the running agent something. Only agents that take it have it. */
+  inject?(body: string): string;
 }
 
 /** A kind of agent program. Implementations keep no state between starts. */

@@ -11,7 +11,7 @@ import type { AgentSignal, AgentStream } from './contract.ts';
 import { numberOf, parseJsonLine, textOf, type Json } from './json-line.ts';
 
 /** Reads the lines of `native/native-lines.ts`. */
-export function createNativeStream(): AgentStream {
+export function createNativeStream(options: { takesMessages?: boolean } = {}): AgentStream {
   const record = createRecord();
   const drift = createDriftReporter();
   const read = (event: Json): readonly AgentSignal[] => {
@@ -62,6 +62,7 @@ export function createNativeStream(): AgentStream {
     },
     end: (exit) => resolveEnding(record, exit),
     answer: (callId, decision) => `${JSON.stringify({ id: callId, decision })}\n`,
+    ...(options.takesMessages === true ? { inject: (body) => `${JSON.stringify({ message: body })}\n` } : {}),
   };
 }
 

@@ -17,7 +17,7 @@ export const native: RuntimeDriver = {
     keepsStdinOpen: input.canAsk === true,
     files: [{ path: `${input.home}/${CONFIG}`, content: JSON.stringify(configOf(input)) }],
   }),
-  createStream: (): AgentStream => createNativeStream(),
+  createStream: (): AgentStream => createNativeStream({ takesMessages: true }),
 };
 
 /** `settings.api`, `settings.rules`, `settings.tools` and `settings.maxTurns` come from the runtime's config. */

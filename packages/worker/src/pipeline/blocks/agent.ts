@@ -84,13 +84,16 @@ async function followAgent(
 ): Promise<Exit> {
   const { stream, command, coordination } = start;
   const teller = createProgressTeller(context);
+  const tellAgent = (line: string | undefined): void => {
+    if (line !== undefined && process.stdin?.writable === true) process.stdin.write(line);
+  };
   const heedGate =
     coordination === null
       ? () => undefined
-      : createSelfGate(context, coordination, (callId, decision) => {
-          const line = stream.answer?.(callId, decision);
-          if (line !== undefined && process.stdin?.writable === true) process.stdin.write(line);
-        });
+      : createSelfGate(context, coordination, (callId, decision) =>
+          tellAgent(stream.answer?.(callId, decision)),
+        );
+  context.control.onMessage(({ body }) => tellAgent(stream.inject?.(body)));
   let afterConcluded: NodeJS.Timeout | undefined;
   const hear = (signal: AgentSignal): void => {
     context.meter.count(signal);
