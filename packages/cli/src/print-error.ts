@@ -30,6 +30,9 @@ function describe(error: unknown, remedy: string | undefined, output: Output): s
   return join(output.style.red('internal error:'), message, help);
 }
 
-function join(...parts: readonly (string | undefined)[]): string {
-  return parts.filter((part) => part !== undefined).join(' ');
+/** A message that already says what to do is not told twice. */
+function join(label: string, message: string, remedy: string | undefined): string {
+  return remedy === undefined || message.includes(remedy)
+    ? `${label} ${message}`
+    : `${label} ${message} ${remedy}`;
 }

@@ -1,5 +1,4 @@
 /** Builds the house: the only file that constructs rooms and hands them to each other. */
-import { mkdirSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock, type Clock } from '@caisson/ground';
 import { BusTopic } from '@caisson/protocol';
@@ -12,6 +11,7 @@ import { createNames } from './composition/names.ts';
 import { createRequestDesk } from './composition/request-desk.ts';
 import { publishOnBus } from './composition/publish-on-bus.ts';
 import { probeSandboxHere } from './composition/probe-sandbox-here.ts';
+import { prepareStateFolder } from './composition/state-folder.ts';
 import { createLocalCompute } from './compute/index.ts';
 import { readHostEnvironment, type ResolvedConfig } from './config/index.ts';
 import { createDispatcher, recover, type Dispatcher, type DispatchRooms } from './dispatch/index.ts';
@@ -209,11 +209,4 @@ const LONGEST_HOLD_MS = 310_000;
 
 function approvalDeadlineMs(config: ResolvedConfig): number {
   return Math.min(config.questions.approvalDeadlineMs, LONGEST_HOLD_MS);
-}
-
-/** The state folder ignores itself, so that no project has to. */
-function prepareStateFolder(stateDir: string): void {
-  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
-  const ignore = join(stateDir, '.gitignore');
-  if (!existsSync(ignore)) writeFileSync(ignore, '*\n');
 }

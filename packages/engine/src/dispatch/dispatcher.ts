@@ -68,11 +68,11 @@ export function createDispatcher(base: DispatchRooms): Dispatcher {
       isInterrupt: false,
     };
     const ended = driveToEnd(rooms, entry).finally(() => {
-      rooms.ledger.leases.release(run.runId);
-      rooms.ledger.leases.free(folderLease(rooms.settings.projectRoot), run.runId);
+      letGo(rooms, entry);
       active.delete(run.runId);
       stream.end();
     });
+    ended.catch(() => undefined); // who reads the events first hears of it from `ended` all the same
     const handle = createHandle(entry, ended, rooms.clock);
     active.set(run.runId, { run: entry, handle });
     return handle;
@@ -91,6 +91,16 @@ export function createDispatcher(base: DispatchRooms): Dispatcher {
       await Promise.allSettled([...active.values()].map(({ handle }) => handle.ended));
     },
   };
+}
+
+/** Slot and folder are free for others. A ledger that cannot take that keeps them until we are dead. */
+function letGo({ ledger, settings }: DispatchRooms, { run, record }: ActiveRun): void {
+  try {
+    ledger.leases.release(run.runId);
+    ledger.leases.free(folderLease(settings.projectRoot), run.runId);
+  } catch (error) {
+    record.tell('warning', { source: 'ledger', message: (error as Error).message }, 0);
+  }
 }
 
 function createHandle(entry: ActiveRun, ended: Promise<DispatchResult>, clock: Clock): RunHandle {

@@ -1,0 +1,121 @@
+/**
+ * A disk that is full, read-only or failing: the run ends or is refused with a message that names the file and the
+ * remedy, nothing hangs, and the ledger stays readable. Small disks are mounted, so these tests need root.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, type TestContext } from 'vitest';
+import { openLedger } from '../../packages/engine/src/ledger/index.ts';
+import { createProject, finish, ROOT, type CliRun, type Project } from '../e2e/project.ts';
+
+const FILLED = 'fill';
+
+/** Mounts a small disk in memory; taken down with the test. */
+function mountDisk(project: Project, options: string, context: TestContext): string {
+  if (process.getuid?.() !== 0) context.skip('only root can mount a small disk');
+  const path = join(project.root, '../disk');
+  mkdirSync(path);
+  execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', path]);
+  onTestFinished(() => void execFileSync('umount', ['--lazy', path]));
+  return path;
+}
+
+function fillDisk(path: string): void {
+  for (const size of ['64k', '4k', '1k'])
+    execFileSync('sh', [
+      '-c',
+      `dd if=/dev/zero of=${path}/${FILLED} bs=${size} oflag=append conv=notrunc 2>/dev/null || :`,
+    ]);
+}
+
+function expectReadable(stateDir: string): void {
+  const ledger = openLedger(join(stateDir, 'ledger.db'));
+  expect(ledger.verifyAll()).toMatchObject({ ok: true, problems: [] });
+  for (const row of ledger.runs()) expect(row.ending).toBeDefined();
+  void ledger.close();
+}
+
+describe('a disk without room', () => {
+  it('refuses to start, names the folder and the remedy, and works again once there is room', async (context) => {
+    const project = createProject({ git: false });
+    const disk = mountDisk(project, 'size=3m', context);
+    fillDisk(disk);
+    const refused = await project.caisson('run', '--state-dir', disk, '--workspace', 'empty', '--', 'true');
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toMatch(/^error: .*disk.* cannot be written: ENOSPC.*Free some space/);
+    rmSync(join(disk, FILLED));
+    const after = await project.run('--state-dir', disk, '--workspace', 'empty', '--', 'true');
+    expect(after.status).toBe('done');
+    expectReadable(disk);
+  });
+
+  it('filled by the agent itself ends the run, and the next command settles it', async (context) => {
+    const project = createProject({ git: false });
+    const disk = mountDisk(project, 'size=3m', context);
+    const program = 'dd if=/dev/zero of=big bs=64k; exit 5';
+    const full = await project.caisson(
+      ...['run', '--state-dir', disk, '--workspace', 'empty', '--retries', '0', '--', 'sh', '-c', program],
+    );
+    expect(full.code).toBe(1);
+    expect(full.stderr).toMatch(/error: .*ledger\.db is full.*Free some space|failed/s);
+    expect(full.stderr).not.toMatch(/\n {4}at /);
+    execFileSync('mount', ['-o', 'remount,size=64m', disk]);
+    expect((await project.caisson('runs', '--state-dir', disk)).code).toBe(0);
+    expectReadable(disk);
+  });
+});
+
+describe('a state folder that cannot be written', () => {
+  it('on a read-only disk is refused with its name and the remedy', async (context) => {
+    const project = createProject({ git: false });
+    const disk = mountDisk(project, 'ro,size=1m', context);
+    const refused = await project.caisson('run', '--state-dir', disk, '--', 'true');
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toMatch(/^error: the state folder .*disk cannot be written: EROFS.*--state-dir/);
+  });
+
+  it('that is a file, or lies below one, is refused with its name and the remedy', async () => {
+    const project = createProject({ git: false });
+    const file = join(project.root, '../file');
+    writeFileSync(file, 'not a folder');
+    for (const path of [file, join(file, 'below')]) {
+      const refused = await project.caisson('run', '--state-dir', path, '--', 'true');
+      expect(refused.code).toBe(1);
+      expect(refused.stderr).toMatch(/^error: the state folder .*file.* cannot be written: .*--state-dir/);
+    }
+  });
+});
+
+describe('an fsync that fails', () => {
+  it.each([1, 5, 9, 13, 17, 21])(
+    'from the %ith on gives a clear ending and leaves a ledger that can be read',
+    async (first) => {
+      const project = createProject({ git: false });
+      const cli = await runWithFailingSync(project, first);
+      expect([0, 1]).toContain(cli.code);
+      if (cli.code === 1) expect(cli.stderr).toMatch(/error: .*(ledger\.db|EIO).*Check the disk|failed/s);
+      expect(cli.stderr).not.toMatch(/\n {4}at /);
+      const listed = await project.caisson('runs', '-o', 'json');
+      expect(listed.code, listed.stderr).toBe(0);
+      expectReadable(join(project.root, '.caisson'));
+    },
+  );
+});
+
+/** strace makes every fsync of host and worker fail from the nth on. */
+function runWithFailingSync(project: Project, first: number): Promise<CliRun> {
+  if (!existsSync('/usr/bin/strace')) throw new Error('strace is needed: apt-get install strace');
+  const inject = `inject=fsync,fdatasync:error=EIO:when=${first}+`;
+  const child = spawn(
+    '/usr/bin/strace',
+    [
+      ...['-f', '-o', '/dev/null', '-e', 'trace=fsync,fdatasync', '-e', inject, process.execPath],
+      ...[join(ROOT, 'packages/cli/bin/caisson.js'), 'run', '--retries', '0', '--workspace', 'empty'],
+      ...['--', 'sh', '-c', 'echo x > a'],
+    ],
+    { cwd: project.root, env: project.env, stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return finish(child);
+}
