@@ -6,7 +6,11 @@ export async function withCaisson<T>(
   stateDir: string | undefined,
   work: (caisson: Caisson) => Promise<T>,
 ): Promise<T> {
-  const caisson = await createCaisson({ version: VERSION, ...(stateDir === undefined ? {} : { stateDir }) });
+  const caisson = await createCaisson({
+    version: VERSION,
+    keepsSpareWorker: false,
+    ...(stateDir === undefined ? {} : { stateDir }),
+  });
   try {
     return await work(caisson);
   } finally {

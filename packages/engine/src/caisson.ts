@@ -110,6 +110,7 @@ export async function createCaisson(options: CaissonOptions = {}): Promise<Caiss
 function createFace(engine: Engine, cwd: string): Caisson {
   const { ledger } = engine;
   const find = (given: string): string => resolveRunId(ledger, given);
+  let hasSwept = false;
   return {
     config: engine.config,
     bus: engine.bus,
@@ -117,7 +118,8 @@ function createFace(engine: Engine, cwd: string): Caisson {
     async dispatch(request) {
       await engine.openPost();
       const handle = await dispatchOnce(engine, request);
-      sweepBeside(engine);
+      if (!hasSwept) sweepBeside(engine);
+      hasSwept = true;
       return handle;
     },
     dispatchDetached: (request, entry) => startBackground(engine, request, entry),

@@ -5,14 +5,15 @@ import { BusTopic } from '@caisson/protocol';
 import { createBus, type SafeEventBus } from './bus/index.ts';
 import { createCallbacks, type Callbacks } from './callbacks/index.ts';
 import { createBudget, type Budget } from './budget/index.ts';
-import { bundlePath, createDispatchSettings } from './composition/dispatch-settings.ts';
+import { bundlePath } from './composition/bundle-path.ts';
+import { createDispatchSettings } from './composition/dispatch-settings.ts';
 import { createSealer } from './composition/seal-evidence.ts';
 import { createNames } from './composition/names.ts';
 import { createRequestDesk } from './composition/request-desk.ts';
 import { publishOnBus } from './composition/publish-on-bus.ts';
 import { probeSandboxHere } from './composition/probe-sandbox-here.ts';
 import { prepareStateFolder } from './composition/state-folder.ts';
-import { createLocalCompute } from './compute/index.ts';
+import { createLocalCompute, type SpareWorker } from './compute/index.ts';
 import { readHostEnvironment, type ResolvedConfig } from './config/index.ts';
 import { createDispatcher, recover, type Dispatcher, type DispatchRooms } from './dispatch/index.ts';
 import type { ResultSink } from './evidence/index.ts';
@@ -61,6 +62,10 @@ export interface EngineOptions {
   readonly version?: string;
   /** Sealed results are also delivered here. */
   readonly sinks?: readonly ResultSink[];
+  /** A worker that the caller started in advance, see {@link startSpareWorker}. */
+  readonly spareWorker?: SpareWorker;
+  /** Whether a worker always waits for the next dispatch once there was one. Default true; a process for one run says no. */
+  readonly keepsSpareWorker?: boolean;
 }
 
 export function createEngine(config: ResolvedConfig, cwd: string, options: EngineOptions = {}): Engine {
@@ -125,6 +130,8 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
       node: settings.node,
       workerEntry: bundlePath('worker.mjs'),
       compileCache: join(config.folders.cache, 'compile'),
+      ...(options.spareWorker === undefined ? {} : { spare: options.spareWorker }),
+      keepsSpare: options.keepsSpareWorker ?? true,
     }),
     workspaces,
     names: createNames({ config, env, registry, node: settings.node }),
@@ -139,7 +146,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     }),
     sessions,
     settings,
-    probeSandbox: probeSandboxHere,
+    probeSandbox: () => probeSandboxHere(ledger.kv),
     seal,
     recoverDead: () => recoverDead(),
     publish(event) {
@@ -193,6 +200,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     recover: recoverDead,
     async close() {
       await dispatcher.shutdown();
+      rooms.compute.close();
       await callbacks.settle(LAST_CALLBACKS_MS);
       await callbacks.stop();
       await (await post)?.stop();

@@ -22,6 +22,9 @@ export interface Child {
   /** Resolves on exit, even when somebody still holds the streams open. */
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   kill(signal: NodeJS.Signals): void;
+  /** Whether the child keeps our process alive; it does at first. */
+  ref(): void;
+  unref(): void;
 }
 
 /** Resolves once the process exists; rejects when the program cannot be started. */
@@ -61,6 +64,7 @@ export function startDetached(options: ChildOptions & { logFd: number }): Promis
 function describeChild(process: ChildProcess, exited: Child['exited']): Child {
   const pid = process.pid ?? 0;
   const control = process.stdio[3] as Writable;
+  const handles = [process, ...process.stdio.slice(1)] as { ref(): void; unref(): void }[];
   control.on('error', () => undefined); // a child that died before reading is told by `exited`
   return {
     pid,
@@ -70,5 +74,7 @@ function describeChild(process: ChildProcess, exited: Child['exited']): Child {
     control,
     exited,
     kill: (signal) => void process.kill(signal),
+    ref: () => handles.forEach((handle) => handle.ref()),
+    unref: () => handles.forEach((handle) => handle.unref()),
   };
 }

@@ -20,6 +20,8 @@ export const WorkerHeader = z.object({
 export type WorkerHeader = z.infer<typeof WorkerHeader>;
 
 export const ControlMessage = z.discriminatedUnion('kind', [
+  /** To a worker that was started before it had a job: the environment it would have been started with. */
+  z.object({ kind: z.literal('assign'), cwd: z.string(), env: z.record(z.string(), z.string()) }),
   z.object({ kind: z.literal('go') }),
   z.object({
     kind: z.literal('stop'),
@@ -58,9 +60,10 @@ export const HeartbeatCounters = z.object({
 });
 export type HeartbeatCounters = z.infer<typeof HeartbeatCounters>;
 
-export const WorkerLine = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('worker.boot'), ...base, pid: z.int(), startTime: z.string() }),
-  z.object({
+/** What a worker says, by kind: one is looked up and checked, the others need not even be built. */
+export const WORKER_LINES = {
+  'worker.boot': z.object({ kind: z.literal('worker.boot'), ...base, pid: z.int(), startTime: z.string() }),
+  'sandbox.started': z.object({
     kind: z.literal('sandbox.started'),
     ...base,
     purpose: z.enum(['agent', 'setup', 'script', 'clean-room']),
@@ -68,8 +71,8 @@ export const WorkerLine = z.discriminatedUnion('kind', [
     startTime: z.string(),
     enforced: z.record(z.string(), z.unknown()),
   }),
-  z.object({ kind: z.literal('heartbeat'), ...base, counters: HeartbeatCounters }),
-  z.object({
+  heartbeat: z.object({ kind: z.literal('heartbeat'), ...base, counters: HeartbeatCounters }),
+  progress: z.object({
     kind: z.literal('progress'),
     ...base,
     phase: z.enum(['overlay', 'setup', 'agent', 'capture', 'script', 'seal']),
@@ -86,15 +89,15 @@ export const WorkerLine = z.discriminatedUnion('kind', [
     model: z.optional(z.string()),
     sessionId: z.optional(z.string()),
   }),
-  z.object({
+  request: z.object({
     kind: z.literal('request'),
     ...base,
     id: z.string(),
     request: z.enum(['ask', 'dispatch', 'approve']),
     body: z.record(z.string(), z.unknown()),
   }),
-  z.object({ kind: z.literal('setup-script.ran'), ...base, ...ScriptRan }),
-  z.object({
+  'setup-script.ran': z.object({ kind: z.literal('setup-script.ran'), ...base, ...ScriptRan }),
+  'runtime.adapter.ran': z.object({
     kind: z.literal('runtime.adapter.ran'),
     ...base,
     exitCode: z.nullable(z.int()),
@@ -103,39 +106,61 @@ export const WorkerLine = z.discriminatedUnion('kind', [
     stdout: z.object({ bytes: count(), head: z.string(), tail: z.string() }),
     stderr: z.object({ bytes: count(), head: z.string(), tail: z.string() }),
   }),
-  z.object({
+  'script.ran': z.object({
     kind: z.literal('script.ran'),
     ...base,
     ordinal: count(),
     lens: z.enum(['gate', 'verify', 'clean-room']),
     ...ScriptRan,
   }),
-  z.object({ kind: z.literal('verify.ran'), ...base, passed: z.boolean(), durationMs: z.number() }),
-  z.object({
+  'verify.ran': z.object({
+    kind: z.literal('verify.ran'),
+    ...base,
+    passed: z.boolean(),
+    durationMs: z.number(),
+  }),
+  'capture.done': z.object({
     kind: z.literal('capture.done'),
     ...base,
     what: z.enum(['patch', 'outputs']),
     files: count(),
     bytes: count(),
   }),
-  z.object({ kind: z.literal('policy.denied'), ...base, denial: Denial }),
-  z.object({ kind: z.literal('channel.received'), ...base, id: z.string() }),
-  z.object({ kind: z.literal('warning'), ...base, source: z.string(), message: z.string() }),
-  z.object({ kind: z.literal('dispatch.finished'), ...base, durationMs: z.number() }),
-  z.object({ kind: z.literal('dispatch.needs_input'), ...base, durationMs: z.number() }),
-  z.object({ kind: z.literal('dispatch.failed'), ...base, durationMs: z.number(), failure: Failure }),
-  z.object({
+  'policy.denied': z.object({ kind: z.literal('policy.denied'), ...base, denial: Denial }),
+  'channel.received': z.object({ kind: z.literal('channel.received'), ...base, id: z.string() }),
+  warning: z.object({ kind: z.literal('warning'), ...base, source: z.string(), message: z.string() }),
+  'dispatch.finished': z.object({ kind: z.literal('dispatch.finished'), ...base, durationMs: z.number() }),
+  'dispatch.needs_input': z.object({
+    kind: z.literal('dispatch.needs_input'),
+    ...base,
+    durationMs: z.number(),
+  }),
+  'dispatch.failed': z.object({
+    kind: z.literal('dispatch.failed'),
+    ...base,
+    durationMs: z.number(),
+    failure: Failure,
+  }),
+  'dispatch.cancelled': z.object({
     kind: z.literal('dispatch.cancelled'),
     ...base,
     durationMs: z.number(),
     cause: z.enum(['user', 'shutdown']),
   }),
-]);
-export type WorkerLine = z.infer<typeof WorkerLine>;
-export type WorkerLineKind = WorkerLine['kind'];
+};
+export type WorkerLineKind = keyof typeof WORKER_LINES;
+export type WorkerLine = z.infer<(typeof WORKER_LINES)[WorkerLineKind]>;
 /** A line as a worker's code says it: number and time are added where it is written. */
 export type WorkerSaying = WorkerLine extends infer L
   ? L extends WorkerLine
     ? Omit<L, 'seq' | 'at'>
     : never
   : never;
+
+/** The line that a value is, or null when it is of no known kind or not of its kind's shape. */
+export function parseWorkerLine(value: unknown): WorkerLine | null {
+  const { kind } = (value ?? {}) as { kind?: unknown };
+  if (typeof kind !== 'string' || !Object.hasOwn(WORKER_LINES, kind)) return null;
+  const parsed = WORKER_LINES[kind as WorkerLineKind].safeParse(value);
+  return parsed.success ? parsed.data : null;
+}

@@ -13,7 +13,7 @@ import { createRedactor } from '@caisson/ground';
 import type { Job } from '@caisson/protocol';
 import { createAttemptContext, deny, type AttemptContext } from './attempt-context.ts';
 import { openChannel } from './channel.ts';
-import { openControl, type Control } from './control.ts';
+import type { Control } from './control.ts';
 import type { WorkerEnvironment } from './environment.ts';
 import { watchHost } from './host-watch.ts';
 import { runPipeline } from './pipeline/runner.ts';
@@ -32,12 +32,11 @@ import { createVoice } from './voice.ts';
 import { selfStartTime } from './self-start-time.ts';
 
 /** Carries out the job and returns the worker's exit code. */
-export async function carryOut(job: Job, environment: WorkerEnvironment): Promise<number> {
+export async function carryOut(job: Job, environment: WorkerEnvironment, control: Control): Promise<number> {
   const startedAt = performance.now();
   const redactor = createRedactor(job.secrets);
   const { runId, attempt, paths } = job;
   const voice = createVoice({ runId, attempt, eventsFile: paths.events, redactor }); // step 4
-  const control = openControl();
   const context = createAttemptContext({ job, voice, control, redactor, path: environment.path });
   const stopWatching =
     environment.parentPid === null

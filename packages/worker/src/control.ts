@@ -7,9 +7,13 @@ import { ControlMessage, createNdjsonDecoder } from '@caisson/protocol';
 
 export type StopOrder = Extract<ControlMessage, { kind: 'stop' }> | { kind: 'host-lost' };
 
+export type Assignment = Pick<Extract<ControlMessage, { kind: 'assign' }>, 'cwd' | 'env'>;
+
 export interface Control {
   /** Resolves with `go`; rejects when the host is gone or stops the attempt first. */
   waitForGo(): Promise<void>;
+  /** Resolves with what a spare worker is given in place of its own environment. */
+  waitForAssignment(): Promise<Assignment>;
   /** Aborted with a {@link StopOrder} as its reason. */
   readonly stop: AbortSignal;
   onMessage(listener: (message: { id: string; body: string }) => void): void;
@@ -25,6 +29,7 @@ const MAX_EARLY = 1000;
 export function openControl(): Control {
   const abort = new AbortController();
   const going = Promise.withResolvers<void>();
+  const assigned = Promise.withResolvers<Assignment>();
   const messageListeners: ((message: { id: string; body: string }) => void)[] = [];
   const replyListeners: ((reply: { id: string; ok: boolean; value?: unknown }) => void)[] = [];
   /** Messages that came before anybody listened. */
@@ -34,14 +39,18 @@ export function openControl(): Control {
 
   const halt = (order: StopOrder): void => {
     if (!abort.signal.aborted) abort.abort(order);
-    going.reject(
-      new Error(order.kind === 'stop' ? `stopped before go: ${order.reason}` : 'the host is gone'),
-    );
+    const why = new Error(order.kind === 'stop' ? `stopped before go: ${order.reason}` : 'the host is gone');
+    going.reject(why);
+    assigned.reject(why);
   };
   going.promise.catch(() => undefined);
+  assigned.promise.catch(() => undefined);
 
   const obey = (message: ControlMessage): void => {
     switch (message.kind) {
+      case 'assign':
+        assigned.resolve(message);
+        return;
       case 'go':
         going.resolve();
         return;
@@ -69,6 +78,7 @@ export function openControl(): Control {
 
   return {
     waitForGo: () => going.promise,
+    waitForAssignment: () => assigned.promise,
     stop: abort.signal,
     onMessage(listener) {
       messageListeners.push(listener);

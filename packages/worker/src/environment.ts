@@ -6,12 +6,19 @@ export interface WorkerEnvironment {
   readonly path: string;
 }
 
-export function readWorkerEnvironment(): WorkerEnvironment {
-  const parent = Number(process.env['CAISSON_PARENT_PID']);
+type Values = Readonly<Record<string, string | undefined>>;
+
+/** Whether this worker was started before there was a job for it; its environment then comes over the control pipe. */
+export function isSpare(): boolean {
+  return process.env['CAISSON_SPARE'] === '1';
+}
+
+export function readWorkerEnvironment(values: Values = process.env): WorkerEnvironment {
+  const parent = Number(values['CAISSON_PARENT_PID']);
   return {
-    jobFile: process.env['CAISSON_JOB_FILE'] ?? '',
-    safety: process.env['CAISSON_SAFETY'],
+    jobFile: values['CAISSON_JOB_FILE'] ?? '',
+    safety: values['CAISSON_SAFETY'],
     parentPid: Number.isInteger(parent) && parent > 1 ? parent : null,
-    path: process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
+    path: values['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
   };
 }

@@ -1,11 +1,22 @@
 /** Entry of the worker: one process, one attempt. */
 import { carryOut } from './attempt.ts';
-import { readWorkerEnvironment } from './environment.ts';
-import { parseJob } from './steps/parse-job.ts';
+import { openControl, type Control } from './control.ts';
+import { isSpare, readWorkerEnvironment, type WorkerEnvironment } from './environment.ts';
+import { parseJob, prepareToParse } from './steps/parse-job.ts';
 
-const environment = readWorkerEnvironment();
 // The terminal's Ctrl-C is for the host, which tells us over the control pipe; we are the witness and stay.
 process.on('SIGINT', () => undefined);
 process.on('SIGTERM', () => undefined);
 process.on('SIGHUP', () => undefined);
-process.exitCode = await carryOut(parseJob(environment), environment);
+const control = openControl();
+const environment = isSpare() ? await awaitAssignment(control) : readWorkerEnvironment();
+// What is still open (a stream nobody reads, a timer) is of no use to anybody: stdout is written synchronously.
+process.exit(await carryOut(parseJob(environment), environment, control));
+
+/** A host that has no job for us after all ends, or ends us; there is nothing to report then. */
+async function awaitAssignment(from: Control): Promise<WorkerEnvironment> {
+  prepareToParse();
+  const assignment = await from.waitForAssignment().catch(() => process.exit(0));
+  process.chdir(assignment.cwd);
+  return readWorkerEnvironment(assignment.env);
+}

@@ -1,12 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { createCaisson, readHostEnvironment } from '@caisson/engine';
+import { readHostEnvironment, startWorkerInAdvance } from '@caisson/engine';
 import { defineCommand } from '../command.ts';
-import { EXIT_CODES } from '../exit-codes.ts';
-import type { Output } from '../output.ts';
-import { watchRun } from '../watch-run.ts';
-import { VERSION } from '../version.ts';
 import { UsageError } from '../usage-error.ts';
-import { printApplied } from './apply.ts';
 import { RUN_OPTIONS, toRequest } from './run-options.ts';
 
 export const command = defineCommand({
@@ -41,27 +36,19 @@ export const command = defineCommand({
       });
     }
     const request = toRequest(options, task, rest, env);
-    const stateDir = options['state-dir'];
-    const caisson = await createCaisson({
-      version: VERSION,
-      ...(stateDir === undefined ? {} : { stateDir }),
-    });
-    try {
-      if (options.detach) {
-        const runId = await caisson.dispatchDetached(request, [process.argv[1] ?? '']);
-        output.result({ runId }, () => runId);
-        return EXIT_CODES.finished;
-      }
-      const handle = await caisson.dispatch(request);
-      const code = await watchRun(handle, output, caisson.decide);
-      if (!options.apply || code !== EXIT_CODES.finished) return code;
-      return printApplied(
-        await caisson.apply(handle.runId),
-        output.format === 'human' ? output : quiet(output),
-      );
-    } finally {
-      await caisson.close();
-    }
+    // Starting a program takes longest, so that is begun first; a background host starts its own.
+    const spareWorker = options.detach ? undefined : startWorkerInAdvance();
+    const { runTask } = await import('./run-task.ts');
+    return runTask(
+      {
+        request,
+        stateDir: options['state-dir'],
+        detach: options.detach ?? false,
+        apply: options.apply ?? false,
+        spareWorker,
+      },
+      output,
+    );
   },
 });
 
@@ -75,9 +62,4 @@ function readTask(word: string | undefined): string | undefined {
     }
   }
   return word;
-}
-
-/** With `-o json` stdout carries one object, the result; how the apply went is a remark. */
-function quiet(output: Output): Output {
-  return { ...output, result: (_value, human) => output.note(human()) };
 }

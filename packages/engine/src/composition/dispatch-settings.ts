@@ -1,9 +1,8 @@
 /** Turns the resolved configuration into what dispatch needs; nothing here decides anything. */
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import type { Limits } from '@caisson/protocol';
 import type { ResolvedConfig, SettingKey } from '../config/index.ts';
 import type { DispatchSettings } from '../dispatch/index.ts';
+import { bundlePath } from './bundle-path.ts';
 
 const PASSED_FROM_HOST = ['LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'USER', 'LOGNAME'];
 const HEARTBEAT_MS = 10_000;
@@ -65,13 +64,6 @@ export function createDispatchSettings(
       toolShim: bundlePath('tool-shim.mjs'),
     },
   };
-}
-
-/** A bundled entry: near us when we are bundled too, else in the CLI package's dist folder of a clone. */
-export function bundlePath(name: string): string {
-  const places = [`./${name}`, `../${name}`, `../../../cli/dist/${name}`];
-  const paths = places.map((place) => fileURLToPath(new URL(place, import.meta.url)));
-  return paths.find((path) => existsSync(path)) ?? `${paths[0]}`;
 }
 
 /** Tests may ask for a faster heartbeat; everyone else gets the protocol's ten seconds. */

@@ -26,7 +26,7 @@ import {
   type Registry,
 } from '../registry/index.ts';
 import { BundleRefusedError } from '../store/index.ts';
-import { bundlePath } from './dispatch-settings.ts';
+import { bundlePath } from './bundle-path.ts';
 
 export interface NamesOptions {
   readonly config: ResolvedConfig;

@@ -1,9 +1,21 @@
-import { probeSandbox } from '@caisson/ground';
+import { describeProbeBasis, probeSandbox } from '@caisson/ground';
+import type { KeyValues } from '../ledger/index.ts';
 
-/** What stands between this machine and a sandbox, in the words of admission; null when nothing does. */
-export async function probeSandboxHere(): Promise<{ detail: string; remedy: string } | null> {
+const SPACE = 'sandbox-probe';
+
+/**
+ * What stands between this machine and a sandbox, in the words of admission; null when nothing does. Only a success is
+ * remembered, and only until the kernel, its switches or bubblewrap change: a launch that fails all the same ends the
+ * run, it never runs without the wall.
+ */
+export async function probeSandboxHere(kv: KeyValues): Promise<{ detail: string; remedy: string } | null> {
+  const basis = describeProbeBasis();
+  if (basis !== null && kv.get(SPACE, 'possible') === basis) return null;
   const probe = await probeSandbox();
-  if (probe.ok) return null;
+  if (probe.ok) {
+    if (basis !== null) kv.set(SPACE, 'possible', basis);
+    return null;
+  }
   return {
     detail: `no sandbox is possible here: ${probe.reason ?? 'unknown'}`,
     remedy: `${probe.remedy ?? 'See caisson doctor.'} To run without one, say so: --sandbox none.`,

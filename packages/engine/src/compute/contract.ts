@@ -54,6 +54,10 @@ export interface Compute {
   /** Makes the attempt's cgroup before anything of it runs. */
   limit(runId: string, attempt: number, limits: Limits): AttemptLimits;
   start(start: WorkerStart): Promise<WorkerProcess>;
+  /** A worker will be needed: one is started in advance, if none waits already. */
+  warm(): void;
+  /** Ends a worker that waits for nothing any more. */
+  close(): void;
   /** Whether the worker of this handle, or anything it started, is still there. */
   recover(handle: WorkerHandle): { readonly alive: boolean };
   /**

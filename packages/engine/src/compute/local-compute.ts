@@ -9,10 +9,12 @@ import {
   startChild,
   MARKER_NAME,
   type Cgroup,
+  type Child,
 } from '@caisson/ground';
-import type { Limits } from '@caisson/protocol';
+import { encodeNdjson, type Limits } from '@caisson/protocol';
 import type { AttemptLimits, Compute, WorkerHandle, WorkerProcess, WorkerStart } from './contract.ts';
 import { WorkerStartError } from './errors.ts';
+import { startSpareWorker, type SpareWorker } from './spare-worker.ts';
 
 const STDERR_TAIL_BYTES = 8192;
 const GONE_POLL_MS = 5;
@@ -23,19 +25,45 @@ export interface LocalComputeOptions {
   readonly workerEntry: string;
   /** Where workers keep compiled code between starts; a folder that no agent can write to. */
   readonly compileCache: string;
+  /** A worker that was started before this room was. */
+  readonly spare?: SpareWorker;
+  /** Whether another one is started in advance as soon as one is taken: for a host that will dispatch again. */
+  readonly keepsSpare?: boolean;
 }
 
 export function createLocalCompute(options: LocalComputeOptions): Compute {
   const groups = new Map<string, Cgroup>();
+  let spare = options.spare ?? null;
+  const warm = (): void => {
+    spare ??= startSpareWorker(options);
+  };
+  const takeSpare = async (): Promise<Child | null> => {
+    const taken = spare;
+    spare = null;
+    return (await taken?.take()) ?? null;
+  };
 
   return {
+    warm,
+    close() {
+      spare?.stop();
+      spare = null;
+    },
     limit(runId, attempt, limits) {
       const name = `${runId}.${attempt}`;
       const group = createCgroup({ name, limits: cgroupLimits(limits) });
       groups.set(name, group);
       return describeLimits(name, group, () => groups.delete(name));
     },
-    start: (start) => startWorker(options, start, groups.get(`${start.runId}.${start.attempt}`)),
+    async start(start) {
+      const group = groups.get(`${start.runId}.${start.attempt}`);
+      const child = await takeSpare();
+      if (child !== null) assign(child, start);
+      const worker = describeWorker(child ?? (await startFresh(options, start)), start, group);
+      // Its first word ends what the user waits for; only then is the machine given to the next one.
+      if (options.keepsSpare === true) worker.stdout.once('data', warm);
+      return worker;
+    },
     recover: (handle) => ({ alive: isAlive(handle) }),
     async stop(handle, { isProvenGone = false } = {}) {
       if (isSameProcess(handle.pid, handle.startTime)) killQuietly(handle.pid);
@@ -77,12 +105,8 @@ function describeLimits(name: string, group: Cgroup, forget: () => void): Attemp
   };
 }
 
-async function startWorker(
-  options: LocalComputeOptions,
-  start: WorkerStart,
-  group: Cgroup | undefined,
-): Promise<WorkerProcess> {
-  const child = await startChild({
+function startFresh(options: LocalComputeOptions, start: WorkerStart): Promise<Child> {
+  return startChild({
     file: options.node,
     args: [options.workerEntry],
     cwd: start.cwd,
@@ -93,6 +117,13 @@ async function startWorker(
       { cause: error },
     );
   });
+}
+
+function assign(child: Child, start: WorkerStart): void {
+  child.control.write(encodeNdjson({ kind: 'assign', cwd: start.cwd, env: workerEnvironment(start) }));
+}
+
+function describeWorker(child: Child, start: WorkerStart, group: Cgroup | undefined): WorkerProcess {
   let stderr = '';
   child.stderr.on('data', (chunk: Buffer) => {
     stderr = (stderr + chunk.toString('utf8')).slice(-STDERR_TAIL_BYTES);

@@ -80,6 +80,7 @@ export function createDispatcher(base: DispatchRooms): Dispatcher {
 
   return {
     async dispatch(request: DispatchRequest) {
+      rooms.compute.warm(); // starts while admission looks at the task
       return begin(await admit(rooms, request));
     },
     active: (runId) => active.get(runId)?.handle ?? null,

@@ -1,6 +1,6 @@
 /** Reads a worker's stdout: a header first, then lines. Anything else is recorded as malformed and changes nothing. */
 import type { Readable } from 'node:stream';
-import { createNdjsonDecoder, WorkerHeader, WorkerLine } from '@caisson/protocol';
+import { createNdjsonDecoder, parseWorkerLine, WorkerHeader, type WorkerLine } from '@caisson/protocol';
 
 export interface WorkerStreamHandlers {
   onHeader(header: WorkerHeader): void;
@@ -23,11 +23,11 @@ export function readWorkerStream(stdout: Readable, handlers: WorkerStreamHandler
       hasHeader = true;
       return handlers.onHeader(header.data);
     }
-    const line = WorkerLine.safeParse(value);
-    if (!line.success) return malformed('unknown-kind', value);
-    if (line.data.seq !== lastSeq + 1) malformed('sequence', { expected: lastSeq + 1, seq: line.data.seq });
-    lastSeq = line.data.seq;
-    handlers.onLine(line.data);
+    const line = parseWorkerLine(value);
+    if (line === null) return malformed('unknown-kind', value);
+    if (line.seq !== lastSeq + 1) malformed('sequence', { expected: lastSeq + 1, seq: line.seq });
+    lastSeq = line.seq;
+    handlers.onLine(line);
   };
   const take = (records: ReturnType<typeof decoder.push>): void => {
     for (const record of records) {

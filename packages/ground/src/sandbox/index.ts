@@ -3,4 +3,4 @@ export { MARKER_NAME } from './contract.ts';
 export { SandboxSpecError, SandboxStartError, SandboxUnavailableError } from './errors.ts';
 export { launchSandbox } from './launch.ts';
 export { describeSandbox } from './describe.ts';
-export { probeSandbox, requireSandbox, type SandboxProbe } from './probe.ts';
+export { describeProbeBasis, probeSandbox, requireSandbox, type SandboxProbe } from './probe.ts';

@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { readProcFile } from '../process-tree.ts';
 import { findBwrap } from './bwrap-location.ts';
 import { diagnose } from './diagnose.ts';
 import { SandboxUnavailableError } from './errors.ts';
@@ -40,6 +42,27 @@ export function probeSandbox(bwrapPath: string | null = findBwrap()): Promise<Sa
   const probe = bwrapPath === null ? Promise.resolve(missing()) : tryOut(bwrapPath);
   probes.set(bwrapPath ?? '', probe);
   return probe;
+}
+
+/** What the outcome of a probe depends on: this start of the kernel, its switches, our user, and the program. */
+const SWITCHES = [
+  '/proc/sys/kernel/random/boot_id',
+  '/proc/sys/user/max_user_namespaces',
+  '/proc/sys/kernel/unprivileged_userns_clone',
+  '/proc/sys/kernel/apparmor_restrict_unprivileged_userns',
+];
+
+/**
+ * Names everything that can change whether the wall can be built: a probe that went well stays true for as long as this
+ * text stays the same. `null` without bubblewrap.
+ */
+export function describeProbeBasis(bwrapPath: string | null = findBwrap()): string | null {
+  if (bwrapPath === null) return null;
+  const program = statSync(bwrapPath, { throwIfNoEntry: false });
+  if (program === undefined) return null;
+  const switches = SWITCHES.map((path) => readProcFile(path)?.trim() ?? '-');
+  const file = [bwrapPath, program.ino, program.size, program.mtimeMs, program.mode];
+  return [...file, process.getuid?.() ?? '-', ...switches].join(' ');
 }
 
 /** Throws the reason and the remedy when the wall cannot be built (S4). */

@@ -10,6 +10,21 @@ export function parseJob(environment: WorkerEnvironment): Job {
   return Job.parse(JSON.parse(text));
 }
 
+/** Builds what parsing needs while there is nothing to parse yet. */
+export function prepareToParse(): void {
+  build(Job);
+}
+
+/** Schemas are built when they are first looked at, so looking is enough. */
+function build(schema: unknown): void {
+  const { def } = (schema as { _zod?: { def: Record<string, unknown> } })._zod ?? {};
+  if (def === undefined) return;
+  const { shape, element, innerType, valueType, options } = def;
+  for (const part of [element, innerType, valueType]) if (part !== undefined) build(part);
+  for (const part of Object.values({ ...(shape as object), ...(options as object) })) build(part);
+  (schema as { safeParse(value: unknown): unknown }).safeParse({});
+}
+
 /** What can only be judged once the job is known; a failure here is told like any other. */
 export function checkJob(job: Job, environment: WorkerEnvironment): void {
   parsePipelineSpec(job.pipeline);

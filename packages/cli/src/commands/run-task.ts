@@ -1,0 +1,46 @@
+/** The part of `caisson run` that needs the engine; loaded while the worker is already starting. */
+import { createCaisson, type DispatchRequest, type SpareWorker } from '@caisson/engine';
+import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
+import type { Output } from '../output.ts';
+import { VERSION } from '../version.ts';
+import { watchRun } from '../watch-run.ts';
+import { printApplied } from './apply.ts';
+
+export interface RunTask {
+  readonly request: DispatchRequest;
+  readonly stateDir: string | undefined;
+  readonly detach: boolean;
+  readonly apply: boolean;
+  readonly spareWorker: SpareWorker | undefined;
+}
+
+export async function runTask(task: RunTask, output: Output): Promise<ExitCode> {
+  const { request, stateDir, spareWorker } = task;
+  const caisson = await createCaisson({
+    version: VERSION,
+    keepsSpareWorker: false,
+    ...(spareWorker === undefined ? {} : { spareWorker }),
+    ...(stateDir === undefined ? {} : { stateDir }),
+  });
+  try {
+    if (task.detach) {
+      const runId = await caisson.dispatchDetached(request, [process.argv[1] ?? '']);
+      output.result({ runId }, () => runId);
+      return EXIT_CODES.finished;
+    }
+    const handle = await caisson.dispatch(request);
+    const code = await watchRun(handle, output);
+    if (!task.apply || code !== EXIT_CODES.finished) return code;
+    return printApplied(
+      await caisson.apply(handle.runId),
+      output.format === 'human' ? output : quiet(output),
+    );
+  } finally {
+    await caisson.close();
+  }
+}
+
+/** With `-o json` stdout carries one object, the result; how the apply went is a remark. */
+function quiet(output: Output): Output {
+  return { ...output, result: (_value, human) => output.note(human()) };
+}

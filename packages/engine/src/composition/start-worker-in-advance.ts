@@ -1,0 +1,16 @@
+import { join } from 'node:path';
+import { startSpareWorker, type SpareWorker } from '../compute/index.ts';
+import { readHostEnvironment, resolveUserFolders } from '../config/index.ts';
+import { bundlePath } from './bundle-path.ts';
+
+/**
+ * Starts the worker of a run that is about to be dispatched, before the rest of the engine is even loaded. Hand it to
+ * `createCaisson`, which ends it if it is not needed; it ends by itself with our process.
+ */
+export function startWorkerInAdvance(): SpareWorker {
+  return startSpareWorker({
+    node: process.execPath,
+    workerEntry: bundlePath('worker.mjs'),
+    compileCache: join(resolveUserFolders(readHostEnvironment()).cache, 'compile'),
+  });
+}

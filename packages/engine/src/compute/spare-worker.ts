@@ -1,0 +1,67 @@
+/**
+ * A worker that is started before it is needed, because starting a program takes longer than everything else a dispatch
+ * does. It has loaded its code and waits on its control pipe for `assign`; it knows no run, holds no slot and has read
+ * no file of a run. It becomes an attempt's worker with `assign`, and only then has a handle (D2).
+ *
+ *   starting ──► waiting ──take──► an attempt's worker
+ *                   └──stop, or the end of our process (end of file on fd 3)──► gone
+ */
+import { startChild, type Child } from '@caisson/ground';
+
+/** Memory is given back when nobody has asked for a worker for so long. */
+const IDLE_LIMIT_MS = 30_000;
+
+export interface SpareWorker {
+  /** The waiting process, once; `null` when it could not be started or has ended meanwhile. */
+  take(): Promise<Child | null>;
+  stop(): void;
+}
+
+export interface SpareWorkerOptions {
+  readonly node: string;
+  readonly workerEntry: string;
+  readonly compileCache: string;
+}
+
+/** Starts a worker in advance. It does not keep our process alive. */
+export function startSpareWorker(options: SpareWorkerOptions): SpareWorker {
+  let child: Child | null = null;
+  let isOver = false;
+  const started = startChild({
+    file: options.node,
+    args: [options.workerEntry],
+    cwd: '/',
+    env: {
+      CAISSON_SPARE: '1',
+      CAISSON_PARENT_PID: String(process.pid),
+      NODE_COMPILE_CACHE: options.compileCache,
+    },
+  }).then(
+    (it) => {
+      child = it;
+      it.unref();
+      void it.exited.then(() => (isOver = true));
+      if (isOver) it.kill('SIGKILL');
+      return it;
+    },
+    () => null, // a start that fails here will fail again, and be told, when the worker is needed
+  );
+  const stop = (): void => {
+    isOver = true;
+    clearTimeout(timer);
+    child?.kill('SIGKILL');
+  };
+  const timer = setTimeout(stop, IDLE_LIMIT_MS);
+  timer.unref();
+  return {
+    async take() {
+      clearTimeout(timer);
+      const it = await started;
+      if (it === null || isOver) return null;
+      isOver = true;
+      it.ref();
+      return it;
+    },
+    stop,
+  };
+}
