@@ -1,0 +1,48 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, it } from 'vitest';
+import { createProject, ROOT } from './project.ts';
+
+/** What an example left running ends with it, also when it failed. */
+const CLEAN_UP = `trap 'kill $(jobs -p) 2> /dev/null || true' EXIT`;
+const BIN = join(ROOT, 'packages/cli/bin/caisson.js');
+
+/** Every fenced block in order: `yaml NAME` is a file, `sh` is run in one shell that stops at the first failure. */
+function readBlocks(guide: string): { language: string; name: string; text: string }[] {
+  const page = readFileSync(join(ROOT, 'docs/guides', `${guide}.md`), 'utf8');
+  return [...page.matchAll(/^```(\w+) ?(\S*)\n(.*?)^```$/gms)].map(
+    ([, language = '', name = '', text = '']) => ({
+      language,
+      name,
+      text,
+    }),
+  );
+}
+
+it.each(['registry', 'questions', 'callbacks', 'evidence'])(
+  'every example of the guide "%s" works as it is written',
+  (guide) => {
+    const project = createProject();
+    const tools = join(dirname(project.root), 'tools');
+    mkdirSync(tools);
+    writeFileSync(join(tools, 'caisson'), `#!/bin/sh\nexec '${process.execPath}' '${BIN}' "$@"\n`);
+    chmodSync(join(tools, 'caisson'), 0o755);
+    const blocks = readBlocks(guide);
+    for (const { language, name, text } of blocks) if (language === 'yaml') project.write(name, text);
+    const script = blocks.filter(({ language }) => language === 'sh').map(({ text }) => text);
+    expect(script.length).toBeGreaterThan(0);
+    const out = execFileSync('bash', ['-e', '-c', [CLEAN_UP, ...script].join('\n')], {
+      cwd: project.root,
+      env: {
+        ...project.env,
+        PATH: `${tools}:${project.env['PATH'] ?? ''}`,
+        EXAMPLES: join(ROOT, 'examples'),
+      },
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    expect(out).not.toBe('');
+  },
+  60_000,
+);
