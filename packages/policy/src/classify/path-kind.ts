@@ -45,6 +45,8 @@ export function kindOfPath(path: string, scope: ShellScope): PathKind {
   if (bare === scope.workspace) return 'workspace';
   if (isInWorkspace(full, scope)) return kindInside(full.slice((scope.workspace ?? '').length + 1));
   if (SYSTEM.test(full) || /^\/(home|Users)$/.test(bare)) return 'system';
+  // However many steps up: nothing of a project is called like this.
+  if (/^(\.\.\/)+(etc|boot|proc|sys|root)\//.test(full)) return 'system';
   if (full.startsWith('..')) return 'outside';
   if (full.startsWith('/') || full.startsWith('~')) return isUnknown(full) ? 'unknown' : 'plain';
   return kindInside(full);

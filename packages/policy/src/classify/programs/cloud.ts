@@ -4,8 +4,10 @@ import type { Call, Handler } from '../inspector.ts';
 import { forkScope } from '../shell-scope.ts';
 import { findDestructiveVerb, saysDestroy } from './destructive-verbs.ts';
 import { isDryRun } from './dry-run.ts';
+import { judgeCode } from './inline-code.ts';
 import { PUBLISHES } from './publish-verbs.ts';
 import { DESTROYS } from './service-verbs.ts';
+import { judgeOptionValues } from './unknown-program.ts';
 import { unwrapVerb } from './wrappers.ts';
 
 const HUB_DELETES =
@@ -39,8 +41,28 @@ export const judgeCloud: Handler = (call) => {
     call.inspector.runArgv([first ?? '', ...rest], forkScope(call.scope), call.cause);
     return null;
   }
+  if (RUNS_ELSEWHERE.test(call.name)) judgeOptionValues(call);
+  if (RUNS_ELSEWHERE.test(call.name) && call.args.includes('--')) runAfterDashes(call);
+  if (call.name === 'rails') judgeRunner(call);
   return judgeService(call.name, words, call.args) ?? judgeScript(call) ?? judgeOrdinary(call.name, words);
 };
+
+/** Clients that run a command on another machine or in a container. */
+const RUNS_ELSEWHERE =
+  /^(kubectl|oc|lxc|incus|multipass|fly|flyctl|gcloud|az|aws|heroku|vagrant|limactl|nomad|doctl|cf|railway|render|minikube|k3d|kind|eksctl)$/;
+
+function runAfterDashes(call: Call): void {
+  const argv = call.args.slice(call.args.indexOf('--') + 1);
+  call.inspector.runArgv(argv, forkScope(call.scope), call.cause, call.stdin);
+}
+
+/** `rails runner CODE`, `… | rails console`. */
+function judgeRunner(call: Call): void {
+  const [verb, code] = call.args;
+  if (/^(runner|r)$/.test(verb ?? '') && code !== undefined) judgeCode(code, call);
+  if (/^(console|c|dbconsole|db|runner|r)$/.test(verb ?? '') && call.stdin !== undefined)
+    judgeCode(call.stdin, call);
+}
 
 /** A verb that destroys in any tool, or a script of the package that is named for it. */
 function judgeScript({ name, args }: Call): Hit | null {
@@ -56,7 +78,10 @@ function judgeScript({ name, args }: Call): Hit | null {
   return findDestructiveVerb(name, args) === null ? null : hit('bash_destructive', 'destructive-verb');
 }
 
+const ASKS_CLUSTER = /^(-\S+\s+)*(auth|wait|explain|get|describe|logs|top|api-resources)\s/;
+
 function judgeService(name: string, words: string, args: readonly string[]): Hit | null {
+  if (/^(kubectl|oc)$/.test(name) && ASKS_CLUSTER.test(words)) return null;
   if (isDryRun(args) || /(^|\s)(--help|help|explain|plan)\b/.test(words.split(' ').slice(0, 2).join(' ')))
     return null;
   const destroys = Object.hasOwn(DESTROYS, name) ? DESTROYS[name] : undefined;

@@ -44,10 +44,10 @@ export const judgeContainer: Handler = (call) => {
   if (verb === 'run' || verb === 'exec' || (verb === 'container' && /^(run|exec)$/.test(second))) {
     return runInside(call, verb === 'container' ? second : verb, verb === 'container' ? rest.slice(1) : rest);
   }
-  return judgeVerb(verb, second, rest);
+  return judgeVerb(call.name, verb, second, rest);
 };
 
-function judgeVerb(verb: string, second: string, rest: readonly string[]): Hit {
+function judgeVerb(name: string, verb: string, second: string, rest: readonly string[]): Hit {
   if (verb === 'system') return second === 'prune' || second === 'reset' ? destroys : runs;
   if (verb === 'volume') return /^(rm|remove|prune)$/.test(second) ? destroys : runs;
   if (/^(swarm)$/.test(verb)) return second === 'leave' ? destroys : runs;
@@ -60,6 +60,11 @@ function judgeVerb(verb: string, second: string, rest: readonly string[]): Hit {
   // One container by name is everyday work; whatever a listing returned is everything.
   if (removes && rest.some((arg) => isUnknown(arg) || arg === '--all' || /^-\w*[av]/.test(arg)))
     return destroys;
+  if (/^(ctr|crictl|buildah|nerdctl)$/.test(name)) {
+    const all =
+      /^(rmi|rm|rmp|stopp)$/.test(verb) && rest.some((arg) => /^(-a|--all|--prune|-\w*f)/.test(arg));
+    if (all || /^(rm|remove|delete|del|prune)$/.test(second)) return destroys;
+  }
   if (/^(ps|images|logs|inspect|version|info|top|stats|port|diff|history|search)$/.test(verb))
     return hit('file_read', 'container-read');
   return runs;

@@ -6,7 +6,7 @@
 
 /** Destroys whatever follows, in any tool. */
 const GRAVE = new Set(
-  'delete destroy purge drop wipe erase nuke terminate truncate obliterate decommission annihilate unpublish undeploy teardown zap zeroize shred deltree dropall deleteall rmtree rmdir expunge eradicate flushall flushdb forcedelete selfdestruct rollbackall'.split(
+  'delete destroy purge drop wipe erase nuke terminate truncate obliterate decommission annihilate unpublish undeploy teardown zap zeroize shred deltree dropall deleteall rmtree rmdir expunge eradicate flushall flushdb forcedelete selfdestruct rollbackall stopall killall'.split(
     ' ',
   ),
 );
@@ -27,7 +27,7 @@ const HARMLESS_TOKEN =
   /^(tests?|specs?|lint|check|list|show|describe|get|no|dry|dryrun|generate|make|create|add|new|search|find|view|plan|preview|soft|undelete|help|docs?|explain|mock|fixture|example|demo|logs?|cache|caches|typecheck|coverage)$/;
 /** A sub-command after which a word like `delete` is what to look for, make or test, not an order. */
 const HARMLESS_VERB =
-  /^(tests?|t|spec|bench|lint|check|search|find|grep|info|show|describe|explain|docs?|man|help|view|list|ls|generate|g|new|create|add|install|i|why|get|log|diff|plan|preview|validate|build|fmt|format|completion|stop-list|query|ask|chat|commit|ci|note|tag|label)$/;
+  /^(tests?|t|spec|bench|lint|check|search|find|grep|info|show|describe|explain|docs?|man|help|view|list|ls|generate|g|new|create|add|install|i|why|get|log|diff|plan|preview|validate|build|fmt|format|completion|stop-list|can-i|wait|query|ask|chat|commit|ci|note|tag|label)$/;
 /** Options whose value is prose or a pattern. */
 const PROSE_OPTION =
   /^(-k|-t|-m|-n|-g|-q|-run|-R|-E|--(run|grep|filter|name|title|body|message|description|test-?name-?pattern|match|tests|tag|label|branch|query|search|pattern|text|comment|subject|reason|scenario|format|template))$/;

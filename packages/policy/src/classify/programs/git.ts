@@ -205,7 +205,10 @@ function judgeTransport(args: readonly string[], call: Call): Hit {
     call.inspector.runScript(text, forkScope(call.scope), call.cause);
   }
   for (const url of args.filter((arg) => arg.startsWith('ext::'))) {
-    call.inspector.runScript(url.slice(5), forkScope(call.scope), call.cause);
+    // git's own quoting: `% ` is a blank inside a word.
+    const words = url.slice(5).match(/(?:%.|[^% ])+/g) ?? [];
+    const argv = words.map((word) => word.replace(/%(.)/g, '$1'));
+    call.inspector.runArgv(argv, forkScope(call.scope), call.cause);
   }
   return acts;
 }

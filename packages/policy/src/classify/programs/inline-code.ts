@@ -14,11 +14,11 @@ const DELETES_TREE =
 const DELETES_FILE =
   /\bFiles\.(?:delete|deleteIfExists|move)\b|\.delete(?:OnExit)?\(\s*\)|\bremove_file\b|\bremoveFile\b|\bSys\.remove\b|\bUnix\.(?:unlink|rmdir)\b|\bfile\s+delete\b|\bfile:(?:delete|del_dir)\b|\bdelete-file\b|\bos\.Remove\b|\bFile\.rm!?\s*[("]|\bremove_all\b|\bunlink\b\s*(?:[;@$]|$)|\bFile\.truncate\b|\b(?:File|IO)\.write\s*\(?\s*(["'])[^"']*\1\s*,\s*(["'])\2|\bos\s*\.\s*(?:remove|unlink|rmdir)\b|\bunlink(?:Sync)?\s*\(|\bunlink\s+(?:["'$<@]|for\b|shift\b|glob\b)|\brmdir\s*\(|\brmdir\s+["'$]|\brm\s*\(\s*["']|(?:writeFileSync|writeFile|file_put_contents|write_text)\s*\(\s*(?:(["'])[^"']*\3\s*,\s*)?(["'])\4\s*\)|["']unlink["']\s*,\s*glob|\b(?:File|Dir|FileUtils)\.(?:delete|unlink|rmdir|rm\w*)\b|\bPath\([^)]*\)\.(?:unlink|rmdir)\b|\.unlink\(|\.rmdir\(|\btruncate(?:Sync)?\s*\(|\bfile\.remove\b|\bdelete-file\b|\bopen\([^)]*,\s*['"]w['"]\)\.close|^\s*(?:%|1,\$)\s*d\b|Clear-Content\b/i;
 const RUNS_COMMANDS =
-  /\be?syscmd\b|\bsys\.process\b|\bProcess(?:Builder)?\s*\(|\.exec\s*\(|\bexecShellCmd\b|\bSys\.command\b|\bpcntl_exec\b|\bos\/exec\b|\bexec\.Command\b|\bcallProcess\b|\bcallCommand\b|\brun-program\b|\brun-shell-command\b|\bshell-command\b|\bcall-process\b|\bsystem\*?\b|\bexec\s|\bshell\s*\(|\bexeca?\b|\bstart_process\b|\bposix_spawn\b|\bsh\.\w+\(|\bDeno\.Command\b|\bos\s*\.\s*(?:system|popen|exec\w*|spawn\w*)\b|\bsubprocess\b|\bcommands\.getoutput|\bpty\.spawn|child_process|\bexec(?:Sync|File|FileSync|a)?\s*[('"`[]|\bspawn(?:Sync)?\s*\(|\bsystem\s*[('"[\s]|\bpopen\s*\(|\bshell_exec\b|\bpassthru\b|\bproc_open\b|`|\bqx\b|%x|\bKernel\.|\bOpen3\b|\bIO\.popen|\bos\.execute|\bBun\.\$|\bDeno\.(?:Command|run)|\$\(|do shell script|\bsh\s*\(|getline|\|\s*getline|\|\s*"(?:sh|bash)"|:!|^!|\bspawn\s|\bRuntime\b|\bInvoke-Expression\b|\biex\b|\bStart-Process\b|\bos\.cmd\b|\bSystem\.cmd\b|\bexecl?[vp]*\b|\bshell\s*!|\.sh\(/m;
+  /["']\|-?|-\|["']|\bsil(?:ent)?!?\s+!|\be?syscmd\b|\bsys\.process\b|\bProcess(?:Builder)?\s*\(|\.exec\s*\(|\bexecShellCmd\b|\bSys\.command\b|\bpcntl_exec\b|\bos\/exec\b|\bexec\.Command\b|\bcallProcess\b|\bcallCommand\b|\brun-program\b|\brun-shell-command\b|\bshell-command\b|\bcall-process\b|\bsystem\*?\b|\bexec\s|\bshell\s*\(|\bexeca?\b|\bstart_process\b|\bposix_spawn\b|\bsh\.\w+\(|\bDeno\.Command\b|\bos\s*\.\s*(?:system|popen|exec\w*|spawn\w*)\b|\bsubprocess\b|\bcommands\.getoutput|\bpty\.spawn|child_process|\bexec(?:Sync|File|FileSync|a)?\s*[('"`[]|\bspawn(?:Sync)?\s*\(|\bsystem\s*[('"[\s]|\bpopen\s*\(|\bshell_exec\b|\bpassthru\b|\bproc_open\b|`|\bqx\b|%x|\bKernel\.|\bOpen3\b|\bIO\.popen|\bos\.execute|\bBun\.\$|\bDeno\.(?:Command|run)|\$\(|do shell script|\bsh\s*\(|getline|\|\s*getline|\|\s*"(?:sh|bash)"|:!|^!|\bspawn\s|\bRuntime\b|\bInvoke-Expression\b|\biex\b|\bStart-Process\b|\bos\.cmd\b|\bSystem\.cmd\b|\bexecl?[vp]*\b|\bshell\s*!|\.sh\(/m;
 const HIDES =
   /\b(?:exec|eval|compile|Function|system|popen|loads|assert|import_string)\b[\s\S]{0,80}\b(?:b64decode|base64|atob|decode\(|fromhex|unhexlify|fromCharCode|chr\(|pack\s*\(?["']H|Buffer\.from|rot13|decompress|urlopen|requests\.get|fetch\(|urllib)|-enc(?:odedcommand)?\b|\bgetattr\s*\([^)]*\+|__import__\([^)]*\+|\\x72\\x6d/i;
 const DROPS_DATA =
-  /\.dropDatabase\b|\.drop\(\)|\bDROP\s+(?:TABLE|DATABASE|SCHEMA)\b|\bTRUNCATE\s+TABLE\b|\.flushall\b|\.deleteMany\(\s*(?:\{\s*\})?\s*\)|\bdrop_all\b|\.objects\.all\(\)\.delete\(|\.delete_all\b|\.destroy_all\b|\bDELETE\s+FROM\s+\w+\s*["';)]/i;
+  /\.dropDatabase\b|\.drop\(\)|\bDROP\s+(?:TABLE|DATABASE|SCHEMA)\b|\bTRUNCATE\s+TABLE\b|\.flushall\b|\.deleteMany\(\s*(?:\{\s*\})?\s*\)|\bdrop_all\b|\.objects\.all\(\)\.delete\(|\.delete_all\b|(?:::|->)\s*(?:truncate|forceDelete|dropIfExists|drop)\s*\(|\.truncate\s*\(\s*\)|\bdrop_table\b|\bdrop_collection\b|\bdrop_database\b|\.flush_all\b|\.flushdb\b|\.delete_many\(\s*\{\s*\}|\.destroy_all\b|\bDELETE\s+FROM\s+\w+\s*["';)]/i;
 const WRITES =
   /(?:open|openSync|fopen|File\.open|File\.write|IO\.write|writeFile(?:Sync)?|appendFile(?:Sync)?|write_text|write_bytes|createWriteStream|file_put_contents|Path|writeTextFile(?:Sync)?|copyFile(?:Sync)?|copy|copyfile|chmod|chown|chmodSync|chownSync|renameSync|rename|symlink(?:Sync)?)\s*[( ]\s*(['"`])([^'"`\n]+)\1(?:\s*,\s*['"](r?[wa+xb]+)['"])?/g;
 const ALLOCATES = /while\s*(?:\(?\s*(?:True|1|true)\s*\)?)[\s\S]{0,20}(?:fork|spawn)\b|\bfork\s+while\b/;
@@ -30,13 +30,23 @@ const HTTP_DELETE = /\b(?:requests|httpx|axios|session|client)\.delete\(|method[
 const REVERSE_SHELL =
   /socket[\s\S]{0,600}(?:dup2|\/bin\/(?:ba|z)?sh|pty\.spawn)|(?:net\.connect|createConnection|fsockopen|TCPSocket)[\s\S]{0,600}(?:\/bin\/(?:ba)?sh|spawn\()/;
 
+/** Names taken out of a module under any name: `from os import remove as r`, `const {unlink} = require('fs')`. */
+const IMPORTS_DELETION =
+  /\bfrom\s+(?:os|shutil|pathlib|send2trash)\s+import\b[^;\n]*\b(?:remove|unlink|rmdir|removedirs|rmtree|truncate|send2trash)\b|[{,]\s*(?:unlink|rm|rmdir|truncate|remove)(?:Sync)?\b[^}]*\}\s*(?:=\s*(?:await\s+import|require)|from\b)|\b(?:unlink|rm|rmdir|truncate)Sync\b/;
+const IMPORTS_EXEC = /\bfrom\s+(?:os|subprocess|pty|commands|sh)\s+import\b/;
+
+/** Whether a word of a command is likely code: it calls something. */
+export function looksLikeCode(word: string): boolean {
+  return word.length > 4 && /[\w!?]\(|::\w|\.\w+_all\b|=>|\.(?:drop|destroy|delete)\w*\b/.test(word);
+}
+
 export function judgeCode(code: string, call: Call): void {
   const text = foldConcatenation(code);
   const report = (actionClass: 'bash_destructive' | 'file_delete', rule: string): void =>
     call.inspector.report(hit(actionClass, rule), call.cause);
   if (HIDES.test(text)) report('bash_destructive', 'hidden-code');
   if (DELETES_TREE.test(text)) report('bash_destructive', 'code-deletes-tree');
-  else if (DELETES_FILE.test(text)) reportFileDeletion(text, call);
+  else if (DELETES_FILE.test(text) || IMPORTS_DELETION.test(text)) reportFileDeletion(text, call);
   if (DROPS_DATA.test(text)) report('bash_destructive', 'code-drops-data');
   if (KILLS_ALL.test(text)) call.inspector.report(hit('system_modify', 'kill-everything'), call.cause);
   if (HTTP_DELETE.test(text) && !/localhost|127\.0\.0\.1/.test(text))
@@ -46,7 +56,8 @@ export function judgeCode(code: string, call: Call): void {
   if (TRUNCATES.test(text) && !/write|dump|print|save|writerow|copyfileobj|puts/.test(text))
     report('file_delete', 'truncate');
   reportWrites(text, call);
-  if (RUNS_COMMANDS.test(text)) runStrings(text, call);
+  reportPerlOpens(text, call);
+  if (RUNS_COMMANDS.test(text) || IMPORTS_EXEC.test(text)) runStrings(text, call);
 }
 
 /** Deleting in a loop over a listing is deleting a tree. */
@@ -72,13 +83,22 @@ function reportWrites(text: string, call: Call): void {
   }
 }
 
+/** `open F, ">>file"`, `open(my $f, '>', 'file')`. */
+function reportPerlOpens(text: string, call: Call): void {
+  for (const match of text.matchAll(/\bopen\b[^;]*?,\s*["']\s*\+?>>?\s*(?:["']\s*,\s*["'])?([^"';]+)["']/g)) {
+    const path = (match[1] ?? '').replace(/\$ENV\{HOME\}/, '~');
+    const found = hitOfWrite(path, call.scope);
+    if (found !== null) call.inspector.report(found, call.cause);
+  }
+}
+
 /** Every string, and every list of strings joined, is judged as the command it may be. */
 function runStrings(text: string, call: Call): void {
   const texts = [...stringsOf(text), ...listsOf(text), ...shellEscapesOf(text)];
   for (const candidate of texts) {
-    if (!/^[\s\w./~\\$({:"'-]/.test(candidate) || candidate.length > 2000) continue;
+    if (!/^[\s\w./~\\$({:"'|-]/.test(candidate) || candidate.length > 2000) continue;
     const findings = call.inspector.collect(() =>
-      call.inspector.runScript(candidate, forkScope(call.scope), call.cause),
+      call.inspector.runScript(candidate.replace(/^\s*\|-?/, ''), forkScope(call.scope), call.cause),
     );
     for (const found of findings) {
       // A string that is no shell at all is not a command that cannot be parsed.

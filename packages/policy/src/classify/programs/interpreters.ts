@@ -1,11 +1,12 @@
 /** Interpreters given code on the command line or on their standard input. */
+import { severityOf } from '../../action-class.ts';
 import { hit, type Hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
 import { hitOfWrites } from '../write-hit.ts';
 import { isUnknown, PROCESS, UNTRUSTED } from '../unknown-text.ts';
 import { forkScope } from '../shell-scope.ts';
 import { saysDestroy } from './destructive-verbs.ts';
-import { judgeCode } from './inline-code.ts';
+import { judgeCode, looksLikeCode } from './inline-code.ts';
 import { isEmptyingEdit } from './writes.ts';
 
 interface InterpreterForm {
@@ -48,6 +49,7 @@ export function findInterpreter(name: string): Handler | null {
 function judgeInterpreter(call: Call, form: InterpreterForm): ReturnType<Handler> {
   const { codes, operands, flags } = split(call, form);
   const runsModule = flags.includes('-m');
+  if (runsModule) runModule(call, flags[flags.indexOf('-m') + 1] ?? '', operands);
   const stdin =
     !runsModule &&
     (operands.length === 0 || operands[0] === '-' || (operands[0] === 'run' && operands.includes('-')))
@@ -59,6 +61,10 @@ function judgeInterpreter(call: Call, form: InterpreterForm): ReturnType<Handler
     if (isUnknown(stdin) && stdin.trim().length <= 2) return hit('bash_destructive', 'pipe-to-interpreter');
     codes.push(stdin);
   }
+  // A framework's own shell: `manage.py shell -c CODE`, `artisan tinker --execute=CODE`, `… | rails console`.
+  codes.push(...operands.slice(1).filter(looksLikeCode));
+  if (operands.slice(1, 3).some((word) => FRAMEWORK_SHELL.test(word)) && call.stdin !== undefined)
+    codes.push(call.stdin);
   if (/^(vim?|nvim|ex|ed)$/.test(call.name) && operands.length > 0 && call.stdin !== undefined)
     codes.push(call.stdin);
   if (operands[0]?.startsWith(PROCESS) === true) codes.push(operands[0].slice(1));
@@ -81,7 +87,8 @@ function judgeInterpreter(call: Call, form: InterpreterForm): ReturnType<Handler
     return judgeAwk(codes, flags, () => hitOfWrites(operands, call.scope), call.scope);
   if (
     /manage\.py$/.test(operands[0] ?? '') &&
-    /^(flush|reset_db|sqlflush|reset_schema)$/.test(operands[1] ?? '')
+    (/^(flush|reset_db|sqlflush|reset_schema)$/.test(operands[1] ?? '') ||
+      (operands[1] === 'migrate' && operands.includes('zero')))
   ) {
     return hit('bash_destructive', 'database-reset');
   }
@@ -97,6 +104,16 @@ function judgeInterpreter(call: Call, form: InterpreterForm): ReturnType<Handler
     return hit('bash_destructive', 'destructive-target');
   return hit('bash_exec', codes.length > 0 ? 'inline-code' : 'interpreter');
 }
+
+/** `python -m twine upload`: a module is a program by another door. */
+function runModule(call: Call, module: string, operands: readonly string[]): void {
+  const run = () => call.inspector.runArgv([module, ...operands], forkScope(call.scope), call.cause);
+  for (const found of call.inspector.collect(run)) {
+    if (severityOf(found.actionClass) > severityOf('bash_exec')) call.inspector.report(found, call.cause);
+  }
+}
+
+const FRAMEWORK_SHELL = /^(shell|shell_plus|dbshell|console|tinker|dbconsole|repl)$/;
 
 /** Shells with a grammar of their own: what they share with ours is judged as ours, too. */
 const SHELL_LIKE = /^(pwsh|powershell|cmd|nu|elvish|xonsh|zx)$/i;
@@ -155,6 +172,8 @@ function judgeAwk(
   const files = codes.flatMap((code) =>
     [...code.matchAll(/print[^|;}]*>>?\s*"([^"]+)"/g)].map((match) => match[1] ?? ''),
   );
+  const empties = files.length > 0 && codes.some((code) => /printf?\s*\(?\s*""\s*\)?\s*>[^>]/.test(code));
+  if (empties) return hit('file_delete', 'truncate');
   if (files.length > 0) return hitOfWrites(files, scope);
   const acts = codes.some((code) => /\b(system|getline)\b|print[^|;}]*[|>]/.test(code));
   return acts ? hit('bash_exec', 'inline-code') : hit('file_read', 'read-only-program');

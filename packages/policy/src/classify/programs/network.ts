@@ -5,6 +5,7 @@ import { isCredentialFile } from '../control-files.ts';
 import { forkScope } from '../shell-scope.ts';
 import { UNTRUSTED } from '../unknown-text.ts';
 import { hitOfWrites } from '../write-hit.ts';
+import { findDestructiveVerb } from './destructive-verbs.ts';
 
 export const NETWORK_PROGRAMS =
   'curl wget scp sftp ftp telnet nc ncat netcat socat http https xh aria2c ping ping6 traceroute tracepath dig nslookup host whois nmap mtr lftp curlie grpcurl websocat wscat ngrok cloudflared ssh-copy-id ssh-keyscan tcpdump rclone yt-dlp axel openssl-s_client'.split(
@@ -42,7 +43,7 @@ export const judgeNetwork: Handler = (call) => {
   if (call.inspector.readsCredentials) return hit('bash_destructive', 'sends-credentials');
   const { operands, values } = parseOptions(args, name === 'wget' ? [...VALUED, '-O'] : VALUED);
   const method = methodOf(args).toUpperCase();
-  const isHttpie = /^(http|https|xh|curlie)$/.test(name) && operands.some((word) => word === 'DELETE');
+  const isHttpie = /^(http|https|xh|curlie)$/.test(name) && /^delete$/i.test(operands[0] ?? '');
   if (method === 'DELETE' || isHttpie) {
     const isDeveloped = args.some((word) => LOCAL.test(word)) && !args.some((word) => STORE.test(word));
     if (!isDeveloped) return hit('bash_destructive', 'http-delete');
@@ -149,6 +150,7 @@ export const judgeAgent: Handler = (call) => {
   const first = call.args[0] ?? '';
   if (/^(--version|-v|-V|--help|-h|version|help|doctor)$/.test(first))
     return hit('file_read', 'read-only-program');
+  if (findDestructiveVerb(call.name, call.args) !== null) return hit('bash_destructive', 'destructive-verb');
   if (/^(mcp|config|login|logout|auth|plugin|update|upgrade|install)$/.test(first))
     return hit('system_modify', 'agent-settings');
   return hit('agent_dispatch', 'agent-dispatch');

@@ -13,6 +13,7 @@ export function isReadOnlyProgram(name: string): boolean {
 const CLEARS: Record<string, RegExp> = {
   dmesg: /^(-C|-c|--clear|--read-clear)$/,
   lastlog: /^(-C|--clear|-S|--set)$/,
+  hostname: /^[^-]|^-(F|b)$/,
   arp: /^(-d|-s|--delete|--set)$/,
 };
 

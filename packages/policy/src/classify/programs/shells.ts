@@ -4,6 +4,7 @@ import type { Call, Handler } from '../inspector.ts';
 import { forkScope, type ShellScope } from '../shell-scope.ts';
 import { normalizePath } from '../path-kind.ts';
 import { staticOutput } from '../static-output.ts';
+import { namesLoss } from './destructive-verbs.ts';
 import { isUnknown, PROCESS, PRODUCED, UNKNOWN, UNTRUSTED } from '../unknown-text.ts';
 
 export const SHELLS = [
@@ -139,7 +140,7 @@ function runFile(call: Call, file: string, scope: ShellScope): ReturnType<Handle
   if (file.startsWith(PROCESS)) return runText(call, file.slice(1), scope, 'command');
   const written = call.inspector.files.get(file);
   if (written !== undefined) return runText(call, written, scope, 'command');
-  return hit('bash_exec', 'shell-script');
+  return namesLoss(file) ? hit('bash_destructive', 'destructive-name') : hit('bash_exec', 'shell-script');
 }
 
 function asksVersion(args: readonly string[]): boolean {

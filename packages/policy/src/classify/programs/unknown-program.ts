@@ -8,7 +8,7 @@ import { hit, type Finding, type Hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
 import { forkScope } from '../shell-scope.ts';
 import { hitOfWrite } from '../write-hit.ts';
-import { findDestructiveVerb } from './destructive-verbs.ts';
+import { findDestructiveVerb, saysDestroy } from './destructive-verbs.ts';
 import { isDryRun } from './dry-run.ts';
 import { judgeCode } from './inline-code.ts';
 
@@ -37,15 +37,26 @@ export function judgeUnknownProgram(call: Call, findHandler: FindHandler): Hit {
   judgeOptionValues(call);
   runEmbeddedCommand(call, findHandler);
   if (isDryRun(call.args)) return hit('bash_exec', 'unknown-program');
+  if (call.args.some((arg) => GRAVE_OPTION.test(arg)) || namesLossItself(call.name))
+    return hit('bash_destructive', 'destructive-verb');
   if (findDestructiveVerb(call.name, call.args) !== null) return hit('bash_destructive', 'destructive-verb');
   if (call.args[0] === 'publish' && call.name !== 'dotnet') return hit('git_push', 'publish');
   return hit('bash_exec', 'unknown-program');
 }
 
+/** The verb as an option: `kafka-consumer-groups --delete`. */
+const GRAVE_OPTION =
+  /^--(delete|delete-all|purge|wipe|wipe-all|destroy|drop|erase|erase-all|remove-all|zap|nuke|factory-reset|force-delete)$/;
+
+/** `./destroy.sh`, `aws-nuke`: named for what it does. */
+function namesLossItself(name: string): boolean {
+  return saysDestroy(name.replace(/\.(sh|bash|py|js)$/, ''));
+}
+
 /** Options that run a command or name a file to write, whatever the program is. Reports what is grave. */
 export function judgeOptionValues(call: Call): void {
   for (const [option, value] of optionValues(call.args)) {
-    if (COMMAND_OPTION.test(option)) runText(call, value);
+    if (COMMAND_OPTION.test(option) && /\s/.test(value)) runText(call, value);
     if (CODE_OPTION.test(option)) reportGrave(call, () => judgeCode(value, call));
     const written = OUTPUT_OPTION.test(option) ? hitOfWrite(value, call.scope) : null;
     if (written !== null && GRAVE.has(written.actionClass)) call.inspector.report(written, call.cause);

@@ -95,7 +95,9 @@ export const judgeSed: Handler = (call) => {
 
 /** An edit that leaves nothing: every line deleted, or its whole text replaced by nothing. */
 export function isEmptyingEdit(script: string): boolean {
-  return /^(1,\$|%|0~1|\/\.?\*?\/|\/\^\/)?\s*d\s*;?$|^s(\W)\^?\.\*\$?\2\2[gms]*\s*;?$/.test(script.trim());
+  return /^(1,\$|%|0~1|\/\.?\*?\/|\/\^\/)?\s*d\s*;?$|^s(\W)\^?\.[*+]\$?\2\2[gms]*\s*;?$|^\$_\s*=\s*(""|''|undef)\s*;?$|^undef\s+\$_\s*;?$/.test(
+    script.trim(),
+  );
 }
 
 /** GNU sed's `e COMMAND` runs a program. */
@@ -145,6 +147,9 @@ export const judgeChmod: Handler = (call) => {
   ) {
     return hit('bash_destructive', 'permissions');
   }
+  // The owner of the work would lose it.
+  if (call.name === 'chown' && isRecursive && /^(root|nobody|0)(:|$)/.test(operands[0] ?? ''))
+    return hit('bash_destructive', 'permissions');
   return hit('file_write', 'permissions');
 };
 
