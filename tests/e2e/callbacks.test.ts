@@ -81,7 +81,7 @@ it('the example receiver takes signed events and each of them once', async () =>
   expect(
     receiver
       .events()
-      .map((event) => event['type'])
+      .map((event) => String(event['type']))
       .toSorted(),
   ).toEqual(['dispatch.accepted', 'dispatch.finished', 'dispatch.started']);
   expect(receiver.events().every((event) => event['runId'] === run.runId)).toBe(true);

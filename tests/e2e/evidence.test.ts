@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import Database from 'better-sqlite3';
+import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import type { Verification } from '@caisson/engine';
 import { createProject, type CliRun, type Project } from './project.ts';
@@ -86,7 +86,7 @@ const TAMPERINGS: [string, string][] = [
 
 it.each(TAMPERINGS)('a ledger with %s changed is not believed', async (_title, sql) => {
   const { project, runId } = await sealed();
-  const database = new Database(join(project.root, '.caisson/ledger.db'));
+  const database = new DatabaseSync(join(project.root, '.caisson/ledger.db'));
   for (const trigger of ['events_never_change', 'events_never_go']) database.exec(`DROP TRIGGER ${trigger}`);
   database.exec(sql);
   database.close();

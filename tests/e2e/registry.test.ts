@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -110,6 +111,71 @@ it('caisson.yaml comes before the registry, and both give the same hash for the 
   expect(run.stdout).toBe('mine\n');
   expect(run.resolved.capabilities).toEqual([{ name: 'rules', hash }]);
   expect((await project.caisson('capabilities', 'list')).stdout).toMatch(/rules\s+-\s+caisson\.yaml/);
+});
+
+/** A runtime of the user's own that prints what it is given. */
+const ADAPTER = `
+export default {
+  name: 'echo',
+  command: ({ systemPrompt, prompt, model, settings }) => ({
+    argv: ['printf', '%s', JSON.stringify({ systemPrompt, prompt, model, settings })],
+    env: {}, stdin: null, files: [],
+  }),
+  createStream: () => ({ line: () => [], end: () => ({ kind: 'answered', reply: '' }) }),
+};
+`;
+const PROMPTED = `
+runtimes: { echo: { adapter: ./adapter.mjs } }
+agents:
+  writer:
+    runtime: echo
+    model: native-name
+    systemPrompt: "You are {{tone}}. {{ tone }}!"
+    userPrompt: "Task: {{task}} ({{tone}})"
+    fragments: { tone: "kind {{task}}" }
+    maxTokens: 500
+    temperature: 0.5
+    timeout: 5m
+    grant: { hosts: ["example.invalid:443"], budget: { turns: 3 }, depth: 1 }
+  broken: { runtime: echo, systemPrompt: "{{missing}}" }
+`;
+
+it('prompts are compiled from fragments, which are text and no templates, and told by their hash', async () => {
+  const project = createProject({ config: PROMPTED });
+  project.write('adapter.mjs', ADAPTER);
+  const run = await project.run('--agent', 'writer', 'write {{tone}}');
+  expect(run).toMatchObject({ status: 'done', resolved: { model: { requested: 'native-name' } } });
+  const told = JSON.parse(run.stdout) as Record<string, unknown>;
+  expect(told).toMatchObject({
+    prompt: 'Task: write {{tone}} (kind {{task}})',
+    model: 'native-name',
+    settings: { maxTokens: 500, temperature: 0.5 },
+  });
+  expect(told['systemPrompt']).toMatch(
+    /^You are kind \{\{task\}\}\. kind \{\{task\}\}!\n\n.*needs_input\.json/s,
+  );
+  const compiled = (await project.events(run.runId)).find((event) => event.type === 'prompt.compiled');
+  expect(compiled).toMatchObject({
+    role: 'writer',
+    tier: 'native-name',
+    mode: 'auto-edit',
+    fragmentCount: 4,
+    hash: createHash('sha256').update(String(told['systemPrompt'])).digest('hex'),
+  });
+  expect(run.result?.policy.grant).toMatchObject({
+    hosts: ['example.invalid:443'],
+    budget: { turns: 3 },
+    depth: 1,
+  });
+  const flags = await project.run('--agent', 'writer', '--network', 'none', '--model', 'other', 'x');
+  expect(flags.result?.policy.grant.hosts).toEqual([]);
+  expect(flags.resolved.model.requested).toBe('other');
+  const broken = await project.caisson('run', '--agent', 'broken', 'x');
+  expect(broken).toMatchObject({ code: 2 });
+  expect(broken.stderr).toContain('{{missing}}');
+  const level = await project.caisson('run', '--agent', 'writer', '--model', 'fast', 'x');
+  expect(level).toMatchObject({ code: 2 });
+  expect(level.stderr).toContain('runtime echo has no model for level "fast"');
 });
 
 it('a name that nobody knows is refused with those that are known', async () => {

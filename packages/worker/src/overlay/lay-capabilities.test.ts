@@ -157,7 +157,7 @@ it.each([
   ['settings that are not JSON', { '.mcp.json': '{' }, /not JSON/],
   ['malformed rules', { '.caisson/overlay.json': '{"rules":[{"path":"x","strategy":"best"}]}' }, /malformed/],
 ])('%s is refused', (_title, files, message) => {
-  const failure = failureOf(() => lay(folder({}), files as Record<string, string>));
+  const failure = failureOf(() => lay(folder({}), files));
   expect(failure.reason).toBe('integrity-failed');
   expect(failure.detail).toMatch(message);
 });
