@@ -1,7 +1,6 @@
-import { MODES, type Mode } from '@caisson/protocol';
+import { findNearest, MODES, type Mode } from '@caisson/protocol';
 import type { ActionClass } from './action-class.ts';
 import { UnknownModeError } from './errors.ts';
-import { findNearest } from './nearest-name.ts';
 
 /** `ask` holds the call until a person (or the host's rule) answers. */
 export type Decision = 'allow' | 'ask' | 'deny';

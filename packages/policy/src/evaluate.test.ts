@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { UnknownModeError } from './errors.ts';
 import { evaluate, evaluateCommand, type Evaluation } from './evaluate.ts';
 import golden from './golden-decisions.json' with { type: 'json' };
-import { PolicyRule } from './policy-rule.ts';
+import { PolicyRule } from '@caisson/protocol';
 
 const rules = golden.rules.map((rule) => PolicyRule.parse(rule));
 const place = { workspace: golden.workspace, home: golden.home };

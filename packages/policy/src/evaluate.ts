@@ -15,7 +15,7 @@ import { hitOfWrite } from './classify/write-hit.ts';
 import { classifyTool, type Access, type ToolClass } from './classify-tool.ts';
 import { decide, getMode, type Decision } from './decide.ts';
 import { forbidsCommand, forbidsPath, type Place } from './match-rule.ts';
-import type { PolicyRule } from './policy-rule.ts';
+import type { PolicyRule } from '@caisson/protocol';
 
 export interface EvaluateRequest extends Place {
   readonly mode: string;

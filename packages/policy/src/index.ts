@@ -7,4 +7,4 @@ export { decide, getMode, type Decision } from './decide.ts';
 export { UnknownModeError } from './errors.ts';
 export { evaluate, evaluateCommand, type EvaluateRequest, type Evaluation } from './evaluate.ts';
 export { describeExcess, isWithin, meet, normalizeGrant } from './meet.ts';
-export { CommandRule, PathRule, PolicyRule } from './policy-rule.ts';
+export { CommandRule, PathRule, PolicyRule } from '@caisson/protocol';

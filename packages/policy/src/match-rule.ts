@@ -4,7 +4,7 @@ import type { InspectedCommand } from './classify/command-inspector.ts';
 import { normalizePath } from './classify/path-kind.ts';
 import { createScope } from './classify/shell-scope.ts';
 import type { Access } from './classify-tool.ts';
-import type { CommandRule, PathRule } from './policy-rule.ts';
+import type { CommandRule, PathRule } from '@caisson/protocol';
 
 export interface Place {
   readonly workspace?: string | undefined;

@@ -6,6 +6,7 @@ import * as z from 'zod/mini';
 
 import { BudgetCaps, HostRule, Limits, Mode } from './grant.ts';
 import { Block, ScriptLens } from './pipeline.ts';
+import { PolicyRule } from './policy-rule.ts';
 import { parseDuration, parseSize } from './units.ts';
 
 const described = <T extends z.ZodMiniType>(schema: T, text: string): T => schema.check(z.describe(text));
@@ -202,36 +203,9 @@ export const NetworkConfig = z.strictObject({
   ),
 });
 
-const reason = () =>
-  described(text(500), 'Told to the agent, and kept in the record, when the rule stops something.');
-
-/** One entry of `policy.rules`. Rules only forbid; none makes a decision milder. */
-export const ConfigPolicyRule = z.discriminatedUnion('action', [
-  z.strictObject({
-    path: described(
-      text(1000),
-      'Glob relative to the project unless it is absolute or starts with ~/, for example secrets/**.',
-    ),
-    action: described(
-      z.enum(['no-access', 'read-only', 'no-delete']),
-      'no-access hides it, read-only refuses writes, no-delete refuses removal.',
-    ),
-    reason: reason(),
-  }),
-  z.strictObject({
-    command: described(
-      text(1000),
-      'Command as words, for example npm publish; * stands for any text and more words may follow.',
-    ),
-    action: described(z.literal('deny'), 'deny refuses the command.'),
-    reason: reason(),
-  }),
-]);
-export type ConfigPolicyRule = z.infer<typeof ConfigPolicyRule>;
-
 export const PolicyConfig = z.strictObject({
   ceiling: optional(Mode, 'Highest mode any run may have. Default full-auto.'),
-  rules: optional(list(ConfigPolicyRule), 'Paths and commands with rules of their own.'),
+  rules: optional(list(PolicyRule), 'Paths and commands with rules of their own.'),
 });
 
 export const CallbackConfig = z.strictObject({

@@ -16,6 +16,7 @@ export * from './bus-topics.ts';
 export * from './session-files.ts';
 export * from './nearest-name.ts';
 export * from './units.ts';
+export * from './policy-rule.ts';
 export * from './config.ts';
 export * from './runtime-descriptors.ts';
 export * from './acp-programs.ts';
