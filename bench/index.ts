@@ -7,4 +7,5 @@ export const BENCH_MODULES: Readonly<Record<string, string>> = {
   dispatch: './dispatch.ts',
   sandbox: './sandbox.ts',
   agents: './agents.ts',
+  policy: './policy.ts',
 };

@@ -19,6 +19,7 @@ export async function run(): Promise<BenchRow[]> {
   const time = await measure(LONG_COMMAND);
   const { classifier, regex, counts } = report;
   return [
+    ...(await heldOutRows(percent)),
     row(
       `destructive commands caught (${counts.destructive})`,
       percent(classifier.recall),
@@ -67,9 +68,80 @@ export async function run(): Promise<BenchRow[]> {
   ];
 }
 
+interface FirstSight {
+  readonly set: string;
+  readonly destructive: { readonly lines: number; readonly caught: number };
+  readonly everyday: { readonly lines: number; readonly flagged: number };
+  readonly regex: { readonly caught: number; readonly flagged: number };
+}
+
+/** What the newest held-out set scored when it was new, as it was written down then, and what it scores now. */
+async function heldOutRows(percent: (share: number) => number): Promise<BenchRow[]> {
+  const file = new URL('../packages/policy/corpus/first-sight.json', import.meta.url);
+  const { rounds } = JSON.parse(await readFile(file, 'utf8')) as { rounds: FirstSight[] };
+  const last = rounds.at(-1);
+  if (last === undefined) return [];
+  const { destructive, everyday, regex } = last;
+  const now = reportCorpus({
+    destructive: await readSet(`${last.set}-destructive`),
+    benign: [],
+    everyday: await readSet(`${last.set}-everyday`),
+  });
+  const caught = destructive.caught / destructive.lines;
+  const flagged = everyday.flagged / everyday.lines;
+  const caughtByRegex = percent(regex.caught / destructive.lines);
+  const flaggedByRegex = percent(regex.flagged / everyday.lines);
+  const seenOnce = 'seen once, before mending';
+  const { recall, everydayFlagged } = now.classifier;
+  const peer = '15 regexes';
+  return [
+    row(
+      `held-out caught (${destructive.lines}), ${seenOnce}`,
+      percent(caught),
+      '%',
+      peer,
+      caughtByRegex,
+      '>= 98',
+      caught >= 0.98,
+    ),
+    row(
+      `held-out flagged (${everyday.lines}), ${seenOnce}`,
+      percent(flagged),
+      '%',
+      peer,
+      flaggedByRegex,
+      '<= 2',
+      flagged <= 0.02,
+    ),
+    row(
+      `held-out caught (${destructive.lines}), now`,
+      percent(recall),
+      '%',
+      peer,
+      caughtByRegex,
+      '>= 98',
+      recall >= 0.98,
+    ),
+    row(
+      `held-out flagged (${everyday.lines}), now`,
+      percent(everydayFlagged),
+      '%',
+      peer,
+      flaggedByRegex,
+      '<= 2',
+      everydayFlagged <= 0.02,
+    ),
+  ];
+}
+
+async function readSet(name: string): Promise<string[]> {
+  return parseCorpus(
+    await readFile(new URL(`../packages/policy/corpus/${name}.txt`, import.meta.url), 'utf8'),
+  );
+}
+
 async function readCorpus(): Promise<Corpus> {
-  const read = async (name: string) =>
-    parseCorpus(await readFile(new URL(`../packages/policy/corpus/${name}.txt`, import.meta.url), 'utf8'));
+  const read = readSet;
   return {
     destructive: [...(await read('destructive')), ...(await read('adversarial'))],
     benign: await read('benign'),
