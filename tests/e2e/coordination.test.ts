@@ -20,7 +20,7 @@ async function createScripted(
   const runtime = options.runtime ?? 'claude-code';
   const bin = await binOf(runtime);
   return createProject({
-    env: { MODEL_KEY: 'scripted-key' },
+    env: { MODEL_KEY: 'scripted-key', CAISSON_HEARTBEAT_MS: '200' },
     config: [
       'runtimes:',
       `  ${runtime}:`,
@@ -253,6 +253,9 @@ describe('the gate', () => {
     const id = String(asked['approvalId']);
     const listed = JSON.parse((await project.caisson('approvals', '-o', 'json')).stdout) as unknown;
     expect(listed).toMatchObject([{ approvalId: id, status: 'open' }]);
+    await until('why it stalls', () =>
+      ofType(running.events(), 'run.stalled').some(({ reason }) => reason === 'waiting-permission'),
+    );
     expect((await project.caisson('approve', id)).code).toBe(0);
     const late = await project.caisson('deny', id);
     expect(late.code).toBe(1);
@@ -284,7 +287,9 @@ describe('the gate', () => {
     project.git('add', '.');
     project.git('commit', '-qm', 'old');
     const screen = startOnTerminal(project, 'run', 'clean up', '--agent', 'bare', '--mode', 'full-auto');
-    await until('the question', () => screen.text().includes('[y/N]'), 60_000);
+    await until('the question', () => screen.text().includes('[y/N]'), 20_000).catch((error: unknown) => {
+      throw new Error(screen.text(), { cause: error });
+    });
     screen.type('y\n');
     expect(await screen.ended).toBe(0);
     const [approval] = JSON.parse(
@@ -304,6 +309,24 @@ describe('the gate', () => {
     expect(types.indexOf('approval.decided')).toBeLessThan(types.indexOf('dispatch.cancelled'));
     expect(JSON.parse((await project.caisson('approvals', '-o', 'json')).stdout)).toEqual([]);
   });
+
+  test(
+    'a held call whose host is killed is denied by whoever looks next',
+    { timeout: LIMIT_MS },
+    async () => {
+      const project = await createScripted([run('rm -rf old'), { say: 'Removed.' }]);
+      const running = follow(project, 'clean up', '--agent', 'bare', '--mode', 'full-auto');
+      const asked = await running.seen('approval.requested');
+      running.child.kill('SIGKILL');
+      await running.ended;
+      expect(JSON.parse((await project.caisson('approvals', '-o', 'json')).stdout)).toEqual([]);
+      const events = await project.events(String(asked['runId']));
+      expect(ofType(events, 'approval.decided')).toMatchObject([{ decision: 'deny', by: 'ending' }]);
+      expect(ofType(events, 'dispatch.failed')).toMatchObject([{ failure: { reason: 'lost' } }]);
+      const late = await project.caisson('approve', String(asked['approvalId']));
+      expect(late.code).toBe(1);
+    },
+  );
 
   test('the same denied call five times ends the run', { timeout: LIMIT_MS }, async () => {
     const project = await createScripted([

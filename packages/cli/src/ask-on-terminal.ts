@@ -14,11 +14,10 @@ export interface TerminalAsker {
 
 export function createTerminalAsker(
   output: Output,
-  decide: Decide | undefined,
+  decide: Decide,
   input: NodeJS.ReadStream = process.stdin,
 ): TerminalAsker {
-  if (decide === undefined || !output.isInteractive || !input.isTTY)
-    return { hear: () => undefined, stop: () => undefined };
+  if (!output.isInteractive || !input.isTTY) return { hear: () => undefined, stop: () => undefined };
   const open: { id: string; what: string }[] = [];
   const ask = (): void => {
     const [first] = open;

@@ -7,8 +7,8 @@ import { formatEnding } from './format-ending.ts';
 import { createLiveView } from './live-view.ts';
 import type { Output } from './output.ts';
 
-/** With `decide`, a person at the terminal is asked about calls that are held. */
-export async function watchRun(handle: RunHandle, output: Output, decide?: Decide): Promise<ExitCode> {
+/** `decide` carries what a person at the terminal says about calls that are held. */
+export async function watchRun(handle: RunHandle, output: Output, decide: Decide): Promise<ExitCode> {
   const stopListening = listenForInterrupts(handle, output);
   const view = createLiveView(output, handle.runId);
   const asker = createTerminalAsker(output, decide);

@@ -68,8 +68,15 @@ export function createAttemptContext(options: {
   };
 }
 
-/** Records what a layer stopped, and tells the host. */
+const MAX_DENIALS = 256;
+
+/** Records what a layer stopped, and tells the host. Whoever is denied more often than anyone reads is told of once. */
 export function deny(context: AttemptContext, denial: Denial): void {
-  if (context.gathered.denials.length < 256) context.gathered.denials.push(denial);
+  const { denials } = context.gathered;
+  if (denials.length >= MAX_DENIALS) return;
+  denials.push(denial);
   context.voice.say({ kind: 'policy.denied', denial });
+  if (denials.length < MAX_DENIALS) return;
+  const message = `${MAX_DENIALS} denials are recorded; further ones are made, but not told`;
+  context.voice.say({ kind: 'warning', source: 'policy', message });
 }

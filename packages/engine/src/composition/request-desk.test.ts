@@ -96,9 +96,9 @@ describe('the request desk', () => {
     const { desk, ended, cancelled } = open();
     const answer = desk.answer(run, dispatch({ task: 'x' }));
     await Promise.resolve();
-    await desk.close('run_somebody_else');
+    await desk.close('run_somebody_else', run.emit);
     expect(cancelled()).toBe(0);
-    await desk.close('run_parent');
+    await desk.close('run_parent', run.emit);
     expect(cancelled()).toBe(1);
     ended.resolve({
       runId: child,

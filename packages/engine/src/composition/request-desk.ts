@@ -3,10 +3,11 @@ import * as z from 'zod/mini';
 import { Mode } from '@caisson/protocol';
 import type { DispatchRequest, DispatchRooms, RequestDesk, RunHandle } from '../dispatch/index.ts';
 import { TaskRefusedError } from '../dispatch/index.ts';
-import type { Approvals } from '../questions/index.ts';
+import { listApprovals, type Approvals } from '../questions/index.ts';
 
 /** A control line has at most 1 MiB; a patch that would not fit is left to `caisson diff`. */
 const MAX_PATCH_BYTES = 512 * 1024;
+const MAX_CHILDREN = 8;
 const MAX_REPLY_CHARACTERS = 64 * 1024;
 
 const text = (max: number) => z.string().check(z.minLength(1), z.maxLength(max));
@@ -35,13 +36,20 @@ export function createRequestDesk({ approvals, dispatch, rooms }: RequestDeskOpt
 
   const runChild = async (run: Parameters<RequestDesk['answer']>[0], body: unknown) => {
     const asked = z.parse(DispatchBody, body);
+    const own = children.get(run.runId) ?? new Set();
+    if (own.size >= MAX_CHILDREN)
+      throw new TaskRefusedError({
+        check: 'children',
+        kind: 'full',
+        detail: `this run already waits for ${MAX_CHILDREN} others`,
+        remedy: 'Wait for one of them.',
+      });
     const handle = await dispatch({
       ...definedOnly(asked),
       task: asked.task,
       session: run.session ?? run.runId,
       parent: { runId: run.runId, grant: run.grant }, // invariant 6
     });
-    const own = children.get(run.runId) ?? new Set();
     children.set(run.runId, own.add(handle));
     try {
       return await describeChild(rooms, handle);
@@ -74,11 +82,13 @@ export function createRequestDesk({ approvals, dispatch, rooms }: RequestDeskOpt
           return { ok: false, value: `the host has no answer to "${request}"` };
       }
     },
-    async close(runId) {
+    async close(runId, emit) {
       // A child works for its parent: without it nobody waits for the answer.
       for (const child of children.get(runId) ?? []) child.cancel();
       children.delete(runId);
       await approvals.close(runId);
+      for (const { approvalId } of listApprovals(rooms.ledger, { runId, openOnly: true }))
+        await emit('approval.decided', { approvalId, decision: 'deny', by: 'ending' }); // held by a host that died
     },
   };
 }

@@ -22,6 +22,7 @@ import type {
   Resolved,
   RuntimeDescriptor,
   SandboxKind,
+  SessionResume,
 } from '@caisson/protocol';
 import type { Budget } from '../budget/index.ts';
 import type { Compute } from '../compute/index.ts';
@@ -77,7 +78,7 @@ export interface DispatchRequest {
   readonly continues?: string;
   /** What was asked before, and the answer; `questionId` is the question it closes. */
   readonly answer?: NeedsInput & { readonly answer: string; readonly questionId?: string };
-  readonly resume?: { readonly sessionId: string };
+  readonly resume?: SessionResume;
   /** The grant of the run that asks for this one; the new grant is met with it. */
   readonly parent?: { readonly runId: string; readonly grant: Grant };
   readonly runId?: string;
@@ -226,8 +227,11 @@ export interface RequestDesk {
     },
     request: { id: string; request: string; body: Record<string, unknown> },
   ): Promise<{ ok: boolean; value?: unknown }>;
-  /** The attempt has ended: whatever is still open for its run is closed, on disk too. */
-  close(runId: string): Promise<void>;
+  /** The attempt has ended, here or in a host that died: whatever is still open for its run is closed, on disk too. */
+  close(
+    runId: string,
+    emit: (type: string, data: Record<string, unknown>) => Promise<unknown>,
+  ): Promise<void>;
 }
 
 /** The rooms dispatch works with; built by the engine. */

@@ -32,7 +32,9 @@ export async function settle(
   const { remains } = input;
   const { runId, attempt } = remains;
   await orWarn(record, attempt, 'compute', () => remains.release());
-  rooms.desk.close(runId);
+  await orWarn(record, attempt, 'questions', () =>
+    rooms.desk.close(runId, (type, data) => record.append(type, data, { attempt })),
+  );
   const usage = (input.found.kind === 'valid' ? input.found.result.usage : undefined) ?? input.usage;
   const costUsd = usage === undefined ? undefined : rooms.budget.cost(usage, requestedModel(rooms, runId));
   const checkpoint = await orWarn(record, attempt, 'workspace', () =>

@@ -6,12 +6,13 @@ const TYPES = ['approval.requested', 'approval.decided'];
 /** Approvals in the order in which they were asked for. An open one of a run that has ended was denied with it. */
 export function listApprovals(
   ledger: Pick<Ledger, 'read' | 'runs'>,
-  filter: { openOnly?: boolean } = {},
+  filter: { runId?: string; openOnly?: boolean } = {},
 ): readonly ApprovalRow[] {
   const living = new Set(ledger.runs({ status: 'running' }).map((run) => run.runId));
+  const runs = filter.runId === undefined ? [...living] : [filter.runId];
   const events =
-    filter.openOnly === true
-      ? [...living].flatMap((runId) => ledger.read({ runId, types: TYPES }))
+    filter.runId !== undefined || filter.openOnly === true
+      ? runs.flatMap((runId) => ledger.read({ runId, types: TYPES }))
       : ledger.read({ types: TYPES });
   const rows = new Map<string, ApprovalRow>();
   for (const event of events) {

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { connect as connectSocket } from 'node:net';
 import { join } from 'node:path';
 import { openBoard } from '@caisson/ground';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -121,6 +122,26 @@ describe('the gate, as a hook runs it', () => {
     expect(await askGate(gate, call)).toMatchObject({ code: 0 });
   });
 
+  test('denies a call that is too large to be judged, and says so', async () => {
+    const { gate } = await open();
+    const content = 'x'.repeat(9 * 1024 * 1024);
+    const call = JSON.stringify({ tool_name: 'Write', tool_input: { file_path: 'a.txt', content } });
+    const { code, stderr } = await askGate(gate, call);
+    expect(code).toBe(2);
+    expect(stderr).toContain('cannot be judged');
+  });
+
+  test('tells of no more denials than anyone reads', async () => {
+    const { coordination, attempt } = await open();
+    for (let index = 0; index < 300; index += 1)
+      await coordination.gate.judge({
+        tool: 'Bash',
+        input: { command: `git push --force origin b${index}` },
+      });
+    expect(denialsOf(attempt)).toHaveLength(256);
+    expect(attempt.said.at(-1)).toMatchObject({ kind: 'warning', source: 'policy' });
+  });
+
   test('ends the run at the fifth denial', async () => {
     const { coordination, attempt } = await open();
     for (let index = 0; index < 5; index += 1)
@@ -223,6 +244,25 @@ describe('the tools, as an MCP client sees them', () => {
     const result = await (await connect(mcp)).callTool({ name: 'dispatch', arguments: { task: 'do it' } });
     expect(result.isError).toBe(true);
     expect(denialsOf(attempt)).toMatchObject([{ actionClass: 'agent_dispatch' }]);
+  });
+
+  test('let go of a client that asks and does not read', { timeout: 30_000 }, async () => {
+    const { coordination, attempt } = await open({ tools: ['*'] });
+    const board = openBoard(join(attempt.folder, 'board.json'));
+    for (let index = 0; index < 40; index += 1)
+      await board.write({ key: `k${index}`, value: 'x'.repeat(60_000), by: { runId: null } });
+    const socket = connectSocket(coordination.socketPath);
+    const gone = new Promise((resolve) => socket.once('close', resolve));
+    socket.on('error', () => undefined); // being let go is what we wait for
+    const call = { jsonrpc: '2.0', method: 'tools/call', params: { name: 'board_read', arguments: {} } };
+    let serial = 0;
+    const asking = setInterval(() => {
+      serial += 1;
+      socket.write(`${JSON.stringify({ ...call, id: serial })}\n`);
+    }, 5);
+    await gone;
+    clearInterval(asking);
+    expect(serial).toBeGreaterThan(1);
   });
 
   test('survive a client that sends garbage', async () => {

@@ -13,9 +13,11 @@ import type { CoordinationTool } from './coordination-tool.ts';
 import type { McpConnection } from './mcp-server.ts';
 import type { ToolGate } from './tool-gate.ts';
 
-/** A write tool carries the whole file in its call. */
-const MAX_LINE_BYTES = 32 * 1024 * 1024;
-const MAX_CLIENTS = 64;
+/** A write tool carries the whole file in its call. With the number of clients it bounds what the worker may hold. */
+const MAX_LINE_BYTES = 8 * 1024 * 1024;
+const MAX_CLIENTS = 32;
+/** A client that asks and does not read is let go. */
+const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 
 export interface ToolDesk {
   readonly socketPath: string;
@@ -85,7 +87,8 @@ function serveClient(socket: Socket, options: ToolDeskOptions): void {
   socket.on('data', (chunk: Buffer) => {
     for (const record of decoder.push(chunk)) {
       if (record.kind === 'value') hear(record.value);
-      else socket.destroy();
+      else socket.end(encodeNdjson({ allow: false, reason: describeUnreadable(record.reason) })); // TD2
+      if (socket.writableLength > MAX_UNREAD_BYTES) socket.destroy();
     }
   });
   socket.on('close', () => void mcp?.then((connection) => connection.closed()).catch(() => undefined));
@@ -94,6 +97,12 @@ function serveClient(socket: Socket, options: ToolDeskOptions): void {
 async function openMcp(socket: Socket, options: ToolDeskOptions): Promise<McpConnection> {
   const [{ serveMcp }, tools] = await Promise.all([import('./mcp-server.ts'), options.tools()]);
   return serveMcp(socket, tools);
+}
+
+function describeUnreadable(reason: string): string {
+  return reason === 'too-long'
+    ? `Denied: a call of more than ${MAX_LINE_BYTES} bytes cannot be judged. Make it smaller.`
+    : 'Denied: what was said to the gate cannot be read.';
 }
 
 /** Hooks of the programs say it in the same words. */
