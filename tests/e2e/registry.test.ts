@@ -1,6 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { Registration, ShownName } from '@caisson/engine';
@@ -333,6 +341,34 @@ it('several capabilities set up in order, share a settings file, and leave no tr
     'capability one',
     'capability two',
   ]);
+});
+
+it.each([true, false])('in place, what was lent to the folder is taken out again (git: %s)', async (git) => {
+  const project = createProject({ git, config: 'capabilities: { one: ./cap }\n' });
+  project.write('mine.txt', 'mine\n');
+  project.write('edited.txt', 'mine\n');
+  project.write('cap/mine.txt', 'theirs\n');
+  project.write('cap/edited.txt', 'theirs\n');
+  project.write('cap/deep/er/lent.txt', 'lent\n');
+  project.write('cap/deep/er/kept.txt', 'lent\n');
+  const run = await project.run(
+    ...['--workspace', 'in-place', '--capability', 'one', '--input', 'in=mine.txt', '--', 'sh', '-c'],
+    'cat mine.txt inputs/in; echo more >> edited.txt; echo more >> deep/er/kept.txt; echo new > new.txt',
+  );
+  expect(run).toMatchObject({ status: 'done', stdout: 'theirs\nmine\n' });
+  const read = (path: string): string => readFileSync(join(project.root, path), 'utf8');
+  expect(read('mine.txt')).toBe('mine\n');
+  expect(read('edited.txt')).toBe('theirs\nmore\n');
+  expect(read('deep/er/kept.txt')).toBe('lent\nmore\n');
+  expect(read('new.txt')).toBe('new\n');
+  expect(existsSync(join(project.root, 'inputs'))).toBe(false);
+  expect(existsSync(join(project.root, 'deep/er/lent.txt'))).toBe(false);
+  project.write('cap/zzz/below', 'x');
+  project.write('zzz', 'a file of mine');
+  const clash = await project.run('--workspace', 'in-place', '--capability', 'one', '--', 'true');
+  expect(clash).toMatchObject({ status: 'error', failure: { reason: 'integrity-failed', step: 6 } });
+  expect(read('mine.txt')).toBe('mine\n');
+  expect(existsSync(join(project.root, 'deep/er/lent.txt'))).toBe(false);
 });
 
 it('capabilities that clash in type end the run before the agent, with both named', async () => {

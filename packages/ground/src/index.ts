@@ -7,7 +7,7 @@ export { createGit, GitError, type Git, type GitOptions, type GitOutput, type Gi
 export * from './git-index.ts';
 export * from './own-git-dir.ts';
 export * from './patch.ts';
-export { withoutPreparation } from './preparation.ts';
+export { undoLaid, withoutPreparation } from './preparation.ts';
 export * from './patch-files.ts';
 export * from './stage-workspace.ts';
 export { rememberStaged, takeMark } from './staged-memory.ts';

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 
 import { createGit } from './git.ts';
 import { parseDiffOutput, type PatchFile } from './patch-files.ts';
-import { rememberPreparation, withoutPreparation } from './preparation.ts';
+import { rememberLaid, rememberPreparation, withoutPreparation } from './preparation.ts';
 import { emptyTreeLike, isWorkspaceBare, stageWorkspace } from './stage-workspace.ts';
 
 export interface CaptureOptions {
@@ -46,6 +46,13 @@ export async function markPrepared(options: CaptureOptions): Promise<void> {
   const exclude = [...new Set([...NEVER_IN_PATCH, ...options.exclude])];
   const staged = await stageWorkspace({ ...options, exclude, like: options.baselineTree });
   await rememberPreparation(options.gitDir, staged.tree);
+}
+
+/** Everything was laid over a folder of the user's, and nothing has run yet: `undoLaid` takes it out again. */
+export async function markLaid(options: CaptureOptions): Promise<void> {
+  const exclude = [...new Set([...NEVER_IN_PATCH, ...options.exclude])];
+  const staged = await stageWorkspace({ ...options, exclude, like: options.baselineTree });
+  await rememberLaid(options.gitDir, staged.tree);
 }
 
 /** Captures what differs from the baseline. The workspace must be still: nothing may write while this runs. */

@@ -6,18 +6,24 @@
  * A2  A path that preparation changed and nobody changed after it stays as it was in the baseline.
  * A3  A path of the baseline that preparation changed and the agent changed again is in the patch as it is now.
  */
-import { readFile, rm } from 'node:fs/promises';
+import { readFile, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { writeFileAtomic } from './atomic-file.ts';
 import { isErrno } from './errno.ts';
 import { createGit, type Git } from './git.ts';
 
-const FILE = 'prepared-tree';
+const PREPARED = 'prepared-tree';
+const LAID = 'laid-tree';
 
 /** Remembers how the workspace looked when its preparation was over. */
 export async function rememberPreparation(gitDir: string, tree: string): Promise<void> {
-  await writeFileAtomic(join(gitDir, FILE), tree, { durable: false });
+  await writeFileAtomic(join(gitDir, PREPARED), tree, { durable: false });
+}
+
+/** Remembers how the workspace looked when capabilities and inputs were in place, and nothing had run yet. */
+export async function rememberLaid(gitDir: string, tree: string): Promise<void> {
+  await writeFileAtomic(join(gitDir, LAID), tree, { durable: false });
 }
 
 export interface PreparationOptions {
@@ -27,7 +33,7 @@ export interface PreparationOptions {
 
 /** The tree without what is only preparation; the same tree when there was none. */
 export async function withoutPreparation(options: PreparationOptions, tree: string): Promise<string> {
-  const prepared = await recallPreparation(options.gitDir);
+  const prepared = await recall(options.gitDir, PREPARED);
   if (prepared === null || prepared === options.baselineTree) return tree;
   const indexFile = join(options.gitDir, `prepared.${process.pid}.${(useCount += 1)}`);
   const git = createGit({ cwd: options.gitDir, gitDir: options.gitDir, workTree: options.gitDir, indexFile });
@@ -48,9 +54,57 @@ export async function withoutPreparation(options: PreparationOptions, tree: stri
   }
 }
 
-async function recallPreparation(gitDir: string): Promise<string | null> {
+/**
+ * Takes what was laid over a folder of the user's out again: files that were put there go, files that were changed
+ * come back. What was changed after that, by the agent or anybody else, stays as it is. `tree` is the folder now.
+ */
+export async function undoLaid(
+  options: PreparationOptions & { readonly workspace: string },
+  tree: string,
+): Promise<void> {
+  const { gitDir, workspace } = options;
+  const laid = await recall(gitDir, LAID);
+  if (laid === null || laid === options.baselineTree) return;
+  const indexFile = join(gitDir, `undo.${process.pid}.${(useCount += 1)}`);
+  const git = createGit({ cwd: workspace, gitDir, workTree: workspace, indexFile });
   try {
-    return (await readFile(join(gitDir, FILE), 'utf8')).trim();
+    const [byUs, later] = await Promise.all([
+      listChanges(git, options.baselineTree, laid),
+      listChanges(git, laid, tree),
+    ]);
+    const touched = new Set(later.map((change) => change.path));
+    const untouched = byUs.filter((change) => !touched.has(change.path));
+    for (const { path } of untouched.filter((change) => change.isNew)) await removeFile(workspace, path);
+    const back = untouched.filter((change) => !change.isNew).map(({ path }) => `${path}\0`);
+    if (back.length === 0) return;
+    await git.run(['read-tree', options.baselineTree]);
+    await git.run(['checkout-index', '-f', '-z', '--stdin'], { stdin: Buffer.from(back.join(''), 'latin1') });
+  } finally {
+    await Promise.all([rm(indexFile, { force: true }), rm(`${indexFile}.lock`, { force: true })]);
+  }
+}
+
+/** The file, and the folders that hold nothing without it. */
+async function removeFile(workspace: string, path: string): Promise<void> {
+  const bytes = Buffer.from(`${workspace}/`).toString('latin1') + path;
+  await rm(Buffer.from(bytes, 'latin1'), { force: true });
+  for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
+    const folder = Buffer.from(
+      Buffer.from(`${workspace}/`).toString('latin1') + path.slice(0, end),
+      'latin1',
+    );
+    try {
+      await rmdir(folder);
+    } catch (error) {
+      if (isErrno(error, 'ENOTEMPTY') || isErrno(error, 'ENOENT')) return;
+      throw error;
+    }
+  }
+}
+
+async function recall(gitDir: string, name: string): Promise<string | null> {
+  try {
+    return (await readFile(join(gitDir, name), 'utf8')).trim();
   } catch (error) {
     if (isErrno(error, 'ENOENT')) return null;
     throw error;

@@ -2,7 +2,14 @@
 import { mkdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
-import { emptyTreeLike, isErrno, isWorkspaceBare } from '@caisson/ground';
+import {
+  emptyTreeLike,
+  isErrno,
+  isWorkspaceBare,
+  NEVER_IN_PATCH,
+  stageWorkspace,
+  undoLaid,
+} from '@caisson/ground';
 
 import { SAVED_TREE_FILE, stageForCustody } from './checkpoint.ts';
 import type { PreparedWorkspace, RemoveResult } from './contract.ts';
@@ -19,6 +26,7 @@ export async function removeWorkspace(prepared: PreparedWorkspace, force: boolea
   if (pids.length > 0) return { kind: 'refused', reason: 'live-processes', pids };
   const isSaved = await isWorkSaved(prepared);
   if (!isSaved && !force) return { kind: 'refused', reason: 'unsaved-work' };
+  if (prepared.kind === 'in-place' && isSaved) await takeOutLaid(prepared);
   return { kind: 'trashed', path: await moveToTrash(prepared.attemptDir, isSaved), isSaved };
 }
 
@@ -68,6 +76,14 @@ async function isWorkSaved(prepared: PreparedWorkspace): Promise<boolean> {
   if (savedTree === null) return false;
   const staged = await stageForCustody(prepared);
   return staged.warnings.length === 0 && savedTree === staged.tree;
+}
+
+/** Capabilities and inputs were only lent to the user's folder. */
+async function takeOutLaid(prepared: PreparedWorkspace): Promise<void> {
+  const { path, gitDir, baselineTree } = prepared;
+  const exclude = [...new Set([...NEVER_IN_PATCH, ...prepared.exclude])];
+  const { tree } = await stageWorkspace({ workspace: path, gitDir, exclude, like: baselineTree });
+  await undoLaid({ workspace: path, gitDir, baselineTree }, tree);
 }
 
 async function moveToTrash(attemptDir: string, isSaved: boolean): Promise<string> {

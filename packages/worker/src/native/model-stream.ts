@@ -27,6 +27,6 @@ export function describeModel(config: NativeConfig): NativeModel {
     input: ['text'],
     cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
     contextWindow: 200_000,
-    maxTokens: 16_384,
+    maxTokens: config.maxTokens ?? 16_384,
   };
 }

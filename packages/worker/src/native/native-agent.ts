@@ -86,6 +86,8 @@ async function runLoop(loop: Loop): Promise<void> {
     {
       model: describeModel(config),
       apiKey: config.apiKey,
+      ...(config.maxTokens === undefined ? {} : { maxTokens: config.maxTokens }),
+      ...(config.temperature === undefined ? {} : { temperature: config.temperature }),
       maxRetries: MAX_RETRIES,
       toolExecution: 'sequential',
       convertToLlm: (messages) => messages.filter(isModelMessage),

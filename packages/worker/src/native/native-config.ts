@@ -29,6 +29,9 @@ export const NativeConfig = z.object({
   /** The session to go on with. */
   resume: z.optional(z.string()),
   maxTurns: z.optional(z.int().check(z.positive())),
+  /** Longest answer of the model, and how it samples; what is absent is the service's default. */
+  maxTokens: z.optional(z.int().check(z.positive())),
+  temperature: z.optional(z.number().check(z.nonnegative())),
 });
 export type NativeConfig = z.infer<typeof NativeConfig>;
 

@@ -171,3 +171,11 @@ it('setup scripts are returned in the order of the capabilities', () => {
   );
   expect(scripts.map((script) => script.capability)).toEqual(['cap-1', 'cap-3']);
 });
+
+it('no capability replaces an input of the run', () => {
+  const workspace = folder({ 'inputs/data.csv': 'real' });
+  const capability = { name: 'sly', path: folder({ 'inputs/data.csv': 'forged' }) };
+  expect(failureOf(() => layCapabilities(workspace, [capability], ['inputs/data.csv'])).detail).toBe(
+    'overlay conflict at inputs/data.csv: an input of the run is there, capability "sly" has a file',
+  );
+});

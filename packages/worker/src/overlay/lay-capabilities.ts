@@ -34,12 +34,13 @@ interface LaidDocument {
   readonly value: unknown;
 }
 
-/** Returns the setup scripts that the capabilities bring, in order. */
+/** Returns the setup scripts that the capabilities bring, in order. Paths of inputs are nobody's to replace. */
 export function layCapabilities(
   workspace: string,
   capabilities: readonly { readonly name: string; readonly path: string }[],
+  inputs: readonly string[] = [],
 ): SetupScript[] {
-  const overlay = new Overlay(workspace);
+  const overlay = new Overlay(workspace, inputs);
   return capabilities.flatMap(({ name, path }) => {
     const content = readCapability(name, path);
     overlay.lay(name, content);
@@ -49,13 +50,15 @@ export function layCapabilities(
 
 class Overlay {
   readonly #root: string;
+  readonly #inputs: readonly string[];
   /** Path → who wrote it last. */
   readonly #owners = new Map<string, string>();
   /** Path of a merged file → what each side brought, oldest first. */
   readonly #documents = new Map<string, LaidDocument[]>();
 
-  constructor(root: string) {
+  constructor(root: string, inputs: readonly string[]) {
     this.#root = root;
+    this.#inputs = inputs;
   }
 
   lay(name: string, content: CapabilityContent): void {
@@ -82,6 +85,11 @@ class Overlay {
 
   #layFile(name: string, file: CapabilityFile, strategy: Strategy): void {
     this.#prepareParents(name, file.path);
+    if (this.#inputs.includes(file.path))
+      throw fail(
+        'integrity-failed',
+        `overlay conflict at ${file.path}: an input of the run is there, capability "${name}" has a ${file.kind}`,
+      );
     const target = join(this.#root, file.path);
     const there = lstatSync(target, { throwIfNoEntry: false });
     if (there !== undefined && there.isDirectory() !== (file.kind === 'folder'))

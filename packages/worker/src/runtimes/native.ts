@@ -20,9 +20,9 @@ export const native: RuntimeDriver = {
   createStream: (): AgentStream => createNativeStream({ takesMessages: true }),
 };
 
-/** `settings.api`, `settings.rules`, `settings.tools` and `settings.maxTurns` come from the runtime's config. */
+/** `settings.api`, `settings.rules`, `settings.tools` and `settings.maxTurns` come from the runtime's config; maxTokens and temperature from the agent. */
 function configOf(input: DriverInput): unknown {
-  const { api, rules, tools, maxTurns } = input.settings;
+  const { api, rules, tools, maxTurns, maxTokens, temperature } = input.settings;
   return {
     prompt: input.prompt,
     systemPrompt: input.systemPrompt,
@@ -36,6 +36,8 @@ function configOf(input: DriverInput): unknown {
     home: input.home,
     tools,
     maxTurns,
+    maxTokens,
+    temperature,
     sessionFolder: `${sessionFolder(input.home)}/native`,
     resume: input.resume?.sessionId,
     mcpSocket: input.mcp?.socketPath,

@@ -1,9 +1,11 @@
-import { chmodSync, copyFileSync, cpSync, lstatSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, constants, copyFileSync, lstatSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { markPrepared } from '@caisson/ground';
+import { markLaid, markPrepared } from '@caisson/ground';
+import type { Job } from '@caisson/protocol';
 import type { AttemptContext } from '../attempt-context.ts';
-import { layCapabilities } from '../overlay/lay-capabilities.ts';
+import { layCapabilities, type SetupScript } from '../overlay/lay-capabilities.ts';
 import { fail } from '../step-failure.ts';
+import { hashFile } from './rehash-inputs.ts';
 
 /** One command that runs before the agent. */
 export interface SetupCommand {
@@ -15,14 +17,13 @@ export interface SetupCommand {
 const SETUP_FOLDER = 'setup';
 
 /**
- * Step 6. Capabilities are laid over the workspace in the order given; inputs land at `inputs/<key>`.
+ * Step 6. Inputs land at `inputs/<key>`; capabilities are laid over the workspace in the order given.
  * Returns what step 9 runs: the project's own setup, then each capability's, in order. A capability may rely on a
  * project that is set up; the project knows nothing of capabilities.
  */
-export function overlayCapabilities(context: AttemptContext): SetupCommand[] {
+export async function overlayCapabilities(context: AttemptContext): Promise<SetupCommand[]> {
   const { job } = context;
-  const scripts = layCapabilities(job.workspace.path, job.overlay);
-  placeInputs(context);
+  const scripts = await layEverything(context);
   return [
     ...job.setup.map((command) => ({ title: command, command })),
     ...scripts.map(({ capability, path }, index) => ({
@@ -32,6 +33,21 @@ export function overlayCapabilities(context: AttemptContext): SetupCommand[] {
   ];
 }
 
+async function layEverything(context: AttemptContext): Promise<SetupScript[]> {
+  const { job } = context;
+  const isLent = job.workspace.kind === 'in-place' && job.overlay.length + job.inputs.length > 0;
+  try {
+    await placeInputs(context); // first: an input may be a file that a capability replaces
+    return layCapabilities(
+      job.workspace.path,
+      job.overlay,
+      job.inputs.map(({ key }) => `inputs/${key}`),
+    );
+  } finally {
+    if (isLent) await markLaid(captureOptions(job)); // the folder is the user's own: it gets back what it had
+  }
+}
+
 /** What is in the workspace now is not the agent's work; the scripts have done theirs. */
 export async function concludePreparation(
   { job }: AttemptContext,
@@ -39,18 +55,28 @@ export async function concludePreparation(
 ): Promise<void> {
   rmSync(join(job.paths.mailbox, SETUP_FOLDER), { recursive: true, force: true });
   if (job.overlay.length + job.inputs.length + setup.length === 0) return;
-  const { path, gitDir, baselineTree, exclude } = job.workspace;
-  await markPrepared({ workspace: path, gitDir, baselineTree, exclude });
+  await markPrepared(captureOptions(job));
 }
 
-function placeInputs({ job }: AttemptContext): void {
+function captureOptions({ workspace }: Job): Parameters<typeof markPrepared>[0] {
+  const { path, gitDir, baselineTree, exclude } = workspace;
+  return { workspace: path, gitDir, baselineTree, exclude };
+}
+
+async function placeInputs({ job }: AttemptContext): Promise<void> {
   if (job.inputs.length === 0) return;
   const folder = join(job.workspace.path, 'inputs');
   const there = lstatSync(folder, { throwIfNoEntry: false });
   if (there !== undefined && !there.isDirectory())
     throw fail('integrity-failed', 'inputs/ is not a folder in this workspace, so inputs have no place');
   mkdirSync(folder, { recursive: true });
-  for (const input of job.inputs) cpSync(input.path, join(folder, input.key), { recursive: true });
+  for (const input of job.inputs) {
+    const target = join(folder, input.key);
+    rmSync(target, { force: true }); // a link there is replaced, never followed
+    copyFileSync(input.path, target, constants.COPYFILE_EXCL);
+    if ((await hashFile(target)) !== input.sha256)
+      throw fail('integrity-failed', `input "${input.key}" changed after it was admitted`);
+  }
 }
 
 /** Scripts run from the mailbox: it is visible inside and never part of the patch. */

@@ -17,7 +17,8 @@ export async function rehashInputs(job: Job): Promise<void> {
   }
 }
 
-async function hashFile(path: string): Promise<string> {
+/** sha256 of a file, in hex. */
+export async function hashFile(path: string): Promise<string> {
   const hash = createHash('sha256');
   await pipeline(createReadStream(path), hash);
   return hash.digest('hex');
