@@ -7,5 +7,6 @@ export const BENCH_MODULES: Readonly<Record<string, string>> = {
   dispatch: './dispatch.ts',
   sandbox: './sandbox.ts',
   agents: './agents.ts',
+  coordination: './coordination.ts',
   policy: './policy.ts',
 };

@@ -88,6 +88,38 @@ describe('the board', () => {
   });
 });
 
+describe('writers that are killed', () => {
+  it('lose nothing that they had written, and hold nobody up', { timeout: 60_000 }, async () => {
+    const file = join(folder, 'board.json');
+    const rounds = Array.from({ length: 4 }, (_, index) => index);
+    const written = await Promise.all(
+      rounds.map(async (round) => {
+        const name = `writer-${round}`;
+        const child = spawn(process.execPath, [fixture('write-board-forever.ts'), file, name], {
+          stdio: ['ignore', 'pipe', 'inherit'],
+        });
+        let said = '';
+        child.stdout.on('data', (chunk: Buffer) => {
+          said += chunk.toString('utf8');
+          if (said.split('\n').length > 5 + 7 * round) child.kill('SIGKILL');
+        });
+        await once(child, 'close');
+        return { name, count: said.split('\n').length - 1 };
+      }),
+    );
+    const board = openBoard(file);
+    for (const { name, count } of written) {
+      const [entry] = await board.read({ key: name });
+      const values = entry?.items.map((item) => item.value) ?? [];
+      // The last write may have reached the file before its writer could say so.
+      expect(values.slice(0, count)).toEqual(Array.from({ length: count }, (_, index) => index));
+      expect(values.length).toBeLessThanOrEqual(count + 1);
+    }
+    await board.write({ key: 'after', value: true, by });
+    expect(await board.read({ key: 'after' })).toHaveLength(1);
+  });
+});
+
 describe('the lock', () => {
   it('is taken from a writer that was killed while it held it', async () => {
     const lock = join(folder, 'lock');
