@@ -4,7 +4,6 @@
 const take = process.getBuiltinModule ?? (await import('node:module')).createRequire(import.meta.url);
 const { existsSync } = take('node:fs');
 const nodeModule = take('node:module');
-const { homedir } = take('node:os');
 const { dirname, join } = take('node:path');
 const { fileURLToPath } = take('node:url');
 
@@ -16,8 +15,9 @@ const isNewEnough = major > 22 || (major === 22 && minor >= 18);
 if (!isNewEnough) await runWithPinnedNode();
 else if (!existsSync(MAIN)) refuse('this clone is not built yet. Run: npm run build');
 else {
-  const cacheHome = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
-  nodeModule.enableCompileCache?.(join(cacheHome, 'caisson', 'compile'));
+  // A user may have no home at all; then there is no cache, and nothing else changes.
+  const cacheHome = process.env.XDG_CACHE_HOME || (process.env.HOME && join(process.env.HOME, '.cache'));
+  if (cacheHome?.startsWith('/')) nodeModule.enableCompileCache?.(join(cacheHome, 'caisson', 'compile'));
   await import(MAIN);
 }
 

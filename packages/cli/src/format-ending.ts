@@ -2,17 +2,18 @@
 import type { DispatchResult } from '@caisson/protocol';
 import { formatBytes, formatCost, formatDuration } from './format-values.ts';
 import type { Output } from './output.ts';
+import { printable, printableText } from './printable.ts';
 
 export function formatEnding(result: DispatchResult, style: Output['style']): string {
   const lines: string[] = [];
-  if (result.reply.trim() !== '') lines.push(result.reply.trimEnd(), '');
+  if (result.reply.trim() !== '') lines.push(printableText(result.reply.trimEnd()), '');
   lines.push(`${headline(result, style)}  ${result.runId}  ${formatDuration(result.durationMs)}`);
   if (result.failure !== undefined) lines.push(describeFailure(result.failure));
   const question = result.result?.needsInput;
   if (question !== undefined)
     lines.push(
-      `question: ${question.question}`,
-      ...(question.options ?? []).map((option) => `  - ${option}`),
+      `question: ${printableText(question.question)}`,
+      ...(question.options ?? []).map((option) => `  - ${printable(option)}`),
     );
   lines.push(...describeOutcome(result, style));
   return lines.join('\n');
@@ -34,7 +35,7 @@ function headline(result: DispatchResult, style: Output['style']): string {
 
 function describeFailure(failure: NonNullable<DispatchResult['failure']>): string {
   const cause = failure.cause === undefined ? '' : ` (${failure.cause})`;
-  return `  ${failure.reason}${cause}: ${failure.detail}`;
+  return `  ${failure.reason}${cause}: ${printableText(failure.detail)}`;
 }
 
 function describeOutcome(result: DispatchResult, style: Output['style']): string[] {
@@ -52,7 +53,8 @@ function describeOutcome(result: DispatchResult, style: Output['style']): string
       `  usage: ${inputTokens} in, ${outputTokens} out, ${formatCost(result.costUsd)}${models.length === 0 ? '' : `, ${models.join(', ')}`}`,
     );
   }
-  for (const output of sealed.outputs) lines.push(`  output: ${output.path} (${formatBytes(output.size)})`);
+  for (const output of sealed.outputs)
+    lines.push(`  output: ${printable(output.path)} (${formatBytes(output.size)})`);
   if (sealed.patchRef !== undefined)
     lines.push(`  patch: caisson diff ${result.runId}`, `  apply: caisson apply ${result.runId}`);
   return lines;

@@ -3,6 +3,7 @@ import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
 import { formatEnding } from './format-ending.ts';
 import { formatBytes } from './format-values.ts';
 import type { Output } from './output.ts';
+import { printable, printableText } from './printable.ts';
 
 export function formatRun(
   result: DispatchResult,
@@ -30,7 +31,9 @@ function describeAsked(accepted: EventEnvelope | undefined): string[] {
     | { description?: string; acceptance?: string; scope?: string[] }
     | undefined;
   if (task === undefined) return [];
-  const lines = (task.description ?? '').split('\n').slice(0, 20);
+  const lines = printableText(task.description ?? '')
+    .split('\n')
+    .slice(0, 20);
   if (task.acceptance !== undefined) lines.push(`done when: ${task.acceptance}`);
   if ((task.scope ?? []).length > 0) lines.push(`scope: ${(task.scope ?? []).join(', ')}`);
   if (typeof accepted?.['continues'] === 'string') lines.push(`continues: ${accepted['continues']}`);
@@ -70,7 +73,7 @@ function describeEvent(event: EventEnvelope): string {
   if (event.type === 'script.ran') return ` ${String(event['lens'])} exit ${String(event['exitCode'])}`;
   if (event.type === 'runtime.adapter.ran') return ` exit ${String(event['exitCode'])}`;
   if (event.type === 'capture.done') return ` ${String(event['what'])}: ${String(event['files'])} files`;
-  if (event.type === 'policy.denied') return ` ${(event['denial'] as { what: string }).what}`;
+  if (event.type === 'policy.denied') return ` ${printable((event['denial'] as { what: string }).what)}`;
   if (event.type === 'run.stalled') return ` ${String(event['reason'])}`;
   if (event.type === 'network.connection') return ` ${String(event['verdict'])} ${String(event['target'])}`;
   return '';
@@ -85,12 +88,14 @@ function describeCallback({ url, event, status, tries, detail }: Callback): stri
 type Callback = NonNullable<DispatchResult['callbacks']>[number];
 
 function describeOutcome(result: DispatchResult): string[] {
-  const lines = result.reply.trim() === '' ? [] : result.reply.trimEnd().split('\n').slice(0, 40);
+  const lines =
+    result.reply.trim() === '' ? [] : printableText(result.reply.trimEnd()).split('\n').slice(0, 40);
   const sealed = result.result;
   if (sealed === null) return lines;
   lines.push(
     `stdout ${formatBytes(sealed.logs.stdout.bytes)}, stderr ${formatBytes(sealed.logs.stderr.bytes)}: caisson logs ${result.runId} --stdout`,
   );
-  for (const denial of sealed.policy.denials) lines.push(`denied by ${denial.layer}: ${denial.what}`);
+  for (const denial of sealed.policy.denials)
+    lines.push(`denied by ${denial.layer}: ${printable(denial.what)}`);
   return lines;
 }

@@ -19,17 +19,46 @@ export function formatBytes(bytes: number): string {
   return `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
 }
 
+/** Columns that a text takes on a terminal: wide characters take two, combining marks none. */
+export function widthOf(text: string): number {
+  let width = 0;
+  for (const character of text) width += widthOfCharacter(character);
+  return width;
+}
+
+/** The text, or as much of it as fits with an ellipsis. */
+export function cutToWidth(text: string, columns: number): string {
+  if (widthOf(text) <= columns) return text;
+  let cut = '';
+  let room = columns - 1;
+  for (const character of text) {
+    room -= widthOfCharacter(character);
+    if (room < 0) break;
+    cut += character;
+  }
+  return columns < 1 ? '' : `${cut}…`;
+}
+
+function widthOfCharacter(character: string): number {
+  if (/\p{Mark}|[\u200b-\u200d\ufe00-\ufe0f]/u.test(character)) return 0;
+  return /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|[\u{20000}-\u{3fffd}]/u.test(
+    character,
+  )
+    ? 2
+    : 1;
+}
+
 /** Columns of equal width, the first row bold where a style is given. */
 export function formatTable(
   rows: readonly (readonly string[])[],
   bold: (text: string) => string = (text) => text,
 ): string {
   const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => (row[column] ?? '').length)),
+    Math.max(...rows.map((row) => widthOf(row[column] ?? ''))),
   );
   const lines = rows.map((row) =>
     row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .map((cell, column) => cell + ' '.repeat(Math.max(0, (widths[column] ?? 0) - widthOf(cell))))
       .join('  ')
       .trimEnd(),
   );

@@ -2,7 +2,7 @@
 import type { EventEnvelope } from '@caisson/protocol';
 import type { Output } from './output.ts';
 import { printable } from './printable.ts';
-import { formatCost, formatDuration } from './format-values.ts';
+import { cutToWidth, formatCost, formatDuration, widthOf } from './format-values.ts';
 
 const REDRAW_MS = 200;
 
@@ -41,7 +41,7 @@ export function createLiveView(output: Output, runId: string): LiveView {
   const draw = (): void => {
     if (!isInteractive) return;
     erase();
-    output.raw(statusLine(state, performance.now() - startedMs, output.style));
+    output.raw(statusLine(state, performance.now() - startedMs, output.style, output.columns()));
     isDrawn = true;
   };
   const timer = isInteractive ? setInterval(draw, REDRAW_MS) : undefined;
@@ -80,13 +80,13 @@ function absorb(state: State, event: EventEnvelope, runId: string): string | nul
       return `worker is ${state.health}`;
     case 'run.stalled':
       state.waitsFor = String(event['reason']);
-      return `no progress: ${String(event['reason'])} (${String(event['detail'])})`;
+      return `no progress: ${String(event['reason'])} (${firstLine(event['detail'])})`;
     case 'policy.denied':
       return `denied: ${printable(String((event['denial'] as { what?: string }).what))}`;
     case 'warning':
-      return `warning: ${String(event['message'])}`;
+      return `warning: ${firstLine(event['message'])}`;
     case 'attempt.ended':
-      return `attempt ${event.attempt} failed: ${String((event['failure'] as { detail?: string }).detail)}; trying again`;
+      return `attempt ${event.attempt} failed: ${firstLine((event['failure'] as { detail?: string }).detail)}; trying again`;
     case 'script.ran':
       return `${String(event['lens'])}: exit ${String(event['exitCode'])} after ${formatDuration(Number(event['durationMs']))}`;
     case 'approval.requested':
@@ -103,18 +103,36 @@ function absorbProgress(state: State, event: EventEnvelope): string | null {
   state.tool = (event['tool'] as string | null | undefined) ?? null;
   state.tokens = Number(event['tokensIn'] ?? 0) + Number(event['tokensOut'] ?? 0);
   if (typeof event['costUsd'] === 'number') state.costUsd = event['costUsd'];
-  return state.tool !== null && state.tool !== previousTool ? `tool: ${state.tool}` : null;
+  return state.tool !== null && state.tool !== previousTool ? `tool: ${printable(state.tool)}` : null;
 }
 
-function statusLine(state: State, elapsedMs: number, style: Output['style']): string {
-  const parts = [
-    style.bold(state.phase),
-    formatDuration(elapsedMs),
-    state.tool === null ? null : `in ${state.tool}`,
-    state.tokens === 0 ? null : `${state.tokens} tokens`,
-    state.tokens === 0 ? null : formatCost(state.costUsd),
-    state.health === 'healthy' ? null : style.yellow(state.health),
-    state.waitsFor === null ? null : style.yellow(`waits: ${state.waitsFor}`),
+/** The whole of it is in `caisson show`. */
+function firstLine(text: unknown): string {
+  return printable(String(text).split('\n', 1)[0] ?? '');
+}
+
+/** Never wider than the terminal: a line that wraps cannot be erased as one. */
+function statusLine(state: State, elapsedMs: number, style: Output['style'], columns: number): string {
+  const plain = (text: string): string => text;
+  const parts: readonly (readonly [string, (text: string) => string] | null)[] = [
+    [state.phase, style.bold],
+    [formatDuration(elapsedMs), plain],
+    state.waitsFor === null ? null : [`waits: ${state.waitsFor}`, style.yellow],
+    state.health === 'healthy' ? null : [state.health, style.yellow],
+    state.tool === null ? null : [`in ${printable(state.tool)}`, plain],
+    state.tokens === 0 ? null : [`${state.tokens} tokens`, plain],
+    state.tokens === 0 ? null : [formatCost(state.costUsd), plain],
   ];
-  return parts.filter((part) => part !== null).join('  ');
+  let line = '';
+  let room = columns - 1;
+  for (const part of parts) {
+    if (part === null || room <= 0) continue;
+    const [text, paint] = part;
+    const gap = line === '' ? '' : '  ';
+    const shown = cutToWidth(text, room - gap.length);
+    if (shown === '') break;
+    line += gap + paint(shown);
+    room -= gap.length + widthOf(shown);
+  }
+  return line;
 }

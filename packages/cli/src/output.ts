@@ -7,6 +7,8 @@ type Paint = (text: string) => string;
 export interface Output {
   readonly format: OutputFormat;
   readonly isInteractive: boolean;
+  /** How wide the terminal is now. */
+  columns(): number;
   readonly style: {
     readonly bold: Paint;
     readonly dim: Paint;
@@ -49,6 +51,7 @@ export function createOutput(
   return {
     format,
     isInteractive: streams.stdout.isTTY && streams.stderr.isTTY && !isSet(env['CI']),
+    columns: () => streams.stdout.columns || 80,
     style: createStyle(usesColor(isData ? streams.stderr : streams.stdout, env)),
     closed: closed.signal,
     line: (text) => write(isData ? streams.stderr : streams.stdout, `${text}\n`),

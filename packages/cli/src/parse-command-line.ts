@@ -56,7 +56,8 @@ export function parseCommandLine(name: string, command: Command, args: readonly 
     allowPositionals: true,
     tokens: true,
   });
-  for (const token of tokens) if (token.kind === 'option') checkOption(name, specs, token);
+  for (const token of tokens)
+    if (token.kind === 'option') checkOption(name, specs, token, own[token.index] ?? '');
   if (values['help'] !== true) checkPositionals(name, command, positionals);
   return { options: withBlanks(specs, values), positionals, rest };
 }
@@ -72,9 +73,13 @@ interface OptionToken {
   readonly inlineValue: boolean | undefined;
 }
 
-function checkOption(name: string, specs: OptionSpecs, token: OptionToken): void {
+function checkOption(name: string, specs: OptionSpecs, token: OptionToken, word: string): void {
   const spec = Object.hasOwn(specs, token.name) ? specs[token.name] : undefined;
   if (spec === undefined) {
+    if (/\s/.test(word))
+      throw new LineProblem(`"${word}" starts with a dash, so it was read as options.`, {
+        remedy: 'A text that starts with a dash goes in by a file (@FILE) or by stdin (-).',
+      });
     const nearest = findNearest(token.name, Object.keys(specs));
     throw new LineProblem(`caisson ${name} has no option ${token.rawName}.`, {
       remedy: nearest === null ? `caisson ${name} --help lists its options.` : `Did you mean --${nearest}?`,

@@ -24,15 +24,25 @@ function describe(error: unknown, remedy: string | undefined, output: Output): s
   if (error instanceof CaissonError) return join(output.style.red('error:'), message, remedy);
   // The machine refused something (a full disk, a missing right): not a bug, and the message names the path.
   if (error instanceof Error && 'syscall' in error) {
-    return join(output.style.red('error:'), `${message}.`, 'Check that path, its rights and the free space.');
+    return join(output.style.red('error:'), message, remedyOf((error as NodeJS.ErrnoException).code));
   }
   const help = 'This is a bug in Caisson; CAISSON_DEBUG=1 shows where it happened.';
   return join(output.style.red('internal error:'), message, help);
 }
 
-/** A message that already says what to do is not told twice. */
+function remedyOf(code: string | undefined): string {
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return 'Free some space on the disk that holds the state folder.';
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS')
+    return 'Make it usable for this user, or choose another state folder with --state-dir.';
+  return 'Check that path, its rights and the free space.';
+}
+
+/** Whole sentences; a message that already says what to do is not told twice. */
 function join(label: string, message: string, remedy: string | undefined): string {
+  const said = message.trimEnd();
+  const sentence = /[.!?…:]$/.test(said) ? said : `${said}.`;
   return remedy === undefined || message.includes(remedy)
-    ? `${label} ${message}`
-    : `${label} ${message} ${remedy}`;
+    ? `${label} ${sentence}`
+    : `${label} ${sentence} ${remedy}`;
 }

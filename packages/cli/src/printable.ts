@@ -9,3 +9,15 @@ export function printable(text: string): string {
     (character) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
   );
 }
+
+/** The same for text of several lines: lines, tabs and colours stay what they are. */
+export function printableText(text: string): string {
+  return (
+    text
+      .replaceAll('\r\n', '\n')
+      // oxlint-disable-next-line no-control-regex -- a colour starts with one
+      .split(/(\n|\t|\u001b\[[0-9;]*m)/)
+      .map((part, index) => (index % 2 === 1 ? part : printable(part)))
+      .join('')
+  );
+}

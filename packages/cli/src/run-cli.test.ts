@@ -97,6 +97,34 @@ describe('the command line', () => {
     expect((await caisson(['doctor', '--', 'x'])).err).toMatch(/takes nothing after "--"/);
   });
 
+  it('refuses values that no command can use, in whole sentences', async () => {
+    const refusals: [string[], string][] = [
+      [['runs', '--limit', 'abc'], 'error: --limit needs a whole number above 0, got "abc".\n'],
+      [
+        ['board', 'get', 'port'],
+        'error: caisson board needs to know whose: "get port" of which session? Name it with --session; caisson board alone lists the sessions.\n',
+      ],
+      [
+        ['run', '--network', 'hosts=', '--', 'true'],
+        'error: --network hosts= names no host. Use --network none, or name them: --network hosts=registry.npmjs.org:443\n',
+      ],
+      [
+        ['run', '-fix the test'],
+        'error: "-fix the test" starts with a dash, so it was read as options. A text that starts with a dash goes in by a file (@FILE) or by stdin (-).\n',
+      ],
+    ];
+    for (const [line, err] of refusals) expect(await caisson(line)).toEqual({ code: 2, out: '', err });
+    expect(await caisson(['show', 'nope'])).toMatchObject({
+      code: 1,
+      err: 'error: there is no run nope. caisson runs lists the runs of this project.\n',
+    });
+  });
+
+  it('a home that cannot be found is said, and a relative HOME is not believed', async () => {
+    const { code, err } = await caisson(['config', 'mode'], { HOME: 'not/absolute' });
+    expect([code, err]).toEqual([0, '']);
+  });
+
   it('with -o json an error is one object on stdout', async () => {
     const { code, out, err } = await caisson(['doctor', '-o', 'json', '--nope']);
     expect([code, err]).toEqual([2, '']);

@@ -64,6 +64,8 @@ export interface Caisson {
   /** What a background host does. */
   serveDetached(runId: string): Promise<void>;
   runs(filter?: RunFilter): Promise<readonly RunRow[]>;
+  /** The whole id of the run that is meant. */
+  find(run: string): string;
   /** The run as its ledger tells it. */
   show(run: string): Promise<DispatchResult>;
   /** Recorded events after a sequence number. */
@@ -125,6 +127,7 @@ function createFace(engine: Engine, cwd: string): Caisson {
     dispatchDetached: (request, entry) => startBackground(engine, request, entry),
     serveDetached: (runId) => runBackground(engine, runId),
     runs: (filter) => Promise.resolve(ledger.runs(filter)),
+    find,
     show: async (run) => showRun(engine, find(run)),
     events: (run, { after } = {}) =>
       Promise.resolve(

@@ -32,6 +32,13 @@ export const command = defineCommand({
     withCaisson(options['state-dir'], async (caisson) => {
       const { session } = options;
       if (session === undefined) {
+        if (positionals.length > 0)
+          throw new UsageError(
+            `caisson board needs to know whose: "${positionals.join(' ')}" of which session?`,
+            {
+              remedy: 'Name it with --session; caisson board alone lists the sessions.',
+            },
+          );
         const sessions = await caisson.sessions.list();
         output.result(sessions, () => formatSessions(sessions, output.style.bold));
         return EXIT_CODES.finished;

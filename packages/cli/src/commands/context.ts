@@ -2,6 +2,7 @@ import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatSessions } from '../format-sessions.ts';
 import { printable } from '../printable.ts';
+import { UsageError } from '../usage-error.ts';
 import { withCaisson } from '../with-caisson.ts';
 
 export const command = defineCommand({
@@ -17,6 +18,13 @@ export const command = defineCommand({
     withCaisson(options['state-dir'], async (caisson) => {
       const { session } = options;
       if (session === undefined) {
+        if (positionals.length > 0)
+          throw new UsageError(
+            `caisson context needs to know whose: "${positionals.join(' ')}" of which session?`,
+            {
+              remedy: 'Name it with --session; caisson context alone lists the sessions.',
+            },
+          );
         const sessions = await caisson.sessions.list();
         output.result(sessions, () => formatSessions(sessions, output.style.bold));
         return EXIT_CODES.finished;

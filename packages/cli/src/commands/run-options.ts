@@ -57,7 +57,7 @@ export const RUN_OPTIONS = {
     type: 'string',
     multiple: true,
     value: 'NAME',
-    summary: 'bundle laid over the workspace; repeatable',
+    summary: 'bundle laid over the workspace',
   },
   env: {
     type: 'string',
@@ -69,7 +69,7 @@ export const RUN_OPTIONS = {
     type: 'string',
     multiple: true,
     value: 'NAME',
-    summary: 'registered env bundle; repeatable',
+    summary: 'registered env bundle',
   },
   secret: {
     type: 'string',
@@ -82,9 +82,9 @@ export const RUN_OPTIONS = {
     type: 'string',
     multiple: true,
     value: 'KEY=PATH',
-    summary: 'file that appears at inputs/KEY; repeatable',
+    summary: 'file that appears at inputs/KEY',
   },
-  scope: { type: 'string', multiple: true, value: 'GLOB', summary: 'files the task is about; repeatable' },
+  scope: { type: 'string', multiple: true, value: 'GLOB', summary: 'files the task is about' },
   accept: { type: 'string', value: 'TEXT', summary: 'when the task is done, in words' },
   branch: { type: 'string', value: 'NAME', summary: 'create this branch at the result' },
   priority: { type: 'string', value: '1-10', summary: '1 is first, 10 last; default 5' },
@@ -109,7 +109,7 @@ export const RUN_OPTIONS = {
     type: 'string',
     multiple: true,
     value: 'URL',
-    summary: 'tell this address about the ending; repeatable',
+    summary: 'tell this address about the ending',
   },
   detach: { type: 'boolean', summary: 'run in the background and print the run id' },
 } as const satisfies OptionSpecs;
@@ -181,6 +181,10 @@ function readNetwork(text: string): NonNullable<DispatchRequest['network']> {
   if (text.startsWith('hosts=')) {
     const hosts = text.slice('hosts='.length).split(',').filter(Boolean);
     const bad = hosts.find((host) => !/^[A-Za-z0-9.\-_[\]:]+:\d{1,5}$/.test(host));
+    if (hosts.length === 0)
+      throw new UsageError('--network hosts= names no host', {
+        remedy: 'Use --network none, or name them: --network hosts=registry.npmjs.org:443',
+      });
     if (bad !== undefined)
       throw new UsageError(`--network: "${bad}" is not host:port`, {
         remedy: 'For example: --network hosts=registry.npmjs.org:443',

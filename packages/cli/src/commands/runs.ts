@@ -2,11 +2,13 @@ import type { RunRow } from '@caisson/engine';
 import { RUN_STATUSES, type RunStatus } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import { formatCost, formatDuration, formatTable } from '../format-values.ts';
+import { cutToWidth, formatCost, formatDuration, formatTable } from '../format-values.ts';
+import { printable } from '../printable.ts';
+import { UsageError } from '../usage-error.ts';
 import { withCaisson } from '../with-caisson.ts';
 
 export const command = defineCommand({
-  usage: '',
+  usage: '[--status STATUS] [--session NAME] [--limit N]',
   about:
     'Newest first. Status is derived from the ledger; what a crashed process left behind is settled first.',
   options: {
@@ -22,7 +24,7 @@ export const command = defineCommand({
     withCaisson(options['state-dir'], async (caisson) => {
       const rows = await caisson.runs({
         newestFirst: true,
-        limit: Number(options.limit ?? 50),
+        limit: readLimit(options.limit),
         ...(options.status === undefined ? {} : { status: options.status as RunStatus }),
         ...(options.session === undefined ? {} : { session: options.session }),
       });
@@ -30,6 +32,12 @@ export const command = defineCommand({
       return EXIT_CODES.finished;
     }),
 });
+
+function readLimit(text = '50'): number {
+  const limit = Number(text);
+  if (Number.isSafeInteger(limit) && limit > 0) return limit;
+  throw new UsageError(`--limit needs a whole number above 0, got "${text}"`);
+}
 
 function formatRuns(rows: readonly RunRow[], bold: (text: string) => string): string {
   if (rows.length === 0) return 'No runs yet. Start one: caisson run "…"';
@@ -45,6 +53,5 @@ function formatRuns(rows: readonly RunRow[], bold: (text: string) => string): st
 }
 
 function oneLine(text: string): string {
-  const flat = text.replaceAll(/\s+/g, ' ').trim();
-  return flat.length > 60 ? `${flat.slice(0, 57)}...` : flat;
+  return cutToWidth(printable(text.slice(0, 1000).replaceAll(/\s+/g, ' ').trim()), 60);
 }

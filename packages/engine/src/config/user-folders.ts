@@ -1,10 +1,11 @@
-import { homedir } from 'node:os';
+import { userInfo } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { UserFolders } from './contract.ts';
+import { ConfigError } from './errors.ts';
 
 /** The XDG folders. A relative value in the environment is ignored, as the XDG specification asks. */
 export function resolveUserFolders(env: Readonly<Record<string, string | undefined>>): UserFolders {
-  const home = env['HOME'] !== undefined && isAbsolute(env['HOME']) ? env['HOME'] : homedir();
+  const home = env['HOME'] !== undefined && isAbsolute(env['HOME']) ? env['HOME'] : homeOfUser();
   const folder = (name: string, fallback: string): string => {
     const given = env[name];
     const base = given !== undefined && isAbsolute(given) ? given : join(home, fallback);
@@ -17,4 +18,17 @@ export function resolveUserFolders(env: Readonly<Record<string, string | undefin
     data: folder('XDG_DATA_HOME', '.local/share'),
     state: folder('XDG_STATE_HOME', '.local/state'),
   };
+}
+
+/** `os.homedir()` would believe a relative HOME; the password file never has one. */
+function homeOfUser(): string {
+  try {
+    return userInfo().homedir;
+  } catch (cause) {
+    const message = 'is not set to an absolute path, and this user has no entry in the password file.';
+    throw new ConfigError([{ file: 'HOME', message }], {
+      cause,
+      remedy: 'Set HOME to a folder of this user.',
+    });
+  }
 }

@@ -1,0 +1,76 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { EventEnvelope } from '@caisson/protocol';
+import { cutToWidth, widthOf } from './format-values.ts';
+import { createLiveView } from './live-view.ts';
+import type { Output } from './output.ts';
+
+/** A terminal of so many columns, and what was written to it. */
+function createTerminal(columns: number): { output: Output; written: string[]; notes: string[] } {
+  const plain = (text: string): string => text;
+  const written: string[] = [];
+  const notes: string[] = [];
+  const output: Output = {
+    format: 'human',
+    isInteractive: true,
+    columns: () => columns,
+    style: { bold: plain, dim: plain, red: plain, green: plain, yellow: plain },
+    closed: new AbortController().signal,
+    line: () => undefined,
+    note: (text) => notes.push(text),
+    result: () => undefined,
+    event: () => undefined,
+    raw: (text) => written.push(String(text)),
+  };
+  return { output, written, notes };
+}
+
+const event = (type: string, data: object): EventEnvelope =>
+  ({ type, version: 1, seq: 1, offset: 1, runId: 'run_x', attempt: 1, at: '', trace: '', ...data }) as never;
+
+function view(columns: number) {
+  const terminal = createTerminal(columns);
+  const live = createLiveView(terminal.output, 'run_x');
+  onTestFinished(() => live.end());
+  return { ...terminal, live };
+}
+
+describe('the live view', () => {
+  it.each([10, 24, 40])('never draws a line wider than a terminal of %i columns', (columns) => {
+    const { live, written } = view(columns);
+    live.show(event('run.stalled', { reason: 'model-silent', detail: 'no byte for 60 s' }));
+    live.show(
+      event('worker.progress', {
+        phase: 'agent',
+        tool: 'mcp__日本語__longer-than-all',
+        tokensIn: 123456,
+        tokensOut: 9,
+      }),
+    );
+    const lines = written.filter((text) => !text.startsWith('\r'));
+    expect(lines.length).toBeGreaterThan(0);
+    for (const line of lines) expect(widthOf(line)).toBeLessThan(columns);
+  });
+
+  it('tells a failure of many lines in one', () => {
+    const { live, notes } = view(80);
+    live.show(
+      event('attempt.ended', { failure: { detail: 'it broke\n    at somewhere\n    at elsewhere' } }),
+    );
+    expect(notes).toEqual(['attempt 1 failed: it broke; trying again']);
+  });
+
+  it('shows control characters of a tool name instead of obeying them', () => {
+    const { live, notes } = view(80);
+    live.show(event('worker.progress', { phase: 'agent', tool: 'x\u001b]52;c;AAAA\u0007' }));
+    expect(notes).toEqual(['tool: x\\u001b]52;c;AAAA\\u0007']);
+  });
+});
+
+describe('widths', () => {
+  it('count wide characters twice, and a cut never splits one', () => {
+    expect(widthOf('日本語')).toBe(6);
+    expect(cutToWidth('日本語', 4)).toBe('日…');
+    expect(cutToWidth('short', 5)).toBe('short');
+    expect(cutToWidth('shorter', 0)).toBe('');
+  });
+});
