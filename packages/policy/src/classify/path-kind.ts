@@ -67,11 +67,15 @@ export function normalizePath(path: string, scope: ShellScope): string {
   }
   const isAnchored = text.startsWith('/') || text.startsWith('~') || text.startsWith(UNKNOWN);
   if (!isAnchored && scope.cwd !== '') text = `${scope.cwd}/${text}`;
-  const leading = text.startsWith('/') ? '/' : '';
+  let leading = text.startsWith('/') ? '/' : '';
   const kept: string[] = [];
   for (const part of text.split('/')) {
     if (part === '' || part === '.') continue;
-    if (part === '..' && kept.length > 0 && kept.at(-1) !== '..') kept.pop();
+    if (part === '..' && kept.length === 1 && /^~/.test(kept[0] ?? '')) {
+      // Above a home is the folder of homes.
+      leading = '/';
+      kept.splice(0, 1, 'home');
+    } else if (part === '..' && kept.length > 0 && kept.at(-1) !== '..') kept.pop();
     else if (part === '..' && leading === '/') continue;
     else kept.push(part);
   }

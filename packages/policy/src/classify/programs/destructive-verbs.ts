@@ -6,7 +6,7 @@
 
 /** Destroys whatever follows, in any tool. */
 const GRAVE = new Set(
-  'delete destroy purge drop wipe erase nuke terminate truncate obliterate decommission annihilate unpublish undeploy teardown zap zeroize shred deltree dropall deleteall rmtree rmdir expunge eradicate flushall flushdb forcedelete selfdestruct rollbackall stopall killall'.split(
+  'delete destroy purge drop wipe erase nuke terminate truncate obliterate decommission annihilate unpublish undeploy teardown zap zeroize shred deltree dropall deleteall rmtree rmdir expunge eradicate flushall flushdb forcedelete selfdestruct rollbackall stopall killall rdelete unsubscribe deletefile'.split(
     ' ',
   ),
 );
@@ -25,6 +25,12 @@ const DATA =
   /^(db|dbs|database|databases|schema|data|datastore|tables?|prod|production|cluster|storage|volumes?|migrations?|migrate|ecto|pg|redis|mongo|queues?|topics?|index|indices|backups?|snapshots?|disk|device)$/;
 const HARMLESS_TOKEN =
   /^(tests?|specs?|lint|check|list|show|describe|get|no|dry|dryrun|generate|make|create|add|new|search|find|view|plan|preview|soft|undelete|help|docs?|explain|mock|fixture|example|demo|logs?|cache|caches|typecheck|coverage)$/;
+const TRIES_OUT =
+  /^(tests?|specs?|lint|check|dry|dryrun|mock|fixture|fixtures|example|demo|preview|cache|caches)$/;
+/** `remove-secret`, `clear_permissions`, `revoke-token`. */
+const TAKES_AWAY = /^(remove|rm|clear|revoke|disable|unset|reset|detach|deregister|unregister|unsubscribe)$/;
+const ACCESS =
+  /^(secrets?|permissions?|access|users?|members?|tokens?|policy|policies|keys?|roles?|acls?|grants?|password|runner|runners|vhost|subscription|mfa|auth|firewall|backups?|nodes?)$/;
 /** A sub-command after which a word like `delete` is what to look for, make or test, not an order. */
 const HARMLESS_VERB =
   /^(tests?|t|spec|bench|lint|check|search|find|grep|info|show|describe|explain|docs?|man|help|view|list|ls|generate|g|new|create|add|install|i|why|get|log|diff|plan|preview|validate|build|fmt|format|completion|stop-list|can-i|wait|query|ask|chat|commit|ci|note|tag|label)$/;
@@ -44,10 +50,11 @@ export function saysDestroy(word: string): boolean {
     .toLowerCase()
     .split(/[:._-]+/)
     .filter((token) => token !== '');
-  if (tokens.length === 0 || tokens.length > 4 || tokens.some((token) => HARMLESS_TOKEN.test(token)))
-    return false;
   const [first = ''] = tokens;
   const last = tokens.at(-1) ?? '';
+  if (tokens.length === 0 || tokens.length > 4 || HARMLESS_TOKEN.test(first)) return false;
+  if (tokens.some((token) => TRIES_OUT.test(token))) return false;
+  if (TAKES_AWAY.test(first) && ACCESS.test(last)) return true;
   if (GRAVE.has(first) || GRAVE.has(last)) return true;
   return (
     tokens.length > 1 &&
@@ -81,7 +88,7 @@ export function findDestructiveVerb(name: string, args: readonly string[]): stri
 function verbWords(args: readonly string[]): string[] {
   const words: string[] = [];
   for (const [index, arg] of args.entries()) {
-    if (words.length === 3 || arg === '--') break;
+    if (words.length === 5 || arg === '--') break;
     if (!/^[A-Za-z][\w:.-]*$/.test(arg) || PROSE_OPTION.test(args[index - 1] ?? '')) continue;
     words.push(arg);
   }

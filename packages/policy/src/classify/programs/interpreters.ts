@@ -36,7 +36,7 @@ const FORMS: readonly InterpreterForm[] = [
     code: /^(-e|-c|-E|-r|-x|-g|-p|--eval|-eval|--expr|--execute|--command|--print)$/,
   },
   { pattern: /^(pwsh|powershell)$/i, code: /^-(c|command|enc|encodedcommand|e)$/i },
-  { pattern: /^(g|m|n)?awk$/, code: /^(-e|--source)$/, valued: /^-[Fvfi]$/, firstIsCode: true },
+  { pattern: /^(g|m|n)?awk$/, code: /^(-e|--source)$/, valued: /^-[FvfiW]$/, firstIsCode: true },
   { pattern: /^(vim?|nvim|ex|emacs|ed)$/, code: /^(-[a-z]*c|--cmd|\+.*|--eval|-S)$/ },
   { pattern: /^(cmd)$/i, code: /^\/c$/i },
 ];
@@ -72,7 +72,7 @@ function judgeInterpreter(call: Call, form: InterpreterForm): ReturnType<Handler
   if (written !== undefined && !form.firstIsCode) codes.push(written);
   for (const code of codes) {
     if (code.trim() === UNTRUSTED) return hit('bash_destructive', 'pipe-to-interpreter');
-    judgeCode(code, call);
+    judgeCode(form.firstIsCode === true ? programOfAwk(code) : code, call);
     if (SHELL_LIKE.test(call.name)) runAsShell(code, call);
   }
   if (isInPlaceEdit(call)) {
@@ -159,6 +159,11 @@ function isInPlaceEdit(call: Call): boolean {
   return (
     /^(perl|ruby)/.test(call.name) && call.args.some((arg) => /^-[a-hj-zA-Z0-9]*i(\.\w+)?[pne]*$/.test(arg))
   );
+}
+
+/** An awk program whose pipes into commands are calls, and whose patterns hold no quotes that would shift the strings. */
+function programOfAwk(code: string): string {
+  return code.replace(/\/[^/\s]*"[^/\s]*\//g, '//').replace(/\|&?\s*("(?:[^"\\]|\\.)*")/g, '; system($1)');
 }
 
 function judgeAwk(

@@ -18,10 +18,12 @@ const LOCAL =
 
 /** Local services that keep data or run the machine: what is deleted there is not a test of one's own server. */
 const STORE =
-  /:(9200|9201|5984|8500|8200|237[0-9]|6333|8086|8123|7474|4001|8983|15672|9000|5000\/v2)(\/|$)|\/_all\b|\/\*$|docker\.sock/;
+  /:(9200|9201|5984|8500|8200|237[0-9]|6333|8086|8123|7474|4001|8983|15672|9000|5000\/v2|7700|8108|9090)(\/|$)|\/(indexes|indices|collections|databases|buckets|topics|queues|volumes|containers|_data_stream|_snapshot)(\/|$)|\/_all\b|\/\*$|docker\.sock/;
 /** Paths by which an ordinary request destroys. */
 const ORDERS_LOSS =
   /\/_delete_by_query\b|\/_shutdown\b|\/actuator\/shutdown\b|\/_flush_all\b|\/(containers|images|volumes)\/(\S+\/(kill|stop)|prune)\b|\bdrop(%20|\+)+(table|database)/i;
+
+const ENDS_IN_LOSS = /\/(do)?(delete|destroy|purge|wipe|drop|truncate|terminate|shutdown)(all)?\/?(\?.*)?$/i;
 
 /** `-X DELETE`, `-XDELETE`, `-sX DELETE`, `--request=DELETE`, `--method=DELETE`. */
 function methodOf(args: readonly string[]): string {
@@ -48,6 +50,11 @@ export const judgeNetwork: Handler = (call) => {
     const isDeveloped = args.some((word) => LOCAL.test(word)) && !args.some((word) => STORE.test(word));
     if (!isDeveloped) return hit('bash_destructive', 'http-delete');
   }
+  if (
+    /^(POST|PUT|PATCH)$/.test(method) &&
+    args.some((word) => ENDS_IN_LOSS.test(word) && !/localhost|127\.0\.0\.1/.test(word))
+  )
+    return hit('bash_destructive', 'http-delete');
   if (args.some((word) => ORDERS_LOSS.test(word))) return hit('bash_destructive', 'http-delete');
   if (name === 'rclone') return judgeRclone(args);
   const written = [

@@ -1,7 +1,7 @@
 /** Per program: a pattern over its words (options included) that destroys something. */
 export const DESTROYS: Readonly<Record<string, RegExp>> = {
   kubectl:
-    /\b(delete|drain)\b|\breplace\b.*--force\b|\bscale\b.*--replicas[= ]0\b|\bapply\b.*--prune\b|\brollout undo\b/,
+    /\b(delete|drain|taint)\b|\breplace\b.*--force\b|\bscale\b.*--replicas[= ]0\b|\bapply\b.*--prune\b|\brollout undo\b/,
   oc: /\brollout undo\b|\bdelete\b|\badm drain\b/,
   k3d: /\bdelete\b/,
   kind: /\bdelete\b/,
@@ -41,7 +41,8 @@ export const DESTROYS: Readonly<Record<string, RegExp>> = {
   wrangler: /\bdelete\b|\bd1 execute\b.*\b(drop|truncate)\b/i,
   supabase: /\bdb reset\b|\b(projects|branches|functions) delete\b/,
   railway: /^(down|delete)\b/,
-  vault: /\b(delete|destroy)\b|\bsecrets disable\b|\bmetadata delete\b|\boperator (seal|rekey)\b/,
+  vault:
+    /\b(delete|destroy)\b|\b(auth|audit) disable\b|\b(lease|token) revoke\b|\bsecrets disable\b|\bmetadata delete\b|\boperator (seal|rekey)\b/,
   nomad: /\bstop\b.*-purge\b|\bsystem gc\b|\bnamespace delete\b/,
   vagrant: /^destroy\b/,
   multipass: /^(delete|purge)\b/,

@@ -109,6 +109,8 @@ const PATTERNED: Record<string, (args: readonly string[]) => boolean> = {
   pw: (args) => /^(user|group)?(del|mod|add)/.test(args[0] ?? ''),
   net: (args) => /^(user|localgroup|stop|share)$/i.test(args[0] ?? '') && args.length > 2,
   sc: (args) => /^(delete|stop|config)$/i.test(args[0] ?? ''),
+  netsh: (args) => !args.includes('show') && args.length > 0,
+  pnputil: (args) => args.some((arg) => /^[-/](delete|disable|remove|add)/i.test(arg)),
   wmic: (args) => args.some((arg) => /^(delete|terminate|call)$/i.test(arg)),
   sync: () => false,
 };

@@ -37,7 +37,13 @@ export function judgeUnknownProgram(call: Call, findHandler: FindHandler): Hit {
   judgeOptionValues(call);
   runEmbeddedCommand(call, findHandler);
   if (isDryRun(call.args)) return hit('bash_exec', 'unknown-program');
-  if (call.args.some((arg) => GRAVE_OPTION.test(arg)) || namesLossItself(call.name))
+  if (isGraveCmdlet(call)) return hit('bash_destructive', 'destructive-verb');
+  if (
+    call.args.some(
+      (arg) => GRAVE_OPTION.test(arg) || (call.name.startsWith('kafka-') && /^--(delete|remove)/.test(arg)),
+    ) ||
+    namesLossItself(call.name)
+  )
     return hit('bash_destructive', 'destructive-verb');
   if (findDestructiveVerb(call.name, call.args) !== null) return hit('bash_destructive', 'destructive-verb');
   if (call.args[0] === 'publish' && call.name !== 'dotnet') return hit('git_push', 'publish');
@@ -46,11 +52,26 @@ export function judgeUnknownProgram(call: Call, findHandler: FindHandler): Hit {
 
 /** The verb as an option: `kafka-consumer-groups --delete`. */
 const GRAVE_OPTION =
-  /^--(delete|delete-all|purge|wipe|wipe-all|destroy|drop|erase|erase-all|remove-all|zap|nuke|factory-reset|force-delete)$/;
+  /^--(delete|delete-all|purge|wipe|wipe-all|destroy|drop|erase|erase-all|remove-all|zap|nuke|factory-reset|force-delete|remove)$/;
+
+/** PowerShell's `Remove-Item`, `Stop-Computer`; a few of the same form only tidy the session. */
+function isGraveCmdlet({ name, args }: Call): boolean {
+  const isCmdlet =
+    /^(Remove|Clear|Stop|Disable|Uninstall|Reset|Restart|Suspend|Dismount|Revoke|Unregister|Initialize|Format)-[A-Z]\w+$/.test(
+      name,
+    ) ||
+    /^(remove-item|stop-computer|restart-computer|clear-content|format-volume|clear-disk|set-executionpolicy|set-mppreference)$/i.test(
+      name,
+    );
+  if (/-(Host|Variable|Module|Job|Transcript|Table|List|Wide|Custom|Hex|TypeData|Event)$/.test(name))
+    return false;
+  return isCmdlet && !args.some((arg) => /^-WhatIf$/i.test(arg));
+}
 
 /** `./destroy.sh`, `aws-nuke`: named for what it does. */
 function namesLossItself(name: string): boolean {
-  return saysDestroy(name.replace(/\.(sh|bash|py|js)$/, ''));
+  const bare = name.replace(/\.(sh|bash|py|js|bat|cmd|ps1)$/, '');
+  return saysDestroy(bare) || /^(kafka|zookeeper|hdfs|pg|mysql|redis)-(\w+-)?(delete|drop|purge)-/.test(bare);
 }
 
 /** Options that run a command or name a file to write, whatever the program is. Reports what is grave. */
