@@ -1,7 +1,16 @@
 // Bundles what a user runs into packages/cli/dist: the CLI, the library, and each program that a host starts.
 //   node scripts/build.mjs [--quiet] [--only caisson,index]
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import {
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -87,15 +96,18 @@ const SHARED = {
 const present = Object.entries(ENTRIES).filter(
   ([name, source]) => existsSync(join(ROOT, source)) && (only?.includes(name) ?? true),
 );
-// CLI and library share chunks (commands load lazily). The worker starts from one file and has chunks for what few
-// attempts need. What is started inside a sandbox is one file, because it is made visible there by name.
-const isHostSide = ([name]) => name === 'caisson' || name === 'index';
-const isInside = ([name]) => !isHostSide([name]) && name !== 'worker';
-const SPLIT = { splitting: true, chunkNames: 'chunks/[name]-[hash]' };
+/** Started most often, so each is one CommonJS file that is started with its compiled code: see load-warm.cjs. */
+const WARM = {
+  caisson: "process.argv[2] ?? 'help'",
+  worker: "'attempt'",
+};
+/** The library has chunks for what few use. What is started inside a sandbox is one file: it is made visible by name. */
+const OTHERS = { index: { splitting: true, chunkNames: 'chunks/[name]-[hash]' } };
 process.on('exit', () => rmSync(OUT, { recursive: true, force: true }));
 try {
   await bundle();
   takeBuiltinsDirectly(OUT);
+  copyFileSync(join(ROOT, 'scripts', 'load-warm.cjs'), join(OUT, 'load-warm.cjs'));
   emitDeclarations();
   rmSync(DIST, { recursive: true, force: true });
   renameSync(OUT, DIST);
@@ -107,18 +119,31 @@ try {
 if (!isQuiet) process.stdout.write(`built ${present.map(([name]) => `${name}.mjs`).join(', ')}\n`);
 
 async function bundle() {
-  await Promise.all([
-    build({ ...SHARED, ...SPLIT, entryPoints: Object.fromEntries(present.filter(isHostSide)) }),
-    build({
-      ...SHARED,
-      ...SPLIT,
-      plugins: [mcpServerApart, ...SHARED.plugins],
-      entryPoints: Object.fromEntries(present.filter(([name]) => name === 'worker')),
-    }),
-    ...present
-      .filter(isInside)
-      .map(([name, source]) => build({ ...SHARED, entryPoints: { [name]: source } })),
-  ]);
+  await Promise.all(
+    present.map(([name, source]) =>
+      name in WARM
+        ? buildWarm(name, source)
+        : build({ ...SHARED, ...OTHERS[name], entryPoints: { [name]: source } }),
+    ),
+  );
+}
+
+/** `name`.cjs is the program, `name`.mjs what is started. */
+async function buildWarm(name, source) {
+  await build({
+    ...SHARED,
+    entryPoints: { [name]: source },
+    format: 'cjs',
+    outExtension: { '.js': '.cjs' },
+    define: { 'import.meta.url': '__moduleUrl' },
+    banner: { js: 'const __moduleUrl = require("node:url").pathToFileURL(__filename).href;' },
+  });
+  const hash = createHash('sha256').update(readFileSync(join(OUT, `${name}.cjs`)));
+  const words = [`'${name}'`, `'${hash.digest('hex').slice(0, 16)}'`, WARM[name]];
+  writeFileSync(
+    join(OUT, `${name}.mjs`),
+    `${REQUIRE_BANNER}\nrequire('./load-warm.cjs')(${words.join(', ')});\n`,
+  );
 }
 
 /** The library's types. The workspace packages are not published, so their names become relative paths. */

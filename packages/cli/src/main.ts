@@ -1,10 +1,11 @@
 import { COMMANDS } from './command-table.ts';
 import { runCli } from './run-cli.ts';
 
-const code = await runCli(process.argv.slice(2), COMMANDS, process);
-await Promise.all([written(process.stdout), written(process.stderr)]);
-// What is still open is of no use to a command that is done, and closing it one by one takes time.
-process.exit(code);
+void runCli(process.argv.slice(2), COMMANDS, process).then(async (code) => {
+  await Promise.all([written(process.stdout), written(process.stderr)]);
+  // What is still open is of no use to a command that is done, and closing it one by one takes time.
+  process.exit(code);
+});
 
 /** Resolves when all that was printed has been handed over, also to a reader that is slow or gone. */
 function written(stream: NodeJS.WriteStream): Promise<void> {

@@ -8,15 +8,19 @@ import { parseJob, prepareToParse } from './steps/parse-job.ts';
 process.on('SIGINT', () => undefined);
 process.on('SIGTERM', () => undefined);
 process.on('SIGHUP', () => undefined);
-const control = openControl();
-const environment = isSpare() ? await awaitAssignment(control) : readWorkerEnvironment();
-// What is still open (a stream nobody reads, a timer) is of no use to anybody: stdout is written synchronously.
-process.exit(await carryOut(parseJob(environment), environment, control));
+void work(openControl());
+
+async function work(control: Control): Promise<void> {
+  const environment = isSpare() ? await awaitAssignment(control) : readWorkerEnvironment();
+  const code = await carryOut(parseJob(environment), environment, control);
+  // What is still open (a stream nobody reads, a timer) is of no use to anybody: stdout is written synchronously.
+  process.exit(code);
+}
 
 /** A host that has no job for us after all ends, or ends us; there is nothing to report then. */
-async function awaitAssignment(from: Control): Promise<WorkerEnvironment> {
+async function awaitAssignment(control: Control): Promise<WorkerEnvironment> {
   prepareToParse();
-  const assignment = await from.waitForAssignment().catch(() => process.exit(0));
+  const assignment = await control.waitForAssignment().catch(() => process.exit(0));
   process.chdir(assignment.cwd);
   return readWorkerEnvironment(assignment.env);
 }

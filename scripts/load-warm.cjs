@@ -1,0 +1,58 @@
+// Starts a bundle with the code that V8 compiled for it last time. Node's own compile cache holds what was compiled when
+// a file was loaded; this one is taken at the end, with every function that was really called. Copied into dist.
+'use strict';
+const { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } = require('node:fs');
+const { createRequire, getCompileCacheDir } = require('node:module');
+const { dirname, join } = require('node:path');
+const { constants, Script } = require('node:vm');
+
+/**
+ * Runs `name`.cjs beside this file. `build` is a hash of its content, `word` says what for: each use calls other functions. V8 refuses code of another version of itself, and then everything is compiled as ever.
+ */
+module.exports = function loadWarm(name, build, word) {
+  const use = /^[a-z]{1,20}$/.test(word) ? word : 'other';
+  const file = join(__dirname, `${name}.cjs`);
+  const folder = getCompileCacheDir?.(); // Node's folder for exactly this Node, this machine and this user; may be off
+  const cache = folder === undefined ? null : join(folder, `${name}-${use}-${build}.code`);
+  const known = cache === null ? undefined : readIfThere(cache);
+  const script = new Script(wrap(readFileSync(file, 'latin1')), {
+    filename: file,
+    cachedData: known,
+    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+  });
+  if (cache !== null && (known === undefined || script.cachedDataRejected)) {
+    process.once('exit', (code) => {
+      if (code === 0) keep(cache, `${name}-${use}-`, script);
+    });
+  }
+  const module = { exports: {} };
+  script.runInThisContext()(module.exports, createRequire(file), module, file, __dirname);
+};
+
+function wrap(source) {
+  return `(function (exports, require, module, __filename, __dirname) { ${source}\n})`;
+}
+
+function readIfThere(file) {
+  try {
+    return readFileSync(file);
+  } catch {
+    return undefined; // not there, or not ours to read: slower, never wrong
+  }
+}
+
+/** A cache that cannot be written is not missed; older builds leave theirs behind, which go here. */
+function keep(file, prefix, script) {
+  const temp = `${file}.${process.pid}`;
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    for (const name of readdirSync(dirname(file))) {
+      if (name.startsWith(prefix) && name.endsWith('.code'))
+        rmSync(join(dirname(file), name), { force: true });
+    }
+    writeFileSync(temp, script.createCachedData(), { mode: 0o600 });
+    renameSync(temp, file);
+  } catch {
+    rmSync(temp, { force: true });
+  }
+}
