@@ -45,6 +45,10 @@ export interface AttemptContext {
   env: Record<string, string>;
   /** What is running in the sandbox now; killed at once when the host is gone. */
   running: SandboxProcess | null;
+  /** The operator's script that is running, if one is. */
+  script: string | null;
+  /** What everything in the sandbox has printed so far. */
+  printedBytes: number;
   /** Tool calls that wait for a person now. */
   heldCalls: number;
 }
@@ -64,6 +68,8 @@ export function createAttemptContext(options: {
     driver: null,
     env: {},
     running: null,
+    script: null,
+    printedBytes: 0,
     heldCalls: 0,
   };
 }

@@ -15,6 +15,7 @@ import { createAttemptContext, deny, type AttemptContext } from './attempt-conte
 import { openChannel } from './channel.ts';
 import type { Control } from './control.ts';
 import type { WorkerEnvironment } from './environment.ts';
+import { startHeartbeat } from './heartbeat.ts';
 import { watchHost } from './host-watch.ts';
 import { runPipeline } from './pipeline/runner.ts';
 import { sealAttempt, type AttemptEnding } from './pipeline/seal.ts';
@@ -45,8 +46,10 @@ export async function carryOut(job: Job, environment: WorkerEnvironment, control
   dieWithHost(context, control);
   voice.header(job.grant);
   voice.say({ kind: 'worker.boot', pid: process.pid, startTime: selfStartTime() });
+  const stopBeating = startHeartbeat(context);
   const ending = await findEnding(context, environment);
   await sealAttempt(context, ending, Math.round(performance.now() - startedAt));
+  stopBeating();
   stopWatching();
   control.close();
   voice.close();
@@ -71,9 +74,14 @@ async function findEnding(context: AttemptContext, environment: WorkerEnvironmen
     if (error instanceof StoppedError || context.control.stop.aborted)
       return endingOfOrder(context.control.stop.reason);
     if (error instanceof StepFailure) return { kind: 'failed', failure: error.failure };
-    const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    return { kind: 'failed', failure: { reason: 'worker-failed', detail: detail.slice(0, 8000) } };
+    return { kind: 'failed', failure: { reason: 'worker-failed', detail: describe(error).slice(0, 8000) } };
   }
+}
+
+/** What was thrown on purpose says what to do; only a bug needs the place where it happened. */
+function describe(error: unknown): string {
+  if (error instanceof CaissonError) return [error.message, error.remedy].filter(Boolean).join(' ');
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 async function prepare(context: AttemptContext, environment: WorkerEnvironment): Promise<void> {

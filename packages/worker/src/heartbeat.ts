@@ -3,7 +3,8 @@ import { describeWait, treeCpuMs } from '@caisson/ground';
 import type { HeartbeatCounters } from '@caisson/protocol';
 import type { AttemptContext } from './attempt-context.ts';
 
-export function startHeartbeat(context: AttemptContext, bytesSoFar: () => number): () => void {
+/** From the first moment to the seal: also a long setup or verify is alive. */
+export function startHeartbeat(context: AttemptContext): () => void {
   let last = { turns: 0, toolCalls: 0, tokensIn: 0, tokensOut: 0, bytes: 0 };
   const beat = (): void => {
     const { meter } = context;
@@ -12,7 +13,7 @@ export function startHeartbeat(context: AttemptContext, bytesSoFar: () => number
       toolCalls: meter.toolCalls,
       tokensIn: meter.usage.inputTokens,
       tokensOut: meter.usage.outputTokens,
-      bytes: bytesSoFar(),
+      bytes: context.printedBytes,
     };
     context.voice.say({ kind: 'heartbeat', counters: { ...difference(now, last), ...lookAtTree(context) } });
     last = now;
@@ -35,7 +36,7 @@ function difference(now: Counts, before: Counts): Counts {
 }
 
 function lookAtTree(context: AttemptContext): Pick<HeartbeatCounters, 'cpuMs' | 'currentTool' | 'waiting'> {
-  const currentTool = context.meter.currentTool;
+  const currentTool = context.meter.currentTool ?? context.script;
   const running = context.running;
   if (running === null) return { cpuMs: 0, currentTool, waiting: null };
   const agent = running.agentPid();

@@ -12,7 +12,8 @@ export interface StallSignals {
   readonly cpuShare: number;
 }
 
-const BUSY_SHARE = 0.5;
+/** Whoever only waits for a model uses a few per cent; whoever spins gets at least this much, also on a full machine. */
+const BUSY_SHARE = 0.25;
 
 export function findStallReason(signals: StallSignals): { reason: StallReason; detail: string } {
   if (!signals.isWorkerAlive) return { reason: 'gone', detail: 'the worker process is not there any more' };
@@ -35,6 +36,6 @@ export function findStallReason(signals: StallSignals): { reason: StallReason; d
     return { reason: 'in-tool', detail: `the tool call ${signals.openTool} has not returned` };
   return {
     reason: 'model-silent',
-    detail: 'nothing was printed and nothing is computed: the model has not answered',
+    detail: 'nothing was printed and nothing is computed; an agent waits for its model',
   };
 }

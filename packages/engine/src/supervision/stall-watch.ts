@@ -4,6 +4,7 @@ import type { StallReason } from './contract.ts';
 import { findStallReason } from './stall-reason.ts';
 
 export const SILENT_BEATS = 2;
+const CPU_BEATS = 3;
 
 export interface StallWatch {
   /** Anything that shows progress: output, a tool call, tokens. */
@@ -27,7 +28,9 @@ export function createStallWatch(options: {
   let openTool: string | null = null;
   let waitsOnStdin = false;
   let hasAgentExited = false;
-  let cpu = { atMs: options.startedMs, totalMs: 0 };
+  let hasBeaten = false;
+  /** The last few looks at the tree's CPU time: one beat alone says little on a busy machine. */
+  let looks = [{ atMs: options.startedMs, totalMs: 0 }];
   let cpuShare = 0;
 
   const progress = (nowMs: number): void => {
@@ -37,9 +40,11 @@ export function createStallWatch(options: {
   return {
     progress,
     beat(nowMs, counters) {
-      const elapsed = nowMs - cpu.atMs;
-      cpuShare = elapsed > 0 ? Math.max(0, counters.cpuMs - cpu.totalMs) / elapsed : 0;
-      cpu = { atMs: nowMs, totalMs: counters.cpuMs };
+      hasBeaten = true;
+      const [first = { atMs: nowMs, totalMs: counters.cpuMs }] = looks;
+      const elapsed = nowMs - first.atMs;
+      cpuShare = elapsed > 0 ? Math.max(0, counters.cpuMs - first.totalMs) / elapsed : 0;
+      looks = [...looks.slice(-CPU_BEATS + 1), { atMs: nowMs, totalMs: counters.cpuMs }];
       openTool = counters.currentTool;
       waitsOnStdin = counters.waiting === 'stdin';
       hasAgentExited = counters.waiting === 'pipe-open';
@@ -48,7 +53,7 @@ export function createStallWatch(options: {
     },
     check(nowMs, isWorkerAlive) {
       const silentMs = nowMs - lastProgressMs;
-      if (silentMs < SILENT_BEATS * options.heartbeatMs && isWorkerAlive) return;
+      if (isWorkerAlive && (!hasBeaten || silentMs < SILENT_BEATS * options.heartbeatMs)) return;
       const { reason, detail } = findStallReason({
         isWaitingForPermission,
         isWorkerAlive,

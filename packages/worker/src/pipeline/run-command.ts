@@ -28,6 +28,7 @@ export async function runInSandbox(
   });
   const process = await launchSandbox(spec);
   context.running = process;
+  context.script = `${options.purpose} script`;
   context.voice.say({
     kind: 'sandbox.started',
     purpose: options.purpose,
@@ -59,6 +60,7 @@ export async function runInSandbox(
     clearTimeout(timer);
     control.stop.removeEventListener('abort', onStop);
     context.running = null;
+    context.script = null;
   }
 }
 
@@ -72,7 +74,10 @@ function collect(context: AttemptContext, stream: NodeJS.ReadableStream): () => 
     parts.push(Buffer.from(chunk.subarray(0, room)));
     held += Math.min(room, chunk.length);
   };
-  stream.on('data', (chunk: Buffer) => keep(redacting.push(chunk)));
+  stream.on('data', (chunk: Buffer) => {
+    context.printedBytes += chunk.length;
+    keep(redacting.push(chunk));
+  });
   return () => {
     keep(redacting.flush());
     return Buffer.concat(parts).toString('utf8');

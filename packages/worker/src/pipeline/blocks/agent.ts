@@ -9,7 +9,6 @@ import { describeSandbox, launchSandbox, type SandboxProcess } from '@caisson/gr
 import { createLineSplitter, type LineSplitter } from '../line-splitter.ts';
 import type { AttemptContext } from '../../attempt-context.ts';
 import type { StopOrder } from '../../control.ts';
-import { startHeartbeat } from '../../heartbeat.ts';
 import type { AgentEnding, AgentSignal } from '../../runtimes/contract.ts';
 import { buildSandboxSpec } from '../../sandbox-view.ts';
 import { openSpool, type Spool } from '../../spool.ts';
@@ -107,22 +106,24 @@ async function followAgent(
     for (const signal of stream.line(line)) hear(signal);
   });
   process.stdout.on('data', (chunk: Buffer) => {
+    context.printedBytes += chunk.length;
     spools.stdout.write(chunk);
     lines.push(chunk);
   });
-  process.stderr.on('data', (chunk: Buffer) => spools.stderr.write(chunk));
+  process.stderr.on('data', (chunk: Buffer) => {
+    context.printedBytes += chunk.length;
+    spools.stderr.write(chunk);
+  });
   if (process.stdin && command.stdin !== null) {
     process.stdin.on('error', () => undefined); // an agent that never reads its stdin is not an error of ours
     process.stdin.write(command.stdin);
     if (command.keepsStdinOpen !== true) process.stdin.end();
   }
-  const stopBeating = startHeartbeat(context, () => spools.stdout.bytes + spools.stderr.bytes);
   const stopObeying = obeyStop(context, process);
   try {
     return await process.exited;
   } finally {
     clearTimeout(afterConcluded);
-    stopBeating();
     stopObeying();
     lines.end();
     teller.flush();

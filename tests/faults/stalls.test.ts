@@ -1,0 +1,98 @@
+/** What a silent run waits for, told from real signals; and what a stall timeout does about it. */
+import { chmodSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { EventEnvelope } from '@caisson/protocol';
+import { describe, expect, it } from 'vitest';
+import { createProject, finish, ROOT, until, type Project } from '../e2e/project.ts';
+
+const FAST = { CAISSON_HEARTBEAT_MS: '200' };
+
+/** Runs until the run gives this reason for its silence, then ends it; a reason that changes is told again. */
+async function untilStalled(project: Project, reason: string, ...args: string[]): Promise<EventEnvelope> {
+  const child = project.start('run', ...args);
+  const ended = finish(child);
+  const runId = await until('a run', async () => {
+    const listed = await project.caisson('runs', '-o', 'json');
+    return (JSON.parse(listed.stdout) as { runId: string }[])[0]?.runId;
+  });
+  const stalled = await until(`a stall: ${reason}`, async () =>
+    (await project.events(runId)).find((event) => event.type === 'run.stalled' && event['reason'] === reason),
+  );
+  child.kill('SIGTERM');
+  await ended;
+  return stalled;
+}
+
+describe('a silent run says why', () => {
+  it.each([
+    ['waiting-stdin', ['bash', '-c', 'exec < <(exec sleep 1000); read -r answer']],
+    ['spinning', ['bash', '-c', 'while :; do :; done']],
+    ['model-silent', ['sleep', '1000']],
+  ])('%s', async (reason, argv) => {
+    const project = createProject({ git: false, env: FAST, config: 'limits: { grace: 200ms }\n' });
+    const stalled = await untilStalled(project, reason, '--', ...argv);
+    expect(stalled['silentMs']).toBeGreaterThanOrEqual(400);
+  });
+
+  it('in-tool, and names the tool', async () => {
+    const project = createProject({
+      git: false,
+      env: FAST,
+      config:
+        'limits: { grace: 200ms }\nruntimes: { claude-code: { bin: ./agent.sh, endpoint: "http://127.0.0.1:9" } }\n',
+    });
+    // An agent that was recorded while it called a tool, and whose tool never returns.
+    const recorded = readFileSync(
+      join(ROOT, 'packages/worker/src/runtimes/recorded/claude-code/command.ndjson'),
+      'utf8',
+    ).split('\n');
+    const until = recorded.findIndex((line) => line.includes('"tool_use"'));
+    project.write('lines', `${recorded.slice(0, until + 1).join('\n')}\n`);
+    project.write(
+      'agent.sh',
+      '#!/bin/sh\n[ "$1" = --version ] && echo 2.1.0 && exit\ncat lines\nexec sleep 1000\n',
+    );
+    chmodSync(join(project.root, 'agent.sh'), 0o755);
+    const stalled = await untilStalled(project, 'in-tool', '--runtime', 'claude-code', 'do it');
+    expect(stalled).toMatchObject({ detail: expect.stringContaining('Bash') as string });
+  });
+});
+
+describe('a long verify', () => {
+  it('beats like an agent, and is what the run says it waits for', async () => {
+    const project = createProject({ git: false, env: FAST, config: 'limits: { grace: 200ms }\n' });
+    const stalled = await untilStalled(project, 'in-tool', '--verify', 'sleep 1000', '--', 'true');
+    expect(stalled['detail']).toContain('script');
+    const [row] = JSON.parse((await project.caisson('runs', '-o', 'json')).stdout) as { runId: string }[];
+    const types = (await project.events(row?.runId ?? '')).map((event) => event.type);
+    expect(types).not.toContain('health.changed');
+  });
+});
+
+describe('a stall timeout', () => {
+  it('ends a silent run with exit code 124 and says that it stalled', async () => {
+    const project = createProject({ git: false, env: FAST, config: 'limits: { grace: 200ms }\n' });
+    const result = await project.run('--stall-timeout', '1s', '--', 'sleep', '1000');
+    expect(result).toMatchObject({ status: 'timeout', failure: { reason: 'timeout', cause: 'stalled' } });
+    expect(result.cli.code).toBe(124);
+    expect(result.durationMs).toBeLessThan(5000);
+  });
+
+  it('leaves a run alone that talks slowly but steadily', async () => {
+    const project = createProject({ git: false, env: FAST });
+    const program = 'for i in 1 2 3 4; do sleep 0.7; echo $i; done';
+    const result = await project.run('--stall-timeout', '2s', '--', 'sh', '-c', program);
+    expect(result).toMatchObject({ status: 'done', stdout: '1\n2\n3\n4\n' });
+  });
+});
+
+describe('a child that holds stdout open', () => {
+  it.each(['bwrap', 'none'])('does not hold the run open (sandbox %s)', async (sandbox) => {
+    const project = createProject({ git: false });
+    const program = 'setsid sleep 1000 & echo done';
+    const startedMs = performance.now();
+    const result = await project.run('--sandbox', sandbox, '--', 'bash', '-c', program);
+    expect(result).toMatchObject({ status: 'done', exitCode: 0, stdout: 'done\n' });
+    expect(performance.now() - startedMs).toBeLessThan(10_000);
+  });
+});
