@@ -8,6 +8,7 @@ import { MODES, SessionName, type Failure, type Mode } from '@caisson/protocol';
 import type { RunRow } from '../ledger/index.ts';
 import type { AdmittedRun, DispatchRooms, Refusal } from './contract.ts';
 import { loginBinds } from './login-files.ts';
+import { findBadRequest, findForeignState, findNoModelKey, findNoWorkTree } from './request-checks.ts';
 
 export interface AdmissionCheck {
   readonly name: string;
@@ -38,6 +39,10 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
         }
       : null,
   ),
+  check('request-shape', findBadRequest),
+  check('work-tree', (candidate, { settings }) => findNoWorkTree(candidate, settings)),
+  check('state-owner', (_candidate, { settings }) => findForeignState(settings.stateDir)),
+  check('model-key', findNoModelKey),
   check('mode-ceiling', ({ grant }, { settings }) =>
     modeRank(grant.mode) > modeRank(settings.ceiling)
       ? {

@@ -235,6 +235,13 @@ async function choosePipeline(
     const spec = parsePipelineSpec(asked);
     return { spec, ref: { id: spec.id, hash: sha256(JSON.stringify(spec)) } };
   }
+  if (request.verify?.trim() === '')
+    throw new TaskRefusedError({
+      check: 'verify-command',
+      kind: 'usage',
+      detail: 'the verify command is empty',
+      remedy: 'Leave it out, or name one: --verify "npm test".',
+    });
   const verify = request.verify ?? verifyOf(agent);
   return { spec: createDefaultPipeline(verify === undefined ? {} : { verify }), ref: null };
 }

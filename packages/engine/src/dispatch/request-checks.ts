@@ -1,0 +1,122 @@
+/**
+ * What a request may say at all. A worker refuses a job that its schema does not allow, as a crash and only after
+ * everything was prepared; the person who asked is told here, before there is a run.
+ */
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { Task } from '@caisson/protocol';
+import type { AdmittedRun, DispatchSettings, Refusal } from './contract.ts';
+
+export type RequestRefusal = Omit<Refusal, 'check'>;
+
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/;
+const MAX_KEY_CHARACTERS = 255;
+
+export function findBadRequest(candidate: AdmittedRun): RequestRefusal | null {
+  const { request } = candidate;
+  return (
+    findBadTask(candidate) ??
+    findBadVariable([...Object.keys(request.env ?? {}), ...Object.keys(request.secrets ?? {})]) ??
+    findBlank('idempotency key', request.idempotencyKey) ??
+    findBadBranch(request.branch)
+  );
+}
+
+/** A bare repository has no files to work on, and its folder is not a place to work in. */
+export function findNoWorkTree(
+  candidate: Pick<AdmittedRun, 'workspaceKind'>,
+  { projectRoot }: Pick<DispatchSettings, 'projectRoot'>,
+): RequestRefusal | null {
+  if (candidate.workspaceKind === 'empty' || existsSync(join(projectRoot, '.git'))) return null;
+  const isBare =
+    isKind(join(projectRoot, 'HEAD'), 'file') &&
+    isKind(join(projectRoot, 'objects'), 'folder') &&
+    isKind(join(projectRoot, 'refs'), 'folder');
+  return isBare
+    ? {
+        kind: 'usage',
+        detail: `${projectRoot} is a bare git repository: there are no files to work on`,
+        remedy: 'Change to a checkout of it (git worktree add FOLDER), or use --workspace empty.',
+      }
+    : null;
+}
+
+/** Everything below would end up with an owner that cannot read it inside the sandbox, or outside afterwards. */
+export function findForeignState(
+  stateDir: string,
+  ownUid: number | undefined = process.getuid?.(),
+): RequestRefusal | null {
+  const owner = statSync(stateDir, { throwIfNoEntry: false })?.uid;
+  if (owner === undefined || ownUid === undefined || owner === ownUid) return null;
+  return {
+    kind: 'unavailable',
+    detail: `the state folder ${stateDir} belongs to user ${owner}, and this is user ${ownUid}`,
+    remedy: 'Run as its owner, or choose a folder of your own with --state-dir.',
+  };
+}
+
+/** Other agent programs say it themselves, and may have a log-in of their own. */
+export function findNoModelKey({ runtime }: Pick<AdmittedRun, 'runtime'>): RequestRefusal | null {
+  if (runtime.name !== 'native' || runtime.apiKeyRef !== null || runtime.endpoint !== null) return null;
+  return {
+    kind: 'unavailable',
+    detail: 'the native agent has no key for its model',
+    remedy: `Set ${runtime.descriptor.keyEnv ?? 'its key'}, or runtimes.native.apiKey in caisson.yaml.`,
+  };
+}
+
+function findBadTask(candidate: AdmittedRun): RequestRefusal | null {
+  const { description, priority, request } = candidate;
+  const { shape } = Task;
+  if (!shape.description.safeParse(description).success)
+    return {
+      kind: 'usage',
+      detail: `the task is ${description.length} characters long, and at most 1048576 fit`,
+      remedy: 'Give the long part as a file: --input KEY=PATH.',
+    };
+  if (!shape.priority.safeParse(priority).success)
+    return { kind: 'usage', detail: `the priority ${priority} is not a whole number from 1 to 10` };
+  if (!shape.acceptance.safeParse(request.acceptance).success)
+    return { kind: 'usage', detail: 'the acceptance text is longer than 65536 characters' };
+  if (!shape.scope.safeParse(request.scope ?? []).success)
+    return {
+      kind: 'usage',
+      detail: 'the scope has more than 256 patterns, or one longer than 1024 characters',
+    };
+  return null;
+}
+
+function findBadVariable(names: readonly string[]): RequestRefusal | null {
+  const bad = names.find((name) => !VARIABLE.test(name));
+  return bad === undefined
+    ? null
+    : {
+        kind: 'usage',
+        detail: `"${bad.slice(0, 100)}" is no name for an environment variable`,
+        remedy: 'Use letters, digits and underscores, and no digit first.',
+      };
+}
+
+function findBlank(what: string, text: string | undefined): RequestRefusal | null {
+  if (text === undefined || (text.trim() !== '' && text.length <= MAX_KEY_CHARACTERS)) return null;
+  return { kind: 'usage', detail: `the ${what} is empty or longer than ${MAX_KEY_CHARACTERS} characters` };
+}
+
+/** As git-check-ref-format has it. */
+function findBadBranch(name: string | undefined): RequestRefusal | null {
+  if (name === undefined) return null;
+  const isBad =
+    name === '' ||
+    name === '@' ||
+    name.length > MAX_KEY_CHARACTERS ||
+    name.startsWith('-') ||
+    // oxlint-disable-next-line no-control-regex -- git refuses these very characters
+    /[\u0000-\u0020\u007f~^:?*[\\]|\.\.|@\{|\/\/|\.$/.test(name) ||
+    name.split('/').some((part) => part === '' || part.startsWith('.') || part.endsWith('.lock'));
+  return isBad ? { kind: 'usage', detail: `"${name.slice(0, 100)}" is no name for a git branch` } : null;
+}
+
+function isKind(path: string, kind: 'file' | 'folder'): boolean {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return kind === 'file' ? (stats?.isFile() ?? false) : (stats?.isDirectory() ?? false);
+}
