@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import { Grant } from './grant.ts';
 import { RunId, Sha256, Timestamp } from './ids.ts';
 import { PipelineSpec } from './pipeline.ts';
+import { SessionResume } from './result.ts';
 import { Task } from './task.ts';
 
 const AbsolutePath = z.string().check(z.startsWith('/'), z.maxLength(4096));
@@ -132,7 +133,7 @@ export const Job = z.object({
       answer: z.string(),
     }),
   ),
-  resume: z.optional(z.object({ sessionId: z.string() })),
+  resume: z.optional(SessionResume),
   trace: z.string(),
 });
 export type Job = z.infer<typeof Job>;

@@ -24,6 +24,20 @@ export const Usage = z.object({
 });
 export type Usage = z.infer<typeof Usage>;
 
+/** What it takes to go on with an agent's session: some programs report the session's sum, so it is carried along. */
+export const SessionResume = z.object({
+  sessionId: z.string().check(z.minLength(1), z.maxLength(256)),
+  usage: z.optional(
+    z.object({
+      inputTokens: bytes(),
+      outputTokens: bytes(),
+      cacheReadTokens: bytes(),
+      cacheWriteTokens: bytes(),
+    }),
+  ),
+});
+export type SessionResume = z.infer<typeof SessionResume>;
+
 /** What the agent asks of a person; written by it as `needs_input.json`. */
 export const NeedsInput = z.object({
   question: z.string().check(z.minLength(1), z.maxLength(65_536)),
@@ -90,6 +104,6 @@ export const Result = z.object({
     denials: z.array(Denial).check(z.maxLength(256)),
   }),
   logs: z.object({ stdout: CapturedStream, stderr: CapturedStream }),
-  resume: z.optional(z.object({ sessionId: z.string().check(z.maxLength(256)) })),
+  resume: z.optional(SessionResume),
 });
 export type Result = z.infer<typeof Result>;

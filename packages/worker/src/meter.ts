@@ -84,7 +84,7 @@ export function createMeter(): Meter {
   };
 }
 
-function addUsage(left: UsageCount, right: UsageCount): UsageCount {
+export function addUsage(left: UsageCount, right: UsageCount): UsageCount {
   return {
     inputTokens: left.inputTokens + right.inputTokens,
     outputTokens: left.outputTokens + right.outputTokens,

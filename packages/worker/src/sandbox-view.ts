@@ -3,7 +3,7 @@
  * The walls themselves are in ground; this file only says what stands inside.
  */
 import { MARKER_NAME, type SandboxSpec } from '@caisson/ground';
-import type { Job } from '@caisson/protocol';
+import type { Bind, Job } from '@caisson/protocol';
 import type { AgentFile } from './runtimes/contract.ts';
 
 export type SandboxPurpose = 'agent' | 'setup' | 'script' | 'clean-room';
@@ -56,6 +56,8 @@ export interface ViewOptions {
   readonly toolSocket?: string;
   /** Another folder in place of the workspace, for the clean room. */
   readonly workspaceSource?: string;
+  /** Folders of HOME that outlive the attempt. */
+  readonly kept?: readonly Bind[];
 }
 
 /** Control files that are protected in this workspace, relative to its root. */
@@ -102,6 +104,7 @@ export function buildSandboxSpec(job: Job, options: ViewOptions): SandboxSpec {
       ...(options.toolSocket
         ? [{ source: options.toolSocket, target: INSIDE.toolSocket, writable: true }]
         : []),
+      ...(options.kept ?? []),
       ...(isAgent && paths.session
         ? [{ source: paths.session, target: `${job.sandbox.home}/.caisson-session`, writable: true }]
         : []),

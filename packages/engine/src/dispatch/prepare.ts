@@ -10,6 +10,7 @@ import type { AdmittedRun, DispatchRooms, OpenedNetwork } from './contract.ts';
 import { linkLoginFiles } from './login-files.ts';
 import { openNetwork, planNetwork } from './plan-network.ts';
 import { orWarn } from './clean-up.ts';
+import { linkSession, openAgentSession, type AgentSession } from './session-folder.ts';
 import {
   attemptPaths,
   createAttemptFolders,
@@ -75,9 +76,14 @@ async function prepareAll(
   const paths = attemptPaths(settings.stateDir, run.runId, attempt);
   undo.push(() => removeAttemptFolders(paths));
   createAttemptFolders(paths);
+  const session = openAgentSession(run, {
+    stateDir: settings.stateDir,
+    find: (runId) => rooms.ledger.run(runId),
+  });
   if (run.grant.sandbox === 'none') {
     mkdirSync(paths.home, { recursive: true, mode: 0o700 });
     linkLoginFiles(settings.home, paths.home, run.runtime);
+    linkSession(paths.home, session.folder);
   }
   if (attempt === 1) await tellPrompt(run, record);
   await failingAs('fetch-failed', 4, () => rooms.callbacks.check(run.runId));
@@ -121,6 +127,7 @@ async function prepareAll(
     network,
     secrets: secrets.values,
     overlay,
+    session,
   });
   // Not through a temporary file: it holds secrets, and whoever clears up after a dead host knows only this name.
   await writeFile(paths.job, JSON.stringify(job), { mode: 0o600, flag: 'wx' });
@@ -227,6 +234,7 @@ function composeJob(
     network: OpenedNetwork | null;
     secrets: Job['secrets'];
     overlay: Job['overlay'];
+    session: AgentSession;
   },
 ): Job {
   const { settings, clock } = rooms;
@@ -310,7 +318,7 @@ function composeJob(
       captures: paths.captures,
       // Without a sandbox nothing is mounted: the mailbox is where the agent looks for it.
       mailbox: isOpen && workspace.kind !== 'in-place' ? join(workspace.path, '.caisson') : paths.mailbox,
-      session: null,
+      session: parts.session.folder,
       ...sessionFiles(rooms, run),
       cgroup: [...parts.limits.procsFiles],
     },
@@ -322,7 +330,7 @@ function composeJob(
     spoolBytes: settings.spoolBytes,
     onHostLoss: 'stop',
     ...(request.answer === undefined ? {} : { answer: describeAnswer(request.answer) }),
-    ...(request.resume === undefined ? {} : { resume: request.resume }),
+    ...(parts.session.resume === undefined ? {} : { resume: parts.session.resume }),
     trace: run.trace,
   };
 }

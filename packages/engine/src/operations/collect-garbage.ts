@@ -1,10 +1,13 @@
 /** Removes what nothing refers to any more. Work that is not saved is never touched. */
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createRunId } from '../platform/index.ts';
 import type { Engine } from '../engine.ts';
 import { BlobMissingError } from '../store/index.ts';
 
 const DAY_MS = 86_400_000;
+/** An agent's own session that nobody continued for so long is not resumed any more. */
+const SESSION_TTL_MS = 7 * DAY_MS;
 /** Admission stores what a name stands for just before the run is accepted. */
 const START_MARGIN_MS = 60_000;
 
@@ -31,6 +34,7 @@ export async function collectGarbage(engine: Engine, options: GarbageOptions = {
   const swept = await engine.store.gc(await listRoots(engine), { graceMs });
   await removeLeftWorkspaces(engine);
   const { deleted } = await engine.workspaces.gc({ stateDir, trashTtlMs: options.trashTtlMs ?? 7 * DAY_MS });
+  await sweepFolder(engine, join(stateDir, 'runtime', 'sessions'), Math.max(graceMs, SESSION_TTL_MS));
   return {
     blobs: swept.removedBlobs,
     bytes: swept.removedBytes,
@@ -112,9 +116,12 @@ async function sweepFolder(engine: Engine, folder: string, olderThanMs: number):
     throw error;
   }
   let removed = 0;
+  // Ids sort by time: a file of a run that was accepted later cannot be old enough, and is not even looked at.
+  const newest = createRunId({ wallMs: () => engine.clock.wallMs() - olderThanMs });
   for (const name of names) {
-    const runId = name.slice(0, name.indexOf('.'));
+    const runId = name.split('.', 1)[0] ?? '';
     const isHalfWritten = name.startsWith('.caisson-') && name.endsWith('.tmp'); // by somebody who was killed
+    if (!isHalfWritten && runId > newest) continue;
     if (!isHalfWritten && engine.ledger.run(runId)?.ending === undefined) continue;
     const path = join(folder, name);
     if (engine.clock.wallMs() - (await stat(path)).mtimeMs < olderThanMs) continue;

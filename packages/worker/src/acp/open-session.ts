@@ -3,10 +3,11 @@ import {
   type ClientContext,
   type InitializeResponse,
   type McpServer,
+  type NewSessionRequest,
   type NewSessionResponse,
 } from '@agentclientprotocol/sdk';
 import type { AcpConfig } from './acp-config.ts';
-import { isAuthRequired } from './prompt-ending.ts';
+import { failureOf, isAuthRequired } from './prompt-ending.ts';
 
 /** A resumed session where the agent can, else a new one; logs in once if the agent asks and the config says how. */
 export async function openSession(
@@ -29,18 +30,32 @@ async function open(
   { agentCapabilities }: InitializeResponse,
 ): Promise<string> {
   const place = { cwd: config.workspace, mcpServers: mcpServersOf(config) };
-  const { resume } = config;
-  if (resume !== undefined && agentCapabilities?.sessionCapabilities?.resume) {
-    await agent.request(methods.agent.session.resume, { ...place, sessionId: resume });
-    return resume;
-  }
-  if (resume !== undefined && agentCapabilities?.loadSession === true) {
-    await agent.request(methods.agent.session.load, { ...place, sessionId: resume });
-    return resume;
-  }
+  if (config.resume !== undefined && (await resume(agent, config.resume, place, agentCapabilities)))
+    return config.resume;
   const session: NewSessionResponse = await agent.request(methods.agent.session.new, place);
   await chooseModel(agent, config, session);
   return session.sessionId;
+}
+
+/** `false` where the agent cannot, or says that it can and then does not: Gemini 0.61 finds no session of its own. */
+async function resume(
+  agent: ClientContext,
+  sessionId: string,
+  place: Pick<NewSessionRequest, 'cwd' | 'mcpServers'>,
+  capabilities: InitializeResponse['agentCapabilities'],
+): Promise<boolean> {
+  try {
+    if (capabilities?.sessionCapabilities?.resume)
+      await agent.request(methods.agent.session.resume, { ...place, sessionId });
+    else if (capabilities?.loadSession === true)
+      await agent.request(methods.agent.session.load, { ...place, sessionId });
+    else return false;
+    return true;
+  } catch (error) {
+    if (isAuthRequired(error)) throw error;
+    process.stderr.write(`session ${sessionId} is not resumed: ${failureOf(error).message}\n`);
+    return false;
+  }
 }
 
 /** Only where the agent offers exactly that model; otherwise its own settings decide. */

@@ -2,6 +2,7 @@
 import type { AttemptContext } from '../attempt-context.ts';
 import type { Coordination } from '../coordination/open-coordination.ts';
 import { describeTask } from '../describe-task.ts';
+import { openKeptFolders } from '../kept-folders.ts';
 import type { AgentCommand, AgentStream, DriverInput } from '../runtimes/contract.ts';
 import { brokerPort, type ViewOptions } from '../sandbox-view.ts';
 import { fail } from '../step-failure.ts';
@@ -41,6 +42,7 @@ export async function describeAgentStart(context: AttemptContext): Promise<Agent
       argv: command.argv,
       env: { ...context.env, ...command.env },
       files: command.files,
+      kept: openKeptFolders(job, command.kept ?? []),
       stdin: command.stdin === null ? 'closed' : 'pipe',
       ...(coordination === null ? {} : { toolSocket: coordination.socketPath }),
     },

@@ -2,6 +2,7 @@
 import { writeFileAtomic, type Redactor } from '@caisson/ground';
 import type { CapturedStream, Failure, NeedsInput, Result } from '@caisson/protocol';
 import type { AttemptContext } from '../attempt-context.ts';
+import { addUsage } from '../meter.ts';
 import { redactForeign, redactRecord } from '../redact-value.ts';
 
 export type AttemptEnding =
@@ -52,8 +53,17 @@ function composeResult(context: AttemptContext, ending: AttemptEnding, durationM
       stdout: recordOf(context, gathered.logs?.stdout),
       stderr: recordOf(context, gathered.logs?.stderr),
     },
-    ...(gathered.sessionId === undefined ? {} : { resume: { sessionId: gathered.sessionId } }),
+    ...resumeOf(context),
   };
+}
+
+/** The session's own sum: what it had counted before, and what this attempt added. */
+function resumeOf({ job, gathered, meter }: AttemptContext): Pick<Result, 'resume'> {
+  const { sessionId } = gathered;
+  if (sessionId === undefined || sessionId === '') return {};
+  const before = job.resume?.usage;
+  const usage = before === undefined ? meter.usage : addUsage(before, meter.usage);
+  return { resume: { sessionId, usage } };
 }
 
 /** Invariant 7: what the agent worded itself may hold a secret; logs, reply and outputs were redacted when taken. */

@@ -50,6 +50,7 @@ export const acp: RuntimeDriver = {
       env: { ...own?.env, ...inner?.env, ...settingsEnv(input) },
       stdin: input.canAsk === true ? '' : null,
       keepsStdinOpen: input.canAsk === true,
+      kept: own?.kept ?? [],
       files: [...(own?.files ?? []), { path: `${input.home}/${CONFIG}`, content: JSON.stringify(config) }],
     };
   },

@@ -3,7 +3,7 @@
 
 import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from './contract.ts';
 import { createClaudeCodeStream } from './claude-code-stream.ts';
-import { sessionFolder, shellLine, stdioServer } from './session-folder.ts';
+import { shellLine, stdioServer } from './session-folder.ts';
 
 const SETTINGS = '.caisson/claude-settings.json';
 const MCP = '.caisson/claude-mcp.json';
@@ -29,6 +29,8 @@ export const claudeCode: RuntimeDriver = {
     env: envOf(input),
     stdin: input.prompt,
     files: filesOf(input),
+    // Its transcripts, and nothing else of its usual place, where a lent log-in is too.
+    kept: [`${input.home}/.claude/projects`],
   }),
   createStream: (): AgentStream => createClaudeCodeStream(),
 };
@@ -57,7 +59,6 @@ function argvOf(input: DriverInput): readonly string[] {
 
 function envOf(input: DriverInput): Record<string, string> {
   return {
-    CLAUDE_CONFIG_DIR: `${sessionFolder(input.home)}/claude`,
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
     DISABLE_AUTOUPDATER: '1',
     DISABLE_TELEMETRY: '1',

@@ -4,7 +4,7 @@
 
 import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from './contract.ts';
 import { createCodexStream } from './codex-stream.ts';
-import { sessionFolder, shellLine } from './session-folder.ts';
+import { shellLine } from './session-folder.ts';
 
 const KEY_VARIABLE = 'CAISSON_MODEL_KEY';
 const TOOL_TIMEOUT_S = 86_400;
@@ -19,11 +19,13 @@ export const codex: RuntimeDriver = {
     },
     stdin: input.prompt,
     files: filesOf(input),
+    kept: [`${codexHome(input)}/sessions`],
   }),
   createStream: (start): AgentStream => createCodexStream(start?.resume?.usage),
 };
 
-const codexHome = (input: DriverInput): string => `${sessionFolder(input.home)}/codex`;
+/** Its usual place, where a lent log-in is too; of all in it only the sessions are kept. */
+const codexHome = (input: DriverInput): string => `${input.home}/.codex`;
 
 function argvOf(input: DriverInput): readonly string[] {
   return [

@@ -54,6 +54,8 @@ export interface AgentCommand {
   /** Stdin stays open after `stdin` was written, for the lines of `AgentStream.answer`. */
   readonly keepsStdinOpen?: boolean;
   readonly files: readonly AgentFile[];
+  /** Folders under HOME that are kept for a later run that resumes this session. No laid file may be in one. */
+  readonly kept?: readonly string[];
 }
 
 export interface UsageCount {

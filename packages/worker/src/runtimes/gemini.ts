@@ -1,9 +1,9 @@
-// Gemini CLI. Settings and rules in a home of its own in the kept folder, so that a session can be resumed; the prompt
+// Gemini CLI. Settings and rules in its usual place in the private HOME, of which the chats are kept; the prompt
 // goes over stdin. (System settings would outrank a repo's, but are skipped wherever a parent folder is writable.)
 
 import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from './contract.ts';
 import { createGeminiStream } from './gemini-stream.ts';
-import { sessionFolder, shellLine, stdioServer } from './session-folder.ts';
+import { shellLine, stdioServer } from './session-folder.ts';
 
 const SETTINGS = '.gemini/settings.json';
 const POLICY = '.gemini/policies/caisson.toml';
@@ -29,11 +29,11 @@ export const gemini: RuntimeDriver = {
     env: envOf(input),
     stdin: input.prompt,
     files: filesOf(input),
+    // Its chats, and nothing else of its usual place, where a lent log-in is too.
+    kept: [`${input.home}/.gemini/tmp`],
   }),
   createStream: (): AgentStream => createGeminiStream(),
 };
-
-const geminiHome = (input: DriverInput): string => `${sessionFolder(input.home)}/gemini`;
 
 function argvOf(input: DriverInput): readonly string[] {
   return [
@@ -50,7 +50,6 @@ function argvOf(input: DriverInput): readonly string[] {
 
 function envOf(input: DriverInput): Record<string, string> {
   return {
-    GEMINI_CLI_HOME: geminiHome(input),
     // Without it the program starts itself a second time, and the first one survives SIGTERM.
     GEMINI_CLI_NO_RELAUNCH: 'true',
     // As a variable and not as a flag: older versions refuse flags that they do not know.
@@ -63,11 +62,11 @@ function envOf(input: DriverInput): Record<string, string> {
 
 function filesOf(input: DriverInput): readonly AgentFile[] {
   const files: AgentFile[] = [
-    { path: `${geminiHome(input)}/${SETTINGS}`, content: JSON.stringify(settingsOf(input)) },
-    { path: `${geminiHome(input)}/${POLICY}`, content: policyOf(input) },
+    { path: `${input.home}/${SETTINGS}`, content: JSON.stringify(settingsOf(input)) },
+    { path: `${input.home}/${POLICY}`, content: policyOf(input) },
   ];
   if (input.systemPrompt !== undefined) {
-    files.push({ path: `${geminiHome(input)}/.gemini/GEMINI.md`, content: input.systemPrompt });
+    files.push({ path: `${input.home}/.gemini/GEMINI.md`, content: input.systemPrompt });
   }
   return files;
 }
