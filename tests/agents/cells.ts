@@ -1,0 +1,213 @@
+/** What every real agent is put through. One cell is one run from `caisson run` to its sealed ending. */
+import type { ScriptTurn } from '@caisson/testkit';
+import { expect } from 'vitest';
+import { pidsWith, until } from '../e2e/project.ts';
+import { createStage, expectUsage, KEY, type AgentRun, type Stage } from './agent-run.ts';
+import type { AgentUnderTest } from './agent-under-test.ts';
+
+export interface Cell {
+  readonly title: string;
+  /** Also part of `npm test`. */
+  readonly isShort: boolean;
+  /** What stands in the table when it passed; `pass` unless told. */
+  prove(agent: AgentUnderTest): Promise<string | void>;
+}
+
+const usage = (inputTokens: number, outputTokens: number, cacheReadTokens = 0) => ({
+  usage: { inputTokens, outputTokens, cacheReadTokens },
+});
+const runCommand = (command: string): ScriptTurn => ({
+  tool: { intent: 'run-command', command },
+  ...usage(50, 9),
+});
+const ASK = JSON.stringify({ question: 'Which colour?', options: ['red', 'blue'] });
+/** A name of its own, so that the tool is found among all processes and never mistaken for another test's. */
+const uniqueMark = (): string => `endless-${process.pid}-${Math.floor(Math.random() * 1e9)}`;
+/** Not `sleep`, which Claude Code refuses to run. */
+const waitForever = (mark: string): ScriptTurn => runCommand(`touch ${mark} && tail -f ${mark}`);
+const isToolRunning = (mark: string): boolean => pidsWith(`tail -f ${mark}`).length > 0;
+
+function expectDone(ran: AgentRun, reply: string): void {
+  expect([ran.failure, ran.status, ran.exitCode, ran.reply]).toEqual([undefined, 'done', 0, reply]);
+}
+
+async function diffOf({ project }: Stage, { runId }: AgentRun): Promise<string> {
+  return (await project.caisson('diff', runId)).stdout;
+}
+
+async function edit(agent: AgentUnderTest): Promise<void> {
+  const stage = await createStage(agent, {
+    script: [
+      {
+        say: 'I will write it.',
+        tool: { intent: 'write-file', path: 'hello.txt', content: 'hello\n' },
+        ...usage(100, 20, 30),
+      },
+      // Claude Code edits only what it has read.
+      { tool: { intent: 'read-file', path: 'README.md' }, ...usage(105, 8) },
+      {
+        tool: { intent: 'edit-file', path: 'README.md', find: 'sample', replace: 'example' },
+        ...usage(110, 21, 7),
+      },
+      { say: 'Both are done.', ...usage(120, 5) },
+    ],
+  });
+  const ran = await stage.run('write hello.txt and edit the README');
+  expectDone(ran, 'Both are done.');
+  const diff = await diffOf(stage, ran);
+  expect(diff).toContain('+hello');
+  expect(diff).toContain('+# example');
+  expect(ran.result?.usage?.toolCalls).toBe(3);
+  expectUsage(stage, ran);
+}
+
+async function command(agent: AgentUnderTest): Promise<void> {
+  const stage = await createStage(agent, {
+    script: [
+      runCommand('printf ran > ran.txt && git add ran.txt && git commit -qm done'),
+      { say: 'It ran.', ...usage(60, 7) },
+    ],
+  });
+  const ran = await stage.run('run the command');
+  expectDone(ran, 'It ran.');
+  expect(await diffOf(stage, ran)).toContain('+ran');
+  expectUsage(stage, ran);
+}
+
+async function denied(agent: AgentUnderTest): Promise<void> {
+  const stage = await createStage(agent, {
+    script: [
+      runCommand('touch denied.txt; git push --force origin main'),
+      { say: 'I was not allowed to push.', ...usage(60, 7) },
+    ],
+  });
+  const ran = await stage.run('push it');
+  expectDone(ran, 'I was not allowed to push.');
+  expect(ran.result?.policy.denials).toMatchObject([{ layer: 'gate', actionClass: 'git_destructive' }]);
+  expect(await diffOf(stage, ran)).not.toContain('denied.txt');
+  expectUsage(stage, ran);
+}
+
+async function needsInput(agent: AgentUnderTest): Promise<void> {
+  const stage = await createStage(agent, {
+    script: [
+      { tool: { intent: 'write-file', path: '.caisson/needs_input.json', content: ASK }, ...usage(40, 9) },
+      { say: 'I asked.', ...usage(50, 4) },
+    ],
+  });
+  const ran = await stage.run('paint it');
+  expect([ran.status, ran.cli.code]).toEqual(['waiting', 3]);
+  expect(ran.result?.needsInput).toMatchObject({ question: 'Which colour?', options: ['red', 'blue'] });
+  expectUsage(stage, ran);
+}
+
+async function board(agent: AgentUnderTest): Promise<void> {
+  const stage = await createStage(agent, {
+    script: [
+      {
+        tool: { intent: 'mcp', tool: 'board_write', arguments: { key: 'port', value: 8080 } },
+        ...usage(40, 9),
+      },
+      { say: 'It is on the board.', ...usage(50, 4) },
+    ],
+  });
+  const ran = await stage.run('tell the others', '--tool', 'board_write', '--session', 'team');
+  expectDone(ran, 'It is on the board.');
+  const { stdout } = await stage.project.caisson('board', '--session', 'team', '-o', 'json');
+  expect(stdout).toContain('8080');
+  expectUsage(stage, ran);
+}
+
+async function budget(agent: AgentUnderTest): Promise<void> {
+  const stage = await createStage(agent, {
+    script: [
+      { tool: { intent: 'run-command', command: 'echo one' }, ...usage(5000, 9) },
+      { say: 'Done.', ...usage(5000, 7) },
+    ],
+  });
+  const ran = await stage.run('spend too much', '--max-tokens', '1000');
+  expect([ran.failure?.reason, ran.status, ran.cli.code]).toEqual(['budget-exceeded', 'budget_exceeded', 5]);
+}
+
+async function timeout(agent: AgentUnderTest): Promise<void> {
+  const mark = uniqueMark();
+  const stage = await createStage(agent, { script: [waitForever(mark), { say: 'Never.' }] });
+  const begun = await stage.begin('wait', '--timeout', `${agent.startSeconds}s`);
+  await until('the tool runs', () => isToolRunning(mark), agent.startSeconds * 1000);
+  const ran = await begun.end();
+  expect([ran.failure?.reason, ran.status, ran.cli.code]).toEqual(['timeout', 'timeout', 124]);
+  expect(pidsWith(mark)).toEqual([]);
+}
+
+async function cancel(agent: AgentUnderTest): Promise<void> {
+  const mark = uniqueMark();
+  const stage = await createStage(agent, { script: [waitForever(mark), { say: 'Never.' }] });
+  const begun = await stage.begin('wait');
+  await until('the tool runs', () => isToolRunning(mark), 60_000);
+  const { code } = await stage.project.caisson('cancel', begun.runId);
+  const ran = await begun.end();
+  expect([code, ran.status, ran.cli.code]).toEqual([0, 'cancelled', 130]);
+  expect(pidsWith(mark)).toEqual([]);
+}
+
+async function auth(agent: AgentUnderTest): Promise<void> {
+  const stage = await createStage(agent, { script: [{ say: 'Never.' }], acceptedKey: `${KEY}-other` });
+  const ran = await stage.run('anything');
+  expect(ran.failure).toMatchObject({ reason: 'provider-failed', cause: 'auth' });
+  expect([ran.status, ran.cli.code]).toEqual(['error', 1]);
+}
+
+async function overloaded(agent: AgentUnderTest): Promise<void> {
+  const stage = await createStage(agent, { script: [{ fault: '529' }] });
+  const ran = await stage.run('anything', '--retries', '0');
+  expect(ran.failure).toMatchObject({ reason: 'provider-failed', cause: 'overloaded' });
+  expect([ran.status, ran.cli.code]).toEqual(['error', 1]);
+}
+
+async function resume(agent: AgentUnderTest): Promise<string> {
+  const stage = await createStage(agent, {
+    script: [
+      {
+        when: 'Answer: blue',
+        turns: [
+          { tool: { intent: 'write-file', path: 'colour.txt', content: 'blue\n' }, ...usage(70, 8) },
+          { say: 'Painted blue.', ...usage(80, 3) },
+        ],
+      },
+      {
+        when: 'paint it',
+        turns: [
+          {
+            tool: { intent: 'write-file', path: '.caisson/needs_input.json', content: ASK },
+            ...usage(40, 9),
+          },
+          { say: 'I wonder about the colour.', ...usage(50, 4) },
+        ],
+      },
+    ],
+  });
+  const asked = await stage.run('paint it');
+  expect(asked.status).toBe('waiting');
+  const requestsBefore = stage.model.requests.length;
+  const ran = await stage.follow('answer', asked.runId, 'blue');
+  expectDone(ran, 'Painted blue.');
+  expect(await diffOf(stage, ran)).toContain('+blue');
+  const heard = JSON.stringify(stage.model.requests.slice(requestsBefore).map(({ body }) => body));
+  expect(heard.includes('I wonder about the colour.')).toBe(agent.resumes);
+  expectUsage(stage, asked, ran);
+  return agent.resumes ? 'pass' : 'goes on in a new session';
+}
+
+export const CELLS: readonly Cell[] = [
+  { title: 'edits a file', isShort: true, prove: edit },
+  { title: 'runs a command', isShort: false, prove: command },
+  { title: 'is denied by policy', isShort: true, prove: denied },
+  { title: 'needs input', isShort: false, prove: needsInput },
+  { title: 'uses the board', isShort: false, prove: board },
+  { title: 'exceeds its budget', isShort: false, prove: budget },
+  { title: 'times out inside a tool', isShort: false, prove: timeout },
+  { title: 'is cancelled inside a tool', isShort: true, prove: cancel },
+  { title: 'fails to log in', isShort: true, prove: auth },
+  { title: 'meets an overloaded model', isShort: false, prove: overloaded },
+  { title: 'resumes its session', isShort: false, prove: resume },
+];

@@ -1,0 +1,31 @@
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { isSkipped, prepareAgent, type AgentUnderTest } from './agent-under-test.ts';
+import { CELLS } from './cells.ts';
+import { FAILED, keepColumn, type MatrixColumn } from './matrix-table.ts';
+
+const INSTALL_TIMEOUT_MS = 20 * 60_000;
+const CELL_TIMEOUT_MS = 180_000;
+const isWhole = process.env['CAISSON_AGENT_MATRIX'] === '1';
+
+/** Puts one agent through its cells: all of them in `npm run test:agents`, the short ones in `npm test`. */
+export function describeAgent(name: string): void {
+  if (isSkipped) process.stderr.write(`CAISSON_SKIP_AGENTS=1: ${name} is not run through the agent tests.\n`);
+  describe.skipIf(isSkipped)(`the real ${name}`, () => {
+    let agent: AgentUnderTest;
+    const column: MatrixColumn = { agent: name, version: '', cells: {} };
+    beforeAll(async () => {
+      agent = await prepareAgent(name);
+      column.version = agent.version;
+    }, INSTALL_TIMEOUT_MS);
+    afterAll(() => {
+      if (isWhole) keepColumn(column);
+    });
+    for (const cell of CELLS.filter(({ isShort }) => isShort || isWhole)) {
+      const prove = async (): Promise<void> => {
+        column.cells[cell.title] = FAILED;
+        column.cells[cell.title] = (await cell.prove(agent)) ?? 'pass';
+      };
+      it(cell.title, prove, CELL_TIMEOUT_MS);
+    }
+  });
+}
