@@ -42,7 +42,7 @@ function resolveHosts(request: DispatchRequest, defaults: readonly string[]): st
 
 /** Configuration < agent < caller, member by member. */
 function merge<T extends Limits | BudgetCaps>(defaults: T, own: T | undefined, asked: T | undefined): T {
-  return { ...defaults, ...withoutUndefined(own ?? {}), ...withoutUndefined(asked ?? {}) } as T;
+  return { ...defaults, ...withoutUndefined(own ?? {}), ...withoutUndefined(asked ?? {}) };
 }
 
 function withoutUndefined<T extends object>(value: T): Partial<T> {
