@@ -11,9 +11,10 @@ export class LedgerCorruptError extends CaissonError {
   constructor(
     file: string,
     problem: string,
-    where: { runId?: string | null; seq?: number; cause?: unknown } = {},
+    where: { runId?: string | null; seq?: number; cause?: unknown; remedy?: string } = {},
   ) {
     const remedy =
+      where.remedy ??
       'Nothing was changed. Keep a copy of the file, then restore it from a backup or move it away to start a new ledger.';
     super(`The ledger ${file} is damaged${placeText(where)}: ${problem}. ${remedy}`, {
       cause: where.cause,

@@ -1,4 +1,4 @@
-// The whole check, for `caisson verify` and doctor: it reports what it finds instead of stopping at it.
+// The whole check, for `caisson doctor`: it reports what it finds instead of stopping at it.
 
 import { canonicalJson } from './canonical-json.ts';
 import type { VerifyAllReport, VerifyReport } from './contract.ts';
@@ -55,7 +55,10 @@ function compareProjections(storage: Storage, replayed: Draft): void {
   ];
   for (const [name, stored, expected] of tables) {
     if (sortedText(stored) !== sortedText(expected)) {
-      fail(storage, `the ${name} table is not what the events replay to; rebuild the projections`);
+      fail(
+        storage,
+        `the ${name} table is not what the events replay to (caisson doctor --rebuild mends that)`,
+      );
     }
   }
 }

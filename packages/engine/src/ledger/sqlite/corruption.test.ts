@@ -111,16 +111,36 @@ describe('a damaged ledger file', () => {
     await ledger.close();
   });
 
-  test('a projection that was changed is found by the whole check and mended by a rebuild', async () => {
-    tamper(
-      file,
-      `UPDATE runs SET status = 'done', row = json_set(row, '$.status', 'done') WHERE run = 'run_b'`,
-    );
+  test('a projection that lost a row is found by the whole check and mended by a rebuild', async () => {
+    tamper(file, `DELETE FROM runs WHERE run = 'run_b'`);
     const ledger = openLedger(file);
     expect(ledger.verifyAll().problems.join()).toContain('the runs table is not what the events replay to');
     ledger.rebuildProjections();
     expect(ledger.run('run_b')?.status).toBe('queued');
     expect(ledger.verifyAll()).toMatchObject({ ok: true, problems: [] });
+    await ledger.close();
+  });
+
+  test('a byte that flips in a projection is named when it is read, and mended by a rebuild', async () => {
+    tamper(file, `UPDATE runs SET row = replace(row, '"queued"', '"quewed"') WHERE run = 'run_b'`);
+    const ledger = openLedger(file);
+    for (const read of [() => ledger.runs(), () => ledger.run('run_b')])
+      expect(thrownBy(read)).toMatchObject({
+        code: 'LEDGER_CORRUPT',
+        message: expect.stringMatching(/ledger\.db is damaged: .* was changed\. .*caisson doctor --rebuild/),
+      });
+    expect(ledger.verifyAll().problems.join()).toContain('was changed');
+    ledger.rebuildProjections();
+    expect(ledger.run('run_b')?.status).toBe('queued');
+    expect(ledger.verifyAll()).toMatchObject({ ok: true, problems: [] });
+    await ledger.close();
+  });
+
+  test('a row from before rows had a check is still read', async () => {
+    tamper(file, `UPDATE runs SET row = json_remove(row, '$.check')`);
+    const ledger = openLedger(file);
+    expect(ledger.run('run_b')?.status).toBe('queued');
+    expect(ledger.verifyAll()).toMatchObject({ ok: true });
     await ledger.close();
   });
 

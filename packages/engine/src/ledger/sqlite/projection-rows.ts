@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { AttemptRow, QuestionRow, RunFilter, SpendRow } from '../contract.ts';
 import type { Draft } from '../draft.ts';
 import { LedgerCorruptError } from '../errors.ts';
@@ -56,17 +57,12 @@ export function createProjectionRows(statements: Statements, file: string) {
 function putRows(statements: Statements, draft: Draft): void {
   for (const row of draft.changedRuns()) putRun(statements, row);
   for (const row of draft.changedAttempts()) {
-    statements.run(
-      'INSERT OR REPLACE INTO attempts VALUES (?, ?, ?)',
-      row.runId,
-      row.attempt,
-      JSON.stringify(row),
-    );
+    statements.run('INSERT OR REPLACE INTO attempts VALUES (?, ?, ?)', row.runId, row.attempt, writeRow(row));
   }
   for (const row of draft.changedQuestions()) {
     const { questionId, runId, status, askedOffset } = row;
     const sql = 'INSERT OR REPLACE INTO questions VALUES (?, ?, ?, ?, ?)';
-    statements.run(sql, questionId, runId, status, askedOffset, JSON.stringify(row));
+    statements.run(sql, questionId, runId, status, askedOffset, writeRow(row));
   }
   for (const row of draft.changedSpends()) {
     statements.run(
@@ -74,7 +70,7 @@ function putRows(statements: Statements, draft: Draft): void {
       row.runId,
       row.session,
       row.day,
-      JSON.stringify(row),
+      writeRow(row),
     );
   }
 }
@@ -90,7 +86,7 @@ function putRun(statements: Statements, row: RunState): void {
     row.acceptedOffset,
     row.session ?? null,
     row.idempotencyKey ?? null,
-    JSON.stringify(row),
+    writeRow(row),
   );
 }
 
@@ -117,12 +113,35 @@ function conditions(columns: [string, string | undefined][]): { where: string; v
   };
 }
 
-function parseRow<T>(text: string, file: string): T {
+/**
+ * Rows are derived and have no hash of their own in the chain, so each carries a short one as its last member: a byte
+ * that flips in a status or a cost is named when it is read (L6) and never shown as the truth.
+ */
+function writeRow(row: object): string {
+  const text = JSON.stringify(row);
+  return `${text.slice(0, -1)},"check":"${checkOf(text)}"}`;
+}
+
+function parseRow<T>(stored: string, file: string): T {
+  // Rows of the first ledgers have no check.
+  const [tail, check] = /,"check":"([0-9a-f]{16})"\}$/.exec(stored) ?? [];
+  const text = tail === undefined ? stored : `${stored.slice(0, -tail.length)}}`;
+  if (check !== undefined && check !== checkOf(text)) throw damagedRow(file, 'was changed');
   try {
     return JSON.parse(text) as T;
   } catch (error) {
-    throw new LedgerCorruptError(file, 'a projection row is not JSON; rebuild the projections', {
-      cause: error,
-    });
+    throw damagedRow(file, 'is not JSON', error);
   }
+}
+
+function checkOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}
+
+function damagedRow(file: string, how: string, cause?: unknown): LedgerCorruptError {
+  return new LedgerCorruptError(file, `a row that was derived from its events ${how}`, {
+    cause,
+    remedy:
+      'The events are the truth: caisson doctor checks them, caisson doctor --rebuild derives the rows again.',
+  });
 }
