@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
@@ -179,6 +179,30 @@ describe('commands', () => {
     const { out } = await caisson(['doctor', '-o', 'json']);
     const { probes } = JSON.parse(out) as { probes: { id: string }[] };
     expect(probes.map(({ id }) => id)).toContain('user-namespaces');
+  });
+
+  it('doctor checks the whole ledger, names the damage, and derives rows again when asked', async () => {
+    const ledgerProbe = async (...args: string[]) => {
+      const { code, out } = await caisson(['doctor', '-o', 'json', ...args]);
+      const { probes } = JSON.parse(out) as { probes: { id: string; verdict: string; detail: string }[] };
+      return { code, ...probes.find(({ id }) => id === 'ledger') };
+    };
+    expect(await ledgerProbe()).toMatchObject({ verdict: 'ok', detail: expect.stringContaining('none yet') });
+    expect(existsSync(join(folder, '.caisson'))).toBe(false);
+    await caisson(['runs']);
+    expect(await ledgerProbe('--rebuild')).toMatchObject({
+      verdict: 'ok',
+      detail: '0 events of 0 runs, every hash holds, rows derived again',
+    });
+    const file = join(folder, '.caisson', 'ledger.db');
+    truncateSync(file, 10_000);
+    const before = readFileSync(file);
+    expect(await ledgerProbe()).toMatchObject({
+      code: 1,
+      verdict: 'fail',
+      detail: expect.stringContaining(`${file} is damaged`),
+    });
+    expect(readFileSync(file)).toEqual(before);
   });
 
   it('init writes a file that is valid, also with every example switched on, and never overwrites', async () => {

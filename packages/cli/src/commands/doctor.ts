@@ -1,4 +1,10 @@
-import { examineHost, loadConfig, readHostEnvironment, type ProbeReport } from '@caisson/engine';
+import {
+  examineHost,
+  examineLedger,
+  loadConfig,
+  readHostEnvironment,
+  type ProbeReport,
+} from '@caisson/engine';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
@@ -6,8 +12,13 @@ import type { Output } from '../output.ts';
 export const command = defineCommand({
   usage: '',
   about:
-    'Looks at everything a run needs and changes nothing. Ends with 1 when something must be mended first.',
-  options: {},
+    'Looks at everything a run needs, and at the whole ledger, and changes nothing unless --rebuild is given. Ends with 1 when something must be mended first.',
+  options: {
+    rebuild: {
+      type: 'boolean',
+      summary: "derive the ledger's rows again from its events, which stay as they are",
+    },
+  },
   examples: [
     { line: 'caisson doctor', says: 'What is here, what is missing, and how to mend it.' },
     {
@@ -17,7 +28,9 @@ export const command = defineCommand({
   ],
   async run({ options, output }) {
     const { stateDir, folders, runtimes } = await loadConfig({ flags: { state: options['state-dir'] } });
-    const probes = await examineHost({ env: readHostEnvironment(), home: folders.home, stateDir, runtimes });
+    const host = { env: readHostEnvironment(), home: folders.home, stateDir, runtimes };
+    const ledger = await examineLedger(stateDir, { rebuild: options.rebuild });
+    const probes = [...(await examineHost(host)), ledger];
     const isWell = probes.every(({ verdict }) => verdict !== 'fail');
     const verdict = isWell ? (probes.some((probe) => probe.verdict === 'warn') ? 'warn' : 'ok') : 'fail';
     if (output.format === 'ndjson') for (const probe of probes) output.event(probe);
