@@ -8,12 +8,11 @@ export function findWorker(hostPid: number): number {
   return worker;
 }
 
-/** Every worker whose job lies in this state folder. */
-export function workersOf(stateDir: string): number[] {
-  return readdirSync('/proc')
-    .map(Number)
-    .filter((pid) => pid > 0 && readCommand(pid).includes('worker.mjs'))
-    .filter((pid) => readIfThere(`/proc/${pid}/environ`).includes(`CAISSON_JOB_FILE=${stateDir}/`));
+/** How many processes on this machine execute exactly this. */
+export function countCommands(command: string): number {
+  return readdirSync('/proc').filter(
+    (name) => /^\d+$/.test(name) && readCommand(Number(name)).trimEnd() === command,
+  ).length;
 }
 
 export function childrenOf(pid: number): number[] {
