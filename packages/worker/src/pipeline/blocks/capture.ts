@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { lstatSync, readdirSync, readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { capturePatch, proveApplies } from '@caisson/ground';
 import type { CaptureBlock, OutputFile } from '@caisson/protocol';
 import { deny, type AttemptContext } from '../../attempt-context.ts';
 import { protectedPaths } from '../../sandbox-view.ts';
 import { fail } from '../../step-failure.ts';
 import type { BlockReport } from '../runner.ts';
+import { listOutputs, readOutput, type OutputEntry } from './list-outputs.ts';
 
 const MAX_OUTPUTS = 256;
 const MAX_OUTPUT_BYTES = 100 * 1024 * 1024;
@@ -61,16 +61,11 @@ function isProtected(path: string): boolean {
 
 function captureOutputs(context: AttemptContext): Promise<BlockReport> {
   const root = join(context.job.workspace.path, 'outputs');
-  const files = listRegularFiles(root);
-  if (files.length > MAX_OUTPUTS) {
-    return Promise.resolve({
-      status: 'failed',
-      failure: fail(
-        'output-invalid',
-        `outputs/ holds ${files.length} files; at most ${MAX_OUTPUTS} are taken`,
-        { step: 11 },
-      ),
-    });
+  const files = listOutputs(root);
+  if (files === null || files.length > MAX_OUTPUTS) {
+    const held = files === null ? 'too many entries to list' : `${files.length} files`;
+    const detail = `outputs/ holds ${held}; at most ${MAX_OUTPUTS} files are taken`;
+    return Promise.resolve({ status: 'failed', failure: fail('output-invalid', detail, { step: 11 }) });
   }
   for (const file of files) {
     if (file.size > MAX_OUTPUT_BYTES) {
@@ -85,20 +80,9 @@ function captureOutputs(context: AttemptContext): Promise<BlockReport> {
   return Promise.resolve({ status: 'ok' });
 }
 
-function takeOutput(context: AttemptContext, root: string, file: { path: string; size: number }): OutputFile {
-  const bytes = context.redactor.redactBytes(readFileSync(join(root, file.path)));
+function takeOutput(context: AttemptContext, root: string, file: OutputEntry): OutputFile {
+  const bytes = context.redactor.redactBytes(readOutput(root, file));
   const ref = createHash('sha256').update(bytes).digest('hex');
   context.captures.put(bytes);
   return { path: `outputs/${file.path}`, ref, size: bytes.length };
-}
-
-function listRegularFiles(root: string): { path: string; size: number }[] {
-  if (!(lstatSync(root, { throwIfNoEntry: false })?.isDirectory() ?? false)) return [];
-  return readdirSync(root, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => {
-      const path = join(entry.parentPath, entry.name);
-      return { path: relative(root, path), size: lstatSync(path).size };
-    })
-    .toSorted((left, right) => (left.path < right.path ? -1 : 1));
 }
