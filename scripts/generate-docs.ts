@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describeCommands } from './docs/command-page.ts';
 import { describeConfig } from './docs/config-page.ts';
 import { describeEvents } from './docs/events-page.ts';
+import { describeRuntimes } from './docs/runtimes-page.ts';
 import { createJsonSchemas } from './docs/json-schemas.ts';
 
 const FOLDER = join(dirname(dirname(fileURLToPath(import.meta.url))), 'docs', 'reference');
@@ -15,6 +16,7 @@ const pages = new Map<string, string>([
   ['config.md', NOTICE + describeConfig()],
   ['cli.md', NOTICE + (await describeCommands())],
   ['events.md', NOTICE + describeEvents()],
+  ['runtimes.md', NOTICE + describeRuntimes()],
   ...createJsonSchemas(),
 ]);
 
