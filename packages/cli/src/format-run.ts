@@ -15,11 +15,19 @@ export function formatRun(
     section('Asked', describeAsked(accepted), style),
     section('Ran', describeRan(result, accepted), style),
     section('Happened', describeTimeline(events), style),
-    section('Came out', describeOutcome(result), style),
+    section(
+      'Came out',
+      isForgotten(events) ? ['Its contents were taken away (caisson forget).'] : describeOutcome(result),
+      style,
+    ),
     section('Told', (result.callbacks ?? []).map(describeCallback), style),
     section('Ended', formatEnding({ ...result, reply: '' }, style).split('\n'), style),
   ];
   return sections.filter((text) => text !== '').join('\n\n');
+}
+
+function isForgotten(events: readonly EventEnvelope[]): boolean {
+  return events.some((event) => event.type === 'run.forgotten');
 }
 
 function section(title: string, lines: readonly string[], style: Output['style']): string {

@@ -25,8 +25,10 @@ import {
 } from './operations/collect-garbage.ts';
 import { decideApproval } from './operations/decide-approval.ts';
 import { dispatchOnce } from './operations/dispatch-once.ts';
+import { followRunLog } from './operations/follow-run-log.ts';
 import { followRun } from './operations/follow-run.ts';
 import { forgetRun } from './operations/forget-run.ts';
+import { requireRemembered } from './operations/run-forgotten.ts';
 import { readRunLog, type LogName } from './operations/read-run-log.ts';
 import { createRegistryFace, type RegistryFace } from './operations/registry-face.ts';
 import { resolveRunId } from './operations/resolve-run-id.ts';
@@ -74,6 +76,8 @@ export interface Caisson {
   follow(run: string, options?: { after?: number; signal?: AbortSignal }): AsyncIterable<EventEnvelope>;
   /** What the agent printed, redacted. */
   log(run: string, name: LogName): Promise<Buffer>;
+  /** What the agent printed and prints, until the run has ended. */
+  followLog(run: string, name: LogName, options?: { signal?: AbortSignal }): AsyncIterable<Buffer>;
   patch(run: string): Promise<Buffer>;
   /** Brings the patch into the project's files: all of it or nothing, unless conflicts are asked for. */
   apply(run: string, options?: { leaveConflicts?: boolean; force?: boolean }): Promise<ApplyResult>;
@@ -135,6 +139,7 @@ function createFace(engine: Engine, cwd: string): Caisson {
       ),
     follow: (run, how) => followRun(engine, find(run), how),
     log: async (run, name) => readRunLog(engine, find(run), name),
+    followLog: (run, name, how) => followRunLog(engine, find(run), name, how),
     patch: async (run) => readPatch(engine, find(run)),
     apply: async (run, how) => applyRun(engine, find(run), how),
     cancel: async (run, how) => cancelRun(engine, find(run), how),
@@ -156,10 +161,11 @@ function createFace(engine: Engine, cwd: string): Caisson {
     sessions: engine.sessions,
     budget: (session) => Promise.resolve(engine.budget.standings(session)),
     spend: (filter) => Promise.resolve(ledger.spend(filter)),
-    export: async (run, to) => exportRun({ ledger, store: engine.store, runId: find(run), to }),
+    export: async (run, to) =>
+      exportRun({ ledger, store: engine.store, runId: requireRemembered(engine, find(run)), to }),
     async verify(run, how = {}) {
       const trustedKeys = how.trustedKeys ?? (await openKeyring(keysFolder(engine.config)).trustedKeys());
-      return verifyRun(ledger, engine.store, find(run), { trustedKeys });
+      return verifyRun(ledger, engine.store, requireRemembered(engine, find(run)), { trustedKeys });
     },
     async forget(run) {
       const runId = find(run);

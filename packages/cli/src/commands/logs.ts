@@ -18,13 +18,17 @@ export const command = defineCommand({
   examples: [
     { line: 'caisson logs latest -f', says: 'Follow the newest run.' },
     { line: 'caisson logs latest --after 12 -o ndjson', says: 'Continue from a cursor.' },
-    { line: 'caisson logs latest --stdout', says: 'What the agent printed.' },
+    { line: 'caisson logs latest --stdout -f', says: 'What the agent prints, as it prints it.' },
   ],
   run: ({ options, positionals, output }) =>
     withCaisson(options['state-dir'], async (caisson) => {
       const runId = positionals[0] ?? '';
       if (options.stdout || options.stderr) {
-        output.raw(await caisson.log(runId, options.stdout ? 'stdout' : 'stderr'));
+        const name = options.stdout ? 'stdout' : 'stderr';
+        if (!options.follow) output.raw(await caisson.log(runId, name));
+        else
+          for await (const chunk of caisson.followLog(runId, name, { signal: output.closed }))
+            output.raw(chunk);
         return EXIT_CODES.finished;
       }
       const after = readAfter(options.after);

@@ -7,13 +7,14 @@ import { RunNotFoundError } from './errors.ts';
 export async function describeRun(
   rooms: Pick<DispatchRooms, 'ledger' | 'store'>,
   runId: string,
+  { withContents = true }: { withContents?: boolean } = {},
 ): Promise<DispatchResult> {
   const row = rooms.ledger.run(runId);
   if (row === null) throw new RunNotFoundError(runId);
   const events = rooms.ledger.read({ runId });
   const accepted = events.find((event) => event.type === 'dispatch.accepted');
   const ending = events.findLast((event) => event.type === row.ending);
-  const result = await findResult(rooms, ending);
+  const result = withContents ? await findResult(rooms, ending) : null;
   const resolved = accepted?.data['resolved'] as Resolved;
   const failure = ending?.data['failure'] as Failure | undefined;
   return {

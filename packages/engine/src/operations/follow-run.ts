@@ -27,7 +27,8 @@ export async function* followRun(
   }
 }
 
-function nextChange(
+/** Resolves when the ledger may have changed, and after a while in any case. */
+export function nextChange(
   engine: Pick<Engine, 'ledger' | 'clock'>,
   signal: AbortSignal | undefined,
 ): Promise<void> {

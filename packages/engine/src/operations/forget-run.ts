@@ -10,6 +10,8 @@ export async function forgetRun(engine: Engine, runId: string): Promise<void> {
     throw new RunNotEndedError(`${runId} has not ended`, {
       remedy: `Stop it first: caisson cancel ${runId}`,
     });
+  // Marked first: whatever stops us half-way, nobody is shown what is left.
+  engine.ledger.kv.set('forgotten', runId, engine.clock.now().toISOString());
   for (let attempt = 1; attempt <= row.attempt; attempt += 1) {
     const paths = attemptPaths(engine.config.stateDir, runId, attempt);
     for (const path of [
@@ -28,7 +30,6 @@ export async function forgetRun(engine: Engine, runId: string): Promise<void> {
     stateDir: engine.config.stateDir,
     runId,
   });
-  engine.ledger.kv.set('forgotten', runId, engine.clock.now().toISOString());
   await engine.ledger.append([
     {
       id: `run.forgotten:${runId}`,

@@ -3,11 +3,13 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { attemptPaths, describeRun } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
+import { requireRemembered } from './run-forgotten.ts';
 
 export type LogName = 'stdout' | 'stderr';
 
 /** What the agent of the newest attempt printed: from its spool while there is one, else from the sealed record. */
 export async function readRunLog(engine: Engine, runId: string, name: LogName): Promise<Buffer> {
+  requireRemembered(engine, runId);
   const attempt = engine.ledger.run(runId)?.attempt ?? 0;
   const spool = join(attemptPaths(engine.config.stateDir, runId, attempt).spool, name);
   if (existsSync(spool)) return readFile(spool);

@@ -2,6 +2,7 @@
 import { CaissonError } from '@caisson/protocol';
 import type { Engine } from '../engine.ts';
 import type { ApplyResult } from '../workspace/index.ts';
+import { requireRemembered } from './run-forgotten.ts';
 
 /** There is nothing to show or apply. */
 export class NoPatchError extends CaissonError {
@@ -15,6 +16,7 @@ export async function readPatch(engine: Engine, runId: string): Promise<Buffer> 
       remedy: `Follow it: caisson logs ${runId} -f`,
     });
   }
+  requireRemembered(engine, runId);
   const ending = engine.ledger.read({ runId, types: [row.ending] }).at(-1);
   const ref = ending?.data['patchRef'];
   return typeof ref === 'string' ? engine.store.getBlob(ref) : Buffer.alloc(0);

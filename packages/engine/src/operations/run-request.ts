@@ -1,12 +1,14 @@
 import type { DispatchRequest } from '../dispatch/index.ts';
 import { RunNotFoundError } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
+import { requireRemembered } from './run-forgotten.ts';
 
 /** The request of a run, as it was accepted. */
 export async function readRequest(
   engine: Pick<Engine, 'ledger' | 'store'>,
   runId: string,
 ): Promise<DispatchRequest> {
+  requireRemembered(engine, runId);
   const [accepted] = engine.ledger.read({ runId, types: ['dispatch.accepted'] });
   const ref = accepted?.data['requestRef'];
   if (typeof ref !== 'string') throw new RunNotFoundError(runId);

@@ -1,9 +1,14 @@
-/** Deletes every ref of a run, in the user's repository and in our own: its checkpoint is gone with the next git gc. */
+/**
+ * Deletes every ref of a run, in the user's repository and in our own (its checkpoint is gone with the next git gc),
+ * and what the trash holds of it.
+ */
 import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { custodyGit } from './custody.ts';
 import { findRepository, type UserFolders } from './locate-repository.ts';
+import { listFolder } from './record.ts';
 
 export async function forgetCheckpoints(
   options: { projectRoot: string; stateDir: string; runId: string },
@@ -24,4 +29,7 @@ export async function forgetCheckpoints(
       .map((name) => `delete ${name}\n`);
     if (orders.length > 0) await git.run(['update-ref', '--stdin'], { stdin: orders.join('') });
   }
+  const trash = join(options.stateDir, 'trash');
+  for (const name of await listFolder(trash))
+    if (name.startsWith(`${options.runId}.`)) await rm(join(trash, name), { recursive: true, force: true });
 }

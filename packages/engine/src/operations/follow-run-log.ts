@@ -1,0 +1,53 @@
+/** What the agent prints, as it prints it, until the run has ended; attempt after attempt. */
+import { closeSync, openSync, readSync } from 'node:fs';
+import { join } from 'node:path';
+import { isErrno } from '@caisson/ground';
+import { attemptPaths } from '../dispatch/index.ts';
+import type { Engine } from '../engine.ts';
+import { nextChange } from './follow-run.ts';
+import { readRunLog, type LogName } from './read-run-log.ts';
+
+const CHUNK_BYTES = 64 * 1024;
+
+export async function* followRunLog(
+  engine: Engine,
+  runId: string,
+  name: LogName,
+  options: { signal?: AbortSignal } = {},
+): AsyncGenerator<Buffer> {
+  if (engine.ledger.run(runId)?.ending !== undefined) {
+    yield await readRunLog(engine, runId, name);
+    return;
+  }
+  let attempt = 1;
+  let offset = 0;
+  while (options.signal?.aborted !== true) {
+    // Looked up before the bytes are read: what was printed before that is then all there.
+    const row = engine.ledger.run(runId);
+    const chunk = readFrom(join(attemptPaths(engine.config.stateDir, runId, attempt).spool, name), offset);
+    if (chunk.length > 0) {
+      offset += chunk.length;
+      yield chunk;
+    } else if (row !== null && row.attempt > attempt) {
+      attempt += 1;
+      offset = 0;
+    } else if (row?.ending !== undefined) return;
+    else await nextChange(engine, options.signal);
+  }
+}
+
+function readFrom(path: string, offset: number): Buffer {
+  let file: number;
+  try {
+    file = openSync(path, 'r');
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return Buffer.alloc(0);
+    throw error;
+  }
+  try {
+    const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+    return buffer.subarray(0, readSync(file, buffer, 0, CHUNK_BYTES, offset));
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,66 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createProject, finish, until } from './project.ts';
+
+describe('a forgotten run', () => {
+  test('is still told about, and nothing of what it made is shown or kept as files', async () => {
+    const project = createProject();
+    const { runId } = await project.run('--', 'sh', '-c', 'echo the-output; echo the-work > new.txt');
+    expect((await project.caisson('diff', runId)).stdout).toContain('the-work');
+    const forgotten = await project.caisson('forget', runId);
+    expect([forgotten.code, forgotten.stdout]).toEqual([0, expect.stringContaining(`${runId} is forgotten`)]);
+
+    for (const line of [['diff'], ['apply'], ['verify'], ['retry'], ['export'], ['logs', '--stdout']]) {
+      const [name = '', ...options] = line;
+      const { code, stdout, stderr } = await project.caisson(name, runId, ...options);
+      expect({ line, code, stdout, stderr }).toEqual({
+        line,
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(
+          new RegExp(`^error: ${runId} was forgotten at .*: its contents were taken away\\. What is left`),
+        ) as string,
+      });
+    }
+    const shown = await project.caisson('show', runId);
+    expect(shown.code).toBe(0);
+    expect(shown.stdout).toContain('Its contents were taken away (caisson forget).');
+    expect(shown.stdout.slice(shown.stdout.indexOf('Came out'))).not.toContain('the-output');
+    const trash = join(project.root, '.caisson/trash');
+    expect(existsSync(trash) ? readdirSync(trash) : []).toEqual([]);
+
+    const swept = await project.caisson('gc', '--older-than', '1ms', '-o', 'json');
+    expect((JSON.parse(swept.stdout) as { blobs: number }).blobs).toBeGreaterThan(0);
+    expect((await project.caisson('show', runId)).stdout).toContain('Its contents were taken away');
+  });
+});
+
+test('logs --stdout -f follows what an agent prints and ends with the run', async () => {
+  const project = createProject();
+  const started = await project.caisson(
+    ...[
+      'run',
+      '--detach',
+      '--',
+      'sh',
+      '-c',
+      'echo first; until [ -e .caisson/go ]; do sleep 0.05; done; echo last',
+    ],
+  );
+  const runId = started.stdout.trim();
+  const follower = project.start('logs', runId, '--stdout', '-f');
+  let seen = '';
+  follower.stdout?.on('data', (chunk: Buffer) => (seen += chunk.toString()));
+  const ended = finish(follower);
+  await until('the first line', () => seen.includes('first\n'));
+  expect(follower.exitCode).toBe(null);
+  await project.caisson('cancel', runId);
+  expect(await ended).toEqual({ code: 0, stdout: 'first\n', stderr: '' });
+});
+
+test('cancel tells which run it stopped, however it was named', async () => {
+  const project = createProject();
+  const { runId } = await project.run('--', 'true');
+  expect((await project.caisson('cancel', 'latest')).stdout).toBe(`${runId} has ended already\n`);
+});
