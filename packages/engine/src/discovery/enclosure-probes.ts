@@ -38,7 +38,7 @@ export const apparmorProbe: Probe = {
 export const cgroupsProbe: Probe = {
   id: 'cgroups',
   async run() {
-    const { kind, memory, cpus, pids, swap, why } = await probeCgroups();
+    const { kind, mounted, memory, cpus, pids, swap, why } = await probeCgroups();
     const enforced = Object.entries({ memory, cpus, pids, swap }).flatMap(([name, holds]) =>
       holds ? [name] : [],
     );
@@ -49,8 +49,14 @@ export const cgroupsProbe: Probe = {
     return {
       verdict: 'warn',
       detail: `${detail}; no limit on ${missing.join(', ')}`,
-      remedy:
-        'Start Caisson as root, or in a delegated scope: systemd-run --user --scope -p Delegate=yes caisson …',
+      remedy: CGROUP_REMEDIES[mounted],
     };
   },
 };
+
+/** v1 has no delegation by systemd: folders that root makes and gives away are the only way. */
+const CGROUP_REMEDIES = {
+  v1: 'Start Caisson as root, or let root prepare this once per boot: for c in freezer memory pids cpu; do mkdir -p /sys/fs/cgroup/$c/caisson && chown USER /sys/fs/cgroup/$c/caisson; done',
+  v2: 'Start Caisson as root, or in a delegated scope: systemd-run --user --scope -p Delegate=yes caisson …',
+  none: 'Mount the cgroup file system, or live without limits on memory, cpus and processes.',
+} as const;

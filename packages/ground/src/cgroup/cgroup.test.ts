@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { enterCgroups } from '../sandbox/cgroup-entry.ts';
+import { createV1 } from './create-v1.ts';
 import { createV2, openV2Group } from './create-v2.ts';
 import { readHierarchies } from './hierarchies.ts';
 import { createCgroup, probeCgroups, reopenCgroup, type Cgroup } from './index.ts';
@@ -128,4 +129,17 @@ describe('a v2 group', () => {
     await group.remove();
     expect(existsSync(folder)).toBe(false);
   });
+});
+
+it('a lack of rights is told once, with the controllers it concerns', () => {
+  const mount = '/sys/kernel'; // nobody can make a folder there
+  const hierarchy = { mount, ownGroup: mount };
+  const group = createV1(
+    { name: 'denied', limits: { memory: 64 * 2 ** 20, pids: 16 } },
+    { v1: { freezer: hierarchy, memory: hierarchy, pids: hierarchy }, v2: null },
+  );
+  expect(group.kind).toBe('none');
+  expect(group.why).toMatch(
+    /^no group can be made in \/sys\/kernel\/caisson, nor for memory, pids \([A-Z]+\)$/,
+  );
 });

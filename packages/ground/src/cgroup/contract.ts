@@ -45,6 +45,8 @@ export interface Cgroup {
 /** What the doctor shows. */
 export interface CgroupProbe {
   readonly kind: 'v1' | 'v2' | 'none';
+  /** What this machine has, usable for us or not. */
+  readonly mounted: 'v1' | 'v2' | 'none';
   readonly memory: boolean;
   readonly cpus: boolean;
   readonly pids: boolean;

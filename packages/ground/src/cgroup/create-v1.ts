@@ -20,11 +20,13 @@ export function createV1(request: CgroupRequest, hierarchies: Hierarchies): Cgro
   const { limits } = request;
   const folders = new Map<Controller, string>();
   const refusals: string[] = [];
+  const denied: Denied[] = [];
   const open = (controller: Controller): string | null => {
     const made = makeFolder(controller, request, hierarchies.v1[controller]);
-    if (made.kind === 'refused') refusals.push(made.why);
-    else folders.set(controller, made.folder);
-    return made.kind === 'refused' ? null : made.folder;
+    if (made.kind === 'made') folders.set(controller, made.folder);
+    else if (made.kind === 'denied') denied.push(made);
+    else refusals.push(made.why);
+    return made.kind === 'made' ? made.folder : null;
   };
   const apply = (
     controller: Controller,
@@ -47,6 +49,7 @@ export function createV1(request: CgroupRequest, hierarchies: Hierarchies): Cgro
     cpus: apply('cpu', limits.cpus, limitCpus),
   };
   const all = [...folders.values()];
+  refusals.unshift(...describeDenied(denied));
   return {
     kind: all.length === 0 ? 'none' : 'v1',
     procsFiles: all.map((folder) => join(folder, 'cgroup.procs')),
@@ -65,7 +68,13 @@ export function createV1(request: CgroupRequest, hierarchies: Hierarchies): Cgro
   };
 }
 
-type MadeFolder = { kind: 'made'; folder: string } | { kind: 'refused'; why: string };
+interface Denied {
+  readonly kind: 'denied';
+  readonly controller: Controller;
+  readonly parent: string;
+  readonly code: string;
+}
+type MadeFolder = { kind: 'made'; folder: string } | { kind: 'refused'; why: string } | Denied;
 
 function makeFolder(
   controller: Controller,
@@ -81,11 +90,18 @@ function makeFolder(
     return { kind: 'made', folder };
   } catch (error) {
     if (!isCode(error, 'EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'ENOENT')) throw error;
-    return {
-      kind: 'refused',
-      why: `no group can be made in ${hierarchy.mount}: ${(error as Error).message}`,
-    };
+    return { kind: 'denied', controller, parent, code: (error as NodeJS.ErrnoException).code ?? 'unknown' };
   }
+}
+
+/** One lack of rights is told once, not once for each controller. */
+function describeDenied(denied: readonly Denied[]): string[] {
+  return [...new Set(denied.map(({ code }) => code))].map((code) => {
+    const [first, ...others] = denied.filter((one) => one.code === code);
+    const more =
+      others.length === 0 ? '' : `, nor for ${others.map(({ controller }) => controller).join(', ')}`;
+    return `no group can be made in ${first?.parent ?? ''}${more} (${code})`;
+  });
 }
 
 /** Swap is limited together with memory where the kernel counts it; else this group is kept from swapping at all. */

@@ -31,7 +31,9 @@ export async function probeCgroups(): Promise<CgroupProbe> {
       existsSync(join(path, '../memory.swap.max')),
   );
   await group.remove();
-  return { kind: group.kind, ...group.enforced, swap, why: group.why };
+  const hierarchies = readHierarchies();
+  const mounted = hasV1Controllers(hierarchies) ? 'v1' : hierarchies.v2 === null ? 'none' : 'v2';
+  return { kind: group.kind, mounted, ...group.enforced, swap, why: group.why };
 }
 
 /** On a hybrid machine v2 is mounted too, without the controllers. */
