@@ -109,8 +109,11 @@ try {
   takeBuiltinsDirectly(OUT);
   copyFileSync(join(ROOT, 'scripts', 'load-warm.cjs'), join(OUT, 'load-warm.cjs'));
   emitDeclarations();
-  rmSync(DIST, { recursive: true, force: true });
+  // Two renames: whoever is starting a command meanwhile finds a whole build, the old or the new one.
+  const old = `${OUT}.old`;
+  if (existsSync(DIST)) renameSync(DIST, old);
   renameSync(OUT, DIST);
+  rmSync(old, { recursive: true, force: true });
 } catch (error) {
   // esbuild has printed what is wrong, with its place; anything else is told here.
   if (error?.errors === undefined) process.stderr.write(`${error?.stack ?? error}\n`);

@@ -39,6 +39,12 @@ export function createLedger(storage: Storage, options: LedgerOptions = {}): Led
     isChanged();
     return result;
   };
+  const writingWorking = <T>(work: () => T): T => {
+    demandOpen();
+    const result = storage.writeWorking(work);
+    isChanged();
+    return result;
+  };
   const toRunRow = (run: RunState): RunRow => ({ ...run, lastSeq: storage.stream(run.runId).count });
 
   return {
@@ -64,7 +70,7 @@ export function createLedger(storage: Storage, options: LedgerOptions = {}): Led
     rebuildProjections: () => writing(() => rebuild(storage)),
     verifyRun: (runId) => reading(() => verifyRun(storage, runId)),
     verifyAll: () => reading(() => verifyAll(storage)),
-    leases: createLeases(storage.working, reading, writing),
+    leases: createLeases(storage.working, reading, writingWorking),
     kv: createKeyValues(storage.working, reading, writing),
     watch(onChange: (change: LedgerChange) => void) {
       demandOpen();

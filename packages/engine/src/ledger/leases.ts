@@ -32,7 +32,9 @@ export function createLeases(rows: WorkingRows, reading: InTransaction, writing:
         rows.putHold({ name, holder, hostId });
         return true;
       }),
-    free: (name, holder) => writing(() => rows.hold(name)?.holder === holder && rows.deleteHold(name)),
+    free: (name, holder) =>
+      reading(() => rows.hold(name)?.holder === holder) &&
+      writing(() => rows.hold(name)?.holder === holder && rows.deleteHold(name)),
     holderOf: (name) => reading(() => rows.hold(name)),
     listHolds: () => reading(() => rows.holds()),
     reclaim: (hostId) =>

@@ -37,6 +37,7 @@ export function createMemoryStorage(): Storage {
     read: (work) => work(),
     // Nothing can fail between the plan and the last `set`, so there is nothing to roll back.
     write: (work) => work(),
+    writeWorking: (work) => work(),
     apply,
     total: () => total,
     stream: (runId) => streams.get(runId) ?? NEW_STREAM,

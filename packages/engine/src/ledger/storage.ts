@@ -13,6 +13,11 @@ export interface Storage extends LedgerView {
   read<T>(work: () => T): T;
   /** Runs `work` alone among all writers and makes it durable; a throw leaves nothing behind. */
   write<T>(work: () => T): T;
+  /**
+   * The same for working rows, which mean nothing without the processes they speak of: everybody sees the change at
+   * once, and a power cut, which ends those processes too, may undo it.
+   */
+  writeWorking<T>(work: () => T): T;
   apply(draft: Draft): void;
 
   eventAt(offset: number): EventRecord | null;

@@ -36,10 +36,21 @@ export function openSqliteStorage(file: string, migrations?: readonly Migration[
     }
   }
 
+  /** In the WAL a commit without its own fsync is ordered before, and made durable by, the next one that has it. */
+  function withoutSync<T>(work: () => T): T {
+    db.pragma('synchronous = NORMAL');
+    try {
+      return work();
+    } finally {
+      db.pragma('synchronous = FULL');
+    }
+  }
+
   return {
     file,
     read: (work) => translating(file, () => transact(db, statements, 'BEGIN', work)),
     write: (work) => translating(file, () => writeAlone(work)),
+    writeWorking: (work) => translating(file, () => withoutSync(() => writeAlone(work))),
     ...events,
     ...projections,
     stream: (runId) => heads.get(runId, () => events.stream(runId)),
