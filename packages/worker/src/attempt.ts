@@ -10,7 +10,7 @@
  * W3  When the host is gone the sandbox is killed at once; there is nobody left to report to.
  */
 import { createRedactor } from '@caisson/ground';
-import type { Job } from '@caisson/protocol';
+import { CaissonError, type Job } from '@caisson/protocol';
 import { createAttemptContext, deny, type AttemptContext } from './attempt-context.ts';
 import { openChannel } from './channel.ts';
 import type { Control } from './control.ts';
