@@ -75,7 +75,8 @@ async function claimQuestion(engine: Engine, question: QuestionRow, runId: strin
 async function noteEarlierAnswer(engine: Engine, question: QuestionRow): Promise<void> {
   if (question.status !== 'open') return;
   for (const row of engine.ledger.runs()) {
-    if (row.continues !== question.runId) continue;
+    const isForgotten = engine.ledger.kv.get('forgotten', row.runId) !== undefined;
+    if (row.continues !== question.runId || isForgotten) continue;
     const { answer, questionId } = (await readRequest(engine, row.runId)).answer ?? {};
     if (answer === undefined || questionId !== question.questionId) continue;
     await record(engine, question, 'question.answered', {
