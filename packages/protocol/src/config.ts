@@ -4,9 +4,12 @@
  */
 import * as z from 'zod/mini';
 
+import { LIFECYCLE_TYPES } from './events.ts';
 import { BudgetCaps, HostRule, Limits, Mode } from './grant.ts';
-import { Block, ScriptLens } from './pipeline.ts';
+import { findNearest } from './nearest-name.ts';
+import { Block, PipelineId, ScriptLens } from './pipeline.ts';
 import { PolicyRule } from './policy-rule.ts';
+import { BUILT_IN_RUNTIMES } from './runtimes.ts';
 import { parseDuration, parseSize } from './units.ts';
 
 const described = <T extends z.ZodMiniType>(schema: T, text: string): T => schema.check(z.describe(text));
@@ -213,7 +216,7 @@ export const CallbackConfig = z.strictObject({
   key: optional(SecretRef, 'Where the signing key is; without one the signature header is left out.'),
   authorization: optional(SecretRef, 'Where a bearer token for the endpoint is.'),
   when: optional(
-    list(text(128)),
+    list(z.enum(LIFECYCLE_TYPES)),
     'Event types to send, for example dispatch.finished. Default: the terminal ones.',
   ),
 });
@@ -247,10 +250,13 @@ export const SandboxConfig = z.strictObject({
 export const ConfigFile = z.strictObject({
   runtime: optional(text(128), 'Runtime used when neither a flag nor an agent names one.'),
   mode: optional(Mode, 'Mode used when neither a flag nor an agent names one. Default auto-edit.'),
-  runtimes: optional(named(RuntimeConfig), 'Agent programs and how each reaches its model.'),
+  runtimes: optional(
+    named(RuntimeConfig).check(refuseUnknownRuntimes),
+    'Agent programs and how each reaches its model.',
+  ),
   agents: optional(named(AgentConfig), 'Agent definitions by name.'),
   envs: optional(named(EnvBundleConfig), 'Env bundles by name.'),
-  pipelines: optional(named(PipelineConfig), 'Pipelines by <pack>.<name>.'),
+  pipelines: optional(z.record(PipelineId, PipelineConfig), 'Pipelines by <pack>.<name>.'),
   capabilities: optional(named(text()), 'Capability folders by name, relative to this file.'),
   workspace: optional(WorkspaceConfig, 'What a fresh worktree needs.'),
   limits: optional(LimitsConfig, 'Caps on runs. A limit set here that cannot be enforced refuses the run.'),
@@ -265,6 +271,18 @@ export const ConfigFile = z.strictObject({
 });
 export type UserConfig = z.input<typeof ConfigFile>;
 export type ConfigFile = z.output<typeof ConfigFile>;
+
+/** A mistyped name would be a runtime that nobody asks for, and its settings would silently not hold. */
+function refuseUnknownRuntimes({ value, issues }: z.core.ParsePayload<Record<string, RuntimeConfig>>): void {
+  for (const [name, { adapter, settings }] of Object.entries(value)) {
+    const isKnown = (BUILT_IN_RUNTIMES as readonly string[]).includes(name);
+    if (isKnown || adapter !== undefined || settings?.['protocol'] !== undefined) continue;
+    const nearest = findNearest(name, BUILT_IN_RUNTIMES);
+    const hint = nearest === null ? `Known: ${BUILT_IN_RUNTIMES.join(', ')}` : `Did you mean "${nearest}"?`;
+    const message = `no such runtime; one of your own needs an adapter or settings.protocol. ${hint}`;
+    issues.push({ code: 'custom', path: [name], input: name, message });
+  }
+}
 
 function withUnits(parse: (input: string | number) => number) {
   return z.transform<string | number, number>((input, context) => {

@@ -32,7 +32,7 @@ export async function readConfigDocument(file: string): Promise<ConfigDocument> 
   const [first, ...rest] = document.errors.map((error) => ({
     file,
     ...toPosition(lines, error.pos[0]),
-    message: `not valid YAML: ${error.message.trim()}`,
+    message: `not valid YAML: ${describeFault(error)}`,
   }));
   if (first !== undefined) throw new ConfigError([first, ...rest]);
   return {
@@ -40,6 +40,11 @@ export async function readConfigDocument(file: string): Promise<ConfigDocument> 
     value: toPlainValue(file, document) ?? {},
     locate: (path, key) => locate(yaml, document, lines, path, key),
   };
+}
+
+/** In our words where the parser speaks to programmers. */
+function describeFault({ code, message }: { readonly code: string; readonly message: string }): string {
+  return code === 'MULTIPLE_DOCS' ? 'a second document begins here; only one is read.' : message.trim();
 }
 
 async function readText(file: string): Promise<string> {

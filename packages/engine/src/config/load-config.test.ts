@@ -144,6 +144,55 @@ describe('what is refused', () => {
     expect(error.problems[0].suggestion).toBe('Did you mean "suggest"?');
   });
 
+  it('words that only some places know are checked too, with what was meant', async () => {
+    const first = async (text: string) => {
+      const { line, column, message, suggestion } = (await refused(text)).problems[0];
+      return [line, column, message, suggestion];
+    };
+    const rule = (text: string) => first(`policy: { rules: [ { ${text}, reason: x } ] }\n`);
+    expect(await rule('path: a, action: no-acces')).toEqual([
+      1,
+      39,
+      "policy.rules[0].action: expected one of 'no-access' | 'read-only' | 'no-delete' | 'deny'.",
+      'Did you mean "no-access"?',
+    ]);
+    expect(await rule('path: a, action: no-access, raeson: x')).toEqual([
+      1,
+      50,
+      'unknown key "raeson" in policy.rules[0].',
+      'Did you mean "reason"?',
+    ]);
+    expect(await first('callbacks: [ { url: "http://127.0.0.1/", when: [dispatch.finishd] } ]\n')).toEqual([
+      1,
+      49,
+      expect.stringContaining('callbacks[0].when[0]: expected one of'),
+      'Did you mean "dispatch.finished"?',
+    ]);
+    expect(await first('runtimes:\n  codx: { bin: codex }\n')).toEqual([
+      2,
+      9,
+      expect.stringMatching(/^runtimes\.codx: no such runtime; .* Did you mean "codex"\?$/),
+      undefined,
+    ]);
+    expect(await first('pipelines:\n  gated: { blocks: [ { kind: agent } ] }\n')).toEqual([
+      2,
+      3,
+      expect.stringContaining("a pipeline's name is <pack>.<name>"),
+      undefined,
+    ]);
+    expect(await first('mode: suggest\n---\nmode: suggest\n')).toEqual([
+      2,
+      1,
+      expect.stringContaining('only one is read'),
+      undefined,
+    ]);
+  });
+
+  it('a runtime of your own has an adapter or speaks a protocol', async () => {
+    write('runtimes: { mine: { adapter: ./a.mjs }, qwen: { bin: qwen, settings: { protocol: acp } } }\n');
+    expect(Object.keys((await loadConfig({ cwd: root, env: HOME_ENV })).runtimes)).toEqual(['mine', 'qwen']);
+  });
+
   it('a key that is a secret itself is refused without being repeated', async () => {
     const error = await refused('runtimes:\n  codex:\n    apiKey: sk-verysecret\n');
     expect(error.message).toMatch(

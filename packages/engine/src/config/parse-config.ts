@@ -50,17 +50,28 @@ function unknownKey(document: ConfigDocument, path: readonly PropertyKey[], key:
   };
 }
 
+const NAME_RULE = 'a name has lowercase letters, digits, dots, dashes and underscores.';
+const NAME_RULES: Readonly<Record<string, string>> = {
+  pipelines: "a pipeline's name is <pack>.<name>, each of lowercase letters, digits and dashes.",
+};
+
 export function describeIssue(issue: ConfigIssue): string {
-  if (issue.code === 'invalid_key')
-    return 'a name has lowercase letters, digits, dots, dashes and underscores.';
-  const message = issue.message.replace(/^Invalid (input|option): /, '');
-  return message.endsWith('.') ? message : `${message}.`;
+  if (issue.code === 'invalid_key') return NAME_RULES[String(issue.path[0])] ?? NAME_RULE;
+  const message = issue.message
+    .replace(/^Invalid (input|option): /, '')
+    .replace(/^Invalid discriminator value\. Expected/, 'expected one of');
+  return /[.?]$/.test(message) ? message : `${message}.`;
 }
 
 export function suggestValue(issue: ConfigIssue, given: unknown): string | null {
-  if (issue.code !== 'invalid_value' || typeof given !== 'string') return null;
-  const nearest = findNearest(given, issue.values.map(String));
+  const nearest = typeof given === 'string' ? findNearest(given, choicesOf(issue)) : null;
   return nearest === null ? null : `Did you mean "${nearest}"?`;
+}
+
+/** The values that would have been right, where they can be listed. */
+function choicesOf(issue: ConfigIssue): string[] {
+  if (issue.code === 'invalid_value') return issue.values.map(String);
+  return 'options' in issue && Array.isArray(issue.options) ? issue.options.map(String) : [];
 }
 
 export function formatPath(path: readonly PropertyKey[]): string {

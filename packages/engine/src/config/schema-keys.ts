@@ -6,6 +6,7 @@ interface SchemaDefinition {
   readonly innerType?: SchemaNode;
   readonly valueType?: SchemaNode;
   readonly element?: SchemaNode;
+  readonly options?: readonly SchemaNode[];
 }
 
 interface SchemaNode {
@@ -16,7 +17,9 @@ interface SchemaNode {
 export function keysAt(path: readonly PropertyKey[]): string[] {
   let node: SchemaNode | undefined = ConfigFile;
   for (const part of path) node = stepInto(unwrap(node), part);
-  return Object.keys(definitionOf(unwrap(node)).shape ?? {});
+  const { shape, options } = definitionOf(unwrap(node));
+  const shapes = [shape, ...(options ?? []).map((option) => definitionOf(option).shape)];
+  return [...new Set(shapes.flatMap((one) => Object.keys(one ?? {})))];
 }
 
 function stepInto(node: SchemaNode | undefined, part: PropertyKey): SchemaNode | undefined {
