@@ -7,7 +7,8 @@ import { join } from 'node:path';
 
 import { createGit, GitError, isErrno, objectFormatOf } from '@caisson/ground';
 
-import { readPackedHeads } from './agent-git.ts';
+import { parsePackedHeads } from './agent-git.ts';
+import { isFolder, refuseForeignObjects } from './agent-objects.ts';
 import type { PreparedWorkspace } from './contract.ts';
 import { headsPrefix } from './custody.ts';
 import { readIfThere } from './locate-repository.ts';
@@ -20,6 +21,9 @@ export interface AgentCommits {
 
 const MAX_PACK_BYTES = 1024 * 1024 * 1024;
 const MAX_HEADS = 1000;
+const MAX_REF_BYTES = 4096;
+const MAX_PACKED_REFS_BYTES = 64 * 1024 * 1024;
+const MAX_REF_ENTRIES = 20_000;
 const REF_NAME = /^(?!.*(\.\.|@\{|\/\/|\.lock(\/|$)|\/\.))[\w][\w./+@=,-]*(?<![./])$/;
 
 export async function saveAgentCommits(prepared: PreparedWorkspace): Promise<AgentCommits> {
@@ -27,7 +31,7 @@ export async function saveAgentCommits(prepared: PreparedWorkspace): Promise<Age
   const moved = await findMovedHeads(prepared, source);
   if (moved.size === 0) return { refs: new Map(), warnings: [] };
   try {
-    await refuseForeignObjects(source);
+    await refuseForeignObjects(source, prepared.agentGit !== undefined);
     await transferObjects(prepared, source, [...new Set(moved.values())]);
   } catch (error) {
     if (!(error instanceof GitError)) throw error;
@@ -43,9 +47,9 @@ export async function saveAgentCommits(prepared: PreparedWorkspace): Promise<Age
 
 /** Branches, and a detached HEAD, that are not where the agent was given them. */
 async function findMovedHeads(prepared: PreparedWorkspace, source: string): Promise<Map<string, string>> {
-  const given = await readPackedHeads(join(prepared.attemptDir, 'given-refs'));
+  const given = parsePackedHeads((await readIfThere(join(prepared.attemptDir, 'given-refs'))) ?? '');
   const present = new Map([
-    ...(await readPackedHeads(join(source, 'packed-refs'))),
+    ...parsePackedHeads((await readPlain(join(source, 'packed-refs'), MAX_PACKED_REFS_BYTES)) ?? ''),
     ...(await readLooseHeads(source)),
   ]);
   const head = (await readPlain(join(source, 'HEAD')))?.trim() ?? '';
@@ -71,36 +75,31 @@ async function readLooseHeads(source: string): Promise<Map<string, string>> {
   return heads;
 }
 
-async function listFiles(folder: string): Promise<string[]> {
-  try {
-    const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-    const files = entries.filter((entry) => entry.isFile()).slice(0, MAX_HEADS);
-    return files.map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1));
-  } catch (error) {
-    if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return [];
-    throw error;
+/** Names of the regular files below the folder. No link is entered: Node's own recursive listing would. */
+async function listFiles(root: string): Promise<string[]> {
+  const files: string[] = [];
+  const folders = (await isFolder(root)) ? [''] : [];
+  let entries = 0;
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    for (const entry of await readdir(join(root, folder), { withFileTypes: true })) {
+      entries += 1;
+      if (entries > MAX_REF_ENTRIES || files.length >= MAX_HEADS) return files;
+      if (entry.isDirectory()) folders.push(join(folder, entry.name));
+      else if (entry.isFile()) files.push(join(folder, entry.name));
+    }
   }
+  return files;
 }
 
-/** A ref is a short regular file; a link may point anywhere on the host. */
-async function readPlain(path: string): Promise<string | null> {
+/** Refs are in short regular files; a link may point anywhere on the host, and a pipe would never end. */
+async function readPlain(path: string, maxBytes = MAX_REF_BYTES): Promise<string | null> {
   try {
     const found = await lstat(path);
-    return found.isFile() && found.size < 4096 ? await readFile(path, 'utf8') : null;
+    return found.isFile() && found.size < maxBytes ? await readFile(path, 'utf8') : null;
   } catch (error) {
     if (isErrno(error, 'ENOENT')) return null;
     throw error;
   }
-}
-
-/** An agent that rewrites its alternates, or links its store elsewhere, would have us read other repositories. */
-async function refuseForeignObjects(source: string): Promise<void> {
-  const objects = join(source, 'objects');
-  const [store, info] = await Promise.all([lstat(objects), lstat(join(objects, 'info'))]);
-  const alternates = (await readIfThere(join(objects, 'info', 'alternates'))) ?? '';
-  const isOurs = alternates.split('\n').every((line) => line === '' || /^\.\.\/borrowed\/\d+$/.test(line));
-  if (store.isDirectory() && info.isDirectory() && isOurs) return;
-  throw new GitError('its object store was made to borrow from somewhere else', '');
 }
 
 async function transferObjects(

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { isErrno } from '@caisson/ground';
 
 import type { AgentGit } from './contract.ts';
-import { readIfThere, type Ref, type Repository } from './locate-repository.ts';
+import type { Ref, Repository } from './locate-repository.ts';
 
 export interface AgentGitOptions {
   readonly repository: Repository;
@@ -92,9 +92,8 @@ function packedRefsText(refs: readonly Ref[]): string {
   return `# pack-refs with: sorted \n${visible.map((ref) => `${ref.objectId} ${ref.name}\n`).join('')}`;
 }
 
-/** The branches in a packed-refs file; none when it is missing. */
-export async function readPackedHeads(file: string): Promise<Map<string, string>> {
-  const text = (await readIfThere(file)) ?? '';
+/** The branches in the text of a packed-refs file. */
+export function parsePackedHeads(text: string): Map<string, string> {
   const lines = text.split('\n').filter((line) => /^[0-9a-f]{40,64} refs\/heads\//.test(line));
   return new Map(lines.map((line) => [line.slice(line.indexOf(' ') + 1), line.slice(0, line.indexOf(' '))]));
 }

@@ -130,6 +130,58 @@ describe('the agent’s git', () => {
       warnings: [expect.stringContaining('could not be saved')],
     });
   });
+
+  it.each([
+    ['a linked pack folder', 'rm -rf .git/objects/pack; ln -s "$OTHER/pack" .git/objects/pack'],
+    [
+      'a borrowed folder put in place of the mounted one',
+      'mv .git/borrowed .git/away; mkdir .git/borrowed; ln -s "$OTHER" .git/borrowed/0',
+    ],
+    [
+      'a borrowed folder that was not lent',
+      'ln -s "$OTHER" .git/borrowed/7; echo ../borrowed/7 > .git/objects/info/alternates',
+    ],
+  ])('saves nothing of another repository through %s', async (_name, trick) => {
+    const other = join(project.base, 'other');
+    mkdirSync(other);
+    gitIn(other, project.home, 'init', '-q');
+    writeFileSync(join(other, 'secret'), 'secret');
+    gitIn(other, project.home, 'add', '.');
+    gitIn(other, project.home, 'commit', '-qm', 'secret');
+    gitIn(other, project.home, 'repack', '-adq');
+    const secret = gitIn(other, project.home, 'rev-parse', 'HEAD');
+    const prepared = await project.prepare();
+    inSandbox(
+      prepared,
+      `OTHER=${join(other, '.git/objects')}; ${trick}; echo ${secret} > .git/refs/heads/stolen`,
+    );
+
+    const saved = await project.workspaces.checkpoint(prepared);
+
+    expect(saved).toMatchObject({
+      heads: [],
+      warnings: [expect.stringContaining('borrow from somewhere else')],
+    });
+    expect(() => project.git('cat-file', '-e', secret)).toThrow();
+  });
+
+  it.each(['.git/packed-refs', '.git/objects/info/alternates', '.git/HEAD'])(
+    'is not held up by a pipe at %s',
+    async (path) => {
+      const prepared = await project.prepare();
+      inSandbox(prepared, `echo x > new.txt; git add .; git commit -qm mine; rm -f ${path}; mkfifo ${path}`);
+
+      expect(await project.workspaces.checkpoint(prepared)).not.toBeNull();
+    },
+    10_000,
+  );
+
+  it('does not walk through a link among its branches', async () => {
+    const prepared = await project.prepare();
+    inSandbox(prepared, 'echo x > new.txt; ln -s / .git/refs/heads/root');
+
+    expect(await project.workspaces.checkpoint(prepared)).toMatchObject({ heads: [] });
+  }, 10_000);
 });
 
 describe('checkpoint', () => {
