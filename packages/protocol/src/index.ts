@@ -10,6 +10,7 @@ export * from './job.ts';
 export * from './worker-lines.ts';
 export * from './events.ts';
 export * from './dispatch-result.ts';
+export * from './question.ts';
 export * from './handoff.ts';
 export * from './ndjson.ts';
 export * from './bus-topics.ts';

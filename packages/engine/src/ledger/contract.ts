@@ -10,7 +10,7 @@
 //  L7 a projection can be thrown away and rebuilt from the events alone.
 // Implementers must not answer from memory what another process may have changed in the file.
 
-import type { Failure, RunStatus } from '@caisson/protocol';
+import type { Failure, Question, RunStatus } from '@caisson/protocol';
 
 /** A fact to be recorded. `runId: null` is the project's own stream. */
 export interface NewEvent {
@@ -78,23 +78,7 @@ export interface AttemptRow {
   readonly failure?: Failure;
 }
 
-export interface QuestionRow {
-  readonly questionId: string;
-  readonly runId: string;
-  readonly attempt: number;
-  readonly status: 'open' | 'answered' | 'expired';
-  readonly text: string;
-  readonly options?: readonly unknown[];
-  readonly context?: unknown;
-  readonly partialState?: unknown;
-  readonly askedAt: string;
-  readonly askedOffset: number;
-  readonly deadlineAt?: string;
-  readonly answer?: unknown;
-  /** The run that took the answer up. */
-  readonly continuedBy?: string;
-  readonly closedAt?: string;
-}
+export type QuestionRow = Readonly<Question>;
 
 /** What a run has cost. `costUsd` and `usage` on an ending are taken to be of that attempt alone. */
 export interface SpendRow {

@@ -1,3 +1,4 @@
+import { Question } from '@caisson/protocol';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Ledger } from '../contract.ts';
 import { IdempotencyKeyTakenError, IllegalTransitionError } from '../errors.ts';
@@ -188,6 +189,7 @@ export function describeLives(open: OpenLedger): void {
       expect(ledger.question('q_1')).toMatchObject({ status: 'answered', answer: 'blue', closedAt: AT });
       expect(ledger.questions({ status: 'open' })).toEqual([]);
       expect(ledger.questions({ runId: 'run_a' }).length).toBe(1);
+      expect(Question.parse(ledger.question('q_1'))).toEqual(ledger.question('q_1'));
     });
 
     test('lists runs by session, by status and newest first', async () => {
