@@ -114,7 +114,7 @@ async function heldOutRows(percent: (share: number) => number): Promise<BenchRow
       flagged <= 0.02,
     ),
     row(
-      `held-out caught (${destructive.lines}), now`,
+      `held-out caught (${now.counts.destructive}), now`,
       percent(recall),
       '%',
       peer,
@@ -123,7 +123,7 @@ async function heldOutRows(percent: (share: number) => number): Promise<BenchRow
       recall >= 0.98,
     ),
     row(
-      `held-out flagged (${everyday.lines}), now`,
+      `held-out flagged (${now.counts.everyday}), now`,
       percent(everydayFlagged),
       '%',
       peer,

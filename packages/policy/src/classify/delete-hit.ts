@@ -34,5 +34,5 @@ export function hitOfDeletes(paths: readonly string[], isRecursive: boolean, sco
   const fallback = isRecursive
     ? hit('bash_destructive', 'delete-recursive')
     : hit('file_delete', 'delete-file');
-  return worstOf(paths.map((path) => hitOfDelete(path, isRecursive, scope))) ?? fallback;
+  return worstOf([...new Set(paths)].map((path) => hitOfDelete(path, isRecursive, scope))) ?? fallback;
 }

@@ -63,6 +63,8 @@ function asksForHelp(args: readonly string[]): boolean {
 /** The program's bare name: without its folder, with globs and holes filled where only one fits. */
 function resolveName(program: string): string {
   let name = program.slice(program.lastIndexOf('/') + 1).replace(/\.exe$/i, '');
+  const unversioned = name.replace(/(?<=.)@[\w.^~-]*$/, '');
+  if (unversioned !== name && findHandler(unversioned) !== null) name = unversioned;
   if (isUnknown(name)) {
     const rest = withoutUnknown(name);
     if (rest !== '' && findHandler(rest) !== null) name = rest;

@@ -71,11 +71,14 @@ const FILE_NAME =
  * at the first few words that are neither options nor prose.
  */
 export function findDestructiveVerb(name: string, args: readonly string[]): string | null {
+  if (args.includes('--help')) return null;
   const words = verbWords(args);
   const goesAllTheWay = args.some((arg) => ALL_THE_WAY.test(arg));
   const isPackageManager = PACKAGE_MANAGERS.test(name);
   for (const [index, word] of words.entries()) {
-    if (HARMLESS_VERB.test(word)) return null;
+    if (HARMLESS_VERB.test(word) || /(^|[:._-])(gen|generate|make|create|new|add)([:._-]|$)/.test(word))
+      return null;
+    if (/^caches?$/.test(words[index - 1] ?? '')) continue;
     if (saysDestroy(word)) return word;
     const isLast = index === words.length - 1 && index > 0;
     if (REMOVES.has(word) && !isPackageManager && !isLast) return word;

@@ -55,7 +55,7 @@ function runOnFound(
     call.inspector.report(deleteFound(call, starts, args), call.cause);
     return;
   }
-  call.inspector.runArgv(words, forkScope(call.scope), call.cause);
+  call.inspector.runArgv(words, forkScope(call.scope), call.cause, call.stdin);
 }
 
 function describeFound(starts: readonly string[], args: readonly string[]): string {

@@ -10,13 +10,13 @@ import { hitOfDelete } from '../delete-hit.ts';
 import { hitOfWrite } from '../write-hit.ts';
 
 const DELETES_TREE =
-  /\brmtree\b|\bremovedirs\b|\brm_r\w*|\brmSync\b|\brmdirSync\b|\bfs\w*(?:\/promises)?['"`)]*(?:\.promises)?\s*\.\s*rm(?:dir)?\s*\(|\.\s*rm(?:dir)?(?:Sync)?\s*\([^)]*recursive|\brimraf\b|\brm_rf\b|\bremove_tree\b|\bremove_entry(?:_secure)?\b|\bremove_dir\b|\bremoveSync\b|\bemptyDirSync\b|\bRemoveAll\b|Remove-Item\b|\brd\s+\/s\b|\bdel\s+\/[sfq]\b|\.rmtree\(|\bDeno\.remove(?:Sync)?\s*\(|\bdelete-directory\b|\bFile\.rm_rf|\bunlink\s*(?:glob|<|\()\s*['"]?[^'")>]*\*|\bdelete_tree\b|\b(?:rename|renameSync|move)\b[^)]*["']\/dev\/null|\brm\s*\([^)]*recursive|\bdeltree\b|\bdelete(?:Recursively|Dir|Directory|Tree)\b|\bremove_dir_all\b|\bremoveDirectoryRecursive\b|\bremovePathForcibly\b|\bdel_dir_r\b|\bremoveDir\b|\bdelete-directory|\bfile\s+delete\s+-force|\bformat-volume\b|\bclear-disk\b|\bemptyDir\b|\bremoveItem\b|\bsend2trash\b|\brm\s*\(\s*(?!list\b)[\w.$]+\s*[,)]/;
+  /\brmtree\b|\bremovedirs\b|\brm_r\w*|\brmSync\b|\brmdirSync\b|\bfs\w*(?:\/promises)?['"`)]*(?:\.promises)?\s*\.\s*rm(?:dir)?\s*\(|\.\s*rm(?:dir)?(?:Sync)?\s*\([^)]{0,300}recursive|\brimraf\b|\brm_rf\b|\bremove_tree\b|\bremove_entry(?:_secure)?\b|\bremove_dir\b|\bremoveSync\b|\bemptyDirSync\b|\bRemoveAll\b|Remove-Item\b|\brd\s+\/s\b|\bdel\s+\/[sfq]\b|\.rmtree\(|\bDeno\.remove(?:Sync)?\s*\(|\bdelete-directory\b|\bFile\.rm_rf|\bunlink\s*(?:glob|<|\()\s*['"]?[^'")>]{0,200}\*|\bdelete_tree\b|\b(?:rename|renameSync|move)\b[^)]{0,300}["']\/dev\/null|\brm\s*\([^)]{0,300}recursive|\bdeltree\b|\bdelete(?:Recursively|Dir|Directory|Tree)\b|\bremove_dir_all\b|\bremoveDirectoryRecursive\b|\bremovePathForcibly\b|\bdel_dir_r\b|\bremoveDir\b|\bdelete-directory|\bfile\s+delete\s+-force|\bformat-volume\b|\bclear-disk\b|\bemptyDir\b|\bremoveItem\b|\bsend2trash\b|\brm\s*\(\s*(?!list\b)[\w.$]+\s*[,)]/;
 const DELETES_FILE =
-  /\bFiles\.(?:delete|deleteIfExists|move)\b|\.delete(?:OnExit)?\(\s*\)|\bremove_file\b|\bremoveFile\b|\bSys\.remove\b|\bUnix\.(?:unlink|rmdir)\b|\bfile\s+delete\b|\bfile:(?:delete|del_dir)\b|\bdelete-file\b|\bos\.Remove\b|\bFile\.rm!?\s*[("]|\bremove_all\b|\bunlink\b\s*(?:[;@$]|$)|\bFile\.truncate\b|\b(?:File|IO)\.write\s*\(?\s*(["'])[^"']*\1\s*,\s*(["'])\2|\bos\s*\.\s*(?:remove|unlink|rmdir)\b|\bunlink(?:Sync)?\s*\(|\bunlink\s+(?:["'$<@]|for\b|shift\b|glob\b)|\brmdir\s*\(|\brmdir\s+["'$]|\brm\s*\(\s*["']|(?:writeFileSync|writeFile|file_put_contents|write_text)\s*\(\s*(?:(["'])[^"']*\3\s*,\s*)?(["'])\4\s*\)|["']unlink["']\s*,\s*glob|\b(?:File|Dir|FileUtils)\.(?:delete|unlink|rmdir|rm\w*)\b|\bPath\([^)]*\)\.(?:unlink|rmdir)\b|\.unlink\(|\.rmdir\(|\btruncate(?:Sync)?\s*\(|\bfile\.remove\b|\bdelete-file\b|\bopen\([^)]*,\s*['"]w['"]\)\.close|^\s*(?:%|1,\$)\s*d\b|Clear-Content\b/i;
+  /\bFiles\.(?:delete|deleteIfExists|move)\b|\.delete(?:OnExit)?\(\s*\)|\bremove_file\b|\bremoveFile\b|\bSys\.remove\b|\bUnix\.(?:unlink|rmdir)\b|\bfile\s+delete\b|\bfile:(?:delete|del_dir)\b|\bdelete-file\b|\bos\.Remove\b|\bFile\.rm!?\s*[("]|\bremove_all\b|\bunlink\b\s*(?:[;@$]|$)|\bFile\.truncate\b|\b(?:File|IO)\.write\s*\(?\s*(["'])[^"']*\1\s*,\s*(["'])\2|\bos\s*\.\s*(?:remove|unlink|rmdir)\b|\bunlink(?:Sync)?\s*\(|\bunlink\s+(?:["'$<@]|for\b|shift\b|glob\b)|\brmdir\s*\(|\brmdir\s+["'$]|\brm\s*\(\s*["']|(?:writeFileSync|writeFile|file_put_contents|write_text)\s*\(\s*(?:(["'])[^"']*\3\s*,\s*)?(["'])\4\s*\)|["']unlink["']\s*,\s*glob|\b(?:File|Dir|FileUtils)\.(?:delete|unlink|rmdir|rm\w*)\b|\bPath\([^)]{0,300}\)\.(?:unlink|rmdir)\b|\.unlink\(|\.rmdir\(|\btruncate(?:Sync)?\s*\(|\bfile\.remove\b|\bdelete-file\b|\bopen\([^)]{0,300},\s*['"]w['"]\)\.close|^\s*(?:%|1,\$)\s*d\b|Clear-Content\b/i;
 const RUNS_COMMANDS =
   /["']\|-?|-\|["']|\bsil(?:ent)?!?\s+!|\be?syscmd\b|\bsys\.process\b|\bProcess(?:Builder)?\s*\(|\.exec\s*\(|\bexecShellCmd\b|\bSys\.command\b|\bpcntl_exec\b|\bos\/exec\b|\bexec\.Command\b|\bcallProcess\b|\bcallCommand\b|\brun-program\b|\brun-shell-command\b|\bshell-command\b|\bcall-process\b|\bsystem\*?\b|\bexec\s|\bshell\s*\(|\bexeca?\b|\bstart_process\b|\bposix_spawn\b|\bsh\.\w+\(|\bDeno\.Command\b|\bos\s*\.\s*(?:system|popen|exec\w*|spawn\w*)\b|\bsubprocess\b|\bcommands\.getoutput|\bpty\.spawn|child_process|\bexec(?:Sync|File|FileSync|a)?\s*[('"`[]|\bspawn(?:Sync)?\s*\(|\bsystem\s*[('"[\s]|\bpopen\s*\(|\bshell_exec\b|\bpassthru\b|\bproc_open\b|`|\bqx\b|%x|\bKernel\.|\bOpen3\b|\bIO\.popen|\bos\.execute|\bBun\.\$|\bDeno\.(?:Command|run)|\$\(|[dD][oO]\s+[sS][hH][eE][lL][lL]\s+[sS][cC][rR][iI][pP][tT]|\bsh\s*\(|getline|\|\s*getline|\|\s*"(?:sh|bash)"|:!|^!|\bspawn\s|\bRuntime\b|\bInvoke-Expression\b|\biex\b|\bStart-Process\b|\bos\.cmd\b|\bSystem\.cmd\b|\bexecl?[vp]*\b|\bshell\s*!|\.sh\(/m;
 const HIDES =
-  /\b(?:exec|eval|compile|Function|system|popen|loads|assert|import_string)\b[\s\S]{0,80}\b(?:b64decode|base64|atob|decode\(|fromhex|unhexlify|fromCharCode|chr\(|pack\s*\(?["']H|Buffer\.from|rot13|decompress|urlopen|requests\.get|fetch\(|urllib)|-enc(?:odedcommand)?\b|\bgetattr\s*\([^)]*\+|__import__\([^)]*\+|\\x72\\x6d/i;
+  /\b(?:exec|eval|compile|Function|system|popen|loads|assert|import_string)\b[\s\S]{0,80}\b(?:b64decode|base64|atob|decode\(|fromhex|unhexlify|fromCharCode|chr\(|pack\s*\(?["']H|Buffer\.from|rot13|decompress|urlopen|requests\.get|fetch\(|urllib)|-enc(?:odedcommand)?\b|\bgetattr\s*\([^)]{0,300}\+|\bgetattr\s*\(\s*(?:os|shutil|subprocess|pathlib)\b|["'](?:unlink|rmdir|rmtree|shell_exec|passthru|unlinkSync|rmSync|execSync)["']\s*[;\]]|__import__\([^)]{0,300}\+|\\x72\\x6d/i;
 const DROPS_DATA =
   /\.dropDatabase\b|\.drop\(\)|\bDROP\s+(?:TABLE|DATABASE|SCHEMA)\b|\bTRUNCATE\s+TABLE\b|\.flushall\b|\.deleteMany\(\s*(?:\{\s*\})?\s*\)|\bdrop_all\b|\.objects\.all\(\)\.delete\(|\.delete_all\b|(?:::|->)\s*(?:truncate|forceDelete|dropIfExists|drop)\s*\(|\.truncate\s*\(\s*\)|\bdrop_table\b|\bdrop_collection\b|\bdrop_database\b|\.flush_all\b|\.flushdb\b|\.delete_many\(\s*\{\s*\}|\.destroy_all\b|\bDELETE\s+FROM\s+\w+\s*["';)]/i;
 const WRITES =
@@ -24,7 +24,7 @@ const WRITES =
 const ALLOCATES = /while\s*(?:\(?\s*(?:True|1|true)\s*\)?)[\s\S]{0,20}(?:fork|spawn)\b|\bfork\s+while\b/;
 
 /** Opened for writing, and nothing on the line writes. */
-const TRUNCATES = /\b(?:open|fopen|openSync)\s*\([^)]*,\s*(?:mode\s*=\s*)?['"]wb?['"]/;
+const TRUNCATES = /\b(?:open|fopen|openSync)\s*\([^)]{0,300},\s*(?:mode\s*=\s*)?['"]wb?['"]/;
 const KILLS_ALL = /\bkill\s*\(\s*-1\b/;
 const HTTP_DELETE = /\b(?:requests|httpx|axios|session|client)\.delete\(|method['"]?\s*[:=]\s*['"]DELETE['"]/;
 const REVERSE_SHELL =
@@ -32,7 +32,7 @@ const REVERSE_SHELL =
 
 /** Names taken out of a module under any name: `from os import remove as r`, `const {unlink} = require('fs')`. */
 const IMPORTS_DELETION =
-  /\bfrom\s+(?:os|shutil|pathlib|send2trash)\s+import\b[^;\n]*\b(?:remove|unlink|rmdir|removedirs|rmtree|truncate|send2trash)\b|[{,]\s*(?:unlink|rm|rmdir|truncate|remove)(?:Sync)?\b[^}]*\}\s*(?:=\s*(?:await\s+import|require)|from\b)|\b(?:unlink|rm|rmdir|truncate)Sync\b/;
+  /\bfrom\s+(?:os|shutil|pathlib|send2trash)\s+import\b[^;\n]{0,300}\b(?:remove|unlink|rmdir|removedirs|rmtree|truncate|send2trash)\b|[{,]\s*(?:unlink|rm|rmdir|truncate|remove)(?:Sync)?\b[^}]{0,300}\}\s*(?:=\s*(?:await\s+import|require)|from\b)|\b(?:unlink|rm|rmdir|truncate)Sync\b/;
 const IMPORTS_EXEC = /\bfrom\s+(?:os|subprocess|pty|commands|sh)\s+import\b/;
 
 /** Whether a word of a command is likely code: it calls something. */
@@ -85,7 +85,9 @@ function reportWrites(text: string, call: Call): void {
 
 /** `open F, ">>file"`, `open(my $f, '>', 'file')`. */
 function reportPerlOpens(text: string, call: Call): void {
-  for (const match of text.matchAll(/\bopen\b[^;]*?,\s*["']\s*\+?>>?\s*(?:["']\s*,\s*["'])?([^"';]+)["']/g)) {
+  for (const match of text.matchAll(
+    /\bopen\b[^;]{0,200}?,\s*["']\s*\+?>>?\s*(?:["']\s*,\s*["'])?([^"';]+)["']/g,
+  )) {
     const path = (match[1] ?? '').replace(/\$ENV\{HOME\}/, '~');
     const found = hitOfWrite(path, call.scope);
     if (found !== null) call.inspector.report(found, call.cause);
@@ -94,9 +96,9 @@ function reportPerlOpens(text: string, call: Call): void {
 
 /** Every string, and every list of strings joined, is judged as the command it may be. */
 function runStrings(text: string, call: Call): void {
-  const texts = [...stringsOf(text), ...listsOf(text), ...shellEscapesOf(text)];
+  const texts = mostTelling([...stringsOf(text), ...listsOf(text), ...shellEscapesOf(text)]);
   for (const candidate of texts) {
-    if (!/^[\s\w./~\\$({:"'|-]/.test(candidate) || candidate.length > 2000) continue;
+    if (!/^[\s\w./~\\$({:"'|>![-]/.test(candidate) || candidate.length > 2000) continue;
     const findings = call.inspector.collect(() =>
       call.inspector.runScript(candidate.replace(/^\s*\|-?/, ''), forkScope(call.scope), call.cause),
     );
@@ -106,6 +108,16 @@ function runStrings(text: string, call: Call): void {
         call.inspector.report(found, call.cause);
     }
   }
+}
+
+const MAX_STRINGS = 400;
+const TELLING = /\b(rm|git|dd|sudo|mkfs|shred|kill|find|unlink|truncate|docker|kubectl|chmod|curl|sh|bash)\b/;
+
+/** Each text once; of more than anyone writes by hand, those that name a program worth judging. */
+function mostTelling(texts: readonly string[]): string[] {
+  const distinct = [...new Set(texts)];
+  if (distinct.length <= MAX_STRINGS) return distinct;
+  return [...distinct.filter((text) => TELLING.test(text)), ...distinct].slice(0, MAX_STRINGS);
 }
 
 const GRAVE = new Set([

@@ -172,14 +172,19 @@ function judgeAwk(
   written: () => Hit,
   scope: Call['scope'],
 ): ReturnType<Handler> {
-  if (flags.some((flag) => /^(-i|inplace)$/.test(flag))) return written();
+  if (flags.some((flag) => /^(-i|inplace)$/.test(flag))) {
+    const printsNothing = codes.some(
+      (code) => /^\s*0?\s*$/.test(code) || (code.includes('{') && !/print/.test(code)),
+    );
+    return printsNothing ? hit('file_delete', 'truncate') : written();
+  }
   // `print > "file"` is a write like any other.
   const files = codes.flatMap((code) =>
-    [...code.matchAll(/print[^|;}]*>>?\s*"([^"]+)"/g)].map((match) => match[1] ?? ''),
+    [...code.matchAll(/print[^|;}]{0,300}>>?\s*"([^"]+)"/g)].map((match) => match[1] ?? ''),
   );
   const empties = files.length > 0 && codes.some((code) => /printf?\s*\(?\s*""\s*\)?\s*>[^>]/.test(code));
   if (empties) return hit('file_delete', 'truncate');
   if (files.length > 0) return hitOfWrites(files, scope);
-  const acts = codes.some((code) => /\b(system|getline)\b|print[^|;}]*[|>]/.test(code));
+  const acts = codes.some((code) => /\b(system|getline)\b|print[^|;}]{0,300}[|>]/.test(code));
   return acts ? hit('bash_exec', 'inline-code') : hit('file_read', 'read-only-program');
 }

@@ -105,8 +105,15 @@ function runEmbeddedCommand(call: Call, findHandler: FindHandler): void {
     if (/\s/.test(word)) {
       const first = /^\s*(?:\S*\/)?([\w.-]+)\s/.exec(word)?.[1];
       if (first !== undefined && findHandler(first) !== null) runText(call, word);
-    } else if (/^(?:\S*\/)?[a-z][\w.-]*$/.test(word) && index < call.args.length - 1) {
-      if (ALSO_A_VERB.test(word) || findHandler(word.slice(word.lastIndexOf('/') + 1)) === null) continue;
+    } else if (
+      /^(?:\S*\/)?[a-z][\w.-]*$/.test(word) &&
+      (index < call.args.length - 1 || call.args[index - 1] === '--')
+    ) {
+      if (
+        (ALSO_A_VERB.test(word) && call.args[index - 1] !== '--') ||
+        findHandler(word.slice(word.lastIndexOf('/') + 1)) === null
+      )
+        continue;
       const rest = call.args.slice(index);
       reportGrave(call, () => call.inspector.runArgv(rest, forkScope(call.scope), call.cause, call.stdin));
       return;

@@ -43,7 +43,7 @@ function unwrap(call: Call, form: WrapperForm, words: readonly string[]): Return
       else if (form.shellText?.some((name) => isGluedValue(name, word))) runText(word.slice(2));
       else if (form.shellText?.includes(lastOfCluster(word))) runText(rest.shift() ?? '');
       else if (inline === undefined && form.valued?.includes(lastOfCluster(word))) rest.shift();
-    } else if (/^[A-Za-z_]\w*=/.test(word)) {
+    } else if (form.joins !== true && /^[A-Za-z_]\w*=/.test(word)) {
       rest.shift();
     } else if (skip > 0) {
       rest.shift();

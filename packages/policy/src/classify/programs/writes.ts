@@ -5,7 +5,7 @@ import { hit, worstOf, type Hit } from '../finding.ts';
 import type { Handler } from '../inspector.ts';
 import { kindOfPath } from '../path-kind.ts';
 import { forkScope } from '../shell-scope.ts';
-import { UNKNOWN } from '../unknown-text.ts';
+import { isUnknown, UNKNOWN } from '../unknown-text.ts';
 import { hitOfWrites } from '../write-hit.ts';
 import { isDryRun } from './dry-run.ts';
 
@@ -89,7 +89,8 @@ export const judgeSed: Handler = (call) => {
     return written.length > 0 ? hitOfWrites(written, call.scope) : hit('file_read', 'read-only-program');
   }
   const found = hitOfWrites([...files, ...written], call.scope);
-  const empties = scripts.some((script) => isEmptyingEdit(script));
+  const isSilent = hasFlag(flags, 'n', '--quiet', '--silent') && !scripts.some((script) => /p/.test(script));
+  const empties = isSilent || scripts.some((script) => isEmptyingEdit(script));
   return empties && found.actionClass === 'file_write' ? hit('file_delete', 'truncate') : found;
 };
 
@@ -115,6 +116,10 @@ export const judgeDd: Handler = (call) => {
   if (found.actionClass !== 'file_write' || kindOfPath(target, call.scope) === 'sink') return found;
   const source = setting('if') ?? '';
   if (source === '/dev/null' || (source === '' && call.stdin === '')) return hit('file_delete', 'truncate');
+  // Zeros over a file that is there already, as `find -exec` names them.
+  if (/^\/dev\/(zero|urandom|random)$/.test(source) && isUnknown(target))
+    return hit('bash_destructive', 'overwrite');
+  if (setting('count') === '0') return hit('file_delete', 'truncate');
   const isEndless = /^\/dev\/(zero|urandom|random)$/.test(source) && setting('count') === undefined;
   return isEndless ? hit('bash_destructive', 'fills-disk') : found;
 };
