@@ -53,6 +53,9 @@ function describeOutcome(result: DispatchResult, style: Output['style']): string
       `  usage: ${inputTokens} in, ${outputTokens} out, ${formatCost(result.costUsd)}${models.length === 0 ? '' : `, ${models.join(', ')}`}`,
     );
   }
+  // A plain command's complaints are worth a look; an agent program's chatter is not.
+  if (sealed.usage === undefined && sealed.logs.stderr.bytes > 0)
+    lines.push(`  stderr: ${formatBytes(sealed.logs.stderr.bytes)}, caisson logs ${result.runId} --stderr`);
   for (const output of sealed.outputs)
     lines.push(`  output: ${printable(output.path)} (${formatBytes(output.size)})`);
   if (sealed.patchRef !== undefined)

@@ -51,6 +51,21 @@ describe('the live view', () => {
     for (const line of lines) expect(widthOf(line)).toBeLessThan(columns);
   });
 
+  it('keeps showing the tokens after the agent has ended', () => {
+    const { live, written } = view(80);
+    live.show(event('worker.progress', { phase: 'agent', tokensIn: 40, tokensOut: 2 }));
+    live.show(event('worker.progress', { phase: 'capture' }));
+    expect(written.at(-1)).toMatch(/^capture {2}.* {2}42 tokens/);
+  });
+
+  it('clears the changing line before a remark', () => {
+    const { live, written, notes } = view(80);
+    live.show(event('dispatch.started', {}));
+    live.note('Stopping.');
+    expect(notes).toEqual(['Stopping.']);
+    expect(written.slice(-2)).toEqual(['\r\u001b[2K', expect.stringMatching(/^starting/)]);
+  });
+
   it('tells a failure of many lines in one', () => {
     const { live, notes } = view(80);
     live.show(

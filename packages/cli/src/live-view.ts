@@ -8,6 +8,8 @@ const REDRAW_MS = 200;
 
 export interface LiveView {
   show(event: EventEnvelope): void;
+  /** A remark between the changing line and what is above it. */
+  note(text: string): void;
   end(): void;
 }
 
@@ -21,7 +23,7 @@ interface State {
 }
 
 export function createLiveView(output: Output, runId: string): LiveView {
-  if (output.format !== 'human') return { show: () => undefined, end: () => undefined };
+  if (output.format !== 'human') return { show: () => undefined, note: output.note, end: () => undefined };
   const state: State = {
     phase: 'queued',
     tool: null,
@@ -53,6 +55,11 @@ export function createLiveView(output: Output, runId: string): LiveView {
         erase();
         output.note(output.style.dim(remark));
       }
+      draw();
+    },
+    note(text) {
+      erase();
+      output.note(text);
       draw();
     },
     end() {
@@ -101,7 +108,9 @@ function absorbProgress(state: State, event: EventEnvelope): string | null {
   state.waitsFor = null;
   const previousTool = state.tool;
   state.tool = (event['tool'] as string | null | undefined) ?? null;
-  state.tokens = Number(event['tokensIn'] ?? 0) + Number(event['tokensOut'] ?? 0);
+  // A phase after the agent's has no tokens to tell; what it used still stands.
+  if (event['tokensIn'] !== undefined || event['tokensOut'] !== undefined)
+    state.tokens = Number(event['tokensIn'] ?? 0) + Number(event['tokensOut'] ?? 0);
   if (typeof event['costUsd'] === 'number') state.costUsd = event['costUsd'];
   return state.tool !== null && state.tool !== previousTool ? `tool: ${printable(state.tool)}` : null;
 }

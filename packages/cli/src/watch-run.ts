@@ -9,9 +9,10 @@ import type { Output } from './output.ts';
 
 /** `decide` carries what a person at the terminal says about calls that are held. */
 export async function watchRun(handle: RunHandle, output: Output, decide: Decide): Promise<ExitCode> {
-  const stopListening = listenForInterrupts(handle, output);
   const view = createLiveView(output, handle.runId);
-  const asker = createTerminalAsker(output, decide);
+  const beside: Output = { ...output, note: view.note };
+  const stopListening = listenForInterrupts(handle, beside);
+  const asker = createTerminalAsker(beside, decide);
   try {
     for await (const event of handle.events()) {
       output.event(event);

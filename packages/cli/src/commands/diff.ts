@@ -1,6 +1,7 @@
 import { diffText } from '@caisson/engine';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
+import { formatDiff } from '../format-diff.ts';
 import { withCaisson } from '../with-caisson.ts';
 
 export const command = defineCommand({
@@ -19,7 +20,7 @@ export const command = defineCommand({
       if (output.format !== 'human')
         output.result({ patch: patch.toString('base64'), encoding: 'base64', bytes: patch.length }, () => '');
       else if (patch.length === 0) output.note('The run changed nothing.');
-      else output.raw(output.isInteractive ? diffText(patch) : patch);
+      else output.raw(output.isInteractive ? formatDiff(diffText(patch), output.style) : patch);
       return EXIT_CODES.finished;
     }),
 });
