@@ -10,6 +10,7 @@ import type { AdmittedRun, DispatchRooms, OpenedNetwork } from './contract.ts';
 import { linkLoginFiles } from './login-files.ts';
 import { openNetwork, planNetwork } from './plan-network.ts';
 import { orWarn } from './clean-up.ts';
+import { orAborted } from './or-aborted.ts';
 import { linkSession, openAgentSession, type AgentSession } from './session-folder.ts';
 import {
   attemptPaths,
@@ -87,8 +88,8 @@ async function prepareAll(
   }
   if (attempt === 1) await tellPrompt(run, record);
   await failingAs('fetch-failed', 4, () => rooms.callbacks.check(run.runId));
-  const secrets = await failingAs('fetch-failed', 7, () => resolveSecrets(rooms, run));
-  const networkPlan = await failingAs('fetch-failed', 7, () => planNetwork(rooms, run));
+  const secrets = await failingAs('fetch-failed', 7, () => orAborted(signal, resolveSecrets(rooms, run)));
+  const networkPlan = await failingAs('fetch-failed', 7, () => orAborted(signal, planNetwork(rooms, run)));
   const overlay = await failingAs('integrity-failed', 3, () =>
     materialiseCapabilities(rooms, run, paths.overlay),
   );

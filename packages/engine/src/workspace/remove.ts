@@ -24,6 +24,10 @@ export async function removeWorkspace(prepared: PreparedWorkspace, force: boolea
   if ((await isUntouched(prepared)) && (await removeBare(prepared))) return { kind: 'removed' };
   const pids = findLiveProcesses(prepared.kind === 'in-place' ? prepared.attemptDir : prepared.path);
   if (pids.length > 0) return { kind: 'refused', reason: 'live-processes', pids };
+  if (await isBareInPlace(prepared)) {
+    await rm(prepared.attemptDir, { recursive: true, force: true });
+    return { kind: 'removed' };
+  }
   const isSaved = await isWorkSaved(prepared);
   if (!isSaved && !force) return { kind: 'refused', reason: 'unsaved-work' };
   if (prepared.kind === 'in-place' && isSaved) await takeOutLaid(prepared);
@@ -56,6 +60,13 @@ async function isUntouched(prepared: PreparedWorkspace): Promise<boolean> {
   if (prepared.kind !== 'empty' || prepared.baselineTree !== emptyTreeLike(prepared.baselineTree))
     return false;
   return await isWorkspaceBare(prepared.path, []);
+}
+
+/** Nothing was owed for an empty folder in place: it has no checkpoint, and only our own folder goes. */
+async function isBareInPlace(prepared: PreparedWorkspace): Promise<boolean> {
+  if (prepared.kind !== 'in-place' || prepared.agentGit !== undefined) return false;
+  if (prepared.baselineTree !== emptyTreeLike(prepared.baselineTree)) return false;
+  return await isWorkspaceBare(prepared.path, prepared.exclude);
 }
 
 /** The kernel alone decides: a folder into which something was written just now is not removed, and is looked at. */

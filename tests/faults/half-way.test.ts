@@ -1,0 +1,226 @@
+/** A run that breaks between two stages: it ends with the reason, and takes back what it had prepared. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { loadConfig } from '../../packages/engine/src/config/index.ts';
+import { WorkerStartError } from '../../packages/engine/src/compute/index.ts';
+import { createDispatcher, type DispatchRooms } from '../../packages/engine/src/dispatch/index.ts';
+import { createEngine, type Engine } from '../../packages/engine/src/engine.ts';
+import { createProject, finish, until, type Project } from '../e2e/project.ts';
+import { listFolder } from './moments.ts';
+import { findWorker } from './processes.ts';
+
+const RUN = 'run_00000000000000000001';
+
+async function openEngine(project: Project): Promise<Engine> {
+  const config = await loadConfig({ cwd: project.root, env: project.env });
+  const engine = createEngine(config, project.root);
+  onTestFinished(() => engine.close());
+  await engine.openPost();
+  return engine;
+}
+
+function expectNothingLeft(project: Project): void {
+  const state = join(project.root, '.caisson');
+  for (const folder of ['jobs', 'net', 'captures', 'mailboxes', 'homes', 'overlays'])
+    expect(listFolder(join(state, 'runtime', folder)), folder).toEqual([]);
+  expect(listFolder(join(state, 'worktrees'))).toEqual([]);
+  const groups = readdirSync('/sys/fs/cgroup').flatMap((name) =>
+    listFolder(`/sys/fs/cgroup/${name}/caisson`),
+  );
+  expect(groups.filter((name) => name.startsWith(RUN))).toEqual([]);
+}
+
+const REQUEST = { runId: RUN, runtime: 'command', argv: ['true'], retries: 0 } as const;
+
+describe('a run that breaks half-way', () => {
+  it('in its last step of preparing takes back workspace, limits and folders', async () => {
+    const project = createProject();
+    const engine = await openEngine(project);
+    const jobs = join(project.root, '.caisson/runtime/jobs');
+    mkdirSync(join(jobs, `${RUN}.1.json`), { recursive: true }); // where the job file should go
+    const result = await (await engine.dispatcher.dispatch({ ...REQUEST })).ended;
+    expect(result).toMatchObject({ status: 'error', failure: { reason: 'worker-failed' } });
+    expectNothingLeft(project);
+    expect(engine.ledger.leases.listSlots()).toEqual([]);
+    expect(engine.ledger.verifyRun(RUN)).toMatchObject({ ok: true });
+  });
+
+  it('while its worker starts has crashed, is tried again as asked, and takes everything back', async () => {
+    const project = createProject();
+    const engine = await openEngine(project);
+    let starts = 0;
+    const rooms: DispatchRooms = {
+      ...engine.rooms,
+      compute: {
+        ...engine.rooms.compute,
+        start: () => {
+          starts += 1;
+          return Promise.reject(new WorkerStartError('no more processes can be started'));
+        },
+      },
+    };
+    const result = await (await createDispatcher(rooms).dispatch({ ...REQUEST, retries: 1 })).ended;
+    expect(starts).toBe(2);
+    expect(result).toMatchObject({ status: 'error', failure: { reason: 'crashed' } });
+    expectNothingLeft(project);
+  });
+
+  it('when its launch cannot be recorded leaves no worker behind', async () => {
+    const project = createProject();
+    const engine = await openEngine(project);
+    const { ledger } = engine.rooms;
+    const rooms: DispatchRooms = {
+      ...engine.rooms,
+      ledger: {
+        ...ledger,
+        append: (events, options) =>
+          events[0]?.type === 'attempt.launched'
+            ? Promise.reject(new Error('the disk is full'))
+            : ledger.append(events, options),
+      },
+    };
+    const result = await (await createDispatcher(rooms).dispatch({ ...REQUEST })).ended;
+    expect(result).toMatchObject({
+      status: 'error',
+      failure: { reason: 'worker-failed', detail: 'the disk is full' },
+    });
+    expectNothingLeft(project);
+    expect(() => findWorker(process.pid)).toThrow('has no worker');
+  });
+
+  it('when its start cannot be recorded never lets the agent go', async () => {
+    const project = createProject({ git: false });
+    const engine = await openEngine(project);
+    const { ledger } = engine.rooms;
+    const rooms: DispatchRooms = {
+      ...engine.rooms,
+      ledger: {
+        ...ledger,
+        append: (events, options) =>
+          events[0]?.type === 'dispatch.started'
+            ? Promise.reject(new Error('the disk is full'))
+            : ledger.append(events, options),
+      },
+    };
+    const result = await (
+      await createDispatcher(rooms).dispatch({ ...REQUEST, argv: ['touch', 'ran'] })
+    ).ended;
+    expect(result).toMatchObject({ status: 'error', failure: { reason: 'worker-failed', step: 5 } });
+    expect(existsSync(join(project.root, 'ran'))).toBe(false);
+    expectNothingLeft(project);
+  });
+
+  it('by a cancel while it prepares ends at once, without a worker', async () => {
+    const project = createProject();
+    const child = project.start(
+      ...['run', '-o', 'json', '--secret', 'KEY=exec:touch begun; sleep 30; echo x', '--', 'true'],
+    );
+    const ended = finish(child);
+    await until('it prepares', () => existsSync(join(project.root, 'begun')));
+    const startedMs = performance.now();
+    child.kill('SIGTERM');
+    const cli = await ended;
+    expect(performance.now() - startedMs).toBeLessThan(3000);
+    expect(cli.code).toBe(130);
+    const result = JSON.parse(cli.stdout) as { runId: string; status: string };
+    expect(result.status).toBe('cancelled');
+    const types = (await project.events(result.runId)).map((event) => event.type);
+    expect(types).not.toContain('attempt.launched');
+    expectNothingLeft(project);
+  });
+});
+
+describe('recovery', () => {
+  /** A run whose worker has finished and whose host stands still before it could look. */
+  async function finishUnderStoppedHost(
+    project: Project,
+  ): Promise<{ host: number; ended: Promise<unknown> }> {
+    const child = project.start('run', '--', 'sh', '-c', 'touch begun; sleep 0.5; echo precious > work.txt');
+    const ended = finish(child);
+    const state = join(project.root, '.caisson');
+    const host = child.pid ?? 0;
+    await until('the agent works', () =>
+      listFolder(join(state, 'worktrees')).some((name) =>
+        existsSync(join(state, 'worktrees', name, 'files/begun')),
+      ),
+    );
+    process.kill(host, 'SIGSTOP');
+    await until('the result is there', () => listFolder(join(state, 'runtime/results')).length > 0);
+    return { host, ended };
+  }
+
+  it('believes a valid result of a dead host', async () => {
+    const project = createProject();
+    const { host, ended } = await finishUnderStoppedHost(project);
+    process.kill(host, 'SIGKILL');
+    await ended;
+    const [row] = JSON.parse((await project.caisson('runs', '-o', 'json')).stdout) as { status: string }[];
+    expect(row?.status).toBe('done');
+  });
+
+  it('does not believe a result whose captures are gone, and still keeps the work', async () => {
+    const project = createProject();
+    const { host, ended } = await finishUnderStoppedHost(project);
+    rmSync(join(project.root, '.caisson/runtime/captures'), { recursive: true });
+    process.kill(host, 'SIGKILL');
+    await ended;
+    const [row] = JSON.parse((await project.caisson('runs', '-o', 'json')).stdout) as { runId: string }[];
+    const shown = JSON.parse(
+      (await project.caisson('show', row?.runId ?? '', '-o', 'json')).stdout,
+    ) as unknown;
+    expect(shown).toMatchObject({ status: 'error', failure: { reason: 'output-invalid' } });
+    expect((await project.caisson('diff', row?.runId ?? '')).stdout).toContain('+precious');
+    expect(project.git('show', `refs/caisson/${row?.runId}/1:work.txt`)).toBe('precious\n');
+  });
+
+  it('ends a run also when its workspace and its git dir are gone, and does not block the others', async () => {
+    const project = createProject();
+    const { host, ended } = await finishUnderStoppedHost(project);
+    for (const folder of ['worktrees', 'runtime/captures', 'runtime/results'])
+      rmSync(join(project.root, '.caisson', folder), { recursive: true });
+    process.kill(host, 'SIGKILL');
+    await ended;
+    const listed = await project.caisson('runs', '-o', 'json');
+    expect(listed.code, listed.stderr).toBe(0);
+    expect(JSON.parse(listed.stdout)).toMatchObject([{ status: 'interrupted' }]);
+    expect((await project.run('--', 'true')).status).toBe('done');
+  });
+
+  it('tells what it could not remove, and gc takes it later', async () => {
+    const project = createProject();
+    const { host, ended } = await finishUnderStoppedHost(project);
+    const state = join(project.root, '.caisson');
+    const [name = ''] = listFolder(join(state, 'worktrees'));
+    const files = join(state, 'worktrees', name, 'files');
+    // Somebody looks into the worktree: it is not taken from under them.
+    const leave = execSleepIn(files);
+    process.kill(host, 'SIGKILL');
+    await ended;
+    expect((await project.caisson('runs')).code).toBe(0);
+    expect(listFolder(join(state, 'worktrees'))).toEqual([name]);
+    const warnings = (await project.events(name.replace(/\.1$/, ''))).filter(
+      (event) => event.type === 'warning',
+    );
+    expect(warnings.map((event) => String(event['message'])).join()).toContain('processes still work in it');
+    leave();
+    expect((await project.caisson('gc')).code).toBe(0);
+    expect(listFolder(join(state, 'worktrees'))).toEqual([]);
+  });
+});
+
+function execSleepIn(folder: string): () => void {
+  const pid = Number(
+    execFileSync('sh', ['-c', 'sleep 300 >/dev/null 2>&1 & echo $!'], { cwd: folder, encoding: 'utf8' }),
+  );
+  const stop = (): void => {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // it was stopped before
+    }
+  };
+  onTestFinished(stop);
+  return stop;
+}
