@@ -134,3 +134,14 @@ function filesWithForms(project: Project): string[] {
       return FORMS.some((form) => bytes.includes(form));
     });
 }
+
+it('a secret file that others can read is warned about, once, and not in the data', async () => {
+  const project = createProject();
+  project.write('key.txt', VALUE);
+  const { stdout, stderr, code } = await project.caisson(
+    ...['run', '--secret', 'TOKEN=file:key.txt', '-o', 'json', '--', 'true'],
+  );
+  expect(code).toBe(0);
+  expect(stderr.match(/^warning: secrets: .*key\.txt can be read by other users/gm)).toHaveLength(1);
+  expect(JSON.parse(stdout)).toMatchObject({ status: 'done' });
+});

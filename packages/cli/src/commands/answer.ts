@@ -11,12 +11,16 @@ export const command = defineCommand({
     { line: 'caisson answer latest "use the second option"', says: 'Answer the question of a run.' },
   ],
   run: ({ options, positionals, output }) =>
-    withCaisson(options['state-dir'], async (caisson) => {
-      const [given = '', answer = ''] = positionals;
-      const question =
-        given === 'latest'
-          ? ((await caisson.questions({ status: 'open' })).at(-1)?.questionId ?? given)
-          : given;
-      return watchRun(await caisson.answer(question, answer), output, caisson.decide);
-    }),
+    withCaisson(
+      options['state-dir'],
+      async (caisson) => {
+        const [given = '', answer = ''] = positionals;
+        const question =
+          given === 'latest'
+            ? ((await caisson.questions({ status: 'open' })).at(-1)?.questionId ?? given)
+            : given;
+        return watchRun(await caisson.answer(question, answer), output, caisson.decide);
+      },
+      output,
+    ),
 });

@@ -9,7 +9,9 @@ export const command = defineCommand({
   positionals: { min: 1, max: 1 },
   examples: [{ line: 'caisson retry latest', says: 'Try the newest run again.' }],
   run: ({ options, positionals, output }) =>
-    withCaisson(options['state-dir'], async (caisson) =>
-      watchRun(await caisson.retry(positionals[0] ?? ''), output, caisson.decide),
+    withCaisson(
+      options['state-dir'],
+      async (caisson) => watchRun(await caisson.retry(positionals[0] ?? ''), output, caisson.decide),
+      output,
     ),
 });

@@ -2,6 +2,7 @@
 import { createCaisson, type DispatchRequest, type SpareWorker } from '@caisson/engine';
 import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
+import { tellWarnings } from '../tell-warnings.ts';
 import { VERSION } from '../version.ts';
 import { watchRun } from '../watch-run.ts';
 import { printApplied } from './apply.ts';
@@ -22,6 +23,7 @@ export async function runTask(task: RunTask, output: Output): Promise<ExitCode> 
     ...(spareWorker === undefined ? {} : { spareWorker }),
     ...(stateDir === undefined ? {} : { stateDir }),
   });
+  tellWarnings(caisson, output);
   try {
     if (task.detach) {
       const runId = await caisson.dispatchDetached(request, [process.argv[1] ?? '']);
