@@ -88,6 +88,32 @@ async function denied(agent: AgentUnderTest): Promise<void> {
   expectUsage(stage, ran);
 }
 
+async function suggest(agent: AgentUnderTest): Promise<void> {
+  const stage = await createStage(agent, {
+    script: [
+      { tool: { intent: 'write-file', path: 'made.txt', content: 'made\n' }, ...usage(50, 9) },
+      { say: 'I would write made.txt.', ...usage(60, 7) },
+    ],
+  });
+  const ran = await stage.run('write it', '--mode', 'suggest');
+  expect([ran.failure, ran.status]).toEqual([undefined, 'done']);
+  expect(await diffOf(stage, ran)).not.toContain('made.txt');
+  expectUsage(stage, ran);
+}
+
+async function fullAuto(agent: AgentUnderTest): Promise<void> {
+  const stage = await createStage(agent, {
+    script: [
+      runCommand('touch denied.txt; git reset --hard'),
+      { say: 'I was not allowed to.', ...usage(60, 7) },
+    ],
+  });
+  const ran = await stage.run('throw it away', '--mode', 'full-auto');
+  expectDone(ran, 'I was not allowed to.');
+  expect(ran.result?.policy.denials).toMatchObject([{ layer: 'gate', actionClass: 'git_destructive' }]);
+  expect(await diffOf(stage, ran)).not.toContain('denied.txt');
+}
+
 async function needsInput(agent: AgentUnderTest): Promise<void> {
   const stage = await createStage(agent, {
     script: [
@@ -202,6 +228,8 @@ export const CELLS: readonly Cell[] = [
   { title: 'edits a file', isShort: true, prove: edit },
   { title: 'runs a command', isShort: false, prove: command },
   { title: 'is denied by policy', isShort: true, prove: denied },
+  { title: 'changes nothing in suggest', isShort: false, prove: suggest },
+  { title: 'is denied in full-auto too', isShort: false, prove: fullAuto },
   { title: 'needs input', isShort: false, prove: needsInput },
   { title: 'uses the board', isShort: false, prove: board },
   { title: 'exceeds its budget', isShort: false, prove: budget },

@@ -1,0 +1,113 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startModelServer } from '@caisson/testkit';
+
+import { findAgentBin, pathWithPinnedNode } from '../../tests/agents/install-agents.mjs';
+import { createScratch, timeProgram, type Scratch } from '../dispatch/scratch.ts';
+
+export const CLI = fileURLToPath(new URL('../../packages/cli/bin/caisson.js', import.meta.url));
+const KEY = 'sk-bench-0123456789abcdef0123';
+const EDIT = 'write hello.txt';
+export const WAIT = 'wait a while';
+/** Long enough to look at all processes while the agent is in its tool, shorter than codex's own patience. */
+export const WAITING = 'sleep 6.25';
+
+export interface AgentScene {
+  readonly scratch: Scratch;
+  /** The agent alone, with the settings that our driver gives it. Resolves with milliseconds. */
+  runBare(): Promise<number>;
+  /** The same through the command line. */
+  runOurs(): Promise<number>;
+  remove(): Promise<void>;
+}
+
+export const OURS = ['run', '-o', 'json', '--runtime', 'codex'];
+export const TASK = EDIT;
+
+export async function createAgentScene(): Promise<AgentScene> {
+  const bin = findAgentBin('codex');
+  if (bin === null) throw new Error('codex is not installed; run node tests/agents/install-agents.mjs codex');
+  const usage = { inputTokens: 100, outputTokens: 20 };
+  const model = await startModelServer({
+    apiKey: KEY,
+    script: [
+      {
+        when: EDIT,
+        turns: [
+          { tool: { intent: 'write-file', path: 'hello.txt', content: 'hello\n' }, usage },
+          { say: 'Done.', usage },
+        ],
+      },
+      {
+        when: WAIT,
+        turns: [
+          { tool: { intent: 'run-command', command: WAITING }, usage },
+          { say: 'Done.', usage },
+        ],
+      },
+    ],
+  });
+  const scratch = createScratch('agents');
+  const env = { ...scratch.env, PATH: pathWithPinnedNode(), MODEL_KEY: KEY };
+  const scene = { ...scratch, env };
+  writeProject(scratch, model.url, bin);
+  return {
+    scratch: scene,
+    runBare: () => timeProgram(bin, bareArguments(), scene),
+    runOurs: () => timeProgram(process.execPath, [CLI, ...OURS, EDIT], scene),
+    remove: async () => {
+      await model.stop();
+      scratch.remove();
+    },
+  };
+}
+
+const bareArguments = (): string[] => [
+  'exec',
+  '--json',
+  '--skip-git-repo-check',
+  '--dangerously-bypass-approvals-and-sandbox',
+  EDIT,
+];
+
+function writeProject({ root, project }: Scratch, url: string, bin: string): void {
+  writeFileSync(join(root, 'key'), KEY, { mode: 0o600 });
+  writeFileSync(
+    join(project, 'caisson.yaml'),
+    `runtimes:\n  codex: { bin: "${bin}", endpoint: "${url}/v1", apiKey: "file:${join(root, 'key')}", model: "gpt-5" }\nlimits: { concurrency: 8 }\n`,
+  );
+  writeFileSync(join(project, 'README.md'), '# sample\n');
+  mkdirSync(join(root, '.codex'));
+  writeFileSync(join(root, '.codex', 'config.toml'), bareConfig(url));
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=B', '-c', 'user.email=b@example.invalid', ...args], {
+      cwd: project,
+    });
+  git('init', '-q', '-b', 'main');
+  git('add', 'README.md', 'caisson.yaml');
+  git('commit', '-qm', 'first');
+}
+
+function bareConfig(url: string): string {
+  return `model = "gpt-5"
+model_provider = "bench"
+check_for_update_on_startup = false
+[analytics]
+enabled = false
+[feedback]
+enabled = false
+[features]
+plugins = false
+apps = false
+remote_plugin = false
+plugin_discovery_prefetch = false
+multi_agent = false
+[model_providers.bench]
+name = "bench"
+base_url = "${url}/v1"
+env_key = "MODEL_KEY"
+wire_api = "responses"
+`;
+}

@@ -1,0 +1,68 @@
+// Sixteen runs, eight at a time: ours from one host, as a program or the daemon would do it; codex from as many processes.
+import { createCaisson, type Caisson } from 'caisson';
+
+import type { BenchRow } from '../bench-row.ts';
+import { TASK, type AgentScene } from './scene.ts';
+
+const ROUNDS = 3;
+const RUNS = 16;
+const AT_ONCE = 8;
+const AT_LEAST = 0.9;
+
+export async function measureThroughput(scene: AgentScene): Promise<BenchRow> {
+  const caisson = await createCaisson({
+    cwd: scene.scratch.project,
+    flags: { 'limits.concurrency': AT_ONCE },
+  });
+  const ms = { ours: 0, bare: 0 };
+  try {
+    for (let round = 0; round <= ROUNDS; round += 1) {
+      const ours = await timed(() => runOurs(caisson));
+      const bare = await timed(() => runBare(scene));
+      if (round === 0) continue; // compiled and cached by now, on both sides
+      ms.ours += ours;
+      ms.bare += bare;
+    }
+  } finally {
+    await caisson.close();
+  }
+  const perMinute = (total: number): number => (ROUNDS * RUNS * 60_000) / total;
+  const ratio = ms.bare / ms.ours;
+  return {
+    name: `agents: ${RUNS} edits by codex, ${AT_ONCE} at a time`,
+    value: perMinute(ms.ours),
+    unit: 'runs/min',
+    peer: 'codex exec alone',
+    peerValue: perMinute(ms.bare),
+    ratio,
+    target: `>= ${AT_LEAST}x`,
+    met: ratio >= AT_LEAST,
+  };
+}
+
+async function runOurs(caisson: Caisson): Promise<void> {
+  const runs = await Promise.all(
+    Array.from({ length: RUNS }, () => caisson.dispatch({ runtime: 'codex', task: TASK })),
+  );
+  for (const { ended } of runs) {
+    const { status, failure } = await ended;
+    if (status !== 'done') throw new Error(`a run ended ${status}: ${failure?.detail ?? ''}`);
+  }
+}
+
+async function runBare(scene: AgentScene): Promise<void> {
+  let left = RUNS;
+  const lane = async (): Promise<void> => {
+    while (left > 0) {
+      left -= 1;
+      await scene.runBare();
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, lane));
+}
+
+async function timed(work: () => Promise<void>): Promise<number> {
+  const startedAt = performance.now();
+  await work();
+  return performance.now() - startedAt;
+}
