@@ -63,7 +63,7 @@ function register(names: readonly string[], handler: Handler): void {
 
 register(['rm', 'grm', 'unlink', 'srm', 'safe-rm', 'remove'], judgeRm);
 register(['rmdir'], judgeRmdir);
-register(['rimraf', 'del-cli', 'del', 'trash-cli'], judgeRimraf);
+register(['rimraf', 'del-cli', 'del', 'trash-cli', 'rd', 'ri', 'erase', 'deltree'], judgeRimraf);
 register(['shred', 'wipe', 'scrub', 'nwipe', 'sfill', 'bleachbit'], judgeShred);
 register(['truncate'], judgeTruncate);
 register(['find', 'gfind', 'bfs'], judgeFind);
