@@ -18,9 +18,14 @@ export const judgeMake: Handler = (call) => {
       if (recipe !== '') call.inspector.runScript(recipe, forkScope(call.scope), call.cause);
     }
   }
-  if (call.args.includes('-f') && values.get('-f')?.[0] === '-' && call.stdin !== undefined) {
+  if (
+    call.args.includes('-f') &&
+    /^(-|\/dev\/stdin)$/.test(values.get('-f')?.[0] ?? '') &&
+    call.stdin !== undefined
+  ) {
     const recipes = call.stdin
       .split('\n')
+      .map((line) => line.replace(/^[\w.-]+:[^;]*;/, '\t'))
       .filter((line) => line.startsWith('\t'))
       .join('\n');
     if (recipes !== '') call.inspector.runScript(recipes, forkScope(call.scope), call.cause);

@@ -59,10 +59,13 @@ export function saysDestroy(word: string): boolean {
   return (
     tokens.length > 1 &&
     tokens.some((token) => DATA.test(token)) &&
+    !STEPS_BACK.test(last) &&
     (RESETS.has(last) || RESETS.has(first) || REMOVES.has(last) || REMOVES.has(first))
   );
 }
 
+/** One migration back is everyday work; all of them is another word. */
+const STEPS_BACK = /^(rollback|undo|downgrade|revert|down|stop|cancel)$/;
 const FILE_NAME =
   /\.(py|[cm]?[jt]sx?|sh|bash|sql|json|md|txt|rb|go|rs|ya?ml|toml|xml|html?|s?css|c|h|cc|cpp|java|kt|php|log|csv|tsv|lock|ini|cfg|conf|env|png|jpe?g|svg|pdf|zip|t?gz|tar|db|sqlite3?|proto|tf|ipynb|exs?|lua|pl|swift|cs)$/i;
 

@@ -132,7 +132,7 @@ function runText(
   }
   if (start === PRODUCED) return hit('bash_exec', 'eval-program-output');
   if (start.startsWith(UNKNOWN)) return hit('bash_destructive', 'eval-unknown');
-  call.inspector.runScript(text, scope, call.cause);
+  call.inspector.runScript(text, scope, call.cause, from === 'command' ? call.stdin : undefined);
   return null;
 }
 
