@@ -11,7 +11,7 @@ import { describe, expect, it } from 'vitest';
 import { openLedger, type Ledger } from '../../packages/engine/src/ledger/index.ts';
 import { createProject, finish, pidsWith, until, type Project } from '../e2e/project.ts';
 import { hasCome, listFolder, MOMENTS, WORKER_MOMENTS, type Moment, type Watched } from './moments.ts';
-import { childrenOf, findWorker, readCommand, treeOf } from './processes.ts';
+import { readCommand, treeOf } from './processes.ts';
 import { createRandom } from './process-trees.ts';
 
 const KILLS = Number(process.env['CAISSON_FAULT_KILLS'] ?? 12);
@@ -136,7 +136,7 @@ async function killOnce({ target, kind, when }: Case, index: number): Promise<vo
     return child.exitCode !== null;
   });
   if (when === 'agent') hadWork = await until('the agent has worked', () => hasWork(stage));
-  const wasKilled = kill(target, child.pid ?? 0);
+  const wasKilled = kill(target, child.pid ?? 0, ledger);
   if (!wasKilled && mark !== '0.2') child.kill('SIGKILL'); // too early for this target: the host it is
   await ended;
 
@@ -169,14 +169,19 @@ function hasWork({ kind, root, stateDir }: Stage): boolean {
 }
 
 /** False when there is nothing of that kind to kill. */
-function kill(target: Target, host: number): boolean {
+function kill(target: Target, host: number, ledger: Ledger): boolean {
   if (target === 'host') return sendKill(host);
-  const workers = childrenOf(host).filter((pid) => readCommand(pid).includes('worker.mjs'));
-  if (workers.length === 0) return false;
-  const worker = findWorker(host);
+  const worker = launchedWorker(ledger);
+  if (worker === null) return false;
   if (target === 'worker') return sendKill(worker);
   const agent = treeOf(worker).find((pid) => readCommand(pid).startsWith('sh -c echo ran'));
   return agent !== undefined && sendKill(agent);
+}
+
+/** The worker as the ledger names it; a spare one that waits for another run is not meant. */
+function launchedWorker(ledger: Ledger): number | null {
+  const [launched] = ledger.read({ types: ['attempt.launched'] });
+  return (launched?.data['handle'] as { pid: number } | undefined)?.pid ?? null;
 }
 
 function sendKill(pid: number): boolean {

@@ -1,11 +1,18 @@
 /** Who is who among the processes of a run, as the kernel tells it. */
 import { readdirSync, readFileSync } from 'node:fs';
+import { availableParallelism, loadavg } from 'node:os';
 
-/** The worker that this host started. */
+/** The worker of the attempt that this host drives: the one with something below it, if any has. */
 export function findWorker(hostPid: number): number {
-  const [worker] = childrenOf(hostPid).filter((pid) => readCommand(pid).includes('worker.mjs'));
+  const workers = childrenOf(hostPid).filter((pid) => readCommand(pid).includes('worker.mjs'));
+  const worker = workers.find((pid) => childrenOf(pid).length > 0) ?? workers[0];
   if (worker === undefined) throw new Error(`host ${hostPid} has no worker`);
   return worker;
+}
+
+/** How much slower than alone a process gets on here now: limits in seconds are meant for a machine that has time. */
+export function slowness(): number {
+  return Math.max(1, (loadavg()[0] ?? 0) / availableParallelism());
 }
 
 /** How many processes on this machine execute exactly this. */

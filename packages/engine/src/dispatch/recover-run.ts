@@ -105,7 +105,7 @@ function remainsOf(rooms: DispatchRooms, launched: StoredEvent): AttemptRemains 
 }
 
 function handleOf(launched: StoredEvent): WorkerHandle {
-  return launched.data['handle'] as unknown as WorkerHandle;
+  return launched.data['handle'] as WorkerHandle;
 }
 
 function lastLaunched(events: readonly StoredEvent[]): StoredEvent | undefined {

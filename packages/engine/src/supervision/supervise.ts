@@ -55,7 +55,7 @@ export function supervise(options: SupervisionOptions): Supervision {
 
   readWorkerStream(worker.stdout, {
     onHeader: (header) => {
-      options
+      void options
         .onHeader(header)
         .catch((error: unknown): Failure => ({
           reason: 'worker-failed',
