@@ -29,6 +29,7 @@ const isQuiet = process.argv.includes('--quiet');
 /** Bundle name → source. A program whose source is not written yet is left out. */
 const ENTRIES = {
   caisson: 'packages/cli/src/main.ts',
+  'caisson-light': 'packages/cli/src/main.ts',
   index: 'packages/cli/src/index.ts',
   worker: 'packages/worker/src/main.ts',
   'native-agent': 'packages/worker/src/native/native-agent.ts',
@@ -96,10 +97,29 @@ const SHARED = {
 const present = Object.entries(ENTRIES).filter(
   ([name, source]) => existsSync(join(ROOT, source)) && (only?.includes(name) ?? true),
 );
+/** Commands that need nothing of the engine start from a bundle without it. */
+const LIGHT = ['version'];
+const lightOnly = {
+  name: 'light-only',
+  setup(pluginBuild) {
+    pluginBuild.onResolve({ filter: /^\.\/commands\// }, ({ path, kind }) => {
+      const isHeavy =
+        kind === 'dynamic-import' && !LIGHT.includes(path.slice('./commands/'.length, -'.ts'.length));
+      return isHeavy ? { path, external: true } : undefined;
+    });
+  },
+};
+
 /** Started most often, so each is one CommonJS file that is started with its compiled code: see load-warm.cjs. */
 const WARM = {
   caisson: "process.argv[2] ?? 'help'",
+  'caisson-light': 'process.argv[2]',
   worker: "'attempt'",
+};
+const START = {
+  caisson: `const light = ${JSON.stringify(['-V', '-h', '--version', '--help', ...LIGHT])}.includes(process.argv[2]);
+if (light) await import('./caisson-light.mjs');
+else `,
 };
 /** The library has chunks for what few use. What is started inside a sandbox is one file: it is made visible by name. */
 const OTHERS = { index: { splitting: true, chunkNames: 'chunks/[name]-[hash]' } };
@@ -136,6 +156,7 @@ async function buildWarm(name, source) {
   await build({
     ...SHARED,
     entryPoints: { [name]: source },
+    plugins: name === 'caisson-light' ? [lightOnly, ...SHARED.plugins] : SHARED.plugins,
     format: 'cjs',
     outExtension: { '.js': '.cjs' },
     define: { 'import.meta.url': '__moduleUrl' },
@@ -145,7 +166,7 @@ async function buildWarm(name, source) {
   const words = [`'${name}'`, `'${hash.digest('hex').slice(0, 16)}'`, WARM[name]];
   writeFileSync(
     join(OUT, `${name}.mjs`),
-    `${REQUIRE_BANNER}\nrequire('./load-warm.cjs')(${words.join(', ')});\n`,
+    `${REQUIRE_BANNER}\n${START[name] ?? ''}require('./load-warm.cjs')(${words.join(', ')});\n`,
   );
 }
 

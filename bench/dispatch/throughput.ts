@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { Queue, QueueEvents, Worker } from 'bullmq';
+import { Queue, QueueEvents, Worker, type ConnectionOptions } from 'bullmq';
 import { createCaisson, type Caisson } from 'caisson';
 
 import type { BenchRow } from '../bench-row.ts';
@@ -21,20 +21,28 @@ const QUEUE = 'no-op';
 export async function measureThroughput(): Promise<BenchRow[]> {
   const scratch = createScratch('throughput');
   const redis = await startRedis(scratch);
-  if (redis === null) return [unmeasured()];
+  try {
+    const client = redis === null ? null : await loadClient();
+    if (redis === null) return [unmeasured('redis-server is not installed here (apt install redis-server)')];
+    if (client === null) return [unmeasured('the package ioredis, which BullMQ asks for, is not installed')];
+    return [await measure(scratch, client)];
+  } finally {
+    if (redis?.kill() === true) await once(redis, 'exit');
+    scratch.remove();
+  }
+}
+
+async function measure(scratch: Scratch, createClient: CreateClient): Promise<BenchRow> {
+  const peer = openPeer(scratch, createClient);
   const caisson = await createCaisson({
     cwd: scratch.project,
     flags: { 'limits.concurrency': CONCURRENCY },
   });
-  const peer = openPeer(scratch);
   try {
-    return [await compare(caisson, peer)];
+    return await compare(caisson, peer);
   } finally {
     await caisson.close();
     await peer.close();
-    redis.kill();
-    await once(redis, 'exit');
-    scratch.remove();
   }
 }
 
@@ -83,11 +91,29 @@ interface Peer {
   close(): Promise<void>;
 }
 
-function openPeer(scratch: Scratch): Peer {
-  const connection = { path: socketOf(scratch) };
-  const queue = new Queue(QUEUE, { connection });
-  const events = new QueueEvents(QUEUE, { connection });
-  const worker = new Worker(QUEUE, () => startInBwrap(scratch), { connection, concurrency: CONCURRENCY });
+type CreateClient = (options: { path: string; maxRetriesPerRequest: null }) => ConnectionOptions;
+
+/** An optional companion of BullMQ: a bench that cannot be run here says so. */
+async function loadClient(): Promise<CreateClient | null> {
+  const name: string = 'ioredis';
+  try {
+    const { Redis } = (await import(name)) as { Redis: new (options: unknown) => ConnectionOptions };
+    return (options) => new Redis(options);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') return null;
+    throw error;
+  }
+}
+
+function openPeer(scratch: Scratch, createClient: CreateClient): Peer {
+  const connect = (): ConnectionOptions =>
+    createClient({ path: socketOf(scratch), maxRetriesPerRequest: null });
+  const queue = new Queue(QUEUE, { connection: connect() });
+  const events = new QueueEvents(QUEUE, { connection: connect() });
+  const worker = new Worker(QUEUE, () => startInBwrap(scratch), {
+    connection: connect(),
+    concurrency: CONCURRENCY,
+  });
   return {
     async run(count) {
       await events.waitUntilReady();
@@ -138,12 +164,12 @@ async function startRedis(scratch: Scratch): Promise<ChildProcess | null> {
   return redis;
 }
 
-function unmeasured(): BenchRow {
+function unmeasured(why: string): BenchRow {
   return {
     name: 'dispatch: no-op runs by library call',
     value: Number.NaN,
     unit: 'runs/s',
-    peer: 'BullMQ: NOT MEASURED, redis-server is not installed here (apt install redis-server)',
+    peer: `BullMQ: NOT MEASURED, ${why}`,
     peerValue: Number.NaN,
     ratio: Number.NaN,
     target: `>= ${AT_LEAST}x`,

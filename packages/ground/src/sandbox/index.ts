@@ -3,4 +3,5 @@ export { MARKER_NAME } from './contract.ts';
 export { SandboxSpecError, SandboxStartError, SandboxUnavailableError } from './errors.ts';
 export { launchSandbox } from './launch.ts';
 export { describeSandbox } from './describe.ts';
+export { prepareOutputPipes } from './output-pipes.ts';
 export { describeProbeBasis, probeSandbox, requireSandbox, type SandboxProbe } from './probe.ts';

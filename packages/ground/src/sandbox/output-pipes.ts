@@ -18,8 +18,25 @@ export interface OutputPipes {
   openStreams(): { stdout: Readable; stderr: Readable };
 }
 
-/** Makes both pipes; nothing of them is left on the disk. */
+let prepared: OutputPipes | null = null;
+
+/** Makes the next sandbox's pipes now, in a process that has nothing else to do; what fails here is told by the launch. */
+export function prepareOutputPipes(): void {
+  try {
+    prepared ??= makePipes();
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+  }
+}
+
+/** Both pipes; nothing of them is left on the disk. */
 export function createOutputPipes(): OutputPipes {
+  const pipes = prepared ?? makePipes();
+  prepared = null;
+  return pipes;
+}
+
+function makePipes(): OutputPipes {
   const folder = mkdtempSync(join(tmpdir(), 'caisson-pipes-'));
   const paths = [join(folder, '1'), join(folder, '2')] as const;
   try {

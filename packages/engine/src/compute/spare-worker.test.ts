@@ -1,0 +1,46 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it, onTestFinished } from 'vitest';
+import { startSpareWorker, type SpareWorker } from './index.ts';
+
+function start(node = process.execPath): SpareWorker {
+  const compileCache = mkdtempSync(join(tmpdir(), 'caisson-spare-'));
+  const workerEntry = fileURLToPath(new URL('../../../worker/src/main.ts', import.meta.url));
+  const spare = startSpareWorker({ node, workerEntry, compileCache });
+  onTestFinished(() => {
+    spare.stop();
+    rmSync(compileCache, { recursive: true, force: true, maxRetries: 5 });
+  });
+  return spare;
+}
+
+it('hands out a spare worker once', async () => {
+  const spare = start();
+  const child = await spare.take();
+  expect(child).not.toBeNull();
+  expect(await spare.take()).toBeNull();
+  child?.kill('SIGKILL');
+  await child?.exited;
+});
+
+it('ends a spare worker when its host goes away, without a word', async () => {
+  const child = await start().take();
+  if (child === null) throw new Error('there is no spare worker');
+  const said: Buffer[] = [];
+  child.stdout.on('data', (chunk: Buffer) => said.push(chunk));
+  child.control.end();
+  expect(await child.exited).toEqual({ code: 0, signal: null });
+  expect(Buffer.concat(said).toString('utf8')).toBe('');
+});
+
+it('hands out nothing after it was stopped', async () => {
+  const spare = start();
+  spare.stop();
+  expect(await spare.take()).toBeNull();
+});
+
+it('hands out nothing when the program cannot be started', async () => {
+  expect(await start('/nowhere/node').take()).toBeNull();
+});
