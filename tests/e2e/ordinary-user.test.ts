@@ -88,7 +88,7 @@ END
 
 /** Ignores SIGTERM, leaves its session, holds the pipe: three ways to outlive a shell. */
 const stubborn = (mark: string): string =>
-  `trap "" TERM INT; (setsid nohup sh -c 'trap "" TERM; exec -a ${mark} sleep 300' &); ` +
+  `trap "" TERM INT; (setsid nohup bash -c 'trap "" TERM; exec -a ${mark} sleep 300' &); ` +
   `(exec -a ${mark} sleep 301 &); echo up; exec -a ${mark} sleep 302`;
 
 let marks = 0;

@@ -16,7 +16,7 @@ import {
 } from './evidence/index.ts';
 import type { QuestionRow, RunFilter, RunRow, SpendRow } from './ledger/index.ts';
 import { answerQuestion, expireQuestions } from './operations/answer-question.ts';
-import { cancelRun } from './operations/cancel-run.ts';
+import { cancelRun, type CancelOutcome } from './operations/cancel-run.ts';
 import {
   collectGarbage,
   sweepResults,
@@ -81,7 +81,7 @@ export interface Caisson {
   patch(run: string): Promise<Buffer>;
   /** Brings the patch into the project's files: all of it or nothing, unless conflicts are asked for. */
   apply(run: string, options?: { leaveConflicts?: boolean; force?: boolean }): Promise<ApplyResult>;
-  cancel(run: string, options?: { force?: boolean }): Promise<'asked' | 'ended-already' | 'settled'>;
+  cancel(run: string, options?: { force?: boolean }): Promise<CancelOutcome>;
   retry(run: string, changes?: Partial<DispatchRequest>): Promise<RunHandle>;
   send(run: string, body: string): Promise<string>;
   questions(filter?: { status?: QuestionRow['status'] }): Promise<readonly QuestionRow[]>;

@@ -6,6 +6,8 @@ const SAYS = {
   asked: 'was asked to stop',
   'ended-already': 'has ended already',
   settled: 'had lost its host and was settled',
+  unanswered:
+    'was asked to stop, but its host does not answer: is that process stopped? It obeys once it runs again.',
 } as const;
 
 export const command = defineCommand({

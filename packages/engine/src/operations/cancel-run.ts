@@ -1,12 +1,17 @@
-/** Asks the host that owns the run; when that host is dead, settles the run instead. */
+/**
+ * Asks the host that owns the run; when that host is dead, settles the run instead. A host that is there and does not
+ * answer (stopped, or out of breath) has the order all the same, and obeys once it runs again.
+ */
 import type { Engine } from '../engine.ts';
 import { HostUnreachableError } from '../hosts/index.ts';
+
+export type CancelOutcome = 'asked' | 'ended-already' | 'settled' | 'unanswered';
 
 export async function cancelRun(
   engine: Engine,
   runId: string,
   options: { force?: boolean } = {},
-): Promise<'asked' | 'ended-already' | 'settled'> {
+): Promise<CancelOutcome> {
   const row = engine.ledger.run(runId);
   if (row === null || row.ending !== undefined) return 'ended-already';
   try {
@@ -19,6 +24,6 @@ export async function cancelRun(
   } catch (error) {
     if (!(error instanceof HostUnreachableError)) throw error;
     await engine.recover();
-    return 'settled';
+    return engine.ledger.run(runId)?.ending === undefined ? 'unanswered' : 'settled';
   }
 }

@@ -64,3 +64,20 @@ test('cancel tells which run it stopped, however it was named', async () => {
   const { runId } = await project.run('--', 'true');
   expect((await project.caisson('cancel', 'latest')).stdout).toBe(`${runId} has ended already\n`);
 });
+
+test('cancel does not call a run settled whose host is merely stopped', async () => {
+  const project = createProject();
+  const host = project.start('run', '-o', 'ndjson', '--', 'sleep', '300');
+  let events = '';
+  host.stdout?.on('data', (chunk: Buffer) => (events += chunk.toString()));
+  const ended = finish(host);
+  await until('the run to have started', () => events.includes('dispatch.started'));
+  host.kill('SIGSTOP');
+  const { code, stdout } = await project.caisson('cancel', 'latest');
+  host.kill('SIGCONT');
+  expect([code, stdout]).toEqual([
+    0,
+    expect.stringMatching(/was asked to stop, but its host does not answer/),
+  ]);
+  expect((await ended).code).toBe(130);
+});
