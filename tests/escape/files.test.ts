@@ -97,6 +97,28 @@ describe('files from inside the sandbox', () => {
     expect(existsSync(join(cell.workspace, '.claude'))).toBe(false);
   });
 
+  it('hidden files and folders of the workspace show nothing, wherever they are moved, also inside read-only ones', async () => {
+    mkdirSync(join(cell.workspace, 'docs/drafts'), { recursive: true });
+    mkdirSync(join(cell.workspace, 'a/secrets'), { recursive: true });
+    for (const path of ['docs/drafts/next', 'docs/key', 'a/secrets/key', 'a/key'])
+      writeFileSync(join(cell.workspace, path), 'HIDDEN');
+    writeFileSync(join(cell.workspace, 'docs/guide'), 'original');
+    const inside = (path: string): string => join(cell.workspace, path);
+    for (const readOnly of [false, true]) {
+      const { stdout } = await runShell(
+        cell,
+        '{ mv a b; mv a/secrets s; rm -rf a docs; ln a/key k; umount a/key; echo x > docs/drafts/x; echo x > docs/guide; } 2>/dev/null; grep -rs HIDDEN .; cat docs/guide',
+        {
+          workspace: { source: cell.workspace, target: cell.workspace, readOnly },
+          readOnlyPaths: [inside('docs')],
+          hiddenPaths: ['docs/drafts', 'docs/key', 'a/secrets', 'a/key', 'absent'].map(inside),
+        },
+      );
+      expect(stdout).toBe('original');
+    }
+    expect(readFileSync(inside('a/secrets/key'), 'utf8')).toBe('HIDDEN');
+  });
+
   it('a link in the workspace leads to nothing that could not be reached without it', async () => {
     const outside = join(cell.root, 'outside');
     writeFileSync(outside, 'untouched');

@@ -144,10 +144,14 @@ async function addEverything(
   index: string,
   prefix: string,
 ): Promise<Added> {
-  const problems = await addFiles(git, prefix === '' ? options.exclude : []);
+  // A nested repository is staged by itself: what is excluded in it is named from its own top there.
+  const exclude = options.exclude
+    .filter((path) => path.startsWith(prefix) && path !== prefix)
+    .map((path) => path.slice(prefix.length));
+  const problems = await addFiles(git, exclude);
   const summary = await summariseIndex(index, options.like);
   const isExcluded = (path: string): boolean =>
-    prefix === '' && options.exclude.some((entry) => path === entry || path.startsWith(`${entry}/`));
+    exclude.some((entry) => path === entry || path.startsWith(`${entry}/`));
   const linked = summary.gitlinks.map((path) => path.toString('utf8')).filter((path) => !isExcluded(path));
   let { rootTree } = summary;
   const warnings = problems.other.map((problem) => (prefix === '' ? problem : `${prefix}: ${problem}`));

@@ -37,6 +37,10 @@ const CONTROL_FILES = [
   '.codex',
   '.gemini/settings.json',
   '.opencode',
+  '.pi',
+  '.qwen/settings.json',
+  '.cursor/mcp.json',
+  '.vscode/mcp.json',
   'opencode.json',
   'opencode.jsonc',
   'caisson.yaml',
@@ -56,6 +60,8 @@ export interface ViewOptions {
   readonly toolSocket?: string;
   /** Another folder in place of the workspace, for the clean room. */
   readonly workspaceSource?: string;
+  /** What the rules of caisson.yaml keep from the agent, as seen inside. */
+  readonly ruled?: Readonly<Record<'hidden' | 'readOnly' | 'outside', readonly string[]>> | undefined;
   /** Folders of HOME that outlive the attempt. */
   readonly kept?: readonly Bind[];
 }
@@ -109,8 +115,11 @@ export function buildSandboxSpec(job: Job, options: ViewOptions): SandboxSpec {
         ? [{ source: paths.session, target: `${job.sandbox.home}/.caisson-session`, writable: true }]
         : []),
     ],
-    hide: [...sandbox.hide],
-    readOnlyPaths: isAgent ? CONTROL_FILES.map((path) => `${workspace.mountPath}/${path}`) : [],
+    hide: [...sandbox.hide, ...(isAgent ? (options.ruled?.outside ?? []) : [])],
+    readOnlyPaths: isAgent
+      ? [...CONTROL_FILES.map((path) => `${workspace.mountPath}/${path}`), ...(options.ruled?.readOnly ?? [])]
+      : [],
+    hiddenPaths: isAgent ? (options.ruled?.hidden ?? []) : [],
     home: { path: job.sandbox.home, maxBytes: sandbox.homeBytes },
     tmp: { path: '/tmp', maxBytes: sandbox.tmpBytes },
     files: (options.files ?? []).map((file) => ({

@@ -3,12 +3,12 @@
 // The order is by depth, so that a mount never hides one that was made before it. bubblewrap creates a mount point
 // that is missing; on a folder in memory that is wanted, on the user's disk it never is (S3). The plan therefore
 // follows every target back to the folder on the host that will lie under it and looks whether it is there.
-import { realpathSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { join, relative } from 'node:path';
 import type { SandboxSpec } from './contract.ts';
 import { SandboxSpecError } from './errors.ts';
 import { listHidden } from './hidden-paths.ts';
-import { canonical, findRealPath, findStats, leavesFolder } from './real-path.ts';
+import { canonical, findRealPath, findStats } from './real-path.ts';
+import { findGuarded } from './workspace-guards.ts';
 
 /** One step of building the view. `scratch` is a folder in memory. */
 export type Mount =
@@ -45,6 +45,7 @@ function listWishes(spec: SandboxSpec, vanished: ReadonlySet<string>): Wish[] {
   const skip = (mount: Mount): Wish => ({ mount, whenMissing: 'skip' });
   const refuse = (mount: Mount): Wish => ({ mount, whenMissing: 'refuse' });
   const hidden = listHidden(spec, vanished);
+  const guards = guardWorkspace(spec);
   return [
     refuse({ kind: 'bind', target: '/', source: '/', writable: false }),
     refuse({ kind: 'proc', target: '/proc' }),
@@ -57,8 +58,9 @@ function listWishes(spec: SandboxSpec, vanished: ReadonlySet<string>): Wish[] {
     refuse(scratch(canonical(spec.tmp.path), spec.tmp.maxBytes, 0o1777)),
     refuse(scratch(canonical(spec.home.path), spec.home.maxBytes, 0o700)),
     ...workspaceMounts(spec).map(refuse),
-    ...controlMounts(spec).map(skip),
+    ...guards.readOnly.map(skip),
     ...spec.binds.map((each) => refuse(bind(each.source, canonical(each.target), each.writable))),
+    ...guards.hidden.map(skip),
     ...(spec.mailbox ? [refuse(bind(spec.mailbox.source, canonical(spec.mailbox.target), true))] : []),
   ];
 }
@@ -69,35 +71,18 @@ function workspaceMounts(spec: SandboxSpec): Mount[] {
   return [bind(source, canonical(target), !readOnly)];
 }
 
-/**
- * Existing control files become read-only. Every folder between the workspace and such a file is bound onto itself:
- * a folder that only contains a mount can be renamed away, one that is a mount cannot.
- */
-function controlMounts(spec: SandboxSpec): Mount[] {
-  const { workspace } = spec;
-  if (workspace === null || workspace.readOnly) return [];
-  const root = realpathSync.native(workspace.source);
-  const target = canonical(workspace.target);
-  const mounts: Mount[] = [];
-  for (const path of spec.readOnlyPaths) {
-    const inside = relative(workspace.target, path);
-    if (leavesFolder(inside))
-      throw new SandboxSpecError(`The control file ${path} is not inside the workspace ${workspace.target}.`);
-    const real = findRealPath(join(root, inside));
-    if (real === null) continue;
-    const place = relative(root, real);
-    if (leavesFolder(place) || place === '') continue;
-    for (let parent = dirname(place); parent !== '.'; parent = dirname(parent)) {
-      mounts.unshift(bind(join(root, parent), join(target, parent), true));
-    }
-    mounts.push(bind(real, join(target, place), false));
-  }
-  // A control folder must win over the pin of another control file below it.
-  return mounts.sort((a, b) => Number(isReadOnlyBind(a)) - Number(isReadOnlyBind(b)));
-}
-
-function isReadOnlyBind(mount: Mount): boolean {
-  return mount.kind === 'bind' && !mount.writable;
+/** What stays visible and cannot be written, and what is not shown; see workspace-guards.ts. */
+function guardWorkspace(spec: SandboxSpec): { readOnly: Mount[]; hidden: Mount[] } {
+  const { pinned, readOnly, hidden } = findGuarded(spec);
+  return {
+    readOnly: [
+      ...pinned.map(({ source, target }) => bind(source, target, true)),
+      ...readOnly.map(({ source, target }) => bind(source, target, false)),
+    ],
+    hidden: hidden.map(({ target, isFolder }) =>
+      isFolder ? scratch(target, HIDDEN_MAX_BYTES, 0o555) : bind('/dev/null', target, false),
+    ),
+  };
 }
 
 function isPossible(wish: Wish, plan: readonly Mount[]): boolean {

@@ -10,6 +10,7 @@ import { createLineSplitter, type LineSplitter } from '../line-splitter.ts';
 import type { AttemptContext } from '../../attempt-context.ts';
 import type { StopOrder } from '../../control.ts';
 import type { AgentEnding, AgentSignal } from '../../runtimes/contract.ts';
+import type { RuledPaths } from '../../ruled-paths.ts';
 import { buildSandboxSpec } from '../../sandbox-view.ts';
 import { openSpool, type Spool } from '../../spool.ts';
 import { fail, StepFailure } from '../../step-failure.ts';
@@ -30,7 +31,7 @@ export async function runAgentBlock(context: AttemptContext): Promise<BlockRepor
   context.voice.say({ kind: 'progress', phase: 'agent', message: job.runtime.name });
   const start = await describeAgentStart(context);
   try {
-    const spec = buildSandboxSpec(job, { purpose: 'agent', ...start.view });
+    const spec = buildSandboxSpec(job, { purpose: 'agent', ...start.view, ruled: await findRuled(context) });
     const spools = openSpools(context);
     const process = await launchSandbox(spec);
     context.running = process;
@@ -54,6 +55,16 @@ export async function runAgentBlock(context: AttemptContext): Promise<BlockRepor
     context.running = null;
     await start.close();
   }
+}
+
+/** Loaded late: most runs have no rule about files, and the matcher comes with the shell parser. */
+async function findRuled(context: AttemptContext): Promise<RuledPaths | undefined> {
+  const { job, voice } = context;
+  if (job.grant.sandbox === 'none' || !job.rules.some((rule) => 'path' in rule)) return undefined;
+  const { findRuledPaths } = await import('../../ruled-paths.ts');
+  const ruled = findRuledPaths(job);
+  if (ruled.gap !== null) voice.say({ kind: 'warning', source: 'policy', message: ruled.gap });
+  return ruled;
 }
 
 interface Spools {

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { capturePatch, proveApplies } from '@caisson/ground';
 import type { CaptureBlock, OutputFile } from '@caisson/protocol';
 import { deny, type AttemptContext } from '../../attempt-context.ts';
-import { protectedPaths } from '../../sandbox-view.ts';
 import { fail } from '../../step-failure.ts';
 import type { BlockReport } from '../runner.ts';
+import { findForbidden } from './forbidden-changes.ts';
 import { listOutputs, readOutput, type OutputEntry } from './list-outputs.ts';
 
 const MAX_OUTPUTS = 256;
@@ -25,18 +25,17 @@ async function captureWorkspacePatch(context: AttemptContext): Promise<BlockRepo
     baselineTree: workspace.baselineTree,
   };
   const captured = await capturePatch({ ...source, exclude: [...workspace.exclude] });
-  const forbidden = captured.files.filter((file) => isProtected(file.path)).map((file) => file.path);
-  for (const path of forbidden) {
-    deny(context, {
-      layer: 'patch',
-      what: `${path} is a control file and was left out of the patch`,
-      rule: 'control-file',
-    });
+  const forbidden = await findForbidden(context, captured.files);
+  for (const { path, rule, why } of forbidden) {
+    deny(context, { layer: 'patch', what: `${path} ${why} and was left out of the patch`, rule });
   }
   const final =
     forbidden.length === 0
       ? captured
-      : await capturePatch({ ...source, exclude: [...workspace.exclude, ...forbidden] });
+      : await capturePatch({
+          ...source,
+          exclude: [...workspace.exclude, ...forbidden.flatMap(({ paths }) => paths)],
+        });
   if (!final.empty) {
     const { gitDir, baselineTree } = workspace;
     if (!(await proveApplies({ gitDir, baselineTree, patch: final.patch, tree: final.tree }))) {
@@ -52,11 +51,6 @@ async function captureWorkspacePatch(context: AttemptContext): Promise<BlockRepo
     bytes: final.patch.length,
   });
   return { status: 'ok' };
-}
-
-/** Control files that did not exist before could not be bound read-only; what an agent created there is dropped. */
-function isProtected(path: string): boolean {
-  return protectedPaths().some((control) => path === control || path.startsWith(`${control}/`));
 }
 
 function captureOutputs(context: AttemptContext): Promise<BlockReport> {

@@ -1,0 +1,101 @@
+/**
+ * Which files of the workspace the rules of caisson.yaml speak of, so that the sandbox can hold what the gate only
+ * asks for: `no-access` is not shown, `read-only` cannot be written. `no-delete` has no mount that would not also break
+ * writing by rename; what was deleted in spite of it is left out of the patch.
+ *
+ * A rule about one folder costs one look. A rule about names anywhere needs a walk, which is bounded: what lies beyond
+ * is the gate's alone, and that is said.
+ */
+import { existsSync, readdirSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { forbidsPath } from '@caisson/policy';
+import { PathRule, type Job } from '@caisson/protocol';
+
+const MAX_ENTRIES = 200_000;
+const MAX_PATHS = 256;
+
+export interface RuledPaths {
+  /** As seen inside. */
+  readonly hidden: readonly string[];
+  readonly readOnly: readonly string[];
+  /** Folders of the machine that a rule names by their absolute path; all of it is read-only anyway. */
+  readonly outside: readonly string[];
+  /** Why some rule is held by the gate alone, or `null`. */
+  readonly gap: string | null;
+}
+
+/** The rules about files, in their order. */
+export function pathRules(job: Pick<Job, 'rules'>): PathRule[] {
+  return job.rules.flatMap((rule) => ('path' in rule ? [PathRule.parse(rule)] : []));
+}
+
+export function findRuledPaths(job: Job): RuledPaths {
+  const { cwd, mountPath, path } = job.workspace;
+  const rules = pathRules(job).filter(({ action }) => action !== 'no-delete');
+  const root = join(path, relative(mountPath, cwd));
+  const found = { hidden: new Set<string>(), readOnly: new Set<string>() };
+  const add = ({ action }: PathRule, place: string): void =>
+    void (action === 'no-access' ? found.hidden : found.readOnly).add(place);
+  for (const rule of rules) {
+    const fixed = fixedPlace(rule);
+    if (fixed !== null && existsSync(join(root, fixed))) add(rule, join(cwd, fixed));
+  }
+  const roaming = rules.filter((rule) => fixedPlace(rule) === null && !/^[/~]/.test(rule.path));
+  const isComplete = roaming.length === 0 || walk(job, root, roaming, add);
+  const paths = found.hidden.size + found.readOnly.size;
+  return {
+    hidden: [...found.hidden].slice(0, MAX_PATHS),
+    readOnly: [...found.readOnly].slice(0, MAX_PATHS),
+    outside: rules.flatMap((rule) => outsidePlace(rule, mountPath)),
+    gap: describeGap(isComplete, paths),
+  };
+}
+
+/** The one place a rule is about: `secrets/**` and `config/prod.env`, but not `*.pem` or `.env`, which may be anywhere. */
+function fixedPlace({ path }: PathRule): string | null {
+  if (/^[/~]/.test(path)) return null;
+  const bare = path.replace(/^\.\//, '').replace(/\/(\*\*)?$/, '');
+  const isFixed = path.replace(/^\.\//, '').replace(/\/$/, '').includes('/') && !/[*?[\]{}()!+@]/.test(bare);
+  return isFixed && bare !== '' && !bare.split('/').includes('..') ? bare : null;
+}
+
+function outsidePlace({ path, action }: PathRule, mountPath: string): string[] {
+  const bare = path.replace(/\/(\*\*)?$/, '');
+  const isPlain = action === 'no-access' && /^\/[^*?[\]{}()!]+$/.test(bare);
+  return isPlain && !`${mountPath}/`.startsWith(`${bare}/`) && !bare.startsWith(`${mountPath}/`)
+    ? [bare]
+    : [];
+}
+
+/** `false` when there is more than is ever looked at. */
+function walk(
+  job: Job,
+  root: string,
+  rules: readonly PathRule[],
+  add: (rule: PathRule, place: string) => void,
+): boolean {
+  const place = { workspace: job.workspace.cwd, home: job.sandbox.home };
+  let entries = 0;
+  const folders = [''];
+  for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
+    for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
+      if (folder === '' && (entry.name === '.git' || entry.name === '.caisson')) continue;
+      entries += 1;
+      if (entries > MAX_ENTRIES) return false;
+      const inside = join(job.workspace.cwd, folder, entry.name);
+      const hits = rules.filter((rule) => forbidsPath(rule, inside, 'write', place));
+      for (const rule of hits) add(rule, inside);
+      const isHidden = hits.some(({ action }) => action === 'no-access');
+      if (entry.isDirectory() && !isHidden) folders.push(join(folder, entry.name));
+    }
+  }
+  return true;
+}
+
+function describeGap(isComplete: boolean, paths: number): string | null {
+  if (!isComplete)
+    return `the workspace has more than ${MAX_ENTRIES} entries: rules about names in any folder are held by the gate alone beyond that`;
+  if (paths > MAX_PATHS)
+    return `the rules match ${paths} paths; ${MAX_PATHS} of each kind are held by the sandbox, the others by the gate alone`;
+  return null;
+}

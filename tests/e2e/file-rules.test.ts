@@ -1,0 +1,90 @@
+/** Rules about files are held by the kernel and by the patch, also where no gate asks: this is a plain command. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createProject } from './project.ts';
+
+const RULES = `policy:
+  rules:
+    - { path: "secrets/**", action: no-access, reason: "not for agents" }
+    - { path: "*.pem", action: no-access, reason: "keys" }
+    - { path: "docs/**", action: read-only, reason: "written by people" }
+    - { path: "docs/draft.md", action: no-access, reason: "not ready" }
+    - { path: "keep.txt", action: no-delete, reason: "kept" }
+`;
+
+function createRuledProject() {
+  const project = createProject({ config: RULES });
+  for (const path of ['secrets/key', 'deep/er/host.pem', 'docs/draft.md']) project.write(path, 'HIDDEN\n');
+  for (const path of ['docs/guide.md', 'keep.txt']) project.write(path, 'shown\n');
+  project.git('add', '-A');
+  project.git('commit', '-qm', 'files');
+  return project;
+}
+
+describe('rules about files', () => {
+  it.each(['suggest', 'auto-edit'])(
+    'hides what is no-access and keeps what is read-only in mode %s',
+    async (mode) => {
+      const project = createRuledProject();
+      const result = await project.run(
+        '--mode',
+        mode,
+        '--',
+        'sh',
+        '-c',
+        'grep -rs HIDDEN . --exclude-dir=.git; cat docs/guide.md; mv docs d; mv deep e; mv secrets s; rm -rf docs secrets; echo x >> docs/guide.md; cat docs/guide.md',
+      );
+      expect(result.stdout).toBe('shown\nshown\n');
+      expect(result.result?.patchRef).toBeUndefined();
+    },
+  );
+
+  it('leaves out of the patch what a rule forbids, and says so', async () => {
+    const project = createRuledProject();
+    const result = await project.run('--', 'sh', '-c', 'rm keep.txt; echo x > new.pem; echo x > fine.txt');
+    const { stdout } = await project.caisson('diff', result.runId);
+    expect(stdout.match(/^diff .*$/gm)).toEqual(['diff --git a/fine.txt b/fine.txt']);
+    expect(result.result?.policy.denials.map(({ rule }) => rule)).toEqual([
+      'no-delete keep.txt',
+      'no-access *.pem',
+    ]);
+  });
+});
+
+describe('control files that an agent makes', () => {
+  it('are left out of the patch at any depth, behind links and in nested repositories', async () => {
+    const project = createProject();
+    const result = await project.run(
+      '--',
+      'sh',
+      '-c',
+      'mkdir -p evil sub/.claude; echo {} > evil/settings.json; ln -s evil .claude; echo {} > sub/.claude/settings.json; echo x > sub/caisson.yaml; git init -q nest; echo {} > nest/.mcp.json; echo x > nest/fine.txt',
+    );
+    const { stdout } = await project.caisson('diff', result.runId);
+    expect(stdout.match(/^diff .*$/gm)).toEqual(['diff --git a/nest/fine.txt b/nest/fine.txt']);
+    expect(result.result?.policy.denials.map(({ what }) => what.split(' ')[0]).toSorted()).toEqual([
+      '.claude',
+      'evil/settings.json',
+      'nest/.mcp.json',
+      'sub/.claude/settings.json',
+      'sub/caisson.yaml',
+    ]);
+  });
+});
+
+describe('outputs', () => {
+  it('hold no file that a link in them leads to', async () => {
+    const project = createProject();
+    const home = project.env['HOME'] ?? '';
+    mkdirSync(join(home, '.ssh'));
+    writeFileSync(join(home, '.ssh', 'id'), 'private');
+    const result = await project.run(
+      '--',
+      'sh',
+      '-c',
+      `mkdir outputs; ln -s ${home}/.ssh outputs/keys; ln -s ${home}/.ssh/id outputs/key; echo x > outputs/real`,
+    );
+    expect(result.result?.outputs.map(({ path }) => path)).toEqual(['outputs/real']);
+  });
+});
