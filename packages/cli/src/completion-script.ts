@@ -7,6 +7,8 @@ export interface CompletionRow {
   readonly name: string;
   readonly summary: string;
   readonly options: OptionSpecs;
+  /** Its first argument is a run. */
+  readonly takesRun?: boolean;
 }
 
 /** A script that completes commands, their second words, options and the values of options with fixed choices. */
@@ -21,8 +23,13 @@ function createBash(rows: readonly CompletionRow[]): string {
 _caisson() {
   local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" words=''
   COMPREPLY=()
+  # bash takes --mode=x apart at the sign
+  if [ "$cur" = = ]; then cur=''
+  elif [ "$prev" = = ]; then prev="\${COMP_WORDS[COMP_CWORD-2]}"
+  fi
   case "$prev" in
 ${choiceCases(rows)}
+    ${valueOptions(rows).join('|')}) return ;;
   esac
   if [ -n "$words" ]; then
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
@@ -32,7 +39,7 @@ ${choiceCases(rows)}
     mapfile -t COMPREPLY < <(compgen -W ${quote(firstWords(rows).join(' '))} -- "$cur")
     return
   fi
-  if [ "$COMP_CWORD" -eq 2 ]; then
+  if [ "$COMP_CWORD" -eq 2 ] && [ "\${cur#-}" = "$cur" ]; then
     case "\${COMP_WORDS[1]}" in
 ${memberCases(rows)}
     esac
@@ -74,6 +81,8 @@ function createFish(rows: readonly CompletionRow[]): string {
       lines.push(
         `complete -c caisson -n ${quote(`__fish_seen_subcommand_from ${first}`)} -a ${second} -d ${quote(row.summary)}`,
       );
+    if (row.takesRun === true)
+      lines.push(`complete -c caisson -n ${condition} -a latest -d ${quote('the newest run')}`);
     for (const [name, spec] of Object.entries(row.options)) {
       const short = spec.short === undefined ? '' : ` -s ${spec.short}`;
       const value =
@@ -83,6 +92,7 @@ function createFish(rows: readonly CompletionRow[]): string {
       lines.push(`complete -c caisson -n ${condition} -l ${name}${short}${value} -d ${quote(spec.summary)}`);
     }
   }
+  lines.push(`complete -c caisson -n '__fish_seen_subcommand_from completion' -a ${quote(SHELLS.join(' '))}`);
   return `${lines.join('\n')}\n`;
 }
 
@@ -105,7 +115,23 @@ function memberCases(rows: readonly CompletionRow[]): string {
   const lines = groups
     .filter(([, members]) => members.length > 0)
     .map(([first, members]) => `      ${first}) words=${quote(members.join(' '))} ;;`);
-  return [...lines, '      *) ;;'].join('\n');
+  return [
+    ...lines,
+    `      completion) words=${quote(SHELLS.join(' '))} ;;`,
+    `      help) words=${quote(firstWords(rows).join(' '))} ;;`,
+    `      ${rows.flatMap(({ name, takesRun }) => (takesRun === true ? [name] : [])).join('|') || '-'}) words=latest ;;`,
+    '      *) ;;',
+  ].join('\n');
+}
+
+/** Options whose value only the user, or a file name, can complete. */
+function valueOptions(rows: readonly CompletionRow[]): string[] {
+  const words = rows.flatMap(({ options }) =>
+    Object.entries(options).flatMap(([name, spec]) =>
+      spec.type === 'string' && spec.choices === undefined ? [`--${name}`] : [],
+    ),
+  );
+  return [...new Set(words)];
 }
 
 function choiceCases(rows: readonly CompletionRow[]): string {

@@ -224,6 +224,21 @@ describe('commands', () => {
     const ask = `${out}\nCOMP_WORDS=(caisson do); COMP_CWORD=1; _caisson; echo "\${COMPREPLY[@]}"\nCOMP_WORDS=(caisson config -o j); COMP_CWORD=3; _caisson; echo "\${COMPREPLY[@]}"`;
     expect(spawnSync('bash', ['-c', ask], { encoding: 'utf8' }).stdout).toBe('doctor\njson\n');
   });
+
+  it.each([
+    ['show ""', 'latest'],
+    ['answer l', 'latest'],
+    ['completion ""', 'bash zsh fish'],
+    ['help doc', 'doctor'],
+    ['run --mode = su', 'suggest'],
+    ['run --mode =', 'suggest auto-edit full-auto'],
+    ['run --base ""', ''],
+    ['show --st', '--state-dir'],
+  ])('bash completes "caisson %s" to "%s"', async (line, words) => {
+    const { out } = await caisson(['completion', 'bash']);
+    const ask = `${out}\nCOMP_WORDS=(caisson ${line}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _caisson; echo "\${COMPREPLY[@]}"`;
+    expect(spawnSync('bash', ['-c', ask], { encoding: 'utf8' }).stdout).toBe(`${words}\n`);
+  });
 });
 
 it('each ending of a run has its exit code', async () => {

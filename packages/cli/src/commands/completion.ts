@@ -1,6 +1,6 @@
-import { COMMON_OPTIONS, defineCommand, type Command, type CommandRow } from '../command.ts';
+import { COMMON_OPTIONS, defineCommand, type CommandRow } from '../command.ts';
 import { COMMANDS } from '../command-table.ts';
-import { createCompletion, SHELLS } from '../completion-script.ts';
+import { createCompletion, SHELLS, type CompletionRow } from '../completion-script.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -24,9 +24,12 @@ export const command = defineCommand({
   },
 });
 
-async function describe(
-  row: CommandRow,
-): Promise<{ name: string; summary: string; options: Command['options'] }> {
-  const { options } = (await row.load()).command;
-  return { name: row.name, summary: row.summary, options: { ...options, ...COMMON_OPTIONS } };
+async function describe(row: CommandRow): Promise<CompletionRow> {
+  const { options, usage } = (await row.load()).command;
+  return {
+    name: row.name,
+    summary: row.summary,
+    options: { ...options, ...COMMON_OPTIONS },
+    takesRun: /^(?:\w+\|)*RUN\b/.test(usage),
+  };
 }
