@@ -252,13 +252,18 @@ describe('limits', () => {
     },
   );
 
-  it('ends an agent that fills the disk past its limit', async () => {
+  it.each([
+    ['in its workspace', 'of=big'],
+    ['in its mailbox', 'of=.caisson/big'],
+    ['in its git dir', 'of=.git/big'],
+    ['in a file without a name', '>&3'],
+  ])('ends an agent that fills the disk %s past its limit', async (_where, target) => {
     const project = createProject({ config: 'limits: { disk: 5m }\n' });
     const result = await project.run(
       '--',
       'sh',
       '-c',
-      'dd if=/dev/zero of=big bs=1M count=64 2>/dev/null; sleep 30',
+      `exec 3>f; rm f; dd if=/dev/zero bs=1M count=64 ${target} 2>/dev/null; sleep 30`,
     );
     expect(result.failure).toMatchObject({ reason: 'provider-failed', cause: 'disk' });
   });

@@ -20,6 +20,10 @@ export interface FolderSize {
 
 export interface GrowthWatchOptions {
   readonly path: string;
+  /** Folders that count as well, on the same disk. */
+  readonly others?: readonly string[] | undefined;
+  /** Bytes on that disk which no folder shows; see `measureUnlinked`. */
+  readonly unseenBytes?: (() => number) | undefined;
   /** How much the folder may grow beyond what it held at the start. */
   readonly maxGrowthBytes: number;
   readonly pollMs?: number | undefined;
@@ -37,7 +41,7 @@ export interface GrowthWatch {
 /** Watches a folder until it has grown past the cap or `stop` is called. Resolves when the start size is known. */
 export async function watchGrowth(options: GrowthWatchOptions): Promise<GrowthWatch> {
   const aborter = new AbortController();
-  const start = await measureFolder(options.path, aborter.signal);
+  const start = await measureAll(options, aborter.signal);
   const state = { growth: 0 };
   const loop = poll(options, start, state, aborter.signal);
   return {
@@ -63,7 +67,7 @@ async function poll(
     const now = performance.now();
     const couldExceed = used - usedAtWalk > options.maxGrowthBytes - state.growth;
     if (now < notBefore || (!couldExceed && now - walkedAt < WALK_AT_LEAST_EVERY_MS)) continue;
-    const size = await measureFolder(options.path, signal);
+    const size = await measureAll(options, signal);
     if (signal.aborted) return;
     walkedAt = performance.now();
     notBefore = walkedAt + (walkedAt - now) * PAUSE_PER_WALK_TIME;
@@ -73,6 +77,17 @@ async function poll(
     options.onExceeded(state.growth);
     return;
   }
+}
+
+async function measureAll(options: GrowthWatchOptions, signal: AbortSignal): Promise<FolderSize> {
+  const sizes: FolderSize[] = [];
+  for (const path of [options.path, ...(options.others ?? [])]) sizes.push(await measureFolder(path, signal));
+  const sum = (key: 'bytes' | 'entries'): number => sizes.reduce((total, size) => total + size[key], 0);
+  return {
+    bytes: sum('bytes') + (options.unseenBytes?.() ?? 0),
+    entries: sum('entries'),
+    isPartial: sizes.some((size) => size.isPartial),
+  };
 }
 
 /** Bytes on disk of everything below the folder: links and other file systems are not followed, hard links count once. */

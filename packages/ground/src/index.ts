@@ -23,3 +23,4 @@ export * from './growth-watch.ts';
 export * from './shared-file.ts';
 export * from './board.ts';
 export * from './context-registry.ts';
+export * from './unlinked-files.ts';

@@ -1,5 +1,6 @@
 /** A bind mount has no quota: the workspace's growth is watched instead, and passing the limit ends the agent. */
-import { watchGrowth, type SandboxProcess } from '@caisson/ground';
+import { existsSync } from 'node:fs';
+import { measureUnlinked, watchGrowth, type SandboxProcess } from '@caisson/ground';
 import type { AttemptContext } from '../attempt-context.ts';
 
 /** Resolves with a function that ends the watch; does nothing without a disk limit. */
@@ -7,10 +8,16 @@ export async function watchDisk(
   context: AttemptContext,
   process: SandboxProcess,
 ): Promise<() => Promise<void>> {
-  const cap = context.job.grant.limits.disk;
+  const { grant, workspace, paths } = context.job;
+  const cap = grant.limits.disk;
   if (cap === undefined) return () => Promise.resolve();
   const watch = await watchGrowth({
-    path: context.job.workspace.path,
+    path: workspace.path,
+    // Everything on the disk that the agent can write to, and what it holds open without a name.
+    others: [paths.mailbox, workspace.agentGit?.source, paths.session].filter(
+      (path) => path != null && !isWithin(workspace.path, path) && existsSync(path),
+    ) as string[],
+    unseenBytes: () => measureUnlinked(process.initPid ?? process.pid, workspace.path),
     maxGrowthBytes: cap,
     onExceeded: (growth) => {
       context.gathered.limit = {
@@ -22,4 +29,8 @@ export async function watchDisk(
     },
   });
   return () => watch.stop();
+}
+
+function isWithin(folder: string, path: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`);
 }
