@@ -56,7 +56,7 @@ function startedOrder(ledger: Ledger): string[] {
   return ledger.read({ types: ['dispatch.started'] }).map((event) => event.runId ?? '');
 }
 
-describe('a crowd', () => {
+describe('a crowd', { timeout: 120_000 }, () => {
   it(`of ${CROWD} runs from separate processes never has more than 4 slots, and all of them finish`, async () => {
     const { project, ledger } = openStage('concurrency: 4');
     const mark = `0.1${process.pid}`;

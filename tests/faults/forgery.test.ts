@@ -19,7 +19,7 @@ function forgeOutside(state: string): string {
   return `${process.execPath} forger.mjs outside ${state} $(ls ${state}/runtime/spool | sed 's/.1$//')`;
 }
 
-describe('a forger', () => {
+describe('a forger', { timeout: 120_000 }, () => {
   it('is not believed by any of the ways it has inside the sandbox', async () => {
     const { project, state } = createForgery();
     const result = await project.run('--', process.execPath, 'forger.mjs', 'inside', state);

@@ -34,7 +34,7 @@ function expectNothingLeft(project: Project): void {
 
 const REQUEST = { runId: RUN, runtime: 'command', argv: ['true'], retries: 0 } as const;
 
-describe('a run that breaks half-way', () => {
+describe('a run that breaks half-way', { timeout: 120_000 }, () => {
   it('in its last step of preparing takes back workspace, limits and folders', async () => {
     const project = createProject();
     const engine = await openEngine(project);
@@ -132,7 +132,7 @@ describe('a run that breaks half-way', () => {
   });
 });
 
-describe('recovery', () => {
+describe('recovery', { timeout: 120_000 }, () => {
   /** A run whose worker has finished and whose host stands still before it could look. */
   async function finishUnderStoppedHost(
     project: Project,

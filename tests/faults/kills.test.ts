@@ -4,7 +4,7 @@
  * CAISSON_FAULT_KILLS sets how many kills there are; nightly it is 60.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isTerminal } from '@caisson/protocol';
 import { describe, expect, it } from 'vitest';
@@ -52,7 +52,7 @@ function listCases(count: number): Case[] {
   ).filter((each) => each !== undefined);
 }
 
-describe('kill -9', () => {
+describe('kill -9', { timeout: 120_000 }, () => {
   for (const [index, each] of listCases(KILLS).entries()) {
     const when = typeof each.when === 'number' ? `after ${each.when} ms` : `once ${each.when}`;
     it(`${index + 1}: of the ${each.target} ${when} (${each.kind}) leaves one ending and nothing else`, () =>
@@ -162,10 +162,15 @@ async function spin(look: () => boolean): Promise<void> {
 }
 
 function hasWork({ kind, root, stateDir }: Stage): boolean {
-  if (kind === 'in-place') return existsSync(join(root, 'work.txt'));
+  if (kind === 'in-place') return isWritten(join(root, 'work.txt'));
   return listFolder(join(stateDir, 'worktrees')).some((name) =>
-    existsSync(join(stateDir, 'worktrees', name, 'files/work.txt')),
+    isWritten(join(stateDir, 'worktrees', name, 'files/work.txt')),
   );
+}
+
+/** A file that exists but is still empty is not work yet. */
+function isWritten(path: string): boolean {
+  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
 /** False when there is nothing of that kind to kill. */

@@ -23,7 +23,7 @@ async function untilStalled(project: Project, reason: string, ...args: string[])
   return stalled;
 }
 
-describe('a silent run says why', () => {
+describe('a silent run says why', { timeout: 120_000 }, () => {
   it.each([
     ['waiting-stdin', ['bash', '-c', 'exec < <(exec sleep 1000); read -r answer']],
     ['spinning', ['bash', '-c', 'while :; do :; done']],
@@ -58,7 +58,7 @@ describe('a silent run says why', () => {
   });
 });
 
-describe('a long verify', () => {
+describe('a long verify', { timeout: 120_000 }, () => {
   it('beats like an agent, and is what the run says it waits for', async () => {
     const project = createProject({ git: false, env: FAST, config: 'limits: { grace: 200ms }\n' });
     const stalled = await untilStalled(project, 'in-tool', '--verify', 'sleep 1000', '--', 'true');
@@ -69,7 +69,7 @@ describe('a long verify', () => {
   });
 });
 
-describe('a stall timeout', () => {
+describe('a stall timeout', { timeout: 120_000 }, () => {
   it('ends a silent run with exit code 124 and says that it stalled', async () => {
     const project = createProject({ git: false, env: FAST, config: 'limits: { grace: 200ms }\n' });
     const result = await project.run('--stall-timeout', '1s', '--', 'sleep', '1000');
@@ -86,7 +86,7 @@ describe('a stall timeout', () => {
   });
 });
 
-describe('a child that holds stdout open', () => {
+describe('a child that holds stdout open', { timeout: 120_000 }, () => {
   it.each(['bwrap', 'none'])('does not hold the run open (sandbox %s)', async (sandbox) => {
     const project = createProject({ git: false });
     const program = 'setsid sleep 1000 & echo done';

@@ -44,7 +44,7 @@ function healthOf(events: readonly EventEnvelope[]): unknown[] {
   return events.filter((event) => event.type === 'health.changed').map((event) => event['current']);
 }
 
-describe('a process that stands still', () => {
+describe('a process that stands still', { timeout: 120_000 }, () => {
   it('a stopped worker is stale, dead, recovered and healthy again, and is never killed', async () => {
     const project = createProject({ git: false, env: FAST });
     const { result, events } = await runMeddled(project, ['--timeout', '60s'], talk(5), (host) =>
@@ -98,7 +98,7 @@ const LIBFAKETIME = [
   '/usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1',
 ].find((path) => existsSync(path));
 
-describe('a wall clock that jumps under the host', () => {
+describe('a wall clock that jumps under the host', { timeout: 120_000 }, () => {
   it.each([
     ['forward by an hour', '+3600'],
     ['back by a day', '-86400'],

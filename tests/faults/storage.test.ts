@@ -36,7 +36,7 @@ function expectReadable(stateDir: string): void {
   void ledger.close();
 }
 
-describe('a disk without room', () => {
+describe('a disk without room', { timeout: 120_000 }, () => {
   it('refuses to start, names the folder and the remedy, and works again once there is room', async (context) => {
     const project = createProject({ git: false });
     const disk = mountDisk(project, 'size=3m', context);
@@ -66,7 +66,7 @@ describe('a disk without room', () => {
   });
 });
 
-describe('a state folder that cannot be written', () => {
+describe('a state folder that cannot be written', { timeout: 120_000 }, () => {
   it('on a read-only disk is refused with its name and the remedy', async (context) => {
     const project = createProject({ git: false });
     const disk = mountDisk(project, 'ro,size=1m', context);
@@ -87,7 +87,7 @@ describe('a state folder that cannot be written', () => {
   });
 });
 
-describe('an fsync that fails', () => {
+describe('an fsync that fails', { timeout: 120_000 }, () => {
   it.each([1, 5, 9, 13, 17, 21])(
     'from the %ith on gives a clear ending and leaves a ledger that can be read',
     async (first) => {
