@@ -1,7 +1,8 @@
+import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createProject, finish, until } from './project.ts';
+import { createProject, finish, ROOT, until } from './project.ts';
 
 describe('a forgotten run', () => {
   test('is still told about, and nothing of what it made is shown or kept as files', async () => {
@@ -80,4 +81,19 @@ test('cancel does not call a run settled whose host is merely stopped', async ()
     expect.stringMatching(/was asked to stop, but its host does not answer/),
   ]);
   expect((await ended).code).toBe(130);
+});
+
+test('a command typed in a sub-folder is told that it runs in the root of the project', async () => {
+  const project = createProject();
+  project.write('sub/b.txt', 'b\n');
+  const here = await project.caisson('run', '--', 'pwd');
+  expect(here.stderr).not.toContain('root of the project');
+  const { stdout, stderr } = await finish(
+    spawn(process.execPath, [join(ROOT, 'packages/cli/bin/caisson.js'), 'run', '--', 'pwd'], {
+      cwd: join(project.root, 'sub'),
+      env: project.env,
+    }),
+  );
+  expect(stderr).toContain(`The command runs in ${project.root}, the root of the project.\n`);
+  expect(stdout).toMatch(new RegExp(`^${project.root}\n`));
 });

@@ -153,7 +153,10 @@ describe('an ordinary user', { timeout: LIMIT_MS }, () => {
       return;
     }
     expect(probe?.remedy).toMatch(/^(Start Caisson as root|Mount the cgroup)/);
-    expect(JSON.stringify(enforced)).toContain('false');
+    expect(enforced['cgroup']).toBe(false);
+    expect((await project.caisson('show', plain.runId)).stdout).toContain(
+      'limits: memory, pids not enforced here',
+    );
     expect([chosen.failure?.reason, chosen.cli.code]).toEqual(['policy-denied', 4]);
     expect(chosen.failure?.detail).toMatch(
       /^the limit memory, pids was set and cannot be enforced here: .{1,300}$/,

@@ -59,11 +59,28 @@ function describeRan(result: DispatchResult, accepted: EventEnvelope | undefined
     ...capabilities.map((capability) => named('capability', capability)),
     ...env.map((bundle) => named('env', bundle)),
     ...(pipeline === undefined ? [] : [`pipeline: ${pipeline.id} sha256:${pipeline.hash.slice(0, 16)}`]),
-    `model: ${model.requested || '(the runtime chose)'}${model.served.length === 0 ? '' : `, served by ${model.served.join(', ')}`}`,
+    ...(accepted?.['runtime'] === 'command'
+      ? []
+      : [
+          `model: ${model.requested || '(the runtime chose)'}${model.served.length === 0 ? '' : `, served by ${model.served.join(', ')}`}`,
+        ]),
     ...(grant === undefined
       ? []
       : [`grant: ${grant.mode}, sandbox ${grant.sandbox}, hosts ${grant.hosts.join(' ') || 'none'}`]),
+    ...describeUnheldLimits(result),
   ];
+}
+
+/** Defaults that this machine could not enforce are recorded, and told. */
+function describeUnheldLimits({ result }: DispatchResult): string[] {
+  if (result === null || result.policy.enforced['cgroup'] !== false) return [];
+  const { memory, cpus, pids } = result.policy.grant.limits;
+  const unheld = Object.entries({ memory, cpus, pids }).flatMap(([name, limit]) =>
+    limit === undefined ? [] : [name],
+  );
+  return unheld.length === 0
+    ? []
+    : [`limits: ${unheld.join(', ')} not enforced here (caisson doctor says why)`];
 }
 
 function describeTimeline(events: readonly EventEnvelope[]): string[] {
@@ -80,7 +97,7 @@ function describeEvent(event: EventEnvelope): string {
     return ` ${failure.reason ?? ''}${failure.cause === undefined ? '' : ` (${failure.cause})`}`;
   if (event.type === 'script.ran') return ` ${String(event['lens'])} exit ${String(event['exitCode'])}`;
   if (event.type === 'runtime.adapter.ran') return ` exit ${String(event['exitCode'])}`;
-  if (event.type === 'capture.done') return ` ${String(event['what'])}: ${String(event['files'])} files`;
+  if (event.type === 'capture.done') return ` ${String(event['what'])}: ${countFiles(event['files'])}`;
   if (event.type === 'policy.denied') return ` ${printable((event['denial'] as { what: string }).what)}`;
   if (event.type === 'run.stalled') return ` ${String(event['reason'])}`;
   if (event.type === 'network.connection') return ` ${String(event['verdict'])} ${String(event['target'])}`;
@@ -94,6 +111,10 @@ function describeCallback({ url, event, status, tries, detail }: Callback): stri
 }
 
 type Callback = NonNullable<DispatchResult['callbacks']>[number];
+
+function countFiles(count: unknown): string {
+  return count === 1 ? '1 file' : `${String(count)} files`;
+}
 
 function describeOutcome(result: DispatchResult): string[] {
   const lines =

@@ -2,6 +2,7 @@ import type { ApplyResult } from '@caisson/engine';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
+import { printable } from '../printable.ts';
 import { withCaisson } from '../with-caisson.ts';
 
 export const command = defineCommand({
@@ -31,12 +32,12 @@ export function printApplied(outcome: ApplyResult, output: Output): ExitCode {
 }
 
 function describe(outcome: ApplyResult): string {
-  const list = outcome.files.map((file) => `  ${file}`).join('\n');
+  const list = outcome.files.map((file) => `  ${printable(file)}`).join('\n');
   switch (outcome.kind) {
     case 'applied':
       return outcome.files.length === 0
         ? 'Nothing to apply.'
-        : `Applied to ${outcome.files.length} files:\n${list}`;
+        : `Applied to ${outcome.files.length === 1 ? '1 file' : `${outcome.files.length} files`}:\n${list}`;
     case 'dirty':
       return `Nothing was changed: these files have uncommitted changes. Commit them, or use --force to merge.\n${list}`;
     case 'conflicts':

@@ -25,6 +25,7 @@ export async function runTask(task: RunTask, output: Output): Promise<ExitCode> 
   });
   tellWarnings(caisson, output);
   try {
+    tellWhere(request, caisson.config.projectRoot, output);
     if (task.detach) {
       const runId = await caisson.dispatchDetached(request, [process.argv[1] ?? '']);
       output.result({ runId }, () => runId);
@@ -40,6 +41,12 @@ export async function runTask(task: RunTask, output: Output): Promise<ExitCode> 
   } finally {
     await caisson.close();
   }
+}
+
+/** A command with relative paths means the folder it was typed in; it gets the project's root. */
+function tellWhere(request: DispatchRequest, projectRoot: string, output: Output): void {
+  if (request.argv === undefined || request.workspace === 'empty' || process.cwd() === projectRoot) return;
+  output.note(`The command runs in ${projectRoot}, the root of the project.`);
 }
 
 /** With `-o json` stdout carries one object, the result; how the apply went is a remark. */
