@@ -245,3 +245,41 @@ test('a client that goes away ends the request to the server, in the upload and 
   }
   expect((await network.recorded(2)).map(({ verdict }) => verdict)).toEqual(['failed', 'failed']);
 });
+
+test.each(['GET', 'DELETE', 'POST'])(
+  'a %s cannot hide a second request in its body by naming content-length in Connection',
+  async (method) => {
+    const urls: unknown[] = [];
+    const port = await startOrigin((request, response) => {
+      urls.push(request.url);
+      request.resume().on('end', () => response.end('fine'));
+    });
+    const network = await openModel(`http://127.0.0.1:${port}/base`);
+    const second = 'GET /outside HTTP/1.1\r\nHost: x\r\n\r\n';
+    const reply = await network.ask(`${network.prefix}/a`, {
+      method,
+      headers: {
+        'x-api-key': network.placeholder,
+        connection: 'content-length, close',
+        'content-length': String(second.length),
+      },
+      body: second,
+    });
+    const after = await network.ask(`${network.prefix}/b`, { headers: { 'x-api-key': network.placeholder } });
+    expect([reply.body, after.body, urls]).toEqual(['fine', 'fine', ['/base/a', '/base/b']]);
+  },
+);
+
+test('a key in the words beside the status is not handed on', async () => {
+  const port = await startOrigin((request, response) => {
+    response.writeHead(200, String(request.headers['x-api-key'])).end('fine');
+  });
+  const network = await openModel(`http://127.0.0.1:${port}`);
+  const socket = network.dial();
+  socket.write(
+    `GET ${network.prefix}/a HTTP/1.1\r\nhost: x\r\nx-api-key: ${network.placeholder}\r\nconnection: close\r\n\r\n`,
+  );
+  const answer = (await socket.setEncoding('utf8').toArray()).join('');
+  expect(answer).toMatch(/^HTTP\/1.1 200 OK\r\n/);
+  expect(answer).not.toContain(KEY);
+});

@@ -66,7 +66,8 @@ export function exchange(options: ExchangeOptions): void {
       return;
     }
     upstream.on('data', (chunk: Buffer) => connection.addDown(chunk.length));
-    response.writeHead(status, upstream.statusMessage, answer.headers);
+    // Without the server's own words beside the status: they are nothing a client needs, and a key could be in them.
+    response.writeHead(status, answer.headers);
     response.flushHeaders();
     pipeline([upstream, ...answer.through, response], (error) => {
       connection.end(error ? 'failed' : 'allowed', `${label} ${status}${error ? `: ${error.message}` : ''}`);

@@ -23,10 +23,13 @@ export function endToEndHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeade
   return kept;
 }
 
-/** The same for a request that is sent on: its body keeps its framing, its Host is the server's. */
+/**
+ * The same for a request that is sent on: its body keeps its framing, its Host is the server's. `Connection:
+ * content-length` must not take the framing away: the next server would read the body as a second request.
+ */
 export function requestHeaders(headers: IncomingHttpHeaders, host: string): OutgoingHttpHeaders {
-  const kept = endToEndHeaders(headers);
-  const isChunked = headers['transfer-encoding'] !== undefined;
-  if (isChunked) delete kept['content-length'];
-  return { ...kept, host, ...(isChunked ? { 'transfer-encoding': 'chunked' } : {}) };
+  const { 'content-length': _length, ...kept } = endToEndHeaders(headers);
+  const { 'content-length': length, 'transfer-encoding': encoding } = headers;
+  if (encoding !== undefined) return { ...kept, host, 'transfer-encoding': 'chunked' };
+  return length === undefined ? { ...kept, host } : { ...kept, host, 'content-length': length };
 }
