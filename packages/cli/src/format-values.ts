@@ -40,7 +40,7 @@ export function cutToWidth(text: string, columns: number): string {
 }
 
 function widthOfCharacter(character: string): number {
-  if (/\p{Mark}|[\u200b-\u200d\ufe00-\ufe0f]/u.test(character)) return 0;
+  if (/\p{Mark}|\p{Format}/u.test(character)) return 0;
   return /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|[\u{20000}-\u{3fffd}]/u.test(
     character,
   )

@@ -24,8 +24,17 @@ function createTerminal(columns: number): { output: Output; written: string[]; n
   return { output, written, notes };
 }
 
-const event = (type: string, data: object): EventEnvelope =>
-  ({ type, version: 1, seq: 1, offset: 1, runId: 'run_x', attempt: 1, at: '', trace: '', ...data }) as never;
+const event = (type: string, data: object): EventEnvelope => ({
+  type,
+  version: 1,
+  seq: 1,
+  offset: 1,
+  runId: 'run_x',
+  attempt: 1,
+  at: '',
+  trace: '',
+  ...data,
+});
 
 function view(columns: number) {
   const terminal = createTerminal(columns);

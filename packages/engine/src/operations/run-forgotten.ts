@@ -14,7 +14,10 @@ export function isForgotten(engine: Pick<Engine, 'ledger'>, runId: string): bool
 export function requireRemembered(engine: Pick<Engine, 'ledger'>, runId: string): string {
   const forgottenAt = engine.ledger.kv.get('forgotten', runId);
   if (forgottenAt === undefined) return runId;
-  throw new RunForgottenError(`${runId} was forgotten at ${forgottenAt}: its contents were taken away`, {
-    remedy: `What is left of it: caisson show ${runId}`,
-  });
+  throw new RunForgottenError(
+    `${runId} was forgotten${typeof forgottenAt === 'string' ? ` at ${forgottenAt}` : ''}: its contents were taken away`,
+    {
+      remedy: `What is left of it: caisson show ${runId}`,
+    },
+  );
 }
