@@ -1,5 +1,5 @@
 /** Rules about files are held by the kernel and by the patch, also where no gate asks: this is a plain command. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createProject } from './project.ts';
@@ -71,6 +71,38 @@ describe('control files that an agent makes', () => {
       'sub/caisson.yaml',
     ]);
   });
+});
+
+describe('control files in the user’s own folder', () => {
+  it('are put aside when an agent made them, however it ended, also when git ignores them', async () => {
+    const project = createProject({ git: false });
+    project.write('.gitignore', '.envrc\n');
+    const result = await project.run(
+      '--',
+      'sh',
+      '-c',
+      'echo "runtimes: {}" > caisson.yaml; echo x > .envrc; mkdir sub; echo {} > sub/.mcp.json; echo x > fine; exit 3',
+    );
+    expect(result.exitCode).toBe(3);
+    expect(
+      readdirSync(project.root)
+        .filter((name) => name !== '.caisson')
+        .toSorted(),
+    ).toEqual(['.envrc.left-out', '.gitignore', 'caisson.yaml.left-out', 'fine', 'sub']);
+    expect(result.result?.policy.denials.map(({ rule }) => rule)).toContain('control-file');
+  });
+
+  it('are put aside in folders below as well', async () => {
+    const project = createProject({ git: false });
+    await project.run('--', 'sh', '-c', 'mkdir sub; echo {} > sub/.mcp.json');
+    expect(readdirSync(join(project.root, 'sub'))).toEqual(['.mcp.json.left-out']);
+  });
+});
+
+it('mode suggest is refused where no sandbox can keep it', async () => {
+  const project = createProject();
+  const refused = await project.caisson('run', '--sandbox', 'none', '--mode', 'suggest', '--', 'true');
+  expect([refused.code, refused.stderr]).toEqual([4, expect.stringContaining('without a sandbox')]);
 });
 
 describe('outputs', () => {

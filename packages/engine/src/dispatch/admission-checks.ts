@@ -52,6 +52,17 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
         }
       : null,
   ),
+  // Invariant 5: nothing but the sandbox keeps a command from writing.
+  check('suggest-enforced', ({ grant }) =>
+    grant.mode === 'suggest' && grant.sandbox === 'none'
+      ? {
+          kind: 'policy',
+          detail:
+            'mode suggest promises that nothing is written, and without a sandbox nobody can keep that promise',
+          remedy: 'Leave out --sandbox none, or use --mode auto-edit.',
+        }
+      : null,
+  ),
   check('non-escalation', ({ grant, request }) => {
     if (request.parent === undefined || isWithin(grant, request.parent.grant)) return null;
     return {

@@ -16,6 +16,7 @@ import { openSpool, type Spool } from '../../spool.ts';
 import { fail, StepFailure } from '../../step-failure.ts';
 import { createSelfGate } from '../../coordination/self-gate.ts';
 import { describeAgentStart, type AgentStart } from '../agent-start.ts';
+import { watchControls } from '../created-controls.ts';
 import { watchDisk } from '../disk-watch.ts';
 import { createProgressTeller } from '../progress-teller.ts';
 import type { BlockReport } from '../runner.ts';
@@ -30,6 +31,7 @@ export async function runAgentBlock(context: AttemptContext): Promise<BlockRepor
   const startedAt = performance.now();
   context.voice.say({ kind: 'progress', phase: 'agent', message: job.runtime.name });
   const start = await describeAgentStart(context);
+  const disarm = watchControls(context);
   try {
     const spec = buildSandboxSpec(job, { purpose: 'agent', ...start.view, ruled: await findRuled(context) });
     const spools = openSpools(context);
@@ -54,6 +56,7 @@ export async function runAgentBlock(context: AttemptContext): Promise<BlockRepor
   } finally {
     context.running = null;
     await start.close();
+    disarm();
   }
 }
 

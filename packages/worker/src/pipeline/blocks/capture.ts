@@ -4,6 +4,7 @@ import { capturePatch, proveApplies } from '@caisson/ground';
 import type { CaptureBlock, OutputFile } from '@caisson/protocol';
 import { deny, type AttemptContext } from '../../attempt-context.ts';
 import { fail } from '../../step-failure.ts';
+import { putAside } from '../created-controls.ts';
 import type { BlockReport } from '../runner.ts';
 import { findForbidden } from './forbidden-changes.ts';
 import { listOutputs, readOutput, type OutputEntry } from './list-outputs.ts';
@@ -26,8 +27,9 @@ async function captureWorkspacePatch(context: AttemptContext): Promise<BlockRepo
   };
   const captured = await capturePatch({ ...source, exclude: [...workspace.exclude] });
   const forbidden = await findForbidden(context, captured.files);
-  for (const { path, rule, why } of forbidden) {
-    deny(context, { layer: 'patch', what: `${path} ${why} and was left out of the patch`, rule });
+  for (const { path, rule, why, isNew } of forbidden) {
+    if (workspace.kind === 'in-place' && isNew && rule === 'control-file') putAside(context, path);
+    else deny(context, { layer: 'patch', what: `${path} ${why} and was left out of the patch`, rule });
   }
   const final =
     forbidden.length === 0

@@ -15,6 +15,8 @@ export interface ForbiddenChange {
   readonly paths: readonly string[];
   readonly rule: string;
   readonly why: string;
+  /** Whether nothing had that name before. */
+  readonly isNew: boolean;
 }
 
 type Changed = Pick<PatchFile, 'path' | 'previousPath' | 'status'>;
@@ -61,7 +63,13 @@ async function findRuledChanges(
 
 function describe(file: Changed, rule: string, why: string): ForbiddenChange {
   const { path, previousPath } = file;
-  return { path, paths: previousPath === undefined ? [path] : [path, previousPath], rule, why };
+  return {
+    path,
+    paths: previousPath === undefined ? [path] : [path, previousPath],
+    rule,
+    why,
+    isNew: file.status === 'added' || file.status === 'renamed',
+  };
 }
 
 /**

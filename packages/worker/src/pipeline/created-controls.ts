@@ -1,0 +1,42 @@
+/**
+ * Where an agent works in the user's own folder there is no patch to leave a control file out of: one that it made
+ * would steer the next program that starts there, Caisson among them. It is put aside under a name that means nothing,
+ * beside the place where it was, because work is never deleted.
+ */
+import { lstatSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { deny, type AttemptContext } from '../attempt-context.ts';
+import { protectedPaths } from '../sandbox-view.ts';
+
+/** Call it before the agent starts; the returned function puts aside what was not there then. */
+export function watchControls(context: AttemptContext): () => void {
+  const { path: root, kind } = context.job.workspace;
+  if (kind !== 'in-place') return () => undefined;
+  const absent = protectedPaths().filter((path) => !isThere(join(root, path)));
+  return () => {
+    for (const path of absent) if (isThere(join(root, path))) putAside(context, path);
+  };
+}
+
+/** Renames what an agent made in the user's own folder, and tells it. */
+export function putAside(context: AttemptContext, path: string): void {
+  const { path: root } = context.job.workspace;
+  let aside = `${path}.left-out`;
+  for (let count = 2; isThere(join(root, aside)); count += 1) aside = `${path}.left-out-${count}`;
+  renameSync(join(root, path), join(root, aside));
+  deny(context, {
+    layer: 'patch',
+    what: `${path} is a control file and was renamed to ${aside}`,
+    rule: 'control-file',
+  });
+}
+
+/** The thing itself, a link too. `ENOTDIR` is an answer as well: nothing lies below a file. */
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return false;
+    throw error;
+  }
+}
