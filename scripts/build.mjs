@@ -63,13 +63,13 @@ const withoutSideEffects = {
 
 /**
  * The MCP SDK brings all of zod. In a chunk of the worker it would keep esbuild from leaving out what the worker itself
- * does not use of it (4 ms of every start), so it is a bundle of its own; the chunk that loads it lies in chunks/.
+ * does not use of it (4 ms of every start), so it is a bundle of its own, loaded from beside the worker.
  */
 const mcpServerApart = {
   name: 'mcp-server-apart',
   setup(pluginBuild) {
     pluginBuild.onResolve({ filter: /\/mcp-server\.ts$/ }, ({ kind }) =>
-      kind === 'dynamic-import' ? { path: '../mcp-server.mjs', external: true } : undefined,
+      kind === 'dynamic-import' ? { path: './mcp-server.mjs', external: true } : undefined,
     );
   },
 };
@@ -116,6 +116,8 @@ const WARM = {
   'caisson-light': 'process.argv[2]',
   worker: "'attempt'",
 };
+/** What a warm bundle does not take in. */
+const APART = { 'caisson-light': [lightOnly], worker: [mcpServerApart] };
 const START = {
   caisson: `const light = ${JSON.stringify(['-V', '-h', '--version', '--help', ...LIGHT])}.includes(process.argv[2]);
 if (light) await import('./caisson-light.mjs');
@@ -156,7 +158,7 @@ async function buildWarm(name, source) {
   await build({
     ...SHARED,
     entryPoints: { [name]: source },
-    plugins: name === 'caisson-light' ? [lightOnly, ...SHARED.plugins] : SHARED.plugins,
+    plugins: [...(APART[name] ?? []), ...SHARED.plugins],
     format: 'cjs',
     outExtension: { '.js': '.cjs' },
     define: { 'import.meta.url': '__moduleUrl' },

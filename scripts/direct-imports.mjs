@@ -10,7 +10,11 @@ import { lazySchemaEdits } from './lazy-schemas.mjs';
 export function directImports(root) {
   const modules = new Map();
   const inspect = (file) => {
-    if (!modules.has(file)) modules.set(file, parseSync(file, readFileSync(file, 'utf8')));
+    if (!modules.has(file)) {
+      const text = readFileSync(file, 'utf8'); // kept: the file may be saved while we build
+      const { module, program } = parseSync(file, text);
+      modules.set(file, { text, module, program });
+    }
     return modules.get(file);
   };
   const resolveDoor = (specifier, importer) => {
@@ -58,8 +62,8 @@ export function directImports(root) {
     name: 'direct-imports',
     setup(build) {
       build.onLoad({ filter: /\/packages\/[a-z]+\/src\/.*\.ts$/ }, ({ path }) => {
-        const text = readFileSync(path, 'utf8');
         const parsed = inspect(path);
+        const { text } = parsed;
         const imports = parsed.module.staticImports.map((statement) => ({
           start: statement.start,
           end: statement.end,

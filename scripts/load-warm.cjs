@@ -25,9 +25,19 @@ module.exports = function loadWarm(name, build, word) {
       if (code === 0) keep(cache, `${name}-${use}-`, script);
     });
   }
+  silenceOwnWarning();
   const module = { exports: {} };
   script.runInThisContext()(module.exports, createRequire(file), module, file, __dirname);
 };
+
+/** Node calls the loader of a bundle's own `import()` experimental; a user can do nothing about that. */
+function silenceOwnWarning() {
+  const { emitWarning } = process;
+  process.emitWarning = (warning, ...rest) => {
+    if (!String(warning).includes('USE_MAIN_CONTEXT_DEFAULT_LOADER'))
+      emitWarning.call(process, warning, ...rest);
+  };
+}
 
 function wrap(source) {
   return `(function (exports, require, module, __filename, __dirname) { ${source}\n})`;
