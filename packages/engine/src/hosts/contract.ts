@@ -25,6 +25,8 @@ export interface Hosts {
   /** Starts to listen; `obey` answers every order. */
   open(hostId: string, obey: (order: HostOrder) => Promise<HostReply>): Promise<HostPost>;
   isAlive(hostId: string): Promise<boolean>;
+  /** Hosts that have a socket which is at least this old; a younger one may just be opening. */
+  list(olderThanMs: number): string[];
   /** Takes away the socket of a host that is known to be dead. */
   forget(hostId: string): void;
   /** Throws HostUnreachableError when nobody answers. */

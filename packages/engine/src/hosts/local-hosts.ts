@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createNdjsonDecoder, encodeNdjson } from '@caisson/protocol';
@@ -13,9 +13,21 @@ export function createLocalHosts(stateDir: string): Hosts {
   return {
     open: (hostId, obey) => openPost(folder, hostId, obey),
     isAlive: (hostId) => isListening(folder, hostId),
+    list: (olderThanMs) => listSockets(folder, olderThanMs),
     forget: (hostId) => rmSync(join(folder, `${hostId}.sock`), { force: true }),
     order: (hostId, order) => exchange(folder, hostId, order),
   };
+}
+
+function listSockets(folder: string, olderThanMs: number): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.sock'))
+    .filter((name) => {
+      const made = statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+      return Date.now() - made >= olderThanMs;
+    })
+    .map((name) => name.slice(0, -'.sock'.length));
 }
 
 /** A socket's path may have at most 107 bytes; through a descriptor of its folder any project path will do. */

@@ -10,6 +10,7 @@ const DAY_MS = 86_400_000;
 const SESSION_TTL_MS = 7 * DAY_MS;
 /** Admission stores what a name stands for just before the run is accepted. */
 const START_MARGIN_MS = 60_000;
+const SOCKET_AGE_MS = 60_000;
 
 export interface GarbageReport {
   readonly blobs: number;
@@ -33,6 +34,7 @@ export async function collectGarbage(engine: Engine, options: GarbageOptions = {
   const { stateDir } = engine.config;
   const swept = await engine.store.gc(await listRoots(engine), { graceMs });
   await removeLeftWorkspaces(engine);
+  await removeDeadSockets(engine);
   const { deleted } = await engine.workspaces.gc({ stateDir, trashTtlMs: options.trashTtlMs ?? 7 * DAY_MS });
   await sweepFolder(engine, join(stateDir, 'runtime', 'sessions'), Math.max(graceMs, SESSION_TTL_MS));
   return {
@@ -43,6 +45,12 @@ export async function collectGarbage(engine: Engine, options: GarbageOptions = {
     workspaces: deleted,
     sessions: await sweepPrivateSessions(engine, graceMs),
   };
+}
+
+/** A host that was killed before it had anything left a socket that no row names. */
+async function removeDeadSockets({ hosts, hostId }: Engine): Promise<void> {
+  for (const host of hosts.list(SOCKET_AGE_MS))
+    if (host !== hostId && !(await hosts.isAlive(host))) hosts.forget(host);
 }
 
 /** A removal that was refused when its run ended (a process still looked at it) is tried again. */
