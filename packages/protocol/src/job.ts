@@ -28,6 +28,8 @@ export const JobWorkspace = z.object({
   /** Where the agent sees them: the repo's own absolute path. */
   mountPath: AbsolutePath,
   cwd: AbsolutePath,
+  /** Where the operator's own command starts, when it was typed in a sub-folder. */
+  startIn: z.optional(AbsolutePath),
   kind: z.enum(['worktree', 'in-place', 'empty']),
   gitDir: AbsolutePath,
   baselineTree: z.string(),

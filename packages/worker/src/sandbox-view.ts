@@ -98,7 +98,7 @@ export function buildSandboxSpec(job: Job, options: ViewOptions): SandboxSpec {
     kind: grant.sandbox,
     argv: isRelayed ? relayed(job, options.argv) : [...options.argv],
     env: insideEnv(job, options),
-    cwd: workspace.cwd,
+    cwd: (isAgent ? workspace.startIn : undefined) ?? workspace.cwd,
     workspace: { source: options.workspaceSource ?? workspace.path, target: workspace.mountPath, readOnly },
     mailbox: { source: paths.mailbox, target: `${workspace.mountPath}/.caisson` },
     binds: [

@@ -1,4 +1,5 @@
 /** The part of `caisson run` that needs the engine; loaded while the worker is already starting. */
+import { relative } from 'node:path';
 import { createCaisson, type DispatchRequest, type SpareWorker } from '@caisson/engine';
 import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
@@ -16,7 +17,7 @@ export interface RunTask {
 }
 
 export async function runTask(task: RunTask, output: Output): Promise<ExitCode> {
-  const { request, stateDir, spareWorker } = task;
+  const { stateDir, spareWorker } = task;
   const caisson = await createCaisson({
     version: VERSION,
     keepsSpareWorker: false,
@@ -25,7 +26,7 @@ export async function runTask(task: RunTask, output: Output): Promise<ExitCode> 
   });
   tellWarnings(caisson, output);
   try {
-    tellWhere(request, caisson.config.projectRoot, output);
+    const request = inFolder(task.request, caisson.config.projectRoot);
     if (task.detach) {
       const runId = await caisson.dispatchDetached(request, [process.argv[1] ?? '']);
       output.result({ runId }, () => runId);
@@ -43,10 +44,11 @@ export async function runTask(task: RunTask, output: Output): Promise<ExitCode> 
   }
 }
 
-/** A command with relative paths means the folder it was typed in; it gets the project's root. */
-function tellWhere(request: DispatchRequest, projectRoot: string, output: Output): void {
-  if (request.argv === undefined || request.workspace === 'empty' || process.cwd() === projectRoot) return;
-  output.note(`The command runs in ${projectRoot}, the root of the project.`);
+/** A command with relative paths means the folder it was typed in. */
+function inFolder(request: DispatchRequest, projectRoot: string): DispatchRequest {
+  if (request.argv === undefined) return request;
+  const folder = relative(projectRoot, process.cwd());
+  return folder === '' || folder.startsWith('..') ? request : { ...request, folder };
 }
 
 /** With `-o json` stdout carries one object, the result; how the apply went is a remark. */

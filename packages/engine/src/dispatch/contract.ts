@@ -47,6 +47,8 @@ export interface DispatchRequest {
   readonly sandbox?: SandboxKind;
   readonly workspace?: WorkspaceKind;
   readonly base?: string;
+  /** For `command`: where it starts, relative to the project's root. */
+  readonly folder?: string;
   readonly timeoutMs?: number;
   readonly stallTimeoutMs?: number;
   readonly budget?: BudgetCaps;

@@ -1,8 +1,8 @@
 /** Stage 3: everything an attempt needs exists before its worker does: workspace, limits, secrets, network, job file. */
 import { randomBytes } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import type { Failure, FailureReason, Job } from '@caisson/protocol';
 import type { AttemptLimits } from '../compute/index.ts';
 import type { PreparedWorkspace } from '../workspace/index.ts';
@@ -277,6 +277,7 @@ function composeJob(
       path: workspace.path,
       mountPath: workspace.mountPath,
       cwd: workspace.cwd,
+      ...startFolder(run, workspace),
       kind: workspace.kind,
       gitDir: workspace.gitDir,
       baselineTree: workspace.baselineTree,
@@ -359,6 +360,16 @@ function sessionFiles(
   if (!usesBoard && !usesContext) return { board: null, context: null };
   const paths = rooms.sessions.paths(run.session ?? run.runId);
   return { board: usesBoard ? paths.board : null, context: usesContext ? paths.context : null };
+}
+
+/** A command with relative paths means the folder it was typed in, as long as that folder is in the workspace. */
+function startFolder(run: AdmittedRun, workspace: PreparedWorkspace): { startIn?: string } {
+  const { folder } = run.request;
+  if (folder === undefined || run.runtime.name !== 'command' || workspace.kind === 'empty') return {};
+  const startIn = resolve(workspace.cwd, folder);
+  const isInside = startIn.startsWith(`${workspace.mountPath}/`);
+  const onHost = join(workspace.path, relative(workspace.mountPath, startIn));
+  return isInside && existsSync(onHost) ? { startIn } : {};
 }
 
 function describeAnswer(answer: NonNullable<AdmittedRun['request']['answer']>): NonNullable<Job['answer']> {
