@@ -1,5 +1,5 @@
 /** The real programs, how `caisson.yaml` names them, and what each cannot tell. */
-import { findAgentBin, installAgent, PINNED_AGENTS } from './install-agents.mjs';
+import { findAgentBin, installAgent, PINNED_ADAPTERS, PINNED_AGENTS } from './install-agents.mjs';
 
 export interface AgentUnderTest {
   readonly name: string;
@@ -10,7 +10,7 @@ export interface AgentUnderTest {
   /** Whether a continued run goes on in the old session; otherwise it begins a new one with the answer. */
   readonly resumes: boolean;
   /** `sum`: it adds what the cache served to the input, so only sums are compared. */
-  readonly usage: 'exact' | 'sum';
+  readonly usage: 'exact' | 'sum' | 'last-answer';
   config(url: string): string;
 }
 
@@ -18,7 +18,8 @@ interface Row {
   readonly program: string | null;
   readonly model: string;
   readonly startSeconds?: number;
-  readonly usage?: 'sum';
+  readonly usage?: 'sum' | 'last-answer';
+  readonly settings?: string;
   readonly resumes?: false;
 }
 
@@ -31,6 +32,19 @@ const ROWS: Readonly<Record<string, Row>> = {
   pi: { program: 'pi', model: 'claude-sonnet-4-5' },
   // Gemini is behind it, which finds no session of its own when it is asked over ACP.
   acp: { program: 'gemini', model: 'gemini-2.5-pro', usage: 'sum', resumes: false },
+  'opencode-acp': {
+    program: 'opencode',
+    model: 'gpt-5',
+    startSeconds: 45,
+    usage: 'last-answer',
+    settings: '{ protocol: acp }',
+  },
+  'claude-acp': {
+    program: 'claude-agent-acp',
+    model: 'claude-sonnet-4-5',
+    startSeconds: 20,
+    settings: '{ protocol: acp }',
+  },
   native: { program: null, model: 'claude-sonnet-4-5' },
 };
 
@@ -43,13 +57,14 @@ export const isSkipped = process.env['CAISSON_SKIP_AGENTS'] === '1';
 export async function prepareAgent(name: string): Promise<AgentUnderTest> {
   const row = ROWS[name];
   if (row === undefined) throw new Error(`no agent named "${name}"`);
-  const pinned = PINNED_AGENTS.find((agent) => agent.name === row.program);
+  const pinned = [...PINNED_AGENTS, ...PINNED_ADAPTERS].find(({ name: own }) => own === row.program);
   const bin = pinned === undefined ? null : (findAgentBin(pinned.name) ?? (await installAgent(pinned, say)));
   const fields = (url: string) => [
     ...(bin === null ? [] : [`bin: "${bin}"`]),
     `endpoint: "${url}"`,
     'apiKey: "env:MODEL_KEY"',
     `model: "${row.model}"`,
+    ...(row.settings === undefined ? [] : [`settings: ${row.settings}`]),
   ];
   return {
     name,

@@ -11,7 +11,7 @@
 
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -31,9 +31,20 @@ export const PINNED_AGENTS = [
   { name: 'opencode', npmPackage: 'opencode-ai', version: '1.18.33', bin: 'opencode' },
 ];
 
+/** Programs that speak ACP for an agent that does not; used by the whole matrix only. They do not answer `--version`. */
+export const PINNED_ADAPTERS = [
+  {
+    name: 'claude-agent-acp',
+    npmPackage: '@agentclientprotocol/claude-agent-acp',
+    version: '0.49.0',
+    bin: 'claude-agent-acp',
+    isAdapter: true,
+  },
+];
+
 /** The program of an installed agent; `null` when it is not in the cache. */
 export function findAgentBin(name) {
-  const agent = PINNED_AGENTS.find((candidate) => candidate.name === name);
+  const agent = [...PINNED_AGENTS, ...PINNED_ADAPTERS].find((candidate) => candidate.name === name);
   if (agent === undefined) return null;
   const bin = binIn(folderOf(agent), agent);
   return existsSync(bin) ? bin : null;
@@ -85,6 +96,12 @@ async function npmInstall(folder, spec) {
 }
 
 async function verifyVersion(folder, agent) {
+  if (agent.isAdapter === true) {
+    const manifest = join(folder, 'node_modules', agent.npmPackage, 'package.json');
+    const { version } = JSON.parse(await readFile(manifest, 'utf8'));
+    if (version !== agent.version) throw new Error(`${agent.name} is ${version}, expected ${agent.version}`);
+    return;
+  }
   const home = join(folder, '.version-home');
   await mkdir(home);
   try {
@@ -129,6 +146,17 @@ const folderOf = (agent) => join(CACHE, `${agent.name}@${agent.version}`);
 const binIn = (folder, agent) => join(folder, 'node_modules', '.bin', agent.bin);
 const relativeToRepo = (path) => path.slice(REPO.length + 1);
 
+async function tryInstall(agent) {
+  try {
+    await installAgent(agent, (text) => process.stdout.write(`${text}\n`));
+    return true;
+  } catch (error) {
+    const stderr = typeof error.stderr === 'string' ? `\n${error.stderr.trim()}` : '';
+    process.stderr.write(`${agent.name} ${agent.version}: not installed: ${error.message}${stderr}\n`);
+    return false;
+  }
+}
+
 async function main(args) {
   if (args.includes('--where')) {
     const found = Object.fromEntries(PINNED_AGENTS.map(({ name }) => [name, findAgentBin(name)]));
@@ -143,17 +171,9 @@ async function main(args) {
     return 2;
   }
   await removeAbandoned();
-  let failures = 0;
-  for (const agent of PINNED_AGENTS) {
-    if (args.length > 0 && !args.includes(agent.name)) continue;
-    try {
-      await installAgent(agent, (text) => process.stdout.write(`${text}\n`));
-    } catch (error) {
-      failures += 1;
-      const stderr = typeof error.stderr === 'string' ? `\n${error.stderr.trim()}` : '';
-      process.stderr.write(`${agent.name} ${agent.version}: not installed: ${error.message}${stderr}\n`);
-    }
-  }
+  const wanted = PINNED_AGENTS.filter(({ name }) => args.length === 0 || args.includes(name));
+  // Side by side: each waits for the network most of the time.
+  const failures = (await Promise.all(wanted.map(tryInstall))).filter((isInstalled) => !isInstalled).length;
   return failures === 0 ? 0 : 1;
 }
 

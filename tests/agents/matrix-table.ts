@@ -1,5 +1,5 @@
 /** What the whole matrix found, kept per agent while it runs, and written as docs/agents-matrix.md at its end. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -12,6 +12,8 @@ export const FAILED = '**FAIL**';
 export interface MatrixColumn {
   agent: string;
   version: string;
+  /** The day it was tried. */
+  on: string;
   /** Title → what stands in the table. */
   cells: Record<string, string>;
 }
@@ -21,23 +23,19 @@ export function keepColumn(column: MatrixColumn): void {
   writeFileSync(join(FOLDER, `${column.agent}.json`), JSON.stringify(column));
 }
 
-export function dropColumns(): void {
-  rmSync(FOLDER, { recursive: true, force: true });
-}
-
-/** Only a run of every agent replaces the page: half a table would hide what was not tried. */
-export function writeMatrixPage(agents: readonly string[], at: Date): boolean {
+/** A run of some agents renews their columns; the page is written once every agent has one. */
+export function writeMatrixPage(agents: readonly string[]): boolean {
   const found = existsSync(FOLDER) ? readdirSync(FOLDER).map(readColumn) : [];
   const columns = agents.flatMap((name) => found.find(({ agent }) => agent === name) ?? []);
   if (columns.length < agents.length) return false;
-  writeFileSync(PAGE, formatPage(columns, at));
+  writeFileSync(PAGE, formatPage(columns));
   return true;
 }
 
 const readColumn = (name: string): MatrixColumn =>
   JSON.parse(readFileSync(join(FOLDER, name), 'utf8')) as MatrixColumn;
 
-function formatPage(columns: readonly MatrixColumn[], at: Date): string {
+function formatPage(columns: readonly MatrixColumn[]): string {
   const titles = Object.keys(columns[0]?.cells ?? {});
   const row = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
   const all = columns.flatMap(({ cells }) => Object.values(cells));
@@ -46,11 +44,11 @@ function formatPage(columns: readonly MatrixColumn[], at: Date): string {
     '',
     '# The agents, tried',
     '',
-    `${all.filter((mark) => mark !== FAILED).length} of ${all.length} cells passed on ${at.toISOString().slice(0, 10)}: the real programs, sandboxed, driven by the built CLI against the`,
+    `${all.filter((mark) => mark !== FAILED).length} of ${all.length} cells passed: the real programs, sandboxed, driven by the built CLI against the`,
     'testkit’s scripted model. After every run: nothing of it is left running, no address but the model was asked for, the',
     'real key is nowhere in the state folder, and the usage of finished runs is what the model counted.',
     '',
-    row(['', ...columns.map(({ agent, version }) => `${agent} ${version}`)]),
+    row(['', ...columns.map(({ agent, version, on }) => `${agent} ${version} (${on})`)]),
     row(['---', ...columns.map(() => '---')]),
     ...titles.map((title) => row([title, ...columns.map(({ cells }) => cells[title] ?? '–')])),
     '',

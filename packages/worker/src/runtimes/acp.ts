@@ -33,7 +33,14 @@ const INNER: Readonly<Record<string, Inner>> = {
   opencode: {
     driver: opencode,
     args: () => [],
-    env: { OPENCODE_PERMISSION: JSON.stringify({ edit: 'ask', bash: 'ask', webfetch: 'ask' }) },
+    env: {
+      OPENCODE_PERMISSION: JSON.stringify({ edit: 'ask', bash: 'ask', webfetch: 'ask' }),
+      // A denied call is for the model to hear of, not the end of the turn; and a title costs a request of its own.
+      OPENCODE_CONFIG_CONTENT: JSON.stringify({
+        experimental: { continue_loop_on_deny: true },
+        agent: { title: { disable: true } },
+      }),
+    },
   },
   'claude-code': { driver: claudeCode, args: () => [], env: {} },
 };

@@ -1,0 +1,3 @@
+import { describeAgent } from './describe-agent.ts';
+
+describeAgent('claude-acp');

@@ -1,0 +1,3 @@
+import { describeAgent } from './describe-agent.ts';
+
+describeAgent('opencode-acp');
