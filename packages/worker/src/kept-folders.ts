@@ -1,6 +1,7 @@
 /**
- * Folders of the agent's HOME that outlive the attempt, so that a session can be resumed. Each is a folder of its own in
- * the chain's session folder on the host: what the agent does inside one cannot change where another leads.
+ * Folders of the agent's HOME that outlive the attempt, so that a session can be resumed. Each is a folder of its own on
+ * the host, beside what the agent is shown as its session and never in it: whatever an agent can write to, it can put
+ * a link into, and the next attempt would mount what the link leads to.
  */
 import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -12,7 +13,7 @@ export function openKeptFolders(job: Job, kept: readonly string[]): Bind[] {
   if (session === null) return [];
   const binds = kept.map((target) => {
     const name = target.slice(job.sandbox.home.length + 1).replaceAll('/', '_');
-    return { source: join(session, name), target, writable: true };
+    return { source: join(dirname(session), 'kept', name), target, writable: true };
   });
   for (const { source } of binds) mkdirSync(source, { recursive: true, mode: 0o700 });
   if (job.grant.sandbox !== 'none') return binds;

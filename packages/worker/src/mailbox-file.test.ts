@@ -1,7 +1,11 @@
+import { execFileSync } from 'node:child_process';
 import {
+  closeSync,
+  constants,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -49,4 +53,20 @@ test('a link in place of the folder is refused', () => {
 test('lines are added in the order in which they came', () => {
   for (const line of ['1\n', '2\n']) appendInMailbox(mailbox, 'channel', 'inbox.jsonl', line);
   expect(readFileSync(join(mailbox, 'channel', 'inbox.jsonl'), 'utf8')).toBe('1\n2\n');
+});
+
+test('a pipe in place of the inbox is refused at once, with and without a reader', () => {
+  const inbox = join(mailbox, 'channel', 'inbox.jsonl');
+  mkdirSync(join(mailbox, 'channel'));
+  execFileSync('mkfifo', [inbox]);
+  expect(() => appendInMailbox(mailbox, 'channel', 'inbox.jsonl', '{}\n')).toThrow('ENXIO');
+  const reader = openSync(inbox, constants.O_RDONLY | constants.O_NONBLOCK);
+  expect(() => appendInMailbox(mailbox, 'channel', 'inbox.jsonl', '{}\n')).toThrow('not a file');
+  closeSync(reader);
+});
+
+test('a folder in place of the file is refused and left alone', () => {
+  mkdirSync(join(mailbox, 'needs_input.json', 'a'), { recursive: true });
+  expect(() => writeInMailbox(mailbox, 'needs_input.json', '{}')).toThrow();
+  expect(existsSync(join(mailbox, 'needs_input.json', 'a'))).toBe(true);
 });

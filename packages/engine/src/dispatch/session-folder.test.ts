@@ -24,7 +24,7 @@ test('a run and all that continue it share one folder, which only we can enter',
   const find = (runId: string) => chain[runId] ?? null;
   const first = openAgentSession(admitted('codex', 'run_a'), { stateDir, find });
   const third = openAgentSession(admitted('codex', 'run_c', { continues: 'run_b' }), { stateDir, find });
-  expect(first.folder).toBe(join(stateDir, 'runtime/sessions/run_a'));
+  expect(first.folder).toBe(join(stateDir, 'runtime/sessions/run_a/own'));
   expect(third.folder).toBe(first.folder);
   expect(statSync(first.folder ?? '').mode & 0o777).toBe(0o700);
 });

@@ -1,6 +1,9 @@
 /**
  * Where an agent keeps what it needs to go on later: one folder for a run and all that continue it. It is the only part
  * of the agent's private HOME that outlives an attempt.
+ *
+ * The agent is shown `own` in it and never the folder itself: beside `own` lie the folders that are mounted by their
+ * path at the next attempt, and a link in the place of one would mount any folder of the user.
  */
 import { existsSync, mkdirSync, symlinkSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +16,7 @@ import { attemptPaths } from './state-paths.ts';
 const MAX_CHAIN = 1000;
 
 export interface AgentSession {
-  /** `null` for a runtime that cannot resume. */
+  /** What the agent is shown; `null` for a runtime that cannot resume. */
   readonly folder: string | null;
   readonly resume: Job['resume'];
 }
@@ -28,11 +31,12 @@ export function openAgentSession(
 ): AgentSession {
   if (!run.runtime.descriptor.canResume) return { folder: null, resume: undefined };
   const first = firstOfChain(run.runId, run.request.continues, options.find);
-  const folder = attemptPaths(options.stateDir, first, 1).session;
-  const isThere = existsSync(folder);
+  const root = attemptPaths(options.stateDir, first, 1).session;
+  const folder = join(root, 'own');
+  const isThere = existsSync(root);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const now = new Date();
-  utimesSync(folder, now, now); // its age is how long nobody has used it
+  utimesSync(root, now, now); // its age is how long nobody has used it
   return { folder, resume: isThere ? run.request.resume : undefined };
 }
 

@@ -1,5 +1,6 @@
 /** A bind mount has no quota: the workspace's growth is watched instead, and passing the limit ends the agent. */
 import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { measureUnlinked, watchGrowth, type SandboxProcess } from '@caisson/ground';
 import type { AttemptContext } from '../attempt-context.ts';
 
@@ -14,7 +15,7 @@ export async function watchDisk(
   const watch = await watchGrowth({
     path: workspace.path,
     // Everything on the disk that the agent can write to, and what it holds open without a name.
-    others: [paths.mailbox, workspace.agentGit?.source, paths.session].filter(
+    others: [paths.mailbox, workspace.agentGit?.source, paths.session && dirname(paths.session)].filter(
       (path) => path != null && !isWithin(workspace.path, path) && existsSync(path),
     ) as string[],
     unseenBytes: () => measureUnlinked(process.initPid ?? process.pid, workspace.path),
