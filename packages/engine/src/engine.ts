@@ -9,6 +9,7 @@ import { bundlePath } from './composition/bundle-path.ts';
 import { createDispatchSettings } from './composition/dispatch-settings.ts';
 import { createSealer } from './composition/seal-evidence.ts';
 import { createNames } from './composition/names.ts';
+import { openStore } from './composition/open-store.ts';
 import { createRequestDesk } from './composition/request-desk.ts';
 import { publishOnBus } from './composition/publish-on-bus.ts';
 import { probeSandboxHere } from './composition/probe-sandbox-here.ts';
@@ -31,7 +32,7 @@ import { createApprovals, type Approvals } from './questions/index.ts';
 import { openRegistry, type Registry } from './registry/index.ts';
 import { createSecrets } from './secrets/index.ts';
 import { createSessions, type Sessions } from './session/index.ts';
-import { openLocalStore, type Store } from './store/index.ts';
+import type { Store } from './store/index.ts';
 import { createWorkspaces, type Workspaces } from './workspace/index.ts';
 
 export interface Engine {
@@ -74,9 +75,11 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
   const clock = systemClock;
   const hostId = createPrefixedId('host', clock);
   const ledger = openLedger(join(config.stateDir, 'ledger.db'));
-  const store = openLocalStore(join(config.stateDir, 'store'));
-  const registry = openRegistry({ folder: join(config.stateDir, 'registry'), store, clock });
   const bus = createBus();
+  const store = openStore(config, clock, (message) =>
+    bus.emit(BusTopic.WARNING, { source: 'store', message }),
+  );
+  const registry = openRegistry({ folder: join(config.stateDir, 'registry'), store, clock });
   const hosts = createLocalHosts(config.stateDir);
   const workspaces = createWorkspaces({ home: config.folders.home });
   const settings = createDispatchSettings(config, env, cwd);

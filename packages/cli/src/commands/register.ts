@@ -12,12 +12,16 @@ export const command = defineCommand({
   options: { from: { type: 'string', value: 'FOLDER', summary: 'folder that declares them' } },
   examples: [{ line: 'caisson register --from ./team', says: 'Everything the folder declares.' }],
   run: ({ options, output }) =>
-    withCaisson(options['state-dir'], async (caisson) => {
-      if (options.from === undefined) throw new UsageError('caisson register needs --from FOLDER.');
-      const registrations = await caisson.registry.registerFolder(options.from);
-      output.result(registrations, () =>
-        registrations.map((registration) => formatRegistration(registration, output.style)).join('\n'),
-      );
-      return EXIT_CODES.finished;
-    }),
+    withCaisson(
+      options['state-dir'],
+      async (caisson) => {
+        if (options.from === undefined) throw new UsageError('caisson register needs --from FOLDER.');
+        const registrations = await caisson.registry.registerFolder(options.from);
+        output.result(registrations, () =>
+          registrations.map((registration) => formatRegistration(registration, output.style)).join('\n'),
+        );
+        return EXIT_CODES.finished;
+      },
+      output,
+    ),
 });

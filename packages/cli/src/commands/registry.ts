@@ -5,6 +5,7 @@ import { defineCommand, type Command } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatRegistration } from '../format-registration.ts';
 import { formatTable } from '../format-values.ts';
+import { tellWarnings } from '../tell-warnings.ts';
 import { withCaisson } from '../with-caisson.ts';
 
 interface KindWords {
@@ -32,6 +33,7 @@ export function registerCommand(kind: RegistryKind): Command {
     examples: [{ line: `caisson ${kind} register ${example.join(' ')}`, says: 'Give it a name.' }],
     run: ({ options, positionals, output }) =>
       withCaisson(options['state-dir'], async (caisson) => {
+        tellWarnings(caisson, output);
         const [given = '', path = ''] = positionals;
         const registration = await caisson.registry.register(kind, given, path);
         output.result(registration, () => formatRegistration(registration, output.style));

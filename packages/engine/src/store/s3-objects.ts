@@ -28,6 +28,9 @@ export interface S3Object {
   readonly modifiedAtMs: number;
 }
 
+const CONNECT_MS = 5000;
+const SILENCE_MS = 30_000;
+
 type Sdk = typeof import('./s3-sdk.ts');
 
 export class S3Objects {
@@ -136,6 +139,8 @@ function createClient(sdk: Sdk, options: S3StoreOptions): S3Client {
   return new sdk.S3Client({
     region: options.region ?? 'us-east-1',
     forcePathStyle: options.forcePathStyle ?? options.endpoint !== undefined,
+    // A server that says nothing must become an error: the SDK itself would wait for ever.
+    requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: SILENCE_MS },
     // Our digests are stronger, and not every server knows the newer checksum headers.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',

@@ -1,0 +1,95 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+import type { Store } from './contract.ts';
+import { BlobMissingError, StoreAccessError } from './errors.ts';
+import { openLocalStore } from './local-store.ts';
+import { openMirroredStore } from './mirrored-store.ts';
+import { openS3Store } from './s3-store.ts';
+
+async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'caisson-mirror-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function mirror(remote?: Store) {
+  const work = await temporaryFolder();
+  const warnings: string[] = [];
+  let nowMs = 0;
+  const local = openLocalStore(join(work, 'local'));
+  const other = remote ?? openLocalStore(join(work, 'remote'));
+  const open = (name: string) =>
+    openMirroredStore({
+      local: openLocalStore(join(work, name)),
+      remote: other,
+      warn: (message) => void warnings.push(message),
+      now: () => nowMs,
+    });
+  const pass = (ms: number) => void (nowMs += ms);
+  return { work, local, remote: other, store: open('local'), open, warnings, pass };
+}
+
+describe('the mirrored store', () => {
+  it('has a copy of every blob and bundle in the remote store once a put returned', async () => {
+    const { work, store, remote, warnings } = await mirror();
+    const blob = await store.putBlob(Buffer.from('one'));
+    await writeFile(join(work, 'note.txt'), 'two');
+    const file = await store.putBlob(join(work, 'note.txt'));
+    const bundle = await store.putBundle(await folderWith('three'));
+    expect((await remote.getBlob(blob.digest)).toString()).toBe('one');
+    expect((await remote.getBlob(file.digest)).toString()).toBe('two');
+    await remote.materialise(bundle.hash, join(work, 'out'));
+    expect(await readFile(join(work, 'out', 'file'), 'utf8')).toBe('three');
+    expect(warnings).toEqual([]);
+  });
+
+  it('reads on another machine what this one put, and keeps it there', async () => {
+    const { work, store, open, remote } = await mirror();
+    const blob = await store.putBlob(Buffer.from('one'));
+    const bundle = await store.putBundle(await folderWith('three'));
+    const elsewhere = open('elsewhere');
+    expect(await elsewhere.hasBlob(blob.digest)).toBe(true);
+    expect((await elsewhere.getBlob(blob.digest)).toString()).toBe('one');
+    await elsewhere.materialise(bundle.hash, join(work, 'out'));
+    expect(await readFile(join(work, 'out', 'file'), 'utf8')).toBe('three');
+    await remote.gc([], { graceMs: 0 });
+    expect((await openLocalStore(join(work, 'elsewhere')).getBlob(blob.digest)).toString()).toBe('one');
+    await expect(elsewhere.getBlob('0'.repeat(64))).rejects.toThrow(BlobMissingError);
+  });
+
+  it('keeps working while the remote store is gone, says so once, and tries again after a rest', async () => {
+    const gone = openS3Store({
+      bucket: 'store',
+      endpoint: 'http://127.0.0.1:1',
+      credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
+    });
+    const { store, warnings, pass } = await mirror(gone);
+    const blob = await store.putBlob(Buffer.from('one'));
+    await store.putBlob(Buffer.from('two'));
+    expect((await store.getBlob(blob.digest)).toString()).toBe('one');
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toContain('on this machine only');
+    pass(60_000);
+    await store.putBlob(Buffer.from('three'));
+    expect(warnings).toHaveLength(2);
+    await expect(store.getBlob('0'.repeat(64))).rejects.toThrow(StoreAccessError);
+  });
+
+  it('collects on this machine only', async () => {
+    const { store, local, remote } = await mirror();
+    const { digest } = await store.putBlob(Buffer.from('one'));
+    await store.gc([], { graceMs: 0 });
+    expect(await local.hasBlob(digest)).toBe(false);
+    expect(await remote.hasBlob(digest)).toBe(true);
+  });
+});
+
+async function folderWith(content: string): Promise<string> {
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, 'file'), content);
+  return folder;
+}
