@@ -82,7 +82,7 @@ it('the answer reaches a new run with all that was asked, once, from another hos
   const again = await project.caisson('answer', asked.runId, 'no, postgres');
   expect(again.code).toBe(1);
   expect(again.stderr).toContain('answered already');
-  expect(again.stderr).toContain(next.runId);
+  expect(again.stderr).toContain(`caisson retry ${next.runId}`); // which knows the answer
 });
 
 it('the continuing agent is told question, options, context, state and answer', async () => {
@@ -139,6 +139,33 @@ it('a question that has expired is not answered any more', async () => {
   expect(answered.stderr).toContain('has expired');
   expect(answered.stderr).toContain(`caisson retry ${asked.runId}`);
   expect((await questions(project)).length).toBe(0);
+});
+
+it('an answer never reaches another question than the one that was meant', async () => {
+  const project = createProject();
+  const older = await project.run(...asking(SENTINEL));
+  project.write('caisson.yaml', 'questions: { deadline: 1s }\n');
+  await project.run(...asking(SENTINEL));
+  await until('the deadline', async () => (await questions(project, '--all'))[1]?.status === 'expired');
+  const latest = await project.caisson('answer', 'latest', 'too late');
+  expect(latest.stderr).toContain('has expired');
+  const vague = await project.caisson('answer', older.runId.slice(-1), 'for whom?');
+  expect(vague.code).not.toBe(0);
+  expect((await questions(project)).map((question) => question.runId)).toEqual([older.runId]);
+});
+
+it('people see the context, how to answer, and no control characters of the agent', async () => {
+  const project = createProject();
+  const hostile = {
+    question: 'ok?\u001b[2J',
+    options: ['a\u001b]0;x\u0007'],
+    context: 'tried\u001b[1A mysql',
+  };
+  const asked = await project.caisson('run', ...asking(JSON.stringify(hostile)));
+  const shown = await project.caisson('questions');
+  expect(shown.stdout).toContain('mysql');
+  expect(shown.stdout + asked.stdout).not.toMatch(/[\u001b\u0007]/);
+  expect(asked.stdout).toMatch(/caisson answer run_\w+ /);
 });
 
 it.each([

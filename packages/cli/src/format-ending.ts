@@ -14,6 +14,7 @@ export function formatEnding(result: DispatchResult, style: Output['style']): st
     lines.push(
       `question: ${printableText(question.question)}`,
       ...(question.options ?? []).map((option) => `  - ${printable(option)}`),
+      `  answer: caisson answer ${result.runId} "…"`,
     );
   lines.push(...describeOutcome(result, style));
   return lines.join('\n');

@@ -50,6 +50,7 @@ function describeAsked(accepted: EventEnvelope | undefined): string[] {
 
 function describeRan(result: DispatchResult, accepted: EventEnvelope | undefined): string[] {
   const grant = accepted?.['grant'] as { mode: string; sandbox: string; hosts: string[] } | undefined;
+  const inputs = (accepted?.['inputs'] ?? []) as readonly { key: string; sha256: string }[];
   const { agent, capabilities, env, pipeline, model } = result.resolved;
   const named = (label: string, item: { name: string; hash: string }): string =>
     `${label}: ${item.name} sha256:${item.hash.slice(0, 16)}`;
@@ -58,6 +59,7 @@ function describeRan(result: DispatchResult, accepted: EventEnvelope | undefined
     ...(agent === undefined ? [] : [named('agent', agent)]),
     ...capabilities.map((capability) => named('capability', capability)),
     ...env.map((bundle) => named('env', bundle)),
+    ...inputs.map(({ key, sha256 }) => named('input', { name: key, hash: sha256 })),
     ...(pipeline === undefined ? [] : [`pipeline: ${pipeline.id} sha256:${pipeline.hash.slice(0, 16)}`]),
     ...(accepted?.['runtime'] === 'command'
       ? []

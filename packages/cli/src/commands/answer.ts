@@ -15,10 +15,9 @@ export const command = defineCommand({
       options['state-dir'],
       async (caisson) => {
         const [given = '', answer = ''] = positionals;
+        // The newest, open or not: an answer must not reach an older question because the one that was meant has expired.
         const question =
-          given === 'latest'
-            ? ((await caisson.questions({ status: 'open' })).at(-1)?.questionId ?? given)
-            : given;
+          given === 'latest' ? ((await caisson.questions()).at(-1)?.questionId ?? given) : given;
         return watchRun(await caisson.answer(question, answer), output, caisson.decide);
       },
       output,

@@ -1,6 +1,7 @@
 import type { QuestionRow } from '@caisson/engine';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
+import { printable, printableText } from '../printable.ts';
 import { withCaisson } from '../with-caisson.ts';
 
 export const command = defineCommand({
@@ -18,11 +19,26 @@ export const command = defineCommand({
     }),
 });
 
+/** Everything here but the ids was written by an agent. */
 function describe(question: QuestionRow): string {
-  const lines = [`${question.questionId}  ${question.status}  ${question.runId}`, `  ${question.text}`];
-  for (const option of question.options ?? []) lines.push(`  - ${String(option)}`);
+  const lines = [
+    `${question.questionId}  ${question.status}  ${question.runId}`,
+    ...indent(printableText(question.text)),
+    ...(question.options ?? []).map((option) => `  - ${printable(String(option))}`),
+    ...describeContext(question.context),
+  ];
   if (question.deadlineAt !== undefined && question.status === 'open')
     lines.push(`  until ${question.deadlineAt}`);
   if (question.status === 'open') lines.push(`  caisson answer ${question.runId} "…"`);
   return lines.join('\n');
+}
+
+function describeContext(context: unknown): string[] {
+  if (context === undefined) return [];
+  const text = typeof context === 'string' ? context : JSON.stringify(context);
+  return ['  context:', ...indent(printableText(text), '    ')];
+}
+
+function indent(text: string, by = '  '): string[] {
+  return text.split('\n').map((line) => by + line);
 }

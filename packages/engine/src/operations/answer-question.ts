@@ -4,6 +4,7 @@ import { describeRun, type RunHandle } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
 import type { QuestionRow } from '../ledger/index.ts';
 import { createRunId } from '../platform/index.ts';
+import { resolveRunId } from './resolve-run-id.ts';
 import { readRequest } from './run-request.ts';
 
 /** The question cannot be answered (any more). */
@@ -56,7 +57,8 @@ function describeClosed(question: QuestionRow): QuestionClosedError {
       ? `was answered already${question.continuedBy === undefined ? '' : ` (${question.continuedBy})`}`
       : 'has expired';
   return new QuestionClosedError(`the question of ${question.runId} ${how}`, {
-    remedy: `To go on all the same: caisson retry ${question.runId}`,
+    // The run that went on knows the answer; the one that asked would only ask again.
+    remedy: `To go on all the same: caisson retry ${question.continuedBy ?? question.runId}`,
   });
 }
 
@@ -100,12 +102,10 @@ export async function expireQuestions(engine: Engine): Promise<void> {
 function findQuestion(engine: Engine, given: string): QuestionRow {
   const exact = engine.ledger.question(given);
   if (exact !== null) return exact;
-  const ofRun = engine.ledger
-    .questions()
-    .filter((question) => question.runId === given || question.runId.endsWith(given));
-  const found = ofRun.findLast((question) => question.status === 'open') ?? ofRun.at(-1);
+  const runId = resolveRunId(engine.ledger, given);
+  const found = engine.ledger.questions().findLast((question) => question.runId === runId);
   if (found !== undefined) return found;
-  throw new QuestionClosedError(`there is no question ${given}`, {
+  throw new QuestionClosedError(`${runId} has asked nothing`, {
     remedy: 'caisson questions lists the open ones.',
   });
 }
