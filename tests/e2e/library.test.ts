@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { createCaisson, type DispatchRequest } from 'caisson';
+import { BusTopic, createCaisson, createFileSink, type DispatchRequest, type SealedResult } from 'caisson';
 import { expect, it, onTestFinished } from 'vitest';
 import { createProject, finish, ROOT } from './project.ts';
 
@@ -48,6 +49,50 @@ it('runs several tasks at once and cancels what is left when it is closed', asyn
   const statuses = (await again.runs()).map((row) => row.status);
   expect(statuses).toEqual(runs.map(() => 'interrupted'));
 }, 30_000);
+
+it('hands sealed results to every sink, and one that fails in any way hurts neither run nor other sinks', async () => {
+  const project = createProject();
+  const got: SealedResult[] = [];
+  const eventsThen: string[] = [];
+  const warnings: string[] = [];
+  const caisson = await createCaisson({
+    cwd: project.root,
+    sinks: [
+      { name: 'rejecting', deliver: () => Promise.reject(new Error('no room')) },
+      {
+        name: 'throwing',
+        deliver() {
+          throw new Error('thrown at once');
+        },
+      },
+      {
+        name: 'taking',
+        async deliver(sealed) {
+          got.push(sealed);
+          // A host that dies here has not recorded the seal, so the next one delivers again.
+          eventsThen.push(...(await caisson.events(sealed.runId)).map((event) => event.type));
+        },
+      },
+      createFileSink(join(project.root, 'sealed')),
+    ],
+  });
+  caisson.bus.on(BusTopic.WARNING, ({ message }) => void warnings.push(message));
+  const run = await caisson.dispatch(command('sh', '-c', 'echo hello; echo x > new.txt'));
+  expect(await run.ended).toMatchObject({ status: 'done' });
+  await caisson.close();
+  expect(got.map((sealed) => sealed.runId)).toEqual([run.runId]);
+  expect(eventsThen).toContain('dispatch.finished');
+  expect(eventsThen).not.toContain('evidence.sealed');
+  expect(got[0]?.artefacts.map((artefact) => artefact.name)).toContain('patch');
+  expect(JSON.parse(got[0]?.resultBytes?.toString() ?? '')).toMatchObject({ status: 'finished' });
+  expect(readdirSync(join(project.root, 'sealed')).toSorted()).toEqual([
+    `${run.runId}.envelope.json`,
+    `${run.runId}.result.json`,
+  ]);
+  expect(warnings.filter((text) => text.includes('no room') || text.includes('thrown at once'))).toHaveLength(
+    2,
+  );
+});
 
 it('refuses what admission refuses, with the check that refused it', async () => {
   const caisson = await open(createProject().root);

@@ -43,6 +43,14 @@ export function createSealer(options: SealerOptions): (runId: string) => Promise
       artefacts,
       key,
     });
+    // Before the seal is recorded: recovery seals and delivers again what a host that died did not record.
+    await deliver(options, {
+      runId,
+      envelope: sealed.envelope,
+      seal: sealed.sealRef,
+      resultBytes,
+      artefacts,
+    });
     await ledger.append([
       {
         id: `evidence.sealed:${runId}`,
@@ -55,13 +63,6 @@ export function createSealer(options: SealerOptions): (runId: string) => Promise
         data: { ...sealed.sealRef },
       },
     ]);
-    await deliver(options, {
-      runId,
-      envelope: sealed.envelope,
-      seal: sealed.sealRef,
-      resultBytes,
-      artefacts,
-    });
   };
 }
 
@@ -144,10 +145,11 @@ const WorkspaceBase = z.object({ baseCommit: z.nullable(z.string()), baselineTre
 /** A sink that fails is warned about; the run has ended all the same. */
 async function deliver(options: SealerOptions, sealed: Parameters<ResultSink['deliver']>[0]): Promise<void> {
   for (const sink of options.sinks) {
-    await sink
-      .deliver(sealed)
-      .catch((error: unknown) =>
-        options.warn(`result sink ${sink.name} failed: ${(error as Error).message}`),
-      );
+    try {
+      await sink.deliver(sealed);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      options.warn(`result sink ${sink.name} failed: ${reason}`);
+    }
   }
 }
