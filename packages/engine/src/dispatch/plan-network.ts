@@ -46,7 +46,7 @@ export async function openNetwork(
       if (verdict !== 'denied' || denied.has(target) || denied.size >= MAX_TOLD_DENIALS) return;
       denied.add(target);
       const rule = via === 'broker' ? 'broker' : 'network.hosts';
-      const what = `connection to ${String(target)}: ${String(detail ?? 'refused')}`;
+      const what = `connection to ${String(target)}: ${typeof detail === 'string' ? detail : 'refused'}`;
       append('policy.denied', { denial: { layer: 'network', what, actionClass: 'network', rule } });
     },
   });

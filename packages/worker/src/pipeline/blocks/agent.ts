@@ -49,8 +49,7 @@ export async function runAgentBlock(context: AttemptContext): Promise<BlockRepor
       startTime: process.startTime,
       enforced: context.gathered.enforced,
     });
-    const stopDiskWatch = await watchDisk(context, process);
-    const exit = await followAgent(context, process, start, spools).finally(() => stopDiskWatch());
+    const exit = await followWatched(context, process, start, spools);
     const ending = start.stream.end({ ...exit, stderrTail: spools.stderr.tail(8192) });
     return concludeAgent(context, { exit, ending, spools, startedAt });
   } finally {
@@ -87,6 +86,16 @@ function openSpools(context: AttemptContext): Spools {
 interface Exit {
   readonly code: number | null;
   readonly signal: string | null;
+}
+
+async function followWatched(...run: Parameters<typeof followAgent>): Promise<Exit> {
+  const [context, process] = run;
+  const stopDiskWatch = await watchDisk(context, process);
+  try {
+    return await followAgent(...run);
+  } finally {
+    await stopDiskWatch();
+  }
 }
 
 async function followAgent(
