@@ -21,12 +21,14 @@ export function describeAgent(name: string): void {
     afterAll(() => {
       if (isWhole) keepColumn(column);
     });
-    for (const cell of CELLS.filter(({ isShort }) => isShort || isWhole)) {
-      const prove = async (): Promise<void> => {
-        column.cells[cell.title] = FAILED;
-        column.cells[cell.title] = (await cell.prove(agent)) ?? 'pass';
-      };
-      it(cell.title, prove, CELL_TIMEOUT_MS);
-    }
+    const cells = CELLS.filter(({ isShort }) => isShort || isWhole);
+    it.each(cells)(
+      '$title',
+      async ({ title, prove }) => {
+        column.cells[title] = FAILED;
+        column.cells[title] = (await prove(agent)) ?? 'pass';
+      },
+      CELL_TIMEOUT_MS,
+    );
   });
 }
