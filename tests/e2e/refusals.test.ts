@@ -114,3 +114,17 @@ it.each([
   expect(code).toBe(2);
   expect(stderr).toMatch(meant);
 });
+
+it.each([
+  ['leaves the folder', ['../x=a.txt'], /cannot be the key of an input/],
+  ['is a path', ['a/b=a.txt'], /cannot be the key of an input/],
+  ['is given twice', ['k=a.txt', 'k=b.txt'], /twice/],
+])('refuses an input whose key %s, before there is a run', async (_title, inputs, says) => {
+  const project = createProject();
+  project.write('a.txt', 'a');
+  const options = inputs.flatMap((input) => ['--input', input]);
+  const { code, stderr } = await project.caisson('run', ...options, '--', 'true');
+  expect(code).toBe(2);
+  expect(stderr).toMatch(says);
+  expect(JSON.parse((await project.caisson('runs', '-o', 'json')).stdout)).toEqual([]);
+});

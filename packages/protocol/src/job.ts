@@ -42,6 +42,8 @@ export type JobWorkspace = z.infer<typeof JobWorkspace>;
 export const OverlayEntry = z.object({ path: AbsolutePath, sha256: Sha256, name: z.string() });
 export type OverlayEntry = z.infer<typeof OverlayEntry>;
 
+export const MAX_INPUTS = 256;
+
 export const InputEntry = z.object({
   key: z.string().check(z.regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/)),
   path: AbsolutePath,
@@ -71,7 +73,7 @@ export const Job = z.object({
   rules: z.array(z.record(z.string(), z.unknown())),
   pipeline: PipelineSpec,
   workspace: JobWorkspace,
-  inputs: z.array(InputEntry).check(z.maxLength(256)),
+  inputs: z.array(InputEntry).check(z.maxLength(MAX_INPUTS)),
   overlay: z.array(OverlayEntry).check(z.maxLength(64)),
   /** Commands of the operator that run before the agent, in order. */
   setup: z.array(z.string()).check(z.maxLength(16)),

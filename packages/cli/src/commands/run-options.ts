@@ -154,7 +154,7 @@ export function toRequest(
     envBundles: values['env-bundle'],
     secrets: Object.fromEntries(values.secret.map((word) => readPair('--secret', 'NAME=REF', word))),
     pipeline: values.pipeline,
-    inputs: Object.fromEntries(values.input.map((word) => readPair('--input', 'KEY=PATH', word))),
+    inputs: readInputs(values.input),
     scope: values.scope,
     acceptance: values.accept,
     branch: values.branch,
@@ -205,6 +205,17 @@ function readVariable(word: string, env: Readonly<Record<string, string | undefi
       remedy: `Give it a value: --env ${word}=…`,
     });
   return [word, value];
+}
+
+/** Of two files for one place one would be lost without a word. */
+function readInputs(words: readonly string[]): Record<string, string> {
+  const inputs = new Map<string, string>();
+  for (const word of words) {
+    const [key, path] = readPair('--input', 'KEY=PATH', word);
+    if (inputs.has(key)) throw new UsageError(`--input names "${key}" twice`);
+    inputs.set(key, path);
+  }
+  return Object.fromEntries(inputs);
 }
 
 function readPair(option: string, form: string, word: string): [string, string] {

@@ -4,7 +4,7 @@
  */
 import { statSync } from 'node:fs';
 import { describeExcess, isWithin } from '@caisson/policy';
-import { MODES, SessionName, type Failure, type Mode } from '@caisson/protocol';
+import { InputEntry, MAX_INPUTS, MODES, SessionName, type Failure, type Mode } from '@caisson/protocol';
 import type { RunRow } from '../ledger/index.ts';
 import type { AdmittedRun, DispatchRooms, Refusal } from './contract.ts';
 import { loginBinds } from './login-files.ts';
@@ -119,6 +119,18 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
     if (grant.sandbox === 'none') return null;
     const problem = await rooms.probeSandbox();
     return problem === null ? null : { kind: 'unavailable', detail: problem.detail, remedy: problem.remedy };
+  }),
+  check('inputs-named', ({ inputs }) => {
+    const bad = inputs.find((input) => !InputEntry.shape.key.safeParse(input.key).success);
+    if (bad !== undefined)
+      return {
+        kind: 'usage',
+        detail: `"${bad.key}" cannot be the key of an input`,
+        remedy: 'Use letters, digits, dots, dashes and underscores, beginning with a letter or digit.',
+      };
+    return inputs.length <= MAX_INPUTS
+      ? null
+      : { kind: 'usage', detail: `${inputs.length} inputs are too many; at most ${MAX_INPUTS} are taken` };
   }),
   check('inputs-present', ({ inputs }) => {
     const missing = inputs.find(
