@@ -4,6 +4,8 @@ export const BENCH_MODULES: Readonly<Record<string, string>> = {
   codec: './codec.ts',
   ledger: './ledger.ts',
   store: './store.ts',
+  evidence: './evidence.ts',
+  workspace: './workspace.ts',
   dispatch: './dispatch.ts',
   sandbox: './sandbox.ts',
   agents: './agents.ts',
