@@ -18,10 +18,18 @@ const OLDEST_NODE = [22, 18];
 /** What can be asked for: the script behind it, and whether it needs the bundles. */
 const TARGETS = {
   start: { script: 'scripts/start.ts', needsBuild: true },
-  test: { script: 'scripts/test.ts', needsBuild: true },
+  test: {
+    script: 'scripts/test.ts',
+    needsBuild: true,
+    tools: { strace: 'strace', faketime: 'faketime', curl: 'curl', ps: 'procps' },
+  },
   build: { script: 'scripts/build.mjs', needsBuild: false },
   check: { script: 'scripts/check.ts', needsBuild: false },
-  bench: { script: 'bench/run.ts', needsBuild: true },
+  bench: {
+    script: 'bench/run.ts',
+    needsBuild: true,
+    tools: { 'redis-server': 'redis-server', firejail: 'firejail', rg: 'ripgrep', socat: 'socat' },
+  },
 };
 
 /** Commands that Caisson needs from the system, with the Debian package that brings each. */
@@ -37,7 +45,7 @@ async function main(name, args) {
   if (process.platform !== 'linux') fail(`Caisson runs on Linux; this is ${process.platform}.`, 1);
   if (!isInstalled()) installDependencies();
   const node = resolveNode();
-  provideSystemPackages();
+  provideSystemPackages(target.tools);
   if (target.needsBuild) build(node);
   if (!existsSync(join(ROOT, target.script))) fail(`${target.script} does not exist in this clone.`, 1);
   process.exitCode = await handOver(node, [join(ROOT, target.script), ...args]);
@@ -89,8 +97,9 @@ function resolveNode() {
   );
 }
 
-function provideSystemPackages() {
-  const missing = Object.entries(SYSTEM_COMMANDS)
+/** What Caisson itself needs, and what this target's peers and fault injectors are. */
+function provideSystemPackages(tools = {}) {
+  const missing = Object.entries({ ...SYSTEM_COMMANDS, ...tools })
     .filter(([command]) => findCommand(command) === null)
     .map(([, name]) => name);
   if (missing.length === 0) return;

@@ -11,7 +11,7 @@ import { createSealer } from './composition/seal-evidence.ts';
 import { createNames } from './composition/names.ts';
 import { openStore } from './composition/open-store.ts';
 import { createRequestDesk } from './composition/request-desk.ts';
-import { publishOnBus } from './composition/publish-on-bus.ts';
+import { createBusPublisher } from './composition/publish-on-bus.ts';
 import { probeSandboxHere } from './composition/probe-sandbox-here.ts';
 import { prepareStateFolder } from './composition/state-folder.ts';
 import { createLocalCompute, type SpareWorker } from './compute/index.ts';
@@ -76,6 +76,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
   const hostId = createPrefixedId('host', clock);
   const ledger = openLedger(join(config.stateDir, 'ledger.db'));
   const bus = createBus();
+  const publishOnBus = createBusPublisher(bus);
   const store = openStore(config, clock, (message) =>
     bus.emit(BusTopic.WARNING, { source: 'store', message }),
   );
@@ -153,7 +154,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     seal,
     recoverDead: () => recoverDead(),
     publish(event) {
-      publishOnBus(bus, event);
+      publishOnBus(event);
       if (event.seq > 0) callbacks.hear(event);
     },
   };
@@ -202,6 +203,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     openPost,
     recover: recoverDead,
     async close() {
+      if (post !== null) bus.emit(BusTopic.SHUTDOWN_DRAINING, {});
       await dispatcher.shutdown();
       rooms.compute.close();
       await callbacks.settle(LAST_CALLBACKS_MS);

@@ -50,7 +50,9 @@ export const DispatchAccepted = defineEvent({
   data: z.object({
     task: z.looseObject({ id: z.string(), description: z.string(), priority: z.int() }),
     runtime: z.string(),
-    runtimeInfo: z.optional(z.object({ version: z.nullable(z.string()), bin: z.string(), adapter: z.nullable(Sha256) })),
+    runtimeInfo: z.optional(
+      z.object({ version: z.nullable(z.string()), bin: z.string(), adapter: z.nullable(Sha256) }),
+    ),
     agent: z.optional(z.string()),
     host: z.string(),
     session: z.optional(z.string()),

@@ -1,7 +1,21 @@
 import { BusTopic } from '@caisson/protocol';
 import { expect, it } from 'vitest';
 import { createBus } from '../bus/index.ts';
-import { publishOnBus } from './publish-on-bus.ts';
+import type { LiveEvent } from '../dispatch/index.ts';
+import { createBusPublisher } from './publish-on-bus.ts';
+
+const event = (type: string, data: Record<string, unknown>): LiveEvent => ({
+  id: 'x',
+  runId: 'run_00000000000000000001',
+  attempt: 1,
+  type,
+  version: 1,
+  at: '2026-01-01T00:00:00.000Z',
+  trace: 't',
+  seq: 2,
+  offset: 2,
+  data,
+});
 
 it('a compiled prompt is told on the bus by its hash, never by its text', async () => {
   const bus = createBus();
@@ -15,17 +29,41 @@ it('a compiled prompt is told on the bus by its hash, never by its text', async 
     fragmentCount: 2,
     hash: 'a'.repeat(64),
   };
-  publishOnBus(bus, {
-    id: 'x',
-    runId: 'run_00000000000000000001',
-    attempt: 0,
-    type: 'prompt.compiled',
-    version: 1,
-    at: '2026-01-01T00:00:00.000Z',
-    trace: 't',
-    seq: 2,
-    offset: 2,
-    data,
-  });
+  createBusPublisher(bus)(event('prompt.compiled', data));
   await expect.poll(() => heard).toEqual([data]);
+});
+
+it('a run is told as started when its worker is up, with task, runtime, agent and model', async () => {
+  const bus = createBus();
+  const heard: unknown[] = [];
+  bus.on(BusTopic.RUN_STARTED, (payload) => heard.push(payload));
+  const publish = createBusPublisher(bus);
+  const grant = {
+    mode: 'suggest',
+    read: [],
+    write: [],
+    hosts: [],
+    tools: [],
+    limits: {},
+    budget: {},
+    depth: 0,
+    sandbox: 'bwrap',
+  };
+  const resolved = { capabilities: [], env: [], model: { requested: 'gpt-5', served: [] } };
+  const task = { id: 't', description: 'mend it', priority: 5 };
+  publish(event('dispatch.accepted', { task, runtime: 'codex', agent: 'fixer', host: 'h', grant, resolved }));
+  expect(heard).toEqual([]);
+  publish(event('dispatch.started', { grant }));
+  const who = { runId: 'run_00000000000000000001', attempt: 1, at: '2026-01-01T00:00:00.000Z' };
+  await expect
+    .poll(() => heard)
+    .toEqual([{ ...who, task: 'mend it', runtime: 'codex', agent: 'fixer', model: 'gpt-5' }]);
+});
+
+it('a compaction of the agent is told on its own topic', async () => {
+  const bus = createBus();
+  const heard: unknown[] = [];
+  bus.on(BusTopic.COMPACTION_STARTED, (payload) => heard.push(payload));
+  createBusPublisher(bus)(event('worker.progress', { phase: 'agent', message: 'compaction' }));
+  await expect.poll(() => heard).toEqual([{ runId: 'run_00000000000000000001', attempt: 1 }]);
 });

@@ -1,13 +1,54 @@
 /** Events that a topic exists for are told on the bus; the ledger has them all. */
-import { BusTopic, isTerminal, statusOfEnding, type BusPayloads } from '@caisson/protocol';
+import { BusTopic, DispatchAccepted, isTerminal, statusOfEnding, type BusPayloads } from '@caisson/protocol';
 import type { SafeEventBus } from '../bus/index.ts';
 import type { LiveEvent } from '../dispatch/index.ts';
 
-export function publishOnBus(bus: SafeEventBus, event: LiveEvent): void {
-  if (event.runId === null) return;
-  const who = { runId: event.runId, attempt: event.attempt, at: event.at };
+type Started = BusPayloads[typeof BusTopic.RUN_STARTED];
+
+/** Remembers what was accepted until it starts: `run-started` tells both. */
+export function createBusPublisher(bus: SafeEventBus): (event: LiveEvent) => void {
+  const accepted = new Map<string, Omit<Started, 'runId' | 'attempt' | 'at'>>();
+  return (event) => {
+    if (event.runId === null) return;
+    const who = { runId: event.runId, attempt: event.attempt, at: event.at };
+    switch (event.type) {
+      case 'dispatch.accepted':
+        accepted.set(event.runId, describeAccepted(event));
+        return;
+      case 'dispatch.started':
+        bus.emit(BusTopic.RUN_STARTED, {
+          ...who,
+          ...(accepted.get(event.runId) ?? { task: '', runtime: '' }),
+        });
+        return;
+      default:
+        if (isTerminal(event.type)) accepted.delete(event.runId);
+        publishWhileRunning(bus, who, event);
+    }
+  };
+}
+
+function describeAccepted(event: LiveEvent): Omit<Started, 'runId' | 'attempt' | 'at'> {
+  const { task, runtime, agent, resolved } = DispatchAccepted.data.parse(event.data);
+  const model = resolved.model.requested;
+  return {
+    task: task.description,
+    runtime,
+    ...(agent === undefined ? {} : { agent }),
+    ...(model === '' ? {} : { model }),
+  };
+}
+
+function publishWhileRunning(
+  bus: SafeEventBus,
+  who: { runId: string; attempt: number; at: string },
+  event: LiveEvent,
+): void {
   const { data } = event;
   if (event.type === 'worker.progress') {
+    if (data['message'] === 'compaction') {
+      bus.emit(BusTopic.COMPACTION_STARTED, { runId: who.runId, attempt: who.attempt });
+    }
     bus.emit(BusTopic.WORKER_PROGRESS, {
       ...who,
       ...data,
@@ -20,9 +61,6 @@ export function publishOnBus(bus: SafeEventBus, event: LiveEvent): void {
       ...who,
       ...data,
     } as BusPayloads[typeof BusTopic.WORKER_HEALTH_CHANGED]);
-  } else if (event.type === 'dispatch.accepted') {
-    const task = data['task'] as { description: string };
-    bus.emit(BusTopic.RUN_STARTED, { ...who, task: task.description, runtime: String(data['runtime']) });
   } else if (event.type === 'prompt.compiled') {
     bus.emit(BusTopic.PROMPT_COMPILED, data as BusPayloads[typeof BusTopic.PROMPT_COMPILED]);
   } else if (event.type === 'warning') {

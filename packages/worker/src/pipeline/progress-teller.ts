@@ -58,6 +58,10 @@ export function createProgressTeller(context: AttemptContext): ProgressTeller {
         });
         return;
       }
+      if (signal.kind === 'compaction') {
+        context.voice.say({ kind: 'progress', phase: 'agent', message: 'compaction' });
+        return;
+      }
       if (signal.kind === 'text') text += decoder.write(words.push(Buffer.from(signal.text)));
       if (signal.kind === 'model') model = signal.model;
       if (signal.kind === 'session') sessionId = signal.sessionId;
