@@ -73,6 +73,23 @@ describe('control files that an agent makes', () => {
   });
 });
 
+it.each([
+  ['fails', 'exit 3'],
+  ['is ended by its deadline', 'sleep 60'],
+])('an agent that %s gets no forbidden change into the patch either', async (_how, end) => {
+  const project = createRuledProject();
+  const { runId } = await project.run(
+    '--timeout',
+    '3s',
+    '--',
+    'sh',
+    '-c',
+    `echo {} > .mcp.json; rm keep.txt; echo x > new.pem; echo x > fine.txt; ${end}`,
+  );
+  const { stdout } = await project.caisson('diff', runId);
+  expect(stdout.match(/^diff .*$/gm)).toEqual(['diff --git a/fine.txt b/fine.txt']);
+});
+
 describe('control files in the user’s own folder', () => {
   it('are put aside when an agent made them, however it ended, also when git ignores them', async () => {
     const project = createProject({ git: false });

@@ -24,3 +24,4 @@ export * from './shared-file.ts';
 export * from './board.ts';
 export * from './context-registry.ts';
 export * from './unlinked-files.ts';
+export * from './control-files.ts';

@@ -9,3 +9,4 @@ export { evaluate, evaluateCommand, type EvaluateRequest, type Evaluation } from
 export { forbidsPath } from './match-rule.ts';
 export { describeExcess, isWithin, meet, normalizeGrant } from './meet.ts';
 export { CommandRule, PathRule, PolicyRule } from '@caisson/protocol';
+export { pathRules, ruleAgainst, type ChangedFile } from './rule-against.ts';

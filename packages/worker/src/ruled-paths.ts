@@ -8,8 +8,8 @@
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { forbidsPath } from '@caisson/policy';
-import { PathRule, type Job } from '@caisson/protocol';
+import { forbidsPath, pathRules } from '@caisson/policy';
+import type { Job, PathRule } from '@caisson/protocol';
 
 const MAX_ENTRIES = 200_000;
 const MAX_PATHS = 256;
@@ -24,14 +24,9 @@ export interface RuledPaths {
   readonly gap: string | null;
 }
 
-/** The rules about files, in their order. */
-export function pathRules(job: Pick<Job, 'rules'>): PathRule[] {
-  return job.rules.flatMap((rule) => ('path' in rule ? [PathRule.parse(rule)] : []));
-}
-
 export function findRuledPaths(job: Job): RuledPaths {
   const { cwd, mountPath, path } = job.workspace;
-  const rules = pathRules(job).filter(({ action }) => action !== 'no-delete');
+  const rules = pathRules(job.rules).filter(({ action }) => action !== 'no-delete');
   const root = join(path, relative(mountPath, cwd));
   const found = { hidden: new Set<string>(), readOnly: new Set<string>() };
   const add = ({ action }: PathRule, place: string): void =>

@@ -2,7 +2,7 @@
  * What the agent, a setup script or a verify command sees: one place decides it for all of them.
  * The walls themselves are in ground; this file only says what stands inside.
  */
-import { MARKER_NAME, type SandboxSpec } from '@caisson/ground';
+import { CONTROL_FILES, MARKER_NAME, type SandboxSpec } from '@caisson/ground';
 import type { Bind, Job } from '@caisson/protocol';
 import type { AgentFile } from './runtimes/contract.ts';
 
@@ -27,29 +27,6 @@ const QUIET_PROGRAMS: Readonly<Record<string, string>> = {
   DEBIAN_FRONTEND: 'noninteractive',
 };
 
-/** Existing files in a workspace through which an agent could make a later program obey it. */
-const CONTROL_FILES = [
-  '.envrc',
-  '.mcp.json',
-  '.claude/settings.json',
-  '.claude/settings.local.json',
-  '.claude/hooks',
-  '.codex',
-  '.gemini/settings.json',
-  '.opencode',
-  '.pi',
-  '.qwen/settings.json',
-  '.cursor/mcp.json',
-  '.vscode/mcp.json',
-  'opencode.json',
-  'opencode.jsonc',
-  'caisson.yaml',
-  '.vscode/tasks.json',
-  '.vscode/settings.json',
-  '.husky',
-  '.gitmodules',
-];
-
 export interface ViewOptions {
   readonly purpose: SandboxPurpose;
   readonly argv: readonly string[];
@@ -64,11 +41,6 @@ export interface ViewOptions {
   readonly ruled?: Readonly<Record<'hidden' | 'readOnly' | 'outside', readonly string[]>> | undefined;
   /** Folders of HOME that outlive the attempt. */
   readonly kept?: readonly Bind[];
-}
-
-/** Control files that are protected in this workspace, relative to its root. */
-export function protectedPaths(): readonly string[] {
-  return CONTROL_FILES;
 }
 
 /** Whether this purpose may reach the network through the broker. */

@@ -5,11 +5,14 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { capturePatch } from '@caisson/ground';
+import { capturePatch, createControlTest } from '@caisson/ground';
+import { pathRules, ruleAgainst } from '@caisson/policy';
 import type { Failure, Result } from '@caisson/protocol';
 import type { AttemptRemains } from './attempt-remains.ts';
 import type { DispatchRooms } from './contract.ts';
 import type { FoundResult } from './read-result.ts';
+
+const MAX_TOLD = 64;
 
 export interface KeptCaptures {
   readonly resultRef?: string;
@@ -76,16 +79,39 @@ async function keepLate(
 ): Promise<KeptCaptures> {
   const { workspace } = remains;
   try {
-    const captured = await capturePatch({
-      workspace: workspace.path,
-      gitDir: workspace.gitDir,
-      baselineTree: workspace.baselineTree,
-      exclude: [...workspace.exclude],
-    });
-    const patch = captured.empty ? {} : { patchRef: (await rooms.store.putBlob(captured.patch)).digest };
-    return { ...patch, result: null, failure, warnings: [] };
+    const { path, gitDir, baselineTree, exclude } = workspace;
+    const source = { workspace: path, gitDir, baselineTree };
+    const captured = await capturePatch({ ...source, exclude: [...exclude] });
+    const forbidden = listForbidden(rooms, workspace, captured.files);
+    const final =
+      forbidden.length === 0
+        ? captured
+        : await capturePatch({
+            ...source,
+            exclude: [...exclude, ...forbidden.flatMap(({ paths }) => paths)],
+          });
+    const patch = final.empty ? {} : { patchRef: (await rooms.store.putBlob(final.patch)).digest };
+    return { ...patch, result: null, failure, warnings: forbidden.slice(0, MAX_TOLD).map(({ why }) => why) };
   } catch (error) {
     const why = `no patch could be taken from ${workspace.path}: ${(error as Error).message}`;
     return { result: null, failure, warnings: [why] };
   }
+}
+
+/** An agent that fails, or has itself killed, gets nothing into the patch that a finished one does not. */
+function listForbidden(
+  { settings }: DispatchRooms,
+  workspace: AttemptRemains['workspace'],
+  files: Awaited<ReturnType<typeof capturePatch>>['files'],
+): { paths: string[]; why: string }[] {
+  const isControl = createControlTest(workspace.path);
+  const rules = pathRules(settings.rules);
+  const place = { workspace: workspace.cwd, home: settings.home, mountPath: workspace.mountPath };
+  return files.flatMap((file) => {
+    const rule = ruleAgainst(rules, file, place);
+    if (rule === null && !isControl(file.path)) return [];
+    const cause = rule === null ? 'is a control file' : `is kept by a rule (${rule.reason})`;
+    const paths = file.previousPath === undefined ? [file.path] : [file.path, file.previousPath];
+    return [{ paths, why: `${file.path} ${cause} and was left out of the patch` }];
+  });
 }

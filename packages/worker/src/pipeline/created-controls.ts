@@ -5,14 +5,14 @@
  */
 import { lstatSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
+import { CONTROL_FILES } from '@caisson/ground';
 import { deny, type AttemptContext } from '../attempt-context.ts';
-import { protectedPaths } from '../sandbox-view.ts';
 
 /** Call it before the agent starts; the returned function puts aside what was not there then. */
 export function watchControls(context: AttemptContext): () => void {
   const { path: root, kind } = context.job.workspace;
   if (kind !== 'in-place') return () => undefined;
-  const absent = protectedPaths().filter((path) => !isThere(join(root, path)));
+  const absent = CONTROL_FILES.filter((path) => !isThere(join(root, path)));
   return () => {
     for (const path of absent) if (isThere(join(root, path))) putAside(context, path);
   };

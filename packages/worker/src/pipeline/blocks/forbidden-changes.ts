@@ -1,13 +1,9 @@
 /**
  * Changes that are left out of the patch. The sandbox holds what existed; what an agent created could not be mounted
- * over, so it is dropped here: control files at any depth, links in the place of a control file's folder, and
- * whatever a rule about files forbids.
+ * over, so it is dropped here: control files, and whatever a rule about files forbids.
  */
-import { lstatSync, realpathSync } from 'node:fs';
-import { join, relative } from 'node:path';
-import { isErrno, type PatchFile } from '@caisson/ground';
+import { createControlTest, type PatchFile } from '@caisson/ground';
 import type { AttemptContext } from '../../attempt-context.ts';
-import { protectedPaths } from '../../sandbox-view.ts';
 
 export interface ForbiddenChange {
   readonly path: string;
@@ -35,27 +31,17 @@ export async function findForbidden(
   return [...control, ...(await findRuledChanges(context, others))];
 }
 
-/** The same judgement as the gate's, on what was done instead of what was asked for. */
+/** Loaded late: the matcher comes with the shell parser, and most runs have no rule about files. */
 async function findRuledChanges(
   { job }: AttemptContext,
   files: readonly Changed[],
 ): Promise<ForbiddenChange[]> {
-  const [{ forbidsPath }, { pathRules }] = await Promise.all([
-    import('@caisson/policy'),
-    import('../../ruled-paths.ts'),
-  ]);
+  const { pathRules, ruleAgainst } = await import('@caisson/policy');
   const { cwd, mountPath } = job.workspace;
-  const place = { workspace: cwd, home: job.sandbox.home };
-  const rules = pathRules(job);
+  const rules = pathRules(job.rules);
   return files.flatMap((file) => {
-    const written = file.status === 'deleted' ? [] : [file.path];
-    const deleted = file.status === 'deleted' ? [file.path] : file.previousPath ? [file.previousPath] : [];
-    const rule = rules.find(
-      (each) =>
-        written.some((path) => forbidsPath(each, join(mountPath, path), 'write', place)) ||
-        deleted.some((path) => forbidsPath(each, join(mountPath, path), 'delete', place)),
-    );
-    return rule === undefined
+    const rule = ruleAgainst(rules, file, { workspace: cwd, home: job.sandbox.home, mountPath });
+    return rule === null
       ? []
       : [describe(file, `${rule.action} ${rule.path}`, `is kept by a rule (${rule.reason})`)];
   });
@@ -70,45 +56,4 @@ function describe(file: Changed, rule: string, why: string): ForbiddenChange {
     why,
     isNew: file.status === 'added' || file.status === 'renamed',
   };
-}
-
-/**
- * A program finds its settings in whatever folder it is started in, so a control file is one at any depth. A link named
- * like its folder would bring one in under another name, and so would a file that such a link already leads to.
- */
-function createControlTest(root: string): (path: string) => boolean {
-  const controls = protectedPaths();
-  const folders = controls
-    .filter((control) => control.includes('/'))
-    .map((control) => control.replace(/\/[^/]*$/, ''));
-  const linked = controls.flatMap((control) => realPlace(root, control));
-  return (path) =>
-    controls.some((control) => isAt(path, control)) ||
-    linked.some((place) => path === place || path.startsWith(`${place}/`)) ||
-    (folders.some((folder) => path === folder || path.endsWith(`/${folder}`)) && isLink(join(root, path)));
-}
-
-function isAt(path: string, control: string): boolean {
-  return `/${path}/`.includes(`/${control}/`);
-}
-
-function isLink(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
-}
-
-/** Where a control file really lies in the workspace; only names are compared, nothing is read. */
-function realPlace(root: string, control: string): string[] {
-  try {
-    const place = relative(realpathSync(root), realpathSync(join(root, control)));
-    return place === '' || place.startsWith('..') ? [] : [place];
-  } catch (error) {
-    if (
-      isErrno(error, 'ENOENT') ||
-      isErrno(error, 'ENOTDIR') ||
-      isErrno(error, 'ELOOP') ||
-      isErrno(error, 'EACCES')
-    )
-      return [];
-    throw error;
-  }
 }

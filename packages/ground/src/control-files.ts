@@ -1,0 +1,59 @@
+// Files through which an agent could make a later program obey it: its own settings, hooks, and ours. The sandbox keeps
+// the ones that exist read-only; one that an agent makes could not be mounted over and is left out of the patch.
+import { lstatSync, realpathSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { isErrno } from './errno.ts';
+
+/** Relative to the folder in which a program looks for them. */
+export const CONTROL_FILES: readonly string[] = [
+  '.envrc',
+  '.mcp.json',
+  '.claude/settings.json',
+  '.claude/settings.local.json',
+  '.claude/hooks',
+  '.codex',
+  '.gemini/settings.json',
+  '.opencode',
+  '.pi',
+  '.qwen/settings.json',
+  '.cursor/mcp.json',
+  '.vscode/mcp.json',
+  'opencode.json',
+  'opencode.jsonc',
+  'caisson.yaml',
+  '.vscode/tasks.json',
+  '.vscode/settings.json',
+  '.husky',
+  '.gitmodules',
+];
+
+/**
+ * Tells whether a path of a patch is a control file. A program finds its settings in whatever folder it is started in,
+ * so it is one at any depth. A link named like its folder would bring one in under another name, and so would a file
+ * that such a link already leads to.
+ */
+export function createControlTest(root: string): (path: string) => boolean {
+  const folders = CONTROL_FILES.filter((control) => control.includes('/')).map((control) =>
+    control.replace(/\/[^/]*$/, ''),
+  );
+  const linked = CONTROL_FILES.flatMap((control) => realPlace(root, control));
+  return (path) =>
+    CONTROL_FILES.some((control) => `/${path}/`.includes(`/${control}/`)) ||
+    linked.some((place) => path === place || path.startsWith(`${place}/`)) ||
+    (folders.some((folder) => path === folder || path.endsWith(`/${folder}`)) && isLink(join(root, path)));
+}
+
+function isLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+}
+
+/** Where a control file really lies in the workspace; only names are compared, nothing is read. */
+function realPlace(root: string, control: string): string[] {
+  try {
+    const place = relative(realpathSync(root), realpathSync(join(root, control)));
+    return place === '' || place.startsWith('..') ? [] : [place];
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES'].some((code) => isErrno(error, code))) return [];
+    throw error;
+  }
+}
