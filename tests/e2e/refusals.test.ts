@@ -128,3 +128,12 @@ it.each([
   expect(stderr).toMatch(says);
   expect(JSON.parse((await project.caisson('runs', '-o', 'json')).stdout)).toEqual([]);
 });
+
+it('refuses more capabilities than a worker lays over a workspace', async () => {
+  const project = createProject({ config: 'capabilities: { rules: ./rules }\n' });
+  project.write('rules/RULES.md', 'Be kind.\n');
+  const options = Array.from({ length: 65 }, () => ['--capability', 'rules']).flat();
+  const { code, stderr } = await project.caisson('run', ...options, '--', 'true');
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/65 capabilities are too many; at most 64/);
+});

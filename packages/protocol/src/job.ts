@@ -43,6 +43,7 @@ export const OverlayEntry = z.object({ path: AbsolutePath, sha256: Sha256, name:
 export type OverlayEntry = z.infer<typeof OverlayEntry>;
 
 export const MAX_INPUTS = 256;
+export const MAX_OVERLAYS = 64;
 
 export const InputEntry = z.object({
   key: z.string().check(z.regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/)),
@@ -74,7 +75,7 @@ export const Job = z.object({
   pipeline: PipelineSpec,
   workspace: JobWorkspace,
   inputs: z.array(InputEntry).check(z.maxLength(MAX_INPUTS)),
-  overlay: z.array(OverlayEntry).check(z.maxLength(64)),
+  overlay: z.array(OverlayEntry).check(z.maxLength(MAX_OVERLAYS)),
   /** Commands of the operator that run before the agent, in order. */
   setup: z.array(z.string()).check(z.maxLength(16)),
   /** Base environment, then bundles in order, then per run; merged by the worker through the firewall. */

@@ -4,7 +4,15 @@
  */
 import { statSync } from 'node:fs';
 import { describeExcess, isWithin } from '@caisson/policy';
-import { InputEntry, MAX_INPUTS, MODES, SessionName, type Failure, type Mode } from '@caisson/protocol';
+import {
+  InputEntry,
+  MAX_INPUTS,
+  MAX_OVERLAYS,
+  MODES,
+  SessionName,
+  type Failure,
+  type Mode,
+} from '@caisson/protocol';
 import type { RunRow } from '../ledger/index.ts';
 import type { AdmittedRun, DispatchRooms, Refusal } from './contract.ts';
 import { loginBinds } from './login-files.ts';
@@ -120,6 +128,14 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
     const problem = await rooms.probeSandbox();
     return problem === null ? null : { kind: 'unavailable', detail: problem.detail, remedy: problem.remedy };
   }),
+  check('capabilities-bounded', ({ capabilities }) =>
+    capabilities.length <= MAX_OVERLAYS
+      ? null
+      : {
+          kind: 'usage',
+          detail: `${capabilities.length} capabilities are too many; at most ${MAX_OVERLAYS} are laid over a workspace`,
+        },
+  ),
   check('inputs-named', ({ inputs }) => {
     const bad = inputs.find((input) => !InputEntry.shape.key.safeParse(input.key).success);
     if (bad !== undefined)
