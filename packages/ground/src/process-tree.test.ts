@@ -37,6 +37,7 @@ describe('a process', () => {
   it('is read with its parent, its start time and its name, brackets included', async () => {
     const child = start(['perl', '-e', '$| = 1; $0 = "a) b ("; print "x"; sleep 60']);
     await once(child.stdout!, 'data');
+    await expect.poll(() => readProcess(child.pid!)?.state).toBe('S'); // it may not have fallen asleep yet
     expect(readProcess(child.pid!)).toEqual({
       pid: child.pid,
       ppid: process.pid,

@@ -58,7 +58,7 @@ export async function launchBwrap(spec: SandboxSpec, options: LaunchOptions): Pr
 function findVanished(error: unknown): string | null {
   if (!(error instanceof SandboxStartError)) return null;
   return (
-    /Can't create file at (\/.+): /.exec(error.message)?.[1] ??
+    /Can't (?:create file at|mkdir parents for) (\/.+): /.exec(error.message)?.[1] ??
     / on \/newroot(\/.+): /.exec(error.message)?.[1] ??
     null
   );
