@@ -106,9 +106,14 @@ async function loadClient(): Promise<CreateClient | null> {
 }
 
 function openPeer(scratch: Scratch, createClient: CreateClient): Peer {
-  const connect = (): ConnectionOptions =>
-    createClient({ path: socketOf(scratch), maxRetriesPerRequest: null });
+  const clients: ConnectionOptions[] = [];
+  const connect = (): ConnectionOptions => {
+    const client = createClient({ path: socketOf(scratch), maxRetriesPerRequest: null });
+    clients.push(client);
+    return client;
+  };
   const queue = new Queue(QUEUE, { connection: connect() });
+  queue.setMaxListeners(0); // one for each job that is waited for
   const events = new QueueEvents(QUEUE, { connection: connect() });
   const worker = new Worker(QUEUE, () => startInBwrap(scratch), {
     connection: connect(),
@@ -124,6 +129,8 @@ function openPeer(scratch: Scratch, createClient: CreateClient): Peer {
       await worker.close();
       await events.close();
       await queue.close();
+      // BullMQ leaves clients that it was handed open; they would look for Redis for ever.
+      for (const client of clients) (client as unknown as { disconnect(): void }).disconnect();
     },
   };
 }

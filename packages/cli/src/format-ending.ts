@@ -17,6 +17,9 @@ export function formatEnding(result: DispatchResult, style: Output['style']): st
       `  answer: caisson answer ${result.runId} "…"`,
     );
   lines.push(...describeOutcome(result, style));
+  if (result.status !== 'done' && result.status !== 'waiting' && result.result?.patchRef === undefined) {
+    lines.push(`  work so far, if any: caisson diff ${result.runId}`);
+  }
   return lines.join('\n');
 }
 

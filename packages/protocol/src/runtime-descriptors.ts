@@ -108,8 +108,7 @@ const OPENCODE: RuntimeDescriptor = {
   canInject: false,
   reportsCost: true,
   reportsUsage: true,
-  loginFiles: ['.local/share/opencode/auth.json'],
-  loginTargets: { '.local/share/opencode/auth.json': '.caisson-session/opencode/data/opencode/auth.json' },
+  loginFiles: [], // its data folder is ours, so a lent log-in would not be found
 };
 
 const PI: RuntimeDescriptor = {
