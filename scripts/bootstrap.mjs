@@ -5,7 +5,7 @@
 // 3. installs (as root, with apt-get) or names the missing system packages,
 // 4. builds, and 5. hands over to the requested script, which runs on the pinned Node.
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, accessSync, constants } from 'node:fs';
+import { existsSync, readFileSync, accessSync, constants, symlinkSync } from 'node:fs';
 import { constants as osConstants } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -89,12 +89,21 @@ function resolveNode() {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
   }
-  if (versionOf(PINNED_NODE) !== null) return PINNED_NODE;
+  if (versionOf(PINNED_NODE) !== null) {
+    linkPinnedNode();
+    return PINNED_NODE;
+  }
   if (isNewEnough(process.versions.node)) return process.execPath;
   return fail(
     `The pinned Node could not be installed and this one is ${process.versions.node}. Install Node ${OLDEST_NODE.join('.')} or newer, then try again.`,
     1,
   );
+}
+
+/** Without its install script npm makes no link; with it, `npm run …` finds the pinned Node first. */
+function linkPinnedNode() {
+  const link = join(BIN, 'node');
+  if (!existsSync(link)) symlinkSync(join('..', 'node', 'bin', 'node'), link);
 }
 
 /** What Caisson itself needs, and what this target's peers and fault injectors are. */
@@ -144,7 +153,7 @@ function run(command, args, options = {}) {
 
 /** The pinned programs come first, so that `node` means the same for every child. */
 function environment() {
-  return { ...process.env, PATH: [BIN, process.env.PATH ?? ''].join(delimiter) };
+  return { ...process.env, PATH: [dirname(PINNED_NODE), BIN, process.env.PATH ?? ''].join(delimiter) };
 }
 
 function versionOf(node) {
