@@ -103,7 +103,7 @@ function resolveNode() {
 /** Without its install script npm makes no link; with it, `npm run …` finds the pinned Node first. */
 function linkPinnedNode() {
   const link = join(BIN, 'node');
-  if (!existsSync(link)) symlinkSync(join('..', 'node', 'bin', 'node'), link);
+  if (existsSync(BIN) && !existsSync(link)) symlinkSync(join('..', 'node', 'bin', 'node'), link);
 }
 
 /** What Caisson itself needs, and what this target's peers and fault injectors are. */
