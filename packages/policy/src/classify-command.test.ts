@@ -72,11 +72,11 @@ describe('classifyCommand', () => {
   });
 
   it('knows the home folder and the workspace by their absolute paths', () => {
-    const place = { home: '/data/people/ann', workspace: '/srv/work/app' };
+    const place = { home: '/data/people/ann', workspace: '/srv/app' };
     expect(classifyCommand('rm -rf /data/people/ann', place).rule).toBe('delete-home');
-    expect(classifyCommand('rm -rf /srv/work/app/dist', place).actionClass).toBe('file_delete');
-    expect(classifyCommand('rm -rf /srv/work/app', place).actionClass).toBe('bash_destructive');
-    expect(classifyCommand('echo x > /srv/work/app/a.txt', place).actionClass).toBe('file_write');
+    expect(classifyCommand('rm -rf /srv/app/dist', place).actionClass).toBe('file_delete');
+    expect(classifyCommand('rm -rf /srv/app', place).actionClass).toBe('bash_destructive');
+    expect(classifyCommand('echo x > /srv/app/a.txt', place).actionClass).toBe('file_write');
   });
 
   it('lets an agent write its mailbox and nothing else of our state', () => {

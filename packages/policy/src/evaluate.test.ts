@@ -34,7 +34,7 @@ describe('evaluate', () => {
     'cat secrets/a',
     'cat ./secrets/a',
     'cat src/../secrets/a',
-    'cat /work/app/secrets/a',
+    'cat /srv/app/secrets/a',
     'cat "$PWD/secrets/a"',
     'sudo cat secrets/a',
     "bash -c 'cat secrets/a'",
