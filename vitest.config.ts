@@ -8,7 +8,5 @@ export default defineConfig({
     hookTimeout: 60_000,
     pool: 'forks',
     maxWorkers: 2,
-    // A machine that does other work besides may hold a process at the wrong moment: on CI a test gets a second try.
-    retry: process.env['CI'] === undefined ? 0 : 1,
   },
 });

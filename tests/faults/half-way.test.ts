@@ -147,7 +147,10 @@ describe('recovery', { timeout: 120_000 }, () => {
       ),
     );
     process.kill(host, 'SIGSTOP');
-    await until('the result is there', () => listFolder(join(state, 'runtime/results')).length > 0);
+    // Under its final name: beside it, for a moment, stands what is being written.
+    await until('the result is there', () =>
+      listFolder(join(state, 'runtime/results')).some((name) => name.endsWith('.result.json')),
+    );
     return { host, ended };
   }
 

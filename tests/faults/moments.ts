@@ -57,7 +57,7 @@ export function hasCome(moment: Moment, { stateDir, ledger, custody }: Watched):
         (name) => listFolder(join(stateDir, 'runtime/captures', name)).length > 0,
       );
     case 'result':
-      return hasFile('runtime/results');
+      return listFolder(join(stateDir, 'runtime/results')).some((name) => name.endsWith('.result.json'));
     case 'checkpointed':
       return listFolder(join(custody, 'refs/caisson')).length > 0;
     case 'ended':

@@ -241,7 +241,7 @@ describe('remove', () => {
     expect(existsSync(prepared.attemptDir)).toBe(false);
     const ttl = { stateDir: project.stateDir, trashTtlMs: 1_000_000, savedTtlMs: 60_000 };
     expect(await workspaces.gc(ttl)).toEqual({ deleted: [] });
-    nowMs += 61_000;
+    nowMs = Date.now() + 61_000;
     expect((await workspaces.gc(ttl)).deleted).toHaveLength(1);
     expect(readdirSync(join(project.stateDir, 'trash'))).toEqual([]);
   });
