@@ -67,6 +67,20 @@ describe('a run that breaks half-way', { timeout: 120_000 }, () => {
     expectNothingLeft(project);
   });
 
+  it('because its worker cannot take the job says which part of it, once, and takes everything back', async () => {
+    const project = createProject();
+    const engine = await openEngine(project);
+    const rooms: DispatchRooms = {
+      ...engine.rooms,
+      settings: { ...engine.rooms.settings, heartbeatMs: 0.5 },
+    };
+    const result = await (await createDispatcher(rooms).dispatch({ ...REQUEST, retries: 2 })).ended;
+    expect(result).toMatchObject({ status: 'error', failure: { reason: 'worker-failed', step: 1 } });
+    expect(result.failure?.detail).toContain('heartbeatMs is no int');
+    expect(engine.ledger.run(RUN)?.attempt).toBe(1);
+    expectNothingLeft(project);
+  });
+
   it('when its launch cannot be recorded leaves no worker behind', async () => {
     const project = createProject();
     const engine = await openEngine(project);

@@ -24,6 +24,7 @@ import type {
 } from './contract.ts';
 import { TaskRefusedError } from './errors.ts';
 import { compilePrompts } from './prompts.ts';
+import { findBadShape } from './request-shape.ts';
 import { resolveGrant } from './resolve-grant.ts';
 import { createRunRecord } from './run-record.ts';
 import { toolBinds } from './tool-binds.ts';
@@ -32,16 +33,13 @@ import { toolBinds } from './tool-binds.ts';
 export async function admit(rooms: DispatchRooms, request: DispatchRequest): Promise<AdmittedRun> {
   const trace = createTrace();
   try {
+    refuseBadShape(request);
     const candidate = await describeCandidate(rooms, request, trace);
     for (const check of ADMISSION_CHECKS) {
       const refusal = await check.run(candidate, rooms);
       if (refusal !== null) throw new TaskRefusedError(refusal);
     }
-    rooms.ledger.leases.enqueue({ pool: poolOf(candidate), runId: candidate.runId, hostId: rooms.hostId });
-    await accept(rooms, candidate).catch((error: unknown) => {
-      rooms.ledger.leases.dequeue(candidate.runId);
-      throw error;
-    });
+    await accept(rooms, candidate);
     return candidate;
   } catch (error) {
     const refused = asRefusal(error);
@@ -50,10 +48,16 @@ export async function admit(rooms: DispatchRooms, request: DispatchRequest): Pro
     await createRunRecord(rooms, null, trace).append('task.refused', {
       check,
       detail,
-      task: (request.task ?? '').slice(0, 1000),
+      task: String(request.task ?? '').slice(0, 1000),
     });
     throw refused;
   }
+}
+
+/** Before anything looks at the request: nobody else asks what its members are. */
+function refuseBadShape(request: DispatchRequest): void {
+  const refusal = findBadShape(request);
+  if (refusal !== null) throw new TaskRefusedError({ check: 'request-shape', ...refusal });
 }
 
 function asRefusal(error: unknown): TaskRefusedError | null {
@@ -83,6 +87,7 @@ async function accept(rooms: DispatchRooms, run: AdmittedRun): Promise<void> {
     },
     ...(run.agent === null ? {} : { agent: run.agent.name }),
     host: rooms.hostId,
+    pool: poolOf(run),
     ...(run.session === null ? {} : { session: run.session }),
     ...(request.idempotencyKey === undefined ? {} : { idempotencyKey: request.idempotencyKey }),
     ...(request.continues === undefined ? {} : { continues: request.continues }),

@@ -15,6 +15,7 @@ import type {
 } from './contract.ts';
 import { describeRun } from './describe-run.ts';
 import { findEnding } from './find-ending.ts';
+import { findUnreadableJob } from './find-unreadable-job.ts';
 import { follow, type FollowedAttempt } from './follow.ts';
 import { launch } from './launch.ts';
 import { place } from './place.ts';
@@ -212,6 +213,7 @@ async function runAttempt(
   const end = await followed.ended;
   entry.followed = null;
   const found = await readResult(prepared.paths.result, { runId: run.runId, attempt, nonce: prepared.nonce });
+  const ending = findEnding(found, end, prepared.limits);
   const settled = await settle(
     rooms,
     record,
@@ -226,7 +228,10 @@ async function runAttempt(
           await prepared.limits.release();
         },
       },
-      ending: shutdownAware(findEnding(found, end, prepared.limits), entry),
+      ending: shutdownAware(
+        followed.hasStarted() ? ending : (findUnreadableJob(ending, prepared.job) ?? ending),
+        entry,
+      ),
       found,
       hasStarted: followed.hasStarted(),
       durationMs: Math.round(rooms.clock.monotonicMs() - startedMs),

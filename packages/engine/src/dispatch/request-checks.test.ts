@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { AdmittedRun, DispatchRequest } from './contract.ts';
+import { findBadShape } from './request-shape.ts';
 import { findBadRequest, findForeignState, findNoWorkTree } from './request-checks.ts';
 
 const candidate = (request: DispatchRequest, more: Partial<AdmittedRun> = {}): AdmittedRun =>
@@ -91,4 +92,58 @@ test('the state folder of another user is refused by name', () => {
     detail: `the state folder ${stateDir} belongs to user ${own}, and this is user ${own + 1}`,
   });
   expect(findForeignState(join(stateDir, 'absent'), own + 1)).toBe(null);
+});
+
+describe('a request of a program that no compiler looked at', () => {
+  test.each<[Record<string, unknown>, string]>([
+    [{ env: { A: 5 } }, '"env" must be an object whose values are texts without NUL'],
+    [{ env: { A: 'a\0b' } }, '"env" must be an object whose values are texts without NUL'],
+    [{ argv: ['echo', 5] }, '"argv" must be a list of texts without NUL'],
+    [{ argv: 'echo' }, '"argv" must be a list of texts without NUL'],
+    [
+      { timeoutMs: '5m' },
+      '"timeoutMs" must be a number of milliseconds above 0, and at most 31622400000 (366 days)',
+    ],
+    [{ timeoutMs: Number.NaN }, '"timeoutMs" must be'],
+    [{ timeoutMs: Infinity }, '"timeoutMs" must be'],
+    [{ stallTimeoutMs: -1 }, '"stallTimeoutMs" must be'],
+    [{ retries: -1 }, '"retries" must be a whole number from 0 to 100'],
+    [{ retries: Number.NaN }, '"retries" must be'],
+    [{ limits: { memory: '4g' } }, '"limits" must be {memory?, cpus?, pids?, disk?, wall?}, numbers above 0'],
+    [{ budget: { usd: -1 } }, '"budget" must be'],
+    [{ network: { kind: 'hosts', hosts: ['no port'] } }, '"network" must be'],
+    [{ network: { kind: 'some' } }, '"network" must be'],
+    [{ sandbox: 'docker' }, '"sandbox" must be one of bwrap, none'],
+    [{ workspace: 'here' }, '"workspace" must be one of worktree, in-place, empty'],
+    [{ overflow: 'drop' }, '"overflow" must be one of queue, reject'],
+    [{ task: 5 }, '"task" must be a text'],
+    [{ branch: 5 }, '"branch" must be a text without NUL'],
+    [{ secrets: { A: null } }, '"secrets" must be'],
+    [{ callbacks: 'http://x' }, '"callbacks" must be a list of texts without NUL'],
+    [{ answer: { question: 'q', answer: 5 } }, '"answer" must be a question with its answer'],
+    [{ resume: { id: 1 } }, '"resume" must be a session that a result names'],
+    [{ timeout: 5 }, 'a request has no "timeout"'],
+    [JSON.parse('{"__proto__": {"task": "x"}}') as Record<string, unknown>, 'a request has no "__proto__"'],
+  ])('such as %j is told what belongs there', (request, detail) => {
+    expect(findBadShape(request as DispatchRequest)).toMatchObject({
+      kind: 'usage',
+      detail: expect.stringContaining(detail) as string,
+    });
+  });
+
+  test('that leaves members undefined, or gives every one of them rightly, passes', () => {
+    expect(findBadShape({ task: 'x', ...{ retries: undefined } } as DispatchRequest)).toBe(null);
+    expect(
+      findBadShape({
+        argv: ['true'],
+        env: {},
+        limits: { cpus: 0.5 },
+        budget: { usd: 0 },
+        network: { kind: 'hosts', hosts: ['a.example:443'] },
+        timeoutMs: 1,
+        retries: 0,
+        answer: { question: 'q', answer: '', questionId: 'question_1' },
+      }),
+    ).toBe(null);
+  });
 });
