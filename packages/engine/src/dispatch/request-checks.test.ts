@@ -132,7 +132,7 @@ describe('a request of a program that no compiler looked at', () => {
   });
 
   test('that leaves members undefined, or gives every one of them rightly, passes', () => {
-    expect(findBadShape({ task: 'x', ...{ retries: undefined } } as DispatchRequest)).toBe(null);
+    expect(findBadShape(Object.assign({ task: 'x' }, { retries: undefined }))).toBe(null);
     expect(
       findBadShape({
         argv: ['true'],
