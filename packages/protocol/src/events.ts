@@ -55,6 +55,8 @@ export const DispatchAccepted = defineEvent({
     ),
     agent: z.optional(z.string()),
     host: z.string(),
+    /** Whose slots it waits for: those of the project, or of its depth below a parent. */
+    pool: z.optional(z.string()),
     session: z.optional(z.string()),
     idempotencyKey: z.optional(z.string()),
     continues: z.optional(z.string()),

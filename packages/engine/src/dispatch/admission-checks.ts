@@ -13,7 +13,7 @@ import {
   type Failure,
   type Mode,
 } from '@caisson/protocol';
-import type { RunRow } from '../ledger/index.ts';
+import { DEFAULT_POOL, type RunRow } from '../ledger/index.ts';
 import type { AdmittedRun, DispatchRooms, Refusal } from './contract.ts';
 import { loginBinds } from './login-files.ts';
 import { findBadRequest, findForeignState, findNoModelKey, findNoWorkTree } from './request-checks.ts';
@@ -231,7 +231,7 @@ export function countIdenticalFailures(
 }
 
 /** The pool that all runs of a project share. */
-export const POOL = 'runs';
+export const POOL = DEFAULT_POOL;
 
 /**
  * A run that waits for another run keeps its slot; if both came from one pool, waiting parents could fill it and wait

@@ -95,10 +95,13 @@ export function createDispatcher(base: DispatchRooms): Dispatcher {
   };
 }
 
-/** Slot and folder are free for others. A ledger that cannot take that keeps them until we are dead. */
+/**
+ * Slot and folder are free for others. A ledger that cannot take that keeps them until we are dead, and so does a run
+ * whose ending could not be written: without its slot it would stand in the queue again.
+ */
 function letGo({ ledger, settings }: DispatchRooms, { run, record }: ActiveRun): void {
   try {
-    ledger.leases.release(run.runId);
+    if (ledger.run(run.runId)?.ending !== undefined) ledger.leases.release(run.runId);
     ledger.leases.free(folderLease(settings.projectRoot), run.runId);
   } catch (error) {
     record.tell('warning', { source: 'ledger', message: (error as Error).message }, 0);

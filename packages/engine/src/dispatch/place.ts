@@ -11,7 +11,7 @@ const POLL_MS = 250;
 /** How often a waiting run looks whether those before it are still alive. */
 const LOOK_MS = 1000;
 
-/** Resolves `placed` with the slot taken, or `aborted` with the queue left. */
+/** Resolves `placed` with the slot taken, or `aborted`: then the run's ending takes it out of the queue. */
 export async function place(
   rooms: DispatchRooms,
   run: AdmittedRun,
@@ -36,7 +36,6 @@ export async function place(
     }
     if (!signal.aborted && tryTake()) return 'placed';
   }
-  ledger.leases.dequeue(run.runId);
   return 'aborted';
 }
 

@@ -42,6 +42,8 @@ export interface RunRow {
   readonly runId: string;
   readonly status: RunStatus;
   readonly priority: number;
+  /** The pool whose slots it waits for; absent in runs of the first ledgers. */
+  readonly pool?: string;
   readonly acceptedOffset: number;
   readonly acceptedAt: string;
   /** When the first attempt's worker reported ready. */
@@ -129,6 +131,9 @@ export interface VerifyAllReport {
   readonly problems: readonly string[];
 }
 
+/** The pool of a run that names none. */
+export const DEFAULT_POOL = 'runs';
+
 export interface SlotRow {
   readonly runId: string;
   readonly pool: string;
@@ -144,18 +149,18 @@ export interface HoldRow {
 /** What a dead host had, now free. The caller decides what becomes of the runs. */
 export interface Reclaimed {
   readonly slots: readonly string[];
-  readonly queued: readonly string[];
   readonly holds: readonly string[];
 }
 
-/** Working rows, not events: who may run now, and who holds what. Every call is one immediate transaction. */
+/**
+ * Working rows, not events: who may run now, and who holds what. Every call is one immediate transaction.
+ * The queue is no row of its own: its runs are those that were accepted for the pool, have had no attempt and have not
+ * ended, as the events say, without those that hold a slot by now.
+ */
 export interface Leases {
-  /** Joins the pool's queue; `full` when it already holds `limit` runs. Joining twice changes nothing. */
-  enqueue(request: { pool: string; runId: string; hostId: string; limit?: number }): 'queued' | 'full';
-  dequeue(runId: string): boolean;
   /**
    * Takes a slot if fewer than `limit` are live and this run heads the queue (lowest priority number, then
-   * acceptance order, among queued runs that were enqueued). Taking leaves the queue; asking again says `taken`.
+   * acceptance order). Taking leaves the queue; asking again says `taken`.
    */
   tryTake(request: {
     pool: string;
@@ -163,8 +168,10 @@ export interface Leases {
     hostId: string;
     limit: number;
   }): 'taken' | 'full' | 'not-head';
+  /** Gives the slot back, once the run has ended; a run that could still start would be in the queue again. */
   release(runId: string): boolean;
   listSlots(pool?: string): SlotRow[];
+  /** Who waits, next one first. */
   listQueue(pool: string): SlotRow[];
   queueLength(pool: string): number;
   /** Takes the named exclusive lease; true also for whoever already holds it. */

@@ -5,6 +5,7 @@ import { createMemoryStorage } from './memory-storage.ts';
 import { openSqliteStorage } from './sqlite/sqlite-storage.ts';
 
 export type * from './contract.ts';
+export { DEFAULT_POOL } from './contract.ts';
 export type { LedgerOptions } from './create-ledger.ts';
 export * from './errors.ts';
 export { canonicalJson } from './canonical-json.ts';

@@ -1,5 +1,6 @@
-// Slots, the queue before them, and named exclusive leases. These are working rows: they say who may act now, not what
-// happened. A slot is taken in one immediate transaction, so two processes can never both have the last one.
+// Slots and named exclusive leases. These are working rows: they say who may act now, not what happened. The queue
+// before the slots follows from the events. A slot is taken in one immediate transaction, so two processes can never
+// both have the last one.
 
 import type { Leases } from './contract.ts';
 import type { WorkingRows } from './storage.ts';
@@ -8,14 +9,6 @@ type InTransaction = <T>(work: () => T) => T;
 
 export function createLeases(rows: WorkingRows, reading: InTransaction, writing: InTransaction): Leases {
   return {
-    enqueue: ({ pool, runId, hostId, limit }) =>
-      writing(() => {
-        if (rows.queued(runId) !== null) return 'queued';
-        if (limit !== undefined && rows.queueCount(pool) >= limit) return 'full';
-        rows.putQueued({ pool, runId, hostId });
-        return 'queued';
-      }),
-    dequeue: (runId) => writing(() => rows.deleteQueued(runId)),
     tryTake: (request) => {
       // Asking is cheap and happens often; only a take that will succeed needs the write lock.
       const seen = reading(() => chanceOf(rows, request));
@@ -24,7 +17,7 @@ export function createLeases(rows: WorkingRows, reading: InTransaction, writing:
     release: (runId) => writing(() => rows.deleteSlot(runId)),
     listSlots: (pool) => reading(() => rows.slots(pool)),
     listQueue: (pool) => reading(() => rows.queue(pool)),
-    queueLength: (pool) => reading(() => rows.queue(pool).length),
+    queueLength: (pool) => reading(() => rows.queueCount(pool)),
     tryHold: (name, holder, hostId = holder) =>
       writing(() => {
         const current = rows.hold(name);
@@ -41,7 +34,6 @@ export function createLeases(rows: WorkingRows, reading: InTransaction, writing:
       writing(() => {
         const had = rows.rowsOfHost(hostId);
         had.slots.forEach((runId) => rows.deleteSlot(runId));
-        had.queued.forEach((runId) => rows.deleteQueued(runId));
         had.holds.forEach((name) => rows.deleteHold(name));
         return had;
       }),
@@ -64,7 +56,6 @@ function chanceOf(
 function take(rows: WorkingRows, request: TakeRequest): 'taken' | 'full' | 'not-head' {
   const chance = chanceOf(rows, request);
   if (chance !== 'taken' || rows.slot(request.runId) !== null) return chance;
-  rows.deleteQueued(request.runId);
   rows.putSlot({ pool: request.pool, runId: request.runId, hostId: request.hostId });
   return 'taken';
 }

@@ -4,6 +4,7 @@ import { EMPTY_STREAM } from './event-record.ts';
 import type { EventRecord, StreamHead } from './event-record.ts';
 import { NEW_STREAM } from './ledger-view.ts';
 import type { RunState, StreamState } from './ledger-view.ts';
+import { queuedIn } from './project.ts';
 import type { Storage, WorkingRows } from './storage.ts';
 
 /** Keeps everything in this process. A full implementation, for tests and for ledgers nobody needs afterwards. */
@@ -88,37 +89,30 @@ export function createMemoryStorage(): Storage {
 
 function createMemoryRows(runs: ReadonlyMap<string, RunState>): WorkingRows {
   const slots = new Map<string, SlotRow>();
-  const queued = new Map<string, SlotRow>();
   const holds = new Map<string, HoldRow>();
   const spaces = new Map<string, Map<string, string>>();
   const queue = (pool: string) =>
-    [...queued.values()]
-      .filter((row) => row.pool === pool && runs.get(row.runId)?.status === 'queued')
-      .sort((a, b) => compareTurn(runs.get(a.runId), runs.get(b.runId)));
+    [...runs.values()]
+      .filter((run) => queuedIn(run) === pool && !slots.has(run.runId))
+      .sort((a, b) => a.priority - b.priority || a.acceptedOffset - b.acceptedOffset)
+      .map(({ runId, host }) => ({ runId, pool, hostId: host }));
   return {
     slot: (runId) => slots.get(runId) ?? null,
     slots: (pool) => [...slots.values()].filter((row) => pool === undefined || row.pool === pool),
     putSlot: (row) => slots.set(row.runId, { ...row }),
     deleteSlot: (runId) => slots.delete(runId),
-    queued: (runId) => queued.get(runId) ?? null,
     queue,
     queueHead: (pool) => queue(pool)[0]?.runId ?? null,
     queueCount: (pool) => queue(pool).length,
-    putQueued: (row) => queued.set(row.runId, { ...row }),
-    deleteQueued: (runId) => queued.delete(runId),
     hold: (name) => holds.get(name) ?? null,
     holds: () => [...holds.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
     putHold: (row) => holds.set(row.name, { ...row }),
     deleteHold: (name) => holds.delete(name),
     rowsOfHost: (hostId) => ({
       slots: [...slots.values()].filter((row) => row.hostId === hostId).map((row) => row.runId),
-      queued: [...queued.values()].filter((row) => row.hostId === hostId).map((row) => row.runId),
       holds: [...holds.values()].filter((row) => row.hostId === hostId).map((row) => row.name),
     }),
-    hostIds: () =>
-      [
-        ...new Set([...slots.values(), ...queued.values(), ...holds.values()].map((row) => row.hostId)),
-      ].sort(),
+    hostIds: () => [...new Set([...slots.values(), ...holds.values()].map((row) => row.hostId))].sort(),
     value: (space, key) => spaces.get(space)?.get(key) ?? null,
     values: (space) =>
       [...(spaces.get(space) ?? [])]
@@ -129,11 +123,6 @@ function createMemoryRows(runs: ReadonlyMap<string, RunState>): WorkingRows {
     },
     deleteValue: (space, key) => spaces.get(space)?.delete(key) ?? false,
   };
-}
-
-function compareTurn(a: RunState | undefined, b: RunState | undefined): number {
-  if (a === undefined || b === undefined) return 0;
-  return a.priority - b.priority || a.acceptedOffset - b.acceptedOffset;
 }
 
 function replaceAttempt(rows: readonly AttemptRow[], row: AttemptRow): AttemptRow[] {

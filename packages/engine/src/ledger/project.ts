@@ -4,6 +4,7 @@
 
 import { isTerminal, statusOfEnding } from '@caisson/protocol';
 import type { Failure } from '@caisson/protocol';
+import { DEFAULT_POOL } from './contract.ts';
 import type { AttemptRow, QuestionRow, SpendRow, StoredEvent } from './contract.ts';
 import type { Draft } from './draft.ts';
 import type { RunState } from './ledger-view.ts';
@@ -53,6 +54,11 @@ export function projectRun(row: RunState | null, event: ProjectedEvent): RunStat
   }
 }
 
+/** The pool in whose queue the run stands, or `null` when it does not wait. A retry keeps its slot and does not queue. */
+export function queuedIn(run: RunState): string | null {
+  return run.status === 'queued' && run.attempt === 0 ? (run.pool ?? DEFAULT_POOL) : null;
+}
+
 function acceptedRun(event: ProjectedEvent): RunState {
   const { data } = event;
   const task = members(data['task']);
@@ -61,6 +67,7 @@ function acceptedRun(event: ProjectedEvent): RunState {
     runId: event.runId ?? '',
     status: 'queued',
     priority: number(task['priority']) ?? DEFAULT_PRIORITY,
+    pool: text(data['pool']),
     acceptedOffset: event.offset,
     acceptedAt: event.at,
     attempt: event.attempt,

@@ -25,7 +25,7 @@ export interface Storage extends LedgerView {
   streamIds(): (string | null)[];
   /** What the seal says the run must hold, once it has ended. */
   seal(runId: string | null): StreamHead | null;
-  /** Damage that the medium itself can find. */
+  /** Damage that the medium itself can find, and rows that are filed under other values than they hold. */
   damage(): string[];
 
   runs(filter: RunFilter): RunState[];
@@ -46,18 +46,15 @@ export interface WorkingRows {
   slots(pool?: string): SlotRow[];
   putSlot(row: SlotRow): void;
   deleteSlot(runId: string): boolean;
-  queued(runId: string): SlotRow | null;
-  /** The pool's queue of runs that may still start, next one first. */
+  /** The runs that wait for a slot of the pool, next one first: a projection, without those that hold one. */
   queue(pool: string): SlotRow[];
   queueHead(pool: string): string | null;
   queueCount(pool: string): number;
-  putQueued(row: SlotRow): void;
-  deleteQueued(runId: string): boolean;
   hold(name: string): HoldRow | null;
   holds(): HoldRow[];
   putHold(row: HoldRow): void;
   deleteHold(name: string): boolean;
-  rowsOfHost(hostId: string): { slots: string[]; queued: string[]; holds: string[] };
+  rowsOfHost(hostId: string): { slots: string[]; holds: string[] };
   hostIds(): string[];
   value(space: string, key: string): string | null;
   values(space: string): { key: string; text: string }[];

@@ -1,3 +1,4 @@
+import { DEFAULT_POOL } from '../contract.ts';
 import type { Ledger } from '../contract.ts';
 
 /** All projections at once, to compare before and after a rebuild. */
@@ -8,5 +9,8 @@ export function everyRow(ledger: Ledger) {
     attempts: runs.map((run) => ledger.attempts(run.runId)),
     questions: ledger.questions(),
     spend: ledger.spend(),
+    queue: [...new Set(runs.map((run) => run.pool ?? DEFAULT_POOL))].map((pool) =>
+      ledger.leases.listQueue(pool),
+    ),
   };
 }

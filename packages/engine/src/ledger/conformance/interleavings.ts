@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Ledger, StoredEvent } from '../contract.ts';
+import { DEFAULT_POOL } from '../contract.ts';
+import type { Ledger, SlotRow, StoredEvent } from '../contract.ts';
 import { accepted, fact, finished, launched, started } from '../fixtures/sample-events.ts';
 import { everyRow } from './every-row.ts';
 import type { OpenLedger } from './open-ledger.ts';
@@ -24,20 +25,25 @@ export function describeInterleavings(open: OpenLedger): void {
   });
 }
 
+const RUNS = ['run_a', 'run_b', 'run_c', 'run_d'] as const;
+
 const eventArbitrary = fc
   .record({
-    runId: fc.constantFrom('run_a', 'run_b', null),
-    kind: fc.constantFrom('fact', 'accepted', 'launched', 'started', 'finished'),
+    runId: fc.constantFrom(...RUNS, null),
+    kind: fc.constantFrom('fact', 'accepted', 'launched', 'started', 'ended', 'finished'),
     attempt: fc.integer({ min: 1, max: 2 }),
+    priority: fc.integer({ min: 1, max: 3 }),
+    pool: fc.constantFrom(undefined, 'runs', 'deep'),
     id: fc.option(fc.constantFrom('evt_1', 'evt_2', 'evt_3'), { nil: undefined }),
     data: fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 3 }),
   })
-  .map(({ runId, kind, attempt, id, data }) => {
+  .map(({ runId, kind, attempt, priority, pool, id, data }) => {
     const makers = {
       fact: () => fact(runId, data),
-      accepted: () => accepted(runId),
+      accepted: () => accepted(runId, { pool }, priority),
       launched: () => launched(runId, attempt),
       started: () => started(runId, attempt),
+      ended: () => ({ ...fact(runId, data), type: 'attempt.ended', attempt }),
       finished: () => finished(runId, attempt),
     };
     return { ...makers[kind](), ...(id === undefined ? {} : { id }) };
@@ -55,7 +61,7 @@ function checkHistory(ledger: Ledger, settled: PromiseSettledResult<readonly Sto
   const all = ledger.read();
   expect(all.map((event) => event.offset)).toEqual(all.map((_, index) => index + 1));
   expect(new Set(all.map((event) => event.id)).size).toBe(all.length);
-  for (const runId of ['run_a', 'run_b', null]) {
+  for (const runId of [...RUNS, null]) {
     const stream = ledger.read({ runId });
     expect(stream.map((event) => event.seq)).toEqual(stream.map((_, index) => index + 1));
     expect(stream).toEqual(all.filter((event) => event.runId === runId));
@@ -68,4 +74,19 @@ function checkHistory(ledger: Ledger, settled: PromiseSettledResult<readonly Sto
   const rows = everyRow(ledger);
   ledger.rebuildProjections();
   expect(everyRow(ledger)).toEqual(rows);
+  expect(rows.queue).toEqual(queuesOf(all));
+}
+
+/** The queues as the contract words them, straight from the events. */
+function queuesOf(events: readonly StoredEvent[]): SlotRow[][] {
+  const acceptances = events.filter((event) => event.type === 'dispatch.accepted');
+  const left = events.filter(({ type }) => /^(attempt\.|dispatch\.(?!accepted))/.test(type));
+  const poolOf = (event: StoredEvent) => (event.data['pool'] as string | undefined) ?? DEFAULT_POOL;
+  const priorityOf = (event: StoredEvent) => (event.data['task'] as { priority: number }).priority;
+  return [...new Set(acceptances.map(poolOf))].map((pool) =>
+    acceptances
+      .filter((event) => poolOf(event) === pool && !left.some(({ runId }) => runId === event.runId))
+      .toSorted((a, b) => priorityOf(a) - priorityOf(b) || a.offset - b.offset)
+      .map((event) => ({ runId: event.runId ?? '', pool, hostId: 'host_1' })),
+  );
 }

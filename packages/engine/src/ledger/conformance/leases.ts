@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { DEFAULT_POOL } from '../contract.ts';
 import type { Ledger } from '../contract.ts';
-import { accepted, finished } from '../fixtures/sample-events.ts';
+import { accepted, fact, finished, launched } from '../fixtures/sample-events.ts';
 import type { OpenLedger } from './open-ledger.ts';
 
 export function describeLeases(open: OpenLedger): void {
@@ -12,9 +13,12 @@ export function describeLeases(open: OpenLedger): void {
     afterEach(() => ledger.close());
 
     test('slots go to the head of the queue: priority first, then acceptance', async () => {
-      await ledger.append([accepted('run_a'), accepted('run_b', {}, 1), accepted('run_c')]);
-      for (const runId of ['run_c', 'run_a', 'run_b'])
-        ledger.leases.enqueue({ pool: 'p', runId, hostId: 'h' });
+      await ledger.append([
+        accepted('run_a', { pool: 'p' }),
+        accepted('run_b', { pool: 'p' }, 1),
+        accepted('run_c', { pool: 'p' }),
+        accepted('run_d', {}, 1),
+      ]);
       const take = (runId: string) => ledger.leases.tryTake({ pool: 'p', runId, hostId: 'h', limit: 2 });
       expect(ledger.leases.listQueue('p').map((row) => row.runId)).toEqual(['run_b', 'run_a', 'run_c']);
       expect([take('run_a'), take('run_b'), take('run_c'), take('run_a'), take('run_c')]).toEqual([
@@ -26,6 +30,7 @@ export function describeLeases(open: OpenLedger): void {
       ]);
       expect(take('run_b')).toBe('taken');
       expect(ledger.leases.queueLength('p')).toBe(1);
+      await ledger.append([finished('run_b', 0)]);
       expect(ledger.leases.release('run_b')).toBe(true);
       expect(ledger.leases.release('run_b')).toBe(false);
       expect(take('run_c')).toBe('taken');
@@ -33,21 +38,21 @@ export function describeLeases(open: OpenLedger): void {
     });
 
     test('a run that ended while it waited does not block the queue', async () => {
-      await ledger.append([accepted('run_a'), accepted('run_b')]);
-      ledger.leases.enqueue({ pool: 'p', runId: 'run_a', hostId: 'h' });
-      ledger.leases.enqueue({ pool: 'p', runId: 'run_b', hostId: 'h' });
+      await ledger.append([accepted('run_a', { pool: 'p' }), accepted('run_b', { pool: 'p' })]);
       await ledger.append([{ ...finished('run_a', 0), type: 'dispatch.cancelled', data: { cause: 'user' } }]);
       expect(ledger.leases.queueLength('p')).toBe(1);
       expect(ledger.leases.tryTake({ pool: 'p', runId: 'run_b', hostId: 'h', limit: 1 })).toBe('taken');
     });
 
-    test('the queue is bounded and leaving it makes room', async () => {
+    test('a run waits from its acceptance to its first attempt, and a retry keeps its slot', async () => {
+      const waiting = () => ledger.leases.listQueue(DEFAULT_POOL).map((row) => row.runId);
       await ledger.append([accepted('run_a'), accepted('run_b')]);
-      const enqueue = (runId: string) => ledger.leases.enqueue({ pool: 'p', runId, hostId: 'h', limit: 1 });
-      expect([enqueue('run_a'), enqueue('run_a'), enqueue('run_b')]).toEqual(['queued', 'queued', 'full']);
-      expect(ledger.leases.dequeue('run_a')).toBe(true);
-      expect(enqueue('run_b')).toBe('queued');
-      expect(ledger.leases.tryTake({ pool: 'p', runId: 'run_a', hostId: 'h', limit: 1 })).toBe('not-head');
+      expect(waiting()).toEqual(['run_a', 'run_b']);
+      await ledger.append([launched('run_a', 1)]);
+      expect(waiting()).toEqual(['run_b']);
+      await ledger.append([{ ...fact('run_a'), type: 'attempt.ended', attempt: 1 }]);
+      expect(waiting()).toEqual(['run_b']);
+      expect(ledger.leases.queueLength(DEFAULT_POOL)).toBe(1);
     });
 
     test('a named lease has one holder at a time', () => {
@@ -65,20 +70,18 @@ export function describeLeases(open: OpenLedger): void {
     });
 
     test('everything of a dead host can be taken back at once', async () => {
-      await ledger.append([accepted('run_a'), accepted('run_b'), accepted('run_c')]);
-      for (const runId of ['run_a', 'run_b']) ledger.leases.enqueue({ pool: 'p', runId, hostId: 'dead' });
-      ledger.leases.enqueue({ pool: 'p', runId: 'run_c', hostId: 'alive' });
-      ledger.leases.tryTake({ pool: 'p', runId: 'run_a', hostId: 'dead', limit: 1 });
+      await ledger.append([accepted('run_a'), accepted('run_b')]);
+      const take = (runId: string, hostId: string) =>
+        ledger.leases.tryTake({ pool: DEFAULT_POOL, runId, hostId, limit: 1 });
+      expect([take('run_a', 'dead'), take('run_b', 'alive')]).toEqual(['taken', 'full']);
       ledger.leases.tryHold('key', 'run_a', 'dead');
+      ledger.leases.tryHold('other', 'run_b', 'alive');
       expect(ledger.leases.hosts()).toEqual(['alive', 'dead']);
-      expect(ledger.leases.reclaim('dead')).toEqual({
-        slots: ['run_a'],
-        queued: ['run_b'],
-        holds: ['key'],
-      });
-      expect(ledger.leases.reclaim('dead')).toEqual({ slots: [], queued: [], holds: [] });
+      expect(ledger.leases.reclaim('dead')).toEqual({ slots: ['run_a'], holds: ['key'] });
+      expect(ledger.leases.reclaim('dead')).toEqual({ slots: [], holds: [] });
       expect(ledger.leases.hosts()).toEqual(['alive']);
-      expect(ledger.leases.tryTake({ pool: 'p', runId: 'run_c', hostId: 'alive', limit: 1 })).toBe('taken');
+      await ledger.append([{ ...finished('run_a', 0), type: 'dispatch.failed' }]);
+      expect(take('run_b', 'alive')).toBe('taken');
     });
 
     test('small values are kept, listed and deleted', () => {

@@ -111,6 +111,20 @@ describe('a damaged ledger file', () => {
     await ledger.close();
   });
 
+  test.each([
+    ['runs', `UPDATE runs SET status = 'done' WHERE run = 'run_b'`],
+    ['runs', `UPDATE runs SET queued_in = NULL WHERE run = 'run_b'`],
+    ['runs', `UPDATE runs SET priority = 1 WHERE run = 'run_b'`],
+    ['spend', `UPDATE spend SET day = '1999-01-01'`],
+  ])('a row of %s that is filed under the wrong value is found by the whole check', async (table, sql) => {
+    tamper(file, sql);
+    const ledger = openLedger(file);
+    expect(ledger.verifyAll().problems.join()).toContain(`is filed in the ${table} table under`);
+    ledger.rebuildProjections();
+    expect(ledger.verifyAll()).toMatchObject({ ok: true, problems: [] });
+    await ledger.close();
+  });
+
   test('a projection that lost a row is found by the whole check and mended by a rebuild', async () => {
     tamper(file, `DELETE FROM runs WHERE run = 'run_b'`);
     const ledger = openLedger(file);

@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createLedger } from '../create-ledger.ts';
-import { fact } from '../fixtures/sample-events.ts';
-import { LedgerForeignError, LedgerTooNewError, openLedger } from '../index.ts';
-import { MIGRATIONS } from './schema.ts';
+import { accepted, fact, launched } from '../fixtures/sample-events.ts';
+import { DEFAULT_POOL, LedgerForeignError, LedgerTooNewError, openLedger } from '../index.ts';
+import { latestVersion, MIGRATIONS } from './schema.ts';
 import { openSqliteStorage } from './sqlite-storage.ts';
+
+const NEXT = latestVersion(MIGRATIONS) + 1;
 
 describe('a file that is not our ledger', () => {
   let folder: string;
@@ -34,7 +36,7 @@ describe('a file that is not our ledger', () => {
   });
 
   test('a newer schema is refused, and an older one is brought forward with its events', async () => {
-    const next = [...MIGRATIONS, { version: 2, sql: 'CREATE TABLE notes (text TEXT) STRICT;' }];
+    const next = [...MIGRATIONS, { version: NEXT, sql: 'CREATE TABLE notes (text TEXT) STRICT;' }];
     const old = openLedger(file);
     await old.append([fact('run_a')]);
     await old.close();
@@ -44,12 +46,38 @@ describe('a file that is not our ledger', () => {
     await migrated.close();
     const error = thrownBy(() => openLedger(file));
     expect(error).toBeInstanceOf(LedgerTooNewError);
-    expect(String(error)).toContain('schema version 2');
+    expect(String(error)).toContain(`schema version ${NEXT}`);
+  });
+
+  test('the queue of the first version is derived from its events', async () => {
+    const ledger = openLedger(file);
+    await ledger.append([
+      accepted('run_a'),
+      accepted('run_b', {}, 1),
+      accepted('run_c'),
+      launched('run_c', 1),
+    ]);
+    await ledger.close();
+    const db = new Database(file);
+    db.exec(`DROP INDEX runs_in_turn; ALTER TABLE runs DROP COLUMN queued_in;
+      CREATE TABLE queue (run TEXT PRIMARY KEY, pool TEXT NOT NULL, host TEXT NOT NULL) STRICT, WITHOUT ROWID;
+      DELETE FROM schema_versions WHERE version > 1; PRAGMA user_version = 1;`);
+    db.close();
+    const migrated = openLedger(file);
+    expect(migrated.leases.listQueue(DEFAULT_POOL)).toEqual([
+      { runId: 'run_b', pool: DEFAULT_POOL, hostId: 'host_1' },
+      { runId: 'run_a', pool: DEFAULT_POOL, hostId: 'host_1' },
+    ]);
+    expect(migrated.verifyAll()).toMatchObject({ ok: true, problems: [] });
+    await migrated.close();
   });
 
   test('a migration that fails leaves the old version behind', async () => {
     await openLedger(file).close();
-    const broken = [...MIGRATIONS, { version: 2, sql: 'CREATE TABLE notes (text TEXT); CREATE NONSENSE;' }];
+    const broken = [
+      ...MIGRATIONS,
+      { version: NEXT, sql: 'CREATE TABLE notes (text TEXT); CREATE NONSENSE;' },
+    ];
     expect(() => openSqliteStorage(file, broken)).toThrow('NONSENSE');
     const ledger = openLedger(file);
     expect(ledger.verifyAll().ok).toBe(true);

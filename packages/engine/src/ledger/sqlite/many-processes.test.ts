@@ -82,7 +82,7 @@ describe('several processes on one ledger file', () => {
     const runsOf = (host: string) => Array.from({ length: 5 }, (_, index) => `run_${host}_${index}`);
     // Accepted in turns, so that each process must wait for the others.
     const order = Array.from({ length: 5 }, (_, index) => hosts.map((host) => `run_${host}_${index}`)).flat();
-    await ledger.append(order.map((runId) => accepted(runId)));
+    await ledger.append(order.map((runId) => accepted(runId, { pool: 'p' })));
     const outputs = await Promise.all(
       hosts.map((host) => run(process.execPath, [TAKER, file, host, '2', ...runsOf(host)])),
     );

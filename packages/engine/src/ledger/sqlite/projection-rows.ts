@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
+import { DEFAULT_POOL } from '../contract.ts';
 import type { AttemptRow, QuestionRow, RunFilter, SpendRow } from '../contract.ts';
 import type { Draft } from '../draft.ts';
 import { LedgerCorruptError } from '../errors.ts';
 import type { RunState } from '../ledger-view.ts';
+import { queuedIn } from '../project.ts';
 import type { Statements } from './statements.ts';
 
 /** Finds and writes what the events add up to. */
@@ -50,8 +52,44 @@ export function createProjectionRows(statements: Statements, file: string) {
     clearProjections: () => {
       for (const table of ['runs', 'attempts', 'questions', 'spend']) statements.run(`DELETE FROM ${table}`);
     },
+    /** Rows that a search would miss: a column for finding says something else than the row itself. */
+    misfiled: () =>
+      Object.entries(MISFILED).flatMap(([table, where]) =>
+        statements
+          .all<{ id: string }>(
+            `SELECT ${table === 'questions' ? 'id' : 'run'} AS id FROM ${table} WHERE CASE WHEN json_valid(row) THEN ${where.join(' OR ')} END`,
+          )
+          .map(({ id }) => `${id} is filed in the ${table} table under values that it does not have`),
+      ),
     put: (draft: Draft) => putRows(statements, draft),
   };
+}
+
+// The rule of `queuedIn`, as the migration has it too.
+const QUEUED_ELSEWHERE = `queued_in IS NOT
+  CASE WHEN status = 'queued' AND row ->> '$.attempt' = 0 THEN coalesce(row ->> '$.pool', '${DEFAULT_POOL}') END`;
+// Damaged JSON is named when the row itself is read.
+const MISFILED = {
+  runs: differences({
+    run: '$.runId',
+    status: '$.status',
+    priority: '$.priority',
+    accepted_offset: '$.acceptedOffset',
+    session: '$.session',
+    idempotency_key: '$.idempotencyKey',
+  }).concat(QUEUED_ELSEWHERE),
+  attempts: differences({ run: '$.runId', attempt: '$.attempt' }),
+  questions: differences({
+    id: '$.questionId',
+    run: '$.runId',
+    status: '$.status',
+    asked_offset: '$.askedOffset',
+  }),
+  spend: differences({ run: '$.runId', session: '$.session', day: '$.day' }),
+};
+
+function differences(columns: Record<string, string>): string[] {
+  return Object.entries(columns).map(([column, path]) => `${column} IS NOT row ->> '${path}'`);
 }
 
 function putRows(statements: Statements, draft: Draft): void {
@@ -78,14 +116,17 @@ function putRows(statements: Statements, draft: Draft): void {
 function putRun(statements: Statements, row: RunState): void {
   // Not REPLACE: a taken idempotency key must fail instead of deleting the other run's row.
   statements.run(
-    `INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (run) DO UPDATE SET status = excluded.status, priority = excluded.priority, row = excluded.row`,
+    `INSERT INTO runs (run, status, priority, accepted_offset, session, idempotency_key, queued_in, row)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (run) DO UPDATE SET status = excluded.status, priority = excluded.priority,
+       queued_in = excluded.queued_in, row = excluded.row`,
     row.runId,
     row.status,
     row.priority,
     row.acceptedOffset,
     row.session ?? null,
     row.idempotencyKey ?? null,
+    queuedIn(row),
     writeRow(row),
   );
 }

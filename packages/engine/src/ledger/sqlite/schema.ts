@@ -66,6 +66,16 @@ CREATE TABLE holds (name TEXT PRIMARY KEY, holder TEXT NOT NULL, host TEXT NOT N
 CREATE TABLE kv (space TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (space, key)) STRICT, WITHOUT ROWID;
 `,
   },
+  {
+    version: 2,
+    sql: `
+-- The queue follows from the events too: a run stands in it from its acceptance to its first attempt or its ending.
+ALTER TABLE runs ADD COLUMN queued_in TEXT;
+CREATE INDEX runs_in_turn ON runs (queued_in, priority, accepted_offset) WHERE queued_in IS NOT NULL;
+UPDATE runs SET queued_in = 'runs' WHERE status = 'queued' AND row ->> '$.attempt' = 0;
+DROP TABLE queue;
+`,
+  },
 ];
 
 /** The newest version in a list of migrations. */

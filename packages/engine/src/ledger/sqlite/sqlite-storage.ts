@@ -63,7 +63,7 @@ export function openSqliteStorage(file: string, migrations?: readonly Migration[
       if (draft.events.length > 0) events.putTotal(draft.total());
       projections.put(draft);
     },
-    damage: () => findDamage(db),
+    damage: () => [...findDamage(db), ...projections.misfiled()],
     working: createWorkingRows(statements),
     watchOthers: (onChange) => watchFile(file, dataVersion, onChange),
     close: () => {

@@ -3,13 +3,13 @@ import type { WorkingRows } from '../storage.ts';
 import type { Statements } from './statements.ts';
 
 const SLOT = 'SELECT run AS runId, pool, host AS hostId FROM slots';
-const QUEUED = 'SELECT run AS runId, pool, host AS hostId FROM queue';
 const HOLD = 'SELECT name, holder, host AS hostId FROM holds';
-// A run that was cancelled while it waited must not block those behind it, so the status is asked here.
-const LIVE_QUEUE = `FROM queue q JOIN runs r ON r.run = q.run WHERE q.pool = ? AND r.status = 'queued'`;
+// The index runs_in_turn has the order already: the head is found behind at most as many rows as there are slots.
+const WAITING =
+  'FROM runs r WHERE r.queued_in = ? AND NOT EXISTS (SELECT 1 FROM slots s WHERE s.run = r.run)';
 const IN_TURN = 'ORDER BY r.priority, r.accepted_offset';
 
-/** Slots, queue, holds and small values in SQLite. */
+/** Slots, the queue for them, holds and small values in SQLite. */
 export function createWorkingRows(statements: Statements): WorkingRows {
   const runIds = (sql: string, value: string) =>
     statements.all<{ id: string }>(sql, value).map(({ id }) => id);
@@ -22,18 +22,14 @@ export function createWorkingRows(statements: Statements): WorkingRows {
     putSlot: ({ runId, pool, hostId }) =>
       statements.run('INSERT OR REPLACE INTO slots VALUES (?, ?, ?)', runId, pool, hostId),
     deleteSlot: (runId) => statements.run('DELETE FROM slots WHERE run = ?', runId) > 0,
-    queued: (runId) => statements.get<SlotRow>(`${QUEUED} WHERE run = ?`, runId) ?? null,
     queue: (pool) =>
       statements.all<SlotRow>(
-        `SELECT q.run AS runId, q.pool, q.host AS hostId ${LIVE_QUEUE} ${IN_TURN}`,
+        `SELECT r.run AS runId, r.queued_in AS pool, r.row ->> '$.host' AS hostId ${WAITING} ${IN_TURN}`,
         pool,
       ),
     queueHead: (pool) =>
-      statements.get<{ id: string }>(`SELECT q.run AS id ${LIVE_QUEUE} ${IN_TURN} LIMIT 1`, pool)?.id ?? null,
-    queueCount: (pool) => statements.get<{ n: number }>(`SELECT count(*) AS n ${LIVE_QUEUE}`, pool)?.n ?? 0,
-    putQueued: ({ runId, pool, hostId }) =>
-      statements.run('INSERT OR REPLACE INTO queue VALUES (?, ?, ?)', runId, pool, hostId),
-    deleteQueued: (runId) => statements.run('DELETE FROM queue WHERE run = ?', runId) > 0,
+      statements.get<{ id: string }>(`SELECT r.run AS id ${WAITING} ${IN_TURN} LIMIT 1`, pool)?.id ?? null,
+    queueCount: (pool) => statements.get<{ n: number }>(`SELECT count(*) AS n ${WAITING}`, pool)?.n ?? 0,
     hold: (name) => statements.get<HoldRow>(`${HOLD} WHERE name = ?`, name) ?? null,
     holds: () => statements.all<HoldRow>(`${HOLD} ORDER BY name`),
     putHold: ({ name, holder, hostId }) =>
@@ -41,14 +37,11 @@ export function createWorkingRows(statements: Statements): WorkingRows {
     deleteHold: (name) => statements.run('DELETE FROM holds WHERE name = ?', name) > 0,
     rowsOfHost: (hostId) => ({
       slots: runIds('SELECT run AS id FROM slots WHERE host = ? ORDER BY run', hostId),
-      queued: runIds('SELECT run AS id FROM queue WHERE host = ? ORDER BY run', hostId),
       holds: runIds('SELECT name AS id FROM holds WHERE host = ? ORDER BY name', hostId),
     }),
     hostIds: () =>
       statements
-        .all<{ host: string }>(
-          'SELECT host FROM slots UNION SELECT host FROM queue UNION SELECT host FROM holds ORDER BY 1',
-        )
+        .all<{ host: string }>('SELECT host FROM slots UNION SELECT host FROM holds ORDER BY 1')
         .map(({ host }) => host),
     value: (space, key) =>
       statements.get<{ value: string }>('SELECT value FROM kv WHERE space = ? AND key = ?', space, key)
