@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BusTopic, createCaisson, createFileSink, type DispatchRequest, type SealedResult } from 'caisson';
 import { expect, it, onTestFinished } from 'vitest';
@@ -115,4 +115,42 @@ it('tells everything that happens on the bus, and a listener that throws hurts n
   const run = await caisson.dispatch(command('true'));
   expect((await run.ended).status).toBe('done');
   await expect.poll(() => heard).toEqual(['done']);
+});
+
+it('tells on the bus which agent programs are here, and which settings were changed meanwhile', async () => {
+  const project = createProject();
+  const file = join(project.root, 'caisson.yaml');
+  writeFileSync(file, 'mode: suggest\nruntimes: { mine: { bin: /bin/true, adapter: ./mine.js } }\n');
+  const caisson = await open(project.root);
+  const heard: unknown[] = [];
+  caisson.bus.on(BusTopic.RUNTIMES_DISCOVERED, ({ runtimes }) => heard.push(runtimes));
+  caisson.bus.on(BusTopic.CONFIG_CHANGED, (change) => heard.push(change));
+
+  const found = await caisson.runtimes();
+  const mine = { name: 'mine', version: expect.anything() as unknown, path: '/bin/true' };
+  expect(found).toContainEqual(expect.objectContaining(mine));
+  await expect.poll(() => heard).toEqual([expect.arrayContaining([mine])]);
+
+  expect(await caisson.checkConfig()).toEqual([]);
+  writeFileSync(file, 'mode: full-auto\nruntimes: { mine: { bin: /bin/true, adapter: ./mine.js } }\n');
+  const change = { key: 'mode', previous: 'suggest', new: 'full-auto' };
+  expect(await caisson.checkConfig()).toEqual([change]);
+  await expect.poll(() => heard.at(-1)).toEqual(change);
+  expect(caisson.config.mode).toBe('suggest');
+  writeFileSync(file, 'mode: none-such\n');
+  await expect(caisson.checkConfig()).rejects.toThrow('caisson.yaml:1:7');
+});
+
+it('a listener of warnings that fails is told to the process, because nobody is left on the bus', async () => {
+  const caisson = await open(createProject().root);
+  const warned = Promise.withResolvers<Error>();
+  process.once('warning', warned.resolve);
+  caisson.bus.on(BusTopic.WARNING, () => {
+    throw new Error('deaf');
+  });
+  caisson.bus.emit(BusTopic.WARNING, { source: 'test', message: 'heard?' });
+  expect(await warned.promise).toMatchObject({
+    name: 'CaissonBusWarning',
+    message: expect.stringContaining('deaf') as unknown,
+  });
 });

@@ -3,7 +3,14 @@ import { BusTopic, type DispatchResult, type EventEnvelope } from '@caisson/prot
 import type { BudgetStanding } from './budget/index.ts';
 import type { SafeEventBus } from './bus/index.ts';
 import { keysFolder } from './composition/seal-evidence.ts';
-import { loadConfig, type LoadConfigOptions, type ResolvedConfig } from './config/index.ts';
+import {
+  createLiveConfig,
+  type ConfigChange,
+  type LiveConfig,
+  type LoadConfigOptions,
+  type ResolvedConfig,
+} from './config/index.ts';
+import type { DiscoveredRuntime } from './discovery/index.ts';
 import { flatten, type DispatchRequest, type RunHandle } from './dispatch/index.ts';
 import { createEngine, type Engine, type EngineOptions } from './engine.ts';
 import {
@@ -24,6 +31,7 @@ import {
   type GarbageReport,
 } from './operations/collect-garbage.ts';
 import { decideApproval } from './operations/decide-approval.ts';
+import { discoverHere } from './operations/discover-here.ts';
 import { dispatchOnce } from './operations/dispatch-once.ts';
 import { followRunLog } from './operations/follow-run-log.ts';
 import { followRun } from './operations/follow-run.ts';
@@ -54,7 +62,16 @@ export interface CaissonOptions extends EngineOptions {
  * Close it when done; closing cancels what this process still runs.
  */
 export interface Caisson {
+  /** As it was when the project was opened. */
   readonly config: ResolvedConfig;
+  /**
+   * Reads every source of the configuration again and tells, here and on the bus, each setting that has changed since
+   * the last reading. What is open keeps its values: open the project again to use the new ones. A file that has
+   * become invalid throws ConfigError.
+   */
+  checkConfig(): Promise<readonly ConfigChange[]>;
+  /** The agent programs that are here, told on the bus too. Each is started once, for its version. */
+  runtimes(options?: { signal?: AbortSignal }): Promise<readonly DiscoveredRuntime[]>;
   /** Live fan-out of what happens in this process. */
   readonly bus: SafeEventBus;
   /** Agents, capabilities, env bundles and pipelines by name. */
@@ -107,18 +124,23 @@ export interface Caisson {
 /** Opens the project at `cwd`. Settles what a host that died has left behind before it answers anything. */
 export async function createCaisson(options: CaissonOptions = {}): Promise<Caisson> {
   const cwd = options.cwd ?? process.cwd();
-  const config = await loadConfig({ cwd, flags: { ...options.flags, state: options.stateDir } });
-  const engine = createEngine(config, cwd, options);
+  const live = await createLiveConfig(
+    { cwd, flags: { ...options.flags, state: options.stateDir } },
+    (change) => engine.bus.emit(BusTopic.CONFIG_CHANGED, { ...change }),
+  );
+  const engine = createEngine(live.current, cwd, options);
   await engine.recover();
-  return createFace(engine, cwd);
+  return createFace(engine, cwd, live);
 }
 
-function createFace(engine: Engine, cwd: string): Caisson {
+function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
   const { ledger } = engine;
   const find = (given: string): string => resolveRunId(ledger, given);
   let hasSwept = false;
   return {
     config: engine.config,
+    checkConfig: () => live.reload(),
+    runtimes: (how = {}) => discoverHere(engine, how.signal),
     bus: engine.bus,
     registry: createRegistryFace(engine, cwd),
     async dispatch(request) {

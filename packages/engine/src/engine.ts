@@ -75,7 +75,8 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
   const clock = systemClock;
   const hostId = createPrefixedId('host', clock);
   const ledger = openLedger(join(config.stateDir, 'ledger.db'));
-  const bus = createBus();
+  // Who listens for warnings has failed, so there is nobody left on the bus to tell.
+  const bus = createBus({ onUnreportable: (message) => process.emitWarning(message, 'CaissonBusWarning') });
   const publishOnBus = createBusPublisher(bus);
   const store = openStore(config, clock, (message) =>
     bus.emit(BusTopic.WARNING, { source: 'store', message }),

@@ -27,15 +27,15 @@ export const BusTopic = {
   BUDGET_UPDATED: 'caisson:budget-updated',
   /** Owner: dispatch, its prepare stage. */
   PROMPT_COMPILED: 'caisson:prompt-compiled',
-  /** Owner: config. */
+  /** Owner: config. A setting differs from the last reading; what is open keeps its values. */
   CONFIG_CHANGED: 'caisson:config-changed',
-  /** Owner: discovery. */
+  /** Owner: discovery. Somebody asked which agent programs are here. */
   RUNTIMES_DISCOVERED: 'caisson:runtimes-discovered',
   /** A runtime adapter's event, forwarded. */
   COMPACTION_STARTED: 'caisson:compaction-started',
   /** Owner: session. */
   SESSION_RESET: 'caisson:session-reset',
-  /** Owner: residents. */
+  /** Owner: residents. No host has any yet, so nobody emits it. */
   EXTENSIONS_RELOADED: 'caisson:extensions-reloaded',
   /** Anyone may warn. */
   WARNING: 'caisson:warning',

@@ -1,0 +1,21 @@
+/** Which agent programs a run could use now, told on the bus to whoever keeps a list of them. */
+import { BusTopic } from '@caisson/protocol';
+import { readHostEnvironment } from '../config/index.ts';
+import { discoverRuntimes, toDiscoveredPayload, type DiscoveredRuntime } from '../discovery/index.ts';
+import type { Engine } from '../engine.ts';
+
+/** Starts each program once, for its version. */
+export async function discoverHere(
+  { config, bus }: Pick<Engine, 'config' | 'bus'>,
+  signal?: AbortSignal,
+): Promise<readonly DiscoveredRuntime[]> {
+  const found = await discoverRuntimes({
+    env: readHostEnvironment(),
+    home: config.folders.home,
+    runtimes: config.runtimes,
+    projectRoot: config.projectRoot,
+    ...(signal === undefined ? {} : { signal }),
+  });
+  bus.emit(BusTopic.RUNTIMES_DISCOVERED, toDiscoveredPayload(found));
+  return found;
+}
