@@ -10,9 +10,13 @@ export function describeRuntimes(): string {
     '',
     'One guide each is in `docs/guides/agents`. A runtime that is not built in has the sandbox only, unless its adapter says more.',
     '',
-    '| runtime | program | tested | model API | key | prompt over | resumes | usage | cost |',
-    '|---|---|---|---|---|---|---|---|---|',
+    '| runtime | program | tested | model API | key | prompt over | resumes | usage | cost | takes of its agent |',
+    '|---|---|---|---|---|---|---|---|---|---|',
     ...all.map(describeRuntime),
+    '',
+    'The last column: what of `maxTokens` and `temperature` in an agent’s definition reaches the model. What a runtime does not',
+    'take has no effect, and the run carries a warning that says so. An ACP agent takes what the program behind it takes; an',
+    'adapter of your own finds both in its settings.',
     '',
     '# Modes',
     '',
@@ -40,6 +44,7 @@ function describeRuntime(runtime: RuntimeDescriptor): string {
     yesNo(runtime.canResume),
     yesNo(runtime.reportsUsage),
     yesNo(runtime.reportsCost),
+    runtime.name === 'acp' ? 'the agent’s own' : runtime.sampling.map((name) => `\`${name}\``).join(', '),
   ]);
 }
 

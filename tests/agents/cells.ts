@@ -74,6 +74,32 @@ async function command(agent: AgentUnderTest): Promise<void> {
   expectUsage(stage, ran);
 }
 
+/** What a definition says about the answers reaches the model, or is warned about by name. */
+async function sampling(agent: AgentUnderTest): Promise<string> {
+  const stage = await createStage(agent, {
+    script: [{ say: 'Short.', ...usage(60, 7) }],
+    config: `agents:\n  terse: { runtime: ${agent.name}, maxTokens: 4321, temperature: 0.25 }\n`,
+  });
+  const ran = await stage.run('answer', '--agent', 'terse');
+  expectDone(ran, 'Short.');
+  const asked = JSON.stringify(stage.model.modelRequests().map(({ body }) => body));
+  const warned = (await stage.project.events(ran.runId))
+    .filter(({ type }) => type === 'warning')
+    .map((event) => String(event['message']));
+  const taken = [
+    ['maxTokens', /"(max_tokens|max_completion_tokens|maxOutputTokens)":4321\b/],
+    ['temperature', /"temperature":0\.25\b/],
+  ] as const;
+  const found = taken.filter(([, pattern]) => pattern.test(asked)).map(([name]) => name);
+  for (const [name] of taken)
+    expect([name, found.includes(name), warned.some((message) => message.includes(name))]).toEqual([
+      name,
+      found.includes(name),
+      !found.includes(name),
+    ]);
+  return found.length === 0 ? 'warns' : found.join(', ');
+}
+
 async function denied(agent: AgentUnderTest): Promise<void> {
   const stage = await createStage(agent, {
     script: [
@@ -227,6 +253,7 @@ async function resume(agent: AgentUnderTest): Promise<string> {
 export const CELLS: readonly Cell[] = [
   { title: 'edits a file', isShort: true, prove: edit },
   { title: 'runs a command', isShort: false, prove: command },
+  { title: 'takes of its agent', isShort: false, prove: sampling },
   { title: 'is denied by policy', isShort: true, prove: denied },
   { title: 'changes nothing in suggest', isShort: false, prove: suggest },
   { title: 'is denied in full-auto too', isShort: false, prove: fullAuto },

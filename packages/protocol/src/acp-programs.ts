@@ -50,5 +50,6 @@ export function describeAcpRuntime(
     ...(inner?.keyEnv === undefined ? {} : { keyEnv: inner.keyEnv }),
     ...(inner?.defaultEndpoint === undefined ? {} : { defaultEndpoint: inner.defaultEndpoint }),
     loginFiles: inner?.loginFiles ?? [],
+    sampling: inner?.sampling ?? base.sampling,
   };
 }

@@ -34,6 +34,7 @@ const CLAUDE_CODE: RuntimeDescriptor = {
   canInject: false,
   reportsCost: true,
   reportsUsage: true,
+  sampling: ['maxTokens'],
   loginFiles: ['.claude/.credentials.json'],
   loginTargets: { '.claude/.credentials.json': '.caisson-session/claude/.credentials.json' },
 };
@@ -58,6 +59,7 @@ const CODEX: RuntimeDescriptor = {
   canInject: false,
   reportsCost: false,
   reportsUsage: true,
+  sampling: [],
   loginFiles: ['.codex/auth.json'],
   loginTargets: { '.codex/auth.json': '.caisson-session/codex/auth.json' },
 };
@@ -84,6 +86,7 @@ const GEMINI: RuntimeDescriptor = {
   canInject: false,
   reportsCost: false,
   reportsUsage: true,
+  sampling: ['maxTokens', 'temperature'],
   loginFiles: ['.gemini/oauth_creds.json'],
   loginTargets: { '.gemini/oauth_creds.json': '.caisson-session/gemini/.gemini/oauth_creds.json' },
 };
@@ -108,6 +111,7 @@ const OPENCODE: RuntimeDescriptor = {
   canInject: false,
   reportsCost: true,
   reportsUsage: true,
+  sampling: ['maxTokens', 'temperature'],
   loginFiles: [], // its data folder is ours, so a lent log-in would not be found
 };
 
@@ -131,6 +135,7 @@ const PI: RuntimeDescriptor = {
   canInject: false,
   reportsCost: false,
   reportsUsage: true,
+  sampling: ['maxTokens', 'temperature'],
   loginFiles: ['.pi/agent/auth.json'],
 };
 
@@ -152,6 +157,7 @@ const NATIVE: RuntimeDescriptor = {
   canInject: true,
   reportsCost: false,
   reportsUsage: true,
+  sampling: ['maxTokens', 'temperature'],
   loginFiles: [],
 };
 
@@ -173,6 +179,7 @@ const ACP: RuntimeDescriptor = {
   canInject: false,
   reportsCost: false,
   reportsUsage: true,
+  sampling: [],
   loginFiles: [],
 };
 
@@ -194,6 +201,7 @@ const COMMAND: RuntimeDescriptor = {
   canInject: false,
   reportsCost: false,
   reportsUsage: false,
+  sampling: [],
   loginFiles: [],
 };
 

@@ -34,6 +34,9 @@ export const AGENT_CAUSES = [
 export const AgentCause = z.enum(AGENT_CAUSES);
 export type AgentCause = z.infer<typeof AgentCause>;
 
+/** How a model answers, as an agent's definition says it. */
+export type Sampling = 'maxTokens' | 'temperature';
+
 /** Which model wire format a runtime speaks. */
 export type ModelApi = 'anthropic-messages' | 'openai-responses' | 'openai-chat' | 'gemini' | 'none';
 
@@ -66,6 +69,8 @@ export interface RuntimeDescriptor {
   readonly canInject: boolean;
   readonly reportsCost: boolean;
   readonly reportsUsage: boolean;
+  /** What an agent's definition may say about its model's answers, and the program takes. */
+  readonly sampling: readonly Sampling[];
   /** Files under the user's HOME that mean "logged in", relative to HOME. */
   readonly loginFiles: readonly string[];
   /** Where the program looks for them in the agent's private HOME, where that is another place. */

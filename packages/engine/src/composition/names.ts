@@ -197,11 +197,11 @@ function descriptorOf(name: string, { descriptor, config, path }: LocatedRuntime
   return descriptor ?? customDescriptor(name);
 }
 
-/** A runtime that only the user knows: every mode is the sandbox's to enforce. */
+/** A runtime that only the user knows: every mode is the sandbox's to enforce, every setting the adapter's to use. */
 function customDescriptor(name: string): RuntimeDescriptor {
   const base = RUNTIME_DESCRIPTORS['command'];
   if (base === undefined) throw new Error('the descriptor of "command" is missing');
-  return { ...base, name, title: name };
+  return { ...base, name, title: name, sampling: ['maxTokens', 'temperature'] };
 }
 
 function unknown(kind: string, name: string, known: readonly string[]): TaskRefusedError {

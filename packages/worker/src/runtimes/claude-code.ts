@@ -3,6 +3,7 @@
 
 import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from './contract.ts';
 import { createClaudeCodeStream } from './claude-code-stream.ts';
+import { samplingOf } from './sampling.ts';
 import { shellLine, stdioServer } from './session-folder.ts';
 
 const SETTINGS = '.caisson/claude-settings.json';
@@ -58,6 +59,7 @@ function argvOf(input: DriverInput): readonly string[] {
 }
 
 function envOf(input: DriverInput): Record<string, string> {
+  const { maxTokens } = samplingOf(input);
   return {
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
     DISABLE_AUTOUPDATER: '1',
@@ -68,6 +70,7 @@ function envOf(input: DriverInput): Record<string, string> {
     CLAUDE_CODE_MAX_RETRIES: '3',
     // Otherwise MCP tools are not offered but hidden behind a search tool.
     ENABLE_TOOL_SEARCH: 'false',
+    ...(maxTokens === undefined ? {} : { CLAUDE_CODE_MAX_OUTPUT_TOKENS: String(maxTokens) }),
     // Root may not bypass permissions unless it stands in a sandbox; ours holds.
     ...(input.isRoot ? { IS_SANDBOX: '1' } : {}),
     ...(input.endpoint === undefined

@@ -3,6 +3,7 @@
 
 import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from './contract.ts';
 import { createGeminiStream } from './gemini-stream.ts';
+import { samplingOf } from './sampling.ts';
 import { shellLine, stdioServer } from './session-folder.ts';
 
 const SETTINGS = '.gemini/settings.json';
@@ -76,12 +77,24 @@ function settingsOf(input: DriverInput): unknown {
     general: { enableAutoUpdate: false, enableAutoUpdateNotification: false, maxAttempts: 3 },
     privacy: { usageStatisticsEnabled: false },
     telemetry: { enabled: false },
+    ...modelConfigsOf(input),
     ...(input.endpoint === undefined ? {} : { security: { auth: { selectedType: 'gemini-api-key' } } }),
     ...(input.mcp === undefined
       ? {}
       : { mcpServers: { caisson: { ...stdioServer(input.mcp), trust: true, timeout: TOOL_TIMEOUT_MS } } }),
     ...(input.gate === undefined ? {} : { hooksConfig: { enabled: true }, hooks: hooksOf(input.gate) }),
   };
+}
+
+/** Matched by the model's name: an override that names nothing is never applied. */
+function modelConfigsOf(input: DriverInput): Record<string, unknown> {
+  const { maxTokens, temperature } = samplingOf(input);
+  if (maxTokens === undefined && temperature === undefined) return {};
+  const override = {
+    match: { model: input.model ?? DEFAULT_GEMINI_MODEL },
+    modelConfig: { generateContentConfig: { temperature, maxOutputTokens: maxTokens } },
+  };
+  return { modelConfigs: { customOverrides: [override] } };
 }
 
 function hooksOf(gate: NonNullable<DriverInput['gate']>): unknown {

@@ -3,6 +3,7 @@
 
 import type { AgentCommand, AgentStream, DriverInput, RuntimeDriver } from './contract.ts';
 import { createNativeStream } from './native-stream.ts';
+import { samplingOf } from './sampling.ts';
 import { sessionFolder } from './session-folder.ts';
 
 const CONFIG = '.caisson/native.json';
@@ -20,9 +21,9 @@ export const native: RuntimeDriver = {
   createStream: (): AgentStream => createNativeStream({ takesMessages: true }),
 };
 
-/** `settings.api`, `settings.rules`, `settings.tools` and `settings.maxTurns` come from the runtime's config; maxTokens and temperature from the agent. */
+/** `settings.api`, `settings.rules`, `settings.tools` and `settings.maxTurns` come from the runtime's config. */
 function configOf(input: DriverInput): unknown {
-  const { api, rules, tools, maxTurns, maxTokens, temperature } = input.settings;
+  const { api, rules, tools, maxTurns } = input.settings;
   return {
     prompt: input.prompt,
     systemPrompt: input.systemPrompt,
@@ -36,8 +37,7 @@ function configOf(input: DriverInput): unknown {
     home: input.home,
     tools,
     maxTurns,
-    maxTokens,
-    temperature,
+    ...samplingOf(input),
     sessionFolder: `${sessionFolder(input.home)}/native`,
     resume: input.resume?.sessionId,
     mcpSocket: input.mcp?.socketPath,

@@ -4,6 +4,7 @@
 
 import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from './contract.ts';
 import { createOpencodeStream } from './opencode-stream.ts';
+import { samplingOf } from './sampling.ts';
 import { sessionFolder } from './session-folder.ts';
 
 const CONFIG = '.caisson/opencode.json';
@@ -77,6 +78,7 @@ function argvOf(input: DriverInput): readonly string[] {
 
 function envOf(input: DriverInput): Record<string, string> {
   const kept = `${sessionFolder(input.home)}/opencode`;
+  const { maxTokens } = samplingOf(input);
   return {
     OPENCODE_CONFIG: `${input.home}/${CONFIG}`,
     XDG_CONFIG_HOME: `${input.home}/${CONFIG_HOME}`,
@@ -89,6 +91,7 @@ function envOf(input: DriverInput): Record<string, string> {
     OPENCODE_DISABLE_SHARE: '1',
     // A repo's own config could allow what the mode denies.
     OPENCODE_DISABLE_PROJECT_CONFIG: '1',
+    ...(maxTokens === undefined ? {} : { OPENCODE_EXPERIMENTAL_OUTPUT_TOKEN_MAX: String(maxTokens) }),
     ...(input.endpoint === undefined ? {} : { [KEY_VARIABLE]: input.endpoint.apiKey }),
   };
 }
@@ -102,12 +105,14 @@ function filesOf(input: DriverInput): readonly AgentFile[] {
 }
 
 function configOf(input: DriverInput): unknown {
+  const { temperature } = samplingOf(input);
   return {
     autoupdate: false,
     share: 'disabled',
     snapshot: false,
     permission: PERMISSIONS[input.mode],
     ...(input.endpoint === undefined ? {} : providerOf(modelOf(input), input.endpoint.baseUrl)),
+    ...(temperature === undefined ? {} : { agent: { build: { temperature } } }),
     // With the repo's config its AGENTS.md is switched off too; that one is wanted.
     instructions: [
       `${input.workspace}/AGENTS.md`,
@@ -127,7 +132,8 @@ function providerOf(model: string, baseURL: string): Record<string, unknown> {
         npm: '@ai-sdk/openai-compatible',
         name: 'caisson',
         options: { baseURL, apiKey: `{env:${KEY_VARIABLE}}` },
-        models: { [model]: { name: model } },
+        // It sends a temperature only to models that are said to take one.
+        models: { [model]: { name: model, temperature: true } },
       },
     },
   };

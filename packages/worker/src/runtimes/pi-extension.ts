@@ -1,13 +1,17 @@
 import type { DriverInput } from './contract.ts';
+import { samplingOf } from './sampling.ts';
 
 /**
  * The extension that is laid into Pi's HOME. Pi has neither permissions nor MCP: the gate is a handler before each
- * call, and the coordination tools are registered one by one from the server's own list. A handler that throws blocks
+ * call, what its settings cannot say about the model's answers is put into each request, and the coordination tools are registered one by one from the server's own list. A handler that throws blocks
  * the call, so the gate fails closed.
  */
-export function piExtension(input: Pick<DriverInput, 'gate' | 'mcp'>): string {
+export function piExtension(input: Pick<DriverInput, 'gate' | 'mcp' | 'settings'>): string {
+  const { maxTokens, temperature } = samplingOf(input);
   return `import { spawn, spawnSync } from 'node:child_process';
 const gate = ${JSON.stringify(input.gate ?? null)};
+const maxTokens = ${JSON.stringify(maxTokens ?? null)};
+const temperature = ${JSON.stringify(temperature ?? null)};
 const server = ${JSON.stringify(input.mcp ?? null)};
 
 function connect() {
@@ -48,6 +52,14 @@ export default async function (pi) {
       const input = JSON.stringify({ tool_name: event.toolName, tool_input: event.input, tool_use_id: event.toolCallId });
       const verdict = spawnSync(gate.command, gate.args, { input, encoding: 'utf8' });
       if (verdict.status !== 0) return { block: true, reason: verdict.stderr || 'the gate did not answer' };
+    });
+  }
+  if (maxTokens !== null || temperature !== null) {
+    pi.on('before_provider_request', ({ payload }) => {
+      const changed = { ...payload, ...(temperature === null ? {} : { temperature }) };
+      for (const name of ['max_tokens', 'max_completion_tokens', 'max_output_tokens'])
+        if (maxTokens !== null && name in changed) changed[name] = maxTokens;
+      return changed;
     });
   }
   if (!server) return;

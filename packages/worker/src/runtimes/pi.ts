@@ -5,6 +5,7 @@
 import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from './contract.ts';
 import { createPiStream } from './pi-stream.ts';
 import { piExtension } from './pi-extension.ts';
+import { samplingOf } from './sampling.ts';
 import { sessionFolder } from './session-folder.ts';
 
 const READING_TOOLS = 'read,grep,find,ls';
@@ -32,7 +33,8 @@ export const pi: RuntimeDriver = {
 
 const agentFolder = (input: DriverInput): string => `${input.home}/.pi/agent`;
 const extensionFile = (input: DriverInput): string => `${agentFolder(input)}/caisson.mjs`;
-const needsExtension = (input: DriverInput): boolean => input.gate !== undefined || input.mcp !== undefined;
+const needsExtension = (input: DriverInput): boolean =>
+  input.gate !== undefined || input.mcp !== undefined || Object.keys(samplingOf(input)).length > 0;
 const promptFile = (input: DriverInput): string => `${agentFolder(input)}/caisson-system-prompt.md`;
 
 function argvOf(input: DriverInput): readonly string[] {
