@@ -175,6 +175,37 @@ describe('commands', () => {
     });
   });
 
+  it('doctor goes on when the configuration is bad: that is its first finding', async () => {
+    writeFileSync(join(folder, 'caisson.yaml'), 'limits:\n  memory: []\n');
+    const { code, out } = await caisson(['doctor', '-o', 'json'], { CAISSON_MODE: 'nonsense' });
+    const { probes } = JSON.parse(out) as { probes: { id: string; verdict: string }[] };
+    expect(code).toBe(1);
+    expect(probes[0]).toEqual({
+      id: 'config',
+      verdict: 'fail',
+      detail: expect.stringContaining(`${join(folder, 'caisson.yaml')}:2:11: limits.memory: `) as unknown,
+      remedy: 'Correct the value and run the command again. The other findings are without it.',
+    });
+    expect(probes.map(({ id }) => id)).toEqual(expect.arrayContaining(['git', 'bubblewrap', 'ledger']));
+  });
+
+  it('a variable that looks like a setting and is none is warned of, and other ones are left alone', async () => {
+    const variables = { CAISSON_LIMITS_MEMROY: '1g', CAISSON_BUDGET_LIMIT: '5', CAISSON_KEY_OF_MINE: 'x' };
+    const { code, out, err } = await caisson(['config', 'limits.memory', '-o', 'json'], variables);
+    expect([code, (JSON.parse(out) as { source: string }).source]).toEqual([0, 'default']);
+    expect(err).toBe(
+      'warning: CAISSON_LIMITS_MEMROY is no setting and is ignored. Did you mean CAISSON_LIMITS_MEMORY?\n' +
+        'warning: CAISSON_BUDGET_LIMIT is no setting and is ignored. caisson config lists the settings.\n',
+    );
+    const doctor = await caisson(['doctor', '-o', 'ndjson'], variables);
+    expect(JSON.parse(doctor.out.split('\n')[0] ?? '')).toMatchObject({
+      id: 'config',
+      verdict: 'warn',
+      detail: expect.stringContaining('Did you mean CAISSON_LIMITS_MEMORY?') as unknown,
+    });
+    expect(doctor.err).toBe('');
+  });
+
   it('doctor prints a verdict for each probe', async () => {
     const { out } = await caisson(['doctor', '-o', 'json']);
     const { probes } = JSON.parse(out) as { probes: { id: string }[] };

@@ -1,4 +1,4 @@
-import { readHostEnvironment } from '@caisson/engine';
+import { describeUnknownVariable, findUnknownVariables, readHostEnvironment } from '@caisson/engine';
 import type { CommandRow } from './command.ts';
 import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
 import { createOutput, type OutputFormat, type OutputStreams } from './output.ts';
@@ -13,11 +13,23 @@ export async function runCli(
   const env = readHostEnvironment();
   const output = createOutput(findFormat(args), streams, env);
   try {
+    warnOfVariables(env, args[0], output);
     return await dispatchLine(args, rows, output);
   } catch (error) {
     const { printError } = await import('./print-error.ts');
     return printError(error, output, (env['CAISSON_DEBUG'] ?? '') !== '');
   }
+}
+
+/** A misspelt setting is not refused, for a CI system may set what it likes; the doctor has a finding for it. */
+function warnOfVariables(
+  env: Readonly<Record<string, string | undefined>>,
+  first: string | undefined,
+  output: ReturnType<typeof createOutput>,
+): void {
+  if (first === 'doctor') return;
+  for (const variable of findUnknownVariables(env))
+    output.note(`warning: ${describeUnknownVariable(variable)}`);
 }
 
 async function dispatchLine(

@@ -4,6 +4,7 @@ export { createCaisson, type Caisson, type CaissonOptions } from './caisson.ts';
 export { RunNotFoundError, TaskRefusedError } from './dispatch/index.ts';
 export type { DispatchRequest, Refusal, RunHandle, WorkspaceKind } from './dispatch/index.ts';
 export type { RunFilter, RunRow } from './ledger/index.ts';
+export { examineConfig, type ExaminedConfig } from './operations/examine-config.ts';
 export { examineLedger, type ExamineLedgerOptions } from './operations/examine-ledger.ts';
 export type { LogName } from './operations/read-run-log.ts';
 export { keysFolder } from './composition/seal-evidence.ts';

@@ -1,7 +1,7 @@
 import {
+  examineConfig,
   examineHost,
   examineLedger,
-  loadConfig,
   readHostEnvironment,
   type ProbeReport,
 } from '@caisson/engine';
@@ -12,7 +12,7 @@ import type { Output } from '../output.ts';
 export const command = defineCommand({
   usage: '',
   about:
-    'Looks at everything a run needs, and at the whole ledger, and changes nothing unless --rebuild is given. Ends with 1 when something must be mended first.',
+    'Looks at the configuration, at everything a run needs and at the whole ledger, and changes nothing unless --rebuild is given. Ends with 1 when something must be mended first.',
   options: {
     rebuild: {
       type: 'boolean',
@@ -27,10 +27,11 @@ export const command = defineCommand({
     },
   ],
   async run({ options, output }) {
-    const { stateDir, folders, runtimes } = await loadConfig({ flags: { state: options['state-dir'] } });
+    const { config, report } = await examineConfig({ flags: { state: options['state-dir'] } });
+    const { stateDir, folders, runtimes } = config;
     const host = { env: readHostEnvironment(), home: folders.home, stateDir, runtimes };
     const ledger = await examineLedger(stateDir, { rebuild: options.rebuild });
-    const probes = [...(await examineHost(host)), ledger];
+    const probes = [report, ...(await examineHost(host)), ledger];
     const isWell = probes.every(({ verdict }) => verdict !== 'fail');
     const verdict = isWell ? (probes.some((probe) => probe.verdict === 'warn') ? 'warn' : 'ok') : 'fail';
     if (output.format === 'ndjson') for (const probe of probes) output.event(probe);

@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
 import type { Document, LineCounter, Node } from 'yaml';
 import { ConfigError } from './errors.ts';
 
@@ -48,16 +49,13 @@ function describeFault({ code, message }: { readonly code: string; readonly mess
 }
 
 async function readText(file: string): Promise<string> {
-  const bytes = await readFile(file).catch((error: unknown) => {
-    const detail = error instanceof Error ? error.message : String(error);
-    throw new ConfigError([{ file, message: `cannot be read: ${detail}.` }], {
+  const bytes = await readBytes(file).catch((error: unknown) => {
+    if (error instanceof ConfigError) throw error;
+    throw new ConfigError([{ file, message: `cannot be read: ${describeRefusal(error)}.` }], {
       cause: error,
-      remedy: 'Make the file readable, or move it away.',
+      remedy: 'Make it a readable file, or move it away.',
     });
   });
-  if (bytes.length > MAX_BYTES) {
-    throw new ConfigError([{ file, message: `is ${bytes.length} bytes long; the limit is ${MAX_BYTES}.` }]);
-  }
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
@@ -66,6 +64,33 @@ async function readText(file: string): Promise<string> {
       remedy: 'Save the file as UTF-8.',
     });
   }
+}
+
+/** Without waiting: a pipe that nobody writes to would hold us for ever, and a device may never end. */
+async function readBytes(file: string): Promise<Buffer> {
+  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const info = await handle.stat();
+    if (!info.isFile()) {
+      const message = `is ${info.isDirectory() ? 'a folder' : 'not a regular file'}.`;
+      throw new ConfigError([{ file, message }], { remedy: 'Put a YAML file there, or move it away.' });
+    }
+    if (info.size > MAX_BYTES) {
+      const message = `is ${info.size} bytes long; the limit is ${MAX_BYTES}.`;
+      throw new ConfigError([{ file, message }], { remedy: 'Move it away; caisson init writes a new one.' });
+    }
+    return await handle.readFile();
+  } finally {
+    await handle.close();
+  }
+}
+
+function describeRefusal(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ENOENT') return 'it is a link to something that does not exist';
+  if (code === 'ELOOP') return 'it is a link to itself';
+  if (code === 'EACCES') return 'this user may not read it';
+  return error instanceof Error ? error.message : String(error);
 }
 
 function toPlainValue(file: string, document: Document.Parsed): unknown {

@@ -14,4 +14,5 @@ export { createLiveConfig, type LiveConfig } from './live-config.ts';
 export { explainConfig, loadConfig } from './load-config.ts';
 export { CONFIG_FILE_NAME, findProjectRoot, STATE_FOLDER_NAME } from './project-root.ts';
 export { envNameOf, SETTING_DEFAULTS, SETTING_KEYS, type SettingKey, type SettingValue } from './settings.ts';
+export { describeUnknownVariable, findUnknownVariables, type UnknownVariable } from './unknown-variables.ts';
 export { resolveUserFolders } from './user-folders.ts';

@@ -1,4 +1,5 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -217,9 +218,27 @@ describe('what is refused', () => {
     expect((await refused(Buffer.from([0x6d, 0xff, 0xfe, 0x00]))).message).toMatch(/not UTF-8/);
   });
 
-  it('a config file that is a folder', async () => {
-    mkdirSync(join(root, 'caisson.yaml'));
-    await expect(loadConfig({ cwd: root, env: HOME_ENV })).rejects.toThrow(/caisson\.yaml: cannot be read/);
+  it.each([
+    ['a folder', (file: string) => mkdirSync(file), 'is a folder.'],
+    [
+      'a link that leads nowhere',
+      (file: string) => symlinkSync('gone.yaml', file),
+      'it is a link to something that does not',
+    ],
+    ['a link to itself', (file: string) => symlinkSync(file, file), 'it is a link to itself'],
+    ['a device', (file: string) => symlinkSync('/dev/zero', file), 'is not a regular file.'],
+    [
+      'a pipe that nobody writes to',
+      (file: string) => execFileSync('mkfifo', [file]),
+      'is not a regular file.',
+    ],
+    ['far too long', (file: string) => writeFileSync(file, '# '.repeat(600_000)), 'is 1200000 bytes long'],
+  ])('%s is refused with its path, at once', async (_what, make, message) => {
+    const file = join(root, 'caisson.yaml');
+    make(file);
+    await expect(loadConfig({ cwd: root, env: HOME_ENV })).rejects.toThrow(
+      `${file}: ${message.startsWith('it is') ? 'cannot be read: ' : ''}${message}`,
+    );
   });
 
   it('an empty file says nothing, and a read-only one is enough', async () => {

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { ConfigFile, Mode } from '@caisson/protocol';
 import { readConfigDocument, type ConfigDocument } from './config-document.ts';
@@ -14,7 +13,7 @@ import { ConfigError } from './errors.ts';
 import { gatherSettings, type Settings } from './gather-settings.ts';
 import { readHostEnvironment } from './host-environment.ts';
 import { parseConfigDocument } from './parse-config.ts';
-import { CONFIG_FILE_NAME, findProjectRoot } from './project-root.ts';
+import { CONFIG_FILE_NAME, findProjectRoot, isNamed } from './project-root.ts';
 import { listRows } from './config-rows.ts';
 import type { SettingKey } from './settings.ts';
 import { resolveUserFolders } from './user-folders.ts';
@@ -37,10 +36,11 @@ export async function loadExplained(
     cwd: options.cwd ?? getCurrentFolder(),
     env: options.env ?? readHostEnvironment(),
     flags: options.flags ?? {},
+    ignoresFile: options.ignoresFile ?? false,
   };
   const projectRoot = findProjectRoot(given.cwd);
   const path = join(projectRoot, CONFIG_FILE_NAME);
-  const document = existsSync(path) ? await readConfigDocument(path) : null;
+  const document = !given.ignoresFile && isNamed(path) ? await readConfigDocument(path) : null;
   const file = document === null ? {} : await parseConfigDocument(document);
   const settings = await gatherSettings(given, file, document);
   const config = assemble(projectRoot, document, file, settings, resolveUserFolders(given.env));

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
 export const CONFIG_FILE_NAME = 'caisson.yaml';
@@ -8,10 +8,15 @@ export const STATE_FOLDER_NAME = '.caisson';
 export function findProjectRoot(cwd: string): string {
   const start = resolve(cwd);
   const isProject = (folder: string): boolean =>
-    existsSync(join(folder, CONFIG_FILE_NAME)) || isFolder(join(folder, STATE_FOLDER_NAME));
+    isNamed(join(folder, CONFIG_FILE_NAME)) || isFolder(join(folder, STATE_FOLDER_NAME));
   // `.git` is a folder in a clone and a file in a worktree or submodule.
   const isGitTop = (folder: string): boolean => existsSync(join(folder, '.git'));
   return findUpwards(start, isProject) ?? findUpwards(start, isGitTop) ?? start;
+}
+
+/** True also for a link that leads nowhere: what it should have said must not be left out silently. */
+export function isNamed(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 function findUpwards(start: string, matches: (folder: string) => boolean): string | null {

@@ -11,6 +11,7 @@ import {
   toDiscoveredPayload,
   type ProbeContext,
 } from './index.ts';
+import { createToolProbe, gitProbe } from './program-probes.ts';
 import { compareVersions, findVersion } from './program-version.ts';
 
 const SYSTEM_PATH = '/usr/local/bin:/usr/bin:/bin';
@@ -111,13 +112,29 @@ it('every probe answers on this machine, with a remedy for whatever is not ok, a
   expect(readdirSync(folder)).toEqual([]);
 });
 
-it('without bubblewrap the doctor fails and says what to install', async () => {
-  const reports = await examineHost(context({ env: { PATH: folder } }));
-  expect(reports.find(({ id }) => id === 'bubblewrap')).toEqual({
-    id: 'bubblewrap',
+it('without bubblewrap where runs look for it the doctor fails, says what to install, and names the one in PATH', async () => {
+  const bwrap = { program: 'bwrap', oldest: '0.8.0', locate: () => null, package: 'bubblewrap' };
+  const missing = {
     verdict: 'fail',
-    detail: 'bwrap is not in PATH',
+    detail: "bwrap is not in the system's folders",
     remedy: 'Install bwrap 0.8.0 or newer, for example: apt-get install bubblewrap',
+  };
+  const probe = createToolProbe('bubblewrap', bwrap);
+  expect(await probe.run(context({ env: { PATH: folder } }))).toEqual(missing);
+  const own = program('bwrap', 'echo bubblewrap 9.9.9');
+  expect(await probe.run(context())).toEqual({
+    ...missing,
+    detail: `${missing.detail}; runs do not use ${own}, which PATH names`,
+  });
+});
+
+it('the doctor looks at the git that runs start, not at the first one in PATH', async () => {
+  const own = program('git', 'echo git version 0.1.0');
+  expect(await gitProbe.run(context())).toMatchObject({
+    verdict: 'ok',
+    detail: expect.stringMatching(
+      `^2\\.\\S+ at /\\S+/git; runs do not use ${own}, which PATH names$`,
+    ) as unknown,
   });
 });
 

@@ -1,15 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { probeCgroups, probeSandbox } from '@caisson/ground';
 import type { Probe } from './contract.ts';
-import { findProgram } from './find-program.ts';
 
 const APPARMOR_SWITCH = '/proc/sys/kernel/apparmor_restrict_unprivileged_userns';
 
 /** Not a look at switches: a small sandbox is really started. */
 export const userNamespacesProbe: Probe = {
   id: 'user-namespaces',
-  async run(context) {
-    const probe = await probeSandbox(findProgram('bwrap', context.env['PATH'], '/'));
+  async run() {
+    const probe = await probeSandbox();
     if (probe.ok) return { verdict: 'ok', detail: 'a sandbox with all namespaces starts' };
     return { verdict: 'fail', detail: probe.reason, remedy: probe.remedy };
   },

@@ -1,4 +1,6 @@
+import { realpathSync } from 'node:fs';
 import { arch, platform, release } from 'node:os';
+import { findBwrap, MINIMAL_COMMAND_ENV } from '@caisson/ground';
 import type { Probe, ProbeReport } from './contract.ts';
 import { discoverRuntimes } from './discover-runtimes.ts';
 import { findProgram } from './find-program.ts';
@@ -27,13 +29,18 @@ export const nodeProbe: Probe = {
   },
 };
 
-export const gitProbe = createProgramProbe('git', 'git', OLDEST_GIT, {
-  missing: 'fail',
+/** The one that runs start: looked up in folders of the system, never in PATH, which an agent may be able to change. */
+export const gitProbe = createToolProbe('git', {
+  program: 'git',
+  oldest: OLDEST_GIT,
+  locate: () => findProgram('git', MINIMAL_COMMAND_ENV['PATH'], '/'),
   package: 'git',
 });
 
-export const bubblewrapProbe = createProgramProbe('bubblewrap', 'bwrap', OLDEST_BWRAP, {
-  missing: 'fail',
+export const bubblewrapProbe = createToolProbe('bubblewrap', {
+  program: 'bwrap',
+  oldest: OLDEST_BWRAP,
+  locate: findBwrap,
   package: 'bubblewrap',
 });
 
@@ -66,27 +73,37 @@ export const agentsProbe: Probe = {
   },
 };
 
-function createProgramProbe(
-  id: string,
-  program: string,
-  oldest: string,
-  traits: { missing: 'warn' | 'fail'; package: string },
-): Probe {
-  const remedy = `Install ${program} ${oldest} or newer, for example: apt-get install ${traits.package}`;
+interface Tool {
+  readonly program: string;
+  readonly oldest: string;
+  readonly locate: () => string | null;
+  readonly package: string;
+}
+
+/** A probe for a program that runs themselves need. */
+export function createToolProbe(id: string, { program, oldest, locate, package: name }: Tool): Probe {
+  const remedy = `Install ${program} ${oldest} or newer, for example: apt-get install ${name}`;
   return {
     id,
     async run(context): Promise<Omit<ProbeReport, 'id'>> {
-      const path = findProgram(program, context.env['PATH'], '/');
-      if (path === null) return { verdict: traits.missing, detail: `${program} is not in PATH`, remedy };
+      const path = locate();
+      const unused = findUnused(path, findProgram(program, context.env['PATH'], '/'));
+      if (path === null)
+        return { verdict: 'fail', detail: `${program} is not in the system's folders${unused}`, remedy };
       const { version, problem } = await askVersion(path, ['--version'], {
         searchPath: context.env['PATH'],
         signal: context.signal,
       });
       if (version === null) return { verdict: 'fail', detail: `${path}: ${problem ?? 'no version'}`, remedy };
-      const detail = `${version} at ${path}`;
+      const detail = `${version} at ${path}${unused}`;
       return compareVersions(version, oldest) >= 0
         ? { verdict: 'ok', detail }
         : { verdict: 'warn', detail: `${detail}, older than ${oldest}`, remedy };
     },
   };
+}
+
+function findUnused(used: string | null, inPath: string | null): string {
+  if (inPath === null || (used !== null && realpathSync(inPath) === realpathSync(used))) return '';
+  return `; runs do not use ${inPath}, which PATH names`;
 }

@@ -1,0 +1,52 @@
+/** The configuration as a finding of the doctor, who must get through also where it cannot be used. */
+import { homedir } from 'node:os';
+import { isAbsolute } from 'node:path';
+import {
+  ConfigError,
+  describeUnknownVariable,
+  findUnknownVariables,
+  loadConfig,
+  readHostEnvironment,
+  type LoadConfigOptions,
+  type ResolvedConfig,
+} from '../config/index.ts';
+import type { ProbeReport } from '../discovery/index.ts';
+
+export interface ExaminedConfig {
+  readonly report: ProbeReport;
+  /** What holds; where the configuration cannot be used, what would hold without file and variables. */
+  readonly config: ResolvedConfig;
+}
+
+const ID = 'config';
+
+/** Never throws for a file or a variable that is wrong: that is its finding. */
+export async function examineConfig(options: LoadConfigOptions = {}): Promise<ExaminedConfig> {
+  const env = options.env ?? readHostEnvironment();
+  try {
+    const config = await loadConfig({ ...options, env });
+    return { config, report: reportUsable(config, env) };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const config = await loadConfig({ ...options, env: bareEnvironment(env), ignoresFile: true });
+    const remedy = `${error.remedy ?? ''} The other findings are without it.`.trim();
+    return { config, report: { id: ID, verdict: 'fail', detail: error.message, remedy } };
+  }
+}
+
+function reportUsable(config: ResolvedConfig, env: NonNullable<LoadConfigOptions['env']>): ProbeReport {
+  const unknown = findUnknownVariables(env);
+  const detail = config.file === null ? 'no caisson.yaml; defaults hold' : `${config.file} is valid`;
+  if (unknown.length === 0) return { id: ID, verdict: 'ok', detail };
+  return {
+    id: ID,
+    verdict: 'warn',
+    detail: `${detail}; ${unknown.map(describeUnknownVariable).join(' ')}`,
+    remedy: 'Rename or unset what is not meant.',
+  };
+}
+
+function bareEnvironment(env: NonNullable<LoadConfigOptions['env']>): Record<string, string> {
+  const home = [env['HOME'], homedir()].find((folder) => folder !== undefined && isAbsolute(folder));
+  return { HOME: home ?? '/' };
+}
