@@ -1,10 +1,29 @@
-import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statfsSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { measureFolder, watchGrowth } from './growth-watch.ts';
 
 const MB = 2 ** 20;
+const NOBODY = 65_534;
+
+/** Root may look everywhere: as somebody else this process sees what a user sees. */
+function becomeOrdinary(...owned: string[]): () => void {
+  if (process.getuid?.() !== 0) return () => undefined;
+  for (const path of owned) chownSync(path, NOBODY, NOBODY);
+  process.seteuid?.(NOBODY);
+  return () => process.seteuid?.(0);
+}
 
 describe('the size of a folder', () => {
   let folder: string;
@@ -38,6 +57,41 @@ describe('the size of a folder', () => {
     const growth = await exceeded.promise;
     expect(growth).toBeGreaterThan(4 * MB);
     expect(watch.growthBytes()).toBe(growth);
+    await watch.stop();
+  });
+
+  it('is the growth of the whole disk once something was made unreadable', async () => {
+    const hidden = join(folder, 'hidden');
+    mkdirSync(hidden);
+    const release = becomeOrdinary(folder, hidden);
+    try {
+      const exceeded = Promise.withResolvers<number>();
+      const watch = await watchGrowth({
+        path: folder,
+        maxGrowthBytes: 4 * MB,
+        pollMs: 10,
+        onExceeded: exceeded.resolve,
+      });
+      writeFileSync(join(hidden, 'file'), Buffer.alloc(16 * MB, 1), { flush: true });
+      chmodSync(hidden, 0);
+      expect((await measureFolder(folder)).unreadable).toBe(1);
+      expect(await exceeded.promise).toBeGreaterThan(4 * MB);
+      await watch.stop();
+    } finally {
+      release();
+    }
+  });
+
+  it('never may fill its disk to the end, however wide the cap', async () => {
+    writeFileSync(join(folder, 'before'), Buffer.alloc(8 * MB, 1), { flush: true });
+    const watch = await watchGrowth({
+      path: folder,
+      maxGrowthBytes: 2 ** 50,
+      pollMs: 10,
+      onExceeded: () => undefined,
+    });
+    const { bavail, bsize } = statfsSync(folder);
+    expect(watch.maxGrowthBytes / (bavail * bsize)).toBeCloseTo(0.9, 1);
     await watch.stop();
   });
 

@@ -10,12 +10,18 @@ const WALK_AT_LEAST_EVERY_MS = 30_000;
 /** A walk may take at most this part of the time. */
 const PAUSE_PER_WALK_TIME = 5;
 const MAX_ENTRIES = 300_000;
+/** Under a cap as wide as this the first walk waits for the first poll: most commands are done before. */
+const LATE_START_FROM_BYTES = 1024 ** 3;
+/** A disk is never filled to its end, whatever the cap: those who must tell of it write to it, too. */
+const MAX_SHARE_OF_FREE = 0.9;
 
 export interface FolderSize {
   readonly bytes: number;
   readonly entries: number;
   /** More entries than are ever counted: the true size is larger. */
   readonly isPartial: boolean;
+  /** Folders and files that may not be looked at: what they hold is not counted. */
+  readonly unreadable: number;
 }
 
 export interface GrowthWatchOptions {
@@ -32,6 +38,8 @@ export interface GrowthWatchOptions {
 }
 
 export interface GrowthWatch {
+  /** The growth at which the watch calls: the cap, or most of what was free at the start if that is less. */
+  readonly maxGrowthBytes: number;
   /** Growth at the last walk. */
   growthBytes(): number;
   /** Idempotent; resolves when no walk is under way any more. */
@@ -41,10 +49,13 @@ export interface GrowthWatch {
 /** Watches a folder until it has grown past the cap or `stop` is called. Resolves when the start size is known. */
 export async function watchGrowth(options: GrowthWatchOptions): Promise<GrowthWatch> {
   const aborter = new AbortController();
-  const start = await measureAll(options, aborter.signal);
+  const { usedBytes, freeBytes } = await readDisk(options.path);
+  const maxGrowthBytes = Math.min(options.maxGrowthBytes, Math.floor(freeBytes * MAX_SHARE_OF_FREE));
+  const start = maxGrowthBytes < LATE_START_FROM_BYTES ? await measureAll(options, aborter.signal) : null;
   const state = { growth: 0 };
-  const loop = poll(options, start, state, aborter.signal);
+  const loop = poll({ ...options, maxGrowthBytes }, { usedBytes, size: start }, state, aborter.signal);
   return {
+    maxGrowthBytes,
     growthBytes: () => state.growth,
     stop: async () => {
       aborter.abort();
@@ -55,15 +66,22 @@ export async function watchGrowth(options: GrowthWatchOptions): Promise<GrowthWa
 
 async function poll(
   options: GrowthWatchOptions,
-  start: FolderSize,
+  begin: { readonly usedBytes: number; readonly size: FolderSize | null },
   state: { growth: number },
   signal: AbortSignal,
 ): Promise<void> {
+  let start = begin.size;
   let walkedAt = performance.now();
   let notBefore = walkedAt;
-  let usedAtWalk = await readUsedBytes(options.path);
+  let usedAtWalk = begin.usedBytes;
   while (await pause(options.pollMs ?? POLL_MS, signal)) {
-    const used = await readUsedBytes(options.path);
+    const used = (await readDisk(options.path)).usedBytes;
+    if (start === null) {
+      // What the whole disk has grown by in this first moment is counted as the folder's.
+      const size = await measureAll(options, signal);
+      if (signal.aborted) return;
+      start = { ...size, bytes: size.bytes - Math.max(0, used - begin.usedBytes) };
+    }
     const now = performance.now();
     const couldExceed = used - usedAtWalk > options.maxGrowthBytes - state.growth;
     if (now < notBefore || (!couldExceed && now - walkedAt < WALK_AT_LEAST_EVERY_MS)) continue;
@@ -72,7 +90,9 @@ async function poll(
     walkedAt = performance.now();
     notBefore = walkedAt + (walkedAt - now) * PAUSE_PER_WALK_TIME;
     usedAtWalk = used;
-    state.growth = size.bytes - start.bytes;
+    // What was made unreadable cannot be counted: then the growth of the whole disk is taken for the folder's.
+    const isHiding = size.unreadable > start.unreadable;
+    state.growth = Math.max(size.bytes - start.bytes, isHiding ? used - begin.usedBytes : 0);
     if (state.growth <= options.maxGrowthBytes && (!size.isPartial || start.isPartial)) continue;
     options.onExceeded(state.growth);
     return;
@@ -82,10 +102,12 @@ async function poll(
 async function measureAll(options: GrowthWatchOptions, signal: AbortSignal): Promise<FolderSize> {
   const sizes: FolderSize[] = [];
   for (const path of [options.path, ...(options.others ?? [])]) sizes.push(await measureFolder(path, signal));
-  const sum = (key: 'bytes' | 'entries'): number => sizes.reduce((total, size) => total + size[key], 0);
+  const sum = (key: 'bytes' | 'entries' | 'unreadable'): number =>
+    sizes.reduce((total, size) => total + size[key], 0);
   return {
     bytes: sum('bytes') + (options.unseenBytes?.() ?? 0),
     entries: sum('entries'),
+    unreadable: sum('unreadable'),
     isPartial: sizes.some((size) => size.isPartial),
   };
 }
@@ -97,23 +119,29 @@ export async function measureFolder(path: string, signal?: AbortSignal): Promise
   const folders = [path];
   let bytes = 0;
   let entries = 0;
+  let unreadable = 0;
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    for (const name of await listNames(folder)) {
-      if (signal?.aborted || entries >= MAX_ENTRIES) return { bytes, entries, isPartial: true };
+    const names = await listNames(folder);
+    if (names === null) unreadable += 1;
+    for (const name of names ?? []) {
+      if (signal?.aborted || entries >= MAX_ENTRIES) return { bytes, entries, isPartial: true, unreadable };
       entries += 1;
-      const stats = await unlessGone(lstat(join(folder, name)));
-      if (stats === null || stats.dev !== root.dev) continue;
+      const stats = await unlessGone(lstat(join(folder, name)).catch(unlessForbidden));
+      if (stats === 'forbidden') unreadable += 1;
+      if (stats === 'forbidden' || stats === null || stats.dev !== root.dev) continue;
       if (stats.isDirectory()) folders.push(join(folder, name));
       else if (stats.nlink > 1 && seen.has(stats.ino)) continue;
       else if (stats.nlink > 1) seen.add(stats.ino);
       bytes += stats.blocks * 512;
     }
   }
-  return { bytes, entries, isPartial: false };
+  return { bytes, entries, isPartial: false, unreadable };
 }
 
-async function listNames(folder: string): Promise<string[]> {
-  const opened = await unlessGone(opendir(folder));
+/** `null` for a folder that may not be listed. */
+async function listNames(folder: string): Promise<string[] | null> {
+  const opened = await unlessGone(opendir(folder).catch(unlessForbidden));
+  if (opened === 'forbidden') return null;
   if (opened === null) return [];
   const names: string[] = [];
   for await (const entry of opened) {
@@ -123,20 +151,25 @@ async function listNames(folder: string): Promise<string[]> {
   return names;
 }
 
-/** The agent works while we look: what vanished, or was made unreadable, is left out. */
+function unlessForbidden(error: unknown): 'forbidden' {
+  if ((error as NodeJS.ErrnoException).code === 'EACCES') return 'forbidden';
+  throw error;
+}
+
+/** The agent works while we look: what vanished is left out. */
 async function unlessGone<T>(found: Promise<T>): Promise<T | null> {
   try {
     return await found;
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EACCES' || code === 'ENAMETOOLONG') return null;
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ENAMETOOLONG') return null;
     throw error;
   }
 }
 
-async function readUsedBytes(path: string): Promise<number> {
-  const stats = await statfs(path);
-  return (stats.blocks - stats.bfree) * stats.bsize;
+async function readDisk(path: string): Promise<{ usedBytes: number; freeBytes: number }> {
+  const { blocks, bfree, bavail, bsize } = await statfs(path);
+  return { usedBytes: (blocks - bfree) * bsize, freeBytes: bavail * bsize };
 }
 
 /** `false` when the watch was stopped meanwhile. */

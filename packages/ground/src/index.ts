@@ -6,6 +6,8 @@ export * from './errno.ts';
 export { createGit, GitError, type Git, type GitOptions, type GitOutput, type GitRunOptions } from './git.ts';
 export * from './git-index.ts';
 export * from './own-git-dir.ts';
+export type { OversizedFile, StageLimits } from './oversized-files.ts';
+export { TooManyOversizedError } from './oversized-files.ts';
 export * from './patch.ts';
 export { undoLaid, withoutPreparation } from './preparation.ts';
 export * from './patch-files.ts';

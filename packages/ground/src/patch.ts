@@ -11,6 +11,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { createGit } from './git.ts';
+import type { OversizedFile, StageLimits } from './oversized-files.ts';
 import { parseDiffOutput, type PatchFile } from './patch-files.ts';
 import { rememberLaid, rememberPreparation, withoutPreparation } from './preparation.ts';
 import { emptyTreeLike, isWorkspaceBare, stageWorkspace } from './stage-workspace.ts';
@@ -20,6 +21,8 @@ export interface CaptureOptions {
   readonly gitDir: string;
   readonly baselineTree: string;
   readonly exclude: readonly string[];
+  /** Larger files are left out; see {@link CapturedPatch.oversized}. */
+  readonly limits?: StageLimits | undefined;
   readonly timeoutMs?: number;
   readonly maxPatchBytes?: number;
   readonly signal?: AbortSignal;
@@ -34,6 +37,8 @@ export interface CapturedPatch {
   readonly nested: readonly string[];
   /** Files that could not be read, in git's words. */
   readonly warnings: readonly string[];
+  /** Files that were left out because of their size. */
+  readonly oversized: readonly OversizedFile[];
 }
 
 /** Never part of a patch, whatever the workspace's `.gitignore` says. */
@@ -61,17 +66,17 @@ export async function capturePatch(options: CaptureOptions): Promise<CapturedPat
   const nothing = { patch: Buffer.alloc(0), tree: options.baselineTree, files: [], empty: true };
   const isBaselineEmpty = options.baselineTree === emptyTreeLike(options.baselineTree);
   if (isBaselineEmpty && (await isWorkspaceBare(options.workspace, exclude))) {
-    return { ...nothing, nested: [], warnings: [] };
+    return { ...nothing, nested: [], warnings: [], oversized: [] };
   }
-  const { nested, warnings, ...staged } = await stageWorkspace({
+  const { nested, warnings, oversized, ...staged } = await stageWorkspace({
     ...options,
     exclude,
     like: options.baselineTree,
   });
   const tree = await withoutPreparation(options, staged.tree);
-  if (tree === options.baselineTree) return { ...nothing, nested, warnings };
+  if (tree === options.baselineTree) return { ...nothing, nested, warnings, oversized };
   const diff = await diffTrees(options, tree);
-  return { ...diff, tree, empty: false, nested, warnings };
+  return { ...diff, tree, empty: false, nested, warnings, oversized };
 }
 
 /** P3. Three short processes; the workspace is not looked at. */

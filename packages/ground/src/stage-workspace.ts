@@ -7,15 +7,19 @@
  * S2  The index of the git dir is replaced only by a finished one: a killed stage leaves no lock behind.
  * S3  What cannot be read is reported by name; everything else is still staged.
  * S4  A folder in which nothing has changed since it was staged last is not staged again (see staged-memory.ts).
+ * S6  What is too large to be read in reasonable time is left out and reported by name (see oversized-files.ts).
  * S5  What is excluded now but was staged before (a checkpoint takes more than a patch does) goes back to the
  *     baseline: the tree depends on the exclusions given, not on those of the call before.
  */
-import { copyFile, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { addFiles } from './add-files.ts';
+import { copyIndex } from './copy-index.ts';
 import { isErrno } from './errno.ts';
 import { createGit, type Git } from './git.ts';
 import { readIndexSummary } from './git-index.ts';
+import { findOversized, mayBeOversized, type OversizedFile, type StageLimits } from './oversized-files.ts';
 import { EMPTY_TREE, objectFormatOf } from './own-git-dir.ts';
 import { readStagedExclusions, recallStaged, rememberStaged, takeMark } from './staged-memory.ts';
 
@@ -29,6 +33,8 @@ export interface StageOptions {
   readonly baselineTree?: string;
   /** Object id of any object of this git dir; tells its format. */
   readonly like: string;
+  /** Larger files stay as they were in the baseline (S6). Default: no limit. */
+  readonly limits?: StageLimits | undefined;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
@@ -39,6 +45,8 @@ export interface StagedWorkspace {
   readonly nested: readonly string[];
   /** What could not be staged, in git's words (S3). */
   readonly warnings: readonly string[];
+  /** What was left out because of its size (S6). */
+  readonly oversized: readonly OversizedFile[];
 }
 
 let stageCount = 0;
@@ -53,15 +61,26 @@ export async function stageWorkspace(options: StageOptions): Promise<StagedWorks
     await copyIndex(index, draft);
     const git = gitFor(options, options.workspace, draft);
     await unstageExcluded(options, git);
-    const { nested, warnings, rootTree } = await addEverything(options, git, options.workspace, draft, '');
+    const { nested, warnings, oversized, rootTree } = await addEverything(
+      { ...options, limits: limitsThatMatter(options) },
+      git,
+      options.workspace,
+      draft,
+      '',
+    );
     const tree = rootTree ?? (await writeTree(git, draft));
     await renameIfThere(draft, index); // S2
-    const staged = { tree, nested, warnings };
+    const staged = { tree, nested, warnings, oversized };
     await rememberStaged(options, staged, since); // S4
     return staged;
   } finally {
     await Promise.all([rm(draft, { force: true }), rm(`${draft}.lock`, { force: true })]);
   }
+}
+
+/** S6: most folders hold nothing that could be too large, and then nobody needs to ask git. */
+function limitsThatMatter({ workspace, exclude, limits }: StageOptions): StageLimits | undefined {
+  return limits === undefined || !mayBeOversized(workspace, exclude, limits) ? undefined : limits;
 }
 
 /** S5 */
@@ -111,28 +130,12 @@ export async function isWorkspaceBare(workspace: string, exclude: readonly strin
   return names.every((name) => name === '.git' || exclude.includes(name));
 }
 
-/** Copies an index with its file time, rounded down: git trusts only entries older than the index itself. */
-export async function copyIndex(from: string, to: string): Promise<boolean> {
-  try {
-    await copyFile(from, to);
-  } catch (error) {
-    if (isErrno(error, 'ENOENT')) return false;
-    throw error;
-  }
-  await keepIndexTime(from, to);
-  return true;
-}
-
-/** Gives `to` the file time of `from`, rounded down. */
-export async function keepIndexTime(from: string, to: string): Promise<void> {
-  const { mtimeMs } = await stat(from);
-  const seconds = Math.floor(mtimeMs) / 1000;
-  await utimes(to, seconds, seconds);
-}
-
 interface Added {
   readonly nested: readonly string[];
   readonly warnings: readonly string[];
+  readonly oversized: readonly OversizedFile[];
+  /** Size of everything that had to be read. */
+  readonly stagedBytes: number;
   /** The tree, when the index remembers it. */
   readonly rootTree: string | null;
 }
@@ -148,7 +151,12 @@ async function addEverything(
   const exclude = options.exclude
     .filter((path) => path.startsWith(prefix) && path !== prefix)
     .map((path) => path.slice(prefix.length));
-  const problems = await addFiles(git, exclude);
+  const pathspec = ['.', ...exclude.map((path) => `:(top,exclude,literal)${path}`)];
+  const found =
+    options.limits === undefined
+      ? { names: [], files: [], stagedBytes: 0 }
+      : await findOversized(git, folder, prefix, pathspec, options.limits);
+  const problems = await addFiles(git, pathspec, found.names);
   const summary = await summariseIndex(index, options.like);
   const isExcluded = (path: string): boolean =>
     exclude.some((entry) => path === entry || path.startsWith(`${entry}/`));
@@ -156,34 +164,24 @@ async function addEverything(
   let { rootTree } = summary;
   const warnings = problems.other.map((problem) => (prefix === '' ? problem : `${prefix}: ${problem}`));
   const nested: string[] = [];
+  const oversized = [...found.files];
+  let { stagedBytes } = found;
   for (const path of [...linked, ...problems.unborn]) {
     if (!(await hasFiles(join(folder, path)))) continue;
-    const inner = await flatten(options, git, folder, path, index, prefix + path);
+    const inner = await flatten(withRoomLeft(options, stagedBytes), git, folder, path, index, prefix + path);
     rootTree = null;
     nested.push(prefix + path, ...inner.nested);
     warnings.push(...inner.warnings);
+    oversized.push(...inner.oversized);
+    stagedBytes += inner.stagedBytes;
   }
-  return { nested, warnings, rootTree };
+  return { nested, warnings, oversized, stagedBytes, rootTree };
 }
 
-interface AddProblems {
-  /** Nested repositories without a commit: git refuses to add them at all. */
-  readonly unborn: readonly string[];
-  readonly other: readonly string[];
-}
-
-async function addFiles(git: Git, exclude: readonly string[]): Promise<AddProblems> {
-  const pathspec = ['.', ...exclude.map((path) => `:(top,exclude,literal)${path}`)];
-  const first = await git.run(['add', '-A', '--', ...pathspec], { okExitCodes: [0, 1, 128] });
-  // Exit 1 without an error says only that an excluded path is ignored as well.
-  const isDone = first.exitCode === 0 || (first.exitCode === 1 && !/^(error|fatal): /m.test(first.stderr));
-  if (isDone) return { unborn: [], other: [] };
-  const second = await git.run(['add', '-A', '--ignore-errors', '--', ...pathspec], { okExitCodes: [0, 1] });
-  const errors = second.stderr.split('\n').filter((line) => line.startsWith('error: '));
-  const unborn = errors.flatMap(
-    (line) => /^error: '(.+)\/' does not have a commit checked out$/.exec(line)?.[1] ?? [],
-  );
-  return { unborn, other: errors.filter((line) => !line.endsWith('does not have a commit checked out')) };
+function withRoomLeft(options: StageOptions, stagedBytes: number): StageOptions {
+  const { limits } = options;
+  if (limits === undefined) return options;
+  return { ...options, limits: { ...limits, maxTotalBytes: limits.maxTotalBytes - stagedBytes } };
 }
 
 /** S1: stages the nested folder through an index of its own and splices the entries in where the link was. */

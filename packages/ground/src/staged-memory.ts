@@ -6,18 +6,20 @@
  * M2  Any doubt (another folder, another file system, too many entries, other exclusions that exist) means: stage.
  */
 import { lstat, opendir, readFile, rm, writeFile } from 'node:fs/promises';
-import { lstatSync, readdirSync } from 'node:fs';
+import { lstatSync, readdirSync, type Dirent } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 
 import * as z from 'zod/mini';
 
 import { isErrno } from './errno.ts';
+import type { OversizedFile } from './oversized-files.ts';
 
 const Memory = z.object({
   tree: z.string(),
   nested: z.array(z.string()),
   warnings: z.array(z.string()),
+  oversized: z._default(z.array(z.object({ path: z.string(), size: z.number() })), []),
   device: z.number(),
   changedAtMs: z.number(),
   workspace: z.string(),
@@ -32,6 +34,7 @@ export interface RememberedStage {
   readonly tree: string;
   readonly nested: readonly string[];
   readonly warnings: readonly string[];
+  readonly oversized: readonly OversizedFile[];
 }
 
 interface StagePlace {
@@ -59,8 +62,7 @@ export async function rememberStaged(
   staged: RememberedStage,
   mark: StageMark,
 ): Promise<void> {
-  const { tree, nested, warnings } = staged;
-  const memory = { tree, nested, warnings, ...mark, workspace: place.workspace, exclude: place.exclude };
+  const memory = { ...staged, ...mark, workspace: place.workspace, exclude: place.exclude };
   await writeFile(join(place.gitDir, MEMORY), JSON.stringify(memory));
 }
 
@@ -70,7 +72,8 @@ export async function recallStaged(place: StagePlace): Promise<RememberedStage |
   if (memory === null || memory.workspace !== place.workspace) return null;
   if (await differInWhatExists(place, memory.exclude)) return null;
   if (!(await isUntouched(place, memory))) return null;
-  return { tree: memory.tree, nested: memory.nested, warnings: memory.warnings };
+  const { tree, nested, warnings, oversized } = memory;
+  return { tree, nested, warnings, oversized };
 }
 
 /** What the last stage of this folder left out; null when there was none, or it gave the baseline itself. */
@@ -124,7 +127,9 @@ async function isUntouched(place: StagePlace, mark: StageMark): Promise<boolean>
   let seen = 0;
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     if (hasChanged(folder, mark)) return false;
-    for (const entry of readdirSync(folder, { withFileTypes: true, encoding: 'buffer' })) {
+    const entries = listIfReadable(folder);
+    if (entries === null) return false; // M2
+    for (const entry of entries) {
       const name = entry.name.toString('utf8');
       const path = join(folder, name);
       if (skipped.has(path)) continue;
@@ -136,6 +141,15 @@ async function isUntouched(place: StagePlace, mark: StageMark): Promise<boolean>
     }
   }
   return true;
+}
+
+function listIfReadable(folder: string): Dirent<Buffer>[] | null {
+  try {
+    return readdirSync(folder, { withFileTypes: true, encoding: 'buffer' });
+  } catch (error) {
+    if (isErrno(error, 'EACCES')) return null;
+    throw error;
+  }
 }
 
 /** M1 */

@@ -170,7 +170,18 @@ export const LimitsConfig = z.strictObject({
     'Processor cores of one sandbox, fractions allowed. Default: no limit.',
   ),
   pids: optional(count(1, 4_194_304), 'Processes and threads of one sandbox. Default 512.'),
-  disk: optional(Size, 'Bytes that a workspace may grow by. Default: no limit.'),
+  disk: optional(
+    Size,
+    'Bytes that a workspace may grow by, and never more than nine tenths of what was free on its disk. Default 10g.',
+  ),
+  captureFile: optional(
+    Size,
+    'Size of the largest file that is taken into a patch or checkpoint; larger ones are kept in the trash and named. Default 100m.',
+  ),
+  capture: optional(
+    Size,
+    'Size of all changed files together in one patch or checkpoint; the largest are left out first. Default 256m.',
+  ),
   spool: optional(Size, 'Bytes kept of what an agent prints. Default 64m.'),
   retries: optional(count(0, 100), 'Attempts after the first, for endings that may heal. Default 2.'),
   depth: optional(count(0, 16), 'How deep agents may dispatch agents. Default 2.'),

@@ -34,6 +34,8 @@ export const JobWorkspace = z.object({
   gitDir: AbsolutePath,
   baselineTree: z.string(),
   exclude: z.array(z.string()),
+  /** Larger files are left out of the patch, and named. */
+  limits: z.optional(z.object({ maxFileBytes: z.number(), maxTotalBytes: z.number() })),
   agentGit: z.optional(AgentGit),
 });
 export type JobWorkspace = z.infer<typeof JobWorkspace>;

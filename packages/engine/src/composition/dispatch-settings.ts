@@ -39,6 +39,7 @@ export function createDispatchSettings(
     chosenLimits: (['memory', 'cpus', 'pids', 'disk'] as const).filter(
       (key) => config.sourceOf(`limits.${key}` as SettingKey) !== 'default',
     ),
+    captureLimits: { maxFileBytes: limits.captureFileBytes, maxTotalBytes: limits.captureBytes },
     spoolBytes: limits.spoolBytes,
     retries: limits.retries,
     depth: limits.depth,

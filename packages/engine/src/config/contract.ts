@@ -85,6 +85,8 @@ export interface ResolvedLimits {
   readonly cpus: number | null;
   readonly pids: number | null;
   readonly diskBytes: number | null;
+  readonly captureFileBytes: number;
+  readonly captureBytes: number;
   readonly spoolBytes: number;
   readonly retries: number;
   readonly depth: number;

@@ -105,6 +105,8 @@ function assembleLimits(get: <T>(key: SettingKey) => T): ResolvedLimits {
     cpus: get('limits.cpus'),
     pids: get('limits.pids'),
     diskBytes: get('limits.disk'),
+    captureFileBytes: get('limits.captureFile'),
+    captureBytes: get('limits.capture'),
     spoolBytes: get('limits.spool'),
     retries: get('limits.retries'),
     depth: get('limits.depth'),

@@ -6,7 +6,7 @@
  * D3  A slot is held from `place` to the end of `settle`, also while an attempt waits for its retry.
  * D4  Nothing is cleaned up before the checkpoint is durable (invariant 10).
  */
-import type { Clock } from '@caisson/ground';
+import type { Clock, StageLimits } from '@caisson/ground';
 import type {
   AgentDefinition,
   BudgetCaps,
@@ -108,6 +108,8 @@ export interface DispatchSettings {
   /** Limits that a person set: they must be enforced. Others are recorded when they cannot be. */
   readonly chosenLimits: readonly (keyof Limits)[];
   readonly spoolBytes: number;
+  /** How large a file, and all files together, may be to be captured. */
+  readonly captureLimits: StageLimits;
   readonly retries: number;
   readonly depth: number;
   readonly budget: BudgetCaps;

@@ -79,8 +79,8 @@ async function keepLate(
 ): Promise<KeptCaptures> {
   const { workspace } = remains;
   try {
-    const { path, gitDir, baselineTree, exclude } = workspace;
-    const source = { workspace: path, gitDir, baselineTree };
+    const { path, gitDir, baselineTree, exclude, limits } = workspace;
+    const source = { workspace: path, gitDir, baselineTree, limits };
     const captured = await capturePatch({ ...source, exclude: [...exclude] });
     const forbidden = listForbidden(rooms, workspace, captured.files);
     const final =

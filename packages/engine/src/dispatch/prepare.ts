@@ -11,6 +11,7 @@ import { linkLoginFiles } from './login-files.ts';
 import { openNetwork, planNetwork } from './plan-network.ts';
 import { orWarn } from './clean-up.ts';
 import { orAborted } from './or-aborted.ts';
+import { takenSampling, tellUntakenSampling } from './sampling.ts';
 import { linkSession, openAgentSession, type AgentSession } from './session-folder.ts';
 import {
   attemptPaths,
@@ -86,7 +87,10 @@ async function prepareAll(
     linkLoginFiles(settings.home, paths.home, run.runtime);
     linkSession(paths.home, session.folder);
   }
-  if (attempt === 1) await tellPrompt(run, record);
+  if (attempt === 1) {
+    await tellPrompt(run, record);
+    await tellUntakenSampling(run, record);
+  }
   await failingAs('fetch-failed', 4, () => rooms.callbacks.check(run.runId));
   const secrets = await failingAs('fetch-failed', 7, () => orAborted(signal, resolveSecrets(rooms, run)));
   const networkPlan = await failingAs('fetch-failed', 7, () => orAborted(signal, planNetwork(rooms, run)));
@@ -103,6 +107,7 @@ async function prepareAll(
       attempt,
       include: [...settings.workspaceInclude],
       sandboxed: run.grant.sandbox !== 'none',
+      limits: settings.captureLimits,
       signal,
       ...(run.request.base === undefined ? {} : { baseRef: run.request.base }),
       ...(run.request.branch === undefined ? {} : { branch: run.request.branch }),
@@ -265,7 +270,7 @@ function composeJob(
       settings:
         runtime.name === 'command'
           ? { ...runtime.settings, argv: [...(request.argv ?? [])] }
-          : { ...runtime.settings, ...sampling(run) },
+          : { ...runtime.settings, ...takenSampling(run) },
     },
     ...(run.agent === null ? {} : { agent: run.agent.name }),
     ...(run.model === '' ? {} : { model: run.model }),
@@ -282,6 +287,7 @@ function composeJob(
       gitDir: workspace.gitDir,
       baselineTree: workspace.baselineTree,
       exclude: [...workspace.exclude],
+      ...(workspace.limits === undefined ? {} : { limits: workspace.limits }),
       ...(workspace.agentGit === undefined ? {} : { agentGit: workspace.agentGit }),
     },
     inputs: [...run.inputs],
@@ -334,15 +340,6 @@ function composeJob(
     ...(request.answer === undefined ? {} : { answer: describeAnswer(request.answer) }),
     ...(parts.session.resume === undefined ? {} : { resume: parts.session.resume }),
     trace: run.trace,
-  };
-}
-
-/** Only what the agent sets; a runtime that has no such setting leaves it alone. */
-function sampling(run: AdmittedRun): Record<string, number> {
-  const { maxTokens, temperature } = run.agent?.definition ?? {};
-  return {
-    ...(maxTokens === undefined ? {} : { maxTokens }),
-    ...(temperature === undefined ? {} : { temperature }),
   };
 }
 

@@ -1,7 +1,14 @@
 /** The tree an attempt starts from: the user's present files, or a commit named with `--base`. */
 import { join, relative } from 'node:path';
 
-import { createGit, createOwnGitDir, EMPTY_TREE, emptyTreeLike, stageWorkspace } from '@caisson/ground';
+import {
+  createGit,
+  createOwnGitDir,
+  EMPTY_TREE,
+  emptyTreeLike,
+  stageWorkspace,
+  type OversizedFile,
+} from '@caisson/ground';
 
 import { awaitAll } from './await-all.ts';
 import type { PrepareOptions } from './contract.ts';
@@ -19,6 +26,8 @@ export interface Baseline {
   readonly exclude: readonly string[];
   readonly ignoreRules: string;
   readonly warnings: readonly string[];
+  /** Files of the user's that are too large to be part of it. */
+  readonly oversized: readonly string[];
 }
 
 /** The user's present files: committed, uncommitted and untracked, without what is ignored. */
@@ -38,6 +47,7 @@ export async function takeBaseline(
         gitDir,
         exclude,
         like: EMPTY_TREE[repository.objectFormat],
+        limits: options.limits,
         ...signalOf(options),
       }),
     ),
@@ -58,7 +68,8 @@ export async function takeBaseline(
     baselineCommit,
     exclude,
     ignoreRules,
-    warnings: [...nested, ...staged.warnings],
+    warnings: [...nested, ...staged.warnings, ...staged.oversized.map(describeLeftBehind)],
+    oversized: staged.oversized.map(({ path }) => path),
   };
 }
 
@@ -99,6 +110,7 @@ export async function takeBaseFromRef(
     exclude,
     ignoreRules,
     warnings: [],
+    oversized: [],
   };
 }
 
@@ -156,6 +168,11 @@ export function excludedPaths(options: PrepareOptions, top: string): string[] {
 /** The same paths as ignore rules, so that git does not even walk them. */
 export function ownRules(exclude: readonly string[]): string {
   return exclude.map((path) => `/${path.replace(/[\\*?[\]# !]/g, (found) => `\\${found}`)}/\n`).join('');
+}
+
+/** What a person is told of a file of theirs that is too large to be brought along. */
+export function describeLeftBehind({ path, size }: OversizedFile): string {
+  return `${path} (${size} bytes) is over limits.captureFile, or over limits.capture with the others; it is not part of the baseline`;
 }
 
 export function signalOf(options: PrepareOptions): { signal?: AbortSignal } {

@@ -1,8 +1,14 @@
 /** Custody: whatever the ending, the attempt's files and the agent's commits are saved before anything is removed. */
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 
-import { emptyTreeLike, isWorkspaceBare, stageWorkspace, withoutPreparation } from '@caisson/ground';
+import {
+  emptyTreeLike,
+  isWorkspaceBare,
+  stageWorkspace,
+  withoutPreparation,
+  type OversizedFile,
+} from '@caisson/ground';
 
 import { saveAgentCommits } from './agent-commits.ts';
 import { makeBranchCommit } from './branch-commit.ts';
@@ -40,7 +46,12 @@ export async function checkpointWorkspace(prepared: PreparedWorkspace): Promise<
     commit,
     tree: staged.tree,
     heads: [...agent.refs.keys()],
-    warnings: [...staged.warnings, ...agent.warnings, ...branchWarnings],
+    warnings: [
+      ...staged.warnings,
+      ...staged.oversized.map((file) => describeKept(prepared, file)),
+      ...agent.warnings,
+      ...branchWarnings,
+    ],
   };
 }
 
@@ -51,8 +62,23 @@ export async function stageForCustody(prepared: PreparedWorkspace) {
     gitDir: prepared.gitDir,
     exclude: prepared.exclude,
     like: prepared.baselineTree,
+    limits: prepared.limits,
     timeoutMs: 600_000,
   });
+}
+
+/** Too large for a checkpoint is not too large to be kept: the removal moves it to the trash, unsaved (W2). */
+function describeKept(prepared: PreparedWorkspace, { path, size }: OversizedFile): string {
+  const place =
+    prepared.kind === 'in-place'
+      ? 'it stays where it is'
+      : `it is kept in ${join(trashPlace(prepared), relative(prepared.attemptDir, prepared.path), path)} until the trash expires`;
+  return `${path} (${size} bytes) is over limits.captureFile, or over limits.capture with the others: it is neither in the patch nor in the checkpoint; ${place}`;
+}
+
+/** Where the removal moves an attempt's folder. */
+export function trashPlace({ attemptDir }: PreparedWorkspace): string {
+  return join(dirname(dirname(attemptDir)), 'trash', basename(attemptDir));
 }
 
 /** Unchanged files need no commit of their own. */

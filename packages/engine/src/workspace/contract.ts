@@ -10,6 +10,7 @@
  * W3  Nothing of a repository runs on the host: all git goes through ground's hardened git.
  * W4  What the agent's git dir says is data: it is never opened as a repository by the host.
  */
+import type { StageLimits } from '@caisson/ground';
 import * as z from 'zod/mini';
 
 export const WorkspaceKind = z.enum(['worktree', 'in-place', 'empty']);
@@ -60,6 +61,8 @@ export const PreparedWorkspace = z.object({
   baselineCommit: z.nullable(ObjectId),
   /** Left out of the patch, relative to `path`. */
   exclude: z.array(Path),
+  /** How large a file, and all files together, may be to be captured and saved. */
+  limits: z.optional(z.object({ maxFileBytes: z.number(), maxTotalBytes: z.number() })),
   agentGit: z.optional(AgentGit),
   /** Branch to create at the checkpoint. */
   branch: z.optional(z.string()),
@@ -80,6 +83,8 @@ export interface PrepareOptions {
   readonly include: readonly string[];
   /** Branch to create at the checkpoint. */
   readonly branch?: string;
+  /** Larger files are neither captured nor in the checkpoint; they are kept with the workspace and named. */
+  readonly limits?: StageLimits;
   /** False with `--sandbox none`: no mounts, so the private git dir is wired by links. Default true. */
   readonly sandboxed?: boolean;
   readonly signal?: AbortSignal;

@@ -9,7 +9,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { createWorkspaces, type PreparedWorkspace } from './index.ts';
@@ -244,6 +244,37 @@ describe('remove', () => {
     nowMs = Date.now() + 61_000;
     expect((await workspaces.gc(ttl)).deleted).toHaveLength(1);
     expect(readdirSync(join(project.stateDir, 'trash'))).toEqual([]);
+  });
+
+  it('keeps what is too large for a checkpoint in the trash, for the long expiry, and names the place', async () => {
+    const limits = { maxFileBytes: 1000, maxTotalBytes: 5000 };
+    const prepared = await project.prepare({ limits });
+    writeFileSync(join(prepared.path, 'small'), 'x');
+    writeFileSync(join(prepared.path, 'large'), '0'.repeat(2000));
+
+    const saved = await project.workspaces.checkpoint(prepared);
+    const removed = await project.workspaces.remove(prepared);
+
+    const place = join(project.stateDir, 'trash', basename(prepared.attemptDir), 'files', 'large');
+    expect(saved?.warnings).toEqual([expect.stringContaining(`large (2000 bytes)`)]);
+    expect(saved?.warnings[0]).toContain(place);
+    expect(project.git('ls-tree', '--name-only', saved?.commit ?? '')).toBe('.gitignore\na.txt\nsmall');
+    expect(removed).toMatchObject({ kind: 'trashed', isSaved: false });
+    await project.workspaces.gc({ stateDir: project.stateDir, trashTtlMs: 60_000, savedTtlMs: 0 });
+    expect(readFileSync(place, 'utf8')).toHaveLength(2000);
+  });
+
+  it('leaves a file of the user that is too large out of baseline and patch, in place, and says so', async () => {
+    project.write('data.bin', '0'.repeat(2000));
+    const limits = { maxFileBytes: 1000, maxTotalBytes: 5000 };
+    const prepared = await project.prepare({ kind: 'in-place', limits });
+    project.write('a.txt', 'two\n');
+
+    expect(prepared.warnings).toEqual([expect.stringContaining('data.bin (2000 bytes)')]);
+    expect((await captureProven(prepared)).files.map(({ path }) => path)).toEqual(['a.txt']);
+    expect((await project.workspaces.checkpoint(prepared))?.warnings).toEqual([]);
+    expect(await project.workspaces.remove(prepared)).toMatchObject({ kind: 'trashed', isSaved: true });
+    expect(project.read('data.bin')).toHaveLength(2000);
   });
 
   it('keeps forced, unsaved work for the long expiry', async () => {

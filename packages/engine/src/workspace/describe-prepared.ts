@@ -43,6 +43,7 @@ export function describeAttempt(options: PrepareOptions, attemptDir: string) {
     attempt: options.attempt,
     projectRoot: options.projectRoot,
     attemptDir,
+    ...(options.limits === undefined ? {} : { limits: options.limits }),
     ...(options.branch === undefined ? {} : { branch: options.branch }),
   };
 }

@@ -84,7 +84,7 @@ async function rememberCheckout(prepared: PreparedWorkspace): Promise<void> {
     await setTimeout(1); // the file system's clock moves in steps of some milliseconds
     mark = await takeMark(prepared.gitDir);
   }
-  const staged = { tree: prepared.baselineTree, nested: [], warnings: [] };
+  const staged = { tree: prepared.baselineTree, nested: [], warnings: [], oversized: [] };
   await rememberStaged({ ...prepared, workspace: prepared.path }, staged, mark);
 }
 

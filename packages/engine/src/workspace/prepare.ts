@@ -2,11 +2,25 @@
 import { mkdir, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { createOwnGitDir, EMPTY_TREE, GitError, isErrno, stageWorkspace } from '@caisson/ground';
+import {
+  createOwnGitDir,
+  EMPTY_TREE,
+  GitError,
+  isErrno,
+  stageWorkspace,
+  TooManyOversizedError,
+} from '@caisson/ground';
 
 import { createAgentGit } from './agent-git.ts';
 import { awaitAll } from './await-all.ts';
-import { excludedPaths, ownRules, pinBaseline, signalOf, takeBaseline } from './baseline.ts';
+import {
+  describeLeftBehind,
+  excludedPaths,
+  ownRules,
+  pinBaseline,
+  signalOf,
+  takeBaseline,
+} from './baseline.ts';
 import type { PreparedWorkspace, PrepareOptions } from './contract.ts';
 import { ensureOwnCustody } from './custody.ts';
 import { describeAttempt, describePrepared } from './describe-prepared.ts';
@@ -32,7 +46,7 @@ export async function prepareWorkspace(given: PrepareOptions, user: UserFolders)
       ? error
       : new WorkspaceError(`Could not prepare the workspace of ${options.runId}: ${messageOf(error)}`, {
           cause: error,
-          ...(error instanceof GitError ? { remedy: GIT_REMEDY } : {}),
+          ...remedyFor(error),
         });
   }
 }
@@ -122,6 +136,7 @@ async function prepareFolder(options: PrepareOptions, attemptDir: string): Promi
     gitDir,
     exclude,
     like: EMPTY_TREE.sha1,
+    limits: options.limits,
     ...signalOf(options),
   });
   const baselineCommit = await pinBaseline(options, gitDir, custodyDir, staged.tree, null);
@@ -136,8 +151,8 @@ async function prepareFolder(options: PrepareOptions, attemptDir: string): Promi
     baselineTree: staged.tree,
     baseCommit: null,
     baselineCommit,
-    exclude,
-    warnings: [...staged.warnings],
+    exclude: [...exclude, ...staged.oversized.map(({ path: name }) => name)],
+    warnings: [...staged.warnings, ...staged.oversized.map(describeLeftBehind)],
   };
 }
 
@@ -166,9 +181,14 @@ async function prepareInPlace(
   return describePrepared(options, attemptDir, repository, baseline, {
     path: repository.top,
     agentGit,
-    exclude: [],
+    exclude: baseline.oversized, // the user's own: what was too much for the baseline is no work of the agent
     warnings: [],
   });
+}
+
+function remedyFor(error: unknown): { remedy?: string } {
+  if (error instanceof TooManyOversizedError && error.remedy !== undefined) return { remedy: error.remedy };
+  return error instanceof GitError ? { remedy: GIT_REMEDY } : {};
 }
 
 function messageOf(error: unknown): string {

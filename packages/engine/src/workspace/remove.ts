@@ -1,6 +1,6 @@
 /** Removal is a move into the trash (W2); only `gc` deletes, and only what has expired there. */
 import { mkdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import {
   emptyTreeLike,
@@ -11,7 +11,7 @@ import {
   undoLaid,
 } from '@caisson/ground';
 
-import { SAVED_TREE_FILE, stageForCustody } from './checkpoint.ts';
+import { SAVED_TREE_FILE, stageForCustody, trashPlace } from './checkpoint.ts';
 import type { PreparedWorkspace, RemoveResult } from './contract.ts';
 import { findLiveProcesses } from './live-processes.ts';
 import { readIfThere } from './locate-repository.ts';
@@ -28,10 +28,11 @@ export async function removeWorkspace(prepared: PreparedWorkspace, force: boolea
     await rm(prepared.attemptDir, { recursive: true, force: true });
     return { kind: 'removed' };
   }
-  const isSaved = await isWorkSaved(prepared);
-  if (!isSaved && !force) return { kind: 'refused', reason: 'unsaved-work' };
-  if (prepared.kind === 'in-place' && isSaved) await takeOutLaid(prepared);
-  return { kind: 'trashed', path: await moveToTrash(prepared.attemptDir, isSaved), isSaved };
+  const saved = await lookForUnsaved(prepared);
+  if (saved === 'not' && !force) return { kind: 'refused', reason: 'unsaved-work' };
+  if (prepared.kind === 'in-place' && saved !== 'not') await takeOutLaid(prepared);
+  const isSaved = saved === 'all';
+  return { kind: 'trashed', path: await moveToTrash(prepared, isSaved), isSaved };
 }
 
 /** Deletes what has expired. A folder whose age cannot be told is kept. */
@@ -82,26 +83,28 @@ async function removeBare(prepared: PreparedWorkspace): Promise<boolean> {
 }
 
 /** In place the files stay where they are; only our own folder goes, and the checkpoint is still owed. */
-async function isWorkSaved(prepared: PreparedWorkspace): Promise<boolean> {
+async function lookForUnsaved(prepared: PreparedWorkspace): Promise<'all' | 'all-but-oversized' | 'not'> {
   const savedTree = await readIfThere(join(prepared.attemptDir, SAVED_TREE_FILE));
-  if (savedTree === null) return false;
+  if (savedTree === null) return 'not';
   const staged = await stageForCustody(prepared);
-  return staged.warnings.length === 0 && savedTree === staged.tree;
+  if (staged.warnings.length > 0 || savedTree !== staged.tree) return 'not';
+  // In place a file that is too large stays where it is: our folder holds nothing of it.
+  return staged.oversized.length === 0 || prepared.kind === 'in-place' ? 'all' : 'all-but-oversized';
 }
 
 /** Capabilities and inputs were only lent to the user's folder. */
 async function takeOutLaid(prepared: PreparedWorkspace): Promise<void> {
-  const { path, gitDir, baselineTree } = prepared;
+  const { path, gitDir, baselineTree, limits } = prepared;
   const exclude = [...new Set([...NEVER_IN_PATCH, ...prepared.exclude])];
-  const { tree } = await stageWorkspace({ workspace: path, gitDir, exclude, like: baselineTree });
+  const { tree } = await stageWorkspace({ workspace: path, gitDir, exclude, like: baselineTree, limits });
   await undoLaid({ workspace: path, gitDir, baselineTree }, tree);
 }
 
-async function moveToTrash(attemptDir: string, isSaved: boolean): Promise<string> {
-  const trash = join(dirname(dirname(attemptDir)), 'trash');
-  await mkdir(trash, { recursive: true, mode: 0o700 });
+async function moveToTrash(prepared: PreparedWorkspace, isSaved: boolean): Promise<string> {
+  const { attemptDir } = prepared;
+  const target = trashPlace(prepared);
+  await mkdir(dirname(target), { recursive: true, mode: 0o700 });
   await writeFile(join(attemptDir, 'trashed'), `${isSaved ? SAVED_MARK : 'unsaved'}\n`);
-  const target = join(trash, basename(attemptDir));
   await rename(attemptDir, target);
   return target;
 }

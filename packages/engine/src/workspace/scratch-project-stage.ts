@@ -110,7 +110,7 @@ export function gitIn(cwd: string, home: string, ...args: string[]): string {
 /** Captures as a worker does, and insists on the proof. */
 export async function captureProven(prepared: PreparedWorkspace): Promise<CapturedPatch> {
   const { path: workspace, gitDir, baselineTree, exclude } = prepared;
-  const captured = await capturePatch({ workspace, gitDir, baselineTree, exclude });
+  const captured = await capturePatch({ workspace, gitDir, baselineTree, exclude, limits: prepared.limits });
   const isProven = await proveApplies({ gitDir, baselineTree, patch: captured.patch, tree: captured.tree });
   if (!isProven) throw new Error('the captured patch does not give the captured tree');
   return captured;

@@ -1,6 +1,8 @@
 /** Runs one command of the operator (setup, gate, verify, clean room) in the sandbox: bounded in time and output. */
 import { launchSandbox } from '@caisson/ground';
+import type { Failure } from '@caisson/protocol';
 import type { AttemptContext } from '../attempt-context.ts';
+import { watchDisk } from './disk-watch.ts';
 import { buildSandboxSpec, type SandboxPurpose } from '../sandbox-view.ts';
 
 const MAX_OUTPUT_BYTES = 256 * 1024;
@@ -8,6 +10,8 @@ const MAX_OUTPUT_BYTES = 256 * 1024;
 export interface CommandOutcome {
   readonly exitCode: number | null;
   readonly timedOut: boolean;
+  /** The limit that ended it, if one did. */
+  readonly limit?: Failure;
   readonly stopped: boolean;
   readonly durationMs: number;
   readonly stdout: string;
@@ -46,17 +50,20 @@ export async function runInSandbox(
   const onStop = (): void => process.kill();
   control.stop.addEventListener('abort', onStop);
   if (control.stop.aborted) onStop();
+  const stopDiskWatch = await watchDisk(context, process, options.workspaceSource);
   try {
     const exit = await process.exited;
     return {
       exitCode: exit.code,
       timedOut,
+      ...(context.gathered.limit === undefined ? {} : { limit: context.gathered.limit }),
       stopped: control.stop.aborted,
       durationMs: Math.round(performance.now() - startedAt),
       stdout: stdout(),
       stderr: stderr(),
     };
   } finally {
+    await stopDiskWatch();
     clearTimeout(timer);
     control.stop.removeEventListener('abort', onStop);
     context.running = null;

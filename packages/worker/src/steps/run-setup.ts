@@ -25,6 +25,8 @@ export async function runSetup(context: AttemptContext, setup: readonly SetupCom
       stderr: stderr.slice(-16_384),
     });
     throwIfStopped(context.control.stop);
+    if (outcome.limit !== undefined)
+      throw fail('worker-failed', `setup \`${title}\`: ${outcome.limit.detail}`, { cause: 'disk' });
     if (timedOut)
       throw fail(
         'worker-failed',

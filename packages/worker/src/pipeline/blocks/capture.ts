@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { capturePatch, proveApplies } from '@caisson/ground';
+import { capturePatch, proveApplies, TooManyOversizedError } from '@caisson/ground';
 import type { CaptureBlock, OutputFile } from '@caisson/protocol';
 import { deny, type AttemptContext } from '../../attempt-context.ts';
 import { fail } from '../../step-failure.ts';
@@ -11,11 +11,22 @@ import { listOutputs, readOutput, type OutputEntry } from './list-outputs.ts';
 
 const MAX_OUTPUTS = 256;
 const MAX_OUTPUT_BYTES = 100 * 1024 * 1024;
+const MAX_OUTPUTS_BYTES = 1024 * 1024 * 1024;
 
 /** Takes evidence out of the workspace. What cannot be proven to apply is not reported as success. */
 export async function runCaptureBlock(context: AttemptContext, block: CaptureBlock): Promise<BlockReport> {
   context.voice.say({ kind: 'progress', phase: 'capture', message: block.what });
-  return block.what === 'patch' ? captureWorkspacePatch(context) : captureOutputs(context);
+  return block.what === 'patch' ? capturePatchOrTell(context) : captureOutputs(context);
+}
+
+async function capturePatchOrTell(context: AttemptContext): Promise<BlockReport> {
+  try {
+    return await captureWorkspacePatch(context);
+  } catch (error) {
+    if (!(error instanceof TooManyOversizedError)) throw error;
+    const detail = `no patch was taken: ${error.message} ${error.remedy ?? ''}`;
+    return { status: 'failed', failure: fail('output-invalid', detail, { step: 11 }) };
+  }
 }
 
 async function captureWorkspacePatch(context: AttemptContext): Promise<BlockReport> {
@@ -24,6 +35,7 @@ async function captureWorkspacePatch(context: AttemptContext): Promise<BlockRepo
     workspace: workspace.path,
     gitDir: workspace.gitDir,
     baselineTree: workspace.baselineTree,
+    limits: workspace.limits,
   };
   const captured = await capturePatch({ ...source, exclude: [...workspace.exclude] });
   const forbidden = await findForbidden(context, captured.files);
@@ -68,6 +80,11 @@ function captureOutputs(context: AttemptContext): Promise<BlockReport> {
       const detail = `outputs/${file.path} has ${file.size} bytes; at most ${MAX_OUTPUT_BYTES} are taken`;
       return Promise.resolve({ status: 'failed', failure: fail('output-invalid', detail, { step: 11 }) });
     }
+  }
+  const total = files.reduce((sum, file) => sum + file.size, 0);
+  if (total > MAX_OUTPUTS_BYTES) {
+    const detail = `outputs/ holds ${total} bytes; at most ${MAX_OUTPUTS_BYTES} are taken together`;
+    return Promise.resolve({ status: 'failed', failure: fail('output-invalid', detail, { step: 11 }) });
   }
   const outputs = files.map((file) => takeOutput(context, root, file));
   context.gathered.outputs.push(...outputs);

@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
 import { materialisePatched } from '@caisson/ground';
-import type { ScriptBlock } from '@caisson/protocol';
+import type { Failure, ScriptBlock } from '@caisson/protocol';
 import { join } from 'node:path';
 import type { AttemptContext } from '../../attempt-context.ts';
-import { fail, type StepFailure } from '../../step-failure.ts';
+import { fail, StepFailure } from '../../step-failure.ts';
 import { runInSandbox, type CommandOutcome } from '../run-command.ts';
 import type { BlockReport } from '../runner.ts';
 
@@ -22,6 +22,7 @@ export async function runScriptBlock(
     command: block.command,
     ...told(outcome),
   });
+  if (outcome.limit !== undefined) return reportLimit(block, outcome, outcome.limit);
   return block.lens === 'gate' ? reportGate(block, outcome) : reportVerify(context, block.lens, outcome);
 }
 
@@ -59,6 +60,19 @@ async function runLens(context: AttemptContext, block: ScriptBlock): Promise<Com
   } finally {
     rmSync(room, { recursive: true, force: true });
   }
+}
+
+/** A limit of the grant ends the run, whoever passed it: also a command that otherwise only reports. */
+function reportLimit(block: ScriptBlock, outcome: CommandOutcome, limit: Failure): BlockReport {
+  return {
+    status: 'failed',
+    ...(outcome.exitCode === null ? {} : { exitCode: outcome.exitCode }),
+    failure: new StepFailure({
+      ...limit,
+      detail: `${block.lens} \`${block.command}\`: ${limit.detail}`,
+      step: 11,
+    }),
+  };
 }
 
 function reportGate(block: ScriptBlock, outcome: CommandOutcome): BlockReport {
