@@ -12,24 +12,42 @@ interface S3Server {
 
 const CREDENTIALS = { AWS_ACCESS_KEY_ID: 'S3RVER', AWS_SECRET_ACCESS_KEY: 'S3RVER' };
 
-async function startServer(): Promise<{ directory: string; endpoint: string }> {
+interface Bucket {
+  readonly directory: string;
+  readonly endpoint: string;
+  down(): Promise<void>;
+  /** At the same address, with what it had. */
+  up(): Promise<void>;
+}
+
+async function startServer(): Promise<Bucket> {
   const directory = mkdtempSync(join(tmpdir(), 'caisson-s3-'));
   // It ships no types; a specifier that is not a literal keeps the compiler from looking for them.
   const specifier: string = 's3rver';
   const { default: S3rver }: { default: new (options: object) => S3Server } = await import(specifier);
-  const server = new S3rver({
-    address: '127.0.0.1',
-    port: 0,
-    silent: true,
-    directory,
-    configureBuckets: [{ name: 'blobs-of-ours' }],
-  });
+  const create = (port: number): S3Server =>
+    new S3rver({
+      address: '127.0.0.1',
+      port,
+      silent: true,
+      directory,
+      configureBuckets: [{ name: 'blobs-of-ours' }],
+    });
+  let server = create(0);
   const { port } = await server.run();
   onTestFinished(async () => {
     await server.close();
     rmSync(directory, { recursive: true, force: true });
   });
-  return { directory, endpoint: `http://127.0.0.1:${port}` };
+  return {
+    directory,
+    endpoint: `http://127.0.0.1:${port}`,
+    down: () => server.close(),
+    async up() {
+      server = create(port);
+      await server.run();
+    },
+  };
 }
 
 function configFor(endpoint: string): string {
@@ -69,5 +87,32 @@ describe('a bucket named in the configuration', () => {
     const run = await project.run('--', 'sh', '-c', 'echo done');
     expect(run.status).toBe('done');
     expect(run.cli.stderr).toContain('on this machine only');
+  });
+
+  it('that was away gets what it missed from the next run, and everything from gc', async () => {
+    const bucket = await startServer();
+    const project = createProject({ config: configFor(bucket.endpoint), env: CREDENTIALS });
+    const missing = (...digests: (string | undefined)[]) => {
+      const names = readdirSync(join(bucket.directory, 'blobs-of-ours'), { recursive: true }).join('\n');
+      return digests.filter((digest) => digest === undefined || !names.includes(digest));
+    };
+    await bucket.down();
+    const away = await project.run('--', 'sh', '-c', 'echo missed; echo x > new.txt');
+    expect(away.cli.stderr).toContain('on this machine only');
+    const missed = [away.result?.patchRef, away.result?.logs.stdout.ref];
+    await bucket.up();
+    expect(missing(...missed)).toEqual(missed);
+    const back = await project.run('--', 'true');
+    expect(back.cli.stderr).toBe('');
+    expect(missing(...missed)).toEqual([]);
+    expect((await project.caisson('gc')).stdout).toContain('sent 0 blobs to the bucket');
+    rmSync(join(bucket.directory, 'blobs-of-ours', 'team'), { recursive: true });
+    const gc = await project.caisson('gc');
+    expect(gc.stdout, gc.stderr).toMatch(/sent [1-9]\d* blobs to the bucket/);
+    expect(missing(...missed)).toEqual([]);
+    await bucket.down();
+    const later = await project.caisson('gc');
+    expect([later.code, later.stderr]).toEqual([0, expect.stringContaining('not brought up to date')]);
+    await bucket.up();
   });
 });

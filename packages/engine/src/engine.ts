@@ -32,7 +32,7 @@ import { createApprovals, type Approvals } from './questions/index.ts';
 import { openRegistry, type Registry } from './registry/index.ts';
 import { createSecrets } from './secrets/index.ts';
 import { createSessions, type Sessions } from './session/index.ts';
-import type { Store } from './store/index.ts';
+import type { MirroredStore, Store } from './store/index.ts';
 import { createWorkspaces, type Workspaces } from './workspace/index.ts';
 
 export interface Engine {
@@ -41,6 +41,8 @@ export interface Engine {
   readonly hostId: string;
   readonly ledger: Ledger;
   readonly store: Store;
+  /** The store again, where it has a copy in a bucket. */
+  readonly mirror: MirroredStore | null;
   readonly registry: Registry;
   readonly bus: SafeEventBus;
   readonly hosts: Hosts;
@@ -78,7 +80,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
   // Who listens for warnings has failed, so there is nobody left on the bus to tell.
   const bus = createBus({ onUnreportable: (message) => process.emitWarning(message, 'CaissonBusWarning') });
   const publishOnBus = createBusPublisher(bus);
-  const store = openStore(config, clock, (message) =>
+  const { store, mirror } = openStore(config, clock, (message) =>
     bus.emit(BusTopic.WARNING, { source: 'store', message }),
   );
   const registry = openRegistry({ folder: join(config.stateDir, 'registry'), store, clock });
@@ -191,6 +193,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     hostId,
     ledger,
     store,
+    mirror,
     registry,
     bus,
     hosts,
@@ -209,6 +212,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
       rooms.compute.close();
       await callbacks.settle(LAST_CALLBACKS_MS);
       await callbacks.stop();
+      await mirror?.settle(LAST_BLOBS_MS);
       await (await post)?.stop();
       await ledger.close();
     },
@@ -217,6 +221,9 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
 
 /** How long an ending waits for its callbacks; what is not told by then is left to the next host. */
 const LAST_CALLBACKS_MS = 2000;
+
+/** How long an ending waits for what the bucket missed earlier; the rest is sent by the next host. */
+const LAST_BLOBS_MS = 5000;
 
 /** The hooks of the agent programs give up after 330 s, and some of them then let the call pass: we answer before that. */
 const LONGEST_HOLD_MS = 310_000;

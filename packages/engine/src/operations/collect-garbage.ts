@@ -1,6 +1,7 @@
 /** Removes what nothing refers to any more. Work that is not saved is never touched. */
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { BusTopic } from '@caisson/protocol';
 import { createRunId } from '../platform/index.ts';
 import type { Engine } from '../engine.ts';
 import { BlobMissingError } from '../store/index.ts';
@@ -15,6 +16,8 @@ const SOCKET_AGE_MS = 60_000;
 export interface GarbageReport {
   readonly blobs: number;
   readonly bytes: number;
+  /** Blobs that the bucket lacked and has now; null without a bucket. */
+  readonly sent: number | null;
   readonly results: number;
   readonly spools: number;
   readonly workspaces: readonly string[];
@@ -40,11 +43,24 @@ export async function collectGarbage(engine: Engine, options: GarbageOptions = {
   return {
     blobs: swept.removedBlobs,
     bytes: swept.removedBytes,
+    sent: await sendMissing(engine),
     results: await sweepFolder(engine, join(stateDir, 'runtime', 'results'), DAY_MS),
     spools: await sweepFolder(engine, join(stateDir, 'runtime', 'spool'), graceMs),
     workspaces: deleted,
     sessions: await sweepPrivateSessions(engine, graceMs),
   };
+}
+
+/** A bucket that cannot be reached costs a warning, as everywhere. */
+async function sendMissing({ mirror, bus }: Engine): Promise<number | null> {
+  if (mirror === null) return null;
+  try {
+    return await mirror.sendMissing();
+  } catch (error) {
+    const message = `the bucket was not brought up to date: ${(error as Error).message}`;
+    bus.emit(BusTopic.WARNING, { source: 'store', message });
+    return 0;
+  }
 }
 
 /** A host that was killed before it had anything left a socket that no row names. */

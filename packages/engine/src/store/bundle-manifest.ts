@@ -5,7 +5,7 @@ import { Sha256 } from '@caisson/protocol';
 import * as z from 'zod/mini';
 
 import { refuseUnsafePath, refuseUnsafeTree } from './bundle-rules.ts';
-import type { BundleEntry, BundleManifest, BundleRef } from './contract.ts';
+import type { BlobRef, BundleEntry, BundleManifest, BundleRef } from './contract.ts';
 import { BundleRefusedError } from './errors.ts';
 
 /** Room for some 400 000 files; gc does not look for a manifest in a larger blob. */
@@ -111,4 +111,11 @@ function readJson(bytes: Buffer): BundleManifest {
     issue?.path.map(String).join('.') ?? '',
     issue?.message ?? 'not a manifest',
   );
+}
+
+/** Every content that the entries name, once. */
+export function listFiles(entries: BundleManifest['entries']): BlobRef[] {
+  const files = new Map<string, BlobRef>();
+  for (const entry of entries) if (entry.kind === 'file') files.set(entry.digest, entry);
+  return [...files.values()];
 }

@@ -94,6 +94,8 @@ export interface Store {
   readManifest(hash: string): Promise<BundleManifest>;
   /** Writes the bundle to a folder that is absent or empty; on failure the folder is as it was. */
   materialise(hash: string, targetFolder: string, options?: MaterialiseOptions): Promise<BundleRef>;
+  /** The digest of every blob that is here now, in no order; content is not looked at. */
+  listBlobs(): AsyncIterable<string>;
   /** Removes every blob that no root reaches. A root is the digest of a blob or the hash of a bundle. */
   gc(roots: Iterable<string>, options: GcOptions): Promise<GcReport>;
 }

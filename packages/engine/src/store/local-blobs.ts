@@ -16,6 +16,7 @@ import {
   createTempPath,
   ensureFolder,
   isMissing,
+  listNames,
   statOrNull,
   type LocalLayout,
 } from './local-layout.ts';
@@ -55,6 +56,14 @@ export class LocalBlobs {
     if (known !== null) return known;
     this.packs.refresh();
     return this.findKnown(digest) ?? findLoose(join(this.layout.trash, digest)) ?? this.findKnown(digest);
+  }
+
+  /** Digests of all blobs, loose ones and packed ones. */
+  *list(): Generator<string> {
+    this.packs.refresh();
+    for (const pack of this.packs.list()) for (const { digest } of pack.blobs) yield digest;
+    for (const shard of listNames(this.layout.blobs))
+      for (const rest of listNames(join(this.layout.blobs, shard))) yield shard + rest;
   }
 
   /** Tells gc that the blob is in use again; false when it is gone by now. */

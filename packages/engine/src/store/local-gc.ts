@@ -8,13 +8,13 @@
  * trash/ is readable, so a reader never misses a blob that is about to move back. A crash leaves files in
  * trash/; the next gc moves them back first and decides again.
  */
-import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 import type { GcOptions, GcReport } from './contract.ts';
 import type { LocalBlobs } from './local-blobs.ts';
 import { LocalReader } from './local-reader.ts';
-import { accessError, blobFile, ensureFolder, isMissing, statOrNull } from './local-layout.ts';
+import { accessError, blobFile, ensureFolder, isMissing, listNames, statOrNull } from './local-layout.ts';
 import { markRoots } from './mark-roots.ts';
 import type { PackedBlob } from './pack-format.ts';
 import { PackWriter } from './pack-writer.ts';
@@ -177,14 +177,5 @@ function moveIfThere(from: string, to: string): boolean {
   } catch (cause) {
     if (isMissing(cause)) return false;
     throw accessError(from, cause);
-  }
-}
-
-function listNames(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (cause) {
-    if (isMissing(cause)) return [];
-    throw accessError(folder, cause);
   }
 }

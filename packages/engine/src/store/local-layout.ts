@@ -5,9 +5,10 @@
  *   packs/<hash>.pack  the small blobs of one bundle, written together
  *   tmp/               writes in progress; never read, swept by gc
  *   trash/             what gc is about to remove; still readable until it is gone
+ *   unsent/            names of what the remote copy still lacks, if there is one
  *   stat-cache/        which digest an unchanged file had
  */
-import { closeSync, fsyncSync, lstatSync, mkdirSync, openSync, type BigIntStats } from 'node:fs';
+import { closeSync, fsyncSync, lstatSync, mkdirSync, openSync, readdirSync, type BigIntStats } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
 
@@ -54,6 +55,16 @@ export function ensureFolder(folder: string): void {
       cause,
       remedy: 'Check that the state folder is writable and the disk is not full.',
     });
+  }
+}
+
+/** The names in a folder; none only when it is truly not there. */
+export function listNames(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (cause) {
+    if (isMissing(cause)) return [];
+    throw accessError(folder, cause);
   }
 }
 

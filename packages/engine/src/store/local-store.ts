@@ -70,6 +70,10 @@ class LocalStore implements Store {
     }
   }
 
+  async *listBlobs(): AsyncGenerator<string> {
+    yield* this.#blobs.list();
+  }
+
   gc(roots: Iterable<string>, options: GcOptions): Promise<GcReport> {
     return collectLocalGarbage(this.#blobs, roots, options);
   }

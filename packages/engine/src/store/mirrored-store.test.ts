@@ -4,6 +4,8 @@ import { join } from 'node:path';
 
 import { describe, expect, it, onTestFinished } from 'vitest';
 
+import { createManualClock } from '@caisson/ground';
+
 import type { Store } from './contract.ts';
 import { BlobMissingError, StoreAccessError } from './errors.ts';
 import { openLocalStore } from './local-store.ts';
@@ -19,17 +21,18 @@ async function temporaryFolder(): Promise<string> {
 async function mirror(remote?: Store) {
   const work = await temporaryFolder();
   const warnings: string[] = [];
-  let nowMs = 0;
+  const clock = createManualClock();
   const local = openLocalStore(join(work, 'local'));
   const other = remote ?? openLocalStore(join(work, 'remote'));
   const open = (name: string) =>
     openMirroredStore({
       local: openLocalStore(join(work, name)),
       remote: other,
+      marks: join(work, name, 'unsent'),
+      clock,
       warn: (message) => void warnings.push(message),
-      now: () => nowMs,
     });
-  const pass = (ms: number) => void (nowMs += ms);
+  const pass = (ms: number) => clock.advance(ms);
   return { work, local, remote: other, store: open('local'), open, warnings, pass };
 }
 
@@ -85,6 +88,95 @@ describe('the mirrored store', () => {
     await store.gc([], { graceMs: 0 });
     expect(await local.hasBlob(digest)).toBe(false);
     expect(await remote.hasBlob(digest)).toBe(true);
+  });
+});
+
+interface S3Server {
+  run(): Promise<{ port: number }>;
+  close(): Promise<void>;
+}
+
+/** A real server that can be taken down and brought up again at the same address, with what it had. */
+async function startBucket() {
+  const directory = await temporaryFolder();
+  const specifier: string = 's3rver'; // it ships no types
+  const { default: S3rver }: { default: new (options: object) => S3Server } = await import(specifier);
+  const up = async (port: number): Promise<{ server: S3Server; port: number }> => {
+    const options = { address: '127.0.0.1', port, silent: true, directory };
+    const server = new S3rver({ ...options, configureBuckets: [{ name: 'store' }] });
+    return { server, port: (await server.run()).port };
+  };
+  let { server, port } = await up(0);
+  onTestFinished(() => server.close());
+  const open = (): Store =>
+    openS3Store({
+      bucket: 'store',
+      endpoint: `http://127.0.0.1:${port}`,
+      credentials: { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' },
+    });
+  return {
+    open,
+    down: () => server.close(),
+    up: async () => void ({ server } = await up(port)),
+  };
+}
+
+describe('a bucket that was away', () => {
+  it('is sent what it missed by the next process that reaches it, and by nobody twice', async () => {
+    const bucket = await startBucket();
+    const { open, warnings, pass } = await mirror(bucket.open());
+    const first = open('local');
+    await bucket.down();
+    const blob = await first.putBlob(Buffer.from('one'));
+    const bundle = await first.putBundle(await folderWith('three'));
+    expect(warnings).toHaveLength(1);
+    await bucket.up();
+    const [file] = (await first.readManifest(bundle.hash)).entries;
+    const missed = [blob.digest, bundle.hash, file?.kind === 'file' ? file.digest : ''];
+    const there = bucket.open();
+    expect(await Promise.all(missed.map((digest) => there.hasBlob(digest)))).toEqual([false, false, false]);
+    pass(60_000);
+    const next = open('local');
+    await next.putBlob(Buffer.from('four'));
+    await next.settle(60_000);
+    expect(await Promise.all(missed.map((digest) => there.hasBlob(digest)))).toEqual([true, true, true]);
+    expect(await open('local').sendMissing()).toBe(0);
+    expect(warnings).toHaveLength(1);
+  });
+
+  it('is sent what it missed by the same process too, once its rest is over', async () => {
+    const bucket = await startBucket();
+    const { store, pass } = await mirror(bucket.open());
+    await bucket.down();
+    const { digest } = await store.putBlob(Buffer.from('one'));
+    await bucket.up();
+    pass(60_000);
+    await store.putBlob(Buffer.from('two'));
+    await store.settle(60_000);
+    expect(await bucket.open().hasBlob(digest)).toBe(true);
+  });
+
+  it('is brought up to date as a whole when somebody asks for it, also after it was emptied', async () => {
+    const bucket = await startBucket();
+    const { store, local } = await mirror(bucket.open());
+    await local.putBlob(Buffer.from('from before there was a bucket'));
+    await local.putBundle(await folderWith('three'));
+    expect(await store.sendMissing()).toBe(3);
+    await bucket.open().gc([], { graceMs: -1000 });
+    expect(await store.sendMissing()).toBe(3);
+    expect(await store.sendMissing()).toBe(0);
+  });
+
+  it('that stays away costs a bounded wait, and the marks stay', async () => {
+    const bucket = await startBucket();
+    const { store, open, pass } = await mirror(bucket.open());
+    await bucket.down();
+    await store.putBlob(Buffer.from('one'));
+    pass(60_000);
+    await open('local').settle(5000);
+    await expect(open('local').sendMissing()).rejects.toThrow(StoreAccessError);
+    await bucket.up();
+    expect(await open('local').sendMissing()).toBe(1);
   });
 });
 

@@ -4,8 +4,13 @@
  * The local store alone decides: a put is durable once it is there, and damage there is never healed in silence. What
  * the remote lacks because it could not be reached is told as a warning and never costs a run its work. A blob that is
  * not here (another machine put it, or it was collected) is fetched, verified and kept.
+ *
+ * What the remote lacks is marked until it is sent. The first put that reaches the remote again sends the rest behind
+ * the caller's back; `sendMissing` compares the two stores and sends everything.
  */
 import type { Readable } from 'node:stream';
+
+import type { Clock } from '@caisson/ground';
 
 import type {
   BlobRef,
@@ -18,9 +23,11 @@ import type {
   PutBundleOptions,
   Store,
 } from './contract.ts';
+import { listFiles } from './bundle-manifest.ts';
 import { BlobMissingError } from './errors.ts';
+import { forEachOf } from './for-each-of.ts';
+import { UnsentMarks, type Unsent } from './unsent-marks.ts';
 
-const CONCURRENCY = 16;
 /** Larger ones are sent as a stream. */
 const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
 /** After a failure the remote is left alone for so long: a dead server must not slow down every put of a run. */
@@ -29,38 +36,55 @@ const REST_MS = 30_000;
 export interface MirrorOptions {
   readonly local: Store;
   readonly remote: Store;
+  /** Folder that remembers what the remote lacks. */
+  readonly marks: string;
+  readonly clock: Pick<Clock, 'wallMs' | 'setTimer'>;
   /** Told, once per failure and rest, that the remote lacks something. */
   warn(message: string): void;
-  /** Milliseconds, for the rest after a failure. */
-  now(): number;
+}
+
+/** A store with a copy elsewhere. */
+export interface MirroredStore extends Store {
+  /** Sends everything that is here and not there; resolves with how many blobs that were. */
+  sendMissing(): Promise<number>;
+  /** Waits until what was owed is sent, at most so long; what is left then stays marked for the next process. */
+  settle(limitMs: number): Promise<void>;
 }
 
 /** Opens a store that keeps everything in `local` and a copy of it in `remote`. */
-export function openMirroredStore(options: MirrorOptions): Store {
-  return new MirroredStore(options);
+export function openMirroredStore(options: MirrorOptions): MirroredStore {
+  return new LocalWithRemote(options);
 }
 
-class MirroredStore implements Store {
+class LocalWithRemote implements MirroredStore {
   readonly #local: Store;
   readonly #remote: Store;
   readonly #options: MirrorOptions;
+  readonly #marks: UnsentMarks;
+  readonly #stop = new AbortController();
+  /** What a put of this process sends right now. */
+  readonly #inHand = new Set<string>();
   #restsUntil = -Infinity;
+  /** Whether there may be marks of earlier. */
+  #mayOwe = true;
+  #paying: Promise<void> | null = null;
 
   constructor(options: MirrorOptions) {
     this.#local = options.local;
     this.#remote = options.remote;
+    this.#marks = new UnsentMarks(options.marks);
     this.#options = options;
   }
 
   async putBlob(source: BlobSource): Promise<BlobRef> {
     const ref = await this.#local.putBlob(source);
-    await this.#mirror(ref.digest, () => this.#send(ref));
+    await this.#mirror({ digest: ref.digest, kind: 'blob' }, async () => void (await this.#send(ref)));
     return ref;
   }
 
   async putBundle(folder: string, options: PutBundleOptions = {}): Promise<BundleRef> {
     const ref = await this.#local.putBundle(folder, options);
-    await this.#mirror(ref.hash, () => this.#sendBundle(ref.hash));
+    await this.#mirror({ digest: ref.hash, kind: 'bundle' }, () => this.#sendBundle(ref.hash));
     return ref;
   }
 
@@ -101,29 +125,100 @@ class MirroredStore implements Store {
     return this.#local.gc(roots, options);
   }
 
-  async #mirror(digest: string, send: () => Promise<void>): Promise<void> {
-    if (this.#options.now() < this.#restsUntil) return;
+  listBlobs(): AsyncIterable<string> {
+    return this.#local.listBlobs();
+  }
+
+  async sendMissing(): Promise<number> {
+    const there = new Set<string>();
+    for await (const digest of this.#remote.listBlobs()) there.add(digest);
+    // Marked before any is sent: a manifest that is there says that its files are, so being killed must not be final.
+    for await (const digest of this.#local.listBlobs())
+      if (!there.has(digest)) this.#marks.add({ digest, kind: 'blob' });
+    return await this.#pay();
+  }
+
+  async settle(limitMs: number): Promise<void> {
+    const over = Promise.withResolvers<void>();
+    const cancel = this.#options.clock.setTimer(limitMs, over.resolve);
+    await Promise.race([this.#paying, over.promise]);
+    cancel();
+    this.#stop.abort();
+  }
+
+  async #mirror(unsent: Unsent, send: () => Promise<void>): Promise<void> {
+    this.#marks.add(unsent);
+    if (this.#isResting()) return;
+    this.#inHand.add(unsent.digest);
     try {
       await send();
+      this.#marks.remove(unsent);
+      if (this.#mayOwe) this.#payInBackground();
     } catch (error) {
-      if (this.#options.now() < this.#restsUntil) return;
-      this.#restsUntil = this.#options.now() + REST_MS;
-      const reason = error instanceof Error ? error.message : String(error);
-      this.#options.warn(`${digest} and what follows is kept on this machine only: ${reason}`);
+      this.#rest(`${unsent.digest} and what follows is kept on this machine only`, error);
+    } finally {
+      this.#inHand.delete(unsent.digest);
     }
   }
 
-  async #send({ digest, size }: BlobRef): Promise<void> {
-    if (await this.#remote.hasBlob(digest)) return;
+  #isResting(): boolean {
+    return this.#options.clock.wallMs() < this.#restsUntil;
+  }
+
+  #rest(what: string, error: unknown): void {
+    this.#mayOwe = true;
+    if (this.#isResting()) return;
+    this.#restsUntil = this.#options.clock.wallMs() + REST_MS;
+    const reason = error instanceof Error ? error.message : String(error);
+    this.#options.warn(`${what}: ${reason}`);
+  }
+
+  #payInBackground(): void {
+    this.#mayOwe = false;
+    this.#paying ??= this.#pay()
+      .then(() => undefined)
+      .catch((error: unknown) => this.#rest('what the bucket lacks was not sent', error))
+      .finally(() => (this.#paying = null));
+  }
+
+  /** Sends what is marked. What is no longer here was collected, and nobody needs it. */
+  async #pay(): Promise<number> {
+    let sent = 0;
+    const owed = this.#marks.list().filter(({ digest }) => !this.#inHand.has(digest));
+    await forEachOf(owed, async (unsent) => {
+      if (this.#stop.signal.aborted) return;
+      const count = (await this.#local.hasBlob(unsent.digest)) ? await this.#sendOwed(unsent) : 0;
+      sent += count; // not in one expression: others add to it while this one waits
+      this.#marks.remove(unsent);
+    });
+    return sent;
+  }
+
+  /** The manifest is no proof here: it may have been sent alone. */
+  async #sendOwed({ digest, kind }: Unsent): Promise<number> {
+    let sent = 0;
+    const files = kind === 'blob' ? [] : listFiles((await this.#local.readManifest(digest)).entries);
+    await forEachOf(files, async (file) => {
+      if (await this.#send(file)) sent += 1;
+    });
+    if (await this.#remote.hasBlob(digest)) return sent;
+    await this.#remote.putBlob(await this.#local.openBlob(digest));
+    return sent + 1;
+  }
+
+  /** False when it was there already. */
+  async #send({ digest, size }: BlobRef): Promise<boolean> {
+    if (await this.#remote.hasBlob(digest)) return false;
     const isSmall = size <= MAX_BUFFERED_BYTES;
     await this.#remote.putBlob(await (isSmall ? this.#local.getBlob(digest) : this.#local.openBlob(digest)));
+    return true;
   }
 
   /** The manifest goes last: a bundle whose manifest is there is there as a whole. */
   async #sendBundle(hash: string): Promise<void> {
     if (await this.#remote.hasBlob(hash)) return;
     const { entries } = await this.#local.readManifest(hash);
-    await forEachFile(entries, (file) => this.#send(file));
+    await forEachOf(listFiles(entries), async (file) => void (await this.#send(file)));
     await this.#remote.putBlob(await this.#local.getBlob(hash));
   }
 
@@ -144,23 +239,8 @@ class MirroredStore implements Store {
 
   async #fetchBundle(hash: string): Promise<void> {
     const { entries } = await this.readManifest(hash);
-    await forEachFile(entries, async ({ digest }) => {
+    await forEachOf(listFiles(entries), async ({ digest }) => {
       if (!(await this.#local.hasBlob(digest))) await this.#fetch(digest);
     });
   }
-}
-
-async function forEachFile(
-  entries: BundleManifest['entries'],
-  work: (file: BlobRef) => Promise<void>,
-): Promise<void> {
-  const files = new Map<string, BlobRef>();
-  for (const entry of entries) if (entry.kind === 'file') files.set(entry.digest, entry);
-  const queue = files.values();
-  const run = async (): Promise<void> => {
-    for (const file of queue) await work(file);
-  };
-  const ended = await Promise.allSettled(Array.from({ length: CONCURRENCY }, run));
-  const failed = ended.find((end) => end.status === 'rejected');
-  if (failed !== undefined) throw failed.reason;
 }

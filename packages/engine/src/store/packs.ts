@@ -1,7 +1,7 @@
-import { readdirSync, utimesSync } from 'node:fs';
+import { utimesSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { accessError, isMissing, type LocalLayout } from './local-layout.ts';
+import { accessError, isMissing, listNames, type LocalLayout } from './local-layout.ts';
 import { findInIndex, listIndex, readPackIndex, type PackedBlob } from './pack-format.ts';
 
 export interface PackPlace {
@@ -70,12 +70,7 @@ export class Packs {
 }
 
 function listPackFiles(folder: string): string[] {
-  try {
-    return readdirSync(folder).filter((name) => name.endsWith('.pack'));
-  } catch (cause) {
-    if (isMissing(cause)) return [];
-    throw accessError(folder, cause);
-  }
+  return listNames(folder).filter((name) => name.endsWith('.pack'));
 }
 
 /** null: removed by a gc between listing and reading. */

@@ -22,6 +22,7 @@ import type {
 } from './contract.ts';
 import { digestOf, HashingStream, refuseInvalidDigest, verifyBytes, VerifyingStream } from './digest.ts';
 import { BlobMissingError, BundleRefusedError } from './errors.ts';
+import { forEachOf, REMOTE_CONCURRENCY } from './for-each-of.ts';
 import { markRoots } from './mark-roots.ts';
 import { materialiseBundle } from './materialise.ts';
 import { readStill, resolveFolder } from './put-bundle.ts';
@@ -29,7 +30,6 @@ import { S3Objects, type S3Object, type S3StoreOptions } from './s3-objects.ts';
 
 export type { S3StoreOptions } from './s3-objects.ts';
 
-const CONCURRENCY = 16;
 const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
 /** An object found again is sent again when it is older than this, so gc's grace period must be longer. */
 const FRESH_MS = 600_000;
@@ -99,9 +99,13 @@ class S3Store implements Store {
       read: (digest: string) => this.getBlob(digest),
       open: (digest: string) => this.openBlob(digest),
       findFile: () => null,
-      concurrency: CONCURRENCY,
+      concurrency: REMOTE_CONCURRENCY,
     };
     return await materialiseBundle(reader, hash, manifest, target, options);
+  }
+
+  async *listBlobs(): AsyncGenerator<string> {
+    for await (const { key } of this.#objects.list(this.#prefix)) yield key.slice(this.#prefix.length);
   }
 
   async gc(roots: Iterable<string>, options: GcOptions): Promise<GcReport> {
@@ -211,14 +215,4 @@ class S3Store implements Store {
 function withoutContent(entry: FoundEntry): BundleEntry {
   if (entry.kind !== 'file') return entry;
   return { kind: 'file', path: entry.path, mode: '644', digest: '', size: 0 };
-}
-
-async function forEachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const queue = items.values();
-  const run = async (): Promise<void> => {
-    for (const item of queue) await work(item);
-  };
-  const ended = await Promise.allSettled(Array.from({ length: CONCURRENCY }, run));
-  const failed = ended.find((end) => end.status === 'rejected');
-  if (failed !== undefined) throw failed.reason;
 }

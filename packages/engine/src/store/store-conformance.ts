@@ -68,6 +68,17 @@ export function describeStoreConformance(
       return root;
     };
 
+    it('lists every blob once, those of bundles too, and nothing else', async () => {
+      expect(await listAll(store)).toEqual([]);
+      const { digest } = await store.putBlob(Buffer.from('alone'));
+      await mkdir(join(work, 'listed'), { recursive: true });
+      await writeFile(join(work, 'listed', 'a'), 'small');
+      await writeFile(join(work, 'listed', 'b'), 'small');
+      const { hash } = await store.putBundle(join(work, 'listed'));
+      const small = createHash('sha256').update('small').digest('hex');
+      expect((await listAll(store)).toSorted()).toEqual([digest, hash, small].toSorted());
+    });
+
     it('returns what was put, from bytes, a stream and a file, under the same digest', async () => {
       const bytes = randomBytes(300_000);
       const expected = { digest: createHash('sha256').update(bytes).digest('hex'), size: bytes.length };
@@ -265,4 +276,10 @@ export function describeStoreConformance(
       await expect(store.gc([ref.hash], { graceMs: 0 })).rejects.toThrow(StoreCorruptError);
     });
   });
+}
+
+async function listAll(store: Store): Promise<string[]> {
+  const digests: string[] = [];
+  for await (const digest of store.listBlobs()) digests.push(digest);
+  return digests;
 }

@@ -1,0 +1,20 @@
+/** Requests to a remote store that are under way at once. */
+export const REMOTE_CONCURRENCY = 16;
+
+/** Works on all items, several at once. After a failure nothing new is begun, what runs is awaited, and it is thrown. */
+export async function forEachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const queue = items.values();
+  let hasFailed = false;
+  const run = async (): Promise<void> => {
+    for (const item of queue) {
+      if (hasFailed) return;
+      await work(item).catch((error: unknown) => {
+        hasFailed = true;
+        throw error;
+      });
+    }
+  };
+  const ended = await Promise.allSettled(Array.from({ length: REMOTE_CONCURRENCY }, run));
+  const failed = ended.find((end) => end.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+}
