@@ -186,6 +186,18 @@ it('prompts are compiled from fragments, which are text and no templates, and to
   expect(level.stderr).toContain('runtime echo has no model for level "fast"');
 });
 
+it('what an agent says about its answers and the runtime does not take is warned about by name', async () => {
+  const project = createProject({
+    config: 'agents:\n  cool: { runtime: command, maxTokens: 4321, temperature: 0.25 }\n',
+  });
+  const { runId } = await project.run('--agent', 'cool', '--', 'true');
+  const warned = (await project.events(runId)).filter(({ type }) => type === 'warning');
+  expect(warned.map((event) => event['message'])).toEqual([
+    'command takes no longest answer (maxTokens): 4321, which agent cool sets, has no effect',
+    'command takes no temperature: 0.25, which agent cool sets, has no effect',
+  ]);
+});
+
 it('a name that nobody knows is refused with those that are known', async () => {
   const project = createProject({ config: 'envs: { local: { values: { A: b } } }\n' });
   writeTeam(project);
