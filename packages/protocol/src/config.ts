@@ -21,7 +21,12 @@ const money = () => z.number().check(z.nonnegative());
 const count = (min: number, max: number) => z.int().check(z.gte(min), z.lte(max));
 
 /** A name that a person gives to an agent, bundle, capability or pipeline. */
-export const ConfigName = z.string().check(z.regex(/^[a-z0-9][a-z0-9._-]*$/), z.maxLength(128));
+export const ConfigName = z
+  .string()
+  .check(
+    z.regex(/^[a-z0-9][a-z0-9._-]*$/, 'must be lowercase letters, digits, dots, dashes and underscores'),
+    z.maxLength(128),
+  );
 const named = <T extends z.ZodMiniType>(item: T) => z.record(ConfigName, item);
 
 /** Where a secret is found, never the secret: `env:NAME`, `file:PATH`, `exec:COMMAND` or another known scheme. */
@@ -36,9 +41,19 @@ export const SecretRef = z
   );
 
 /** `30m`, `1h30m`, `500ms`, or a number of seconds; milliseconds once parsed. */
-export const Duration = z.pipe(z.union([z.string(), z.number()]), withUnits(parseDuration));
+export const Duration = z.pipe(
+  z.union([z.string(), z.number()], 'expected a duration, for example 90s or 1h30m'),
+  withUnits(parseDuration),
+);
 /** `4g`, `512m`, or a number of bytes; bytes once parsed. */
-export const Size = z.pipe(z.union([z.string(), z.number()]), withUnits(parseSize));
+export const Size = z.pipe(
+  z.union([z.string(), z.number()], 'expected a size, for example 512m or 4g'),
+  withUnits(parseSize),
+);
+
+/** Spoken to by HTTP, with or without TLS. */
+const address = () =>
+  z.url({ protocol: /^https?$/, error: 'must be an address that begins with http:// or https://' });
 
 const variables = () => z.record(z.string().check(z.regex(/^[A-Za-z_][A-Za-z0-9_]*$/)), z.string());
 
@@ -48,7 +63,7 @@ export const RuntimeConfig = z.strictObject({
     'Program to start: a name looked up in PATH, or a path. Default: what discovery finds.',
   ),
   endpoint: optional(
-    z.url(),
+    address(),
     'Base URL of the model service; reached through the broker, also without any granted host.',
   ),
   apiKey: optional(
@@ -201,10 +216,10 @@ export const BudgetConfig = z.strictObject({
 });
 
 export const ServiceConfig = z.strictObject({
-  endpoint: described(z.url(), 'Base URL of the service. Its host:port must be granted, too.'),
+  endpoint: described(address(), 'Base URL of the service. Its host:port must be granted, too.'),
   apiKey: described(SecretRef, 'Where its key is. The agent never sees the key.'),
   header: optional(
-    z.string().check(z.regex(/^[A-Za-z][A-Za-z0-9-]*$/), z.maxLength(128)),
+    z.string().check(z.regex(/^[A-Za-z][A-Za-z0-9-]*$/, 'must be the name of a header'), z.maxLength(128)),
     'Header that carries the key as it is. Default: Authorization, with Bearer.',
   ),
 });
@@ -223,7 +238,7 @@ export const PolicyConfig = z.strictObject({
 });
 
 export const CallbackConfig = z.strictObject({
-  url: described(z.url(), 'Address that is told.'),
+  url: described(address(), 'Address that is told.'),
   key: optional(SecretRef, 'Where the signing key is; without one the signature header is left out.'),
   authorization: optional(SecretRef, 'Where a bearer token for the endpoint is.'),
   when: optional(
@@ -244,7 +259,7 @@ export const S3Config = z.strictObject({
   bucket: described(text(255), 'Bucket that mirrors the blobs.'),
   prefix: optional(text(1024), 'Key prefix inside the bucket.'),
   region: optional(text(64), 'Region of the bucket.'),
-  endpoint: optional(z.url(), 'Another S3-compatible service.'),
+  endpoint: optional(address(), 'Another S3-compatible service.'),
 });
 
 export const StoreConfig = z.strictObject({

@@ -16,7 +16,15 @@ export const FolderPrefix = z
   .string()
   .check(z.regex(/^\/$|^(\/(?!\.{1,2}(\/|$))[^/\0]+)+$/), z.maxLength(4096));
 /** `host:port`, exact. `*` alone stands for every host (`--network full`). */
-export const HostRule = z.string().check(z.regex(/^(\*|[a-z0-9.\-_[\]:]+:\d{1,5})$/), z.maxLength(300));
+export const HostRule = z
+  .string()
+  .check(
+    z.regex(
+      /^(\*|[a-z0-9.\-_[\]:]+:(?!0*$)(\d{1,4}|[0-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5]))$/,
+      'must be host:port in lowercase, for example registry.example:443',
+    ),
+    z.maxLength(300),
+  );
 
 /** A missing limit is unlimited. */
 export const Limits = z.object({

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
-import type { Document, LineCounter, Node } from 'yaml';
+import type { Alias, Document, LineCounter, Node } from 'yaml';
 import { ConfigError } from './errors.ts';
 
 /** Far beyond any config written by a person; a bigger file is something else. */
@@ -38,14 +38,15 @@ export async function readConfigDocument(file: string): Promise<ConfigDocument> 
   if (first !== undefined) throw new ConfigError([first, ...rest]);
   return {
     file,
-    value: toPlainValue(file, document) ?? {},
+    value: toPlainValue(yaml, file, document, lines) ?? {},
     locate: (path, key) => locate(yaml, document, lines, path, key),
   };
 }
 
 /** In our words where the parser speaks to programmers. */
 function describeFault({ code, message }: { readonly code: string; readonly message: string }): string {
-  return code === 'MULTIPLE_DOCS' ? 'a second document begins here; only one is read.' : message.trim();
+  if (code === 'MULTIPLE_DOCS') return 'a second document begins here; only one is read.';
+  return message.includes('call stack') ? 'it is nested too deeply.' : message.trim();
 }
 
 async function readText(file: string): Promise<string> {
@@ -93,15 +94,35 @@ function describeRefusal(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function toPlainValue(file: string, document: Document.Parsed): unknown {
+function toPlainValue(
+  yaml: typeof import('./yaml-parser.ts'),
+  file: string,
+  document: Document.Parsed,
+  lines: LineCounter,
+): unknown {
   try {
     return document.toJS({ maxAliasCount: MAX_ALIASES });
   } catch (error) {
-    throw new ConfigError(
-      [{ file, message: `not usable YAML: ${error instanceof Error ? error.message : String(error)}.` }],
-      { cause: error },
-    );
+    const lost = findLostAlias(yaml, document);
+    const message =
+      lost === null
+        ? `more than ${MAX_ALIASES} values by alias.`
+        : `no anchor &${lost.source} before this alias.`;
+    const place = lost === null ? {} : positionOf(lines, lost);
+    throw new ConfigError([{ file, ...place, message: `not usable YAML: ${message}` }], { cause: error });
   }
+}
+
+function findLostAlias(yaml: typeof import('./yaml-parser.ts'), document: Document.Parsed): Alias | null {
+  let lost: Alias | null = null;
+  yaml.visit(document, {
+    Alias(_key, alias) {
+      if (alias.resolve(document) !== undefined) return undefined;
+      lost = alias;
+      return yaml.visit.BREAK;
+    },
+  });
+  return lost;
 }
 
 function locate(

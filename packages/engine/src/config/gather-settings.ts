@@ -66,7 +66,7 @@ async function parseGiven(
   throw new ConfigError([
     {
       file: from,
-      message: `"${given}" is not a value for ${key}: ${issue === undefined ? 'refused.' : describeIssue(issue)}`,
+      message: `"${given}" is not a value for ${key}: ${issue === undefined ? 'refused.' : describeIssue(issue, given)}`,
       ...(suggestion === null ? {} : { suggestion }),
     },
   ]);

@@ -138,9 +138,9 @@ describe('what is refused', () => {
     );
     expect(error.problems.map((problem) => [problem.line, problem.column, problem.message])).toEqual([
       [1, 7, 'mode: expected one of "suggest"|"auto-edit"|"full-auto".'],
-      [3, 16, 'limits.concurrency: expected number, received string.'],
+      [3, 16, 'limits.concurrency: expected a number, not text.'],
       [4, 12, expect.stringContaining('"soon" is not a duration')],
-      [6, 10, 'callbacks[0].url: Invalid URL.'],
+      [6, 10, 'callbacks[0].url: must be an address that begins with http:// or https://.'],
     ]);
     expect(error.problems[0].suggestion).toBe('Did you mean "suggest"?');
   });
@@ -189,6 +189,42 @@ describe('what is refused', () => {
     ]);
   });
 
+  it.each([
+    ['limits: { memory: [] }', 19, 'limits.memory: expected a size, for example 512m or 4g.'],
+    ['limits: { timeout: null }', 20, 'limits.timeout: expected a duration, for example 90s or 1h30m.'],
+    ['limits: null', 9, 'limits: expected a map, not nothing (null).'],
+    ['limits: { pids: 1.5 }', 17, 'limits.pids: expected a whole number.'],
+    ['limits: { pids: .nan }', 17, 'limits.pids: expected a number, not a value that is no number.'],
+    ['runtimes: [codex]', 11, 'runtimes: expected a map, not a list.'],
+    ['network: { hosts: ["a:0"] }', 20, /hosts\[0\]: must be host:port in lowercase, for example/],
+    ['network: { hosts: ["a:65536"] }', 20, /hosts\[0\]: must be host:port/],
+    ['network: { hosts: ["http://a"] }', 20, /hosts\[0\]: must be host:port/],
+    ['callbacks: [ { url: "ftp://a/" } ]', 21, /url: must be an address that begins with http/],
+    ['callbacks: [ { key: "env:K" } ]', 14, 'callbacks[0].url: is missing; expected text.'],
+    ['envs: { a: { values: { 1A: x } } }', 24, /values\.1A: the name of a variable has letters/],
+    ['agents: { r: { fragments: { A: x } } }', 29, /fragments\.A: the name of a fragment has/],
+    [
+      'agents: { R: {} }',
+      11,
+      'agents.R: a name has lowercase letters, digits, dots, dashes and underscores.',
+    ],
+    ['a: *b', 4, 'not usable YAML: no anchor &b before this alias.'],
+    [`a: ${'['.repeat(5000)}`, expect.any(Number), 'not valid YAML: it is nested too deeply.'],
+  ])('%s is refused in words for the one who wrote it', async (text, column, message) => {
+    const [problem] = (await refused(`${text}\n`)).problems;
+    expect(problem).toMatchObject({ line: 1, column });
+    if (typeof message === 'string') expect(problem.message).toBe(message);
+    else expect(problem.message).toMatch(message);
+  });
+
+  it('a key that another kind of rule has is not suggested to itself', async () => {
+    const error = await refused('policy: { rules: [ { path: a, action: deny, reason: x } ] }\n');
+    expect(error.problems.map(({ message, suggestion }) => [message, suggestion])).toEqual([
+      ['policy.rules[0].command: is missing; expected text.', undefined],
+      ['unknown key "path" in policy.rules[0].', 'Known keys: command, action, reason.'],
+    ]);
+  });
+
   it('a runtime of your own has an adapter or speaks a protocol', async () => {
     write('runtimes: { mine: { adapter: ./a.mjs }, qwen: { bin: qwen, settings: { protocol: acp } } }\n');
     expect(Object.keys((await loadConfig({ cwd: root, env: HOME_ENV })).runtimes)).toEqual(['mine', 'qwen']);
@@ -207,7 +243,7 @@ describe('what is refused', () => {
     expect((await refused('mode: suggest\nmode: suggest\n')).message).toMatch(
       /:2:1: not valid YAML: .*unique/,
     );
-    expect((await refused('- a\n- b\n')).message).toMatch(/the file: expected object, received array/);
+    expect((await refused('- a\n- b\n')).message).toMatch(/the file: expected a map, not a list/);
     const bomb = [
       'a: &a [x,x,x,x,x,x,x,x,x,x]',
       ...'bcdefg'

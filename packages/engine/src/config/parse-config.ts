@@ -27,19 +27,20 @@ function toProblems(document: ConfigDocument, issue: ConfigIssue): ConfigProblem
     issue.code === 'invalid_key'
       ? document.locate(issue.path.slice(0, -1), String(issue.path.at(-1)))
       : document.locate(issue.path);
-  const suggestion = suggestValue(issue, valueAt(document.value, issue.path));
+  const given = valueAt(document.value, issue.path);
+  const suggestion = suggestValue(issue, given);
   return [
     {
       file: document.file,
       ...place,
-      message: `${name === '' ? 'the file' : name}: ${describeIssue(issue)}`,
+      message: `${name === '' ? 'the file' : name}: ${describeIssue(issue, given)}`,
       ...(suggestion === null ? {} : { suggestion }),
     },
   ];
 }
 
 function unknownKey(document: ConfigDocument, path: readonly PropertyKey[], key: string): ConfigProblem {
-  const known = keysAt(path);
+  const known = keysAt(path, document.value);
   const nearest = findNearest(key, known);
   const where = path.length === 0 ? 'at the top level' : `in ${formatPath(path)}`;
   return {
@@ -51,17 +52,49 @@ function unknownKey(document: ConfigDocument, path: readonly PropertyKey[], key:
 }
 
 const NAME_RULE = 'a name has lowercase letters, digits, dots, dashes and underscores.';
+const VARIABLE_RULE = 'the name of a variable has letters, digits and underscores, and no digit first.';
+/** By what the names stand in. */
 const NAME_RULES: Readonly<Record<string, string>> = {
   pipelines: "a pipeline's name is <pack>.<name>, each of lowercase letters, digits and dashes.",
+  env: VARIABLE_RULE,
+  values: VARIABLE_RULE,
+  fragments:
+    'the name of a fragment has lowercase letters, digits, dashes and underscores, and a letter first.',
 };
 
-export function describeIssue(issue: ConfigIssue): string {
-  if (issue.code === 'invalid_key') return NAME_RULES[String(issue.path[0])] ?? NAME_RULE;
+export function describeIssue(issue: ConfigIssue, given: unknown): string {
+  if (issue.code === 'invalid_key') return NAME_RULES[String(issue.path.at(-2))] ?? NAME_RULE;
+  if (issue.code === 'invalid_type') return describeType(issue.expected, given);
   const message = issue.message
     .replace(/^Invalid (input|option): /, '')
     .replace(/^Invalid discriminator value\. Expected/, 'expected one of');
   return /[.?]$/.test(message) ? message : `${message}.`;
 }
+
+function describeType(expected: string, given: unknown): string {
+  const wanted = KINDS[expected] ?? expected;
+  if (given === undefined) return `is missing; expected ${wanted}.`;
+  const found = KINDS[kindOf(given)] ?? kindOf(given);
+  return found === 'a number' ? `expected ${wanted}.` : `expected ${wanted}, not ${found}.`;
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || Number.isNaN(value)) return String(value);
+  return Array.isArray(value) ? 'array' : typeof value;
+}
+
+/** In the words of somebody who writes a file. */
+const KINDS: Readonly<Record<string, string>> = {
+  object: 'a map',
+  record: 'a map',
+  array: 'a list',
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  null: 'nothing (null)',
+  NaN: 'a value that is no number',
+};
 
 export function suggestValue(issue: ConfigIssue, given: unknown): string | null {
   const nearest = typeof given === 'string' ? findNearest(given, choicesOf(issue)) : null;

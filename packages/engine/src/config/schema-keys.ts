@@ -7,19 +7,45 @@ interface SchemaDefinition {
   readonly valueType?: SchemaNode;
   readonly element?: SchemaNode;
   readonly options?: readonly SchemaNode[];
+  /** The key by whose value one of `options` is chosen. */
+  readonly discriminator?: string;
+  readonly values?: readonly unknown[];
+  readonly entries?: Readonly<Record<string, unknown>>;
 }
 
 interface SchemaNode {
   readonly _zod: { readonly def: object };
 }
 
-/** The keys that the config schema knows at a path; empty where any key goes, or none. */
-export function keysAt(path: readonly PropertyKey[]): string[] {
+/** The keys that the config schema knows at a path of what was written; empty where any key goes, or none. */
+export function keysAt(path: readonly PropertyKey[], written: unknown): string[] {
   let node: SchemaNode | undefined = ConfigFile;
-  for (const part of path) node = stepInto(unwrap(node), part);
-  const { shape, options } = definitionOf(unwrap(node));
-  const shapes = [shape, ...(options ?? []).map((option) => definitionOf(option).shape)];
-  return [...new Set(shapes.flatMap((one) => Object.keys(one ?? {})))];
+  let value = written;
+  for (const part of path) {
+    node = stepInto(unwrap(node), part);
+    value = memberOf(value, part);
+  }
+  const shapes = shapesOf(definitionOf(unwrap(node)), value);
+  return [...new Set(shapes.flatMap((shape) => Object.keys(shape)))];
+}
+
+function shapesOf(definition: SchemaDefinition, value: unknown): Readonly<Record<string, SchemaNode>>[] {
+  const { shape, options = [], discriminator } = definition;
+  const shapes = [shape, ...options.map((option) => definitionOf(option).shape)];
+  const known = shapes.filter((one) => one !== undefined);
+  if (discriminator === undefined) return known;
+  const chosen = memberOf(value, discriminator);
+  const fitting = known.filter((one) => takes(one[discriminator], chosen));
+  return fitting.length === 0 ? known : fitting;
+}
+
+function takes(node: SchemaNode | undefined, value: unknown): boolean {
+  const { values = [], entries = {} } = definitionOf(unwrap(node));
+  return values.includes(value) || Object.values(entries).includes(value);
+}
+
+function memberOf(value: unknown, key: PropertyKey): unknown {
+  return typeof value === 'object' && value !== null ? (Reflect.get(value, key) as unknown) : undefined;
 }
 
 function stepInto(node: SchemaNode | undefined, part: PropertyKey): SchemaNode | undefined {
