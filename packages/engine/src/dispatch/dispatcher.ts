@@ -2,6 +2,7 @@
 import type { Clock } from '@caisson/ground';
 import type { DispatchResult, Failure } from '@caisson/protocol';
 import { WorkerStartError, type WorkerProcess } from '../compute/index.ts';
+import { LedgerGoneError } from '../ledger/index.ts';
 import { backoffMs, createPrefixedId } from '../platform/index.ts';
 import { admit } from './admit.ts';
 import { orWarn } from './clean-up.ts';
@@ -189,6 +190,7 @@ async function runAttempt(
 ): Promise<'retry' | 'ended'> {
   const { run, record } = entry;
   const { signal } = entry.abort;
+  demandLedger(rooms);
   let prepared: PreparedAttempt | undefined;
   let worker: WorkerProcess;
   const startedMs = rooms.clock.monotonicMs();
@@ -215,6 +217,12 @@ async function runAttempt(
   if (entry.abort.signal.aborted) stopRun(entry, { force: false });
   const end = await followed.ended;
   entry.followed = null;
+  const release = async (): Promise<void> => {
+    await prepared.network?.close();
+    await prepared.limits.release();
+  };
+  if (!rooms.ledger.isThere()) await release();
+  demandLedger(rooms);
   const found = await readResult(prepared.paths.result, { runId: run.runId, attempt, nonce: prepared.nonce });
   const ending = findEnding(found, end, prepared.limits);
   const settled = await settle(
@@ -226,10 +234,7 @@ async function runAttempt(
         attempt,
         paths: prepared.paths,
         workspace: prepared.workspace,
-        async release() {
-          await prepared.network?.close();
-          await prepared.limits.release();
-        },
+        release,
       },
       ending: shutdownAware(
         followed.hasStarted() ? ending : (findUnreadableJob(ending, prepared.job) ?? ending),
@@ -243,6 +248,11 @@ async function runAttempt(
     retry,
   );
   return settled.kind;
+}
+
+/** Without it nothing that follows could be told, and the folders that are gone would be made again. */
+function demandLedger({ ledger }: DispatchRooms): void {
+  if (!ledger.isThere()) throw new LedgerGoneError(ledger.file);
 }
 
 function shutdownAware(

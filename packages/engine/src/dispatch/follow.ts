@@ -104,6 +104,7 @@ export function follow(
     graceMs: settings.graceMs,
     heartbeatMs: settings.heartbeatMs,
     stallTimeoutMs: run.stallTimeoutMs,
+    canRecord: () => rooms.ledger.isThere(),
     onHeader,
     onLine,
     onMalformed: (bad) => keep('stream.malformed', { ...bad }),

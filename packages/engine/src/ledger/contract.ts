@@ -202,6 +202,8 @@ export interface LedgerChange {
 export interface Ledger {
   /** Where it is, for messages; `:memory:` for the in-memory one. */
   readonly file: string;
+  /** Whether that path still names the open file; once it does not, every write throws LedgerGoneError. */
+  isThere(): boolean;
   /**
    * Records the events of one call in one transaction and resolves when they are on disk. Concurrent calls share a
    * commit; a refused call does not touch the others. `expectedSeq` demands that the run stands at that `seq`.

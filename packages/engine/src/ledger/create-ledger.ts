@@ -49,6 +49,7 @@ export function createLedger(storage: Storage, options: LedgerOptions = {}): Led
 
   return {
     file: storage.file,
+    isThere: () => storage.isThere(),
     async append(events, appendOptions) {
       demandOpen();
       if (events.length === 0) return [];

@@ -76,6 +76,17 @@ export class LedgerFullError extends CaissonError {
   }
 }
 
+/** Somebody removed or moved the file while it was open: what would be written now, nobody could ever read. */
+export class LedgerGoneError extends CaissonError {
+  readonly code = 'LEDGER_GONE';
+  constructor(file: string) {
+    const remedy =
+      'Runs under way were stopped and could not be recorded. Put the folder back if it was moved, or start anew; ' +
+      'to make room, use caisson gc and caisson forget instead of removing the folder.';
+    super(`The ledger ${file} was removed, moved or replaced while it was in use. ${remedy}`, { remedy });
+  }
+}
+
 /** Other processes kept the ledger locked for too long. */
 export class LedgerBusyError extends CaissonError {
   readonly code = 'LEDGER_BUSY';

@@ -35,6 +35,7 @@ export function createMemoryStorage(): Storage {
 
   return {
     file: ':memory:',
+    isThere: () => true,
     read: (work) => work(),
     // Nothing can fail between the plan and the last `set`, so there is nothing to roll back.
     write: (work) => work(),

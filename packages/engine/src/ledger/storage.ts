@@ -9,6 +9,8 @@ import type { LedgerView, RunState } from './ledger-view.ts';
  */
 export interface Storage extends LedgerView {
   readonly file: string;
+  /** Whether `file` still names what is open. */
+  isThere(): boolean;
   /** Runs `work` on one unmoving snapshot. */
   read<T>(work: () => T): T;
   /** Runs `work` alone among all writers and makes it durable; a throw leaves nothing behind. */

@@ -2,7 +2,8 @@
  * One worker, from its first byte to its end.
  * S1  Settles exactly once, whatever happens and in whatever order.
  * S2  SIGKILL only after the full grace; then nothing of the tree is left when `ended` resolves.
- * S3  `dead` is a state, never a kill: only deadline, cancel, budget, limits or a stall timeout stop a worker.
+ * S3  `dead` is a state, never a kill: only deadline, cancel, budget, limits, a stall timeout or a record that is gone
+ *     stop a worker.
  * S4  Time is monotonic: a jump of the wall clock or a stopped host changes no decision.
  */
 import type { Clock } from '@caisson/ground';
@@ -45,6 +46,8 @@ export interface SupervisionOptions {
   readonly stallTimeoutMs: number | null;
   /** Compares the echoed grant and makes `dispatch.started` durable; a failure here ends the worker before `go`. */
   onHeader(header: WorkerHeader): Promise<Failure | null>;
+  /** Whether the run can still be recorded. Once it cannot, nobody could tell what the worker does: it is killed. */
+  canRecord(): boolean;
   onLine(line: WorkerLine): void;
   onMalformed(record: { reason: string; bytes: number; head: string }): void;
   onHealth(previous: HealthState, current: HealthState): void;

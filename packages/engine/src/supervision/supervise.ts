@@ -92,6 +92,8 @@ export function supervise(options: SupervisionOptions): Supervision {
       stall.excuse(lateMs);
       return;
     }
+    if (!options.canRecord())
+      stop('shutdown', { force: true, detail: 'the run cannot be recorded any more' });
     health.check(nowMs);
     stall.check(nowMs, true);
     if (options.stallTimeoutMs !== null && stall.silentMs(nowMs) >= options.stallTimeoutMs) {

@@ -1,5 +1,7 @@
+import { statSync } from 'node:fs';
 import type Database from 'better-sqlite3';
 import type { Draft } from '../draft.ts';
+import { LedgerGoneError } from '../errors.ts';
 import type { Storage } from '../storage.ts';
 import { createEventRows } from './event-rows.ts';
 import { HeadCache } from './head-cache.ts';
@@ -14,6 +16,7 @@ import { createWorkingRows } from './working-rows.ts';
 /** Keeps a ledger in one SQLite file: WAL, synchronous FULL, several processes at once. */
 export function openSqliteStorage(file: string, migrations?: readonly Migration[]): Storage {
   const db = openDatabase(file, migrations);
+  const isThere = recogniseFile(file);
   const statements = new Statements(db);
   const events = createEventRows(statements);
   const projections = createProjectionRows(statements, file);
@@ -22,6 +25,7 @@ export function openSqliteStorage(file: string, migrations?: readonly Migration[
     statements.get<{ data_version: number }>('PRAGMA data_version')?.data_version ?? -1;
 
   function writeAlone<T>(work: () => T): T {
+    if (!isThere()) throw new LedgerGoneError(file);
     try {
       // IMMEDIATE: the heads that are read inside must still be the heads when the rows are written.
       return transact(db, statements, 'BEGIN IMMEDIATE', () => {
@@ -48,6 +52,7 @@ export function openSqliteStorage(file: string, migrations?: readonly Migration[
 
   return {
     file,
+    isThere,
     read: (work) => translating(file, () => transact(db, statements, 'BEGIN', work)),
     write: (work) => translating(file, () => writeAlone(work)),
     writeWorking: (work) => translating(file, () => withoutSync(() => writeAlone(work))),
@@ -69,6 +74,15 @@ export function openSqliteStorage(file: string, migrations?: readonly Migration[
     close: () => {
       db.close();
     },
+  };
+}
+
+/** SQLite goes on writing to a file that has no name any more, and nobody would ever read it. */
+function recogniseFile(file: string): () => boolean {
+  const opened = statSync(file, { throwIfNoEntry: false });
+  return () => {
+    const found = statSync(file, { throwIfNoEntry: false });
+    return found !== undefined && found.ino === opened?.ino && found.dev === opened.dev;
   };
 }
 
