@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, type TestContext } from 'vitest';
 import { openLedger } from '../../packages/engine/src/ledger/index.ts';
-import { createProject, finish, ROOT, type CliRun, type Project } from '../e2e/project.ts';
+import { createProject, finish, ROOT, until, type CliRun, type Project } from '../e2e/project.ts';
 
 const FILLED = 'fill';
 
@@ -65,6 +65,55 @@ describe('a disk without room', { timeout: 120_000 }, () => {
     expectReadable(disk);
   });
 });
+
+describe('a disk that is full while a run of a dead host is not settled', { timeout: 120_000 }, () => {
+  it('can still be looked at, and is settled once there is room', async (context) => {
+    const project = createProject({ git: false });
+    const disk = mountDisk(project, 'size=4m', context);
+    const state = ['--state-dir', disk];
+    const done = await project.run(...state, '--workspace', 'empty', '--', 'echo', 'hello');
+    const host = project.start('run', ...state, '--workspace', 'empty', '--', 'sleep', '300');
+    await until('the run', async () =>
+      (await listRuns(project, state)).some((row) => row.status === 'running'),
+    );
+    host.kill('SIGKILL');
+    await finish(host);
+    fillDisk(disk);
+
+    const listed = await project.caisson('runs', ...state, '-o', 'json');
+    expect(listed.code, listed.stderr).toBe(0);
+    expect(listed.stderr).toMatch(/^warning: what a dead process left could not be settled: .*full/);
+    expect((JSON.parse(listed.stdout) as { status: string }[]).map((row) => row.status)).toEqual([
+      'running',
+      'done',
+    ]);
+    for (const args of [
+      ['show', done.runId],
+      ['logs', done.runId],
+      ['logs', done.runId, '--stdout'],
+      ['diff', done.runId],
+      ['verify', done.runId],
+      ['questions'],
+      ['approvals'],
+      ['budget'],
+      ['gc'],
+    ]) {
+      const read = await project.caisson(...args, ...state);
+      expect(read.code, `${args.join(' ')}: ${read.stderr}`).toBe(0);
+    }
+    const refused = await project.caisson('run', ...state, '--workspace', 'empty', '--', 'true');
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toMatch(/^error: .*full.*Free some space/s);
+
+    rmSync(join(disk, FILLED));
+    expect((await listRuns(project, state)).map((row) => row.status)).toEqual(['interrupted', 'done']);
+    expectReadable(disk);
+  });
+});
+
+async function listRuns(project: Project, state: readonly string[]): Promise<{ status: string }[]> {
+  return JSON.parse((await project.caisson('runs', ...state, '-o', 'json')).stdout) as { status: string }[];
+}
 
 describe('a state folder that cannot be written', { timeout: 120_000 }, () => {
   it('on a read-only disk is refused with its name and the remedy', async (context) => {

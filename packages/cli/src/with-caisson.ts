@@ -1,4 +1,4 @@
-import { createCaisson, type Caisson } from '@caisson/engine';
+import { createCaisson, type Caisson, type CaissonOptions } from '@caisson/engine';
 import type { Output } from './output.ts';
 import { tellWarnings } from './tell-warnings.ts';
 import { VERSION } from './version.ts';
@@ -9,9 +9,30 @@ export async function withCaisson<T>(
   work: (caisson: Caisson) => Promise<T>,
   output?: Output,
 ): Promise<T> {
+  return await use(stateDir, {}, work, output);
+}
+
+/** The same for a command that only looks: what cannot be settled now is a warning, and everything else is shown. */
+export async function withCaissonToRead<T>(
+  stateDir: string | undefined,
+  output: Output,
+  work: (caisson: Caisson) => Promise<T>,
+): Promise<T> {
+  const onUnsettled = (error: Error): void =>
+    output.note(`warning: what a dead process left could not be settled: ${error.message}`);
+  return await use(stateDir, { onUnsettled }, work);
+}
+
+async function use<T>(
+  stateDir: string | undefined,
+  options: CaissonOptions,
+  work: (caisson: Caisson) => Promise<T>,
+  output?: Output,
+): Promise<T> {
   const caisson = await createCaisson({
     version: VERSION,
     keepsSpareWorker: false,
+    ...options,
     ...(stateDir === undefined ? {} : { stateDir }),
   });
   if (output !== undefined) tellWarnings(caisson, output);

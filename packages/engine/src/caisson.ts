@@ -55,6 +55,11 @@ export interface CaissonOptions extends EngineOptions {
   /** State folder instead of `.caisson` in the project. */
   readonly stateDir?: string;
   readonly flags?: LoadConfigOptions['flags'];
+  /**
+   * For one who only wants to look: told, instead of a throw, when what a dead host left cannot be settled now (a full
+   * disk, for example). Such runs are then shown as they were.
+   */
+  readonly onUnsettled?: (error: Error) => void;
 }
 
 /**
@@ -129,7 +134,15 @@ export async function createCaisson(options: CaissonOptions = {}): Promise<Caiss
     (change) => engine.bus.emit(BusTopic.CONFIG_CHANGED, { ...change }),
   );
   const engine = createEngine(live.current, cwd, options);
-  await engine.recover();
+  try {
+    await engine.recover();
+  } catch (error) {
+    if (options.onUnsettled === undefined) {
+      await engine.close();
+      throw error;
+    }
+    options.onUnsettled(error as Error);
+  }
   return createFace(engine, cwd, live);
 }
 

@@ -2,7 +2,7 @@ import type { ApprovalRow } from '@caisson/engine';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { printable } from '../printable.ts';
-import { withCaisson } from '../with-caisson.ts';
+import { withCaissonToRead } from '../with-caisson.ts';
 
 export const command = defineCommand({
   usage: '[--all]',
@@ -11,7 +11,7 @@ export const command = defineCommand({
   options: { all: { type: 'boolean', summary: 'also decided ones' } },
   examples: [{ line: 'caisson approvals', says: 'Which calls wait, of which run, and until when.' }],
   run: ({ options, output }) =>
-    withCaisson(options['state-dir'], async (caisson) => {
+    withCaissonToRead(options['state-dir'], output, async (caisson) => {
       const approvals = await caisson.approvals({ all: options.all });
       output.result(approvals, () =>
         approvals.length === 0 ? 'Nothing waits for a decision.' : approvals.map(describe).join('\n\n'),

@@ -6,7 +6,7 @@ import { formatSessions } from '../format-sessions.ts';
 import type { Output } from '../output.ts';
 import { printable } from '../printable.ts';
 import { UsageError } from '../usage-error.ts';
-import { withCaisson } from '../with-caisson.ts';
+import { withCaissonToRead } from '../with-caisson.ts';
 
 export const command = defineCommand({
   usage: '[--session NAME [get [KEY] | set KEY VALUE | remove KEY | reset]]',
@@ -29,7 +29,7 @@ export const command = defineCommand({
     { line: 'caisson board --session release set port 8080 --ttl 10m', says: 'Tell its agents something.' },
   ],
   run: ({ options, positionals, output }) =>
-    withCaisson(options['state-dir'], async (caisson) => {
+    withCaissonToRead(options['state-dir'], output, async (caisson) => {
       const { session } = options;
       if (session === undefined) {
         if (positionals.length > 0)

@@ -2,7 +2,7 @@ import { PRICE_TABLE_VERSION, type BudgetStanding } from '@caisson/engine';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatCost, formatTable } from '../format-values.ts';
-import { withCaisson } from '../with-caisson.ts';
+import { withCaissonToRead } from '../with-caisson.ts';
 
 export const command = defineCommand({
   usage: '[--session NAME]',
@@ -11,7 +11,7 @@ export const command = defineCommand({
   options: { session: { type: 'string', value: 'NAME', summary: 'also this session' } },
   examples: [{ line: 'caisson budget --session release', says: 'Today and one session against their caps.' }],
   run: ({ options, output }) =>
-    withCaisson(options['state-dir'], async (caisson) => {
+    withCaissonToRead(options['state-dir'], output, async (caisson) => {
       const standings = await caisson.budget(options.session);
       output.result({ priceTable: PRICE_TABLE_VERSION, standings }, () =>
         format(standings, output.style.bold),

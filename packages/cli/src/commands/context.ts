@@ -3,7 +3,7 @@ import { EXIT_CODES } from '../exit-codes.ts';
 import { formatSessions } from '../format-sessions.ts';
 import { printable } from '../printable.ts';
 import { UsageError } from '../usage-error.ts';
-import { withCaisson } from '../with-caisson.ts';
+import { withCaissonToRead } from '../with-caisson.ts';
 
 export const command = defineCommand({
   usage: '[--session NAME [KEY]]',
@@ -15,7 +15,7 @@ export const command = defineCommand({
   positionals: { min: 0, max: 1 },
   examples: [{ line: 'caisson context --session release', says: 'What the agents found out so far.' }],
   run: ({ options, positionals, output }) =>
-    withCaisson(options['state-dir'], async (caisson) => {
+    withCaissonToRead(options['state-dir'], output, async (caisson) => {
       const { session } = options;
       if (session === undefined) {
         if (positionals.length > 0)

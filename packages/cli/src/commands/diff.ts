@@ -2,7 +2,7 @@ import { diffText } from '@caisson/engine';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatDiff } from '../format-diff.ts';
-import { withCaisson } from '../with-caisson.ts';
+import { withCaissonToRead } from '../with-caisson.ts';
 
 export const command = defineCommand({
   usage: 'RUN',
@@ -15,7 +15,7 @@ export const command = defineCommand({
     { line: 'caisson diff latest | git apply', says: 'Apply it by hand.' },
   ],
   run: ({ options, positionals, output }) =>
-    withCaisson(options['state-dir'], async (caisson) => {
+    withCaissonToRead(options['state-dir'], output, async (caisson) => {
       const patch = await caisson.patch(positionals[0] ?? '');
       if (output.format !== 'human')
         output.result({ patch: patch.toString('base64'), encoding: 'base64', bytes: patch.length }, () => '');

@@ -3,7 +3,7 @@ import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatBytes } from '../format-values.ts';
 import { tellWarnings } from '../tell-warnings.ts';
-import { withCaisson } from '../with-caisson.ts';
+import { withCaissonToRead } from '../with-caisson.ts';
 
 export const command = defineCommand({
   usage: '[--older-than DURATION]',
@@ -19,7 +19,7 @@ export const command = defineCommand({
   },
   examples: [{ line: 'caisson gc', says: 'Tidy up this project.' }],
   run: ({ options, output }) =>
-    withCaisson(options['state-dir'], async (caisson) => {
+    withCaissonToRead(options['state-dir'], output, async (caisson) => {
       tellWarnings(caisson, output);
       const older = options['older-than'] === undefined ? undefined : parseDuration(options['older-than']);
       const report = await caisson.gc(older === undefined ? {} : { graceMs: older, trashTtlMs: older });

@@ -3,7 +3,7 @@ import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
 import { UsageError } from '../usage-error.ts';
-import { withCaisson } from '../with-caisson.ts';
+import { withCaissonToRead } from '../with-caisson.ts';
 
 export const command = defineCommand({
   usage: 'RUN [-f] [--after SEQ] [--stdout | --stderr]',
@@ -21,7 +21,7 @@ export const command = defineCommand({
     { line: 'caisson logs latest --stdout -f', says: 'What the agent prints, as it prints it.' },
   ],
   run: ({ options, positionals, output }) =>
-    withCaisson(options['state-dir'], async (caisson) => {
+    withCaissonToRead(options['state-dir'], output, async (caisson) => {
       const runId = positionals[0] ?? '';
       if (options.stdout || options.stderr) {
         const name = options.stdout ? 'stdout' : 'stderr';

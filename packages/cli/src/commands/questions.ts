@@ -2,7 +2,7 @@ import type { QuestionRow } from '@caisson/engine';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { printable, printableText } from '../printable.ts';
-import { withCaisson } from '../with-caisson.ts';
+import { withCaissonToRead } from '../with-caisson.ts';
 
 export const command = defineCommand({
   usage: '[--all]',
@@ -10,7 +10,7 @@ export const command = defineCommand({
   options: { all: { type: 'boolean', summary: 'also answered and expired ones' } },
   examples: [{ line: 'caisson questions', says: 'Who waits for an answer, and for what.' }],
   run: ({ options, output }) =>
-    withCaisson(options['state-dir'], async (caisson) => {
+    withCaissonToRead(options['state-dir'], output, async (caisson) => {
       const questions = await caisson.questions(options.all ? {} : { status: 'open' });
       output.result(questions, () =>
         questions.length === 0 ? 'No open questions.' : questions.map(describe).join('\n\n'),

@@ -5,7 +5,7 @@ import { EXIT_CODES } from '../exit-codes.ts';
 import { cutToWidth, formatCost, formatDuration, formatTable } from '../format-values.ts';
 import { printable } from '../printable.ts';
 import { UsageError } from '../usage-error.ts';
-import { withCaisson } from '../with-caisson.ts';
+import { withCaissonToRead } from '../with-caisson.ts';
 
 export const command = defineCommand({
   usage: '[--status STATUS] [--session NAME] [--limit N]',
@@ -21,7 +21,7 @@ export const command = defineCommand({
     { line: 'caisson runs --status waiting -o json', says: 'Runs that wait for an answer, as JSON.' },
   ],
   run: ({ options, output }) =>
-    withCaisson(options['state-dir'], async (caisson) => {
+    withCaissonToRead(options['state-dir'], output, async (caisson) => {
       const rows = await caisson.runs({
         newestFirst: true,
         limit: readLimit(options.limit),

@@ -1,7 +1,7 @@
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatRun } from '../format-run.ts';
-import { withCaisson } from '../with-caisson.ts';
+import { withCaissonToRead } from '../with-caisson.ts';
 
 export const command = defineCommand({
   usage: 'RUN',
@@ -16,7 +16,7 @@ export const command = defineCommand({
     { line: 'caisson show latest -o json', says: 'The dispatch result.' },
   ],
   run: ({ options, positionals, output }) =>
-    withCaisson(options['state-dir'], async (caisson) => {
+    withCaissonToRead(options['state-dir'], output, async (caisson) => {
       const runId = positionals[0] ?? '';
       const result = await caisson.show(runId);
       const events = await caisson.events(result.runId);

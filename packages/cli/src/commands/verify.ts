@@ -12,7 +12,7 @@ import { defineCommand } from '../command.ts';
 import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
 import { UsageError } from '../usage-error.ts';
-import { withCaisson } from '../with-caisson.ts';
+import { withCaissonToRead } from '../with-caisson.ts';
 
 const BY_OUTCOME: Readonly<Record<Verification['outcome'], ExitCode>> = {
   ok: EXIT_CODES.finished,
@@ -41,7 +41,7 @@ export const command = defineCommand({
       given.includes('/') || given.includes('.') || (existsSync(given) && !given.startsWith('run_'));
     const verification = isFile
       ? await verifyFile(given, keys)
-      : await withCaisson(options['state-dir'], (caisson) =>
+      : await withCaissonToRead(options['state-dir'], output, (caisson) =>
           caisson.verify(given, keys === undefined ? {} : { trustedKeys: keys }),
         );
     output.result(verification, () => describe(verification, output.style));
