@@ -1,10 +1,14 @@
 import type { ParameterExpansionPart, Word } from 'unbash';
 import type { ShellScope } from './shell-scope.ts';
-import { UNKNOWN } from './unknown-text.ts';
+import { REFERENCE, UNKNOWN } from './unknown-text.ts';
 
 /** The value of `$NAME` as far as the line itself tells; UNKNOWN otherwise. */
 export function lookUp(name: string, scope: ShellScope): string {
   const known = scope.variables.get(name);
+  if (known?.startsWith(REFERENCE) === true) {
+    const target = known.slice(1);
+    return target === name ? UNKNOWN : (scope.variables.get(target) ?? UNKNOWN);
+  }
   if (known !== undefined) return known;
   if (name === 'HOME') return '~';
   if (name === 'IFS') return ' ';
@@ -24,6 +28,8 @@ export function expandParameter(
   scope: ShellScope,
   expand: (word: Word) => string,
 ): string {
+  // `${x[$(cmd)]}` runs the command, whatever the list holds.
+  if (part.index?.parts !== undefined) expand(part.index);
   if (part.prefix === '!') return lookUpIndirect(part.parameter, scope);
   if (part.prefix === '#') return UNKNOWN;
   const value = elementOf(lookUp(part.parameter, scope), part.index);

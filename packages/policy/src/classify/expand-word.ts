@@ -13,12 +13,13 @@ import {
 } from 'unbash';
 import { expandBraces } from './brace-expansion.ts';
 import { expandParameter, lookUp } from './expand-parameter.ts';
+import type { Stdin } from './inspector.ts';
 import type { ShellScope } from './shell-scope.ts';
 import { TooMuchWork } from './too-much-work.ts';
-import { PROCESS, UNKNOWN } from './unknown-text.ts';
+import { PROCESS, UNKNOWN, UNTRUSTED } from './unknown-text.ts';
 
 /** Called for each `$( )`, backtick or `<( )`: judges the script and returns its output as far as known. */
-export type OnSubstitution = (script: Script | undefined) => string;
+export type OnSubstitution = (script: Script | undefined, stdin?: Stdin) => string;
 
 const MAX_PARTS = 250;
 const MAX_FIELDS = 512;
@@ -114,7 +115,11 @@ function expandPart(
     case 'CommandExpansion':
       return { text: onSubstitution(part.script).replace(/\n+$/, ''), splits: true };
     case 'ProcessSubstitution':
-      return { text: PROCESS + onSubstitution(part.script), splits: false };
+      // `>(sh)` is fed by the command it stands at.
+      return {
+        text: PROCESS + onSubstitution(part.script, part.operator === '>' ? UNTRUSTED : undefined),
+        splits: false,
+      };
     case 'ArithmeticExpansion':
       visitSubstitutions(part, onSubstitution);
       return { text: UNKNOWN, splits: false };

@@ -1,13 +1,14 @@
 /** Expands the words of one frame, judging the substitutions in them on the way. */
 import { forEachChild, type ArrayValue, type Command, type Script, type SyntaxNode, type Word } from 'unbash';
-import { expandParts, expandToText, expandWord } from './expand-word.ts';
+import { expandParts, expandToText, expandWord, type OnSubstitution } from './expand-word.ts';
 import type { Frame } from './frame.ts';
 import type { Stdin } from './inspector.ts';
-import { PROCESS, UNKNOWN } from './unknown-text.ts';
+import { markedContent } from './secret-flow.ts';
+import { PROCESS, REFERENCE, UNKNOWN } from './unknown-text.ts';
 import type { WrittenFiles } from './written-files.ts';
 
 /** Judges the script of a substitution and returns its output as far as that is known. */
-export type RunSubstitution = (script: Script, frame: Frame) => string;
+export type RunSubstitution = (script: Script, frame: Frame, stdin: Stdin) => string;
 
 export class FrameExpander {
   private readonly runSubstitution: RunSubstitution;
@@ -43,7 +44,10 @@ export class FrameExpander {
     return node.args.flatMap((argument) => {
       if (argument.type === 'Word') return this.fields(argument, frame);
       const value = this.valueOf(argument.value, frame);
-      if (DECLARES.has(node.name?.value ?? '')) frame.scope.variables.set(argument.name, value);
+      if (DECLARES.has(node.name?.value ?? '')) {
+        const isReference = node.args.some((word) => word.type === 'Word' && /^-[a-z]*n/.test(word.value));
+        frame.scope.variables.set(argument.name, isReference ? REFERENCE + value : value);
+      }
       return [`${argument.name}=${value}`];
     });
   }
@@ -59,7 +63,7 @@ export class FrameExpander {
       } else if (redirect.operator === '<' && redirect.target !== undefined) {
         const target = this.text(redirect.target, frame);
         if (target.startsWith(PROCESS)) input = target.slice(1);
-        else input = target === '/dev/null' ? '' : (this.files.get(target) ?? input);
+        else input = target === '/dev/null' ? '' : (markedContent(target, this.files) ?? input);
       }
     }
     return input;
@@ -80,8 +84,8 @@ export class FrameExpander {
       .join(' ');
   }
 
-  private onSubstitution(frame: Frame): (script: Script | undefined) => string {
-    return (script) => (script === undefined ? UNKNOWN : this.runSubstitution(script, frame));
+  private onSubstitution(frame: Frame): OnSubstitution {
+    return (script, stdin) => (script === undefined ? UNKNOWN : this.runSubstitution(script, frame, stdin));
   }
 }
 

@@ -8,4 +8,6 @@ export interface Frame {
   readonly outerCause: string;
   /** The pipeline this stands in, which is the cause when text flows into a shell. */
   readonly pipelineText?: string;
+  /** How many commands had been judged when that pipeline began. */
+  readonly pipelineFrom?: number;
 }

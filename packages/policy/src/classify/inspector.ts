@@ -28,6 +28,8 @@ export interface Inspector {
 export interface Call {
   /** Last path component of the program. */
   readonly name: string;
+  /** The program as it was written, folder included. */
+  readonly path: string;
   readonly args: readonly string[];
   readonly scope: ShellScope;
   readonly stdin: Stdin;

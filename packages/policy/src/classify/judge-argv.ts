@@ -1,13 +1,14 @@
 /** Finds the program that a list of words runs and asks its handler. */
 import { isCredentialFile } from './control-files.ts';
-import { hit, type Hit } from './finding.ts';
+import { hit, worstOf, type Hit } from './finding.ts';
 import type { Call, Inspector, Stdin } from './inspector.ts';
 import { findHandler, programNames } from './program-table.ts';
 import { clearsSomething, isReadOnlyProgram } from './programs/read-only.ts';
 import { judgeOptionValues, judgeUnknownProgram } from './programs/unknown-program.ts';
+import { emitsSecret, sendsSecret } from './secret-flow.ts';
 import type { ShellScope } from './shell-scope.ts';
 import { staticOutput } from './static-output.ts';
-import { isUnknown, UNTRUSTED, withoutUnknown } from './unknown-text.ts';
+import { isUnknown, SECRET, UNTRUSTED, withoutUnknown } from './unknown-text.ts';
 
 export interface ArgvCall {
   readonly argv: readonly string[];
@@ -32,8 +33,18 @@ export function judgeArgv(request: ArgvCall): Judged {
   const name = resolveName(program);
   if (isUnknown(name)) return { hit: judgeHiddenProgram(name, args), output: UNTRUSTED };
   if (READS_CONTENT.test(name) && args.some(isCredentialFile)) request.inspector.readsCredentials = true;
-  const call: Call = { ...request, name, args };
-  return { hit: judge(call), output: staticOutput(name, args, request.stdin) };
+  const call: Call = { ...request, name, path: program, args };
+  if (sendsSecret(call)) {
+    const found = hit('bash_destructive', 'sends-credentials');
+    return { hit: worstOf([found, ...toList(judge(call))]) ?? found, output: UNTRUSTED };
+  }
+  const output = staticOutput(name, args, request.stdin);
+  const isMarked = emitsSecret(call) && !output.includes(SECRET);
+  return { hit: judge(call), output: isMarked ? output + SECRET : output };
+}
+
+function toList(found: Hit | null): Hit[] {
+  return found === null ? [] : [found];
 }
 
 /** Programs that pass on what is in the files they are given. */
@@ -41,17 +52,31 @@ const READS_CONTENT = /^(cat|head|tail|base64|xxd|tar|zip|gzip|cp|openssl|grep|s
 
 function judge(call: Call): Hit | null {
   const handler = findHandler(call.name);
+  if (call.path.startsWith('/etc/init.d/') || call.path.startsWith('/etc/rc.d/'))
+    return findHandler('service')?.({ ...call, name: 'service', args: [call.name, ...call.args] }) ?? null;
   if (handler !== null) return handler(call) ?? null;
   if (asksForHelp(call.args)) return hit('file_read', 'read-only-program');
   if (!isReadOnlyProgram(call.name)) return judgeUnknownProgram(call, findHandler);
   if (clearsSomething(call.name, call.args)) return hit('system_modify', 'system-program');
   if (!SPEAKS_ONLY.test(call.name)) judgeOptionValues(call);
+  if (OPENS_FILES.test(call.name)) runPagerWords(call);
   return hit('file_read', 'read-only-program');
 }
 
 /** Programs that print or compare their words and take no option that runs or writes. */
 const SPEAKS_ONLY =
   /^(echo|printf|true|false|:|test|\[|\[\[|export|declare|local|readonly|typeset|grep|egrep|fgrep|cat|head|tail|wc|ls|jq)$/;
+
+const OPENS_FILES = /^(less|more|man|view|most)$/;
+
+/** `less '+!cmd'`, `man -P cmd`. */
+function runPagerWords(call: Call): void {
+  for (const [index, word] of call.args.entries()) {
+    const text =
+      /^\+!(.+)$/.exec(word)?.[1] ?? (call.args[index - 1] === '-P' && /\s/.test(word) ? word : undefined);
+    if (text !== undefined) call.inspector.runScript(text, call.scope, call.cause);
+  }
+}
 
 /** `tool --version` and `tool --help` read, whatever the tool is. */
 function asksForHelp(args: readonly string[]): boolean {

@@ -12,6 +12,15 @@ import {
   judgeShred,
   judgeTruncate,
 } from './programs/deletions.ts';
+import {
+  judgeCmake,
+  judgeConverter,
+  judgeCpio,
+  judgePatch,
+  judgeRename,
+  judgeSshKeygen,
+  judgeXxd,
+} from './programs/file-tools.ts';
 import { judgeFd, judgeFind, judgeParallel, judgeXargs } from './programs/find.ts';
 import { judgeGit } from './programs/git.ts';
 import { findInterpreter } from './programs/interpreters.ts';
@@ -42,7 +51,6 @@ import { findSystemProgram, judgeKill, systemProgramNames } from './programs/sys
 import { judgeUnknownProgram } from './programs/unknown-program.ts';
 import { findWrapper, judgeSu, unwrapVerb } from './programs/wrappers.ts';
 import {
-  judgeChmod,
   judgeCopy,
   judgeDd,
   judgeMove,
@@ -53,6 +61,7 @@ import {
   judgeTee,
   judgeTouch,
 } from './programs/writes.ts';
+import { judgeChmod } from './programs/permissions.ts';
 import { judgeAnsible, judgeMake, judgeUnzip, judgeZip } from './programs/builders.ts';
 
 const TABLE = new Map<string, Handler>();
@@ -77,10 +86,19 @@ register(['mv', 'gmv', 'rename-file'], judgeMove);
 register(['sed', 'gsed'], judgeSed);
 register(['split', 'csplit'], judgeSplit);
 register(['dd', 'dcfldd', 'ddrescue'], judgeDd);
-register(['chmod', 'chown', 'chgrp'], judgeChmod);
+register(['chmod', 'chown', 'chgrp', 'setfacl'], judgeChmod);
 register(['rsync'], judgeRsync);
 register(['tar', 'gtar', 'bsdtar'], judgeTar);
-register(['zip', '7z', '7za', 'rar', 'gzip', 'bzip2', 'xz', 'zstd'], judgeZip);
+register(['stress', 'stress-ng'], () => hit('bash_destructive', 'exhausts-machine'));
+register(['gvfs-trash', 'kioclient-trash'], judgeRimraf);
+register(['zip', '7z', '7za', 'rar', 'gzip', 'bzip2', 'xz', 'zstd', '7zz'], judgeZip);
+register(['patch'], judgePatch);
+register(['cpio', 'pax'], judgeCpio);
+register(['rename', 'prename', 'file-rename', 'perl-rename', 'mmv', 'zmv'], judgeRename);
+register(['cmake'], judgeCmake);
+register(['ffmpeg', 'convert', 'magick', 'sox', 'gs', 'qemu-img'], judgeConverter);
+register(['xxd'], judgeXxd);
+register(['ssh-keygen'], judgeSshKeygen);
 register(['make', 'gmake', 'just', 'task', 'rake'], judgeMake);
 register(
   ['manage.py'],

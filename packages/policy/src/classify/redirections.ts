@@ -1,15 +1,19 @@
 import { hit, type Hit } from './finding.ts';
 import { SQL_CLIENTS } from './programs/databases.ts';
 import { namesLoss } from './programs/destructive-verbs.ts';
+import { readsItsArguments } from './own-input.ts';
 import { hitOfWrite } from './write-hit.ts';
 import type { ShellScope } from './shell-scope.ts';
-import { PROCESS } from './unknown-text.ts';
+import { kindOfPath } from './path-kind.ts';
+import { PROCESS, SECRET } from './unknown-text.ts';
 
 interface RedirectCall {
   readonly operator: string;
   readonly target: string;
   readonly program: string;
   readonly argv: readonly string[];
+  /** Whether the same pipeline reads the target. */
+  readonly isRead: boolean;
   /** What would be written, as far as it is certain. */
   readonly output: string;
   readonly scope: ShellScope;
@@ -36,13 +40,24 @@ export function judgeRedirect(call: RedirectCall): Hit | null {
   }
   if (operator === '>>' || operator === '&>>') return written;
   if (isEmpty(call)) return hit('file_delete', 'truncate');
-  if (argv.slice(1).includes(target) && readsItsArguments(program))
+  if (call.isRead || (argv.slice(1).includes(target) && readsItsArguments(program)))
     return hit('file_delete', 'self-truncation');
+  if (program === 'exec' && isKept(call)) return hit('file_delete', 'truncate');
   return written;
+}
+
+/** `exec 3> file` empties the file at once; a lock, a log or a temporary file is meant to be. */
+function isKept({ target, argv, scope }: RedirectCall): boolean {
+  return (
+    argv.length === 1 &&
+    !/\.(lock|lck|pid|out|err|fifo|sock|trace)$/.test(target) &&
+    !['temp', 'regenerable', 'unknown'].includes(kindOfPath(target, scope))
+  );
 }
 
 /** `bash -i >& /dev/tcp/…` hands the machine over; a port check does not. */
 function judgeSocket(call: RedirectCall): Hit {
+  if (call.output.includes(SECRET)) return hit('bash_destructive', 'sends-credentials');
   const isShell = /(^|\/)(ba|z|da|k)?sh$/.test(call.program);
   return isShell || call.program === 'exec'
     ? hit('bash_destructive', 'reverse-shell')
@@ -55,7 +70,3 @@ function isEmpty(call: RedirectCall): boolean {
 
 /** Programs whose output is certain, so that an empty one means an emptied file. */
 const EMITS_KNOWN = new Set([':', 'true', 'false', 'echo', 'printf', 'cat']);
-
-function readsItsArguments(program: string): boolean {
-  return /(^|\/)(cat|sort|uniq|grep|sed|awk|jq|tr|cut|head|tail|tac|rev)$/.test(program);
-}

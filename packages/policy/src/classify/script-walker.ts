@@ -9,18 +9,23 @@ import { hit } from './finding.ts';
 import { FrameExpander } from './frame-expander.ts';
 import type { Frame } from './frame.ts';
 import type { Stdin } from './inspector.ts';
-import { exportsOf, injectsLibrary, judgeEnvironment } from './judge-environment.ts';
+import {
+  exportsOf,
+  injectsCode,
+  injectsLibrary,
+  judgeEnvironment,
+  takeProcessAssignments,
+} from './judge-environment.ts';
 import { judgeRedirect } from './redirections.ts';
-import { isForkBomb, isRunawayLoop } from './runaway.ts';
-import { forkScope } from './shell-scope.ts';
+import { readsTarget } from './own-input.ts';
+import { isForkBomb, isRunawayCount, isRunawayLoop } from './runaway.ts';
+import { forkScope, setVariable, withVariables } from './shell-scope.ts';
 import { UNKNOWN, UNTRUSTED } from './unknown-text.ts';
 
 const MAX_LOOP_WORDS = 8;
 /** Programs for which what flows in is code. */
 const RUNS_STDIN =
   /(^|\/)(sudo|env|xargs|parallel|(ba|z|da|k|a)?sh|python[\d.]*|node|perl|ruby|php|psql|mysql|sqlite3)$/;
-/** Longer values are cut: `a=$a$a` must not double for ever. */
-const MAX_VALUE = 4096;
 
 export class ScriptWalker {
   private readonly inspector: CommandInspector;
@@ -28,7 +33,10 @@ export class ScriptWalker {
 
   constructor(inspector: CommandInspector) {
     this.inspector = inspector;
-    this.words = new FrameExpander((script, frame) => this.substitution(script, frame), inspector.files);
+    this.words = new FrameExpander(
+      (script, frame, stdin) => this.substitution(script, frame, stdin),
+      inspector.files,
+    );
   }
 
   script(script: Script, frame: Frame, stdin: Stdin): string {
@@ -44,7 +52,7 @@ export class ScriptWalker {
       case 'AndOr':
         return node.commands.map((command) => this.node(command, frame, stdin)).join('');
       case 'Pipeline':
-        return this.pipeline(node.commands, { ...frame, pipelineText: this.cause(node, frame) }, stdin);
+        return this.pipeline(node.commands, this.pipelineFrame(node, frame), stdin);
       case 'CompoundList':
         return this.list(node, frame, stdin);
       case 'Subshell':
@@ -63,6 +71,8 @@ export class ScriptWalker {
       case 'Select':
         return this.loop(node.name, node.wordlist, node.body, frame, stdin);
       case 'ArithmeticFor':
+        if (isRunawayCount(node))
+          this.inspector.report(hit('bash_destructive', 'runaway-loop'), this.cause(node, frame));
         return this.list(node.body, frame, stdin);
       case 'Case':
         this.words.text(node.word, frame);
@@ -137,10 +147,11 @@ export class ScriptWalker {
       node.name === undefined
         ? []
         : [...this.words.fields(node.name, frame), ...this.words.arguments(node, frame)];
+    assigned.push(...takeProcessAssignments(argv));
     const runsStdin = own !== undefined && RUNS_STDIN.test(argv[0] ?? '');
     const cause = (runsStdin ? frame.pipelineText : undefined) ?? this.cause(node, frame);
     if (argv.length === 0) {
-      for (const [name, value] of assigned) frame.scope.variables.set(name, value.slice(0, MAX_VALUE));
+      for (const [name, value] of assigned) setVariable(frame.scope, name, value);
       this.environment(assigned, frame, cause);
       // `$(<file)` is the content of a file.
       const reads = node.redirects.some(
@@ -150,30 +161,19 @@ export class ScriptWalker {
       return this.outputThrough(node.redirects, '', '', frame);
     }
     this.environment([...assigned, ...exportsOf(argv)], frame, cause);
-    const output = this.withVariables(assigned, frame, () =>
+    const output = withVariables(frame.scope, assigned, () =>
       this.inspector.runArgv(argv, frame.scope, cause, own),
     );
     return this.outputThrough(node.redirects, argv[0] ?? '', output, frame, argv);
-  }
-
-  /** `X='rm -rf a' sh -c '$X'`: the command sees what stands before it, the rest of the line does not. */
-  private withVariables(assigned: readonly [string, string][], frame: Frame, run: () => string): string {
-    const { variables } = frame.scope;
-    const before = assigned.map(([name]) => [name, variables.get(name)] as const);
-    for (const [name, value] of assigned) variables.set(name, value.slice(0, MAX_VALUE));
-    const output = run();
-    for (const [name, value] of before) {
-      if (value === undefined) variables.delete(name);
-      else variables.set(name, value);
-    }
-    return output;
   }
 
   private environment(assigned: readonly (readonly [string, string])[], frame: Frame, cause: string): void {
     for (const found of judgeEnvironment(assigned)) {
       this.inspector.runScript(found, forkScope(frame.scope), cause);
     }
-    if (assigned.some(([name, value]) => injectsLibrary(name, value)))
+    if (
+      assigned.some(([name, value]) => injectsLibrary(name, value) || injectsCode(name, value, frame.scope))
+    )
       this.inspector.report(hit('bash_destructive', 'injected-library'), cause);
   }
 
@@ -195,6 +195,7 @@ export class ScriptWalker {
         program,
         argv,
         output,
+        isRead: readsTarget(target, redirects, this.inspector.commands.slice(frame.pipelineFrom ?? Infinity)),
         scope: frame.scope,
       });
       const cause = this.cause(redirect, frame);
@@ -213,14 +214,23 @@ export class ScriptWalker {
     return rest;
   }
 
+  private pipelineFrame(node: { pos: number; end: number }, frame: Frame): Frame {
+    return {
+      ...frame,
+      pipelineText: this.cause(node, frame),
+      pipelineFrom: this.inspector.commands.length,
+    };
+  }
+
   private substitution(
     script: Script & { readonly errors?: readonly unknown[] | undefined },
     frame: Frame,
+    stdin: Stdin,
   ): string {
     if (script.errors !== undefined && script.errors.length > 0) {
       this.inspector.report(hit('bash_destructive', 'unparsable'), this.cause(script, frame));
     }
-    return this.script(script, { ...frame, scope: forkScope(frame.scope) }, undefined);
+    return this.script(script, { ...frame, scope: forkScope(frame.scope) }, stdin);
   }
 
   private cause(node: { pos: number; end: number }, frame: Frame): string {

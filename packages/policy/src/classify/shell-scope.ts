@@ -50,3 +50,26 @@ export function forkScope(
 export function callScope(scope: ShellScope, positional: readonly string[]): ShellScope {
   return { ...scope, positional, depth: scope.depth + 1 };
 }
+
+/** Longer values are cut: `a=$a$a` must not double for ever. */
+const MAX_VALUE = 4096;
+
+export function setVariable(scope: ShellScope, name: string, value: string): void {
+  scope.variables.set(name, value.slice(0, MAX_VALUE));
+}
+
+/** `X='rm -rf a' sh -c '$X'`: the command sees what stands before it, the rest of the line does not. */
+export function withVariables(
+  scope: ShellScope,
+  assigned: readonly (readonly [string, string])[],
+  run: () => string,
+): string {
+  const before = assigned.map(([name]) => [name, scope.variables.get(name)] as const);
+  for (const [name, value] of assigned) setVariable(scope, name, value);
+  const output = run();
+  for (const [name, value] of before) {
+    if (value === undefined) scope.variables.delete(name);
+    else scope.variables.set(name, value);
+  }
+  return output;
+}

@@ -12,8 +12,13 @@ export const PRODUCED = '\uE002';
 /** Opens the text that a process substitution would deliver. */
 export const PROCESS = '\uE003';
 
+/** Stands in text that holds a secret, next to what else is in it. */
+export const SECRET = '\uE004';
+/** Opens the name of the variable that a variable stands for: `declare -n`. */
+export const REFERENCE = '\uE005';
+
 const ANY_UNKNOWN = /[\uE000-\uE002]/;
-const ALL_UNKNOWN = /[\uE000-\uE003]/g;
+const ALL_UNKNOWN = /[\uE000-\uE005]/g;
 
 export function isUnknown(text: string): boolean {
   return ANY_UNKNOWN.test(text);

@@ -1,9 +1,10 @@
 import { parseOptions } from '../command-options.ts';
 import { hit } from '../finding.ts';
-import type { Handler } from '../inspector.ts';
+import type { Call, Handler } from '../inspector.ts';
 import { kindOfPath } from '../path-kind.ts';
 import { forkScope } from '../shell-scope.ts';
 import { hitOfWrites } from '../write-hit.ts';
+import { hitOfUnpack } from './file-tools.ts';
 import { saysDestroy } from './destructive-verbs.ts';
 
 /** make runs what its files say, which is not on the line; what is on the line is judged. */
@@ -34,8 +35,20 @@ export const judgeMake: Handler = (call) => {
     return hit('bash_destructive', 'destructive-target');
   if (operands.some((target) => /^(install|uninstall)$/.test(target)) && /^\s*sudo\b/.test(call.cause))
     return hit('system_modify', 'system-install');
+  runShellOfMake(call);
   return hit('bash_exec', 'build');
 };
+
+/** `make SHELL=CMD` runs every recipe with it; `X='$(shell CMD)'` runs when it is read. */
+function runShellOfMake(call: Call): void {
+  for (const word of call.args) {
+    const shell = /^\.?SHELL(?:FLAGS)?=(.*)$/s.exec(word)?.[1];
+    if (shell !== undefined && /\s/.test(shell))
+      call.inspector.runScript(shell, forkScope(call.scope), call.cause);
+    const inner = /^\w+=.*\$\(shell (.*)\)/s.exec(word)?.[1];
+    if (inner !== undefined) call.inspector.runScript(inner, forkScope(call.scope), call.cause);
+  }
+}
 
 /** Archivers that can remove what they packed, or run a test command. */
 export const judgeZip: Handler = (call) => {
@@ -48,7 +61,10 @@ export const judgeZip: Handler = (call) => {
   if (moves) return hit('bash_destructive', 'archive-and-delete');
   // The compressors replace each file they are given; an archiver writes the first.
   const { operands } = parseOptions(call.args);
-  const written = /^(zip|7za?|rar)$/.test(call.name) ? operands.slice(0, 1) : operands;
+  const folder = call.args.find((arg) => /^-o./.test(arg))?.slice(2);
+  if (/^7z/.test(call.name) && /^[xe]$/.test(operands[0] ?? '') && folder !== undefined)
+    return hitOfUnpack(call, [folder]);
+  const written = /^(zip|7z[az]?|rar)$/.test(call.name) ? operands.slice(0, 1) : operands;
   return call.args.some((arg) => /^-[a-z]*[clt]/.test(arg))
     ? hit('file_read', 'read-only-program')
     : hitOfWrites(written, call.scope);

@@ -102,7 +102,7 @@ function judgeService(name: string, words: string, args: readonly string[]): Hit
 }
 
 function judgeHub(words: string): Hit | null {
-  if (HUB_DELETES.test(words)) return hit('git_destructive', 'hub-delete');
+  if (HUB_DELETES.test(words) || /^delete\b/.test(words)) return hit('git_destructive', 'hub-delete');
   if (/^(pr|mr) merge\b|^release create\b|^repo (create|fork)\b.*--push\b|^push\b/.test(words))
     return hit('git_push', 'hub-merge');
   return hit('network', 'network');

@@ -3,6 +3,7 @@ import { hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
 import { forkScope } from '../shell-scope.ts';
 import { isUnknown } from '../unknown-text.ts';
+import { hitOfWrites } from '../write-hit.ts';
 import { findDestructiveVerb, namesLoss } from './destructive-verbs.ts';
 import { judgeCode } from './inline-code.ts';
 
@@ -48,6 +49,13 @@ export const judgeDatabase: Handler = (call) => {
   if (DOCUMENT_CLIENTS.includes(name)) return judgeDocuments(call);
   if (name === 'bq' && /^(rm|remove)$/.test(args.find((arg) => !arg.startsWith('-')) ?? '')) return drops;
   runShellEscapes(call, words);
+  const written = [
+    ...`${words}\n${call.stdin ?? ''}`.matchAll(
+      /(?:^|[\s"'])[.\\](?:output|once|backup|save|clone|log|o|excel|dump)\s+([^\s"']+)/g,
+    ),
+  ].map((match) => match[1] ?? '');
+  const grave = hitOfWrites(written, call.scope);
+  if (grave.actionClass !== 'file_write') return grave;
   if (findDestructiveVerb(name, args) !== null || args.some(namesLoss)) return drops;
   const texts = [words, call.stdin ?? '', ...args.flatMap((arg) => call.inspector.files.get(arg) ?? [])];
   return texts.some(isDestructiveSql) ? drops : runs;

@@ -39,7 +39,9 @@ export const judgeTruncate: Handler = (call) => {
 export const judgeFallocate: Handler = (call) =>
   hasFlag(call.args, 'pcz', '--punch-hole', '--collapse-range', '--zero-range')
     ? hit('file_delete', 'truncate')
-    : hitOfWrites(parseOptions(call.args, ['-l', '-o', '--length']).operands, call.scope);
+    : call.args.some((arg) => /^(--length=)?(\d{3,}G|\d+T|\d{12,})/i.test(arg))
+      ? hit('bash_destructive', 'fills-disk')
+      : hitOfWrites(parseOptions(call.args, ['-l', '-o', '--length']).operands, call.scope);
 
 function worstDelete(paths: readonly string[], call: Call): Hit | null {
   const found = hitOfDeletes(paths, false, call.scope);

@@ -103,7 +103,7 @@ function verbWords(args: readonly string[]): string[] {
 
 /** `psql -f drop-all.sql`: the content is not on the line, but the name says what it is for. */
 export function namesLoss(path: string): boolean {
-  return /(^|[/_.-])(drop|truncate|wipe|nuke|destroy|purge|teardown|delete[_-]all|reset[_-]?(db|database|all))([_-]\w+)*\.(sql|sh|js|psql|cql)$/i.test(
+  return /(^|[/_.-])(drop|truncate|wipe|nuke|destroy|purge|teardown|delete[_-]all|reset([_-]?(db|database|all))?)([_-]\w+)*\.(sql|sh|js|psql|cql)$/i.test(
     path,
   );
 }

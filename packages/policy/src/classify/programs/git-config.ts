@@ -9,6 +9,9 @@ const RUNS =
 const HARMLESS =
   /^(nano|vim?|nvim|emacs|code( --wait| -w)?|true|cat|less.*|delta.*|store|cache.*|osxkeychain|manager.*|!gh auth git-credential|subl.*)?$/;
 
+/** Folders in which a project keeps its own hooks. */
+const OWN_HOOKS = /^(\.\/)?\.?(husky|githooks|git-hooks|hooks)(\/_)?$/;
+
 /** `git config …`: reading, an everyday setting, or a setting that makes git run something. */
 export function judgeGitConfig(args: readonly string[], call: Call): Hit {
   if (
@@ -19,16 +22,17 @@ export function judgeGitConfig(args: readonly string[], call: Call): Hit {
   }
   const words = parseOptions(args, ['-f', '--file', '--type', '--default', '--blob']).operands;
   const [key = '', value] = words[0] === 'set' || words[0] === 'unset' ? words.slice(1) : words;
-  if (value === undefined && !hasFlag(args, '', '--unset', '--unset-all', '--edit'))
+  if (value === undefined && !hasFlag(args, '', '--unset', '--unset-all', '--edit', '--remove-section'))
     return hit('file_read', 'git-read');
   const lower = key.toLowerCase();
+  if (
+    hasFlag(args, '', '--remove-section') ||
+    (/^(remote|branch)\./.test(lower) && hasFlag(args, '', '--unset', '--unset-all'))
+  )
+    return hit('git_destructive', 'git-remote-remove');
   const isHarmlessAlias = lower.startsWith('alias.') && value !== undefined && !value.startsWith('!');
   if (!RUNS.test(lower) || value === undefined || HARMLESS.test(value)) return hit('bash_exec', 'git');
-  if (
-    lower === 'core.hookspath' &&
-    /^\.?(husky|githooks|\.husky\/_|\.husky|\.githooks|hooks)(\/_)?$/.test(value)
-  )
-    return hit('bash_exec', 'git');
+  if (lower === 'core.hookspath' && OWN_HOOKS.test(value)) return hit('bash_exec', 'git');
   if (isHarmlessAlias) {
     call.inspector.runScript(`git ${value}`, forkScope(call.scope), call.cause);
     return hit('bash_exec', 'git');
@@ -39,6 +43,12 @@ export function judgeGitConfig(args: readonly string[], call: Call): Hit {
 
 /** `-c key=value` where git would run the value: judged as the shell text it is. */
 export function runConfigValue(call: Call, key: string, value: string): void {
-  if (!RUNS.test(key) || key.startsWith('url.') || HARMLESS.test(value) || key === 'core.hookspath') return;
+  if (!RUNS.test(key) || key.startsWith('url.') || HARMLESS.test(value)) return;
+  if (key === 'core.hookspath') {
+    // Nowhere is how hooks are switched off; anywhere else is how they are brought in.
+    if (value !== '/dev/null' && !OWN_HOOKS.test(value))
+      call.inspector.report(hit('system_modify', 'control-file'), call.cause);
+    return;
+  }
   call.inspector.runScript(value.replace(/^!/, ''), forkScope(call.scope), call.cause);
 }

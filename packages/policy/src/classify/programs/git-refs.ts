@@ -43,6 +43,7 @@ export function judgeBranch(args: readonly string[]): Hit {
 
 export function judgeTag(args: readonly string[]): Hit {
   if (hasFlag(args, 'd', '--delete')) return destroys('git-tag-delete');
+  if (hasFlag(args, 'f', '--force')) return destroys('git-tag-move');
   return args.length === 0 || hasFlag(args, 'l', '--list', '--sort', '--contains', '--points-at')
     ? reads
     : acts;

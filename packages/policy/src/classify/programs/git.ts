@@ -8,6 +8,7 @@ import { judgeCheckout, judgeRestore, judgeSwitch } from './git-checkout.ts';
 import { judgeGitConfig, runConfigValue } from './git-config.ts';
 import { saysDestroy } from './destructive-verbs.ts';
 import { judgePush } from './git-push.ts';
+import { judgeTransport, reportOutputs, splitConfig } from './git-transport.ts';
 import { judgeBranch, judgeClean, judgeStash, judgeTag, judgeWorktree } from './git-refs.ts';
 
 const READS = new Set(
@@ -33,12 +34,14 @@ const reads = hit('file_read', 'git-read');
 export const judgeGit: Handler = (call) => {
   const aliases = new Map<string, string>();
   let index = 0;
+  let cleansFreely = false;
   for (; index < call.args.length; index += 1) {
     const word = call.args[index] ?? '';
     if (word === '-c') {
       const [key = '', value = ''] = splitConfig(call.args[(index += 1)] ?? '');
       if (key.startsWith('alias.')) aliases.set(key.slice(6), value);
       else runConfigValue(call, key, value);
+      if (key === 'clean.requireforce' && /^(false|no|off|0)$/.test(value)) cleansFreely = true;
     } else if (GLOBAL_VALUED.has(word)) index += 1;
     else if (!word.startsWith('-')) break;
   }
@@ -46,6 +49,8 @@ export const judgeGit: Handler = (call) => {
   if (verb === undefined) return reads;
   const rest = call.args.slice(index + 1);
   const alias = aliases.get(verb);
+  reportOutputs(verb, rest, call);
+  if (cleansFreely && verb === 'clean') return judgeClean(['-f', ...rest]);
   if (alias === undefined) return judgeVerb(verb, rest, call);
   runAlias(call, alias, rest);
   return null;
@@ -98,7 +103,9 @@ function judgeVerb(verb: string, args: readonly string[], call: Call): Hit | nul
     case 'replace':
       return destroys('git-update-ref');
     case 'symbolic-ref':
-      return hasFlag(args, 'd', '--delete') ? destroys('git-update-ref') : acts;
+      return hasFlag(args, 'd', '--delete') || (args[0] === 'HEAD' && args.length > 1)
+        ? destroys('git-update-ref')
+        : acts;
     case 'read-tree':
       return hasFlag(args, 'u', '--reset') ? destroys('git-read-tree') : acts;
     case 'checkout-index':
@@ -124,7 +131,10 @@ function judgeVerb(verb: string, args: readonly string[], call: Call): Hit | nul
     case 'fetch':
     case 'pull':
     case 'clone':
-      return judgeTransport(args, call);
+    case 'init':
+      return judgeTransport(verb, args, call);
+    case 'fast-import':
+      return hasFlag(args, '', '--force') ? destroys('git-update-ref') : acts;
     case 'lfs':
       if (args[0] === 'prune' && !hasFlag(args, 'd', '--dry-run')) return destroys('git-prune');
       return args[0] === 'push' ? hit('git_push', 'git-push') : acts;
@@ -196,24 +206,4 @@ function judgeRunsCommand(verb: string, args: readonly string[], call: Call): Hi
   }
   for (const text of texts) call.inspector.runScript(text, forkScope(call.scope), call.cause);
   return acts;
-}
-
-/** `--upload-pack=CMD` names the program to run on the other side, which may be this one. */
-function judgeTransport(args: readonly string[], call: Call): Hit {
-  const { values } = parseOptions(args, ['-u', '--upload-pack']);
-  for (const text of [...(values.get('--upload-pack') ?? []), ...(values.get('-u') ?? [])]) {
-    call.inspector.runScript(text, forkScope(call.scope), call.cause);
-  }
-  for (const url of args.filter((arg) => arg.startsWith('ext::'))) {
-    // git's own quoting: `% ` is a blank inside a word.
-    const words = url.slice(5).match(/(?:%.|[^% ])+/g) ?? [];
-    const argv = words.map((word) => word.replace(/%(.)/g, '$1'));
-    call.inspector.runArgv(argv, forkScope(call.scope), call.cause);
-  }
-  return acts;
-}
-
-function splitConfig(setting: string): [string, string] {
-  const at = setting.indexOf('=');
-  return at < 0 ? [setting.toLowerCase(), ''] : [setting.slice(0, at).toLowerCase(), setting.slice(at + 1)];
 }

@@ -12,20 +12,31 @@ import { hitOfWrite } from '../write-hit.ts';
 const DELETES_TREE =
   /\brmtree\b|\bremovedirs\b|\brm_r\w*|\brmSync\b|\brmdirSync\b|\bfs\w*(?:\/promises)?['"`)]*(?:\.promises)?\s*\.\s*rm(?:dir)?\s*\(|\.\s*rm(?:dir)?(?:Sync)?\s*\([^)]{0,300}recursive|\brimraf\b|\brm_rf\b|\bremove_tree\b|\bremove_entry(?:_secure)?\b|\bremove_dir\b|\bremoveSync\b|\bemptyDirSync\b|\bRemoveAll\b|Remove-Item\b|\brd\s+\/s\b|\bdel\s+\/[sfq]\b|\.rmtree\(|\bDeno\.remove(?:Sync)?\s*\(|\bdelete-directory\b|\bFile\.rm_rf|\bunlink\s*(?:glob|<|\()\s*['"]?[^'")>]{0,200}\*|\bdelete_tree\b|\b(?:rename|renameSync|move)\b[^)]{0,300}["']\/dev\/null|\brm\s*\([^)]{0,300}recursive|\bdeltree\b|\bdelete(?:Recursively|Dir|Directory|Tree)\b|\bremove_dir_all\b|\bremoveDirectoryRecursive\b|\bremovePathForcibly\b|\bdel_dir_r\b|\bremoveDir\b|\bdelete-directory|\bfile\s+delete\s+-force|\bformat-volume\b|\bclear-disk\b|\bemptyDir\b|\bremoveItem\b|\bsend2trash\b|\brm\s*\(\s*(?!list\b)[\w.$]+\s*[,)]/;
 const DELETES_FILE =
-  /\bFiles\.(?:delete|deleteIfExists|move)\b|\.delete(?:OnExit)?\(\s*\)|\bremove_file\b|\bremoveFile\b|\bSys\.remove\b|\bUnix\.(?:unlink|rmdir)\b|\bfile\s+delete\b|\bfile:(?:delete|del_dir)\b|\bdelete-file\b|\bos\.Remove\b|\bFile\.rm!?\s*[("]|\bremove_all\b|\bunlink\b\s*(?:[;@$]|$)|\bFile\.truncate\b|\b(?:File|IO)\.write\s*\(?\s*(["'])[^"']*\1\s*,\s*(["'])\2|\bos\s*\.\s*(?:remove|unlink|rmdir)\b|\bunlink(?:Sync)?\s*\(|\bunlink\s+(?:["'$<@]|for\b|shift\b|glob\b)|\brmdir\s*\(|\brmdir\s+["'$]|\brm\s*\(\s*["']|(?:writeFileSync|writeFile|file_put_contents|write_text)\s*\(\s*(?:(["'])[^"']*\3\s*,\s*)?(["'])\4\s*\)|["']unlink["']\s*,\s*glob|\b(?:File|Dir|FileUtils)\.(?:delete|unlink|rmdir|rm\w*)\b|\bPath\([^)]{0,300}\)\.(?:unlink|rmdir)\b|\.unlink\(|\.rmdir\(|\btruncate(?:Sync)?\s*\(|\bfile\.remove\b|\bdelete-file\b|\bopen\([^)]{0,300},\s*['"]w['"]\)\.close|^\s*(?:%|1,\$|,)\s*d\b|Clear-Content\b/i;
+  /\bcall\s+delete\s*\(|\(erase-buffer\)|(?<![.\w])truncate\s+['"$]|\bempty\s+(?:the\s+)?trash\b|\bFiles\.(?:delete|deleteIfExists|move)\b|\.delete(?:OnExit)?\(\s*\)|\bremove_file\b|\bremoveFile\b|\bSys\.remove\b|\bUnix\.(?:unlink|rmdir)\b|\bfile\s+delete\b|\bfile:(?:delete|del_dir)\b|\bdelete-file\b|\bos\.Remove\b|\bFile\.rm!?\s*[("]|\bremove_all\b|\bunlink\b\s*(?:[;@$]|$)|\bFile\.truncate\b|\b(?:File|IO)\.write\s*\(?\s*(["'])[^"']*\1\s*,\s*(["'])\2|\bos\s*\.\s*(?:remove|unlink|rmdir)\b|\bunlink(?:Sync)?\s*\(|\bunlink\s+(?:["'$<@]|for\b|shift\b|glob\b)|\brmdir\s*\(|\brmdir\s+["'$]|\brm\s*\(\s*["']|(?:writeFileSync|writeFile|file_put_contents|write_text)\s*\(\s*(?:(["'])[^"']*\3\s*,\s*)?(["'])\4\s*\)|["']unlink["']\s*,\s*glob|\b(?:File|Dir|FileUtils)\.(?:delete|unlink|rmdir|rm\w*)\b|\bPath\([^)]{0,300}\)\.(?:unlink|rmdir)\b|\.unlink\(|\.rmdir\(|\btruncate(?:Sync)?\s*\(|\bfile\.remove\b|\bdelete-file\b|\bopen\([^)]{0,300},\s*['"]w['"]\)\.close|^\s*:?(?:%|1,\$|0,\$|,)\s*d\b|Clear-Content\b/i;
 const RUNS_COMMANDS =
-  /["']\|-?|-\|["']|\bsil(?:ent)?!?\s+!|\be?syscmd\b|\bsys\.process\b|\bProcess(?:Builder)?\s*\(|\.exec\s*\(|\bexecShellCmd\b|\bSys\.command\b|\bpcntl_exec\b|\bos\/exec\b|\bexec\.Command\b|\bcallProcess\b|\bcallCommand\b|\brun-program\b|\brun-shell-command\b|\bshell-command\b|\bcall-process\b|\bsystem\*?\b|\bexec\s|\bshell\s*\(|\bexeca?\b|\bstart_process\b|\bposix_spawn\b|\bsh\.\w+\(|\bDeno\.Command\b|\bos\s*\.\s*(?:system|popen|exec\w*|spawn\w*)\b|\bsubprocess\b|\bcommands\.getoutput|\bpty\.spawn|child_process|\bexec(?:Sync|File|FileSync|a)?\s*[('"`[]|\bspawn(?:Sync)?\s*\(|\bsystem\s*[('"[\s]|\bpopen\s*\(|\bshell_exec\b|\bpassthru\b|\bproc_open\b|`|\bqx\b|%x|\bKernel\.|\bOpen3\b|\bIO\.popen|\bos\.execute|\bBun\.\$|\bDeno\.(?:Command|run)|\$\(|[dD][oO]\s+[sS][hH][eE][lL][lL]\s+[sS][cC][rR][iI][pP][tT]|\bsh\s*\(|getline|\|\s*getline|\|\s*"(?:sh|bash)"|:!|^!|\bspawn\s|\bRuntime\b|\bInvoke-Expression\b|\biex\b|\bStart-Process\b|\bos\.cmd\b|\bSystem\.cmd\b|\bexecl?[vp]*\b|\bshell\s*!|\.sh\(/m;
+  /\bos:cmd\b|\/sh\s+"|\(\s*(?:shell|sh|process)\s+"|["']\|-?|-\|["']|\bsil(?:ent)?!?\s+!|\be?syscmd\b|\bsys\.process\b|\bProcess(?:Builder)?\s*\(|\.exec\s*\(|\bexecShellCmd\b|\bSys\.command\b|\bpcntl_exec\b|\bos\/exec\b|\bexec\.Command\b|\bcallProcess\b|\bcallCommand\b|\brun-program\b|\brun-shell-command\b|\bshell-command\b|\bcall-process\b|\bsystem\*?\b|\bexec\s|\bshell\s*\(|\bexeca?\b|\bstart_process\b|\bposix_spawn\b|\bsh\.\w+\(|\bDeno\.Command\b|\bos\s*\.\s*(?:system|popen|exec\w*|spawn\w*)\b|\bsubprocess\b|\bcommands\.getoutput|\bpty\.spawn|child_process|\bexec(?:Sync|File|FileSync|a)?\s*[('"`[]|\bspawn(?:Sync)?\s*\(|\bsystem\s*[('"[\s]|\bpopen\s*\(|\bshell_exec\b|\bpassthru\b|\bproc_open\b|`|\bqx\b|%x|\bKernel\.|\bOpen3\b|\bIO\.popen|\bos\.execute|\bBun\.\$|\bDeno\.(?:Command|run)|\$\(|[dD][oO]\s+[sS][hH][eE][lL][lL]\s+[sS][cC][rR][iI][pP][tT]|\bsh\s*\(|getline|\|\s*getline|\|\s*"(?:sh|bash)"|:!|^!|\bspawn\s|\bRuntime\b|\bInvoke-Expression\b|\biex\b|\bStart-Process\b|\bos\.cmd\b|\bSystem\.cmd\b|\bexecl?[vp]*\b|\bshell\s*!|\.sh\(/m;
 const HIDES =
   /\b(?:exec|eval|compile|Function|system|popen|loads|assert|import_string)\b[\s\S]{0,80}\b(?:b64decode|base64|atob|decode\(|fromhex|unhexlify|fromCharCode|chr\(|pack\s*\(?["']H|Buffer\.from|rot13|decompress|urlopen|requests\.get|fetch\(|urllib)|-enc(?:odedcommand)?\b|\bgetattr\s*\([^)]{0,300}\+|\bgetattr\s*\(\s*(?:os|shutil|subprocess|pathlib)\b|["'](?:unlink|rmdir|rmtree|shell_exec|passthru|unlinkSync|rmSync|execSync)["']\s*[;\]]|__import__\([^)]{0,300}\+|\\x72\\x6d/i;
 const DROPS_DATA =
   /\.dropDatabase\b|\.drop\(\)|\bDROP\s+(?:TABLE|DATABASE|SCHEMA)\b|\bTRUNCATE\s+TABLE\b|["']\s*TRUNCATE\s+\w|\.flushall\b|\.deleteMany\(\s*(?:\{\s*\})?\s*\)|\bdrop_all\b|\.objects\.all\(\)\.delete\(|\.delete_all\b|(?:::|->)\s*(?:truncate|forceDelete|dropIfExists|drop)\s*\(|\.truncate\s*\(\s*\)|\bdrop_table\b|\bdrop_collection\b|\bdrop_database\b|\.flush_all\b|\.flushdb\b|\.delete_many\(\s*\{\s*\}|\.destroy_all\b|\bDELETE\s+FROM\s+\w+\s*["';)]/i;
 const WRITES =
   /(?:open|openSync|fopen|File\.open|File\.write|IO\.write|writeFile(?:Sync)?|appendFile(?:Sync)?|write_text|write_bytes|createWriteStream|file_put_contents|Path|writeTextFile(?:Sync)?|copyFile(?:Sync)?|copy|copyfile|chmod|chown|chmodSync|chownSync|renameSync|rename|symlink(?:Sync)?)\s*[( ]\s*(['"`])([^'"`\n]+)\1(?:\s*,\s*['"](r?[wa+xb]+)['"])?/g;
-const ALLOCATES = /while\s*(?:\(?\s*(?:True|1|true)\s*\)?)[\s\S]{0,20}(?:fork|spawn)\b|\bfork\s+while\b/;
+const ALLOCATES =
+  /\b(?:loop|for|until|while)\b[^;\n]{0,40}[{(\s;]fork\b|['"]\s*\*\s*(?:10|\(?1024)\s*\*\*\s*(?:9|1\d|[3-9])\b|while\s*(?:\(?\s*(?:True|1|true)\s*\)?)[\s\S]{0,20}(?:fork|spawn)\b|\bfork\s+while\b/;
 
 /** Opened for writing, and nothing on the line writes. */
 const TRUNCATES = /\b(?:open|fopen|openSync)\s*\([^)]{0,300},\s*(?:mode\s*=\s*)?['"]wb?['"]/;
-const KILLS_ALL = /\bkill\s*\(\s*-1\b/;
+const KILLS_ALL =
+  /\bkill\s*\(\s*-1\b|\bkill\s*\(?\s*['"]?(?:9|KILL|SIGKILL)['"]?\s*(?:,|=>)\s*-1\b|\b(?:shut down|restart|log out)\b/i;
+const FETCHES =
+  /\burlopen\b|\brequests\.\w+\(|\.get\(\s*['"]http|\bhttps?['"]?\)?\.get\b|\bfetch\s*\(|\bLWP\b|\bURI\.open\b|open-uri|\bNet::HTTP\b|file_get_contents\(\s*['"]https?:|\bcurl_exec\b|\bHTTP::Tiny\b|\baxios\b/;
+const EVALUATES =
+  /\b(?:eval|exec|execfile|instance_eval|class_eval|assert|runInThisContext|runInNewContext)\b|new\s+Function\b|\bFunction\s*\(/;
+const POSTS =
+  /\brequests\.(?:post|put)\(|\bfetch\s*\(|\burlopen\b|\baxios\.(?:post|put)|\bhttps?\.request\b|\bNet::HTTP\b|\bsocket\b|\bhttpx\.(?:post|put)\(|\bsendmail\b/;
+/** The whole environment or a file of secrets, as data. */
+const SECRETS =
+  /\bprocess\.env\b(?![.[?])|\bos\.environ\b(?![.[])|\bENV\.to_h\b|%ENV\b|['"`][^'"`]*(?:\.env|\.ssh\/|\.aws\/|id_rsa|id_ed25519|\.netrc|\/etc\/shadow)['"`/]/;
 const HTTP_DELETE = /\b(?:requests|httpx|axios|session|client)\.delete\(|method['"]?\s*[:=]\s*['"]DELETE['"]/;
 const REVERSE_SHELL =
   /socket[\s\S]{0,600}(?:dup2|\/bin\/(?:ba|z)?sh|pty\.spawn)|(?:net\.connect|createConnection|fsockopen|TCPSocket)[\s\S]{0,600}(?:\/bin\/(?:ba)?sh|spawn\()/;
@@ -51,6 +62,9 @@ export function judgeCode(code: string, call: Call): void {
   if (KILLS_ALL.test(text)) call.inspector.report(hit('system_modify', 'kill-everything'), call.cause);
   if (HTTP_DELETE.test(text) && !/localhost|127\.0\.0\.1/.test(text))
     report('bash_destructive', 'http-delete');
+  if (FETCHES.test(text) && EVALUATES.test(text)) report('bash_destructive', 'remote-code');
+  if (POSTS.test(text) && SECRETS.test(text) && !/localhost|127\.0\.0\.1/.test(text))
+    report('bash_destructive', 'sends-credentials');
   if (REVERSE_SHELL.test(text)) report('bash_destructive', 'reverse-shell');
   if (ALLOCATES.test(text)) report('bash_destructive', 'fork-bomb');
   if (TRUNCATES.test(text) && !/write|dump|print|save|writerow|copyfileobj|puts/.test(text))
@@ -91,6 +105,8 @@ function reportPerlOpens(text: string, call: Call): void {
     const path = (match[1] ?? '').replace(/\$ENV\{HOME\}/, '~');
     const found = hitOfWrite(path, call.scope);
     if (found !== null) call.inspector.report(found, call.cause);
+    if (!match[0].includes('>>') && !/\b(?:print|printf|say|write|syswrite)\b/.test(text))
+      call.inspector.report(hit('file_delete', 'truncate'), call.cause);
   }
 }
 
@@ -163,5 +179,9 @@ function shellEscapesOf(text: string): string[] {
 
 /** Joins `'r' + 'm'`, `"r"."m"` and `'r' 'm'` into one string. */
 function foldConcatenation(code: string): string {
-  return code.replace(/(['"])\s*(?:\+|\.)\s*\1/g, '');
+  return code.replace(HOME_THEN, (_, quote: string) => `${quote}~/`).replace(/(['"])\s*(?:\+|\.)\s*\1/g, '');
 }
+
+/** `process.env.HOME + '/x'`, `Path.home() / 'x'`: the same as '~/x'. */
+const HOME_THEN =
+  /(?:process\.env\.HOME|os\.homedir\(\)|os\.environ\[['"]HOME['"]\]|os\.getenv\(['"]HOME['"]\)|ENV\[['"]HOME['"]\]|\$ENV\{HOME\}|getenv\(['"]HOME['"]\)|Path\.home\(\)|Dir\.home)\s*[+./,]\s*(['"`])\/?/g;

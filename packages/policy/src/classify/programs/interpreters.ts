@@ -35,7 +35,7 @@ const FORMS: readonly InterpreterForm[] = [
       /^(Rscript|R|littler|groovy|groovysh|elixir|julia|scala|scala-cli|amm|kotlin|kotlinc|jshell|erl|ghc|ghci|runghc|runhaskell|clojure|clj|bb|lumo|raku|osascript|tclsh\d*[\d.]*|wish|expect|racket|sbcl|clisp|ecl|guile|chibi|gosh|csi|iex|ocaml|utop|swift|nim|crystal|janet|fennel|hy|xonsh|nu|elvish|octave|octave-cli|sage|gnuplot|maxima|m4|gforth|swipl|mono|csharp|dotnet-script|fsi|qjs|d8|jsc|rhino|nashorn|jjs|coffee|ts-node-esm|esno|jiti|vite-node|zx|xmlstarlet|gst|io|factor)$/,
     code: /^(-e|-c|-E|-r|-x|-g|-p|--eval|-eval|--expr|--execute|--command|--print)$/,
   },
-  { pattern: /^(pwsh|powershell)$/i, code: /^-(c|command|enc|encodedcommand|e)$/i },
+  { pattern: /^(pwsh|powershell)$/i, code: /^-(c|command)$/i },
   { pattern: /^(g|m|n)?awk$/, code: /^(-e|--source)$/, valued: /^-[FvfiW]$/, firstIsCode: true },
   { pattern: /^(vim?|nvim|ex|emacs|ed)$/, code: /^(-[a-z]*c|--cmd|\+.*|--eval|-S)$/ },
   { pattern: /^(cmd)$/i, code: /^\/c$/i },
@@ -48,6 +48,8 @@ export function findInterpreter(name: string): Handler | null {
 
 function judgeInterpreter(call: Call, form: InterpreterForm): ReturnType<Handler> {
   const { codes, operands, flags } = split(call, form);
+  if (flags.some((flag) => /^-e(nc|ncodedcommand|c)?$/i.test(flag)) && /^p(wsh|owershell)$/i.test(call.name))
+    return hit('bash_destructive', 'hidden-code');
   const runsModule = flags.includes('-m');
   if (runsModule) runModule(call, flags[flags.indexOf('-m') + 1] ?? '', operands);
   const stdin =
@@ -81,7 +83,7 @@ function judgeInterpreter(call: Call, form: InterpreterForm): ReturnType<Handler
     const erases = codes.some(isEmptyingEdit);
     return empties || erases ? hit('file_delete', 'truncate') : hitOfWrites(operands, call.scope);
   }
-  if (/^(vim?|nvim|ex)$/.test(call.name) && codes.length > 0 && operands.length > 0)
+  if (/^(vim?|nvim|ex|ed)$/.test(call.name) && codes.length > 0 && operands.length > 0)
     return hitOfWrites(operands, call.scope);
   if (form.firstIsCode === true)
     return judgeAwk(codes, flags, () => hitOfWrites(operands, call.scope), call.scope);

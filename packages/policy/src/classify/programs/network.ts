@@ -1,6 +1,6 @@
 import { hasFlag, parseOptions } from '../command-options.ts';
-import { hit, worstOf } from '../finding.ts';
-import type { Handler } from '../inspector.ts';
+import { hit, worstOf, type Hit } from '../finding.ts';
+import type { Call, Handler } from '../inspector.ts';
 import { isCredentialFile } from '../control-files.ts';
 import { forkScope } from '../shell-scope.ts';
 import { UNTRUSTED } from '../unknown-text.ts';
@@ -40,6 +40,7 @@ export const judgeNetwork: Handler = (call) => {
     return hit('file_read', 'read-only-program');
   if (args.some((arg) => isCredentialFile(arg.replace(/^(.*=)?@/, ''))))
     return hit('bash_destructive', 'sends-credentials');
+  if (/^(ftp|lftp|sftp|telnet)$/.test(name)) runEscapes(call);
   const shell = executes(name, args);
   if (shell !== null) return hit('bash_destructive', 'reverse-shell');
   if (call.inspector.readsCredentials) return hit('bash_destructive', 'sends-credentials');
@@ -63,7 +64,11 @@ export const judgeNetwork: Handler = (call) => {
     ...(values.get('--output') ?? []),
     ...(values.get('-P') ?? []),
     ...(values.get('--output-document') ?? []),
-  ];
+    ...(name === 'tcpdump' ? (values.get('-w') ?? []) : []),
+    ...(name === 'socat'
+      ? args.flatMap((arg) => /^(?:open|create|file|gopen):([^,]+)/i.exec(arg)?.[1] ?? [])
+      : []),
+  ].filter((file) => name !== 'socat' || hitOfWrites([file], call.scope).actionClass !== 'file_write');
   const files = name === 'curl' ? written.filter((file) => !/^https?:/.test(file)) : written;
   for (const file of [...files, ...downloadedNames(call.name, args, operands, values.get('-P')?.[0])])
     call.inspector.files.set(file, UNTRUSTED);
@@ -127,6 +132,12 @@ function executes(name: string, args: readonly string[]): string | null {
   return null;
 }
 
+/** `!cmd` at the prompt of ftp and its kin runs here. */
+function runEscapes(call: Call): void {
+  for (const match of (call.stdin ?? '').matchAll(/^\s*!\s*(.+)$/gm))
+    call.inspector.runScript(match[1] ?? '', forkScope(call.scope), call.cause);
+}
+
 function judgeRclone(args: readonly string[]): ReturnType<Handler> {
   if (args.some((arg) => arg === '--dry-run' || arg === '-n')) return network;
   return /^(delete|deletefile|purge|sync|move|rmdirs?|cleanup)$/.test(args[0] ?? '')
@@ -134,18 +145,33 @@ function judgeRclone(args: readonly string[]): ReturnType<Handler> {
     : network;
 }
 
+/** `-o ProxyCommand=CMD`: ssh and its kin run the value. */
+export function runSshSetting(call: Call, setting: string): void {
+  const text = /^(?:ProxyCommand|LocalCommand|KnownHostsCommand|Match exec)[= ]\s*(.+)$/is.exec(setting)?.[1];
+  if (text !== undefined) call.inspector.runScript(text, forkScope(call.scope), call.cause);
+}
+
 /** scp writes its last word: here or there. */
 export const judgeScp: Handler = (call) => {
-  const target = parseOptions(call.args, ['-P', '-i', '-o', '-F', '-l', '-S', '-J']).operands.at(-1) ?? '';
+  const { operands, values } = parseOptions(call.args, ['-P', '-i', '-o', '-F', '-l', '-S', '-J']);
+  const target = operands.at(-1) ?? '';
+  for (const text of values.get('-o') ?? []) runSshSetting(call, text);
+  // What comes from elsewhere may be anything.
+  for (const source of operands.slice(0, -1).filter((word) => word.includes(':')))
+    call.inspector.files.set(source.replace(/.*[:/]/, ''), UNTRUSTED);
   if (call.args.some((arg) => isCredentialFile(arg) && arg !== target && !call.args.includes('-i')))
     return hit('bash_destructive', 'sends-credentials');
   return /:/.test(target) ? network : (worstOf([network, hitOfWrites([target], call.scope)]) ?? network);
 };
 
-export const judgeOpenssl: Handler = (call) =>
-  call.args[0] === 's_client'
-    ? network
-    : hit(call.args.includes('-out') ? 'file_write' : 'bash_exec', 'openssl');
+export const judgeOpenssl: Handler = (call) => (call.args[0] === 's_client' ? network : openssl(call));
+
+function openssl(call: Call): Hit {
+  const written = call.args.filter((_, index) =>
+    /^-(out|keyout|writerand)$/.test(call.args[index - 1] ?? ''),
+  );
+  return written.length > 0 ? hitOfWrites(written, call.scope) : hit('bash_exec', 'openssl');
+}
 
 /** Programs that start another agent: its grant is the host's business. */
 export const AGENT_PROGRAMS =

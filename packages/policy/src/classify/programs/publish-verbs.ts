@@ -2,9 +2,8 @@
 export const PUBLISHES: Readonly<Record<string, RegExp>> = {
   mvn: /(^|\s)(deploy|release:perform|deploy:deploy|nexus-staging:release)(\s|$)/,
   mvnw: /(^|\s)(deploy|release:perform)(\s|$)/,
-  gradle:
-    /(^|\s):?(\S*:)?(publish|publishPlugins|uploadArchives|bintrayUpload|publishAllPublications\S*|publishToSonatype)(\s|$)/,
-  gradlew: /(^|\s):?(\S*:)?(publish|publishPlugins|uploadArchives|publishToSonatype)(\s|$)/,
+  gradle: /(^|\s):?(\S*:)?(publish(?!\S*Local)\w*|uploadArchives|bintrayUpload|closeAndRelease\w*)(\s|$)/,
+  gradlew: /(^|\s):?(\S*:)?(publish(?!\S*Local)\w*|uploadArchives|closeAndRelease\w*)(\s|$)/,
   sbt: /(^|\s)['"]?\+?(publish|publishSigned|ci-release|release)['"]?(\s|$)/,
   lein: /^deploy\b/,
   dotnet: /^nuget (push|delete)\b/,

@@ -14,6 +14,9 @@ const CLEARS: Record<string, RegExp> = {
   dmesg: /^(-C|-c|--clear|--read-clear)$/,
   lastlog: /^(-C|--clear|-S|--set)$/,
   hostname: /^[^-]|^-(F|b)$/,
+  tail: /^\/dev\/(zero|u?random)$/,
+  sort: /^\/dev\/(zero|u?random)$/,
+  tac: /^\/dev\/(zero|u?random)$/,
   arp: /^(-d|-s|--delete|--set)$/,
 };
 

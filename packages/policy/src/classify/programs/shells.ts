@@ -52,7 +52,7 @@ export const judgeSource: Handler = (call) => {
 };
 
 export const judgeTrap: Handler = (call) => {
-  const [text, ...signals] = call.args;
+  const [text, ...signals] = call.args[0] === '--' ? call.args.slice(1) : call.args;
   if (text === undefined || signals.length === 0 || text.startsWith('-') || text === '')
     return hit('bash_exec', 'shell');
   call.inspector.runScript(text, forkScope(call.scope), call.cause);

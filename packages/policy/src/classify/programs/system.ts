@@ -8,7 +8,7 @@ const reads = hit('file_read', 'read-only-program');
 
 /** Always a change to the machine. */
 const ALWAYS = new Set(
-  'useradd userdel usermod adduser deluser groupadd groupdel groupmod delgroup addgroup gpasswd chpasswd passwd chsh chfn visudo vipw newusers mkswap swapon swapoff sfdisk gdisk sgdisk cfdisk wipefs blkdiscard mkfs mke2fs mkdosfs lvremove vgremove pvremove lvcreate vgcreate pvcreate lvreduce lvextend mdadm tune2fs resize2fs e2fsck fsck debugfs shutdown reboot halt poweroff telinit init kexec insmod rmmod modprobe depmod grub-install update-grub grub-mkconfig efibootmgr setenforce update-rc.d chkconfig update-initramfs dracut ufw iptables-restore ip6tables-restore setcap ldconfig killall5 pivot_root update-alternatives dpkg-reconfigure installer softwareupdate csrutil nvram bless kextload hdiutil chattr mknod debootstrap hwclock dphys-swapfile usbreset sg_format nvme scsi-format flashrom fwupdmgr authconfig setsebool semanage apparmor_parser aa-disable auditctl at batch atrm conntrack ebtables arptables firewall-cmd nixos-rebuild chcon restorecon mkinitcpio grub2-install grub2-mkconfig lvresize vgreduce pvresize vgexport cgdelete partprobe partx kpartx tpm2_clear zerofree xfs_repair xfs_growfs ntfsfix mkntfs mkudffs fstrim quotaoff exportfs luserdel lgroupdel setterm-off brctl ovs-vsctl ipset wg-quick rfkill bcdedit diskpart vssadmin fsutil cipher schtasks takeown icacls wevtutil sysrc freebsd-update gpart newfs tunefs dd_rescue fdformat mtx ipmitool racadm systemd-cryptenroll systemd-repart bootctl kernel-install homectl pg_dropcluster pg_resetwal pg_rewind initdb mysql_install_db'.split(
+  'useradd userdel usermod adduser deluser groupadd groupdel groupmod delgroup addgroup gpasswd chpasswd passwd chsh chfn visudo vipw newusers mkswap swapon swapoff sfdisk gdisk sgdisk cfdisk wipefs blkdiscard mkfs mke2fs mkdosfs lvremove vgremove pvremove lvcreate vgcreate pvcreate lvreduce lvextend mdadm tune2fs resize2fs e2fsck fsck debugfs shutdown reboot halt poweroff telinit init kexec insmod rmmod modprobe depmod grub-install update-grub grub-mkconfig efibootmgr setenforce update-rc.d chkconfig update-initramfs dracut ufw iptables-restore ip6tables-restore setcap ldconfig killall5 pivot_root update-alternatives dpkg-reconfigure installer softwareupdate csrutil nvram bless kextload hdiutil chattr mknod debootstrap hwclock dphys-swapfile usbreset sg_format nvme scsi-format flashrom fwupdmgr authconfig setsebool semanage apparmor_parser aa-disable auditctl at batch atrm conntrack ebtables arptables firewall-cmd nixos-rebuild chcon restorecon mkinitcpio grub2-install grub2-mkconfig lvresize vgreduce pvresize vgexport cgdelete partprobe partx kpartx tpm2_clear zerofree xfs_repair xfs_growfs ntfsfix mkntfs mkudffs fstrim quotaoff exportfs luserdel lgroupdel setterm-off brctl ovs-vsctl ipset wg-quick rfkill bcdedit diskpart vssadmin fsutil cipher schtasks takeown icacls wevtutil sysrc freebsd-update gpart newfs tunefs dd_rescue fdformat mtx ipmitool racadm systemd-cryptenroll systemd-repart bootctl kernel-install homectl pg_dropcluster pg_resetwal pg_rewind initdb mysql_install_db fsfreeze dpkg-divert dpkg-statoverride newfs_hfs newfs_apfs newfs_msdos newfs_exfat nix-collect-garbage tmpreaper tmpwatch'.split(
     ' ',
   ),
 );
@@ -88,7 +88,6 @@ const PATTERNED: Record<string, (args: readonly string[]) => boolean> = {
   scutil: (args) => args.includes('--set'),
   journalctl: (args) => args.some((arg) => /^--(vacuum|rotate|flush)/.test(arg)),
   logrotate: (args) => args.some((arg) => /^(-f|--force)$/.test(arg)),
-  setfacl: (args) => args.some((arg) => arg === '/' || /^\/(etc|usr|var|bin)/.test(arg)),
   reg: (args) => /^(delete|add|import)$/i.test(args[0] ?? ''),
   format: (args) => /^[a-z]:/i.test(args[0] ?? ''),
   swapoff: () => true,
@@ -125,7 +124,9 @@ export function findSystemProgram(name: string): Handler | null {
     };
   }
   const readVerbs = Object.hasOwn(READ_VERBS, name) ? READ_VERBS[name] : undefined;
-  if (readVerbs !== undefined) return (call) => judgeVerb(call.args, readVerbs);
+  if (readVerbs !== undefined)
+    return (call) =>
+      name.startsWith('apt') && call.args.includes('-s') ? reads : judgeVerb(call.args, readVerbs);
   const pattern = Object.hasOwn(PATTERNED, name) ? PATTERNED[name] : undefined;
   if (pattern !== undefined) return (call) => (pattern(call.args) ? changes : reads);
   return null;
@@ -145,7 +146,7 @@ function judgeVerb(args: readonly string[], readVerbs: RegExp): Hit {
     return args.some((arg) => /^-(-version|v|-help|h|-prefix)$/.test(arg)) || readVerbs.test('')
       ? reads
       : changes;
-  if (args.some((arg) => /^(-s|--simulate|--dry-run|--just-print|--download-only)$/.test(arg))) return reads;
+  if (args.some((arg) => /^(--simulate|--dry-run|--just-print|--download-only)$/.test(arg))) return reads;
   const rest = args.slice(args.indexOf(verb) + 1);
   if (verb === 'services' && !/^(list|info)?$/.test(rest[0] ?? '')) return changes;
   if (rest.some((arg) => /^(down|delete|disconnect|modify|off)$/.test(arg))) return changes;

@@ -18,7 +18,7 @@ export type FindHandler = (name: string) => Handler | null;
 const MAX_WORDS = 24;
 /** Options by which any tool takes a command for a shell. */
 const COMMAND_OPTION =
-  /^--?(exec|exec-batch|execute|cmd|command|run|call|shell|shell-command|pre|pager|compress-program|use-compress-program|preview|bind|rsh|editor|hook|on-change|onchange|on-success|on-failure|to-command|filter|post-hook|pre-hook|deploy-hook|then|post|action|script|entrypoint)$/;
+  /^--?(exec|exec-batch|execute|cmd|command|run|call|shell|shell-command|pre|pager|compress-program|use-compress-program|preview|bind|rsh|editor|hook|on-change|onchange|on-success|on-failure|pager|to-command|filter|post-hook|pre-hook|deploy-hook|then|post|action|script|entrypoint)$/;
 /** Options by which any interpreter takes code. */
 const CODE_OPTION = /^(-e|-c|-r|-E|-x|--eval|--expr|--expression|--execute|--code|--command|-eval)$/;
 const OUTPUT_OPTION =

@@ -7,6 +7,8 @@ export interface WrapperForm {
   readonly skip?: number;
   /** Options whose value is a shell text to run. */
   readonly shellText?: readonly string[];
+  /** Options whose value is a file to write. */
+  readonly writes?: readonly string[];
   /** The words after the options are joined and given to a shell. */
   readonly joins?: boolean;
   /** A sub-command must come first for this to be a wrapper: `npm exec`, `poetry run`. */
@@ -28,7 +30,7 @@ export const WRAPPER_FORMS: Readonly<Record<string, WrapperForm>> = {
   builtin: {},
   exec: { valued: ['-a'] },
   nohup: {},
-  time: { valued: ['-f', '-o'] },
+  time: { valued: ['-f'], writes: ['-o'] },
   timeout: { valued: ['-s', '-k', '--signal', '--kill-after'], skip: 1 },
   gtimeout: { valued: ['-s', '-k', '--signal', '--kill-after'], skip: 1 },
   nice: { valued: ['-n', '--adjustment'] },
@@ -55,7 +57,8 @@ export const WRAPPER_FORMS: Readonly<Record<string, WrapperForm>> = {
   abduco: { valued: ['-c', '-n', '-A'] },
   daemonize: { valued: ['-c', '-o', '-e', '-p', '-u', '-l'] },
   'start-stop-daemon': { valued: ['-n', '-p', '-u', '-c'], shellText: ['-x', '--exec', '-a', '--startas'] },
-  gdb: { valued: ['-x', '-p'], shellText: ['-ex', '-iex'] },
+  gdb: { valued: ['-x', '-p'], shellText: ['-ex', '-iex', '-eval-command'] },
+  lldb: { valued: ['-s', '-f', '-p', '-n'], shellText: ['-o', '-O', '--one-line'] },
   watchexec: {
     valued: ['-e', '-w', '-i', '-d', '-f', '--exts', '--watch', '--ignore', '--delay-run', '-s'],
     joins: true,
@@ -75,9 +78,9 @@ export const WRAPPER_FORMS: Readonly<Record<string, WrapperForm>> = {
   proxychains: { valued: ['-f'] },
   proxychains4: { valued: ['-f'] },
   torsocks: {},
-  strace: { valued: ['-e', '-o', '-p', '-s'] },
-  ltrace: { valued: ['-e', '-o'] },
-  perf: { verbs: ['stat', 'record'], valued: ['-e', '-o'] },
+  strace: { valued: ['-e', '-p', '-s'], writes: ['-o'] },
+  ltrace: { valued: ['-e'], writes: ['-o'] },
+  perf: { verbs: ['stat', 'record'], valued: ['-e'], writes: ['-o'] },
   valgrind: {},
   fakeroot: { valued: ['-l', '-s', '-i'] },
   firejail: {},
@@ -91,7 +94,9 @@ export const WRAPPER_FORMS: Readonly<Record<string, WrapperForm>> = {
   'xvfb-run': { valued: ['-s', '-n', '-e', '-f'] },
   flock: { valued: ['-w', '-E', '--timeout'], skip: 1, shellText: ['-c', '--command'] },
   watch: { valued: ['-n', '--interval', '-q'], joins: true },
-  entr: {},
+  entr: { shellText: ['-s'] },
+  arch: {},
+  newgrp: { skip: 1, shellText: ['-c'] },
   hyperfine: {
     valued: ['-w', '-r', '-n', '--warmup', '--runs', '--export-markdown', '--export-json'],
     joins: true,
@@ -137,7 +142,7 @@ export const WRAPPER_FORMS: Readonly<Record<string, WrapperForm>> = {
   heroku: { verbs: ['run'], valued: ['-a', '--app'], joins: true },
   kubectl: { verbs: ['exec'], valued: ['-n', '-c', '--namespace', '--container', '--context'], skip: 1 },
   oc: { verbs: ['exec', 'rsh'], valued: ['-n', '-c'], skip: 1 },
-  screen: { valued: ['-S', '-L', '-c'] },
+  screen: { valued: ['-S', '-c'], writes: ['-Logfile'] },
   concurrently: { valued: ['-n', '-c', '--names'], joins: true },
   nodemon: { valued: ['-w', '-e', '--watch', '--ext', '-i'], shellText: ['--exec', '-x'] },
   chpst: { valued: ['-u', '-U', '-e', '-n'] },

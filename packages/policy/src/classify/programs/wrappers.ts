@@ -3,6 +3,8 @@ import { hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
 import { forkScope } from '../shell-scope.ts';
 import { isUnknown } from '../unknown-text.ts';
+import { hitOfWrites } from '../write-hit.ts';
+import { runSshSetting } from './network.ts';
 import { WRAPPER_FORMS, type WrapperForm } from './wrapper-forms.ts';
 
 /** The form of a program as a wrapper, if these words use it as one. */
@@ -28,7 +30,11 @@ function unwrap(call: Call, form: WrapperForm, words: readonly string[]): Return
   let ran = false;
   const runText = (text: string): void => {
     ran = true;
-    call.inspector.runScript(text, scope, call.cause, call.stdin);
+    // Debuggers take `!cmd` and `shell cmd`.
+    const bare = /^(gdb|lldb)$/.test(call.name)
+      ? text.replace(/^\s*(?:!|(?:platform )?shell\b)\s*/, '')
+      : text;
+    call.inspector.runScript(bare, scope, call.cause, call.stdin);
   };
   let skip = form.skip ?? 0;
   while (rest.length > 0) {
@@ -42,6 +48,9 @@ function unwrap(call: Call, form: WrapperForm, words: readonly string[]): Return
       if (form.shellText?.includes(option)) runText(inline ?? rest.shift() ?? '');
       else if (form.shellText?.some((name) => isGluedValue(name, word))) runText(word.slice(2));
       else if (form.shellText?.includes(lastOfCluster(word))) runText(rest.shift() ?? '');
+      else if (form.writes?.includes(option)) reportWrite(call, inline ?? rest.shift() ?? '');
+      else if (call.name === 'ssh' && option === '-o') runSshSetting(call, rest.shift() ?? '');
+      else if (call.name === 'ssh' && /^-o./.test(word)) runSshSetting(call, word.slice(2));
       else if (inline === undefined && form.valued?.includes(lastOfCluster(word))) rest.shift();
     } else if (form.joins !== true && /^[A-Za-z_]\w*=/.test(word)) {
       rest.shift();
@@ -64,7 +73,8 @@ function unwrap(call: Call, form: WrapperForm, words: readonly string[]): Return
     else call.inspector.runArgv(rest, scope, call.cause, call.stdin);
     ran = true;
   }
-  if (call.name === 'ssh' && !ran && call.stdin !== undefined && !isUnknown(call.stdin)) runText(call.stdin);
+  if (/^(ssh|newgrp)$/.test(call.name) && !ran && call.stdin !== undefined && !isUnknown(call.stdin))
+    runText(call.stdin);
   if (call.name === 'ssh' || call.name === 'mosh') return hit('network', 'network');
   if (
     !ran &&
@@ -74,6 +84,11 @@ function unwrap(call: Call, form: WrapperForm, words: readonly string[]): Return
     return hit('system_modify', 'root-shell');
   }
   return ran ? null : hit('bash_exec', 'wrapper');
+}
+
+function reportWrite(call: Call, path: string): void {
+  const found = hitOfWrites([path], call.scope);
+  if (found.actionClass !== 'file_write') call.inspector.report(found, call.cause);
 }
 
 function runJoined(call: Call, rest: readonly string[], scope: Call['scope']): void {

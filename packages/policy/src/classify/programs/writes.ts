@@ -2,8 +2,8 @@
 import { hasFlag, parseOptions } from '../command-options.ts';
 import { hitOfDelete } from '../delete-hit.ts';
 import { hit, worstOf, type Hit } from '../finding.ts';
-import type { Handler } from '../inspector.ts';
-import { kindOfPath } from '../path-kind.ts';
+import type { Call, Handler } from '../inspector.ts';
+import { kindOfPath, normalizePath } from '../path-kind.ts';
 import { forkScope } from '../shell-scope.ts';
 import { isUnknown, UNKNOWN } from '../unknown-text.ts';
 import { hitOfWrites } from '../write-hit.ts';
@@ -35,8 +35,19 @@ export const judgeCopy: Handler = (call) => {
     const written = call.inspector.files.get(source);
     if (written !== undefined) call.inspector.files.set(target, written);
   }
-  return hitOfWrites(operands.length === 1 && call.name === 'ln' ? [] : [target], call.scope);
+  if (operands.length === 1 && call.name === 'ln') return hitOfWrites([], call.scope);
+  return hitOfCopy(sources, target, call);
 };
+
+/** Into a home, what counts is the name it gets there; a whole folder of files may bring any. */
+function hitOfCopy(sources: readonly string[], target: string, call: Call): Hit {
+  if (kindOfPath(target, call.scope) !== 'home') return hitOfWrites([target], call.scope);
+  if (sources.some((source) => /\/(\.|\.?\*|)$/.test(source))) return hit('system_modify', 'overwrites-home');
+  return hitOfWrites(
+    sources.map((source) => `${target}/${source.replace(/.*\//, '')}`),
+    call.scope,
+  );
+}
 
 /** `split -b 1 x PREFIX`: the second word begins the names that are written. */
 export const judgeSplit: Handler = (call) => {
@@ -63,6 +74,13 @@ export const judgeMove: Handler = (call) => {
   const target = into ?? operands.at(-1) ?? '';
   const sources = into === undefined ? operands.slice(0, -1) : operands;
   if (target === '/dev/null') return hit('bash_destructive', 'move-to-null');
+  if (sources.includes('/dev/null')) return hit('file_delete', 'truncate');
+  // A whole folder of the home, put where the machine tidies up.
+  if (
+    kindOfPath(target, call.scope) === 'temp' &&
+    sources.some((source) => /^~\/[^/.]+\/?$/.test(normalizePath(source, call.scope)))
+  )
+    return hit('bash_destructive', 'move-to-temp');
   const lost = sources.map((source) => hitOfDelete(source, true, call.scope)).filter(isGraveLoss);
   return worstOf([...lost, hitOfWrites([target], call.scope)]) ?? hit('file_write', 'file-write');
 };
@@ -117,46 +135,22 @@ export const judgeDd: Handler = (call) => {
   const source = setting('if') ?? '';
   if (source === '/dev/null' || (source === '' && call.stdin === '')) return hit('file_delete', 'truncate');
   // Zeros over a file that is there already, as `find -exec` names them.
-  if (/^\/dev\/(zero|urandom|random)$/.test(source) && isUnknown(target))
+  if (
+    /^\/dev\/(zero|urandom|random)$/.test(source) &&
+    (isUnknown(target) || isKeptFile(target) || setting('conv')?.includes('notrunc') === true)
+  )
     return hit('bash_destructive', 'overwrite');
   if (setting('count') === '0') return hit('file_delete', 'truncate');
   const isEndless = /^\/dev\/(zero|urandom|random)$/.test(source) && setting('count') === undefined;
   return isEndless ? hit('bash_destructive', 'fills-disk') : found;
 };
 
-export const judgeChmod: Handler = (call) => {
-  const { flags, operands, values } = parseOptions(call.args, ['--reference']);
-  const reference = values.has('--reference');
-  const minusMode = flags.find((flag) => /^-[rwxst]+$/.test(flag) && !/^-R$/.test(flag));
-  const [mode = '', ...paths] =
-    call.name === 'chmod' && !reference
-      ? minusMode === undefined
-        ? operands
-        : [minusMode, ...operands]
-      : ['', ...operands.slice(reference ? 0 : 1)];
-  const isRecursive = hasFlag(flags, 'R', '--recursive');
-  const grave = paths
-    .map((path) => kindOfPath(path, call.scope))
-    .find((kind) => ['root', 'system', 'device', 'control'].includes(kind));
-  const isHome = isRecursive && paths.some((path) => kindOfPath(path, call.scope) === 'home');
-  if (grave !== undefined || isHome) return hit('system_modify', 'permissions');
-  if (call.name === 'chmod' && /^(0{1,4}|a-rwx|ugo-rwx|a=|-rwx)$/.test(mode))
-    return hit('bash_destructive', 'permissions');
-  if (call.name === 'chmod' && /^([246][0-7]{3}|[ugoa]*\+[rwxX]*s)/.test(mode))
-    return hit('system_modify', 'setuid');
-  if (
-    call.name === 'chmod' &&
-    isRecursive &&
-    /^(0?[0-7]?77|0?000|a?-[rwx]+|[ugo]+-[rwx]+|[ao]*\+\w*w\w*|(a|ugo)=(rwx)?)$/.test(mode) &&
-    mode !== '+x'
-  ) {
-    return hit('bash_destructive', 'permissions');
-  }
-  // The owner of the work would lose it.
-  if (call.name === 'chown' && isRecursive && /^(root|nobody|0)(:|$)/.test(operands[0] ?? ''))
-    return hit('bash_destructive', 'permissions');
-  return hit('file_write', 'permissions');
-};
+/** A name under which people keep work or data, not a file made to fill a disk or try an upload. */
+function isKeptFile(path: string): boolean {
+  return /\.(db|sqlite3?|sql|ya?ml|json|toml|ini|env|conf|[cm]?[jt]sx?|py|rb|go|rs|java|c|h|cpp|cs|php|md|html?|css|sh|pem|key|docx?|xlsx?|pdf)$/i.test(
+    path,
+  );
+}
 
 export const judgeRsync: Handler = (call) => {
   if (
@@ -174,7 +168,8 @@ export const judgeRsync: Handler = (call) => {
     if (!text.startsWith('ssh')) call.inspector.runScript(text, forkScope(call.scope), call.cause);
   }
   const target = operands.at(-1) ?? '';
-  return /^[\w.@-]+:/.test(target) ? hit('network', 'network') : hitOfWrites([target], call.scope);
+  if (/^[\w.@-]+:/.test(target)) return hit('network', 'network');
+  return hitOfCopy(operands.slice(0, -1), target, call);
 };
 
 export const judgeTar: Handler = (call) => {
@@ -198,6 +193,15 @@ export const judgeTar: Handler = (call) => {
   if (call.args.includes('--remove-files')) return hit('bash_destructive', 'tar-remove-files');
   if (/^-?[a-zA-Z]*t/.test(call.args[0] ?? '') || call.args.includes('--list'))
     return hit('file_read', 'read-only-program');
+  const unpacks =
+    /^-?[a-zA-Z]*x/.test(call.args[0] ?? '') || call.args.some((arg) => /^-\w*x|^--extract$/.test(arg));
+  if (
+    unpacks &&
+    call.args.some(
+      (arg, index) => /^-\w*P|^--absolute-names$/.test(arg) || (index === 0 && /^\w+P/.test(arg)),
+    )
+  )
+    return hit('system_modify', 'system-path');
   const folder = values.get('-C')?.[0] ?? values.get('--directory')?.[0];
   if (folder === undefined) return hit('file_write', 'file-write');
   return kindOfPath(folder, call.scope) === 'root'

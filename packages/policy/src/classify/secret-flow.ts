@@ -1,0 +1,76 @@
+/** Follows secrets through a line: from the file or program they come from to one that sends them away. */
+import { isCredentialFile } from './control-files.ts';
+import type { Call } from './inspector.ts';
+import { SECRET, UNTRUSTED } from './unknown-text.ts';
+import type { WrittenFiles } from './written-files.ts';
+
+const SECRET_FILE =
+  /(^|\/)\.env(\.(local|prod\w*|staging|live))?$|\.(pem|key|p12|pfx|jks|keystore|kdbx)$|(^|\/)(credentials|secrets?|service-?account)(\.(json|ya?ml|toml|txt|env))?$|^\/etc\/(shadow|gshadow|passwd|sudoers)$|^\/proc\/[\w*]+\/environ$|(^|\/)\.\w+_history$|(^|\/)\.vault-token$/;
+
+/** Programs that pass on what is in the files they are given. */
+const READS_CONTENT =
+  /^(cat|tac|head|tail|base64|base32|xxd|od|hexdump|tar|zip|gzip|bzip2|xz|cp|openssl|grep|rg|sed|awk|cut|tr|sort|less|bat|dd|strings|jq|gpg|paste|nl|rev)$/;
+const SENDS =
+  /^(curl|wget|https?|xh|curlie|nc|ncat|netcat|socat|telnet|ftp|lftp|ssh|websocat|wscat|grpcurl|dig|nslookup|host|ping6?|mail|mailx|mutt|sendmail|msmtp|swaks)$/;
+const COPIES =
+  /^(scp|sftp|rsync|aws|gsutil|gcloud|az|rclone|s3cmd|mc|gh|magic-wormhole|wormhole|croc|transfer)$/;
+const ELSEWHERE = /^([\w.-]+@)?[\w.-]{2,}:(?!\\)|^(s3|gs|az|r2):\/\/|^(gist|send)$/;
+/** What proves who one is: a secret is meant to travel there. */
+const PROVES_IDENTITY =
+  /^(-H|--header|-u|--user|--oauth2-bearer|-b|--cookie|-i|-e|--key|--cert|-E|--cacert|-o|-O|--output)$/;
+const UPLOADS = /^(-T|--upload-file|--post-file|--body-file|-a)$/;
+const OWN_SERVER = /^(https?:\/\/)?(localhost|127\.\d+\.\d+\.\d+|\[::1\])([:/]|$)/;
+
+export function isSecretFile(path: string): boolean {
+  return isCredentialFile(path) || SECRET_FILE.test(path);
+}
+
+/** The text of a file that is read: marked when the file is known to hold secrets. */
+export function markedContent(path: string, files: WrittenFiles): string | undefined {
+  const written = files.get(path);
+  return written === undefined && isSecretFile(path) ? UNTRUSTED + SECRET : written;
+}
+
+/** Whether a program's output holds a secret, as far as the line tells. */
+export function emitsSecret({ name, args, stdin }: Pick<Call, 'name' | 'args' | 'stdin'>): boolean {
+  if (stdin?.includes(SECRET) === true) return true;
+  if (READS_CONTENT.test(name))
+    return args.some((arg) => isSecretFile(arg) || arg.includes('--export-secret'));
+  switch (name) {
+    case 'env':
+    case 'printenv':
+    case 'set':
+      return args.every((arg) => arg === '-0');
+    case 'security':
+      return /^find-\w+-password$/.test(args[0] ?? '');
+    case 'secret-tool':
+    case 'pass':
+    case 'keyring':
+      return /^(lookup|show|get)$/.test(args[0] ?? '');
+    case 'export':
+    case 'declare':
+      return args.length === 1 && /^-[px]+$/.test(args[0] ?? '');
+    default:
+      return false;
+  }
+}
+
+/** Whether this command carries a secret off the machine. */
+export function sendsSecret(call: Call): boolean {
+  const { name, args, stdin, inspector } = call;
+  const copies = COPIES.test(name) && args.some((arg) => ELSEWHERE.test(arg));
+  const talks = SENDS.test(name) || (name === 'openssl' && args[0] === 's_client');
+  if (!copies && !talks) return false;
+  if (args.some((arg) => OWN_SERVER.test(arg))) return false;
+  if (stdin?.includes(SECRET) === true) return true;
+  return args.some((arg, index) => {
+    const before = args[index - 1] ?? '';
+    if (PROVES_IDENTITY.test(before)) return false;
+    if (arg.includes(SECRET)) return true;
+    const uploaded =
+      /^(?:(?:--?[\w-]+=)?[\w-]*=?)?[@<](.+)$/.exec(arg)?.[1] ??
+      /^--(?:post|body|upload)-file=(.+)$/.exec(arg)?.[1];
+    const file = uploaded ?? (copies || UPLOADS.test(before) ? arg : undefined);
+    return file !== undefined && markedContent(file, inspector.files)?.includes(SECRET) === true;
+  });
+}
