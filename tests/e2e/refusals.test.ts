@@ -137,3 +137,19 @@ it('refuses more capabilities than a worker lays over a workspace', async () => 
   expect(code).toBe(2);
   expect(stderr).toMatch(/65 capabilities are too many; at most 64/);
 });
+
+it.each([
+  [['--base', 'nosuch'], /"nosuch" names no commit/],
+  [['--base='], /"" names no commit/],
+  [['--base', 'HEAD', '--workspace', 'empty'], /only a worktree starts from a commit/],
+  [['--scope='], /a pattern of the scope is empty/],
+  [['--tool='], /the name of a tool is empty/],
+  [['--accept='], /the acceptance text is empty/],
+])('refuses %j as a mistake of the caller, with a remedy and without a run', async (options, message) => {
+  const project = createProject();
+  const { code, stderr } = await project.caisson('run', ...options, '--', 'true');
+  expect(code).toBe(2);
+  expect(stderr).toMatch(message);
+  expect(stderr).toMatch(/Leave|Use/);
+  expect((await project.caisson('runs', '-o', 'json')).stdout.trim()).toBe('[]');
+});

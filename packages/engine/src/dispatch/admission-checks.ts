@@ -16,7 +16,13 @@ import {
 import { DEFAULT_POOL, type RunRow } from '../ledger/index.ts';
 import type { AdmittedRun, DispatchRooms, Refusal } from './contract.ts';
 import { loginBinds } from './login-files.ts';
-import { findBadRequest, findForeignState, findNoModelKey, findNoWorkTree } from './request-checks.ts';
+import {
+  findBadRequest,
+  findForeignState,
+  findNoModelKey,
+  findNoWorkTree,
+  findUnknownBase,
+} from './request-checks.ts';
 
 export interface AdmissionCheck {
   readonly name: string;
@@ -49,6 +55,7 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
   ),
   check('request-shape', findBadRequest),
   check('work-tree', (candidate, { settings }) => findNoWorkTree(candidate, settings)),
+  check('base-known', findUnknownBase),
   check('state-owner', (_candidate, { settings }) => findForeignState(settings.stateDir)),
   check('model-key', findNoModelKey),
   check('mode-ceiling', ({ grant }, { settings }) =>

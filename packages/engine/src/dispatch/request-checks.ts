@@ -5,7 +5,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Task } from '@caisson/protocol';
-import type { AdmittedRun, DispatchSettings, Refusal } from './contract.ts';
+import type { AdmittedRun, DispatchRooms, DispatchSettings, Refusal } from './contract.ts';
 
 export type RequestRefusal = Omit<Refusal, 'check'>;
 
@@ -18,7 +18,8 @@ export function findBadRequest(candidate: AdmittedRun): RequestRefusal | null {
     findBadTask(candidate) ??
     findBadVariable([...Object.keys(request.env ?? {}), ...Object.keys(request.secrets ?? {})]) ??
     findBlank('idempotency key', request.idempotencyKey) ??
-    findBadBranch(request.branch)
+    findBadBranch(request.branch) ??
+    findBlankWord(request)
   );
 }
 
@@ -39,6 +40,28 @@ export function findNoWorkTree(
         remedy: 'Change to a checkout of it (git worktree add FOLDER), or use --workspace empty.',
       }
     : null;
+}
+
+/** A run that starts from nothing, or from other files than the ones that were meant, is not worth its wait. */
+export async function findUnknownBase(
+  { request, workspaceKind }: Pick<AdmittedRun, 'request' | 'workspaceKind'>,
+  { workspaces, settings }: Pick<DispatchRooms, 'workspaces' | 'settings'>,
+): Promise<RequestRefusal | null> {
+  const { base } = request;
+  if (base === undefined) return null;
+  if (workspaceKind !== 'worktree')
+    return {
+      kind: 'usage',
+      detail: `a base was named, but the workspace is ${workspaceKind}: only a worktree starts from a commit`,
+      remedy: 'Leave out --base, or use --workspace worktree.',
+    };
+  const { projectRoot } = settings;
+  if ((await workspaces.findCommit({ projectRoot, ref: base })) !== null) return null;
+  return {
+    kind: 'usage',
+    detail: `the base ${JSON.stringify(base.slice(0, 200))} names no commit in ${projectRoot}`,
+    remedy: 'Use a branch, a tag or a commit id that git log knows.',
+  };
 }
 
 /** Everything below would end up with an owner that cannot read it inside the sandbox, or outside afterwards. */
@@ -100,6 +123,19 @@ function findBadVariable(names: readonly string[]): RequestRefusal | null {
 function findBlank(what: string, text: string | undefined): RequestRefusal | null {
   if (text === undefined || (text.trim() !== '' && text.length <= MAX_KEY_CHARACTERS)) return null;
   return { kind: 'usage', detail: `the ${what} is empty or longer than ${MAX_KEY_CHARACTERS} characters` };
+}
+
+/** What was given and is empty was meant to be something: a variable of a script that was never set, most likely. */
+function findBlankWord({ scope, tools, acceptance }: AdmittedRun['request']): RequestRefusal | null {
+  const words: readonly (readonly [string, readonly string[]])[] = [
+    ['a pattern of the scope', scope ?? []],
+    ['the name of a tool', tools ?? []],
+    ['the acceptance text', acceptance === undefined ? [] : [acceptance]],
+  ];
+  const [what] = words.find(([, given]) => given.some((word) => word.trim() === '')) ?? [];
+  return what === undefined
+    ? null
+    : { kind: 'usage', detail: `${what} is empty`, remedy: 'Leave it out, or give it a value.' };
 }
 
 /** As git-check-ref-format has it. */

@@ -81,19 +81,12 @@ export async function takeBaseFromRef(
   user: UserFolders,
 ): Promise<Baseline> {
   const exclude = excludedPaths(options, repository.top);
-  const foreign = createGit({ cwd: repository.top, gitDir: repository.gitDir, foreign: true });
-  const resolved = await foreign.run(
-    ['rev-parse', '--verify', '--quiet', '--end-of-options', `${baseRef}^{commit}`],
-    {
-      okExitCodes: [0, 1, 128],
-    },
-  );
-  if (resolved.exitCode !== 0) {
+  const baseCommit = await findCommit(repository, baseRef);
+  if (baseCommit === null) {
     throw new WorkspaceError(`--base ${JSON.stringify(baseRef)} names no commit in ${repository.top}.`, {
       remedy: 'Use a branch, a tag or a commit id that `git log` knows.',
     });
   }
-  const baseCommit = resolved.stdout.toString('utf8').trim();
   const { gitDir, ignoreRules } = await makeGitDir(attemptDir, repository, user, exclude);
   const [tree] = await awaitAll([
     treeOf(gitDir, baseCommit),
@@ -112,6 +105,20 @@ export async function takeBaseFromRef(
     warnings: [],
     oversized: [],
   };
+}
+
+/** The commit that a person's word stands for; null when there is none. */
+export async function findCommit(
+  repository: Pick<Repository, 'top' | 'gitDir'>,
+  word: string,
+): Promise<string | null> {
+  if (word === '') return null; // `^{commit}` alone would be refused in other words
+  const git = createGit({ cwd: repository.top, gitDir: repository.gitDir, foreign: true });
+  const resolved = await git.run(
+    ['rev-parse', '--verify', '--quiet', '--end-of-options', `${word}^{commit}`],
+    { okExitCodes: [0, 1, 128] },
+  );
+  return resolved.exitCode === 0 ? resolved.stdout.toString('utf8').trim() : null;
 }
 
 async function makeGitDir(

@@ -134,6 +134,8 @@ export type ApplyResult =
 
 /** The only room that runs git on the host. */
 export interface Workspaces {
+  /** The commit that `ref` names in the project's repository; null when there is no such commit, or no repository. */
+  findCommit(options: { projectRoot: string; ref: string }): Promise<string | null>;
   /** Makes the attempt's folder and its baseline. Throws {@link WorkspaceError}; leaves nothing half-made behind. */
   prepare(options: PrepareOptions): Promise<PreparedWorkspace>;
   /**

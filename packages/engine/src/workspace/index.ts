@@ -2,9 +2,11 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 import { applyPatch } from './apply-patch.ts';
+import { findCommit } from './baseline.ts';
 import { checkpointWorkspace } from './checkpoint.ts';
 import type { Workspaces } from './contract.ts';
 import { forgetCheckpoints } from './forget.ts';
+import { findRepository } from './locate-repository.ts';
 import { prepareWorkspace } from './prepare.ts';
 import { listRecoverable } from './record.ts';
 import { emptyTrash, removeWorkspace } from './remove.ts';
@@ -37,6 +39,10 @@ export function createWorkspaces(options: WorkspacesOptions = {}): Workspaces {
   const user = { home, xdgConfigHome: options.xdgConfigHome ?? join(home, '.config') };
   const now = options.now ?? Date.now;
   return {
+    async findCommit({ projectRoot, ref }) {
+      const repository = await findRepository(projectRoot, user);
+      return repository === null ? null : await findCommit(repository, ref);
+    },
     prepare: (given) => prepareWorkspace(given, user),
     checkpoint: checkpointWorkspace,
     remove: (prepared, choice = {}) => removeWorkspace(prepared, choice.force ?? false),
