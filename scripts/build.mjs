@@ -130,6 +130,7 @@ try {
   await bundle();
   takeBuiltinsDirectly(OUT);
   copyFileSync(join(ROOT, 'scripts', 'load-warm.cjs'), join(OUT, 'load-warm.cjs'));
+  copyFileSync(join(ROOT, 'packages', 'worker', 'src', 'inside.pl'), join(OUT, 'inside.pl'));
   emitDeclarations();
   // Two renames: whoever is starting a command meanwhile finds a whole build, the old or the new one.
   const old = `${OUT}.old`;

@@ -10,7 +10,7 @@ import { CLI, OURS, WAIT, WAITING, type AgentScene } from './scene.ts';
 
 const MOST_MB = 60;
 const PATIENCE_MS = 60_000;
-const OWN = /caisson\.js|worker\.mjs|relay\.mjs|tool-shim\.mjs|mcp-server\.mjs|(^|\/)bwrap /;
+const OWN = /caisson\.js|worker\.mjs|inside\.pl|mcp-server\.mjs|(^|\/)bwrap /;
 
 export async function measureMemory({ scratch }: AgentScene): Promise<BenchRow> {
   const others = new Set(listProcesses());

@@ -61,11 +61,12 @@ describe('the broker from inside the sandbox', () => {
     removeCell(cell);
   });
 
-  /** Runs a command as the worker does: the relay first, the command as its child. */
+  /** Runs a command as the worker does: the relay first, which becomes the command. */
   async function inside(...argv: string[]): Promise<{ stdout: string; code: number | null }> {
     const relay = [
-      process.execPath,
-      join(WORKER, 'src/relay.ts'),
+      '/usr/bin/perl',
+      join(WORKER, 'src/inside.pl'),
+      'relay',
       String(PORT),
       '/run/caisson/net.sock',
       '--',
@@ -140,6 +141,7 @@ describe('the broker from inside the sandbox', () => {
       `${model.url}/x`,
     );
     expect(tunnelled.stdout).toBe('404');
+    await expect.poll(() => records).toHaveLength(1); // a tunnel is recorded when it closes
     expect(records.splice(0)).toMatchObject([
       { via: 'connect', target: `127.0.0.1:${model.port}`, verdict: 'allowed' },
     ]);
@@ -178,7 +180,7 @@ describe('the broker from inside the sandbox', () => {
   it('the relay leaves no process behind', () => {
     const left = readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name))
-      .filter((pid) => commandOf(pid).includes(`relay.ts\0${PORT}\0`));
+      .filter((pid) => commandOf(pid).includes(`relay\0${PORT}\0`));
     expect(left).toEqual([]);
   });
 });

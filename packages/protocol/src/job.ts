@@ -109,9 +109,9 @@ export const Job = z.object({
     home: AbsolutePath,
     homeBytes: z.number(),
     tmpBytes: z.number(),
-    /** Bundled entry points that run inside, and the node that runs them. */
     node: AbsolutePath,
-    entries: z.object({ relay: AbsolutePath, nativeAgent: AbsolutePath, toolShim: AbsolutePath }),
+    /** Command lines of what of ours runs inside; each is followed by words of its own. */
+    programs: z.object({ relay: z.array(z.string()), toolShim: z.array(z.string()) }),
   }),
   paths: z.object({
     result: AbsolutePath,

@@ -1,5 +1,5 @@
 /**
- * Runs inside the sandbox: listens on loopback, hands every connection to the broker's socket, and runs the
+ * Runs inside the sandbox where there is no Perl (see inside.pl): listens on loopback, hands every connection to the broker's socket, and runs the
  * command as its child. It knows nothing of what passes through it.
  * usage: relay PORT SOCKET -- COMMAND ARGS…
  *
@@ -34,8 +34,9 @@ function carry(from: Socket, to: Socket): void {
 }
 
 function runCommand(): void {
-  const child = spawn(file, args, { stdio: 'inherit' });
+  // Heard from before the command can say a word; handlers run only once it is started.
   for (const signal of FORWARDED) process.on(signal, () => child.kill(signal));
+  const child = spawn(file, args, { stdio: 'inherit' });
   child.once('error', (error) => giveUp(`cannot start ${file}: ${error.message}`, 127));
   child.once('exit', (code, signal) =>
     process.exit(code ?? 128 + (signal === null ? 0 : constants.signals[signal])),

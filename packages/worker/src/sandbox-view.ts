@@ -121,23 +121,9 @@ function agentGitBinds(job: Job, options: ViewOptions): SandboxSpec['binds'] {
   ];
 }
 
-/**
- * Three threads instead of seven, which count against the run's `pids`. Flags that change how V8 compiles or sizes its
- * heap were measured too: they void its start-up snapshot (8 to 15 ms slower) and save nothing in memory.
- */
-const RELAY_FLAGS = ['--v8-pool-size=0', '--disable-sigusr1'];
-
-/** The relay listens on loopback inside, hands every byte to the broker's socket, and runs the command as its child. */
+/** The relay listens on loopback inside, hands every byte to the broker's socket, and starts the command. */
 function relayed(job: Job, argv: readonly string[]): string[] {
-  return [
-    job.sandbox.node,
-    ...RELAY_FLAGS,
-    job.sandbox.entries.relay,
-    String(INSIDE.relayPort),
-    INSIDE.brokerSocket,
-    '--',
-    ...argv,
-  ];
+  return [...job.sandbox.programs.relay, String(INSIDE.relayPort), INSIDE.brokerSocket, '--', ...argv];
 }
 
 function insideEnv(job: Job, options: ViewOptions): Record<string, string> {

@@ -1,5 +1,5 @@
 /**
- * Runs inside the sandbox, between an agent program and the worker's socket.
+ * Runs inside the sandbox where there is no Perl (see inside.pl), between an agent program and the worker's socket.
  *   node tool-shim.mjs gate SOCKET   one tool call on stdin; exit 0 lets it pass, 2 denies it with the reason on stderr
  *   node tool-shim.mjs mcp SOCKET    an MCP stdio server: every byte goes to the socket and back
  * A gate starts once per tool call, so this file imports nothing that is slow to load. Whatever goes wrong in a gate is
@@ -34,9 +34,8 @@ function gate(): void {
     answer += chunk;
   });
   socket.on('end', () => {
-    const verdict = JSON.parse(answer) as { allow?: unknown; reason?: unknown };
-    if (verdict.allow === true) process.exit(0);
-    deny(typeof verdict.reason === 'string' ? verdict.reason : 'Denied by policy.');
+    if (answer === 'allow\n') process.exit(0);
+    deny(answer.replace(/^deny /, '').trimEnd() || 'The gate did not answer.');
   });
   socket.write(`${JSON.stringify({ gate: call })}\n`);
 }

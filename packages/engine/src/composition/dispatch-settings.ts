@@ -1,8 +1,10 @@
 /** Turns the resolved configuration into what dispatch needs; nothing here decides anything. */
+import { dirname } from 'node:path';
 import type { Limits } from '@caisson/protocol';
 import type { ResolvedConfig, SettingKey } from '../config/index.ts';
 import type { DispatchSettings } from '../dispatch/index.ts';
 import { bundlePath } from './bundle-path.ts';
+import { findInsidePrograms } from './inside-programs.ts';
 
 const PASSED_FROM_HOST = ['LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'USER', 'LOGNAME'];
 const HEARTBEAT_MS = 10_000;
@@ -59,11 +61,8 @@ export function createDispatchSettings(
     homeBytes: config.sandbox.homeBytes,
     tmpBytes: config.sandbox.tmpBytes,
     node: process.execPath,
-    entries: {
-      relay: bundlePath('relay.mjs'),
-      nativeAgent: bundlePath('native-agent.mjs'),
-      toolShim: bundlePath('tool-shim.mjs'),
-    },
+    bundles: dirname(bundlePath('worker.mjs')),
+    programs: findInsidePrograms(process.execPath),
   };
 }
 

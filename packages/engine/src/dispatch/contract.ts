@@ -129,7 +129,10 @@ export interface DispatchSettings {
   readonly homeBytes: number;
   readonly tmpBytes: number;
   readonly node: string;
-  readonly entries: { readonly relay: string; readonly nativeAgent: string; readonly toolShim: string };
+  /** The folder of our bundles. */
+  readonly bundles: string;
+  /** Command lines of what of ours runs inside. */
+  readonly programs: { readonly relay: readonly string[]; readonly toolShim: readonly string[] };
 }
 
 /** A runtime as it was found here. */

@@ -317,7 +317,7 @@ function composeJob(
       homeBytes: settings.homeBytes,
       tmpBytes: settings.tmpBytes,
       node: settings.node,
-      entries: settings.entries,
+      programs: { relay: [...settings.programs.relay], toolShim: [...settings.programs.toolShim] },
     },
     paths: {
       result: paths.result,

@@ -29,7 +29,7 @@ export function toolBinds(
     ...settings.toolchains.map((folder) => expandHome(folder, settings.home)),
     ...programFolders(runtime.bin),
     ...programFolders(settings.node),
-    ...Object.values(settings.entries).map(dirname),
+    settings.bundles,
     ...(request.argv ?? [])
       .map((word) => resolve(settings.cwd, word))
       .filter((path) => !path.startsWith(settings.stateDir)),

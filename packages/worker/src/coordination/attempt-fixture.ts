@@ -7,6 +7,12 @@ import type { Job, WorkerSaying } from '@caisson/protocol';
 import type { AttemptContext } from '../attempt-context.ts';
 import type { HostReply } from './host-requests.ts';
 
+/** Both clients of the worker's socket. */
+export const SHIMS = {
+  perl: ['/usr/bin/perl', join(import.meta.dirname, '..', 'inside.pl')],
+  node: [process.execPath, join(import.meta.dirname, '..', 'tool-shim.ts')],
+};
+
 export interface AttemptFixture {
   readonly context: AttemptContext;
   readonly folder: string;
@@ -21,6 +27,7 @@ export interface FixtureOptions {
   readonly tools?: readonly string[];
   readonly rules?: Job['rules'];
   readonly secrets?: Job['secrets'];
+  readonly shim?: keyof typeof SHIMS;
   /** `null` never answers. */
   answer?(request: Extract<WorkerSaying, { kind: 'request' }>): HostReply | null;
 }
@@ -50,7 +57,7 @@ export function createAttemptFixture(options: FixtureOptions = {}): AttemptFixtu
       sandbox: {
         home: join(folder, 'home'),
         node: process.execPath,
-        entries: { toolShim: join(import.meta.dirname, '..', 'tool-shim.ts') },
+        programs: { toolShim: SHIMS[options.shim ?? 'perl'] },
       },
       paths: {
         mailbox: join(folder, 'mailbox'),

@@ -10,7 +10,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAttemptFixture, type AttemptFixture, type FixtureOptions } from './attempt-fixture.ts';
 import { openCoordination } from './open-coordination.ts';
 
-async function open(options: FixtureOptions = {}) {
+async function openWith(options: FixtureOptions) {
   const attempt = createAttemptFixture(options);
   const coordination = await openCoordination(attempt.context);
   onTestFinished(async () => {
@@ -51,7 +51,9 @@ const textOf = (result: Awaited<ReturnType<Client['callTool']>>): string =>
 const denialsOf = (attempt: AttemptFixture) =>
   attempt.said.flatMap((line) => (line.kind === 'policy.denied' ? [line.denial] : []));
 
-describe('the gate, as a hook runs it', () => {
+describe.each(['perl', 'node'] as const)('the gate, as a hook runs it in %s,', (shim) => {
+  const open = (options: FixtureOptions = {}) => openWith({ shim, ...options });
+
   test('lets an everyday command pass', async () => {
     const { gate, attempt } = await open();
     expect(await askGate(gate, bash('npm test'))).toEqual({ code: 0, stderr: '' });
@@ -159,7 +161,9 @@ describe('the gate, as a hook runs it', () => {
   );
 });
 
-describe('the tools, as an MCP client sees them', () => {
+describe.each(['perl', 'node'] as const)('the tools, as an MCP client sees them through %s,', (shim) => {
+  const open = (options: FixtureOptions = {}) => openWith({ shim, ...options });
+
   test('are those that the grant names', async () => {
     const { mcp } = await open({ tools: ['board_read', 'ask'] });
     const { tools } = await (await connect(mcp)).listTools();

@@ -12,9 +12,6 @@ import type { LoopBreaker } from './loop-breaker.ts';
 import { openToolDesk } from './tool-desk.ts';
 import type { ToolGate } from './tool-gate.ts';
 
-/** Three threads instead of seven, which count against the run's `pids`. */
-const SHIM_FLAGS = ['--v8-pool-size=0', '--disable-sigusr1'];
-
 export interface Coordination {
   readonly gate: ToolGate;
   readonly loop: LoopBreaker;
@@ -45,10 +42,8 @@ export async function openCoordination(context: AttemptContext): Promise<Coordin
     tools: async () => (await law()).tools,
   });
   const inside = job.grant.sandbox === 'none' ? desk.socketPath : INSIDE.toolSocket;
-  const shim = (kind: 'gate' | 'mcp') => ({
-    command: job.sandbox.node,
-    args: [...SHIM_FLAGS, job.sandbox.entries.toolShim, kind, inside],
-  });
+  const [command = '', ...before] = job.sandbox.programs.toolShim;
+  const shim = (kind: 'gate' | 'mcp') => ({ command, args: [...before, kind, inside] });
   return {
     gate,
     loop: {

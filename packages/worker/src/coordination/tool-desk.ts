@@ -1,6 +1,6 @@
 /**
  * The worker's socket into the sandbox. A client says with its first line what it wants: `{"gate": CALL}` has one tool
- * call judged and gets one answer; anything else is MCP.
+ * call judged and is answered `allow` or `deny REASON`, in words that a client needs no parser for; anything else is MCP.
  *
  * TD1  Whatever is inside the sandbox may connect; it can ask for nothing that the agent itself could not.
  * TD2  A gate client that gets no answer must take that for a no.
@@ -8,7 +8,7 @@
 import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { basename, dirname } from 'node:path';
-import { createNdjsonDecoder, encodeNdjson } from '@caisson/protocol';
+import { createNdjsonDecoder } from '@caisson/protocol';
 import type { CoordinationTool } from './coordination-tool.ts';
 import type { McpConnection } from './mcp-server.ts';
 import type { ToolGate } from './tool-gate.ts';
@@ -87,7 +87,7 @@ function serveClient(socket: Socket, options: ToolDeskOptions): void {
   socket.on('data', (chunk: Buffer) => {
     for (const record of decoder.push(chunk)) {
       if (record.kind === 'value') hear(record.value);
-      else socket.end(encodeNdjson({ allow: false, reason: describeUnreadable(record.reason) })); // TD2
+      else socket.end(`deny ${describeUnreadable(record.reason)}\n`); // TD2
       if (socket.writableLength > MAX_UNREAD_BYTES) socket.destroy();
     }
   });
@@ -120,5 +120,6 @@ async function answerGate(
   const verdict = await gate
     .judge(call)
     .catch((error: unknown) => ({ allow: false, reason: `the gate failed: ${(error as Error).message}` }));
-  if (!socket.destroyed) socket.end(encodeNdjson(verdict));
+  if (!socket.destroyed)
+    socket.end(verdict.allow ? 'allow\n' : `deny ${verdict.reason ?? 'Denied by policy.'}\n`);
 }

@@ -4,7 +4,7 @@
 import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from './contract.ts';
 import { createClaudeCodeStream } from './claude-code-stream.ts';
 import { samplingOf } from './sampling.ts';
-import { shellLine, stdioServer } from './session-folder.ts';
+import { gateLine, stdioServer } from './session-folder.ts';
 
 const SETTINGS = '.caisson/claude-settings.json';
 const MCP = '.caisson/claude-mcp.json';
@@ -100,6 +100,6 @@ function settingsOf(input: DriverInput): unknown {
 }
 
 function hooksOf(gate: NonNullable<DriverInput['gate']>): unknown {
-  const command = shellLine(gate.command, gate.args);
+  const command = gateLine(gate);
   return { PreToolUse: [{ matcher: '*', hooks: [{ type: 'command', command, timeout: 330 }] }] };
 }

@@ -4,7 +4,7 @@
 
 import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from './contract.ts';
 import { createCodexStream } from './codex-stream.ts';
-import { shellLine } from './session-folder.ts';
+import { gateLine } from './session-folder.ts';
 
 const KEY_VARIABLE = 'CAISSON_MODEL_KEY';
 const TOOL_TIMEOUT_S = 86_400;
@@ -104,7 +104,7 @@ const mcpOf = (mcp: NonNullable<DriverInput['mcp']>): Record<string, TomlValue> 
 });
 
 function hooksOf(gate: NonNullable<DriverInput['gate']>): unknown {
-  const command = shellLine(gate.command, gate.args);
+  const command = gateLine(gate);
   return { hooks: { PreToolUse: [{ matcher: '.*', hooks: [{ type: 'command', command, timeout: 330 }] }] } };
 }
 

@@ -4,7 +4,7 @@
 import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from './contract.ts';
 import { createGeminiStream } from './gemini-stream.ts';
 import { samplingOf } from './sampling.ts';
-import { shellLine, stdioServer } from './session-folder.ts';
+import { gateLine, stdioServer } from './session-folder.ts';
 
 const SETTINGS = '.gemini/settings.json';
 const POLICY = '.gemini/policies/caisson.toml';
@@ -98,7 +98,7 @@ function modelConfigsOf(input: DriverInput): Record<string, unknown> {
 }
 
 function hooksOf(gate: NonNullable<DriverInput['gate']>): unknown {
-  const command = shellLine(gate.command, gate.args);
+  const command = gateLine(gate);
   const hook = { type: 'command', name: 'caisson', command, timeout: GATE_TIMEOUT_MS };
   return { BeforeTool: [{ matcher: '.*', hooks: [hook] }] };
 }

@@ -1,4 +1,4 @@
-import type { McpServer } from './contract.ts';
+import type { DriverInput, McpServer } from './contract.ts';
 
 /** The folder in the private HOME that is kept between attempts, so that a session can be resumed. */
 export const sessionFolder = (home: string): string => `${home}/.caisson-session`;
@@ -6,9 +6,12 @@ export const sessionFolder = (home: string): string => `${home}/.caisson-session
 /** One argument for a program that takes a shell line. */
 export const shellQuote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** A command and its arguments as one shell line. */
-export const shellLine = (command: string, args: readonly string[]): string =>
-  [command, ...args].map(shellQuote).join(' ');
+/**
+ * The gate as a hook's shell line. Programs take 2 for a no and every other failure for a hook that is broken, which
+ * they pass over; a gate that cannot run must deny.
+ */
+export const gateLine = ({ command, args }: NonNullable<DriverInput['gate']>): string =>
+  `${[command, ...args].map(shellQuote).join(' ')} || exit 2`;
 
 /** The three fields that most programs take for an MCP server. */
 export const stdioServer = ({ command, args, env }: McpServer): Record<string, unknown> => ({
