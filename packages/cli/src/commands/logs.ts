@@ -1,13 +1,15 @@
 import type { EventEnvelope } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
+import { formatEvent } from '../format-event.ts';
 import type { Output } from '../output.ts';
 import { UsageError } from '../usage-error.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
 
 export const command = defineCommand({
   usage: 'RUN [-f] [--after SEQ] [--stdout | --stderr]',
-  about: 'Events by default; with --stdout or --stderr what the agent itself printed.',
+  about:
+    'Events by default, each in words (-o ndjson has all of each); with --stdout or --stderr what the agent itself printed.',
   options: {
     follow: { type: 'boolean', short: 'f', summary: 'go on until the run has ended' },
     after: { type: 'string', value: 'SEQ', summary: 'only events after this sequence number' },
@@ -32,13 +34,13 @@ export const command = defineCommand({
         return EXIT_CODES.finished;
       }
       const after = readAfter(options.after);
+      const print = createPrinter(output);
       if (options.follow) {
-        for await (const event of caisson.follow(runId, { after, signal: output.closed }))
-          print(event, output);
+        for await (const event of caisson.follow(runId, { after, signal: output.closed })) print(event);
       } else {
         const events = await caisson.events(runId, { after });
         if (output.format === 'json') output.result(events, () => '');
-        else for (const event of events) print(event, output);
+        else for (const event of events) print(event);
       }
       return EXIT_CODES.finished;
     }),
@@ -51,21 +53,14 @@ function readAfter(text: string | undefined): number {
   return after;
 }
 
-function print(event: EventEnvelope, output: Output): void {
-  if (output.format !== 'human') {
-    output.event(event);
-    return;
-  }
-  const {
-    type,
-    version: _version,
-    seq,
-    offset: _offset,
-    runId: _runId,
-    attempt: _attempt,
-    at,
-    trace: _trace,
-    ...data
-  } = event;
-  output.line(`${String(seq).padStart(4)}  ${at}  ${type}  ${JSON.stringify(data).slice(0, 300)}`);
+/** A person sees the day once, and the time of each event; a program sees all of it. */
+function createPrinter(output: Output): (event: EventEnvelope) => void {
+  let day = '';
+  return (event) => {
+    if (output.format !== 'human') return output.event(event);
+    if (event.at.slice(0, 10) !== day)
+      output.line(output.style.dim(`${event.at.slice(0, 10)}, times in UTC`));
+    day = event.at.slice(0, 10);
+    output.line(formatEvent(event, output.style));
+  };
 }

@@ -179,7 +179,7 @@ export function ownRules(exclude: readonly string[]): string {
 
 /** What a person is told of a file of theirs that is too large to be brought along. */
 export function describeLeftBehind({ path, size }: OversizedFile): string {
-  return `${path} (${size} bytes) is over limits.captureFile, or over limits.capture with the others; it is not part of the baseline`;
+  return `${path} (${size} bytes) is too large to be captured (limits.captureFile, limits.capture) and not part of the baseline`;
 }
 
 export function signalOf(options: PrepareOptions): { signal?: AbortSignal } {

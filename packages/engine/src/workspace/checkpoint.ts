@@ -73,7 +73,7 @@ function describeKept(prepared: PreparedWorkspace, { path, size }: OversizedFile
     prepared.kind === 'in-place'
       ? 'it stays where it is'
       : `it is kept in ${join(trashPlace(prepared), relative(prepared.attemptDir, prepared.path), path)} until the trash expires`;
-  return `${path} (${size} bytes) is over limits.captureFile, or over limits.capture with the others: it is neither in the patch nor in the checkpoint; ${place}`;
+  return `${path} (${size} bytes) is too large to be captured (limits.captureFile, limits.capture) and not in the patch; ${place}`;
 }
 
 /** Where the removal moves an attempt's folder. */
