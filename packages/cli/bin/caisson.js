@@ -2,7 +2,7 @@
 // Plain JavaScript for any Node from 20 up: an old Node must get a sentence, not a syntax error or a native crash.
 // Taken by `getBuiltinModule` where there is one: an `import` of these modules costs more than the rest of this file.
 const take = process.getBuiltinModule ?? (await import('node:module')).createRequire(import.meta.url);
-const { existsSync } = take('node:fs');
+const { existsSync, mkdirSync } = take('node:fs');
 const nodeModule = take('node:module');
 const { dirname, join } = take('node:path');
 const { fileURLToPath } = take('node:url');
@@ -17,8 +17,21 @@ else if (!existsSync(MAIN)) refuse('this clone is not built yet. Run: npm run bu
 else {
   // A user may have no home at all; then there is no cache, and nothing else changes.
   const cacheHome = process.env.XDG_CACHE_HOME || (process.env.HOME && join(process.env.HOME, '.cache'));
-  if (cacheHome?.startsWith('/')) nodeModule.enableCompileCache?.(join(cacheHome, 'caisson', 'compile'));
+  const cache = cacheHome?.startsWith('/') ? join(cacheHome, 'caisson', 'compile') : null;
+  if (cache !== null && isMade(cacheHome, cache)) nodeModule.enableCompileCache?.(cache);
   await import(MAIN);
+}
+
+// Step by step: Node's own way to make a folder never ends below one that takes none, such as /proc.
+function isMade(home, cache) {
+  if (existsSync(cache)) return true;
+  try {
+    for (const folder of [home, dirname(cache), cache])
+      if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
+    return true;
+  } catch {
+    return existsSync(cache);
+  }
 }
 
 async function runWithPinnedNode() {

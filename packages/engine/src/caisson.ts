@@ -5,6 +5,7 @@ import type { SafeEventBus } from './bus/index.ts';
 import { keysFolder } from './composition/seal-evidence.ts';
 import {
   createLiveConfig,
+  getCurrentFolder,
   type ConfigChange,
   type LiveConfig,
   type LoadConfigOptions,
@@ -128,7 +129,7 @@ export interface Caisson {
 
 /** Opens the project at `cwd`. Settles what a host that died has left behind before it answers anything. */
 export async function createCaisson(options: CaissonOptions = {}): Promise<Caisson> {
-  const cwd = options.cwd ?? process.cwd();
+  const cwd = options.cwd ?? getCurrentFolder();
   const live = await createLiveConfig(
     { cwd, flags: { ...options.flags, state: options.stateDir } },
     (change) => engine.bus.emit(BusTopic.CONFIG_CHANGED, { ...change }),

@@ -6,6 +6,7 @@ import { createBus, type SafeEventBus } from './bus/index.ts';
 import { createCallbacks, type Callbacks } from './callbacks/index.ts';
 import { createBudget, type Budget } from './budget/index.ts';
 import { bundlePath } from './composition/bundle-path.ts';
+import { prepareCompileCache } from './composition/compile-cache.ts';
 import { createDispatchSettings } from './composition/dispatch-settings.ts';
 import { createSealer } from './composition/seal-evidence.ts';
 import { createNames } from './composition/names.ts';
@@ -136,7 +137,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     compute: createLocalCompute({
       node: settings.node,
       workerEntry: bundlePath('worker.mjs'),
-      compileCache: join(config.folders.cache, 'compile'),
+      compileCache: prepareCompileCache(config.folders),
       ...(options.spareWorker === undefined ? {} : { spare: options.spareWorker }),
       keepsSpare: options.keepsSpareWorker ?? true,
     }),

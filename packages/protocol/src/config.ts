@@ -15,7 +15,8 @@ import { parseDuration, parseSize } from './units.ts';
 const described = <T extends z.ZodMiniType>(schema: T, text: string): T => schema.check(z.describe(text));
 const optional = <T extends z.ZodMiniType>(schema: T, text: string) => z.optional(described(schema, text));
 
-const text = (max = 4096) => z.string().check(z.minLength(1), z.maxLength(max));
+const text = (max = 4096) =>
+  z.string().check(z.minLength(1), z.maxLength(max), z.regex(/^[^\0]*$/, 'must not contain a NUL character'));
 const list = <T extends z.ZodMiniType>(item: T, max = 256) => z.array(item).check(z.maxLength(max));
 const money = () => z.number().check(z.nonnegative());
 const count = (min: number, max: number) => z.int().check(z.gte(min), z.lte(max));

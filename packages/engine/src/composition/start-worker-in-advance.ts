@@ -1,7 +1,7 @@
-import { join } from 'node:path';
 import { startSpareWorker, type SpareWorker } from '../compute/index.ts';
 import { readHostEnvironment, resolveUserFolders } from '../config/index.ts';
 import { bundlePath } from './bundle-path.ts';
+import { prepareCompileCache } from './compile-cache.ts';
 
 /**
  * Starts the worker of a run that is about to be dispatched, before the rest of the engine is even loaded. Hand it to
@@ -11,6 +11,6 @@ export function startWorkerInAdvance(): SpareWorker {
   return startSpareWorker({
     node: process.execPath,
     workerEntry: bundlePath('worker.mjs'),
-    compileCache: join(resolveUserFolders(readHostEnvironment()).cache, 'compile'),
+    compileCache: prepareCompileCache(resolveUserFolders(readHostEnvironment())),
   });
 }

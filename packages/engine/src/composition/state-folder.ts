@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeFolder } from '@caisson/ground';
 import { CaissonError } from '@caisson/protocol';
 
 /** Nothing can be kept where the state should be. */
@@ -26,24 +27,4 @@ export function prepareStateFolder(stateDir: string): void {
   } catch (error) {
     throw new StateFolderError(stateDir, error as NodeJS.ErrnoException);
   }
-}
-
-/**
- * Not `recursive`: where the parent is there and still takes no folder (/proc, for one), Node's own way up and down the
- * path never ends.
- */
-function makeFolder(folder: string): void {
-  if (isFolder(folder)) return;
-  const parent = dirname(folder);
-  if (parent !== folder) makeFolder(parent);
-  try {
-    mkdirSync(folder, { mode: 0o700 });
-  } catch (error) {
-    // Another process may have been faster.
-    if (!isFolder(folder)) throw error;
-  }
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }

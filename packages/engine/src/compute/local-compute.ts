@@ -14,7 +14,7 @@ import {
 import { encodeNdjson, type Limits } from '@caisson/protocol';
 import type { AttemptLimits, Compute, WorkerHandle, WorkerProcess, WorkerStart } from './contract.ts';
 import { WorkerStartError } from './errors.ts';
-import { startSpareWorker, type SpareWorker } from './spare-worker.ts';
+import { compileCacheVariable, startSpareWorker, type SpareWorker } from './spare-worker.ts';
 
 const STDERR_TAIL_BYTES = 8192;
 const GONE_POLL_MS = 5;
@@ -24,7 +24,7 @@ export interface LocalComputeOptions {
   readonly node: string;
   readonly workerEntry: string;
   /** Where workers keep compiled code between starts; a folder that no agent can write to. */
-  readonly compileCache: string;
+  readonly compileCache: string | null;
   /** A worker that was started before this room was. */
   readonly spare?: SpareWorker;
   /** Whether another one is started in advance as soon as one is taken: for a host that will dispatch again. */
@@ -110,7 +110,7 @@ function startFresh(options: LocalComputeOptions, start: WorkerStart): Promise<C
     file: options.node,
     args: [options.workerEntry],
     cwd: start.cwd,
-    env: { ...workerEnvironment(start), NODE_COMPILE_CACHE: options.compileCache },
+    env: { ...workerEnvironment(start), ...compileCacheVariable(options) },
   }).catch((error: unknown) => {
     throw new WorkerStartError(
       `the worker of ${start.runId} could not be started: ${(error as Error).message}`,

@@ -20,7 +20,15 @@ export interface SpareWorker {
 export interface SpareWorkerOptions {
   readonly node: string;
   readonly workerEntry: string;
-  readonly compileCache: string;
+  /** Where compiled code is kept; null for nowhere. */
+  readonly compileCache: string | null;
+}
+
+/** For the environment of a worker. */
+export function compileCacheVariable({
+  compileCache,
+}: Pick<SpareWorkerOptions, 'compileCache'>): Record<string, string> {
+  return compileCache === null ? {} : { NODE_COMPILE_CACHE: compileCache };
 }
 
 /** Starts a worker in advance. It does not keep our process alive. */
@@ -34,7 +42,7 @@ export function startSpareWorker(options: SpareWorkerOptions): SpareWorker {
     env: {
       CAISSON_SPARE: '1',
       CAISSON_PARENT_PID: String(process.pid),
-      NODE_COMPILE_CACHE: options.compileCache,
+      ...compileCacheVariable(options),
     },
   }).then(
     (it) => {

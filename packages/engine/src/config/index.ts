@@ -11,7 +11,7 @@ export type {
 export { ConfigError, type ConfigProblem } from './errors.ts';
 export { readHostEnvironment } from './host-environment.ts';
 export { createLiveConfig, type LiveConfig } from './live-config.ts';
-export { explainConfig, loadConfig } from './load-config.ts';
+export { explainConfig, getCurrentFolder, loadConfig } from './load-config.ts';
 export { CONFIG_FILE_NAME, findProjectRoot, STATE_FOLDER_NAME } from './project-root.ts';
 export { envNameOf, SETTING_DEFAULTS, SETTING_KEYS, type SettingKey, type SettingValue } from './settings.ts';
 export { describeUnknownVariable, findUnknownVariables, type UnknownVariable } from './unknown-variables.ts';

@@ -195,6 +195,12 @@ describe('what is refused', () => {
     ['limits: null', 9, 'limits: expected a map, not nothing (null).'],
     ['limits: { pids: 1.5 }', 17, 'limits.pids: expected a whole number.'],
     ['limits: { pids: .nan }', 17, 'limits.pids: expected a number, not a value that is no number.'],
+    ['limits: { pids: 0 }', 17, 'limits.pids: must be at least 1.'],
+    ['limits: { cpus: 0 }', 17, 'limits.cpus: must be more than 0.'],
+    ['limits: { depth: 99 }', 18, 'limits.depth: must be at most 16.'],
+    ['state: ""', 8, 'state: must not be empty.'],
+    ['state: "a\\0b"', 8, 'state: must not contain a NUL character.'],
+    ['pipelines: { a.b: { blocks: [] } }', 29, 'pipelines.a.b.blocks: must not be empty.'],
     ['runtimes: [codex]', 11, 'runtimes: expected a map, not a list.'],
     ['network: { hosts: ["a:0"] }', 20, /hosts\[0\]: must be host:port in lowercase, for example/],
     ['network: { hosts: ["a:65536"] }', 20, /hosts\[0\]: must be host:port/],
@@ -275,6 +281,14 @@ describe('what is refused', () => {
     await expect(loadConfig({ cwd: root, env: HOME_ENV })).rejects.toThrow(
       `${file}: ${message.startsWith('it is') ? 'cannot be read: ' : ''}${message}`,
     );
+  });
+
+  it.each([
+    ['/dev/null', 'is not a folder.'],
+    ['/proc', 'is a folder of the system.'],
+    ['/sys/kernel', 'is a folder of the system.'],
+  ])('a HOME that is %s is refused', async (home, message) => {
+    await expect(loadConfig({ cwd: root, env: { HOME: home } })).rejects.toThrow(`HOME: ${home} ${message}`);
   });
 
   it('an empty file says nothing, and a read-only one is enough', async () => {

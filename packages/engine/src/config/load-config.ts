@@ -126,7 +126,7 @@ function assembleBudget(get: <T>(key: SettingKey) => T): ResolvedBudget {
 }
 
 /** A shell may still stand in a folder that is gone. */
-function getCurrentFolder(): string {
+export function getCurrentFolder(): string {
   try {
     return process.cwd();
   } catch (error) {

@@ -65,6 +65,7 @@ const NAME_RULES: Readonly<Record<string, string>> = {
 export function describeIssue(issue: ConfigIssue, given: unknown): string {
   if (issue.code === 'invalid_key') return NAME_RULES[String(issue.path.at(-2))] ?? NAME_RULE;
   if (issue.code === 'invalid_type') return describeType(issue.expected, given);
+  if (issue.code === 'too_small' || issue.code === 'too_big') return describeBound(issue);
   const message = issue.message
     .replace(/^Invalid (input|option): /, '')
     .replace(/^Invalid discriminator value\. Expected/, 'expected one of');
@@ -81,6 +82,15 @@ function describeType(expected: string, given: unknown): string {
 function kindOf(value: unknown): string {
   if (value === null || Number.isNaN(value)) return String(value);
   return Array.isArray(value) ? 'array' : typeof value;
+}
+
+function describeBound(issue: Extract<ConfigIssue, { code: 'too_small' | 'too_big' }>): string {
+  const bound = issue.code === 'too_small' ? issue.minimum : issue.maximum;
+  const how = issue.code === 'too_small' ? 'at least' : 'at most';
+  if (issue.origin !== 'string' && issue.origin !== 'array')
+    return issue.inclusive === false ? `must be more than ${bound}.` : `must be ${how} ${bound}.`;
+  if (issue.code === 'too_small' && Number(bound) === 1) return 'must not be empty.';
+  return `must have ${how} ${bound} ${issue.origin === 'string' ? 'characters' : 'entries'}.`;
 }
 
 /** In the words of somebody who writes a file. */

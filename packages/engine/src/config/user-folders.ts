@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { UserFolders } from './contract.ts';
@@ -6,6 +7,7 @@ import { ConfigError } from './errors.ts';
 /** The XDG folders. A relative value in the environment is ignored, as the XDG specification asks. */
 export function resolveUserFolders(env: Readonly<Record<string, string | undefined>>): UserFolders {
   const home = env['HOME'] !== undefined && isAbsolute(env['HOME']) ? env['HOME'] : homeOfUser();
+  demandHome(home);
   const folder = (name: string, fallback: string): string => {
     const given = env[name];
     const base = given !== undefined && isAbsolute(given) ? given : join(home, fallback);
@@ -18,6 +20,17 @@ export function resolveUserFolders(env: Readonly<Record<string, string | undefin
     data: folder('XDG_DATA_HOME', '.local/share'),
     state: folder('XDG_STATE_HOME', '.local/state'),
   };
+}
+
+/**
+ * A sandbox puts a folder of its own in the place of HOME, which must not be the kernel's. A HOME that is not there is
+ * none of our business: nothing is kept in it but keys and a cache.
+ */
+function demandHome(home: string): void {
+  const isFolder = statSync(home, { throwIfNoEntry: false })?.isDirectory() ?? true;
+  if (isFolder && !/^\/((proc|sys)(\/|$)|dev\/?$)/.test(home)) return;
+  const message = `${home} is ${isFolder ? 'a folder of the system' : 'not a folder'}.`;
+  throw new ConfigError([{ file: 'HOME', message }], { remedy: 'Set HOME to a folder of this user.' });
 }
 
 /** `os.homedir()` would believe a relative HOME; the password file never has one. */

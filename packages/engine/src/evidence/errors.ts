@@ -5,6 +5,18 @@ export class KeyInvalidError extends CaissonError {
   readonly code = 'KEY_INVALID';
 }
 
+/** The folder of the keys cannot be read or written. */
+export class KeyFolderError extends CaissonError {
+  readonly code = 'KEYS_UNUSABLE';
+
+  constructor(folder: string, cause: Error) {
+    super(`the folder of your keys, ${folder}, cannot be used: ${cause.message}.`, {
+      cause,
+      remedy: 'Set HOME or XDG_DATA_HOME to a folder that this user may write.',
+    });
+  }
+}
+
 /** No key with that id is known here. */
 export class KeyUnknownError extends CaissonError {
   readonly code = 'KEY_UNKNOWN';

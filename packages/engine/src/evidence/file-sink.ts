@@ -1,7 +1,6 @@
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { writeFileAtomic } from '@caisson/ground';
+import { makeFolder, writeFileAtomic } from '@caisson/ground';
 
 import type { ResultSink } from './contract.ts';
 import { encodeEnvelope } from './dsse.ts';
@@ -12,7 +11,7 @@ export function createFileSink(folder: string): ResultSink {
     name: `file:${folder}`,
     deliver: async (sealed, signal) => {
       signal?.throwIfAborted();
-      await mkdir(folder, { recursive: true });
+      makeFolder(folder);
       if (sealed.resultBytes !== null) {
         await writeFileAtomic(join(folder, `${sealed.runId}.result.json`), sealed.resultBytes);
       }

@@ -5,13 +5,13 @@
  *   trusted/<keyid>.pem  public keys of others
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes } from 'node:crypto';
-import { link, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { link, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { syncFolder, writeFileAtomic } from '@caisson/ground';
+import { makeFolder, syncFolder, writeFileAtomic } from '@caisson/ground';
 
 import type { PublicKey, SigningKey } from './contract.ts';
-import { KeyInvalidError, KeyUnknownError } from './errors.ts';
+import { KeyFolderError, KeyInvalidError, KeyUnknownError } from './errors.ts';
 import { describePublicKey, parsePublicKey } from './public-key.ts';
 
 export interface ListedKey {
@@ -72,8 +72,10 @@ class FolderKeyring implements Keyring {
 
   async trust(pem: string): Promise<PublicKey> {
     const key = parsePublicKey(pem, 'the given key');
-    await mkdir(this.#trusted, { recursive: true, mode: 0o700 });
-    await writeFileAtomic(this.#fileOf(key.keyId), key.pem);
+    await this.#using(async () => {
+      makeFolder(this.#trusted);
+      await writeFileAtomic(this.#fileOf(key.keyId), key.pem);
+    });
     return key;
   }
 
@@ -90,7 +92,7 @@ class FolderKeyring implements Keyring {
   }
 
   async #findOwn(): Promise<SigningKey | null> {
-    const pem = await readIfThere(this.#own);
+    const pem = await this.#using(() => readIfThere(this.#own));
     if (pem === null) return null;
     const { mode } = await stat(this.#own);
     if ((mode & 0o077) !== 0) {
@@ -106,7 +108,7 @@ class FolderKeyring implements Keyring {
 
   /** A hard link fails when the name exists, so the first process wins and the others use its key. */
   async #createOwn(): Promise<SigningKey> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await this.#using(async () => makeFolder(this.#folder));
     const { privateKey } = generateKeyPairSync('ed25519');
     const draft = join(this.#folder, `.signing-key-${randomBytes(8).toString('hex')}`);
     await writeFileAtomic(draft, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
@@ -125,7 +127,7 @@ class FolderKeyring implements Keyring {
   }
 
   async #readTrusted(): Promise<PublicKey[]> {
-    const names = await listIfThere(this.#trusted);
+    const names = await this.#using(() => listIfThere(this.#trusted));
     const keys: PublicKey[] = [];
     for (const name of names.filter((found) => found.endsWith('.pem')).toSorted()) {
       const file = join(this.#trusted, name);
@@ -135,6 +137,15 @@ class FolderKeyring implements Keyring {
       keys.push(key);
     }
     return keys;
+  }
+
+  /** A refusal of the system names a path below HOME that nobody asked for; here it says whose it is. */
+  async #using<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw error instanceof Error && 'syscall' in error ? new KeyFolderError(this.#folder, error) : error;
+    }
   }
 
   #fileOf(keyId: string): string {

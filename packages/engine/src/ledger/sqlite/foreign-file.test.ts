@@ -1,4 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -33,6 +42,18 @@ describe('a file that is not our ledger', () => {
     const before = readFileSync(file);
     expect(thrownBy(() => openLedger(file))).toBeInstanceOf(LedgerForeignError);
     expect(readFileSync(file)).toEqual(before);
+  });
+
+  test.each([
+    ['a folder', () => mkdirSync(file), 'it is a folder'],
+    ['a pipe', () => execFileSync('mkfifo', [file]), 'it is a pipe, a socket or a device'],
+    ['a link that leads nowhere', () => symlinkSync('gone', file), 'a link to something that does not exist'],
+  ])('%s is refused and left as it is', (_what, make, problem) => {
+    make();
+    const error = thrownBy(() => openLedger(file));
+    expect(error).toBeInstanceOf(LedgerForeignError);
+    expect(String(error)).toContain(problem);
+    expect(readdirSync(folder)).toEqual(['ledger.db']);
   });
 
   test('a newer schema is refused, and an older one is brought forward with its events', async () => {

@@ -21,9 +21,19 @@ const PAGE_BYTES = 8_192;
 export function openDatabase(file: string, migrations: readonly Migration[] = MIGRATIONS): Database.Database {
   return translating(file, () => {
     if (!existsSync(file)) createFile(file, migrations);
+    demandFile(file);
     if (statSync(file).size === 0) throw new LedgerCorruptError(file, 'it is empty, and a ledger never is');
     return connect(file, migrations);
   });
+}
+
+/** SQLite would say of a folder or a pipe only that it cannot be opened. */
+function demandFile(file: string): void {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found === undefined)
+    throw new LedgerForeignError(file, 'it is a link to something that does not exist');
+  if (found.isDirectory()) throw new LedgerForeignError(file, 'it is a folder');
+  if (!found.isFile()) throw new LedgerForeignError(file, 'it is a pipe, a socket or a device');
 }
 
 function connect(file: string, migrations: readonly Migration[]): Database.Database {

@@ -1,0 +1,92 @@
+/** What a person or a machine may put in our way: one paragraph that names it and the remedy, and nothing is changed. */
+import { execFileSync } from 'node:child_process';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createProject } from './project.ts';
+
+const LIMIT_MS = 20_000;
+const LEDGER = '.caisson/ledger.db';
+
+const inTheWay: [string, string, (path: string) => void, number][] = [
+  ['text', LEDGER, (path) => writeFileSync(path, 'dear diary\n'), 1],
+  ['nothing at all', LEDGER, (path) => writeFileSync(path, ''), 1],
+  ['a folder', LEDGER, (path) => mkdirSync(path), 1],
+  ['a pipe', LEDGER, (path) => execFileSync('mkfifo', [path]), 1],
+  ['a link that leads nowhere', LEDGER, (path) => symlinkSync('/nowhere/at/all', path), 1],
+  ['a device', LEDGER, (path) => symlinkSync('/dev/zero', path), 1],
+  ['a folder', 'caisson.yaml', (path) => mkdirSync(path), 2],
+  ['a pipe', 'caisson.yaml', (path) => execFileSync('mkfifo', [path]), 2],
+  ['a link that leads nowhere', 'caisson.yaml', (path) => symlinkSync('gone.yaml', path), 2],
+  ['a device', 'caisson.yaml', (path) => symlinkSync('/dev/zero', path), 2],
+  ['ten megabytes', 'caisson.yaml', (path) => writeFileSync(path, '# '.repeat(5_000_000)), 2],
+  [
+    'bytes that are not text',
+    'caisson.yaml',
+    (path) => writeFileSync(path, Buffer.from([0xff, 0x00, 0xfe])),
+    2,
+  ],
+];
+
+describe.each(inTheWay)('%s as %s', (_what, name, make, exitCode) => {
+  it(
+    'is named with what to do, told to programs as JSON, and left as it is',
+    async () => {
+      const project = createProject();
+      const path = join(project.root, name);
+      mkdirSync(join(project.root, '.caisson'));
+      make(path);
+      const before = describePath(path);
+      const human = await project.caisson('run', '--', 'true');
+      expect(human.code).toBe(exitCode);
+      expectParagraph(human.stderr, path);
+      const json = await project.caisson('runs', '-o', 'json');
+      expect(json.code).toBe(exitCode);
+      const { error } = JSON.parse(json.stdout) as { error: { message: string; remedy: string } };
+      expect(error.message).toContain(path);
+      expect(error.remedy).not.toBe('');
+      expect(describePath(path)).toEqual(before);
+    },
+    LIMIT_MS,
+  );
+});
+
+it.each(['/proc', '/sys', '/dev/null'])(
+  'HOME=%s is refused, and nothing hangs',
+  async (home) => {
+    const project = createProject({ env: { HOME: home } });
+    const { code, stderr } = await project.caisson('run', '--', 'true');
+    expect(code).toBe(2);
+    expectParagraph(stderr, home);
+  },
+  LIMIT_MS,
+);
+
+it(
+  'folders of the user that can never be made cost a cache and a signature, not the run',
+  async () => {
+    const folders = ['DATA', 'CONFIG', 'STATE', 'CACHE'].map((name) => [`XDG_${name}_HOME`, '/proc/1']);
+    const project = createProject({ env: Object.fromEntries(folders) as Record<string, string> });
+    const run = await project.caisson('run', '--', 'true');
+    expect(run.code).toBe(0);
+    expect(run.stderr).toContain('the folder of your keys, /proc/1/caisson/keys, cannot be used');
+    const keys = await project.caisson('keys', '--export');
+    expect(keys.code).toBe(1);
+    expectParagraph(keys.stderr, '/proc/1/caisson/keys');
+  },
+  LIMIT_MS,
+);
+
+function expectParagraph(stderr: string, path: string): void {
+  expect(stderr).toContain(path);
+  expect(stderr).not.toMatch(/^ +at /m);
+  expect(stderr).not.toContain('internal error');
+  expect(stderr.trim().split('\n')).toHaveLength(1);
+  expect(stderr.trim()).toMatch(/^error: .+\. .+\.$/);
+}
+
+function describePath(path: string): unknown {
+  const info = lstatSync(path);
+  const content = info.isFile() ? readFileSync(path) : info.isDirectory() ? readdirSync(path) : null;
+  return { mode: info.mode, size: info.size, ino: info.ino, content };
+}
