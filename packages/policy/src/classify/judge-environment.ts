@@ -1,7 +1,8 @@
 /** Variables that make a program run something: what `NAME=value program` starts besides the program. */
+import type { Command } from 'unbash';
 import { kindOfPath } from './path-kind.ts';
 import type { ShellScope } from './shell-scope.ts';
-import { PROCESS } from './unknown-text.ts';
+import { isUnknown, PROCESS } from './unknown-text.ts';
 
 /** Variables whose value a program runs as a command. */
 const RUN_AS_COMMAND = new Set(
@@ -32,18 +33,12 @@ function commandsIn(name: string, value: string): string[] {
   return runs ? [value.replace(/^[|!]/, '')] : [];
 }
 
-/** `NAME=<(cmd) program` arrives from the parser as a program of that name; it is a setting. */
-export function takeProcessAssignments(argv: string[]): [string, string][] {
-  const taken: [string, string][] = [];
-  for (let word = argv[0]; word !== undefined && SET_TO_PROCESS.test(word); word = argv[0]) {
-    const at = word.indexOf('=');
-    taken.push([word.slice(0, at), word.slice(at + 1)]);
-    argv.shift();
-  }
-  return taken;
+/** `NAME=<(cmd) program`: the parser gives an empty setting and, right behind it, a program called `<(cmd)`. */
+export function takeProcessAssignment(node: Command, assigned: [string, string][], argv: string[]): void {
+  const last = node.prefix.at(-1);
+  const isOne = last?.type === 'Assignment' && last.end === node.name?.pos && argv[0]?.startsWith(PROCESS);
+  if (isOne === true) assigned.push([last.name, argv.shift() ?? '']);
 }
-
-const SET_TO_PROCESS = /^[A-Za-z_]\w*=\uE003/;
 
 /** The settings among the words of `export`, `declare`, `env` and the like. */
 export function exportsOf(argv: readonly string[]): [string, string][] {
@@ -66,6 +61,8 @@ export function injectsLibrary(name: string, value: string): boolean {
 /** Code that would be loaded from where anyone can write: `NODE_OPTIONS='-r /tmp/x.js'`, `PATH=/tmp:$PATH`. */
 export function injectsCode(name: string, value: string, scope: ShellScope): boolean {
   if (!LOADED.test(name)) return false;
+  // Without any folder of programs, no command is what it seems.
+  if (name === 'PATH' && !isUnknown(value) && !/\bs?bin\b/.test(value)) return true;
   const path = /(?:^|[\s=:]|-r|-I)((?:\/|~|\.\.\/)[^\s:=]*)/.exec(value)?.[1];
   return path !== undefined && (kindOfPath(path, scope) === 'temp' || path === '/tmp');
 }

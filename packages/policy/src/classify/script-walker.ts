@@ -14,7 +14,7 @@ import {
   injectsCode,
   injectsLibrary,
   judgeEnvironment,
-  takeProcessAssignments,
+  takeProcessAssignment,
 } from './judge-environment.ts';
 import { judgeRedirect } from './redirections.ts';
 import { readsTarget } from './own-input.ts';
@@ -147,7 +147,7 @@ export class ScriptWalker {
       node.name === undefined
         ? []
         : [...this.words.fields(node.name, frame), ...this.words.arguments(node, frame)];
-    assigned.push(...takeProcessAssignments(argv));
+    takeProcessAssignment(node, assigned, argv);
     const runsStdin = own !== undefined && RUNS_STDIN.test(argv[0] ?? '');
     const cause = (runsStdin ? frame.pipelineText : undefined) ?? this.cause(node, frame);
     if (argv.length === 0) {

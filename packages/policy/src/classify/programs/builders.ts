@@ -3,6 +3,7 @@ import { hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
 import { kindOfPath } from '../path-kind.ts';
 import { forkScope } from '../shell-scope.ts';
+import { PROCESS } from '../unknown-text.ts';
 import { hitOfWrites } from '../write-hit.ts';
 import { hitOfUnpack } from './file-tools.ts';
 import { saysDestroy } from './destructive-verbs.ts';
@@ -19,12 +20,14 @@ export const judgeMake: Handler = (call) => {
       if (recipe !== '') call.inspector.runScript(recipe, forkScope(call.scope), call.cause);
     }
   }
-  if (
-    call.args.includes('-f') &&
-    /^(-|\/dev\/stdin)$/.test(values.get('-f')?.[0] ?? '') &&
-    call.stdin !== undefined
-  ) {
-    const recipes = call.stdin
+  const file = values.get('-f')?.[0] ?? '';
+  const makefile = file.startsWith(PROCESS)
+    ? file.slice(1)
+    : /^(-|\/dev\/stdin)$/.test(file)
+      ? call.stdin
+      : call.inspector.files.get(file);
+  if (makefile !== undefined) {
+    const recipes = makefile
       .split('\n')
       .map((line) => line.replace(/^[\w.-]+:[^;]*;/, '\t'))
       .filter((line) => line.startsWith('\t'))

@@ -2,6 +2,7 @@
 import { parseOptions } from '../command-options.ts';
 import { hit, type Hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
+import { kindOfPath } from '../path-kind.ts';
 import { forkScope } from '../shell-scope.ts';
 import { isUnknown } from '../unknown-text.ts';
 
@@ -91,8 +92,14 @@ function runInside(call: Call, verb: string, rest: readonly string[]): Hit {
   );
   const isOpen =
     mountsRoot ||
+    parseOptions(options, RUN_VALUED)
+      .values.get('-v')
+      ?.concat(parseOptions(options, RUN_VALUED).values.get('--volume') ?? [])
+      .some((mount) => exposesMachine(mount, call)) === true ||
     options.some((arg) => arg.includes('docker.sock')) ||
-    options.some((arg) => /^(--privileged|--pid=host|--cap-add.*SYS_ADMIN)/.test(arg));
+    options.some((arg) =>
+      /^(--privileged|--pid=host|--cap-add[= ](ALL|SYS_ADMIN|SYS_MODULE|SYS_PTRACE))/i.test(arg),
+    );
   const entry = parseOptions(options, RUN_VALUED).values.get('--entrypoint')?.[0];
   const argv = entry === undefined ? command : [entry, ...command];
   const findings = call.inspector.collect(() =>
@@ -107,6 +114,17 @@ function runInside(call: Call, verb: string, rest: readonly string[]): Hit {
       call.inspector.report(hit('bash_destructive', found.rule), found.cause);
   }
   return isOpen ? hit('bash_destructive', 'container-host-access') : runs;
+}
+
+/** A mount by which a container could write the machine, a whole home or its keys. */
+function exposesMachine(mount: string, call: Call): boolean {
+  const [source = '', , mode = ''] = mount.split(':');
+  if (
+    /\bro\b/.test(mode) ||
+    /^\/(etc\/(localtime|timezone)|var\/(log|lib|www|cache)|dev\/shm|run|opt|srv)/.test(source)
+  )
+    return false;
+  return ['root', 'home', 'system', 'control', 'device'].includes(kindOfPath(source, call.scope));
 }
 
 /** Index of the image or container name: the first word that is neither option nor value. */

@@ -25,7 +25,8 @@ const ALLOCATES =
   /\b(?:loop|for|until|while)\b[^;\n]{0,40}[{(\s;]fork\b|['"]\s*\*\s*(?:10|\(?1024)\s*\*\*\s*(?:9|1\d|[3-9])\b|while\s*(?:\(?\s*(?:True|1|true)\s*\)?)[\s\S]{0,20}(?:fork|spawn)\b|\bfork\s+while\b/;
 
 /** Opened for writing, and nothing on the line writes. */
-const TRUNCATES = /\b(?:open|fopen|openSync)\s*\([^)]{0,300},\s*(?:mode\s*=\s*)?['"]wb?['"]/;
+const TRUNCATES =
+  /\b(?:open|fopen|openSync)\s*\([^)]{0,300},\s*(?:mode\s*=\s*)?['"]wb?['"]|\bcreateWriteStream\s*\(\s*['"][^'"]+['"]\s*\)(?!\s*[,)]|\.)/;
 const KILLS_ALL =
   /\bkill\s*\(\s*-1\b|\bkill\s*\(?\s*['"]?(?:9|KILL|SIGKILL)['"]?\s*(?:,|=>)\s*-1\b|\b(?:shut down|restart|log out)\b/i;
 const FETCHES =
@@ -39,7 +40,7 @@ const SECRETS =
   /\bprocess\.env\b(?![.[?])|\bos\.environ\b(?![.[])|\bENV\.to_h\b|%ENV\b|['"`][^'"`]*(?:\.env|\.ssh\/|\.aws\/|id_rsa|id_ed25519|\.netrc|\/etc\/shadow)['"`/]/;
 const HTTP_DELETE = /\b(?:requests|httpx|axios|session|client)\.delete\(|method['"]?\s*[:=]\s*['"]DELETE['"]/;
 const REVERSE_SHELL =
-  /socket[\s\S]{0,600}(?:dup2|\/bin\/(?:ba|z)?sh|pty\.spawn)|(?:net\.connect|createConnection|fsockopen|TCPSocket)[\s\S]{0,600}(?:\/bin\/(?:ba)?sh|spawn\()/;
+  /socket[\s\S]{0,600}(?:dup2|\/bin\/(?:ba|z)?sh|pty\.spawn)|(?:net\.connect|createConnection|fsockopen|TCPSocket|IO::Socket)[\s\S]{0,600}(?:\/bin\/(?:ba)?sh|spawn\(|popen|\bexec\b|\bsystem\b)/;
 
 /** Names taken out of a module under any name: `from os import remove as r`, `const {unlink} = require('fs')`. */
 const IMPORTS_DELETION =

@@ -80,7 +80,10 @@ function judgeInterpreter(call: Call, form: InterpreterForm): ReturnType<Handler
   if (isInPlaceEdit(call)) {
     const empties =
       codes.some((code) => code.trim() === '') && !call.args.some((arg) => /^-[a-z0-9]*p/.test(arg));
-    const erases = codes.some(isEmptyingEdit);
+    const isSilent =
+      call.args.some((arg) => /^-[a-z0-9]*n/.test(arg)) &&
+      !codes.some((code) => /\b(print|puts|say|p)\b/.test(code));
+    const erases = isSilent || codes.some(isEmptyingEdit);
     return empties || erases ? hit('file_delete', 'truncate') : hitOfWrites(operands, call.scope);
   }
   if (/^(vim?|nvim|ex|ed)$/.test(call.name) && codes.length > 0 && operands.length > 0)

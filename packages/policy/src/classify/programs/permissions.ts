@@ -1,7 +1,7 @@
 /** Who may do what with which file. */
 import { hasFlag, parseOptions } from '../command-options.ts';
 import { hit } from '../finding.ts';
-import type { Handler } from '../inspector.ts';
+import type { Call, Handler } from '../inspector.ts';
 import { kindOfPath } from '../path-kind.ts';
 
 /** `chmod`, `chown`, `chgrp`, `setfacl`. */
@@ -39,6 +39,13 @@ export const judgeChmod: Handler = (call) => {
   ) {
     return hit('bash_destructive', 'permissions');
   }
+  // Anyone on the machine could write it.
+  if (
+    call.name === 'chmod' &&
+    /^([0-7]?[0-7]{2}[2367]|[ugo]*[ao][ugo]*[+=][rxX]*w[rxX]*)$/.test(mode) &&
+    !isTemporary(paths, call)
+  )
+    return hit('bash_destructive', 'permissions');
   // The owner of the work would lose it.
   if (
     /^ch(own|grp)$/.test(call.name) &&
@@ -48,3 +55,7 @@ export const judgeChmod: Handler = (call) => {
     return hit('bash_destructive', 'permissions');
   return hit('file_write', 'permissions');
 };
+
+function isTemporary(paths: readonly string[], call: Call): boolean {
+  return paths.length > 0 && paths.every((path) => kindOfPath(path, call.scope) === 'temp');
+}

@@ -9,6 +9,7 @@ import type { Call, Handler } from '../inspector.ts';
 import { forkScope } from '../shell-scope.ts';
 import { hitOfWrite } from '../write-hit.ts';
 import { findDestructiveVerb, saysDestroy } from './destructive-verbs.ts';
+import { PROCESS } from '../unknown-text.ts';
 import { isDryRun } from './dry-run.ts';
 import { judgeCode } from './inline-code.ts';
 
@@ -35,6 +36,8 @@ const GRAVE: ReadonlySet<ActionClass> = new Set([
 
 export function judgeUnknownProgram(call: Call, findHandler: FindHandler): Hit {
   judgeOptionValues(call);
+  for (const arg of call.args)
+    if (arg.startsWith(PROCESS)) reportGrave(call, () => judgeCode(arg.slice(1), call));
   runEmbeddedCommand(call, findHandler);
   if (isDryRun(call.args)) return hit('bash_exec', 'unknown-program');
   if (isGraveCmdlet(call)) return hit('bash_destructive', 'destructive-verb');

@@ -1,6 +1,6 @@
 /** Programs that write where their words say: the side doors besides an editor. */
 import { hasFlag, parseOptions } from '../command-options.ts';
-import { hitOfDelete } from '../delete-hit.ts';
+import { hitOfDelete, hitOfDeletes } from '../delete-hit.ts';
 import { hit, worstOf, type Hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
 import { kindOfPath, normalizePath } from '../path-kind.ts';
@@ -74,6 +74,8 @@ export const judgeMove: Handler = (call) => {
   const target = into ?? operands.at(-1) ?? '';
   const sources = into === undefined ? operands.slice(0, -1) : operands;
   if (target === '/dev/null') return hit('bash_destructive', 'move-to-null');
+  if (/(^|\/)\.?Trash(es)?(\/|$)|\$Recycle\.Bin/i.test(target))
+    return hitOfDeletes(sources, true, call.scope);
   if (sources.includes('/dev/null')) return hit('file_delete', 'truncate');
   // A whole folder of the home, put where the machine tidies up.
   if (
@@ -114,7 +116,7 @@ export const judgeSed: Handler = (call) => {
 
 /** An edit that leaves nothing: every line deleted, or its whole text replaced by nothing. */
 export function isEmptyingEdit(script: string): boolean {
-  return /^(1,\$|%|0~1|\/\.?\*?\/|\/\^\/)?\s*d\s*;?$|^s(\W)\^?\.[*+]\$?\2\2[gms]*\s*;?$|^\$_\s*=\s*(""|''|undef)\s*;?$|^undef\s+\$_\s*;?$/.test(
+  return /^(1,\$|1,\d{3,}|%|0~1|\/\.?\*?\/|\/\^\/)?\s*d\s*;?$|^s(\W)\^?\.[*+]\$?\2\2[gms]*\s*;?$|^\$_\s*=\s*(""|''|undef)\s*;?$|^undef\s+\$_\s*;?$/.test(
     script.trim(),
   );
 }
@@ -141,9 +143,20 @@ export const judgeDd: Handler = (call) => {
   )
     return hit('bash_destructive', 'overwrite');
   if (setting('count') === '0') return hit('file_delete', 'truncate');
+  const size = sizeOf(setting('bs')) * Number(setting('count') ?? 0);
+  if (size >= FILLS_DISK) return hit('bash_destructive', 'fills-disk');
   const isEndless = /^\/dev\/(zero|urandom|random)$/.test(source) && setting('count') === undefined;
   return isEndless ? hit('bash_destructive', 'fills-disk') : found;
 };
+
+const FILLS_DISK = 100 * 2 ** 30;
+const UNITS = ' kmgt';
+
+/** `4M` as a number of bytes. */
+function sizeOf(text = '512'): number {
+  const [, digits = '0', unit = ' '] = /^(\d+)([kmgt])?/i.exec(text) ?? [];
+  return Number(digits) * 1024 ** UNITS.indexOf(unit.toLowerCase());
+}
 
 /** A name under which people keep work or data, not a file made to fill a disk or try an upload. */
 function isKeptFile(path: string): boolean {
