@@ -57,6 +57,30 @@ function startedOrder(ledger: Ledger): string[] {
 }
 
 describe('a crowd', { timeout: 120_000 }, () => {
+  it('that comes at once gets the slots and the places to wait, and not one more', async () => {
+    const stage = openStage('concurrency: 1, queue: 2');
+    const runs = Array.from({ length: 8 }, () =>
+      finish(stage.project.start('run', ...EMPTY, ...holdUntil(join(stage.project.root, 'go')))),
+    );
+    await until('five are refused', () => stage.ledger.read({ types: ['task.refused'] }).length === 5);
+    expect(stage.ledger.runs()).toHaveLength(3);
+    stage.project.write('go', '');
+    const ended = await Promise.all(runs);
+    expect(ended.map(({ code }) => code).toSorted()).toEqual([0, 0, 0, 1, 1, 1, 1, 1]);
+    expect(ended.find(({ code }) => code === 1)?.stderr).toMatch(
+      /the bound is 2.*limits\.queue/,
+    );
+  });
+
+  it('may have no place to wait at all', async () => {
+    const stage = openStage('concurrency: 1, queue: 0');
+    const held = await holdSlot(stage, 'a');
+    expect((await stage.project.caisson('run', ...EMPTY, '--', 'true')).code).toBe(1);
+    held.release();
+    expect((await held.ended).code).toBe(0);
+    expect((await stage.project.caisson('run', ...EMPTY, '--', 'true')).code).toBe(0);
+  });
+
   it(`of ${CROWD} runs from separate processes never has more than 4 slots, and all of them finish`, async () => {
     const { project, ledger } = openStage('concurrency: 4');
     const mark = `0.1${process.pid}`;

@@ -13,9 +13,10 @@ import {
   type Failure,
   type Mode,
 } from '@caisson/protocol';
-import { DEFAULT_POOL, type RunRow } from '../ledger/index.ts';
+import type { RunRow } from '../ledger/index.ts';
 import type { AdmittedRun, DispatchRooms, Refusal } from './contract.ts';
 import { loginBinds } from './login-files.ts';
+import { describeFull, poolRoom } from './pool-room.ts';
 import {
   findBadRequest,
   findForeignState,
@@ -190,6 +191,12 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
       remedy: `Look at the last one (caisson show ${request.continues ?? ''}), or change the task and dispatch it anew.`,
     };
   }),
+  // Looked at here so that a run without a place reserves no money; what counts is the look inside the acceptance.
+  check('queue-bound', (candidate, { ledger, settings }) => {
+    const { pool, bound } = poolRoom(candidate, settings);
+    const isFull = ledger.leases.listSlots(pool).length + ledger.leases.queueLength(pool) >= bound;
+    return isFull ? describeFull(candidate, settings) : null;
+  }),
   check('budget', ({ runId, session, grant, model, runtime }, { budget }) =>
     budget.reserve({
       runId,
@@ -200,21 +207,6 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
       usesModel: runtime.api !== 'none',
     }),
   ),
-  check('queue-bound', ({ request }, { ledger, settings }) => {
-    const waiting = ledger.leases.queueLength(POOL);
-    if (
-      request.overflow === 'reject' &&
-      ledger.leases.listSlots(POOL).length + waiting >= settings.concurrency
-    ) {
-      return { kind: 'full', detail: `all ${settings.concurrency} slots are taken and overflow is "reject"` };
-    }
-    if (waiting < settings.queueLimit) return null;
-    return {
-      kind: 'full',
-      detail: `${waiting} runs are waiting, the bound is ${settings.queueLimit}`,
-      remedy: 'Wait, or raise limits.queue.',
-    };
-  }),
 ];
 
 const MAX_IDENTICAL_FAILURES = 5;
@@ -235,17 +227,6 @@ export function countIdenticalFailures(
     runId = row.continues;
   }
   return count;
-}
-
-/** The pool that all runs of a project share. */
-export const POOL = DEFAULT_POOL;
-
-/**
- * A run that waits for another run keeps its slot; if both came from one pool, waiting parents could fill it and wait
- * for ever. Each depth has slots of its own, and the deepest never waits.
- */
-export function poolOf({ request, grant }: Pick<AdmittedRun, 'request' | 'grant'>): string {
-  return request.parent === undefined ? POOL : `${POOL}.depth-${grant.depth}`;
 }
 
 const modeRank = (mode: Mode): number => MODES.indexOf(mode);

@@ -11,8 +11,9 @@ import {
   type Resolved,
 } from '@caisson/protocol';
 import { UnknownModeError } from '@caisson/policy';
+import { PoolFullError } from '../ledger/index.ts';
 import { createRunId } from '../platform/index.ts';
-import { ADMISSION_CHECKS, poolOf } from './admission-checks.ts';
+import { ADMISSION_CHECKS } from './admission-checks.ts';
 import type {
   AdmittedRun,
   DispatchRequest,
@@ -23,6 +24,7 @@ import type {
   WorkspaceKind,
 } from './contract.ts';
 import { TaskRefusedError } from './errors.ts';
+import { describeFull, poolOf, poolRoom } from './pool-room.ts';
 import { compilePrompts } from './prompts.ts';
 import { findBadShape } from './request-shape.ts';
 import { resolveGrant } from './resolve-grant.ts';
@@ -39,7 +41,7 @@ export async function admit(rooms: DispatchRooms, request: DispatchRequest): Pro
       const refusal = await check.run(candidate, rooms);
       if (refusal !== null) throw new TaskRefusedError(refusal);
     }
-    await accept(rooms, candidate);
+    await acceptOrRefuse(rooms, candidate);
     return candidate;
   } catch (error) {
     const refused = asRefusal(error);
@@ -67,10 +69,21 @@ function asRefusal(error: unknown): TaskRefusedError | null {
   return new TaskRefusedError(error.remedy === undefined ? refusal : { ...refusal, remedy: error.remedy });
 }
 
+/** The last place may be taken by another process at this very moment; what was reserved for nothing is given back. */
+async function acceptOrRefuse(rooms: DispatchRooms, run: AdmittedRun): Promise<void> {
+  try {
+    await accept(rooms, run);
+  } catch (error) {
+    rooms.budget.settle(run.runId, undefined);
+    if (!(error instanceof PoolFullError)) throw error;
+    throw new TaskRefusedError({ check: 'queue-bound', ...describeFull(run, rooms.settings) });
+  }
+}
+
 async function accept(rooms: DispatchRooms, run: AdmittedRun): Promise<void> {
   const { request } = run;
   rooms.callbacks.open(run.runId, request.callbacks ?? []);
-  await createRunRecord(rooms, run.runId, run.trace).append('dispatch.accepted', {
+  const data = {
     task: {
       id: run.taskId,
       description: run.description,
@@ -95,7 +108,9 @@ async function accept(rooms: DispatchRooms, run: AdmittedRun): Promise<void> {
     resolved: run.resolved,
     ...wentIn(run, rooms.settings.rules),
     requestRef: (await rooms.store.putBlob(Buffer.from(JSON.stringify(repeatable(run))))).digest,
-  });
+  };
+  const record = createRunRecord(rooms, run.runId, run.trace);
+  await record.append('dispatch.accepted', data, { room: poolRoom(run, rooms.settings) });
 }
 
 /** What the evidence manifest will name, by digest. */

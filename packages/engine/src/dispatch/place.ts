@@ -3,8 +3,8 @@
  * one immediate transaction by the run at the head of the queue.
  */
 import type { AdmittedRun, DispatchRooms } from './contract.ts';
-import { poolOf } from './admission-checks.ts';
 import { orWarn } from './clean-up.ts';
+import { poolOf } from './pool-room.ts';
 import type { RunRecord } from './run-record.ts';
 
 const POLL_MS = 250;

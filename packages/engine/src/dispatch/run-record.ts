@@ -3,7 +3,7 @@
  * event before it is on disk (invariant 3).
  */
 import { eventManifest } from '@caisson/protocol';
-import type { NewEvent, StoredEvent } from '../ledger/index.ts';
+import type { NewEvent, PoolRoom, StoredEvent } from '../ledger/index.ts';
 import type { DispatchRooms, LiveEvent } from './contract.ts';
 
 export interface RunRecord {
@@ -11,7 +11,7 @@ export interface RunRecord {
   append(
     type: string,
     data: Record<string, unknown>,
-    options?: { attempt?: number; id?: string },
+    options?: { attempt?: number; id?: string; room?: PoolRoom },
   ): Promise<StoredEvent>;
   /** Several events that stand or fall together. */
   appendAll(
@@ -40,19 +40,19 @@ export function createRunRecord(
     trace,
     data,
   });
-  const write = async (events: NewEvent[]): Promise<readonly StoredEvent[]> => {
-    const stored = await rooms.ledger.append(events);
+  const write = async (events: NewEvent[], room?: PoolRoom): Promise<readonly StoredEvent[]> => {
+    const stored = await rooms.ledger.append(events, room === undefined ? {} : { room });
     for (const event of stored) rooms.publish(event);
     return stored;
   };
-  const queue = (events: NewEvent[]): Promise<readonly StoredEvent[]> => {
-    const written = write(events);
+  const queue = (events: NewEvent[], room?: PoolRoom): Promise<readonly StoredEvent[]> => {
+    const written = write(events, room);
     pending = Promise.all([pending, written.catch(() => undefined)]);
     return written;
   };
   return {
     async append(type, data, options = {}) {
-      const [stored] = await queue([compose(type, data, options.attempt ?? 0, options.id)]);
+      const [stored] = await queue([compose(type, data, options.attempt ?? 0, options.id)], options.room);
       if (stored === undefined) throw new Error(`the ledger returned nothing for ${type}`);
       return stored;
     },

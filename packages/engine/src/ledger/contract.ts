@@ -199,6 +199,17 @@ export interface LedgerChange {
   readonly origin: 'own' | 'other';
 }
 
+export interface AppendOptions {
+  readonly expectedSeq?: number;
+  readonly room?: PoolRoom;
+}
+
+/** How many runs a pool takes at most: those with a slot and those that wait. */
+export interface PoolRoom {
+  readonly pool: string;
+  readonly bound: number;
+}
+
 export interface Ledger {
   /** Where it is, for messages; `:memory:` for the in-memory one. */
   readonly file: string;
@@ -206,9 +217,10 @@ export interface Ledger {
   isThere(): boolean;
   /**
    * Records the events of one call in one transaction and resolves when they are on disk. Concurrent calls share a
-   * commit; a refused call does not touch the others. `expectedSeq` demands that the run stands at that `seq`.
+   * commit; a refused call does not touch the others. `expectedSeq` demands that the run stands at that `seq`, `room`
+   * that fewer runs than its bound hold a slot of the pool or wait for one; both are looked at inside the transaction.
    */
-  append(events: readonly NewEvent[], options?: { expectedSeq?: number }): Promise<readonly StoredEvent[]>;
+  append(events: readonly NewEvent[], options?: AppendOptions): Promise<readonly StoredEvent[]>;
   /** Replays from a cursor, checking the hash chain of what it reads. Throws LedgerCorruptError. */
   read(query?: ReadQuery): StoredEvent[];
   runs(filter?: RunFilter): RunRow[];

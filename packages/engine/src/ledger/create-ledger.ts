@@ -54,7 +54,7 @@ export function createLedger(storage: Storage, options: LedgerOptions = {}): Led
       demandOpen();
       if (events.length === 0) return [];
       const admitted = admitEvents(events, createEventId);
-      return (await group.submit(admitted, appendOptions?.expectedSeq)).map(toStoredEvent);
+      return (await group.submit(admitted, appendOptions)).map(toStoredEvent);
     },
     read: (query = {}) => reading(() => readRecords(storage, query)).map(toStoredEvent),
     runs: (filter = {}) => reading(() => storage.runs(filter).map(toRunRow)),

@@ -134,6 +134,17 @@ export class IllegalTransitionError extends CaissonError {
   }
 }
 
+/** As many runs as the pool takes have a slot of it or wait for one. */
+export class PoolFullError extends CaissonError {
+  readonly code = 'LEDGER_POOL_FULL';
+  override readonly retryable = true;
+  readonly count: number;
+  constructor(pool: string, count: number, bound: number) {
+    super(`The pool ${pool} takes ${bound} runs, and ${count} are in it; try again later.`);
+    this.count = count;
+  }
+}
+
 /** Somebody else appended to the run first. */
 export class SequenceConflictError extends CaissonError {
   readonly code = 'LEDGER_SEQUENCE_CONFLICT';

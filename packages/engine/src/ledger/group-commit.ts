@@ -4,9 +4,11 @@
 import { CaissonError } from '@caisson/protocol';
 import type { AdmittedEvent } from './admit-event.ts';
 import { Draft } from './draft.ts';
-import { LedgerBusyError, LedgerFullError } from './errors.ts';
+import type { AppendOptions, PoolRoom } from './contract.ts';
+import { LedgerBusyError, LedgerFullError, PoolFullError } from './errors.ts';
 import type { EventRecord } from './event-record.ts';
 import { planAppend } from './plan-append.ts';
+import { queuedIn } from './project.ts';
 import type { Storage } from './storage.ts';
 
 const MAX_CALLS_PER_COMMIT = 1024;
@@ -15,7 +17,7 @@ const BUSY_PATIENCE_MS = 30_000;
 
 interface Call {
   readonly events: readonly AdmittedEvent[];
-  readonly expectedSeq: number | undefined;
+  readonly options: AppendOptions;
   readonly askedAtMs: number;
   readonly resolve: (records: readonly EventRecord[]) => void;
   readonly reject: (error: unknown) => void;
@@ -35,9 +37,9 @@ export class GroupCommit {
     this.#onCommit = onCommit;
   }
 
-  submit(events: readonly AdmittedEvent[], expectedSeq: number | undefined): Promise<readonly EventRecord[]> {
+  submit(events: readonly AdmittedEvent[], options: AppendOptions = {}): Promise<readonly EventRecord[]> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ events, expectedSeq, askedAtMs: performance.now(), resolve, reject });
+      this.#waiting.push({ events, options, askedAtMs: performance.now(), resolve, reject });
       this.#schedule(0);
     });
   }
@@ -81,7 +83,7 @@ export class GroupCommit {
   #writeTogether(calls: readonly Call[]): Planned[] {
     return this.#storage.write(() => {
       const commit = new Draft(this.#storage);
-      const planned = calls.map((call) => planCall(commit, call));
+      const planned = calls.map((call) => planCall(this.#storage, commit, call));
       this.#storage.apply(commit);
       return planned;
     });
@@ -106,11 +108,12 @@ export class GroupCommit {
   }
 }
 
-function planCall(commit: Draft, call: Call): Planned {
+function planCall(storage: Storage, commit: Draft, call: Call): Planned {
   // A single event is refused before anything of it is in a draft, so most calls need none of their own.
   const draft = call.events.length === 1 ? commit : new Draft(commit);
   try {
-    const records = planAppend(draft, call.events, call.expectedSeq);
+    if (call.options.room !== undefined) demandRoom(storage, commit, call.options.room);
+    const records = planAppend(draft, call.events, call.options.expectedSeq);
     if (draft !== commit) commit.absorb(draft);
     return { kind: 'recorded', records };
   } catch (error) {
@@ -118,6 +121,15 @@ function planCall(commit: Draft, call: Call): Planned {
     if (!(error instanceof CaissonError)) throw error;
     return { kind: 'refused', error };
   }
+}
+
+/** Counts what is there and what this commit already adds to it. */
+function demandRoom(storage: Storage, commit: Draft, { pool, bound }: PoolRoom): void {
+  const added = commit
+    .changedRuns()
+    .filter((run) => queuedIn(run) === pool && storage.run(run.runId) === null).length;
+  const count = storage.working.slots(pool).length + storage.working.queueCount(pool) + added;
+  if (count >= bound) throw new PoolFullError(pool, count, bound);
 }
 
 function settle(call: Call, planned: Planned | undefined): void {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DEFAULT_POOL } from '../contract.ts';
 import type { Ledger } from '../contract.ts';
+import { PoolFullError } from '../errors.ts';
 import { accepted, fact, finished, launched } from '../fixtures/sample-events.ts';
 import type { OpenLedger } from './open-ledger.ts';
 
@@ -42,6 +43,22 @@ export function describeLeases(open: OpenLedger): void {
       await ledger.append([{ ...finished('run_a', 0), type: 'dispatch.cancelled', data: { cause: 'user' } }]);
       expect(ledger.leases.queueLength('p')).toBe(1);
       expect(ledger.leases.tryTake({ pool: 'p', runId: 'run_b', hostId: 'h', limit: 1 })).toBe('taken');
+    });
+
+    test('a pool takes no more runs than its bound, also from calls that share a commit', async () => {
+      const room = { pool: 'p', bound: 3 };
+      const accept = (runId: string, pool = 'p') => ledger.append([accepted(runId, { pool })], { room });
+      const first = await Promise.allSettled(['run_a', 'run_b', 'run_c', 'run_d'].map((id) => accept(id)));
+      expect(first.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected']);
+      expect(ledger.run('run_d')).toBeNull();
+      await expect(accept('run_e')).rejects.toThrow(PoolFullError);
+      expect(ledger.leases.tryTake({ pool: 'p', runId: 'run_a', hostId: 'h', limit: 1 })).toBe('taken');
+      await ledger.append([launched('run_a', 1)]);
+      await expect(accept('run_e')).rejects.toThrow(PoolFullError); // whoever has a slot counts, too
+      await ledger.append([finished('run_a', 1)]);
+      ledger.leases.release('run_a');
+      await accept('run_e');
+      expect(ledger.leases.queueLength('p')).toBe(3);
     });
 
     test('a run waits from its acceptance to its first attempt, and a retry keeps its slot', async () => {

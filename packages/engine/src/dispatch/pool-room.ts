@@ -1,0 +1,33 @@
+/** How many runs a project takes at once, and in which pool each stands. */
+import { DEFAULT_POOL, type PoolRoom } from '../ledger/index.ts';
+import type { AdmittedRun, DispatchSettings, Refusal } from './contract.ts';
+
+/** How many runs there may be beside this one: those that have a slot, and those that wait unless it will not wait. */
+export function poolRoom(
+  candidate: Pick<AdmittedRun, 'request' | 'grant'>,
+  { concurrency, queueLimit }: DispatchSettings,
+): PoolRoom {
+  const waiting = candidate.request.overflow === 'reject' ? 0 : queueLimit;
+  return { pool: poolOf(candidate), bound: concurrency + waiting };
+}
+
+export function describeFull(
+  { request }: Pick<AdmittedRun, 'request'>,
+  { concurrency, queueLimit }: DispatchSettings,
+): Omit<Refusal, 'check'> {
+  if (request.overflow === 'reject')
+    return { kind: 'full', detail: `all ${concurrency} slots are taken and overflow is "reject"` };
+  return {
+    kind: 'full',
+    detail: `all ${concurrency} slots are taken and the queue is full: the bound is ${queueLimit}`,
+    remedy: 'Wait, or raise limits.queue.',
+  };
+}
+
+/**
+ * A run that waits for another run keeps its slot; if both came from one pool, waiting parents could fill it and wait
+ * for ever. Each depth has slots of its own, and the deepest never waits.
+ */
+export function poolOf({ request, grant }: Pick<AdmittedRun, 'request' | 'grant'>): string {
+  return request.parent === undefined ? DEFAULT_POOL : `${DEFAULT_POOL}.depth-${grant.depth}`;
+}
