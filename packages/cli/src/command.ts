@@ -20,7 +20,7 @@ export const COMMON_OPTIONS = {
     short: 'o',
     value: 'FORMAT',
     choices: ['human', 'json', 'ndjson'],
-    summary: 'human text, one JSON value, or one JSON line per event',
+    summary: 'human text, one JSON value, or one JSON line per event; default human',
   },
   'state-dir': {
     type: 'string',

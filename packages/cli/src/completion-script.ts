@@ -18,10 +18,10 @@ export function createCompletion(shell: Shell, rows: readonly CompletionRow[]): 
 }
 
 function createBash(rows: readonly CompletionRow[]): string {
-  const cases = rows.map((row) => `    ${quote(row.name)}) words=${quote(optionWords(row).join(' '))} ;;`);
+  const cases = rows.map((row) => `    ${quote(row.name)}) choices=${quote(optionWords(row).join(' '))} ;;`);
   return `# bash completion for caisson
 _caisson() {
-  local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" words=''
+  local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" choices='' name
   COMPREPLY=()
   # bash takes --mode=x apart at the sign
   if [ "$cur" = = ]; then cur=''
@@ -31,8 +31,8 @@ _caisson() {
 ${choiceCases(rows)}
     ${valueOptions(rows).join('|')}) return ;;
   esac
-  if [ -n "$words" ]; then
-    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+  if [ -n "$choices" ]; then
+    mapfile -t COMPREPLY < <(compgen -W "$choices" -- "$cur")
     return
   fi
   if [ "$COMP_CWORD" -eq 1 ]; then
@@ -46,31 +46,81 @@ ${memberCases(rows)}
   fi
   local one="\${COMP_WORDS[1]}" two="\${COMP_WORDS[1]} \${COMP_WORDS[2]:-}"
   for name in "$two" "$one"; do
-    [ -n "$words" ] && break
+    [ -n "$choices" ] && break
     case "$name" in
 ${cases.join('\n')}
     esac
   done
-  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+  mapfile -t COMPREPLY < <(compgen -W "$choices" -- "$cur")
 }
 complete -o default -F _caisson caisson
 `;
 }
 
-/** zsh can run bash completions; one script to keep right is better than two. */
+/** Works both from a folder of `fpath`, where zsh runs the file itself as the function, and by `source`. */
 function createZsh(rows: readonly CompletionRow[]): string {
+  const commands = firstWords(rows).map((first) => `    ${quote(`${first}:${summaryOf(rows, first)}`)}`);
+  const cases = rows.map(
+    (row) => `      ${quote(row.name)}) options=(${describedOptions(row).map(quote).join(' ')}) ;;`,
+  );
   return `#compdef caisson
-autoload -U +X bashcompinit && bashcompinit
-${createBash(rows)
-  .replaceAll(/mapfile -t COMPREPLY < <\((.*)\)$/gm, 'COMPREPLY=( $($1) )')
-  .replace(/^# bash.*\n/, '')}`;
+_caisson() {
+  local cur="$words[CURRENT]" prev="$words[CURRENT-1]" choices='' name
+  local -a commands options
+  if [[ "$cur" == --*=* ]]; then
+    prev="\${cur%%=*}"
+    compset -P '*='
+  fi
+  case "$prev" in
+${choiceCases(rows)}
+    ${valueOptions(rows).join('|')}) _files; return ;;
+  esac
+  if [[ -n "$choices" ]]; then
+    compadd -- \${=choices}
+    return
+  fi
+  if (( CURRENT == 2 )); then
+    commands=(
+${commands.join('\n')}
+    )
+    _describe -t commands command commands
+    return
+  fi
+  if (( CURRENT == 3 )) && [[ "$cur" != -* ]]; then
+    case "$words[2]" in
+${memberCases(rows)}
+    esac
+    if [[ -n "$choices" ]]; then
+      compadd -- \${=choices}
+      return
+    fi
+  fi
+  for name in "$words[2] $words[3]" "$words[2]"; do
+    (( $#options )) && break
+    case "$name" in
+${cases.join('\n')}
+    esac
+  done
+  if [[ "$cur" == -* ]]; then _describe -t options option options; else _files; fi
+}
+if [[ "$funcstack[1]" == _caisson ]]; then _caisson "$@"; else compdef _caisson caisson; fi
+`;
+}
+
+function summaryOf(rows: readonly CompletionRow[], first: string): string {
+  return rows.find(({ name }) => name === first)?.summary ?? `commands for ${first}`;
+}
+
+function describedOptions({ options }: CompletionRow): string[] {
+  return Object.entries(options).map(([name, { summary }]) => `--${name}:${summary}`);
 }
 
 function createFish(rows: readonly CompletionRow[]): string {
   const lines = ['# fish completion for caisson', 'complete -c caisson -f'];
   for (const first of firstWords(rows)) {
-    const summary = rows.find(({ name }) => name === first)?.summary ?? `commands for ${first}`;
-    lines.push(`complete -c caisson -n __fish_use_subcommand -a ${first} -d ${quote(summary)}`);
+    lines.push(
+      `complete -c caisson -n __fish_use_subcommand -a ${first} -d ${quote(summaryOf(rows, first))}`,
+    );
   }
   for (const row of rows) {
     const [first = '', second] = row.name.split(' ');
@@ -88,11 +138,15 @@ function createFish(rows: readonly CompletionRow[]): string {
       const value =
         spec.type === 'boolean'
           ? ''
-          : ` -r${spec.choices === undefined ? '' : ` -a ${quote(spec.choices.join(' '))}`}`;
+          : spec.choices === undefined
+            ? ' -r -F'
+            : ` -x -a ${quote(spec.choices.join(' '))}`;
       lines.push(`complete -c caisson -n ${condition} -l ${name}${short}${value} -d ${quote(spec.summary)}`);
     }
   }
-  lines.push(`complete -c caisson -n '__fish_seen_subcommand_from completion' -a ${quote(SHELLS.join(' '))}`);
+  const wordsAfter = { completion: SHELLS, help: firstWords(rows) };
+  for (const [first, words] of Object.entries(wordsAfter))
+    lines.push(`complete -c caisson -n '__fish_seen_subcommand_from ${first}' -a ${quote(words.join(' '))}`);
   return `${lines.join('\n')}\n`;
 }
 
@@ -114,12 +168,12 @@ function memberCases(rows: readonly CompletionRow[]): string {
   );
   const lines = groups
     .filter(([, members]) => members.length > 0)
-    .map(([first, members]) => `      ${first}) words=${quote(members.join(' '))} ;;`);
+    .map(([first, members]) => `      ${first}) choices=${quote(members.join(' '))} ;;`);
   return [
     ...lines,
-    `      completion) words=${quote(SHELLS.join(' '))} ;;`,
-    `      help) words=${quote(firstWords(rows).join(' '))} ;;`,
-    `      ${rows.flatMap(({ name, takesRun }) => (takesRun === true ? [name] : [])).join('|') || '-'}) words=latest ;;`,
+    `      completion) choices=${quote(SHELLS.join(' '))} ;;`,
+    `      help) choices=${quote(firstWords(rows).join(' '))} ;;`,
+    `      ${rows.flatMap(({ name, takesRun }) => (takesRun === true ? [name] : [])).join('|') || '-'}) choices=latest ;;`,
     '      *) ;;',
   ].join('\n');
 }
@@ -145,7 +199,7 @@ function choiceCases(rows: readonly CompletionRow[]): string {
       );
     }
   }
-  return [...choices].map(([words, values]) => `    ${words}) words=${quote(values)} ;;`).join('\n');
+  return [...choices].map(([words, values]) => `    ${words}) choices=${quote(values)} ;;`).join('\n');
 }
 
 function quote(text: string): string {

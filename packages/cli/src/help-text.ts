@@ -1,59 +1,106 @@
 import { COMMON_OPTIONS, type Command, type CommandRow, type OptionSpecs } from './command.ts';
 import type { Output } from './output.ts';
 import { usageOf } from './parse-command-line.ts';
+import { wrapText } from './wrap-text.ts';
 
 type Style = Output['style'];
 
-/** What `caisson` and `caisson --help` print. */
-export function formatOverview(rows: readonly CommandRow[], style: Style): string {
+/** What `caisson` and `caisson --help` print, in lines that fit into `columns`. */
+export function formatOverview(rows: readonly CommandRow[], style: Style, columns: number): string {
   return [
     `${style.bold('caisson')} runs coding agents, each in its own sealed chamber.`,
     '',
     `${style.bold('Usage')}  caisson COMMAND [OPTIONS]`,
     '',
     style.bold('Commands'),
-    ...alignPairs(rows.map(({ name, summary }) => [name, summary])),
+    ...alignPairs(
+      rows.map(({ name, summary }) => [name, summary]),
+      columns,
+    ),
     '',
     `caisson COMMAND --help explains a command, with examples.`,
   ].join('\n');
 }
 
-/** What `caisson COMMAND --help` prints. */
+/** What `caisson COMMAND --help` prints, in lines that fit into `columns`. */
 export function formatCommandHelp(
   row: Pick<CommandRow, 'name' | 'summary'>,
   command: Command,
   style: Style,
+  columns: number,
 ): string {
   return [
-    `${style.bold(`caisson ${row.name}`)}: ${row.summary}`,
-    ...(command.about === undefined ? [] : ['', command.about]),
+    ...headline(row, style, columns),
+    ...(command.about === undefined ? [] : ['', ...wrapText(command.about.replaceAll('\n', ' '), columns)]),
     '',
     `${style.bold('Usage')}  ${usageOf(row.name, command)}`,
     '',
     style.bold('Examples'),
-    ...command.examples.flatMap(({ line, says }) => [`  ${line}`, `      ${style.dim(says)}`]),
+    ...command.examples.flatMap(({ line, says }) => [
+      `  ${line}`,
+      ...wrapText(says, columns - 6).map((part) => `      ${style.dim(part)}`),
+    ]),
     '',
     style.bold('Options'),
-    ...alignPairs(listOptions({ ...command.options, ...COMMON_OPTIONS })),
+    ...alignPairs(listOptions({ ...command.options, ...COMMON_OPTIONS }), columns),
   ].join('\n');
 }
+
+/** The name is painted after the line was broken: what paints it has no width. */
+function headline(
+  { name, summary }: Pick<CommandRow, 'name' | 'summary'>,
+  style: Style,
+  columns: number,
+): string[] {
+  const [first = '', ...rest] = wrapText(`caisson ${name}: ${summary}`, columns);
+  return [first.replace(`caisson ${name}`, (words) => style.bold(words)), ...rest];
+}
+
+/** More than this beside an option would push its summary off the line. */
+const LONGEST_CHOICES = 40;
 
 /** Each option as written and what it does; shared with the reference page. */
 export function listOptions(options: OptionSpecs): [string, string][] {
   return Object.entries(options).map(([name, spec]) => {
-    const value = spec.type === 'boolean' ? '' : ` ${spec.choices?.join('|') ?? spec.value ?? 'VALUE'}`;
+    const choices = spec.choices?.join('|') ?? '';
+    const areMany = choices.length > LONGEST_CHOICES;
+    const shown = choices === '' || areMany ? (spec.value ?? 'VALUE') : choices;
     const short = spec.short === undefined ? '' : `-${spec.short}, `;
     return [
-      `${short}--${name}${value}`,
-      `${spec.summary}${spec.multiple === true ? ' (may be repeated)' : ''}`,
+      `${short}--${name}${spec.type === 'boolean' ? '' : ` ${shown}`}`,
+      [
+        spec.summary,
+        ...(areMany ? [`: ${spec.choices?.join(', ') ?? ''}`] : []),
+        ...(spec.multiple === true ? [' (may be repeated)'] : []),
+      ].join(''),
     ];
   });
 }
 
-/** Two columns, indented by two. */
-export function alignPairs(pairs: readonly (readonly [string, string])[]): string[] {
-  const width = Math.min(38, Math.max(0, ...pairs.map(([left]) => left.length)));
-  return pairs.map(([left, right]) =>
-    left.length > width ? `  ${left}\n  ${''.padEnd(width)}  ${right}` : `  ${left.padEnd(width)}  ${right}`,
-  );
+/** The same for a program that asks with `-o json`. */
+export function describeCommand({ name, summary }: Pick<CommandRow, 'name' | 'summary'>, command: Command) {
+  const { about, examples } = command;
+  return {
+    name,
+    summary,
+    ...(about === undefined ? {} : { about: about.replaceAll('\n', ' ') }),
+    usage: usageOf(name, command),
+    examples,
+    options: { ...command.options, ...COMMON_OPTIONS },
+  };
+}
+
+/** A terminal that is narrower than this has to break our lines itself. */
+const NARROWEST = 20;
+
+/** Two columns, indented by two; where they would not fit side by side, the second begins on a line of its own. */
+function alignPairs(pairs: readonly (readonly [string, string])[], columns: number): string[] {
+  const width = Math.min(38, Math.max(0, ...pairs.map(([left]) => left.length)), Math.floor(columns / 2));
+  const indent = ''.padEnd(width + 4);
+  return pairs.flatMap(([left, right]) => {
+    const [first = '', ...rest] = wrapText(right, Math.max(NARROWEST, columns - indent.length));
+    const lines = [first, ...rest].map((line) => indent + line);
+    if (left.length > width) return [`  ${left}`, ...lines];
+    return [`  ${left.padEnd(width)}  ${first}`, ...lines.slice(1)];
+  });
 }

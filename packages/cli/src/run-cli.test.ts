@@ -66,6 +66,22 @@ describe('the command line', () => {
     expect(out).toMatch(/Usage {2}caisson config \[KEY\]\n\nExamples\n {2}caisson config\n/);
   });
 
+  it('help fits into the terminal, and is data for a program that asks for it', async () => {
+    for (const { name } of COMMANDS) {
+      const { code, out } = await caisson([...name.split(' '), '--help']);
+      expect(code, name).toBe(0);
+      const tooWide = out
+        .split('\n')
+        .filter((line) => line.length > 80 && !/^( {2}caisson |Usage)/.test(line));
+      expect(tooWide, name).toEqual([]);
+    }
+    const help = JSON.parse((await caisson(['help', 'doctor', '-o', 'json'])).out) as Record<string, unknown>;
+    expect(help).toMatchObject({ name: 'doctor', usage: 'caisson doctor [--rebuild]' });
+    expect(JSON.parse((await caisson(['doctor', '--help', '-o', 'json'])).out)).toEqual(help);
+    const { commands } = JSON.parse((await caisson(['help', '-o', 'json'])).out) as { commands: unknown[] };
+    expect(commands).toHaveLength(COMMANDS.length);
+  });
+
   it('no command at all shows the overview and is a usage error', async () => {
     expect(await caisson([])).toMatchObject({ code: 2, out: expect.stringContaining('Commands\n  ') });
     expect((await caisson(['--help'])).code).toBe(0);
@@ -269,6 +285,46 @@ describe('commands', () => {
     const { out } = await caisson(['completion', 'bash']);
     const ask = `${out}\nCOMP_WORDS=(caisson ${line}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _caisson; echo "\${COMPREPLY[@]}"`;
     expect(spawnSync('bash', ['-c', ask], { encoding: 'utf8' }).stdout).toBe(`${words}\n`);
+  });
+
+  const where = (shell: string) => spawnSync(shell, ['--version']).error === undefined;
+  const lines: [string, string][] = [
+    ['do', 'doctor'],
+    ['show ""', 'latest'],
+    ['agents l', 'list'],
+    ['run --mode su', 'suggest'],
+    ['help doc', 'doctor'],
+    ['show --st', '--state-dir'],
+  ];
+  it.runIf(where('zsh')).each(lines)('zsh completes "caisson %s" to "%s"', async (line, word) => {
+    const { out } = await caisson(['completion', 'zsh']);
+    // Outside of its line editor zsh has none of these; what is offered to them is what a person would choose from.
+    const stage = `compdef() { :; }; _files() { :; }; compset() { :; }
+      compadd() { shift; print -rl -- "$@"; }
+      _describe() { print -rl -- "\${(@)\${(@P)4}%%:*}"; }`;
+    const ask = `${stage}\n${out}\nwords=(caisson ${line}); CURRENT=$#words; _caisson`;
+    const { stdout, stderr } = spawnSync('zsh', ['-fc', ask], { encoding: 'utf8' });
+    const typed = line.split(' ').at(-1)?.replace('""', '') ?? '';
+    expect(stderr).toBe('');
+    expect(
+      stdout
+        .trim()
+        .split('\n')
+        .filter((offer) => offer.startsWith(typed)),
+    ).toEqual([word]);
+  });
+
+  it.runIf(where('fish')).each(lines)('fish completes "caisson %s" to "%s"', async (line, word) => {
+    const { out } = await caisson(['completion', 'fish']);
+    const ask = `${out}\ncomplete -C 'caisson ${line.replace('""', '')}'`;
+    const env = { PATH: process.env['PATH'], HOME: folder };
+    const { stdout } = spawnSync('fish', ['--no-config', '-c', ask], { encoding: 'utf8', env });
+    expect(
+      stdout
+        .trim()
+        .split('\n')
+        .map((offer) => offer.split('\t')[0]),
+    ).toEqual([word]);
   });
 });
 

@@ -42,7 +42,8 @@ async function dispatchLine(
     return await dispatchLine(['version', ...args.slice(1)], rows, output);
   if (first === undefined || first === '--help' || first === '-h') {
     const { formatOverview } = await import('./help-text.ts');
-    output.line(formatOverview(rows, output.style));
+    const commands = rows.map(({ name, summary }) => ({ name, summary }));
+    output.result({ commands }, () => formatOverview(rows, output.style, output.columns()));
     return first === undefined ? EXIT_CODES.usage : EXIT_CODES.finished;
   }
   const words = args.slice(
@@ -58,8 +59,9 @@ async function dispatchLine(
   const { command } = await row.load();
   const parsed = parseCommandLine(row.name, command, args.slice(used));
   if (parsed.options['help'] === true) {
-    const { formatCommandHelp } = await import('./help-text.ts');
-    output.line(formatCommandHelp(row, command, output.style));
+    const { describeCommand, formatCommandHelp } = await import('./help-text.ts');
+    const help = () => formatCommandHelp(row, command, output.style, output.columns());
+    output.result(describeCommand(row, command), help);
     return EXIT_CODES.finished;
   }
   return await command.run({

@@ -10,7 +10,7 @@ import { EXIT_CODES } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
 
 export const command = defineCommand({
-  usage: '',
+  usage: '[--rebuild]',
   about:
     'Looks at the configuration, at everything a run needs and at the whole ledger, and changes nothing unless --rebuild is given. Ends with 1 when something must be mended first.',
   options: {

@@ -1,7 +1,7 @@
 import { defineCommand } from '../command.ts';
 import { COMMANDS } from '../command-table.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import { formatCommandHelp, formatOverview } from '../help-text.ts';
+import { describeCommand, formatCommandHelp, formatOverview } from '../help-text.ts';
 import { matchCommand } from '../parse-command-line.ts';
 
 export const command = defineCommand({
@@ -14,11 +14,14 @@ export const command = defineCommand({
   ],
   async run({ positionals, output }) {
     if (positionals.length === 0) {
-      output.line(formatOverview(COMMANDS, output.style));
+      const commands = COMMANDS.map(({ name, summary }) => ({ name, summary }));
+      output.result({ commands }, () => formatOverview(COMMANDS, output.style, output.columns()));
       return EXIT_CODES.finished;
     }
     const { row } = matchCommand(positionals, COMMANDS);
-    output.line(formatCommandHelp(row, (await row.load()).command, output.style));
+    const { command: found } = await row.load();
+    const help = () => formatCommandHelp(row, found, output.style, output.columns());
+    output.result(describeCommand(row, found), help);
     return EXIT_CODES.finished;
   },
 });
