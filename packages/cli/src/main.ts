@@ -3,8 +3,10 @@ import { runCli } from './run-cli.ts';
 
 void runCli(process.argv.slice(2), COMMANDS, process).then(async (code) => {
   await Promise.all([written(process.stdout), written(process.stderr)]);
+  // A file that could not take what was printed says so only now.
+  await new Promise((resolve) => setImmediate(resolve));
   // What is still open is of no use to a command that is done, and closing it one by one takes time.
-  process.exit(code);
+  process.exit(process.exitCode ?? code);
 });
 
 /** Resolves when all that was printed has been handed over, also to a reader that is slow or gone. */

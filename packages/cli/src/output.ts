@@ -45,7 +45,16 @@ export function createOutput(
   const write = (stream: NodeJS.WriteStream, text: string | Uint8Array): void => {
     if (stream !== streams.stdout || !closed.signal.aborted) stream.write(text);
   };
-  guard(streams.stdout, () => closed.abort());
+  guard(streams.stdout, (error) => {
+    closed.abort();
+    if (isReaderGone(error)) return;
+    // A result that is not where it was sent must not look like one.
+    process.exitCode = 1;
+    write(
+      streams.stderr,
+      `error: the output could not be written: ${error.message}. Free some space there.\n`,
+    );
+  });
   guard(streams.stderr, () => undefined);
   const isData = format !== 'human';
   return {
@@ -64,12 +73,13 @@ export function createOutput(
   };
 }
 
+function guard(stream: NodeJS.WriteStream, onError: (error: NodeJS.ErrnoException) => void): void {
+  stream.on('error', onError);
+}
+
 /** `caisson runs | head -1` closes our stdout early: no error, just nobody left to print for. */
-function guard(stream: NodeJS.WriteStream, onClosed: () => void): void {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
-    onClosed();
-  });
+function isReaderGone({ code }: NodeJS.ErrnoException): boolean {
+  return code === 'EPIPE' || code === 'EIO';
 }
 
 function formatResult(format: OutputFormat, value: unknown, human: () => string): string {

@@ -82,6 +82,19 @@ describe('the command line', () => {
     expect(commands).toHaveLength(COMMANDS.length);
   });
 
+  it('output that finds no room is an error, never a success without a result', () => {
+    const { status, stderr } = spawnSync(
+      'sh',
+      ['-c', `"$0" "$1" config -o json > /dev/full`, process.execPath, MAIN],
+      {
+        encoding: 'utf8',
+        cwd: folder,
+      },
+    );
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^error: the output could not be written: ENOSPC.*\n$/);
+  });
+
   it('no command at all shows the overview and is a usage error', async () => {
     expect(await caisson([])).toMatchObject({ code: 2, out: expect.stringContaining('Commands\n  ') });
     expect((await caisson(['--help'])).code).toBe(0);
