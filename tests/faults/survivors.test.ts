@@ -1,6 +1,6 @@
 /**
  * Zero survivors: whatever a run started is gone when `caisson run` returns, and within two seconds of a kill -9 of
- * the host or of the worker. CAISSON_FAULT_TREES sets how many trees are grown in all; nightly it is 200.
+ * the host, of the worker, or of both at once. CAISSON_FAULT_TREES sets how many trees are grown in all; nightly it is 200.
  */
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
@@ -13,8 +13,8 @@ const GRACE_MS = 500;
 const SETTLE_LIMIT_MS = 2000;
 const KILL_LIMIT_MS = 2000;
 
-type Ending = 'timeout' | 'cancel' | 'kill-host' | 'kill-worker';
-const ENDINGS: readonly Ending[] = ['timeout', 'cancel', 'kill-host', 'kill-worker'];
+type Ending = 'timeout' | 'cancel' | 'kill-host' | 'kill-worker' | 'kill-both';
+const ENDINGS: readonly Ending[] = ['timeout', 'cancel', 'kill-host', 'kill-worker', 'kill-both'];
 const SANDBOXES = ['bwrap', 'none'] as const;
 
 describe('zero survivors', () => {
@@ -50,6 +50,12 @@ async function endTree(project: Project, seed: number, ending: Ending, sandbox: 
   const startedMs = performance.now();
   if (ending === 'cancel') child.kill('SIGTERM');
   if (ending === 'kill-host') child.kill('SIGKILL');
+  if (ending === 'kill-both') {
+    const worker = findWorker(child.pid ?? 0);
+    process.kill(child.pid ?? 0, 'SIGSTOP'); // so that neither sees the other's end
+    process.kill(worker, 'SIGKILL');
+    child.kill('SIGKILL');
+  }
   if (ending === 'kill-worker') process.kill(findWorker(child.pid ?? 0), 'SIGKILL');
   if (ending === 'timeout' || ending === 'cancel') {
     await ended;

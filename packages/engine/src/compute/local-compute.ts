@@ -5,6 +5,7 @@ import {
   findCgroup,
   isSameProcess,
   killMarked,
+  listEmptyCgroups,
   reopenCgroup,
   startChild,
   MARKER_NAME,
@@ -79,6 +80,11 @@ export function createLocalCompute(options: LocalComputeOptions): Compute {
       await killMarked(MARKER_NAME, name);
       await findCgroup(name).remove();
     },
+    removeLeftGroups: (isOver) =>
+      listEmptyCgroups().filter(({ name, ageMs, remove }) => {
+        const [, runId] = /^(run_[a-z0-9]+)\.\d+$/.exec(name) ?? [];
+        return runId !== undefined && isOver(runId, ageMs) && remove();
+      }).length,
   };
 }
 

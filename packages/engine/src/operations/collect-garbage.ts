@@ -10,6 +10,8 @@ const DAY_MS = 86_400_000;
 /** An agent's own session that nobody continued for so long is not resumed any more. */
 const SESSION_TTL_MS = 7 * DAY_MS;
 /** Admission stores what a name stands for just before the run is accepted. */
+/** No attempt takes as long. */
+const FOREIGN_GROUP_AGE_MS = 7 * DAY_MS;
 const START_MARGIN_MS = 60_000;
 const SOCKET_AGE_MS = 60_000;
 
@@ -36,6 +38,7 @@ export async function collectGarbage(engine: Engine, options: GarbageOptions = {
   const graceMs = Math.max(options.graceMs ?? DAY_MS, ageOfOldestOpenRun(engine));
   const { stateDir } = engine.config;
   const swept = await engine.store.gc(await listRoots(engine), { graceMs });
+  removeLeftGroups(engine);
   await removeLeftWorkspaces(engine);
   await removeDeadSockets(engine);
   const { deleted } = await engine.workspaces.gc({ stateDir, trashTtlMs: options.trashTtlMs ?? 7 * DAY_MS });
@@ -67,6 +70,15 @@ async function sendMissing({ mirror, bus }: Engine): Promise<number | null> {
 async function removeDeadSockets({ hosts, hostId }: Engine): Promise<void> {
   for (const host of hosts.list(SOCKET_AGE_MS))
     if (host !== hostId && !(await hosts.isAlive(host))) hosts.forget(host);
+/** Runs of other projects share the place; of those nothing is known, and only the age tells. */
+function removeLeftGroups({ rooms, ledger }: Engine): void {
+  const held = new Set(ledger.leases.listSlots().map((slot) => slot.runId));
+  rooms.compute.removeLeftGroups((runId, ageMs) => {
+    const run = ledger.run(runId);
+    return run === null ? ageMs > FOREIGN_GROUP_AGE_MS : run.ending !== undefined && !held.has(runId);
+  });
+}
+
 }
 
 /** A removal that was refused when its run ended (a process still looked at it) is tried again. */

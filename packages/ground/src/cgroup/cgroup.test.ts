@@ -7,7 +7,7 @@ import { enterCgroups } from '../sandbox/cgroup-entry.ts';
 import { createV1 } from './create-v1.ts';
 import { createV2, openV2Group } from './create-v2.ts';
 import { readHierarchies } from './hierarchies.ts';
-import { createCgroup, probeCgroups, reopenCgroup, type Cgroup } from './index.ts';
+import { createCgroup, listEmptyCgroups, probeCgroups, reopenCgroup, type Cgroup } from './index.ts';
 
 const MB = 2 ** 20;
 let count = 0;
@@ -33,6 +33,19 @@ describe('a cgroup of this machine', () => {
     expect(probe).toMatchObject({ kind: group.kind, ...group.enforced });
     for (const isEnforced of Object.values(group.enforced)) if (!isEnforced) expect(group.why).toBeTruthy();
     await group.remove();
+    for (const file of group.procsFiles) expect(existsSync(dirname(file))).toBe(false);
+  });
+
+  it('is found and taken away once it is empty, and not before', async () => {
+    const group = createCgroup({ name: nextName(), limits: { memory: 64 * MB } });
+    const find = () =>
+      listEmptyCgroups().find(({ name }) => group.procsFiles.some((path) => path.includes(name)));
+    await startIn(group, TREE);
+    expect(find()).toBeUndefined();
+    await group.kill();
+    const left = find();
+    expect(left?.ageMs).toBeLessThan(60_000);
+    expect(left?.remove()).toBe(true);
     for (const file of group.procsFiles) expect(existsSync(dirname(file))).toBe(false);
   });
 

@@ -14,6 +14,7 @@ import { drainStreams } from './drain.ts';
 import { SandboxSpecError, SandboxStartError } from './errors.ts';
 import { coverInheritedFds } from './inherited-fds.ts';
 import { createOutputPipes, type OutputPipes } from './output-pipes.ts';
+import { startPlainGuard } from './plain-guard.ts';
 import { leavesFolder } from './real-path.ts';
 import { openSweepGroup } from './sweep-group.ts';
 import { LAUNCH_MARKER_NAME, sweepSurvivors } from './sweep.ts';
@@ -32,6 +33,11 @@ export async function launchPlain(spec: SandboxSpec, options: LaunchOptions): Pr
   await started(child, spec);
   const pid = child.pid ?? 0;
   const startTime = readProcess(pid)?.startTime ?? 'gone';
+  const guard = startPlainGuard({
+    mark: `${LAUNCH_MARKER_NAME}=${launchId}`,
+    leader: pid,
+    procsFiles: group.ownProcsFiles,
+  });
   const isAlive = (): boolean =>
     isSameProcess(pid, startTime) && child.exitCode === null && child.signalCode === null;
 
@@ -48,6 +54,7 @@ export async function launchPlain(spec: SandboxSpec, options: LaunchOptions): Pr
     options.signal?.removeEventListener('abort', kill);
     await sweeping;
     await sweep();
+    guard.dismiss();
     group.close();
     await drainStreams([stdout, stderr]);
     return ending;

@@ -6,6 +6,8 @@ import { dirname, join } from 'node:path';
 export interface SweepGroup {
   /** What the launch joins: the attempt's groups, and this one instead of its parent. */
   readonly procsFiles: readonly string[];
+  /** Those of them in which nobody else is. */
+  readonly ownProcsFiles: readonly string[];
   pids(): number[];
   /** Nothing in the group runs any more until `thaw`; where the kernel can, everything is killed at once instead. */
   freeze(): void;
@@ -18,12 +20,20 @@ export function openSweepGroup(cgroupPaths: readonly string[], launchId: string)
   const chosen =
     cgroupPaths.find((path) => existsSync(join(dirname(path), 'freezer.state'))) ?? cgroupPaths[0];
   if (chosen === undefined)
-    return { procsFiles: [], pids: () => [], freeze: () => {}, thaw: () => {}, close: () => {} };
+    return {
+      procsFiles: [],
+      ownProcsFiles: [],
+      pids: () => [],
+      freeze: () => {},
+      thaw: () => {},
+      close: () => {},
+    };
   const folder = join(dirname(chosen), `launch-${launchId}`);
   mkdirSync(folder);
   const procsFile = join(folder, 'cgroup.procs');
   return {
     procsFiles: cgroupPaths.map((path) => (path === chosen ? procsFile : path)),
+    ownProcsFiles: [procsFile],
     pids: () => readFileSync(procsFile, 'utf8').split('\n').filter(Boolean).map(Number),
     freeze: () => {
       if (writeIfThere(join(folder, 'cgroup.kill'), '1')) return;

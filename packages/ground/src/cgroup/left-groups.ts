@@ -1,0 +1,61 @@
+// Groups that nobody took away: their host was killed, and with it the project that could tell.
+import { readdirSync, rmdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { findV2Parent } from './create-v2.ts';
+import { isCode, listMembers, listSubgroups } from './group-files.ts';
+import { readHierarchies } from './hierarchies.ts';
+
+export interface LeftGroup {
+  readonly name: string;
+  readonly ageMs: number;
+  /** Takes it away if nobody is in it; never kills anyone. */
+  remove(): boolean;
+}
+
+/** The groups of ours in which nobody is. A run between two of its commands has such a group, too. */
+export function listEmptyCgroups(parentHint = 'caisson'): LeftGroup[] {
+  const { v1, v2 } = readHierarchies();
+  const parents = [...Object.values(v1).map(({ mount }) => mount), v2 === null ? null : findV2Parent(v2)];
+  const folders = [...new Set(parents.filter((parent) => parent !== null))].map((parent) =>
+    join(parent, parentHint),
+  );
+  const names = new Set(folders.flatMap(listNames));
+  return [...names].flatMap((name) => {
+    const own = folders.map((folder) => join(folder, name));
+    if (own.some((folder) => listMembers(folder).length > 0)) return [];
+    const changedAtMs = Math.max(
+      ...own.map((folder) => statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0),
+    );
+    return [
+      {
+        name,
+        ageMs: Date.now() - changedAtMs,
+        remove: () => own.map(removeEmpty).every((isGone) => isGone),
+      },
+    ];
+  });
+}
+
+function listNames(folder: string): string[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map((entry) => entry.name);
+  } catch (error) {
+    if (isCode(error, 'ENOENT', 'EACCES')) return [];
+    throw error;
+  }
+}
+
+/** The kernel itself refuses while anyone is in it. */
+function removeEmpty(folder: string): boolean {
+  try {
+    for (const subgroup of listSubgroups(folder)) removeEmpty(subgroup);
+    rmdirSync(folder);
+    return true;
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return true;
+    if (isCode(error, 'EBUSY', 'EACCES', 'EPERM', 'ENOTEMPTY')) return false;
+    throw error;
+  }
+}
