@@ -1,0 +1,113 @@
+/** The six events of a run's life: one acceptance, one ending. */
+import * as z from 'zod/mini';
+import { defineEvent } from './define-event.ts';
+import { Failure } from './failure.ts';
+import { Grant } from './grant.ts';
+import { Sha256 } from './ids.ts';
+import { Usage } from './result.ts';
+
+const Resolved = z.object({
+  agent: z.optional(z.object({ name: z.string(), hash: Sha256 })),
+  capabilities: z.array(z.object({ name: z.string(), hash: Sha256 })),
+  env: z.array(z.object({ name: z.string(), hash: Sha256 })),
+  pipeline: z.optional(z.object({ id: z.string(), hash: Sha256 })),
+  model: z.object({ requested: z.string(), served: z.array(z.string()) }),
+});
+export type Resolved = z.infer<typeof Resolved>;
+export { Resolved as ResolvedNames };
+
+export const DispatchAccepted = defineEvent({
+  type: 'dispatch.accepted',
+  version: 1,
+  durable: true,
+  summary: 'Names are resolved to hashes and admission passed. No worker yet.',
+  data: z.object({
+    task: z.looseObject({ id: z.string(), description: z.string(), priority: z.int() }),
+    runtime: z.string(),
+    runtimeInfo: z.optional(
+      z.object({ version: z.nullable(z.string()), bin: z.string(), adapter: z.nullable(Sha256) }),
+    ),
+    agent: z.optional(z.string()),
+    host: z.string(),
+    /** Whose slots it waits for: those of the project, or of its depth below a parent. */
+    pool: z.optional(z.string()),
+    session: z.optional(z.string()),
+    idempotencyKey: z.optional(z.string()),
+    continues: z.optional(z.string()),
+    grant: Grant,
+    resolved: Resolved,
+    /** The request as it can be asked for again, in the store. */
+    requestRef: z.optional(Sha256),
+    /** What else went in, by digest: the evidence manifest is made of it. */
+    inputs: z.optional(z.array(z.object({ key: z.string(), sha256: Sha256 }))),
+    envNames: z.optional(z.array(z.string())),
+    prompts: z.optional(z.object({ system: z.optional(Sha256), user: Sha256 })),
+    pipeline: z.optional(z.object({ id: z.string(), hash: Sha256 })),
+    rulesHash: z.optional(Sha256),
+    credential: z.optional(z.enum(['none', 'broker', 'inside'])),
+    reservedUsd: z.optional(z.number()),
+  }),
+});
+export const DispatchStarted = defineEvent({
+  type: 'dispatch.started',
+  version: 1,
+  durable: true,
+  summary:
+    'The worker is up, its echoed grant matched and inputs are verified. Nothing of the agent has run.',
+  data: z.object({ grant: Grant }),
+});
+export const DispatchFinished = defineEvent({
+  type: 'dispatch.finished',
+  version: 1,
+  durable: true,
+  summary: 'The pipeline is sealed and no question was left.',
+  data: terminal({}),
+});
+export const DispatchNeedsInput = defineEvent({
+  type: 'dispatch.needs_input',
+  version: 1,
+  durable: true,
+  summary: 'The agent left a valid question; it is durable.',
+  data: terminal({ questionId: z.string() }),
+});
+export const DispatchFailed = defineEvent({
+  type: 'dispatch.failed',
+  version: 1,
+  durable: true,
+  summary: 'Everything else, with its failure.',
+  data: terminal({ failure: Failure }),
+});
+export const DispatchCancelled = defineEvent({
+  type: 'dispatch.cancelled',
+  version: 1,
+  durable: true,
+  summary: 'A cancel was honoured.',
+  data: terminal({ cause: z.enum(['user', 'shutdown']) }),
+});
+
+function terminal<T extends z.core.$ZodShape>(extra: T) {
+  return z.object({
+    durationMs: z.number(),
+    exitCode: z.optional(z.nullable(z.int())),
+    resultRef: z.optional(Sha256),
+    patchRef: z.optional(Sha256),
+    usage: z.optional(Usage),
+    costUsd: z.optional(z.number()),
+    checkpoint: z.optional(z.object({ ref: z.string(), commit: z.string(), tree: z.string() })),
+    ...extra,
+  });
+}
+
+/** The one terminal set. */
+export const TERMINAL_TYPES = [
+  'dispatch.finished',
+  'dispatch.needs_input',
+  'dispatch.failed',
+  'dispatch.cancelled',
+] as const;
+export type TerminalType = (typeof TERMINAL_TYPES)[number];
+export const LIFECYCLE_TYPES = ['dispatch.accepted', 'dispatch.started', ...TERMINAL_TYPES] as const;
+
+export function isTerminal(type: string): type is TerminalType {
+  return (TERMINAL_TYPES as readonly string[]).includes(type);
+}
