@@ -1,8 +1,14 @@
 import { spawn } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createProject, finish, ROOT, until } from './project.ts';
+
+const filesWith = (folder: string, text: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => readFileSync(path).includes(text));
 
 describe('a forgotten run', () => {
   test('is still told about, and nothing of what it made is shown or kept as files', async () => {
@@ -31,9 +37,33 @@ describe('a forgotten run', () => {
     const trash = join(project.root, '.caisson/trash');
     expect(existsSync(trash) ? readdirSync(trash) : []).toEqual([]);
 
-    const swept = await project.caisson('gc', '--older-than', '1ms', '-o', 'json');
-    expect((JSON.parse(swept.stdout) as { blobs: number }).blobs).toBeGreaterThan(0);
+    expect(filesWith(join(project.root, '.caisson/store'), 'the-work')).toEqual([]);
+    expect(filesWith(join(project.root, '.caisson/store'), runId)).toEqual([]);
+    expect((await project.caisson('gc', '--older-than', '1ms')).code).toBe(0);
     expect((await project.caisson('show', runId)).stdout).toContain('Its contents were taken away');
+  });
+
+  test('leaves what another run has too, and what a run under way may be about to name', async () => {
+    const project = createProject();
+    const script = ['sh', '-c', 'echo shared; echo shared > new.txt'];
+    const first = await project.run('--', ...script);
+    const second = await project.run('--', ...script);
+    expect(second.result?.patchRef).toBe(first.result?.patchRef);
+    await project.caisson('forget', first.runId);
+    expect((await project.caisson('diff', second.runId)).stdout).toContain('+shared');
+    expect((await project.caisson('verify', second.runId)).code).toBe(0);
+    const { stdout } = await project.caisson('run', '--detach', '--', 'sleep', '600');
+    await project.caisson('forget', second.runId);
+    expect(filesWith(join(project.root, '.caisson/store'), '+shared')).toHaveLength(1);
+    await project.caisson('cancel', stdout.trim());
+    await until('it has ended', async () => {
+      const { status } = JSON.parse((await project.caisson('show', stdout.trim(), '-o', 'json')).stdout) as {
+        status: string;
+      };
+      return status === 'cancelled';
+    });
+    await project.caisson('gc', '--older-than', '1ms');
+    expect(filesWith(join(project.root, '.caisson/store'), '+shared')).toEqual([]);
   });
 });
 

@@ -54,11 +54,25 @@ it('hands sealed results to every sink, and one that fails in any way hurts neit
   const project = createProject();
   const got: SealedResult[] = [];
   const eventsThen: string[] = [];
+  const tries: string[] = [];
   const warnings: string[] = [];
   const caisson = await createCaisson({
     cwd: project.root,
     sinks: [
-      { name: 'rejecting', deliver: () => Promise.reject(new Error('no room')) },
+      {
+        name: 'rejecting',
+        deliver() {
+          tries.push('rejecting');
+          return Promise.reject(new Error('no room'));
+        },
+      },
+      {
+        name: 'late',
+        async deliver() {
+          tries.push('late');
+          if (tries.filter((name) => name === 'late').length < 3) throw new Error('not yet');
+        },
+      },
       {
         name: 'throwing',
         deliver() {
@@ -79,7 +93,13 @@ it('hands sealed results to every sink, and one that fails in any way hurts neit
   caisson.bus.on(BusTopic.WARNING, ({ message }) => void warnings.push(message));
   const run = await caisson.dispatch(command('sh', '-c', 'echo hello; echo x > new.txt'));
   expect(await run.ended).toMatchObject({ status: 'done' });
+  const told = (await caisson.events(run.runId)).filter(({ type }) => type === 'warning');
   await caisson.close();
+  expect(tries.toSorted()).toEqual(['late', 'late', 'late', 'rejecting', 'rejecting', 'rejecting']);
+  expect(told.map((event) => event['message'])).toEqual([
+    'result sink rejecting failed 3 times, the last time with: no room',
+    'result sink throwing failed 3 times, the last time with: thrown at once',
+  ]);
   expect(got.map((sealed) => sealed.runId)).toEqual([run.runId]);
   expect(eventsThen).toContain('dispatch.finished');
   expect(eventsThen).not.toContain('evidence.sealed');

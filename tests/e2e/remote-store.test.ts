@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createProject } from './project.ts';
+import { createProject, until } from './project.ts';
 
 interface S3Server {
   run(): Promise<{ port: number }>;
@@ -87,6 +87,20 @@ describe('a bucket named in the configuration', () => {
     const run = await project.run('--', 'sh', '-c', 'echo done');
     expect(run.status).toBe('done');
     expect(run.cli.stderr).toContain('on this machine only');
+  });
+
+  it('that a background host cannot reach is told of in the record of its run', async () => {
+    const project = createProject({ config: configFor('http://127.0.0.1:1'), env: CREDENTIALS });
+    const { stdout } = await project.caisson('run', '--detach', '--', 'true');
+    const runId = /run_[0-9a-z]{20}/.exec(stdout)?.[0] ?? '';
+    await project.caisson('logs', runId, '-f');
+    const warned = await until('the warning is kept', async () => {
+      const found = (await project.events(runId)).filter(({ type }) => type === 'warning');
+      return found.length > 0 ? found : null;
+    });
+    expect(warned[0]).toMatchObject({ source: 'store' });
+    const shown = await project.caisson('show', runId);
+    expect(shown.stdout).toContain('on this machine only');
   });
 
   it('that was away gets what it missed from the next run, and everything from gc', async () => {

@@ -7,13 +7,13 @@ import { printable, printableText } from './printable.ts';
 export function formatEnding(result: DispatchResult, style: Output['style']): string {
   const lines: string[] = [];
   if (result.reply.trim() !== '') lines.push(printableText(result.reply.trimEnd()), '');
-  lines.push(`${headline(result, style)}  ${result.runId}  ${formatDuration(result.durationMs)}`);
-  if (result.failure !== undefined) lines.push(describeFailure(result.failure));
+  lines.push(describeHeadline(result, style));
+  if (result.failure !== undefined) lines.push(`  ${describeFailure(result.failure)}`);
   const question = result.result?.needsInput;
   if (question !== undefined)
     lines.push(
-      `question: ${printableText(question.question)}`,
-      ...(question.options ?? []).map((option) => `  - ${printable(option)}`),
+      `  question: ${printableText(question.question).replaceAll('\n', '\n            ')}`,
+      ...(question.options ?? []).map((option) => `    - ${printable(option)}`),
       `  answer: caisson answer ${result.runId} "…"`,
     );
   lines.push(...describeOutcome(result, style));
@@ -23,10 +23,18 @@ export function formatEnding(result: DispatchResult, style: Output['style']): st
   return lines.join('\n');
 }
 
+/** How it ended, which run, how long it took. */
+export function describeHeadline(result: DispatchResult, style: Output['style']): string {
+  return `${headline(result, style)}  ${result.runId}  ${formatDuration(result.durationMs)}`;
+}
+
 function headline(result: DispatchResult, style: Output['style']): string {
   switch (result.status) {
     case 'done':
       return style.green('finished');
+    case 'queued':
+    case 'running':
+      return result.status;
     case 'waiting':
       return style.yellow('needs input');
     case 'cancelled':
@@ -37,9 +45,9 @@ function headline(result: DispatchResult, style: Output['style']): string {
   }
 }
 
-function describeFailure(failure: NonNullable<DispatchResult['failure']>): string {
+export function describeFailure(failure: NonNullable<DispatchResult['failure']>): string {
   const cause = failure.cause === undefined ? '' : ` (${failure.cause})`;
-  return `  ${failure.reason}${cause}: ${printableText(failure.detail)}`;
+  return `${failure.reason}${cause}: ${printableText(failure.detail)}`;
 }
 
 function describeOutcome(result: DispatchResult, style: Output['style']): string[] {

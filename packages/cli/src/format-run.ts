@@ -1,51 +1,83 @@
-/** `caisson show`: what was asked, what ran, what happened, what came out, what it cost, how to apply it. */
+/** `caisson show`: what was asked, what ran, what happened, what came out, what it cost, and what to do next. */
 import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
-import { formatEnding } from './format-ending.ts';
-import { formatBytes } from './format-values.ts';
+import { describeFailure, describeHeadline } from './format-ending.ts';
+import { countFiles, formatTimeline } from './format-timeline.ts';
+import { formatBytes, formatCost, formatDuration } from './format-values.ts';
 import type { Output } from './output.ts';
 import { printable, printableText } from './printable.ts';
+import { wrapText } from './wrap-text.ts';
 
+const MAX_TASK_LINES = 20;
+const MAX_REPLY_LINES = 40;
+const INDENT = 2;
+
+/** `columns`: where lines are broken; Infinity leaves that to whoever reads them. */
 export function formatRun(
   result: DispatchResult,
   events: readonly EventEnvelope[],
-  style: Output['style'],
+  { style, columns }: { style: Output['style']; columns: number },
 ): string {
   const accepted = events.find((event) => event.type === 'dispatch.accepted');
-  const sections = [
-    section('Asked', describeAsked(accepted), style),
-    section('Ran', describeRan(result, accepted), style),
-    section('Happened', describeTimeline(events), style),
-    section(
-      'Came out',
-      isForgotten(events) ? ['Its contents were taken away (caisson forget).'] : describeOutcome(result),
-      style,
-    ),
-    section('Told', (result.callbacks ?? []).map(describeCallback), style),
-    section('Ended', formatEnding({ ...result, reply: '' }, style).split('\n'), style),
-  ];
-  return sections.filter((text) => text !== '').join('\n\n');
+  const isForgotten = events.some((event) => event.type === 'run.forgotten');
+  const section = (title: string, lines: readonly string[]): string =>
+    lines.length === 0
+      ? ''
+      : [style.bold(title), ...lines.flatMap((line) => indentLine(line, columns))].join('\n').trimEnd();
+  return [
+    describeHeadline(result, style),
+    section('Asked', describeAsked(result, accepted)),
+    section('Ran', describeRan(result, accepted)),
+    section('Happened', formatTimeline(events)),
+    section('Came out', [
+      ...(result.failure === undefined ? [] : [describeFailure(result.failure), '']),
+      ...(isForgotten
+        ? ['Its contents were taken away (caisson forget).']
+        : describeOutcome(result, events, style)),
+    ]),
+    section('Cost', describeCost(result)),
+    section('Told', (result.callbacks ?? []).map(describeCallback)),
+    section('Next', isForgotten ? [] : describeNext(result)),
+  ]
+    .filter((text) => text !== '')
+    .join('\n\n');
 }
 
-function isForgotten(events: readonly EventEnvelope[]): boolean {
-  return events.some((event) => event.type === 'run.forgotten');
+/** Lines that follow a broken one stand below its text, so that labels stay in sight. */
+function indentLine(line: string, columns: number): string[] {
+  const label = /^ *(\S+: +|\d[\d.]* s +\d+ +)/.exec(line)?.[0].length ?? 0;
+  const [first = '', ...rest] = wrapText(line, columns - INDENT);
+  if (rest.length === 0) return [`${' '.repeat(INDENT)}${first}`.trimEnd()];
+  const below = wrapText(line.slice(first.length).trimStart(), columns - INDENT - label);
+  return [first, ...below.map((text) => ' '.repeat(label) + text)].map((text) => ' '.repeat(INDENT) + text);
 }
 
-function section(title: string, lines: readonly string[], style: Output['style']): string {
-  return lines.length === 0 ? '' : [style.bold(title), ...lines.map((line) => `  ${line}`)].join('\n');
+/** Every line of a text, the first with its label. */
+function labelled(label: string, text: string): string[] {
+  const [first = '', ...rest] = printableText(text.trimEnd()).split('\n');
+  return [`${label}: ${first}`, ...rest.map((line) => ' '.repeat(label.length + 2) + line)];
 }
 
-function describeAsked(accepted: EventEnvelope | undefined): string[] {
+function describeAsked(result: DispatchResult, accepted: EventEnvelope | undefined): string[] {
   const task = accepted?.['task'] as
     | { description?: string; acceptance?: string; scope?: string[] }
     | undefined;
   if (task === undefined) return [];
-  const lines = printableText(task.description ?? '')
-    .split('\n')
-    .slice(0, 20);
-  if (task.acceptance !== undefined) lines.push(`done when: ${task.acceptance}`);
-  if ((task.scope ?? []).length > 0) lines.push(`scope: ${(task.scope ?? []).join(', ')}`);
-  if (typeof accepted?.['continues'] === 'string') lines.push(`continues: ${accepted['continues']}`);
-  return lines;
+  const { continues } = result;
+  return [
+    ...cutLines(task.description ?? '', MAX_TASK_LINES, `all: caisson logs ${result.runId} -o ndjson`),
+    ...(task.acceptance === undefined ? [] : labelled('done when', task.acceptance)),
+    ...((task.scope ?? []).length === 0 ? [] : [`scope: ${(task.scope ?? []).map(printable).join(', ')}`]),
+    ...(continues === undefined ? [] : [`continues: ${continues.runId}`]),
+    ...(continues?.question === undefined ? [] : labelled('question', continues.question)),
+    ...(continues?.answer === undefined ? [] : labelled('answer', continues.answer)),
+  ];
+}
+
+function cutLines(text: string, max: number, where: string): string[] {
+  const lines = printableText(text.trimEnd()).split('\n');
+  return lines.length <= max
+    ? lines
+    : [...lines.slice(0, max), `… ${lines.length - max} more lines; ${where}`];
 }
 
 function describeRan(result: DispatchResult, accepted: EventEnvelope | undefined): string[] {
@@ -60,17 +92,19 @@ function describeRan(result: DispatchResult, accepted: EventEnvelope | undefined
     ...capabilities.map((capability) => named('capability', capability)),
     ...env.map((bundle) => named('env', bundle)),
     ...inputs.map(({ key, sha256 }) => named('input', { name: key, hash: sha256 })),
-    ...(pipeline === undefined ? [] : [`pipeline: ${pipeline.id} sha256:${pipeline.hash.slice(0, 16)}`]),
-    ...(accepted?.['runtime'] === 'command'
-      ? []
-      : [
-          `model: ${model.requested || '(the runtime chose)'}${model.served.length === 0 ? '' : `, served by ${model.served.join(', ')}`}`,
-        ]),
+    ...(pipeline === undefined ? [] : [named('pipeline', { name: pipeline.id, hash: pipeline.hash })]),
+    ...(accepted?.['runtime'] === 'command' ? [] : [describeModel(model)]),
     ...(grant === undefined
       ? []
       : [`grant: ${grant.mode}, sandbox ${grant.sandbox}, hosts ${grant.hosts.join(' ') || 'none'}`]),
     ...describeUnheldLimits(result),
   ];
+}
+
+function describeModel({ requested, served }: DispatchResult['resolved']['model']): string {
+  const asked = requested || '(the runtime chose)';
+  const isAsAsked = served.length === 1 && served[0] === requested;
+  return `model: ${asked}${served.length === 0 || isAsAsked ? '' : `, served by ${served.join(', ')}`}`;
 }
 
 /** Defaults that this machine could not enforce are recorded, and told. */
@@ -85,26 +119,51 @@ function describeUnheldLimits({ result }: DispatchResult): string[] {
     : [`limits: ${unheld.join(', ')} not enforced here (caisson doctor says why)`];
 }
 
-function describeTimeline(events: readonly EventEnvelope[]): string[] {
-  const first = Date.parse(events[0]?.at ?? '');
-  return events.map((event) => {
-    const offset = ((Date.parse(event.at) - first) / 1000).toFixed(3).padStart(9);
-    return `${offset} s  ${String(event.seq).padStart(3)}  ${event.type}${describeEvent(event)}`;
-  });
+function describeOutcome(
+  result: DispatchResult,
+  events: readonly EventEnvelope[],
+  style: Output['style'],
+): string[] {
+  const { runId, reply, result: sealed } = result;
+  const lines =
+    reply.trim() === ''
+      ? []
+      : [...cutLines(reply, MAX_REPLY_LINES, `all: caisson show ${runId} -o json`), ''];
+  if (sealed === null) return lines.slice(0, -1);
+  const { verify, logs, outputs, policy } = sealed;
+  const captured = events.findLast((event) => event.type === 'capture.done' && event['what'] === 'patch');
+  if (verify !== undefined)
+    lines.push(`verify: ${verify.passed ? style.green('passed') : style.red('did not pass')}`);
+  if (sealed.patchRef !== undefined)
+    lines.push(
+      `patch: ${captured === undefined ? '' : `${countFiles(captured['files'])}, `}caisson diff ${runId}`,
+    );
+  for (const output of outputs) lines.push(`output: ${printable(output.path)} (${formatBytes(output.size)})`);
+  for (const name of ['stdout', 'stderr'] as const)
+    if (logs[name].bytes > 0)
+      lines.push(`${name}: ${formatBytes(logs[name].bytes)}, caisson logs ${runId} --${name}`);
+  for (const denial of policy.denials) lines.push(`denied by ${denial.layer}: ${printable(denial.what)}`);
+  return lines.length === 0 && result.failure === undefined ? ['nothing'] : lines;
 }
 
-function describeEvent(event: EventEnvelope): string {
-  const failure = event['failure'] as { reason?: string; cause?: string } | undefined;
-  if (failure !== undefined)
-    return ` ${failure.reason ?? ''}${failure.cause === undefined ? '' : ` (${failure.cause})`}`;
-  if (event.type === 'script.ran') return ` ${String(event['lens'])} exit ${String(event['exitCode'])}`;
-  if (event.type === 'runtime.adapter.ran') return ` exit ${String(event['exitCode'])}`;
-  if (event.type === 'capture.done') return ` ${String(event['what'])}: ${countFiles(event['files'])}`;
-  if (event.type === 'policy.denied') return ` ${printable((event['denial'] as { what: string }).what)}`;
-  if (event.type === 'run.stalled') return ` ${String(event['reason'])}`;
-  if (event.type === 'network.connection') return ` ${String(event['verdict'])} ${String(event['target'])}`;
-  return '';
+/** Money and tokens; and the three times apart: the worker's, the model's, those of checks. */
+function describeCost(result: DispatchResult): string[] {
+  const { usage, verify } = result.result ?? {};
+  const times = [
+    ...(usage?.durationMs === undefined ? [] : [`the model ${formatDuration(usage.durationMs)}`]),
+    ...(verify === undefined ? [] : [`verify ${formatDuration(verify.durationMs)}`]),
+  ];
+  return [
+    ...(usage === undefined && result.costUsd === undefined
+      ? []
+      : [
+          `${usage === undefined ? '' : `${usage.inputTokens} tokens in, ${usage.outputTokens} out, `}${formatCost(result.costUsd)}`,
+        ]),
+    `${formatDuration(result.durationMs)}${times.length === 0 ? '' : `, of which ${times.join(', ')}`}`,
+  ];
 }
+
+type Callback = NonNullable<DispatchResult['callbacks']>[number];
 
 function describeCallback({ url, event, status, tries, detail }: Callback): string {
   const count = `${tries} ${tries === 1 ? 'try' : 'tries'}`;
@@ -112,21 +171,21 @@ function describeCallback({ url, event, status, tries, detail }: Callback): stri
   return `${word}  ${event} to ${url} (${count}${detail === undefined ? '' : `, ${detail}`})`;
 }
 
-type Callback = NonNullable<DispatchResult['callbacks']>[number];
-
-function countFiles(count: unknown): string {
-  return count === 1 ? '1 file' : `${String(count)} files`;
-}
-
-function describeOutcome(result: DispatchResult): string[] {
-  const lines =
-    result.reply.trim() === '' ? [] : printableText(result.reply.trimEnd()).split('\n').slice(0, 40);
-  const sealed = result.result;
-  if (sealed === null) return lines;
-  lines.push(
-    `stdout ${formatBytes(sealed.logs.stdout.bytes)}, stderr ${formatBytes(sealed.logs.stderr.bytes)}: caisson logs ${result.runId} --stdout`,
-  );
-  for (const denial of sealed.policy.denials)
-    lines.push(`denied by ${denial.layer}: ${printable(denial.what)}`);
+function describeNext({ runId, status, result, asked }: DispatchResult): string[] {
+  const lines: string[] = [];
+  if (asked !== undefined) {
+    lines.push(...labelled('question', asked.question));
+    for (const option of result?.needsInput?.options ?? []) lines.push(`  - ${printable(option)}`);
+    if (asked.answer !== undefined) lines.push(...labelled('answered', asked.answer));
+    if (asked.continuedBy !== undefined) lines.push(`goes on: caisson show ${asked.continuedBy}`);
+    if (asked.status === 'open') lines.push(`answer: caisson answer ${runId} "…"`);
+    if (asked.status === 'expired') lines.push(`expired; ask again: caisson retry ${runId}`);
+  }
+  if (result?.patchRef !== undefined) lines.push(`apply: caisson apply ${runId}`);
+  if (status !== 'done' && status !== 'waiting' && status !== 'queued' && status !== 'running') {
+    if (result?.patchRef === undefined) lines.push(`work so far, if any: caisson diff ${runId}`);
+    lines.push(`again: caisson retry ${runId}`);
+  }
+  if (status === 'queued' || status === 'running') lines.push(`follow: caisson logs ${runId} -f`);
   return lines;
 }

@@ -12,3 +12,12 @@ test('a reply keeps its lines and colours, and loses its power over the terminal
     'a\tb\n\u001b[32mok\u001b[0m \\u001b]52;c;AAAA\\u0007\\u001b[2J',
   );
 });
+
+test('a style that would hide text is left out, and the text stays in sight', () => {
+  expect(printableText('a\u001b[8mhidden\u001b[28m \u001b[1;31mred\u001b[0m')).toBe(
+    'ahidden \u001b[1;31mred\u001b[0m',
+  );
+  expect(printableText('\u001b[30;40mblack on black\u001b[m')).toBe('black on black\u001b[m');
+  expect(printableText('\u001b[38;5;0m\u001b[48;2;0;0;0mx\u001b[7m')).toBe('x');
+  expect(printableText('\u001b[0;8mx\u001b[5m')).toBe('x');
+});

@@ -105,6 +105,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     path: settings.path,
     version: options.version ?? 'unknown',
     sinks: options.sinks ?? [],
+    clock,
     warn: (message) => bus.emit(BusTopic.WARNING, { source: 'evidence', message }),
   });
   const sessions = createSessions({

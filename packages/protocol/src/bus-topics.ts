@@ -118,7 +118,8 @@ const RuntimesDiscovered = z.object({
 });
 const CompactionStarted = z.object({ runId: RunId, attempt: z.int(), instructions: z.optional(z.string()) });
 const ExtensionsReloaded = z.object({ changed: z.array(z.string()) });
-const Warning = z.object({ source: z.string(), message: z.string() });
+/** Without `runId`, what the host itself warns of; with it, what stands in the run's own record. */
+const Warning = z.object({ source: z.string(), message: z.string(), runId: z.optional(z.string()) });
 
 /** The schema of each topic's payload, for those who send it across a process. */
 export const BusPayloadSchemas = {

@@ -34,6 +34,20 @@ export const DispatchResult = z.object({
   resolved: ResolvedNames,
   result: z.nullable(Result),
   events: z.object({ count: z.int(), lastSeq: z.int() }),
+  /** The run that this one continues and, where it goes on with an answer, what was asked and answered. */
+  continues: z.optional(
+    z.object({ runId: RunId, question: z.optional(z.string()), answer: z.optional(z.string()) }),
+  ),
+  /** What became of the question that the run left. */
+  asked: z.optional(
+    z.object({
+      question: z.string(),
+      status: z.enum(['open', 'answered', 'expired']),
+      answer: z.optional(z.string()),
+      /** The run that took the answer up. */
+      continuedBy: z.optional(RunId),
+    }),
+  ),
   /** Where callbacks stand; absent when nobody was to be told. */
   callbacks: z.optional(
     z.array(

@@ -5,20 +5,16 @@ import { withCaisson } from '../with-caisson.ts';
 export const command = defineCommand({
   usage: 'RUN',
   about:
-    "Takes a run's contents away for good: output, patch, checkpoint and workspace. That it happened stays in the ledger,\n" +
-    'with the beginning and end of what was printed. Its blobs leave the disk with the next gc once they are a day old.',
+    "Takes a run's contents off this disk for good: output, patch, result, evidence, checkpoint and workspace. Kept are what\n" +
+    'another run has too, and what is younger than a run that is under way, until a later gc. The ledger never changes: the\n' +
+    'task, what happened, questions and answers, and the beginning and end of what was printed stay in it.',
   options: {},
   positionals: { min: 1, max: 1 },
-  examples: [
-    { line: 'caisson forget run_01k…', says: 'Then, to free the space at once: caisson gc --older-than 1s' },
-  ],
+  examples: [{ line: 'caisson forget run_01k…', says: 'What is left of it: caisson show run_01k…' }],
   run: ({ options, positionals, output }) =>
     withCaisson(options['state-dir'], async (caisson) => {
       const runId = await caisson.forget(positionals[0] ?? '');
-      output.result(
-        { forgotten: runId },
-        () => `${runId} is forgotten; caisson gc --older-than 1s frees the space at once`,
-      );
+      output.result({ forgotten: runId }, () => `${runId} is forgotten`);
       return EXIT_CODES.finished;
     }),
 });

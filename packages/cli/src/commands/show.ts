@@ -20,7 +20,8 @@ export const command = defineCommand({
       const runId = positionals[0] ?? '';
       const result = await caisson.show(runId);
       const events = await caisson.events(result.runId);
-      output.result(result, () => formatRun(result, events, output.style));
+      const columns = output.isInteractive ? output.columns() : Infinity;
+      output.result(result, () => formatRun(result, events, { style: output.style, columns }));
       return EXIT_CODES.finished;
     }),
 });

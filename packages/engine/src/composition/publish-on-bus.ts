@@ -64,7 +64,8 @@ function publishWhileRunning(
   } else if (event.type === 'prompt.compiled') {
     bus.emit(BusTopic.PROMPT_COMPILED, data as BusPayloads[typeof BusTopic.PROMPT_COMPILED]);
   } else if (event.type === 'warning') {
-    bus.emit(BusTopic.WARNING, { source: String(data['source']), message: String(data['message']) });
+    const warning = { source: String(data['source']), message: String(data['message']) };
+    bus.emit(BusTopic.WARNING, { ...warning, runId: who.runId });
   } else if (isTerminal(event.type)) {
     bus.emit(BusTopic.RUN_FINISHED, {
       ...who,

@@ -1,4 +1,5 @@
 /** Signs a run that has ended: the manifest is read off the ledger, so that recovery can seal what another host began. */
+import type { Clock } from '@caisson/ground';
 import { DispatchAccepted, Result } from '@caisson/protocol';
 import * as z from 'zod/mini';
 import type { ResolvedConfig } from '../config/index.ts';
@@ -9,8 +10,9 @@ import {
   type EvidenceManifest,
   type ResultSink,
 } from '../evidence/index.ts';
-import { ZERO_HASH, type Ledger, type StoredEvent } from '../ledger/index.ts';
+import { ZERO_HASH, type Ledger, type NewEvent, type StoredEvent } from '../ledger/index.ts';
 import type { Store } from '../store/index.ts';
+import { deliverSealed } from './deliver-sealed.ts';
 import { digestProgram } from './digest-program.ts';
 import { join } from 'node:path';
 
@@ -21,6 +23,7 @@ export interface SealerOptions {
   readonly path: string;
   readonly version: string;
   readonly sinks: readonly ResultSink[];
+  readonly clock: Clock;
   warn(message: string): void;
 }
 
@@ -44,24 +47,24 @@ export function createSealer(options: SealerOptions): (runId: string) => Promise
       key,
     });
     // Before the seal is recorded: recovery seals and delivers again what a host that died did not record.
-    await deliver(options, {
+    const undelivered = await deliverSealed(
+      options.sinks,
+      { runId, envelope: sealed.envelope, seal: sealed.sealRef, resultBytes, artefacts },
+      options.clock,
+    );
+    for (const message of undelivered) options.warn(message);
+    const after = (type: string, data: Record<string, unknown>): NewEvent => ({
       runId,
-      envelope: sealed.envelope,
-      seal: sealed.sealRef,
-      resultBytes,
-      artefacts,
+      attempt: ending.attempt,
+      type,
+      version: 1,
+      at: options.clock.now().toISOString(),
+      trace: ending.trace,
+      data,
     });
     await ledger.append([
-      {
-        id: `evidence.sealed:${runId}`,
-        runId,
-        attempt: ending.attempt,
-        type: 'evidence.sealed',
-        version: 1,
-        at: new Date().toISOString(),
-        trace: ending.trace,
-        data: { ...sealed.sealRef },
-      },
+      ...undelivered.map((message) => after('warning', { source: 'evidence', message })),
+      { ...after('evidence.sealed', { ...sealed.sealRef }), id: `evidence.sealed:${runId}` },
     ]);
   };
 }
@@ -141,15 +144,3 @@ function composeManifest(
 
 /** The part of a prepared workspace that the manifest names. */
 const WorkspaceBase = z.object({ baseCommit: z.nullable(z.string()), baselineTree: z.string() });
-
-/** A sink that fails is warned about; the run has ended all the same. */
-async function deliver(options: SealerOptions, sealed: Parameters<ResultSink['deliver']>[0]): Promise<void> {
-  for (const sink of options.sinks) {
-    try {
-      await sink.deliver(sealed);
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      options.warn(`result sink ${sink.name} failed: ${reason}`);
-    }
-  }
-}

@@ -4,16 +4,14 @@ import { join } from 'node:path';
 import { BusTopic } from '@caisson/protocol';
 import { createRunId } from '../platform/index.ts';
 import type { Engine } from '../engine.ts';
-import { BlobMissingError } from '../store/index.ts';
+import { ageOfOldestOpenRun, listRoots } from './blob-roots.ts';
 
 const DAY_MS = 86_400_000;
 /** An agent's own session that nobody continued for so long is not resumed any more. */
 const SESSION_TTL_MS = 7 * DAY_MS;
-/** Admission stores what a name stands for just before the run is accepted. */
+const SOCKET_AGE_MS = 60_000;
 /** No attempt takes as long. */
 const FOREIGN_GROUP_AGE_MS = 7 * DAY_MS;
-const START_MARGIN_MS = 60_000;
-const SOCKET_AGE_MS = 60_000;
 
 export interface GarbageReport {
   readonly blobs: number;
@@ -38,9 +36,9 @@ export async function collectGarbage(engine: Engine, options: GarbageOptions = {
   const graceMs = Math.max(options.graceMs ?? DAY_MS, ageOfOldestOpenRun(engine));
   const { stateDir } = engine.config;
   const swept = await engine.store.gc(await listRoots(engine), { graceMs });
-  removeLeftGroups(engine);
   await removeLeftWorkspaces(engine);
   await removeDeadSockets(engine);
+  removeLeftGroups(engine);
   const { deleted } = await engine.workspaces.gc({ stateDir, trashTtlMs: options.trashTtlMs ?? 7 * DAY_MS });
   await sweepFolder(engine, join(stateDir, 'runtime', 'sessions'), Math.max(graceMs, SESSION_TTL_MS));
   return {
@@ -70,6 +68,8 @@ async function sendMissing({ mirror, bus }: Engine): Promise<number | null> {
 async function removeDeadSockets({ hosts, hostId }: Engine): Promise<void> {
   for (const host of hosts.list(SOCKET_AGE_MS))
     if (host !== hostId && !(await hosts.isAlive(host))) hosts.forget(host);
+}
+
 /** Runs of other projects share the place; of those nothing is known, and only the age tells. */
 function removeLeftGroups({ rooms, ledger }: Engine): void {
   const held = new Set(ledger.leases.listSlots().map((slot) => slot.runId));
@@ -77,8 +77,6 @@ function removeLeftGroups({ rooms, ledger }: Engine): void {
     const run = ledger.run(runId);
     return run === null ? ageMs > FOREIGN_GROUP_AGE_MS : run.ending !== undefined && !held.has(runId);
   });
-}
-
 }
 
 /** A removal that was refused when its run ended (a process still looked at it) is tried again. */
@@ -95,43 +93,6 @@ async function removeLeftWorkspaces(engine: Engine): Promise<void> {
 /** Result files are removed a day after the ledger holds them; every host start does that. */
 export function sweepResults(engine: Engine): Promise<number> {
   return sweepFolder(engine, join(engine.config.stateDir, 'runtime', 'results'), DAY_MS);
-}
-
-/** What an open run has put into the store is named by an event only at its end: nothing younger than it is removed. */
-function ageOfOldestOpenRun(engine: Engine): number {
-  const [oldest] = engine.ledger.runs({ status: ['queued', 'running'] });
-  return oldest === undefined ? 0 : engine.clock.wallMs() - Date.parse(oldest.acceptedAt) + START_MARGIN_MS;
-}
-
-/**
- * Everything a run that is not forgotten may need again: what its events name (request, patch, result, manifest,
- * envelope, resolved names), what its result names (reply, logs, outputs), and every version in the registry.
- */
-async function listRoots(engine: Engine): Promise<Set<string>> {
-  const roots = new Set<string>(await engine.registry.listRoots());
-  const forgotten = new Set(engine.ledger.kv.list('forgotten').map((entry) => entry.key));
-  for (const event of engine.ledger.read()) {
-    if (event.runId !== null && forgotten.has(event.runId)) continue;
-    addDigests(roots, JSON.stringify(event.data));
-    const { resultRef } = event.data;
-    if (typeof resultRef === 'string') addDigests(roots, await readIfThere(engine, resultRef));
-  }
-  for (const entry of engine.ledger.kv.list('roots')) roots.add(entry.key);
-  return roots;
-}
-
-function addDigests(roots: Set<string>, text: string): void {
-  for (const [digest] of text.matchAll(/\b[0-9a-f]{64}\b/g)) roots.add(digest);
-}
-
-/** A result that is damaged stops the collection: what it names would be removed with it. */
-async function readIfThere(engine: Engine, digest: string): Promise<string> {
-  try {
-    return (await engine.store.getBlob(digest)).toString('utf8');
-  } catch (error) {
-    if (error instanceof BlobMissingError) return '';
-    throw error;
-  }
 }
 
 async function sweepPrivateSessions(engine: Engine, olderThanMs: number): Promise<readonly string[]> {

@@ -1,7 +1,11 @@
-/** Takes a run's contents away: output, patch, checkpoint. That it happened stays in the ledger, which never changes. */
+/**
+ * Takes a run's contents away: output, patch, result, evidence, checkpoint, and their blobs unless another run has the
+ * same. That it happened stays in the ledger, which never changes.
+ */
 import { rm } from 'node:fs/promises';
 import type { Engine } from '../engine.ts';
 import { attemptPaths } from '../dispatch/index.ts';
+import { ageOfOldestOpenRun, listOwnBlobs, listRoots } from './blob-roots.ts';
 import { RunNotEndedError } from './retry-run.ts';
 
 export async function forgetRun(engine: Engine, runId: string): Promise<void> {
@@ -10,6 +14,7 @@ export async function forgetRun(engine: Engine, runId: string): Promise<void> {
     throw new RunNotEndedError(`${runId} has not ended`, {
       remedy: `Stop it first: caisson cancel ${runId}`,
     });
+  const own = await listOwnBlobs(engine, runId); // while its result can still be read
   // Marked first: whatever stops us half-way, nobody is shown what is left.
   engine.ledger.kv.set('forgotten', runId, engine.clock.now().toISOString());
   for (let attempt = 1; attempt <= row.attempt; attempt += 1) {
@@ -25,6 +30,7 @@ export async function forgetRun(engine: Engine, runId: string): Promise<void> {
       await rm(path, { recursive: true, force: true });
     }
   }
+  await removeBlobs(engine, own);
   await engine.workspaces.forget({
     projectRoot: engine.config.projectRoot,
     stateDir: engine.config.stateDir,
@@ -42,4 +48,13 @@ export async function forgetRun(engine: Engine, runId: string): Promise<void> {
       data: {},
     },
   ]);
+}
+
+/** While other runs are under way, what is as young as they are may be theirs too, and is left to the next gc. */
+async function removeBlobs(engine: Engine, own: ReadonlySet<string>): Promise<void> {
+  const needed = await listRoots(engine);
+  const kept: string[] = [];
+  for await (const digest of engine.store.listBlobs())
+    if (needed.has(digest) || !own.has(digest)) kept.push(digest);
+  await engine.store.gc(kept, { graceMs: ageOfOldestOpenRun(engine) });
 }

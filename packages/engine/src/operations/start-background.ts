@@ -2,15 +2,18 @@
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isSameProcess, readProcess, startDetached, writeFileAtomic } from '@caisson/ground';
-import { CaissonError, ErrorInfo } from '@caisson/protocol';
+import { BusTopic, CaissonError, ErrorInfo } from '@caisson/protocol';
 import { readHostEnvironment } from '../config/index.ts';
 import type { DispatchRequest } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
+import type { NewEvent } from '../ledger/index.ts';
 import { createRunId } from '../platform/index.ts';
 
 const POLL_MS = 25;
 /** Nobody waits for a background host: it sees all tries of its callbacks through. */
 const BACKGROUND_CALLBACKS_MS = 90_000;
+const BACKGROUND_BLOBS_MS = 90_000;
+const MAX_WARNING_CHARACTERS = 4000;
 
 /** The background host did not accept the task; carries what it said. */
 export class BackgroundRefusedError extends CaissonError {
@@ -80,18 +83,52 @@ export async function runBackground(engine: Engine, runId: string): Promise<void
   const paths = backgroundPaths(engine.config.stateDir, runId);
   const request = JSON.parse(readFileSync(paths.request, 'utf8')) as DispatchRequest;
   rmSync(paths.request);
+  const warnings = keepWarnings(engine, runId);
   try {
     await engine.openPost();
     const handle = await engine.dispatcher.dispatch(request);
     await handle.ended;
     await engine.callbacks.settle(BACKGROUND_CALLBACKS_MS);
+    await engine.mirror?.settle(BACKGROUND_BLOBS_MS);
   } catch (error) {
     const info =
       error instanceof CaissonError
         ? error.toInfo()
         : { code: 'INTERNAL', message: String(error), retryable: false };
     await writeFileAtomic(paths.refusal, JSON.stringify(info), { mode: 0o600 });
+  } finally {
+    await warnings.flush();
   }
+}
+
+/** A background host has no terminal: what it warns of becomes part of its run's record, where `show` and `logs` find it. */
+function keepWarnings({ bus, ledger, clock }: Engine, runId: string): { flush(): Promise<void> } {
+  const early: NewEvent[] = [];
+  let kept: Promise<unknown> = Promise.resolve();
+  const keep = (events: NewEvent[]): void => {
+    if (events.length > 0) kept = Promise.allSettled([kept, ledger.append(events)]);
+  };
+  bus.on(BusTopic.WARNING, ({ runId: ofRun, source, message }) => {
+    if (ofRun !== undefined) return;
+    const data = { source, message: message.slice(0, MAX_WARNING_CHARACTERS) };
+    const event = {
+      runId,
+      attempt: 0,
+      type: 'warning',
+      version: 1,
+      at: clock.now().toISOString(),
+      trace: '',
+      data,
+    };
+    if (ledger.run(runId) === null) early.push(event);
+    else keep([...early.splice(0), event]);
+  });
+  return {
+    async flush() {
+      if (ledger.run(runId) !== null) keep(early.splice(0));
+      await kept;
+    },
+  };
 }
 
 function readRefusal(paths: BackgroundPaths): ErrorInfo | null {

@@ -1,0 +1,98 @@
+import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
+import { expect, test } from 'vitest';
+import { formatRun } from './format-run.ts';
+
+const plain = (text: string): string => text;
+const style = { bold: plain, dim: plain, red: plain, green: plain, yellow: plain };
+const RUN = 'run_00000000000000000001';
+
+const result: DispatchResult = {
+  runId: RUN,
+  status: 'done',
+  exitCode: 0,
+  durationMs: 1200,
+  stdout: '',
+  stderr: '',
+  reply: 'Done.\n',
+  resolved: { capabilities: [], env: [], model: { requested: 'm-1', served: ['m-2'] } },
+  result: null,
+  events: { count: 1, lastSeq: 1 },
+};
+
+const event = (
+  seq: number,
+  type: string,
+  data: Record<string, unknown> = {},
+  attempt = 1,
+): EventEnvelope => ({
+  type,
+  version: 1,
+  seq,
+  offset: seq,
+  runId: RUN,
+  attempt,
+  at: `2026-01-01T00:00:0${seq}.000Z`,
+  trace: '',
+  ...data,
+});
+
+const accepted = event(1, 'dispatch.accepted', { runtime: 'native', task: { description: 'paint it' } }, 0);
+
+const show = (more: Partial<DispatchResult>, events: EventEnvelope[] = [], columns = Infinity): string =>
+  formatRun({ ...result, ...more }, [accepted, ...events], { style, columns });
+
+test('a run that goes on with an answer tells the question and the answer', () => {
+  const text = show({
+    continues: { runId: 'run_00000000000000000000', question: 'Which\ncolour?', answer: 'blue' },
+  });
+  expect(text).toContain(
+    [
+      '  paint it',
+      '  continues: run_00000000000000000000',
+      '  question: Which',
+      '            colour?',
+      '  answer: blue',
+    ].join('\n'),
+  );
+});
+
+test('a run that asked tells what became of its question', () => {
+  const asked = (status: 'open' | 'answered' | 'expired', more = {}) =>
+    show({ status: 'waiting', asked: { question: 'Which?', status, ...more } });
+  expect(asked('open')).toContain(`  answer: caisson answer ${RUN} "…"`);
+  expect(asked('expired')).toContain(`  expired; ask again: caisson retry ${RUN}`);
+  const answered = asked('answered', { answer: 'blue', continuedBy: 'run_00000000000000000002' });
+  expect(answered).toContain('  answered: blue\n  goes on: caisson show run_00000000000000000002');
+  expect(answered).not.toContain('caisson answer');
+});
+
+test('the same event several times in a row is one line, and attempts are counted where there are several', () => {
+  const connection = { verdict: 'allowed', target: 'a:443' };
+  const text = show({}, [
+    event(2, 'attempt.launched'),
+    event(3, 'network.connection', connection),
+    event(4, 'network.connection', connection),
+    event(5, 'attempt.ended', { failure: { reason: 'crashed', detail: 'x' } }),
+    event(6, 'attempt.launched', {}, 2),
+    event(7, 'warning', { source: 'store', message: 'kept here only\u001b[2J' }, 0),
+  ]);
+  expect(text).toContain('    2  attempt.launched number 1\n');
+  expect(text).toContain('    3  network.connection allowed a:443 (2 times)\n');
+  expect(text).toContain('    5  attempt.ended crashed\n');
+  expect(text).toContain('    6  attempt.launched number 2\n');
+  expect(text).toContain('    7  warning store: kept here only\\u001b[2J\n');
+});
+
+test('on a terminal nothing is wider than it, and what is broken stays below its label', () => {
+  const failure = { reason: 'worker-failed' as const, detail: 'a word after '.repeat(20) };
+  const text = show({ status: 'error', failure }, [], 60);
+  expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(60);
+  expect(text).toMatch(/\n {2}worker-failed: a word .*\n {17}\S/);
+});
+
+test('the model that served is told where it is not the one that was asked for', () => {
+  expect(show({})).toContain('model: m-1, served by m-2');
+  const { resolved } = result;
+  const same = { ...resolved, model: { requested: 'm-1', served: ['m-1'] } };
+  expect(show({ resolved: same })).toContain('model: m-1\n');
+});
