@@ -66,10 +66,9 @@ describe('a crowd', { timeout: 120_000 }, () => {
     expect(stage.ledger.runs()).toHaveLength(3);
     stage.project.write('go', '');
     const ended = await Promise.all(runs);
-    expect(ended.map(({ code }) => code).toSorted()).toEqual([0, 0, 0, 1, 1, 1, 1, 1]);
-    expect(ended.find(({ code }) => code === 1)?.stderr).toMatch(
-      /the bound is 2.*limits\.queue/,
-    );
+    expect(ended.filter(({ code }) => code === 0)).toHaveLength(3);
+    expect(ended.filter(({ code }) => code === 1)).toHaveLength(5);
+    expect(ended.find(({ code }) => code === 1)?.stderr).toMatch(/the bound is 2.*limits\.queue/);
   });
 
   it('may have no place to wait at all', async () => {

@@ -15,7 +15,7 @@ function eventOf(type: string, data: Record<string, unknown> = {}): EventEnvelop
     at: '2026-11-15T12:46:06.462Z',
     trace: '',
     ...data,
-  } as EventEnvelope;
+  };
 }
 
 describe('an event in words', () => {

@@ -169,12 +169,7 @@ function isText(value: unknown): value is string {
 /** On one line, whatever an agent put into it. */
 function text(value: unknown): string {
   if (value === undefined || value === null) return '-';
-  const words =
-    typeof value === 'string'
-      ? value
-      : typeof value === 'object'
-        ? JSON.stringify(value)
-        : String(value as number | boolean);
+  const words = typeof value === 'string' ? value : JSON.stringify(value);
   const line = printable(words.trim().replaceAll(/\s*\n\s*/g, ' ⏎ '));
   return line.length > MAX_TEXT ? `${line.slice(0, MAX_TEXT)}…` : line;
 }
