@@ -1,0 +1,67 @@
+/** The kinds of values that `caisson.yaml` is made of, each with words for the one who wrote another. */
+import * as z from 'zod/mini';
+
+import { parseDuration, parseSize } from './units.ts';
+
+export const described = <T extends z.ZodMiniType>(schema: T, text: string): T =>
+  schema.check(z.describe(text));
+export const optional = <T extends z.ZodMiniType>(schema: T, text: string) =>
+  z.optional(described(schema, text));
+
+export const text = (max = 4096) =>
+  z.string().check(z.minLength(1), z.maxLength(max), z.regex(/^[^\0]*$/, 'must not contain a NUL character'));
+export const list = <T extends z.ZodMiniType>(item: T, max = 256) => z.array(item).check(z.maxLength(max));
+export const money = () => z.number().check(z.nonnegative());
+export const count = (min: number, max: number) => z.int().check(z.gte(min), z.lte(max));
+
+/** A name that a person gives to an agent, bundle, capability or pipeline. */
+export const ConfigName = z
+  .string()
+  .check(
+    z.regex(/^[a-z0-9][a-z0-9._-]*$/, 'must be lowercase letters, digits, dots, dashes and underscores'),
+    z.maxLength(128),
+  );
+export const named = <T extends z.ZodMiniType>(item: T) => z.record(ConfigName, item);
+
+/** Where a secret is found, never the secret: `env:NAME`, `file:PATH`, `exec:COMMAND` or another known scheme. */
+export const SecretRef = z
+  .string()
+  .check(
+    z.regex(
+      /^[a-z][a-z0-9-]*:.+$/,
+      'must say where the secret is (env:NAME, file:PATH or exec:COMMAND), not the secret itself',
+    ),
+    z.maxLength(4096),
+  );
+
+/** `30m`, `1h30m`, `500ms`, or a number of seconds; milliseconds once parsed. */
+export const Duration = z.pipe(
+  z.union([z.string(), z.number()], 'expected a duration, for example 90s or 1h30m'),
+  withUnits(parseDuration),
+);
+/** `4g`, `512m`, or a number of bytes; bytes once parsed. */
+export const Size = z.pipe(
+  z.union([z.string(), z.number()], 'expected a size, for example 512m or 4g'),
+  withUnits(parseSize),
+);
+
+/** Spoken to by HTTP, with or without TLS. */
+export const address = () =>
+  z.url({ protocol: /^https?$/, error: 'must be an address that begins with http:// or https://' });
+
+export const variables = () => z.record(z.string().check(z.regex(/^[A-Za-z_][A-Za-z0-9_]*$/)), z.string());
+
+function withUnits(parse: (input: string | number) => number) {
+  return z.transform<string | number, number>((input, context) => {
+    try {
+      return parse(input);
+    } catch (error) {
+      context.issues.push({
+        code: 'custom',
+        message: error instanceof Error ? error.message : String(error),
+        input,
+      });
+      return z.NEVER;
+    }
+  });
+}
