@@ -53,12 +53,9 @@ function matcherOf(rule: PathRule): PathMatcher {
   const known = pathMatchers.get(rule);
   if (known !== undefined) return known;
   const pattern = rule.path.replace(/^\.\//, '').replace(/\/$/, '');
-  // A pattern without a slash means that name in any folder; a folder means all that is in it.
-  const patterns = [
-    pattern,
-    `${pattern}/**`,
-    ...(pattern.includes('/') ? [] : [`**/${pattern}`, `**/${pattern}/**`]),
-  ];
+  // A pattern without a slash means that name in any folder, unless it begins with ./; a folder means all that is in it.
+  const isAnchored = pattern.includes('/') || rule.path.startsWith('./');
+  const patterns = [pattern, `${pattern}/**`, ...(isAnchored ? [] : [`**/${pattern}`, `**/${pattern}/**`])];
   const fixed = pattern.split('/');
   const firstGlob = fixed.findIndex((part) => /[*?[{(!]/.test(part));
   const base = (firstGlob < 0 ? fixed : fixed.slice(0, firstGlob)).join('/');

@@ -33,7 +33,7 @@ export function isControlFile(path: string): boolean {
 
 /** Files whose content is a credential: reading one and sending something is taken together. */
 export function isCredentialFile(path: string): boolean {
-  return /(^|\/)\.(ssh|aws|gnupg)\/?$|(^|\/)(\.ssh\/(?!known_hosts|config|.*\.pub$)|\.aws\/credentials|\.netrc|\.pgpass|\.gnupg\/|\.kube\/config|\.docker\/config\.json|id_(rsa|ed25519|ecdsa)$|\.git-credentials|\.npmrc|\.pypirc)|^\/etc\/shadow$/.test(
+  return /(^|\/)\.(ssh|aws|gnupg|kube|config\/gcloud|azure)\/?$|(^|\/)(\.ssh\/(?!known_hosts|config|.*\.pub$)|\.aws\/credentials|\.netrc|\.pgpass|\.gnupg\/|\.kube\/config|\.docker\/config\.json|id_(rsa|ed25519|ecdsa)$|\.git-credentials|\.npmrc|\.pypirc)|^\/etc\/shadow$/.test(
     path,
   );
 }

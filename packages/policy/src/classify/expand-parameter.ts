@@ -1,6 +1,6 @@
 import type { ParameterExpansionPart, Word } from 'unbash';
 import type { ShellScope } from './shell-scope.ts';
-import { REFERENCE, UNKNOWN } from './unknown-text.ts';
+import { LIST_BREAK, REFERENCE, UNKNOWN } from './unknown-text.ts';
 
 /** The value of `$NAME` as far as the line itself tells; UNKNOWN otherwise. */
 export function lookUp(name: string, scope: ShellScope): string {
@@ -16,7 +16,7 @@ export function lookUp(name: string, scope: ShellScope): string {
   if (name === 'TMPDIR') return '/tmp';
   if (name === 'SHELL' || name === 'BASH') return '/bin/sh';
   if (scope.positional !== null) {
-    if (name === '@' || name === '*') return scope.positional.join(' ');
+    if (name === '@' || name === '*') return scope.positional.join(LIST_BREAK);
     if (/^[1-9]\d?$/.test(name)) return scope.positional[Number(name) - 1] ?? '';
   }
   return UNKNOWN;
@@ -66,7 +66,7 @@ export function expandParameter(
 /** `${list[1]}`; the whole list for `[@]` and `[*]`. */
 function elementOf(value: string, index: Word | undefined): string {
   if (index === undefined || !/^\d+$/.test(index.value)) return value;
-  return value.split(' ')[Number(index.value)] ?? '';
+  return value.split(LIST_BREAK)[Number(index.value)] ?? '';
 }
 
 function lookUpIndirect(name: string, scope: ShellScope): string {
@@ -93,8 +93,8 @@ function slice(value: string, offset: string, length: string | undefined): strin
 
 /** `${list[@]:1:2}` takes elements, not characters. */
 function sliceList(value: string, from: number, count: number | undefined): string {
-  const elements = value.split(' ');
-  return elements.slice(from, count === undefined ? undefined : from + count).join(' ');
+  const elements = value.split(LIST_BREAK);
+  return elements.slice(from, count === undefined ? undefined : from + count).join(LIST_BREAK);
 }
 
 function replace(value: string, operator: string, pattern: string, replacement: string): string {

@@ -16,7 +16,7 @@ import { expandParameter, lookUp } from './expand-parameter.ts';
 import type { Stdin } from './inspector.ts';
 import type { ShellScope } from './shell-scope.ts';
 import { TooMuchWork } from './too-much-work.ts';
-import { PROCESS, UNKNOWN, UNTRUSTED } from './unknown-text.ts';
+import { LIST_BREAK, PROCESS, UNKNOWN, UNTRUSTED } from './unknown-text.ts';
 
 /** Called for each `$( )`, backtick or `<( )`: judges the script and returns its output as far as known. */
 export type OnSubstitution = (script: Script | undefined, stdin?: Stdin) => string;
@@ -29,6 +29,8 @@ interface Piece {
   readonly text: string;
   /** Whether the shell would split this piece at blanks. */
   readonly splits: boolean;
+  /** In quotes only the elements of a list are apart. */
+  readonly isQuoted?: boolean;
   readonly alternatives?: readonly string[];
 }
 
@@ -44,7 +46,7 @@ export function expandWord(word: Word, scope: ShellScope, onSubstitution: OnSubs
 export function expandToText(word: Word, scope: ShellScope, onSubstitution: OnSubstitution): string {
   if (word.parts === undefined) return word.value;
   if (word.parts.length > MAX_PARTS) throw new TooMuchWork('a word of too many parts');
-  return word.parts.map((part) => expandPart(part, scope, onSubstitution).text).join('');
+  return asText(word.parts.map((part) => expandPart(part, scope, onSubstitution).text).join(''));
 }
 
 /** The text of a here-document body. */
@@ -55,10 +57,18 @@ export function expandParts(
 ): string {
   let text = '';
   for (const part of parts) {
-    text += expandPart(part, scope, onSubstitution).text;
+    text += asText(expandPart(part, scope, onSubstitution).text);
     if (text.length > MAX_TEXT) throw new TooMuchWork('a here-document that grows without end');
   }
   return text;
+}
+
+const LISTED = /\uE006/;
+const BLANK = /[\s\uE006]+/;
+
+/** The elements of a list, one blank between. */
+function asText(text: string): string {
+  return text.replaceAll(LIST_BREAK, ' ');
 }
 
 function joinPieces(pieces: readonly Piece[]): string[] {
@@ -71,8 +81,8 @@ function joinPieces(pieces: readonly Piece[]): string[] {
         throw new TooMuchWork('too many brace alternatives');
       fields = fields.flatMap((field) => alternatives.map((alternative) => field + alternative));
       isEmpty = false;
-    } else if (piece.splits && /\s/.test(piece.text)) {
-      const [first = '', ...rest] = piece.text.split(/\s+/);
+    } else if (piece.splits && (piece.isQuoted === true ? LISTED : BLANK).test(piece.text)) {
+      const [first = '', ...rest] = piece.text.split(piece.isQuoted === true ? LISTED : BLANK);
       fields = [...fields.slice(0, -1), (fields.at(-1) ?? '') + first, ...rest];
       isEmpty = false;
     } else {
@@ -101,10 +111,7 @@ function expandPart(
       return { text: part.value, splits: false };
     case 'DoubleQuoted':
     case 'LocaleString':
-      return {
-        text: part.parts.map((child) => expandPart(child, scope, onSubstitution).text).join(''),
-        splits: isListExpansion(part.parts),
-      };
+      return expandQuoted(part.parts, scope, onSubstitution);
     case 'SimpleExpansion':
       return { text: withBlanks(lookUp(part.text.slice(1), scope), scope), splits: true };
     case 'ParameterExpansion':
@@ -130,6 +137,17 @@ function expandPart(
     default:
       return { text: UNKNOWN, splits: false };
   }
+}
+
+function expandQuoted(
+  parts: readonly DoubleQuotedChild[],
+  scope: ShellScope,
+  onSubstitution: OnSubstitution,
+): Piece {
+  const text = parts.map((child) => expandPart(child, scope, onSubstitution).text).join('');
+  return isListExpansion(parts)
+    ? { text, splits: true, isQuoted: true }
+    : { text: asText(text), splits: false };
 }
 
 /** A line that sets IFS splits at other characters. */

@@ -4,7 +4,7 @@ import { expandParts, expandToText, expandWord, type OnSubstitution } from './ex
 import type { Frame } from './frame.ts';
 import type { Stdin } from './inspector.ts';
 import { markedContent } from './secret-flow.ts';
-import { PROCESS, REFERENCE, UNKNOWN } from './unknown-text.ts';
+import { LIST_BREAK, PROCESS, REFERENCE, UNKNOWN } from './unknown-text.ts';
 import type { WrittenFiles } from './written-files.ts';
 
 /** Judges the script of a substitution and returns its output as far as that is known. */
@@ -33,8 +33,11 @@ export class FrameExpander {
       if (part.type !== 'Assignment') continue;
       if (part.index !== undefined) this.text(part.index, frame);
       const value = this.valueOf(part.value, frame);
-      const before = part.append === true ? (frame.scope.variables.get(part.name) ?? '') : '';
-      assigned.push([part.name, before + value]);
+      const isElement = part.index !== undefined || (part.append === true && part.value.type !== 'Word');
+      const known =
+        assigned.find(([name]) => name === part.name)?.[1] ?? frame.scope.variables.get(part.name);
+      const before = isElement || part.append === true ? (known ?? '') : '';
+      assigned.push([part.name, isElement && before !== '' ? before + LIST_BREAK + value : before + value]);
     }
     return assigned;
   }
@@ -76,12 +79,12 @@ export class FrameExpander {
     else forEachChild(node, (child) => this.substitutionsIn(child, frame));
   }
 
-  /** A list is kept as its elements with blanks between. */
+  /** A list is kept as its elements with a mark between. */
   private valueOf(value: Word | ArrayValue, frame: Frame): string {
     if (value.type === 'Word') return this.text(value, frame);
     return value.elements
       .flatMap((word) => this.fields(word, frame).map((text) => text.replace(/^\[[^\]]*\]=/, '')))
-      .join(' ');
+      .join(LIST_BREAK);
   }
 
   private onSubstitution(frame: Frame): OnSubstitution {

@@ -16,6 +16,7 @@ import {
   judgeCmake,
   judgeConverter,
   judgeCpio,
+  judgeEditor,
   judgePatch,
   judgeRename,
   judgeSshKeygen,
@@ -89,9 +90,11 @@ register(['dd', 'dcfldd', 'ddrescue'], judgeDd);
 register(['chmod', 'chown', 'chgrp', 'setfacl'], judgeChmod);
 register(['rsync'], judgeRsync);
 register(['tar', 'gtar', 'bsdtar'], judgeTar);
+register(['ztcp'], () => hit('bash_destructive', 'reverse-shell'));
 register(['stress', 'stress-ng'], () => hit('bash_destructive', 'exhausts-machine'));
 register(['gvfs-trash', 'kioclient-trash'], judgeRimraf);
 register(['zip', '7z', '7za', 'rar', 'gzip', 'bzip2', 'xz', 'zstd', '7zz'], judgeZip);
+register(['nano', 'pico', 'micro', 'joe', 'mcedit', 'kak', 'hx', 'gedit'], judgeEditor);
 register(['patch'], judgePatch);
 register(['cpio', 'pax'], judgeCpio);
 register(['rename', 'prename', 'file-rename', 'perl-rename', 'mmv', 'zmv'], judgeRename);

@@ -129,7 +129,10 @@ export class ScriptWalker {
     // Judged where it stands, with arguments unknown, and again at each call with the real ones.
     const scope = { ...forkScope(frame.scope, null) };
     scope.functions.delete(node.name.value);
-    this.node(node.body, { ...frame, scope }, undefined);
+    const found = this.inspector.collect(() => this.node(node.body, { ...frame, scope }, undefined));
+    // Text that is only known at a call is judged there: `f() { eval "$1"; }` runs nothing yet.
+    for (const finding of found)
+      if (finding.rule !== 'eval-unknown') this.inspector.report(finding, finding.cause);
     frame.scope.functions.set(node.name.value, { node, source: frame.source });
     return '';
   }

@@ -14,7 +14,7 @@ const SENDS =
   /^(curl|wget|https?|xh|curlie|nc|ncat|netcat|socat|telnet|ftp|lftp|ssh|websocat|wscat|grpcurl|dig|nslookup|host|ping6?|mail|mailx|mutt|sendmail|msmtp|swaks)$/;
 const COPIES =
   /^(scp|sftp|rsync|aws|gsutil|gcloud|az|rclone|s3cmd|mc|gh|magic-wormhole|wormhole|croc|transfer)$/;
-const ELSEWHERE = /^([\w.-]+@)?[\w.-]{2,}:(?!\\)|^(s3|gs|az|r2):\/\/|^(gist|send)$/;
+const ELSEWHERE = /^([\w.-]+@)?[\w.-]+:(?!\\)|^(s3|gs|az|r2):\/\/|^(gist|send)$/;
 /** What proves who one is: a secret is meant to travel there. */
 const PROVES_IDENTITY =
   /^(-H|--header|-u|--user|--oauth2-bearer|-b|--cookie|-i|-e|--key|--cert|-E|--cacert|-o|-O|--output)$/;

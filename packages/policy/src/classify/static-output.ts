@@ -40,6 +40,10 @@ export function staticOutput(name: string, args: readonly string[], stdin: Stdin
       return stdin === undefined || isUnknown(stdin) ? UNTRUSTED : [...stdin.trim()].reverse().join('');
     case 'xxd':
       return decodeHex(args, stdin) ?? UNTRUSTED;
+    case 'pgrep':
+    case 'pidof':
+      // Which process is meant is all that is known.
+      return PRODUCED + (lastPlainArgument(args) ?? '');
     case 'mktemp':
       return '/tmp/mktemp';
     case 'pwd':

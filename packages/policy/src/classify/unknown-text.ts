@@ -16,9 +16,11 @@ export const PROCESS = '\uE003';
 export const SECRET = '\uE004';
 /** Opens the name of the variable that a variable stands for: `declare -n`. */
 export const REFERENCE = '\uE005';
+/** Stands between the elements of a list. */
+export const LIST_BREAK = '\uE006';
 
 const ANY_UNKNOWN = /[\uE000-\uE002]/;
-const ALL_UNKNOWN = /[\uE000-\uE005]/g;
+const ALL_UNKNOWN = /[\uE000-\uE006]/g;
 
 export function isUnknown(text: string): boolean {
   return ANY_UNKNOWN.test(text);

@@ -11,7 +11,7 @@ import { judgeOptionValues } from './unknown-program.ts';
 import { unwrapVerb } from './wrappers.ts';
 
 const HUB_DELETES =
-  /^(repo|release|secret|variable|gist|issue|run|cache|label|ssh-key|gpg-key|codespace|ruleset|workflow|extension) (delete|remove|archive|disable)\b|^api\b.*(-X|--method)[ =]?['"]?DELETE\b|^repo (sync\b.*--force|edit\b.*--visibility|rename|transfer)|^auth (logout|token)\b/;
+  /^(repo|release|secret|variable|gist|issue|run|cache|label|ssh-key|gpg-key|codespace|ruleset|workflow|extension) (delete|remove|archive|disable)\b|^api\b.*(-X|--method)[ =]?['"]?DELETE\b|^repo (sync\b.*--force|edit\b.*--visibility|rename|transfer)|^auth (logout|token)\b|^(pr|mr|issue) \w+\b.*(\s-d\b|--delete-branch\b)/;
 const JJ_DESTROYS = /^(abandon|op (abandon|restore)|undo|restore|bookmark (delete|forget))\b/;
 const HG_DESTROYS = /^(strip|purge|rollback|histedit|update\b.*(-C|--clean)|revert\b.*(--all|-a))/;
 const SVN_DESTROYS = /^(delete|del|rm|revert\b.*(-R|--recursive|--depth)|cleanup\b.*--remove)/;

@@ -110,7 +110,7 @@ function runInside(call: Call, verb: string, rest: readonly string[]): Hit {
     const reaches = verb === 'exec' || mounts || isOpen || found.actionClass === 'git_push';
     if (!reaches) continue;
     if (found.actionClass !== 'system_modify' || isOpen) call.inspector.report(found, found.cause);
-    else if (found.rule.startsWith('delete-'))
+    else if (/^(delete-|control-file|raw-device)/.test(found.rule))
       call.inspector.report(hit('bash_destructive', found.rule), found.cause);
   }
   return isOpen ? hit('bash_destructive', 'container-host-access') : runs;

@@ -38,7 +38,7 @@ export function isDestructiveSql(sql: string): boolean {
 export const judgeDatabase: Handler = (call) => {
   const { name, args } = call;
   const words = args.join(' ');
-  if (args.length === 1 && /^(--version|--help|-V|-\?)$/.test(args[0] ?? ''))
+  if (args.includes('--help') || (args.length === 1 && /^(--version|-V|-\?)$/.test(args[0] ?? '')))
     return hit('file_read', 'read-only-program');
   if (ALWAYS.includes(name)) return drops;
   if (name === 'mysqladmin') return /\b(drop|shutdown|flush-all)\b/.test(words) ? drops : runs;

@@ -22,7 +22,7 @@ const ALL_THE_WAY =
   /^(-[a-z]*f[a-z]*|-y|-a|--force\S*|--yes|--all\S*|--auto-approve|--no-?confirm|--no-?prompts?|--assume-yes|--hard|--recursive|--purge|--volumes|--skip-confirmation|--confirm\S*|--delete-data|--really|--i-am-sure|--yes-i-really-mean-it|all|base|zero)$/;
 /** What is reset with a database, a cluster or a production is data. */
 const DATA =
-  /^(db|dbs|database|databases|schema|data|datastore|tables?|prod|production|cluster|storage|volumes?|migrations?|migrate|ecto|pg|redis|mongo|queues?|topics?|index|indices|backups?|snapshots?|disk|device)$/;
+  /^(flyway|liquibase|hibernate|doctrine|prisma|sequelize|typeorm|knex|alembic|db|dbs|database|databases|schema|data|datastore|tables?|prod|production|cluster|storage|volumes?|migrations?|migrate|ecto|pg|redis|mongo|queues?|topics?|index|indices|backups?|snapshots?|disk|device)$/;
 const HARMLESS_TOKEN =
   /^(tests?|specs?|lint|check|list|show|describe|get|no|dry|dryrun|generate|make|create|add|new|search|find|view|plan|preview|soft|undelete|help|docs?|explain|mock|fixture|example|demo|logs?|cache|caches|typecheck|coverage)$/;
 const TRIES_OUT =
@@ -36,7 +36,7 @@ const HARMLESS_VERB =
   /^(tests?|t|spec|bench|lint|check|search|find|grep|info|show|describe|explain|docs?|man|help|view|list|ls|generate|g|new|create|add|install|i|why|get|log|diff|plan|preview|validate|build|fmt|format|completion|stop-list|can-i|wait|query|ask|chat|commit|ci|note|tag|label)$/;
 /** Options whose value is prose or a pattern. */
 const PROSE_OPTION =
-  /^(-k|-t|-m|-n|-g|-q|-run|-R|-E|--(run|grep|filter|name|title|body|message|description|test-?name-?pattern|match|tests|tag|label|branch|query|search|pattern|text|comment|subject|reason|scenario|format|template))$/;
+  /^(-k|-t|-m|-n|-g|-q|-run|-R|-E|--(run|grep|filter|name|title|body|message|description|test-?name-?pattern|match|tests|tag|label|branch|query|search|pattern|text|comment|subject|reason|scenario|format|template|example|bin|test|bench|package|target|task-name|workspace))$/;
 /** Tools for which `remove` means a dependency, a tool version or a plugin. */
 const PACKAGE_MANAGERS =
   /^(npm|pnpm|yarn|bun|deno|jsr|cargo|go|pip[\d.]*|pip3|uv|poetry|pdm|pipenv|pipx|rye|hatch|conda|mamba|micromamba|gem|bundle|bundler|composer|dotnet|nuget|mix|hex|rebar3|opam|cabal|stack|nimble|luarocks|raco|ghcup|rustup|nvm|fnm|volta|n|asdf|mise|rtx|pyenv|rbenv|nodenv|goenv|jenv|sdk|sdkman|flutter|dart|pub|swift|pod|carthage|vcpkg|conan|spack|code|codium|pre-commit|husky|lerna|nx|ng|expo|shadcn|helm|krew|tlmgr|cpan|cpanm|elm|julia|gradle|gradlew|mvn|ctags|turbo|tuist|mint|shards|haxelib|dub|lake|devbox|nix|guix|direnv|gh-extension|changeset|storybook|sv|cmake|ninja|bazel|buck|buck2|pants|please|scons|meson|ant|sbt|lein|clj|watchman|xcodebuild)$/;

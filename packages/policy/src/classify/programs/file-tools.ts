@@ -104,3 +104,9 @@ export const judgeSshKeygen: Handler = (call) => {
   if (file === undefined || hasFlag(call.args, 'lyFR')) return hit('bash_exec', 'ssh-keygen');
   return hitOfWrites([file], call.scope);
 };
+
+/** An editor is opened to write the file it is given. */
+export const judgeEditor: Handler = (call) => {
+  const found = hitOfWrites(parseOptions(call.args).operands, call.scope);
+  return found.actionClass === 'file_write' ? hit('bash_exec', 'editor') : found;
+};

@@ -12,7 +12,7 @@ import { hitOfWrite } from '../write-hit.ts';
 const DELETES_TREE =
   /\brmtree\b|\bremovedirs\b|\brm_r\w*|\brmSync\b|\brmdirSync\b|\bfs\w*(?:\/promises)?['"`)]*(?:\.promises)?\s*\.\s*rm(?:dir)?\s*\(|\.\s*rm(?:dir)?(?:Sync)?\s*\([^)]{0,300}recursive|\brimraf\b|\brm_rf\b|\bremove_tree\b|\bremove_entry(?:_secure)?\b|\bremove_dir\b|\bremoveSync\b|\bemptyDirSync\b|\bRemoveAll\b|Remove-Item\b|\brd\s+\/s\b|\bdel\s+\/[sfq]\b|\.rmtree\(|\bDeno\.remove(?:Sync)?\s*\(|\bdelete-directory\b|\bFile\.rm_rf|\bunlink\s*(?:glob|<|\()\s*['"]?[^'")>]{0,200}\*|\bdelete_tree\b|\b(?:rename|renameSync|move)\b[^)]{0,300}["']\/dev\/null|\brm\s*\([^)]{0,300}recursive|\bdeltree\b|\bdelete(?:Recursively|Dir|Directory|Tree)\b|\bremove_dir_all\b|\bremoveDirectoryRecursive\b|\bremovePathForcibly\b|\bdel_dir_r\b|\bremoveDir\b|\bdelete-directory|\bfile\s+delete\s+-force|\bformat-volume\b|\bclear-disk\b|\bemptyDir\b|\bremoveItem\b|\bsend2trash\b|\brm\s*\(\s*(?!list\b)[\w.$]+\s*[,)]/;
 const DELETES_FILE =
-  /\bcall\s+delete\s*\(|\(erase-buffer\)|(?<![.\w])truncate\s+['"$]|\bempty\s+(?:the\s+)?trash\b|\bFiles\.(?:delete|deleteIfExists|move)\b|\.delete(?:OnExit)?\(\s*\)|\bremove_file\b|\bremoveFile\b|\bSys\.remove\b|\bUnix\.(?:unlink|rmdir)\b|\bfile\s+delete\b|\bfile:(?:delete|del_dir)\b|\bdelete-file\b|\bos\.Remove\b|\bFile\.rm!?\s*[("]|\bremove_all\b|\bunlink\b\s*(?:[;@$]|$)|\bFile\.truncate\b|\b(?:File|IO)\.write\s*\(?\s*(["'])[^"']*\1\s*,\s*(["'])\2|\bos\s*\.\s*(?:remove|unlink|rmdir)\b|\bunlink(?:Sync)?\s*\(|\bunlink\s+(?:["'$<@]|for\b|shift\b|glob\b)|\brmdir\s*\(|\brmdir\s+["'$]|\brm\s*\(\s*["']|(?:writeFileSync|writeFile|file_put_contents|write_text)\s*\(\s*(?:(["'])[^"']*\3\s*,\s*)?(["'])\4\s*\)|["']unlink["']\s*,\s*glob|\b(?:File|Dir|FileUtils)\.(?:delete|unlink|rmdir|rm\w*)\b|\bPath\([^)]{0,300}\)\.(?:unlink|rmdir)\b|\.unlink\(|\.rmdir\(|\btruncate(?:Sync)?\s*\(|\bfile\.remove\b|\bdelete-file\b|\bopen\([^)]{0,300},\s*['"]w['"]\)\.close|^\s*:?(?:%|1,\$|0,\$|,)\s*d\b|Clear-Content\b/i;
+  /\bcall\s+delete\s*\(|\bto\s+delete\b|\bdelete\s+every\b|\bunlink\s+(?:grep|map|sort|keys|readdir)\b|\bchmod(?:Sync)?\s*\([^)]{0,200},\s*0(?:o?0*)\s*\)|\(erase-buffer\)|(?<![.\w])truncate\s+['"$]|\bempty\s+(?:the\s+)?trash\b|\bFiles\.(?:delete|deleteIfExists|move)\b|\.delete(?:OnExit)?\(\s*\)|\bremove_file\b|\bremoveFile\b|\bSys\.remove\b|\bUnix\.(?:unlink|rmdir)\b|\bfile\s+delete\b|\bfile:(?:delete|del_dir)\b|\bdelete-file\b|\bos\.Remove\b|\bFile\.rm!?\s*[("]|\bremove_all\b|\bunlink\b\s*(?:[;@$]|$)|\bFile\.truncate\b|\b(?:File|IO)\.write\s*\(?\s*(["'])[^"']*\1\s*,\s*(["'])\2|\bos\s*\.\s*(?:remove|unlink|rmdir)\b|\bunlink(?:Sync)?\s*\(|\bunlink\s+(?:["'$<@]|for\b|shift\b|glob\b)|\brmdir\s*\(|\brmdir\s+["'$]|\brm\s*\(\s*["']|(?:writeFileSync|writeFile|file_put_contents|write_text)\s*\(\s*(?:(["'])[^"']*\3\s*,\s*)?(["'])\4\s*\)|["']unlink["']\s*,\s*glob|\b(?:File|Dir|FileUtils)\.(?:delete|unlink|rmdir|rm\w*)\b|\bPath\([^)]{0,300}\)\.(?:unlink|rmdir)\b|\.unlink\(|\.rmdir\(|\btruncate(?:Sync)?\s*\(|\bfile\.remove\b|\bdelete-file\b|\bopen\([^)]{0,300},\s*['"]w['"]\)\.close|^\s*:?(?:%|1,\$|0,\$|,)\s*d\b|Clear-Content\b/i;
 const RUNS_COMMANDS =
   /\bos:cmd\b|\/sh\s+"|\(\s*(?:shell|sh|process)\s+"|["']\|-?|-\|["']|\bsil(?:ent)?!?\s+!|\be?syscmd\b|\bsys\.process\b|\bProcess(?:Builder)?\s*\(|\.exec\s*\(|\bexecShellCmd\b|\bSys\.command\b|\bpcntl_exec\b|\bos\/exec\b|\bexec\.Command\b|\bcallProcess\b|\bcallCommand\b|\brun-program\b|\brun-shell-command\b|\bshell-command\b|\bcall-process\b|\bsystem\*?\b|\bexec\s|\bshell\s*\(|\bexeca?\b|\bstart_process\b|\bposix_spawn\b|\bsh\.\w+\(|\bDeno\.Command\b|\bos\s*\.\s*(?:system|popen|exec\w*|spawn\w*)\b|\bsubprocess\b|\bcommands\.getoutput|\bpty\.spawn|child_process|\bexec(?:Sync|File|FileSync|a)?\s*[('"`[]|\bspawn(?:Sync)?\s*\(|\bsystem\s*[('"[\s]|\bpopen\s*\(|\bshell_exec\b|\bpassthru\b|\bproc_open\b|`|\bqx\b|%x|\bKernel\.|\bOpen3\b|\bIO\.popen|\bos\.execute|\bBun\.\$|\bDeno\.(?:Command|run)|\$\(|[dD][oO]\s+[sS][hH][eE][lL][lL]\s+[sS][cC][rR][iI][pP][tT]|\bsh\s*\(|getline|\|\s*getline|\|\s*"(?:sh|bash)"|:!|^!|\bspawn\s|\bRuntime\b|\bInvoke-Expression\b|\biex\b|\bStart-Process\b|\bos\.cmd\b|\bSystem\.cmd\b|\bexecl?[vp]*\b|\bshell\s*!|\.sh\(/m;
 const HIDES =
@@ -161,7 +161,7 @@ function stringsOf(text: string): string[] {
 function listsOf(text: string): string[] {
   const lists: string[] = [];
   for (const match of text.matchAll(
-    /(?:(['"`])([\w./-]+)\1\s*,\s*)?\[\s*((?:(?:'[^']*'|"[^"]*"|`[^`]*`)(?:\s*,\s*|\s+)?)+)\]|\(((?:\s*(?:'[^']*'|"[^"]*")\s*,?){2,})/g,
+    /(?:(['"`])([\w./-]+)\1\s*,\s*)?\[\s*((?:(?:'[^']*'|"[^"]*"|`[^`]*`)(?:\s*,\s*|\s+)?)+)\]|(?:\(|\b(?:exec|system|spawn)\s)((?:\s*(?:'[^']*'|"[^"]*")\s*,?){2,})/g,
   )) {
     const items = stringsOf(match[3] ?? match[4] ?? '');
     lists.push([...(match[2] === undefined ? [] : [match[2]]), ...items].join(' '));
@@ -180,7 +180,13 @@ function shellEscapesOf(text: string): string[] {
 
 /** Joins `'r' + 'm'`, `"r"."m"` and `'r' 'm'` into one string. */
 function foldConcatenation(code: string): string {
-  return code.replace(HOME_THEN, (_, quote: string) => `${quote}~/`).replace(/(['"])\s*(?:\+|\.)\s*\1/g, '');
+  return code
+    .replace(
+      /\bqq?\s*(?:\(([^()]*)\)|\{([^{}]*)\})/g,
+      (_, round?: string, curly?: string) => `'${round ?? curly ?? ''}'`,
+    )
+    .replace(HOME_THEN, (_, quote: string) => `${quote}~/`)
+    .replace(/(['"])\s*(?:\+|\.)\s*\1/g, '');
 }
 
 /** `process.env.HOME + '/x'`, `Path.home() / 'x'`: the same as '~/x'. */

@@ -86,6 +86,9 @@ function judgeInterpreter(call: Call, form: InterpreterForm): ReturnType<Handler
     const erases = isSilent || codes.some(isEmptyingEdit);
     return empties || erases ? hit('file_delete', 'truncate') : hitOfWrites(operands, call.scope);
   }
+  const edits = /^(vim?|nvim|ex|ed|emacs)$/.test(call.name) && operands.length > 0;
+  if (edits && hitOfWrites(operands, call.scope).actionClass !== 'file_write')
+    return hitOfWrites(operands, call.scope);
   if (/^(vim?|nvim|ex|ed)$/.test(call.name) && codes.length > 0 && operands.length > 0)
     return hitOfWrites(operands, call.scope);
   if (form.firstIsCode === true)

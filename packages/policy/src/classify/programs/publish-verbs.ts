@@ -43,6 +43,8 @@ export const PUBLISHES: Readonly<Record<string, RegExp>> = {
   darcs: /^(push|send)\b/,
   p4: /^submit\b/,
   cvs: /^(commit|ci)\b/,
+  'gh-pages': /^/,
+  mkdocs: /^gh-deploy\b/,
   npm: /^publish\b/,
   pnpm: /^publish\b/,
   yarn: /^(publish|npm publish)\b/,

@@ -5,7 +5,7 @@ import { forkScope, type ShellScope } from '../shell-scope.ts';
 import { normalizePath } from '../path-kind.ts';
 import { staticOutput } from '../static-output.ts';
 import { namesLoss } from './destructive-verbs.ts';
-import { isUnknown, PROCESS, PRODUCED, UNKNOWN, UNTRUSTED } from '../unknown-text.ts';
+import { isUnknown, LIST_BREAK, PROCESS, PRODUCED, UNKNOWN, UNTRUSTED } from '../unknown-text.ts';
 
 export const SHELLS = [
   'sh',
@@ -85,7 +85,18 @@ export const judgeCd: Handler = (call) => {
 
 export const judgeRead: Handler = (call) => {
   const names = call.args.filter((arg) => /^[A-Za-z_]\w*$/.test(arg));
-  const text = call.stdin === undefined ? UNTRUSTED : (call.stdin.split('\n')[0] ?? '');
+  const lines = call.stdin?.trimEnd().split('\n') ?? [UNTRUSTED];
+  const text = lines[0] ?? '';
+  const list =
+    call.name === 'read'
+      ? call.args.some((arg) => /^-[a-z]*a$/.test(arg))
+        ? text.split(/\s+/)
+        : null
+      : lines;
+  if (list !== null) {
+    call.scope.variables.set(names.at(-1) ?? 'MAPFILE', list.join(LIST_BREAK));
+    return hit('file_read', 'shell');
+  }
   const words = names.length > 1 ? text.split(/\s+/) : [text];
   names.forEach((name, index) =>
     call.scope.variables.set(name, words[index] ?? (isUnknown(text) ? text : '')),

@@ -2,6 +2,7 @@
 import { hit, type Hit } from '../finding.ts';
 import type { Handler } from '../inspector.ts';
 import { forkScope } from '../shell-scope.ts';
+import { isUnknown, withoutUnknown } from '../unknown-text.ts';
 
 const changes = hit('system_modify', 'system-program');
 const reads = hit('file_read', 'read-only-program');
@@ -153,10 +154,15 @@ function judgeVerb(args: readonly string[], readVerbs: RegExp): Hit {
   return readVerbs.test(verb) ? reads : changes;
 }
 
+/** Processes that everything else, or everyone's data, hangs on. */
+const CRITICAL =
+  /^(systemd|init|sshd|dockerd|containerd|kubelet|launchd|postgres(ql)?|postmaster|mysqld?|mariadbd?|mongod?|redis(-server)?|etcd|Xorg|gnome-shell|caisson)$/;
 const EVERYONE = /^(-1|1|-9)$/;
 
 /** `kill -9 -1` ends everything; `pkill -u root` and `pkill .` nearly so. */
 export const judgeKill: Handler = (call) => {
+  const critical = call.args.some((arg) => isUnknown(arg) && CRITICAL.test(withoutUnknown(arg)));
+  if (critical) return hit('system_modify', 'kill-everything');
   const targets = call.args.slice(/^-(?!1$)/.test(call.args[0] ?? '') ? 1 : 0);
   if (call.name === 'kill') {
     const values = call.args[0] === '-s' ? call.args.slice(2) : targets;
@@ -167,11 +173,7 @@ export const judgeKill: Handler = (call) => {
   }
   if (call.name === 'xkill') return hit('system_modify', 'kill-everything');
   const everything = call.args.some(
-    (arg) =>
-      /^(-u|-U|--euid|--uid|-v)$/.test(arg) ||
-      /^(\.\*?|\*|systemd|init|sshd|dockerd|containerd|kubelet|launchd|postgres(ql)?|postmaster|mysqld?|mariadbd?|mongod?|redis(-server)?|etcd|Xorg|gnome-shell|caisson)$/.test(
-        arg,
-      ),
+    (arg) => /^(-u|-U|--euid|--uid|-v)$/.test(arg) || /^(\.\*?|\*)$/.test(arg) || CRITICAL.test(arg),
   );
   return everything ? hit('system_modify', 'kill-everything') : hit('bash_exec', 'kill');
 };

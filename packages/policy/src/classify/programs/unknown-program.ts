@@ -55,7 +55,7 @@ export function judgeUnknownProgram(call: Call, findHandler: FindHandler): Hit {
 
 /** The verb as an option: `kafka-consumer-groups --delete`. */
 const GRAVE_OPTION =
-  /^--(delete|delete-all|purge|wipe|wipe-all|destroy|drop|erase|erase-all|remove-all|zap|nuke|factory-reset|force-delete|remove)$/;
+  /^--(delete|delete-all|purge|wipe|wipe-all|destroy|drop|erase|erase-all|remove-all|zap|nuke|factory-reset|force-delete|remove|unregister)$/;
 
 /** PowerShell's `Remove-Item`, `Stop-Computer`; a few of the same form only tidy the session. */
 function isGraveCmdlet({ name, args }: Call): boolean {

@@ -7,6 +7,8 @@ export interface WrapperForm {
   readonly skip?: number;
   /** Options whose value is a shell text to run. */
   readonly shellText?: readonly string[];
+  /** One dash opens a whole word, not a row of letters. */
+  readonly wholeWords?: boolean;
   /** Options whose value is a file to write. */
   readonly writes?: readonly string[];
   /** The words after the options are joined and given to a shell. */
@@ -57,8 +59,8 @@ export const WRAPPER_FORMS: Readonly<Record<string, WrapperForm>> = {
   abduco: { valued: ['-c', '-n', '-A'] },
   daemonize: { valued: ['-c', '-o', '-e', '-p', '-u', '-l'] },
   'start-stop-daemon': { valued: ['-n', '-p', '-u', '-c'], shellText: ['-x', '--exec', '-a', '--startas'] },
-  gdb: { valued: ['-x', '-p'], shellText: ['-ex', '-iex', '-eval-command'] },
-  lldb: { valued: ['-s', '-f', '-p', '-n'], shellText: ['-o', '-O', '--one-line'] },
+  gdb: { wholeWords: true, valued: ['-x', '-p'], shellText: ['-ex', '-iex', '-eval-command'] },
+  lldb: { wholeWords: true, valued: ['-s', '-f', '-p', '-n'], shellText: ['-o', '-O', '--one-line'] },
   watchexec: {
     valued: ['-e', '-w', '-i', '-d', '-f', '--exts', '--watch', '--ignore', '--delay-run', '-s'],
     joins: true,

@@ -45,13 +45,15 @@ function unwrap(call: Call, form: WrapperForm, words: readonly string[]): Return
     } else if (word.startsWith('-') && word !== '-') {
       rest.shift();
       const [option = word, inline] = splitInline(word);
+      const last = form.wholeWords === true ? word : lastOfCluster(word);
       if (form.shellText?.includes(option)) runText(inline ?? rest.shift() ?? '');
-      else if (form.shellText?.some((name) => isGluedValue(name, word))) runText(word.slice(2));
-      else if (form.shellText?.includes(lastOfCluster(word))) runText(rest.shift() ?? '');
+      else if (form.wholeWords !== true && form.shellText?.some((name) => isGluedValue(name, word)))
+        runText(word.slice(2));
+      else if (form.shellText?.includes(last)) runText(rest.shift() ?? '');
       else if (form.writes?.includes(option)) reportWrite(call, inline ?? rest.shift() ?? '');
       else if (call.name === 'ssh' && option === '-o') runSshSetting(call, rest.shift() ?? '');
       else if (call.name === 'ssh' && /^-o./.test(word)) runSshSetting(call, word.slice(2));
-      else if (inline === undefined && form.valued?.includes(lastOfCluster(word))) rest.shift();
+      else if (inline === undefined && form.valued?.includes(last)) rest.shift();
     } else if (form.joins !== true && /^[A-Za-z_]\w*=/.test(word)) {
       rest.shift();
     } else if (skip > 0) {
