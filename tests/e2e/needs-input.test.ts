@@ -222,3 +222,21 @@ it('without a sandbox a question is found too', async () => {
   expect(asked).toMatchObject({ status: 'waiting', result: { needsInput: SENTINEL } });
   expect((await project.caisson('diff', asked.runId)).stdout).toBe('');
 });
+
+it.each([
+  [['--workspace', 'in-place', '--sandbox', 'none']],
+  [['--workspace', 'in-place']],
+  [['--workspace', 'empty', '--sandbox', 'none']],
+  [['--workspace', 'worktree']],
+  [['--workspace', 'worktree', '--sandbox', 'none']],
+])('$CAISSON_MAILBOX is where a question is left and an answer is found, with %j', async (place) => {
+  const project = createProject();
+  const script =
+    'if [ -e "$CAISSON_MAILBOX/answer.json" ]; then cat "$CAISSON_MAILBOX/answer.json"; ' +
+    `else printf '%s' '{"question":"Which?"}' > "$CAISSON_MAILBOX/needs_input.json"; fi`;
+  const asked = await project.run(...place, '--', 'sh', '-c', script);
+  expect([asked.status, asked.cli.stderr]).toEqual(['waiting', expect.not.stringContaining('warning')]);
+  const answered = await project.caisson('answer', asked.runId, 'blue', '-o', 'json');
+  expect((JSON.parse(answered.stdout) as { stdout: string }).stdout).toContain('"answer":"blue"');
+  expect((await project.caisson('diff', asked.runId)).stdout).toBe('');
+});

@@ -171,7 +171,7 @@ async function describeCandidate(
   const declared = await choosePipeline(rooms, request, agent);
   const workspaceKind = chooseWorkspace(request, settings.projectRoot);
   const grant = resolveGrant(request, agent, settings, settings.projectRoot);
-  const prompts = compilePrompts({ request, agent, runtime, description });
+  const prompts = compilePrompts({ request, agent, runtime, description, place: { grant, workspaceKind } });
   const runId = request.runId ?? createRunId(clock);
   const resolved: Resolved = {
     ...(agent === null ? {} : { agent: { name: agent.name, hash: agent.hash } }),

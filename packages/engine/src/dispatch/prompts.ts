@@ -3,18 +3,25 @@ import { compileSystemPrompt, compileUserPrompt, describePrompt } from '../regis
 import type { AdmittedRun, DispatchRequest, FoundAgent, FoundRuntime } from './contract.ts';
 
 /** How an agent asks a person, and what to do when it is refused something. */
-const ASKING_HELP = [
-  'You work alone in a sandbox; nobody reads along.',
-  'If you cannot go on without a decision of a person, or were denied something you need, write the file',
-  '.caisson/needs_input.json with {"question": "…", "options": ["…"], "context": "…", "partial_state": {…}} and stop.',
-  'Files for the person who asked (reports, images) go into the folder outputs/.',
-].join(' ');
+const askingHelp = (mailbox: string): string =>
+  [
+    'You work alone in a sandbox; nobody reads along.',
+    'If you cannot go on without a decision of a person, or were denied something you need, write the file',
+    `${mailbox}/needs_input.json with {"question": "…", "options": ["…"], "context": "…", "partial_state": {…}} and stop.`,
+    'Files for the person who asked (reports, images) go into the folder outputs/.',
+  ].join(' ');
+
+/** In place and without a sandbox `.caisson` is the project's own state folder; the mailbox is elsewhere then. */
+function nameMailbox({ grant, workspaceKind }: Pick<AdmittedRun, 'grant' | 'workspaceKind'>): string {
+  return grant.sandbox === 'none' && workspaceKind === 'in-place' ? '$CAISSON_MAILBOX' : '.caisson';
+}
 
 export function compilePrompts(options: {
   request: DispatchRequest;
   agent: FoundAgent | null;
   runtime: FoundRuntime;
   description: string;
+  place: Pick<AdmittedRun, 'grant' | 'workspaceKind'>;
 }): Pick<AdmittedRun, 'systemPrompt' | 'userPrompt' | 'compiled'> {
   const { request, runtime, description } = options;
   if (runtime.name === 'command') return { systemPrompt: '', userPrompt: description, compiled: null };
@@ -24,7 +31,9 @@ export function compilePrompts(options: {
       ? compileSystemPrompt(name, definition, description)
       : describePrompt(request.systemPrompt, 0);
   const user = compileUserPrompt(name, definition, description);
-  const systemPrompt = [own.text, ASKING_HELP].filter((part) => part !== '').join('\n\n');
+  const systemPrompt = [own.text, askingHelp(nameMailbox(options.place))]
+    .filter((part) => part !== '')
+    .join('\n\n');
   const { text: _text, ...compiled } = describePrompt(
     systemPrompt,
     own.fragmentCount + user.fragmentCount + 1, // ours is a fragment as well

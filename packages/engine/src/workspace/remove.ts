@@ -56,11 +56,11 @@ export async function emptyTrash(options: {
   return { deleted };
 }
 
-/** An empty workspace that is still empty holds nothing to keep. */
+/** An empty workspace that is still empty, but for the mailbox that is there without a sandbox, holds nothing to keep. */
 async function isUntouched(prepared: PreparedWorkspace): Promise<boolean> {
   if (prepared.kind !== 'empty' || prepared.baselineTree !== emptyTreeLike(prepared.baselineTree))
     return false;
-  return await isWorkspaceBare(prepared.path, []);
+  return await isWorkspaceBare(prepared.path, prepared.exclude);
 }
 
 /** Nothing was owed for an empty folder in place: it has no checkpoint, and only our own folder goes. */
@@ -72,6 +72,7 @@ async function isBareInPlace(prepared: PreparedWorkspace): Promise<boolean> {
 
 /** The kernel alone decides: a folder into which something was written just now is not removed, and is looked at. */
 async function removeBare(prepared: PreparedWorkspace): Promise<boolean> {
+  for (const name of prepared.exclude) await rm(join(prepared.path, name), { recursive: true, force: true });
   try {
     await rmdir(prepared.path);
   } catch (error) {

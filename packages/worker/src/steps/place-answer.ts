@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Job } from '@caisson/protocol';
 
@@ -7,5 +7,6 @@ export function placeAnswer(job: Job): void {
   if (job.answer === undefined || job.runtime.name !== 'command') return;
   const { partialState, ...answer } = job.answer;
   const told = { ...answer, ...(partialState === undefined ? {} : { partial_state: partialState }) };
+  mkdirSync(job.paths.mailbox, { recursive: true, mode: 0o700 }); // without a sandbox nobody has made it yet
   writeFileSync(join(job.paths.mailbox, 'answer.json'), JSON.stringify(told), { mode: 0o600 });
 }
