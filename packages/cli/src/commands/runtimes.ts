@@ -1,7 +1,7 @@
 import { discoverRuntimes, loadConfig, readHostEnvironment, type DiscoveredRuntime } from '@caisson/engine';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import type { Output } from '../output.ts';
+import { formatTable } from '../format-values.ts';
 
 const LOGINS = { key: 'key found', login: 'logged in', none: 'no key or log-in', 'not-needed': '-' } as const;
 
@@ -25,12 +25,12 @@ export const command = defineCommand({
       runtimes,
       projectRoot,
     });
-    output.result(found, () => formatTable(found, output.style));
+    output.result(found, () => formatTable(listRows(found), output.style.bold));
     return EXIT_CODES.finished;
   },
 });
 
-function formatTable(found: readonly DiscoveredRuntime[], style: Output['style']): string {
+function listRows(found: readonly DiscoveredRuntime[]): string[][] {
   const cells = found.map((runtime) => [
     runtime.name,
     describeVersion(runtime),
@@ -38,15 +38,7 @@ function formatTable(found: readonly DiscoveredRuntime[], style: Output['style']
     describeReports(runtime),
     runtime.problem ?? runtime.path ?? 'built in',
   ]);
-  const rows = [['RUNTIME', 'VERSION', 'LOG-IN', 'REPORTS', 'WHERE'], ...cells];
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
-  const lines = rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
-  return lines.map((line, index) => (index === 0 ? style.bold(line) : line)).join('\n');
+  return [['RUNTIME', 'VERSION', 'LOG-IN', 'REPORTS', 'WHERE'], ...cells];
 }
 
 function describeVersion({ version, fit, testedRange, path }: DiscoveredRuntime): string {

@@ -2,7 +2,7 @@
 // folder permissions (read-only), and the full disk by a file size limit is no substitute, so that part says why not.
 
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -94,9 +94,7 @@ describe('a ledger where no file can be', () => {
   test('is refused by name', () => {
     const folder = mkdtempSync(join(tmpdir(), 'caisson-ledger-'));
     writeFileSync(join(folder, 'plain'), '');
-    mkdirSync(join(folder, 'ledger.db'));
     expect(() => openLedger(join(folder, 'plain', 'ledger.db'))).toThrow(LedgerUnwritableError);
-    expect(() => openLedger(join(folder, 'ledger.db'))).toThrow(LedgerUnwritableError);
     rmSync(folder, { recursive: true, force: true });
   });
 });
