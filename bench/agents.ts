@@ -10,7 +10,7 @@ import { measureWall } from './agents/wall.ts';
 export async function run(): Promise<BenchRow[]> {
   const scene = await createAgentScene();
   try {
-    return [await measureWall(scene), await measureMemory(scene), await measureThroughput(scene)];
+    return [...(await measureWall(scene)), await measureMemory(scene), ...(await measureThroughput(scene))];
   } finally {
     await scene.remove();
   }

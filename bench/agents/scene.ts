@@ -10,6 +10,10 @@ import { createScratch, timeProgram, type Scratch } from '../dispatch/scratch.ts
 export const CLI = fileURLToPath(new URL('../../packages/cli/bin/caisson.js', import.meta.url));
 const KEY = 'sk-bench-0123456789abcdef0123';
 const EDIT = 'write hello.txt';
+/** The same by a model that answers no faster than a real one does. */
+const SLOW_EDIT = 'think, then create hello.txt';
+/** Time to first byte of one answer; of hosted models few are faster. */
+export const THINKING_MS = 1000;
 export const WAIT = 'wait a while';
 /** Long enough to look at all processes while the agent is in its tool, shorter than codex's own patience. */
 export const WAITING = 'sleep 6.25';
@@ -17,14 +21,18 @@ export const WAITING = 'sleep 6.25';
 export interface AgentScene {
   readonly scratch: Scratch;
   /** The agent alone, with the settings that our driver gives it. Resolves with milliseconds. */
-  runBare(): Promise<number>;
+  runBare(task: string): Promise<number>;
   /** The same through the command line. */
-  runOurs(): Promise<number>;
+  runOurs(task: string): Promise<number>;
   remove(): Promise<void>;
 }
 
 export const OURS = ['run', '-o', 'json', '--runtime', 'codex'];
-export const TASK = EDIT;
+/** With a model that answers at once all that remains is what the programs themselves need. */
+export const TASKS = [
+  { task: EDIT, model: 'a model that answers at once' },
+  { task: SLOW_EDIT, model: `a model that thinks ${THINKING_MS} ms a turn` },
+];
 
 export async function createAgentScene(): Promise<AgentScene> {
   const bin = findAgentBin('codex');
@@ -38,6 +46,17 @@ export async function createAgentScene(): Promise<AgentScene> {
         turns: [
           { tool: { intent: 'write-file', path: 'hello.txt', content: 'hello\n' }, usage },
           { say: 'Done.', usage },
+        ],
+      },
+      {
+        when: SLOW_EDIT,
+        turns: [
+          {
+            tool: { intent: 'write-file', path: 'hello.txt', content: 'hello\n' },
+            usage,
+            afterMs: THINKING_MS,
+          },
+          { say: 'Done.', usage, afterMs: THINKING_MS },
         ],
       },
       {
@@ -55,8 +74,8 @@ export async function createAgentScene(): Promise<AgentScene> {
   writeProject(scratch, model.url, bin);
   return {
     scratch: scene,
-    runBare: () => timeProgram(bin, bareArguments(), scene),
-    runOurs: () => timeProgram(process.execPath, [CLI, ...OURS, EDIT], scene),
+    runBare: (task) => timeProgram(bin, bareArguments(task), scene),
+    runOurs: (task) => timeProgram(process.execPath, [CLI, ...OURS, task], scene),
     remove: async () => {
       await model.stop();
       scratch.remove();
@@ -64,12 +83,12 @@ export async function createAgentScene(): Promise<AgentScene> {
   };
 }
 
-const bareArguments = (): string[] => [
+const bareArguments = (task: string): string[] => [
   'exec',
   '--json',
   '--skip-git-repo-check',
   '--dangerously-bypass-approvals-and-sandbox',
-  EDIT,
+  task,
 ];
 
 function writeProject({ root, project }: Scratch, url: string, bin: string): void {

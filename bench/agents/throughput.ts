@@ -2,14 +2,20 @@
 import { createCaisson, type Caisson } from 'caisson';
 
 import type { BenchRow } from '../bench-row.ts';
-import { TASK, type AgentScene } from './scene.ts';
+import { TASKS, type AgentScene } from './scene.ts';
 
 const ROUNDS = 3;
 const RUNS = 16;
 const AT_ONCE = 8;
 const AT_LEAST = 0.9;
 
-export async function measureThroughput(scene: AgentScene): Promise<BenchRow> {
+export async function measureThroughput(scene: AgentScene): Promise<BenchRow[]> {
+  const rows: BenchRow[] = [];
+  for (const { task, model } of TASKS) rows.push(await measureTask(scene, task, model));
+  return rows;
+}
+
+async function measureTask(scene: AgentScene, task: string, model: string): Promise<BenchRow> {
   const caisson = await createCaisson({
     cwd: scene.scratch.project,
     flags: { 'limits.concurrency': AT_ONCE },
@@ -17,8 +23,8 @@ export async function measureThroughput(scene: AgentScene): Promise<BenchRow> {
   const ms = { ours: 0, bare: 0 };
   try {
     for (let round = 0; round <= ROUNDS; round += 1) {
-      const ours = await timed(() => runOurs(caisson));
-      const bare = await timed(() => runBare(scene));
+      const ours = await timed(() => runOurs(caisson, task));
+      const bare = await timed(() => runBare(scene, task));
       if (round === 0) continue; // compiled and cached by now, on both sides
       ms.ours += ours;
       ms.bare += bare;
@@ -29,7 +35,7 @@ export async function measureThroughput(scene: AgentScene): Promise<BenchRow> {
   const perMinute = (total: number): number => (ROUNDS * RUNS * 60_000) / total;
   const ratio = ms.bare / ms.ours;
   return {
-    name: `agents: ${RUNS} edits by codex, ${AT_ONCE} at a time`,
+    name: `agents: ${RUNS} edits by codex with ${model}, ${AT_ONCE} at a time`,
     value: perMinute(ms.ours),
     unit: 'runs/min',
     peer: 'codex exec alone',
@@ -40,9 +46,9 @@ export async function measureThroughput(scene: AgentScene): Promise<BenchRow> {
   };
 }
 
-async function runOurs(caisson: Caisson): Promise<void> {
+async function runOurs(caisson: Caisson, task: string): Promise<void> {
   const runs = await Promise.all(
-    Array.from({ length: RUNS }, () => caisson.dispatch({ runtime: 'codex', task: TASK })),
+    Array.from({ length: RUNS }, () => caisson.dispatch({ runtime: 'codex', task })),
   );
   for (const { ended } of runs) {
     const { status, failure } = await ended;
@@ -50,12 +56,12 @@ async function runOurs(caisson: Caisson): Promise<void> {
   }
 }
 
-async function runBare(scene: AgentScene): Promise<void> {
+async function runBare(scene: AgentScene, task: string): Promise<void> {
   let left = RUNS;
   const lane = async (): Promise<void> => {
     while (left > 0) {
       left -= 1;
-      await scene.runBare();
+      await scene.runBare(task);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, lane));

@@ -173,6 +173,13 @@ test('a fault with times strikes that often and then gives way', async () => {
   expect([(await ask()).status, (await ask()).status, (await ask()).status]).toEqual([529, 529, 200]);
 });
 
+test('an answer comes after the time that the model thinks', async () => {
+  const server = await serve({ script: [{ say: 'well', afterMs: 200 }] });
+  const startedAt = performance.now();
+  expect((await post(server, '/v1/messages', { messages: [asked('x')] })).status).toBe(200);
+  expect(performance.now() - startedAt).toBeGreaterThan(195);
+});
+
 test('a cut answer ends its connection and is not charged', async () => {
   const server = await serve({ script: [{ say: 'this will not arrive', fault: 'cut' }] });
   const reply = await post(server, '/v1/messages', { stream: true, messages: [asked('x')] });

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { countUsage, REFUSAL_TEXT, type Answer, type CountedUsage } from './answer.ts';
 import { findPosition, type Conversation, type Position } from './conversation.ts';
 import type { Route } from './route.ts';
@@ -33,6 +34,7 @@ export function createReplies(
       const conversation = route.wire.parse(asked.json, asked.path);
       const position = findPosition(scripts, conversation);
       const fault = position === null ? null : strike(strikes, scripts, position, conversation);
+      if (position?.turn.afterMs !== undefined) await delay(position.turn.afterMs);
       if (fault !== null && isErrorFault(fault)) return sendError(response, route, fault);
       const answer = createAnswer(conversation, position, fault, `${(serial += 1)}`, asked.bytes);
       const onSent = () => charge(answer.usage);

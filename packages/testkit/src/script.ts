@@ -55,6 +55,8 @@ export const ScriptTurn = z.object({
   say: z.optional(z.string()),
   tool: z.optional(ToolIntent),
   usage: z.optional(ScriptUsage),
+  /** How long the model thinks before the first byte of its answer. */
+  afterMs: z.optional(z.int().check(z.nonnegative(), z.maximum(600_000))),
   fault: z.optional(Fault),
   /** The fault strikes this often, then the turn is answered normally. Absent: every time. */
   times: z.optional(z.int().check(z.positive())),
