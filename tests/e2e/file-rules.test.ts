@@ -1,5 +1,5 @@
 /** Rules about files are held by the kernel and by the patch, also where no gate asks: this is a plain command. */
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createProject } from './project.ts';
@@ -49,6 +49,61 @@ describe('rules about files', () => {
       'no-delete keep.txt',
       'no-access *.pem',
     ]);
+  });
+});
+
+it('hold for a place in the project that is named by its absolute path, or from the project itself', async () => {
+  const project = createProject();
+  const rule = (path: string): string => `{ path: "${path}", action: no-access, reason: "hidden" }`;
+  const paths = [`${project.root}/absolute/**`, `${project.root}/one.txt`, './two.txt'];
+  project.write('caisson.yaml', `policy: { rules: [${paths.map(rule).join(', ')}] }\n`);
+  for (const path of ['absolute/key', 'one.txt', 'two.txt']) project.write(path, 'HIDDEN\n');
+  for (const path of ['deep/one.txt', 'deep/two.txt']) project.write(path, 'shown\n');
+  const result = await project.run('--', 'sh', '-c', 'cat absolute/* *.txt deep/*.txt; echo x >absolute/new');
+  expect(result.stdout).toBe('shown\nshown\n');
+  expect(result.result?.patchRef).toBeUndefined();
+});
+
+describe('control files that are there below the top', () => {
+  const WRITE =
+    'for f in sub/.claude/settings.json sub/deep/caisson.yaml lib/.git/config; do echo x >>$f; done';
+
+  it.each(['worktree', 'in-place'])('cannot be written (%s)', async (kind) => {
+    const project = createProject();
+    project.write('sub/.claude/settings.json', '{}\n');
+    project.write('sub/deep/caisson.yaml', 'mode: suggest\n');
+    project.git('init', '-q', 'lib');
+    project.write('lib/code.txt', 'one\n');
+    const before = readFileSync(join(project.root, 'lib/.git/config'), 'utf8');
+    const result = await project.run(
+      '--workspace',
+      kind,
+      '--',
+      'sh',
+      '-c',
+      `${WRITE}; echo two >lib/code.txt; echo x >sub/new`,
+    );
+    expect(result.status).toBe('done');
+    expect(result.stderr.match(/Read-only file system/g)).toHaveLength(kind === 'in-place' ? 3 : 2);
+    expect(readFileSync(join(project.root, 'lib/.git/config'), 'utf8')).toBe(before);
+    expect(readFileSync(join(project.root, 'sub/.claude/settings.json'), 'utf8')).toBe('{}\n');
+    const { stdout } = await project.caisson('diff', result.runId);
+    expect(stdout.match(/^diff .*$/gm)).toEqual([
+      'diff --git a/lib/code.txt b/lib/code.txt',
+      'diff --git a/sub/new b/sub/new',
+    ]);
+  });
+
+  it('do not keep their folder from being moved in a worktree, and do keep it in place', async () => {
+    const project = createProject();
+    project.write('sub/.envrc', 'x\n');
+    project.write('sub/a.txt', 'a\n');
+    project.git('add', '.');
+    project.git('commit', '-qm', 'sub');
+    const moved = await project.run('--', 'sh', '-c', 'mv sub other');
+    expect(moved.status).toBe('done');
+    const held = await project.run('--workspace', 'in-place', '--', 'sh', '-c', 'mv sub other');
+    expect(held.stderr).toMatch(/busy/);
   });
 });
 

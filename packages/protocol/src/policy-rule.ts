@@ -9,7 +9,7 @@ const reason = () => text(500, 'Told to the agent, and kept in the record, when 
 export const PathRule = z.strictObject({
   path: text(
     1000,
-    'Glob relative to the project unless it is absolute or starts with ~/, for example secrets/**.',
+    "Glob relative to the project unless it is absolute or starts with ~/, for example secrets/**. Without a slash it means that name in any folder; ./ before it means the project's own folder.",
   ),
   action: z
     .enum(['no-access', 'read-only', 'no-delete'])

@@ -50,7 +50,8 @@ export function findRuledPaths(job: Job): RuledPaths {
 function fixedPlace({ path }: PathRule): string | null {
   if (/^[/~]/.test(path)) return null;
   const bare = path.replace(/^\.\//, '').replace(/\/(\*\*)?$/, '');
-  const isFixed = path.replace(/^\.\//, '').replace(/\/$/, '').includes('/') && !/[*?[\]{}()!+@]/.test(bare);
+  const isAnchored = path.startsWith('./') || path.replace(/\/$/, '').includes('/');
+  const isFixed = isAnchored && !/[*?[\]{}()!+@]/.test(bare);
   return isFixed && bare !== '' && !bare.split('/').includes('..') ? bare : null;
 }
 

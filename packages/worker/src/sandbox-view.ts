@@ -4,6 +4,7 @@
  */
 import { CONTROL_FILES, MARKER_NAME, type SandboxSpec } from '@caisson/ground';
 import type { Bind, Job } from '@caisson/protocol';
+import { findNestedControls } from './nested-controls.ts';
 import type { AgentFile } from './runtimes/contract.ts';
 
 export type SandboxPurpose = 'agent' | 'setup' | 'script' | 'clean-room';
@@ -65,6 +66,7 @@ export function buildSandboxSpec(job: Job, options: ViewOptions): SandboxSpec {
   const isAgent = options.purpose === 'agent';
   const readOnly = isAgent && grant.mode === 'suggest';
   const onHostNetwork = sharesHostNetwork(job, options.purpose);
+  const nested = isAgent && !readOnly && grant.sandbox !== 'none' ? findNestedControls(job) : [];
   const isRelayed = hasNetwork(job, options.purpose) && !onHostNetwork;
   return {
     kind: grant.sandbox,
@@ -89,8 +91,14 @@ export function buildSandboxSpec(job: Job, options: ViewOptions): SandboxSpec {
     ],
     hide: [...sandbox.hide, ...(isAgent ? (options.ruled?.outside ?? []) : [])],
     readOnlyPaths: isAgent
-      ? [...CONTROL_FILES.map((path) => `${workspace.mountPath}/${path}`), ...(options.ruled?.readOnly ?? [])]
+      ? [
+          ...CONTROL_FILES.map((path) => `${workspace.mountPath}/${path}`),
+          ...(workspace.kind === 'in-place' ? nested : []),
+          ...(options.ruled?.readOnly ?? []),
+        ]
       : [],
+    // Elsewhere a folder with one in it may be moved; whatever becomes of the file, it is left out of the patch.
+    looseReadOnlyPaths: workspace.kind === 'in-place' ? [] : nested,
     hiddenPaths: isAgent ? (options.ruled?.hidden ?? []) : [],
     home: { path: job.sandbox.home, maxBytes: sandbox.homeBytes },
     tmp: { path: '/tmp', maxBytes: sandbox.tmpBytes },
@@ -135,6 +143,7 @@ function insideEnv(job: Job, options: ViewOptions): Record<string, string> {
     HOME: job.sandbox.home,
     TMPDIR: '/tmp',
     CAISSON_RUN_ID: job.runId,
+    CAISSON_MAILBOX: job.grant.sandbox === 'none' ? job.paths.mailbox : `${job.workspace.mountPath}/.caisson`,
     ...serviceEnv(job, options.purpose),
     [MARKER_NAME]: `${job.runId}.${job.attempt}`,
     ...(proxied

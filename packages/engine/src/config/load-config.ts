@@ -1,5 +1,6 @@
 import { isAbsolute, join, resolve } from 'node:path';
 import type { ConfigFile, Mode } from '@caisson/protocol';
+import { anchorRule } from './anchor-rule.ts';
 import { readConfigDocument, type ConfigDocument } from './config-document.ts';
 import type {
   ConfigRow,
@@ -78,7 +79,10 @@ function assemble(
     limits: assembleLimits(get),
     budget: assembleBudget(get),
     network: { hosts: file.network?.hosts ?? [], services: file.network?.services ?? {} },
-    policy: { ceiling: get<Mode>('policy.ceiling'), rules: file.policy?.rules ?? [] },
+    policy: {
+      ceiling: get<Mode>('policy.ceiling'),
+      rules: (file.policy?.rules ?? []).map((rule) => anchorRule(rule, projectRoot, folders.home)),
+    },
     callbacks: file.callbacks ?? [],
     questions: {
       deadlineMs: get<number>('questions.deadline'),

@@ -7,6 +7,7 @@ import type { Failure, FailureReason, Job } from '@caisson/protocol';
 import type { AttemptLimits } from '../compute/index.ts';
 import type { PreparedWorkspace } from '../workspace/index.ts';
 import type { AdmittedRun, DispatchRooms, OpenedNetwork } from './contract.ts';
+import { findNeighbourStates } from './neighbour-states.ts';
 import { linkLoginFiles } from './login-files.ts';
 import { openNetwork, planNetwork } from './plan-network.ts';
 import { orWarn } from './clean-up.ts';
@@ -311,7 +312,7 @@ function composeJob(
           },
     credential: runtime.login ? 'inside' : network?.model ? 'broker' : 'none',
     sandbox: {
-      hide: [settings.stateDir],
+      hide: [settings.stateDir, ...(isOpen ? [] : findNeighbourStates(settings.projectRoot, settings.home))],
       binds: [...run.binds],
       home: isOpen ? paths.home : settings.home,
       homeBytes: settings.homeBytes,

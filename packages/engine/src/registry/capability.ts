@@ -1,7 +1,7 @@
 /** Looks through a capability's folder before it becomes a bundle: no credentials, no hostile JSON. */
 import { hash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 
 import { readFileCapped } from '@caisson/ground';
 
@@ -45,16 +45,24 @@ async function scanFolder(name: string, folder: string): Promise<ReadonlyMap<str
 /** A folder that cannot be listed is left to the store, which says why it is no bundle. */
 async function listFiles(name: string, folder: string): Promise<string[]> {
   try {
-    const found = await readdir(folder, { recursive: true, withFileTypes: true });
-    return found
-      .filter((entry) => entry.isFile())
-      .map((entry) => relative(folder, join(entry.parentPath, entry.name)));
+    return await listBelow(folder, '');
   } catch (cause) {
     throw new DefinitionInvalidError(
       `folder ${folder} of capability ${name} cannot be listed: ${String(cause)}`,
       { cause },
     );
   }
+}
+
+/** Not Node's own recursive listing, which goes through links to folders: out of the bundle, or round in circles. */
+async function listBelow(folder: string, prefix: string): Promise<string[]> {
+  const files: string[] = [];
+  for (const entry of await readdir(join(folder, prefix), { withFileTypes: true })) {
+    const path = join(prefix, entry.name);
+    if (entry.isDirectory()) files.push(...(await listBelow(folder, path)));
+    else if (entry.isFile()) files.push(path);
+  }
+  return files;
 }
 
 function refuseUnreadable(name: string, path: string): (cause: unknown) => never {

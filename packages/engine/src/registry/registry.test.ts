@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -195,6 +195,16 @@ describe('the registry', () => {
 
 describe('capabilities', () => {
   const capability = (source: string) => registry.register('capabilities', 'lint', { folder: source });
+
+  it('does not look for credentials through a link to a folder, and takes a link round in a circle', async () => {
+    const outside = await writeTree({ key: `AKIA${'Q'.repeat(8)}7R5T2W4Z\n` });
+    const leading = await writeTree({ 'a.txt': 'x' });
+    await symlink(outside, join(leading, 'out'));
+    await expect(capability(leading)).rejects.toMatchObject({ reason: 'symlink-out' });
+    const round = await writeTree({ 'deep/a.txt': 'x' });
+    await symlink('..', join(round, 'deep/up'));
+    expect((await capability(round)).changed).toBe(true);
+  });
 
   it('are bundles, and a new version says which files changed', async () => {
     const source = await writeTree({ 'skills/a.md': 'a', 'b.json': '{}' });

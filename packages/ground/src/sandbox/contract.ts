@@ -44,6 +44,8 @@ export interface SandboxSpec {
   readonly hide: readonly string[];
   /** Control files and folders inside the workspace; those that do not exist are left out. */
   readonly readOnlyPaths: readonly string[];
+  /** Read-only as well, but the folders around them may be moved: for what is looked at again afterwards. */
+  readonly looseReadOnlyPaths?: readonly string[] | undefined;
   /** Files and folders inside the workspace whose content is not shown; those that do not exist are left out. */
   readonly hiddenPaths?: readonly string[] | undefined;
   /** Must lie under a replaced folder (/home, /root, /tmp, /run …) or exist on the host. */

@@ -25,7 +25,8 @@ export function findGuarded(spec: SandboxSpec): WorkspaceGuards {
   const { workspace } = spec;
   const hiddenPaths = spec.hiddenPaths ?? [];
   const readOnlyPaths = workspace?.readOnly === true ? [] : spec.readOnlyPaths;
-  if (workspace === null || hiddenPaths.length + readOnlyPaths.length === 0)
+  const loosePaths = workspace?.readOnly === true ? [] : (spec.looseReadOnlyPaths ?? []);
+  if (workspace === null || hiddenPaths.length + readOnlyPaths.length + loosePaths.length === 0)
     return { pinned: [], readOnly: [], hidden: [] };
   const root = realpathSync.native(workspace.source);
   const top = canonical(workspace.target);
@@ -35,8 +36,10 @@ export function findGuarded(spec: SandboxSpec): WorkspaceGuards {
     isFolder: findStats(join(root, place))?.isDirectory() ?? false,
   });
   const hidden = withoutCovered(hiddenPaths.flatMap((path) => findPlace(workspace.target, root, path)));
-  const readOnly = withoutCovered(readOnlyPaths.flatMap((path) => findPlace(workspace.target, root, path)));
-  const pinned = workspace.readOnly ? [] : listParents([...readOnly, ...hidden]);
+  const fixed = readOnlyPaths.flatMap((path) => findPlace(workspace.target, root, path));
+  const loose = loosePaths.flatMap((path) => findPlace(workspace.target, root, path));
+  const readOnly = withoutCovered([...fixed, ...loose]);
+  const pinned = workspace.readOnly ? [] : listParents([...fixed, ...hidden]);
   return {
     pinned: pinned
       .filter((place) => ![...readOnly, ...hidden].some((each) => covers(each, place)))

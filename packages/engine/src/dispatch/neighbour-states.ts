@@ -1,0 +1,47 @@
+/**
+ * The state folders of other projects of the same user hold what their agents said and did; a run has no business there.
+ * They are looked for where they lie as a rule: in the folders beside the project and beside those above it. Whatever
+ * is under HOME, /home, /root, /tmp or /run is not shown to a run anyway.
+ */
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+const STATE = '.caisson';
+const MAX_FOUND = 64;
+const MAX_NAMES = 4096;
+const HIDDEN_ANYWAY = ['/home', '/root', '/tmp', '/var/tmp', '/run', '/proc', '/sys', '/dev'];
+
+/** Absolute paths, the nearest first. */
+export function findNeighbourStates(projectRoot: string, home: string): string[] {
+  const found: string[] = [];
+  for (let folder = dirname(projectRoot); found.length < MAX_FOUND; folder = dirname(folder)) {
+    if (!isHiddenAnyway(folder, home)) found.push(...findBelow(folder, projectRoot));
+    if (folder === dirname(folder)) break;
+  }
+  return [...new Set(found)].slice(0, MAX_FOUND); // an outer project is both above and beside
+}
+
+function findBelow(folder: string, projectRoot: string): string[] {
+  const states = ['', ...listNames(folder)].map((name) => join(folder, name, STATE));
+  return states.filter((state) => dirname(state) !== projectRoot && holdsLedger(state));
+}
+
+function listNames(folder: string): string[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .slice(0, MAX_NAMES)
+      .map((entry) => entry.name);
+  } catch (error) {
+    if (['EACCES', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) return [];
+    throw error;
+  }
+}
+
+function holdsLedger(state: string): boolean {
+  return existsSync(join(state, 'ledger.db')) && statSync(state).isDirectory();
+}
+
+function isHiddenAnyway(folder: string, home: string): boolean {
+  return [...HIDDEN_ANYWAY, home].some((place) => folder === place || folder.startsWith(`${place}/`));
+}
