@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { parseCorpus, reportCorpus } from './corpus-report.ts';
+import { isFlagged, parseCorpus, reportCorpus } from './corpus-report.ts';
 
 const read = (name: string) =>
   parseCorpus(readFileSync(new URL(`../corpus/${name}.txt`, import.meta.url), 'utf8'));
@@ -24,6 +24,11 @@ describe('the corpus', () => {
       report.classifier.missed,
     );
     expect(report.classifier.recall).toBeGreaterThanOrEqual(0.98);
+  });
+
+  it('is told apart line by line where a twin stands beside it', () => {
+    expect(destructive.filter((command) => !isFlagged(command))).toEqual([]);
+    expect(benign.filter(isFlagged)).toEqual([]);
   });
 
   it('has at most 2 percent of its harmless commands flagged', () => {

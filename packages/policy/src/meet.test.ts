@@ -15,6 +15,7 @@ const grant: fc.Arbitrary<Grant> = fc
     write: folders,
     hosts: fc.array(fc.constantFrom('*', 'a.example:443', 'b.example:443', 'a.example:80'), { maxLength: 3 }),
     tools: fc.array(fc.constantFrom('*', 'Read', 'Bash', 'Edit'), { maxLength: 3 }),
+    envs: fc.array(fc.constantFrom('staging@1a', 'staging@2b', 'prod@3c'), { maxLength: 3 }),
     limits: fc.record({ memory: cap, cpus: cap, pids: cap, disk: cap, wall: cap }),
     budget: fc.record({ usd: cap, tokens: cap, turns: cap, toolCalls: cap }),
     depth: fc.nat(4),

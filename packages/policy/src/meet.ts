@@ -5,6 +5,7 @@
  * - mode, depth, limits, budget: chains; the smaller one. A missing limit is the top (unlimited).
  * - read, write: sets of folder prefixes; the folders that both sides cover, in canonical form.
  * - hosts, tools: sets with `*` as top; the intersection.
+ * - envs: a set; the intersection. A missing one is the bottom (none).
  * - sandbox: `bwrap` is below `none`.
  *
  * Canonical form (sorted, without a prefix that another one covers, `*` alone) makes equal
@@ -25,6 +26,7 @@ export function meet(parent: Grant, request: Grant): Grant {
     write: meetFolders(parent.write, request.write),
     hosts: meetNames(parent.hosts, request.hosts),
     tools: meetNames(parent.tools, request.tools),
+    ...envsOf(meetNames(parent.envs ?? [], request.envs ?? [])),
     limits: meetCaps(LIMIT_KEYS, parent.limits, request.limits),
     budget: meetCaps(BUDGET_KEYS, parent.budget, request.budget),
     depth: Math.min(parent.depth, request.depth),
@@ -33,9 +35,10 @@ export function meet(parent: Grant, request: Grant): Grant {
 }
 
 /** The same grant in canonical form: sets sorted and without redundant entries. */
-export function normalizeGrant(grant: Grant): Grant {
+export function normalizeGrant({ envs, ...grant }: Grant): Grant {
   return {
     ...grant,
+    ...envsOf(normalizeNames(envs ?? [])),
     read: normalizeFolders(grant.read),
     write: normalizeFolders(grant.write),
     hosts: normalizeNames(grant.hosts),
@@ -60,9 +63,10 @@ export function describeExcess(child: Grant, parent: Grant): string[] {
         excess.push(`${key} ${folder} is outside ${listed(parent[key])}`);
     }
   }
-  for (const key of ['hosts', 'tools'] as const) {
-    for (const name of child[key]) {
-      if (!coversName(parent[key], name)) excess.push(`${key} ${name} is not among ${listed(parent[key])}`);
+  for (const key of ['hosts', 'tools', 'envs'] as const) {
+    const allowed = parent[key] ?? [];
+    for (const name of child[key] ?? []) {
+      if (!coversName(allowed, name)) excess.push(`${key} ${name} is not among ${listed(allowed)}`);
     }
   }
   excess.push(...excessOfCaps('limit', LIMIT_KEYS, child.limits, parent.limits));
@@ -71,6 +75,11 @@ export function describeExcess(child: Grant, parent: Grant): string[] {
   if (child.sandbox === 'none' && parent.sandbox !== 'none')
     excess.push(`sandbox none is weaker than ${parent.sandbox}`);
   return excess;
+}
+
+/** Nothing is said about what is not there, so that equal grants stay equal values. */
+function envsOf(envs: string[]): { envs?: string[] } {
+  return envs.length === 0 ? {} : { envs };
 }
 
 function rank(grant: Grant): number {

@@ -19,6 +19,8 @@ interface RedirectCall {
   readonly scope: ShellScope;
 }
 
+/** Programs that run what they read, here or elsewhere. */
+const RUNS_INPUT = /(^|\/)((ba|z|da|k)?sh|ssh|docker|kubectl|python[\d.]*|node|perl|ruby)$/;
 const ENDLESS = new Set(['/dev/zero', '/dev/urandom', '/dev/random']);
 
 /** What sending output to, or taking input from, a place is. Null when it changes nothing. */
@@ -27,8 +29,8 @@ export function judgeRedirect(call: RedirectCall): Hit | null {
   if (target.startsWith(PROCESS)) return null;
   if (/^\/dev\/(tcp|udp)\//.test(target)) return judgeSocket(call);
   if (operator === '<' || operator === '<&')
-    return SQL_CLIENTS.includes(program) && namesLoss(target)
-      ? hit('bash_destructive', 'database-drop')
+    return namesLoss(target) && (SQL_CLIENTS.includes(program) || RUNS_INPUT.test(program))
+      ? hit('bash_destructive', 'destructive-name')
       : null;
   if (operator === '>&' && /^(\d+-?|-)$/.test(target)) return null;
   const written = hitOfWrite(target, call.scope);

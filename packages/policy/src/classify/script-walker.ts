@@ -174,10 +174,10 @@ export class ScriptWalker {
     for (const found of judgeEnvironment(assigned)) {
       this.inspector.runScript(found, forkScope(frame.scope), cause);
     }
-    if (
-      assigned.some(([name, value]) => injectsLibrary(name, value) || injectsCode(name, value, frame.scope))
-    )
+    if (assigned.some(([name, value]) => injectsLibrary(name, value)))
       this.inspector.report(hit('bash_destructive', 'injected-library'), cause);
+    if (assigned.some(([name, value]) => injectsCode(name, value, frame.scope)))
+      this.inspector.report(hit('bash_destructive', 'injected-code'), cause);
   }
 
   private outputThrough(

@@ -32,7 +32,10 @@ const DESTRUCTIVE_SQL =
 
 /** Whether SQL text removes or empties something. */
 export function isDestructiveSql(sql: string): boolean {
-  return DESTRUCTIVE_SQL.test(sql.replace(/--[^\n]*\n/g, ' ').replace(/\/\*[\s\S]*?\*\//g, ' '));
+  const code = sql.replace(/--[^\n]*\n/g, ' ').replace(/\/\*[\s\S]*?\*\//g, ' ');
+  // A text in quotes is data, unless the statement puts another one together.
+  const buildsSql = /\bexecute\b|\|\||\bconcat\b|\bformat\s*\(/i.test(code);
+  return DESTRUCTIVE_SQL.test(buildsSql ? code : code.replace(/'(?:[^']|'')*'/g, "''"));
 }
 
 export const judgeDatabase: Handler = (call) => {

@@ -4,6 +4,7 @@ import { hitOfDeletes } from '../delete-hit.ts';
 import { hit, type Hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
 import { forkScope } from '../shell-scope.ts';
+import { withoutUnknown } from '../unknown-text.ts';
 import { judgeCheckout, judgeRestore, judgeSwitch } from './git-checkout.ts';
 import { judgeGitConfig, runConfigValue } from './git-config.ts';
 import { saysDestroy } from './destructive-verbs.ts';
@@ -45,8 +46,10 @@ export const judgeGit: Handler = (call) => {
     } else if (GLOBAL_VALUED.has(word)) index += 1;
     else if (!word.startsWith('-')) break;
   }
-  const verb = call.args[index];
-  if (verb === undefined) return reads;
+  const word = call.args[index];
+  if (word === undefined) return reads;
+  // `git ${x}push`: what is not known is taken to be nothing.
+  const verb = withoutUnknown(word);
   const rest = call.args.slice(index + 1);
   const alias = aliases.get(verb);
   reportOutputs(verb, rest, call);
@@ -100,8 +103,9 @@ function judgeVerb(verb: string, args: readonly string[], call: Call): Hit | nul
     case 'filter-repo':
       return destroys('git-rewrite-history');
     case 'update-ref':
-    case 'replace':
       return destroys('git-update-ref');
+    case 'replace':
+      return args.length === 0 || hasFlag(args, 'l', '--list') ? reads : destroys('git-update-ref');
     case 'symbolic-ref':
       return hasFlag(args, 'd', '--delete') || (args[0] === 'HEAD' && args.length > 1)
         ? destroys('git-update-ref')
@@ -136,6 +140,7 @@ function judgeVerb(verb: string, args: readonly string[], call: Call): Hit | nul
     case 'fast-import':
       return hasFlag(args, '', '--force') ? destroys('git-update-ref') : acts;
     case 'lfs':
+      if (args[0] === 'migrate' && args[1] !== 'info') return destroys('git-rewrite-history');
       if (args[0] === 'prune' && !hasFlag(args, 'd', '--dry-run')) return destroys('git-prune');
       return args[0] === 'push' ? hit('git_push', 'git-push') : acts;
     case 'ls-remote':

@@ -26,7 +26,12 @@ export const SHELLS = [
 /** `sh -c TEXT`, `sh FILE`, `sh < FILE`, `… | sh`. */
 export const judgeShell: Handler = (call) => {
   const at = call.args.findIndex((arg) => /^-[a-zA-Z]*c[a-zA-Z]*$/.test(arg) || arg === '--command');
-  if (at >= 0 && call.args.slice(0, at).every((arg) => /^[-+]/.test(arg) || arg === 'pipefail')) {
+  const before = call.args.slice(0, Math.max(at, 0));
+  // `-o errexit`, `--rcfile x`: the word after the option is its value.
+  const isOptions = before.every(
+    (arg, index) => /^[-+]/.test(arg) || TAKES_VALUE.test(before[index - 1] ?? ''),
+  );
+  if (at >= 0 && isOptions) {
     const rest = call.args.slice(at + 1);
     while (/^-/.test(rest[0] ?? '')) rest.shift();
     const [text, , ...positional] = rest;
@@ -40,6 +45,8 @@ export const judgeShell: Handler = (call) => {
   if (call.stdin !== undefined) return runText(call, call.stdin, forkScope(call.scope, []), 'stdin');
   return asksVersion(call.args) ? hit('file_read', 'read-only-program') : hit('bash_exec', 'shell');
 };
+
+const TAKES_VALUE = /^([-+][a-zA-Z]*[oO]|--rcfile|--init-file)$/;
 
 export const judgeEval: Handler = (call) => runText(call, call.args.join(' '), call.scope, 'command');
 

@@ -110,7 +110,7 @@ export const judgeSed: Handler = (call) => {
   }
   const found = hitOfWrites([...files, ...written], call.scope);
   const isSilent = hasFlag(flags, 'n', '--quiet', '--silent') && !scripts.some((script) => /p/.test(script));
-  const empties = isSilent || scripts.some((script) => isEmptyingEdit(script));
+  const empties = isSilent || scripts.flatMap((script) => script.split(/[;\n]/)).some(isEmptyingEdit);
   return empties && found.actionClass === 'file_write' ? hit('file_delete', 'truncate') : found;
 };
 
