@@ -76,6 +76,8 @@ const TAMPERINGS: [string, string][] = [
   ['a time', `UPDATE events SET at = '2020-01-01T00:00:00.000Z' WHERE seq = 2`],
   ['a hash', `UPDATE events SET hash = '${'0'.repeat(64)}' WHERE seq = 3`],
   ['a link', `UPDATE events SET prev_hash = '${'0'.repeat(64)}' WHERE seq = 3`],
+  ['the first link', 'UPDATE events SET prev_offset = 1 WHERE seq = 1'],
+  ["a run's derived row", `UPDATE runs SET row = replace(row, 'command', 'commend')`],
   ['a row in the middle that is gone', 'DELETE FROM events WHERE seq = 3'],
   [
     'two rows in another order',
@@ -93,6 +95,20 @@ it.each(TAMPERINGS)('a ledger with %s changed is not believed', async (_title, s
   const seen = await project.caisson('verify', runId, '-o', 'json');
   expect(seen.code).toBe(6);
   expect(seen.stdout).toMatch(/event-chain|event-count|seal|LEDGER_CORRUPT/);
+});
+
+it('a ledger that is no database any more ends every command with 6 and is named', async () => {
+  const { project, runId } = await sealed();
+  const file = join(project.root, '.caisson/ledger.db');
+  const database = new DatabaseSync(file);
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  database.close();
+  const at = readFileSync(file).indexOf('INTEGER PRIMARY KEY');
+  flip(file, at + 'INTEGER PRI'.length);
+  for (const name of ['verify', 'show', 'export']) {
+    const seen = await project.caisson(name, runId);
+    expect([name, seen.code, seen.stderr]).toEqual([name, 6, expect.stringContaining(`${file} is damaged`)]);
+  }
 });
 
 it('an export fails for a byte flipped in any of its parts, cut off, or added', async () => {

@@ -31,6 +31,9 @@ const BY_ERROR_CODE: Readonly<Record<string, ExitCode>> = {
   POLICY_DENIED: EXIT_CODES.policyDenied,
   BUDGET_EXCEEDED: EXIT_CODES.budgetExceeded,
   INTEGRITY_FAILED: EXIT_CODES.integrityFailed,
+  LEDGER_CORRUPT: EXIT_CODES.integrityFailed,
+  STORE_CORRUPT: EXIT_CODES.integrityFailed,
+  REGISTRY_CORRUPT: EXIT_CODES.integrityFailed,
   BAD_SIGNATURE: EXIT_CODES.badSignature,
   NO_KEY: EXIT_CODES.noKey,
 };

@@ -126,7 +126,9 @@ function checkRecord(file: string, record: EventRecord, prevHash: string): void 
       where,
     );
   }
-  if (record.prevHash !== prevHash) {
+  // Which event is before it is in no hash: the links prove it, except for the first, which has none.
+  const isLinkedRightly = record.seq > 1 || record.prevOffset === 0;
+  if (record.prevHash !== prevHash || !isLinkedRightly) {
     throw new LedgerCorruptError(file, 'the event does not continue the one before it', where);
   }
 }
