@@ -23,6 +23,18 @@ describe('caisson run -- CMD', () => {
     expect(readFileSync(join(project.root, 'README.md'), 'utf8')).toBe('# sample\nmore\n');
   });
 
+  it('keeps what a quick program prints, however long the first look at the workspace takes', async () => {
+    const project = createProject({ git: false });
+    project.write('caisson.yaml', 'limits: { disk: 100m }\n');
+    for (let index = 0; index < 4000; index += 1) project.write(`many/${index}`, '');
+    const { stdout } = await project.caisson('run', '-o', 'ndjson', '--', 'echo', 'printed');
+    const events = parseLines(stdout);
+    expect(events.find((event) => event.type === 'runtime.adapter.ran')).toMatchObject({
+      stdout: { bytes: 8, head: 'printed\n' },
+    });
+    expect(events.map((event) => event.type)).not.toContain('attempt.ended');
+  });
+
   it('tells its lifecycle in order, numbered without holes', async () => {
     const project = createProject();
     const { stdout } = await project.caisson('run', '-o', 'ndjson', '--', 'true');

@@ -40,7 +40,8 @@ export function openSpool(path: string, options: { capBytes: number; redactor: R
   };
 
   return {
-    write: (chunk) => keep(redacting.push(chunk)),
+    // A pipe that somebody outside still holds may bring a late word; the record is closed by then.
+    write: (chunk) => (isOpen ? keep(redacting.push(chunk)) : undefined),
     end() {
       if (!isOpen) return;
       isOpen = false;

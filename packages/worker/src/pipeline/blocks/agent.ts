@@ -90,9 +90,15 @@ interface Exit {
 
 async function followWatched(...run: Parameters<typeof followAgent>): Promise<Exit> {
   const [context, process] = run;
-  const stopDiskWatch = await watchDisk(context, process);
+  // Read before anything is waited for: a quick program may be gone by then, and what it printed with it.
+  const following = followAgent(...run);
+  following.catch(() => undefined); // told below, also when it fails while the watch begins
+  const stopDiskWatch = await watchDisk(context, process).catch((error: unknown) => {
+    process.kill();
+    throw error;
+  });
   try {
-    return await followAgent(...run);
+    return await following;
   } finally {
     await stopDiskWatch();
   }
