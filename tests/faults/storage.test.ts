@@ -3,7 +3,7 @@
  * remedy, nothing hangs, and the ledger stays readable. Small disks are mounted, so these tests need root.
  */
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, type TestContext } from 'vitest';
 import { openLedger } from '../../packages/engine/src/ledger/index.ts';
@@ -48,6 +48,22 @@ describe('a disk without room', { timeout: 120_000 }, () => {
     const after = await project.run('--state-dir', disk, '--workspace', 'empty', '--', 'true');
     expect(after.status).toBe('done');
     expectReadable(disk);
+  });
+
+  it('gets no half configuration from init', async (context) => {
+    const project = createProject({ git: false });
+    const disk = mountDisk(project, 'size=64k', context);
+    fillDisk(disk);
+    const child = spawn(process.execPath, [join(ROOT, 'packages/cli/bin/caisson.js'), 'init'], {
+      cwd: disk,
+      env: project.env,
+    });
+    const { code, stderr } = await finish(child);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(
+      /^error: .*caisson\.yaml could not be written: ENOSPC.*Free some space on that disk\.$/m,
+    );
+    expect(readdirSync(disk)).toEqual([FILLED]);
   });
 
   it('filled by the agent itself ends the run, and the next command settles it', async (context) => {

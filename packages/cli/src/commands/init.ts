@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CONFIG_FILE_NAME, loadConfig, locateRuntimes, readHostEnvironment } from '@caisson/engine';
 import { defineCommand } from '../command.ts';
@@ -41,7 +41,15 @@ export const command = defineCommand({
 
 async function writeNew(file: string, text: string): Promise<void> {
   try {
-    await writeFile(file, text, { flag: 'wx' });
+    const handle = await open(file, 'wx');
+    try {
+      await handle.writeFile(text);
+    } catch (error) {
+      await rm(file, { force: true }); // half a file would be read as a whole one
+      throw error;
+    } finally {
+      await handle.close();
+    }
   } catch (error) {
     if (!(error instanceof Error && 'code' in error)) throw error;
     if (error.code === 'EEXIST')
@@ -50,7 +58,10 @@ async function writeNew(file: string, text: string): Promise<void> {
         cause: error,
       });
     throw new UsageError(`${file} could not be written: ${error.message}.`, {
-      remedy: 'Make the folder writable, or change to another one.',
+      remedy:
+        error.code === 'ENOSPC'
+          ? 'Free some space on that disk.'
+          : 'Make the folder writable, or change to another one.',
       cause: error,
     });
   }

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -50,6 +51,24 @@ it('a program is found as a shell would find it: executable files only, never fr
     findProgram('plain', folder, '/'),
     findProgram('real', '.:', folder),
   ]).toEqual([null, null, null]);
+});
+
+it('a folder of PATH that we may not look into is passed over, as a shell would', () => {
+  const closed = join(folder, 'closed');
+  const real = program('real', 'true');
+  mkdirSync(closed, { mode: 0o000 });
+  const uid = process.getuid?.() === 0 ? 31_234 : null;
+  chmodSync(folder, 0o755);
+  // Nothing is closed to root, who hands the question to somebody else.
+  const ask = `process.${uid === null ? 'getuid()' : `setuid(${uid})`};
+    const { findProgram } = await import('./find-program.ts');
+    console.log(findProgram('real', '${closed}:${folder}', '/'), findProgram('none', '${closed}', '/'));`;
+  const answer = execFileSync(process.execPath, ['--input-type=module-typescript', '-e', ask], {
+    cwd: import.meta.dirname,
+    encoding: 'utf8',
+  });
+  chmodSync(closed, 0o755);
+  expect(answer).toBe(`${real} null\n`);
 });
 
 it('versions are read from what programs print, and compared by number', () => {

@@ -12,11 +12,11 @@ export function findProgram(name: string, searchPath: string | undefined, base: 
 }
 
 function isProgram(path: string): boolean {
-  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false;
   try {
+    if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false;
     accessSync(path, constants.X_OK);
     return true;
   } catch {
-    return false; // not executable by us: a shell would pass over it too
+    return false; // not executable by us, or in a folder that is not ours to look into: a shell would pass over it too
   }
 }
