@@ -220,6 +220,30 @@ describe('coordination tools', () => {
   });
 });
 
+test('an agent cannot get at secrets by dispatching one that has them', { timeout: LIMIT_MS }, async () => {
+  const project = await createScripted(
+    [
+      {
+        when: 'parent task',
+        turns: [mcp('dispatch', { task: 'child task', agent: 'keyed' }), { say: 'Over.' }],
+      },
+      { when: 'child task', turns: [{ say: 'Child done.' }] },
+    ],
+    {
+      more: [
+        '  keyed: { runtime: claude-code, tools: ["*"], envs: [prod] }',
+        'envs: { prod: { secrets: { PROD_TOKEN: env:MODEL_KEY } } }',
+      ].join('\n'),
+    },
+  );
+  const without = await project.run('parent task', '--agent', 'worker');
+  expect(without.stdout).toContain('brings the env bundle prod@');
+  expect(JSON.parse((await project.caisson('runs', '-o', 'json')).stdout)).toHaveLength(1);
+  const having = await project.run('parent task', '--agent', 'worker', '--env-bundle', 'prod');
+  expect(having.stdout).toContain('Child done.');
+  expect(having.result?.policy.grant.envs).toEqual([expect.stringMatching(/^prod@[0-9a-f]{12}$/)]);
+});
+
 describe('the gate', () => {
   test('a forced push is denied in auto-edit, and the agent is told why', { timeout: LIMIT_MS }, async () => {
     const project = await createScripted([run('git push --force origin main'), { say: 'I could not push.' }]);

@@ -52,6 +52,8 @@ export const Grant = z.object({
   write: z.array(FolderPrefix).check(z.maxLength(256)),
   hosts: z.array(HostRule).check(z.maxLength(256)),
   tools: z.array(z.string().check(z.maxLength(100))).check(z.maxLength(256)),
+  /** Env bundles that come along, as `name@hash`, the hash cut to 12 digits. Missing: none. */
+  envs: z.optional(z.array(z.string().check(z.maxLength(200))).check(z.maxLength(256))),
   limits: Limits,
   budget: BudgetCaps,
   depth: count(),

@@ -17,6 +17,7 @@ import type { RunRow } from '../ledger/index.ts';
 import type { AdmittedRun, DispatchRooms, Refusal } from './contract.ts';
 import { loginBinds } from './login-files.ts';
 import { describeFull, poolRoom } from './pool-room.ts';
+import { findBundleBeyondParent, findLoginBeyondParent } from './within-parent.ts';
 import {
   findBadRequest,
   findForeignState,
@@ -86,6 +87,8 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
       detail: `asks for more than its parent has: ${describeExcess(grant, request.parent.grant).join('; ')}`,
     };
   }),
+  check('env-within-parent', findBundleBeyondParent),
+  check('login-within-parent', findLoginBeyondParent),
   check('dispatch-depth', ({ request }) =>
     request.parent !== undefined && request.parent.grant.depth < 1
       ? {

@@ -170,7 +170,7 @@ async function describeCandidate(
   );
   const declared = await choosePipeline(rooms, request, agent);
   const workspaceKind = chooseWorkspace(request, settings.projectRoot);
-  const grant = resolveGrant(request, agent, settings, settings.projectRoot);
+  const grant = resolveGrant(request, agent, settings, settings.projectRoot, envBundles);
   const prompts = compilePrompts({ request, agent, runtime, description, place: { grant, workspaceKind } });
   const runId = request.runId ?? createRunId(clock);
   const resolved: Resolved = {

@@ -158,13 +158,19 @@ export interface FoundAgent {
   readonly definition: AgentDefinition;
 }
 
+/** An env bundle after its name was resolved. */
+export interface FoundEnvBundle {
+  readonly name: string;
+  readonly hash: string;
+  readonly values: Record<string, string>;
+  readonly secrets: Record<string, string>;
+}
+
 /** What names stand for, as admission resolved them. */
 export interface Names {
   agent(name: string): Promise<FoundAgent>;
   capability(name: string): Promise<{ name: string; hash: string }>;
-  envBundle(
-    name: string,
-  ): Promise<{ name: string; hash: string; values: Record<string, string>; secrets: Record<string, string> }>;
+  envBundle(name: string): Promise<FoundEnvBundle>;
   pipeline(name: string): Promise<{ id: string; hash: string; spec: PipelineSpec }>;
   runtime(name: string): Promise<FoundRuntime>;
   /** The runtimes that could be used, for an error that lists them. */

@@ -3,7 +3,7 @@ import { MODES, type AgentDefinition, type Grant } from '@caisson/protocol';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { DispatchRequest, DispatchSettings, FoundAgent } from './contract.ts';
-import { resolveGrant } from './resolve-grant.ts';
+import { envGrantName, resolveGrant } from './resolve-grant.ts';
 
 const cap = fc.option(fc.integer({ min: 1, max: 50 }), { nil: undefined });
 const hosts = fc.array(fc.constantFrom('a.example:443', 'b.example:443'), { maxLength: 2 });
@@ -40,6 +40,13 @@ const agent = fc.option(
         ({ name: 'x', hash: 'x', definition: definition as AgentDefinition }) satisfies FoundAgent,
     ),
 );
+const envs = fc.array(
+  fc.record({
+    name: fc.constantFrom('staging', 'prod'),
+    hash: fc.constantFrom('1a'.repeat(32), '2b'.repeat(32)),
+  }),
+  { maxLength: 3 },
+);
 const settings = fc.record({
   defaultMode: fc.constantFrom(...MODES),
   hosts,
@@ -51,11 +58,17 @@ const settings = fc.record({
 /** Any family: a first run, and whatever its descendants ask for, through whatever agents. */
 const family = fc.record({
   settings,
-  first: request,
-  generations: fc.array(fc.tuple(request, agent), { maxLength: 6 }),
+  first: fc.tuple(request, envs),
+  generations: fc.array(fc.tuple(request, agent, envs), { maxLength: 6 }),
 });
 
-const resolve = (asked: unknown, through: FoundAgent | null, house: unknown, parent: Grant | null): Grant =>
+const resolve = (
+  asked: unknown,
+  through: FoundAgent | null,
+  house: unknown,
+  bundles: readonly { name: string; hash: string }[],
+  parent: Grant | null,
+): Grant =>
   resolveGrant(
     {
       ...(asked as DispatchRequest),
@@ -64,16 +77,19 @@ const resolve = (asked: unknown, through: FoundAgent | null, house: unknown, par
     through,
     house as DispatchSettings,
     '/project',
+    bundles,
   );
 
 describe('the grant of a run that another run asked for', () => {
   test('is never wider than its parent’s, whatever is asked for and through whatever agent', () => {
     fc.assert(
       fc.property(family, ({ settings: house, first, generations }) => {
-        let parent = resolve(first, null, house, null);
-        for (const [asked, through] of generations) {
-          const child = resolve(asked, through, house, parent);
+        let parent = resolve(first[0], null, house, first[1], null);
+        for (const [asked, through, bundles] of generations) {
+          const child = resolve(asked, through, house, bundles, parent);
           expect(isWithin(child, parent)).toBe(true);
+          const both = bundles.map(envGrantName).filter((name) => parent.envs?.includes(name));
+          expect(child.envs ?? []).toEqual([...new Set(both)].toSorted());
           expect(child.depth).toBeLessThanOrEqual(Math.max(0, parent.depth - 1));
           parent = child;
         }

@@ -1,13 +1,14 @@
 /** What a run may do: asked for, filled in from the agent and the configuration, met with the parent's. */
 import { getMode, meet } from '@caisson/policy';
 import type { BudgetCaps, Grant, Limits } from '@caisson/protocol';
-import type { DispatchRequest, DispatchSettings, FoundAgent } from './contract.ts';
+import type { DispatchRequest, DispatchSettings, FoundAgent, FoundEnvBundle } from './contract.ts';
 
 export function resolveGrant(
   request: DispatchRequest,
   agent: FoundAgent | null,
   settings: DispatchSettings,
   workspaceRoot: string,
+  envBundles: readonly Pick<FoundEnvBundle, 'name' | 'hash'>[],
 ): Grant {
   const { mode: agentMode, tools, grant: own = {} } = agent?.definition ?? {};
   const mode = getMode(request.mode ?? agentMode ?? settings.defaultMode);
@@ -17,6 +18,7 @@ export function resolveGrant(
     write: mode === 'suggest' ? [] : [workspaceRoot],
     hosts: resolveHosts(request, own.hosts ?? settings.hosts),
     tools: [...(request.tools ?? tools ?? [])].toSorted(),
+    ...(envBundles.length === 0 ? {} : { envs: [...new Set(envBundles.map(envGrantName))].toSorted() }),
     limits: merge(settings.limits, own.limits, request.limits),
     budget: merge<BudgetCaps>(settings.budget, own.budget, request.budget),
     depth: Math.min(settings.depth, own.depth ?? settings.depth),
@@ -25,6 +27,11 @@ export function resolveGrant(
   if (request.parent === undefined) return asked;
   const parent = request.parent.grant;
   return meet({ ...parent, depth: Math.max(0, parent.depth - 1) }, asked);
+}
+
+/** A bundle as a grant names it: another version of it may bring other secrets. */
+export function envGrantName({ name, hash }: Pick<FoundEnvBundle, 'name' | 'hash'>): string {
+  return `${name}@${hash.slice(0, 12)}`;
 }
 
 function resolveHosts(request: DispatchRequest, defaults: readonly string[]): string[] {
