@@ -1,8 +1,18 @@
 /** What a person or a machine may put in our way: one paragraph that names it and the remedy, and nothing is changed. */
 import { execFileSync } from 'node:child_process';
-import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { openLedger } from '../../packages/engine/src/ledger/index.ts';
 import { createProject } from './project.ts';
 
 const LIMIT_MS = 20_000;
@@ -11,6 +21,7 @@ const LEDGER = '.caisson/ledger.db';
 const inTheWay: [string, string, (path: string) => void, number][] = [
   ['text', LEDGER, (path) => writeFileSync(path, 'dear diary\n'), 1],
   ['nothing at all', LEDGER, (path) => writeFileSync(path, ''), 1],
+  ['half of one', LEDGER, (path) => writeHalf(path), 1],
   ['a folder', LEDGER, (path) => mkdirSync(path), 1],
   ['a pipe', LEDGER, (path) => execFileSync('mkfifo', [path]), 1],
   ['a link that leads nowhere', LEDGER, (path) => symlinkSync('/nowhere/at/all', path), 1],
@@ -76,6 +87,12 @@ it(
   },
   LIMIT_MS,
 );
+
+/** As a copy that was broken off leaves it. */
+function writeHalf(path: string): void {
+  void openLedger(path).close();
+  truncateSync(path, Math.floor(statSync(path).size / 2));
+}
 
 function expectParagraph(stderr: string, path: string): void {
   expect(stderr).toContain(path);

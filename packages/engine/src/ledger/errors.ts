@@ -2,7 +2,7 @@ import { CaissonError } from '@caisson/protocol';
 
 /** What was read is not what was written. */
 export class LedgerCorruptError extends CaissonError {
-  readonly code = 'LEDGER_CORRUPT';
+  readonly code: string = 'LEDGER_CORRUPT';
   readonly file: string;
   readonly runId: string | null | undefined;
   readonly seq: number | undefined;
@@ -25,6 +25,11 @@ export class LedgerCorruptError extends CaissonError {
     this.seq = where.seq;
     this.problem = problem;
   }
+}
+
+/** The end of the file is missing, as after a copy that was broken off; nobody forged anything. */
+export class LedgerTruncatedError extends LedgerCorruptError {
+  override readonly code = 'LEDGER_TRUNCATED';
 }
 
 function placeText(where: { runId?: string | null; seq?: number }): string {

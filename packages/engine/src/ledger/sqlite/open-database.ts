@@ -5,7 +5,12 @@ import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, rmSync
 import { basename, dirname, join } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import Database from 'better-sqlite3';
-import { LedgerCorruptError, LedgerForeignError, LedgerTooNewError } from '../errors.ts';
+import {
+  LedgerCorruptError,
+  LedgerForeignError,
+  LedgerTooNewError,
+  LedgerTruncatedError,
+} from '../errors.ts';
 import { APPLICATION_ID, latestVersion, MIGRATIONS } from './schema.ts';
 import type { Migration } from './schema.ts';
 import { translating } from './translate-error.ts';
@@ -22,7 +27,7 @@ export function openDatabase(file: string, migrations: readonly Migration[] = MI
   return translating(file, () => {
     if (!existsSync(file)) createFile(file, migrations);
     demandFile(file);
-    if (statSync(file).size === 0) throw new LedgerCorruptError(file, 'it is empty, and a ledger never is');
+    if (statSync(file).size === 0) throw new LedgerTruncatedError(file, 'it is empty, and a ledger never is');
     return connect(file, migrations);
   });
 }

@@ -5,8 +5,10 @@ import {
   LedgerForeignError,
   LedgerFullError,
   LedgerIoError,
+  LedgerTruncatedError,
   LedgerUnwritableError,
 } from '../errors.ts';
+import { findMissingEnd } from './missing-end.ts';
 
 const FULL = new Set(['SQLITE_FULL', 'SQLITE_IOERR_SHMSIZE', 'ENOSPC', 'EDQUOT']);
 const UNWRITABLE = new Set([
@@ -33,7 +35,10 @@ export function translateError(error: unknown, file: string): unknown {
     code === 'SQLITE_IOERR_SHORT_READ' ||
     code === 'SQLITE_IOERR_CORRUPTFS'
   ) {
-    return new LedgerCorruptError(file, `SQLite says "${error.message}"`, { cause: error });
+    const missing = findMissingEnd(file);
+    return missing === null
+      ? new LedgerCorruptError(file, `SQLite says "${error.message}"`, { cause: error })
+      : new LedgerTruncatedError(file, missing, { cause: error });
   }
   // Every key is assigned under the write lock, so a clash means that a counter and its rows have come apart.
   if (code.startsWith('SQLITE_CONSTRAINT')) {
