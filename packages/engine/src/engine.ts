@@ -10,6 +10,7 @@ import { prepareCompileCache } from './composition/compile-cache.ts';
 import { createDispatchSettings } from './composition/dispatch-settings.ts';
 import { createSealer } from './composition/seal-evidence.ts';
 import { createNames } from './composition/names.ts';
+import { obeyOrder } from './composition/obey-order.ts';
 import { openStore } from './composition/open-store.ts';
 import { createRequestDesk } from './composition/request-desk.ts';
 import { createBusPublisher } from './composition/publish-on-bus.ts';
@@ -19,13 +20,7 @@ import { createLocalCompute, type SpareWorker } from './compute/index.ts';
 import { readHostEnvironment, type ResolvedConfig } from './config/index.ts';
 import { createDispatcher, recover, type Dispatcher, type DispatchRooms } from './dispatch/index.ts';
 import type { ResultSink } from './evidence/index.ts';
-import {
-  createLocalHosts,
-  type HostOrder,
-  type HostPost,
-  type HostReply,
-  type Hosts,
-} from './hosts/index.ts';
+import { createLocalHosts, type HostPost, type Hosts } from './hosts/index.ts';
 import { openLedger, type Ledger } from './ledger/index.ts';
 import { createNetwork } from './network/index.ts';
 import { createPrefixedId } from './platform/index.ts';
@@ -167,7 +162,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
   let post: Promise<HostPost> | null = null;
   const openPost = async (): Promise<void> => {
     if (post !== null) return void (await post);
-    await (post = hosts.open(hostId, obey));
+    await (post = hosts.open(hostId, (order) => obeyOrder(order, { approvals, dispatcher })));
     callbacks.resume();
   };
   let recovering: Promise<readonly string[]> | null = null;
@@ -176,18 +171,6 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
       recovering = null;
     });
     return recovering;
-  };
-  const obey = async (order: HostOrder): Promise<HostReply> => {
-    if (order.kind === 'ping') return { ok: true };
-    if (order.kind === 'decide') {
-      const isOpen = await approvals.decide(order.approvalId ?? '', order.decision ?? 'deny');
-      return isOpen ? { ok: true } : { ok: false, message: `${order.approvalId ?? ''} is not open here` };
-    }
-    const handle = dispatcher.active(order.runId ?? '');
-    if (handle === null) return { ok: false, message: `this host does not run ${order.runId ?? ''}` };
-    if (order.kind === 'cancel') handle.cancel({ force: order.force ?? false });
-    if (order.kind === 'send') return { ok: true, value: await handle.send(order.body ?? '') };
-    return { ok: true };
   };
   return {
     config,

@@ -1,12 +1,12 @@
 /** Proxy for exactly granted hosts: plain HTTP in absolute form, and CONNECT, which is never opened to look inside. */
 import { Agent, type IncomingMessage, type ServerResponse } from 'node:http';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ConnectionLog } from './connection-log.ts';
-import { PrivateAddressError } from './errors.ts';
-import { exchange, IDLE_MS } from './exchange.ts';
+import { exchange } from './exchange.ts';
 import { endToEndHeaders, requestHeaders } from './headers.ts';
 import { parseTarget, type HostRules, type Target } from './host-rules.ts';
+import { openTunnel } from './open-tunnel.ts';
 import { explainHostRefusal, refuseRequest, refuseTunnel } from './refuse.ts';
 import { createVettedLookup, type ResolveName } from './vetted-lookup.ts';
 
@@ -76,44 +76,9 @@ export function createForwardProxy(
         refuseTunnel(inside, 403, 'Forbidden', explainHostRefusal(target.text, rules.texts));
         return;
       }
-      const outside = connect({
-        host: target.host,
-        port: target.port,
-        lookup: lookupFor(target),
-        allowHalfOpen: true,
-        noDelay: true,
-      });
+      const outside = openTunnel({ target, inside, head, connection, lookup: lookupFor(target) });
       tunnels.add(outside);
-      let isUp = false;
-      outside.setTimeout(IDLE_MS, () => outside.destroy(new Error(`silent for ${IDLE_MS / 60_000} minutes`)));
-      outside.once('connect', () => {
-        isUp = true;
-        inside.write('HTTP/1.1 200 Connection established\r\n\r\n');
-        if (head.length > 0) outside.write(head);
-        inside.pipe(outside);
-        outside.pipe(inside);
-      });
-      outside.on('error', (error: Error) => {
-        const isRefused = error instanceof PrivateAddressError;
-        if (!isUp) {
-          connection.end(isRefused ? 'denied' : 'failed', error.message);
-          const words = `caisson: ${target.text} could not be reached: ${error.message}`;
-          refuseTunnel(inside, isRefused ? 403 : 502, isRefused ? 'Forbidden' : 'Bad Gateway', words);
-          return;
-        }
-        connection.addUp(outside.bytesWritten);
-        connection.addDown(outside.bytesRead);
-        connection.end('failed', error.message);
-        inside.destroy();
-      });
-      outside.once('close', () => {
-        tunnels.delete(outside);
-        connection.addUp(outside.bytesWritten);
-        connection.addDown(outside.bytesRead);
-        connection.end('allowed');
-        if (isUp) inside.destroy();
-      });
-      inside.once('close', () => outside.destroy());
+      outside.once('close', () => tunnels.delete(outside));
     },
     close() {
       agent.destroy();

@@ -1,0 +1,20 @@
+/** What another process may ask of this host: to say that it lives, to stop a run, to pass a word or a decision on. */
+import type { Dispatcher } from '../dispatch/index.ts';
+import type { HostOrder, HostReply } from '../hosts/index.ts';
+import type { Approvals } from '../questions/index.ts';
+
+export async function obeyOrder(
+  order: HostOrder,
+  { approvals, dispatcher }: { readonly approvals: Approvals; readonly dispatcher: Dispatcher },
+): Promise<HostReply> {
+  if (order.kind === 'ping') return { ok: true };
+  if (order.kind === 'decide') {
+    const isOpen = await approvals.decide(order.approvalId ?? '', order.decision ?? 'deny');
+    return isOpen ? { ok: true } : { ok: false, message: `${order.approvalId ?? ''} is not open here` };
+  }
+  const handle = dispatcher.active(order.runId ?? '');
+  if (handle === null) return { ok: false, message: `this host does not run ${order.runId ?? ''}` };
+  if (order.kind === 'cancel') handle.cancel({ force: order.force ?? false });
+  if (order.kind === 'send') return { ok: true, value: await handle.send(order.body ?? '') };
+  return { ok: true };
+}
