@@ -65,81 +65,90 @@ import {
 import { judgeChmod } from './programs/permissions.ts';
 import { judgeAnsible, judgeMake, judgeUnzip, judgeZip } from './programs/builders.ts';
 
-const TABLE = new Map<string, Handler>();
+/** Built when it is first asked: a program that judges no command pays nothing for it. */
+let table: ReadonlyMap<string, Handler> | undefined;
 
-function register(names: readonly string[], handler: Handler): void {
-  for (const name of names) TABLE.set(name, handler);
+function handlers(): ReadonlyMap<string, Handler> {
+  table ??= buildTable();
+  return table;
 }
 
-register(['rm', 'grm', 'unlink', 'srm', 'safe-rm', 'remove'], judgeRm);
-register(['rmdir'], judgeRmdir);
-register(['rimraf', 'del-cli', 'del', 'trash-cli', 'rd', 'ri', 'erase', 'deltree'], judgeRimraf);
-register(['shred', 'wipe', 'scrub', 'nwipe', 'sfill', 'bleachbit'], judgeShred);
-register(['truncate'], judgeTruncate);
-register(['find', 'gfind', 'bfs'], judgeFind);
-register(['fd', 'fdfind'], judgeFd);
-register(['xargs', 'gxargs'], judgeXargs);
-register(['parallel', 'sem', 'rush'], judgeParallel);
-register(['tee', 'sponge'], judgeTee);
-register(['touch', 'mkdir', 'mkfifo'], judgeTouch);
-register(['cp', 'install', 'ln', 'gcp', 'ginstall', 'link'], judgeCopy);
-register(['mv', 'gmv', 'rename-file'], judgeMove);
-register(['sed', 'gsed'], judgeSed);
-register(['split', 'csplit'], judgeSplit);
-register(['dd', 'dcfldd', 'ddrescue'], judgeDd);
-register(['chmod', 'chown', 'chgrp', 'setfacl'], judgeChmod);
-register(['rsync'], judgeRsync);
-register(['tar', 'gtar', 'bsdtar'], judgeTar);
-register(['ztcp'], () => hit('bash_destructive', 'reverse-shell'));
-register(['stress', 'stress-ng'], () => hit('bash_destructive', 'exhausts-machine'));
-register(['gvfs-trash', 'kioclient-trash'], judgeRimraf);
-register(['zip', '7z', '7za', 'rar', 'gzip', 'bzip2', 'xz', 'zstd', '7zz'], judgeZip);
-register(['nano', 'pico', 'micro', 'joe', 'mcedit', 'kak', 'hx', 'gedit'], judgeEditor);
-register(['patch'], judgePatch);
-register(['cpio', 'pax'], judgeCpio);
-register(['rename', 'prename', 'file-rename', 'perl-rename', 'mmv', 'zmv'], judgeRename);
-register(['cmake'], judgeCmake);
-register(['ffmpeg', 'convert', 'magick', 'sox', 'gs', 'qemu-img'], judgeConverter);
-register(['xxd'], judgeXxd);
-register(['ssh-keygen'], judgeSshKeygen);
-register(['make', 'gmake', 'just', 'task', 'rake'], judgeMake);
-register(
-  ['manage.py'],
-  (call) => findInterpreter('python')?.({ ...call, args: ['manage.py', ...call.args] }) ?? null,
-);
-register(['git'], judgeGit);
-register(['bfg', 'git-filter-repo'], () => hit('git_destructive', 'git-rewrite-history'));
-register(SHELLS, judgeShell);
-register(['eval'], judgeEval);
-register(['source', '.'], judgeSource);
-register(['trap'], judgeTrap);
-register(['alias'], judgeAlias);
-register(['cd', 'pushd', 'chdir'], judgeCd);
-register(['read', 'mapfile', 'readarray'], judgeRead);
-register(['set'], judgeSet);
-register(['printf'], judgePrintf);
-register(['su'], judgeSu);
-register(['unzip', 'bsdunzip'], judgeUnzip);
-register(['fallocate'], judgeFallocate);
-register(['history'], judgeHistory);
-register(['kill', 'pkill', 'killall', 'skill', 'xkill'], judgeKill);
-register(NETWORK_PROGRAMS, judgeNetwork);
-register(['scp', 'sftp'], judgeScp);
-register(['openssl'], judgeOpenssl);
-register(AGENT_PROGRAMS, judgeAgent);
-register(['caisson'], judgeCaisson);
-register(['tmux'], judgeTmux);
-register(DATABASE_PROGRAMS, judgeDatabase);
-register(CLOUD_PROGRAMS, judgeCloud);
-register(CONTAINER_PROGRAMS, judgeContainer);
-register(['ansible', 'ansible-playbook'], judgeAnsible);
-register(['exit', 'return', 'break', 'continue', 'shift'], () => hit('file_read', 'shell'));
+function buildTable(): ReadonlyMap<string, Handler> {
+  const built = new Map<string, Handler>();
+  const register = (names: readonly string[], handler: Handler): void => {
+    for (const name of names) built.set(name, handler);
+  };
+  register(['rm', 'grm', 'unlink', 'srm', 'safe-rm', 'remove'], judgeRm);
+  register(['rmdir'], judgeRmdir);
+  register(['rimraf', 'del-cli', 'del', 'trash-cli', 'rd', 'ri', 'erase', 'deltree'], judgeRimraf);
+  register(['shred', 'wipe', 'scrub', 'nwipe', 'sfill', 'bleachbit'], judgeShred);
+  register(['truncate'], judgeTruncate);
+  register(['find', 'gfind', 'bfs'], judgeFind);
+  register(['fd', 'fdfind'], judgeFd);
+  register(['xargs', 'gxargs'], judgeXargs);
+  register(['parallel', 'sem', 'rush'], judgeParallel);
+  register(['tee', 'sponge'], judgeTee);
+  register(['touch', 'mkdir', 'mkfifo'], judgeTouch);
+  register(['cp', 'install', 'ln', 'gcp', 'ginstall', 'link'], judgeCopy);
+  register(['mv', 'gmv', 'rename-file'], judgeMove);
+  register(['sed', 'gsed'], judgeSed);
+  register(['split', 'csplit'], judgeSplit);
+  register(['dd', 'dcfldd', 'ddrescue'], judgeDd);
+  register(['chmod', 'chown', 'chgrp', 'setfacl'], judgeChmod);
+  register(['rsync'], judgeRsync);
+  register(['tar', 'gtar', 'bsdtar'], judgeTar);
+  register(['ztcp'], () => hit('bash_destructive', 'reverse-shell'));
+  register(['stress', 'stress-ng'], () => hit('bash_destructive', 'exhausts-machine'));
+  register(['gvfs-trash', 'kioclient-trash'], judgeRimraf);
+  register(['zip', '7z', '7za', 'rar', 'gzip', 'bzip2', 'xz', 'zstd', '7zz'], judgeZip);
+  register(['nano', 'pico', 'micro', 'joe', 'mcedit', 'kak', 'hx', 'gedit'], judgeEditor);
+  register(['patch'], judgePatch);
+  register(['cpio', 'pax'], judgeCpio);
+  register(['rename', 'prename', 'file-rename', 'perl-rename', 'mmv', 'zmv'], judgeRename);
+  register(['cmake'], judgeCmake);
+  register(['ffmpeg', 'convert', 'magick', 'sox', 'gs', 'qemu-img'], judgeConverter);
+  register(['xxd'], judgeXxd);
+  register(['ssh-keygen'], judgeSshKeygen);
+  register(['make', 'gmake', 'just', 'task', 'rake'], judgeMake);
+  register(
+    ['manage.py'],
+    (call) => findInterpreter('python')?.({ ...call, args: ['manage.py', ...call.args] }) ?? null,
+  );
+  register(['git'], judgeGit);
+  register(['bfg', 'git-filter-repo'], () => hit('git_destructive', 'git-rewrite-history'));
+  register(SHELLS, judgeShell);
+  register(['eval'], judgeEval);
+  register(['source', '.'], judgeSource);
+  register(['trap'], judgeTrap);
+  register(['alias'], judgeAlias);
+  register(['cd', 'pushd', 'chdir'], judgeCd);
+  register(['read', 'mapfile', 'readarray'], judgeRead);
+  register(['set'], judgeSet);
+  register(['printf'], judgePrintf);
+  register(['su'], judgeSu);
+  register(['unzip', 'bsdunzip'], judgeUnzip);
+  register(['fallocate'], judgeFallocate);
+  register(['history'], judgeHistory);
+  register(['kill', 'pkill', 'killall', 'skill', 'xkill'], judgeKill);
+  register(NETWORK_PROGRAMS, judgeNetwork);
+  register(['scp', 'sftp'], judgeScp);
+  register(['openssl'], judgeOpenssl);
+  register(AGENT_PROGRAMS, judgeAgent);
+  register(['caisson'], judgeCaisson);
+  register(['tmux'], judgeTmux);
+  register(DATABASE_PROGRAMS, judgeDatabase);
+  register(CLOUD_PROGRAMS, judgeCloud);
+  register(CONTAINER_PROGRAMS, judgeContainer);
+  register(['ansible', 'ansible-playbook'], judgeAnsible);
+  register(['exit', 'return', 'break', 'continue', 'shift'], () => hit('file_read', 'shell'));
+  return built;
+}
 
 /** The handler of a program; null for a program that has none. */
 export function findHandler(name: string): Handler | null {
   // Nothing is remembered here: what one line names must not change how another is judged.
   return (
-    TABLE.get(name) ??
+    handlers().get(name) ??
     findWrapper(name) ??
     findSystemProgram(name) ??
     findInterpreter(name) ??
@@ -149,7 +158,7 @@ export function findHandler(name: string): Handler | null {
 
 /** Every name that can be meant by a pattern such as `/bin/r?`, most telling first. */
 export function programNames(): string[] {
-  return [...TABLE.keys(), ...systemProgramNames()];
+  return [...handlers().keys(), ...systemProgramNames()];
 }
 
 function findByForm(name: string): Handler | null {
