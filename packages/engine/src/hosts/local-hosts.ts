@@ -43,15 +43,17 @@ async function throughFolder<T>(folder: string, use: (prefix: string) => Promise
 async function openPost(folder: string, hostId: string, obey: (order: HostOrder) => Promise<HostReply>) {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const server = createServer((socket) => serve(socket, obey));
-  const previous = process.umask(0o177);
   await throughFolder(
     folder,
     (prefix) =>
       new Promise<void>((resolve, reject) => {
         server.once('error', reject);
+        // The socket is made inside the call. Beyond it the mask would reach whatever else this process writes.
+        const previous = process.umask(0o177);
         server.listen(`${prefix}/${hostId}.sock`, resolve);
+        process.umask(previous);
       }),
-  ).finally(() => process.umask(previous));
+  );
   server.unref();
   return {
     hostId,
@@ -69,8 +71,11 @@ function serve(socket: Socket, obey: (order: HostOrder) => Promise<HostReply>): 
   socket.on('error', () => socket.destroy());
   socket.on('data', (chunk: Buffer) => {
     for (const record of decoder.push(chunk)) {
-      if (record.kind !== 'value') continue;
-      obey(record.value as HostOrder)
+      const answer =
+        record.kind === 'value'
+          ? obey(record.value as HostOrder)
+          : Promise.reject(new Error('this is not an order'));
+      answer
         .catch((error: unknown): HostReply => ({ ok: false, message: (error as Error).message }))
         .then((reply) => socket.end(encodeNdjson(reply)))
         .catch(() => socket.destroy());
@@ -102,7 +107,9 @@ function exchange(folder: string, hostId: string, order: HostOrder): Promise<Hos
   });
 }
 
-/** A stopped host still has its socket: only a refusal, or no socket at all, means dead. */
+/** A stopped host still has its socket, and that of another user is not ours to ask: only these two mean dead. */
+const MEANS_DEAD: ReadonlySet<string | undefined> = new Set(['ECONNREFUSED', 'ENOENT']);
+
 function isListening(folder: string, hostId: string): Promise<boolean> {
   return throughFolder(
     folder,
@@ -113,7 +120,7 @@ function isListening(folder: string, hostId: string): Promise<boolean> {
           socket.destroy();
           resolve(true);
         });
-        socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'EAGAIN'));
+        socket.once('error', (error: NodeJS.ErrnoException) => resolve(!MEANS_DEAD.has(error.code)));
       }),
   ).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return false;
