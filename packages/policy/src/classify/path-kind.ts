@@ -27,7 +27,10 @@ const DEVICE =
 const TEMP = /^(\/tmp|\/var\/tmp|\/private\/tmp|\/dev\/shm|\/var\/folders)\/./;
 const HOME = /^(\/home\/[^/]+|\/Users\/[^/]+|\/root|~[\w-]*)$/;
 const REGENERABLE =
-  /^(dist|build|out|node_modules|\.next|\.nuxt|\.output|\.svelte-kit|\.turbo|\.cache|\.parcel-cache|coverage|\.nyc_output|target|__pycache__|\.pytest_cache|\.mypy_cache|\.ruff_cache|\.tox|\.nox|\.eggs|[\w.*-]*\.egg-info|\.?venv|tmp|temp|\.tmp|\.gradle|_build|Pods|DerivedData|\.angular|\.vite|\.astro|\.docusaurus|storybook-static|htmlcov|\.terraform|test-results|playwright-report|cmake-build-[\w*-]+|CMakeFiles|\.dart_tool|\.vercel|\.serverless|elm-stuff|\.?zig-cache|zig-out|lib-cov|\.eslintcache|obj|\.sass-cache|\.jest-cache|\.rollup\.cache|bazel-[\w*-]+|\.hypothesis|\.coverage|\.ipynb_checkpoints|.*\.tsbuildinfo|.*\.pyc|.*\.pyo|.*\.o|.*\.class|.*\.log|.*\.tmp|\.DS_Store|package-lock\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?)$/;
+  /^(dist|build|out|node_modules|\.next|\.nuxt|\.output|\.svelte-kit|\.turbo|\.cache|\.parcel-cache|coverage|\.nyc_output|target|__pycache__|\.pytest_cache|\.mypy_cache|\.ruff_cache|\.tox|\.nox|\.eggs|[\w.*-]*\.egg-info|\.?venv|tmp|temp|\.tmp|\.gradle|_build|Pods|DerivedData|\.angular|\.vite|\.astro|\.docusaurus|storybook-static|htmlcov|\.terraform|test-results|playwright-report|cmake-build-[\w*-]+|CMakeFiles|\.dart_tool|\.vercel|\.serverless|elm-stuff|\.?zig-cache|zig-out|lib-cov|dist-[\w*-]+|coverage-[\w-]+|prebuilds|\.eslintcache|obj|\.sass-cache|\.jest-cache|\.rollup\.cache|bazel-[\w*-]+|\.hypothesis|\.coverage|\.ipynb_checkpoints|.*\.tsbuildinfo|.*\.pyc|.*\.pyo|.*\.o|.*\.class|.*\.log|.*\.tmp|\.DS_Store|package-lock\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?)$/;
+
+/** What lies in one of these was made by a tool, too. */
+const MADE_FOLDER = /^(node_modules|dist|build|out|target|coverage|\.next|\.cache|__pycache__|\.?venv)$/;
 
 /** The kind of one path, seen from the folder the line is in. */
 export function kindOfPath(path: string, scope: ShellScope): PathKind {
@@ -56,7 +59,12 @@ function kindInside(path: string): PathKind {
   const bare = stripTrailingGlob(path);
   if (bare === '' || bare === '.') return 'workspace';
   if (isUnknown(bare)) return 'unknown';
-  return REGENERABLE.test(bare.slice(bare.lastIndexOf('/') + 1)) ? 'regenerable' : 'plain';
+  const [first = '', ...others] = bare.split('/');
+  const isMade =
+    REGENERABLE.test(others.at(-1) ?? first) ||
+    (MADE_FOLDER.test(first) && REGENERABLE.test(first)) ||
+    others.some((part) => MADE_FOLDER.test(part));
+  return isMade ? 'regenerable' : 'plain';
 }
 
 /** Absolute, home-relative (`~/…`) or relative to the line's start; dots and slashes resolved. */

@@ -14,7 +14,7 @@ const GRAVE = new Set(
 const REMOVES = new Set('rm remove del uninstall delete-all rmi unregister abandon undefine'.split(' '));
 /** Harmless by itself, grave when told to go all the way. */
 const RESETS = new Set(
-  'reset prune clean clear flush rollback undo downgrade revert kill stop revoke disable deactivate detach empty format expire forget rebuild evict drain cancel fresh recreate reinit clean-all leave'.split(
+  'reset prune clean clear flush rollback undo downgrade revert kill stop revoke disable deactivate detach empty format expire forget evict drain cancel fresh recreate reinit clean-all leave'.split(
     ' ',
   ),
 );
