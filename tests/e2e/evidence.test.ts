@@ -166,3 +166,20 @@ it('a stranger with the public key verifies without state folder, project or net
   expect(await verify(stranger, 'mail/proof.tar')).toMatchObject({ code: 0 });
   expect(readdirSync(stranger.root)).toEqual(['mail']);
 });
+
+it('what is no file, or cannot be read, is a mistake of the caller and not called forged', async () => {
+  const project = createProject();
+  mkdirSync(join(project.root, 'folder.tar'));
+  for (const [args, says] of [
+    [['verify', './folder.tar'], /folder\.tar is not a file/],
+    [['verify', './nothing.tar'], /there is no file \.\/nothing\.tar/],
+    [['verify', './README.md', '--key', 'nothing.pem'], /there is no file nothing\.pem/],
+    [['verify', './README.md', '--key', 'README.md'], /README\.md is not a public key/],
+    [['keys', '--export', '--distrust', 'x'], /one thing at a time/],
+    [['keys', '--id', 'x'], /--id says which key to --export/],
+  ] as const) {
+    const { code, stderr } = await project.caisson(...args);
+    expect([args, code, stderr]).toEqual([args, 2, expect.stringMatching(says)]);
+  }
+  expect((await project.caisson('verify', './README.md')).code).toBe(6);
+});

@@ -220,7 +220,7 @@ it('a registry that cannot be read is an error and never an absent name', async 
     ['run', '--agent', 'builder', '--', 'true'],
   ]) {
     const cli = await project.caisson(...args);
-    expect(cli.code, args.join(' ')).toBe(1);
+    expect(cli.code, args.join(' ')).toBe(6);
     expect(cli.stderr).toContain('builder/1.json');
     expect(cli.stderr).not.toContain('there is no agent');
   }
@@ -276,6 +276,17 @@ it.each(BAD)('a capability with %s is refused, registered or declared', async (_
   const declared = await project.caisson('run', '--capability', 'declared', '--', 'true');
   expect(declared.code).toBe(2);
   expect(declared.stderr).toMatch(message);
+});
+
+it('a capability that is no folder, or is not there, is told so', async () => {
+  const project = createProject();
+  const file = await project.caisson('capabilities', 'register', 'rules', 'README.md');
+  expect([file.code, file.stderr]).toEqual([
+    1,
+    expect.stringMatching(/README\.md is not a folder\. A capability is a folder/),
+  ]);
+  const absent = await project.caisson('capabilities', 'register', 'rules', 'nowhere');
+  expect([absent.code, absent.stderr]).toEqual([1, expect.stringMatching(/nowhere is not there\./)]);
 });
 
 it('50 MiB exactly, and ten thousand files, are taken', async () => {

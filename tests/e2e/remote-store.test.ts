@@ -1,53 +1,16 @@
 /** `store.s3` in caisson.yaml, against a real S3-speaking server. */
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { startS3Server, type TestBucket } from '../../packages/engine/src/store/fixtures/s3-server.ts';
 import { createProject, until } from './project.ts';
-
-interface S3Server {
-  run(): Promise<{ port: number }>;
-  close(): Promise<void>;
-}
 
 const CREDENTIALS = { AWS_ACCESS_KEY_ID: 'S3RVER', AWS_SECRET_ACCESS_KEY: 'S3RVER' };
 
-interface Bucket {
-  readonly directory: string;
-  readonly endpoint: string;
-  down(): Promise<void>;
-  /** At the same address, with what it had. */
-  up(): Promise<void>;
-}
-
-async function startServer(): Promise<Bucket> {
-  const directory = mkdtempSync(join(tmpdir(), 'caisson-s3-'));
-  // It ships no types; a specifier that is not a literal keeps the compiler from looking for them.
-  const specifier: string = 's3rver';
-  const { default: S3rver }: { default: new (options: object) => S3Server } = await import(specifier);
-  const create = (port: number): S3Server =>
-    new S3rver({
-      address: '127.0.0.1',
-      port,
-      silent: true,
-      directory,
-      configureBuckets: [{ name: 'blobs-of-ours' }],
-    });
-  let server = create(0);
-  const { port } = await server.run();
-  onTestFinished(async () => {
-    await server.close();
-    rmSync(directory, { recursive: true, force: true });
-  });
-  return {
-    directory,
-    endpoint: `http://127.0.0.1:${port}`,
-    down: () => server.close(),
-    async up() {
-      server = create(port);
-      await server.run();
-    },
-  };
+async function startServer(): Promise<TestBucket> {
+  const bucket = await startS3Server('blobs-of-ours');
+  onTestFinished(bucket.stop);
+  return bucket;
 }
 
 function configFor(endpoint: string): string {

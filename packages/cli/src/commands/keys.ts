@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { keysFolder, loadConfig, openKeyring } from '@caisson/engine';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
+import { UsageError } from '../usage-error.ts';
 import { formatTable } from '../format-values.ts';
 
 export const command = defineCommand({
@@ -18,6 +19,10 @@ export const command = defineCommand({
     { line: 'caisson keys --export > my-key.pem', says: 'For whoever checks your runs.' },
   ],
   async run({ options, output }) {
+    const asked = [options.export, options.trust, options.distrust].filter(Boolean);
+    if (asked.length > 1)
+      throw new UsageError('caisson keys does one thing at a time: --export, --trust or --distrust.');
+    if (options.id !== undefined && !options.export) throw new UsageError('--id says which key to --export.');
     const ring = openKeyring(keysFolder(await loadConfig({})));
     if (options.export) {
       await ring.getSigningKey();

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
 import {
   keysFolder,
   loadConfig,
@@ -50,12 +50,25 @@ export const command = defineCommand({
 });
 
 async function verifyFile(file: string, keys: readonly PublicKey[] | undefined): Promise<Verification> {
-  if (!existsSync(file)) throw new UsageError(`there is no file ${file}`);
+  requireReadable(file);
   const trustedKeys = keys ?? (await openKeyring(keysFolder(await loadConfig({}))).trustedKeys());
   return verifyExport(file, { trustedKeys });
 }
 
+/** What cannot be read was not shown to be forged. */
+function requireReadable(file: string): void {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats === undefined) throw new UsageError(`there is no file ${file}`);
+  if (!stats.isFile()) throw new UsageError(`${file} is not a file; caisson export writes one`);
+  try {
+    accessSync(file, constants.R_OK);
+  } catch {
+    throw new UsageError(`${file} may not be read by this user`);
+  }
+}
+
 function readKey(file: string): PublicKey {
+  requireReadable(file);
   try {
     return parsePublicKey(readFileSync(file, 'utf8'), file);
   } catch (error) {

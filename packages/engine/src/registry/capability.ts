@@ -42,16 +42,22 @@ async function scanFolder(name: string, folder: string): Promise<ReadonlyMap<str
   return digests;
 }
 
-/** A folder that cannot be listed is left to the store, which says why it is no bundle. */
 async function listFiles(name: string, folder: string): Promise<string[]> {
   try {
     return await listBelow(folder, '');
   } catch (cause) {
     throw new DefinitionInvalidError(
-      `folder ${folder} of capability ${name} cannot be listed: ${String(cause)}`,
-      { cause },
+      `capability ${name} was not registered: ${folder} ${describeListing(cause)}`,
+      { cause, remedy: 'A capability is a folder; what is in it is laid over the workspace.' },
     );
   }
+}
+
+function describeListing(cause: unknown): string {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  if (code === 'ENOTDIR') return 'is not a folder';
+  if (code === 'ENOENT') return 'is not there';
+  return `cannot be listed: ${message}`;
 }
 
 /** Not Node's own recursive listing, which goes through links to folders: out of the bundle, or round in circles. */

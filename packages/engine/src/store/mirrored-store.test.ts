@@ -8,6 +8,7 @@ import { createManualClock } from '@caisson/ground';
 
 import type { Store } from './contract.ts';
 import { BlobMissingError, StoreAccessError } from './errors.ts';
+import { S3_CREDENTIALS, startS3Server } from './fixtures/s3-server.ts';
 import { openLocalStore } from './local-store.ts';
 import { openMirroredStore } from './mirrored-store.ts';
 import { openS3Store } from './s3-store.ts';
@@ -91,34 +92,11 @@ describe('the mirrored store', () => {
   });
 });
 
-interface S3Server {
-  run(): Promise<{ port: number }>;
-  close(): Promise<void>;
-}
-
-/** A real server that can be taken down and brought up again at the same address, with what it had. */
 async function startBucket() {
-  const directory = await temporaryFolder();
-  const specifier: string = 's3rver'; // it ships no types
-  const { default: S3rver }: { default: new (options: object) => S3Server } = await import(specifier);
-  const up = async (port: number): Promise<{ server: S3Server; port: number }> => {
-    const options = { address: '127.0.0.1', port, silent: true, directory };
-    const server = new S3rver({ ...options, configureBuckets: [{ name: 'store' }] });
-    return { server, port: (await server.run()).port };
-  };
-  let { server, port } = await up(0);
-  onTestFinished(() => server.close());
-  const open = (): Store =>
-    openS3Store({
-      bucket: 'store',
-      endpoint: `http://127.0.0.1:${port}`,
-      credentials: { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' },
-    });
-  return {
-    open,
-    down: () => server.close(),
-    up: async () => void ({ server } = await up(port)),
-  };
+  const { endpoint, down, up, stop } = await startS3Server('store');
+  onTestFinished(stop);
+  const open = (): Store => openS3Store({ bucket: 'store', endpoint, credentials: S3_CREDENTIALS });
+  return { open, down, up };
 }
 
 describe('a bucket that was away', () => {
