@@ -1,10 +1,11 @@
 /** The real programs, how `caisson.yaml` names them, and what each cannot tell. */
-import { findAgentBin, installAgent, PINNED_ADAPTERS, PINNED_AGENTS } from './install-agents.mjs';
+import { installAgent, PINNED_ADAPTERS, PINNED_AGENTS, type PinnedAgent } from './install-agents.mjs';
 
 export interface AgentUnderTest {
   readonly name: string;
   /** Version of the program that is run. */
   readonly version: string;
+  readonly isPinned: boolean;
   /** Seconds that a run needs until its first tool call, on a slow machine. */
   readonly startSeconds: number;
   /** Whether a continued run goes on in the old session; otherwise it begins a new one with the answer. */
@@ -53,12 +54,36 @@ export const AGENT_NAMES = Object.keys(ROWS);
 /** Skipping is explicit and printed; without it a missing program is installed. */
 export const isSkipped = process.env['CAISSON_SKIP_AGENTS'] === '1';
 
-/** Finds the pinned program, and installs it when it is not in the cache. */
+/**
+ * Other versions than the pinned ones: `CAISSON_AGENT_VERSIONS="codex=0.150.0 pi=@mariozechner/pi-coding-agent@0.73.1"`.
+ * Their columns go into the second table of the page.
+ */
+const OTHER_VERSIONS = new Map(
+  (process.env['CAISSON_AGENT_VERSIONS'] ?? '')
+    .split(' ')
+    .filter((entry) => entry.includes('='))
+    .map((entry) => [entry.slice(0, entry.indexOf('=')), entry.slice(entry.indexOf('=') + 1)]),
+);
+
+/** The program that is put to the test: the pinned version unless another one is asked for. */
+function findWanted(program: string | null): PinnedAgent | undefined {
+  const pinned = [...PINNED_AGENTS, ...PINNED_ADAPTERS].find(({ name }) => name === program);
+  const other = pinned === undefined ? undefined : OTHER_VERSIONS.get(pinned.name);
+  if (pinned === undefined || other === undefined) return pinned;
+  const at = other.lastIndexOf('@');
+  return {
+    ...pinned,
+    version: other.slice(at + 1),
+    ...(at > 0 ? { npmPackage: other.slice(0, at) } : {}),
+  };
+}
+
+/** Finds the program, and installs it when it is not in the cache. */
 export async function prepareAgent(name: string): Promise<AgentUnderTest> {
   const row = ROWS[name];
   if (row === undefined) throw new Error(`no agent named "${name}"`);
-  const pinned = [...PINNED_AGENTS, ...PINNED_ADAPTERS].find(({ name: own }) => own === row.program);
-  const bin = pinned === undefined ? null : (findAgentBin(pinned.name) ?? (await installAgent(pinned, say)));
+  const wanted = findWanted(row.program);
+  const bin = wanted === undefined ? null : await installAgent(wanted, say);
   const fields = (url: string) => [
     ...(bin === null ? [] : [`bin: "${bin}"`]),
     `endpoint: "${url}"`,
@@ -68,7 +93,8 @@ export async function prepareAgent(name: string): Promise<AgentUnderTest> {
   ];
   return {
     name,
-    version: pinned?.version ?? 'bundled',
+    version: wanted?.version ?? 'bundled',
+    isPinned: wanted === undefined || !OTHER_VERSIONS.has(wanted.name),
     startSeconds: row.startSeconds ?? 12,
     usage: row.usage ?? 'exact',
     resumes: row.resumes ?? true,
@@ -76,4 +102,6 @@ export async function prepareAgent(name: string): Promise<AgentUnderTest> {
   };
 }
 
-const say = (text: string): void => void process.stderr.write(`${text}\n`);
+const say = (text: string): void => {
+  if (!text.includes('already')) process.stderr.write(`${text}\n`);
+};

@@ -12,10 +12,11 @@ export function describeAgent(name: string): void {
   if (isSkipped) process.stderr.write(`CAISSON_SKIP_AGENTS=1: ${name} is not run through the agent tests.\n`);
   describe.skipIf(isSkipped)(`the real ${name}`, () => {
     let agent: AgentUnderTest;
-    const column: MatrixColumn = { agent: name, version: '', on: '', cells: {} };
+    const column: MatrixColumn = { agent: name, version: '', isPinned: true, on: '', cells: {} };
     beforeAll(async () => {
       agent = await prepareAgent(name);
       column.version = agent.version;
+      column.isPinned = agent.isPinned;
       column.on = new Date().toISOString().slice(0, 10);
     }, INSTALL_TIMEOUT_MS);
     afterAll(() => {

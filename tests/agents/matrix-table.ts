@@ -12,6 +12,8 @@ export const FAILED = '**FAIL**';
 export interface MatrixColumn {
   agent: string;
   version: string;
+  /** Another version than the pinned one has a row in the second table. */
+  isPinned: boolean;
   /** The day it was tried. */
   on: string;
   /** Title → what stands in the table. */
@@ -20,22 +22,30 @@ export interface MatrixColumn {
 
 export function keepColumn(column: MatrixColumn): void {
   mkdirSync(FOLDER, { recursive: true });
-  writeFileSync(join(FOLDER, `${column.agent}.json`), JSON.stringify(column));
+  const name = column.isPinned ? column.agent : `${column.agent}@${column.version}`;
+  writeFileSync(join(FOLDER, `${name}.json`), JSON.stringify(column));
 }
 
 /** A run of some agents renews their columns; the page is written once every agent has one. */
 export function writeMatrixPage(agents: readonly string[]): boolean {
   const found = existsSync(FOLDER) ? readdirSync(FOLDER).map(readColumn) : [];
-  const columns = agents.flatMap((name) => found.find(({ agent }) => agent === name) ?? []);
+  const columns = agents.flatMap(
+    (name) => found.find(({ agent, isPinned }) => isPinned && agent === name) ?? [],
+  );
   if (columns.length < agents.length) return false;
-  writeFileSync(PAGE, formatPage(columns));
+  const others = agents.flatMap((name) =>
+    found
+      .filter(({ agent, isPinned }) => !isPinned && agent === name)
+      .toSorted((a, b) => a.version.localeCompare(b.version, 'en', { numeric: true })),
+  );
+  writeFileSync(PAGE, formatPage(columns, others));
   return true;
 }
 
 const readColumn = (name: string): MatrixColumn =>
   JSON.parse(readFileSync(join(FOLDER, name), 'utf8')) as MatrixColumn;
 
-function formatPage(columns: readonly MatrixColumn[]): string {
+function formatPage(columns: readonly MatrixColumn[], others: readonly MatrixColumn[]): string {
   const titles = Object.keys(columns[0]?.cells ?? {});
   const row = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
   const all = columns.flatMap(({ cells }) => Object.values(cells));
@@ -53,5 +63,28 @@ function formatPage(columns: readonly MatrixColumn[]): string {
     row(['---', ...columns.map(() => '---')]),
     ...titles.map((title) => row([title, ...columns.map(({ cells }) => cells[title] ?? '–')])),
     '',
+    ...formatVersions(others),
   ].join('\n');
+}
+
+/** Rows, because they are many: what did not pass stands by name. */
+function formatVersions(others: readonly MatrixColumn[]): readonly string[] {
+  if (others.length === 0) return [];
+  const row = ({ agent, version, on, cells }: MatrixColumn): string => {
+    const failed = Object.entries(cells).filter(([, mark]) => mark === FAILED);
+    const passed = Object.keys(cells).length - failed.length;
+    const named = failed.map(([title]) => title).join(', ') || '–';
+    return `| ${agent} | ${version} (${on}) | ${passed} of ${Object.keys(cells).length} | ${named} |`;
+  };
+  return [
+    '## Other versions',
+    '',
+    'The same cells, with versions older or newer than the pinned ones. `caisson runtimes` calls what lies between the',
+    'oldest and the newest version that passed all of them tested.',
+    '',
+    '| runtime | version | passed | failed |',
+    '| --- | --- | --- | --- |',
+    ...others.map(row),
+    '',
+  ];
 }

@@ -1,18 +1,21 @@
 import type { DriverInput } from './contract.ts';
 import { samplingOf } from './sampling.ts';
 
+const CHANGING_TOOLS = ['bash', 'edit', 'write'];
+
 /**
  * The extension that is laid into Pi's HOME. Pi has neither permissions nor MCP: the gate is a handler before each
  * call, what its settings cannot say about the model's answers is put into each request, and the coordination tools are registered one by one from the server's own list. A handler that throws blocks
  * the call, so the gate fails closed.
  */
-export function piExtension(input: Pick<DriverInput, 'gate' | 'mcp' | 'settings'>): string {
+export function piExtension(input: Pick<DriverInput, 'gate' | 'mcp' | 'mode' | 'settings'>): string {
   const { maxTokens, temperature } = samplingOf(input);
   return `import { spawn, spawnSync } from 'node:child_process';
 const gate = ${JSON.stringify(input.gate ?? null)};
 const maxTokens = ${JSON.stringify(maxTokens ?? null)};
 const temperature = ${JSON.stringify(temperature ?? null)};
 const server = ${JSON.stringify(input.mcp ?? null)};
+const hidden = ${JSON.stringify(input.mode === 'suggest' ? CHANGING_TOOLS : [])};
 
 function connect() {
   const child = spawn(server.command, server.args, { env: { ...process.env, ...server.env }, stdio: ['pipe', 'pipe', 'ignore'] });
@@ -25,6 +28,8 @@ function connect() {
   };
   child.on('error', end).on('exit', end);
   child.stdin.on('error', end);
+  // Only a call that waits holds the program: some versions leave by themselves and say no goodbye.
+  const hold = (how) => [child, child.stdin, child.stdout].forEach((handle) => handle[how]?.());
   child.stdout.setEncoding('utf8').on('data', (chunk) => {
     const lines = (rest + chunk).split('\\n');
     rest = lines.pop();
@@ -32,6 +37,7 @@ function connect() {
       const message = JSON.parse(line);
       const waiter = waiting.get(message.id);
       waiting.delete(message.id);
+      if (waiting.size === 0) hold('unref');
       if (message.error) waiter?.reject(new Error(message.error.message));
       else waiter?.resolve(message.result);
     }
@@ -41,6 +47,7 @@ function connect() {
     new Promise((resolve, reject) => {
       const id = (serial += 1);
       waiting.set(id, { resolve, reject });
+      hold('ref');
       send({ id, method, params });
     });
   return { call, send, close: () => child.kill() };
@@ -81,8 +88,12 @@ export default async function (pi) {
       },
     });
   }
-  // Off by default, and no allowlist names them here.
-  pi.on('session_start', () => pi.setActiveTools([...new Set([...pi.getActiveTools(), 'grep', 'find', 'ls'])]));
+  // The reading ones are off by default, and no allowlist names any tool here.
+  pi.on('session_start', () => {
+    const wanted = new Set([...pi.getActiveTools(), 'grep', 'find', 'ls']);
+    for (const name of hidden) wanted.delete(name);
+    pi.setActiveTools([...wanted]);
+  });
   pi.on('session_shutdown', () => mcp.close());
 }
 `;

@@ -11,7 +11,6 @@ import { listOf, numberOf, objectOf, parseJsonLine, textOf, type Json } from './
 
 const QUIET = new Set([
   'agent_start',
-  'agent_end',
   'turn_end',
   'message_start',
   'message_update',
@@ -27,6 +26,11 @@ export function createPiStream(): AgentStream {
   const record = createRecord();
   const drift = createDriftReporter();
   const models = new Set<string>();
+  let hasEnded = false;
+  const settle = (): readonly AgentSignal[] => {
+    record.failure ??= record.trouble;
+    return conclude(record);
+  };
   const read = (event: Json): readonly AgentSignal[] => {
     const type = textOf(event.type);
     switch (type) {
@@ -49,9 +53,11 @@ export function createPiStream(): AgentStream {
         return readToolEnd(event, record);
       case 'compaction_start':
         return [{ kind: 'compaction' }];
+      case 'agent_end':
+        hasEnded = true; // a retry may still follow
+        return [];
       case 'agent_settled':
-        record.failure ??= record.trouble;
-        return conclude(record);
+        return settle();
       default:
         return QUIET.has(type) || type.startsWith('auto_retry') || type.startsWith('compaction')
           ? []
@@ -64,7 +70,11 @@ export function createPiStream(): AgentStream {
       const event = parseJsonLine(text);
       return event === null ? drift('a line that is not JSON') : read(event);
     },
-    end: (exit) => resolveEnding(record, exit),
+    end: (exit) => {
+      // Before 0.82 nothing says that no retry follows; the exit does.
+      if (hasEnded && exit.signal === null) settle();
+      return resolveEnding(record, exit);
+    },
   };
 }
 

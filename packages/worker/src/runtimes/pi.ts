@@ -9,11 +9,9 @@ import { samplingOf } from './sampling.ts';
 import { sessionFolder } from './session-folder.ts';
 
 const READING_TOOLS = 'read,grep,find,ls';
-const CHANGING_TOOLS = 'bash,edit,write';
 const ALL_TOOLS = 'read,grep,find,ls,bash,edit,write';
 const DEFAULT_MODEL = 'claude-opus-5-5';
 const PROVIDER = 'caisson';
-const KEY_VARIABLE = 'CAISSON_MODEL_KEY';
 
 export const pi: RuntimeDriver = {
   name: 'pi',
@@ -23,7 +21,6 @@ export const pi: RuntimeDriver = {
       PI_CODING_AGENT_DIR: agentFolder(input),
       PI_OFFLINE: '1',
       PI_TELEMETRY: '0',
-      ...(input.endpoint === undefined ? {} : { [KEY_VARIABLE]: input.endpoint.apiKey }),
     },
     stdin: input.prompt,
     files: filesOf(input),
@@ -44,7 +41,6 @@ function argvOf(input: DriverInput): readonly string[] {
     'json',
     '--print',
     '--no-extensions',
-    '--no-approve',
     '--session-dir',
     `${sessionFolder(input.home)}/pi`,
     ...toolsOf(input),
@@ -58,11 +54,10 @@ function argvOf(input: DriverInput): readonly string[] {
   ];
 }
 
-/** An allowlist would hide the coordination tools, whose names only the server knows; then the rest is named instead. */
+/** An allowlist would hide the coordination tools, whose names only the server knows; then the extension chooses. */
 function toolsOf(input: DriverInput): readonly string[] {
-  const isSuggest = input.mode === 'suggest';
-  if (input.mcp === undefined) return ['--tools', isSuggest ? READING_TOOLS : ALL_TOOLS];
-  return isSuggest ? ['--exclude-tools', CHANGING_TOOLS] : [];
+  if (input.mcp !== undefined) return [];
+  return ['--tools', input.mode === 'suggest' ? READING_TOOLS : ALL_TOOLS];
 }
 
 function filesOf(input: DriverInput): readonly AgentFile[] {
@@ -72,7 +67,7 @@ function filesOf(input: DriverInput): readonly AgentFile[] {
   if (input.endpoint !== undefined) {
     files.push({
       path: `${agentFolder(input)}/models.json`,
-      content: JSON.stringify(modelsOf(input, input.endpoint.baseUrl)),
+      content: JSON.stringify(modelsOf(input, input.endpoint)),
     });
   }
   if (input.systemPrompt !== undefined) files.push({ path: promptFile(input), content: input.systemPrompt });
@@ -80,18 +75,20 @@ function filesOf(input: DriverInput): readonly AgentFile[] {
   return files;
 }
 
-/** The host retries with its own backoff. */
+/**
+ * The host retries with its own backoff. Settings and not flags wherever both exist: a version passes over a setting
+ * that it does not know and refuses such a flag.
+ */
 const settings = (): unknown => ({
+  // A repo's own settings and packages are not loaded; before 0.79 there was no such question.
+  defaultProjectTrust: 'never',
   enableInstallTelemetry: false,
   quietStartup: true,
   retry: { enabled: true, maxRetries: 2, baseDelayMs: 1000 },
 });
 
-function modelsOf(input: DriverInput, baseUrl: string): unknown {
-  const model = { id: input.model ?? DEFAULT_MODEL };
-  return {
-    providers: {
-      [PROVIDER]: { baseUrl, api: 'anthropic-messages', apiKey: `$${KEY_VARIABLE}`, models: [model] },
-    },
-  };
+/** The key is the placeholder, so it may stand here; how a variable is named differs from version to version. */
+function modelsOf(input: DriverInput, endpoint: NonNullable<DriverInput['endpoint']>): unknown {
+  const models = [{ id: input.model ?? DEFAULT_MODEL }];
+  return { providers: { [PROVIDER]: { ...endpoint, api: 'anthropic-messages', models } } };
 }
