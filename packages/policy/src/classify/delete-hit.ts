@@ -1,6 +1,7 @@
 import { hit, worstOf, type Hit } from './finding.ts';
 import { kindOfPath } from './path-kind.ts';
 import type { ShellScope } from './shell-scope.ts';
+import { PRODUCED, UNTRUSTED } from './unknown-text.ts';
 
 /**
  * What deleting a path is. Single files, temporary files and build folders that a tool makes
@@ -26,8 +27,14 @@ export function hitOfDelete(path: string, isRecursive: boolean, scope: ShellScop
     case 'workspace':
       return hit('bash_destructive', 'delete-workspace');
     default:
-      return isRecursive ? hit('bash_destructive', 'delete-recursive') : hit('file_delete', 'delete-file');
+      if (isRecursive) return hit('bash_destructive', 'delete-recursive');
+      return isMany(path) ? hit('bash_destructive', 'delete-many') : hit('file_delete', 'delete-file');
   }
+}
+
+/** A pattern, or whatever a listing printed: not one file that somebody named. */
+function isMany(path: string): boolean {
+  return /[*?]/.test(path) || path.includes(UNTRUSTED) || path.includes(PRODUCED);
 }
 
 export function hitOfDeletes(paths: readonly string[], isRecursive: boolean, scope: ShellScope): Hit {

@@ -13,9 +13,12 @@ export const judgeRm: Handler = (call) => {
   return hitOfDeletes(operands, isRecursive, call.scope);
 };
 
-/** `rmdir` removes empty folders only. */
-export const judgeRmdir: Handler = (call) =>
-  hitOfDeletes(parseOptions(call.args).operands, false, call.scope);
+/** `rmdir` removes empty folders only; that of another system takes `/s`. */
+export const judgeRmdir: Handler = (call) => {
+  const isRecursive = call.args.some((arg) => /^\/s$/i.test(arg));
+  const paths = parseOptions(call.args).operands.filter((arg) => !/^\/[sq]$/i.test(arg));
+  return hitOfDeletes(paths, isRecursive, call.scope);
+};
 
 /** `npx rimraf dist`, `del-cli dist`: recursive by nature. */
 export const judgeRimraf: Handler = (call) => {

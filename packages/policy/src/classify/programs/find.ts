@@ -5,7 +5,7 @@ import type { Call, Handler } from '../inspector.ts';
 import { kindOfPath } from '../path-kind.ts';
 import { forkScope } from '../shell-scope.ts';
 import { hitOfWrite } from '../write-hit.ts';
-import { UNKNOWN } from '../unknown-text.ts';
+import { UNKNOWN, UNTRUSTED } from '../unknown-text.ts';
 
 const EXEC = new Set(['-exec', '-execdir', '-ok', '-okdir']);
 /** A file of any name; the leading dot says that it is a file and nothing else. */
@@ -112,9 +112,9 @@ export const judgeFd: Handler = (call) => {
   const at = call.args.findIndex((arg) => ['-x', '-X', '--exec', '--exec-batch'].includes(arg));
   if (at < 0) return hit('file_read', 'read-only-program');
   const command = call.args.slice(at + 1).filter((word) => word !== ';');
-  const words = command.some((word) => word.includes('{')) ? command : [...command, UNKNOWN];
+  const words = command.some((word) => word.includes('{')) ? command : [...command, UNTRUSTED];
   call.inspector.runArgv(
-    words.map((word) => word.replace(/\{[./]*\}/g, UNKNOWN)),
+    words.map((word) => word.replace(/\{[./]*\}/g, UNTRUSTED)),
     forkScope(call.scope),
     call.cause,
   );
@@ -173,7 +173,7 @@ function isParallelOption(word: string, before: string | undefined): boolean {
 }
 
 function givenItems(call: Call): string[] {
-  if (call.stdin === undefined) return [UNKNOWN];
+  if (call.stdin === undefined) return [UNTRUSTED];
   const items = call.stdin.trim().split(/\s+/);
-  return items.length === 0 || items[0] === '' ? [UNKNOWN] : items;
+  return items.length === 0 || items[0] === '' ? [UNTRUSTED] : items;
 }

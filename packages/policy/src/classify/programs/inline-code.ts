@@ -10,7 +10,7 @@ import { hitOfDelete } from '../delete-hit.ts';
 import { hitOfWrite } from '../write-hit.ts';
 
 const DELETES_TREE =
-  /\brmtree\b|\bremovedirs\b|\brm_r\w*|\brmSync\b|\brmdirSync\b|\bfs\w*(?:\/promises)?['"`)]*(?:\.promises)?\s*\.\s*rm(?:dir)?\s*\(|\.\s*rm(?:dir)?(?:Sync)?\s*\([^)]{0,300}recursive|\brimraf\b|\brm_rf\b|\bremove_tree\b|\bremove_entry(?:_secure)?\b|\bremove_dir\b|\bremoveSync\b|\bemptyDirSync\b|\bRemoveAll\b|Remove-Item\b|\brd\s+\/s\b|\bdel\s+\/[sfq]\b|\.rmtree\(|\bDeno\.remove(?:Sync)?\s*\(|\bdelete-directory\b|\bFile\.rm_rf|\bunlink\s*(?:glob|<|\()\s*['"]?[^'")>]{0,200}\*|\bdelete_tree\b|\b(?:rename|renameSync|move)\b[^)]{0,300}["']\/dev\/null|\brm\s*\([^)]{0,300}recursive|\bdeltree\b|\bdelete(?:Recursively|Dir|Directory|Tree)\b|\bremove_dir_all\b|\bremoveDirectoryRecursive\b|\bremovePathForcibly\b|\bdel_dir_r\b|\bremoveDir\b|\bdelete-directory|\bfile\s+delete\s+-force|\bformat-volume\b|\bclear-disk\b|\bemptyDir\b|\bremoveItem\b|\bsend2trash\b|\brm\s*\(\s*(?!list\b)[\w.$]+\s*[,)]/;
+  /\bunlink\s*\([^)]{0,200}recursive\s*=\s*T|\brmtree\b|\bremovedirs\b|\brm_r\w*|\brmSync\b|\brmdirSync\b|\bfs\w*(?:\/promises)?['"`)]*(?:\.promises)?\s*\.\s*rm(?:dir)?\s*\(|\.\s*rm(?:dir)?(?:Sync)?\s*\([^)]{0,300}recursive|\brimraf\b|\brm_rf\b|\bremove_tree\b|\bremove_entry(?:_secure)?\b|\bremove_dir\b|\bremoveSync\b|\bemptyDirSync\b|\bRemoveAll\b|Remove-Item\b|\brd\s+\/s\b|\bdel\s+\/[sfq]\b|\.rmtree\(|\bDeno\.remove(?:Sync)?\s*\(|\bdelete-directory\b|\bFile\.rm_rf|\bunlink\s*(?:glob|<|\()\s*['"]?[^'")>]{0,200}\*|\bdelete_tree\b|\b(?:rename|renameSync|move)\b[^)]{0,300}["']\/dev\/null|\brm\s*\([^)]{0,300}recursive|\bdeltree\b|\bdelete(?:Recursively|Dir|Directory|Tree)\b|\bremove_dir_all\b|\bremoveDirectoryRecursive\b|\bremovePathForcibly\b|\bdel_dir_r\b|\bremoveDir\b|\bdelete-directory|\bfile\s+delete\s+-force|\bformat-volume\b|\bclear-disk\b|\bemptyDir\b|\bremoveItem\b|\bsend2trash\b|\brm\s*\(\s*(?!list\b)[\w.$]+\s*[,)]/;
 const DELETES_FILE =
   /\bcall\s+delete\s*\(|\bto\s+delete\b|\bdelete\s+every\b|\bunlink\s+(?:grep|map|sort|keys|readdir)\b|\bchmod(?:Sync)?\s*\([^)]{0,200},\s*0(?:o?0*)\s*\)|\(erase-buffer\)|(?<![.\w])truncate\s+['"$]|\bempty\s+(?:the\s+)?trash\b|\bFiles\.(?:delete|deleteIfExists|move)\b|\.delete(?:OnExit)?\(\s*\)|\bremove_file\b|\bremoveFile\b|\bSys\.remove\b|\bUnix\.(?:unlink|rmdir)\b|\bfile\s+delete\b|\bfile:(?:delete|del_dir)\b|\bdelete-file\b|\bos\.Remove\b|\bFile\.rm!?\s*[("]|\bremove_all\b|\bunlink\b\s*(?:[;@$]|$)|\bFile\.truncate\b|\b(?:File|IO)\.write\s*\(?\s*(["'])[^"']*\1\s*,\s*(["'])\2|\bos\s*\.\s*(?:remove|unlink|rmdir)\b|\bunlink(?:Sync)?\s*\(|\bunlink\s+(?:["'$<@]|for\b|shift\b|glob\b)|\brmdir\s*\(|\brmdir\s+["'$]|\brm\s*\(\s*["']|(?:writeFileSync|writeFile|file_put_contents|write_text)\s*\(\s*(?:(["'])[^"']*\3\s*,\s*)?(["'])\4\s*\)|["']unlink["']\s*,\s*glob|\b(?:File|Dir|FileUtils)\.(?:delete|unlink|rmdir|rm\w*)\b|\bPath\([^)]{0,300}\)\.(?:unlink|rmdir)\b|\.unlink\(|\.rmdir\(|\btruncate(?:Sync)?\s*\(|\bfile\.remove\b|\bdelete-file\b|\bopen\([^)]{0,300},\s*['"]w['"]\)\.close|^\s*:?(?:%|1,\$|0,\$|,)\s*d\b|Clear-Content\b/i;
 const RUNS_COMMANDS =
@@ -77,7 +77,9 @@ export function judgeCode(code: string, call: Call): void {
 
 /** Deleting in a loop over a listing is deleting a tree. */
 function reportFileDeletion(text: string, call: Call): void {
-  const loops = /\b(for|map|each|forEach|glob|listdir|readdirSync|walk|scandir|iterdir)\b/.test(text);
+  const loops = /\b(for|map|each|forEach|glob|listdir|readdirSync|list\.files|walk|scandir|iterdir)\b/.test(
+    text,
+  );
   const targets = stringsOf(text).map((path) => hitOfDelete(path, false, call.scope));
   const grave = targets.find((found) => found.actionClass === 'system_modify');
   if (grave !== undefined) call.inspector.report(grave, call.cause);
@@ -161,7 +163,7 @@ function stringsOf(text: string): string[] {
 function listsOf(text: string): string[] {
   const lists: string[] = [];
   for (const match of text.matchAll(
-    /(?:(['"`])([\w./-]+)\1\s*,\s*)?\[\s*((?:(?:'[^']*'|"[^"]*"|`[^`]*`)(?:\s*,\s*|\s+)?)+)\]|(?:\(|\b(?:exec|system|spawn)\s)((?:\s*(?:'[^']*'|"[^"]*")\s*,?){2,})/g,
+    /(?:(['"`])([\w./-]+)\1\s*,\s*(?:\{\s*args\s*:\s*)?)?\[\s*((?:(?:'[^']*'|"[^"]*"|`[^`]*`)(?:\s*,\s*|\s+)?)+)\]|(?:\(|\b(?:exec|system|spawn|sh|shell|process)\s)((?:\s*(?:'[^']*'|"[^"]*")\s*,?){2,})/g,
   )) {
     const items = stringsOf(match[3] ?? match[4] ?? '');
     lists.push([...(match[2] === undefined ? [] : [match[2]]), ...items].join(' '));
