@@ -15,6 +15,7 @@ export * from './patch-files.ts';
 export * from './stage-workspace.ts';
 export { rememberStaged, takeMark } from './staged-memory.ts';
 export * from './user-git-config.ts';
+export { removeTree } from './remove-tree.ts';
 export * from './process-tree.ts';
 export * from './process-wait.ts';
 export * from './kill-marked.ts';

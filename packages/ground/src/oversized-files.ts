@@ -63,7 +63,7 @@ function listIfReadable(folder: string): Dirent[] | null {
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch (error) {
-    if (isErrno(error, 'EACCES') || isErrno(error, 'ENOENT')) return null;
+    if (['EACCES', 'ENOENT', 'ENAMETOOLONG'].some((code) => isErrno(error, code))) return null;
     throw error;
   }
 }
@@ -130,7 +130,7 @@ function sizeOf(folder: string, name: Buffer): number {
     const stats = lstatSync(Buffer.concat([Buffer.from(`${folder}/`), name]));
     return stats.isFile() ? stats.size : 0;
   } catch (error) {
-    if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR') || isErrno(error, 'EACCES')) return 0;
+    if (['ENOENT', 'ENOTDIR', 'EACCES', 'ENAMETOOLONG'].some((code) => isErrno(error, code))) return 0;
     throw error;
   }
 }

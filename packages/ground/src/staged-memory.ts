@@ -6,7 +6,7 @@
  * M2  Any doubt (another folder, another file system, too many entries, other exclusions that exist) means: stage.
  */
 import { lstat, opendir, readFile, rm, writeFile } from 'node:fs/promises';
-import { lstatSync, readdirSync, type Dirent } from 'node:fs';
+import { lstatSync, readdirSync, type Dirent, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 
@@ -147,13 +147,23 @@ function listIfReadable(folder: string): Dirent<Buffer>[] | null {
   try {
     return readdirSync(folder, { withFileTypes: true, encoding: 'buffer' });
   } catch (error) {
-    if (isErrno(error, 'EACCES')) return null;
+    if (isErrno(error, 'EACCES') || isErrno(error, 'ENAMETOOLONG')) return null;
+    throw error;
+  }
+}
+
+/** M2: what has too long a name to be looked at has changed. */
+function lookAt(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    if (isErrno(error, 'ENAMETOOLONG') || isErrno(error, 'EACCES')) return undefined;
     throw error;
   }
 }
 
 /** M1 */
 function hasChanged(path: string, mark: StageMark): boolean {
-  const entry = lstatSync(path, { throwIfNoEntry: false });
+  const entry = lookAt(path);
   return entry === undefined || entry.dev !== mark.device || entry.ctimeMs >= mark.changedAtMs;
 }

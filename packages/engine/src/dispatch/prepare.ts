@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
-import type { Failure, FailureReason, Job } from '@caisson/protocol';
+import { CaissonError, type Failure, type FailureReason, type Job } from '@caisson/protocol';
 import type { AttemptLimits } from '../compute/index.ts';
 import type { PreparedWorkspace } from '../workspace/index.ts';
 import type { AdmittedRun, DispatchRooms, OpenedNetwork } from './contract.ts';
@@ -161,12 +161,17 @@ async function failingAs<T>(
     return await work();
   } catch (error) {
     if (error instanceof PrepareFailure) throw error;
-    const detail = error instanceof Error ? error.message : String(error);
     throw new PrepareFailure(
-      { reason, detail: detail.slice(0, 8000), ...(step === undefined ? {} : { step }) },
+      { reason, detail: describe(error).slice(0, 8000), ...(step === undefined ? {} : { step }) },
       { cause: error },
     );
   }
+}
+
+/** What failed, and what to do about it where whoever threw it knows. */
+function describe(error: unknown): string {
+  if (!(error instanceof CaissonError) || error.remedy === undefined) return (error as Error).message;
+  return error.message.includes(error.remedy) ? error.message : `${error.message} ${error.remedy}`;
 }
 
 /** Where the run works on the user's own files, nobody else may. */

@@ -1,7 +1,7 @@
 /** Where one attempt's files are in the state folder. Every name is made here. */
 import { mkdirSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { removeTree } from '@caisson/ground';
 
 export interface AttemptPaths {
   readonly job: string;
@@ -45,5 +45,5 @@ export function createAttemptFolders(paths: AttemptPaths): void {
 /** Removes what an attempt wrote beside its workspace; the result file and the spools stay, `gc` takes them. */
 export async function removeAttemptFolders(paths: AttemptPaths): Promise<void> {
   for (const path of [paths.captures, paths.mailbox, paths.home, paths.job, paths.netSocket, paths.overlay])
-    await rm(path, { recursive: true, force: true });
+    await removeTree(path);
 }

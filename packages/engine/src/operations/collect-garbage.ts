@@ -1,6 +1,7 @@
 /** Removes what nothing refers to any more. Work that is not saved is never touched. */
-import { readdir, rm, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { removeTree } from '@caisson/ground';
 import { BusTopic } from '@caisson/protocol';
 import { createRunId } from '../platform/index.ts';
 import type { Engine } from '../engine.ts';
@@ -85,8 +86,14 @@ async function removeLeftWorkspaces(engine: Engine): Promise<void> {
   for (const { runId, prepared } of await engine.workspaces.recoverList({ stateDir })) {
     if (prepared === null || engine.ledger.run(runId)?.ending === undefined) continue;
     if (engine.ledger.leases.listSlots().some((slot) => slot.runId === runId)) continue; // its host is not done with it
-    await engine.workspaces.checkpoint(prepared);
-    await engine.workspaces.remove(prepared);
+    try {
+      await engine.workspaces.checkpoint(prepared);
+      await engine.workspaces.remove(prepared);
+    } catch (error) {
+      // One that resists is kept and told; it must not keep the rest from being tidied up.
+      const message = `${prepared.attemptDir} was left in place: ${(error as Error).message.slice(0, 500)}`;
+      engine.bus.emit(BusTopic.WARNING, { source: 'sweep', message });
+    }
   }
 }
 
@@ -122,7 +129,7 @@ async function sweepFolder(engine: Engine, folder: string, olderThanMs: number):
     if (!isHalfWritten && engine.ledger.run(runId)?.ending === undefined) continue;
     const path = join(folder, name);
     if (engine.clock.wallMs() - (await stat(path)).mtimeMs < olderThanMs) continue;
-    await rm(path, { recursive: true, force: true });
+    await removeTree(path);
     removed += 1;
   }
   return removed;

@@ -20,6 +20,8 @@ import { syncObjects } from './sync-objects.ts';
 /** Names the tree that is safe; removal compares the files with it. */
 export const SAVED_TREE_FILE = 'saved-tree';
 
+const MAX_TOLD = 32;
+
 export async function checkpointWorkspace(prepared: PreparedWorkspace): Promise<Checkpoint | null> {
   const isBaselineEmpty = prepared.baselineTree === emptyTreeLike(prepared.baselineTree);
   if (
@@ -48,7 +50,7 @@ export async function checkpointWorkspace(prepared: PreparedWorkspace): Promise<
     heads: [...agent.refs.keys()],
     warnings: [
       ...staged.warnings,
-      ...staged.oversized.map((file) => describeKept(prepared, file)),
+      ...describeAllKept(prepared, staged.oversized),
       ...agent.warnings,
       ...branchWarnings,
     ],
@@ -65,6 +67,14 @@ export async function stageForCustody(prepared: PreparedWorkspace) {
     limits: prepared.limits,
     timeoutMs: 600_000,
   });
+}
+
+function describeAllKept(prepared: PreparedWorkspace, files: readonly OversizedFile[]): string[] {
+  const told = files.slice(0, MAX_TOLD).map((file) => describeKept(prepared, file));
+  const rest = files.length - told.length;
+  return rest === 0
+    ? told
+    : [...told, `and ${rest} more files that are too large to be captured; they are kept there, too`];
 }
 
 /** Too large for a checkpoint is not too large to be kept: the removal moves it to the trash, unsaved (W2). */

@@ -3,8 +3,8 @@
  * and what the trash holds of it.
  */
 import { existsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { removeTree } from '@caisson/ground';
 
 import { custodyGit } from './custody.ts';
 import { findRepository, type UserFolders } from './locate-repository.ts';
@@ -31,5 +31,5 @@ export async function forgetCheckpoints(
   }
   const trash = join(options.stateDir, 'trash');
   for (const name of await listFolder(trash))
-    if (name.startsWith(`${options.runId}.`)) await rm(join(trash, name), { recursive: true, force: true });
+    if (name.startsWith(`${options.runId}.`)) await removeTree(join(trash, name));
 }

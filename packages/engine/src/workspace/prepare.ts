@@ -59,7 +59,7 @@ async function withRealPaths(options: PrepareOptions): Promise<PrepareOptions> {
 
 async function makeAttemptDir(options: PrepareOptions): Promise<string> {
   const path = attemptFolder(options.stateDir, options.runId, options.attempt);
-  await mkdir(join(options.stateDir, 'worktrees'), { recursive: true });
+  await mkdir(join(options.stateDir, 'worktrees'), { recursive: true, mode: 0o700 });
   try {
     await mkdir(path, { mode: 0o700 });
   } catch (error) {

@@ -1,5 +1,5 @@
 /** Removal is a move into the trash (W2); only `gc` deletes, and only what has expired there. */
-import { mkdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rmdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import {
@@ -7,6 +7,7 @@ import {
   isErrno,
   isWorkspaceBare,
   NEVER_IN_PATCH,
+  removeTree,
   stageWorkspace,
   undoLaid,
 } from '@caisson/ground';
@@ -25,7 +26,7 @@ export async function removeWorkspace(prepared: PreparedWorkspace, force: boolea
   const pids = findLiveProcesses(prepared.kind === 'in-place' ? prepared.attemptDir : prepared.path);
   if (pids.length > 0) return { kind: 'refused', reason: 'live-processes', pids };
   if (await isBareInPlace(prepared)) {
-    await rm(prepared.attemptDir, { recursive: true, force: true });
+    await removeTree(prepared.attemptDir);
     return { kind: 'removed' };
   }
   const saved = await lookForUnsaved(prepared);
@@ -50,7 +51,7 @@ export async function emptyTrash(options: {
       ? Math.min(options.savedTtlMs ?? DEFAULT_SAVED_TTL_MS, options.trashTtlMs)
       : options.trashTtlMs;
     if (options.nowMs - (await trashedAtMs(path)) < ttlMs) continue;
-    await rm(path, { recursive: true, force: true });
+    await removeTree(path);
     deleted.push(path);
   }
   return { deleted };
@@ -72,14 +73,14 @@ async function isBareInPlace(prepared: PreparedWorkspace): Promise<boolean> {
 
 /** The kernel alone decides: a folder into which something was written just now is not removed, and is looked at. */
 async function removeBare(prepared: PreparedWorkspace): Promise<boolean> {
-  for (const name of prepared.exclude) await rm(join(prepared.path, name), { recursive: true, force: true });
+  for (const name of prepared.exclude) await removeTree(join(prepared.path, name));
   try {
     await rmdir(prepared.path);
   } catch (error) {
     if (isErrno(error, 'ENOTEMPTY') || isErrno(error, 'EEXIST') || isErrno(error, 'EBUSY')) return false;
     throw error;
   }
-  await rm(prepared.attemptDir, { recursive: true, force: true });
+  await removeTree(prepared.attemptDir);
   return true;
 }
 

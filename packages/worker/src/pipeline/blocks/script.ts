@@ -1,5 +1,4 @@
-import { rmSync } from 'node:fs';
-import { materialisePatched } from '@caisson/ground';
+import { materialisePatched, removeTree } from '@caisson/ground';
 import type { Failure, ScriptBlock } from '@caisson/protocol';
 import { join } from 'node:path';
 import type { AttemptContext } from '../../attempt-context.ts';
@@ -58,7 +57,7 @@ async function runLens(context: AttemptContext, block: ScriptBlock): Promise<Com
       workspaceSource: room,
     });
   } finally {
-    rmSync(room, { recursive: true, force: true });
+    await removeTree(room);
   }
 }
 
