@@ -97,6 +97,7 @@ function buildTable(): ReadonlyMap<string, Handler> {
   register(['chmod', 'chown', 'chgrp', 'setfacl'], judgeChmod);
   register(['rsync'], judgeRsync);
   register(['tar', 'gtar', 'bsdtar'], judgeTar);
+  register(['npkill'], () => hit('file_delete', 'delete-regenerable'));
   register(['ztcp'], () => hit('bash_destructive', 'reverse-shell'));
   register(['stress', 'stress-ng'], () => hit('bash_destructive', 'exhausts-machine'));
   register(['gvfs-trash', 'kioclient-trash'], judgeRimraf);

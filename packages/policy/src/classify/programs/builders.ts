@@ -6,7 +6,7 @@ import { forkScope } from '../shell-scope.ts';
 import { PROCESS } from '../unknown-text.ts';
 import { hitOfWrites } from '../write-hit.ts';
 import { hitOfUnpack } from './file-tools.ts';
-import { saysDestroy } from './destructive-verbs.ts';
+import { namesLoss, saysDestroy } from './destructive-verbs.ts';
 
 /** make runs what its files say, which is not on the line; what is on the line is judged. */
 export const judgeMake: Handler = (call) => {
@@ -89,6 +89,7 @@ export const judgeAnsible: Handler = (call) => {
   const text = values.get('-a')?.[0] ?? values.get('--args')?.[0];
   if (/\bstate=absent\b|['"]state['"]\s*:\s*['"]absent/.test(call.args.join(' ')))
     return hit('bash_destructive', 'service-delete');
+  if (call.args.some(namesLoss)) return hit('bash_destructive', 'destructive-name');
   if (text === undefined) return hit('bash_exec', 'service');
   if (/^(shell|command|raw|ansible\.builtin\.(shell|command|raw))$/.test(module)) {
     call.inspector.runScript(text, forkScope(call.scope), call.cause);

@@ -15,7 +15,7 @@ export const SQL_CLIENTS: readonly string[] =
     ' ',
   );
 const DOCUMENT_CLIENTS = 'mongo mongosh redis-cli valkey-cli keydb-cli'.split(' ');
-const ALWAYS = 'dropdb dropuser dropjdb mysqladmin-drop'.split(' ');
+const ALWAYS = 'dropdb dropuser dropjdb mysqladmin-drop memcflush memrm'.split(' ');
 
 export const DATABASE_PROGRAMS = [
   ...SQL_CLIENTS,
@@ -47,7 +47,7 @@ export const judgeDatabase: Handler = (call) => {
   if (name === 'mysqladmin') return /\b(drop|shutdown|flush-all)\b/.test(words) ? drops : runs;
   if (name === 'etcdctl') return /\b(del|rm|rmdir)\b/.test(words) ? drops : runs;
   if (name === 'influx' && args[0] === 'delete') return drops;
-  if (name === 'consul') return /\bdelete\b/.test(words) ? drops : runs;
+  if (name === 'consul') return /\b(delete|leave|force-leave)\b/.test(words) ? drops : runs;
   if (name === 'pg_restore') return /--clean\b|(^|\s)-c(\s|$)/.test(words) ? drops : runs;
   if (DOCUMENT_CLIENTS.includes(name)) return judgeDocuments(call);
   if (name === 'bq' && /^(rm|remove)$/.test(args.find((arg) => !arg.startsWith('-')) ?? '')) return drops;

@@ -87,6 +87,7 @@ export function findDestructiveVerb(name: string, args: readonly string[]): stri
     if (saysDestroy(word)) return word;
     const isLast = index === words.length - 1 && index > 0;
     if (REMOVES.has(word) && !isPackageManager && !isLast) return word;
+    if (REMOVES.has(word) && args.some((arg) => /^(--all|-a)$/.test(arg))) return word;
     if (RESETS.has(word) && !isPackageManager && (goesAllTheWay || DATA.test(words[index - 1] ?? '')))
       return word;
   }
@@ -105,7 +106,7 @@ function verbWords(args: readonly string[]): string[] {
 
 /** `psql -f drop-all.sql`: the content is not on the line, but the name says what it is for. */
 export function namesLoss(path: string): boolean {
-  return /(^|[/_.-])(drop|truncate|wipe|nuke|destroy|purge|teardown|delete[_-]all|reset([_-]?(db|database|all))?)([_-]\w+)*\.(sql|sh|js|psql|cql)$/i.test(
+  return /(^|[/_.-])(drop|truncate|wipe|nuke|destroy|purge|teardown|delete[_-]all|reset[_-]?(db|database|all))([_-]\w+)*\.(sql|sh|js|psql|cql|ya?ml|py|rb)$|(^|\/)reset\.sql$/i.test(
     path,
   );
 }

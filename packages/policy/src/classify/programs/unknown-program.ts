@@ -10,6 +10,7 @@ import { forkScope } from '../shell-scope.ts';
 import { hitOfWrite } from '../write-hit.ts';
 import { findDestructiveVerb, saysDestroy } from './destructive-verbs.ts';
 import { PROCESS } from '../unknown-text.ts';
+import { isDestructiveSql } from './databases.ts';
 import { isDryRun } from './dry-run.ts';
 import { judgeCode } from './inline-code.ts';
 
@@ -19,7 +20,7 @@ export type FindHandler = (name: string) => Handler | null;
 const MAX_WORDS = 24;
 /** Options by which any tool takes a command for a shell. */
 const COMMAND_OPTION =
-  /^--?(exec|exec-batch|execute|cmd|command|run|call|shell|shell-command|pre|pager|compress-program|use-compress-program|preview|bind|rsh|editor|hook|on-change|onchange|on-success|on-failure|pager|to-command|filter|post-hook|pre-hook|deploy-hook|then|post|action|script|entrypoint)$/;
+  /^--?(scripts?|commands?|exec|exec-batch|execute|cmd|command|run|call|shell|shell-command|pre|pager|compress-program|use-compress-program|preview|bind|rsh|editor|hook|on-change|onchange|on-success|on-failure|pager|to-command|filter|post-hook|pre-hook|deploy-hook|then|post|action|script|entrypoint)$/;
 /** Options by which any interpreter takes code. */
 const CODE_OPTION = /^(-e|-c|-r|-E|-x|--eval|--expr|--expression|--execute|--code|--command|-eval)$/;
 const OUTPUT_OPTION =
@@ -40,6 +41,7 @@ export function judgeUnknownProgram(call: Call, findHandler: FindHandler): Hit {
     if (arg.startsWith(PROCESS)) reportGrave(call, () => judgeCode(arg.slice(1), call));
   runEmbeddedCommand(call, findHandler);
   if (isDryRun(call.args)) return hit('bash_exec', 'unknown-program');
+  if (ordersSql(call)) return hit('bash_destructive', 'database-drop');
   if (isGraveCmdlet(call)) return hit('bash_destructive', 'destructive-verb');
   if (
     call.args.some(
@@ -51,6 +53,16 @@ export function judgeUnknownProgram(call: Call, findHandler: FindHandler): Hit {
   if (findDestructiveVerb(call.name, call.args) !== null) return hit('bash_destructive', 'destructive-verb');
   if (call.args[0] === 'publish' && call.name !== 'dotnet') return hit('git_push', 'publish');
   return hit('bash_exec', 'unknown-program');
+}
+
+/** A client nobody listed, given a statement that drops or empties something. */
+function ordersSql({ args, stdin }: Call): boolean {
+  const texts = args.filter((_, index) => !PROSE_OPTION.test(args[index - 1] ?? ''));
+  return [...texts, stdin ?? ''].some(
+    (text) =>
+      /^\s*(drop|truncate|delete\s+from|alter\s+table|match)\s/i.test(text) &&
+      (isDestructiveSql(text) || /\bdetach\s+delete\b/i.test(text)),
+  );
 }
 
 /** The verb as an option: `kafka-consumer-groups --delete`. */
