@@ -24,13 +24,20 @@ export async function addFiles(
   const first = await git.run(['add', '-A', ...args], { ...stdin, okExitCodes: [0, 1, 128] });
   // Exit 1 without an error says only that an excluded path is ignored as well.
   const isDone = first.exitCode === 0 || (first.exitCode === 1 && !/^(error|fatal): /m.test(first.stderr));
-  if (isDone) return { unborn: [], other: [] };
+  if (isDone) return { unborn: [], other: unopenedFolders(first.stderr) };
   const second = await git.run(['add', '-A', '--ignore-errors', ...args], { ...stdin, okExitCodes: [0, 1] });
   const errors = second.stderr.split('\n').filter((line) => line.startsWith('error: '));
   const unborn = errors.flatMap(
     (line) => /^error: '(.+)\/' does not have a commit checked out$/.exec(line)?.[1] ?? [],
   );
-  return { unborn, other: errors.filter((line) => !line.endsWith('does not have a commit checked out')) };
+  const other = errors.filter((line) => !line.endsWith('does not have a commit checked out'));
+  return { unborn, other: [...unopenedFolders(second.stderr), ...other] };
+}
+
+/** Git only warns of a folder that it may not open, and goes on as if nothing were in it. */
+function unopenedFolders(stderr: string): string[] {
+  const lines = stderr.split('\n').filter((line) => line.startsWith('warning: could not open directory '));
+  return [...new Set(lines)].map((line) => line.slice('warning: '.length));
 }
 
 function pathspecFile(included: readonly string[], leftOut: readonly Buffer[]): Buffer {

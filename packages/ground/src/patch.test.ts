@@ -214,6 +214,33 @@ describe('capturePatch', () => {
     expect(captured.files.map((file) => file.path)).toContain('other');
   });
 
+  it('names folders that may not be opened, keeps what was known of them, and opens its own', async () => {
+    await mkdir(join(workspace, 'known'));
+    await write('known/file', 'x');
+    const tree = await baseline();
+    await mkdir(join(workspace, 'hidden'));
+    await write('hidden/file', 'x');
+    await write('other', 'y');
+    const isRoot = process.getuid?.() === 0;
+    if (isRoot) execFileSync('chown', ['-R', '65534:65534', root]); // root may open everything
+    for (const path of ['known', 'hidden', '.']) await chmod(join(workspace, path), 0);
+    if (isRoot) process.seteuid?.(65_534);
+    try {
+      const captured = await capturePatch({ workspace, gitDir, baselineTree: tree, exclude: [] });
+      expect(captured.files.map((file) => file.path)).toEqual(['other']);
+      expect(captured.warnings).toEqual([
+        "could not open directory 'hidden/': Permission denied",
+        "could not open directory 'known/': Permission denied",
+      ]);
+      expect(
+        (await capturePatch({ workspace, gitDir, baselineTree: tree, exclude: [] })).warnings,
+      ).toHaveLength(2);
+    } finally {
+      for (const path of ['known', 'hidden']) await chmod(join(workspace, path), 0o700);
+      if (isRoot) process.seteuid?.(0);
+    }
+  });
+
   it('does not prove a patch that was changed', async () => {
     await write('file', 'one\n');
     const tree = await baseline();

@@ -11,7 +11,7 @@
  * S5  What is excluded now but was staged before (a checkpoint takes more than a patch does) goes back to the
  *     baseline: the tree depends on the exclusions given, not on those of the call before.
  */
-import { readdir, readFile, rename, rm, utimes } from 'node:fs/promises';
+import { chmod, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { addFiles } from './add-files.ts';
@@ -21,6 +21,7 @@ import { createGit, type Git } from './git.ts';
 import { readIndexSummary } from './git-index.ts';
 import { findOversized, mayBeOversized, type OversizedFile, type StageLimits } from './oversized-files.ts';
 import { EMPTY_TREE, objectFormatOf } from './own-git-dir.ts';
+import { spliceEntries } from './splice-entries.ts';
 import { readStagedExclusions, recallStaged, rememberStaged, takeMark } from './staged-memory.ts';
 
 export interface StageOptions {
@@ -52,6 +53,7 @@ export interface StagedWorkspace {
 let stageCount = 0;
 
 export async function stageWorkspace(options: StageOptions): Promise<StagedWorkspace> {
+  await openFolder(options.workspace);
   const remembered = await recallStaged(options);
   if (remembered !== null) return remembered;
   const index = join(options.gitDir, 'index');
@@ -76,6 +78,12 @@ export async function stageWorkspace(options: StageOptions): Promise<StagedWorks
   } finally {
     await Promise.all([rm(draft, { force: true }), rm(`${draft}.lock`, { force: true })]);
   }
+}
+
+/** An agent that took all rights from its own folder would have git not even start there. */
+async function openFolder(path: string): Promise<void> {
+  const { mode, uid } = await stat(path);
+  if ((mode & 0o700) !== 0o700 && uid === process.geteuid?.()) await chmod(path, (mode & 0o7777) | 0o700);
 }
 
 /** S6: most folders hold nothing that could be too large, and then nobody needs to ask git. */
@@ -206,20 +214,6 @@ async function flatten(
   } finally {
     await rm(innerIndex, { force: true });
   }
-}
-
-function spliceEntries(path: string, entries: Buffer, like: string): Buffer {
-  const removed = Buffer.from(`0 ${'0'.repeat(like.length)}\t${path}\0`);
-  const moved = entries
-    .toString('latin1')
-    .split('\0')
-    .filter((entry) => entry !== '')
-    .map((entry) => {
-      const at = entry.indexOf('\t');
-      const name = Buffer.from(`${path}/`).toString('latin1') + entry.slice(at + 1);
-      return `${entry.slice(0, at)}\t${name}\0`;
-    });
-  return Buffer.concat([removed, Buffer.from(moved.join(''), 'latin1')]);
 }
 
 async function hasFiles(folder: string): Promise<boolean> {

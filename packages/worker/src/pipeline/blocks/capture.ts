@@ -24,8 +24,7 @@ async function capturePatchOrTell(context: AttemptContext): Promise<BlockReport>
     return await captureWorkspacePatch(context);
   } catch (error) {
     if (!(error instanceof TooManyOversizedError)) throw error;
-    const detail = `no patch was taken: ${error.message} ${error.remedy ?? ''}`;
-    return { status: 'failed', failure: fail('output-invalid', detail, { step: 11 }) };
+    return invalid(`no patch was taken: ${error.message} ${error.remedy ?? ''}`);
   }
 }
 
@@ -67,30 +66,41 @@ async function captureWorkspacePatch(context: AttemptContext): Promise<BlockRepo
   return { status: 'ok' };
 }
 
-function captureOutputs(context: AttemptContext): Promise<BlockReport> {
+async function captureOutputs(context: AttemptContext): Promise<BlockReport> {
+  try {
+    return takeOutputs(context);
+  } catch (error) {
+    // An agent may take the rights to its own files away; that is no fault of the worker's.
+    if (!(error instanceof Error && 'syscall' in error)) throw error;
+    return invalid(`outputs/ cannot be read: ${error.message}`);
+  }
+}
+
+function invalid(detail: string): BlockReport {
+  return { status: 'failed', failure: fail('output-invalid', detail, { step: 11 }) };
+}
+
+function takeOutputs(context: AttemptContext): BlockReport {
   const root = join(context.job.workspace.path, 'outputs');
   const files = listOutputs(root);
   if (files === null || files.length > MAX_OUTPUTS) {
     const held = files === null ? 'too many entries to list' : `${files.length} files`;
-    const detail = `outputs/ holds ${held}; at most ${MAX_OUTPUTS} files are taken`;
-    return Promise.resolve({ status: 'failed', failure: fail('output-invalid', detail, { step: 11 }) });
+    return invalid(`outputs/ holds ${held}; at most ${MAX_OUTPUTS} files are taken`);
   }
   for (const file of files) {
     if (file.size > MAX_OUTPUT_BYTES) {
-      const detail = `outputs/${file.path} has ${file.size} bytes; at most ${MAX_OUTPUT_BYTES} are taken`;
-      return Promise.resolve({ status: 'failed', failure: fail('output-invalid', detail, { step: 11 }) });
+      return invalid(`outputs/${file.path} has ${file.size} bytes; at most ${MAX_OUTPUT_BYTES} are taken`);
     }
   }
   const total = files.reduce((sum, file) => sum + file.size, 0);
   if (total > MAX_OUTPUTS_BYTES) {
-    const detail = `outputs/ holds ${total} bytes; at most ${MAX_OUTPUTS_BYTES} are taken together`;
-    return Promise.resolve({ status: 'failed', failure: fail('output-invalid', detail, { step: 11 }) });
+    return invalid(`outputs/ holds ${total} bytes; at most ${MAX_OUTPUTS_BYTES} are taken together`);
   }
   const outputs = files.map((file) => takeOutput(context, root, file));
   context.gathered.outputs.push(...outputs);
   const bytes = outputs.reduce((sum, output) => sum + output.size, 0);
   context.voice.say({ kind: 'capture.done', what: 'outputs', files: outputs.length, bytes });
-  return Promise.resolve({ status: 'ok' });
+  return { status: 'ok' };
 }
 
 function takeOutput(context: AttemptContext, root: string, file: OutputEntry): OutputFile {
