@@ -75,28 +75,30 @@ interface FirstSight {
   readonly regex: { readonly caught: number; readonly flagged: number };
 }
 
-/** What the newest held-out set scored when it was new, as it was written down then, and what it scores now. */
+/** How many of the newest sets count together: one list is its writer's mood, a few are not. */
+const NEWEST = 4;
+
+/** What the newest held-out sets scored when they were new, as it was written down then, and what they score now. */
 async function heldOutRows(percent: (share: number) => number): Promise<BenchRow[]> {
   const file = new URL('../packages/policy/corpus/first-sight.json', import.meta.url);
   const { rounds } = JSON.parse(await readFile(file, 'utf8')) as { rounds: FirstSight[] };
-  const last = rounds.at(-1);
-  if (last === undefined) return [];
-  const { destructive, everyday, regex } = last;
-  const now = reportCorpus({
-    destructive: await readSet(`${last.set}-destructive`),
-    benign: [],
-    everyday: await readSet(`${last.set}-everyday`),
-  });
-  const caught = destructive.caught / destructive.lines;
-  const flagged = everyday.flagged / everyday.lines;
-  const caughtByRegex = percent(regex.caught / destructive.lines);
-  const flaggedByRegex = percent(regex.flagged / everyday.lines);
-  const seenOnce = 'seen once, before mending';
-  const { recall, everydayFlagged } = now.classifier;
+  const newest = rounds.slice(-NEWEST);
+  if (newest.length === 0) return [];
+  const sum = (count: (round: FirstSight) => number): number =>
+    newest.reduce((total, round) => total + count(round), 0);
+  const destructive = sum((round) => round.destructive.lines);
+  const everyday = sum((round) => round.everyday.lines);
+  const caught = sum((round) => round.destructive.caught) / destructive;
+  const flagged = sum((round) => round.everyday.flagged) / everyday;
+  const caughtByRegex = percent(sum((round) => round.regex.caught) / destructive);
+  const flaggedByRegex = percent(sum((round) => round.regex.flagged) / everyday);
+  const { recall, everydayFlagged } = await scoreNow(newest);
+  const once = `${newest.length} held-out sets seen once, before mending`;
+  const now = `${newest.length} held-out sets, now`;
   const peer = '15 regexes';
   return [
     row(
-      `held-out caught (${destructive.lines}), ${seenOnce}`,
+      `${once}: caught (${destructive})`,
       percent(caught),
       '%',
       peer,
@@ -105,7 +107,7 @@ async function heldOutRows(percent: (share: number) => number): Promise<BenchRow
       caught >= 0.98,
     ),
     row(
-      `held-out flagged (${everyday.lines}), ${seenOnce}`,
+      `${once}: flagged (${everyday})`,
       percent(flagged),
       '%',
       peer,
@@ -114,7 +116,7 @@ async function heldOutRows(percent: (share: number) => number): Promise<BenchRow
       flagged <= 0.02,
     ),
     row(
-      `held-out caught (${now.counts.destructive}), now`,
+      `${now}: caught (${destructive})`,
       percent(recall),
       '%',
       peer,
@@ -123,7 +125,7 @@ async function heldOutRows(percent: (share: number) => number): Promise<BenchRow
       recall >= 0.98,
     ),
     row(
-      `held-out flagged (${now.counts.everyday}), now`,
+      `${now}: flagged (${everyday})`,
       percent(everydayFlagged),
       '%',
       peer,
@@ -132,6 +134,13 @@ async function heldOutRows(percent: (share: number) => number): Promise<BenchRow
       everydayFlagged <= 0.02,
     ),
   ];
+}
+
+async function scoreNow(rounds: readonly FirstSight[]): Promise<{ recall: number; everydayFlagged: number }> {
+  const read = async (kind: string) =>
+    (await Promise.all(rounds.map(({ set }) => readSet(`${set}-${kind}`)))).flat();
+  const corpus = { destructive: await read('destructive'), benign: [], everyday: await read('everyday') };
+  return reportCorpus(corpus).classifier;
 }
 
 async function readSet(name: string): Promise<string[]> {
