@@ -229,6 +229,7 @@ async function resume(agent: AgentUnderTest): Promise<string> {
       {
         when: 'paint it',
         turns: [
+          { tool: { intent: 'write-file', path: 'sketch.txt', content: 'sketched\n' }, ...usage(30, 6) },
           {
             tool: { intent: 'write-file', path: '.caisson/needs_input.json', content: ASK },
             ...usage(40, 9),
@@ -243,10 +244,37 @@ async function resume(agent: AgentUnderTest): Promise<string> {
   const requestsBefore = stage.model.requests.length;
   const ran = await stage.follow('answer', asked.runId, 'blue');
   expectDone(ran, 'Painted blue.');
-  expect(await diffOf(stage, ran)).toContain('+blue');
+  // The session remembers the sketch, so the workspace has it, and the patch holds both.
+  const diff = await diffOf(stage, ran);
+  expect([diff.includes('+sketched'), diff.includes('+blue')]).toEqual([true, true]);
   const heard = JSON.stringify(stage.model.requests.slice(requestsBefore).map(({ body }) => body));
   expect(heard.includes('I wonder about the colour.')).toBe(agent.resumes);
   expectUsage(stage, asked, ran);
+  return agent.resumes ? 'pass' : 'goes on in a new session';
+}
+
+/** Two retries of one run: each finds its files and its session as that run left them. */
+async function retry(agent: AgentUnderTest): Promise<string> {
+  const stage = await createStage(agent, {
+    script: [
+      runCommand('test -e sketch.txt && echo seen >> again.txt; echo sketched > sketch.txt'),
+      { say: 'I drew a sketch.', ...usage(60, 7) },
+    ],
+  });
+  const first = await stage.run('draw it');
+  expectDone(first, 'I drew a sketch.');
+  const runs = [first];
+  for (const _ of ['once', 'twice']) {
+    const requestsBefore = stage.model.requests.length;
+    const ran = await stage.follow('retry', first.runId);
+    expectDone(ran, 'I drew a sketch.');
+    const diff = await diffOf(stage, ran);
+    expect([diff.includes('+sketched'), diff.match(/\+seen/g)]).toEqual([true, ['+seen']]);
+    const heard = JSON.stringify(stage.model.requests.slice(requestsBefore).at(-1)?.body);
+    expect(heard.split('I drew a sketch.')).toHaveLength(agent.resumes ? 2 : 1);
+    runs.push(ran);
+  }
+  expectUsage(stage, ...runs);
   return agent.resumes ? 'pass' : 'goes on in a new session';
 }
 
@@ -265,4 +293,5 @@ export const CELLS: readonly Cell[] = [
   { title: 'fails to log in', isShort: true, prove: auth },
   { title: 'meets an overloaded model', isShort: false, prove: overloaded },
   { title: 'resumes its session', isShort: false, prove: resume },
+  { title: 'goes on after a retry', isShort: false, prove: retry },
 ];

@@ -10,7 +10,7 @@ export * from './own-git-dir.ts';
 export type { OversizedFile, StageLimits } from './oversized-files.ts';
 export { TooManyOversizedError } from './oversized-files.ts';
 export * from './patch.ts';
-export { undoLaid, withoutPreparation } from './preparation.ts';
+export { rememberStart, undoLaid, withoutPreparation } from './preparation.ts';
 export * from './patch-files.ts';
 export * from './stage-workspace.ts';
 export { rememberStaged, takeMark } from './staged-memory.ts';

@@ -15,6 +15,12 @@ import { createGit, type Git } from './git.ts';
 
 const PREPARED = 'prepared-tree';
 const LAID = 'laid-tree';
+const START = 'start-tree';
+
+/** Remembers that the workspace began with another tree than its baseline: with work that is in the patch, too. */
+export async function rememberStart(gitDir: string, tree: string): Promise<void> {
+  await writeFileAtomic(join(gitDir, START), tree, { durable: false });
+}
 
 /** Remembers how the workspace looked when its preparation was over. */
 export async function rememberPreparation(gitDir: string, tree: string): Promise<void> {
@@ -34,12 +40,13 @@ export interface PreparationOptions {
 /** The tree without what is only preparation; the same tree when there was none. */
 export async function withoutPreparation(options: PreparationOptions, tree: string): Promise<string> {
   const prepared = await recall(options.gitDir, PREPARED);
-  if (prepared === null || prepared === options.baselineTree) return tree;
+  const start = (await recall(options.gitDir, START)) ?? options.baselineTree;
+  if (prepared === null || prepared === start) return tree;
   const indexFile = join(options.gitDir, `prepared.${process.pid}.${(useCount += 1)}`);
   const git = createGit({ cwd: options.gitDir, gitDir: options.gitDir, workTree: options.gitDir, indexFile });
   try {
     const [byPreparation, byAgent] = await Promise.all([
-      listChanges(git, options.baselineTree, prepared),
+      listChanges(git, start, prepared),
       listChanges(git, prepared, tree),
     ]);
     const touched = new Set(byAgent.map((change) => change.path));

@@ -8,6 +8,7 @@ import type { AttemptLimits } from '../compute/index.ts';
 import type { PreparedWorkspace } from '../workspace/index.ts';
 import type { AdmittedRun, DispatchRooms, OpenedNetwork } from './contract.ts';
 import { findNeighbourStates } from './neighbour-states.ts';
+import { findContinuedWork, LOST_WORK_NOTE } from './continued-work.ts';
 import { linkLoginFiles } from './login-files.ts';
 import { openNetwork, planNetwork } from './plan-network.ts';
 import { orWarn } from './clean-up.ts';
@@ -79,10 +80,9 @@ async function prepareAll(
   const paths = attemptPaths(settings.stateDir, run.runId, attempt);
   undo.push(() => removeAttemptFolders(paths));
   createAttemptFolders(paths);
-  const session = openAgentSession(run, {
-    stateDir: settings.stateDir,
-    find: (runId) => rooms.ledger.run(runId),
-  });
+  const session = await openAgentSession(run, settings.stateDir);
+  if (session.problem !== undefined)
+    await record.append('warning', { source: 'session', message: session.problem }, { attempt });
   if (run.grant.sandbox === 'none') {
     mkdirSync(paths.home, { recursive: true, mode: 0o700 });
     linkLoginFiles(settings.home, paths.home, run.runtime);
@@ -99,6 +99,7 @@ async function prepareAll(
     materialiseCapabilities(rooms, run, paths.overlay),
   );
   if (run.workspaceKind === 'in-place') holdFolder(rooms, run);
+  const work = await failingAs('worker-failed', undefined, () => findContinuedWork(rooms, run, session));
   const workspace = await failingAs('worker-failed', undefined, () =>
     rooms.workspaces.prepare({
       kind: run.workspaceKind,
@@ -110,6 +111,7 @@ async function prepareAll(
       sandboxed: run.grant.sandbox !== 'none',
       limits: settings.captureLimits,
       signal,
+      ...(work === null ? {} : { work }),
       ...(run.request.base === undefined ? {} : { baseRef: run.request.base }),
       ...(run.request.branch === undefined ? {} : { branch: run.request.branch }),
     }),
@@ -135,6 +137,7 @@ async function prepareAll(
     secrets: secrets.values,
     overlay,
     session,
+    isWorkLost: work !== null && workspace.startTree === undefined,
   });
   // Not through a temporary file: it holds secrets, and whoever clears up after a dead host knows only this name.
   await writeFile(paths.job, JSON.stringify(job), { mode: 0o600, flag: 'wx' });
@@ -247,6 +250,7 @@ function composeJob(
     secrets: Job['secrets'];
     overlay: Job['overlay'];
     session: AgentSession;
+    isWorkLost: boolean;
   },
 ): Job {
   const { settings, clock } = rooms;
@@ -280,7 +284,10 @@ function composeJob(
     },
     ...(run.agent === null ? {} : { agent: run.agent.name }),
     ...(run.model === '' ? {} : { model: run.model }),
-    prompts: { ...(run.systemPrompt === '' ? {} : { system: run.systemPrompt }), user: run.userPrompt },
+    prompts: {
+      ...(run.systemPrompt === '' ? {} : { system: run.systemPrompt }),
+      user: parts.isWorkLost ? `${LOST_WORK_NOTE}\n\n${run.userPrompt}` : run.userPrompt,
+    },
     grant: run.grant,
     rules: [...settings.rules],
     pipeline: run.pipeline,

@@ -1,4 +1,15 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RUNTIME_DESCRIPTORS } from '@caisson/protocol';
@@ -18,29 +29,63 @@ function admitted(runtime: string, runId: string, request: AdmittedRun['request'
   return { runId, request, runtime: { descriptor } as AdmittedRun['runtime'] };
 }
 
-test('a run and all that continue it share one folder, which only we can enter', () => {
+const rootOf = (stateDir: string, runId: string): string => join(stateDir, 'runtime/sessions', runId);
+
+test('a run has a folder that only we can enter, and one that continues it begins with a copy', async () => {
   const stateDir = createState();
-  const chain: Record<string, { continues?: string }> = { run_b: { continues: 'run_a' }, run_a: {} };
-  const find = (runId: string) => chain[runId] ?? null;
-  const first = openAgentSession(admitted('codex', 'run_a'), { stateDir, find });
-  const third = openAgentSession(admitted('codex', 'run_c', { continues: 'run_b' }), { stateDir, find });
-  expect(first.folder).toBe(join(stateDir, 'runtime/sessions/run_a/own'));
-  expect(third.folder).toBe(first.folder);
+  const first = await openAgentSession(admitted('codex', 'run_a'), stateDir);
+  expect(first).toEqual({ folder: join(rootOf(stateDir, 'run_a'), 'own'), resume: undefined });
   expect(statSync(first.folder ?? '').mode & 0o777).toBe(0o700);
-});
-
-test('a session is resumed only when its folder is still there', () => {
-  const stateDir = createState();
+  writeFileSync(join(first.folder ?? '', 'said'), 'one');
+  mkdirSync(join(rootOf(stateDir, 'run_a'), 'kept/.codex_sessions'), { recursive: true });
+  writeFileSync(join(rootOf(stateDir, 'run_a'), 'kept/.codex_sessions/s1'), 'one');
   const resume = { sessionId: 's1' };
-  const run = admitted('codex', 'run_b', { continues: 'run_a', resume });
-  const options = { stateDir, find: () => ({}) };
-  expect(openAgentSession(run, options).resume).toBeUndefined();
-  expect(openAgentSession(run, options).resume).toEqual(resume);
+  const [left, right] = await Promise.all(
+    ['run_b', 'run_c'].map((runId) =>
+      openAgentSession(admitted('codex', runId, { continues: 'run_a', resume }), stateDir),
+    ),
+  );
+  expect([left?.resume, right?.resume]).toEqual([resume, resume]);
+  writeFileSync(join(left?.folder ?? '', 'said'), 'one two');
+  expect(readFileSync(join(right?.folder ?? '', 'said'), 'utf8')).toBe('one');
+  expect(readFileSync(join(first.folder ?? '', 'said'), 'utf8')).toBe('one');
+  expect(readFileSync(join(rootOf(stateDir, 'run_c'), 'kept/.codex_sessions/s1'), 'utf8')).toBe('one');
 });
 
-test('a runtime that cannot resume has no folder', () => {
+test('a second attempt finds the session as the first one found it', async () => {
   const stateDir = createState();
-  expect(openAgentSession(admitted('command', 'run_a'), { stateDir, find: () => null })).toEqual({
+  const { folder } = await openAgentSession(admitted('codex', 'run_a'), stateDir);
+  writeFileSync(join(folder ?? '', 'said'), 'one');
+  const run = admitted('codex', 'run_b', { continues: 'run_a', resume: { sessionId: 's1' } });
+  const first = await openAgentSession(run, stateDir);
+  writeFileSync(join(first.folder ?? '', 'said'), 'one and half of two');
+  const second = await openAgentSession(run, stateDir);
+  expect(readFileSync(join(second.folder ?? '', 'said'), 'utf8')).toBe('one');
+  expect(second.resume).toEqual({ sessionId: 's1' });
+});
+
+test('links that an agent left are copied as links, and pipes are left out', async () => {
+  const stateDir = createState();
+  const { folder } = await openAgentSession(admitted('codex', 'run_a'), stateDir);
+  symlinkSync('/etc', join(folder ?? '', 'etc'));
+  execFileSync('mkfifo', [join(folder ?? '', 'pipe')]);
+  const run = admitted('codex', 'run_b', { continues: 'run_a', resume: { sessionId: 's1' } });
+  const copied = await openAgentSession(run, stateDir);
+  expect(copied.problem).toBeUndefined();
+  expect(readlinkSync(join(copied.folder ?? '', 'etc'))).toBe('/etc');
+  expect(existsSync(join(copied.folder ?? '', 'pipe'))).toBe(false);
+});
+
+test('a session is resumed only when its folder is still there, whichever attempt it is', async () => {
+  const stateDir = createState();
+  const run = admitted('codex', 'run_b', { continues: 'run_a', resume: { sessionId: 's1' } });
+  expect((await openAgentSession(run, stateDir)).resume).toBeUndefined();
+  expect((await openAgentSession(run, stateDir)).resume).toBeUndefined();
+});
+
+test('a runtime that cannot resume has no folder', async () => {
+  const stateDir = createState();
+  expect(await openAgentSession(admitted('command', 'run_a'), stateDir)).toEqual({
     folder: null,
     resume: undefined,
   });

@@ -1,61 +1,74 @@
 /**
- * Where an agent keeps what it needs to go on later: one folder for a run and all that continue it. It is the only part
- * of the agent's private HOME that outlives an attempt.
+ * Where an agent keeps what it needs to go on later: one folder a run. It is the only part of the agent's private HOME
+ * that outlives an attempt. Each attempt of a run that continues another begins with a copy of that one's folder, so
+ * that all that go on from the same place find it as it was, and never write into one session.
  *
  * The agent is shown `own` in it and never the folder itself: beside `own` lie the folders that are mounted by their
  * path at the next attempt, and a link in the place of one would mount any folder of the user.
  */
-import { existsSync, mkdirSync, symlinkSync, utimesSync } from 'node:fs';
+import { constants, existsSync, lstatSync, mkdirSync, symlinkSync, utimesSync } from 'node:fs';
+import { cp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Job } from '@caisson/protocol';
-import type { RunRow } from '../ledger/index.ts';
 import type { AdmittedRun } from './contract.ts';
 import { attemptPaths } from './state-paths.ts';
-
-/** A chain longer than this starts a session of its own. */
-const MAX_CHAIN = 1000;
 
 export interface AgentSession {
   /** What the agent is shown; `null` for a runtime that cannot resume. */
   readonly folder: string | null;
   readonly resume: Job['resume'];
+  /** Why the earlier session could not be brought along, where it should have been. */
+  readonly problem?: string;
 }
 
 /** Makes the folder, and says whether the earlier session is really there to be resumed. */
-export function openAgentSession(
+export async function openAgentSession(
   run: Pick<AdmittedRun, 'runId' | 'request' | 'runtime'>,
-  options: {
-    readonly stateDir: string;
-    readonly find: (runId: string) => Pick<RunRow, 'continues'> | null;
-  },
-): AgentSession {
+  stateDir: string,
+): Promise<AgentSession> {
   if (!run.runtime.descriptor.canResume) return { folder: null, resume: undefined };
-  const first = firstOfChain(run.runId, run.request.continues, options.find);
-  const root = attemptPaths(options.stateDir, first, 1).session;
+  const folderOf = (runId: string): string => attemptPaths(stateDir, runId, 1).session;
+  const { continues, resume } = run.request;
+  const root = folderOf(run.runId);
   const folder = join(root, 'own');
+  await rm(root, { recursive: true, force: true }); // of an attempt before this one
+  const isWanted = resume !== undefined && continues !== undefined;
+  const problem = isWanted ? await copySession(folderOf(continues), root) : null;
   const isThere = existsSync(root);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const now = new Date();
   utimesSync(root, now, now); // its age is how long nobody has used it
-  return { folder, resume: isThere ? run.request.resume : undefined };
+  return { folder, resume: isThere ? resume : undefined, ...(problem === null ? {} : { problem }) };
+}
+
+/** All of it or nothing. What the agent wrote is copied as it is: no link is followed, and what is no file is left out. */
+async function copySession(from: string, to: string): Promise<string | null> {
+  if (!existsSync(from)) return null; // expired, or forgotten
+  const half = `${to}.copying`;
+  try {
+    await rm(half, { recursive: true, force: true });
+    await cp(from, half, {
+      recursive: true,
+      verbatimSymlinks: true,
+      preserveTimestamps: true,
+      mode: constants.COPYFILE_FICLONE,
+      filter: (path) => isPlain(path),
+    });
+    await rename(half, to);
+    return null;
+  } catch (error) {
+    await rm(half, { recursive: true, force: true });
+    return `the agent's session could not be copied, so it begins a new one: ${(error as Error).message}`;
+  }
+}
+
+function isPlain(path: string): boolean {
+  const entry = lstatSync(path, { throwIfNoEntry: false });
+  return entry !== undefined && (entry.isFile() || entry.isDirectory() || entry.isSymbolicLink());
 }
 
 /** Without a sandbox HOME is a private folder, and the session is linked into it. */
 export function linkSession(privateHome: string, folder: string | null): void {
   const link = join(privateHome, '.caisson-session');
   if (folder !== null && !existsSync(link)) symlinkSync(folder, link);
-}
-
-function firstOfChain(
-  runId: string,
-  continues: string | undefined,
-  find: (runId: string) => Pick<RunRow, 'continues'> | null,
-): string {
-  let first = runId;
-  let next = continues;
-  for (let steps = 0; next !== undefined && steps < MAX_CHAIN; steps += 1) {
-    first = next;
-    next = find(next)?.continues;
-  }
-  return first;
 }

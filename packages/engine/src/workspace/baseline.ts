@@ -20,6 +20,8 @@ import { readIgnoreRules, seedIndex } from './seed-index.ts';
 export interface Baseline {
   readonly gitDir: string;
   readonly tree: string;
+  /** What the files begin as, where that is not the baseline itself. */
+  readonly startTree?: string;
   readonly headRef: string | null;
   readonly baseCommit: string | null;
   readonly baselineCommit: string | null;
@@ -121,7 +123,7 @@ export async function findCommit(
   return resolved.exitCode === 0 ? resolved.stdout.toString('utf8').trim() : null;
 }
 
-async function makeGitDir(
+export async function makeGitDir(
   attemptDir: string,
   repository: Repository,
   user: UserFolders,

@@ -55,6 +55,8 @@ export const PreparedWorkspace = z.object({
   custodyDir: Path,
   isUserRepository: z.boolean(),
   baselineTree: ObjectId,
+  /** The tree that the files began as, where that is the work of an earlier run and not the baseline. */
+  startTree: z.optional(ObjectId),
   /** Commit the baseline stands on, if any. */
   baseCommit: z.nullable(ObjectId),
   /** Parent of the checkpoint: `baseCommit`, or a commit of the user's uncommitted state on top of it. */
@@ -71,6 +73,15 @@ export const PreparedWorkspace = z.object({
 });
 export type PreparedWorkspace = z.infer<typeof PreparedWorkspace>;
 
+/** What an earlier run had done: its patch, and what that patch stands on. */
+export interface EarlierWork extends Pick<
+  PreparedWorkspace,
+  'baselineTree' | 'baseCommit' | 'baselineCommit'
+> {
+  readonly runId: string;
+  readonly patch: Buffer;
+}
+
 export interface PrepareOptions {
   readonly kind: WorkspaceKind;
   readonly projectRoot: string;
@@ -79,6 +90,11 @@ export interface PrepareOptions {
   readonly attempt: number;
   /** Start from this commit instead of the user's present files. Worktree only. */
   readonly baseRef?: string;
+  /**
+   * Go on with this work instead of the user's present files: same baseline, so that the patch holds all of it. Where it
+   * cannot be had any more, the workspace begins anew and says so in its warnings. Not in place.
+   */
+  readonly work?: EarlierWork;
   /** Ignored files and folders to bring along, relative to the project; `*` patterns allowed. */
   readonly include: readonly string[];
   /** Branch to create at the checkpoint. */

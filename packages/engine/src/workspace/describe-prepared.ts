@@ -27,6 +27,7 @@ export function describePrepared(
     custodyDir: repository.commonDir,
     isUserRepository: true,
     baselineTree: baseline.tree,
+    ...(baseline.startTree === undefined ? {} : { startTree: baseline.startTree }),
     baseCommit: baseline.baseCommit,
     baselineCommit: baseline.baselineCommit,
     exclude: [...baseline.exclude, ...made.exclude],

@@ -16,6 +16,7 @@ export type {
   ApplyOptions,
   ApplyResult,
   Checkpoint,
+  EarlierWork,
   PrepareOptions,
   RecoverableWorkspace,
   RemoveResult,

@@ -1,5 +1,5 @@
 /** A worktree: our own folder with the baseline's files, and a git dir for the agent. */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 
@@ -7,9 +7,17 @@ import { createGit, rememberStaged, takeMark } from '@caisson/ground';
 
 import { createAgentGit } from './agent-git.ts';
 import { awaitAll } from './await-all.ts';
-import { signalOf, takeBaseFromRef, takeBaseline } from './baseline.ts';
-import type { PreparedWorkspace, PrepareOptions } from './contract.ts';
+import {
+  excludedPaths,
+  makeGitDir,
+  signalOf,
+  takeBaseFromRef,
+  takeBaseline,
+  type Baseline,
+} from './baseline.ts';
+import type { EarlierWork, PreparedWorkspace, PrepareOptions } from './contract.ts';
 import { describePrepared } from './describe-prepared.ts';
+import { describeLostWork, seedWithWork } from './earlier-work.ts';
 import { includeFiles } from './include-files.ts';
 import { listRefs, type Repository, type UserFolders } from './locate-repository.ts';
 
@@ -26,9 +34,7 @@ export async function prepareWorktree(
   const isSandboxed = options.sandboxed ?? true;
   const project = relative(repository.top, options.projectRoot);
   const [baseline] = await awaitAll([
-    options.baseRef === undefined
-      ? takeBaseline(options, attemptDir, repository, user)
-      : takeBaseFromRef(options, options.baseRef, attemptDir, repository, user),
+    findStart(options, attemptDir, repository, user),
     makeMountPoints(attemptDir, path, project, isSandboxed),
   ]);
   const [refs] = await awaitAll([listRefs(repository), checkOut(baseline.gitDir, path, options)]);
@@ -63,6 +69,51 @@ export async function prepareWorktree(
   return prepared;
 }
 
+async function findStart(
+  options: PrepareOptions,
+  attemptDir: string,
+  repository: Repository,
+  user: UserFolders,
+): Promise<Baseline> {
+  const { work } = options;
+  const continued =
+    work === undefined ? null : await takeEarlierWork(options, work, attemptDir, repository, user);
+  if (continued !== null) return continued;
+  const fresh =
+    options.baseRef === undefined
+      ? await takeBaseline(options, attemptDir, repository, user)
+      : await takeBaseFromRef(options, options.baseRef, attemptDir, repository, user);
+  return work === undefined ? fresh : { ...fresh, warnings: [...fresh.warnings, describeLostWork(work)] };
+}
+
+async function takeEarlierWork(
+  options: PrepareOptions,
+  work: EarlierWork,
+  attemptDir: string,
+  repository: Repository,
+  user: UserFolders,
+): Promise<Baseline | null> {
+  const exclude = excludedPaths(options, repository.top);
+  const { gitDir, ignoreRules } = await makeGitDir(attemptDir, repository, user, exclude);
+  const startTree = await seedWithWork(gitDir, repository.commonDir, work, options);
+  if (startTree === null) {
+    await rm(gitDir, { recursive: true, force: true });
+    return null;
+  }
+  return {
+    gitDir,
+    tree: work.baselineTree,
+    startTree,
+    headRef: work.baseCommit === repository.headCommit ? repository.headRef : null,
+    baseCommit: work.baseCommit,
+    baselineCommit: work.baselineCommit,
+    exclude,
+    ignoreRules,
+    warnings: [],
+    oversized: [],
+  };
+}
+
 /** Made before the files, so that binding over them later changes nothing in the workspace. */
 async function makeMountPoints(
   attemptDir: string,
@@ -84,12 +135,17 @@ async function rememberCheckout(prepared: PreparedWorkspace): Promise<void> {
     await setTimeout(1); // the file system's clock moves in steps of some milliseconds
     mark = await takeMark(prepared.gitDir);
   }
-  const staged = { tree: prepared.baselineTree, nested: [], warnings: [], oversized: [] };
+  const staged = {
+    tree: prepared.startTree ?? prepared.baselineTree,
+    nested: [],
+    warnings: [],
+    oversized: [],
+  };
   await rememberStaged({ ...prepared, workspace: prepared.path }, staged, mark);
 }
 
 /** Writes the index's files into the workspace and remembers their times in the index. */
-async function checkOut(gitDir: string, path: string, options: PrepareOptions): Promise<void> {
+export async function checkOut(gitDir: string, path: string, options: PrepareOptions): Promise<void> {
   const git = createGit({ cwd: path, gitDir, workTree: path, timeoutMs: 600_000, ...signalOf(options) });
   await git.run(['checkout-index', '--all', '--index', '--quiet'], { config: ['checkout.workers=4'] });
 }

@@ -24,9 +24,10 @@ import {
 import type { PreparedWorkspace, PrepareOptions } from './contract.ts';
 import { ensureOwnCustody } from './custody.ts';
 import { describeAttempt, describePrepared } from './describe-prepared.ts';
+import { describeLostWork, seedWithWork } from './earlier-work.ts';
 import { WorkspaceError } from './errors.ts';
 import { findRepository, listRefs, type Repository, type UserFolders } from './locate-repository.ts';
-import { prepareWorktree } from './prepare-worktree.ts';
+import { checkOut, prepareWorktree } from './prepare-worktree.ts';
 import { attemptFolder, writeRecord } from './record.ts';
 
 const GIT_REMEDY =
@@ -103,6 +104,9 @@ async function prepareEmpty(options: PrepareOptions, attemptDir: string): Promis
     mkdir(path),
     createOwnGitDir({ path: gitDir, objectFormat: 'sha1', objectDir: join(custodyDir, 'objects') }),
   ]);
+  const { work } = options;
+  const startTree = work === undefined ? null : await seedWithWork(gitDir, custodyDir, work, options);
+  if (startTree !== null) await checkOut(gitDir, path, options);
   return {
     ...describeAttempt(options, attemptDir),
     path,
@@ -112,10 +116,11 @@ async function prepareEmpty(options: PrepareOptions, attemptDir: string): Promis
     custodyDir,
     isUserRepository: false,
     baselineTree: EMPTY_TREE.sha1,
+    ...(startTree === null ? {} : { startTree }),
     baseCommit: null,
     baselineCommit: null,
     exclude: ['.caisson'],
-    warnings: [],
+    warnings: work === undefined || startTree !== null ? [] : [describeLostWork(work)],
   };
 }
 

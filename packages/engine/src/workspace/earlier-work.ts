@@ -1,0 +1,39 @@
+/** Begins a workspace with the work of an earlier run: its baseline stays the baseline, its patch is laid on top. */
+import { createGit, GitError, rememberStart } from '@caisson/ground';
+
+import { signalOf } from './baseline.ts';
+import type { EarlierWork, PrepareOptions } from './contract.ts';
+import { baselineRef, updateRefs } from './custody.ts';
+
+/** Fills the index with the work. Null when baseline or patch are not there any more. */
+export async function seedWithWork(
+  gitDir: string,
+  custodyDir: string,
+  work: EarlierWork,
+  options: PrepareOptions,
+): Promise<string | null> {
+  const git = createGit({ cwd: gitDir, gitDir, workTree: gitDir, timeoutMs: 600_000, ...signalOf(options) });
+  try {
+    await git.run(['read-tree', work.baselineTree]);
+    if (work.patch.length > 0)
+      await git.run(['apply', '--cached', '--whitespace=nowarn', '-'], { stdin: work.patch });
+    const tree = await git.text(['write-tree']);
+    await pinOwnBaseline(custodyDir, work, options);
+    await rememberStart(gitDir, tree);
+    return tree;
+  } catch (error) {
+    if (!(error instanceof GitError) || options.signal?.aborted === true) throw error;
+    await git.run(['read-tree', '--empty']);
+    return null;
+  }
+}
+
+/** The baseline outlives the run it was first made for. */
+async function pinOwnBaseline(custodyDir: string, work: EarlierWork, options: PrepareOptions): Promise<void> {
+  const { baselineCommit, baseCommit } = work;
+  if (baselineCommit === null || baselineCommit === baseCommit) return;
+  await updateRefs(custodyDir, new Map([[baselineRef(options.runId, options.attempt), baselineCommit]]));
+}
+
+export const describeLostWork = ({ runId }: EarlierWork): string =>
+  `the work of ${runId} is not there any more; this run begins with the present files`;
