@@ -20,8 +20,8 @@ const QUIET = new Set([
   'auth_status',
 ]);
 
-/** Reads `--output-format stream-json`. */
-export function createClaudeCodeStream(): AgentStream {
+/** Reads `--output-format stream-json`. `before` is what a resumed session had used: some versions report its sum. */
+export function createClaudeCodeStream(before?: UsageCount): AgentStream {
   const record = createRecord();
   const seenMessages = new Set<string>();
   const drift = createDriftReporter();
@@ -34,7 +34,7 @@ export function createClaudeCodeStream(): AgentStream {
       if (type === 'system') return readSystem(event, record);
       if (type === 'assistant') return readAssistant(event, seenMessages, record);
       if (type === 'user') return readToolResults(event, record);
-      if (type === 'result') return readResult(event, record);
+      if (type === 'result') return readResult(event, record, before);
       return QUIET.has(type) ? [] : drift(`unknown event "${type}"`);
     },
     end: (exit) => resolveEnding(record, exit),
@@ -97,7 +97,7 @@ function readToolResults(event: Json, record: AgentRecord): readonly AgentSignal
     });
 }
 
-function readResult(event: Json, record: AgentRecord): readonly AgentSignal[] {
+function readResult(event: Json, record: AgentRecord, before?: UsageCount): readonly AgentSignal[] {
   const text = textOf(event.result);
   const status = numberOf(event.api_error_status);
   const errors = Array.isArray(event.errors) ? event.errors.map(String).join('; ') : '';
@@ -105,8 +105,8 @@ function readResult(event: Json, record: AgentRecord): readonly AgentSignal[] {
   if (event.is_error === true || textOf(event.subtype).startsWith('error')) {
     record.failure ??= failureOf(textOf(event.subtype), [text, errors].filter(Boolean).join('; '), status);
   } else record.reply = text;
-  const signals: AgentSignal[] = [{ kind: 'usage', how: 'total', usage: totalOf(event) }];
-  const cost = costOf(event);
+  const { usage, cost } = accountOf(event, before);
+  const signals: AgentSignal[] = [{ kind: 'usage', how: 'total', usage }];
   if (cost !== null) signals.push({ kind: 'cost', usd: cost });
   if (typeof event.duration_api_ms === 'number')
     signals.push({ kind: 'model-time', ms: event.duration_api_ms });
@@ -119,22 +119,38 @@ function failureOf(subtype: string, detail: string, status: number) {
 }
 
 /**
- * What this run used, helper models included. `modelUsage` and `total_cost_usd` count a resumed session from its
- * beginning, `usage` leaves the helpers out; older versions have only those.
+ * What this run used and cost, helper models included. `usage` leaves the helpers out. Newest versions say it in words of
+ * its own; before them `modelUsage` and `total_cost_usd` are the run's in some versions and a resumed session's in
+ * others, which is seen by their holding both what was before and what the run's own `usage` says.
  */
-const modelsOf = (event: Json): readonly Json[] =>
-  Object.values(objectOf(event.model_usage_since_last_result ?? event.modelUsage)).map(objectOf);
+function accountOf(event: Json, before?: UsageCount): { usage: UsageCount; cost: number | null } {
+  const own = event.model_usage_since_last_result;
+  if (own !== undefined) {
+    const models = Object.values(objectOf(own)).map(objectOf);
+    return { usage: totalOf(models, event), cost: sumOf(models, 'costUSD') };
+  }
+  const total = totalOf(Object.values(objectOf(event.modelUsage)).map(objectOf), event);
+  const cost = typeof event.total_cost_usd === 'number' ? event.total_cost_usd : null;
+  if (before === undefined) return { usage: total, cost };
+  const run = usageOf(objectOf(event.usage));
+  const isSessionSum = COUNTS.every((name) => total[name] >= before[name] + run[name]);
+  // What the session had cost before is not known, so what it costs now is left to the price table.
+  return isSessionSum ? { usage: minus(total, before), cost: null } : { usage: total, cost };
+}
+
+const COUNTS = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens'] as const;
+
+const minus = (sum: UsageCount, before: UsageCount): UsageCount => ({
+  inputTokens: sum.inputTokens - before.inputTokens,
+  outputTokens: sum.outputTokens - before.outputTokens,
+  cacheReadTokens: sum.cacheReadTokens - before.cacheReadTokens,
+  cacheWriteTokens: sum.cacheWriteTokens - before.cacheWriteTokens,
+});
 
 const sumOf = (models: readonly Json[], field: string): number =>
   models.reduce((total, model) => total + numberOf(model[field]), 0);
 
-function costOf(event: Json): number | null {
-  if (event.model_usage_since_last_result !== undefined) return sumOf(modelsOf(event), 'costUSD');
-  return typeof event.total_cost_usd === 'number' ? event.total_cost_usd : null;
-}
-
-function totalOf(event: Json): UsageCount {
-  const models = modelsOf(event);
+function totalOf(models: readonly Json[], event: Json): UsageCount {
   if (models.length === 0) return usageOf(objectOf(event.usage));
   return {
     inputTokens: sumOf(models, 'inputTokens'),

@@ -33,7 +33,7 @@ export const claudeCode: RuntimeDriver = {
     // Its transcripts, and nothing else of its usual place, where a lent log-in is too.
     kept: [`${input.home}/.claude/projects`],
   }),
-  createStream: (): AgentStream => createClaudeCodeStream(),
+  createStream: (start): AgentStream => createClaudeCodeStream(start?.resume?.usage),
 };
 
 function argvOf(input: DriverInput): readonly string[] {
