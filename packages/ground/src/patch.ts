@@ -14,7 +14,8 @@ import { createGit } from './git.ts';
 import type { OversizedFile, StageLimits } from './oversized-files.ts';
 import { parseDiffOutput, type PatchFile } from './patch-files.ts';
 import { rememberLaid, rememberPreparation, withoutPreparation } from './preparation.ts';
-import { emptyTreeLike, isWorkspaceBare, stageWorkspace } from './stage-workspace.ts';
+import { emptyTreeLike, stageWorkspace } from './stage-workspace.ts';
+import { isWorkspaceBare } from './workspace-folder.ts';
 
 export interface CaptureOptions {
   readonly workspace: string;

@@ -11,7 +11,7 @@
  * S5  What is excluded now but was staged before (a checkpoint takes more than a patch does) goes back to the
  *     baseline: the tree depends on the exclusions given, not on those of the call before.
  */
-import { chmod, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
+import { readFile, rename, rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { addFiles } from './add-files.ts';
@@ -22,6 +22,7 @@ import { readIndexSummary } from './git-index.ts';
 import { findOversized, mayBeOversized, type OversizedFile, type StageLimits } from './oversized-files.ts';
 import { EMPTY_TREE, objectFormatOf } from './own-git-dir.ts';
 import { spliceEntries } from './splice-entries.ts';
+import { hasFiles, openFolder } from './workspace-folder.ts';
 import { readStagedExclusions, recallStaged, rememberStaged, takeMark } from './staged-memory.ts';
 
 export interface StageOptions {
@@ -60,16 +61,8 @@ export async function stageWorkspace(options: StageOptions): Promise<StagedWorks
   const draft = join(options.gitDir, `index.${process.pid}.${(stageCount += 1)}`);
   try {
     const since = await takeMark(options.gitDir);
-    await copyIndex(index, draft);
     const git = gitFor(options, options.workspace, draft);
-    await unstageExcluded(options, git);
-    const { nested, warnings, oversized, rootTree } = await addEverything(
-      { ...options, limits: limitsThatMatter(options) },
-      git,
-      options.workspace,
-      draft,
-      '',
-    );
+    const { nested, warnings, oversized, rootTree } = await addWithinLimits(options, index, draft);
     const tree = rootTree ?? (await writeTree(git, draft));
     await renameIfThere(draft, index); // S2
     const staged = { tree, nested, warnings, oversized };
@@ -80,15 +73,30 @@ export async function stageWorkspace(options: StageOptions): Promise<StagedWorks
   }
 }
 
-/** An agent that took all rights from its own folder would have git not even start there. */
-async function openFolder(path: string): Promise<void> {
-  const { mode, uid } = await stat(path);
-  if ((mode & 0o700) !== 0o700 && uid === process.geteuid?.()) await chmod(path, (mode & 0o7777) | 0o700);
+/**
+ * S6: most folders hold nothing that could be too large. Git begins as if that were so, and we look while it works; what
+ * it has done is thrown away where we were wrong.
+ */
+async function addWithinLimits(options: StageOptions, index: string, draft: string): Promise<Added> {
+  const { workspace, exclude, limits } = options;
+  const git = await openDraft(options, index, draft);
+  if (limits === undefined) return await addEverything(options, git, workspace, draft, '');
+  const tooMuch = new AbortController();
+  const signals = [tooMuch.signal, ...(options.signal === undefined ? [] : [options.signal])];
+  const guess = { ...options, limits: undefined, signal: AbortSignal.any(signals) };
+  const added = addEverything(guess, gitFor(guess, workspace, draft), workspace, draft, '');
+  if (!mayBeOversized(workspace, exclude, limits)) return await added;
+  tooMuch.abort();
+  await added.catch(() => undefined); // it was stopped; only its files must be out of the way
+  return await addEverything(options, await openDraft(options, index, draft), workspace, draft, '');
 }
 
-/** S6: most folders hold nothing that could be too large, and then nobody needs to ask git. */
-function limitsThatMatter({ workspace, exclude, limits }: StageOptions): StageLimits | undefined {
-  return limits === undefined || !mayBeOversized(workspace, exclude, limits) ? undefined : limits;
+async function openDraft(options: StageOptions, index: string, draft: string): Promise<Git> {
+  await Promise.all([rm(draft, { force: true }), rm(`${draft}.lock`, { force: true })]);
+  await copyIndex(index, draft);
+  const git = gitFor(options, options.workspace, draft);
+  await unstageExcluded(options, git);
+  return git;
 }
 
 /** S5 */
@@ -130,12 +138,6 @@ async function renameIfThere(from: string, to: string): Promise<void> {
   } catch (error) {
     if (!isErrno(error, 'ENOENT')) throw error;
   }
-}
-
-/** True when the folder holds nothing but what is excluded: no process is needed to know its tree. */
-export async function isWorkspaceBare(workspace: string, exclude: readonly string[]): Promise<boolean> {
-  const names = await readdir(workspace);
-  return names.every((name) => name === '.git' || exclude.includes(name));
 }
 
 interface Added {
@@ -213,15 +215,6 @@ async function flatten(
     return added;
   } finally {
     await rm(innerIndex, { force: true });
-  }
-}
-
-async function hasFiles(folder: string): Promise<boolean> {
-  try {
-    return (await readdir(folder)).length > 0;
-  } catch (error) {
-    if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return false;
-    throw error;
   }
 }
 
