@@ -25,9 +25,9 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 describe('removing what an agent made', () => {
   it('takes folders that are nested deeper than a path can say', async () => {
     const target = join(folder, 'tree');
-    const nest = 'for ($i = 0; $i < 200; $i++) { mkdir("x" x 50) or die; chdir("x" x 50) or die }';
     mkdirSync(target);
-    execFileSync('perl', ['-e', nest], { cwd: target });
+    const nest = `i=0; n=${'x'.repeat(50)}; while [ $i -lt 200 ]; do mkdir $n && cd $n; i=$((i + 1)); done`;
+    execFileSync('sh', ['-c', nest], { cwd: target });
     await removeTree(target);
     expect(existsSync(target)).toBe(false);
   });
