@@ -44,7 +44,8 @@ export class FrameExpander {
 
   /** Arguments; `NAME=value` after export and the like is kept as one word and also remembered. */
   arguments(node: Command, frame: Frame): string[] {
-    return node.args.flatMap((argument) => {
+    return glueProcesses(node.args).flatMap((argument) => {
+      if (Array.isArray(argument)) return [argument.map((word) => this.text(word, frame)).join('')];
       if (argument.type === 'Word') return this.fields(argument, frame);
       const value = this.valueOf(argument.value, frame);
       if (DECLARES.has(node.name?.value ?? '')) {
@@ -93,3 +94,17 @@ export class FrameExpander {
 }
 
 const DECLARES = new Set(['export', 'declare', 'local', 'readonly', 'typeset']);
+
+/** `A=<(cmd)` as an argument: the parser gives two words without a blank between, the shell one. */
+function glueProcesses(args: Command['args']): (Command['args'][number] | Word[])[] {
+  const glued: (Command['args'][number] | Word[])[] = [];
+  for (const argument of args) {
+    const before = glued.at(-1);
+    const isTail = argument.type === 'Word' && argument.parts?.[0]?.type === 'ProcessSubstitution';
+    const touches =
+      before !== undefined && !Array.isArray(before) && before.type === 'Word' && before.end === argument.pos;
+    if (isTail && touches) glued[glued.length - 1] = [before, argument];
+    else glued.push(argument);
+  }
+  return glued;
+}

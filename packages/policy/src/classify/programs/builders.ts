@@ -25,7 +25,7 @@ export const judgeMake: Handler = (call) => {
     ? file.slice(1)
     : /^(-|\/dev\/stdin)$/.test(file)
       ? call.stdin
-      : call.inspector.files.get(file);
+      : findMakefile(call, file);
   if (makefile !== undefined) {
     const recipes = makefile
       .split('\n')
@@ -42,6 +42,12 @@ export const judgeMake: Handler = (call) => {
   return hit('bash_exec', 'build');
 };
 
+/** The file that the line itself wrote, under the name it was given or the usual one. */
+function findMakefile(call: Call, file: string): string | undefined {
+  const names = file === '' ? ['Makefile', 'makefile', 'GNUmakefile'] : [file];
+  return names.map((name) => call.inspector.files.get(name)).find((text) => text !== undefined);
+}
+
 /** `make SHELL=CMD` runs every recipe with it; `X='$(shell CMD)'` runs when it is read. */
 function runShellOfMake(call: Call): void {
   for (const word of call.args) {
@@ -55,6 +61,8 @@ function runShellOfMake(call: Call): void {
 
 /** Archivers that can remove what they packed, or run a test command. */
 export const judgeZip: Handler = (call) => {
+  const inline = call.args.find((arg) => arg.startsWith('--unzip-command='))?.slice(16);
+  if (inline !== undefined) call.inspector.runScript(inline, forkScope(call.scope), call.cause);
   const at = call.args.findIndex((arg) => arg === '-TT' || arg === '--unzip-command');
   if (at >= 0) call.inspector.runScript(call.args[at + 1] ?? '', forkScope(call.scope), call.cause);
   const moves =

@@ -7,7 +7,7 @@ import { isDryRun } from './dry-run.ts';
 import { judgeCode } from './inline-code.ts';
 import { PUBLISHES } from './publish-verbs.ts';
 import { DESTROYS } from './service-verbs.ts';
-import { judgeOptionValues } from './unknown-program.ts';
+import { judgeOptionValues, ordersSql } from './unknown-program.ts';
 import { unwrapVerb } from './wrappers.ts';
 
 const HUB_DELETES =
@@ -44,6 +44,8 @@ export const judgeCloud: Handler = (call) => {
   if (RUNS_ELSEWHERE.test(call.name)) judgeOptionValues(call);
   if (RUNS_ELSEWHERE.test(call.name) && call.args.includes('--')) runAfterDashes(call);
   if (call.name === 'rails') judgeRunner(call);
+  if (/^(npm|pnpm|yarn)$/.test(call.name)) runWrittenScripts(call);
+  if (ordersSql(call)) return hit('bash_destructive', 'database-drop');
   return judgeService(call.name, words, call.args) ?? judgeScript(call) ?? judgeOrdinary(call.name, words);
 };
 
@@ -55,6 +57,21 @@ function runAfterDashes(call: Call): void {
   const argv = call.args.slice(call.args.indexOf('--') + 1);
   call.inspector.runArgv(argv, forkScope(call.scope), call.cause, call.stdin);
 }
+
+/** The script that is asked for, of a `package.json` that the line itself wrote. */
+function runWrittenScripts(call: Call): void {
+  const written = call.inspector.files.get('package.json');
+  if (written === undefined) return;
+  const words = call.args.filter((arg) => !arg.startsWith('-'));
+  const asked = /^run(-script)?$/.test(words[0] ?? '') ? words[1] : words[0];
+  const names = /^(i|install|ci|add)?$/.test(asked ?? '') ? LIFECYCLE : [asked];
+  for (const [, name, text = ''] of written.matchAll(/"([\w:.-]+)"\s*:\s*"((?:[^"\\]|\\.)*)"/g)) {
+    if (!names.includes(name)) continue;
+    call.inspector.runScript(text.replace(/\\"/g, '"'), forkScope(call.scope), call.cause);
+  }
+}
+
+const LIFECYCLE: readonly (string | undefined)[] = ['preinstall', 'install', 'postinstall', 'prepare'];
 
 /** `rails runner CODE`, `… | rails console`. */
 function judgeRunner(call: Call): void {

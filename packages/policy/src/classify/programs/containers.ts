@@ -74,7 +74,7 @@ function judgeVerb(name: string, verb: string, second: string, rest: readonly st
 function judgeCompose(call: Call, verb: string, rest: readonly string[]): Hit | null {
   if (verb === 'down' && rest.some((arg) => /^(-v|--volumes|--rmi.*)$/.test(arg))) return destroys;
   if (verb === 'rm' && rest.some((arg) => /^-\w*v|--volumes/.test(arg))) return destroys;
-  if (verb === 'exec' || verb === 'run') return runInside(call, verb, rest);
+  if (verb === 'exec' || verb === 'run') return runInside(call, 'exec', rest);
   return runs;
 }
 

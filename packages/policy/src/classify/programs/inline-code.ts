@@ -7,18 +7,19 @@ import { hit } from '../finding.ts';
 import type { Call } from '../inspector.ts';
 import { forkScope } from '../shell-scope.ts';
 import { hitOfDelete } from '../delete-hit.ts';
+import { UNTRUSTED } from '../unknown-text.ts';
 import { hitOfWrite } from '../write-hit.ts';
 
 const DELETES_TREE =
   /\bunlink\s*\([^)]{0,200}recursive\s*=\s*T|\brmtree\b|\bremovedirs\b|\brm_r\w*|\brmSync\b|\brmdirSync\b|\bfs\w*(?:\/promises)?['"`)]*(?:\.promises)?\s*\.\s*rm(?:dir)?\s*\(|\.\s*rm(?:dir)?(?:Sync)?\s*\([^)]{0,300}recursive|\brimraf\b|\brm_rf\b|\bremove_tree\b|\bremove_entry(?:_secure)?\b|\bremove_dir\b|\bremoveSync\b|\bemptyDirSync\b|\bRemoveAll\b|Remove-Item\b|\brd\s+\/s\b|\bdel\s+\/[sfq]\b|\.rmtree\(|\bDeno\.remove(?:Sync)?\s*\(|\bdelete-directory\b|\bFile\.rm_rf|\bunlink\s*(?:glob|<|\()\s*['"]?[^'")>]{0,200}\*|\bdelete_tree\b|\b(?:rename|renameSync|move)\b[^)]{0,300}["']\/dev\/null|\brm\s*\([^)]{0,300}recursive|\bdeltree\b|\bdelete(?:Recursively|Dir|Directory|Tree)\b|\bremove_dir_all\b|\bremoveDirectoryRecursive\b|\bremovePathForcibly\b|\bdel_dir_r\b|\bremoveDir\b|\bdelete-directory|\bfile\s+delete\s+-force|\bformat-volume\b|\bclear-disk\b|\bemptyDir\b|\bremoveItem\b|\bsend2trash\b|\brm\s*\(\s*(?!list\b)[\w.$]+\s*[,)]/;
 const DELETES_FILE =
-  /\bcall\s+delete\s*\(|\bto\s+delete\b|\bdelete\s+every\b|\bunlink\s+(?:grep|map|sort|keys|readdir)\b|\bchmod(?:Sync)?\s*\([^)]{0,200},\s*0(?:o?0*)\s*\)|\(erase-buffer\)|(?<![.\w])truncate\s+['"$]|\bempty\s+(?:the\s+)?trash\b|\bFiles\.(?:delete|deleteIfExists|move)\b|\.delete(?:OnExit)?\(\s*\)|\bremove_file\b|\bremoveFile\b|\bSys\.remove\b|\bUnix\.(?:unlink|rmdir)\b|\bfile\s+delete\b|\bfile:(?:delete|del_dir)\b|\bdelete-file\b|\bos\.Remove\b|\bFile\.rm!?\s*[("]|\bremove_all\b|\bunlink\b\s*(?:[;@$]|$)|\bFile\.truncate\b|\b(?:File|IO)\.write\s*\(?\s*(["'])[^"']*\1\s*,\s*(["'])\2|\bos\s*\.\s*(?:remove|unlink|rmdir)\b|\bunlink(?:Sync)?\s*\(|\bunlink\s+(?:["'$<@]|for\b|shift\b|glob\b)|\brmdir\s*\(|\brmdir\s+["'$]|\brm\s*\(\s*["']|(?:writeFileSync|writeFile|file_put_contents|write_text)\s*\(\s*(?:(["'])[^"']*\3\s*,\s*)?(["'])\4\s*\)|["']unlink["']\s*,\s*glob|\b(?:File|Dir|FileUtils)\.(?:delete|unlink|rmdir|rm\w*)\b|\bPath\([^)]{0,300}\)\.(?:unlink|rmdir)\b|\.unlink\(|\.rmdir\(|\btruncate(?:Sync)?\s*\(|\bfile\.remove\b|\bdelete-file\b|\bopen\([^)]{0,300},\s*['"]w['"]\)\.close|^\s*:?(?:%|1,\$|0,\$|,)\s*d\b|Clear-Content\b/i;
+  /\b(?:copy(?:file|File|FileSync)?|cp(?:Sync)?|symlink(?:Sync)?)\s*\(\s*['"]\/dev\/null|\bO_TRUNC\b|\bunlink\s*\}|\bcall\s+delete\s*\(|\bto\s+delete\b|\bdelete\s+every\b|\bunlink\s+(?:grep|map|sort|keys|readdir)\b|\bchmod(?:Sync)?\s*\([^)]{0,200},\s*0(?:o?0*)\s*\)|\(erase-buffer\)|(?<![.\w])truncate\s+['"$]|\bempty\s+(?:the\s+)?trash\b|\bFiles\.(?:delete|deleteIfExists|move)\b|\.delete(?:OnExit)?\(\s*\)|\bremove_file\b|\bremoveFile\b|\bSys\.remove\b|\bUnix\.(?:unlink|rmdir)\b|\bfile\s+delete\b|\bfile:(?:delete|del_dir)\b|\bdelete-file\b|\bos\.Remove\b|\bFile\.rm!?\s*[("]|\bremove_all\b|\bunlink\b\s*(?:[;@$]|$)|\bFile\.truncate\b|\b(?:File|IO)\.write\s*\(?\s*(["'])[^"']*\1\s*,\s*(["'])\2|\bos\s*\.\s*(?:remove|unlink|rmdir)\b|\bunlink(?:Sync)?\s*\(|\bunlink\s+(?:["'$<@]|for\b|shift\b|glob\b)|\brmdir\s*\(|\brmdir\s+["'$]|\brm\s*\(\s*["']|(?:writeFileSync|writeFile|file_put_contents|write_text)\s*\(\s*(?:(["'])[^"']*\3\s*,\s*)?(["'])\4\s*\)|["']unlink["']\s*,|\b(?:File|Dir|FileUtils)\.(?:delete|unlink|rmdir|rm\w*)\b|\bPath\([^)]{0,300}\)\.(?:unlink|rmdir)\b|\.unlink\(|\.rmdir\(|\btruncate(?:Sync)?\s*\(|\bfile\.remove\b|\bdelete-file\b|\bopen\([^)]{0,300},\s*['"]w['"]\)\.close|^\s*:?(?:%|1,\$|0,\$|,)\s*d\b|Clear-Content\b/i;
 const RUNS_COMMANDS =
-  /\bos:cmd\b|\/sh\s+"|\(\s*(?:shell|sh|process)\s+"|["']\|-?|-\|["']|\bsil(?:ent)?!?\s+!|\be?syscmd\b|\bsys\.process\b|\bProcess(?:Builder)?\s*\(|\.exec\s*\(|\bexecShellCmd\b|\bSys\.command\b|\bpcntl_exec\b|\bos\/exec\b|\bexec\.Command\b|\bcallProcess\b|\bcallCommand\b|\brun-program\b|\brun-shell-command\b|\bshell-command\b|\bcall-process\b|\bsystem\*?\b|\bexec\s|\bshell\s*\(|\bexeca?\b|\bstart_process\b|\bposix_spawn\b|\bsh\.\w+\(|\bDeno\.Command\b|\bos\s*\.\s*(?:system|popen|exec\w*|spawn\w*)\b|\bsubprocess\b|\bcommands\.getoutput|\bpty\.spawn|child_process|\bexec(?:Sync|File|FileSync|a)?\s*[('"`[]|\bspawn(?:Sync)?\s*\(|\bsystem\s*[('"[\s]|\bpopen\s*\(|\bshell_exec\b|\bpassthru\b|\bproc_open\b|`|\bqx\b|%x|\bKernel\.|\bOpen3\b|\bIO\.popen|\bos\.execute|\bBun\.\$|\bDeno\.(?:Command|run)|\$\(|[dD][oO]\s+[sS][hH][eE][lL][lL]\s+[sS][cC][rR][iI][pP][tT]|\bsh\s*\(|getline|\|\s*getline|\|\s*"(?:sh|bash)"|:!|^!|\bspawn\s|\bRuntime\b|\bInvoke-Expression\b|\biex\b|\bStart-Process\b|\bos\.cmd\b|\bSystem\.cmd\b|\bexecl?[vp]*\b|\bshell\s*!|\.sh\(/m;
+  /\b(?:exec|run|send|invoke)_?[cC]ommand\b|\bos:cmd\b|\/sh\s+"|\(\s*(?:shell|sh|process)\s+"|["']\|-?|-\|["']|\bsil(?:ent)?!?\s+!|\be?syscmd\b|\bsys\.process\b|\bProcess(?:Builder)?\s*\(|\.exec\s*\(|\bexecShellCmd\b|\bSys\.command\b|\bpcntl_exec\b|\bos\/exec\b|\bexec\.Command\b|\bcallProcess\b|\bcallCommand\b|\brun-program\b|\brun-shell-command\b|\bshell-command\b|\bcall-process\b|\bsystem\*?\b|\bexec\s|\bshell\s*\(|\bexeca?\b|\bstart_process\b|\bposix_spawn\b|\bsh\.\w+\(|\bDeno\.Command\b|\bos\s*\.\s*(?:system|popen|exec\w*|spawn\w*)\b|\bsubprocess\b|\bcommands\.getoutput|\bpty\.spawn|child_process|\bexec(?:Sync|File|FileSync|a)?\s*[('"`[]|\bspawn(?:Sync)?\s*\(|\bsystem\s*[('"[\s]|\bpopen\s*\(|\bshell_exec\b|\bpassthru\b|\bproc_open\b|`|\bqx\b|%x|\bKernel\.|\bOpen3\b|\bIO\.popen|\bos\.execute|\bBun\.\$|\bDeno\.(?:Command|run)|\$\(|[dD][oO]\s+[sS][hH][eE][lL][lL]\s+[sS][cC][rR][iI][pP][tT]|\bsh\s*\(|getline|\|\s*getline|\|\s*"(?:sh|bash)"|:!|^!|\bspawn\s|\bRuntime\b|\bInvoke-Expression\b|\biex\b|\bStart-Process\b|\bos\.cmd\b|\bSystem\.cmd\b|\bexecl?[vp]*\b|\bshell\s*!|\.sh\(/m;
 const HIDES =
   /\b(?:exec|eval|compile|Function|system|popen|loads|assert|import_string)\b[\s\S]{0,80}\b(?:b64decode|base64|atob|decode\(|fromhex|unhexlify|fromCharCode|chr\(|pack\s*\(?["']H|Buffer\.from|rot13|decompress|urlopen|requests\.get|fetch\(|urllib)|-enc(?:odedcommand)?\b|\bgetattr\s*\([^)]{0,300}\+|\bgetattr\s*\(\s*(?:os|shutil|subprocess|pathlib)\b|["'](?:unlink|rmdir|rmtree|shell_exec|passthru|unlinkSync|rmSync|execSync)["']\s*[;\]]|__import__\([^)]{0,300}\+|\\x72\\x6d/i;
 const DROPS_DATA =
-  /\.dropDatabase\b|\.drop\(\)|\bDROP\s+(?:TABLE|DATABASE|SCHEMA)\b|\bTRUNCATE\s+TABLE\b|["']\s*TRUNCATE\s+\w|\.flushall\b|\.deleteMany\(\s*(?:\{\s*\})?\s*\)|\bdrop_all\b|\.objects\.all\(\)\.delete\(|\.delete_all\b|(?:::|->)\s*(?:truncate|forceDelete|dropIfExists|drop)\s*\(|\.truncate\s*\(\s*\)|\bdrop_table\b|\bdrop_collection\b|\bdrop_database\b|\.flush_all\b|\.flushdb\b|\.delete_many\(\s*\{\s*\}|\.destroy_all\b|\bDELETE\s+FROM\s+\w+\s*["';)]/i;
+  /(?:->|::)delete\(\s*\)|\b(?:containers|images|volumes|networks|system)\.prune\(|\.dropDatabase\b|\.drop\(\)|\bDROP\s+(?:TABLE|DATABASE|SCHEMA)\b|\bTRUNCATE\s+TABLE\b|["']\s*TRUNCATE\s+\w|\.flushall\b|\.deleteMany\(\s*(?:\{\s*\})?\s*\)|\bdrop_all\b|\.objects\.all\(\)\.delete\(|\.delete_all\b|(?:::|->)\s*(?:truncate|forceDelete|dropIfExists|drop)\s*\(|\.truncate\s*\(\s*\)|\bdrop_table\b|\bdrop_collection\b|\bdrop_database\b|\.flush_all\b|\.flushdb\b|\.delete_many\(\s*\{\s*\}|\.destroy_all\b|\bDELETE\s+FROM\s+\w+\s*["';)]/i;
 const WRITES =
   /(?:open|openSync|fopen|File\.open|File\.write|IO\.write|writeFile(?:Sync)?|appendFile(?:Sync)?|write_text|write_bytes|createWriteStream|file_put_contents|Path|writeTextFile(?:Sync)?|copyFile(?:Sync)?|copy|copyfile|chmod|chown|chmodSync|chownSync|renameSync|rename|symlink(?:Sync)?)\s*[( ]\s*(['"`])([^'"`\n]+)\1(?:\s*,\s*['"](r?[wa+xb]+)['"])?/g;
 const ALLOCATES =
@@ -27,6 +28,9 @@ const ALLOCATES =
 /** Opened for writing, and nothing on the line writes. */
 const TRUNCATES =
   /\b(?:open|fopen|openSync)\s*\([^)]{0,300},\s*(?:mode\s*=\s*)?['"]wb?['"]|\bcreateWriteStream\s*\(\s*['"][^'"]+['"]\s*\)(?!\s*[,)]|\.)/;
+/** Libraries that speak to a repository without a shell. */
+const DRIVES_GIT =
+  /\.git\.(?:reset|clean|push|checkout|restore|rm)\(|\bremotes?(?:\.\w+|\([^)]*\)|\[[^\]]*\])?\.push\(|\b(?:simpleGit|simple_git|git)\([^)]*\)\.(?:push|reset|clean)\(/;
 const KILLS_ALL =
   /\bkill\s*\(\s*-1\b|\bkill\s*\(?\s*['"]?(?:9|KILL|SIGKILL)['"]?\s*(?:,|=>)\s*-1\b|\b(?:shut down|restart|log out)\b/i;
 const FETCHES =
@@ -60,6 +64,7 @@ export function judgeCode(code: string, call: Call): void {
   if (DELETES_TREE.test(text)) report('bash_destructive', 'code-deletes-tree');
   else if (DELETES_FILE.test(text) || IMPORTS_DELETION.test(text)) reportFileDeletion(text, call);
   if (DROPS_DATA.test(text)) report('bash_destructive', 'code-drops-data');
+  if (DRIVES_GIT.test(text)) call.inspector.report(hit('git_destructive', 'code-drives-git'), call.cause);
   if (KILLS_ALL.test(text)) call.inspector.report(hit('system_modify', 'kill-everything'), call.cause);
   if (HTTP_DELETE.test(text) && !/localhost|127\.0\.0\.1/.test(text))
     report('bash_destructive', 'http-delete');
@@ -97,6 +102,7 @@ function reportWrites(text: string, call: Call): void {
     if (isOpen && match[3] !== undefined && !/[wax+]/.test(match[3])) continue;
     const found = hitOfWrite(match[2] ?? '', call.scope);
     if (found !== null) call.inspector.report(found, call.cause);
+    if (FETCHES.test(text)) call.inspector.files.set(match[2] ?? '', UNTRUSTED);
   }
 }
 

@@ -1,7 +1,7 @@
 /** Per program: a pattern over its words (options included) that destroys something. */
 export const DESTROYS: Readonly<Record<string, RegExp>> = {
   kubectl:
-    /\b(delete|drain|taint)\b|\breplace\b.*--force\b|\bscale\b.*--replicas[= ]0\b|\bapply\b.*--prune\b|\brollout undo\b|\bpatch\b.*finalizers\W{1,4}(null|\[\s*\])/,
+    /\b(delete|drain|taint)\b|\breplace\b.*--force\b|\bscale\b.*--replicas[= ]0\b|\bapply\b.*--prune\b|\brollout undo\b|\bpatch\b.*(finalizers\W{1,4}(null|\[\s*\])|replicas\W{1,4}0\b)/,
   oc: /\brollout undo\b|\bdelete\b|\badm drain\b/,
   k3d: /\bdelete\b/,
   kind: /\bdelete\b/,

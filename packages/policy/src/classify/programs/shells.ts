@@ -40,12 +40,13 @@ export const judgeShell: Handler = (call) => {
   }
   const file = call.args.find((arg) => !/^[-+]/.test(arg) || arg.startsWith(PROCESS));
   const readsStdin = call.args.some((arg) => /^-[a-z]*s[a-z]*$/.test(arg));
-  if (!readsStdin && file !== undefined && file !== '-' && file !== '/dev/stdin')
+  if (!readsStdin && file !== undefined && file !== '-' && !DESCRIPTOR.test(file))
     return runFile(call, file, forkScope(call.scope));
   if (call.stdin !== undefined) return runText(call, call.stdin, forkScope(call.scope, []), 'stdin');
   return asksVersion(call.args) ? hit('file_read', 'read-only-program') : hit('bash_exec', 'shell');
 };
 
+const DESCRIPTOR = /^\/(dev\/(stdin|fd\/\d+)|proc\/self\/fd\/\d+)$/;
 const TAKES_VALUE = /^([-+][a-zA-Z]*[oO]|--rcfile|--init-file)$/;
 
 export const judgeEval: Handler = (call) => runText(call, call.args.join(' '), call.scope, 'command');
@@ -53,7 +54,7 @@ export const judgeEval: Handler = (call) => runText(call, call.args.join(' '), c
 export const judgeSource: Handler = (call) => {
   const [file] = call.args;
   if (file === undefined) return hit('bash_exec', 'shell');
-  if (file === '/dev/stdin' && call.stdin !== undefined)
+  if (DESCRIPTOR.test(file) && call.stdin !== undefined)
     return runText(call, call.stdin, call.scope, 'stdin');
   return runFile(call, file, call.scope);
 };
@@ -97,20 +98,27 @@ export const judgeRead: Handler = (call) => {
   const list =
     call.name === 'read'
       ? call.args.some((arg) => /^-[a-z]*a$/.test(arg))
-        ? text.split(/\s+/)
+        ? splitFields(text, call.scope)
         : null
       : lines;
   if (list !== null) {
     call.scope.variables.set(names.at(-1) ?? 'MAPFILE', list.join(LIST_BREAK));
     return hit('file_read', 'shell');
   }
-  const words = names.length > 1 ? text.split(/\s+/) : [text];
+  const words = names.length > 1 ? splitFields(text, call.scope) : [text];
   names.forEach((name, index) =>
     call.scope.variables.set(name, words[index] ?? (isUnknown(text) ? text : '')),
   );
   if (names.length === 0) call.scope.variables.set('REPLY', text);
   return hit('file_read', 'shell');
 };
+
+/** `IFS=, read …` splits where it is told. */
+function splitFields(text: string, scope: ShellScope): string[] {
+  const separators = scope.variables.get('IFS') ?? '';
+  const marked = [...text].map((char) => (separators.includes(char) ? LIST_BREAK : char)).join('');
+  return separators.trim() === '' ? text.split(/\s+/) : marked.split(LIST_BREAK);
+}
 
 /** `printf -v NAME FORMAT …` sets a variable. */
 export const judgePrintf: Handler = (call) => {

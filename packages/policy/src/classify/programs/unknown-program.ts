@@ -37,8 +37,7 @@ const GRAVE: ReadonlySet<ActionClass> = new Set([
 
 export function judgeUnknownProgram(call: Call, findHandler: FindHandler): Hit {
   judgeOptionValues(call);
-  for (const arg of call.args)
-    if (arg.startsWith(PROCESS)) reportGrave(call, () => judgeCode(arg.slice(1), call));
+  for (const code of codesOf(call)) reportGrave(call, () => judgeCode(code, call));
   runEmbeddedCommand(call, findHandler);
   if (isDryRun(call.args)) return hit('bash_exec', 'unknown-program');
   if (ordersSql(call)) return hit('bash_destructive', 'database-drop');
@@ -55,8 +54,16 @@ export function judgeUnknownProgram(call: Call, findHandler: FindHandler): Hit {
   return hit('bash_exec', 'unknown-program');
 }
 
+/** Text that a compiler or runner would take as a program: from the line itself, not from the disk. */
+function codesOf({ args, stdin, inspector }: Call): string[] {
+  return args.flatMap((arg) => {
+    if (arg.startsWith(PROCESS)) return [arg.slice(1)];
+    return (arg === '-' ? stdin : inspector.files.get(arg)) ?? [];
+  });
+}
+
 /** A client nobody listed, given a statement that drops or empties something. */
-function ordersSql({ args, stdin }: Call): boolean {
+export function ordersSql({ args, stdin }: Call): boolean {
   const texts = args.filter((_, index) => !PROSE_OPTION.test(args[index - 1] ?? ''));
   return [...texts, stdin ?? ''].some(
     (text) =>

@@ -116,7 +116,7 @@ export const judgeSed: Handler = (call) => {
 
 /** An edit that leaves nothing: every line deleted, or its whole text replaced by nothing. */
 export function isEmptyingEdit(script: string): boolean {
-  return /^(1,\$|1,\d{3,}|%|0~1|\/\.?\*?\/|\/\^\/)?\s*d\s*;?$|^s(\W)\^?\.[*+]\$?\2\2[gms]*\s*;?$|^\$_\s*=\s*(""|''|undef)\s*;?$|^undef\s+\$_\s*;?$/.test(
+  return /^(1,\$|1,\d{3,}|%|0~1|\/\.?\*?\/|\/\^\/)?\s*d\s*;?$|^s(\W)\^?\.[*+]\$?\2\2[gms]*\s*;?$|^\$_\s*=\s*(""|''|q\{\}|q\(\)|undef)\s*;?$|^undef\s+\$_\s*;?$/.test(
     script.trim(),
   );
 }
