@@ -12,6 +12,7 @@ import {
 import { createCell, removeCell, runInside, type Cell } from './run-inside.ts';
 
 const WORKER = join(import.meta.dirname, '../../packages/worker');
+const RELAY = join(WORKER, 'src/inside.pl');
 const KEY = 'sk-ant-real-Zq81xP0vTn55LmRw7YbKc2';
 const PORT = 8118;
 
@@ -63,14 +64,7 @@ describe('the broker from inside the sandbox', () => {
 
   /** Runs a command as the worker does: the relay first, which becomes the command. */
   async function inside(...argv: string[]): Promise<{ stdout: string; code: number | null }> {
-    const relay = [
-      '/usr/bin/perl',
-      join(WORKER, 'src/inside.pl'),
-      'relay',
-      String(PORT),
-      '/run/caisson/net.sock',
-      '--',
-    ];
+    const relay = ['/usr/bin/perl', RELAY, 'relay', String(PORT), '/run/caisson/net.sock', '--'];
     const { stdout, stderr, code } = await runInside(cell, [...relay, ...argv], {
       binds: [
         { source: network.socket, target: '/run/caisson/net.sock', writable: true },
@@ -180,7 +174,7 @@ describe('the broker from inside the sandbox', () => {
   it('the relay leaves no process behind', () => {
     const left = readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name))
-      .filter((pid) => commandOf(pid).includes(`relay\0${PORT}\0`));
+      .filter((pid) => commandOf(pid).includes(`${RELAY}\0relay\0${PORT}\0`)); // not those of other runs here
     expect(left).toEqual([]);
   });
 });
