@@ -27,7 +27,7 @@ import { answerQuestion, expireQuestions } from './operations/answer-question.ts
 import { cancelRun, type CancelOutcome } from './operations/cancel-run.ts';
 import {
   collectGarbage,
-  sweepResults,
+  sweepAtStart,
   type GarbageOptions,
   type GarbageReport,
 } from './operations/collect-garbage.ts';
@@ -213,9 +213,9 @@ function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
   };
 }
 
-/** Every host start removes result files that the ledger has held for a day; the run does not wait for it. */
+/** The run does not wait for it. */
 function sweepBeside(engine: Engine): void {
-  sweepResults(engine).catch((error: unknown) => {
+  sweepAtStart(engine).catch((error: unknown) => {
     engine.bus.emit(BusTopic.WARNING, { source: 'sweep', message: (error as Error).message });
   });
 }

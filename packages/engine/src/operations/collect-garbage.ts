@@ -11,6 +11,10 @@ const DAY_MS = 86_400_000;
 /** An agent's own session that nobody continued for so long is not resumed any more. */
 const SESSION_TTL_MS = 7 * DAY_MS;
 const SOCKET_AGE_MS = 60_000;
+const TRASH_TTL_MS = 7 * DAY_MS;
+/** Nobody asked for it, so there is more time to look into a workspace of a run that just ended. */
+const SAVED_AT_START_TTL_MS = 60 * 60_000;
+const TRASH_LOOKED_AT = 8;
 /** No attempt takes as long. */
 const FOREIGN_GROUP_AGE_MS = 7 * DAY_MS;
 
@@ -40,7 +44,10 @@ export async function collectGarbage(engine: Engine, options: GarbageOptions = {
   await removeLeftWorkspaces(engine);
   await removeDeadSockets(engine);
   removeLeftGroups(engine);
-  const { deleted } = await engine.workspaces.gc({ stateDir, trashTtlMs: options.trashTtlMs ?? 7 * DAY_MS });
+  const { deleted } = await engine.workspaces.gc({
+    stateDir,
+    trashTtlMs: options.trashTtlMs ?? TRASH_TTL_MS,
+  });
   await sweepFolder(engine, join(stateDir, 'runtime', 'sessions'), Math.max(graceMs, SESSION_TTL_MS));
   return {
     blobs: swept.removedBlobs,
@@ -97,9 +104,19 @@ async function removeLeftWorkspaces(engine: Engine): Promise<void> {
   }
 }
 
-/** Result files are removed a day after the ledger holds them; every host start does that. */
-export function sweepResults(engine: Engine): Promise<number> {
-  return sweepFolder(engine, join(engine.config.stateDir, 'runtime', 'results'), DAY_MS);
+/**
+ * What every host start removes: result files that the ledger has held for a day, and a few workspaces that expired in
+ * the trash, so that a project that nobody tidies up does not grow for ever.
+ */
+export async function sweepAtStart(engine: Engine): Promise<void> {
+  const { stateDir } = engine.config;
+  await sweepFolder(engine, join(stateDir, 'runtime', 'results'), DAY_MS);
+  await engine.workspaces.gc({
+    stateDir,
+    trashTtlMs: TRASH_TTL_MS,
+    savedTtlMs: SAVED_AT_START_TTL_MS,
+    oldest: TRASH_LOOKED_AT,
+  });
 }
 
 async function sweepPrivateSessions(engine: Engine, olderThanMs: number): Promise<readonly string[]> {

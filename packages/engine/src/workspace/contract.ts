@@ -161,11 +161,15 @@ export interface Workspaces {
   checkpoint(prepared: PreparedWorkspace): Promise<Checkpoint | null>;
   /** Moves the attempt's folder to the trash; refuses while work is unsaved (unless `force`) or processes live in it. */
   remove(prepared: PreparedWorkspace, options?: { force?: boolean }): Promise<RemoveResult>;
-  /** Deletes from the trash what is saved and older than `savedTtlMs`, or older than `trashTtlMs` at all. */
+  /**
+   * Deletes from the trash what is saved and older than `savedTtlMs`, or older than `trashTtlMs` at all. With `oldest`
+   * only so many are looked at, for who has no time.
+   */
   gc(options: {
     stateDir: string;
     trashTtlMs: number;
     savedTtlMs?: number;
+    oldest?: number;
   }): Promise<{ deleted: readonly string[] }>;
   /** Every attempt folder that was never removed, oldest first. */
   recoverList(options: { stateDir: string }): Promise<readonly RecoverableWorkspace[]>;

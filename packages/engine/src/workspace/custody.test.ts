@@ -277,6 +277,20 @@ describe('remove', () => {
     expect(project.read('data.bin')).toHaveLength(2000);
   });
 
+  it('looks at the oldest alone when there is no time for more', async () => {
+    const first = await project.prepare();
+    const second = await project.prepare();
+    for (const prepared of [first, second]) {
+      writeFileSync(join(prepared.path, 'b.txt'), 'x');
+      await project.workspaces.checkpoint(prepared);
+      await project.workspaces.remove(prepared);
+    }
+    const ttl = { stateDir: project.stateDir, trashTtlMs: 0, savedTtlMs: 0, oldest: 1 };
+    expect((await project.workspaces.gc(ttl)).deleted.map((path) => basename(path))).toEqual([
+      basename(first.attemptDir),
+    ]);
+  });
+
   it('keeps forced, unsaved work for the long expiry', async () => {
     const prepared = await project.prepare();
     writeFileSync(join(prepared.path, 'b.txt'), 'x');

@@ -41,11 +41,13 @@ export async function emptyTrash(options: {
   stateDir: string;
   trashTtlMs: number;
   savedTtlMs?: number;
+  oldest?: number;
   nowMs: number;
 }): Promise<{ deleted: string[] }> {
   const trash = join(options.stateDir, 'trash');
   const deleted: string[] = [];
-  for (const name of await listFolder(trash)) {
+  const names = (await listFolder(trash)).toSorted((left, right) => (left < right ? -1 : 1)); // ids sort by time
+  for (const name of names.slice(0, options.oldest ?? names.length)) {
     const path = join(trash, name);
     const ttlMs = (await isMarkedSaved(path))
       ? Math.min(options.savedTtlMs ?? DEFAULT_SAVED_TTL_MS, options.trashTtlMs)
