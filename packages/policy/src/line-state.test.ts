@@ -40,4 +40,8 @@ describe('what a line knows of itself', () => {
   it('does not take the text of a function for a run of it', () => {
     expect(ruleOf(`f() { eval "$1"; }; f 'npm test'`)).toBe('service');
   });
+
+  it.each(['q{', '<(', '$((', '>('])('is not read at all when it opens %s without end', (opening) => {
+    expect(ruleOf(`foo ${opening.repeat(20_000)}`)).toBe('too-much-work');
+  });
 });

@@ -12,6 +12,7 @@ import { WrittenFiles } from './written-files.ts';
 
 const MAX_DEPTH = 16;
 const MAX_STEPS = 5000;
+const OPENS_ENDLESSLY = /(?:[^\s(){}<>$]{0,3}[<>$]?[({]){100}/;
 const MAX_STATIC_OUTPUT = 20_000;
 
 /** One simple command or redirection after expansion. */
@@ -45,6 +46,8 @@ export class CommandInspector implements Inspector {
       this.report(hit('bash_destructive', 'too-deep'), cause);
       return UNKNOWN;
     }
+    // The parser takes a time that grows with the square of what is opened and never closed.
+    if (OPENS_ENDLESSLY.test(text)) throw new TooMuchWork('nested too deeply');
     const script = parse(text);
     if (script.errors !== undefined && script.errors.length > 0) {
       this.report(hit('bash_destructive', 'unparsable'), cause);

@@ -30,9 +30,15 @@ export const DATABASE_PROGRAMS = [
 const DESTRUCTIVE_SQL =
   /\bdrop\s+(table|database|schema|view|materialized|index|user|role|column|keyspace|collection|owned|type|function|trigger|sequence|extension|policy|tablespace|procedure|event|constraint|publication|subscription|server|domain|aggregate|stream|stage|warehouse|dictionary|if\s+exists)\b|\bpg_terminate_backend\b|\breset\s+master\b|\bpurge\s+binary\b|\blo_unlink\b|\balter\s+system\b|\btruncate\b\s*(table\s+)?[\w"'`]|\bdelete\s+from\s+[\w."`]+\s*(;|$|"|')|\balter\s+table\b[^;]*\bdrop\b|\bupdate\s+[\w."`]+\s+set\b(?![^;]*\bwhere\b)|\bdelete\s+from\b(?![^;]*\bwhere\b)|\bwhere\s+(1\s*=\s*1|true)\b|\\!\s*\S+/i;
 
+/** A comment ends with its line; what has no end of line is taken as code. */
+function withoutComments(sql: string): string {
+  const lines = sql.split('\n');
+  return lines.map((line, index) => (index < lines.length - 1 ? line.replace(/--.*$/, '') : line)).join('\n');
+}
+
 /** Whether SQL text removes or empties something. */
 export function isDestructiveSql(sql: string): boolean {
-  const code = sql.replace(/--[^\n]*\n/g, ' ').replace(/\/\*[\s\S]*?\*\//g, ' ');
+  const code = withoutComments(sql).replace(/\/\*[^*]{0,2000}\*\//g, ' ');
   // A text in quotes is data, unless the statement puts another one together.
   const buildsSql = /\bexecute\b|\|\||\bconcat\b|\bformat\s*\(/i.test(code);
   return DESTRUCTIVE_SQL.test(buildsSql ? code : code.replace(/'(?:[^']|'')*'/g, "''"));

@@ -85,7 +85,7 @@ function reportFileDeletion(text: string, call: Call): void {
   const loops = /\b(for|map|each|forEach|glob|listdir|readdirSync|list\.files|walk|scandir|iterdir)\b/.test(
     text,
   );
-  const targets = stringsOf(text).map((path) => hitOfDelete(path, false, call.scope));
+  const targets = mostTelling(stringsOf(text)).map((path) => hitOfDelete(path, false, call.scope));
   const grave = targets.find((found) => found.actionClass === 'system_modify');
   if (grave !== undefined) call.inspector.report(grave, call.cause);
   else
@@ -96,25 +96,27 @@ function reportFileDeletion(text: string, call: Call): void {
 }
 
 function reportWrites(text: string, call: Call): void {
+  const fetches = FETCHES.test(text);
   for (const match of text.matchAll(WRITES)) {
     const isOpen = /^(open|fopen|File\.open|Path)/.test(match[0]);
     if (isOpen && match[3] === undefined && !/\.write_|\.touch|\.unlink/.test(text)) continue;
     if (isOpen && match[3] !== undefined && !/[wax+]/.test(match[3])) continue;
     const found = hitOfWrite(match[2] ?? '', call.scope);
     if (found !== null) call.inspector.report(found, call.cause);
-    if (FETCHES.test(text)) call.inspector.files.set(match[2] ?? '', UNTRUSTED);
+    if (fetches) call.inspector.files.set(match[2] ?? '', UNTRUSTED);
   }
 }
 
 /** `open F, ">>file"`, `open(my $f, '>', 'file')`. */
 function reportPerlOpens(text: string, call: Call): void {
+  const writes = /\b(?:print|printf|say|write|syswrite)\b/.test(text);
   for (const match of text.matchAll(
     /\bopen\b[^;]{0,200}?,\s*["']\s*\+?>>?\s*(?:["']\s*,\s*["'])?([^"';]+)["']/g,
   )) {
     const path = (match[1] ?? '').replace(/\$ENV\{HOME\}/, '~');
     const found = hitOfWrite(path, call.scope);
     if (found !== null) call.inspector.report(found, call.cause);
-    if (!match[0].includes('>>') && !/\b(?:print|printf|say|write|syswrite)\b/.test(text))
+    if (!match[0].includes('>>') && !writes)
       call.inspector.report(hit('file_delete', 'truncate'), call.cause);
   }
 }
