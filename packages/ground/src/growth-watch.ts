@@ -7,8 +7,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const POLL_MS = 500;
 const WALK_AT_LEAST_EVERY_MS = 30_000;
-/** A walk may take at most this part of the time. */
+/** A walk may take at most this part of the time: much less where nothing hints at growth. */
 const PAUSE_PER_WALK_TIME = 5;
+const IDLE_PAUSE_PER_WALK_TIME = 50;
 const MAX_ENTRIES = 300_000;
 /** Under a cap as wide as this the first walk waits for the first poll: most commands are done before. */
 const LATE_START_FROM_BYTES = 1024 ** 3;
@@ -73,6 +74,7 @@ async function poll(
   let start = begin.size;
   let walkedAt = performance.now();
   let notBefore = walkedAt;
+  let idleMs = WALK_AT_LEAST_EVERY_MS;
   let usedAtWalk = begin.usedBytes;
   while (await pause(options.pollMs ?? POLL_MS, signal)) {
     const used = (await readDisk(options.path)).usedBytes;
@@ -84,11 +86,12 @@ async function poll(
     }
     const now = performance.now();
     const couldExceed = used - usedAtWalk > options.maxGrowthBytes - state.growth;
-    if (now < notBefore || (!couldExceed && now - walkedAt < WALK_AT_LEAST_EVERY_MS)) continue;
+    if (now < notBefore || (!couldExceed && now - walkedAt < idleMs)) continue;
     const size = await measureAll(options, signal);
     if (signal.aborted) return;
     walkedAt = performance.now();
     notBefore = walkedAt + (walkedAt - now) * PAUSE_PER_WALK_TIME;
+    idleMs = Math.max(WALK_AT_LEAST_EVERY_MS, (walkedAt - now) * IDLE_PAUSE_PER_WALK_TIME);
     usedAtWalk = used;
     // What was made unreadable cannot be counted: then the growth of the whole disk is taken for the folder's.
     const isHiding = size.unreadable > start.unreadable;
