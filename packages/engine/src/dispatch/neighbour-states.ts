@@ -12,10 +12,16 @@ const MAX_NAMES = 4096;
 const HIDDEN_ANYWAY = ['/home', '/root', '/tmp', '/var/tmp', '/run', '/proc', '/sys', '/dev'];
 
 /** Absolute paths, the nearest first. */
-export function findNeighbourStates(projectRoot: string, home: string): string[] {
+export function findNeighbourStates(
+  projectRoot: string,
+  home: string,
+  hiddenAnyway: readonly string[] = HIDDEN_ANYWAY,
+): string[] {
+  const isHidden = (folder: string): boolean =>
+    [...hiddenAnyway, home].some((place) => folder === place || folder.startsWith(`${place}/`));
   const found: string[] = [];
   for (let folder = dirname(projectRoot); found.length < MAX_FOUND; folder = dirname(folder)) {
-    if (!isHiddenAnyway(folder, home)) found.push(...findBelow(folder, projectRoot));
+    if (!isHidden(folder)) found.push(...findBelow(folder, projectRoot));
     if (folder === dirname(folder)) break;
   }
   return [...new Set(found)].slice(0, MAX_FOUND); // an outer project is both above and beside
@@ -40,8 +46,4 @@ function listNames(folder: string): string[] {
 
 function holdsLedger(state: string): boolean {
   return existsSync(join(state, 'ledger.db')) && statSync(state).isDirectory();
-}
-
-function isHiddenAnyway(folder: string, home: string): boolean {
-  return [...HIDDEN_ANYWAY, home].some((place) => folder === place || folder.startsWith(`${place}/`));
 }
