@@ -2,7 +2,7 @@
  * What of the replaced folders (HOME, /tmp and the like) must stay readable for the run to work: programs in PATH,
  * declared toolchains, the agent's own program, and files named on the command line.
  */
-import { existsSync, realpathSync } from 'node:fs';
+import { closeSync, existsSync, lstatSync, openSync, readlinkSync, readSync, realpathSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import type { Bind } from '@caisson/protocol';
 import type { DispatchRequest, DispatchSettings, FoundRuntime } from './contract.ts';
@@ -18,12 +18,14 @@ export function toolBinds(
     replaced.some((folder) => path === folder || path.startsWith(`${folder}/`));
   const isInProject = (path: string): boolean =>
     path === settings.projectRoot || path.startsWith(`${settings.projectRoot}/`);
-  const isVisibleTool = (path: string): boolean =>
-    isReplaced(path) &&
-    !replaced.includes(path) &&
-    !isInProject(path) &&
-    !isParentOfProject(path, settings.projectRoot) &&
-    existsSync(path);
+  const isAllowed = (path: string): boolean =>
+    !replaced.includes(path) && !isInProject(path) && !isParentOfProject(path, settings.projectRoot);
+  /** By its name and by where its links lead to: a link to HOME is HOME. */
+  const isVisibleTool = (path: string): boolean => {
+    if (!existsSync(path)) return false;
+    const real = realpathSync(path);
+    return (isReplaced(path) || isReplaced(real)) && isAllowed(path) && isAllowed(real);
+  };
   const wanted = [
     ...settings.path.split(':').filter(isAbsolute),
     ...settings.toolchains.map((folder) => expandHome(folder, settings.home)),
@@ -40,11 +42,44 @@ export function toolBinds(
   return [...tools, ...loginBinds(settings.home, runtime)];
 }
 
-/** A program found through links lives with its package: the outermost node_modules, else its own folder. */
-function programFolders(bin: string): string[] {
+const MAX_LINKS = 40;
+const MAX_SHEBANG_BYTES = 1024;
+
+/**
+ * Every folder that starting a program goes through: version managers link from link to link, and a script names its
+ * interpreter. A program lives with its package: the outermost node_modules, else its own folder.
+ */
+export function programFolders(bin: string): string[] {
   if (!isAbsolute(bin) || !existsSync(bin)) return [];
   const real = realpathSync(bin);
-  return [...new Set([packageFolder(bin), packageFolder(real)])];
+  const interpreter = findInterpreter(real);
+  const hops = [
+    ...followLinks(bin),
+    real,
+    ...(interpreter === null ? [] : [...followLinks(interpreter), realpathSync(interpreter)]),
+  ];
+  return [...new Set(hops.map(packageFolder))];
+}
+
+/** The path, and what each link in its last place names, as it is written there. */
+function followLinks(path: string): string[] {
+  const hops = [path];
+  for (let at = path; hops.length < MAX_LINKS && lstatSync(at).isSymbolicLink(); hops.push(at))
+    at = resolve(realpathSync(dirname(at)), readlinkSync(at));
+  return hops;
+}
+
+/** What `#!` names by its path; a name that `env` looks up is found in PATH, which is visible anyway. */
+function findInterpreter(script: string): string | null {
+  const head = Buffer.alloc(MAX_SHEBANG_BYTES);
+  const file = openSync(script, 'r');
+  try {
+    const [line = ''] = head.toString('latin1', 0, readSync(file, head)).split('\n', 1);
+    const named = /^#!\s*(\S+)/.exec(line)?.[1] ?? '';
+    return isAbsolute(named) && existsSync(named) ? named : null;
+  } finally {
+    closeSync(file);
+  }
 }
 
 function packageFolder(path: string): string {

@@ -52,6 +52,8 @@ function mountWords(mount: Mount): string[] {
   switch (mount.kind) {
     case 'bind':
       return [mount.writable ? '--bind' : '--ro-bind', mount.source, mount.target];
+    case 'link':
+      return ['--symlink', mount.to, mount.target];
     case 'proc':
       return ['--proc', mount.target];
     case 'dev':

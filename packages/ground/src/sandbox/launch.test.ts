@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -136,6 +145,17 @@ describe('a sandbox', () => {
     const path = join(root, 'workspace/settings.json');
     await expect(run({ files: [{ path, content: '{}', mode: 0o600 }] })).rejects.toThrow(SandboxSpecError);
     expect(existsSync(path)).toBe(false);
+  });
+
+  it('shows a folder under the name that a link of the host gives it, too', async () => {
+    mkdirSync(join(root, 'versions/v2/bin'), { recursive: true });
+    writeFileSync(join(root, 'versions/v2/bin/tool'), '#!/bin/sh\necho ran\n', { mode: 0o755 });
+    symlinkSync('versions/v2', join(root, 'current'));
+    symlinkSync(join(root, 'current'), join(root, 'again'));
+    const folder = join(root, 'again/bin');
+    const binds = [{ source: folder, target: folder, writable: false }];
+    const { stdout } = await run({ argv: ['sh', '-c', `${folder}/tool; ls ${root}`], binds });
+    expect(stdout).toBe('ran\nagain\nversions\nworkspace\n');
   });
 
   it('refuses a mount point that it would have to create on the disk', async () => {

@@ -7,7 +7,7 @@ import { join, relative } from 'node:path';
 import type { SandboxSpec } from './contract.ts';
 import { SandboxSpecError } from './errors.ts';
 import { listHidden } from './hidden-paths.ts';
-import { canonical, findRealPath, findStats } from './real-path.ts';
+import { canonical, findRealPath, findStats, linksOn } from './real-path.ts';
 import { findGuarded } from './workspace-guards.ts';
 
 /** One step of building the view. `scratch` is a folder in memory. */
@@ -19,6 +19,8 @@ export type Mount =
       readonly maxBytes: number;
       readonly mode: number;
     }
+  /** A link of the host's that a folder in memory hides; `to` has no links in it. */
+  | { readonly kind: 'link'; readonly target: string; readonly to: string }
   | { readonly kind: 'proc' | 'dev'; readonly target: string };
 
 /** A replaced folder is one page of memory. Making it read-only as well would cost a second mount, and stop nothing. */
@@ -37,7 +39,19 @@ export function planMounts(spec: SandboxSpec, vanished: ReadonlySet<string> = ne
   const wishes = [...byTarget.values()].sort((a, b) => depth(a.mount.target) - depth(b.mount.target));
   const plan: Mount[] = [];
   for (const wish of wishes) if (isPossible(wish, plan)) plan.push(wish.mount);
-  return plan;
+  return [...plan, ...listLinks(spec, plan)];
+}
+
+/** Mounts land where links lead to. Whoever goes by the name that has the link in it must find the link as well. */
+function listLinks(spec: SandboxSpec, plan: readonly Mount[]): Mount[] {
+  const named = [
+    ...spec.binds.map(({ target }) => target),
+    ...[spec.workspace?.target, spec.home.path, spec.tmp.path].filter((path) => path !== undefined),
+  ];
+  const links = new Map(named.flatMap(linksOn));
+  return [...links].flatMap(([target, to]): Mount[] =>
+    nearestParent(target, plan).kind === 'scratch' ? [{ kind: 'link', target, to }] : [],
+  );
 }
 
 /** Later wishes replace earlier ones for the same target: what the caller names wins over what is hidden by default. */

@@ -1,5 +1,5 @@
 import { lstatSync, realpathSync, type Stats } from 'node:fs';
-import { dirname, isAbsolute, join, normalize, relative } from 'node:path';
+import { basename, dirname, isAbsolute, join, normalize, relative } from 'node:path';
 import { SandboxSpecError } from './errors.ts';
 
 /** Links in the part of the path that exists are followed, because a mount over a link lands where the link points. */
@@ -10,6 +10,18 @@ export function canonical(path: string): string {
     const real = findRealPath(parent);
     if (real !== null) return join(real, relative(parent, clean));
   }
+}
+
+/** The links that a path goes through, as where each lies (without links) and where it leads to. */
+export function linksOn(path: string): [link: string, to: string][] {
+  const clean = normalize(path);
+  if (canonical(clean) === clean.replace(/(.)\/+$/, '$1')) return [];
+  const names = clean.split('/').filter(Boolean);
+  return names.flatMap((_, index): [string, string][] => {
+    const part = `/${names.slice(0, index + 1).join('/')}`;
+    const to = findStats(part)?.isSymbolicLink() === true ? findRealPath(part) : null;
+    return to === null ? [] : [[join(canonical(dirname(part)), basename(part)), to]];
+  });
 }
 
 /** The path without links, or `null` when it leads nowhere. */

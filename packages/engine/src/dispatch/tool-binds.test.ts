@@ -1,0 +1,84 @@
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import type { DispatchSettings, FoundRuntime } from './contract.ts';
+import { programFolders, toolBinds } from './tool-binds.ts';
+
+let root: string;
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), 'tool-binds-')));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+});
+
+function program(path: string, content = '\u007fELF'): string {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), content);
+  chmodSync(join(root, path), 0o755);
+  return join(root, path);
+}
+
+function link(path: string, to: string): string {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  symlinkSync(to, join(root, path));
+  return join(root, path);
+}
+
+const foldersOf = (bin: string): string[] =>
+  programFolders(bin).flatMap((path) => (path.startsWith(root) ? [path.slice(root.length + 1)] : []));
+
+test('a program in a linked folder is visible under both names', () => {
+  program('real/codex');
+  link('link', 'real');
+  expect(foldersOf(join(root, 'link/codex'))).toEqual(['link', 'real']);
+});
+
+test('a version manager that links to its current version, and to that from a bin folder', () => {
+  program('.nvm/versions/v24/lib/node_modules/@openai/codex/bin/codex.js', '#!/usr/bin/env node\n');
+  link('.nvm/versions/v24/bin/codex', '../lib/node_modules/@openai/codex/bin/codex.js');
+  link('.nvm/current', 'versions/v24');
+  link('bin/codex', join(root, '.nvm/current/bin/codex'));
+  expect(foldersOf(join(root, 'bin/codex'))).toEqual([
+    'bin',
+    '.nvm/current/bin',
+    '.nvm/versions/v24/lib/node_modules',
+  ]);
+});
+
+test('a shim that is told apart by its name keeps its name', () => {
+  program('.volta/shims/volta-shim');
+  link('.volta/bin/codex', '../shims/volta-shim');
+  expect(foldersOf(join(root, '.volta/bin/codex'))).toEqual(['.volta/bin', '.volta/shims']);
+});
+
+test('the interpreter that a script names comes along, wherever its links lead to', () => {
+  program('cellar/node/24/bin/node');
+  link('opt/node', '../cellar/node/24');
+  program('tools/agent', `#!${root}/opt/node/bin/node --flag\n`);
+  expect(foldersOf(join(root, 'tools/agent'))).toEqual(['tools', 'opt/node/bin', 'cellar/node/24/bin']);
+});
+
+test('a link that leads to HOME, to the project or above it shows none of them', () => {
+  const home = join(root, 'home');
+  const projectRoot = join(home, 'work/project');
+  mkdirSync(join(projectRoot, 'bin'), { recursive: true });
+  program('home/tools/codex');
+  const paths = [
+    link('home/to-home', '.'),
+    link('home/to-project', 'work/project'),
+    link('home/to-parent', 'work'),
+    link('home/to-tools', 'tools'),
+  ];
+  const settings = {
+    home,
+    projectRoot,
+    path: paths.join(':'),
+    toolchains: [],
+    node: '/usr/bin/true',
+    bundles: '/usr/lib',
+    cwd: projectRoot,
+    stateDir: join(projectRoot, '.caisson'),
+  } as unknown as DispatchSettings;
+  const runtime = { bin: '/usr/bin/true', login: false } as unknown as FoundRuntime;
+  expect(toolBinds(settings, runtime, {}).map(({ source }) => source)).toEqual([join(home, 'to-tools')]);
+});
