@@ -39,7 +39,7 @@ async function main(): Promise<void> {
   const mcp = config.mcpSocket === undefined ? null : await connectMcp(config.mcpSocket);
   const teller = createTeller(sayLine);
   const transcript = openTranscript(config.sessionFolder, config.resume, randomUUID());
-  sayLine({ type: 'session', id: transcript.sessionId, model: config.model });
+  sayLine({ type: 'session', id: transcript.sessionId });
   try {
     const tools = [...toolsFor(config), ...(mcp === null ? [] : await coordinationTools(mcp))];
     const gate = createToolGate(config, sayLine, answers);

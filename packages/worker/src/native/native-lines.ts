@@ -3,7 +3,10 @@ import type { AgentCause } from '@caisson/protocol';
 
 /** What the native agent prints: one JSON object a line. The driver in `runtimes/native.ts` reads exactly this. */
 export type NativeLine =
-  | { readonly type: 'session'; readonly id: string; readonly model: string }
+  /** `model` is what was asked for; left out by an agent that tells what served it. */
+  | { readonly type: 'session'; readonly id: string; readonly model?: string }
+  /** A model that answered, by the name it gave itself. */
+  | { readonly type: 'model'; readonly model: string }
   | { readonly type: 'turn' }
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'tool_start'; readonly id: string; readonly tool: string; readonly input: unknown }

@@ -14,11 +14,19 @@ type AssistantMessage = Extract<Message, { role: 'assistant' }>;
 export function createTeller(say: SayLine): Teller {
   let reply = '';
   let failure: string | null = null;
+  const models = new Set<string>();
+  const tellModel = (message: AssistantMessage) => {
+    const model = message.responseModel ?? message.model;
+    if (models.has(model)) return;
+    models.add(model);
+    say({ type: 'model', model });
+  };
   const tellMessage = (message: AssistantMessage) => {
     const text = message.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
     if (text !== '') say({ type: 'text', text });
     const isFailed = message.stopReason === 'error' || message.stopReason === 'aborted';
     failure = isFailed ? (message.errorMessage ?? message.stopReason) : null;
+    if (!isFailed) tellModel(message);
     reply = message.stopReason === 'toolUse' ? '' : text;
     const { input, output, cacheRead, cacheWrite } = message.usage;
     if (input + output + cacheRead + cacheWrite > 0)

@@ -43,10 +43,7 @@ export function createClaudeCodeStream(before?: UsageCount): AgentStream {
 
 function readSystem(event: Json, record: AgentRecord): readonly AgentSignal[] {
   if (event.subtype === 'init') {
-    return [
-      { kind: 'session', sessionId: textOf(event.session_id) },
-      { kind: 'model', model: textOf(event.model) },
-    ];
+    return [{ kind: 'session', sessionId: textOf(event.session_id) }];
   }
   if (event.subtype === 'api_retry') return readRetry(event, record);
   return event.subtype === 'compact_boundary' ? [{ kind: 'compaction' }] : [];
@@ -68,6 +65,8 @@ function readAssistant(event: Json, seen: Set<string>, record: AgentRecord): rea
   if (!seen.has(id) && message.model !== '<synthetic>') {
     seen.add(id);
     record.trouble = null;
+    // What served, by its own name; `init` only repeats what was asked for.
+    if (textOf(message.model) !== '') signals.push({ kind: 'model', model: textOf(message.model) });
     signals.push({ kind: 'turn' }, { kind: 'usage', how: 'delta', usage: usageOf(objectOf(message.usage)) });
   }
   if (message.stop_reason === 'refusal')

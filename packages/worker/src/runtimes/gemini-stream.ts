@@ -32,10 +32,7 @@ export function createGeminiStream(): AgentStream {
     const type = textOf(event.type);
     switch (type) {
       case 'init':
-        return [
-          { kind: 'session', sessionId: textOf(event.session_id) },
-          { kind: 'model', model: textOf(event.model) },
-        ];
+        return [{ kind: 'session', sessionId: textOf(event.session_id) }];
       case 'message':
         return event.role === 'assistant' ? [...beginTurn(), ...readMessage(event, record)] : [];
       case 'tool_use':
@@ -94,13 +91,16 @@ function readError(event: Json, record: AgentRecord): readonly AgentSignal[] {
 }
 
 function readResult(event: Json, record: AgentRecord): readonly AgentSignal[] {
-  const usage: AgentSignal = { kind: 'usage', how: 'total', usage: usageOf(objectOf(event.stats)) };
-  if (event.status === 'success') return [usage, ...conclude(record)];
+  const stats = objectOf(event.stats);
+  // What served, by its own name; `init` only repeats what was asked for.
+  const models = Object.keys(objectOf(stats.models)).map((model) => ({ kind: 'model', model }) as const);
+  const counted: readonly AgentSignal[] = [...models, { kind: 'usage', how: 'total', usage: usageOf(stats) }];
+  if (event.status === 'success') return [...counted, ...conclude(record)];
   const detail = textOf(objectOf(event.error).message);
   // Some failures are told by an `error` line before, and the result only says that there was one.
   const failure = detail === '' ? record.trouble : { cause: causeOf(detail), detail };
   return [
-    usage,
+    ...counted,
     ...concludeFailed(record, failure ?? { cause: 'api-error', detail: 'the run failed without a word' }),
   ];
 }

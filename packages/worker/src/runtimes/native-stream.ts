@@ -25,6 +25,8 @@ export function createNativeStream(options: { takesMessages?: boolean } = {}): A
           { kind: 'session', sessionId: callId },
           ...(textOf(event.model) === '' ? [] : [{ kind: 'model', model: textOf(event.model) } as const]),
         ];
+      case 'model':
+        return [{ kind: 'model', model: textOf(event.model) }];
       case 'turn':
         return [{ kind: 'turn' }];
       case 'text':

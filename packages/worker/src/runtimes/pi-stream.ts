@@ -81,11 +81,6 @@ export function createPiStream(): AgentStream {
 function readMessage(message: Json, record: AgentRecord, models: Set<string>): readonly AgentSignal[] {
   if (message.role !== 'assistant') return [];
   const signals: AgentSignal[] = [];
-  const model = textOf(message.responseModel) || textOf(message.model);
-  if (model !== '' && !models.has(model)) {
-    models.add(model);
-    signals.push({ kind: 'model', model });
-  }
   const text = listOf(message.content)
     .filter((part) => part.type === 'text')
     .map((part) => textOf(part.text))
@@ -95,6 +90,11 @@ function readMessage(message: Json, record: AgentRecord, models: Set<string>): r
   const detail = textOf(message.errorMessage);
   // An error may still be retried; it counts when the agent settles with it.
   record.trouble = reason === 'error' || reason === 'aborted' ? { cause: causeOf(detail), detail } : null;
+  const model = textOf(message.responseModel) || textOf(message.model);
+  if (record.trouble === null && model !== '' && !models.has(model)) {
+    models.add(model);
+    signals.push({ kind: 'model', model });
+  }
   record.reply = record.trouble === null && reason !== 'toolUse' ? text : '';
   signals.push(...usageSignals(objectOf(message.usage)));
   return signals;
