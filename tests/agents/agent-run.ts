@@ -96,7 +96,8 @@ export function processesOf(runId: string): string[] {
     });
 }
 
-function filesWithKey(folder: string): string[] {
+/** Files that hold the real key. There must be none. */
+export function filesWithKey(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))

@@ -1,9 +1,10 @@
 /** All five real programs at once, eight times over, through one project with four slots and one model. */
+import { join } from 'node:path';
 import type { DispatchResult } from '@caisson/protocol';
 import { startModelServer, type ScriptInput } from '@caisson/testkit';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createProject, type Project } from '../e2e/project.ts';
-import { KEY, processesOf } from './agent-run.ts';
+import { filesWithKey, KEY, processesOf } from './agent-run.ts';
 import { isSkipped, prepareAgent } from './agent-under-test.ts';
 
 const AGENTS = ['claude-code', 'codex', 'gemini', 'opencode', 'pi'];
@@ -51,6 +52,8 @@ interface Outcome {
   readonly label: string;
   readonly expected: unknown;
   readonly actual: unknown;
+  /** Where it connected to, as its own record tells. */
+  readonly targets: readonly string[];
   readonly result: DispatchResult;
 }
 
@@ -74,6 +77,11 @@ describe.skipIf(isSkipped)('five agents at once, eight times over', () => {
     expect(outcomes).toHaveLength(AGENTS.length * TIMES);
     expect(outcomes.flatMap(({ result }) => processesOf(result.runId))).toEqual([]);
     expect(sumOf(outcomes)).toEqual({ input: model.usage().inputTokens, output: model.usage().outputTokens });
+    expect([...new Set(outcomes.flatMap(({ targets }) => targets))]).toEqual([
+      `broker 127.0.0.1:${model.port}`,
+    ]);
+    expect(filesWithKey(join(project.root, '.caisson'))).toEqual([]);
+    expect(outcomes.filter(({ result }) => JSON.stringify(result).includes(KEY))).toEqual([]);
     const strange = model.requests.filter(({ api, method }) => api === null && method !== 'HEAD');
     expect(strange.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
   }, 1_200_000);
@@ -91,11 +99,15 @@ async function runOne(
   [task, status, cause]: (typeof TASKS)[number] = ['', '', undefined],
 ): Promise<Outcome> {
   const result = await project.run('--runtime', agent, '--retries', '0', task);
+  const connections = (await project.events(result.runId)).filter(
+    ({ type }) => type === 'network.connection',
+  );
   const reason = cause === undefined ? undefined : 'provider-failed';
   return {
     label: `${agent}: ${task}`,
     expected: [status, reason, cause],
     actual: [result.status, result.failure?.reason, result.failure?.cause],
+    targets: connections.map((event) => `${String(event['via'])} ${String(event['target'])}`),
     result,
   };
 }
