@@ -281,6 +281,33 @@ async function retry(agent: AgentUnderTest): Promise<string> {
   return agent.resumes ? 'pass' : 'goes on in a new session';
 }
 
+/** Longer than the minute after which several programs give up on a hook that says nothing else. */
+const LONG_HOLD_MS = 70_000;
+
+async function approval(agent: AgentUnderTest): Promise<void> {
+  const stage = await createStage(agent, {
+    script: [
+      runCommand('mkdir old; rm -rf old; echo cleared > cleared.txt'),
+      { say: 'Cleared.', ...usage(60, 7) },
+    ],
+  });
+  const begun = await stage.begin('clear it', '--mode', 'full-auto');
+  await until(
+    'the call is held',
+    async () => {
+      const { stdout } = await stage.project.caisson('approvals', '-o', 'json');
+      return stdout.includes(begun.runId);
+    },
+    60_000,
+  );
+  await new Promise((resolve) => setTimeout(resolve, LONG_HOLD_MS));
+  expect((await stage.project.caisson('approve', begun.runId)).code).toBe(0);
+  const ran = await begun.end();
+  expectDone(ran, 'Cleared.');
+  expect(await diffOf(stage, ran)).toContain('+cleared');
+  expectUsage(stage, ran);
+}
+
 export const CELLS: readonly Cell[] = [
   { title: 'edits a file', isShort: true, prove: edit },
   { title: 'runs a command', isShort: false, prove: command },
@@ -288,6 +315,7 @@ export const CELLS: readonly Cell[] = [
   { title: 'is denied by policy', isShort: true, prove: denied },
   { title: 'changes nothing in suggest', isShort: false, prove: suggest },
   { title: 'is denied in full-auto too', isShort: false, prove: fullAuto },
+  { title: 'is held for long, then approved', isShort: false, prove: approval },
   { title: 'needs input', isShort: false, prove: needsInput },
   { title: 'uses the board', isShort: false, prove: board },
   { title: 'exceeds its budget', isShort: false, prove: budget },

@@ -2,7 +2,7 @@
 # and the gate starts once per tool call. No module is used; the numbers are those of Linux.
 #
 #   inside.pl relay PORT SOCKET -- COMMAND ARGS…   listens on loopback, hands every connection to SOCKET, becomes COMMAND
-#   inside.pl gate SOCKET                          one tool call on stdin; 0 lets it pass, 2 denies it, reason on stderr
+#   inside.pl gate SOCKET [SECONDS]                one tool call on stdin; 0 lets it pass, 2 denies it, reason on stderr
 #   inside.pl mcp SOCKET                           an MCP stdio server: every byte goes to SOCKET and back
 #
 # relay.ts and tool-shim.ts do the same on machines without Perl.
@@ -58,8 +58,11 @@ sub serve {
 }
 
 # Anything that goes wrong is a deny: some programs take every other exit code than 2 for a yes.
+# So is no answer: a hook that outlives its program's patience, 330 s, is taken for a yes as well.
 sub gate {
-    my ($path) = @_;
+    my ($path, $seconds) = @_;
+    $SIG{ALRM} = sub { give_up(DENIED, 'The gate did not answer in time.') };
+    alarm($seconds // 320);
     my $call = do { local $/; <STDIN> } // '';
     $call =~ tr/\r\n/ /;    # in JSON these can only stand between words
     my $socket = dial($path) or give_up(DENIED, "The gate did not answer: $!");

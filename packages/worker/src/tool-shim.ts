@@ -1,16 +1,18 @@
 /**
  * Runs inside the sandbox where there is no Perl (see inside.pl), between an agent program and the worker's socket.
- *   node tool-shim.mjs gate SOCKET   one tool call on stdin; exit 0 lets it pass, 2 denies it with the reason on stderr
- *   node tool-shim.mjs mcp SOCKET    an MCP stdio server: every byte goes to the socket and back
+ *   node tool-shim.mjs gate SOCKET [SECONDS]   one tool call on stdin; exit 0 lets it pass, 2 denies it (why: stderr)
+ *   node tool-shim.mjs mcp SOCKET              an MCP stdio server: every byte goes to the socket and back
  * A gate starts once per tool call, so this file imports nothing that is slow to load. Whatever goes wrong in a gate is
- * a deny: some programs take every other exit code than 2 for a yes.
+ * a deny: some programs take every other exit code than 2 for a yes, and a hook that outlives their patience, too.
  */
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { basename, dirname } from 'node:path';
 
 const DENIED = 2;
-const [kind = '', socketPath = ''] = process.argv.slice(2);
+/** The programs' own hooks give up after 330 s. */
+const LIMIT_S = 320;
+const [kind = '', socketPath = '', seconds] = process.argv.slice(2);
 
 /** A socket's path may have at most 107 bytes; seen from its own folder any path will do. */
 function reach() {
@@ -25,6 +27,7 @@ function deny(reason: string): never {
 
 function gate(): void {
   process.on('uncaughtException', (error) => deny(`The gate did not work: ${error.message}`));
+  setTimeout(() => deny('The gate did not answer in time.'), Number(seconds ?? LIMIT_S) * 1000);
   const call: unknown = JSON.parse(readFileSync(0, 'utf8'));
   const socket = reach();
   let answer = '';

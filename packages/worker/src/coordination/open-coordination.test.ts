@@ -81,6 +81,13 @@ describe.each(['perl', 'node'] as const)('the gate, as a hook runs it in %s,', (
     expect(await askGate(gate, bash('ls'))).toMatchObject({ code: 2 });
   });
 
+  test('denies in time where nobody answers: a hook that outlives its program’s patience is taken for a yes', async () => {
+    const { gate } = await open({ mode: 'full-auto', answer: () => null });
+    const impatient = gate && { ...gate, args: [...gate.args, '1'] };
+    const { code, stderr } = await askGate(impatient, bash('rm -rf x'));
+    expect([code, stderr]).toEqual([2, 'The gate did not answer in time.\n']);
+  });
+
   test('holds what needs a person, and obeys the answer', async () => {
     const answers = ['allow', 'deny'];
     const { gate, attempt } = await open({
