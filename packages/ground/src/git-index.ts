@@ -10,7 +10,8 @@ export interface IndexSummary {
   readonly attributeFiles: readonly Buffer[];
   /** Paths in the middle of a merge. */
   readonly conflicts: readonly Buffer[];
-  readonly hasSkipWorktree: boolean;
+  /** Whether folders outside a sparse checkout stand for all their files. */
+  readonly hasSparseFolders: boolean;
   /** Object id of the shared half when the index is split. */
   readonly sharedIndex: string | null;
   /** The tree that `write-tree` would give, when the index remembers it. */
@@ -22,6 +23,10 @@ const STAT_BEFORE_MODE = 24;
 const STAT_AFTER_MODE = 28;
 const HASH_OFFSET = 40;
 const GITLINK = 0o160000;
+const ASSUME_UNCHANGED = 0x8000;
+const EXTENDED = 0x4000;
+/** In the second word of flags. */
+const SKIP_WORKTREE = 0x4000;
 const ATTRIBUTES = Buffer.from('.gitattributes');
 
 /** Throws `RangeError` on anything that is not an index this code knows. */
@@ -29,12 +34,10 @@ export function readIndexSummary(index: Buffer, hashBytes: number): IndexSummary
   const gitlinks: Buffer[] = [];
   const attributeFiles: Buffer[] = [];
   const conflicts: Buffer[] = [];
-  let hasSkipWorktree = false;
   const end = walkEntries(index, hashBytes, (entry) => {
     if (entry.mode === GITLINK) gitlinks.push(entry.path);
     if (isAttributesFile(entry.path)) attributeFiles.push(entry.path);
     if (entry.stage !== 0) conflicts.push(entry.path);
-    hasSkipWorktree ||= entry.isSkipWorktree;
   });
   return {
     version: index.readUInt32BE(4),
@@ -42,7 +45,7 @@ export function readIndexSummary(index: Buffer, hashBytes: number): IndexSummary
     gitlinks,
     attributeFiles,
     conflicts,
-    hasSkipWorktree,
+    hasSparseFolders: findExtension(index, end, hashBytes, 'sdir') !== null,
     sharedIndex: findExtension(index, end, hashBytes, 'link')?.toString('hex', 0, hashBytes) ?? null,
     rootTree: readRootTree(findExtension(index, end, hashBytes, 'TREE'), hashBytes),
   };
@@ -54,25 +57,63 @@ export function readIndexSummary(index: Buffer, hashBytes: number): IndexSummary
  */
 export function forgetIndexStats(index: Buffer, hashBytes: number): Buffer {
   const copy = Buffer.from(index);
-  walkEntries(copy, hashBytes, (entry) => {
-    copy.fill(0, entry.offset, entry.offset + STAT_BEFORE_MODE);
-    copy.fill(0, entry.offset + STAT_AFTER_MODE, entry.offset + HASH_OFFSET);
-  });
-  const bodyEnd = copy.length - hashBytes;
-  const isUnhashed = copy.subarray(bodyEnd).every((byte) => byte === 0);
-  if (!isUnhashed) {
-    createHash(hashBytes === 32 ? 'sha256' : 'sha1')
-      .update(copy.subarray(0, bodyEnd))
-      .digest()
-      .copy(copy, bodyEnd);
-  }
+  walkEntries(copy, hashBytes, (entry) => forgetStat(copy, entry));
+  sealIndex(copy, hashBytes);
   return copy;
+}
+
+/**
+ * The same index without the marks that make git look away: "assume unchanged" everywhere, and "skip worktree" where
+ * `isPresent` says that there is a file after all. Null when there is nothing to take away.
+ */
+export function revealEntries(
+  index: Buffer,
+  hashBytes: number,
+  isPresent: (path: Buffer) => boolean,
+): Buffer | null {
+  const copy = Buffer.from(index);
+  let isChanged = false;
+  walkEntries(copy, hashBytes, (entry) => {
+    const isSkipped = entry.isSkipWorktree;
+    if (!isSkipped && !entry.isAssumedUnchanged) return;
+    if (isSkipped && !isPresent(entry.path)) return;
+    const flagsAt = entry.offset + HASH_OFFSET + hashBytes;
+    copy.writeUInt16BE(copy.readUInt16BE(flagsAt) & ~ASSUME_UNCHANGED, flagsAt);
+    if (isSkipped) copy.writeUInt16BE(copy.readUInt16BE(flagsAt + 2) & ~SKIP_WORKTREE, flagsAt + 2);
+    forgetStat(copy, entry);
+    isChanged = true;
+  });
+  if (!isChanged) return null;
+  sealIndex(copy, hashBytes);
+  return copy;
+}
+
+function forgetStat(index: Buffer, entry: IndexEntry): void {
+  index.fill(0, entry.offset, entry.offset + STAT_BEFORE_MODE);
+  index.fill(0, entry.offset + STAT_AFTER_MODE, entry.offset + HASH_OFFSET);
+}
+
+/** Whether the index can have "skip worktree" marks at all; told by its first bytes. */
+export function mayHaveSkipped(head: Buffer): boolean {
+  return head.length >= 8 && head.readUInt32BE(4) >= 3;
+}
+
+/** The hash at the end; an index may go without (`index.skipHash`). */
+function sealIndex(index: Buffer, hashBytes: number): void {
+  const bodyEnd = index.length - hashBytes;
+  const isUnhashed = index.subarray(bodyEnd).every((byte) => byte === 0);
+  if (isUnhashed) return;
+  createHash(hashBytes === 32 ? 'sha256' : 'sha1')
+    .update(index.subarray(0, bodyEnd))
+    .digest()
+    .copy(index, bodyEnd);
 }
 
 interface IndexEntry {
   readonly offset: number;
   readonly mode: number;
   readonly stage: number;
+  readonly isAssumedUnchanged: boolean;
   readonly isSkipWorktree: boolean;
   readonly path: Buffer;
 }
@@ -89,7 +130,7 @@ function walkEntries(index: Buffer, hashBytes: number, visit: (entry: IndexEntry
   for (let number = 0; number < count; number += 1) {
     const offset = at;
     const flags = index.readUInt16BE(offset + HASH_OFFSET + hashBytes);
-    const isExtended = version >= 3 && (flags & 0x4000) !== 0;
+    const isExtended = version >= 3 && (flags & EXTENDED) !== 0;
     const extended = isExtended ? index.readUInt16BE(offset + HASH_OFFSET + hashBytes + 2) : 0;
     const nameAt = offset + HASH_OFFSET + hashBytes + 2 + (isExtended ? 2 : 0);
     const name =
@@ -100,7 +141,8 @@ function walkEntries(index: Buffer, hashBytes: number, visit: (entry: IndexEntry
       offset,
       mode: index.readUInt32BE(offset + MODE_OFFSET),
       stage: (flags >> 12) & 3,
-      isSkipWorktree: (extended & 0x4000) !== 0,
+      isAssumedUnchanged: (flags & ASSUME_UNCHANGED) !== 0,
+      isSkipWorktree: (extended & SKIP_WORKTREE) !== 0,
       path: name.path,
     });
   }

@@ -13,7 +13,7 @@ export * from './patch.ts';
 export { rememberStart, undoLaid, withoutPreparation } from './preparation.ts';
 export * from './patch-files.ts';
 export * from './stage-workspace.ts';
-export { isWorkspaceBare } from './workspace-folder.ts';
+export { createPresence, isWorkspaceBare } from './workspace-folder.ts';
 export { rememberStaged, takeMark } from './staged-memory.ts';
 export * from './user-git-config.ts';
 export { removeTree } from './remove-tree.ts';

@@ -10,19 +10,20 @@
  * S6  What is too large to be read in reasonable time is left out and reported by name (see oversized-files.ts).
  * S5  What is excluded now but was staged before (a checkpoint takes more than a patch does) goes back to the
  *     baseline: the tree depends on the exclusions given, not on those of the call before.
+ * S7  A file outside a sparse checkout that is there all the same is staged; one that is not there is not deleted.
  */
-import { readFile, rename, rm, utimes } from 'node:fs/promises';
+import { readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { addFiles } from './add-files.ts';
 import { copyIndex } from './copy-index.ts';
 import { isErrno } from './errno.ts';
 import { createGit, type Git } from './git.ts';
-import { readIndexSummary } from './git-index.ts';
+import { mayHaveSkipped, readIndexSummary, revealEntries } from './git-index.ts';
 import { findOversized, mayBeOversized, type OversizedFile, type StageLimits } from './oversized-files.ts';
 import { EMPTY_TREE, objectFormatOf } from './own-git-dir.ts';
 import { spliceEntries } from './splice-entries.ts';
-import { hasFiles, openFolder } from './workspace-folder.ts';
+import { createPresence, hasFiles, openFolder } from './workspace-folder.ts';
 import { readStagedExclusions, recallStaged, rememberStaged, takeMark } from './staged-memory.ts';
 
 export interface StageOptions {
@@ -93,10 +94,21 @@ async function addWithinLimits(options: StageOptions, index: string, draft: stri
 
 async function openDraft(options: StageOptions, index: string, draft: string): Promise<Git> {
   await Promise.all([rm(draft, { force: true }), rm(`${draft}.lock`, { force: true })]);
-  await copyIndex(index, draft);
+  if (await copyIndex(index, draft)) await revealPresent(options, draft);
   const git = gitFor(options, options.workspace, draft);
   await unstageExcluded(options, git);
   return git;
+}
+
+/** S7 */
+async function revealPresent(options: StageOptions, draft: string): Promise<void> {
+  const index = await readFile(draft);
+  if (!mayHaveSkipped(index)) return;
+  const revealed = revealEntries(index, options.like.length / 2, createPresence(options.workspace));
+  if (revealed === null) return;
+  const { atime, mtime } = await stat(draft);
+  await writeFile(draft, revealed);
+  await utimes(draft, atime, mtime);
 }
 
 /** S5 */

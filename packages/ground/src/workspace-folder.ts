@@ -1,4 +1,5 @@
 /** A workspace as a folder, before git looks at it. */
+import { lstatSync } from 'node:fs';
 import { chmod, readdir, stat } from 'node:fs/promises';
 
 import { isErrno } from './errno.ts';
@@ -22,4 +23,24 @@ export async function hasFiles(folder: string): Promise<boolean> {
     if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return false;
     throw error;
   }
+}
+
+/** Tells which paths of a folder are there. Folders that are not are asked for once: a sparse checkout has many. */
+export function createPresence(root: string): (path: Buffer) => boolean {
+  const folders = new Map<string, boolean>();
+  const isThere = (path: Buffer): boolean =>
+    lstatSync(Buffer.concat([Buffer.from(`${root}/`), path]), { throwIfNoEntry: false }) !== undefined;
+  const hasFolder = (path: Buffer): boolean => {
+    const key = path.toString('latin1');
+    const known = folders.get(key);
+    if (known !== undefined) return known;
+    const isHere = path.length === 0 || (hasFolder(parentOf(path)) && isThere(path));
+    folders.set(key, isHere);
+    return isHere;
+  };
+  return (path) => hasFolder(parentOf(path)) && isThere(path);
+}
+
+function parentOf(path: Buffer): Buffer {
+  return path.subarray(0, Math.max(path.lastIndexOf(0x2f), 0));
 }

@@ -212,6 +212,56 @@ describe('a worktree', () => {
     expect((await captureProven(prepared)).files.map((file) => file.path)).toEqual(['src/a.txt']);
   });
 
+  it('looks at files that the user told git to look away from, split and sparse indexes included', async () => {
+    committedProject();
+    project.write('huge/file.txt', 'x');
+    project.commit('huge');
+    project.git('update-index', '--assume-unchanged', 'src/a.txt');
+    project.git('update-index', '--skip-worktree', 'src/b.txt');
+    project.write('src/a.txt', 'local a\n');
+    project.write('src/b.txt', 'local b\n');
+    const steps: string[][] = [
+      [],
+      ['update-index', '--split-index'],
+      ['sparse-checkout', 'set', '--cone', '--sparse-index', 'src'],
+    ];
+    for (const step of steps) {
+      if (step.length > 0) project.git(...step);
+      for (const kind of ['worktree', 'in-place'] as const) {
+        const before = project.snapshot();
+        const prepared = await project.prepare({ kind });
+        expect([fileOf(prepared, 'src/a.txt'), fileOf(prepared, 'src/b.txt')]).toEqual([
+          'local a\n',
+          'local b\n',
+        ]);
+        writeFileSync(join(prepared.path, 'src/a.txt'), 'the agent’s a\n');
+        writeFileSync(join(prepared.path, 'src/b.txt'), 'the agent’s b\n');
+        const { files } = await captureProven(prepared);
+        expect(files.map((file) => file.path)).toEqual(['src/a.txt', 'src/b.txt']);
+        const saved = await project.workspaces.checkpoint(prepared);
+        expect(project.git('show', `${saved?.commit}:src/a.txt`)).toBe('the agent’s a');
+        expect(project.snapshot()).toEqual(before);
+        project.write('src/a.txt', 'local a\n');
+        project.write('src/b.txt', 'local b\n');
+      }
+    }
+  });
+
+  it('captures what the agent writes where a sparse checkout has nothing', async () => {
+    committedProject();
+    project.write('huge/file.txt', 'x');
+    project.write('huge/other.txt', 'y');
+    project.commit('huge');
+    project.git('sparse-checkout', 'set', '--cone', '--sparse-index', 'src');
+    for (const kind of ['worktree', 'in-place'] as const) {
+      const prepared = await project.prepare({ kind });
+      mkdirSync(join(prepared.path, 'huge'));
+      writeFileSync(join(prepared.path, 'huge/file.txt'), 'the agent’s\n');
+      expect((await captureProven(prepared)).files.map((file) => file.path)).toEqual(['huge/file.txt']);
+      rmSync(join(prepared.path, 'huge'), { recursive: true });
+    }
+  });
+
   it('brings the files of a checked-out submodule and says so', async () => {
     committedProject();
     const library = join(project.base, 'library');

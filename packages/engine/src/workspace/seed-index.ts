@@ -1,31 +1,72 @@
 /**
  * Starts our index from the user's: it names the tracked files (ignored ones too) and remembers which files are
  * unchanged, so that nothing is hashed twice. The memory is dropped where the user's git converts contents, since
- * the recorded blob is then not the file's own bytes.
+ * the recorded blob is then not the file's own bytes. Marks that tell git to look away from a file are dropped: what
+ * the user has there is part of what the agent starts from, and what the agent does to it is work.
  */
 import { copyFile, open, utimes, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
-import { createGit, forgetIndexStats, isErrno, readIndexSummary, type IndexSummary } from '@caisson/ground';
+import {
+  createGit,
+  createPresence,
+  forgetIndexStats,
+  isErrno,
+  readIndexSummary,
+  revealEntries,
+  type IndexSummary,
+} from '@caisson/ground';
 
 import { readIfThere, type Repository, type UserFolders } from './locate-repository.ts';
 
 export async function seedIndex(repository: Repository, gitDir: string, user: UserFolders): Promise<void> {
-  const source = await readIndex(join(repository.gitDir, 'index'));
-  if (source === null) return seedFromHead(repository, gitDir);
+  const target = join(gitDir, 'index');
   const hashBytes = repository.objectFormat === 'sha256' ? 32 : 20;
-  const summary = summarise(source.bytes, hashBytes);
+  const found = await readIndex(join(repository.gitDir, 'index'));
+  const foundSummary = found === null ? null : summarise(found.bytes, hashBytes);
+  if (found === null || foundSummary === null) return seedFromHead(repository, gitDir);
+  const isPartial = foundSummary.sharedIndex !== null || foundSummary.hasSparseFolders;
+  const source = isPartial ? await makeWhole(repository, gitDir, found, foundSummary) : found;
+  const summary = isPartial ? summarise(source.bytes, hashBytes) : foundSummary;
   if (summary === null) return seedFromHead(repository, gitDir);
   const isConverting = await convertsContents(repository, summary, user);
-  if (summary.sharedIndex !== null) {
-    if (isConverting) return seedFromHead(repository, gitDir);
-    const shared = `sharedindex.${summary.sharedIndex}`;
-    await copyFile(join(repository.gitDir, shared), join(gitDir, shared));
-  }
+  const trusted = isConverting ? forgetIndexStats(source.bytes, hashBytes) : source.bytes;
+  await writeIndex(target, {
+    bytes: revealEntries(trusted, hashBytes, createPresence(repository.top)) ?? trusted,
+    mtimeMs: source.mtimeMs,
+  });
+}
+
+/** Git itself joins a split index and opens the folders of a sparse one. */
+async function makeWhole(
+  repository: Repository,
+  gitDir: string,
+  found: IndexFile,
+  { sharedIndex }: IndexSummary,
+): Promise<IndexFile> {
   const target = join(gitDir, 'index');
-  await writeFile(target, isConverting ? forgetIndexStats(source.bytes, hashBytes) : source.bytes);
-  const seconds = Math.floor(source.mtimeMs) / 1000;
-  await utimes(target, seconds, seconds);
+  await writeIndex(target, found);
+  if (sharedIndex !== null) {
+    const name = `sharedindex.${sharedIndex}`;
+    await copyFile(join(repository.gitDir, name), join(gitDir, name));
+  }
+  await createGit({ cwd: gitDir, gitDir, workTree: repository.top }).run([
+    'update-index',
+    '--force-write-index',
+  ]);
+  return (await readIndex(target)) ?? found;
+}
+
+/** Git trusts only entries older than the index itself, so that its time counts. */
+async function writeIndex(path: string, { bytes, mtimeMs }: IndexFile): Promise<void> {
+  await writeFile(path, bytes);
+  const seconds = Math.floor(mtimeMs) / 1000;
+  await utimes(path, seconds, seconds);
+}
+
+interface IndexFile {
+  readonly bytes: Buffer;
+  readonly mtimeMs: number;
 }
 
 /** Text of the ignore rules that are not in the working files: the user's global ones, then the repository's. */
@@ -40,7 +81,7 @@ export async function readIgnoreRules(repository: Repository, user: UserFolders)
   return texts.map((text) => `${text ?? ''}\n`).join('');
 }
 
-async function readIndex(path: string): Promise<{ bytes: Buffer; mtimeMs: number } | null> {
+async function readIndex(path: string): Promise<IndexFile | null> {
   try {
     const file = await open(path);
     try {
