@@ -20,10 +20,13 @@ export interface MatrixColumn {
   cells: Record<string, string>;
 }
 
+/** A run of some cells renews these; the others stay as long as the version does. */
 export function keepColumn(column: MatrixColumn): void {
   mkdirSync(FOLDER, { recursive: true });
-  const name = column.isPinned ? column.agent : `${column.agent}@${column.version}`;
-  writeFileSync(join(FOLDER, `${name}.json`), JSON.stringify(column));
+  const name = `${column.isPinned ? column.agent : `${column.agent}@${column.version}`}.json`;
+  const before = existsSync(join(FOLDER, name)) ? readColumn(name) : null;
+  const cells = { ...(before?.version === column.version ? before.cells : {}), ...column.cells };
+  writeFileSync(join(FOLDER, name), JSON.stringify({ ...column, cells }));
 }
 
 /** A run of some agents renews their columns; the page is written once every agent has one. */

@@ -56,7 +56,7 @@ export interface RuntimeDescriptor {
   /** Program names looked for in PATH, first found wins. Empty: nothing to find. */
   readonly bins: readonly string[];
   readonly versionArgs: readonly string[];
-  /** Inclusive version range the recorded streams were taken from. */
+  /** Oldest and newest version that were tried, inclusive. An older one is refused, a newer one is let through. */
   readonly testedRange?: { readonly from: string; readonly to: string };
   readonly api: ModelApi;
   /** Name of the environment variable that users normally keep the key in. */

@@ -13,7 +13,7 @@ import {
   type RuntimeDescriptor,
 } from '@caisson/protocol';
 import type { ResolvedConfig } from '../config/index.ts';
-import { locateRuntimes, type LocatedRuntime } from '../discovery/index.ts';
+import { findInstalledVersion, locateRuntimes, type LocatedRuntime } from '../discovery/index.ts';
 import { TaskRefusedError, type FoundRuntime, type Names } from '../dispatch/index.ts';
 import {
   CredentialFoundError,
@@ -27,6 +27,7 @@ import {
 } from '../registry/index.ts';
 import { BundleRefusedError } from '../store/index.ts';
 import { bundlePath } from './bundle-path.ts';
+import { refuseOldVersion } from './refuse-old-version.ts';
 
 export interface NamesOptions {
   readonly config: ResolvedConfig;
@@ -166,13 +167,15 @@ function findRuntime(options: NamesOptions, located: readonly LocatedRuntime[], 
           : `npm install -g ${descriptor.npmPackage}, or set runtimes.${name}.bin.`,
     });
   }
+  const version = found.path === null ? null : findInstalledVersion(found.path, descriptor.bins);
+  refuseOldVersion(descriptor, version);
   const hasKeyInEnv = descriptor.keyEnv !== undefined && (env[descriptor.keyEnv] ?? '') !== '';
   const apiKeyRef = found.config.apiKey ?? (hasKeyInEnv ? `env:${descriptor.keyEnv ?? ''}` : null);
   return {
     name,
     descriptor,
     bin: found.path ?? (name === 'native' ? bundlePath('native-agent.mjs') : options.node),
-    version: null,
+    version,
     endpoint: found.config.endpoint ?? (apiKeyRef === null ? null : (descriptor.defaultEndpoint ?? null)),
     api: descriptor.api,
     apiKeyRef,

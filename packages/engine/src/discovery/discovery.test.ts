@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import {
   discoverRuntimes,
   examineHost,
+  findInstalledVersion,
   findProgram,
   locateRuntimes,
   PROBES,
@@ -51,6 +52,20 @@ it('a program is found as a shell would find it: executable files only, never fr
     findProgram('plain', folder, '/'),
     findProgram('real', '.:', folder),
   ]).toEqual([null, null, null]);
+});
+
+it('the version of an installed program is read from the package that brings it, and from no other above it', () => {
+  const own = join(folder, 'node_modules/agent');
+  mkdirSync(join(own, 'dist/bundle'), { recursive: true });
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ version: '9.9.9', bin: { other: 'x' } }));
+  const path = program('node_modules/agent/dist/bundle/agent.js', 'true');
+  expect(findInstalledVersion(path, ['agent'])).toBeNull();
+  writeFileSync(join(own, 'package.json'), '{ broken');
+  expect(findInstalledVersion(path, ['agent'])).toBeNull();
+  const bin = { agent: './dist/bundle/agent.js' };
+  writeFileSync(join(own, 'package.json'), JSON.stringify({ version: '1.2.3', bin }));
+  symlinkSync(path, join(folder, 'agent'));
+  expect(findInstalledVersion(join(folder, 'agent'), ['agent'])).toBe('1.2.3');
 });
 
 it('a folder of PATH that we may not look into is passed over, as a shell would', () => {

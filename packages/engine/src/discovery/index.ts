@@ -8,3 +8,5 @@ export {
 } from './discover-runtimes.ts';
 export { examineHost, PROBES } from './examine-host.ts';
 export { findProgram } from './find-program.ts';
+export { findInstalledVersion } from './installed-version.ts';
+export { compareVersions } from './program-version.ts';

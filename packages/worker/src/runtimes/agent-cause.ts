@@ -6,7 +6,7 @@ import type { AgentCause } from '@caisson/protocol';
 const WORDS: readonly (readonly [AgentCause, RegExp])[] = [
   [
     'context-overflow',
-    /prompt is too long|context[_ ](length|window)|context_length_exceeded|maximum context|token count .* exceeds|exceeds the maximum number of tokens|input is too long/i,
+    /prompt is too long|context[_ ]?overflow|context exceeds|context[_ ](length|window)|context_length_exceeded|maximum context|token count .* exceeds|exceeds the maximum number of tokens|input is too long/i,
   ],
   [
     'auth',
