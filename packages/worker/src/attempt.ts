@@ -10,7 +10,7 @@
  * W3  When the host is gone the sandbox is killed at once; there is nobody left to report to.
  */
 import { createRedactor } from '@caisson/ground';
-import { CaissonError, type Job } from '@caisson/protocol';
+import type { Job } from '@caisson/protocol';
 import { createAttemptContext, deny, type AttemptContext } from './attempt-context.ts';
 import { openChannel } from './channel.ts';
 import type { Control } from './control.ts';
@@ -19,7 +19,7 @@ import { startHeartbeat } from './heartbeat.ts';
 import { watchHost } from './host-watch.ts';
 import { runPipeline } from './pipeline/runner.ts';
 import { sealAttempt, type AttemptEnding } from './pipeline/seal.ts';
-import { inStep, StepFailure } from './step-failure.ts';
+import { describeThrown, inStep, StepFailure } from './step-failure.ts';
 import { loadDriver } from './steps/load-driver.ts';
 import { mergeEnv } from './steps/merge-env.ts';
 import { concludePreparation, overlayCapabilities } from './steps/overlay.ts';
@@ -47,8 +47,13 @@ export async function carryOut(job: Job, environment: WorkerEnvironment, control
   voice.header(job.grant);
   voice.say({ kind: 'worker.boot', pid: process.pid, startTime: selfStartTime() });
   const stopBeating = startHeartbeat(context);
-  const ending = await findEnding(context, environment);
-  await sealAttempt(context, ending, Math.round(performance.now() - startedAt));
+  const uncaught = catchUncaught(context);
+  const ending = await Promise.race([findEnding(context, environment), uncaught.ending]);
+  try {
+    await seal(context, ending, Math.round(performance.now() - startedAt));
+  } finally {
+    uncaught.release();
+  }
   stopBeating();
   stopWatching();
   control.close();
@@ -65,6 +70,16 @@ function dieWithHost(context: AttemptContext, control: Control): void {
   });
 }
 
+/** Step 14. A result that cannot be written is told of; the host has the line where it has no result. */
+async function seal(context: AttemptContext, ending: AttemptEnding, durationMs: number): Promise<void> {
+  try {
+    await inStep(14, 'worker-failed', () => sealAttempt(context, ending, durationMs));
+  } catch (error) {
+    if (!(error instanceof StepFailure)) throw error;
+    context.voice.say({ kind: 'dispatch.failed', durationMs, failure: error.failure });
+  }
+}
+
 async function findEnding(context: AttemptContext, environment: WorkerEnvironment): Promise<AttemptEnding> {
   try {
     await prepare(context, environment);
@@ -73,15 +88,28 @@ async function findEnding(context: AttemptContext, environment: WorkerEnvironmen
   } catch (error) {
     if (error instanceof StoppedError || context.control.stop.aborted)
       return endingOfOrder(context.control.stop.reason);
-    if (error instanceof StepFailure) return { kind: 'failed', failure: error.failure };
-    return { kind: 'failed', failure: { reason: 'worker-failed', detail: describe(error).slice(0, 8000) } };
+    return failedOf(error);
   }
 }
 
-/** What was thrown on purpose says what to do; only a bug needs the place where it happened. */
-function describe(error: unknown): string {
-  if (error instanceof CaissonError) return [error.message, error.remedy].filter(Boolean).join(' ');
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+function failedOf(error: unknown, step?: number): AttemptEnding {
+  if (error instanceof StepFailure) return { kind: 'failed', failure: error.failure };
+  const detail = describeThrown(error).slice(0, 8000);
+  const where = step === undefined ? {} : { step };
+  return { kind: 'failed', failure: { reason: 'worker-failed', detail, ...where } };
+}
+
+/** W2 for what nobody awaits: the sandbox is ended, and the attempt with it. Once an ending is known it changes nothing. */
+function catchUncaught(context: AttemptContext): { ending: Promise<AttemptEnding>; release(): void } {
+  const caught = Promise.withResolvers<AttemptEnding>();
+  const onUncaught = (error: unknown): void => {
+    const { running, control } = context;
+    running?.kill();
+    const ending = control.stop.aborted ? endingOfOrder(control.stop.reason) : failedOf(error, 11);
+    void (running?.exited ?? Promise.resolve()).then(() => caught.resolve(ending));
+  };
+  process.on('uncaughtException', onUncaught);
+  return { ending: caught.promise, release: () => process.off('uncaughtException', onUncaught) };
 }
 
 async function prepare(context: AttemptContext, environment: WorkerEnvironment): Promise<void> {
@@ -112,15 +140,15 @@ async function prepare(context: AttemptContext, environment: WorkerEnvironment):
 
 /** Steps 10 to 12. A failed agent may still have left a question, so its failure is carried, not thrown. */
 async function runPayload(context: AttemptContext): Promise<StepFailure | null> {
-  const closeChannel = openChannel(context);
+  const closeChannel = await inStep(10, 'worker-failed', () => openChannel(context));
   try {
-    await runPipeline(context);
+    await inStep(11, 'worker-failed', () => runPipeline(context));
     return null;
   } catch (error) {
     if (error instanceof StepFailure) return error;
     throw error;
   } finally {
-    closeChannel();
+    await inStep(12, 'worker-failed', closeChannel);
   }
 }
 

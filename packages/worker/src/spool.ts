@@ -2,7 +2,7 @@
  * What an agent printed: data, never protocol. Bytes are redacted, written to a file up to a cap, and kept as
  * digest, size, head and tail. Memory is bounded whatever the agent prints.
  */
-import { closeSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import type { Redactor } from '@caisson/ground';
 
 const HEAD_BYTES = 8 * 1024;
@@ -16,15 +16,17 @@ export interface Spool {
   readonly bytes: number;
   head(): string;
   tail(maxBytes?: number): string;
-  /** The first `maxBytes` of what was printed. */
+  /** The first `maxBytes` of what is in the file. */
   readRecord(maxBytes: number): { bytes: Buffer; truncated: boolean };
 }
 
+/** What is in the file already stays there, and counts towards cap and record; all else is about this spool alone. */
 export function openSpool(path: string, options: { capBytes: number; redactor: Redactor }): Spool {
-  const file = openSync(path, 'w+', 0o600);
+  const file = openSync(path, 'a+', 0o600);
+  const before = fstatSync(file).size;
   const redacting = options.redactor.createStream();
   let total = 0;
-  let stored = 0;
+  let stored = before;
   let headText = Buffer.alloc(0);
   let tailText: Buffer = Buffer.alloc(0);
   let isOpen = true;
@@ -58,7 +60,7 @@ export function openSpool(path: string, options: { capBytes: number; redactor: R
       const bytes = Buffer.alloc(length);
       readSync(file, bytes, 0, length, 0);
       closeSync(file);
-      return { bytes, truncated: total > length };
+      return { bytes, truncated: before + total > length };
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { Failure, FailureCause, FailureReason } from '@caisson/protocol';
 import { CaissonError } from '@caisson/protocol';
+import { StoppedError } from './stop-order.ts';
 
 /** A step of the attempt failed; carries the failure as it will be told. */
 export class StepFailure extends CaissonError {
@@ -12,7 +13,7 @@ export class StepFailure extends CaissonError {
   }
 }
 
-/** Runs one of the fourteen steps; whatever it throws becomes a failure attributed to that step. */
+/** Runs one of the fourteen steps; whatever it throws, but an order to stop, becomes a failure attributed to that step. */
 export async function inStep<T>(step: number, reason: FailureReason, work: () => Promise<T> | T): Promise<T> {
   try {
     return await work();
@@ -30,12 +31,21 @@ export function fail(
   return new StepFailure({ reason, detail, ...extra });
 }
 
-function attributed(error: unknown, step: number, reason: FailureReason): StepFailure {
+/** What was thrown, in words for the user. Only a bug of ours needs the place where it happened. */
+export function describeThrown(error: unknown): string {
+  if (error instanceof CaissonError) return [error.message, error.remedy].filter(Boolean).join(' ');
+  if (!(error instanceof Error)) return String(error);
+  const isBug = error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
+  const place = isBug && !('code' in error) ? /^\s+at .*$/m.exec(error.stack ?? '')?.[0].trim() : undefined;
+  return place === undefined ? error.message : `${error.message} (${place})`;
+}
+
+function attributed(error: unknown, step: number, reason: FailureReason): StepFailure | StoppedError {
+  if (error instanceof StoppedError) return error;
   if (error instanceof StepFailure) {
     return error.failure.step === undefined
       ? new StepFailure({ ...error.failure, step }, { cause: error })
       : error;
   }
-  const detail = error instanceof Error ? error.message : String(error);
-  return new StepFailure({ reason, detail: detail.slice(0, 8000), step }, { cause: error });
+  return new StepFailure({ reason, detail: describeThrown(error).slice(0, 8000), step }, { cause: error });
 }

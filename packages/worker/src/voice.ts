@@ -12,8 +12,6 @@ import { redactRecord } from './redact-value.ts';
 export interface Voice {
   header(grant: Grant): void;
   say(line: WorkerSaying): void;
-  /** How many lines were said. */
-  readonly count: number;
   close(): void;
 }
 
@@ -37,9 +35,6 @@ export function createVoice(options: {
     say(line) {
       seq += 1;
       write({ ...redactRecord(options.redactor, line), seq, at: new Date().toISOString() });
-    },
-    get count() {
-      return seq;
     },
     close: () => closeSync(file),
   };

@@ -20,6 +20,8 @@ export function findEnding(
   if (end.stopped !== null) return endingOfStop(end.stopped);
   if (found.kind === 'refused')
     return { kind: 'failed', failure: { reason: 'output-invalid', detail: found.why } };
+  // A worker that could not write its result says so; that it was done is believed from the result alone.
+  if (end.lastWord?.kind === 'dispatch.failed') return { kind: 'failed', failure: end.lastWord.failure };
   return { kind: 'failed', failure: crashed(end) };
 }
 

@@ -66,7 +66,7 @@ export function createAttemptFixture(options: FixtureOptions = {}): AttemptFixtu
         context: join(folder, 'context.json'),
       },
     },
-    voice: { say, header: () => undefined, count: 0, close: () => undefined },
+    voice: { say, header: () => undefined, close: () => undefined },
     control: {
       stop: stop.signal,
       waitForGo: () => Promise.resolve(),

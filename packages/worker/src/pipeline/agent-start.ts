@@ -6,6 +6,7 @@ import { openKeptFolders } from '../kept-folders.ts';
 import type { AgentCommand, AgentStream, DriverInput } from '../runtimes/contract.ts';
 import { brokerPort, type ViewOptions } from '../sandbox-view.ts';
 import { fail } from '../step-failure.ts';
+import { guardDriver } from './guarded-driver.ts';
 
 export interface AgentStart {
   readonly command: AgentCommand;
@@ -17,8 +18,9 @@ export interface AgentStart {
 }
 
 export async function describeAgentStart(context: AttemptContext): Promise<AgentStart> {
-  const { job, driver } = context;
-  if (driver === null) throw fail('worker-failed', 'no runtime adapter is loaded', { step: 2 });
+  const { job } = context;
+  if (context.driver === null) throw fail('worker-failed', 'no runtime adapter is loaded', { step: 2 });
+  const driver = guardDriver(context.driver, job.runtime.name);
   const coordination = job.runtime.name === 'command' ? null : await loadCoordination(context);
   const input: DriverInput = {
     bin: job.runtime.bin,

@@ -13,7 +13,7 @@ const MAX_OUTPUTS = 256;
 const MAX_OUTPUT_BYTES = 100 * 1024 * 1024;
 const MAX_OUTPUTS_BYTES = 1024 * 1024 * 1024;
 
-/** Takes evidence out of the workspace. What cannot be proven to apply is not reported as success. */
+/** Takes evidence out of the workspace; of several captures the last one counts. What cannot be proven to apply is not reported as success. */
 export async function runCaptureBlock(context: AttemptContext, block: CaptureBlock): Promise<BlockReport> {
   context.voice.say({ kind: 'progress', phase: 'capture', message: block.what });
   return block.what === 'patch' ? capturePatchOrTell(context) : captureOutputs(context);
@@ -49,6 +49,7 @@ async function captureWorkspacePatch(context: AttemptContext): Promise<BlockRepo
           ...source,
           exclude: [...workspace.exclude, ...forbidden.flatMap(({ paths }) => paths)],
         });
+  delete context.gathered.patchRef;
   if (!final.empty) {
     const { gitDir, baselineTree } = workspace;
     if (!(await proveApplies({ gitDir, baselineTree, patch: final.patch, tree: final.tree }))) {
@@ -97,7 +98,7 @@ function takeOutputs(context: AttemptContext): BlockReport {
     return invalid(`outputs/ holds ${total} bytes; at most ${MAX_OUTPUTS_BYTES} are taken together`);
   }
   const outputs = files.map((file) => takeOutput(context, root, file));
-  context.gathered.outputs.push(...outputs);
+  context.gathered.outputs = outputs;
   const bytes = outputs.reduce((sum, output) => sum + output.size, 0);
   context.voice.say({ kind: 'capture.done', what: 'outputs', files: outputs.length, bytes });
   return { status: 'ok' };

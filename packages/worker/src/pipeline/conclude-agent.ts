@@ -1,0 +1,74 @@
+/** From an agent that is gone to the report of its block. Its own events decide; the exit code only breaks a tie. */
+import type { AttemptContext } from '../attempt-context.ts';
+import type { StopOrder } from '../control.ts';
+import type { AgentEnding, AgentStream } from '../runtimes/contract.ts';
+import { fail, StepFailure } from '../step-failure.ts';
+import { StoppedError } from '../stop-order.ts';
+import { recordLogs, type AgentSpools } from './agent-spools.ts';
+import type { BlockReport } from './runner.ts';
+
+export interface AgentProcessExit {
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
+export function concludeAgent(
+  context: AttemptContext,
+  run: { exit: AgentProcessExit; stream: AgentStream; spools: AgentSpools; startedAt: number },
+): BlockReport {
+  const { exit } = run;
+  const { gathered, control } = context;
+  gathered.exitCode = exit.code;
+  recordLogs(context, run.spools);
+  const ending = findAgentEnding(context, run);
+  if (ending !== null) tellRan(context, run);
+  gathered.reply = context.redactor.redact(ending?.reply ?? '');
+  const exitCode = exit.code === null ? {} : { exitCode: exit.code };
+  if (control.stop.aborted) throw new StoppedError(control.stop.reason as StopOrder);
+  if (gathered.limit !== undefined)
+    return { status: 'failed', ...exitCode, failure: new StepFailure({ step: 11, ...gathered.limit }) };
+  if (ending === null || ending.kind === 'answered') return { status: 'ok', ...exitCode };
+  const failure = fail('provider-failed', context.redactor.redact(ending.detail).slice(0, 8000), {
+    cause: ending.cause,
+    step: 11,
+  });
+  return { status: 'failed', ...exitCode, failure };
+}
+
+/** How the agent ended, or `null` when its adapter cannot say; the failure is in `gathered.limit` then. */
+function findAgentEnding(
+  context: AttemptContext,
+  { exit, stream, spools }: { exit: AgentProcessExit; stream: AgentStream; spools: AgentSpools },
+): AgentEnding | null {
+  const { gathered } = context;
+  if (gathered.limit?.reason === 'worker-failed') return null; // there is nobody left to ask
+  try {
+    return stream.end({ ...exit, stderrTail: spools.stderr.tail(8192) });
+  } catch (error) {
+    if (!(error instanceof StepFailure)) throw error;
+    gathered.limit ??= error.failure;
+    return null;
+  }
+}
+
+function tellRan(
+  context: AttemptContext,
+  { exit, spools, startedAt }: { exit: AgentProcessExit; spools: AgentSpools; startedAt: number },
+): void {
+  context.voice.say({
+    kind: 'runtime.adapter.ran',
+    exitCode: exit.code,
+    signal: exit.signal,
+    durationMs: Math.round(performance.now() - startedAt),
+    stdout: {
+      bytes: spools.stdout.bytes,
+      head: spools.stdout.head().slice(0, 2048),
+      tail: spools.stdout.tail(2048),
+    },
+    stderr: {
+      bytes: spools.stderr.bytes,
+      head: spools.stderr.head().slice(0, 2048),
+      tail: spools.stderr.tail(2048),
+    },
+  });
+}

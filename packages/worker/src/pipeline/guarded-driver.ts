@@ -1,0 +1,88 @@
+/**
+ * A runtime's adapter may be code of the user's own. Whatever one of its methods throws, or returns instead of what
+ * its contract says, is a failure of the attempt that names adapter and method: never the end of the worker.
+ */
+import { fail, type StepFailure } from '../step-failure.ts';
+import type {
+  AgentEnding,
+  AgentSignal,
+  AgentStream,
+  DriverInput,
+  RuntimeDriver,
+} from '../runtimes/contract.ts';
+
+export interface GuardedDriver {
+  command(input: DriverInput): ReturnType<RuntimeDriver['command']>;
+  createStream(input: DriverInput): AgentStream;
+}
+
+/** Everything it throws is a {@link StepFailure}. */
+export function guardDriver(driver: RuntimeDriver, name: string): GuardedDriver {
+  const guard = <T>(method: string, work: () => T): T => guarded(name, method, work);
+  return {
+    command: (input) =>
+      guard('command', () => {
+        const command = driver.command(input);
+        if (!Array.isArray(command?.argv)) throw new TypeError('it returned no argv');
+        return {
+          ...command,
+          env: command.env ?? {},
+          files: command.files ?? [],
+          stdin: command.stdin ?? null,
+        };
+      }),
+    createStream: (input) => {
+      const stream = guard('createStream', () => demandObject(driver.createStream(input)));
+      return {
+        line: (text) => guard('line', () => demandSignals(stream.line(text))),
+        end: (exit) => guard('end', () => demandEnding(stream.end(exit))),
+        ...(stream.answer === undefined
+          ? {}
+          : { answer: (...asked) => guard('answer', () => demandLine(stream.answer?.(...asked))) }),
+        ...(stream.inject === undefined
+          ? {}
+          : { inject: (body) => guard('inject', () => demandLine(stream.inject?.(body))) }),
+      };
+    },
+  };
+}
+
+function guarded<T>(name: string, method: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw adapterFailure(name, method, error);
+  }
+}
+
+/** What an adapter's failure is told as. */
+export function adapterFailure(name: string, method: string, error: unknown): StepFailure {
+  const why = (error instanceof Error ? error.message : String(error)).slice(0, 2000);
+  const detail = `the adapter of the runtime "${name}" failed in ${method}(): ${why}`;
+  return fail('worker-failed', detail, { step: 11 });
+}
+
+function demandObject<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) throw new TypeError(`it returned ${String(value)}`);
+  return value;
+}
+
+function demandSignals(signals: readonly AgentSignal[]): readonly AgentSignal[] {
+  if (signals instanceof Promise) {
+    signals.catch(() => undefined); // what it would have said is of no use any more
+    throw new TypeError('it returned a promise, not a list of signals');
+  }
+  return [...signals].map(demandObject);
+}
+
+function demandEnding(ending: AgentEnding): AgentEnding {
+  demandObject(ending);
+  if (ending.kind === 'answered' && typeof ending.reply === 'string') return ending;
+  if (ending.kind === 'failed' && typeof ending.detail === 'string') return ending;
+  throw new TypeError('it returned neither an answer with a reply nor a failure with a detail');
+}
+
+function demandLine(line: unknown): string {
+  if (typeof line === 'string') return line;
+  throw new TypeError(`it returned ${String(line)}, not a line`);
+}

@@ -1,0 +1,107 @@
+/** Adapters of the user's own that misbehave: the run says which one and where, and is not paid for twice. */
+import type { DispatchResult } from '@caisson/protocol';
+import { expect, it } from 'vitest';
+import { createProject, finish, pidsWith, until, type Project } from './project.ts';
+
+const CONFIG = 'runtimes: { mine: { adapter: ./adapter.mjs, bin: /bin/sh } }\n';
+
+function projectWith(parts: { command?: string; line?: string; end?: string; inject?: string }): Project {
+  const project = createProject({ config: CONFIG });
+  const mark = `sleep 98${process.pid}`;
+  project.write(
+    'adapter.mjs',
+    `export default {
+  name: 'mine',
+  command: () => { ${parts.command ?? ''}
+    return { argv: ['/bin/sh', '-c', 'echo one; echo two; exec ${mark}'], env: {}, files: [], stdin: '', keepsStdinOpen: true }; },
+  createStream: () => ({
+    line: (text) => { ${parts.line ?? ''} return text === 'two' ? [{ kind: 'concluded' }] : []; },
+    end: () => { ${parts.end ?? ''} return { kind: 'answered', reply: 'done' }; },
+    inject: (body) => { ${parts.inject ?? ''} return body; },
+  }),
+};\n`,
+  );
+  return project;
+}
+
+it.each([
+  ['line', { line: `if (text === 'two') throw new Error('a bug of mine');` }],
+  ['end', { end: `throw new Error('a bug of mine');` }],
+  ['command', { command: `throw new Error('a bug of mine');` }],
+  ['line', { line: `return Promise.reject(new Error('a bug of mine'));` }],
+  ['line', { line: `return [{ kind: 'text' }];` }],
+  ['end', { end: `return undefined;` }],
+])(
+  'an adapter that throws in %s() fails its run, once, with its name (%j)',
+  { timeout: 60_000 },
+  async (method, parts) => {
+    const project = projectWith(parts);
+    const run = await project.run('--runtime', 'mine', 'do it');
+    expect(run).toMatchObject({
+      status: 'error',
+      failure: {
+        reason: 'worker-failed',
+        step: 11,
+        detail: expect.stringContaining(`"mine" failed in ${method}()`) as string,
+      },
+      result: { attempt: 1, status: 'failed' },
+    });
+    expect(run.failure?.detail).not.toMatch(/\n\s+at /);
+    const types = (await project.events(run.runId)).map((event) => event.type);
+    expect(types.filter((type) => type === 'attempt.launched')).toHaveLength(1);
+    expect(types).not.toContain('runtime.adapter.ran');
+    expect(pidsWith(`sleep 98${process.pid}`)).toEqual([]);
+  },
+);
+
+it('an adapter that throws in inject() fails its run when a message comes', { timeout: 60_000 }, async () => {
+  const project = projectWith({ line: 'return [];', inject: `throw new Error('a bug of mine');` });
+  const ended = finish(project.start('run', '-o', 'json', '--runtime', 'mine', 'do it'));
+  await until('the agent', () => pidsWith(`sleep 98${process.pid}`).length > 0);
+  await project.caisson('send', 'latest', 'hello');
+  const run = JSON.parse((await ended).stdout) as DispatchResult;
+  expect(run.failure).toMatchObject({ reason: 'worker-failed', step: 11 });
+  expect(run.failure?.detail).toContain('"mine" failed in inject(): a bug of mine');
+});
+
+it(
+  'what an adapter throws later, where nobody awaits it, ends the attempt with a result too',
+  { timeout: 60_000 },
+  async () => {
+    const project = projectWith({ line: `setTimeout(() => { throw new Error('a late bug'); }, 50);` });
+    const run = await project.run('--runtime', 'mine', 'do it');
+    expect(run).toMatchObject({
+      status: 'error',
+      failure: { reason: 'worker-failed', step: 11, detail: expect.stringContaining('a late bug') as string },
+      result: { attempt: 1, status: 'failed' },
+    });
+    expect(pidsWith(`sleep 98${process.pid}`)).toEqual([]);
+  },
+);
+
+it(
+  'a pipeline may run two agents and capture twice: the last capture counts, and both are in the log',
+  { timeout: 60_000 },
+  async () => {
+    const project = createProject({
+      config: `pipelines:
+  my.twice:
+    blocks:
+      - { kind: agent }
+      - { kind: capture, what: patch }
+      - { kind: capture, what: outputs }
+      - { kind: agent }
+      - { kind: capture, what: patch }
+      - { kind: capture, what: outputs }
+`,
+    });
+    const toggle =
+      'if [ -e new ]; then echo second; rm new; else echo first; echo 1 > new; fi; mkdir -p outputs; date +%N > outputs/f';
+    const run = await project.run('--pipeline', 'my.twice', '--', 'sh', '-c', toggle);
+    expect(run).toMatchObject({ status: 'done', stdout: 'first\nsecond\n' });
+    expect(run.result?.patchRef).toBeUndefined();
+    expect(run.result?.outputs.map((output) => output.path)).toEqual(['outputs/f']);
+    expect((await project.caisson('verify', run.runId)).code).toBe(0);
+    expect((await project.caisson('logs', run.runId, '--stdout')).stdout).toBe('first\nsecond\n');
+  },
+);
