@@ -287,7 +287,7 @@ const LONG_HOLD_MS = 70_000;
 async function approval(agent: AgentUnderTest): Promise<void> {
   const stage = await createStage(agent, {
     script: [
-      runCommand('mkdir old; rm -rf old; echo cleared > cleared.txt'),
+      runCommand('mkdir old; find old -delete; echo cleared > cleared.txt'),
       { say: 'Cleared.', ...usage(60, 7) },
     ],
   });

@@ -36,3 +36,13 @@ it('a resumed run is charged what it used itself, whichever way its version coun
   expect(accountsOf({ sonnet })).toEqual([usage, { kind: 'cost', usd: 0.5 }]);
   expect(accountsOf(session)).toEqual([usage]);
 });
+
+it('what served is told by its own name', () => {
+  const message = { id: 'm1', model: 'sonnet-of-today', content: [], usage: {} };
+  const stream = claudeCode.createStream();
+  stream.line(JSON.stringify({ type: 'system', subtype: 'init', session_id: 's', model: 'sonnet' }));
+  expect(stream.line(JSON.stringify({ type: 'assistant', message }))).toContainEqual({
+    kind: 'model',
+    model: 'sonnet-of-today',
+  });
+});

@@ -1,5 +1,5 @@
 import type { AgentCause } from '@caisson/protocol';
-import { causeOf } from './agent-cause.ts';
+import { causeOf, findCause } from './agent-cause.ts';
 import {
   conclude,
   concludeFailed,
@@ -16,6 +16,8 @@ const OWN_WORDS: readonly (readonly [AgentCause, RegExp])[] = [
   ['empty-answer', /empty response/i],
   ['max-turns', /max(imum)? (session )?turns/i],
 ];
+
+const NO_WORDS = /unknown error/i;
 
 /** Reads `gemini --output-format stream-json`. */
 export function createGeminiStream(): AgentStream {
@@ -63,7 +65,13 @@ export function createGeminiStream(): AgentStream {
       const event = parseJsonLine(text);
       return event === null ? drift('a line that is not JSON') : read(event);
     },
-    end: (exit) => resolveEnding(record, exit),
+    end: (exit) => {
+      const { failure } = record;
+      // Some versions drop the server's words from their last event and leave them on stderr.
+      if (failure !== null && NO_WORDS.test(failure.detail))
+        record.failure = { ...failure, cause: findCause(exit.stderrTail) ?? failure.cause };
+      return resolveEnding(record, exit);
+    },
   };
 }
 
@@ -93,7 +101,9 @@ function readError(event: Json, record: AgentRecord): readonly AgentSignal[] {
 function readResult(event: Json, record: AgentRecord): readonly AgentSignal[] {
   const stats = objectOf(event.stats);
   // What served, by its own name; `init` only repeats what was asked for.
-  const models = Object.keys(objectOf(stats.models)).map((model) => ({ kind: 'model', model }) as const);
+  const models = Object.entries(objectOf(stats.models))
+    .filter(([, counted]) => numberOf(objectOf(counted).total_tokens) > 0)
+    .map(([model]) => ({ kind: 'model', model }) as const);
   const counted: readonly AgentSignal[] = [...models, { kind: 'usage', how: 'total', usage: usageOf(stats) }];
   if (event.status === 'success') return [...counted, ...conclude(record)];
   const detail = textOf(objectOf(event.error).message);

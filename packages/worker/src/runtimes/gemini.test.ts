@@ -1,4 +1,24 @@
+import { expect, it } from 'vitest';
 import { describeDriver } from './driver-conformance.ts';
 import { gemini } from './gemini.ts';
 
 describeDriver(gemini, { hidesFailedCommands: true });
+
+const result = (more: object): string =>
+  JSON.stringify({
+    type: 'result',
+    stats: { models: { m: { total_tokens: 3 }, n: { total_tokens: 0 } } },
+    ...more,
+  });
+
+it('an ending without words takes its cause from stderr', () => {
+  const stream = gemini.createStream();
+  stream.line(result({ status: 'error', error: { message: '[API Error: An unknown error occurred.]' } }));
+  const exit = { code: 247, signal: null, stderrTail: 'Attempt 3 failed: The model is overloaded.' };
+  expect(stream.end(exit)).toMatchObject({ kind: 'failed', cause: 'overloaded' });
+});
+
+it('a model served when it counted something', () => {
+  const signals = gemini.createStream().line(result({ status: 'success' }));
+  expect(signals.filter(({ kind }) => kind === 'model')).toEqual([{ kind: 'model', model: 'm' }]);
+});
