@@ -296,3 +296,18 @@ it.each(['bwrap', 'none'])(
     expect(result).toMatchObject({ status: 'done', stdout: 'out\n', stderr: 'err\n' });
   },
 );
+
+it(
+  'durationMs counts from the start of the worker, not from the preparation of its workspace',
+  { timeout: 60_000 },
+  async () => {
+    const project = createProject();
+    for (let index = 0; index < 3000; index += 1)
+      project.write(`many/${index % 50}/${index}.txt`, `${index}\n`);
+    const run = await project.run('--', 'true');
+    const events = await project.events(run.runId);
+    const at = (type: string): number => Date.parse(events.find((event) => event.type === type)?.at ?? '');
+    const preparedMs = at('attempt.launched') - at('dispatch.accepted');
+    expect(run.durationMs).toBeLessThan(at('dispatch.finished') - at('dispatch.accepted') - preparedMs / 2);
+  },
+);

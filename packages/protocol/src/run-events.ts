@@ -2,6 +2,7 @@
 import * as z from 'zod/mini';
 import { defineEvent } from './define-event.ts';
 import { Failure } from './failure.ts';
+import { Sha256 } from './ids.ts';
 import { Usage } from './result.ts';
 import { HeartbeatCounters } from './worker-lines.ts';
 
@@ -41,6 +42,8 @@ export const AttemptEnded = defineEvent({
     delayMs: z.number(),
     usage: z.optional(Usage),
     costUsd: z.optional(z.number()),
+    patchRef: z.optional(Sha256),
+    checkpoint: z.optional(z.object({ ref: z.string(), commit: z.string(), tree: z.string() })),
   }),
 });
 export const RunStalled = defineEvent({

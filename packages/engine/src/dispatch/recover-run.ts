@@ -7,6 +7,7 @@ import type { AttemptRemains } from './attempt-remains.ts';
 import { cleanUp, orWarn } from './clean-up.ts';
 import type { DispatchRooms } from './contract.ts';
 import { endingOfResult, type Ending } from './find-ending.ts';
+import { findLeftWork } from './left-work.ts';
 import { readResult, type FoundResult } from './read-result.ts';
 import { createRunRecord, type RunRecord } from './run-record.ts';
 import { finishSettled, settle } from './settle.ts';
@@ -28,7 +29,8 @@ export async function recoverRun(rooms: DispatchRooms, row: RunRow): Promise<voi
       ? 'the host died before the run had a worker'
       : 'the host died between two attempts';
   const failure = { reason: 'lost', detail };
-  await record.append('dispatch.failed', { durationMs, failure }, { attempt: row.attempt });
+  const { data } = findLeftWork(rooms, row.runId);
+  await record.append('dispatch.failed', { durationMs, failure, ...data }, { attempt: row.attempt });
   rooms.budget.settle(row.runId, undefined);
   await orWarn(record, row.attempt, 'evidence', () => rooms.seal(row.runId));
 }

@@ -1,31 +1,53 @@
-/** The end of an attempt whose worker never started: the run is told why, and may be tried again. */
+/** The end of a run that has no worker now: none was started, or the last attempt is over and the next did not begin. */
 import { isRetryable, type Failure } from '@caisson/protocol';
+import { durationOf, type ActiveRun } from './active-run.ts';
 import { orWarn } from './clean-up.ts';
-import type { AdmittedRun, DispatchRooms } from './contract.ts';
-import type { RunRecord } from './run-record.ts';
+import type { DispatchRooms } from './contract.ts';
+import { findLeftWork } from './left-work.ts';
 
+/** An attempt whose worker never started: the run is told why, and may be tried again. */
 export async function settleWithoutWorker(
   rooms: DispatchRooms,
-  run: AdmittedRun,
-  record: RunRecord,
+  entry: ActiveRun,
   input: {
     attempt: number;
     failure: Failure;
-    durationMs: number;
     retry: { attemptsLeft: number; delayMs: number };
   },
 ): Promise<'retry' | 'ended'> {
   const { attempt, failure, retry } = input;
   if (retry.attemptsLeft > 0 && isRetryable(failure, false)) {
-    await record.append(
-      'attempt.ended',
-      { failure, nextAttempt: attempt + 1, delayMs: retry.delayMs },
-      { attempt },
-    );
+    const next = { failure, nextAttempt: attempt + 1, delayMs: retry.delayMs };
+    await entry.record.append('attempt.ended', next, { attempt });
     return 'retry';
   }
-  await record.append('dispatch.failed', { durationMs: Math.round(input.durationMs), failure }, { attempt });
-  rooms.budget.settle(run.runId, undefined);
-  await orWarn(record, attempt, 'evidence', () => rooms.seal(run.runId));
+  await end(rooms, entry, 'dispatch.failed', { failure }, attempt);
   return 'ended';
+}
+
+/** A cancel that met no worker. `attempt` is the one that was being prepared, if one was. */
+export async function cancelWithoutWorker(
+  rooms: DispatchRooms,
+  entry: ActiveRun,
+  attempt?: number,
+): Promise<void> {
+  const cause = entry.isShutdown ? 'shutdown' : 'user';
+  await end(rooms, entry, 'dispatch.cancelled', { cause }, attempt);
+}
+
+/** What earlier attempts did is not lost: the ending names it. */
+async function end(
+  rooms: DispatchRooms,
+  entry: ActiveRun,
+  type: string,
+  data: Record<string, unknown>,
+  attempt?: number,
+): Promise<void> {
+  const { runId } = entry.run;
+  const left = findLeftWork(rooms, runId);
+  const own = attempt ?? left.attempt;
+  const durationMs = durationOf(entry, rooms.clock.monotonicMs());
+  await entry.record.append(type, { durationMs, ...data, ...left.data }, { attempt: own });
+  rooms.budget.settle(runId, undefined);
+  await orWarn(entry.record, own, 'evidence', () => rooms.seal(runId));
 }

@@ -4,6 +4,7 @@
  */
 import { isRetryable, type Resolved, type Result, type Usage } from '@caisson/protocol';
 import { createPrefixedId } from '../platform/index.ts';
+import type { Checkpoint } from '../workspace/index.ts';
 import type { AttemptRemains } from './attempt-remains.ts';
 import { cleanUp, orWarn } from './clean-up.ts';
 import type { DispatchRooms } from './contract.ts';
@@ -21,7 +22,9 @@ export interface SettleInput {
   readonly usage: Usage | undefined;
 }
 
-export type Settled = { readonly kind: 'retry'; readonly failure: string } | { readonly kind: 'ended' };
+export interface Settled {
+  readonly kind: 'retry' | 'ended';
+}
 
 export async function settle(
   rooms: DispatchRooms,
@@ -40,26 +43,28 @@ export async function settle(
   const checkpoint = await orWarn(record, attempt, 'workspace', () =>
     rooms.workspaces.checkpoint(remains.workspace),
   );
-  if (isWorthAnother(input, retry)) {
-    const { failure } = input.ending as Extract<Ending, { kind: 'failed' }>;
-    const next = { failure, nextAttempt: attempt + 1, delayMs: retry.delayMs };
-    await record.append('attempt.ended', { ...next, ...spent(usage, costUsd) }, { attempt });
-    await cleanUp(rooms, record, remains);
-    return { kind: 'retry', failure: failure.detail };
-  }
+  const next = planRetry(input, retry, checkpoint);
   const kept = await keepCaptures(rooms, remains, input.found);
+  const work = {
+    ...(kept.patchRef === undefined ? {} : { patchRef: kept.patchRef }),
+    ...spent(usage, costUsd),
+    ...(checkpoint == null ? {} : { checkpoint }),
+  };
+  if (next.kind === 'retry') {
+    await record.append('attempt.ended', { ...next.data, ...work }, { attempt });
+    await cleanUp(rooms, record, remains);
+    return { kind: 'retry' };
+  }
   for (const message of [...(checkpoint?.warnings ?? []), ...kept.warnings])
     await record.append('warning', { source: 'workspace', message }, { attempt });
-  const ending: Ending = kept.failure === null ? input.ending : { kind: 'failed', failure: kept.failure };
+  const ending: Ending = kept.failure === null ? next.ending : { kind: 'failed', failure: kept.failure };
   await record.flush();
   await record.appendAll(
     terminalEvents(rooms, ending, kept.result, {
       durationMs: input.durationMs,
       exitCode: kept.result?.exitCode ?? null,
       ...(kept.resultRef === undefined ? {} : { resultRef: kept.resultRef }),
-      ...(kept.patchRef === undefined ? {} : { patchRef: kept.patchRef }),
-      ...spent(usage, costUsd),
-      ...(checkpoint == null ? {} : { checkpoint }),
+      ...work,
     }),
     attempt,
   );
@@ -78,8 +83,25 @@ export async function finishSettled(
   await cleanUp(rooms, record, remains);
 }
 
-function isWorthAnother({ ending, hasStarted }: SettleInput, retry: { attemptsLeft: number }): boolean {
-  return ending.kind === 'failed' && retry.attemptsLeft > 0 && isRetryable(ending.failure, hasStarted);
+/**
+ * Whether another attempt follows. In place it would begin with what this one left in the user's files, and its patch
+ * would lack that: there only an attempt that changed nothing is repeated.
+ */
+function planRetry(
+  { ending, hasStarted, remains }: SettleInput,
+  retry: { attemptsLeft: number; delayMs: number },
+  checkpoint: Checkpoint | null | undefined,
+): { kind: 'retry'; data: Record<string, unknown> } | { kind: 'end'; ending: Ending } {
+  if (ending.kind !== 'failed' || retry.attemptsLeft <= 0 || !isRetryable(ending.failure, hasStarted))
+    return { kind: 'end', ending };
+  const { failure } = ending;
+  const { workspace, attempt } = remains;
+  const isAsBefore = checkpoint === null || checkpoint?.tree === workspace.baselineTree;
+  if (workspace.kind === 'in-place' && !isAsBefore) {
+    const detail = `${failure.detail} It is not tried again by itself: it works in place, and what it did is in your files.`;
+    return { kind: 'end', ending: { kind: 'failed', failure: { ...failure, detail } } };
+  }
+  return { kind: 'retry', data: { failure, nextAttempt: attempt + 1, delayMs: retry.delayMs } };
 }
 
 function requestedModel(rooms: DispatchRooms, runId: string): string {

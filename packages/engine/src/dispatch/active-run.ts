@@ -1,0 +1,32 @@
+import type { AdmittedRun } from './contract.ts';
+import type { FollowedAttempt } from './follow.ts';
+import type { RunRecord } from './run-record.ts';
+import type { RunStream } from './run-stream.ts';
+
+/** A run that is under way in this host. */
+export interface ActiveRun {
+  readonly run: AdmittedRun;
+  readonly record: RunRecord;
+  readonly stream: RunStream;
+  readonly abort: AbortController;
+  /** When the run was accepted, and when its last worker was started; monotonic. */
+  readonly acceptedMs: number;
+  workerStartedMs: number | null;
+  /** What is under way now, if a worker is. */
+  followed: FollowedAttempt | null;
+  /** Messages for the worker that is not there yet. */
+  readonly unsent: { kind: 'message'; id: string; body: string }[];
+  isShutdown: boolean;
+  isInterrupt: boolean;
+}
+
+export function stopRun(entry: ActiveRun, options: { force: boolean }): void {
+  entry.abort.abort();
+  const reason = entry.isShutdown ? 'shutdown' : entry.isInterrupt ? 'interrupt' : 'user';
+  entry.followed?.supervision.stop(reason, options);
+}
+
+/** From the start of the last worker; from acceptance where no worker was started. */
+export function durationOf(entry: ActiveRun, nowMs: number): number {
+  return Math.round(nowMs - (entry.workerStartedMs ?? entry.acceptedMs));
+}

@@ -1,0 +1,20 @@
+import type { DispatchRooms } from './contract.ts';
+
+/** What a run that ends between two attempts has to show: the work of the last one. */
+export interface LeftWork {
+  readonly attempt: number;
+  readonly data: Record<string, unknown>;
+}
+
+export function findLeftWork({ ledger }: Pick<DispatchRooms, 'ledger'>, runId: string): LeftWork {
+  const ended = ledger.read({ runId, types: ['attempt.ended'] });
+  const last = ended.findLast(({ data }) => data['patchRef'] !== undefined) ?? ended.at(-1);
+  const { patchRef, checkpoint } = last?.data ?? {};
+  return {
+    attempt: ended.at(-1)?.attempt ?? 0,
+    data: {
+      ...(patchRef === undefined ? {} : { patchRef }),
+      ...(checkpoint === undefined ? {} : { checkpoint }),
+    },
+  };
+}

@@ -1,0 +1,79 @@
+/** Between two attempts: what the first one did is neither lost nor mixed with the second. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
+import { describe, expect, it } from 'vitest';
+import { createProject, finish, pidsWith, until, type CliRun, type Project } from '../e2e/project.ts';
+import { readCommand } from './processes.ts';
+
+/** A run whose worker is killed once its agent has written. */
+async function startAndKillWorker(
+  project: Project,
+  mark: string,
+  ...args: string[]
+): Promise<{ runId: string; ended: Promise<CliRun> }> {
+  const ended = finish(project.start('run', '-o', 'json', ...args));
+  await until('the agent waits', () => pidsWith(mark).some((pid) => readCommand(pid).startsWith('sleep')));
+  const [row] = JSON.parse((await project.caisson('runs', '-o', 'json')).stdout) as { runId: string }[];
+  const runId = row?.runId ?? '';
+  process.kill(workerPid(await project.events(runId)), 'SIGKILL');
+  return { runId, ended };
+}
+
+function workerPid(events: readonly EventEnvelope[]): number {
+  const launched = events.findLast((event) => event.type === 'attempt.launched');
+  return (launched?.['handle'] as { pid: number }).pid;
+}
+
+describe('a worker that dies', { timeout: 120_000 }, () => {
+  it('is not followed by another in place once files were changed: they would be changed twice', async () => {
+    const project = createProject();
+    const mark = `sleep 71${process.pid}`;
+    const { runId, ended } = await startAndKillWorker(
+      project,
+      mark,
+      ...['--workspace', 'in-place', '--', 'sh', '-c', `echo step >> README.md; exec ${mark}`],
+    );
+    const result = JSON.parse((await ended).stdout) as DispatchResult;
+    expect(result).toMatchObject({ status: 'error', failure: { reason: 'crashed' } });
+    expect(result.failure?.detail).toContain('not tried again');
+    expect(readFileSync(join(project.root, 'README.md'), 'utf8')).toBe('# sample\nstep\n');
+    expect((await project.caisson('diff', runId)).stdout).toContain('+step');
+  });
+
+  it('is followed by another in place while nothing was changed', async () => {
+    const project = createProject();
+    const mark = `sleep 72${process.pid}`;
+
+    const program = `exec ${mark}`;
+    const { runId, ended } = await startAndKillWorker(
+      project,
+      mark,
+      ...['--workspace', 'in-place', '--', 'sh', '-c', program],
+    );
+    await until('the second attempt', async () =>
+      (await project.events(runId)).some((event) => event.type === 'attempt.launched' && event.attempt === 2),
+    );
+    await project.caisson('cancel', runId);
+    expect((await ended).code).toBe(130);
+  });
+
+  it('and a cancel before the next attempt: the ending is of the attempt that ran, with its work', async () => {
+    const project = createProject();
+    const mark = `sleep 73${process.pid}`;
+    const { runId, ended } = await startAndKillWorker(
+      project,
+      mark,
+      ...['--', 'sh', '-c', `echo step >> README.md; exec ${mark}`],
+    );
+    await until('the attempt has ended', async () =>
+      (await project.events(runId)).some((event) => event.type === 'attempt.ended'),
+    );
+    await project.caisson('cancel', runId);
+    expect((await ended).code).toBe(130);
+    const cancelled = (await project.events(runId)).find((event) => event.type === 'dispatch.cancelled');
+    expect(cancelled).toMatchObject({ attempt: 1, cause: 'user' });
+    expect((await project.caisson('diff', runId)).stdout).toContain('+step');
+    expect((await project.caisson('verify', runId)).code).toBe(0);
+  });
+});
