@@ -21,7 +21,7 @@ const TARGETS = {
   test: {
     script: 'scripts/test.ts',
     needsBuild: true,
-    tools: { strace: 'strace', faketime: 'faketime', curl: 'curl', ps: 'procps' },
+    tools: { strace: 'strace', faketime: 'faketime', curl: 'curl', ps: 'procps', zsh: 'zsh', fish: 'fish' },
   },
   build: { script: 'scripts/build.mjs', needsBuild: false },
   check: { script: 'scripts/check.ts', needsBuild: false },
