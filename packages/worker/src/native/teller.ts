@@ -16,8 +16,9 @@ export function createTeller(say: SayLine): Teller {
   let failure: string | null = null;
   const models = new Set<string>();
   const tellModel = (message: AssistantMessage) => {
-    const model = message.responseModel ?? message.model;
-    if (models.has(model)) return;
+    // Without an answer there is only the name that was asked for.
+    const model = message.responseModel ?? (message.stopReason === 'error' ? undefined : message.model);
+    if (model === undefined || models.has(model)) return;
     models.add(model);
     say({ type: 'model', model });
   };
@@ -26,7 +27,7 @@ export function createTeller(say: SayLine): Teller {
     if (text !== '') say({ type: 'text', text });
     const isFailed = message.stopReason === 'error' || message.stopReason === 'aborted';
     failure = isFailed ? (message.errorMessage ?? message.stopReason) : null;
-    if (!isFailed) tellModel(message);
+    tellModel(message);
     reply = message.stopReason === 'toolUse' ? '' : text;
     const { input, output, cacheRead, cacheWrite } = message.usage;
     if (input + output + cacheRead + cacheWrite > 0)

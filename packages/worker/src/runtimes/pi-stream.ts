@@ -90,8 +90,9 @@ function readMessage(message: Json, record: AgentRecord, models: Set<string>): r
   const detail = textOf(message.errorMessage);
   // An error may still be retried; it counts when the agent settles with it.
   record.trouble = reason === 'error' || reason === 'aborted' ? { cause: causeOf(detail), detail } : null;
-  const model = textOf(message.responseModel) || textOf(message.model);
-  if (record.trouble === null && model !== '' && !models.has(model)) {
+  // Without an answer there is only the name that was asked for.
+  const model = textOf(message.responseModel) || (record.trouble === null ? textOf(message.model) : '');
+  if (model !== '' && !models.has(model)) {
     models.add(model);
     signals.push({ kind: 'model', model });
   }
