@@ -2,6 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createProject, finish, parseLines, pidsWith, until } from './project.ts';
+import { openLedger } from '../../packages/engine/src/ledger/index.ts';
 
 describe('caisson run -- CMD', () => {
   it('runs in a copy of the repo and brings the work back as a patch', async () => {
@@ -204,6 +205,32 @@ describe('caisson run -- CMD', () => {
     ]);
     expect(first.runId).toBe(second.runId);
   });
+
+  it('gives the same run for the same idempotency key in the background too', async () => {
+    const project = createProject();
+    const detach = () =>
+      project.caisson('run', '--detach', '--idempotency-key', 'k1', '--', 'sh', '-c', 'echo once >> f');
+    const seen = [...(await Promise.all([detach(), detach()])), await detach()];
+    expect(seen.map((cli) => cli.code)).toEqual([0, 0, 0]);
+    expect(new Set(seen.map((cli) => cli.stdout))).toHaveLength(1);
+    const attached = await project.run('--idempotency-key', 'k1', '--', 'sh', '-c', 'echo once >> f');
+    expect(attached).toMatchObject({ runId: seen[0]?.stdout.trim(), status: 'done' });
+  });
+
+  it.each([[[]], [['--detach']]])(
+    'refuses an idempotency key that belongs to another task %j',
+    async (how) => {
+      const project = createProject();
+      const first = await project.run('--idempotency-key', 'k1', '--', 'true');
+      const second = await project.caisson('run', ...how, '--idempotency-key', 'k1', '--', 'echo', 'other');
+      expect(second.code).toBe(2);
+      expect(second.stderr).toContain(`belongs to ${first.runId}`);
+      const logged = openLedger(join(project.root, '.caisson/ledger.db'));
+      const [refused] = logged.read({ types: ['task.refused'] });
+      expect(refused?.data).toMatchObject({ check: 'idempotency-key', task: 'echo other' });
+      await logged.close();
+    },
+  );
 
   it('detaches, and the run goes on without the shell', async () => {
     const project = createProject();

@@ -16,13 +16,15 @@ async function startAndKillWorker(
   await until('the agent waits', () => pidsWith(mark).some((pid) => readCommand(pid).startsWith('sleep')));
   const [row] = JSON.parse((await project.caisson('runs', '-o', 'json')).stdout) as { runId: string }[];
   const runId = row?.runId ?? '';
-  process.kill(workerPid(await project.events(runId)), 'SIGKILL');
+  const worker = workerPid(await project.events(runId));
+  expect(worker).toBeGreaterThan(1);
+  process.kill(worker, 'SIGKILL');
   return { runId, ended };
 }
 
 function workerPid(events: readonly EventEnvelope[]): number {
   const launched = events.findLast((event) => event.type === 'attempt.launched');
-  return (launched?.['handle'] as { pid: number }).pid;
+  return (launched?.['handle'] as { pid: number } | undefined)?.pid ?? 0;
 }
 
 describe('a worker that dies', { timeout: 120_000 }, () => {

@@ -1,20 +1,20 @@
 /** Stage 3: everything an attempt needs exists before its worker does: workspace, limits, secrets, network, job file. */
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { join, relative, resolve } from 'node:path';
+import { join } from 'node:path';
 import { CaissonError, type Failure, type FailureReason, type Job } from '@caisson/protocol';
 import type { AttemptLimits } from '../compute/index.ts';
 import type { PreparedWorkspace } from '../workspace/index.ts';
 import type { AdmittedRun, DispatchRooms, OpenedNetwork } from './contract.ts';
-import { findNeighbourStates } from './neighbour-states.ts';
-import { findContinuedWork, LOST_WORK_NOTE } from './continued-work.ts';
+import { composeJob } from './compose-job.ts';
+import { findContinuedWork } from './continued-work.ts';
 import { linkLoginFiles } from './login-files.ts';
 import { openNetwork, planNetwork } from './plan-network.ts';
 import { orWarn } from './clean-up.ts';
 import { orAborted } from './or-aborted.ts';
-import { takenSampling, tellUntakenSampling } from './sampling.ts';
-import { linkSession, openAgentSession, type AgentSession } from './session-folder.ts';
+import { tellUntakenSampling } from './sampling.ts';
+import { linkSession, openAgentSession } from './session-folder.ts';
 import {
   attemptPaths,
   createAttemptFolders,
@@ -235,159 +235,4 @@ async function materialiseCapabilities(
     overlay.push({ path, sha256: capability.hash, name: capability.name });
   }
   return overlay;
-}
-
-function composeJob(
-  rooms: DispatchRooms,
-  run: AdmittedRun,
-  parts: {
-    attempt: number;
-    nonce: string;
-    paths: AttemptPaths;
-    workspace: PreparedWorkspace;
-    limits: AttemptLimits;
-    network: OpenedNetwork | null;
-    secrets: Job['secrets'];
-    overlay: Job['overlay'];
-    session: AgentSession;
-    isWorkLost: boolean;
-  },
-): Job {
-  const { settings, clock } = rooms;
-  const { request, runtime } = run;
-  const { paths, workspace, network } = parts;
-  const isOpen = run.grant.sandbox === 'none';
-  return {
-    schemaVersion: 1,
-    runId: run.runId,
-    attempt: parts.attempt,
-    nonce: parts.nonce,
-    task: {
-      id: run.taskId,
-      description: run.description,
-      scope: [...(request.scope ?? [])],
-      ...(request.acceptance === undefined ? {} : { acceptance: request.acceptance }),
-      ...(request.branch === undefined ? {} : { branch: request.branch }),
-      priority: run.priority,
-      dependsOn: [],
-      status: 'running',
-      createdAt: run.createdAt,
-    },
-    runtime: {
-      name: runtime.name,
-      bin: runtime.bin,
-      ...(runtime.adapter === null ? {} : { adapter: runtime.adapter }),
-      settings:
-        runtime.name === 'command'
-          ? { ...runtime.settings, argv: [...(request.argv ?? [])] }
-          : { ...runtime.settings, ...takenSampling(run) },
-    },
-    ...(run.agent === null ? {} : { agent: run.agent.name }),
-    ...(run.model === '' ? {} : { model: run.model }),
-    prompts: {
-      ...(run.systemPrompt === '' ? {} : { system: run.systemPrompt }),
-      user: parts.isWorkLost ? `${LOST_WORK_NOTE}\n\n${run.userPrompt}` : run.userPrompt,
-    },
-    grant: run.grant,
-    rules: [...settings.rules],
-    pipeline: run.pipeline,
-    workspace: {
-      path: workspace.path,
-      mountPath: workspace.mountPath,
-      cwd: workspace.cwd,
-      ...startFolder(run, workspace),
-      kind: workspace.kind,
-      gitDir: workspace.gitDir,
-      baselineTree: workspace.baselineTree,
-      exclude: [...workspace.exclude],
-      ...(workspace.limits === undefined ? {} : { limits: workspace.limits }),
-      ...(workspace.agentGit === undefined ? {} : { agentGit: workspace.agentGit }),
-    },
-    inputs: [...run.inputs],
-    overlay: parts.overlay,
-    setup: settings.setup === null ? [] : [settings.setup],
-    env: {
-      base: { ...settings.hostEnv, PATH: settings.path },
-      bundles: run.envBundles.map(({ name, values }) => ({ name, values })),
-      run: { ...runtime.env, ...request.env },
-    },
-    secrets: parts.secrets,
-    broker:
-      network === null
-        ? null
-        : {
-            socket: network.socket,
-            model: network.model,
-            services: [...network.services],
-            offersProxy: network.offersProxy,
-            ...(network.loopbackPort === null ? {} : { loopbackPort: network.loopbackPort }),
-          },
-    credential: runtime.login ? 'inside' : network?.model ? 'broker' : 'none',
-    sandbox: {
-      hide: [settings.stateDir, ...(isOpen ? [] : findNeighbourStates(settings.projectRoot, settings.home))],
-      binds: [...run.binds],
-      home: isOpen ? paths.home : settings.home,
-      homeBytes: settings.homeBytes,
-      tmpBytes: settings.tmpBytes,
-      node: settings.node,
-      programs: { relay: [...settings.programs.relay], toolShim: [...settings.programs.toolShim] },
-    },
-    paths: {
-      result: paths.result,
-      events: paths.events,
-      spool: paths.spool,
-      captures: paths.captures,
-      // Without a sandbox nothing is mounted: the mailbox is where the agent looks for it.
-      mailbox: isOpen && workspace.kind !== 'in-place' ? join(workspace.path, '.caisson') : paths.mailbox,
-      session: parts.session.folder,
-      ...sessionFiles(rooms, run),
-      cgroup: [...parts.limits.procsFiles],
-    },
-    deadlineAt: new Date(clock.wallMs() + run.timeoutMs).toISOString(),
-    wallMs: run.timeoutMs,
-    graceMs: settings.graceMs,
-    setupTimeoutMs: settings.setupTimeoutMs,
-    heartbeatMs: settings.heartbeatMs,
-    spoolBytes: settings.spoolBytes,
-    onHostLoss: 'stop',
-    ...(request.answer === undefined ? {} : { answer: describeAnswer(request.answer) }),
-    ...(parts.session.resume === undefined ? {} : { resume: parts.session.resume }),
-    trace: run.trace,
-  };
-}
-
-/** Board and context are there for a session, and for a run that may use them on its own. */
-function sessionFiles(
-  rooms: DispatchRooms,
-  run: AdmittedRun,
-): { board: string | null; context: string | null } {
-  const { tools } = run.grant;
-  const isShared = run.session !== null;
-  const uses = (...names: string[]): boolean =>
-    isShared || tools.includes('*') || names.some((name) => tools.includes(name));
-  const usesBoard = uses('board_read', 'board_write');
-  const usesContext = uses('report_context', 'read_context');
-  if (!usesBoard && !usesContext) return { board: null, context: null };
-  const paths = rooms.sessions.paths(run.session ?? run.runId);
-  return { board: usesBoard ? paths.board : null, context: usesContext ? paths.context : null };
-}
-
-/** A command with relative paths means the folder it was typed in, as long as that folder is in the workspace. */
-function startFolder(run: AdmittedRun, workspace: PreparedWorkspace): { startIn?: string } {
-  const { folder } = run.request;
-  if (folder === undefined || run.runtime.name !== 'command' || workspace.kind === 'empty') return {};
-  const startIn = resolve(workspace.cwd, folder);
-  const isInside = startIn.startsWith(`${workspace.mountPath}/`);
-  const onHost = join(workspace.path, relative(workspace.mountPath, startIn));
-  return isInside && existsSync(onHost) ? { startIn } : {};
-}
-
-function describeAnswer(answer: NonNullable<AdmittedRun['request']['answer']>): NonNullable<Job['answer']> {
-  return {
-    question: answer.question,
-    ...(answer.options === undefined ? {} : { options: answer.options }),
-    ...(answer.context === undefined ? {} : { context: answer.context }),
-    ...(answer.partial_state === undefined ? {} : { partialState: answer.partial_state }),
-    answer: answer.answer,
-  };
 }

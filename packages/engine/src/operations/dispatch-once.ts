@@ -6,6 +6,7 @@ import type { DispatchRequest, RunHandle } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
 import { IdempotencyKeyTakenError } from '../ledger/index.ts';
 import { attachRun } from './attach-run.ts';
+import { findRunOfKey } from './find-run-of-key.ts';
 
 const POLL_MS = 50;
 /** An admission that takes longer than this may belong to a host that died. */
@@ -21,9 +22,10 @@ export async function dispatchOnce(engine: Engine, request: DispatchRequest): Pr
     if (polls % LOOK_AFTER_POLLS === 0) await engine.recover();
   }
   try {
-    return await engine.dispatcher.dispatch(request);
+    const taken = await findRunOfKey(engine, request);
+    return taken === null ? await engine.dispatcher.dispatch(request) : attachRun(engine, taken);
   } catch (error) {
-    if (error instanceof IdempotencyKeyTakenError) return attachRun(engine, error.runId);
+    if (error instanceof IdempotencyKeyTakenError) return attachRun(engine, error.runId); // by a background host
     throw error;
   } finally {
     leases.free(name, engine.hostId);

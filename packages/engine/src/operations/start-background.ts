@@ -8,6 +8,7 @@ import type { DispatchRequest } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
 import type { NewEvent } from '../ledger/index.ts';
 import { createRunId } from '../platform/index.ts';
+import { findRunOfKey } from './find-run-of-key.ts';
 
 const POLL_MS = 25;
 /** Nobody waits for a background host: it sees all tries of its callbacks through. */
@@ -40,12 +41,14 @@ export function backgroundPaths(stateDir: string, runId: string): BackgroundPath
   };
 }
 
-/** Resolves with the run's id once its acceptance is durable. */
+/** Resolves with the run's id once its acceptance is durable; with an idempotency key that may be an earlier run. */
 export async function startBackground(
   engine: Engine,
   request: DispatchRequest,
   entry: readonly string[],
 ): Promise<string> {
+  const taken = await findRunOfKey(engine, request);
+  if (taken !== null) return taken;
   const runId = createRunId(engine.clock);
   const { stateDir, projectRoot } = engine.config;
   const paths = backgroundPaths(stateDir, runId);
@@ -63,19 +66,25 @@ export async function startBackground(
   closeSync(logFd);
   const startTime = readProcess(pid)?.startTime ?? '0';
   while (engine.ledger.run(runId) === null) {
-    const refusal = readRefusal(paths);
-    if (refusal !== null) throw new BackgroundRefusedError(refusal);
-    if (!isSameProcess(pid, startTime)) {
-      const last = readRefusal(paths) ?? {
-        code: 'BACKGROUND_DIED',
-        message: `the background host ended at once: ${readFileSync(paths.log, 'utf8').slice(-2000)}`,
-        retryable: true,
-      };
-      throw new BackgroundRefusedError(last);
+    const isAlive = isSameProcess(pid, startTime); // asked first: its last word may come just before its end
+    const refusal = readRefusal(paths) ?? (isAlive ? null : diedAtOnce(paths));
+    if (refusal !== null) {
+      const other = await findRunOfKey(engine, request); // somebody was faster with the same key
+      if (other !== null) return other;
+      throw new BackgroundRefusedError(refusal);
     }
     await new Promise((resolve) => engine.clock.setTimer(POLL_MS, () => resolve(undefined)));
   }
   return runId;
+}
+
+function diedAtOnce(paths: BackgroundPaths): ErrorInfo {
+  const log = readFileSync(paths.log, 'utf8').slice(-2000);
+  return {
+    code: 'BACKGROUND_DIED',
+    message: `the background host ended at once: ${log}`,
+    retryable: true,
+  };
 }
 
 /** What a background host does: reads its request, sees the run to its end, leaves a word when it is refused. */

@@ -1,0 +1,74 @@
+/** The moment a task becomes a run: everything that went in is named by its digest, and durable. */
+import { createHash } from 'node:crypto';
+import type { AdmittedRun, DispatchRequest, DispatchRooms } from './contract.ts';
+import { poolOf, poolRoom } from './pool-room.ts';
+import { createRunRecord } from './run-record.ts';
+
+export async function accept(rooms: DispatchRooms, run: AdmittedRun): Promise<void> {
+  const { request } = run;
+  rooms.callbacks.open(run.runId, request.callbacks ?? []);
+  const data = {
+    task: {
+      id: run.taskId,
+      description: run.description,
+      priority: run.priority,
+      scope: request.scope ?? [],
+      ...(request.acceptance === undefined ? {} : { acceptance: request.acceptance }),
+      ...(request.branch === undefined ? {} : { branch: request.branch }),
+    },
+    runtime: run.runtime.name,
+    runtimeInfo: {
+      version: run.runtime.version,
+      bin: run.runtime.bin,
+      adapter: run.runtime.adapter?.sha256 ?? null,
+    },
+    ...(run.agent === null ? {} : { agent: run.agent.name }),
+    host: rooms.hostId,
+    pool: poolOf(run),
+    ...(run.session === null ? {} : { session: run.session }),
+    ...(request.idempotencyKey === undefined ? {} : { idempotencyKey: request.idempotencyKey }),
+    ...(request.continues === undefined ? {} : { continues: request.continues }),
+    grant: run.grant,
+    resolved: run.resolved,
+    ...wentIn(run, rooms.settings.rules),
+    requestRef: (await rooms.store.putBlob(Buffer.from(JSON.stringify(repeatable(run))))).digest,
+  };
+  const record = createRunRecord(rooms, run.runId, run.trace);
+  await record.append('dispatch.accepted', data, { room: poolRoom(run, rooms.settings) });
+}
+
+/** What the evidence manifest will name, by digest. */
+function wentIn(run: AdmittedRun, rules: readonly unknown[]): Record<string, unknown> {
+  const names = [
+    ...Object.keys(run.request.env ?? {}),
+    ...Object.keys(run.request.secrets ?? {}),
+    ...run.envBundles.flatMap((bundle) => [...Object.keys(bundle.values), ...Object.keys(bundle.secrets)]),
+  ];
+  return {
+    inputs: run.inputs.map(({ key, sha256 }) => ({ key, sha256 })),
+    envNames: [...new Set(names)].toSorted(),
+    prompts: {
+      ...(run.systemPrompt === '' ? {} : { system: sha256(run.systemPrompt) }),
+      user: sha256(run.userPrompt),
+    },
+    pipeline: {
+      id: run.pipeline.id,
+      hash: run.resolved.pipeline?.hash ?? sha256(JSON.stringify(run.pipeline)),
+    },
+    rulesHash: sha256(JSON.stringify(rules)),
+    credential: run.runtime.login ? 'inside' : run.runtime.apiKeyRef === null ? 'none' : 'broker',
+  };
+}
+
+/**
+ * The request as `caisson retry` will ask for it again: references to secrets, never their values. The parent stays
+ * in it: what an agent asked for beyond its own grant is not given by repeating it.
+ */
+function repeatable(run: AdmittedRun): DispatchRequest {
+  const { runId: _runId, idempotencyKey: _key, ...rest } = run.request;
+  return rest;
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

@@ -1,0 +1,202 @@
+/** The job: everything the worker is told, put together from what was admitted and what was prepared. */
+import { existsSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import type { Job } from '@caisson/protocol';
+import type { AttemptLimits } from '../compute/index.ts';
+import type { PreparedWorkspace } from '../workspace/index.ts';
+import type { AdmittedRun, DispatchRooms, OpenedNetwork } from './contract.ts';
+import { LOST_WORK_NOTE } from './continued-work.ts';
+import { findNeighbourStates } from './neighbour-states.ts';
+import { takenSampling } from './sampling.ts';
+import type { AgentSession } from './session-folder.ts';
+import type { AttemptPaths } from './state-paths.ts';
+
+export interface JobParts {
+  readonly attempt: number;
+  readonly nonce: string;
+  readonly paths: AttemptPaths;
+  readonly workspace: PreparedWorkspace;
+  readonly limits: AttemptLimits;
+  readonly network: OpenedNetwork | null;
+  readonly secrets: Job['secrets'];
+  readonly overlay: Job['overlay'];
+  readonly session: AgentSession;
+  readonly isWorkLost: boolean;
+}
+
+export function composeJob(rooms: DispatchRooms, run: AdmittedRun, parts: JobParts): Job {
+  const { settings } = rooms;
+  return {
+    schemaVersion: 1,
+    runId: run.runId,
+    attempt: parts.attempt,
+    nonce: parts.nonce,
+    ...composeTask(run, parts),
+    grant: run.grant,
+    rules: [...settings.rules],
+    pipeline: run.pipeline,
+    workspace: composeWorkspace(run, parts.workspace),
+    inputs: [...run.inputs],
+    overlay: parts.overlay,
+    setup: settings.setup === null ? [] : [settings.setup],
+    env: {
+      base: { ...settings.hostEnv, PATH: settings.path },
+      bundles: run.envBundles.map(({ name, values }) => ({ name, values })),
+      run: { ...run.runtime.env, ...run.request.env },
+    },
+    secrets: parts.secrets,
+    broker: composeBroker(parts.network),
+    credential: run.runtime.login ? 'inside' : parts.network?.model ? 'broker' : 'none',
+    sandbox: composeSandbox(rooms, run, parts.paths),
+    paths: composePaths(rooms, run, parts),
+    ...composeTimes(rooms, run),
+    spoolBytes: settings.spoolBytes,
+    onHostLoss: 'stop',
+    trace: run.trace,
+  };
+}
+
+/** What is to be done, by whom, in which words, and what it goes on with. */
+function composeTask(
+  run: AdmittedRun,
+  { session, isWorkLost }: JobParts,
+): Pick<Job, 'task' | 'runtime' | 'agent' | 'model' | 'prompts' | 'answer' | 'resume'> {
+  const { request, runtime } = run;
+  return {
+    task: {
+      id: run.taskId,
+      description: run.description,
+      scope: [...(request.scope ?? [])],
+      ...(request.acceptance === undefined ? {} : { acceptance: request.acceptance }),
+      ...(request.branch === undefined ? {} : { branch: request.branch }),
+      priority: run.priority,
+      dependsOn: [],
+      status: 'running',
+      createdAt: run.createdAt,
+    },
+    runtime: {
+      name: runtime.name,
+      bin: runtime.bin,
+      ...(runtime.adapter === null ? {} : { adapter: runtime.adapter }),
+      settings:
+        runtime.name === 'command'
+          ? { ...runtime.settings, argv: [...(request.argv ?? [])] }
+          : { ...runtime.settings, ...takenSampling(run) },
+    },
+    ...(run.agent === null ? {} : { agent: run.agent.name }),
+    ...(run.model === '' ? {} : { model: run.model }),
+    prompts: {
+      ...(run.systemPrompt === '' ? {} : { system: run.systemPrompt }),
+      user: isWorkLost ? `${LOST_WORK_NOTE}\n\n${run.userPrompt}` : run.userPrompt,
+    },
+    ...(request.answer === undefined ? {} : { answer: describeAnswer(request.answer) }),
+    ...(session.resume === undefined ? {} : { resume: session.resume }),
+  };
+}
+
+function composeWorkspace(run: AdmittedRun, workspace: PreparedWorkspace): Job['workspace'] {
+  return {
+    path: workspace.path,
+    mountPath: workspace.mountPath,
+    cwd: workspace.cwd,
+    ...startFolder(run, workspace),
+    kind: workspace.kind,
+    gitDir: workspace.gitDir,
+    baselineTree: workspace.baselineTree,
+    exclude: [...workspace.exclude],
+    ...(workspace.limits === undefined ? {} : { limits: workspace.limits }),
+    ...(workspace.agentGit === undefined ? {} : { agentGit: workspace.agentGit }),
+  };
+}
+
+function composeBroker(network: OpenedNetwork | null): Job['broker'] {
+  if (network === null) return null;
+  return {
+    socket: network.socket,
+    model: network.model,
+    services: [...network.services],
+    offersProxy: network.offersProxy,
+    ...(network.loopbackPort === null ? {} : { loopbackPort: network.loopbackPort }),
+  };
+}
+
+function composeSandbox({ settings }: DispatchRooms, run: AdmittedRun, paths: AttemptPaths): Job['sandbox'] {
+  const isOpen = run.grant.sandbox === 'none';
+  return {
+    hide: [settings.stateDir, ...(isOpen ? [] : findNeighbourStates(settings.projectRoot, settings.home))],
+    binds: [...run.binds],
+    home: isOpen ? paths.home : settings.home,
+    homeBytes: settings.homeBytes,
+    tmpBytes: settings.tmpBytes,
+    node: settings.node,
+    programs: { relay: [...settings.programs.relay], toolShim: [...settings.programs.toolShim] },
+  };
+}
+
+function composePaths(
+  rooms: DispatchRooms,
+  run: AdmittedRun,
+  { paths, workspace, session, limits }: JobParts,
+): Job['paths'] {
+  const isOpen = run.grant.sandbox === 'none';
+  return {
+    result: paths.result,
+    events: paths.events,
+    spool: paths.spool,
+    captures: paths.captures,
+    // Without a sandbox nothing is mounted: the mailbox is where the agent looks for it.
+    mailbox: isOpen && workspace.kind !== 'in-place' ? join(workspace.path, '.caisson') : paths.mailbox,
+    session: session.folder,
+    ...sessionFiles(rooms, run),
+    cgroup: [...limits.procsFiles],
+  };
+}
+
+function composeTimes(
+  { settings, clock }: DispatchRooms,
+  { timeoutMs }: AdmittedRun,
+): Pick<Job, 'deadlineAt' | 'wallMs' | 'graceMs' | 'setupTimeoutMs' | 'heartbeatMs'> {
+  return {
+    deadlineAt: new Date(clock.wallMs() + timeoutMs).toISOString(),
+    wallMs: timeoutMs,
+    graceMs: settings.graceMs,
+    setupTimeoutMs: settings.setupTimeoutMs,
+    heartbeatMs: settings.heartbeatMs,
+  };
+}
+
+/** Board and context are there for a session, and for a run that may use them on its own. */
+function sessionFiles(
+  rooms: DispatchRooms,
+  run: AdmittedRun,
+): { board: string | null; context: string | null } {
+  const { tools } = run.grant;
+  const isShared = run.session !== null;
+  const uses = (...names: string[]): boolean =>
+    isShared || tools.includes('*') || names.some((name) => tools.includes(name));
+  const usesBoard = uses('board_read', 'board_write');
+  const usesContext = uses('report_context', 'read_context');
+  if (!usesBoard && !usesContext) return { board: null, context: null };
+  const paths = rooms.sessions.paths(run.session ?? run.runId);
+  return { board: usesBoard ? paths.board : null, context: usesContext ? paths.context : null };
+}
+
+/** A command with relative paths means the folder it was typed in, as long as that folder is in the workspace. */
+function startFolder(run: AdmittedRun, workspace: PreparedWorkspace): { startIn?: string } {
+  const { folder } = run.request;
+  if (folder === undefined || run.runtime.name !== 'command' || workspace.kind === 'empty') return {};
+  const startIn = resolve(workspace.cwd, folder);
+  const isInside = startIn.startsWith(`${workspace.mountPath}/`);
+  const onHost = join(workspace.path, relative(workspace.mountPath, startIn));
+  return isInside && existsSync(onHost) ? { startIn } : {};
+}
+
+function describeAnswer(answer: NonNullable<AdmittedRun['request']['answer']>): NonNullable<Job['answer']> {
+  return {
+    question: answer.question,
+    ...(answer.options === undefined ? {} : { options: answer.options }),
+    ...(answer.context === undefined ? {} : { context: answer.context }),
+    ...(answer.partial_state === undefined ? {} : { partialState: answer.partial_state }),
+    answer: answer.answer,
+  };
+}

@@ -1,0 +1,185 @@
+/** What a task would be as a run: every name resolved, every default filled in. Nothing is decided or written here. */
+import { createHash } from 'node:crypto';
+import { createReadStream, existsSync, statSync } from 'node:fs';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { pipeline as pump } from 'node:stream/promises';
+import {
+  createDefaultPipeline,
+  DEFAULT_PRIORITY,
+  parsePipelineSpec,
+  type PipelineSpec,
+  type Resolved,
+} from '@caisson/protocol';
+import { createRunId } from '../platform/index.ts';
+import type {
+  AdmittedRun,
+  DispatchRequest,
+  DispatchRooms,
+  FoundAgent,
+  FoundRuntime,
+  WorkspaceKind,
+} from './contract.ts';
+import { describeTask } from './describe-task.ts';
+import { TaskRefusedError } from './errors.ts';
+import { compilePrompts } from './prompts.ts';
+import { resolveGrant } from './resolve-grant.ts';
+import { toolBinds } from './tool-binds.ts';
+
+export async function describeCandidate(
+  rooms: DispatchRooms,
+  request: DispatchRequest,
+  trace: string,
+): Promise<AdmittedRun> {
+  const { settings, names, clock } = rooms;
+  const agent = request.agent === undefined ? null : await names.agent(request.agent);
+  const runtime = await chooseRuntime(rooms, request, agent);
+  const tier = chooseModel(request, agent, runtime);
+  const model = tier === '' ? '' : names.model(runtime.name, tier);
+  const description = describeTask(request);
+  const capabilities = await Promise.all(
+    [...(agent?.definition.capabilities ?? []), ...(request.capabilities ?? [])].map((name) =>
+      names.capability(name),
+    ),
+  );
+  const envBundles = await Promise.all(
+    [...(agent?.definition.envs ?? []), ...(request.envBundles ?? [])].map((name) => names.envBundle(name)),
+  );
+  const declared = await choosePipeline(rooms, request, agent);
+  const workspaceKind = chooseWorkspace(request, settings.projectRoot);
+  const grant = resolveGrant(request, agent, settings, settings.projectRoot, envBundles);
+  const prompts = compilePrompts({ request, agent, runtime, description, place: { grant, workspaceKind } });
+  const runId = request.runId ?? createRunId(clock);
+  const resolved: Resolved = {
+    ...(agent === null ? {} : { agent: { name: agent.name, hash: agent.hash } }),
+    capabilities,
+    env: envBundles.map(({ name, hash }) => ({ name, hash })),
+    ...(declared.ref === null ? {} : { pipeline: declared.ref }),
+    model: { requested: model, served: [] },
+  };
+  return {
+    runId,
+    request,
+    taskId: runId,
+    description,
+    createdAt: clock.now().toISOString(),
+    priority: request.priority ?? DEFAULT_PRIORITY,
+    runtime,
+    agent,
+    model,
+    tier,
+    ...prompts,
+    grant,
+    pipeline: declared.spec,
+    resolved,
+    capabilities,
+    envBundles,
+    inputs: await describeInputs(request, settings.cwd),
+    workspaceKind,
+    timeoutMs: Math.min(
+      request.timeoutMs ?? agent?.definition.timeout ?? grant.limits.wall ?? settings.timeoutMs,
+      grant.limits.wall ?? Infinity,
+    ),
+    stallTimeoutMs: request.stallTimeoutMs ?? settings.stallTimeoutMs,
+    retries: request.retries ?? settings.retries,
+    session: request.session ?? null,
+    trace,
+    binds: toolBinds(settings, runtime, request),
+  };
+}
+
+async function chooseRuntime(
+  rooms: DispatchRooms,
+  request: DispatchRequest,
+  agent: FoundAgent | null,
+): Promise<FoundRuntime> {
+  const { names, settings } = rooms;
+  const chosen = request.runtime ?? agent?.definition.runtime ?? settings.defaultRuntime;
+  if (chosen !== null) return names.runtime(chosen);
+  const usable = await names.usableRuntimes();
+  const [only] = usable;
+  if (usable.length === 1 && only !== undefined) return names.runtime(only);
+  throw new TaskRefusedError({
+    check: 'runtime-chosen',
+    kind: 'usage',
+    detail:
+      usable.length === 0
+        ? 'no agent program was found here'
+        : `several runtimes are here: ${usable.join(', ')}`,
+    remedy:
+      usable.length === 0
+        ? 'Install one (caisson runtimes lists them), or run a command: caisson run --runtime command -- CMD'
+        : `Choose one with --runtime, or set "runtime:" in caisson.yaml.`,
+  });
+}
+
+/** Flag > agent > configuration > empty; an empty string is unset at every step. */
+function chooseModel(request: DispatchRequest, agent: FoundAgent | null, runtime: FoundRuntime): string {
+  return request.model || agent?.definition.model || runtime.model || '';
+}
+
+async function choosePipeline(
+  rooms: DispatchRooms,
+  request: DispatchRequest,
+  agent: FoundAgent | null,
+): Promise<{ spec: PipelineSpec; ref: { id: string; hash: string } | null }> {
+  const asked = request.pipeline ?? agent?.definition.pipeline;
+  if (typeof asked === 'string') {
+    const found = await rooms.names.pipeline(asked);
+    return { spec: found.spec, ref: { id: found.id, hash: found.hash } };
+  }
+  if (asked !== undefined) {
+    const spec = parsePipelineSpec(asked);
+    return {
+      spec,
+      ref: { id: spec.id, hash: createHash('sha256').update(JSON.stringify(spec)).digest('hex') },
+    };
+  }
+  if (request.verify?.trim() === '')
+    throw new TaskRefusedError({
+      check: 'verify-command',
+      kind: 'usage',
+      detail: 'the verify command is empty',
+      remedy: 'Leave it out, or name one: --verify "npm test".',
+    });
+  const verify = request.verify ?? verifyOf(agent);
+  return { spec: createDefaultPipeline(verify === undefined ? {} : { verify }), ref: null };
+}
+
+function verifyOf(
+  agent: FoundAgent | null,
+): NonNullable<Parameters<typeof createDefaultPipeline>[0]>['verify'] {
+  const verify = agent?.definition.verify;
+  if (verify === undefined) return undefined;
+  const { command, timeout, lens } = verify;
+  return {
+    command,
+    ...(timeout === undefined ? {} : { timeoutSeconds: Math.ceil(timeout / 1000) }),
+    ...(lens === undefined ? {} : { lens }),
+  };
+}
+
+/** In git a worktree; elsewhere the folder itself, under an exclusive lease. */
+function chooseWorkspace(request: DispatchRequest, projectRoot: string): WorkspaceKind {
+  if (request.workspace !== undefined) return request.workspace;
+  for (let folder = projectRoot; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, '.git'))) return 'worktree';
+    if (folder === dirname(folder)) return 'in-place';
+  }
+}
+
+async function describeInputs(request: DispatchRequest, cwd: string): Promise<AdmittedRun['inputs']> {
+  const entries = Object.entries(request.inputs ?? {});
+  return Promise.all(
+    entries.map(async ([key, path]) => {
+      const full = isAbsolute(path) ? path : resolve(cwd, path);
+      return { key, path: full, sha256: await hashIfFile(full) };
+    }),
+  );
+}
+
+/** A missing file is refused by the check `inputs-present`; here it only has no digest. */
+async function hashIfFile(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() ?? false) await pump(createReadStream(path), hash);
+  return hash.digest('hex');
+}

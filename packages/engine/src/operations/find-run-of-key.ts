@@ -1,0 +1,30 @@
+/** An idempotency key stands for one task: whoever asks again gets the run that it became. */
+import { refuseTask, describeTask, type DispatchRequest } from '../dispatch/index.ts';
+import type { Engine } from '../engine.ts';
+import type { RunRow } from '../ledger/index.ts';
+
+/** The run that this request's key became, or `null`. Throws TaskRefusedError when the key was given to another task. */
+export async function findRunOfKey(engine: Engine, request: DispatchRequest): Promise<string | null> {
+  const { idempotencyKey } = request;
+  if (typeof idempotencyKey !== 'string') return null; // also one of the wrong shape, which admission refuses
+  const [row] = engine.ledger.runs({ idempotencyKey });
+  if (row === undefined) return null;
+  if (isSameTask(request, row)) return row.runId;
+  throw await refuseTask(engine.rooms, request, {
+    check: 'idempotency-key',
+    kind: 'usage',
+    detail: `the idempotency key "${idempotencyKey}" belongs to ${row.runId}, which has another task`,
+    remedy: `Use another key for another task; caisson show ${row.runId} shows that run.`,
+  });
+}
+
+/** Compared is what makes a task another one, not how it is run: limits and priority may differ. */
+function isSameTask(request: DispatchRequest, row: RunRow): boolean {
+  const isEqual = (asked: string | undefined, had: string | undefined): boolean =>
+    asked === undefined || asked === had;
+  return (
+    describeTask(request) === row.description &&
+    isEqual(request.agent, row.agent) &&
+    isEqual(request.runtime, row.runtime)
+  );
+}
