@@ -26,35 +26,41 @@ async function untilStalled(project: Project, reason: string, ...args: string[])
 describe('a silent run says why', { timeout: 120_000 }, () => {
   it.each([
     ['waiting-stdin', ['bash', '-c', 'exec < <(exec sleep 1000); read -r answer']],
+    ['waiting-stdin', ['bash', '-c', 'exec < <(exec sleep 1000); sh -c "read -r answer"; true']],
     ['spinning', ['bash', '-c', 'while :; do :; done']],
-    ['model-silent', ['sleep', '1000']],
+    ['spinning', ['bash', '-c', 'while :; do perl -e "1 for 1..300_000"; done']],
+    ['in-tool', ['sleep', '1000']],
+    ['stopped', ['bash', '-c', 'kill -STOP $$']],
+    ['stopped', ['bash', '-c', 'sh -c "kill -STOP \\$\\$"; true']],
   ])('%s', async (reason, argv) => {
     const project = createProject({ git: false, env: FAST, config: 'limits: { grace: 200ms }\n' });
     const stalled = await untilStalled(project, reason, '--', ...argv);
     expect(stalled['silentMs']).toBeGreaterThanOrEqual(400);
   });
 
-  it('in-tool, and names the tool', async () => {
+  it.each([
+    ['in-tool', 1, 'Bash'],
+    ['model-silent', 0, 'its model'],
+  ])('%s, of an agent that was recorded up to its first tool call', async (reason, more, words) => {
     const project = createProject({
       git: false,
       env: FAST,
       config:
         'limits: { grace: 200ms }\nruntimes: { claude-code: { bin: ./agent.sh, endpoint: "http://127.0.0.1:9" } }\n',
     });
-    // An agent that was recorded while it called a tool, and whose tool never returns.
     const recorded = readFileSync(
       join(ROOT, 'packages/worker/src/runtimes/recorded/claude-code/command.ndjson'),
       'utf8',
     ).split('\n');
     const until = recorded.findIndex((line) => line.includes('"tool_use"'));
-    project.write('lines', `${recorded.slice(0, until + 1).join('\n')}\n`);
+    project.write('lines', `${recorded.slice(0, until + more).join('\n')}\n`);
     project.write(
       'agent.sh',
       '#!/bin/sh\n[ "$1" = --version ] && echo 2.1.0 && exit\ncat lines\nexec sleep 1000\n',
     );
     chmodSync(join(project.root, 'agent.sh'), 0o755);
-    const stalled = await untilStalled(project, 'in-tool', '--runtime', 'claude-code', 'do it');
-    expect(stalled).toMatchObject({ detail: expect.stringContaining('Bash') as string });
+    const stalled = await untilStalled(project, reason, '--runtime', 'claude-code', 'do it');
+    expect(stalled['detail']).toContain(words);
   });
 });
 

@@ -52,6 +52,9 @@ describe('a process that stands still', { timeout: 120_000 }, () => {
     );
     expect(result).toMatchObject({ status: 'done', exitCode: 0 });
     expect(healthOf(events)).toEqual(['stale', 'dead', 'recovered', 'healthy']);
+    const stalled = events.filter((event) => event.type === 'run.stalled');
+    expect(stalled.map((event) => event['reason'])).toEqual(['stopped']);
+    expect(stalled[0]?.['detail']).toContain('the worker');
     expect(result.stdout.trim().split('\n')).toHaveLength(25);
   });
 
@@ -76,7 +79,7 @@ describe('a process that stands still', { timeout: 120_000 }, () => {
     });
     expect(result).toMatchObject({ status: 'done', exitCode: 0 });
     expect(events.filter((event) => event.type === 'run.stalled').map((event) => event['reason'])).toEqual([
-      'model-silent',
+      'stopped',
     ]);
     expect(healthOf(events)).toEqual([]);
   });

@@ -45,6 +45,7 @@ describe('a process', () => {
       state: 'S',
       comm: 'a) b (',
       cpuMs: expect.any(Number),
+      endedChildrenCpuMs: 0,
     });
   });
 
@@ -73,6 +74,18 @@ describe('a process', () => {
     expect(treeCpuMs(child.pid!)).toBeGreaterThanOrEqual(found[1]!.cpuMs);
     expect(found[1]!.cpuMs).toBeGreaterThan(0);
     for (const info of found) process.kill(info.pid, 'SIGKILL');
+  });
+
+  it('has the CPU time of children that ended counted, as of a loop of short commands', async () => {
+    const child = start([
+      'perl',
+      '-e',
+      '$| = 1; if (!fork) { my $x; $x += $_ for 1..5_000_000; exit } wait; print "x"; sleep 60',
+    ]);
+    await once(child.stdout!, 'data');
+    expect(descendants(child.pid!)).toEqual([]);
+    expect(treeCpuMs(child.pid!)).toBeGreaterThanOrEqual(50);
+    expect(readProcess(child.pid!)!.cpuMs).toBeLessThan(treeCpuMs(child.pid!));
   });
 
   it('is found by a marker in its environment, the whole of it', async () => {

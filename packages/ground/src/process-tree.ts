@@ -13,6 +13,8 @@ export interface ProcessInfo {
   readonly comm: string;
   /** CPU time used so far by the process itself, user and system. */
   readonly cpuMs: number;
+  /** CPU time of the children it has waited for, and of theirs. */
+  readonly endedChildrenCpuMs: number;
 }
 
 /** The kernel reports CPU time in ticks of 10 ms on every Linux architecture we support. */
@@ -33,6 +35,7 @@ export function readProcess(pid: number): ProcessInfo | null {
     state: field(3),
     comm: stat.slice(stat.indexOf('(') + 1, nameEnd),
     cpuMs: (Number(field(14)) + Number(field(15))) * MS_PER_TICK,
+    endedChildrenCpuMs: (Number(field(16)) + Number(field(17))) * MS_PER_TICK,
   };
 }
 
@@ -57,10 +60,14 @@ export function descendants(pid: number): ProcessInfo[] {
   return found;
 }
 
-/** CPU time of the process and all its living descendants. It falls when one of them ends: compare with care. */
+/**
+ * CPU time of the process and all its descendants, also of those that ended: whoever waits for a child takes over its
+ * time. Only what nobody waited for is not in it.
+ */
 export function treeCpuMs(pid: number): number {
-  const own = readProcess(pid)?.cpuMs ?? 0;
-  return descendants(pid).reduce((sum, info) => sum + info.cpuMs, own);
+  const own = readProcess(pid);
+  if (own === null) return 0;
+  return [own, ...descendants(pid)].reduce((sum, info) => sum + info.cpuMs + info.endedChildrenCpuMs, 0);
 }
 
 /** Children of all threads, oldest first. */

@@ -28,6 +28,16 @@ export function describeWait(pid: number): ProcessWait {
   };
 }
 
+/** Whether one of them reads the standard input that it shares with the first, or the first its own. */
+export function readsStdin(first: number, others: readonly number[]): boolean {
+  if (describeWait(first).blockedOnStdin) return true;
+  const stdin = readProcLink(`/proc/${first}/fd/0`);
+  if (stdin === null) return false;
+  return others.some(
+    (pid) => readProcLink(`/proc/${pid}/fd/0`) === stdin && describeWait(pid).blockedOnStdin,
+  );
+}
+
 function isInteractive(kind: StdinKind): boolean {
   return kind === 'pipe' || kind === 'tty' || kind === 'socket';
 }

@@ -48,7 +48,7 @@ export const AttemptEnded = defineEvent({
 });
 export const RunStalled = defineEvent({
   type: 'run.stalled',
-  version: 1,
+  version: 2,
   durable: true,
   summary: 'The run makes no progress, and this is what it waits for.',
   data: z.object({
@@ -58,6 +58,7 @@ export const RunStalled = defineEvent({
       'in-tool',
       'model-silent',
       'spinning',
+      'stopped',
       'exited-but-pipe-open',
       'gone',
     ]),

@@ -55,8 +55,8 @@ export const HeartbeatCounters = z.object({
   cpuMs: z.number(),
   bytes: count(),
   currentTool: z.nullable(z.string()),
-  /** What the agent's processes were seen waiting for. */
-  waiting: z.nullable(z.enum(['stdin', 'permission', 'tool', 'model', 'pipe-open'])),
+  /** What the agent's processes were seen waiting for; `stopped` by a signal, `pipe-open` where only the agent ended. */
+  waiting: z.nullable(z.enum(['stdin', 'permission', 'tool', 'stopped', 'pipe-open'])),
 });
 export type HeartbeatCounters = z.infer<typeof HeartbeatCounters>;
 

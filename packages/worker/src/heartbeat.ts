@@ -1,5 +1,5 @@
 /** Tells the host every few seconds that the worker lives, with counters taken from real signals. */
-import { describeWait, treeCpuMs } from '@caisson/ground';
+import { descendants, readProcess, readsStdin, treeCpuMs, type SandboxProcess } from '@caisson/ground';
 import type { HeartbeatCounters } from '@caisson/protocol';
 import type { AttemptContext } from './attempt-context.ts';
 
@@ -37,11 +37,25 @@ function difference(now: Counts, before: Counts): Counts {
 
 function lookAtTree(context: AttemptContext): Pick<HeartbeatCounters, 'cpuMs' | 'currentTool' | 'waiting'> {
   const currentTool = context.meter.currentTool ?? context.script;
-  const running = context.running;
+  const { running } = context;
   if (running === null) return { cpuMs: 0, currentTool, waiting: null };
+  const waiting = context.heldCalls > 0 ? 'permission' : findWait(running);
+  return {
+    cpuMs: treeCpuMs(running.pid),
+    currentTool,
+    waiting: waiting ?? (currentTool === null ? null : 'tool'),
+  };
+}
+
+/** From the agent's whole tree: a shell only waits for its child, and the child is who reads or was stopped. */
+export function findWait(
+  running: Pick<SandboxProcess, 'agentPid'>,
+): 'stopped' | 'stdin' | 'pipe-open' | null {
   const agent = running.agentPid();
-  const onStdin = agent !== null && (describeWait(agent)?.blockedOnStdin ?? false);
-  const isHeld = context.heldCalls > 0;
-  const waiting = isHeld ? 'permission' : onStdin ? 'stdin' : currentTool === null ? null : 'tool';
-  return { cpuMs: treeCpuMs(running.pid), currentTool, waiting };
+  // It was there when the sandbox was ready; `running` is taken back once all of the sandbox is gone.
+  if (agent === null) return 'pipe-open';
+  const below = descendants(agent);
+  if ([readProcess(agent), ...below].some((info) => info?.state === 'T')) return 'stopped';
+  const readers = below.map(({ pid }) => pid);
+  return readsStdin(agent, readers) ? 'stdin' : null;
 }

@@ -98,6 +98,7 @@ export function follow(
   const supervision = supervise({
     worker,
     isEnclosed: run.grant.sandbox !== 'none',
+    usesModel: run.runtime.name !== 'command',
     compute: rooms.compute,
     clock: rooms.clock,
     wallMs: run.timeoutMs,

@@ -11,12 +11,24 @@ import type { ControlMessage, Failure, WorkerHeader, WorkerLine } from '@caisson
 import type { Compute, WorkerProcess } from '../compute/index.ts';
 
 export type HealthState = 'healthy' | 'stale' | 'dead' | 'recovered';
+/**
+ * Why a run makes no progress.
+ *   gone                  the worker itself is not heard any more
+ *   waiting-permission    a tool call is held until a person decides
+ *   exited-but-pipe-open  the agent ended, but the sandbox around it did not
+ *   waiting-stdin         one of the agent's processes reads the agent's stdin
+ *   spinning              nothing is printed, but a good part of a core is in use
+ *   stopped               worker or agent was stopped by a signal (SIGSTOP, Ctrl-Z) and waits for SIGCONT
+ *   in-tool               a tool call, a script or a plain command has not returned
+ *   model-silent          none of these: an agent waits for its model
+ */
 export type StallReason =
   | 'waiting-stdin'
   | 'waiting-permission'
   | 'in-tool'
   | 'model-silent'
   | 'spinning'
+  | 'stopped'
   | 'exited-but-pipe-open'
   | 'gone';
 export type StopReason = Extract<ControlMessage, { kind: 'stop' }>['reason'];
@@ -38,6 +50,8 @@ export interface SupervisionOptions {
   readonly worker: WorkerProcess;
   /** Whether what the worker starts cannot outlive it unseen: it has namespaces of its own. */
   readonly isEnclosed: boolean;
+  /** Whether the agent asks a model; a plain command does not. */
+  readonly usesModel: boolean;
   readonly compute: Compute;
   readonly clock: Clock;
   readonly wallMs: number;

@@ -1,41 +1,62 @@
 /** What a silent run is waiting for, from real signals. Pure, so that every case can be shown. */
+import type { HeartbeatCounters } from '@caisson/protocol';
 import type { StallReason } from './contract.ts';
+
+export interface Stall {
+  readonly reason: StallReason;
+  readonly detail: string;
+}
 
 export interface StallSignals {
   readonly isWaitingForPermission: boolean;
-  readonly isWorkerAlive: boolean;
-  /** The agent exited but its streams are held open. */
-  readonly hasAgentExited: boolean;
-  readonly waitsOnStdin: boolean;
+  /** What the worker saw the agent's processes wait for. */
+  readonly waiting: HeartbeatCounters['waiting'];
   readonly openTool: string | null;
-  /** Share of one core the tree used since the last look. */
+  /** Share of one core the tree used over the last looks. */
   readonly cpuShare: number;
+  readonly usesModel: boolean;
 }
 
 /** Whoever only waits for a model uses a few per cent; whoever spins gets at least this much, also on a full machine. */
 const BUSY_SHARE = 0.25;
 
-export function findStallReason(signals: StallSignals): { reason: StallReason; detail: string } {
-  if (!signals.isWorkerAlive) return { reason: 'gone', detail: 'the worker process is not there any more' };
+export function findStallReason(signals: StallSignals): Stall {
   if (signals.isWaitingForPermission)
     return { reason: 'waiting-permission', detail: 'a tool call waits for a decision: caisson approvals' };
-  if (signals.hasAgentExited)
+  if (signals.waiting === 'pipe-open')
     return {
       reason: 'exited-but-pipe-open',
-      detail: 'the agent exited, but something holds its output open',
+      detail: 'the agent exited, but something in its sandbox does not end',
     };
-  if (signals.waitsOnStdin) return { reason: 'waiting-stdin', detail: 'the agent reads from its stdin' };
-  if (signals.cpuShare >= BUSY_SHARE) {
-    const where = signals.openTool === null ? '' : ` in ${signals.openTool}`;
+  if (signals.waiting === 'stdin')
+    return { reason: 'waiting-stdin', detail: 'the agent, or a program it started, reads from its stdin' };
+  if (signals.cpuShare >= BUSY_SHARE) return spinning(signals);
+  if (signals.waiting === 'stopped')
     return {
-      reason: 'spinning',
-      detail: `no output, but ${Math.round(signals.cpuShare * 100)} % of a core is in use${where}`,
+      reason: 'stopped',
+      detail: 'the agent, or a program it started, was stopped by a signal; SIGCONT lets it go on',
     };
-  }
   if (signals.openTool !== null)
     return { reason: 'in-tool', detail: `the tool call ${signals.openTool} has not returned` };
-  return {
-    reason: 'model-silent',
-    detail: 'nothing was printed and nothing is computed; an agent waits for its model',
-  };
+  return signals.usesModel
+    ? {
+        reason: 'model-silent',
+        detail: 'nothing was printed and nothing is computed; an agent waits for its model',
+      }
+    : { reason: 'in-tool', detail: 'the command has not returned; it prints nothing and computes nothing' };
+}
+
+function spinning({ openTool, cpuShare }: StallSignals): Stall {
+  const where = openTool === null ? '' : ` in ${openTool}`;
+  const percent = Math.round(cpuShare * 100);
+  return { reason: 'spinning', detail: `no output, but ${percent} % of a core is in use${where}` };
+}
+
+/** Why a worker is not heard: what the kernel says about its process. */
+export function findSilence(state: string | null): Stall {
+  if (state === 'T')
+    return { reason: 'stopped', detail: 'the worker was stopped by a signal; SIGCONT lets it go on' };
+  return state === null || state === 'Z' || state === 'X'
+    ? { reason: 'gone', detail: 'the worker process is not there any more' }
+    : { reason: 'gone', detail: 'the worker is there but says nothing; the machine may be overloaded' };
 }

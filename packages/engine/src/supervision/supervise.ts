@@ -1,3 +1,4 @@
+import { readProcess } from '@caisson/ground';
 import {
   encodeNdjson,
   isTerminal,
@@ -5,9 +6,11 @@ import {
   type Failure,
   type WorkerLine,
 } from '@caisson/protocol';
-import type { Supervision, SupervisionOptions, WorkerEnd } from './contract.ts';
+import type { WorkerProcess } from '../compute/index.ts';
+import type { HealthState, Supervision, SupervisionOptions, WorkerEnd } from './contract.ts';
 import { createHealthMonitor } from './health.ts';
 import { createKillLadder } from './kill-ladder.ts';
+import { findSilence } from './stall-reason.ts';
 import { createStallWatch } from './stall-watch.ts';
 import { readWorkerStream } from './worker-stream.ts';
 
@@ -50,6 +53,7 @@ export function supervise(options: SupervisionOptions): Supervision {
   const stall = createStallWatch({
     startedMs,
     heartbeatMs: options.heartbeatMs,
+    usesModel: options.usesModel,
     onStalled: options.onStalled,
   });
 
@@ -95,7 +99,7 @@ export function supervise(options: SupervisionOptions): Supervision {
     if (!options.canRecord())
       stop('shutdown', { force: true, detail: 'the run cannot be recorded any more' });
     health.check(nowMs);
-    stall.check(nowMs, true);
+    stall.check(nowMs, isHeard(health.state) ? null : findSilence(stateOf(worker)));
     if (options.stallTimeoutMs !== null && stall.silentMs(nowMs) >= options.stallTimeoutMs) {
       stop('stalled', { detail: `no progress for ${Math.round(stall.silentMs(nowMs) / 1000)} s` });
     }
@@ -112,6 +116,15 @@ export function supervise(options: SupervisionOptions): Supervision {
     return { ...exit, stopped, lastWord, refusal, stderrTail: worker.stderrTail() };
   });
   return { ended, stop, send, setWaitingForPermission: stall.setWaitingForPermission };
+}
+
+function isHeard(state: HealthState): boolean {
+  return state === 'healthy' || state === 'recovered';
+}
+
+function stateOf({ handle }: WorkerProcess): string | null {
+  const found = readProcess(handle.pid);
+  return found?.startTime === handle.startTime ? found.state : null;
 }
 
 function every(intervalMs: number, options: SupervisionOptions, work: () => void): () => void {
