@@ -7,6 +7,7 @@ import type { Output } from './output.ts';
  * not sealed, a blob that is not in the bucket. Nothing of that is an event of a run, so nobody else would show it.
  */
 const HOST_SOURCES: ReadonlySet<string> = new Set([
+  'apply',
   'bus',
   'callbacks',
   'evidence',

@@ -9,7 +9,7 @@ export async function withCaisson<T>(
   work: (caisson: Caisson) => Promise<T>,
   output?: Output,
 ): Promise<T> {
-  return await use(stateDir, {}, work, output);
+  return await use(stateDir, output === undefined ? {} : notices(output), work, output);
 }
 
 /** The same for a command that only looks: what cannot be settled now is a warning, and everything else is shown. */
@@ -20,7 +20,11 @@ export async function withCaissonToRead<T>(
 ): Promise<T> {
   const onUnsettled = (error: Error): void =>
     output.note(`warning: what a dead process left could not be settled: ${error.message}`);
-  return await use(stateDir, { onUnsettled }, work);
+  return await use(stateDir, { onUnsettled, ...notices(output) }, work);
+}
+
+function notices(output: Output): Pick<CaissonOptions, 'onNotice'> {
+  return { onNotice: (message) => output.note(`note: ${message}`) };
 }
 
 async function use<T>(

@@ -61,6 +61,8 @@ export interface CaissonOptions extends EngineOptions {
    * disk, for example). Such runs are then shown as they were.
    */
   readonly onUnsettled?: (error: Error) => void;
+  /** Is told what was undone of an apply whose process had died. Without it that waits for the next `apply` or `gc`. */
+  readonly onNotice?: (message: string) => void;
 }
 
 /**
@@ -137,6 +139,10 @@ export async function createCaisson(options: CaissonOptions = {}): Promise<Caiss
   const engine = createEngine(live.current, cwd, options);
   try {
     await engine.recover();
+    if (options.onNotice !== undefined) {
+      const { stateDir } = engine.config;
+      for (const message of await engine.workspaces.recoverApplies({ stateDir })) options.onNotice(message);
+    }
   } catch (error) {
     if (options.onUnsettled === undefined) {
       await engine.close();

@@ -51,6 +51,36 @@ export function readIndexSummary(index: Buffer, hashBytes: number): IndexSummary
   };
 }
 
+/** What the index remembers of a file, as far as anybody asks. */
+export interface IndexedFile {
+  readonly objectId: string;
+  readonly sizeLow: number;
+  readonly inodeLow: number;
+  readonly mtimeSeconds: number;
+  readonly mtimeNanoseconds: number;
+}
+
+/** The entries, outside of merges, whose path (its bytes in Latin-1) is wanted. */
+export function readIndexedFiles(
+  index: Buffer,
+  hashBytes: number,
+  wanted: ReadonlySet<string>,
+): Map<string, IndexedFile> {
+  const found = new Map<string, IndexedFile>();
+  walkEntries(index, hashBytes, ({ offset, stage, path }) => {
+    const key = path.toString('latin1');
+    if (stage !== 0 || !wanted.has(key)) return;
+    found.set(key, {
+      objectId: index.toString('hex', offset + HASH_OFFSET, offset + HASH_OFFSET + hashBytes),
+      mtimeSeconds: index.readUInt32BE(offset + 8),
+      mtimeNanoseconds: index.readUInt32BE(offset + 12),
+      inodeLow: index.readUInt32BE(offset + 20),
+      sizeLow: index.readUInt32BE(offset + 36),
+    });
+  });
+  return found;
+}
+
 /**
  * The same index without its memory of file times and sizes, so that git looks into every file again. Needed
  * where the recorded blob is not the file's own bytes: line-ending conversion, filters, encodings.

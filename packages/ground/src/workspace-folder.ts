@@ -1,5 +1,5 @@
 /** A workspace as a folder, before git looks at it. */
-import { lstatSync } from 'node:fs';
+import { lstatSync, type Stats } from 'node:fs';
 import { chmod, readdir, stat } from 'node:fs/promises';
 
 import { isErrno } from './errno.ts';
@@ -25,20 +25,21 @@ export async function hasFiles(folder: string): Promise<boolean> {
   }
 }
 
-/** Tells which paths of a folder are there. Folders that are not are asked for once: a sparse checkout has many. */
+/** Tells which paths of a folder are there. Folders that are not are asked for once: a sparse
+ * checkout has many. A path through a link is not there, as for git. */
 export function createPresence(root: string): (path: Buffer) => boolean {
   const folders = new Map<string, boolean>();
-  const isThere = (path: Buffer): boolean =>
-    lstatSync(Buffer.concat([Buffer.from(`${root}/`), path]), { throwIfNoEntry: false }) !== undefined;
+  const lookAt = (path: Buffer): Stats | undefined =>
+    lstatSync(Buffer.concat([Buffer.from(`${root}/`), path]), { throwIfNoEntry: false });
   const hasFolder = (path: Buffer): boolean => {
     const key = path.toString('latin1');
     const known = folders.get(key);
     if (known !== undefined) return known;
-    const isHere = path.length === 0 || (hasFolder(parentOf(path)) && isThere(path));
+    const isHere = path.length === 0 || (hasFolder(parentOf(path)) && lookAt(path)?.isDirectory() === true);
     folders.set(key, isHere);
     return isHere;
   };
-  return (path) => hasFolder(parentOf(path)) && isThere(path);
+  return (path) => hasFolder(parentOf(path)) && lookAt(path) !== undefined;
 }
 
 function parentOf(path: Buffer): Buffer {

@@ -16,13 +16,17 @@ export const command = defineCommand({
   positionals: { min: 1, max: 1 },
   examples: [{ line: 'caisson apply latest', says: 'Take over what the newest run did.' }],
   run: ({ options, positionals, output }) =>
-    withCaisson(options['state-dir'], async (caisson) => {
-      const outcome = await caisson.apply(positionals[0] ?? '', {
-        leaveConflicts: options['leave-conflicts'],
-        force: options.force,
-      });
-      return printApplied(outcome, output);
-    }),
+    withCaisson(
+      options['state-dir'],
+      async (caisson) => {
+        const outcome = await caisson.apply(positionals[0] ?? '', {
+          leaveConflicts: options['leave-conflicts'],
+          force: options.force,
+        });
+        return printApplied(outcome, output);
+      },
+      output,
+    ),
 });
 
 /** Tells how an apply went; conflicts and dirty files are a failure for a shell. */

@@ -1,5 +1,5 @@
 /** The patch of a run, and how it comes into the user's files. */
-import { CaissonError } from '@caisson/protocol';
+import { BusTopic, CaissonError } from '@caisson/protocol';
 import type { Engine } from '../engine.ts';
 import type { ApplyResult } from '../workspace/index.ts';
 import { requireRemembered } from './run-forgotten.ts';
@@ -40,5 +40,6 @@ export async function applyRun(
     threeWay: true,
     leaveConflicts: options.leaveConflicts ?? false,
     force: options.force ?? false,
+    onNotice: (message) => engine.bus.emit(BusTopic.WARNING, { source: 'apply', message }),
   });
 }

@@ -1,9 +1,19 @@
-import { chmodSync, existsSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { diffText, type ApplyOptions, type ApplyResult, type PreparedWorkspace } from './index.ts';
-import { captureProven, createScratchProject, type ScratchProject } from './scratch-project-stage.ts';
+import { captureProven, createScratchProject, gitIn, type ScratchProject } from './scratch-project-stage.ts';
 
 let project: ScratchProject;
 const LINES = Array.from({ length: 30 }, (_, index) => `line ${index}\n`);
@@ -122,6 +132,72 @@ describe('apply', () => {
     });
     expect(project.read('a.txt')).toContain('<<<<<<<');
     expect(project.read('b.txt')).toBe('agent\n');
+  });
+
+  it('knows a clean tree: names with a newline, converted contents, a submodule that moved on by a commit', async () => {
+    project.write('new\nline.txt', LINES.join(''));
+    project.write('.gitattributes', '*.win text eol=crlf\n*.up filter=up\n');
+    project.write('a.win', LINES.join('').replaceAll('\n', '\r\n'));
+    project.write('racy.win', LINES.join('').replaceAll('\n', '\r\n'));
+    project.git('config', 'filter.up.clean', 'tr a-z A-Z');
+    project.git('config', 'filter.up.smudge', 'tr A-Z a-z');
+    project.write('a.up', LINES.join(''));
+    project.git('add', '-A');
+    const inner = createScratchProject();
+    try {
+      inner.write('lib.txt', LINES.join(''));
+      inner.commit('lib');
+      project.git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', inner.root, 'sub');
+    } finally {
+      inner.dispose();
+    }
+    project.commit('second');
+    const changed = ['new\nline.txt', 'a.win', 'racy.win', 'a.up', 'sub/lib.txt'];
+    const edit = (root: string, at: number, by: string): void => {
+      for (const name of changed) {
+        const path = join(root, name);
+        const end = name.endsWith('.win') ? '\r\n' : '\n';
+        const lines = readFileSync(path, 'utf8').split(end);
+        writeFileSync(path, lines.with(at, by).join(end));
+      }
+    };
+    const patch = await patchOf((_write, prepared) => edit(prepared.path, 2, 'agent'));
+    edit(project.root, 25, 'user');
+    gitIn(join(project.root, 'sub'), project.home, 'commit', '-qam', 'inner');
+    project.commit('third');
+    utimesSync(join(project.root, 'racy.win'), new Date(), new Date()); // the index does not know it any more
+    expect(project.git('diff', 'HEAD', '--stat')).toBe('');
+    const result = await apply(patch, { threeWay: true });
+    expect({ ...result, files: result.files.toSorted() }).toEqual({
+      kind: 'applied',
+      files: changed.toSorted(),
+    });
+    for (const name of changed) expect(project.read(name), name).toMatch(/agent[^]*user/);
+    expect((await apply(patch, { threeWay: true })).kind).toBe('dirty');
+  });
+
+  it('names a file that the user deleted, committed or not, and agrees where both deleted', async () => {
+    const patch = await patchOf((write, prepared) => {
+      write('a.txt', LINES.with(2, 'agent\n').join(''));
+      rmSync(join(prepared.path, 'dir/only.txt'));
+      write('b.txt', 'agent\n');
+    });
+    rmSync(join(project.root, 'a.txt'));
+    rmSync(join(project.root, 'dir/only.txt'));
+    const refused = { kind: 'conflicts', files: ['a.txt'], areMarkersLeft: false };
+    expect(await apply(patch, { threeWay: true })).toEqual(refused);
+    project.commit('gone');
+    expect(await apply(patch, { threeWay: true })).toEqual(refused);
+    expect(project.read('b.txt')).toBe('bee\n');
+    expect(await apply(patch, { threeWay: true, leaveConflicts: true })).toEqual({
+      ...refused,
+      areMarkersLeft: true,
+    });
+    expect([project.read('a.txt'), project.read('b.txt')]).toEqual([
+      LINES.with(2, 'agent\n').join(''),
+      'agent\n',
+    ]);
+    expect(existsSync(join(project.root, 'dir/only.txt'))).toBe(false);
   });
 
   it('is undone as a whole when a file cannot be put into place', async () => {

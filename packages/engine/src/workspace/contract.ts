@@ -141,6 +141,8 @@ export interface ApplyOptions {
   readonly leaveConflicts?: boolean;
   /** Merge into files with uncommitted changes too. */
   readonly force?: boolean;
+  /** Is told when an apply that died before this one was undone. */
+  readonly onNotice?: (message: string) => void;
 }
 
 export type ApplyResult =
@@ -175,6 +177,8 @@ export interface Workspaces {
   recoverList(options: { stateDir: string }): Promise<readonly RecoverableWorkspace[]>;
   /** Brings a patch into the project's files: all of it or nothing, unless conflicts are asked for. */
   apply(options: ApplyOptions): Promise<ApplyResult>;
+  /** Undoes what an apply left half-way when its process died; says what was done, for a person. */
+  recoverApplies(options: { stateDir: string }): Promise<readonly string[]>;
   /** Deletes a run's refs; only ever on a person's explicit word. */
   forget(options: { projectRoot: string; stateDir: string; runId: string }): Promise<void>;
 }

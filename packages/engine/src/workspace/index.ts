@@ -8,6 +8,7 @@ import type { Workspaces } from './contract.ts';
 import { forgetCheckpoints } from './forget.ts';
 import { findRepository } from './locate-repository.ts';
 import { prepareWorkspace } from './prepare.ts';
+import { recoverApplies } from './recover-applies.ts';
 import { listRecoverable } from './record.ts';
 import { emptyTrash, removeWorkspace } from './remove.ts';
 
@@ -50,6 +51,7 @@ export function createWorkspaces(options: WorkspacesOptions = {}): Workspaces {
     gc: (given) => emptyTrash({ ...given, nowMs: now() }),
     recoverList: ({ stateDir }) => listRecoverable(stateDir),
     apply: (given) => applyPatch(given, user),
+    recoverApplies: ({ stateDir }) => recoverApplies(stateDir),
     forget: (given) => forgetCheckpoints(given, user),
   };
 }

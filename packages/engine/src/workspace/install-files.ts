@@ -1,111 +1,107 @@
-/** Puts a set of worked-out files into place, or leaves everything as it was (A2). */
-import { chmod, mkdir, readdir, rename, rmdir, unlink } from 'node:fs/promises';
+/**
+ * Puts a set of worked-out files into place.
+ *
+ * keeping ──plan on disk──► installing ──plan gone──► done
+ *                               └──failure, or death and the next command──► undone (undo-install.ts)
+ *
+ * I1  Until the plan is on disk nothing of the user's has changed. What is there is kept, by a second name of the same
+ *     file where the file system can.
+ * I2  A file changes in one step, by a rename over it or by its removal: at any moment it is the old one or the new one.
+ * I3  What failed or died half-way is undone from the plan.
+ */
+import { chmod, link, mkdir, rename, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
 
 import { isErrno } from '@caisson/ground';
 
-import { copyEntry, lstatIfThere, parentOf, pathIn } from './work-file.ts';
+import { mapAtOnce } from './at-once.ts';
+import { keptName, nameBeside, pathOf, planFile, writePlan, type InstallEntry } from './install-plan.ts';
+import { undoInstall } from './undo-install.ts';
+import {
+  blobIdOf,
+  copyEntry,
+  lstatIfThere,
+  parentOf,
+  pathIn,
+  removeEmptyParents,
+  removeEmptyTree,
+} from './work-file.ts';
 
 export interface InstallOptions {
   readonly root: string;
   /** The wanted state of every path: present here, or gone. */
   readonly staging: string;
-  /** Where the present files wait until all is done; on failure they come back from here. */
-  readonly backup: string;
+  /** A folder of ours for the plan and for what is kept until all is done. */
+  readonly folder: string;
   readonly paths: readonly Buffer[];
 }
 
-type Undo = () => Promise<void>;
-
 export async function installFiles(options: InstallOptions): Promise<void> {
-  const undo: Undo[] = [];
+  const { root, folder } = options;
+  await mkdir(join(folder, 'kept'));
+  const entries = await mapAtOnce(options.paths, (path, index) => keep(options, path, index));
+  const leaving = entries.filter((entry) => entry.wasThere && entry.after === null);
+  const plan = { schemaVersion: 1 as const, root, entries };
+  await writePlan(folder, plan); // I1
   try {
-    await mkdir(options.backup, { recursive: true });
-    // Everything old leaves before anything new comes: a file may take the place of a folder.
-    const modes = new Map<Buffer, number>();
-    for (const [index, path] of options.paths.entries()) await setAside(options, path, index, undo, modes);
-    for (const path of options.paths) await bringIn(options, path, undo, modes.get(path));
+    // Everything that goes leaves before anything new comes: a file may take the place of a folder.
+    await mapAtOnce(leaving, (entry) => unlink(pathIn(root, pathOf(entry))));
+    await mapAtOnce(entries, (entry, index) => bringIn(options, entry, index));
   } catch (error) {
-    for (const step of undo.toReversed()) await step();
+    const { changedSince } = await undoInstall(folder, plan); // I3
+    if (changedSince.length === 0) await unlink(planFile(folder));
     throw error;
   }
-  for (const path of options.paths) await removeEmptyParents(options.root, path);
+  await unlink(planFile(folder));
+  for (const entry of leaving) await removeEmptyParents(root, pathOf(entry));
 }
 
-async function setAside(
-  options: InstallOptions,
-  path: Buffer,
-  index: number,
-  undo: Undo[],
-  modes: Map<Buffer, number>,
-): Promise<void> {
+async function keep(options: InstallOptions, path: Buffer, index: number): Promise<InstallEntry> {
   const present = pathIn(options.root, path);
   const entry = await lstatIfThere(present);
-  if (entry === null || entry.isDirectory()) return;
-  if (entry.isFile()) modes.set(path, entry.mode & 0o7777);
-  const aside = Buffer.from(`${options.backup}/${index}`);
-  await move(present, aside);
-  undo.push(async () => {
-    await mkdir(parentOf(present), { recursive: true });
-    await move(aside, present);
-  });
-}
-
-async function bringIn(
-  options: InstallOptions,
-  path: Buffer,
-  undo: Undo[],
-  oldMode: number | undefined,
-): Promise<void> {
+  const wasThere = entry !== null && !entry.isDirectory();
+  if (wasThere) await keepPresent(present, keptName(options.folder, index));
+  const after = await blobIdOf(options.staging, path, 'sha1');
   const wanted = pathIn(options.staging, path);
-  const entry = await lstatIfThere(wanted);
-  if (entry === null || entry.isDirectory()) return;
-  // Git knows only "executable or not"; the user's other permission bits stay.
-  if (entry.isFile() && oldMode !== undefined) await chmod(wanted, mergeMode(oldMode, entry.mode));
-  const target = pathIn(options.root, path);
-  await removeEmptyTree(target);
-  const made = await mkdir(parentOf(target), { recursive: true });
-  if (made !== undefined) undo.push(async () => void (await removeEmptyParents(options.root, path)));
-  undo.push(async () => await unlinkIfThere(target));
-  await move(wanted, target);
+  if (entry?.isFile() === true && after !== null) await takeOverMode(entry.mode & 0o7777, wanted);
+  return { path: path.toString('latin1'), wasThere, after };
 }
 
-function mergeMode(oldMode: number, newMode: number): number {
-  const isExecutable = (newMode & 0o100) !== 0;
-  const readers = (oldMode & 0o444) >> 2;
-  return isExecutable ? oldMode | readers : oldMode & ~0o111;
-}
-
-async function move(from: Buffer, to: Buffer): Promise<void> {
+async function keepPresent(present: Buffer, kept: Buffer): Promise<void> {
   try {
-    await rename(from, to);
+    await link(present, kept);
+  } catch (error) {
+    // Another file system, one without links, or a file of somebody else.
+    if (!['EXDEV', 'EPERM', 'EMLINK', 'EACCES', 'ENOTSUP', 'ENOSYS'].some((code) => isErrno(error, code)))
+      throw error;
+    await copyEntry(present, kept);
+  }
+}
+
+/** Git knows only "executable or not"; the user's other permission bits stay. */
+async function takeOverMode(oldMode: number, wanted: Buffer): Promise<void> {
+  const entry = await lstatIfThere(wanted);
+  if (entry?.isFile() !== true) return;
+  const readers = (oldMode & 0o444) >> 2;
+  await chmod(wanted, (entry.mode & 0o100) === 0 ? oldMode & ~0o111 : oldMode | readers);
+}
+
+/** I2 */
+async function bringIn(options: InstallOptions, entry: InstallEntry, index: number): Promise<void> {
+  if (entry.after === null) return;
+  const path = pathOf(entry);
+  const wanted = pathIn(options.staging, path);
+  const target = pathIn(options.root, path);
+  if (!entry.wasThere) {
+    await removeEmptyTree(target);
+    await mkdir(parentOf(target), { recursive: true });
+  }
+  try {
+    await rename(wanted, target);
   } catch (error) {
     if (!isErrno(error, 'EXDEV')) throw error;
-    await copyEntry(from, to);
-    await unlink(from);
-  }
-}
-
-async function unlinkIfThere(path: Buffer): Promise<void> {
-  if ((await lstatIfThere(path)) !== null) await unlink(path);
-}
-
-/** A file takes the place of folders whose files have all gone; a folder that is not empty stops the whole. */
-async function removeEmptyTree(path: Buffer): Promise<void> {
-  if ((await lstatIfThere(path))?.isDirectory() !== true) return;
-  for (const name of await readdir(path, { encoding: 'buffer' })) {
-    await removeEmptyTree(Buffer.concat([path, Buffer.from('/'), name]));
-  }
-  await rmdir(path);
-}
-
-/** Folders that only held what is gone now go too, as in git. */
-async function removeEmptyParents(root: string, path: Buffer): Promise<void> {
-  for (let parent = parentOf(path); parent.length > 0; parent = parentOf(parent)) {
-    try {
-      await rmdir(pathIn(root, parent));
-    } catch (error) {
-      if (['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR', 'EBUSY'].some((code) => isErrno(error, code))) return;
-      throw error;
-    }
+    const beside = nameBeside(options.folder, options.root, path, index);
+    await copyEntry(wanted, beside);
+    await rename(beside, target);
   }
 }

@@ -64,6 +64,11 @@ interface FoundGitDir {
   readonly gitDir: string;
 }
 
+/** The nearest folder above, or the folder itself, that is the top of a repository; null when there is none. */
+export async function findTop(folder: string): Promise<string | null> {
+  return (await findGitDir(await realpath(folder)))?.top ?? null;
+}
+
 async function findGitDir(start: string): Promise<FoundGitDir | null> {
   for (let folder = start; ; folder = dirname(folder)) {
     const gitDir = await readDotGit(folder);

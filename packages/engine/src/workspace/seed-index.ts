@@ -110,7 +110,8 @@ async function seedFromHead(repository: Repository, gitDir: string): Promise<voi
   await createGit({ cwd: gitDir, gitDir, workTree: gitDir }).run(['read-tree', repository.headCommit]);
 }
 
-async function convertsContents(
+/** Whether what git keeps may be other bytes than what is in the files. */
+export async function convertsContents(
   repository: Repository,
   summary: IndexSummary,
   user: UserFolders,

@@ -1,7 +1,7 @@
 /** One file of a working tree, by a path in bytes: names need not be UTF-8. */
 import { createHash } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
-import { chmod, copyFile, lstat, mkdir, readFile, readlink, symlink } from 'node:fs/promises';
+import { chmod, copyFile, lstat, mkdir, readdir, readFile, readlink, rmdir, symlink } from 'node:fs/promises';
 
 import { isErrno, showPath, type ObjectFormat } from '@caisson/ground';
 
@@ -31,10 +31,18 @@ export async function lstatIfThere(path: Buffer): Promise<Stats | null> {
 
 /** The id git gives the raw bytes; null for anything that is no file or link. */
 export async function blobIdOf(root: string, path: Buffer, format: ObjectFormat): Promise<string | null> {
-  const full = pathIn(root, path);
+  return await blobIdAt(pathIn(root, path), format);
+}
+
+/** The same for a whole path. */
+export async function blobIdAt(full: Buffer, format: ObjectFormat): Promise<string | null> {
   const entry = await lstatIfThere(full);
   if (entry === null || !(entry.isFile() || entry.isSymbolicLink())) return null;
   const bytes = entry.isFile() ? await readFile(full) : await readlink(full, { encoding: 'buffer' });
+  return idOfBlob(bytes, format);
+}
+
+export function idOfBlob(bytes: Buffer, format: ObjectFormat): string {
   return createHash(format).update(`blob ${bytes.length}\0`).update(bytes).digest('hex');
 }
 
@@ -72,4 +80,25 @@ export async function copyEntry(from: Buffer, to: Buffer): Promise<boolean> {
   await copyFile(from, to, constants.COPYFILE_FICLONE);
   await chmod(to, entry.mode & 0o7777);
   return true;
+}
+
+/** A file takes the place of folders whose files have all gone; a folder that is not empty stops the whole. */
+export async function removeEmptyTree(path: Buffer): Promise<void> {
+  if ((await lstatIfThere(path))?.isDirectory() !== true) return;
+  for (const name of await readdir(path, { encoding: 'buffer' })) {
+    await removeEmptyTree(Buffer.concat([path, Buffer.from('/'), name]));
+  }
+  await rmdir(path);
+}
+
+/** Folders that only held what is gone now go too, as in git. */
+export async function removeEmptyParents(root: string, path: Buffer): Promise<void> {
+  for (let parent = parentOf(path); parent.length > 0; parent = parentOf(parent)) {
+    try {
+      await rmdir(pathIn(root, parent));
+    } catch (error) {
+      if (['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR', 'EBUSY'].some((code) => isErrno(error, code))) return;
+      throw error;
+    }
+  }
 }

@@ -1,0 +1,19 @@
+/** Enough to keep the disk busy, few enough for a limit of open files. */
+const AT_ONCE = 32;
+
+/** Does the same for every item, some of them at the same time, and answers in order. */
+export async function mapAtOnce<T, R>(
+  items: readonly T[],
+  work: (item: T, index: number) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = [];
+  for (let at = 0; at < items.length; at += AT_ONCE) {
+    const part = items.slice(at, at + AT_ONCE).map((item, offset) => work(item, at + offset));
+    const settled = await Promise.allSettled(part); // nobody goes on while others still work
+    for (const one of settled) {
+      if (one.status === 'rejected') throw one.reason;
+      results.push(one.value);
+    }
+  }
+  return results;
+}

@@ -1,0 +1,131 @@
+/**
+ * Which files have changes that their repository does not know: what is there differs from HEAD. Only names and the
+ * memory of git's own index are asked; where git converts contents, no filter is run to find out.
+ */
+import { lstat, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { isErrno, readIndexedFiles, readIndexSummary, type IndexedFile } from '@caisson/ground';
+
+import { custodyGit } from './custody.ts';
+import { findRepository, findTop, type Repository, type UserFolders } from './locate-repository.ts';
+import { convertsContents } from './seed-index.ts';
+import { blobIdOf, idOfBlob, parentOf, pathIn } from './work-file.ts';
+
+/** Those of `paths` (relative to `root`) that are there and differ from what their own repository has committed. */
+export async function findUncommitted(
+  root: string,
+  paths: readonly Buffer[],
+  user: UserFolders,
+): Promise<Buffer[]> {
+  const tops = new Map<string, string | null>();
+  const byTop = new Map<string | null, Buffer[]>();
+  for (const path of paths) {
+    const folder = pathIn(root, parentOf(path)).toString('utf8');
+    if (!tops.has(folder)) tops.set(folder, await findTop(folder));
+    const top = tops.get(folder) ?? null;
+    byTop.set(top, [...(byTop.get(top) ?? []), path]);
+  }
+  const changed: Buffer[] = [];
+  for (const [top, group] of byTop) {
+    const repository = top === null ? null : await findRepository(top, user);
+    changed.push(...(repository === null ? group : await findChanged(repository, root, group, user)));
+  }
+  return changed;
+}
+
+async function findChanged(
+  repository: Repository,
+  root: string,
+  paths: readonly Buffer[],
+  user: UserFolders,
+): Promise<Buffer[]> {
+  // A submodule's files are named from its own top.
+  const offset = Buffer.byteLength(
+    repository.top === root ? '' : `${repository.top.slice(root.length + 1)}/`,
+  );
+  const named = paths.map((path) => ({ path, key: path.subarray(offset).toString('latin1') }));
+  const committed = await readCommitted(repository);
+  const index = await readUserIndex(repository, new Set(named.map(({ key }) => key)), user);
+  const changed: Buffer[] = [];
+  for (const { path, key } of named) {
+    const wanted = committed.get(key) ?? null;
+    const present = await blobIdOf(root, path, repository.objectFormat);
+    if (present === wanted && wanted !== null) continue;
+    const isSame =
+      wanted !== null &&
+      index !== null &&
+      (await isConvertedFrom(repository, root, path, wanted, index, key));
+    if (!isSame) changed.push(path);
+  }
+  return changed;
+}
+
+/** Path, as bytes in Latin-1, to blob. */
+async function readCommitted(repository: Repository): Promise<Map<string, string>> {
+  if (repository.headCommit === null) return new Map();
+  const git = custodyGit(repository.gitDir);
+  const { stdout } = await git.run(['ls-tree', '-r', '-z', '--full-tree', repository.headCommit]);
+  const entries = stdout.toString('latin1').split('\0');
+  return new Map(
+    entries.flatMap((entry) => {
+      const match = /^\d+ blob ([0-9a-f]+)\t(.+)$/s.exec(entry);
+      return match === null ? [] : [[match[2] ?? '', match[1] ?? ''] as const];
+    }),
+  );
+}
+
+interface UserIndex {
+  readonly files: ReadonlyMap<string, IndexedFile>;
+  readonly writtenAtNs: bigint;
+}
+
+/** Null where contents are not converted: then the bytes alone decide. */
+async function readUserIndex(
+  repository: Repository,
+  wanted: ReadonlySet<string>,
+  user: UserFolders,
+): Promise<UserIndex | null> {
+  const file = join(repository.gitDir, 'index');
+  try {
+    const { mtimeNs } = await stat(file, { bigint: true });
+    const bytes = await readFile(file);
+    const hashBytes = repository.objectFormat === 'sha256' ? 32 : 20;
+    if (!(await convertsContents(repository, readIndexSummary(bytes, hashBytes), user))) return null;
+    return { files: readIndexedFiles(bytes, hashBytes, wanted), writtenAtNs: mtimeNs };
+  } catch (error) {
+    if (isErrno(error, 'ENOENT') || error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+async function isConvertedFrom(
+  repository: Repository,
+  root: string,
+  path: Buffer,
+  committed: string,
+  index: UserIndex,
+  key: string,
+): Promise<boolean> {
+  const full = pathIn(root, path);
+  const entry = index.files.get(key);
+  if (entry?.objectId === committed && (await isUntouched(full, entry, index.writtenAtNs))) return true;
+  // Written in the same instant as the index, or by a program that does not keep it: line endings can be judged alone.
+  if (!(await lstat(full)).isFile()) return false;
+  const unix = (await readFile(full, 'latin1')).replaceAll('\r\n', '\n');
+  return idOfBlob(Buffer.from(unix, 'latin1'), repository.objectFormat) === committed;
+}
+
+/** As git judges it: same size, same time, and older than the index. */
+async function isUntouched(full: Buffer, entry: IndexedFile, writtenAtNs: bigint): Promise<boolean> {
+  const { size, ino, mtimeNs } = await lstat(full, { bigint: true });
+  const seconds = Number(mtimeNs / 1_000_000_000n);
+  const nanoseconds = Number(mtimeNs % 1_000_000_000n);
+  return (
+    Number(BigInt.asUintN(32, size)) === entry.sizeLow &&
+    Number(BigInt.asUintN(32, ino)) === entry.inodeLow &&
+    seconds === entry.mtimeSeconds &&
+    nanoseconds === entry.mtimeNanoseconds &&
+    mtimeNs < writtenAtNs
+  );
+}

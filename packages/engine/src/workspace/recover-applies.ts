@@ -1,0 +1,80 @@
+/** Undoes what an `apply` left half-way when its process died. One at a time, under the lock that every apply holds. */
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { LockTimeoutError, withFileLock } from '@caisson/ground';
+
+import { planFile, readPlan } from './install-plan.ts';
+import { listFolder } from './record.ts';
+import { undoInstall, type Undone } from './undo-install.ts';
+
+const PREFIX = 'apply-';
+/** Merging thousands of files takes its time. */
+const WAIT_MS = 600_000;
+const MAX_TOLD = 10;
+
+export const applyFolderPrefix = (stateDir: string): string => join(stateDir, 'tmp', PREFIX);
+
+/** Runs `work` while no other process applies anything with this state folder. */
+export async function withApplyLock<T>(
+  stateDir: string,
+  work: () => Promise<T>,
+  waitMs = WAIT_MS,
+): Promise<T> {
+  const folder = join(stateDir, 'tmp');
+  await mkdir(folder, { recursive: true });
+  return await withFileLock(join(folder, 'apply.lock'), work, { waitMs });
+}
+
+/** Looks for what a dead process left; what a living one is at is left alone. Says what was done, for a person. */
+export async function recoverApplies(stateDir: string): Promise<string[]> {
+  if ((await listLeft(stateDir)).length === 0) return [];
+  try {
+    return await withApplyLock(stateDir, () => undoLeft(stateDir), 0);
+  } catch (error) {
+    if (error instanceof LockTimeoutError) return [];
+    throw error;
+  }
+}
+
+/** The same for who holds the lock. */
+export async function undoLeft(stateDir: string): Promise<string[]> {
+  const told: string[] = [];
+  for (const name of await listLeft(stateDir)) {
+    const folder = join(stateDir, 'tmp', name);
+    const plan = await readPlan(folder);
+    if (plan !== null) {
+      const undone = await undoInstall(folder, plan);
+      const place = join(stateDir, 'trash', name);
+      told.push(describe(undone, plan.root, folder, place));
+      if (undone.changedSince.length > 0) {
+        await keepForLater(folder, place);
+        continue;
+      }
+    }
+    await rm(folder, { recursive: true, force: true });
+  }
+  return told;
+}
+
+async function listLeft(stateDir: string): Promise<string[]> {
+  return (await listFolder(join(stateDir, 'tmp'))).filter((name) => name.startsWith(PREFIX));
+}
+
+/** Earlier contents that nobody could put back stay for as long as anything in the trash. */
+async function keepForLater(folder: string, place: string): Promise<void> {
+  await rm(planFile(folder));
+  await mkdir(join(place, '..'), { recursive: true, mode: 0o700 });
+  await writeFile(join(folder, 'trashed'), 'unsaved\n');
+  await rename(folder, place);
+}
+
+function describe({ files, changedSince }: Undone, root: string, folder: string, place: string): string {
+  const first = `an interrupted apply was undone: ${files} ${files === 1 ? 'path' : 'paths'} in ${root} as before`;
+  if (changedSince.length === 0) return first;
+  const names = changedSince.slice(0, MAX_TOLD).map(({ path, kept }) => {
+    return kept === null ? path : `${path} (its earlier content: ${kept.replace(folder, place)})`;
+  });
+  const rest = changedSince.length - names.length;
+  return `${first}; changed since and left alone: ${names.join(', ')}${rest === 0 ? '' : ` and ${rest} more`}`;
+}

@@ -1,0 +1,111 @@
+/**
+ * Takes back an installation that failed or whose process died.
+ *
+ * U1  A path is touched only while it still is what the plan put there, or gone. What somebody changed since stays as it
+ *     is; its earlier content stays with us and is named.
+ * U2  May be cut short and repeated: what is back is not looked at again.
+ */
+import { mkdir, rename, rm, unlink } from 'node:fs/promises';
+
+import { isErrno, showPath } from '@caisson/ground';
+
+import { keptName, nameBeside, pathOf, type InstallEntry, type InstallPlan } from './install-plan.ts';
+import {
+  blobIdAt,
+  blobIdOf,
+  copyEntry,
+  lstatIfThere,
+  parentOf,
+  pathIn,
+  removeEmptyParents,
+  removeEmptyTree,
+} from './work-file.ts';
+
+export interface Undone {
+  /** How many paths are as they were. */
+  readonly files: number;
+  /** Paths that were changed since, each with the place of its earlier content; null when it had none. */
+  readonly changedSince: readonly { readonly path: string; readonly kept: string | null }[];
+}
+
+export async function undoInstall(folder: string, plan: InstallPlan): Promise<Undone> {
+  const changedSince: { path: string; kept: string | null }[] = [];
+  const all = [...plan.entries.entries()];
+  for (const [index, entry] of all) await removeBeside(folder, plan, entry, index);
+  // What is new goes first: a file comes back where a folder has been made.
+  for (const [, entry] of all.filter(([, { wasThere }]) => !wasThere)) {
+    if (!(await takeOut(plan, entry))) changedSince.push({ path: showPath(pathOf(entry)), kept: null });
+  }
+  for (const [index, entry] of all.filter(([, { wasThere }]) => wasThere)) {
+    const kept = keptName(folder, index);
+    if (!(await putBack(folder, plan, entry, index)))
+      changedSince.push({ path: showPath(pathOf(entry)), kept: showPath(kept) });
+  }
+  return { files: all.length - changedSince.length, changedSince };
+}
+
+async function removeBeside(
+  folder: string,
+  { root }: InstallPlan,
+  entry: InstallEntry,
+  index: number,
+): Promise<void> {
+  const beside = nameBeside(folder, root, pathOf(entry), index);
+  if ((await lstatIfThere(beside)) !== null) await rm(beside);
+}
+
+/** U1. False when something else is there. */
+async function takeOut({ root }: InstallPlan, entry: InstallEntry): Promise<boolean> {
+  const path = pathOf(entry);
+  const present = await lstatIfThere(pathIn(root, path));
+  if (present === null || present.isDirectory()) return true;
+  if (entry.after === null) return true;
+  if ((await blobIdOf(root, path, 'sha1')) !== entry.after) return false;
+  await unlink(pathIn(root, path));
+  await removeEmptyParents(root, path);
+  return true;
+}
+
+/** U1, U2. False when something else is there. */
+async function putBack(
+  folder: string,
+  { root }: InstallPlan,
+  entry: InstallEntry,
+  index: number,
+): Promise<boolean> {
+  const target = pathIn(root, pathOf(entry));
+  const kept = keptName(folder, index);
+  const [present, old] = [await lstatIfThere(target), await lstatIfThere(kept)];
+  if (old === null) return true;
+  if (present !== null && present.ino === old.ino && present.dev === old.dev) {
+    await unlink(kept); // a rename of one name of a file over another does nothing
+    return true;
+  }
+  if (present?.isDirectory() === true) {
+    if (!(await tryRemoveEmptyTree(target))) return false; // made for a file that never came
+  } else if (present !== null) {
+    const id = await blobIdAt(target, 'sha1');
+    if (id === null || (id !== entry.after && id !== (await blobIdAt(kept, 'sha1')))) return false;
+  }
+  await mkdir(parentOf(target), { recursive: true });
+  try {
+    await rename(kept, target);
+  } catch (error) {
+    if (!isErrno(error, 'EXDEV')) throw error;
+    const beside = nameBeside(folder, root, pathOf(entry), index);
+    await copyEntry(kept, beside);
+    await rename(beside, target);
+    await unlink(kept);
+  }
+  return true;
+}
+
+async function tryRemoveEmptyTree(path: Buffer): Promise<boolean> {
+  try {
+    await removeEmptyTree(path);
+    return true;
+  } catch (error) {
+    if (['ENOTEMPTY', 'EEXIST', 'ENOTDIR', 'EBUSY'].some((code) => isErrno(error, code))) return false;
+    throw error;
+  }
+}
