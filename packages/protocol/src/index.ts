@@ -8,6 +8,7 @@ export * from './pipeline.ts';
 export * from './result.ts';
 export * from './job.ts';
 export * from './worker-lines.ts';
+export * from './stop-ending.ts';
 export * from './events.ts';
 export * from './dispatch-result.ts';
 export * from './question.ts';

@@ -61,10 +61,11 @@ export interface Compute {
   /** Whether the worker of this handle, or anything it started, is still there. */
   recover(handle: WorkerHandle): { readonly alive: boolean };
   /**
-   * Ends the worker and its whole tree; resolves when nothing of it is left. `isProvenGone` says that the worker itself
+   * Ends the worker and its whole tree; resolves when nothing of it is left, or after ten seconds with the pids that not
+   * even SIGKILL ended (they hang in the kernel). `isProvenGone` says that the worker itself
    * saw the last of its sandboxes end, so that there is nobody left to look for among all processes of the machine.
    */
-  stop(handle: WorkerHandle, options?: { readonly isProvenGone?: boolean }): Promise<void>;
+  stop(handle: WorkerHandle, options?: { readonly isProvenGone?: boolean }): Promise<readonly number[]>;
   /** Takes away what `limit` made, also in another host than the one that made it. */
   release(handle: WorkerHandle): Promise<void>;
   /** Ends and takes away whatever an attempt left whose handle was never written down. */

@@ -30,6 +30,8 @@ export interface LocalComputeOptions {
   readonly spare?: SpareWorker;
   /** Whether another one is started in advance as soon as one is taken: for a host that will dispatch again. */
   readonly keepsSpare?: boolean;
+  /** How long `stop` waits for processes that do not die. */
+  readonly goneLimitMs?: number;
 }
 
 export function createLocalCompute(options: LocalComputeOptions): Compute {
@@ -69,7 +71,7 @@ export function createLocalCompute(options: LocalComputeOptions): Compute {
     async stop(handle, { isProvenGone = false } = {}) {
       if (isSameProcess(handle.pid, handle.startTime)) killQuietly(handle.pid);
       await reopenCgroup(handle.cgroup.procsFiles).kill();
-      if (!isProvenGone) await waitUntilGone(handle);
+      return isProvenGone ? [] : waitUntilGone(handle, options.goneLimitMs);
     },
     async release(handle) {
       await reopenCgroup(handle.cgroup.procsFiles).remove();
@@ -175,11 +177,13 @@ function leftovers(handle: WorkerHandle): number[] {
   return findByMarker(MARKER_NAME, `${handle.runId}.${handle.attempt}`).map((found) => found.pid);
 }
 
-async function waitUntilGone(handle: WorkerHandle): Promise<void> {
-  const until = performance.now() + GONE_LIMIT_MS;
-  while (performance.now() < until) {
-    const rest = leftovers(handle);
-    if (rest.length === 0 && !isSameProcess(handle.pid, handle.startTime)) return;
+/** Resolves with whoever is still there when the time is over. */
+async function waitUntilGone(handle: WorkerHandle, limitMs = GONE_LIMIT_MS): Promise<readonly number[]> {
+  const until = performance.now() + limitMs;
+  for (;;) {
+    const worker = isSameProcess(handle.pid, handle.startTime) ? [handle.pid] : [];
+    const rest = [...worker, ...leftovers(handle)];
+    if (rest.length === 0 || performance.now() >= until) return rest;
     for (const pid of rest) killQuietly(pid);
     await new Promise((resolve) => setTimeout(resolve, GONE_POLL_MS));
   }

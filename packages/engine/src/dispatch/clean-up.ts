@@ -43,3 +43,14 @@ export async function orWarn<T>(
     return undefined;
   }
 }
+
+/** Nobody is told that a run is over, tree and all, when part of it is not. */
+export async function tellSurvivors(
+  record: Pick<RunRecord, 'append'>,
+  attempt: number,
+  pids: readonly number[],
+): Promise<void> {
+  if (pids.length === 0) return;
+  const message = `processes of this run could not be ended and may still be there: pid ${pids.join(', ')}`;
+  await record.append('warning', { source: 'compute', message }, { attempt });
+}

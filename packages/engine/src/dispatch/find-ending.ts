@@ -1,5 +1,5 @@
 /** How an attempt ended. On conflict: valid result file > terminal line > the order that was given > exit status. */
-import type { Failure, Result } from '@caisson/protocol';
+import { endingOfStop, type Failure, type Result } from '@caisson/protocol';
 import type { AttemptLimits } from '../compute/index.ts';
 import type { WorkerEnd } from '../supervision/index.ts';
 import type { FoundResult } from './read-result.ts';
@@ -17,7 +17,7 @@ export function findEnding(
 ): Ending {
   if (end.refusal !== null) return { kind: 'failed', failure: end.refusal };
   if (found.kind === 'valid') return withLimit(endingOfResult(found.result), limits);
-  if (end.stopped !== null) return endingOfStop(end.stopped);
+  if (end.stopped !== null) return endingOfStop(end.stopped.reason, end.stopped.detail);
   if (found.kind === 'refused')
     return { kind: 'failed', failure: { reason: 'output-invalid', detail: found.why } };
   // A worker that could not write its result says so; that it was done is believed from the result alone.
@@ -67,27 +67,6 @@ function withLimit(ending: Ending, limits: Pick<AttemptLimits, 'events'>): Endin
     };
   }
   return ending;
-}
-
-function endingOfStop(stopped: NonNullable<WorkerEnd['stopped']>): Ending {
-  const { reason, detail } = stopped;
-  switch (reason) {
-    case 'user':
-    case 'interrupt':
-      return { kind: 'cancelled', cause: 'user' };
-    case 'shutdown':
-      return { kind: 'cancelled', cause: 'shutdown' };
-    case 'timeout':
-      return { kind: 'failed', failure: { reason: 'timeout', detail } };
-    case 'stalled':
-      return { kind: 'failed', failure: { reason: 'timeout', cause: 'stalled', detail } };
-    case 'budget':
-      return { kind: 'failed', failure: { reason: 'budget-exceeded', detail } };
-    case 'loop':
-      return { kind: 'failed', failure: { reason: 'provider-failed', cause: 'loop', detail } };
-    case 'disk':
-      return { kind: 'failed', failure: { reason: 'provider-failed', cause: 'disk', detail } };
-  }
 }
 
 function crashed(end: WorkerEnd): Failure {

@@ -4,7 +4,7 @@ import type { RunRow, StoredEvent } from '../ledger/index.ts';
 import { PreparedWorkspace } from '../workspace/index.ts';
 import type { WorkerHandle } from '../compute/index.ts';
 import type { AttemptRemains } from './attempt-remains.ts';
-import { cleanUp, orWarn } from './clean-up.ts';
+import { cleanUp, orWarn, tellSurvivors } from './clean-up.ts';
 import type { DispatchRooms } from './contract.ts';
 import { endingOfResult, type Ending } from './find-ending.ts';
 import { findLeftWork } from './left-work.ts';
@@ -75,7 +75,7 @@ async function recoverAttempt(
 ): Promise<void> {
   const { attempt } = launched;
   const remains = remainsOf(rooms, launched);
-  await rooms.compute.stop(handleOf(launched));
+  await tellSurvivors(record, attempt, await rooms.compute.stop(handleOf(launched)));
   const nonce = String(launched.data['nonce']);
   const found = await readResult(remains.paths.result, { runId: remains.runId, attempt, nonce });
   const sinceMs = Math.max(0, rooms.clock.wallMs() - Date.parse(launched.at));

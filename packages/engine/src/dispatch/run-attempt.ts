@@ -3,6 +3,7 @@ import type { Failure } from '@caisson/protocol';
 import { WorkerStartError, type WorkerProcess } from '../compute/index.ts';
 import { LedgerGoneError } from '../ledger/index.ts';
 import { durationOf, stopRun, type ActiveRun } from './active-run.ts';
+import { tellSurvivors } from './clean-up.ts';
 import type { DispatchRooms } from './contract.ts';
 import { findEnding, type Ending } from './find-ending.ts';
 import { findUnreadableJob } from './find-unreadable-job.ts';
@@ -59,6 +60,7 @@ async function settleFollowed(
   };
   if (!rooms.ledger.isThere()) await release();
   demandLedger(rooms);
+  await tellSurvivors(entry.record, attempt, end.survivors);
   const found = await readResult(paths.result, { runId, attempt, nonce });
   const ending = findEnding(found, end, prepared.limits);
   const settled = await settle(

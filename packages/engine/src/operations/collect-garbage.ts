@@ -25,13 +25,15 @@ export interface GarbageReport {
   readonly sent: number | null;
   readonly results: number;
   readonly spools: number;
+  /** Event files of workers, and what background hosts left. */
+  readonly logs: number;
   readonly workspaces: readonly string[];
   /** Boards and findings of runs that had no session; a named session stays until it is reset. */
   readonly sessions: readonly string[];
 }
 
 export interface GarbageOptions {
-  /** Blobs and spools younger than this are kept. Default one day. */
+  /** Blobs, spools and logs younger than this are kept. Default one day. */
   readonly graceMs?: number;
   /** Trashed workspaces older than this are deleted. Default seven days. */
   readonly trashTtlMs?: number;
@@ -41,6 +43,7 @@ export async function collectGarbage(engine: Engine, options: GarbageOptions = {
   const graceMs = Math.max(options.graceMs ?? DAY_MS, ageOfOldestOpenRun(engine));
   const { stateDir } = engine.config;
   const swept = await engine.store.gc(await listRoots(engine), { graceMs });
+  await undoLeftApplies(engine);
   await removeLeftWorkspaces(engine);
   await removeDeadSockets(engine);
   removeLeftGroups(engine);
@@ -55,6 +58,9 @@ export async function collectGarbage(engine: Engine, options: GarbageOptions = {
     sent: await sendMissing(engine),
     results: await sweepFolder(engine, join(stateDir, 'runtime', 'results'), DAY_MS),
     spools: await sweepFolder(engine, join(stateDir, 'runtime', 'spool'), graceMs),
+    logs:
+      (await sweepFolder(engine, join(stateDir, 'runtime', 'events'), graceMs)) +
+      (await sweepFolder(engine, join(stateDir, 'runtime', 'background'), graceMs, { isUnknownSwept: true })),
     workspaces: deleted,
     sessions: await sweepPrivateSessions(engine, graceMs),
   };
@@ -70,6 +76,11 @@ async function sendMissing({ mirror, bus }: Engine): Promise<number | null> {
     bus.emit(BusTopic.WARNING, { source: 'store', message });
     return 0;
   }
+}
+
+async function undoLeftApplies({ workspaces, config, bus }: Engine): Promise<void> {
+  for (const message of await workspaces.recoverApplies({ stateDir: config.stateDir }))
+    bus.emit(BusTopic.WARNING, { source: 'apply', message });
 }
 
 /** A host that was killed before it had anything left a socket that no row names. */
@@ -128,7 +139,13 @@ async function sweepPrivateSessions(engine: Engine, olderThanMs: number): Promis
   return names;
 }
 
-async function sweepFolder(engine: Engine, folder: string, olderThanMs: number): Promise<number> {
+/** A task that was refused, or whose host died before its acceptance, has files but no run: `isUnknownSwept` takes those. */
+async function sweepFolder(
+  engine: Engine,
+  folder: string,
+  olderThanMs: number,
+  { isUnknownSwept = false } = {},
+): Promise<number> {
   let names: string[];
   try {
     names = await readdir(folder);
@@ -143,11 +160,16 @@ async function sweepFolder(engine: Engine, folder: string, olderThanMs: number):
     const runId = name.split('.', 1)[0] ?? '';
     const isHalfWritten = name.startsWith('.caisson-') && name.endsWith('.tmp'); // by somebody who was killed
     if (!isHalfWritten && runId > newest) continue;
-    if (!isHalfWritten && engine.ledger.run(runId)?.ending === undefined) continue;
+    if (!isHalfWritten && !isOver(engine, runId, isUnknownSwept)) continue;
     const path = join(folder, name);
     if (engine.clock.wallMs() - (await stat(path)).mtimeMs < olderThanMs) continue;
     await removeTree(path);
     removed += 1;
   }
   return removed;
+}
+
+function isOver({ ledger }: Engine, runId: string, isUnknownOver: boolean): boolean {
+  const run = ledger.run(runId);
+  return run === null ? isUnknownOver : run.ending !== undefined;
 }

@@ -7,6 +7,7 @@ import type { Engine } from '../engine.ts';
 import { attemptPaths } from '../dispatch/index.ts';
 import { ageOfOldestOpenRun, listOwnBlobs, listRoots } from './blob-roots.ts';
 import { RunNotEndedError } from './retry-run.ts';
+import { backgroundPaths } from './start-background.ts';
 
 export async function forgetRun(engine: Engine, runId: string): Promise<void> {
   const row = engine.ledger.run(runId);
@@ -30,6 +31,8 @@ export async function forgetRun(engine: Engine, runId: string): Promise<void> {
       await rm(path, { recursive: true, force: true });
     }
   }
+  for (const path of Object.values(backgroundPaths(engine.config.stateDir, runId)))
+    await rm(path, { force: true });
   await removeBlobs(engine, own);
   await engine.workspaces.forget({
     projectRoot: engine.config.projectRoot,

@@ -7,7 +7,7 @@
  * S4  Time is monotonic: a jump of the wall clock or a stopped host changes no decision.
  */
 import type { Clock } from '@caisson/ground';
-import type { ControlMessage, Failure, WorkerHeader, WorkerLine } from '@caisson/protocol';
+import type { ControlMessage, Failure, StopReason, WorkerHeader, WorkerLine } from '@caisson/protocol';
 import type { Compute, WorkerProcess } from '../compute/index.ts';
 
 export type HealthState = 'healthy' | 'stale' | 'dead' | 'recovered';
@@ -31,7 +31,6 @@ export type StallReason =
   | 'stopped'
   | 'exited-but-pipe-open'
   | 'gone';
-export type StopReason = Extract<ControlMessage, { kind: 'stop' }>['reason'];
 
 /** How the worker process ended, before anyone looked at its result. */
 export interface WorkerEnd {
@@ -44,6 +43,8 @@ export interface WorkerEnd {
   /** Why the worker was not let go, if it was not. */
   readonly refusal: Failure | null;
   readonly stderrTail: string;
+  /** Processes of the attempt that could not be ended. */
+  readonly survivors: readonly number[];
 }
 
 export interface SupervisionOptions {

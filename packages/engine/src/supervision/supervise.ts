@@ -112,8 +112,8 @@ export function supervise(options: SupervisionOptions): Supervision {
     await drained(options);
     // S2: nothing of the tree is left. A worker that ended by itself has seen the end of its last sandbox.
     const isProvenGone = options.isEnclosed && stopped === null && lastWord !== null && exit.signal === null;
-    await compute.stop(worker.handle, { isProvenGone });
-    return { ...exit, stopped, lastWord, refusal, stderrTail: worker.stderrTail() };
+    const survivors = await compute.stop(worker.handle, { isProvenGone });
+    return { ...exit, stopped, lastWord, refusal, stderrTail: worker.stderrTail(), survivors };
   });
   return { ended, stop, send, setWaitingForPermission: stall.setWaitingForPermission };
 }

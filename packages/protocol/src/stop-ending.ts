@@ -1,0 +1,34 @@
+import type { ControlMessage } from './worker-lines.ts';
+import type { Failure } from './failure.ts';
+
+export type StopReason = Extract<ControlMessage, { kind: 'stop' }>['reason'];
+
+/** How an attempt ends that was ordered to stop. */
+export type StopEnding =
+  | { readonly kind: 'cancelled'; readonly cause: 'user' | 'shutdown' }
+  | { readonly kind: 'failed'; readonly failure: Failure };
+
+/** The ending that an order stands for: the worker reports it, and the host assumes it where the worker could not. */
+export function endingOfStop(reason: StopReason, detail = ''): StopEnding {
+  const failed = (failure: Omit<Failure, 'detail'>, unsaid: string): StopEnding => ({
+    kind: 'failed',
+    failure: { ...failure, detail: detail === '' ? unsaid : detail },
+  });
+  switch (reason) {
+    case 'user':
+    case 'interrupt':
+      return { kind: 'cancelled', cause: 'user' };
+    case 'shutdown':
+      return { kind: 'cancelled', cause: 'shutdown' };
+    case 'timeout':
+      return failed({ reason: 'timeout' }, 'the deadline passed');
+    case 'stalled':
+      return failed({ reason: 'timeout', cause: 'stalled' }, 'no progress');
+    case 'budget':
+      return failed({ reason: 'budget-exceeded' }, 'a budget cap was passed');
+    case 'loop':
+      return failed({ reason: 'provider-failed', cause: 'loop' }, 'the same call failed again and again');
+    case 'disk':
+      return failed({ reason: 'provider-failed', cause: 'disk' }, 'the workspace grew past its limit');
+  }
+}
