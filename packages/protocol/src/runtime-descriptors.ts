@@ -45,7 +45,7 @@ const CODEX: RuntimeDescriptor = {
   npmPackage: '@openai/codex',
   bins: ['codex'],
   versionArgs: ['--version'],
-  testedRange: { from: '0.140.0', to: '0.166.0' },
+  testedRange: { from: '0.145.0', to: '0.166.0' },
   api: 'openai-responses',
   keyEnv: 'OPENAI_API_KEY',
   defaultEndpoint: 'https://api.openai.com/v1',

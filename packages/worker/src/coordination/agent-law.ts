@@ -1,4 +1,5 @@
 /** Everything that judges and serves one agent. Heavy to load (it holds the shell parser), so it is loaded late. */
+import type { Failure } from '@caisson/protocol';
 import type { AttemptContext } from '../attempt-context.ts';
 import { askTool } from './ask-tool.ts';
 import { boardTools } from './board-tools.ts';
@@ -8,6 +9,7 @@ import { dispatchTool } from './dispatch-tool.ts';
 import { createHostRequests } from './host-requests.ts';
 import { createLoopBreaker, type LoopBreaker } from './loop-breaker.ts';
 import { createToolGate, type ToolGate } from './tool-gate.ts';
+import { createUngatedWatch } from './ungated-watch.ts';
 
 export interface AgentLaw {
   readonly gate: ToolGate;
@@ -18,11 +20,20 @@ export interface AgentLaw {
 
 export function createAgentLaw(context: AttemptContext): AgentLaw {
   const requests = createHostRequests(context);
-  const loop = createLoopBreaker((failure) => {
+  const end = (failure: Failure): void => {
     context.gathered.limit ??= failure;
     context.running?.kill();
-  });
-  const gate = createToolGate(context, requests, loop);
+  };
+  const breaker = createLoopBreaker(end);
+  const ungated = createUngatedWatch(context.job.runtime, end);
+  const gate = ungated.watched(createToolGate(context, requests, breaker));
+  const loop: LoopBreaker = {
+    denied: breaker.denied,
+    hear: (signal) => {
+      ungated.hear(signal);
+      breaker.hear(signal);
+    },
+  };
   return { gate, loop, tools: grantedTools({ context, requests, gate }) };
 }
 
