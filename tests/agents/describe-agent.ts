@@ -20,7 +20,11 @@ export function describeAgent(name: string): void {
       column.on = new Date().toISOString().slice(0, 10);
     }, INSTALL_TIMEOUT_MS);
     afterAll(() => {
-      if (isWhole) keepColumn(column);
+      if (isWhole)
+        keepColumn(
+          column,
+          CELLS.map(({ title }) => title),
+        );
     });
     const cells = CELLS.filter(({ isShort }) => isShort || isWhole);
     it.each(cells)(

@@ -20,12 +20,15 @@ export interface MatrixColumn {
   cells: Record<string, string>;
 }
 
-/** A run of some cells renews these; the others stay as long as the version does. */
-export function keepColumn(column: MatrixColumn): void {
+/** A run of some cells renews these; the others stay as long as the version does, in the order of `titles`. */
+export function keepColumn(column: MatrixColumn, titles: readonly string[]): void {
   mkdirSync(FOLDER, { recursive: true });
   const name = `${column.isPinned ? column.agent : `${column.agent}@${column.version}`}.json`;
   const before = existsSync(join(FOLDER, name)) ? readColumn(name) : null;
-  const cells = { ...(before?.version === column.version ? before.cells : {}), ...column.cells };
+  const known = { ...(before?.version === column.version ? before.cells : {}), ...column.cells };
+  const cells = Object.fromEntries(
+    titles.flatMap((title) => (known[title] === undefined ? [] : [[title, known[title]]])),
+  );
   writeFileSync(join(FOLDER, name), JSON.stringify({ ...column, cells }));
 }
 
@@ -82,8 +85,8 @@ function formatVersions(others: readonly MatrixColumn[]): readonly string[] {
   return [
     '## Other versions',
     '',
-    'The same cells, with versions older or newer than the pinned ones. `caisson runtimes` calls what lies between the',
-    'oldest and the newest version that passed all of them tested.',
+    'The same cells, with versions older or newer than the pinned ones. What is older than the oldest one that passed all of',
+    'them is refused, see [agents](guides/agents/README.md). Pi 1.5.0 was unpacked: npm does not find all of its parts.',
     '',
     '| runtime | version | passed | failed |',
     '| --- | --- | --- | --- |',
