@@ -30,16 +30,15 @@ export const Failure = z.object({
 });
 export type Failure = z.infer<typeof Failure>;
 
-/** Which failures another attempt may mend, whatever the task. */
-export function isRetryable(failure: Failure, hasStarted: boolean): boolean {
+/** Which failures another attempt of the same host may mend, whatever the task. */
+export function isRetryable(failure: Failure): boolean {
   switch (failure.reason) {
     case 'crashed':
     case 'fetch-failed':
       return true;
     case 'provider-failed':
       return failure.cause === 'overloaded' || failure.cause === 'rate-limit';
-    case 'lost':
-      return !hasStarted;
+    case 'lost': // its host is dead, and whoever finds that out dispatches nothing: decision 0010
     case 'integrity-failed':
     case 'worker-failed':
     case 'timeout':

@@ -1,7 +1,7 @@
 /** What a task would be as a run: every name resolved, every default filled in. Nothing is decided or written here. */
 import { createHash } from 'node:crypto';
-import { createReadStream, existsSync, statSync } from 'node:fs';
-import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { createReadStream, statSync } from 'node:fs';
+import { isAbsolute, resolve } from 'node:path';
 import { pipeline as pump } from 'node:stream/promises';
 import {
   createDefaultPipeline,
@@ -45,7 +45,7 @@ export async function describeCandidate(
     [...(agent?.definition.envs ?? []), ...(request.envBundles ?? [])].map((name) => names.envBundle(name)),
   );
   const declared = await choosePipeline(rooms, request, agent);
-  const workspaceKind = chooseWorkspace(request, settings.projectRoot);
+  const workspaceKind = await chooseWorkspace(request, rooms);
   const grant = resolveGrant(request, agent, settings, settings.projectRoot, envBundles);
   const prompts = compilePrompts({ request, agent, runtime, description, place: { grant, workspaceKind } });
   const runId = request.runId ?? createRunId(clock);
@@ -159,12 +159,12 @@ function verifyOf(
 }
 
 /** In git a worktree; elsewhere the folder itself, under an exclusive lease. */
-function chooseWorkspace(request: DispatchRequest, projectRoot: string): WorkspaceKind {
+async function chooseWorkspace(
+  request: DispatchRequest,
+  { workspaces, settings: { projectRoot } }: DispatchRooms,
+): Promise<WorkspaceKind> {
   if (request.workspace !== undefined) return request.workspace;
-  for (let folder = projectRoot; ; folder = dirname(folder)) {
-    if (existsSync(join(folder, '.git'))) return 'worktree';
-    if (folder === dirname(folder)) return 'in-place';
-  }
+  return (await workspaces.findTop({ projectRoot })) === null ? 'in-place' : 'worktree';
 }
 
 async function describeInputs(request: DispatchRequest, cwd: string): Promise<AdmittedRun['inputs']> {

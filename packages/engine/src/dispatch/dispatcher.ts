@@ -14,7 +14,7 @@ import type {
 } from './contract.ts';
 import { describeRun } from './describe-run.ts';
 import { place } from './place.ts';
-import { folderLease } from './prepare.ts';
+import { freeFolder } from './hold-folder.ts';
 import { failureOf, runAttempt } from './run-attempt.ts';
 import { createRunRecord } from './run-record.ts';
 import { createRunStream } from './run-stream.ts';
@@ -82,10 +82,11 @@ export function createDispatcher(base: DispatchRooms): Dispatcher {
  * Slot and folder are free for others. A ledger that cannot take that keeps them until we are dead, and so does a run
  * whose ending could not be written: without its slot it would stand in the queue again.
  */
-function letGo({ ledger, settings }: DispatchRooms, { run, record }: ActiveRun): void {
+function letGo(rooms: DispatchRooms, { run, record }: ActiveRun): void {
+  const { ledger } = rooms;
   try {
     if (ledger.run(run.runId)?.ending !== undefined) ledger.leases.release(run.runId);
-    ledger.leases.free(folderLease(settings.projectRoot), run.runId);
+    freeFolder(rooms, run.runId);
   } catch (error) {
     record.tell('warning', { source: 'ledger', message: (error as Error).message }, 0);
   }

@@ -35,17 +35,6 @@ export interface PreparedAttempt {
   discard(): Promise<void>;
 }
 
-/** A stage before the worker failed; carries what the run will be told. */
-export class PrepareFailure extends Error {
-  readonly failure: Failure;
-
-  constructor(failure: Failure, options: { cause?: unknown } = {}) {
-    super(failure.detail, options);
-    this.name = 'PrepareFailure';
-    this.failure = failure;
-  }
-}
-
 /** All of it or nothing: what was prepared before a failure is taken back. */
 export async function prepare(
   rooms: DispatchRooms,
@@ -98,7 +87,7 @@ async function prepareAll(
   const overlay = await failingAs('integrity-failed', 3, () =>
     materialiseCapabilities(rooms, run, paths.overlay),
   );
-  if (run.workspaceKind === 'in-place') holdFolder(rooms, run);
+  if (run.workspaceKind === 'in-place') await holdFolder(rooms, run);
   const work = await failingAs('worker-failed', undefined, () => findContinuedWork(rooms, run, session));
   const workspace = await failingAs('worker-failed', undefined, () =>
     rooms.workspaces.prepare({
@@ -175,21 +164,6 @@ async function failingAs<T>(
 function describe(error: unknown): string {
   if (!(error instanceof CaissonError) || error.remedy === undefined) return (error as Error).message;
   return error.message.includes(error.remedy) ? error.message : `${error.message} ${error.remedy}`;
-}
-
-/** Where the run works on the user's own files, nobody else may. */
-function holdFolder(rooms: DispatchRooms, run: AdmittedRun): void {
-  const name = folderLease(rooms.settings.projectRoot);
-  if (rooms.ledger.leases.tryHold(name, run.runId, rooms.hostId)) return;
-  const holder = rooms.ledger.leases.holderOf(name)?.holder ?? 'another run';
-  throw new PrepareFailure({
-    reason: 'worker-failed',
-    detail: `the folder is in use by ${holder}, which works in place. Wait for it, or use --workspace empty, or a git repository.`,
-  });
-}
-
-export function folderLease(projectRoot: string): string {
-  return `in-place:${projectRoot}`;
 }
 
 /** Invariant 5: a limit that a person set and that cannot be held is refused; a default is recorded as unenforced. */

@@ -19,7 +19,7 @@ export async function recoverRun(rooms: DispatchRooms, row: RunRow): Promise<voi
   const record = createRunRecord(rooms, row.runId, events[0]?.trace ?? '');
   const launched = lastLaunched(events);
   if (launched !== undefined && !isEnded(events, launched.attempt)) {
-    await recoverAttempt(rooms, record, launched, events);
+    await recoverAttempt(rooms, record, launched, hasStarted(events, launched.attempt));
     return;
   }
   await sweepUnlaunched(rooms, record, row.runId, (launched?.attempt ?? 0) + 1);
@@ -67,12 +67,7 @@ async function sweepUnlaunched(
   }
 }
 
-async function recoverAttempt(
-  rooms: DispatchRooms,
-  record: RunRecord,
-  launched: StoredEvent,
-  events: readonly StoredEvent[],
-): Promise<void> {
+async function recoverAttempt(rooms: DispatchRooms, record: RunRecord, launched: StoredEvent): Promise<void> {
   const { attempt } = launched;
   const remains = remainsOf(rooms, launched);
   await tellSurvivors(record, attempt, await rooms.compute.stop(handleOf(launched)));
@@ -84,13 +79,12 @@ async function recoverAttempt(
     record,
     {
       remains,
-      ending: endingOf(found),
+      ending: endingOf(found, wasStarted),
       found,
-      hasStarted: events.some((event) => event.type === 'dispatch.started' && event.attempt === attempt),
       durationMs: found.kind === 'valid' ? found.result.durationMs : sinceMs,
       usage: undefined,
     },
-    { attemptsLeft: 0, delayMs: 0 },
+    { attemptsLeft: 0, delayMs: 0 }, // recovery dispatches nothing: decision 0010
   );
 }
 
@@ -118,8 +112,14 @@ function isEnded(events: readonly StoredEvent[], attempt: number): boolean {
   return events.some((event) => event.type === 'attempt.ended' && event.attempt === attempt);
 }
 
-function endingOf(found: FoundResult): Ending {
+function hasStarted(events: readonly StoredEvent[], attempt: number): boolean {
+  return events.some((event) => event.type === 'dispatch.started' && event.attempt === attempt);
+}
+
+function endingOf(found: FoundResult, wasStarted: boolean): Ending {
   if (found.kind === 'valid') return endingOfResult(found.result);
-  const detail = 'the host died while the run was under way';
+  const detail = wasStarted
+    ? 'the host died while the run was under way'
+    : 'the host died before the agent was started';
   return { kind: 'failed', failure: { reason: 'lost', detail } };
 }

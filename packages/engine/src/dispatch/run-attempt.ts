@@ -73,7 +73,6 @@ async function settleFollowed(
         entry,
       ),
       found,
-      hasStarted: followed.hasStarted(),
       durationMs: durationOf(entry, rooms.clock.monotonicMs()),
       usage: followed.lastUsage(),
     },

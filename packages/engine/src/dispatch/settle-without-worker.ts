@@ -16,7 +16,7 @@ export async function settleWithoutWorker(
   },
 ): Promise<'retry' | 'ended'> {
   const { attempt, failure, retry } = input;
-  if (retry.attemptsLeft > 0 && isRetryable(failure, false)) {
+  if (retry.attemptsLeft > 0 && isRetryable(failure)) {
     const next = { failure, nextAttempt: attempt + 1, delayMs: retry.delayMs };
     await entry.record.append('attempt.ended', next, { attempt });
     return 'retry';

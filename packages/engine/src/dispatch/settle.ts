@@ -17,7 +17,6 @@ export interface SettleInput {
   readonly remains: AttemptRemains;
   readonly ending: Ending;
   readonly found: FoundResult;
-  readonly hasStarted: boolean;
   readonly durationMs: number;
   readonly usage: Usage | undefined;
 }
@@ -88,11 +87,11 @@ export async function finishSettled(
  * would lack that: there only an attempt that changed nothing is repeated.
  */
 function planRetry(
-  { ending, hasStarted, remains }: SettleInput,
+  { ending, remains }: SettleInput,
   retry: { attemptsLeft: number; delayMs: number },
   checkpoint: Checkpoint | null | undefined,
 ): { kind: 'retry'; data: Record<string, unknown> } | { kind: 'end'; ending: Ending } {
-  if (ending.kind !== 'failed' || retry.attemptsLeft <= 0 || !isRetryable(ending.failure, hasStarted))
+  if (ending.kind !== 'failed' || retry.attemptsLeft <= 0 || !isRetryable(ending.failure))
     return { kind: 'end', ending };
   const { failure } = ending;
   const { workspace, attempt } = remains;

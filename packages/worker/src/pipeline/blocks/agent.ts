@@ -92,8 +92,10 @@ async function followAgent(
   const { stream, command, coordination } = start;
   const teller = createProgressTeller(context);
   const asking = askAdapter(context, process);
+  let isOver = false;
   const tellAgent = (line: () => string | undefined): void =>
     asking(() => {
+      if (isOver) return; // a later agent of the pipeline has a stream of its own
       const text = line();
       if (text !== undefined && process.stdin?.writable === true) process.stdin.write(text);
     });
@@ -139,6 +141,7 @@ async function followAgent(
     clearTimeout(afterConcluded);
     stopObeying();
     lines.end();
+    isOver = true;
     teller.flush();
     spools.stdout.end();
     spools.stderr.end();
