@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createProject, finish, parseLines, pidsWith, until } from './project.ts';
@@ -123,14 +123,37 @@ describe('caisson run -- CMD', () => {
   it('keeps two in-place runs apart: the second is refused while the first holds the folder', async () => {
     const project = createProject({ git: false });
     const first = project.start('run', '--', 'sleep', '5');
-    void finish(first);
+    const ended = finish(first);
     await until('a running run', async () =>
       (await project.caisson('runs', '--status', 'running', '-o', 'json')).stdout.includes('run_'),
     );
     const second = await project.run('--retries', '0', '--', 'true');
     expect(second.failure?.detail).toMatch(/in use by run_/);
-    first.kill('SIGINT');
-  }, 20_000);
+    const elsewhere = await project.run(
+      '--state-dir',
+      `${project.root}.state`,
+      '--retries',
+      '0',
+      '--',
+      'true',
+    );
+    expect(elsewhere.failure?.detail).toMatch(/in use by run_/);
+    first.kill('SIGKILL');
+    await ended;
+    const after = await project.run('--state-dir', `${project.root}.state`, '--retries', '0', '--', 'true');
+    expect(after.status).toBe('done');
+  }, 30_000);
+
+  it.each([
+    ['an empty .git', (root: string) => mkdirSync(join(root, '.git'))],
+    ['a .git that points nowhere', (root: string) => writeFileSync(join(root, '.git'), 'gitdir: ../gone\n')],
+  ])('works in place where there is %s', async (_what, make) => {
+    const project = createProject({ git: false });
+    make(project.root);
+    const result = await project.run('--', 'sh', '-c', 'echo b > b.txt');
+    expect(result.status).toBe('done');
+    expect(readFileSync(join(project.root, 'b.txt'), 'utf8')).toBe('b\n');
+  });
 
   it('passes only the variables that were asked for, and none that loads code', async () => {
     const project = createProject({ env: { SECRET_OF_HOST: 'x', FOO: 'from-host' } });

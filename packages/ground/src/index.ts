@@ -3,6 +3,7 @@ export * from './bounded-command.ts';
 export * from './clock.ts';
 export * from './redactor.ts';
 export * from './errno.ts';
+export { claimFolder, type FolderClaim } from './folder-claim.ts';
 export { LockTimeoutError, withFileLock, type LockOptions } from './file-lock.ts';
 export { makeFolder } from './make-folder.ts';
 export { createGit, GitError, type Git, type GitOptions, type GitOutput, type GitRunOptions } from './git.ts';

@@ -152,6 +152,8 @@ export type ApplyResult =
 
 /** The only room that runs git on the host. */
 export interface Workspaces {
+  /** Top of the repository that the project is in; null when there is none that git would take for one. */
+  findTop(options: { projectRoot: string }): Promise<string | null>;
   /** The commit that `ref` names in the project's repository; null when there is no such commit, or no repository. */
   findCommit(options: { projectRoot: string; ref: string }): Promise<string | null>;
   /** Makes the attempt's folder and its baseline. Throws {@link WorkspaceError}; leaves nothing half-made behind. */

@@ -6,7 +6,7 @@ import { findCommit } from './baseline.ts';
 import { checkpointWorkspace } from './checkpoint.ts';
 import type { Workspaces } from './contract.ts';
 import { forgetCheckpoints } from './forget.ts';
-import { findRepository } from './locate-repository.ts';
+import { findRepository, findTop } from './locate-repository.ts';
 import { prepareWorkspace } from './prepare.ts';
 import { recoverApplies } from './recover-applies.ts';
 import { listRecoverable } from './record.ts';
@@ -41,6 +41,7 @@ export function createWorkspaces(options: WorkspacesOptions = {}): Workspaces {
   const user = { home, xdgConfigHome: options.xdgConfigHome ?? join(home, '.config') };
   const now = options.now ?? Date.now;
   return {
+    findTop: ({ projectRoot }) => findTop(projectRoot),
     async findCommit({ projectRoot, ref }) {
       const repository = await findRepository(projectRoot, user);
       return repository === null ? null : await findCommit(repository, ref);

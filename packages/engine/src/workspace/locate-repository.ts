@@ -77,14 +77,16 @@ async function findGitDir(start: string): Promise<FoundGitDir | null> {
   }
 }
 
-/** `.git` is a folder with a HEAD, or a file that names one. */
+/** `.git` is a folder with a HEAD, or a file that names one; an empty or dangling one is none. */
 async function readDotGit(folder: string): Promise<string | null> {
   const dotGit = join(folder, '.git');
   try {
-    if ((await stat(dotGit)).isDirectory())
-      return (await exists(join(dotGit, 'HEAD'))) ? await realpath(dotGit) : null;
-    const target = /^gitdir: (.+?)\n?$/s.exec(await readFile(dotGit, 'utf8'))?.[1];
-    return target === undefined ? null : await realpath(resolve(folder, target));
+    const named = (await stat(dotGit)).isDirectory()
+      ? dotGit
+      : /^gitdir: (.+?)\n?$/s.exec(await readFile(dotGit, 'utf8'))?.[1];
+    if (named === undefined) return null;
+    const gitDir = await realpath(resolve(folder, named));
+    return (await exists(join(gitDir, 'HEAD'))) ? gitDir : null;
   } catch (error) {
     if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return null;
     throw error;
