@@ -67,7 +67,12 @@ async function sweepUnlaunched(
   }
 }
 
-async function recoverAttempt(rooms: DispatchRooms, record: RunRecord, launched: StoredEvent): Promise<void> {
+async function recoverAttempt(
+  rooms: DispatchRooms,
+  record: RunRecord,
+  launched: StoredEvent,
+  wasStarted: boolean,
+): Promise<void> {
   const { attempt } = launched;
   const remains = remainsOf(rooms, launched);
   await tellSurvivors(record, attempt, await rooms.compute.stop(handleOf(launched)));
