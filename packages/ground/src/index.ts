@@ -16,7 +16,7 @@ export { rememberStart, undoLaid, withoutPreparation } from './preparation.ts';
 export * from './patch-files.ts';
 export * from './stage-workspace.ts';
 export { createPresence, isWorkspaceBare } from './workspace-folder.ts';
-export { rememberStaged, takeMark } from './staged-memory.ts';
+export { rememberStaged, takeMark, type StageMark } from './staged-memory.ts';
 export * from './user-git-config.ts';
 export { removeTree } from './remove-tree.ts';
 export * from './process-tree.ts';

@@ -15,6 +15,7 @@ import { makeBranchCommit } from './branch-commit.ts';
 import type { Checkpoint, PreparedWorkspace } from './contract.ts';
 import { checkpointRef, commitTree, createBranchRef, updateRefs } from './custody.ts';
 import { WorkspaceError } from './errors.ts';
+import { findChangedIncluded } from './included-memory.ts';
 import { syncObjects } from './sync-objects.ts';
 
 /** Names the tree that is safe; removal compares the files with it. */
@@ -51,6 +52,7 @@ export async function checkpointWorkspace(prepared: PreparedWorkspace): Promise<
     warnings: [
       ...staged.warnings,
       ...describeAllKept(prepared, staged.oversized),
+      ...(await findChangedIncluded(prepared)).map((path) => describeChanged(prepared, path)),
       ...agent.warnings,
       ...branchWarnings,
     ],
@@ -77,12 +79,21 @@ function describeAllKept(prepared: PreparedWorkspace, files: readonly OversizedF
     : [...told, `and ${rest} more files that are too large to be captured; they are kept there, too`];
 }
 
+/** W2: what is in no checkpoint stays with the workspace. */
+function describeChanged(prepared: PreparedWorkspace, path: string): string {
+  return `${path} (workspace.include) was changed and is not in the patch; it is kept in ${placeInTrash(prepared, path)} until the trash expires`;
+}
+
+function placeInTrash(prepared: PreparedWorkspace, path: string): string {
+  return join(trashPlace(prepared), relative(prepared.attemptDir, prepared.path), path);
+}
+
 /** Too large for a checkpoint is not too large to be kept: the removal moves it to the trash, unsaved (W2). */
 function describeKept(prepared: PreparedWorkspace, { path, size }: OversizedFile): string {
   const place =
     prepared.kind === 'in-place'
       ? 'it stays where it is'
-      : `it is kept in ${join(trashPlace(prepared), relative(prepared.attemptDir, prepared.path), path)} until the trash expires`;
+      : `it is kept in ${placeInTrash(prepared, path)} until the trash expires`;
   return `${path} (${size} bytes) is too large to be captured (limits.captureFile, limits.capture) and not in the patch; ${place}`;
 }
 

@@ -264,6 +264,28 @@ describe('remove', () => {
     expect(readFileSync(place, 'utf8')).toHaveLength(2000);
   });
 
+  it('names included files that the agent changed, and keeps them for the long expiry', async () => {
+    project.write('.gitignore', '.env*\ncache\n');
+    for (const name of ['.env.test', '.env.same', '.env.gone', 'cache/a', 'cache/b/c'])
+      project.write(name, 'A=1\n');
+    const include = ['.env.*', 'cache'];
+    const idle = await project.prepare({ include });
+    writeFileSync(join(idle.path, '.env.same'), 'A=1\n');
+    expect((await project.workspaces.checkpoint(idle))?.warnings).toEqual([]);
+    expect(await project.workspaces.remove(idle)).toMatchObject({ isSaved: true });
+
+    const prepared = await project.prepare({ include });
+    writeFileSync(join(prepared.path, '.env.test'), 'A=2\n');
+    writeFileSync(join(prepared.path, 'cache/b/new'), 'x');
+    rmSync(join(prepared.path, '.env.gone'));
+    const { warnings } = (await project.workspaces.checkpoint(prepared)) ?? { warnings: [] };
+    expect(warnings.map((text) => text.split(' ')[0]).toSorted()).toEqual(['.env.test', 'cache']);
+    const removed = await project.workspaces.remove(prepared);
+    expect(removed).toMatchObject({ kind: 'trashed', isSaved: false });
+    const place = /kept in (.+) until/.exec(warnings.find((text) => text.startsWith('.env.test')) ?? '')?.[1];
+    expect(readFileSync(place ?? '', 'utf8')).toBe('A=2\n');
+  });
+
   it('leaves a file of the user that is too large out of baseline and patch, in place, and says so', async () => {
     project.write('data.bin', '0'.repeat(2000));
     const limits = { maxFileBytes: 1000, maxTotalBytes: 5000 };

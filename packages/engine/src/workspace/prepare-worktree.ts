@@ -3,7 +3,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 
-import { createGit, rememberStaged, takeMark } from '@caisson/ground';
+import { createGit, rememberStaged, takeMark, type StageMark } from '@caisson/ground';
 
 import { createAgentGit } from './agent-git.ts';
 import { awaitAll } from './await-all.ts';
@@ -19,6 +19,7 @@ import type { EarlierWork, PreparedWorkspace, PrepareOptions } from './contract.
 import { describePrepared } from './describe-prepared.ts';
 import { describeLostWork, seedWithWork } from './earlier-work.ts';
 import { includeFiles } from './include-files.ts';
+import { rememberIncluded } from './included-memory.ts';
 import { listRefs, type Repository, type UserFolders } from './locate-repository.ts';
 
 /** Attempts to see the file system's clock move; it does so every 1 to 10 ms. */
@@ -59,13 +60,15 @@ export async function prepareWorktree(
       ...signalOf(options),
     }),
   ]);
+  const brought = included.brought.map((name) => join(project, name));
   const prepared = describePrepared(options, attemptDir, repository, baseline, {
     path,
     agentGit: isSandboxed ? agentGit : undefined,
-    exclude: included.brought.map((name) => join(project, name)),
+    exclude: brought,
     warnings: included.missing.map((name) => `workspace.include: ${name} is not in ${options.projectRoot}`),
   });
-  await rememberCheckout(prepared);
+  const mark = await rememberCheckout(prepared);
+  await rememberIncluded(prepared, brought, mark.changedAtMs);
   return prepared;
 }
 
@@ -128,7 +131,7 @@ async function makeMountPoints(
 }
 
 /** Lets a workspace in which the agent changes nothing be captured and saved without looking into files. */
-async function rememberCheckout(prepared: PreparedWorkspace): Promise<void> {
+async function rememberCheckout(prepared: PreparedWorkspace): Promise<StageMark> {
   const settled = await takeMark(prepared.gitDir);
   let mark = await takeMark(prepared.gitDir);
   for (let tries = 0; mark.changedAtMs <= settled.changedAtMs && tries < MAX_TICKS; tries += 1) {
@@ -142,6 +145,7 @@ async function rememberCheckout(prepared: PreparedWorkspace): Promise<void> {
     oversized: [],
   };
   await rememberStaged({ ...prepared, workspace: prepared.path }, staged, mark);
+  return mark;
 }
 
 /** Writes the index's files into the workspace and remembers their times in the index. */

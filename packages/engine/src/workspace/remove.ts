@@ -14,6 +14,7 @@ import {
 
 import { SAVED_TREE_FILE, stageForCustody, trashPlace } from './checkpoint.ts';
 import type { PreparedWorkspace, RemoveResult } from './contract.ts';
+import { findChangedIncluded } from './included-memory.ts';
 import { findLiveProcesses } from './live-processes.ts';
 import { readIfThere } from './locate-repository.ts';
 import { listFolder } from './record.ts';
@@ -87,13 +88,15 @@ async function removeBare(prepared: PreparedWorkspace): Promise<boolean> {
 }
 
 /** In place the files stay where they are; only our own folder goes, and the checkpoint is still owed. */
-async function lookForUnsaved(prepared: PreparedWorkspace): Promise<'all' | 'all-but-oversized' | 'not'> {
+async function lookForUnsaved(prepared: PreparedWorkspace): Promise<'all' | 'all-but-kept' | 'not'> {
   const savedTree = await readIfThere(join(prepared.attemptDir, SAVED_TREE_FILE));
   if (savedTree === null) return 'not';
   const staged = await stageForCustody(prepared);
   if (staged.warnings.length > 0 || savedTree !== staged.tree) return 'not';
   // In place a file that is too large stays where it is: our folder holds nothing of it.
-  return staged.oversized.length === 0 || prepared.kind === 'in-place' ? 'all' : 'all-but-oversized';
+  if (prepared.kind === 'in-place') return 'all';
+  const kept = staged.oversized.length + (await findChangedIncluded(prepared)).length;
+  return kept === 0 ? 'all' : 'all-but-kept';
 }
 
 /** Capabilities and inputs were only lent to the user's folder. */

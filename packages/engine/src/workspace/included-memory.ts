@@ -1,0 +1,96 @@
+/**
+ * Files that `workspace.include` brought are ignored ones, often with secrets: they are in no patch and no checkpoint.
+ * What the agent does to them is work all the same. So we remember how they were; what has changed is named, and the
+ * workspace counts as not saved.
+ */
+import { createHash } from 'node:crypto';
+import { lstatSync, readdirSync, statSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { isErrno } from '@caisson/ground';
+import * as z from 'zod/mini';
+
+import type { PreparedWorkspace } from './contract.ts';
+import { readIfThere } from './locate-repository.ts';
+
+const MEMORY = 'included.json';
+const MAX_HASHED_BYTES = 1024 * 1024;
+/** A larger folder (installed packages, a cache) is not looked through; nobody writes work there by hand. */
+const MAX_ENTRIES = 20_000;
+
+const Memory = z.object({
+  /** Path relative to the workspace → hash; null for what is judged by its change time. */
+  paths: z.record(z.string(), z.nullable(z.string())),
+  changedAtMs: z.number(),
+});
+
+/** `changedAtMs` is a moment, by the file system's own clock, after everything was brought. */
+export async function rememberIncluded(
+  { attemptDir, path }: Pick<PreparedWorkspace, 'attemptDir' | 'path'>,
+  brought: readonly string[],
+  changedAtMs: number,
+): Promise<void> {
+  if (brought.length === 0) return;
+  const paths = await Promise.all(
+    brought.map(async (name) => [name, await hashOf(join(path, name))] as const),
+  );
+  await writeFile(
+    join(attemptDir, MEMORY),
+    JSON.stringify({ paths: Object.fromEntries(paths), changedAtMs } satisfies z.infer<typeof Memory>),
+  );
+}
+
+/** What was brought and is not as it was when the agent came. */
+export async function findChangedIncluded(prepared: PreparedWorkspace): Promise<string[]> {
+  const text = await readIfThere(join(prepared.attemptDir, MEMORY));
+  if (text === null) return [];
+  const { paths, changedAtMs } = Memory.parse(JSON.parse(text));
+  // What setup scripts did to them is preparation.
+  const preparedAtMs =
+    statSync(join(prepared.gitDir, 'prepared-tree'), { throwIfNoEntry: false })?.ctimeMs ?? 0;
+  const sinceMs = Math.max(changedAtMs, preparedAtMs);
+  const changed: string[] = [];
+  for (const [name, hash] of Object.entries(paths)) {
+    const path = join(prepared.path, name);
+    if (!hasChangedSince(path, sinceMs)) continue;
+    if (hash === null || (await hashOf(path)) !== hash) changed.push(name);
+  }
+  return changed;
+}
+
+/** Null for folders, links and large files. */
+async function hashOf(path: string): Promise<string | null> {
+  const entry = lstatSync(path, { throwIfNoEntry: false });
+  if (entry === undefined || !entry.isFile() || entry.size > MAX_HASHED_BYTES) return null;
+  return createHash('sha256')
+    .update(await readFile(path))
+    .digest('hex');
+}
+
+/** What is gone is no work: the user still has it. */
+function hasChangedSince(top: string, sinceMs: number): boolean {
+  const waiting = [top];
+  let seen = 0;
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    const entry = lstatSync(path, { throwIfNoEntry: false });
+    if (entry === undefined) continue;
+    if (entry.ctimeMs >= sinceMs) return true;
+    if (!entry.isDirectory()) continue;
+    const names = listIfReadable(path);
+    seen += names.length;
+    if (seen > MAX_ENTRIES) return false;
+    const folder = path;
+    waiting.push(...names.map((name) => join(folder, name)));
+  }
+  return false;
+}
+
+function listIfReadable(path: string): string[] {
+  try {
+    return readdirSync(path);
+  } catch (error) {
+    if (isErrno(error, 'EACCES')) return [];
+    throw error;
+  }
+}
