@@ -50,7 +50,8 @@ export const RunStalled = defineEvent({
   type: 'run.stalled',
   version: 2,
   durable: true,
-  summary: 'The run makes no progress, and this is what it waits for.',
+  summary:
+    'The run makes no progress, and this is what it waits for: gone and stopped are about the worker or a stopped agent, exited-but-pipe-open about a sandbox that outlives its agent, model-silent about agents alone (decision 0009).',
   data: z.object({
     reason: z.enum([
       'waiting-stdin',

@@ -1,4 +1,4 @@
-/** How an attempt ended. On conflict: valid result file > terminal line > the order that was given > exit status. */
+/** How an attempt ended. On conflict: valid result file > the order that was given > terminal line > exit status. */
 import { endingOfStop, type Failure, type Result } from '@caisson/protocol';
 import type { AttemptLimits } from '../compute/index.ts';
 import type { WorkerEnd } from '../supervision/index.ts';
@@ -18,10 +18,10 @@ export function findEnding(
   if (end.refusal !== null) return { kind: 'failed', failure: end.refusal };
   if (found.kind === 'valid') return withLimit(endingOfResult(found.result), limits);
   if (end.stopped !== null) return endingOfStop(end.stopped.reason, end.stopped.detail);
-  if (found.kind === 'refused')
-    return { kind: 'failed', failure: { reason: 'output-invalid', detail: found.why } };
   // A worker that could not write its result says so; that it was done is believed from the result alone.
   if (end.lastWord?.kind === 'dispatch.failed') return { kind: 'failed', failure: end.lastWord.failure };
+  if (found.kind === 'refused')
+    return { kind: 'failed', failure: { reason: 'output-invalid', detail: found.why } };
   return { kind: 'failed', failure: crashed(end) };
 }
 
