@@ -1,6 +1,8 @@
 /** Adapters of the user's own that misbehave: the run says which one and where, and is not paid for twice. */
+import { existsSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import type { DispatchResult } from '@caisson/protocol';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createProject, finish, pidsWith, until, type Project } from './project.ts';
 
 const CONFIG = 'runtimes: { mine: { adapter: ./adapter.mjs, bin: /bin/sh } }\n';
@@ -105,3 +107,64 @@ it(
     expect((await project.caisson('logs', run.runId, '--stdout')).stdout).toBe('first\nsecond\n');
   },
 );
+
+describe('an adapter is code that runs outside the sandbox', () => {
+  const EVIL = 'export default {};';
+
+  it('so no agent in the user’s own folder can write it, move it away, or make one that is declared', async () => {
+    const project = createProject({
+      git: false,
+      config: 'runtimes: { a: { adapter: lib/a.mjs }, b: { adapter: ./b.mjs }, c: { adapter: c.mjs } }\n',
+    });
+    project.write('lib/a.mjs', 'export default 1;');
+    project.write('real.mjs', 'export default 2;');
+    symlinkSync('real.mjs', join(project.root, 'c.mjs'));
+    const lines = [
+      `echo '${EVIL}' > lib/a.mjs`,
+      `mv lib gone`,
+      `rm -f lib/a.mjs`,
+      `echo '${EVIL}' > b.mjs`,
+      `echo '${EVIL}' > real.mjs`,
+      `rm c.mjs; echo '${EVIL}' > c.mjs`,
+    ];
+    const run = await project.run('--', 'sh', '-c', `${lines.join('; ')}; true`);
+    expect(readFileSync(join(project.root, 'lib/a.mjs'), 'utf8')).toBe('export default 1;');
+    expect(readFileSync(join(project.root, 'real.mjs'), 'utf8')).toBe('export default 2;');
+    expect(['b.mjs', 'c.mjs'].filter((name) => existsSync(join(project.root, name)))).toEqual([]);
+    expect(run.result?.policy.denials.map(({ what }) => what)).toEqual([
+      expect.stringContaining('b.mjs is a control file') as string,
+      expect.stringContaining('c.mjs is a control file') as string,
+      expect.stringContaining('c.mjs is a control file and was left out of the patch') as string,
+    ]);
+  });
+
+  it('so no patch changes or makes one', async () => {
+    const project = createProject({ config: 'runtimes: { a: { adapter: a.mjs }, b: { adapter: b.mjs } }\n' });
+    project.write('a.mjs', 'export default 1;');
+    const run = await project.run(
+      '--',
+      'sh',
+      '-c',
+      `echo '${EVIL}' > a.mjs; echo '${EVIL}' > b.mjs; echo x > fine; true`,
+    );
+    const { stdout } = await project.caisson('diff', run.runId);
+    expect(stdout.match(/^diff .*$/gm)).toEqual(['diff --git a/fine b/fine']);
+    expect(run.result?.policy.denials).toContainEqual(
+      expect.objectContaining({
+        rule: 'control-file',
+        what: expect.stringContaining('b.mjs') as string,
+      }),
+    );
+  });
+
+  it('so it is one file: what it would import was not hashed', async () => {
+    const project = projectWith({});
+    const adapter = readFileSync(join(project.root, 'adapter.mjs'), 'utf8');
+    project.write('adapter.mjs', `import './beside.mjs';\n${adapter}`);
+    project.write('beside.mjs', 'export {};');
+    const run = await project.run('--runtime', 'mine', 'do it');
+    expect(run).toMatchObject({ status: 'error', failure: { step: 2 } });
+    expect(run.failure?.detail).toMatch(/adapter\.mjs cannot be loaded: .*bundle it/);
+    expect(run.failure?.detail).not.toContain('base64');
+  });
+});

@@ -30,13 +30,13 @@ export const CONTROL_FILES: readonly string[] = [
 /**
  * Tells whether a path of a patch is a control file. A program finds its settings in whatever folder it is started in,
  * so it is one at any depth. A link named like its folder would bring one in under another name, and so would a file
- * that such a link already leads to.
+ * that such a link already leads to. `own` are control files of this one project, at their one place.
  */
-export function createControlTest(root: string): (path: string) => boolean {
+export function createControlTest(root: string, own: readonly string[] = []): (path: string) => boolean {
   const folders = CONTROL_FILES.filter((control) => control.includes('/')).map((control) =>
     control.replace(/\/[^/]*$/, ''),
   );
-  const linked = CONTROL_FILES.flatMap((control) => realPlace(root, control));
+  const linked = [...own, ...[...CONTROL_FILES, ...own].flatMap((control) => realPlace(root, control))];
   return (path) =>
     CONTROL_FILES.some((control) => `/${path}/`.includes(`/${control}/`)) ||
     linked.some((place) => path === place || path.startsWith(`${place}/`)) ||

@@ -37,6 +37,8 @@ export const JobWorkspace = z.object({
   /** Larger files are left out of the patch, and named. */
   limits: z.optional(z.object({ maxFileBytes: z.number(), maxTotalBytes: z.number() })),
   agentGit: z.optional(AgentGit),
+  /** Files of this project that steer Caisson itself, relative to `path`: its own adapters. */
+  controls: z.optional(z.array(z.string())),
 });
 export type JobWorkspace = z.infer<typeof JobWorkspace>;
 

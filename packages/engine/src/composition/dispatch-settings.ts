@@ -1,5 +1,5 @@
 /** Turns the resolved configuration into what dispatch needs; nothing here decides anything. */
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import type { Limits } from '@caisson/protocol';
 import type { ResolvedConfig, SettingKey } from '../config/index.ts';
 import type { DispatchSettings } from '../dispatch/index.ts';
@@ -26,6 +26,9 @@ export function createDispatchSettings(
     defaultMode: config.mode,
     ceiling: config.policy.ceiling,
     rules: config.policy.rules.map((rule) => ({ ...rule })),
+    adapters: Object.values(config.runtimes).flatMap(({ adapter }) =>
+      adapter === undefined ? [] : [resolve(config.projectRoot, adapter)],
+    ),
     concurrency: limits.concurrency,
     queueLimit: limits.queue,
     timeoutMs: limits.timeoutMs,

@@ -7,6 +7,7 @@ import type { PreparedWorkspace } from '../workspace/index.ts';
 import type { AdmittedRun, DispatchRooms, OpenedNetwork } from './contract.ts';
 import { LOST_WORK_NOTE } from './continued-work.ts';
 import { findNeighbourStates } from './neighbour-states.ts';
+import { findOwnControls, rulesAboutAdapters } from './own-controls.ts';
 import { takenSampling } from './sampling.ts';
 import type { AgentSession } from './session-folder.ts';
 import type { AttemptPaths } from './state-paths.ts';
@@ -33,9 +34,9 @@ export function composeJob(rooms: DispatchRooms, run: AdmittedRun, parts: JobPar
     nonce: parts.nonce,
     ...composeTask(run, parts),
     grant: run.grant,
-    rules: [...settings.rules],
+    rules: [...settings.rules, ...rulesAboutAdapters(settings, parts.workspace)],
     pipeline: run.pipeline,
-    workspace: composeWorkspace(run, parts.workspace),
+    workspace: composeWorkspace(rooms, run, parts.workspace),
     inputs: [...run.inputs],
     overlay: parts.overlay,
     setup: settings.setup === null ? [] : [settings.setup],
@@ -94,7 +95,11 @@ function composeTask(
   };
 }
 
-function composeWorkspace(run: AdmittedRun, workspace: PreparedWorkspace): Job['workspace'] {
+function composeWorkspace(
+  { settings }: DispatchRooms,
+  run: AdmittedRun,
+  workspace: PreparedWorkspace,
+): Job['workspace'] {
   return {
     path: workspace.path,
     mountPath: workspace.mountPath,
@@ -106,6 +111,7 @@ function composeWorkspace(run: AdmittedRun, workspace: PreparedWorkspace): Job['
     exclude: [...workspace.exclude],
     ...(workspace.limits === undefined ? {} : { limits: workspace.limits }),
     ...(workspace.agentGit === undefined ? {} : { agentGit: workspace.agentGit }),
+    controls: findOwnControls(settings, workspace),
   };
 }
 

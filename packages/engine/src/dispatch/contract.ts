@@ -98,6 +98,8 @@ export interface DispatchSettings {
   readonly defaultMode: Mode;
   readonly ceiling: Mode;
   readonly rules: readonly Record<string, unknown>[];
+  /** Adapters that caisson.yaml declares: they run outside the sandbox, so no agent may change them. */
+  readonly adapters: readonly string[];
   readonly concurrency: number;
   readonly queueLimit: number;
   readonly timeoutMs: number;

@@ -10,6 +10,7 @@ import { pathRules, ruleAgainst } from '@caisson/policy';
 import type { Failure, Result } from '@caisson/protocol';
 import type { AttemptRemains } from './attempt-remains.ts';
 import type { DispatchRooms } from './contract.ts';
+import { findOwnControls } from './own-controls.ts';
 import type { FoundResult } from './read-result.ts';
 
 const MAX_TOLD = 64;
@@ -104,7 +105,7 @@ function listForbidden(
   workspace: AttemptRemains['workspace'],
   files: Awaited<ReturnType<typeof capturePatch>>['files'],
 ): { paths: string[]; why: string }[] {
-  const isControl = createControlTest(workspace.path);
+  const isControl = createControlTest(workspace.path, findOwnControls(settings, workspace));
   const rules = pathRules(settings.rules);
   const place = { workspace: workspace.cwd, home: settings.home, mountPath: workspace.mountPath };
   return files.flatMap((file) => {

@@ -3,19 +3,34 @@
  * would steer the next program that starts there, Caisson among them. It is put aside under a name that means nothing,
  * beside the place where it was, because work is never deleted.
  */
-import { lstatSync, renameSync } from 'node:fs';
+import { lstatSync, realpathSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { CONTROL_FILES } from '@caisson/ground';
 import { deny, type AttemptContext } from '../attempt-context.ts';
 
-/** Call it before the agent starts; the returned function puts aside what was not there then. */
+/** Call it before the agent starts; the returned function puts aside what was not there then, or lay elsewhere. */
 export function watchControls(context: AttemptContext): () => void {
-  const { path: root, kind } = context.job.workspace;
+  const { path: root, kind, controls = [] } = context.job.workspace;
   if (kind !== 'in-place') return () => undefined;
-  const absent = CONTROL_FILES.filter((path) => !isThere(join(root, path)));
+  const before = [...CONTROL_FILES, ...controls].map((path) => ({ path, place: placeOf(join(root, path)) }));
   return () => {
-    for (const path of absent) if (isThere(join(root, path))) putAside(context, path);
+    for (const { path, place } of before) {
+      const now = placeOf(join(root, path));
+      if (now !== null && now !== place) putAside(context, path);
+    }
   };
+}
+
+/** Where it really lies: what a link leads to is kept by the sandbox, the link itself is not. */
+function placeOf(path: string): string | null {
+  if (!isThere(path)) return null;
+  try {
+    return realpathSync.native(path);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? '';
+    if (['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES'].includes(code)) return code; // a link that leads nowhere
+    throw error;
+  }
 }
 
 /** Renames what an agent made in the user's own folder, and tells it. */

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { pathToFileURL } from 'node:url';
 import { isAcpRuntime, type Job } from '@caisson/protocol';
 import type { RuntimeDriver } from '../runtimes/contract.ts';
 import { findDriver } from '../runtimes/index.ts';
@@ -14,10 +13,10 @@ export async function loadDriver(job: Job): Promise<RuntimeDriver> {
     if (driver === null) throw fail('worker-failed', `there is no adapter for the runtime "${name}"`);
     return driver;
   }
-  const actual = createHash('sha256').update(readFileSync(adapter.path)).digest('hex');
-  if (actual !== adapter.sha256)
+  const bytes = readFileSync(adapter.path);
+  if (createHash('sha256').update(bytes).digest('hex') !== adapter.sha256)
     throw fail('integrity-failed', `adapter ${adapter.path} changed after admission`);
-  const loaded = (await import(pathToFileURL(adapter.path).href)) as { default?: unknown; driver?: unknown };
+  const loaded = await importBytes(adapter.path, bytes);
   const driver = loaded.default ?? loaded.driver;
   if (!isDriver(driver))
     throw fail(
@@ -25,6 +24,25 @@ export async function loadDriver(job: Job): Promise<RuntimeDriver> {
       `adapter ${adapter.path} must export a driver with command() and createStream()`,
     );
   return driver;
+}
+
+/**
+ * Exactly the bytes that were hashed: nobody can change them between the look and the import. From such an address
+ * Node resolves neither files beside it nor packages, so nothing that was not hashed comes along.
+ */
+async function importBytes(path: string, bytes: Buffer): Promise<{ default?: unknown; driver?: unknown }> {
+  try {
+    return (await import(`data:text/javascript;base64,${bytes.toString('base64')}`)) as { default?: unknown };
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const why = message.replaceAll(/data:text\/javascript;base64,[\w+/=]*/g, path).slice(0, 1000);
+    const isImport =
+      code === 'ERR_UNSUPPORTED_RESOLVE_REQUEST' ||
+      code === 'ERR_INVALID_URL' ||
+      code === 'ERR_MODULE_NOT_FOUND';
+    const hint = isImport ? " An adapter is one file that imports Node's own modules only: bundle it." : '';
+    throw fail('worker-failed', `adapter ${path} cannot be loaded: ${why}${hint}`);
+  }
 }
 
 function isDriver(value: unknown): value is RuntimeDriver {

@@ -22,7 +22,7 @@ export async function findForbidden(
   files: readonly Changed[],
 ): Promise<ForbiddenChange[]> {
   const { workspace, rules } = context.job;
-  const isControl = createControlTest(workspace.path);
+  const isControl = createControlTest(workspace.path, workspace.controls);
   const control = files
     .filter((file) => isControl(file.path))
     .map((file) => describe(file, 'control-file', 'is a control file'));
