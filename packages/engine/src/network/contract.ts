@@ -10,6 +10,7 @@
 import type { LookupAddress } from 'node:dns';
 import type { Clock } from '@caisson/ground';
 import type { ModelApi } from '@caisson/protocol';
+import type { TokenCounts } from './read-usage.ts';
 
 /** The data of a `network.connection` event. */
 export type ConnectionRecord = {
@@ -59,6 +60,15 @@ export interface Mapping {
   readonly placeholder: string;
 }
 
+/** What the model's answers said they used, as they passed; at least that much was used. */
+export interface ObservedUsage {
+  /** Answers that the model began. */
+  readonly answers: number;
+  /** Requests under way, and answers that ended without a word about usage. */
+  readonly unheard: number;
+  readonly byModel: readonly (TokenCounts & { readonly model: string })[];
+}
+
 export interface OpenNetwork {
   readonly socket: string;
   readonly model: Mapping | null;
@@ -66,6 +76,8 @@ export interface OpenNetwork {
   /** Whether CONNECT and plain HTTP lead anywhere. */
   readonly offersProxy: boolean;
   readonly loopbackPort: number | null;
+  /** Counts the model's answers; null where no model is mapped. Stays readable after `close`. */
+  readonly usage: { read(): ObservedUsage; onChange: () => void } | null;
   /** Ends every connection at once and removes the socket. Idempotent. */
   close(): Promise<void>;
 }

@@ -16,6 +16,7 @@ import { exchange, type Destination } from './exchange.ts';
 import { endToEndHeaders, requestHeaders } from './headers.ts';
 import { createPlaceholder, randomWord } from './placeholder.ts';
 import { refuseRequest } from './refuse.ts';
+import { createUsageCounter, type CountedRequest, type UsageCounter } from './usage-counter.ts';
 import { MODEL_KEY_HEADERS, swapCredential, type CredentialSwap } from './swap-credential.ts';
 
 const DECODERS: Readonly<Record<string, () => Duplex>> = {
@@ -34,16 +35,19 @@ export interface Doorway extends Mapping {
   readonly destination: Destination;
   /** Finds the key in answers; null when there is no key. */
   readonly redactor: Redactor | null;
+  /** Counts what answers say they used; null where no model answers. */
+  readonly usage: UsageCounter | null;
 }
 
 export function createModelDoorway(model: ModelTarget): Doorway {
   const placeholder = createPlaceholder(model.api);
-  return createDoorway('the model endpoint', model.endpoint, `/m-${randomWord(32)}`, {
+  const doorway = createDoorway('the model endpoint', model.endpoint, `/m-${randomWord(32)}`, {
     placeholder,
     apiKey: model.apiKey,
     headers: MODEL_KEY_HEADERS,
     inQuery: model.api === 'gemini',
   });
+  return { ...doorway, usage: createUsageCounter() };
 }
 
 export function createServiceDoorway(service: ServiceTarget): Doorway {
@@ -78,10 +82,15 @@ export function serveDoorways(
   if (climbs(rest)) return deny(400, 'a path with . or .. segments is not sent on');
   const path = `${doorway.base.pathname.replace(/\/$/, '')}${rest}`;
   const headers = requestHeaders(request.headers, doorway.base.host);
-  // A key could hide in a compressed answer, so none is asked for.
-  if (doorway.redactor !== null) headers['accept-encoding'] = 'identity';
+  // A key could hide in a compressed answer, and usage could not be read, so none is asked for.
+  if (doorway.redactor !== null || doorway.usage !== null) headers['accept-encoding'] = 'identity';
   const outgoing = swapCredential({ headers, path: path === '' ? '/' : path }, doorway.swap);
   if (outgoing === null) return deny(403, "the request does not carry this run's placeholder key");
+  const counted = doorway.usage?.ask(request.method ?? 'GET', path) ?? null;
+  // Without an answer these were our own words that nobody could be reached; a client that went away may have left an answer to be paid for.
+  response.once('close', () => {
+    if (response.writableFinished) counted?.unanswered();
+  });
   exchange({
     request,
     response,
@@ -90,7 +99,7 @@ export function serveDoorways(
     path: outgoing.path,
     recordedPath: path.split('?', 1)[0] ?? '/',
     headers: outgoing.headers,
-    answer: (upstream) => cleanAnswer(doorway, request.method === 'HEAD', upstream),
+    answer: (upstream) => cleanAnswer(doorway, counted, request.method === 'HEAD', upstream),
   });
 }
 
@@ -110,6 +119,7 @@ function createDoorway(name: string, endpoint: string, pathPrefix: string, swap:
     pathPrefix,
     placeholder: swap.placeholder,
     swap,
+    usage: null,
     redactor: swap.apiKey === null ? null : createRedactor([{ name: 'api-key', value: swap.apiKey }]),
     destination: { isSecure, agent, options: { host, port }, name: `${name} (${base.host})` },
   };
@@ -123,24 +133,31 @@ function climbs(rest: string): boolean {
 
 function cleanAnswer(
   { redactor }: Doorway,
+  counted: CountedRequest | null,
   isHead: boolean,
   upstream: IncomingMessage,
 ): { headers: OutgoingHttpHeaders; through: Duplex[] } | null {
   const headers = endToEndHeaders(upstream.headers);
   delete headers['set-cookie'];
-  if (redactor === null) return { headers, through: [] };
-  for (const [name, value] of Object.entries(headers))
-    headers[name] = Array.isArray(value)
-      ? value.map((one) => redactor.redact(one))
-      : redactor.redact(String(value));
-  if (isHead) return { headers, through: [] };
-  delete headers['content-length']; // a mark may be longer or shorter than the key
+  if (redactor !== null)
+    for (const [name, value] of Object.entries(headers))
+      headers[name] = Array.isArray(value)
+        ? value.map((one) => redactor.redact(one))
+        : redactor.redact(String(value));
+  const contentType = String(headers['content-type'] ?? '');
+  const reading = counted?.answered(upstream.statusCode ?? 502, contentType) ?? null;
+  const readers: Duplex[] = [
+    ...(reading === null ? [] : [reading]),
+    ...(redactor === null ? [] : [redactingStream(redactor)]),
+  ];
+  if (isHead || readers.length === 0) return { headers, through: [] };
   const encoding = String(headers['content-encoding'] ?? 'identity').toLowerCase();
-  if (encoding === 'identity') return { headers, through: [redactingStream(redactor)] };
   const decoder = DECODERS[encoding];
-  if (decoder === undefined) return null;
+  if (encoding !== 'identity' && decoder === undefined)
+    return redactor === null ? { headers, through: [] } : null;
+  delete headers['content-length']; // a mark may be longer or shorter than the key, and a body is decoded
   delete headers['content-encoding'];
-  return { headers, through: [decoder(), redactingStream(redactor)] };
+  return { headers, through: decoder === undefined ? readers : [decoder(), ...readers] };
 }
 
 function redactingStream(redactor: Redactor): Transform {

@@ -50,6 +50,7 @@ export async function openNetwork(
     services: services.map(({ name, pathPrefix, placeholder }) => ({ name, pathPrefix, placeholder })),
     offersProxy: rules.texts.length > 0,
     loopbackPort,
+    usage: model?.usage ?? null,
     close: once(async () => {
       log.close();
       for (const { destination } of doorways) destination.agent.destroy();

@@ -1,0 +1,111 @@
+import { gzipSync } from 'node:zlib';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { startModelServer, type WireApi } from '@caisson/testkit';
+import { afterEach, expect, test } from 'vitest';
+import { cleanUp, openTestNetwork, startOrigin, type TestNetwork } from './network-fixture.ts';
+
+const KEY = 'sk-real-0123456789abcdefghijklmnop';
+const USAGE = { inputTokens: 1000, outputTokens: 20, cacheReadTokens: 300, cacheWriteTokens: 0 };
+
+afterEach(cleanUp);
+
+async function openModel(endpoint: string, apiKey: string | null = KEY): Promise<TestNetwork> {
+  return openTestNetwork({ model: { endpoint, api: 'anthropic-messages', apiKey } });
+}
+
+function post(network: TestNetwork, path: string, body: unknown = {}) {
+  const { pathPrefix = '', placeholder = '' } = network.model ?? {};
+  return network.ask(`${pathPrefix}${path}`, {
+    method: 'POST',
+    headers: { 'x-api-key': placeholder, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+}
+
+async function openOrigin(answer: (response: ServerResponse, request: IncomingMessage) => void, key?: null) {
+  const port = await startOrigin((request, response) => {
+    request.resume();
+    request.once('end', () => answer(response, request));
+  });
+  return openModel(`http://127.0.0.1:${port}`, key === null ? null : KEY);
+}
+
+const ASKED: Record<WireApi, [string, Record<string, unknown>]> = {
+  'anthropic-messages': ['/v1/messages', { max_tokens: 10, messages: [{ role: 'user', content: 'hi' }] }],
+  'openai-responses': ['/v1/responses', { input: 'hi' }],
+  'openai-chat': ['/v1/chat/completions', { messages: [{ role: 'user', content: 'hi' }] }],
+  gemini: ['/v1beta/models/m-1:', { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] }],
+};
+
+test.each((Object.keys(ASKED) as WireApi[]).flatMap((api) => [[api, true] as const, [api, false] as const]))(
+  'what an answer of %s used is counted (streamed: %s)',
+  async (api, isStreamed) => {
+    const server = await startModelServer({
+      script: [{ turns: [{ say: 'hello', usage: USAGE }] }],
+      apiKey: KEY,
+    });
+    const network = await openModel(server.url);
+    const [path, body] = ASKED[api];
+    const full =
+      api === 'gemini' ? `${path}${isStreamed ? 'streamGenerateContent?alt=sse' : 'generateContent'}` : path;
+    const reply = await post(network, full, {
+      model: 'm-1',
+      stream: isStreamed,
+      ...(api === 'openai-chat' && isStreamed ? { stream_options: { include_usage: true } } : {}),
+      ...body,
+    });
+    expect(reply.status).toBe(200);
+    expect(network.usage?.read()).toEqual({ answers: 1, unheard: 0, byModel: [{ model: 'm-1', ...USAGE }] });
+    await server.stop();
+  },
+);
+
+test.each([[KEY], [null]])('a compressed answer is counted too, with the key %s', async (key) => {
+  const network = await openOrigin(
+    (response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
+      response.end(
+        gzipSync(JSON.stringify({ model: 'm', usage: { prompt_tokens: 7, completion_tokens: 2 } })),
+      );
+    },
+    key === null ? null : undefined,
+  );
+  const reply = await post(network, '/chat/completions');
+  expect(JSON.parse(reply.body)).toMatchObject({ model: 'm' });
+  expect(network.usage?.read().byModel).toMatchObject([{ model: 'm', inputTokens: 7, outputTokens: 2 }]);
+});
+
+test('an answer without usage is known to be unheard, and one that is refused costs nothing', async () => {
+  const network = await openOrigin((response, request) => {
+    const isRefused = request.url?.includes('refused') === true;
+    response.writeHead(isRefused ? 429 : 200, { 'content-type': 'text/event-stream' });
+    response.end('data: {"type":"ping"}\n\ndata: {"usage":garbage\n\ndata: [DONE]\n\n');
+  });
+  await post(network, '/refused/messages');
+  expect(network.usage?.read()).toEqual({ answers: 0, unheard: 0, byModel: [] });
+  await post(network, '/v1/messages');
+  expect(network.usage?.read()).toEqual({ answers: 1, unheard: 1, byModel: [] });
+});
+
+test('an endpoint that cannot be reached, a token count and a list of models are no answers', async () => {
+  const nobody = await openModel('http://127.0.0.1:1');
+  expect((await post(nobody, '/v1/messages')).status).toBe(502);
+  await expect.poll(() => nobody.usage?.read()).toEqual({ answers: 0, unheard: 0, byModel: [] });
+  const network = await openOrigin((response) => response.end('{"usage":{"input_tokens":5}}'));
+  await post(network, '/v1/messages/count_tokens');
+  await post(network, '/v1/models');
+  expect(network.usage?.read()).toEqual({ answers: 0, unheard: 0, byModel: [] });
+});
+
+test('what a cut answer had told by then is counted', async () => {
+  const network = await openOrigin((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const start = {
+      type: 'message_start',
+      message: { model: 'm', usage: { input_tokens: 9, output_tokens: 1 } },
+    };
+    response.write(`data: ${JSON.stringify(start)}\n\n`, () => response.destroy());
+  });
+  await post(network, '/v1/messages').catch(() => undefined);
+  expect(network.usage?.read()).toMatchObject({ answers: 1, unheard: 0, byModel: [{ inputTokens: 9 }] });
+});

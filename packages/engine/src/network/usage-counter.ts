@@ -1,0 +1,183 @@
+/**
+ * Counts what the model's answers say they used, as they pass. A lower bound: an answer that was cut, or that names no
+ * usage, adds nothing, but it is known that there was one.
+ */
+import { Transform } from 'node:stream';
+import type { ObservedUsage } from './contract.ts';
+import { readUsage, type TokenCounts } from './read-usage.ts';
+
+const MAX_PIECE_BYTES = 8 * 1024 * 1024;
+const MAX_MODELS = 31;
+/** Requests that a model answers; not those that list models or count tokens beforehand. */
+const ASKS_MODEL = /\/(?:messages|responses(?:\/compact)?|completions)$|:(?:stream)?generateContent$/i;
+const NOTHING: TokenCounts = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+
+export interface UsageCounter {
+  /** Null for a request that no model answers. */
+  ask(method: string, path: string): CountedRequest | null;
+  read(): ObservedUsage;
+  /** Called when an answer begins and when it ends. */
+  onChange: () => void;
+}
+
+export interface CountedRequest {
+  /** The answer's head is here. Returns what its decoded body must pass, or null when nothing was charged. */
+  answered(status: number, contentType: string): Transform | null;
+  /** The client has what it gets; where no answer came, nothing was charged. */
+  unanswered(): void;
+}
+
+export function createUsageCounter(): UsageCounter {
+  const byModel = new Map<string, TokenCounts>();
+  let answers = 0;
+  let unheard = 0;
+
+  const add = (model: string, more: TokenCounts): void => {
+    const name = byModel.has(model) || byModel.size < MAX_MODELS ? model : 'other models';
+    byModel.set(name, plus(byModel.get(name) ?? NOTHING, more));
+  };
+  const counter: UsageCounter = {
+    onChange: () => undefined,
+    read: () => ({
+      answers,
+      unheard,
+      byModel: [...byModel].map(([model, counts]) => ({ model, ...counts })),
+    }),
+    ask(method, path) {
+      if (method !== 'POST' || !ASKS_MODEL.test(path.split('?', 1)[0] ?? '')) return null;
+      unheard += 1; // also while it is under way: a run that is stopped now may have to pay for it
+      let isOpen = true;
+      let hasAnswer = false;
+      const forget = (): void => {
+        if (isOpen) unheard -= 1;
+        isOpen = false;
+      };
+      return {
+        unanswered: () => {
+          if (!hasAnswer) forget();
+        },
+        answered(status, contentType) {
+          hasAnswer = true;
+          if (status < 200 || status > 299) {
+            forget();
+            return null;
+          }
+          answers += 1;
+          counter.onChange();
+          const answer = createAnswer(add, forget);
+          return readingStream(contentType, answer.hear, () => counter.onChange());
+        },
+      };
+    },
+  };
+  return counter;
+}
+
+/** The pieces of one answer tell the sum so far, so only what is more than before is added. */
+function createAnswer(
+  add: (model: string, more: TokenCounts) => void,
+  isHeard: () => void,
+): { hear(value: unknown): void } {
+  let model: string | null = null;
+  let told = NOTHING;
+  return {
+    hear(value) {
+      const piece = readUsage(value);
+      if (piece === null) return;
+      model ??= piece.model;
+      if (piece.counts === null) return;
+      const sum = highest(told, piece.counts);
+      add(model ?? '', minus(sum, told));
+      told = sum;
+      isHeard();
+    },
+  };
+}
+
+/** Hands every chunk on at once and looks at it afterwards. What is too long to hold is passed over. */
+function readingStream(contentType: string, hear: (value: unknown) => void, isOver: () => void): Transform {
+  const isStream = contentType.toLowerCase().includes('event-stream');
+  const pieces = createPieces(isStream, (piece) => {
+    const text = isStream ? piece.replace(/^data:/, '') : piece;
+    if ((isStream && text === piece) || !/usage|"model/i.test(text)) return;
+    for (const value of parsed(text)) hear(value);
+  });
+  let isDone = false;
+  const finish = (): void => {
+    if (isDone) return;
+    isDone = true;
+    pieces.end();
+    isOver();
+  };
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      done(null, chunk);
+      pieces.push(chunk);
+    },
+    flush(done) {
+      finish();
+      done();
+    },
+    destroy(error, done) {
+      finish();
+      done(error);
+    },
+  });
+}
+
+function createPieces(
+  isByLine: boolean,
+  take: (piece: string) => void,
+): { push(c: Buffer): void; end(): void } {
+  let parts: Buffer[] = [];
+  let held = 0;
+  const hold = (part: Buffer): void => {
+    held += part.length;
+    if (held > MAX_PIECE_BYTES) parts = [];
+    else parts.push(part);
+  };
+  const end = (): void => {
+    if (held > 0 && held <= MAX_PIECE_BYTES) take(Buffer.concat(parts).toString('utf8'));
+    parts = [];
+    held = 0;
+  };
+  return {
+    push(chunk) {
+      let from = 0;
+      for (let at = chunk.indexOf(10); isByLine && at !== -1; at = chunk.indexOf(10, from)) {
+        hold(chunk.subarray(from, at));
+        end();
+        from = at + 1;
+      }
+      hold(chunk.subarray(from));
+    },
+    end,
+  };
+}
+
+/** Gemini answers with an array when it is not asked for events. Garbage is the client's to complain about. */
+function parsed(text: string): unknown[] {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? value : [value];
+  } catch {
+    return [];
+  }
+}
+
+const plus = (left: TokenCounts, right: TokenCounts) => each(left, right, (one, other) => one + other);
+const minus = (left: TokenCounts, right: TokenCounts) => each(left, right, (one, other) => one - other);
+const highest = (left: TokenCounts, right: TokenCounts) => each(left, right, Math.max);
+
+function each(
+  left: TokenCounts,
+  right: TokenCounts,
+  join: (one: number, other: number) => number,
+): TokenCounts {
+  return {
+    inputTokens: join(left.inputTokens, right.inputTokens),
+    outputTokens: join(left.outputTokens, right.outputTokens),
+    cacheReadTokens: join(left.cacheReadTokens, right.cacheReadTokens),
+    cacheWriteTokens: join(left.cacheWriteTokens, right.cacheWriteTokens),
+  };
+}
