@@ -46,33 +46,14 @@ export function follow(
   };
   const onLine = (line: WorkerLine): void => {
     const { seq: _seq, at: _at, kind, ...data } = line;
-    switch (kind) {
-      case 'progress':
-        usage = usageOf(line, run) ?? usage;
-        record.tell('worker.progress', data, attempt);
-        if (usage !== undefined) enforceBudget(usage);
-        return;
-      case 'heartbeat':
-        record.tell('worker.heartbeat', data, attempt);
-        return;
-      case 'request':
-        void answerRequest(line);
-        return;
-      case 'channel.received':
-        keep(kind, { messageId: line.kind === 'channel.received' ? line.id : '' });
-        return;
-      case 'setup-script.ran':
-        keep('script.ran', { lens: 'setup', ...data });
-        return;
-      case 'script.ran':
-      case 'runtime.adapter.ran':
-      case 'capture.done':
-      case 'policy.denied':
-      case 'warning':
-        keep(kind, data);
-        return;
-      default: // boot, sandbox and verify lines are in the result; the terminal ones are settled, not repeated
-    }
+    const durable = durableOf(line, data);
+    if (durable !== null) return keep(durable.type, durable.data);
+    if (line.kind === 'request') return void answerRequest(line);
+    if (kind === 'heartbeat') record.tell('worker.heartbeat', data, attempt);
+    if (line.kind !== 'progress') return;
+    usage = usageOf(line, run) ?? usage;
+    record.tell('worker.progress', data, attempt);
+    if (usage !== undefined) enforceBudget(usage);
   };
   const enforceBudget = (seen: Usage): void => {
     const passed = rooms.budget.follow(run.runId, seen);
@@ -114,6 +95,30 @@ export function follow(
       keep('run.stalled', { reason, detail, silentMs: Math.round(silentMs) }),
   });
   return { supervision, ended: supervision.ended, hasStarted: () => hasStarted, lastUsage: () => usage };
+}
+
+/**
+ * What of a worker's line is written down, or `null`. Boot, sandbox and verify lines are in the result; the terminal ones
+ * are settled, not repeated.
+ */
+function durableOf(
+  line: WorkerLine,
+  data: Record<string, unknown>,
+): { type: string; data: Record<string, unknown> } | null {
+  switch (line.kind) {
+    case 'channel.received':
+      return { type: line.kind, data: { messageId: line.id } };
+    case 'setup-script.ran':
+      return { type: 'script.ran', data: { lens: 'setup', ...data } };
+    case 'script.ran':
+    case 'runtime.adapter.ran':
+    case 'capture.done':
+    case 'policy.denied':
+    case 'warning':
+      return { type: line.kind, data };
+    default:
+      return null;
+  }
 }
 
 /** Invariant 5: the worker echoes what it applied; anything else ends the run before the agent exists. */

@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CaissonError, type FailureReason, type Job } from '@caisson/protocol';
 import type { AttemptLimits } from '../compute/index.ts';
-import type { PreparedWorkspace } from '../workspace/index.ts';
+import type { EarlierWork, PreparedWorkspace } from '../workspace/index.ts';
 import type { AdmittedRun, DispatchRooms, OpenedNetwork } from './contract.ts';
 import { composeJob } from './compose-job.ts';
 import { findContinuedWork } from './continued-work.ts';
@@ -16,7 +16,7 @@ import { PrepareFailure } from './prepare-failure.ts';
 import { orWarn } from './clean-up.ts';
 import { orAborted } from './or-aborted.ts';
 import { tellUntakenSampling } from './sampling.ts';
-import { linkSession, openAgentSession } from './session-folder.ts';
+import { linkSession, openAgentSession, type AgentSession } from './session-folder.ts';
 import {
   attemptPaths,
   createAttemptFolders,
@@ -71,14 +71,7 @@ async function prepareAll(
   const paths = attemptPaths(settings.stateDir, run.runId, attempt);
   undo.push(() => removeAttemptFolders(paths));
   createAttemptFolders(paths);
-  const session = await openAgentSession(run, settings.stateDir);
-  if (session.problem !== undefined)
-    await record.append('warning', { source: 'session', message: session.problem }, { attempt });
-  if (run.grant.sandbox === 'none') {
-    mkdirSync(paths.home, { recursive: true, mode: 0o700 });
-    linkLoginFiles(settings.home, paths.home, run.runtime);
-    linkSession(paths.home, session.folder);
-  }
+  const session = await openSession(rooms, run, record, attempt);
   if (attempt === 1) {
     await tellPrompt(run, record);
     await tellUntakenSampling(run, record);
@@ -91,22 +84,7 @@ async function prepareAll(
   );
   if (run.workspaceKind === 'in-place') await holdFolder(rooms, run);
   const work = await failingAs('worker-failed', undefined, () => findContinuedWork(rooms, run, session));
-  const workspace = await failingAs('worker-failed', undefined, () =>
-    rooms.workspaces.prepare({
-      kind: run.workspaceKind,
-      projectRoot: settings.projectRoot,
-      stateDir: settings.stateDir,
-      runId: run.runId,
-      attempt,
-      include: [...settings.workspaceInclude],
-      sandboxed: run.grant.sandbox !== 'none',
-      limits: settings.captureLimits,
-      signal,
-      ...(work === null ? {} : { work }),
-      ...(run.request.base === undefined ? {} : { baseRef: run.request.base }),
-      ...(run.request.branch === undefined ? {} : { branch: run.request.branch }),
-    }),
-  );
+  const workspace = await prepareWorkspace(rooms, run, { attempt, signal, work });
   undo.push(() => rooms.workspaces.remove(workspace, { force: true }));
   for (const message of workspace.warnings)
     await record.append('warning', { source: 'workspace', message }, { attempt });
@@ -133,6 +111,47 @@ async function prepareAll(
   // Not through a temporary file: it holds secrets, and whoever clears up after a dead host knows only this name.
   await writeFile(paths.job, JSON.stringify(job), { mode: 0o600, flag: 'wx' });
   return { attempt, nonce, paths, workspace, limits, network, job };
+}
+
+/** Without a sandbox the agent's HOME is a folder of ours, with the logins and the session linked into it. */
+async function openSession(
+  { settings }: DispatchRooms,
+  run: AdmittedRun,
+  record: RunRecord,
+  attempt: number,
+): Promise<AgentSession> {
+  const session = await openAgentSession(run, settings.stateDir);
+  if (session.problem !== undefined)
+    await record.append('warning', { source: 'session', message: session.problem }, { attempt });
+  if (run.grant.sandbox !== 'none') return session;
+  const { home } = attemptPaths(settings.stateDir, run.runId, attempt);
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  linkLoginFiles(settings.home, home, run.runtime);
+  linkSession(home, session.folder);
+  return session;
+}
+
+function prepareWorkspace(
+  { settings, workspaces }: DispatchRooms,
+  { runId, workspaceKind, grant, request }: AdmittedRun,
+  { attempt, signal, work }: { attempt: number; signal: AbortSignal; work: EarlierWork | null },
+): Promise<PreparedWorkspace> {
+  return failingAs('worker-failed', undefined, () =>
+    workspaces.prepare({
+      kind: workspaceKind,
+      projectRoot: settings.projectRoot,
+      stateDir: settings.stateDir,
+      runId,
+      attempt,
+      include: [...settings.workspaceInclude],
+      sandboxed: grant.sandbox !== 'none',
+      limits: settings.captureLimits,
+      signal,
+      ...(work === null ? {} : { work }),
+      ...(request.base === undefined ? {} : { baseRef: request.base }),
+      ...(request.branch === undefined ? {} : { branch: request.branch }),
+    }),
+  );
 }
 
 /** The text is in the agent's hands alone; what it was is told by its hash. */
