@@ -8,6 +8,7 @@ export { LockTimeoutError, withFileLock, type LockOptions } from './file-lock.ts
 export { makeFolder } from './make-folder.ts';
 export { createGit, GitError, type Git, type GitOptions, type GitOutput, type GitRunOptions } from './git.ts';
 export * from './git-index.ts';
+export { forgetIndexStats, replaceEntries, revealEntries, type ReplacedEntry } from './rewrite-index.ts';
 export * from './own-git-dir.ts';
 export type { OversizedFile, StageLimits } from './oversized-files.ts';
 export { TooManyOversizedError } from './oversized-files.ts';

@@ -76,9 +76,22 @@ function configText(repository: Repository): string {
       ? '\trepositoryFormatVersion = 1\n[extensions]\n\tobjectFormat = sha256\n[core]\n'
       : '\trepositoryFormatVersion = 0\n';
   return (
-    `[core]\n${format}\tbare = false\n\tfileMode = true\n\tlogAllRefUpdates = true\n` +
+    `[core]\n${format}\tbare = false\n\tfileMode = true\n\tlogAllRefUpdates = true\n${lineEndings(repository)}` +
     `[user]\n\tname = ${quote(name)}\n\temail = ${quote(email)}\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n`
   );
+}
+
+/** The user's way with line endings, or every file they touch would look rewritten. */
+function lineEndings({ config }: Repository): string {
+  const known = [
+    ['autocrlf', /^(true|false|input)$/],
+    ['eol', /^(lf|crlf|native)$/],
+  ] as const;
+  return known
+    .map(([key, values]) => [key, config.get(`core.${key}`) ?? '', values] as const)
+    .filter(([, value, values]) => values.test(value))
+    .map(([key, value]) => `\t${key} = ${value}\n`)
+    .join('');
 }
 
 function quote(value: string): string {

@@ -12,6 +12,7 @@ import {
 
 import { awaitAll } from './await-all.ts';
 import type { PrepareOptions } from './contract.ts';
+import { findConversions, type Conversion } from './conversions.ts';
 import { baselineRef, commitTree, updateRefs } from './custody.ts';
 import { WorkspaceError } from './errors.ts';
 import { listRefs, type Repository, type UserFolders } from './locate-repository.ts';
@@ -30,6 +31,8 @@ export interface Baseline {
   readonly warnings: readonly string[];
   /** Files of the user's that are too large to be part of it. */
   readonly oversized: readonly string[];
+  /** Files that differ from the base commit only because the user's git converts contents. */
+  readonly conversions?: readonly Conversion[];
 }
 
 /** The user's present files: committed, uncommitted and untracked, without what is ignored. */
@@ -59,6 +62,7 @@ export async function takeBaseline(
   const baselineCommit = isClean
     ? headCommit
     : await pinBaseline(options, gitDir, repository.commonDir, staged.tree, headCommit);
+  const conversions = isClean ? [] : await findConversions(repository, gitDir, staged.tree, user);
   const nested = staged.nested.map(
     (name) => `${name} is a repository of its own; its files are in the workspace, its history is not`,
   );
@@ -72,6 +76,7 @@ export async function takeBaseline(
     ignoreRules,
     warnings: [...nested, ...staged.warnings, ...staged.oversized.map(describeLeftBehind)],
     oversized: staged.oversized.map(({ path }) => path),
+    conversions,
   };
 }
 

@@ -1,6 +1,6 @@
 /**
- * The commit a branch gets. A checkpoint holds the files of checked-out submodules; a branch that people merge must
- * hold the links their history has, so those are put back.
+ * The commit a branch gets. A checkpoint holds the files of checked-out submodules and the bytes that the user's git
+ * converts; a branch that people merge must hold what their history has, so links and untouched blobs are put back.
  */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { createGit } from '@caisson/ground';
 
 import type { PreparedWorkspace } from './contract.ts';
+import { convertBack, readConversions } from './conversions.ts';
 import { commitTree } from './custody.ts';
 
 interface Link {
@@ -19,6 +20,8 @@ export interface BranchCommit {
   readonly commit: string;
   /** Submodules whose files changed: that part is in the patch and the checkpoint, not on the branch. */
   readonly changedSubmodules: readonly string[];
+  /** Changed files whose filter only the user's git could run: they are on the branch as the bytes they are. */
+  readonly unconverted: readonly string[];
 }
 
 export async function makeBranchCommit(
@@ -27,19 +30,28 @@ export async function makeBranchCommit(
 ): Promise<BranchCommit> {
   const { gitDir, baseCommit, baselineTree } = prepared;
   const links = baseCommit === null ? [] : await findFlattened(gitDir, baseCommit, checkpoint.tree);
-  if (baseCommit === null || links.length === 0) return { commit: checkpoint.commit, changedSubmodules: [] };
+  const conversions = await readConversions(gitDir);
+  if (baseCommit === null || (links.length === 0 && conversions.length === 0))
+    return { commit: checkpoint.commit, changedSubmodules: [], unconverted: [] };
 
   const message = `caisson: ${prepared.runId}, attempt ${prepared.attempt}\n`;
   const git = createGit({ cwd: gitDir, gitDir });
   const headTree = await git.text(['rev-parse', '--verify', `${baseCommit}^{tree}`]);
   let commit = baseCommit;
   let tree = headTree;
+  let unconverted: readonly string[] = [];
   for (const flat of [baselineTree, checkpoint.tree]) {
-    const next = await putLinksBack(gitDir, flat, links);
+    const blobs = await convertBack(gitDir, flat, conversions);
+    unconverted = blobs.unconverted;
+    const next = await putBack(gitDir, flat, links, blobs.entries);
     if (next !== tree) commit = await commitTree(gitDir, { tree: next, parents: [commit], message });
     tree = next;
   }
-  return { commit, changedSubmodules: await findChanged(gitDir, prepared, checkpoint.tree, links) };
+  return {
+    commit,
+    changedSubmodules: await findChanged(gitDir, prepared, checkpoint.tree, links),
+    unconverted,
+  };
 }
 
 /** Links of the base commit that are folders in the tree. */
@@ -82,13 +94,20 @@ async function idsOf(
   return new Map(found);
 }
 
-async function putLinksBack(gitDir: string, tree: string, links: readonly Link[]): Promise<string> {
+async function putBack(
+  gitDir: string,
+  tree: string,
+  links: readonly Link[],
+  blobs: readonly Buffer[],
+): Promise<string> {
   const indexFile = join(gitDir, `branch.${process.pid}`);
   const git = createGit({ cwd: gitDir, gitDir, workTree: gitDir, indexFile });
   try {
     await git.run(['read-tree', tree]);
-    const entries = links.map((link) => `160000 ${link.commit}\t${link.path}\0`).join('');
-    await git.run(['update-index', '--replace', '-z', '--index-info'], { stdin: entries });
+    const entries = links.map((link) => Buffer.from(`160000 ${link.commit}\t${link.path}\0`));
+    await git.run(['update-index', '--replace', '-z', '--index-info'], {
+      stdin: Buffer.concat([...entries, ...blobs]),
+    });
     return await git.text(['write-tree']);
   } finally {
     await rm(indexFile, { force: true });

@@ -125,9 +125,12 @@ async function createBranch(
   }
   const tree = await withoutPreparation(prepared, checkpoint.tree);
   const ofAgent = tree === checkpoint.tree ? checkpoint : { commit: await commitOf(prepared, tree), tree };
-  const { commit, changedSubmodules } = await makeBranchCommit(prepared, ofAgent);
+  const { commit, changedSubmodules, unconverted } = await makeBranchCommit(prepared, ofAgent);
   await createBranchRef(prepared.custodyDir, branch, commit);
-  return changedSubmodules.map(
-    (path) => `changes in submodule ${path} are in the patch but not on ${branch}`,
-  );
+  return [
+    ...changedSubmodules.map((path) => `changes in submodule ${path} are in the patch but not on ${branch}`),
+    ...unconverted.map(
+      (path) => `${path} is on ${branch} as the bytes it is: the repository's filters were not run`,
+    ),
+  ];
 }

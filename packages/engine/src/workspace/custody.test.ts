@@ -213,6 +213,28 @@ describe('checkpoint', () => {
     expect(project.git('show', `refs/caisson/${second.runId}/1:b.txt`)).toBe('y');
   });
 
+  it('creates a branch with the committed blobs of files that git converts, and shows the agent a clean status', async () => {
+    project.write('.gitattributes', '*.win text eol=crlf\n*.up filter=up\n');
+    project.git('config', 'filter.up.clean', 'tr a-z A-Z');
+    project.git('config', 'filter.up.smudge', 'tr A-Z a-z');
+    for (const name of ['same.win', 'edited.win', 'mine.win']) project.write(name, 'one\r\ntwo\r\n');
+    for (const name of ['same.up', 'edited.up']) project.write(name, 'text\n');
+    project.commit('converted');
+    const base = project.git('rev-parse', 'HEAD');
+    expect(project.git('show', 'HEAD:same.up')).toBe('TEXT');
+    project.write('mine.win', 'one\r\nuncommitted\r\n');
+    const prepared = await project.prepare({ branch: 'converted' });
+    expect(readFileSync(join(prepared.path, 'same.win'), 'utf8')).toBe('one\r\ntwo\r\n');
+    expect(inSandbox(prepared, 'git status --porcelain').trim()).toMatch(/^M+ +mine\.win$/);
+    writeFileSync(join(prepared.path, 'edited.win'), 'one\r\ntwo\r\nagent\r\n');
+    writeFileSync(join(prepared.path, 'edited.up'), 'agent\n');
+    const saved = await project.workspaces.checkpoint(prepared);
+    const touched = project.git('diff', '--name-only', base, 'converted').split('\n');
+    expect(touched).toEqual(['edited.up', 'edited.win', 'mine.win']);
+    expect(project.git('show', 'converted:edited.win')).toBe('one\ntwo\nagent');
+    expect(saved?.warnings).toEqual([expect.stringMatching(/^edited.up is on converted as the bytes it is/)]);
+  });
+
   it('survives the user’s gc that prunes everything', async () => {
     project.write('a.txt', 'uncommitted\n');
     const prepared = await project.prepare();
@@ -279,7 +301,7 @@ describe('remove', () => {
     writeFileSync(join(prepared.path, 'cache/b/new'), 'x');
     rmSync(join(prepared.path, '.env.gone'));
     const { warnings } = (await project.workspaces.checkpoint(prepared)) ?? { warnings: [] };
-    expect(warnings.map((text) => text.split(' ')[0]).toSorted()).toEqual(['.env.test', 'cache']);
+    expect(warnings.map((text) => text.replace(/ .*/, '')).toSorted()).toEqual(['.env.test', 'cache']);
     const removed = await project.workspaces.remove(prepared);
     expect(removed).toMatchObject({ kind: 'trashed', isSaved: false });
     const place = /kept in (.+) until/.exec(warnings.find((text) => text.startsWith('.env.test')) ?? '')?.[1];

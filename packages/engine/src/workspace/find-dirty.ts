@@ -5,12 +5,18 @@
 import { lstat, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { isErrno, readIndexedFiles, readIndexSummary, type IndexedFile } from '@caisson/ground';
+import {
+  isErrno,
+  readIndexedFiles,
+  readIndexSummary,
+  type IndexedFile,
+  type ObjectFormat,
+} from '@caisson/ground';
 
 import { custodyGit } from './custody.ts';
 import { findRepository, findTop, type Repository, type UserFolders } from './locate-repository.ts';
 import { convertsContents } from './seed-index.ts';
-import { blobIdOf, idOfBlob, parentOf, pathIn } from './work-file.ts';
+import { blobIdOf, idOfBlob, lstatIfThere, parentOf, pathIn } from './work-file.ts';
 
 /** Those of `paths` (relative to `root`) that are there and differ from what their own repository has committed. */
 export async function findUncommitted(
@@ -46,16 +52,18 @@ async function findChanged(
   );
   const named = paths.map((path) => ({ path, key: path.subarray(offset).toString('latin1') }));
   const committed = await readCommitted(repository);
-  const index = await readUserIndex(repository, new Set(named.map(({ key }) => key)), user);
+  const index = await openConvertingIndex(repository, user);
+  const files = index?.read(new Set(named.map(({ key }) => key)));
   const changed: Buffer[] = [];
   for (const { path, key } of named) {
     const wanted = committed.get(key) ?? null;
     const present = await blobIdOf(root, path, repository.objectFormat);
     if (present === wanted && wanted !== null) continue;
+    const known = { entry: files?.get(key), writtenAtNs: index?.writtenAtNs ?? 0n };
     const isSame =
       wanted !== null &&
       index !== null &&
-      (await isConvertedFrom(repository, root, path, wanted, index, key));
+      (await isConvertedFrom(pathIn(root, path), wanted, repository.objectFormat, known));
     if (!isSame) changed.push(path);
   }
   return changed;
@@ -75,45 +83,44 @@ async function readCommitted(repository: Repository): Promise<Map<string, string
   );
 }
 
-interface UserIndex {
-  readonly files: ReadonlyMap<string, IndexedFile>;
+interface ConvertingIndex {
   readonly writtenAtNs: bigint;
+  read(wanted: ReadonlySet<string>): Map<string, IndexedFile>;
 }
 
-/** Null where contents are not converted: then the bytes alone decide. */
-async function readUserIndex(
+/** The user's index. Null where contents are not converted: then the bytes alone decide. */
+export async function openConvertingIndex(
   repository: Repository,
-  wanted: ReadonlySet<string>,
   user: UserFolders,
-): Promise<UserIndex | null> {
+): Promise<ConvertingIndex | null> {
   const file = join(repository.gitDir, 'index');
   try {
     const { mtimeNs } = await stat(file, { bigint: true });
     const bytes = await readFile(file);
     const hashBytes = repository.objectFormat === 'sha256' ? 32 : 20;
     if (!(await convertsContents(repository, readIndexSummary(bytes, hashBytes), user))) return null;
-    return { files: readIndexedFiles(bytes, hashBytes, wanted), writtenAtNs: mtimeNs };
+    return { writtenAtNs: mtimeNs, read: (wanted) => readIndexedFiles(bytes, hashBytes, wanted) };
   } catch (error) {
     if (isErrno(error, 'ENOENT') || error instanceof RangeError) return null;
     throw error;
   }
 }
 
-async function isConvertedFrom(
-  repository: Repository,
-  root: string,
-  path: Buffer,
+/** Whether a file is, for git, what is committed, though its bytes are not. */
+export async function isConvertedFrom(
+  full: Buffer,
   committed: string,
-  index: UserIndex,
-  key: string,
+  objectFormat: ObjectFormat,
+  { entry, writtenAtNs }: { entry: IndexedFile | undefined; writtenAtNs: bigint },
 ): Promise<boolean> {
-  const full = pathIn(root, path);
-  const entry = index.files.get(key);
-  if (entry?.objectId === committed && (await isUntouched(full, entry, index.writtenAtNs))) return true;
+  if ((await lstatIfThere(full))?.isFile() !== true) return false;
+  if (entry?.objectId === committed && (await isUntouched(full, entry, writtenAtNs))) return true;
   // Written in the same instant as the index, or by a program that does not keep it: line endings can be judged alone.
-  if (!(await lstat(full)).isFile()) return false;
-  const unix = (await readFile(full, 'latin1')).replaceAll('\r\n', '\n');
-  return idOfBlob(Buffer.from(unix, 'latin1'), repository.objectFormat) === committed;
+  return idOfBlob(withUnixLines(await readFile(full)), objectFormat) === committed;
+}
+
+export function withUnixLines(bytes: Buffer): Buffer {
+  return Buffer.from(bytes.toString('latin1').replaceAll('\r\n', '\n'), 'latin1');
 }
 
 /** As git judges it: same size, same time, and older than the index. */

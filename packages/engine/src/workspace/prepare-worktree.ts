@@ -16,6 +16,7 @@ import {
   type Baseline,
 } from './baseline.ts';
 import type { EarlierWork, PreparedWorkspace, PrepareOptions } from './contract.ts';
+import { writeAgentIndex } from './conversions.ts';
 import { describePrepared } from './describe-prepared.ts';
 import { describeLostWork, seedWithWork } from './earlier-work.ts';
 import { includeFiles } from './include-files.ts';
@@ -60,6 +61,9 @@ export async function prepareWorktree(
       ...signalOf(options),
     }),
   ]);
+  const conversions = baseline.conversions ?? [];
+  if (conversions.length > 0)
+    await writeAgentIndex(join(attemptDir, 'agent-git', 'index'), path, conversions);
   const brought = included.brought.map((name) => join(project, name));
   const prepared = describePrepared(options, attemptDir, repository, baseline, {
     path,

@@ -1,0 +1,95 @@
+/** The layout of git's index file, versions 2 to 4. */
+import { createHash } from 'node:crypto';
+
+const MODE_OFFSET = 24;
+/** Where an entry's object id begins. */
+export const HASH_OFFSET = 40;
+export const ASSUME_UNCHANGED = 0x8000;
+const EXTENDED = 0x4000;
+/** In the second word of flags. */
+export const SKIP_WORKTREE = 0x4000;
+
+export interface IndexEntry {
+  readonly offset: number;
+  readonly mode: number;
+  readonly stage: number;
+  readonly isAssumedUnchanged: boolean;
+  readonly isSkipWorktree: boolean;
+  readonly path: Buffer;
+}
+
+/** Visits every entry; where they end. Throws `RangeError` on anything that is not an index this code knows. */
+export function walkEntries(index: Buffer, hashBytes: number, visit: (entry: IndexEntry) => void): number {
+  if (index.length < 12 + hashBytes || index.toString('latin1', 0, 4) !== 'DIRC') {
+    throw new RangeError('not a git index');
+  }
+  const version = index.readUInt32BE(4);
+  if (version < 2 || version > 4) throw new RangeError(`git index version ${version} is unknown`);
+  const count = index.readUInt32BE(8);
+  let at = 12;
+  let previous: Buffer = Buffer.alloc(0);
+  for (let number = 0; number < count; number += 1) {
+    const offset = at;
+    const flags = index.readUInt16BE(offset + HASH_OFFSET + hashBytes);
+    const isExtended = version >= 3 && (flags & EXTENDED) !== 0;
+    const extended = isExtended ? index.readUInt16BE(offset + HASH_OFFSET + hashBytes + 2) : 0;
+    const nameAt = offset + HASH_OFFSET + hashBytes + 2 + (isExtended ? 2 : 0);
+    const name =
+      version === 4 ? readCompressedName(index, nameAt, previous) : readPaddedName(index, nameAt, offset);
+    previous = name.path;
+    at = name.next;
+    visit({
+      offset,
+      mode: index.readUInt32BE(offset + MODE_OFFSET),
+      stage: (flags >> 12) & 3,
+      isAssumedUnchanged: (flags & ASSUME_UNCHANGED) !== 0,
+      isSkipWorktree: (extended & SKIP_WORKTREE) !== 0,
+      path: name.path,
+    });
+  }
+  return at;
+}
+
+function readPaddedName(index: Buffer, nameAt: number, entryAt: number): { path: Buffer; next: number } {
+  const end = index.indexOf(0, nameAt);
+  if (end === -1) throw new RangeError('git index ends inside a name');
+  return { path: index.subarray(nameAt, end), next: entryAt + Math.floor((end - entryAt + 8) / 8) * 8 };
+}
+
+/** Version 4: how many bytes to drop from the previous name (git's offset varint), then the rest. */
+function readCompressedName(index: Buffer, nameAt: number, previous: Buffer): { path: Buffer; next: number } {
+  let at = nameAt;
+  let byte = index.readUInt8(at);
+  let drop = byte & 0x7f;
+  while ((byte & 0x80) !== 0) {
+    at += 1;
+    byte = index.readUInt8(at);
+    drop = ((drop + 1) << 7) | (byte & 0x7f);
+  }
+  const end = index.indexOf(0, at + 1);
+  if (end === -1 || drop > previous.length) throw new RangeError('git index ends inside a name');
+  const path = Buffer.concat([previous.subarray(0, previous.length - drop), index.subarray(at + 1, end)]);
+  return { path, next: end + 1 };
+}
+
+/** What an extension holds; null when it is not there. */
+export function findExtension(index: Buffer, from: number, hashBytes: number, name: string): Buffer | null {
+  let at = from;
+  while (at + 8 <= index.length - hashBytes) {
+    const size = index.readUInt32BE(at + 4);
+    if (index.toString('latin1', at, at + 4) === name) return index.subarray(at + 8, at + 8 + size);
+    at += 8 + size;
+  }
+  return null;
+}
+
+/** The hash at the end; an index may go without (`index.skipHash`). */
+export function sealIndex(index: Buffer, hashBytes: number): void {
+  const bodyEnd = index.length - hashBytes;
+  const isUnhashed = index.subarray(bodyEnd).every((byte) => byte === 0);
+  if (isUnhashed) return;
+  createHash(hashBytes === 32 ? 'sha256' : 'sha1')
+    .update(index.subarray(0, bodyEnd))
+    .digest()
+    .copy(index, bodyEnd);
+}
