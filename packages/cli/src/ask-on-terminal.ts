@@ -1,4 +1,10 @@
-/** Asks the person at the terminal about calls that are held. Whoever decides first counts, here or elsewhere. */
+/**
+ * Asks the person at the terminal about calls that are held. Whoever decides first counts, here or elsewhere.
+ *
+ * TA1  Only what is typed at an open prompt decides. Whatever lies in the terminal when a question comes up, half a line
+ *      too, was meant for something else; and what is typed in the first moment was typed before the question was read.
+ * TA2  A question that is decided elsewhere takes what was being typed for it along: the next one starts empty.
+ */
 import { readFileSync } from 'node:fs';
 import type { ApprovalDecision } from '@caisson/engine';
 import type { EventEnvelope } from '@caisson/protocol';
@@ -12,6 +18,9 @@ export interface TerminalAsker {
   stop(): void;
 }
 
+const QUIET_MS = 300;
+const INTERRUPT = 3;
+
 export function createTerminalAsker(
   output: Output,
   decide: Decide,
@@ -19,16 +28,21 @@ export function createTerminalAsker(
 ): TerminalAsker {
   if (!output.isInteractive || !input.isTTY) return { hear: () => undefined, stop: () => undefined };
   const open: { id: string; what: string }[] = [];
+  const drain = createDrain(input);
   const ask = (): void => {
     const [first] = open;
     input.off('data', onData);
+    drain.stop();
     if (first === undefined || !isForeground()) {
       input.pause();
       return;
     }
-    output.note(`${output.style.bold('Allow?')} ${printable(first.what)}  [y/N]`);
-    input.on('data', onData);
-    input.resume();
+    output.note(`${output.style.bold('Allow?')} ${printable(first.what)}`);
+    drain.start((hasDropped) => {
+      const dropped = hasDropped ? 'What was typed before is ignored. ' : '';
+      output.note(`${dropped}y allows it, anything else denies it  [y/N]`);
+      input.on('data', onData);
+    });
     input.unref();
   };
   const onData = (chunk: Buffer): void => {
@@ -54,8 +68,46 @@ export function createTerminalAsker(
     },
     stop() {
       input.off('data', onData);
+      drain.stop();
       input.pause();
     },
+  };
+}
+
+interface Drain {
+  /** Drops input until none came for a moment. */
+  start(done: (hasDropped: boolean) => void): void;
+  stop(): void;
+}
+
+/** Only a raw terminal hands over half a line. It also hands over ^C, which stays an interrupt. */
+function createDrain(input: NodeJS.ReadStream): Drain {
+  let timer: NodeJS.Timeout | undefined;
+  let hasDropped = false;
+  const drop = (chunk: Buffer): void => {
+    hasDropped = true;
+    timer?.refresh();
+    if (chunk.includes(INTERRUPT)) process.kill(process.pid, 'SIGINT');
+  };
+  const stop = (): void => {
+    if (timer === undefined) return;
+    clearTimeout(timer);
+    timer = undefined;
+    input.off('data', drop);
+    input.setRawMode(false);
+  };
+  return {
+    start(done) {
+      hasDropped = false;
+      timer = setTimeout(() => {
+        stop();
+        done(hasDropped);
+      }, QUIET_MS);
+      input.setRawMode(true);
+      input.on('data', drop);
+      input.resume();
+    },
+    stop,
   };
 }
 

@@ -1,0 +1,85 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+
+const PROGRAM = join(import.meta.dirname, 'fixtures', 'asking.ts');
+const PROMPT = '[y/N]';
+
+/** The asker on a terminal of its own. */
+function openTerminal() {
+  const folder = mkdtempSync(join(tmpdir(), 'asking-'));
+  const child = spawn('script', ['-qec', `'${process.execPath}' '${PROGRAM}' '${folder}'`, '/dev/null'], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  onTestFinished(() => {
+    child.kill();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  let screen = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    screen += chunk.toString('utf8');
+  });
+  const sees = (text: string, times = 1): Promise<unknown> =>
+    expect.poll(() => screen.split(text).length - 1, { timeout: 10_000 }).toBe(times);
+  return {
+    sees,
+    screen: () => screen,
+    type: (text: string) => void child.stdin.write(text),
+    async hear(event: object) {
+      const file = join(folder, 'event.json');
+      writeFileSync(`${file}.new`, JSON.stringify(event));
+      renameSync(`${file}.new`, file);
+      await expect.poll(() => existsSync(file)).toBe(false);
+    },
+  };
+}
+
+const requested = (approvalId: string) => ({
+  type: 'approval.requested',
+  approvalId,
+  what: `rm ${approvalId}`,
+});
+
+test('what was typed before the question decides nothing', { timeout: 30_000 }, async () => {
+  const terminal = openTerminal();
+  await terminal.sees('<ready>');
+  terminal.type('yes\nyes');
+  await terminal.sees('yes', 2);
+  await terminal.hear(requested('one'));
+  await terminal.sees('What was typed before is ignored.');
+  await terminal.sees(PROMPT);
+  expect(terminal.screen()).not.toContain('<one');
+  terminal.type('\n');
+  await terminal.sees('<one deny>');
+});
+
+test('what is typed at the prompt decides', { timeout: 30_000 }, async () => {
+  const terminal = openTerminal();
+  await terminal.sees('<ready>');
+  await terminal.hear(requested('one'));
+  await terminal.sees(PROMPT);
+  terminal.type('y\n');
+  await terminal.sees('<one allow>');
+  expect(terminal.screen()).not.toContain('ignored');
+});
+
+test(
+  'half an answer to a question that is decided elsewhere does not go to the next',
+  { timeout: 30_000 },
+  async () => {
+    const terminal = openTerminal();
+    await terminal.sees('<ready>');
+    await terminal.hear(requested('one'));
+    await terminal.sees(PROMPT);
+    await terminal.hear(requested('two'));
+    terminal.type('yes');
+    await terminal.sees('yes');
+    await terminal.hear({ type: 'approval.decided', approvalId: 'one', decision: 'deny', by: 'user' });
+    await terminal.sees(PROMPT, 2);
+    terminal.type('\n');
+    await terminal.sees('<two deny>');
+    expect(terminal.screen()).not.toContain('<one');
+  },
+);
