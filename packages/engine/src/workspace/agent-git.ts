@@ -68,6 +68,9 @@ function headText(options: AgentGitOptions): string {
   return options.headCommit === null ? 'ref: refs/heads/main\n' : `${options.headCommit}\n`;
 }
 
+/** A sandbox may show other owners than the index has; git would look into every file again. */
+const NEUTRAL_STAT = '\tcheckStat = minimal\n';
+
 function configText(repository: Repository): string {
   const name = repository.config.get('user.name') ?? 'Caisson agent';
   const email = repository.config.get('user.email') ?? 'agent@caisson.invalid';
@@ -76,7 +79,7 @@ function configText(repository: Repository): string {
       ? '\trepositoryFormatVersion = 1\n[extensions]\n\tobjectFormat = sha256\n[core]\n'
       : '\trepositoryFormatVersion = 0\n';
   return (
-    `[core]\n${format}\tbare = false\n\tfileMode = true\n\tlogAllRefUpdates = true\n${lineEndings(repository)}` +
+    `[core]\n${format}\tbare = false\n\tfileMode = true\n\tlogAllRefUpdates = true\n${NEUTRAL_STAT}${lineEndings(repository)}` +
     `[user]\n\tname = ${quote(name)}\n\temail = ${quote(email)}\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n`
   );
 }

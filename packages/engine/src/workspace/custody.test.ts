@@ -51,9 +51,10 @@ function inSandbox(prepared: PreparedWorkspace, command: string): string {
     ...readOnly,
   ];
   const env = { PATH: '/usr/bin:/bin', HOME: '/nonexistent' };
+  const other = ['--unshare-user', '--uid', '4242', '--gid', '4242']; // files look like somebody else's
   return execFileSync(
     'bwrap',
-    [...view, '--chdir', prepared.cwd, '--unshare-pid', '--die-with-parent', 'sh', '-ec', command],
+    [...view, '--chdir', prepared.cwd, '--unshare-pid', ...other, '--die-with-parent', 'sh', '-ec', command],
     { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
   );
 }
