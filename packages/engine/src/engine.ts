@@ -87,7 +87,12 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     settings: config.budget,
     books: {
       spend: (filter) => ledger.spend(filter),
-      hasEnded: (runId) => ledger.run(runId)?.ending !== undefined,
+      stateOf: (runId) => {
+        const run = ledger.run(runId);
+        return run === null ? 'unknown' : run.ending === undefined ? 'open' : 'ended';
+      },
+      nowMs: () => clock.wallMs(),
+      alone: (work) => ledger.alone(work),
       rows: ledger.kv,
     },
     today: () => clock.now().toISOString().slice(0, 10),

@@ -19,7 +19,9 @@ function open(settings: Partial<BudgetSettings> = {}, spent: SpentRow[] = []) {
     settings: { perSessionUsd: null, perDayUsd: null, allowUnknownCost: false, ...settings },
     books: {
       spend: () => spent,
-      hasEnded: (runId) => ended.has(runId),
+      stateOf: (runId) => (ended.has(runId) ? 'ended' : 'open'),
+      nowMs: () => 0,
+      alone: (work) => work(),
       rows: {
         set: (_space, key, value) => void rows.set(key, value),
         delete: (_space, key) => rows.delete(key),
@@ -49,9 +51,29 @@ const spentRow = (costUsd: number | null): SpentRow => ({
 });
 
 describe('the price table', () => {
-  it('finds the longest fitting entry, also behind a provider prefix and before a date', () => {
-    expect(findPrice('openai/gpt-5-mini-2026-01-01')?.match).toBe('gpt-5-mini');
-    expect(findPrice('some-local-model')).toBeNull();
+  it.each([
+    ['openai/gpt-5-mini-2026-01-01', 0.25],
+    ['claude-sonnet-4-5@20250929', 3],
+    ['claude-opus-4-20250514', 15],
+    ['anthropic/claude-opus-4-5-20251101', 5],
+    ['claude-3-7-sonnet-latest', 3],
+    ['gemini-2.5-flash-001', 0.3],
+    ['gpt-5-pro', 15],
+  ])('knows %s, behind a provider and before a date', (model, input) => {
+    expect(findPrice(model)?.input).toBe(input);
+  });
+
+  it.each(['some-local-model', 'gpt-5-ultra', 'gpt-5.9', 'claude-sonnet-4-9', 'gpt-5-2', 'o3-pro', ''])(
+    'does not take %s for a model whose name it begins with',
+    (model) => {
+      expect(findPrice(model)).toBeNull();
+    },
+  );
+
+  it('does not believe a runtime that says 0 for tokens that were used', () => {
+    expect(costOf({ ...USAGE, costUsd: 0 })).toBe(3);
+    expect(costOf({ ...USAGE, models: ['mystery'], costUsd: 0 })).toBeUndefined();
+    expect(costOf({ ...USAGE, inputTokens: 0, models: ['mystery'], costUsd: 0 })).toBe(0);
   });
 
   it('believes the runtime first, then the table, and says unknown otherwise', () => {
@@ -71,7 +93,8 @@ describe('a budget', () => {
     const request = ask('r1', { model: 'mystery', caps: { usd: 1 } });
     expect(open().budget.reserve(request)?.detail).toMatch(/price of mystery is unknown/);
     expect(open({ allowUnknownCost: true }).budget.reserve(request)).toBeNull();
-    expect(open().budget.reserve({ ...request, reportsCost: true })).toBeNull();
+    expect(open().budget.reserve({ ...request, reportsCost: true })?.kind).toBe('budget');
+    expect(open().budget.reserve({ ...request, reportsCost: true, model: '' })).toBeNull();
     expect(open().budget.reserve({ ...request, usesModel: false })).toBeNull();
   });
 
@@ -103,6 +126,65 @@ describe('a budget', () => {
     const { budget } = open({ perSessionUsd: 4 }, [spentRow(2)]);
     expect(budget.reserve(ask('r1', { session: 's' }))).toBeNull();
     expect(budget.follow('r1', USAGE)?.detail).toMatch(/session s, the cap is \$4/);
+  });
+
+  it('counts what earlier attempts of the run used', () => {
+    const earlier = { tokens: 10, turns: 2, toolCalls: 2, costUsd: 1 };
+    const stop = (caps: BudgetRequest['caps']) => {
+      const { budget } = open();
+      budget.reserve(ask('r1', { caps }));
+      return budget.follow('r1', { ...USAGE, turns: 1, toolCalls: 1 }, earlier)?.detail;
+    };
+    expect(stop({ usd: 3.5 })).toMatch(/\$4.0000 spent, the cap is \$3.5/);
+    expect(stop({ tokens: 1_000_009 })).toMatch(/1000010 tokens used/);
+    expect(stop({ turns: 2 })).toMatch(/3 turns used/);
+    expect(stop({ toolCalls: 2 })).toMatch(/3 tool calls used/);
+    expect(stop({ usd: 4, tokens: 1_000_010, turns: 3, toolCalls: 3 })).toBeUndefined();
+  });
+
+  it('keeps all that is left of the day for a run without a cap of its own', () => {
+    const { budget, ended } = open({ perDayUsd: 5 });
+    expect(budget.reserve(ask('r1'))).toBeNull();
+    expect(budget.reserve(ask('r2'))?.remedy).toMatch(/--budget/);
+    expect(budget.reserve(ask('c', { usesModel: false }))).toBeNull();
+    ended.add('r1');
+    expect(budget.reserve(ask('r2'))).toBeNull();
+  });
+
+  it('stops a run when another one has spent what was left of the day by now', () => {
+    const { budget } = open({ perDayUsd: 5 });
+    budget.reserve(ask('r1', { caps: { usd: 1 } }));
+    budget.reserve(ask('r2'));
+    budget.follow('r1', USAGE);
+    expect(budget.follow('r2', USAGE)?.detail).toMatch(/\$6.0000 in day/);
+  });
+
+  it('counts what a child spends against the run that dispatched it, running and ended', () => {
+    const { budget, ended } = open({ perDayUsd: 100 });
+    budget.reserve(ask('up', { caps: { usd: 5 } }));
+    expect(budget.reserve(ask('kid', { caps: { usd: 5 }, parent: 'up' }))).toBeNull();
+    expect(budget.follow('kid', USAGE)).toBeNull();
+    expect(budget.follow('up', USAGE)?.detail).toMatch(/\$6.0000 spent by up and what it dispatched/);
+    ended.add('kid');
+    budget.settle('kid', USAGE);
+    expect(budget.reserve(ask('kid2', { caps: { usd: 5 }, parent: 'up' }))?.detail).toMatch(
+      /budget of up, which dispatches it, is used up/,
+    );
+  });
+
+  it('lets a child of a run that holds the whole day start', () => {
+    const { budget } = open({ perDayUsd: 5 });
+    budget.reserve(ask('up'));
+    expect(budget.reserve(ask('kid', { parent: 'up' }))).toBeNull();
+    expect(budget.reserve(ask('other'))?.kind).toBe('budget');
+    expect(budget.follow('up', USAGE)).toBeNull();
+    expect(budget.follow('kid', USAGE)?.detail).toMatch(/\$6.0000 in day/);
+  });
+
+  it('goes by the price of the requested model while the served one has none', () => {
+    const { budget } = open();
+    budget.reserve(ask('r1', { caps: { usd: 1 } }));
+    expect(budget.follow('r1', { ...USAGE, models: ['renamed'] })?.detail).toMatch(/\$3.0000 spent/);
   });
 
   it('tells where it stands when a run is settled, unknown costs apart', () => {

@@ -21,6 +21,17 @@ export interface BudgetRequest {
   readonly reportsCost: boolean;
   /** Whether the runtime uses a model at all. */
   readonly usesModel: boolean;
+  /** The run that dispatched it: what it spends is spent by that one too. */
+  readonly parent?: string;
+}
+
+/** What earlier attempts of a run used. */
+export interface EarlierUse {
+  readonly tokens: number;
+  readonly turns: number;
+  readonly toolCalls: number;
+  /** The known part. */
+  readonly costUsd: number;
 }
 
 export interface BudgetRefusal {
@@ -46,8 +57,11 @@ export interface BudgetStanding {
 export interface Budget {
   /** Null when the run may start; its money is then reserved. */
   reserve(request: BudgetRequest): BudgetRefusal | null;
-  /** The detail of the first cap that this usage passes, or null. */
-  follow(runId: string, usage: Usage): { detail: string } | null;
+  /**
+   * The detail of the first cap that this attempt's usage passes, together with what earlier attempts used; or null.
+   * Where the served model has no price, that of the requested one decides.
+   */
+  follow(runId: string, usage: Usage, earlier?: EarlierUse): { detail: string } | null;
   /** What the usage cost; `requestedModel` stands in where the runtime does not say what served it. */
   cost(usage: Usage, requestedModel: string): number | undefined;
   settle(runId: string, usage: Usage | undefined): void;
@@ -65,7 +79,10 @@ export interface SpentRow {
 /** The books, kept elsewhere: settled spending, and rows that all processes of the project share. */
 export interface Books {
   spend(filter: { session?: string; day?: string }): readonly SpentRow[];
-  hasEnded(runId: string): boolean;
+  stateOf(runId: string): 'unknown' | 'open' | 'ended';
+  nowMs(): number;
+  /** Runs `work` as one transaction, alone among all processes. */
+  alone<T>(work: () => T): T;
   readonly rows: {
     set(space: string, key: string, value: unknown): void;
     delete(space: string, key: string): boolean;

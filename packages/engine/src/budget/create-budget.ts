@@ -1,22 +1,40 @@
 import type { BudgetCaps, Usage } from '@caisson/protocol';
-import type { Budget, BudgetOptions, BudgetRefusal, BudgetRequest, BudgetStanding } from './contract.ts';
-import { costOf, findPrice } from './price-table.ts';
-import { listReservations, removeReservation, writeReservation, type Reservation } from './reservations.ts';
+import type {
+  Books,
+  Budget,
+  BudgetOptions,
+  BudgetRefusal,
+  BudgetRequest,
+  BudgetStanding,
+  EarlierUse,
+} from './contract.ts';
+import { costOf, findPrice, tokensOf } from './price-table.ts';
+import {
+  closeReservation,
+  familyUsd,
+  lineOf,
+  listReservations,
+  promisedUsd,
+  sum,
+  sweepReservations,
+  writeReservation,
+  type Reservation,
+} from './reservations.ts';
 
 export function createBudget(options: BudgetOptions): Budget {
   const active = new Map<string, { caps: BudgetCaps; session: string | null; model: string }>();
   const { settings, books } = options;
 
-  const standing = (scope: 'session' | 'day', scopeId: string): BudgetStanding => {
+  const standing = (scope: 'session' | 'day', scopeId: string, viewer: string | null): BudgetStanding => {
     const rows = books.spend(scope === 'session' ? { session: scopeId } : { day: scopeId });
-    const reservations = listReservations(books).filter(
-      (held) => (scope === 'session' ? held.session : held.day) === scopeId,
+    const held = listReservations(books).filter(
+      (row) => (scope === 'session' ? row.session : row.day) === scopeId,
     );
     return {
       scope,
       scopeId,
       spentUsd: sum(rows.map((row) => row.costUsd ?? 0)),
-      reservedUsd: sum(reservations.map((held) => held.usd)),
+      reservedUsd: promisedUsd(held, viewer),
       ceilingUsd: scope === 'session' ? settings.perSessionUsd : settings.perDayUsd,
       unknownCosts: sum(rows.map((row) => row.unknownCosts)),
       runCount: rows.length,
@@ -24,47 +42,83 @@ export function createBudget(options: BudgetOptions): Budget {
       tokensOut: sum(rows.map((row) => row.outputTokens)),
     };
   };
-  const scopesOf = (session: string | null): BudgetStanding[] => [
-    ...(session === null ? [] : [standing('session', session)]),
-    standing('day', options.today()),
+  const scopesOf = (session: string | null, viewer: string | null = null): BudgetStanding[] => [
+    ...(session === null ? [] : [standing('session', session, viewer)]),
+    standing('day', options.today(), viewer),
   ];
+  const reserve = (request: BudgetRequest): BudgetRefusal | null => {
+    const parent = request.parent ?? null;
+    const scopes = scopesOf(request.session, parent).filter((scope) => scope.ceilingUsd !== null);
+    const unknown = refuseUnknownCost(request, scopes, settings.allowUnknownCost);
+    if (unknown !== null) return unknown;
+    if (!request.usesModel) return null;
+    const spent = scopes.find((scope) => roomOf(scope) <= 0);
+    if (spent !== undefined) return refuseSpent(spent);
+    const above = findSpentFamily(listReservations(books), parent);
+    if (above !== null) return above;
+    // Without a cap of its own a run may spend all that is left, so all of it is kept for it.
+    const usd = Math.min(request.caps.usd ?? Infinity, ...scopes.map(roomOf));
+    if (usd === Infinity) return null;
+    writeReservation(books, {
+      runId: request.runId,
+      usd,
+      capUsd: request.caps.usd ?? null,
+      usedUsd: 0,
+      childrenUsd: 0,
+      parent,
+      session: request.session,
+      day: options.today(),
+      atMs: books.nowMs(),
+    });
+    return null;
+  };
 
   return {
-    reserve(request) {
-      const scopes = scopesOf(request.session).filter((scope) => scope.ceilingUsd !== null);
-      const unknown = refuseUnknownCost(request, scopes, settings.allowUnknownCost);
-      if (unknown !== null) return unknown;
-      const spent = scopes.find((scope) => roomOf(scope) <= 0);
-      if (spent !== undefined) return refuseSpent(spent);
-      const usd = Math.min(request.caps.usd ?? 0, ...scopes.map(roomOf));
-      active.set(request.runId, { caps: request.caps, session: request.session, model: request.model });
-      if (usd > 0)
-        writeReservation(books, {
-          runId: request.runId,
-          usd,
-          session: request.session,
-          day: options.today(),
-        } satisfies Reservation);
-      return null;
-    },
-    follow(runId, usage) {
+    reserve: (request) =>
+      books.alone(() => {
+        sweepReservations(books);
+        const refusal = reserve(request);
+        const { runId, caps, session, model } = request;
+        if (refusal === null) active.set(runId, { caps, session, model });
+        return refusal;
+      }),
+    follow(runId, usage, earlier = NOTHING_EARLIER) {
       const run = active.get(runId);
       if (run === undefined) return null;
-      const costUsd = costOf(usage, run.model);
+      const costUsd = costOf(usage, run.model) ?? costOf({ ...withoutCost(usage), models: [] }, run.model);
+      const counted = findPassedCount(run.caps, usage, earlier);
+      if (counted !== null || costUsd === undefined) return counted;
+      tellUsed(books, runId, earlier.costUsd + costUsd);
+      const held = listReservations(books);
       return (
-        findPassedCap(run.caps, usage, costUsd) ??
-        findPassedScope(scopesOf(run.session), runId, listReservations(books), costUsd)
+        findPassedMoney(run.caps, earlier.costUsd + costUsd) ??
+        findPassedFamily(held, runId) ??
+        findPassedScope(scopesOf(run.session, runId), earlier.costUsd)
       );
     },
     cost: costOf,
-    settle(runId) {
+    settle(runId, usage) {
       const run = active.get(runId);
       active.delete(runId);
-      removeReservation(books, runId);
+      const costUsd = usage === undefined ? undefined : costOf(usage, run?.model);
+      books.alone(() => closeReservation(books, runId, costUsd));
       for (const scope of scopesOf(run?.session ?? null)) options.onUpdate(scope);
     },
     standings: (session) => scopesOf(session ?? null),
   };
+}
+
+const NOTHING_EARLIER: EarlierUse = { tokens: 0, turns: 0, toolCalls: 0, costUsd: 0 };
+
+/** Others see what a run has spent before it ends; never less than they saw. */
+function tellUsed(books: Books, runId: string, usedUsd: number): void {
+  const isMore = (row: Reservation | undefined) => row !== undefined && usedUsd > row.usedUsd;
+  const find = () => listReservations(books).find((held) => held.runId === runId);
+  if (!isMore(find())) return;
+  books.alone(() => {
+    const row = find();
+    if (row !== undefined && isMore(row)) writeReservation(books, { ...row, usedUsd });
+  });
 }
 
 /** B3 */
@@ -74,8 +128,9 @@ function refuseUnknownCost(
   isAllowed: boolean,
 ): BudgetRefusal | null {
   const hasMoneyCap = request.caps.usd !== undefined || scopes.length > 0;
-  if (!hasMoneyCap || isAllowed || !request.usesModel || request.reportsCost) return null;
-  if (request.model !== '' && findPrice(request.model) !== null) return null;
+  if (!hasMoneyCap || isAllowed || !request.usesModel) return null;
+  // A program that tells its cost knows the price of its own default, and 0 for what it does not know.
+  if (request.model === '' ? request.reportsCost : findPrice(request.model) !== null) return null;
   return {
     kind: 'budget',
     detail:
@@ -93,7 +148,11 @@ function refuseSpent(scope: BudgetStanding): BudgetRefusal {
   return {
     kind: 'budget',
     detail: `the budget of ${what} is used up: ${scope.spentUsd.toFixed(2)} of ${(scope.ceilingUsd ?? 0).toFixed(2)} USD spent${reserved}`,
-    remedy: `Raise budget.${scope.scope === 'day' ? 'perDayUsd' : 'perSessionUsd'}, or wait.`,
+    remedy: `Raise budget.${scope.scope === 'day' ? 'perDayUsd' : 'perSessionUsd'}, or wait${
+      scope.reservedUsd > 0
+        ? '; runs with a cap of their own (--budget, budget.perRunUsd) reserve no more than that'
+        : ''
+    }.`,
   };
 }
 
@@ -101,45 +160,57 @@ function roomOf(scope: BudgetStanding): number {
   return scope.ceilingUsd === null ? Infinity : scope.ceilingUsd - scope.spentUsd - scope.reservedUsd;
 }
 
-function findPassedCap(
-  caps: BudgetCaps,
-  usage: Usage,
-  costUsd: number | undefined,
-): { detail: string } | null {
-  const tokens = usage.inputTokens + usage.outputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
-  const counted: [string, number | undefined, number | undefined][] = [
-    ['tokens', caps.tokens, tokens],
-    ['turns', caps.turns, usage.turns],
-    ['tool calls', caps.toolCalls, usage.toolCalls],
-  ];
-  for (const [name, cap, used] of counted) {
-    if (cap !== undefined && used !== undefined && used > cap)
-      return { detail: `${used} ${name} used, the cap is ${cap}` };
-  }
-  if (caps.usd === undefined || costUsd === undefined || costUsd <= caps.usd) return null;
-  return { detail: `$${costUsd.toFixed(4)} spent, the cap is $${caps.usd}` };
-}
-
-/** What others have spent and reserved counts too; our own reservation does not count twice. */
-function findPassedScope(
-  scopes: readonly BudgetStanding[],
-  runId: string,
-  reservations: readonly Reservation[],
-  costUsd: number | undefined,
-): { detail: string } | null {
-  if (costUsd === undefined) return null;
-  const own = reservations.find((held) => held.runId === runId)?.usd ?? 0;
-  for (const scope of scopes) {
-    if (scope.ceilingUsd === null) continue;
-    const total = scope.spentUsd + costUsd + Math.max(0, scope.reservedUsd - own);
-    if (total > scope.ceilingUsd)
+/** A child may spend no more than is left of those above it. */
+function findSpentFamily(held: readonly Reservation[], parent: string | null): BudgetRefusal | null {
+  for (const { runId, capUsd } of lineOf(held, parent)) {
+    const used = familyUsd(held, runId);
+    if (capUsd !== null && used >= capUsd)
       return {
-        detail: `$${total.toFixed(4)} in ${scope.scope} ${scope.scopeId}, the cap is $${scope.ceilingUsd}`,
+        kind: 'budget',
+        detail: `the budget of ${runId}, which dispatches it, is used up: ${used.toFixed(2)} of ${capUsd.toFixed(2)} USD spent`,
       };
   }
   return null;
 }
 
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
+function findPassedCount(caps: BudgetCaps, usage: Usage, earlier: EarlierUse): { detail: string } | null {
+  const counted: [string, number | undefined, number][] = [
+    ['tokens', caps.tokens, tokensOf(usage) + earlier.tokens],
+    ['turns', caps.turns, (usage.turns ?? 0) + earlier.turns],
+    ['tool calls', caps.toolCalls, (usage.toolCalls ?? 0) + earlier.toolCalls],
+  ];
+  for (const [name, cap, used] of counted) {
+    if (cap !== undefined && used > cap) return { detail: `${used} ${name} used, the cap is ${cap}` };
+  }
+  return null;
+}
+
+function findPassedMoney(caps: BudgetCaps, costUsd: number): { detail: string } | null {
+  if (caps.usd === undefined || costUsd <= caps.usd) return null;
+  return { detail: `$${costUsd.toFixed(4)} spent, the cap is $${caps.usd}` };
+}
+
+function findPassedFamily(held: readonly Reservation[], own: string): { detail: string } | null {
+  for (const { runId, capUsd } of lineOf(held, own)) {
+    const used = familyUsd(held, runId);
+    if (capUsd !== null && used > capUsd)
+      return {
+        detail: `$${used.toFixed(4)} spent by ${runId} and what it dispatched, the cap is $${capUsd}`,
+      };
+  }
+  return null;
+}
+
+/** What others have spent and reserved counts too. Our earlier attempts are in the books and in our row. */
+function findPassedScope(scopes: readonly BudgetStanding[], earlierUsd: number): { detail: string } | null {
+  for (const { scope, scopeId, ceilingUsd, spentUsd, reservedUsd } of scopes) {
+    const total = spentUsd + reservedUsd - earlierUsd;
+    if (ceilingUsd !== null && total > ceilingUsd)
+      return { detail: `$${total.toFixed(4)} in ${scope} ${scopeId}, the cap is $${ceilingUsd}` };
+  }
+  return null;
+}
+
+function withoutCost({ costUsd: _costUsd, ...usage }: Usage): Usage {
+  return usage;
 }

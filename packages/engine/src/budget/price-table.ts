@@ -5,32 +5,35 @@ import table from './prices.json' with { type: 'json' };
 /** Version of the table, for records. */
 export const PRICE_TABLE_VERSION: string = table.version;
 
-interface Price {
-  readonly match: string;
-  readonly input: number;
-  readonly output: number;
-  readonly cacheRead: number;
-  readonly cacheWrite: number;
-}
+type Price = (typeof table.models)[number];
 
-/** The longest entry that the model's name starts with, after a provider prefix such as `anthropic/`. */
+/** A date, a stable version, or "the newest of this name": the same model. Any other ending is another model. */
+const SAME_MODEL = /(?:-\d{8}|-\d{4}-\d{2}-\d{2}|-\d{3}|-latest)?(?:@(?:\d{8}|default|latest))?$/;
+
+/** The entry of exactly this model, after a provider prefix such as `anthropic/` and before a date. */
 export function findPrice(model: string): Price | null {
   const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase();
-  const fitting = table.models.filter((price) => name.startsWith(price.match));
-  return fitting.toSorted((left, right) => right.match.length - left.match.length)[0] ?? null;
+  const bare = name.replace(SAME_MODEL, '');
+  return table.models.find(({ names }) => names.includes(name) || names.includes(bare)) ?? null;
 }
 
 /**
  * As the runtime said, else by the table when every model that served has a price, else unknown. A runtime that does
- * not say what served it is charged as the model that was asked for.
+ * not say what served it is charged as the model that was asked for. A runtime that says 0 for a model it used does
+ * not know the price.
  */
 export function costOf(usage: Usage, requestedModel = ''): number | undefined {
-  if (usage.costUsd !== undefined) return usage.costUsd;
+  if (usage.costUsd !== undefined && (usage.costUsd > 0 || tokensOf(usage) === 0)) return usage.costUsd;
   const models = usage.models.length === 0 ? [requestedModel] : usage.models;
   const prices = models.map(findPrice);
   if (prices.some((price) => price === null)) return undefined;
   // Several models served and the runtime did not split the tokens: the dearest is charged, never the cheapest.
   return Math.max(...prices.map((price) => (price === null ? 0 : priced(usage, price))));
+}
+
+/** In and out, the cache's too. */
+export function tokensOf(usage: Usage): number {
+  return usage.inputTokens + usage.outputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
 }
 
 function priced(usage: Usage, price: Price): number {

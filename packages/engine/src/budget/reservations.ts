@@ -2,28 +2,111 @@
 import type { Books } from './contract.ts';
 
 const SPACE = 'reservation';
+/** A host may die between the reservation and the acceptance; no admission takes this long. */
+const ADMISSION_MS = 10 * 60_000;
 
 export interface Reservation {
   readonly runId: string;
+  /** What the run may spend, as far as that is known when it starts. */
   readonly usd: number;
+  /** Its own cap, or null where only its session or day has one. */
+  readonly capUsd: number | null;
+  /** What it has spent so far, in all its attempts. */
+  readonly usedUsd: number;
+  /** What runs that it dispatched had spent when they ended. */
+  readonly childrenUsd: number;
+  /** The run that dispatched it. */
+  readonly parent: string | null;
   readonly session: string | null;
   readonly day: string;
+  readonly atMs: number;
 }
 
 export function writeReservation(books: Books, reservation: Reservation): void {
   books.rows.set(SPACE, reservation.runId, reservation);
 }
 
-export function removeReservation(books: Books, runId: string): void {
+/** What a child spent is its parent's from now on. `usedUsd` is what it spent, where more is known than was told. */
+export function closeReservation(books: Books, runId: string, usedUsd = 0): void {
+  const rows = readRows(books);
+  const own = rows.find((row) => row.runId === runId);
+  if (own === undefined) return;
+  const parent = rows.find((row) => row.runId === own.parent);
+  const spent = Math.max(own.usedUsd, usedUsd) + own.childrenUsd;
+  if (parent !== undefined && spent > 0)
+    writeReservation(books, { ...parent, childrenUsd: parent.childrenUsd + spent });
   books.rows.delete(SPACE, runId);
 }
 
-/** Those of runs that have ended, in whatever way, count no more and are dropped here. */
+/** Those of runs that have ended, in whatever way, or never began, count no more. */
 export function listReservations(books: Books): Reservation[] {
-  const held: Reservation[] = [];
-  for (const { key, value } of books.rows.list(SPACE)) {
-    if (!books.hasEnded(key)) held.push(value as Reservation);
-    else removeReservation(books, key);
+  return readRows(books).filter((row) => {
+    const state = books.stateOf(row.runId);
+    return state === 'open' || (state === 'unknown' && books.nowMs() - row.atMs <= ADMISSION_MS);
+  });
+}
+
+function readRows(books: Books): Reservation[] {
+  return books.rows
+    .list(SPACE)
+    .map(({ key, value }) => ({ ...EMPTY, ...(value as Partial<Reservation>), runId: key }));
+}
+
+const EMPTY = {
+  usd: 0,
+  capUsd: null,
+  usedUsd: 0,
+  childrenUsd: 0,
+  parent: null,
+  session: null,
+  day: '',
+  atMs: 0,
+} as const;
+
+/** Drops the rows that nobody counts any more. */
+export function sweepReservations(books: Books): void {
+  const counted = new Set(listReservations(books).map(({ runId }) => runId));
+  for (const { runId } of readRows(books)) if (!counted.has(runId)) closeReservation(books, runId);
+}
+
+/** The run and those above it that are still running, nearest first. */
+export function lineOf(held: readonly Reservation[], runId: string | null): Reservation[] {
+  const line: Reservation[] = [];
+  for (let next = runId; next !== null;) {
+    const row = held.find((one) => one.runId === next);
+    if (row === undefined || line.includes(row)) return line;
+    line.push(row);
+    next = row.parent;
   }
-  return held;
+  return line;
+}
+
+/** What a run and everything under it has spent. */
+export function familyUsd(held: readonly Reservation[], root: string): number {
+  return sum(familyOf(held, root).map((row) => row.usedUsd + row.childrenUsd));
+}
+
+/**
+ * What is promised to running runs, or already spent by them, and not yet in the books. A parent's promise covers its
+ * children. To the family itself only what was really spent counts, or a parent would stand in its own child's way.
+ */
+export function promisedUsd(held: readonly Reservation[], viewer: string | null): number {
+  const own = lineOf(held, viewer).at(-1)?.runId;
+  const roots = held.filter((row) => !held.some(({ runId }) => runId === row.parent));
+  return sum(
+    roots.map((root) => {
+      const family = familyOf(held, root.runId);
+      const spent = sum(family.map((row) => row.usedUsd));
+      const booked = sum(family.map((row) => row.childrenUsd));
+      return root.runId === own ? spent : Math.max(root.usd - booked, spent);
+    }),
+  );
+}
+
+function familyOf(held: readonly Reservation[], root: string): Reservation[] {
+  return held.filter((row) => lineOf(held, row.runId).some(({ runId }) => runId === root));
+}
+
+export function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }

@@ -236,6 +236,11 @@ export interface Ledger {
   verifyAll(): VerifyAllReport;
   readonly leases: Leases;
   readonly kv: KeyValues;
+  /**
+   * Runs reads and `kv` writes as one transaction, alone among all processes; a throw leaves nothing behind. Neither
+   * `append` nor leases inside.
+   */
+  alone<T>(work: () => T): T;
   /** Calls back, coalesced, after anything was committed. A throwing callback never hurts the ledger. */
   watch(onChange: (change: LedgerChange) => void): () => void;
   /** Waits for what is in flight, then lets go of the file. Idempotent. */

@@ -29,12 +29,14 @@ export function createLedger(storage: Storage, options: LedgerOptions = {}): Led
   const demandOpen = () => {
     if (closing !== null) throw new LedgerClosedError(storage.file);
   };
+  let isAlone = false;
   const reading = <T>(work: () => T): T => {
     demandOpen();
-    return storage.read(work);
+    return isAlone ? work() : storage.read(work);
   };
   const writing = <T>(work: () => T): T => {
     demandOpen();
+    if (isAlone) return work();
     const result = storage.write(work);
     isChanged();
     return result;
@@ -73,6 +75,15 @@ export function createLedger(storage: Storage, options: LedgerOptions = {}): Led
     verifyAll: () => reading(() => verifyAll(storage)),
     leases: createLeases(storage.working, reading, writingWorking),
     kv: createKeyValues(storage.working, reading, writing),
+    alone: (work) =>
+      writing(() => {
+        isAlone = true;
+        try {
+          return work();
+        } finally {
+          isAlone = false;
+        }
+      }),
     watch(onChange: (change: LedgerChange) => void) {
       demandOpen();
       return listeners.add(onChange);

@@ -113,5 +113,20 @@ export function describeLeases(open: OpenLedger): void {
       ]);
       expect([ledger.kv.delete('s', 'b'), ledger.kv.delete('s', 'b')]).toEqual([true, false]);
     });
+
+    test('reads and values are one transaction when they ask to be alone', () => {
+      const count = () => Number(ledger.kv.get('s', 'n') ?? 0);
+      const add = () => {
+        ledger.kv.set('s', 'n', count() + ledger.spend().length + 1);
+        return count();
+      };
+      expect([ledger.alone(add), ledger.alone(add)]).toEqual([1, 2]);
+      expect(() =>
+        ledger.alone(() => {
+          throw new Error('no');
+        }),
+      ).toThrow('no');
+      expect(count()).toBe(2);
+    });
   });
 }
