@@ -1,5 +1,5 @@
 import { materialisePatched, removeTree } from '@caisson/ground';
-import type { Failure, ScriptBlock } from '@caisson/protocol';
+import type { Failure, ScriptBlock, VerifyReport } from '@caisson/protocol';
 import { join } from 'node:path';
 import type { AttemptContext } from '../../attempt-context.ts';
 import { fail, StepFailure } from '../../step-failure.ts';
@@ -100,14 +100,29 @@ function reportVerify(
   outcome: CommandOutcome,
 ): BlockReport {
   const passed = outcome.exitCode === 0 && !outcome.timedOut;
-  const report = [outcome.stdout, outcome.stderr]
-    .filter((text) => text !== '')
-    .join('\n')
-    .slice(-262_144);
-  context.gathered.verify = { passed, report, durationMs: outcome.durationMs, lens };
+  const report = [outcome.stdout, outcome.stderr].filter((text) => text !== '').join('\n');
+  context.gathered.verify = together(context.gathered.verify, {
+    passed,
+    report,
+    durationMs: outcome.durationMs,
+    lens,
+  });
   context.voice.say({ kind: 'verify.ran', passed, durationMs: outcome.durationMs });
   return {
     status: passed ? 'ok' : 'reported',
     ...(outcome.exitCode === null ? {} : { exitCode: outcome.exitCode }),
+  };
+}
+
+const MAX_REPORT_CHARACTERS = 262_144;
+
+/** A later check that passes does not take back that an earlier one failed. */
+function together(earlier: VerifyReport | undefined, report: VerifyReport): VerifyReport {
+  if (earlier === undefined) return { ...report, report: report.report.slice(-MAX_REPORT_CHARACTERS) };
+  return {
+    passed: earlier.passed && report.passed,
+    report: `${earlier.report}\n${report.report}`.slice(-MAX_REPORT_CHARACTERS),
+    durationMs: earlier.durationMs + report.durationMs,
+    lens: earlier.passed ? report.lens : earlier.lens,
   };
 }
