@@ -21,8 +21,9 @@ function openTerminal() {
   child.stdout.on('data', (chunk: Buffer) => {
     screen += chunk.toString('utf8');
   });
-  const sees = (text: string, times = 1): Promise<unknown> =>
-    expect.poll(() => screen.split(text).length - 1, { timeout: 10_000 }).toBe(times);
+  const sees = async (text: string, times = 1): Promise<void> => {
+    await expect.poll(() => screen.split(text).length - 1, { timeout: 10_000 }).toBe(times);
+  };
   return {
     sees,
     screen: () => screen,

@@ -51,6 +51,10 @@ describe('classifyTool', () => {
     });
   });
 
+  it('lets opencode tell its model that a call was misspelt', () => {
+    expect(classifyTool('invalid', { tool: 'bsh', error: 'no such tool' }).actionClass).toBe('file_read');
+  });
+
   it('never takes an unknown tool for a read', () => {
     for (const name of ['frobnicate', 'mcp__other__read', 'mcp__other__board_read', '']) {
       expect(classifyTool(name, {}).actionClass).toBe('unknown');

@@ -14,7 +14,8 @@ export interface ToolClass {
 
 type ToolKind = 'read' | 'write' | 'delete' | 'shell' | 'patch' | 'network' | 'dispatch' | 'quiet' | 'stop';
 
-/** Names of all runtimes, in lower case. `quiet` touches nothing but the agent's own notes. */
+/** Names of all runtimes, in lower case. `quiet` touches nothing but the agent's own notes; `invalid` is
+ * what opencode runs in place of a call that it could not read, to tell the model so. */
 const TOOLS: Record<ToolKind, string> = {
   read: 'read read_file read_many_files readfile notebookread view view_image cat ls list list_directory list_dir listdir glob grep search search_file_content grep_search find find_files lsp codesearch readmcpresource listmcpresources readmcpresourcetool listmcpresourcestool bashoutput taskoutput read_mcp_resource list_mcp_resources diagnostics',
   write:
@@ -26,7 +27,7 @@ const TOOLS: Record<ToolKind, string> = {
   network: 'webfetch web_fetch websearch web_search google_web_search fetch websearchtool',
   dispatch: 'task agent dispatch delegate_to_agent spawn_agent subagent send_message_to_agent',
   quiet:
-    'todowrite todoread todo_write write_todos update_plan exitplanmode enterplanmode askuserquestion ask_user question ask report_context read_context skill activate_skill toolsearch think needs_input request_user_input',
+    'todowrite todoread todo_write write_todos update_plan exitplanmode enterplanmode askuserquestion ask_user question ask report_context read_context skill activate_skill toolsearch think invalid needs_input request_user_input',
   stop: 'killshell killbash kill_shell taskstop',
 };
 

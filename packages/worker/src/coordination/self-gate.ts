@@ -1,6 +1,7 @@
 /** Agents that gate themselves, over their own streams: they hold a call until it is answered, and tell what they denied. */
 import { deny, type AttemptContext } from '../attempt-context.ts';
 import type { AgentSignal } from '../runtimes/contract.ts';
+import { describeCall } from './describe-call.ts';
 import type { Coordination } from './open-coordination.ts';
 
 export function createSelfGate(
@@ -18,8 +19,9 @@ export function createSelfGate(
         .then((verdict) => answer(signal.callId, verdict.allow ? 'allow' : 'deny'));
     }
     if (signal.kind !== 'denied' || judged.has(signal.callId)) return;
-    const what = context.redactor.redact(`${signal.tool}: ${signal.cause}`).slice(0, 2000);
+    const call = { tool: signal.tool, input: signal.input ?? signal.cause };
+    const what = describeCall(call, signal, (text) => context.redactor.redact(text));
     deny(context, { layer: 'gate', what, actionClass: signal.actionClass, rule: signal.rule });
-    coordination.loop.denied(signal.tool, signal.cause);
+    coordination.loop.denied(call.tool, call.input);
   };
 }

@@ -4,6 +4,7 @@
  */
 import { evaluate, PolicyRule, type Evaluation } from '@caisson/policy';
 import { deny, type AttemptContext } from '../attempt-context.ts';
+import { describeCall } from './describe-call.ts';
 import type { HostRequests } from './host-requests.ts';
 import type { LoopBreaker } from './loop-breaker.ts';
 
@@ -31,8 +32,10 @@ export function createToolGate(
   const rules = job.rules.map((rule) => PolicyRule.parse(rule));
   const place = { workspace: job.workspace.cwd, home: job.sandbox.home };
 
+  const describe = (call: ToolCall, found: Evaluation): string =>
+    describeCall(call, found, (text) => redactor.redact(text));
   const refuse = (call: ToolCall, found: Evaluation, why: string): Verdict => {
-    const what = redactor.redact(describeCall(call, found));
+    const what = describe(call, found);
     deny(context, { layer: 'gate', what, actionClass: found.actionClass, rule: found.rule });
     loop.denied(call.tool, call.input);
     return { allow: false, reason: redactor.redact(why) };
@@ -49,7 +52,7 @@ export function createToolGate(
         case 'ask': {
           const answer = await askPerson(context, requests, {
             tool: call.tool.slice(0, 256),
-            what: redactor.redact(describeCall(call, found)),
+            what: describe(call, found),
             actionClass: found.actionClass,
           });
           if (answer === 'allow') return { allow: true };
@@ -97,16 +100,4 @@ function explainAnswer(answer: Answer, found: Evaluation): string {
     ending: 'nobody could be asked',
   };
   return `Denied: ${found.actionClass} needs approval, and ${how[answer]}.`;
-}
-
-function describeCall(call: ToolCall, found: Evaluation): string {
-  const input = call.input as { command?: unknown; cmd?: unknown } | null;
-  const command = typeof input === 'object' ? (input?.command ?? input?.cmd) : undefined;
-  const text =
-    typeof command === 'string'
-      ? command
-      : found.cause !== '' && found.cause !== call.tool
-        ? found.cause
-        : (JSON.stringify(call.input) ?? '');
-  return `${call.tool}: ${text}`.slice(0, 2000);
 }

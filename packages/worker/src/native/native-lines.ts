@@ -22,6 +22,7 @@ export type NativeLine =
       readonly type: 'denied';
       readonly id: string;
       readonly tool: string;
+      readonly input: unknown;
       readonly actionClass: string;
       readonly rule: string;
       readonly cause: string;

@@ -23,7 +23,7 @@ export function createToolGate(config: LawConfig, say: SayLine, answers: Answers
       say({ type: 'ask', ...call, actionClass, rule });
       if ((await answers.wait(call.id)) === 'allow') return null;
     }
-    say({ type: 'denied', id: call.id, tool: call.tool, actionClass, rule, cause });
+    say({ type: 'denied', ...call, actionClass, rule, cause });
     const why = verdict.reason === undefined ? '' : ` ${verdict.reason}`;
     return `Denied by policy: ${actionClass} is not allowed in mode ${config.mode} (${rule}: ${cause}).${why} Do not try it again.`;
   };

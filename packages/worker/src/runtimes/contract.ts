@@ -83,6 +83,7 @@ export type AgentSignal =
       readonly kind: 'denied';
       readonly callId: string;
       readonly tool: string;
+      readonly input?: unknown;
       readonly actionClass: string;
       readonly rule: string;
       readonly cause: string;

@@ -41,7 +41,7 @@ export function createNativeStream(options: { takesMessages?: boolean } = {}): A
       case 'cost':
         return [{ kind: 'cost', usd: numberOf(event.usd) }];
       case 'denied':
-        return [{ kind: 'denied', ...law, cause: textOf(event.cause) }];
+        return [{ kind: 'denied', ...law, input: event.input, cause: textOf(event.cause) }];
       case 'ask':
         return [{ kind: 'ask', ...law, input: event.input }];
       case 'done':

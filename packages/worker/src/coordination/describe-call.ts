@@ -1,0 +1,49 @@
+/**
+ * A tool call in words for the person who decides about it, and for the record. Nothing is left out without a word.
+ * It knows no policy: what judges is loaded late, and this is told at once.
+ */
+
+const MAX = 2000;
+const HEAD = 1000;
+const TAIL = 500;
+const CAUSE = 300;
+
+export interface DescribedCall {
+  readonly tool: string;
+  readonly input: unknown;
+}
+
+export interface Judged {
+  /** The part of the call that caused the decision. */
+  readonly cause: string;
+  readonly actionClass: string;
+}
+
+/** `redact` comes before the cut: half a secret would not be known for one. */
+export function describeCall(
+  call: DescribedCall,
+  judged: Judged,
+  redact: (text: string) => string = (text) => text,
+): string {
+  const text = redact(`${call.tool.slice(0, 256)}: ${wordsOf(call, judged)}`);
+  if (text.length <= MAX) return text;
+  const head = text.slice(0, HEAD);
+  const tail = text.slice(-TAIL);
+  const shown = `${head} … ${text.length - HEAD - TAIL} characters left out … ${tail}`;
+  const why = redact(judged.cause);
+  if (why === '' || why === call.tool || head.includes(why) || tail.includes(why)) return shown;
+  return `${shown}\nDecided by: ${why.length <= CAUSE ? why : `${why.slice(0, CAUSE)} … ${why.length - CAUSE} characters left out`}`;
+}
+
+/** A command, the file of a file tool, or whatever an unknown tool was given: all of it, since nobody knows what counts. */
+function wordsOf({ tool, input }: DescribedCall, { cause, actionClass }: Judged): string {
+  if (typeof input === 'string') return input;
+  const all = JSON.stringify(input) ?? '';
+  if (actionClass === 'unknown' || typeof input !== 'object' || input === null) return all;
+  const fields = input as Record<string, unknown>;
+  const command = fields['command'] ?? fields['cmd'];
+  if (typeof command === 'string') return command;
+  if (cause !== '' && cause !== tool) return cause;
+  const path = fields['file_path'] ?? fields['filePath'] ?? fields['path'];
+  return typeof path === 'string' ? path : all;
+}
