@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const POLL_MS = 500;
-const WALK_AT_LEAST_EVERY_MS = 30_000;
+const WALK_AT_LEAST_EVERY_MS = 2000;
 /** A walk may take at most this part of the time: much less where nothing hints at growth. */
 const PAUSE_PER_WALK_TIME = 5;
 const IDLE_PAUSE_PER_WALK_TIME = 50;
