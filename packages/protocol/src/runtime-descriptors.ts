@@ -59,6 +59,7 @@ const CODEX: RuntimeDescriptor = {
   canInject: false,
   reportsCost: false,
   reportsUsage: true,
+  tellsUsageOnce: true,
   sampling: [],
   loginFiles: ['.codex/auth.json'],
   loginTargets: { '.codex/auth.json': '.caisson-session/codex/auth.json' },

@@ -69,6 +69,8 @@ export interface RuntimeDescriptor {
   readonly canInject: boolean;
   readonly reportsCost: boolean;
   readonly reportsUsage: boolean;
+  /** Tells turns and usage once, at the end, for all it did; of a resumed session, for all since that began. */
+  readonly tellsUsageOnce?: boolean;
   /** What an agent's definition may say about its model's answers, and the program takes. */
   readonly sampling: readonly Sampling[];
   /** Files under the user's HOME that mean "logged in", relative to HOME. */

@@ -8,7 +8,10 @@ export interface Meter {
   count(signal: AgentSignal): void;
   readonly turns: number;
   readonly toolCalls: number;
+  /** Zeros while `hasUsage` is false. */
   readonly usage: UsageCount;
+  /** Whether the agent has told any usage. */
+  readonly hasUsage: boolean;
   readonly costUsd: number | undefined;
   /** Name of the tool call that is open now. */
   readonly currentTool: string | null;
@@ -64,6 +67,9 @@ export function createMeter(): Meter {
     get usage() {
       return usage;
     },
+    get hasUsage() {
+      return hasUsage;
+    },
     get costUsd() {
       return costUsd;
     },
@@ -71,7 +77,7 @@ export function createMeter(): Meter {
       return [...open.values()].at(-1) ?? null;
     },
     toUsage() {
-      if (!hasUsage && models.size === 0 && turns === 0) return undefined;
+      if (!hasUsage) return undefined; // unknown is never 0
       return {
         models: [...models],
         ...usage,

@@ -4,17 +4,9 @@
  */
 import { statSync } from 'node:fs';
 import { describeExcess, isWithin } from '@caisson/policy';
-import {
-  InputEntry,
-  MAX_INPUTS,
-  MAX_OVERLAYS,
-  MODES,
-  SessionName,
-  type Failure,
-  type Mode,
-} from '@caisson/protocol';
-import type { RunRow } from '../ledger/index.ts';
+import { InputEntry, MAX_INPUTS, MAX_OVERLAYS, MODES, SessionName, type Mode } from '@caisson/protocol';
 import type { AdmittedRun, DispatchRooms, Refusal } from './contract.ts';
+import { countIdenticalFailures, MAX_IDENTICAL_FAILURES } from './identical-failures.ts';
 import { loginBinds } from './login-files.ts';
 import { describeFull, poolRoom } from './pool-room.ts';
 import { findBundleBeyondParent, findLoginBeyondParent } from './within-parent.ts';
@@ -200,7 +192,17 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
     const isFull = ledger.leases.listSlots(pool).length + ledger.leases.queueLength(pool) >= bound;
     return isFull ? describeFull(candidate, settings) : null;
   }),
-  check('budget', ({ runId, session, grant, model, runtime }, { budget }) =>
+  // One turn is told for the whole run, so the answers are counted, and those of a mounted log-in do not pass here.
+  check('turns-countable', ({ grant, runtime }) =>
+    grant.budget.turns !== undefined && runtime.descriptor.tellsUsageOnce === true && runtime.login
+      ? {
+          kind: 'budget',
+          detail: `a cap on turns is set, and the turns of ${runtime.name} cannot be counted with a mounted log-in`,
+          remedy: `Leave the cap out, or set runtimes.${runtime.name}.apiKey instead of the log-in.`,
+        }
+      : null,
+  ),
+  check('budget', ({ runId, session, grant, model, runtime, request }, { budget }) =>
     budget.reserve({
       runId,
       session,
@@ -208,28 +210,9 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
       model,
       reportsCost: runtime.descriptor.reportsCost,
       usesModel: runtime.api !== 'none',
+      ...(request.parent === undefined ? {} : { parent: request.parent.runId }),
     }),
   ),
 ];
-
-const MAX_IDENTICAL_FAILURES = 5;
-
-/** How many runs of this chain, newest first, failed for one and the same reason. */
-export function countIdenticalFailures(
-  newest: string | undefined,
-  find: (runId: string) => Pick<RunRow, 'failure' | 'continues'> | null,
-): number {
-  let count = 0;
-  let first: Failure | undefined;
-  for (let runId = newest; runId !== undefined && count < MAX_IDENTICAL_FAILURES;) {
-    const row = find(runId);
-    if (row?.failure === undefined) return count;
-    first ??= row.failure;
-    if (row.failure.reason !== first.reason || row.failure.detail !== first.detail) return count;
-    count += 1;
-    runId = row.continues;
-  }
-  return count;
-}
 
 const modeRank = (mode: Mode): number => MODES.indexOf(mode);

@@ -199,7 +199,22 @@ export interface OpenedNetwork {
   }[];
   readonly offersProxy: boolean;
   readonly loopbackPort: number | null;
+  /** What the model's answers said they used; null where they do not pass through here. */
+  readonly usage: { read(): SeenUsage; onChange: () => void } | null;
   close(): Promise<void>;
+}
+
+export interface SeenUsage {
+  readonly answers: number;
+  /** Requests and answers that said nothing of their usage, so far. */
+  readonly unheard: number;
+  readonly byModel: readonly {
+    readonly model: string;
+    readonly inputTokens: number;
+    readonly outputTokens: number;
+    readonly cacheReadTokens: number;
+    readonly cacheWriteTokens: number;
+  }[];
 }
 
 export interface NetworkDoor {

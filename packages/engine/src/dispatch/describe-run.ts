@@ -14,7 +14,7 @@ export async function describeRun(
   const events = rooms.ledger.read({ runId });
   const accepted = events.find((event) => event.type === 'dispatch.accepted');
   const ending = events.findLast((event) => event.type === row.ending);
-  const result = withContents ? await findResult(rooms, ending) : null;
+  const result = withContents ? withUsage(await findResult(rooms, ending), ending) : null;
   const resolved = accepted?.data['resolved'] as Resolved;
   const failure = ending?.data['failure'] as Failure | undefined;
   return {
@@ -34,6 +34,12 @@ export async function describeRun(
     result,
     events: { count: events.length, lastSeq: events.at(-1)?.seq ?? 0 },
   };
+}
+
+/** The worker seals what its agent told; the ending has what was counted in all. */
+function withUsage(result: Result | null, ending: StoredEvent | undefined): Result | null {
+  const usage = ending?.data['usage'] as Result['usage'];
+  return result === null || usage === undefined ? result : { ...result, usage };
 }
 
 async function findResult(

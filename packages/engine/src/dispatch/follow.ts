@@ -6,13 +6,14 @@ import type { WorkerProcess } from '../compute/index.ts';
 import type { AdmittedRun, DispatchRooms } from './contract.ts';
 import type { PreparedAttempt } from './prepare.ts';
 import type { RunRecord } from './run-record.ts';
+import { watchUsage } from './watch-usage.ts';
 
 export interface FollowedAttempt {
   readonly supervision: Supervision;
   readonly ended: Promise<WorkerEnd>;
   hasStarted(): boolean;
-  /** The last usage that was seen, for an attempt that left no result. */
-  lastUsage(): Usage | undefined;
+  /** What was used, by all that was heard; `told` is what the result says. */
+  countUsage(told?: Usage): Usage | undefined;
 }
 
 export function follow(
@@ -25,7 +26,6 @@ export function follow(
   const { attempt } = prepared;
   const { settings } = rooms;
   let hasStarted = false;
-  let usage: Usage | undefined;
   let held = 0;
 
   const keep = (type: string, data: Record<string, unknown>): void => {
@@ -51,13 +51,8 @@ export function follow(
     if (line.kind === 'request') return void answerRequest(line);
     if (kind === 'heartbeat') record.tell('worker.heartbeat', data, attempt);
     if (line.kind !== 'progress') return;
-    usage = usageOf(line, run) ?? usage;
     record.tell('worker.progress', data, attempt);
-    if (usage !== undefined) enforceBudget(usage);
-  };
-  const enforceBudget = (seen: Usage): void => {
-    const passed = rooms.budget.follow(run.runId, seen);
-    if (passed !== null) supervision.stop('budget', { detail: passed.detail });
+    usage.hear(line);
   };
   const answerRequest = async (line: Extract<WorkerLine, { kind: 'request' }>): Promise<void> => {
     const who = {
@@ -94,7 +89,8 @@ export function follow(
     onStalled: (reason, detail, silentMs) =>
       keep('run.stalled', { reason, detail, silentMs: Math.round(silentMs) }),
   });
-  return { supervision, ended: supervision.ended, hasStarted: () => hasStarted, lastUsage: () => usage };
+  const usage = watchUsage(rooms, run, prepared, (detail) => supervision.stop('budget', { detail }));
+  return { supervision, ended: supervision.ended, hasStarted: () => hasStarted, countUsage: usage.count };
 }
 
 /**
@@ -138,18 +134,4 @@ function compareHeader(run: AdmittedRun, prepared: PreparedAttempt, header: Work
     };
   }
   return null;
-}
-
-function usageOf(line: Extract<WorkerLine, { kind: 'progress' }>, run: AdmittedRun): Usage | undefined {
-  if (line.tokensIn === undefined) return undefined;
-  return {
-    models: line.model === undefined ? (run.model === '' ? [] : [run.model]) : [line.model],
-    inputTokens: line.tokensIn,
-    outputTokens: line.tokensOut ?? 0,
-    cacheReadTokens: line.cacheReadTokens ?? 0,
-    cacheWriteTokens: line.cacheWriteTokens ?? 0,
-    ...(line.costUsd === undefined ? {} : { costUsd: line.costUsd }),
-    turns: line.turns ?? 0,
-    toolCalls: line.toolCalls ?? 0,
-  };
 }

@@ -87,7 +87,7 @@ async function recoverAttempt(
       ending: endingOf(found, wasStarted),
       found,
       durationMs: found.kind === 'valid' ? found.result.durationMs : sinceMs,
-      usage: undefined,
+      countUsage: (told) => told,
     },
     { attemptsLeft: 0, delayMs: 0 }, // recovery dispatches nothing: decision 0010
   );

@@ -75,7 +75,7 @@ async function settleFollowed(
       ),
       found,
       durationMs: durationOf(entry, rooms.clock.monotonicMs()),
-      usage: followed.lastUsage(),
+      countUsage: followed.countUsage,
     },
     retry,
   );

@@ -18,7 +18,8 @@ export interface SettleInput {
   readonly ending: Ending;
   readonly found: FoundResult;
   readonly durationMs: number;
-  readonly usage: Usage | undefined;
+  /** What the attempt used; `told` is what its result says. */
+  countUsage(told: Usage | undefined): Usage | undefined;
 }
 
 export interface Settled {
@@ -37,7 +38,7 @@ export async function settle(
   await orWarn(record, attempt, 'questions', () =>
     rooms.desk.close(runId, (type, data) => record.append(type, data, { attempt })),
   );
-  const usage = (input.found.kind === 'valid' ? input.found.result.usage : undefined) ?? input.usage;
+  const usage = input.countUsage(input.found.kind === 'valid' ? input.found.result.usage : undefined);
   const costUsd = usage === undefined ? undefined : rooms.budget.cost(usage, requestedModel(rooms, runId));
   const checkpoint = await orWarn(record, attempt, 'workspace', () =>
     rooms.workspaces.checkpoint(remains.workspace),

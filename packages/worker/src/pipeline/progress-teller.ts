@@ -1,7 +1,7 @@
 /** Turns the agent's signals into progress lines: tool changes and turns at once, text and counters at most every 200 ms. */
 import { StringDecoder } from 'node:string_decoder';
 import type { AttemptContext } from '../attempt-context.ts';
-import type { AgentSignal } from '../runtimes/contract.ts';
+import type { AgentSignal, UsageCount } from '../runtimes/contract.ts';
 
 const QUIET_MS = 200;
 const MAX_TEXT = 2000;
@@ -33,10 +33,7 @@ export function createProgressTeller(context: AttemptContext): ProgressTeller {
       ...(text === '' ? {} : { text: text.slice(0, MAX_TEXT) }),
       turns: meter.turns,
       toolCalls: meter.toolCalls,
-      tokensIn: meter.usage.inputTokens,
-      tokensOut: meter.usage.outputTokens,
-      cacheReadTokens: meter.usage.cacheReadTokens,
-      cacheWriteTokens: meter.usage.cacheWriteTokens,
+      ...(meter.hasUsage ? tokensOf(meter.usage) : {}),
       ...(meter.costUsd === undefined ? {} : { costUsd: meter.costUsd }),
       ...(model === undefined ? {} : { model }),
       ...(sessionId === undefined ? {} : { sessionId }),
@@ -72,5 +69,14 @@ export function createProgressTeller(context: AttemptContext): ProgressTeller {
       text += decoder.write(words.flush());
       if (timer !== undefined || text !== '') say();
     },
+  };
+}
+
+function tokensOf(usage: UsageCount): Record<string, number> {
+  return {
+    tokensIn: usage.inputTokens,
+    tokensOut: usage.outputTokens,
+    cacheReadTokens: usage.cacheReadTokens,
+    cacheWriteTokens: usage.cacheWriteTokens,
   };
 }

@@ -1,0 +1,49 @@
+import type { Usage } from '@caisson/protocol';
+import { expect, it } from 'vitest';
+import { costOf } from '../budget/index.ts';
+import type { SeenUsage } from './contract.ts';
+import { countUsage, type UsageSources } from './count-usage.ts';
+
+const COUNTS = { inputTokens: 1_000_000, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+const TOLD: Usage = { models: ['claude-sonnet-4-5'], ...COUNTS, turns: 3, toolCalls: 2 };
+const seen = (more: Partial<SeenUsage> = {}): SeenUsage => ({
+  answers: 4,
+  unheard: 0,
+  byModel: [{ model: 'gpt-5', ...COUNTS }],
+  ...more,
+});
+const count = (more: Partial<UsageSources>): Usage | undefined =>
+  countUsage({ told: undefined, turns: 3, toolCalls: 2, seen: null, tellsOnce: false, ...more }, costOf);
+
+it('takes what the answers said where the agent told nothing', () => {
+  const counted = { models: ['gpt-5'], ...COUNTS, costUsd: 1.25, toolCalls: 2 };
+  expect(count({ seen: seen() })).toEqual({ ...counted, turns: 3 });
+  expect(count({ seen: seen(), tellsOnce: true })).toEqual({ ...counted, turns: 4 });
+});
+
+it('says unknown, not 0, when a model may have answered and nobody told what that used', () => {
+  expect(count({ seen: seen({ answers: 0, unheard: 1, byModel: [] }) })).toBeUndefined();
+  expect(count({})).toBeUndefined();
+});
+
+it('says 0 when no model has answered', () => {
+  expect(count({ seen: seen({ answers: 0, byModel: [] }) })).toMatchObject({ inputTokens: 0 });
+});
+
+it('takes the larger of the two, every model at its own price', () => {
+  expect(count({ told: TOLD, seen: seen() })).toEqual(TOLD);
+  const both = seen({ byModel: [...seen().byModel, { model: 'claude-haiku-4-5', ...COUNTS }] });
+  expect(count({ told: { ...TOLD, costUsd: 1 }, seen: both })).toMatchObject({
+    models: ['gpt-5', 'claude-haiku-4-5'],
+    inputTokens: 2_000_000,
+    costUsd: 2.25,
+  });
+});
+
+it("does not charge a resumed session's sum again where every answer was heard", () => {
+  const sum = { ...TOLD, inputTokens: 5_000_000 };
+  expect(count({ told: sum, seen: seen(), tellsOnce: true })).toMatchObject({ inputTokens: 1_000_000 });
+  expect(count({ told: sum, seen: seen({ unheard: 1 }), tellsOnce: true })).toMatchObject({
+    inputTokens: 5_000_000,
+  });
+});
