@@ -2,7 +2,7 @@
 
 import type { AgentCause } from '@caisson/protocol';
 
-/** Order matters: the first row that matches names the cause. */
+/** For what a program reports as its failure. Order matters: the first row that matches names the cause. */
 const WORDS: readonly (readonly [AgentCause, RegExp])[] = [
   [
     'context-overflow',
@@ -25,6 +25,28 @@ const WORDS: readonly (readonly [AgentCause, RegExp])[] = [
   ],
 ];
 
+/**
+ * For stderr, where a program also writes warnings, advice and what others said: only phrases that nobody writes who
+ * was not just refused by a model. A bare word or number there is no cause, least of all one that is tried again.
+ */
+const PHRASES: readonly (readonly [AgentCause, RegExp])[] = [
+  [
+    'context-overflow',
+    /context_length_exceeded|prompt is too long: \d+ tokens|exceeds the maximum number of tokens/i,
+  ],
+  [
+    'auth',
+    /\b401 Unauthorized|\b403 Forbidden|authentication_error|invalid (x-)?api[- _]?key|incorrect api key|api key not valid|please run \/login/i,
+  ],
+  ['overloaded', /overloaded_error|\b503 Service Unavailable|\bmodel is (currently )?overloaded\b/i],
+  ['rate-limit', /\b429 Too Many Requests|rate_limit_(error|exceeded)|\bRESOURCE_EXHAUSTED\b/],
+  ['max-turns', /reached max(imum)? (number of )?(session )?turns/i],
+  [
+    'no-connection',
+    /\b(ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT)\b|error sending request for url/,
+  ],
+];
+
 /** The cause that an HTTP status stands for; `null` where it stands for none of ours. */
 export function causeOfStatus(status: number): AgentCause | null {
   if (status === 401 || status === 403) return 'auth';
@@ -36,6 +58,11 @@ export function causeOfStatus(status: number): AgentCause | null {
 /** The cause that a text names; `null` where it names none. */
 export function findCause(text: string): AgentCause | null {
   return WORDS.find(([, pattern]) => pattern.test(text))?.[0] ?? null;
+}
+
+/** The cause that stderr names beyond doubt; `null` where it names none. */
+export function findCauseOnStderr(text: string): AgentCause | null {
+  return PHRASES.find(([, pattern]) => pattern.test(text))?.[0] ?? null;
 }
 
 /** The cause of a failure that its program reported in words, with a status where it gave one. */

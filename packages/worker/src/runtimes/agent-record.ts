@@ -5,10 +5,10 @@
 //    (A signal after the conclusion is ours: it outstayed the grace window.)
 // 3. A conclusion without a reply is `tool-failure` if the last tool failed, else `empty-answer`.
 // 4. Without a conclusion it is the trouble that the agent last reported and was still retrying, else what stderr
-//    names, else `interrupted` by a signal, else `crash` or `exit-code`.
+//    names beyond doubt, else `interrupted` by a signal, else `crash` or `exit-code`.
 
 import type { AgentCause } from '@caisson/protocol';
-import { findCause } from './agent-cause.ts';
+import { findCauseOnStderr } from './agent-cause.ts';
 import type { AgentEnding, AgentExit, AgentSignal } from './contract.ts';
 
 const MAX_DETAIL = 2000;
@@ -62,7 +62,7 @@ export function resolveEnding(record: AgentRecord, exit: AgentExit): AgentEnding
   if (!record.isConcluded && record.trouble !== null)
     return failed(record.trouble.cause, record.trouble.detail);
   if (!record.isConcluded) return failed(causeOfExit(exit), describeExit(exit));
-  if (hasOwnCode) return failed(findCause(exit.stderrTail) ?? 'exit-code', describeExit(exit));
+  if (hasOwnCode) return failed('exit-code', describeExit(exit));
   if (reply.trim() !== '') return { kind: 'answered', reply };
   return record.hasLastToolFailed
     ? failed('tool-failure', 'the last tool call failed and the agent gave no answer')
@@ -73,7 +73,7 @@ function causeOfExit(exit: AgentExit): AgentCause {
   if (exit.signal === 'SIGTERM' || exit.signal === 'SIGINT' || exit.signal === 'SIGHUP') return 'interrupted';
   if (exit.signal !== null) return 'crash';
   return (
-    findCause(exit.stderrTail) ??
+    findCauseOnStderr(exit.stderrTail) ??
     (exit.code === 0 ? 'empty-answer' : exit.code === null ? 'crash' : 'exit-code')
   );
 }

@@ -1,3 +1,4 @@
+import type { AgentCause } from '@caisson/protocol';
 import { causeOf } from './agent-cause.ts';
 import {
   conclude,
@@ -19,6 +20,10 @@ const TOOL_ITEMS = new Map([
   ['collab_tool_call', 'collab'],
 ]);
 const QUIET_ITEMS = new Set(['agent_message', 'reasoning', 'todo_list', 'error']);
+
+/** Its words for a 500, and for an answer that it could not read; both sound like something else. */
+const API_ERROR =
+  /experiencing high demand, which may cause temporary errors|stream disconnected before completion: (UTF8 error|Parse error|expected |EOF while parsing)/i;
 
 const NO_USAGE: UsageCount = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
 
@@ -107,11 +112,15 @@ function readTurnCompleted(usage: Json, before: UsageCount, record: AgentRecord)
 }
 
 function readFailure(message: string, record: AgentRecord): readonly AgentSignal[] {
-  return concludeFailed(record, { cause: causeOf(message), detail: message });
+  return concludeFailed(record, { cause: causeOfWords(message), detail: message });
 }
 
 /** "Reconnecting… 1/2" comes as an error too; only `turn.failed` is final. A wrong key stays wrong. */
 function readTrouble(message: string, record: AgentRecord): readonly AgentSignal[] {
-  record.trouble = { cause: causeOf(message), detail: message };
+  record.trouble = { cause: causeOfWords(message), detail: message };
   return record.trouble.cause === 'auth' ? concludeFailed(record, record.trouble) : [];
+}
+
+function causeOfWords(message: string): AgentCause {
+  return API_ERROR.test(message) ? 'api-error' : causeOf(message);
 }

@@ -117,6 +117,19 @@ function describeBroken(driver: RuntimeDriver): void {
     const exit = { code: 1, signal: null, stderrTail: 'error: 401 invalid api key' };
     expect(endOf([], exit)).toMatchObject({ kind: 'failed', cause: 'auth' });
   });
+  test.each([
+    'warning: disk quota nearly reached',
+    'port 503 is in use; capacity unavailable; process terminated',
+    'note: retry after 429 files, rate limit is off, overloaded function signature',
+  ])('a word or a number on stderr is no cause: %s', (stderrTail) => {
+    const exit = { code: 3, signal: null, stderrTail };
+    expect(endOf(half(), exit)).toMatchObject({ kind: 'failed', cause: 'exit-code' });
+    expect(endOf(recordedLines(driver, 'edit'), exit)).toMatchObject({ kind: 'failed', cause: 'exit-code' });
+  });
+  test('an agent that answered and then exits with a code of its own was not turned away by its model', () => {
+    const exit = { code: 3, signal: null, stderrTail: '429 Too Many Requests' };
+    expect(endOf(recordedLines(driver, 'edit'), exit)).toMatchObject({ kind: 'failed', cause: 'exit-code' });
+  });
   test('lines of any content never throw', () => {
     const json = fc.json().map((text) => text);
     const event = fc.record({

@@ -1,5 +1,5 @@
 import type { AgentCause } from '@caisson/protocol';
-import { causeOf, findCause } from './agent-cause.ts';
+import { causeOf, findCauseOnStderr } from './agent-cause.ts';
 import {
   conclude,
   concludeFailed,
@@ -69,7 +69,7 @@ export function createGeminiStream(): AgentStream {
       const { failure } = record;
       // Some versions drop the server's words from their last event and leave them on stderr.
       if (failure !== null && NO_WORDS.test(failure.detail))
-        record.failure = { ...failure, cause: findCause(exit.stderrTail) ?? failure.cause };
+        record.failure = { ...failure, cause: findCauseOnStderr(exit.stderrTail) ?? failure.cause };
       return resolveEnding(record, exit);
     },
   };
@@ -95,7 +95,8 @@ function readError(event: Json, record: AgentRecord): readonly AgentSignal[] {
   const detail = textOf(event.message);
   const cause = OWN_WORDS.find(([, pattern]) => pattern.test(detail))?.[0] ?? causeOf(detail);
   record.trouble = { cause, detail };
-  return [];
+  // The result that follows calls it a success.
+  return cause === 'loop' || cause === 'max-turns' ? concludeFailed(record, record.trouble) : [];
 }
 
 function readResult(event: Json, record: AgentRecord): readonly AgentSignal[] {

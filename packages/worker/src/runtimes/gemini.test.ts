@@ -18,6 +18,18 @@ it('an ending without words takes its cause from stderr', () => {
   expect(stream.end(exit)).toMatchObject({ kind: 'failed', cause: 'overloaded' });
 });
 
+it('a loop that it found itself is no success, whatever its result says', () => {
+  const stream = gemini.createStream();
+  stream.line(
+    JSON.stringify({ type: 'error', severity: 'warning', message: 'Loop detected, stopping execution' }),
+  );
+  stream.line(result({ status: 'success' }));
+  expect(stream.end({ code: 0, signal: null, stderrTail: '' })).toMatchObject({
+    kind: 'failed',
+    cause: 'loop',
+  });
+});
+
 it('a model served when it counted something', () => {
   const signals = gemini.createStream().line(result({ status: 'success' }));
   expect(signals.filter(({ kind }) => kind === 'model')).toEqual([{ kind: 'model', model: 'm' }]);

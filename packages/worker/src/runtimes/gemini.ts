@@ -77,6 +77,8 @@ function settingsOf(input: DriverInput): unknown {
     general: { enableAutoUpdate: false, enableAutoUpdateNotification: false, maxAttempts: 3 },
     privacy: { usageStatisticsEnabled: false },
     telemetry: { enabled: false },
+    // Its own loop detection would end a turn, as a success, before our gate has heard the call often enough to.
+    model: { disableLoopDetection: true },
     ...modelConfigsOf(input),
     ...(input.endpoint === undefined ? {} : { security: { auth: { selectedType: 'gemini-api-key' } } }),
     ...(input.mcp === undefined
