@@ -114,7 +114,8 @@ async function denied(agent: AgentUnderTest): Promise<void> {
   expectUsage(stage, ran);
 }
 
-async function suggest(agent: AgentUnderTest): Promise<void> {
+/** Told with the layer that held it: a tool that the program does not even offer never came to the gate. */
+async function suggest(agent: AgentUnderTest): Promise<string> {
   const stage = await createStage(agent, {
     script: [
       { tool: { intent: 'write-file', path: 'made.txt', content: 'made\n' }, ...usage(50, 9) },
@@ -125,6 +126,25 @@ async function suggest(agent: AgentUnderTest): Promise<void> {
   expect([ran.failure, ran.status]).toEqual([undefined, 'done']);
   expect(await diffOf(stage, ran)).not.toContain('made.txt');
   expectUsage(stage, ran);
+  const denials = ran.result?.policy.denials ?? [];
+  if (denials.length > 0) {
+    expect(denials).toMatchObject([{ layer: 'gate', what: expect.stringContaining('made.txt') as string }]);
+    return 'by the gate';
+  }
+  return (ran.result?.usage?.toolCalls ?? 0) === 0 ? 'tool not offered' : 'by the program';
+}
+
+/** What was denied does not change by asking again. */
+async function loop(agent: AgentUnderTest): Promise<void> {
+  const stage = await createStage(agent, {
+    script: [
+      ...Array.from({ length: 7 }, () => runCommand('git push --force origin main')),
+      { say: 'I gave up.', ...usage(60, 7) },
+    ],
+  });
+  const ran = await stage.run('push it');
+  expect(ran.failure).toMatchObject({ reason: 'policy-denied', cause: 'loop' });
+  expect(ran.result?.policy.denials).toHaveLength(5);
 }
 
 async function fullAuto(agent: AgentUnderTest): Promise<void> {
@@ -313,6 +333,7 @@ export const CELLS: readonly Cell[] = [
   { title: 'runs a command', isShort: false, prove: command },
   { title: 'takes of its agent', isShort: false, prove: sampling },
   { title: 'is denied by policy', isShort: true, prove: denied },
+  { title: 'repeats a denied call', isShort: false, prove: loop },
   { title: 'changes nothing in suggest', isShort: false, prove: suggest },
   { title: 'is denied in full-auto too', isShort: false, prove: fullAuto },
   { title: 'is held for long, then approved', isShort: false, prove: approval },

@@ -244,3 +244,8 @@ test('a server can listen on a UNIX socket', async () => {
     await rm(folder, { recursive: true, force: true });
   }
 });
+
+test('a script that is none is refused instead of half understood', async () => {
+  const script = [{ fault: 401 }] as unknown as Parameters<typeof startModelServer>[0]['script'];
+  await expect(startModelServer({ script })).rejects.toThrow(/fault/);
+});

@@ -7,7 +7,7 @@ import type { WireApi } from './conversation.ts';
 import { readBody } from './read-body.ts';
 import { createReplies, type Replies } from './reply.ts';
 import { findRoute } from './route.ts';
-import { toScripts, type ScriptInput } from './script.ts';
+import { ScriptInput, toScripts } from './script.ts';
 
 export interface ModelServerOptions {
   readonly script: ScriptInput;
@@ -57,12 +57,12 @@ interface Waiter {
   resolve(request: RecordedRequest): void;
 }
 
-/** Starts a scripted model server. */
+/** Starts a scripted model server. A script that is not one throws: a fault that never strikes would prove nothing. */
 export async function startModelServer(options: ModelServerOptions): Promise<ModelServer> {
   const requests: RecordedRequest[] = [];
   const waiters = new Set<Waiter>();
   let total = NO_USAGE;
-  const replies = createReplies(toScripts(options.script), (usage) => {
+  const replies = createReplies(toScripts(ScriptInput.parse(options.script)), (usage) => {
     total = addUsage(total, usage);
   });
   const record = (request: RecordedRequest) => {
