@@ -107,3 +107,16 @@ function describePath(path: string): unknown {
   const content = info.isFile() ? readFileSync(path) : info.isDirectory() ? readdirSync(path) : null;
   return { mode: info.mode, size: info.size, ino: info.ino, content };
 }
+
+it('a key that is named and not set is refused before anything starts, and nothing else counts as one', async () => {
+  const project = createProject({
+    config: 'runtimes:\n  native: { endpoint: "http://127.0.0.1:9", apiKey: "env:NOPE_KEY", model: m }\n',
+    env: { ANTHROPIC_API_KEY: 'sk-of-something-else' },
+  });
+  const run = await project.caisson('run', '--runtime', 'native', 'do it');
+  expect(run.code).toBe(2);
+  expect(run.stderr).toContain('the environment variable NOPE_KEY is not set');
+  const { stdout } = await project.caisson('runtimes', '-o', 'json');
+  const found = JSON.parse(stdout) as { name: string; login: string }[];
+  expect(found.find(({ name }) => name === 'native')?.login).toBe('none');
+});

@@ -27,8 +27,12 @@ it('a message reaches a running worker, appears in its inbox and is acknowledged
   );
   const first = await project.caisson('send', runId, 'skip the Windows tests', '-o', 'json');
   expect(first.code).toBe(0);
-  const { messageId } = JSON.parse(first.stdout) as { messageId: string };
-  await project.caisson('send', runId, 'a second line\nwith a break and "quotes"');
+  const { messageId, live } = JSON.parse(first.stdout) as { messageId: string; live: boolean };
+  const second = await project.caisson('send', runId, 'a second line\nwith a break and "quotes"');
+  expect([live, second.stdout]).toEqual([
+    false,
+    expect.stringContaining('command takes no message while it works') as string,
+  ]);
   const result = JSON.parse((await ended).stdout) as { status: string; stdout: string };
   expect(result.status).toBe('done');
   const inbox = result.stdout

@@ -1,3 +1,4 @@
+import { RUNTIME_DESCRIPTORS } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { withCaisson } from '../with-caisson.ts';
@@ -15,7 +16,16 @@ export const command = defineCommand({
     withCaisson(options['state-dir'], async (caisson) => {
       const [run = '', body = ''] = positionals;
       const messageId = await caisson.send(run, body);
-      output.result({ messageId }, () => `sent as ${messageId}; channel.received in the log is the receipt`);
+      const runtime = (await caisson.runs()).find(({ runId }) => runId === caisson.find(run))?.runtime ?? '';
+      const live = RUNTIME_DESCRIPTORS[runtime]?.canInject; // nobody but its adapter knows of one of the user's own
+      const receipt = `sent as ${messageId}; channel.received in the log is the receipt`;
+      output.result({ messageId, ...(live === undefined ? {} : { live }) }, () =>
+        live === false ? `${receipt}\n${describeInbox(runtime)}` : receipt,
+      );
       return EXIT_CODES.finished;
     }),
 });
+
+function describeInbox(runtime: string): string {
+  return `${runtime} takes no message while it works: this one lies in .caisson/channel/inbox.jsonl, for the agent to look there`;
+}

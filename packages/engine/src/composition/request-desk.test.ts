@@ -20,7 +20,7 @@ const grant: Grant = {
 const run = { runId: 'run_parent', attempt: 1, grant, session: null, emit: () => Promise.resolve() };
 const child = 'run_00000000000000000002';
 
-function open(options: { refuse?: boolean } = {}) {
+function open(options: { refuse?: boolean; parentRuntime?: string } = {}) {
   const asked: DispatchRequest[] = [];
   let cancelled = 0;
   const ended = Promise.withResolvers<DispatchResult>();
@@ -34,9 +34,12 @@ function open(options: { refuse?: boolean } = {}) {
     decide: () => Promise.resolve(false),
     close: () => Promise.resolve(),
   };
+  const ledger = createMemoryLedger();
+  const { parentRuntime: runtime } = options;
+  if (runtime !== undefined) ledger.run = (runId) => ({ runId, runtime }) as ReturnType<typeof ledger.run>;
   const desk = createRequestDesk({
     approvals,
-    rooms: { ledger: createMemoryLedger(), store: {} as Store },
+    rooms: { ledger, store: {} as Store },
     dispatch(request) {
       asked.push(request);
       if (options.refuse === true)
@@ -60,6 +63,18 @@ describe('the request desk', () => {
     expect(asked).toEqual([
       { task: 'do it', mode: 'full-auto', session: 'run_parent', parent: { runId: 'run_parent', grant } },
     ]);
+  });
+
+  test.each([
+    ['codex', {}, 'codex'],
+    ['codex', { runtime: 'native' }, 'native'],
+    ['codex', { agent: 'reviewer' }, undefined],
+    ['command', {}, undefined],
+  ])('a child of a run of %s that asks with %j runs in %s', async (parentRuntime, choice, runtime) => {
+    const { desk, asked, ended } = open({ parentRuntime });
+    ended.resolve({ runId: child, status: 'done', reply: '', result: null } as unknown as DispatchResult);
+    await desk.answer(run, dispatch({ task: 'x', ...choice }));
+    expect(asked[0]?.runtime).toBe(runtime);
   });
 
   test('takes nothing from an agent but what it may choose', async () => {

@@ -45,6 +45,7 @@ export function createRequestDesk({ approvals, dispatch, rooms }: RequestDeskOpt
         remedy: 'Wait for one of them.',
       });
     const handle = await dispatch({
+      ...definedOnly({ runtime: asked.agent === undefined ? ownRuntime(rooms, run.runId) : undefined }),
       ...definedOnly(asked),
       task: asked.task,
       session: run.session ?? run.runId,
@@ -91,6 +92,12 @@ export function createRequestDesk({ approvals, dispatch, rooms }: RequestDeskOpt
         await emit('approval.decided', { approvalId, decision: 'deny', by: 'ending' }); // held by a host that died
     },
   };
+}
+
+/** An agent that names neither agent nor runtime wants another one like itself, not what is the default here. */
+function ownRuntime({ ledger }: RequestDeskOptions['rooms'], runId: string): string | undefined {
+  const name = ledger.run(runId)?.runtime;
+  return name === 'command' ? undefined : name;
 }
 
 /** What the parent's agent reads, and the patch for its mailbox. */

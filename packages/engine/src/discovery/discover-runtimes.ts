@@ -103,8 +103,17 @@ function findLogin(
   config: RuntimeConfig,
 ): LoginState {
   if (descriptor?.api === 'none') return 'not-needed';
-  const hasVariable = descriptor?.keyEnv !== undefined && (context.env[descriptor.keyEnv] ?? '') !== '';
-  if (config.apiKey !== undefined || hasVariable) return 'key';
+  if (hasKey(context, descriptor, config)) return 'key';
   const files = descriptor?.loginFiles ?? [];
   return files.some((file) => existsSync(join(context.home, file))) ? 'login' : 'none';
+}
+
+/** What the configuration names is what a run will use, whatever else is set; where it lies elsewhere nobody looks. */
+function hasKey(
+  { env }: DiscoveryContext,
+  descriptor: RuntimeDescriptor | null,
+  { apiKey }: RuntimeConfig,
+): boolean {
+  const variable = apiKey === undefined ? descriptor?.keyEnv : /^env:(.+)$/s.exec(apiKey)?.[1];
+  return variable === undefined ? apiKey !== undefined : (env[variable] ?? '') !== '';
 }

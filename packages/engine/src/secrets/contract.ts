@@ -9,7 +9,7 @@
 import type { Clock } from '@caisson/ground';
 
 export interface Secrets {
-  /** Why this reference can never be resolved, or null. Reads nothing. */
+  /** Why this reference can never be resolved, or null. Reads no file and asks nobody. */
   check(ref: string): string | null;
   /** The value, without a trailing newline. Throws SecretUnavailableError that names the reference, never a value. */
   resolve(ref: string, options?: { readonly signal?: AbortSignal }): Promise<string>;

@@ -36,6 +36,8 @@ describe('env:', () => {
     expect(await failure(secrets.resolve('env:OTHER'))).toBe(
       'secret env:OTHER could not be resolved: the environment variable OTHER is not set',
     );
+    expect(secrets.check('env:TOKEN')).toBeNull();
+    expect(secrets.check('env:OTHER')).toContain('the environment variable OTHER is not set');
   });
 });
 
@@ -206,7 +208,7 @@ describe('a reference', () => {
     ['vault:x', expect.stringContaining('env:, file:, exec:, aws-sm:')],
     ['constructor:x', expect.stringContaining('starts with none of them')],
   ])('%s is checked without reading anything', (ref, expected) => {
-    expect(create().check(ref)).toEqual(expected);
+    expect(create({ env: { TOKEN: VALUE } }).check(ref)).toEqual(expected);
   });
 
   test('that is the secret itself is not repeated', async () => {
