@@ -147,6 +147,18 @@ async function loop(agent: AgentUnderTest): Promise<void> {
   expect(ran.result?.policy.denials).toHaveLength(5);
 }
 
+/** A model that misspells a tool is told so by its program; nobody is asked and nothing hangs. */
+async function misspelt(agent: AgentUnderTest): Promise<void> {
+  const stage = await createStage(agent, {
+    script: [
+      { tool: { intent: 'call', tool: 'bsh', arguments: { command: 'ls' } }, ...usage(50, 9) },
+      { say: 'There is no such tool.', ...usage(60, 7) },
+    ],
+  });
+  const ran = await stage.run('list it', '--timeout', '60s');
+  expectDone(ran, 'There is no such tool.');
+}
+
 async function fullAuto(agent: AgentUnderTest): Promise<void> {
   const stage = await createStage(agent, {
     script: [
@@ -334,6 +346,7 @@ export const CELLS: readonly Cell[] = [
   { title: 'takes of its agent', isShort: false, prove: sampling },
   { title: 'is denied by policy', isShort: true, prove: denied },
   { title: 'repeats a denied call', isShort: false, prove: loop },
+  { title: 'calls a tool that is not there', isShort: false, prove: misspelt },
   { title: 'changes nothing in suggest', isShort: false, prove: suggest },
   { title: 'is denied in full-auto too', isShort: false, prove: fullAuto },
   { title: 'is held for long, then approved', isShort: false, prove: approval },
