@@ -18,7 +18,7 @@ export interface StallSignals {
 }
 
 /** Whoever only waits for a model uses a few per cent; whoever spins gets at least this much, also on a full machine. */
-const BUSY_SHARE = 0.25;
+const BUSY_SHARE = 0.1;
 
 export function findStallReason(signals: StallSignals): Stall {
   if (signals.isWaitingForPermission)
