@@ -40,6 +40,7 @@ it('stops a run in the middle when its money is spent, and charges it', async ()
 it.each([
   ['--max-tokens', '150000'],
   ['--max-turns', '2'],
+  ['--max-tool-calls', '2'],
 ])(
   'stops a run that passes %s %s',
   async (option, value) => {
@@ -49,6 +50,50 @@ it.each([
   },
   40_000,
 );
+
+it('counts all attempts of a run against its caps', async () => {
+  const usage = { inputTokens: 100_000, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const server = await startModelServer({
+    apiKey: KEY,
+    script: [
+      { say: 'a step', tool: { intent: 'run-command', command: 'true' }, usage },
+      { say: '', fault: '529' },
+    ],
+  });
+  onTestFinished(() => server.stop());
+  const result = await open(server).run('work', '--retries', '3', '--budget', '0.4');
+  expect(result.failure).toMatchObject({ reason: 'budget-exceeded', detail: expect.stringMatching(/0.6/) });
+  expect(server.usage().inputTokens).toBe(200_000);
+}, 60_000);
+
+it('lets one of several runs at once have the day, when they have no cap of their own', async () => {
+  const usage = { inputTokens: 300_000, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const server = await startModelServer({ apiKey: KEY, script: [{ afterMs: 4000, say: 'done', usage }] });
+  onTestFinished(() => server.stop());
+  const project = open(server, 'budget: { perDayUsd: 1 }\nlimits: { concurrency: 8 }\n');
+  const runs = await Promise.all(Array.from({ length: 3 }, () => project.caisson('run', 'work')));
+  expect(runs.map(({ code }) => code).toSorted((left, right) => Number(left) - Number(right))).toEqual([0, 5, 5]);
+  expect(server.modelRequests()).toHaveLength(1);
+}, 60_000);
+
+it('books what a stopped run used, also when its agent never told it', async () => {
+  const usage = { inputTokens: 100_000, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const server = await startModelServer({
+    apiKey: KEY,
+    script: [
+      { say: 'a step', tool: { intent: 'run-command', command: 'true' }, usage },
+      { say: '', fault: 'stall' },
+    ],
+  });
+  onTestFinished(() => server.stop());
+  const project = open(server);
+  const result = await project.run('work', '--timeout', '5s');
+  expect(result).toMatchObject({
+    failure: { reason: 'timeout' },
+    result: { usage: { inputTokens: 100_000 } },
+  });
+  expect(result.costUsd).toBeCloseTo(0.3);
+}, 60_000);
 
 it('refuses a run when the day is spent, with exit code 5', async () => {
   const project = open(await serve(1, 1_000_000), 'budget: { perDayUsd: 1 }\n');

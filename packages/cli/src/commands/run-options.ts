@@ -48,6 +48,7 @@ export const RUN_OPTIONS = {
   budget: { type: 'string', value: 'USD', summary: 'money the run may spend; default no cap' },
   'max-tokens': { type: 'string', value: 'N', summary: 'tokens the run may use' },
   'max-turns': { type: 'string', value: 'N', summary: 'model turns the run may take' },
+  'max-tool-calls': { type: 'string', value: 'N', summary: 'tool calls the run may make' },
   memory: { type: 'string', value: 'SIZE', summary: 'memory limit, for example 2g; default 4g' },
   cpus: { type: 'string', value: 'N', summary: 'processor limit, for example 1.5; default none' },
   pids: { type: 'string', value: 'N', summary: 'limit on processes and threads; default 512' },
@@ -148,6 +149,7 @@ export function toRequest(
       usd: readNumber('--budget', values.budget),
       tokens: readNumber('--max-tokens', values['max-tokens']),
       turns: readNumber('--max-turns', values['max-turns']),
+      toolCalls: readNumber('--max-tool-calls', values['max-tool-calls']),
     }),
     limits: definedOnly({
       memory: values.memory === undefined ? undefined : parseSize(values.memory),

@@ -198,7 +198,7 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
       ? {
           kind: 'budget',
           detail: `a cap on turns is set, and the turns of ${runtime.name} cannot be counted with a mounted log-in`,
-          remedy: `Leave the cap out, or set runtimes.${runtime.name}.apiKey instead of the log-in.`,
+          remedy: `Cap tool calls instead (--max-tool-calls), or set runtimes.${runtime.name}.apiKey instead of the log-in.`,
         }
       : null,
   ),
