@@ -72,7 +72,9 @@ it('lets one of several runs at once have the day, when they have no cap of thei
   onTestFinished(() => server.stop());
   const project = open(server, 'budget: { perDayUsd: 1 }\nlimits: { concurrency: 8 }\n');
   const runs = await Promise.all(Array.from({ length: 3 }, () => project.caisson('run', 'work')));
-  expect(runs.map(({ code }) => code).toSorted((left, right) => Number(left) - Number(right))).toEqual([0, 5, 5]);
+  expect(runs.map(({ code }) => code).toSorted((left, right) => Number(left) - Number(right))).toEqual([
+    0, 5, 5,
+  ]);
   expect(server.modelRequests()).toHaveLength(1);
 }, 60_000);
 
