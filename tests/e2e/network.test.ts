@@ -91,11 +91,11 @@ describe('the network of a run', () => {
 
   it('fails a run whose model key cannot be fetched, before anything starts', async () => {
     const project = createProject({
-      config: `runtimes:\n  native: { endpoint: "http://127.0.0.1:9", apiKey: "env:NOT_SET" }\n`,
+      config: `runtimes:\n  native: { endpoint: "http://127.0.0.1:9", apiKey: "file:not-there" }\n`,
     });
     const ran = await project.run('--runtime', 'native', '--retries', '0', 'anything');
     expect(ran.failure).toMatchObject({ reason: 'fetch-failed', step: 7 });
-    expect(ran.failure?.detail).toContain('env:NOT_SET');
+    expect(ran.failure?.detail).toContain('file:not-there');
   });
 
   it.each([['bwrap'], ['none']])(
