@@ -105,6 +105,17 @@ it('refuses a run when the day is spent, with exit code 5', async () => {
   expect(second.stderr).toMatch(/used up/);
 }, 40_000);
 
+it('holds a cap on the turns of a day, over several runs', async () => {
+  const project = open(await serve(3, 100), 'budget: { perDayTurns: 5 }\n');
+  expect((await project.run('work')).status).toBe('done');
+  const second = await project.run('work');
+  expect(second.failure).toMatchObject({
+    reason: 'budget-exceeded',
+    detail: expect.stringMatching(/in day/),
+  });
+  expect((await project.caisson('run', 'work')).code).toBe(5);
+}, 40_000);
+
 it('refuses a model of unknown price under a money cap, and shows its cost as unknown without one', async () => {
   const project = open(await serve(1, 100), '', 'my-own-model');
   const refused = await project.caisson('run', 'work', '--budget', '1');

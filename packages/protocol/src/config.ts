@@ -79,6 +79,12 @@ export const BudgetConfig = z.strictObject({
   perRunTokens: optional(count(0, Number.MAX_SAFE_INTEGER), 'Tokens one run may use, in and out.'),
   perRunTurns: optional(count(0, 1_000_000), 'Model turns of one run.'),
   perRunToolCalls: optional(count(0, 1_000_000), 'Tool calls of one run.'),
+  perSessionTokens: optional(count(0, Number.MAX_SAFE_INTEGER), 'Tokens all runs of a session may use.'),
+  perSessionTurns: optional(count(0, 1_000_000), 'Model turns of all runs of a session.'),
+  perSessionToolCalls: optional(count(0, 1_000_000), 'Tool calls of all runs of a session.'),
+  perDayTokens: optional(count(0, Number.MAX_SAFE_INTEGER), 'Tokens this project may use in a day (UTC).'),
+  perDayTurns: optional(count(0, 1_000_000), 'Model turns of this project in a day (UTC).'),
+  perDayToolCalls: optional(count(0, 1_000_000), 'Tool calls of this project in a day (UTC).'),
   allowUnknownCost: optional(
     z.boolean(),
     'Let a model without a known price run under a money cap. Default false.',

@@ -159,6 +159,20 @@ describe('a budget', () => {
     expect(budget.follow('r2', USAGE)?.detail).toMatch(/\$6.0000 in day/);
   });
 
+  it.each([
+    [{ perDayTokens: 1_000_000 }, /1000003 tokens in day/, /1000003 of 1000000 tokens/],
+    [{ perSessionTurns: 4 }, /5 turns in session s/, /5 of 4 turns/],
+    [{ perDayToolCalls: 4 }, /5 tool calls in day/, /5 of 4 tool calls/],
+  ])('holds %j over all runs of the scope, ended and running', (settings, stopped, refused) => {
+    const { budget } = open(settings, [{ ...spentRow(0), turns: 1, toolCalls: 1 }]);
+    budget.reserve(ask('r1', { session: 's' }));
+    const first = { ...USAGE, inputTokens: 500_000, turns: 2, toolCalls: 2 };
+    expect(budget.follow('r1', first)).toBeNull();
+    expect(budget.reserve(ask('r2', { session: 's' }))).toBeNull();
+    expect(budget.follow('r2', first)?.detail).toMatch(stopped);
+    expect(budget.reserve(ask('r3', { session: 's' }))?.detail).toMatch(refused);
+  });
+
   it('counts what a child spends against the run that dispatched it, running and ended', () => {
     const { budget, ended } = open({ perDayUsd: 100 });
     budget.reserve(ask('up', { caps: { usd: 5 } }));

@@ -9,6 +9,12 @@ import type { BudgetCaps, Usage } from '@caisson/protocol';
 export interface BudgetSettings {
   readonly perSessionUsd: number | null;
   readonly perDayUsd: number | null;
+  readonly perSessionTokens?: number | null;
+  readonly perDayTokens?: number | null;
+  readonly perSessionTurns?: number | null;
+  readonly perDayTurns?: number | null;
+  readonly perSessionToolCalls?: number | null;
+  readonly perDayToolCalls?: number | null;
   readonly allowUnknownCost: boolean;
 }
 
@@ -74,6 +80,9 @@ export interface SpentRow {
   readonly unknownCosts: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
+  readonly cacheTokens?: number;
+  readonly turns?: number;
+  readonly toolCalls?: number;
 }
 
 /** The books, kept elsewhere: settled spending, and rows that all processes of the project share. */

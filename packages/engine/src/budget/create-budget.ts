@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { BudgetCaps, Usage } from '@caisson/protocol';
 import type {
   Books,
@@ -8,18 +9,25 @@ import type {
   BudgetStanding,
   EarlierUse,
 } from './contract.ts';
+import { findPassedFamily, findSpentFamily } from './family-caps.ts';
 import { costOf, findPrice, tokensOf } from './price-table.ts';
 import {
   closeReservation,
-  familyUsd,
-  lineOf,
   listReservations,
   promisedUsd,
   sum,
   sweepReservations,
   writeReservation,
+  type Counts,
   type Reservation,
 } from './reservations.ts';
+import {
+  countsOf,
+  findPassedScopeCount,
+  hasCountCaps,
+  refuseCounted,
+  type CountedScope,
+} from './scope-counts.ts';
 
 export function createBudget(options: BudgetOptions): Budget {
   const active = new Map<string, { caps: BudgetCaps; session: string | null; model: string }>();
@@ -42,6 +50,19 @@ export function createBudget(options: BudgetOptions): Budget {
       tokensOut: sum(rows.map((row) => row.outputTokens)),
     };
   };
+  const countedOf = (session: string | null): CountedScope[] => {
+    const held = listReservations(books);
+    const day = options.today();
+    const ofDay = { spent: books.spend({ day }), held: held.filter((row) => row.day === day) };
+    const scopes: CountedScope[] = [{ scope: 'day', scopeId: day, ...ofDay }];
+    if (session === null) return scopes;
+    const ofSession = {
+      spent: books.spend({ session }),
+      held: held.filter((row) => row.session === session),
+    };
+    return [{ scope: 'session', scopeId: session, ...ofSession }, ...scopes];
+  };
+  const isCounting = hasCountCaps(settings);
   const scopesOf = (session: string | null, viewer: string | null = null): BudgetStanding[] => [
     ...(session === null ? [] : [standing('session', session, viewer)]),
     standing('day', options.today(), viewer),
@@ -54,16 +75,19 @@ export function createBudget(options: BudgetOptions): Budget {
     if (!request.usesModel) return null;
     const spent = scopes.find((scope) => roomOf(scope) <= 0);
     if (spent !== undefined) return refuseSpent(spent);
+    const counted = isCounting ? refuseCounted(settings, countedOf(request.session)) : null;
+    if (counted !== null) return counted;
     const above = findSpentFamily(listReservations(books), parent);
     if (above !== null) return above;
     // Without a cap of its own a run may spend all that is left, so all of it is kept for it.
     const usd = Math.min(request.caps.usd ?? Infinity, ...scopes.map(roomOf));
-    if (usd === Infinity) return null;
+    if (usd === Infinity && !isCounting) return null;
     writeReservation(books, {
       runId: request.runId,
-      usd,
+      usd: usd === Infinity ? 0 : usd,
       capUsd: request.caps.usd ?? null,
       usedUsd: 0,
+      counts: countsOf(NO_USAGE, NOTHING_EARLIER),
       childrenUsd: 0,
       parent,
       session: request.session,
@@ -86,9 +110,11 @@ export function createBudget(options: BudgetOptions): Budget {
       const run = active.get(runId);
       if (run === undefined) return null;
       const costUsd = costOf(usage, run.model) ?? costOf({ ...withoutCost(usage), models: [] }, run.model);
-      const counted = findPassedCount(run.caps, usage, earlier);
+      tellUsed(books, runId, earlier.costUsd + (costUsd ?? 0), countsOf(usage, earlier));
+      const counted =
+        findPassedCount(run.caps, usage, earlier) ??
+        (isCounting ? findPassedScopeCount(settings, countedOf(run.session), earlier) : null);
       if (counted !== null || costUsd === undefined) return counted;
-      tellUsed(books, runId, earlier.costUsd + costUsd);
       const held = listReservations(books);
       return (
         findPassedMoney(run.caps, earlier.costUsd + costUsd) ??
@@ -108,16 +134,25 @@ export function createBudget(options: BudgetOptions): Budget {
   };
 }
 
+const NO_USAGE: Usage = {
+  models: [],
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+};
 const NOTHING_EARLIER: EarlierUse = { tokens: 0, turns: 0, toolCalls: 0, costUsd: 0 };
 
 /** Others see what a run has spent before it ends; never less than they saw. */
-function tellUsed(books: Books, runId: string, usedUsd: number): void {
-  const isMore = (row: Reservation | undefined) => row !== undefined && usedUsd > row.usedUsd;
+function tellUsed(books: Books, runId: string, usedUsd: number, counts: Counts): void {
+  const isMore = (row: Reservation | undefined) =>
+    row !== undefined && (usedUsd > row.usedUsd || !isDeepStrictEqual(counts, row.counts));
   const find = () => listReservations(books).find((held) => held.runId === runId);
   if (!isMore(find())) return;
   books.alone(() => {
     const row = find();
-    if (row !== undefined && isMore(row)) writeReservation(books, { ...row, usedUsd });
+    if (row !== undefined && isMore(row))
+      writeReservation(books, { ...row, usedUsd: Math.max(usedUsd, row.usedUsd), counts });
   });
 }
 
@@ -160,19 +195,6 @@ function roomOf(scope: BudgetStanding): number {
   return scope.ceilingUsd === null ? Infinity : scope.ceilingUsd - scope.spentUsd - scope.reservedUsd;
 }
 
-/** A child may spend no more than is left of those above it. */
-function findSpentFamily(held: readonly Reservation[], parent: string | null): BudgetRefusal | null {
-  for (const { runId, capUsd } of lineOf(held, parent)) {
-    const used = familyUsd(held, runId);
-    if (capUsd !== null && used >= capUsd)
-      return {
-        kind: 'budget',
-        detail: `the budget of ${runId}, which dispatches it, is used up: ${used.toFixed(2)} of ${capUsd.toFixed(2)} USD spent`,
-      };
-  }
-  return null;
-}
-
 function findPassedCount(caps: BudgetCaps, usage: Usage, earlier: EarlierUse): { detail: string } | null {
   const counted: [string, number | undefined, number][] = [
     ['tokens', caps.tokens, tokensOf(usage) + earlier.tokens],
@@ -188,17 +210,6 @@ function findPassedCount(caps: BudgetCaps, usage: Usage, earlier: EarlierUse): {
 function findPassedMoney(caps: BudgetCaps, costUsd: number): { detail: string } | null {
   if (caps.usd === undefined || costUsd <= caps.usd) return null;
   return { detail: `$${costUsd.toFixed(4)} spent, the cap is $${caps.usd}` };
-}
-
-function findPassedFamily(held: readonly Reservation[], own: string): { detail: string } | null {
-  for (const { runId, capUsd } of lineOf(held, own)) {
-    const used = familyUsd(held, runId);
-    if (capUsd !== null && used > capUsd)
-      return {
-        detail: `$${used.toFixed(4)} spent by ${runId} and what it dispatched, the cap is $${capUsd}`,
-      };
-  }
-  return null;
 }
 
 /** What others have spent and reserved counts too. Our earlier attempts are in the books and in our row. */

@@ -5,6 +5,12 @@ const SPACE = 'reservation';
 /** A host may die between the reservation and the acceptance; no admission takes this long. */
 const ADMISSION_MS = 10 * 60_000;
 
+export interface Counts {
+  readonly tokens: number;
+  readonly turns: number;
+  readonly toolCalls: number;
+}
+
 export interface Reservation {
   readonly runId: string;
   /** What the run may spend, as far as that is known when it starts. */
@@ -13,6 +19,7 @@ export interface Reservation {
   readonly capUsd: number | null;
   /** What it has spent so far, in all its attempts. */
   readonly usedUsd: number;
+  readonly counts: Counts;
   /** What runs that it dispatched had spent when they ended. */
   readonly childrenUsd: number;
   /** The run that dispatched it. */
@@ -56,6 +63,7 @@ const EMPTY = {
   usd: 0,
   capUsd: null,
   usedUsd: 0,
+  counts: { tokens: 0, turns: 0, toolCalls: 0 },
   childrenUsd: 0,
   parent: null,
   session: null,

@@ -95,6 +95,12 @@ export interface ResolvedLimits {
 export interface ResolvedBudget {
   readonly perRunUsd: number | null;
   readonly perSessionUsd: number | null;
+  readonly perSessionTokens: number | null;
+  readonly perSessionTurns: number | null;
+  readonly perSessionToolCalls: number | null;
+  readonly perDayTokens: number | null;
+  readonly perDayTurns: number | null;
+  readonly perDayToolCalls: number | null;
   readonly perDayUsd: number | null;
   readonly perRunTokens: number | null;
   readonly perRunTurns: number | null;

@@ -125,6 +125,12 @@ function assembleBudget(get: <T>(key: SettingKey) => T): ResolvedBudget {
     perRunTokens: get('budget.perRunTokens'),
     perRunTurns: get('budget.perRunTurns'),
     perRunToolCalls: get('budget.perRunToolCalls'),
+    perSessionTokens: get('budget.perSessionTokens'),
+    perSessionTurns: get('budget.perSessionTurns'),
+    perSessionToolCalls: get('budget.perSessionToolCalls'),
+    perDayTokens: get('budget.perDayTokens'),
+    perDayTurns: get('budget.perDayTurns'),
+    perDayToolCalls: get('budget.perDayToolCalls'),
     allowUnknownCost: get('budget.allowUnknownCost'),
   };
 }

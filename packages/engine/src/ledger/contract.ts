@@ -96,6 +96,10 @@ export interface SpendRow {
   readonly outputTokens: number;
   /** Input plus output. */
   readonly tokens: number;
+  /** Read from and written to the model's cache. Absent, like the two below, in rows of older versions. */
+  readonly cacheTokens?: number;
+  readonly turns?: number;
+  readonly toolCalls?: number;
 }
 
 export interface ReadQuery {

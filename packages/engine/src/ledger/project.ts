@@ -162,6 +162,12 @@ export function projectSpend(
     inputTokens,
     outputTokens,
     tokens: inputTokens + outputTokens,
+    cacheTokens:
+      (row?.cacheTokens ?? 0) +
+      (number(usage['cacheReadTokens']) ?? 0) +
+      (number(usage['cacheWriteTokens']) ?? 0),
+    turns: (row?.turns ?? 0) + (number(usage['turns']) ?? 0),
+    toolCalls: (row?.toolCalls ?? 0) + (number(usage['toolCalls']) ?? 0),
   };
 }
 

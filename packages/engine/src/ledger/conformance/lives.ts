@@ -95,6 +95,9 @@ export function describeLives(open: OpenLedger): void {
           inputTokens: 10,
           outputTokens: 4,
           tokens: 14,
+          cacheTokens: 0,
+          turns: 0,
+          toolCalls: 0,
         },
       ]);
     });
