@@ -35,7 +35,7 @@ export function dispatchTool({ context, requests, gate }: ToolBench): Coordinati
       {
         task: { type: 'string', description: 'What to do; the other agent knows nothing of your work.' },
         agent: { type: 'string', description: 'A registered agent.' },
-        runtime: { type: 'string' },
+        runtime: { type: 'string', description: 'Without it and without an agent: the same as yours.' },
         model: { type: 'string' },
         mode: { type: 'string', enum: [...MODES] },
         timeout_seconds: { type: 'number' },
