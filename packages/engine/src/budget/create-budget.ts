@@ -13,6 +13,7 @@ import { findPassedFamily, findSpentFamily } from './family-caps.ts';
 import { costOf, findPrice, tokensOf } from './price-table.ts';
 import {
   closeReservation,
+  isReserved,
   listReservations,
   promisedUsd,
   sum,
@@ -98,14 +99,19 @@ export function createBudget(options: BudgetOptions): Budget {
   };
 
   return {
-    reserve: (request) =>
-      books.alone(() => {
-        sweepReservations(books);
-        const refusal = reserve(request);
-        const { runId, caps, session, model } = request;
-        if (refusal === null) active.set(runId, { caps, session, model });
-        return refusal;
-      }),
+    reserve(request) {
+      const { runId, caps, session, model } = request;
+      const isCapped =
+        isCounting || caps.usd !== undefined || scopesOf(session).some((scope) => scope.ceilingUsd !== null);
+      const refusal = isCapped
+        ? books.alone(() => {
+            sweepReservations(books);
+            return reserve(request);
+          })
+        : null; // nothing to promise, and no write that admission would wait for
+      if (refusal === null) active.set(runId, { caps, session, model });
+      return refusal;
+    },
     follow(runId, usage, earlier = NOTHING_EARLIER) {
       const run = active.get(runId);
       if (run === undefined) return null;
@@ -127,7 +133,7 @@ export function createBudget(options: BudgetOptions): Budget {
       const run = active.get(runId);
       active.delete(runId);
       const costUsd = usage === undefined ? undefined : costOf(usage, run?.model);
-      books.alone(() => closeReservation(books, runId, costUsd));
+      if (isReserved(books, runId)) books.alone(() => closeReservation(books, runId, costUsd));
       for (const scope of scopesOf(run?.session ?? null)) options.onUpdate(scope);
     },
     standings: (session) => scopesOf(session ?? null),

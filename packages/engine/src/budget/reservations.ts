@@ -53,6 +53,10 @@ export function listReservations(books: Books): Reservation[] {
   });
 }
 
+export function isReserved(books: Books, runId: string): boolean {
+  return readRows(books).some((row) => row.runId === runId);
+}
+
 function readRows(books: Books): Reservation[] {
   return books.rows
     .list(SPACE)
