@@ -92,7 +92,9 @@ export function buildSandboxSpec(job: Job, options: ViewOptions): SandboxSpec {
     hide: [...sandbox.hide, ...(isAgent ? (options.ruled?.outside ?? []) : [])],
     readOnlyPaths: isAgent
       ? [
-          ...[...CONTROL_FILES, ...(workspace.controls ?? [])].map((path) => `${workspace.mountPath}/${path}`),
+          ...[...CONTROL_FILES, ...(workspace.controls ?? [])].map(
+            (path) => `${workspace.mountPath}/${path}`,
+          ),
           ...(workspace.kind === 'in-place' ? nested : []),
           ...(options.ruled?.readOnly ?? []),
         ]

@@ -1,28 +1,38 @@
 /** A bind mount has no quota: the workspace's growth is watched instead, and passing the limit ends the agent. */
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { measureUnlinked, watchGrowth, type SandboxProcess } from '@caisson/ground';
+import { measureUnlinked, watchGrowth, type GrowthWatch } from '@caisson/ground';
 import type { AttemptContext } from '../attempt-context.ts';
 
 /**
- * Resolves with a function that ends the watch; does nothing without a disk limit. `folder` is what is watched where
- * that is not the workspace itself.
+ * Does the work under a watch that begins before it, so that nothing the sandbox writes is taken for what was there. What
+ * runs then is `context.running`. `folder` is what is watched where that is not the workspace itself.
  */
-export async function watchDisk(
+export async function underDiskWatch<T>(
   context: AttemptContext,
-  process: SandboxProcess,
+  work: () => Promise<T>,
   folder: string = context.job.workspace.path,
-): Promise<() => Promise<void>> {
+): Promise<T> {
+  const watch = await watchDisk(context, folder);
+  try {
+    return await work();
+  } finally {
+    await watch?.stop();
+  }
+}
+
+async function watchDisk(context: AttemptContext, folder: string): Promise<GrowthWatch | null> {
   const { grant, workspace, paths } = context.job;
   const cap = grant.limits.disk;
-  if (cap === undefined) return () => Promise.resolve();
+  if (cap === undefined) return null;
   const watch = await watchGrowth({
     path: folder,
     // Everything on the disk that the agent can write to, and what it holds open without a name.
     others: [paths.mailbox, workspace.agentGit?.source, paths.session && dirname(paths.session)].filter(
       (path) => path != null && !isWithin(folder, path) && existsSync(path),
     ) as string[],
-    unseenBytes: () => measureUnlinked(process.initPid ?? process.pid, folder),
+    unseenBytes: () =>
+      context.running === null ? 0 : measureUnlinked(context.running.initPid ?? context.running.pid, folder),
     maxGrowthBytes: cap,
     onExceeded: (growth) => {
       context.gathered.limit = {
@@ -30,10 +40,10 @@ export async function watchDisk(
         cause: 'disk',
         detail: describeExcess(growth, cap, watch.maxGrowthBytes),
       };
-      process.kill();
+      context.running?.kill();
     },
   });
-  return () => watch.stop();
+  return watch;
 }
 
 function describeExcess(growth: number, cap: number, held: number): string {

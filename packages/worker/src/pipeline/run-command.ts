@@ -2,7 +2,7 @@
 import { launchSandbox } from '@caisson/ground';
 import type { Failure } from '@caisson/protocol';
 import type { AttemptContext } from '../attempt-context.ts';
-import { watchDisk } from './disk-watch.ts';
+import { underDiskWatch } from './disk-watch.ts';
 import { buildSandboxSpec, type SandboxPurpose } from '../sandbox-view.ts';
 
 const MAX_OUTPUT_BYTES = 256 * 1024;
@@ -18,10 +18,19 @@ export interface CommandOutcome {
   readonly stderr: string;
 }
 
-export async function runInSandbox(
-  context: AttemptContext,
-  options: { purpose: SandboxPurpose; command: string; timeoutMs: number; workspaceSource?: string },
-): Promise<CommandOutcome> {
+export interface CommandOptions {
+  readonly purpose: SandboxPurpose;
+  readonly command: string;
+  readonly timeoutMs: number;
+  /** Another folder in place of the workspace, for the clean room. */
+  readonly workspaceSource?: string;
+}
+
+export function runInSandbox(context: AttemptContext, options: CommandOptions): Promise<CommandOutcome> {
+  return underDiskWatch(context, () => runWatched(context, options), options.workspaceSource);
+}
+
+async function runWatched(context: AttemptContext, options: CommandOptions): Promise<CommandOutcome> {
   const { job, control } = context;
   const startedAt = performance.now();
   const spec = buildSandboxSpec(job, {
@@ -50,7 +59,6 @@ export async function runInSandbox(
   const onStop = (): void => process.kill();
   control.stop.addEventListener('abort', onStop);
   if (control.stop.aborted) onStop();
-  const stopDiskWatch = await watchDisk(context, process, options.workspaceSource);
   try {
     const exit = await process.exited;
     return {
@@ -63,7 +71,6 @@ export async function runInSandbox(
       stderr: stderr(),
     };
   } finally {
-    await stopDiskWatch();
     clearTimeout(timer);
     control.stop.removeEventListener('abort', onStop);
     context.running = null;

@@ -5,7 +5,7 @@
  * A3  After the agent said that it is done it gets a grace window to exit; then the sandbox ends it.
  * A4  An adapter that throws ends the agent: from then on nobody could say what it does or costs.
  */
-import { describeSandbox, launchSandbox, type SandboxProcess } from '@caisson/ground';
+import { describeSandbox, launchSandbox, type SandboxProcess, type SandboxSpec } from '@caisson/ground';
 import { createLineSplitter, type LineSplitter } from '../line-splitter.ts';
 import type { AttemptContext } from '../../attempt-context.ts';
 import type { StopOrder } from '../../control.ts';
@@ -18,7 +18,7 @@ import { openAgentSpools, type AgentSpools } from '../agent-spools.ts';
 import { describeAgentStart, type AgentStart } from '../agent-start.ts';
 import { concludeAgent, type AgentProcessExit } from '../conclude-agent.ts';
 import { watchControls } from '../created-controls.ts';
-import { watchDisk } from '../disk-watch.ts';
+import { underDiskWatch } from '../disk-watch.ts';
 import { adapterFailure } from '../guarded-driver.ts';
 import { createProgressTeller } from '../progress-teller.ts';
 import type { BlockReport } from '../runner.ts';
@@ -34,21 +34,9 @@ export async function runAgentBlock(context: AttemptContext): Promise<BlockRepor
   try {
     const spec = buildSandboxSpec(job, { purpose: 'agent', ...start.view, ruled: await findRuled(context) });
     const spools = openAgentSpools(context);
-    const process = await launchSandbox(spec);
-    context.running = process;
-    start.coordination?.warm();
-    context.gathered.enforced = {
-      ...describeSandbox(spec),
-      ...(job.credential === undefined ? {} : { credential: job.credential }),
-    };
-    context.voice.say({
-      kind: 'sandbox.started',
-      purpose: 'agent',
-      pid: process.pid,
-      startTime: process.startTime,
-      enforced: context.gathered.enforced,
-    });
-    const exit = await followWatched(context, process, start, spools);
+    const exit = await underDiskWatch(context, async () =>
+      followAgent(context, await launchAgent(context, spec, start), start, spools),
+    );
     return concludeAgent(context, { exit, stream: start.stream, spools, startedAt });
   } finally {
     context.running = null;
@@ -67,20 +55,27 @@ async function findRuled(context: AttemptContext): Promise<RuledPaths | undefine
   return ruled;
 }
 
-async function followWatched(...run: Parameters<typeof followAgent>): Promise<AgentProcessExit> {
-  const [context, process] = run;
-  // Read before anything is waited for: a quick program may be gone by then, and what it printed with it.
-  const following = followAgent(...run);
-  following.catch(() => undefined); // told below, also when it fails while the watch begins
-  const stopDiskWatch = await watchDisk(context, process).catch((error: unknown) => {
-    process.kill();
-    throw error;
+async function launchAgent(
+  context: AttemptContext,
+  spec: SandboxSpec,
+  start: AgentStart,
+): Promise<SandboxProcess> {
+  const { credential } = context.job;
+  const process = await launchSandbox(spec);
+  context.running = process;
+  start.coordination?.warm();
+  context.gathered.enforced = {
+    ...describeSandbox(spec),
+    ...(credential === undefined ? {} : { credential }),
+  };
+  context.voice.say({
+    kind: 'sandbox.started',
+    purpose: 'agent',
+    pid: process.pid,
+    startTime: process.startTime,
+    enforced: context.gathered.enforced,
   });
-  try {
-    return await following;
-  } finally {
-    await stopDiskWatch();
-  }
+  return process;
 }
 
 async function followAgent(
