@@ -15,7 +15,8 @@ const RUN = 'run_00000000000000000001';
 
 async function openEngine(project: Project): Promise<Engine> {
   const config = await loadConfig({ cwd: project.root, env: project.env });
-  const engine = createEngine(config, project.root);
+  // Without a spare: a worker that waits for the next run would look like one that was left behind.
+  const engine = createEngine(config, project.root, { keepsSpareWorker: false });
   onTestFinished(() => engine.close());
   await engine.openPost();
   return engine;
