@@ -57,6 +57,7 @@ interface Outcome {
   readonly result: DispatchResult;
 }
 
+if (isSkipped) process.stderr.write('CAISSON_SKIP_AGENTS=1: the five agents are not run all at once.\n');
 describe.skipIf(isSkipped)('five agents at once, eight times over', () => {
   it('every run ends with its own reason, counted to the token, and leaves nothing', async () => {
     const model = await startModelServer({ script: SCRIPT, apiKey: KEY });

@@ -13,6 +13,7 @@ export * from './own-git-dir.ts';
 export type { OversizedFile, StageLimits } from './oversized-files.ts';
 export { TooManyOversizedError } from './oversized-files.ts';
 export * from './patch.ts';
+export { listTreeChanges } from './tree-changes.ts';
 export { rememberStart, undoLaid, withoutPreparation } from './preparation.ts';
 export * from './patch-files.ts';
 export * from './stage-workspace.ts';

@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { writeFileAtomic } from './atomic-file.ts';
 import { isErrno } from './errno.ts';
 import { createGit, type Git } from './git.ts';
+import { listTreeChanges } from './tree-changes.ts';
 
 const PREPARED = 'prepared-tree';
 const LAID = 'laid-tree';
@@ -130,22 +131,8 @@ interface Change {
 }
 
 async function listChanges(git: Git, from: string, to: string): Promise<Change[]> {
-  const { stdout } = await git.run([
-    'diff-tree',
-    '-r',
-    '-z',
-    '--raw',
-    '--no-renames',
-    '--no-abbrev',
-    from,
-    to,
-  ]);
-  const fields = stdout.toString('latin1').split('\0');
-  const changes: Change[] = [];
-  for (let at = 0; at + 1 < fields.length; at += 2) {
-    const [mode = '', , id = ''] = (fields[at] ?? '').slice(1).split(' ');
-    const isNew = /^0+$/.test(mode);
-    changes.push({ path: fields[at + 1] ?? '', mode: isNew ? '0' : mode, id, isNew });
-  }
-  return changes;
+  return (await listTreeChanges(git, from, to)).map(({ path, oldMode, oldId }) => {
+    const isNew = /^0+$/.test(oldMode);
+    return { path, mode: isNew ? '0' : oldMode, id: oldId, isNew };
+  });
 }

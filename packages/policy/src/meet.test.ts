@@ -106,8 +106,8 @@ describe('describeExcess', () => {
   it('names every field in which the child is wider', () => {
     const parent: Grant = {
       mode: 'auto-edit',
-      read: ['/work'],
-      write: ['/work/a'],
+      read: ['/srv'],
+      write: ['/srv/a'],
       hosts: [],
       tools: ['Read'],
       limits: { memory: 10 },
@@ -118,7 +118,7 @@ describe('describeExcess', () => {
     const child: Grant = {
       mode: 'full-auto',
       read: ['/'],
-      write: ['/work/ab'],
+      write: ['/srv/ab'],
       hosts: ['*'],
       tools: ['*'],
       limits: {},
@@ -128,8 +128,8 @@ describe('describeExcess', () => {
     };
     expect(describeExcess(child, parent)).toEqual([
       'mode full-auto is above auto-edit',
-      'read / is outside /work',
-      'write /work/ab is outside /work/a',
+      'read / is outside /srv',
+      'write /srv/ab is outside /srv/a',
       'hosts * is not among (none)',
       'tools * is not among Read',
       'limit memory unlimited is more than 10',

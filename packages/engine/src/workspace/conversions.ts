@@ -8,6 +8,7 @@ import { join } from 'node:path';
 
 import {
   createGit,
+  listTreeChanges,
   isErrno,
   objectFormatOf,
   replaceEntries,
@@ -133,23 +134,8 @@ async function convertLines(
 
 /** Regular files that are in both trees with the same mode and other contents. */
 async function listDiffering(gitDir: string, from: string, to: string): Promise<Conversion[]> {
-  const { stdout } = await createGit({ cwd: gitDir, gitDir }).run([
-    'diff-tree',
-    '-r',
-    '-z',
-    '--raw',
-    '--no-renames',
-    '--no-abbrev',
-    '--diff-filter=M',
-    from,
-    to,
-  ]);
-  const fields = stdout.toString('latin1').split('\0');
-  const differing: Conversion[] = [];
-  for (let at = 0; at + 1 < fields.length; at += 2) {
-    const [oldMode = '', newMode = '', committed = '', raw = ''] = (fields[at] ?? '').slice(1).split(' ');
-    if (oldMode.startsWith('100') && newMode.startsWith('100'))
-      differing.push({ path: fields[at + 1] ?? '', committed, raw });
-  }
-  return differing;
+  const changes = await listTreeChanges(createGit({ cwd: gitDir, gitDir }), from, to);
+  return changes
+    .filter(({ oldMode, newMode }) => oldMode.startsWith('100') && newMode.startsWith('100'))
+    .map(({ path, oldId, newId }) => ({ path, committed: oldId, raw: newId }));
 }

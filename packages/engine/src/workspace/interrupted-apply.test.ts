@@ -91,18 +91,23 @@ async function killAt(stateDir: string, patchFile: string, isTime: () => boolean
   return child.signalCode === 'SIGKILL';
 }
 
+/** A project as it was, and a patch that changes every path of it. */
+async function makePatch() {
+  const { before, after } = contents();
+  lay(project.root, before);
+  project.commit('before');
+  const prepared = await project.prepare();
+  lay(prepared.path, after);
+  const patchFile = join(project.base, 'patch');
+  writeFileSync(patchFile, (await captureProven(prepared)).patch);
+  return { before, after, patchFile };
+}
+
 it(
   'whenever an apply is killed, every file is the old or the new one, and the next command undoes the whole',
   { timeout: 240_000 },
   async () => {
-    const { before, after } = contents();
-    lay(project.root, before);
-    project.commit('before');
-    const prepared = await project.prepare();
-    lay(prepared.path, after);
-    const { patch } = await captureProven(prepared);
-    const patchFile = join(project.base, 'patch');
-    writeFileSync(patchFile, patch);
+    const { before, after, patchFile } = await makePatch();
     const names = [...before.keys()];
     let undone = 0;
     for (let round = 0; round < ROUNDS; round += 1) {
@@ -138,13 +143,7 @@ it(
   'leaves a file that was changed after the interruption, and says where its earlier content is',
   { timeout: 120_000 },
   async () => {
-    const { before, after } = contents();
-    lay(project.root, before);
-    project.commit('before');
-    const prepared = await project.prepare();
-    lay(prepared.path, after);
-    const patchFile = join(project.base, 'patch');
-    writeFileSync(patchFile, (await captureProven(prepared)).patch);
+    const { before, after, patchFile } = await makePatch();
     const first = 'd2/f2.txt';
     await killAt(project.stateDir, patchFile, () => look(first) === after.get(first));
     project.write(first, 'by the user, afterwards\n');

@@ -10,6 +10,8 @@ import { fact } from '../fixtures/sample-events.ts';
 import { LedgerFullError, LedgerUnwritableError, openLedger } from '../index.ts';
 
 const canMount = tryMount();
+if (!canMount)
+  process.stderr.write('A ledger on a full or read-only disk is not tested: mounting a tmpfs needs root.\n');
 
 describe.runIf(canMount)('a ledger on a small tmpfs', () => {
   let folder: string;
