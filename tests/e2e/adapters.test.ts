@@ -7,7 +7,13 @@ import { createProject, finish, pidsWith, until, type Project } from './project.
 
 const CONFIG = 'runtimes: { mine: { adapter: ./adapter.mjs, bin: /bin/sh } }\n';
 
-function projectWith(parts: { command?: string; line?: string; end?: string; inject?: string }): Project {
+function projectWith(parts: {
+  command?: string;
+  line?: string;
+  end?: string;
+  inject?: string;
+  answer?: string;
+}): Project {
   const project = createProject({ config: CONFIG });
   const mark = `sleep 98${process.pid}`;
   project.write(
@@ -20,6 +26,7 @@ function projectWith(parts: { command?: string; line?: string; end?: string; inj
     line: (text) => { ${parts.line ?? ''} return text === 'two' ? [{ kind: 'concluded' }] : []; },
     end: () => { ${parts.end ?? ''} return { kind: 'answered', reply: 'done' }; },
     inject: (body) => { ${parts.inject ?? ''} return body; },
+    answer: (callId, decision) => { ${parts.answer ?? ''} return decision; },
   }),
 };\n`,
   );
@@ -31,6 +38,8 @@ it.each([
   ['end', { end: `throw new Error('a bug of mine');` }],
   ['command', { command: `throw new Error('a bug of mine');` }],
   ['line', { line: `return Promise.reject(new Error('a bug of mine'));` }],
+  ['end', { end: `return Promise.reject(new Error('a bug of mine'));` }],
+  ['command', { command: `return Promise.reject(new Error('a bug of mine'));` }],
   ['line', { line: `return [{ kind: 'text' }];` }],
   ['end', { end: `return undefined;` }],
 ])(
@@ -66,6 +75,32 @@ it('an adapter that throws in inject() fails its run when a message comes', { ti
   expect(run.failure?.detail).toContain('"mine" failed in inject(): a bug of mine');
 });
 
+describe('an adapter whose agent asks before a tool call', () => {
+  const ASKS = `if (text === 'two') return [{ kind: 'ask', callId: 'c1', tool: 'read', input: { path: 'README.md' } }];`;
+
+  it.each([
+    ['a bug of mine', `throw new Error('a bug of mine');`],
+    ['it returned undefined, not a line', `return undefined;`],
+    ['it returned a promise; it must answer at once', `return Promise.reject(new Error('late'));`],
+  ])('fails its run once when answer() fails: %s', { timeout: 60_000 }, async (why, answer) => {
+    const project = projectWith({ line: ASKS, answer });
+    const run = await project.run('--runtime', 'mine', 'do it');
+    expect(run).toMatchObject({
+      status: 'error',
+      failure: {
+        reason: 'worker-failed',
+        step: 11,
+        detail: `the adapter of the runtime "mine" failed in answer(): ${why}`,
+      },
+      result: { attempt: 1, status: 'failed' },
+    });
+    const types = (await project.events(run.runId)).map((event) => event.type);
+    expect(types.filter((type) => type === 'attempt.launched')).toHaveLength(1);
+    expect(types.filter((type) => type === 'dispatch.failed')).toHaveLength(1);
+    expect(pidsWith(`sleep 98${process.pid}`)).toEqual([]);
+  });
+});
+
 it(
   'what an adapter throws later, where nobody awaits it, ends the attempt with a result too',
   { timeout: 60_000 },
@@ -74,7 +109,11 @@ it(
     const run = await project.run('--runtime', 'mine', 'do it');
     expect(run).toMatchObject({
       status: 'error',
-      failure: { reason: 'worker-failed', step: 11, detail: expect.stringContaining('a late bug') as string },
+      failure: {
+        reason: 'worker-failed',
+        step: 11,
+        detail: expect.stringMatching(/adapter of the runtime "mine": a late bug/) as string,
+      },
       result: { attempt: 1, status: 'failed' },
     });
     expect(pidsWith(`sleep 98${process.pid}`)).toEqual([]);

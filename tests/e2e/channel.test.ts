@@ -62,3 +62,20 @@ it('a message to a run that has ended is refused with what to do instead', async
   expect(sent.stderr).toContain('caisson retry');
   expect((await project.caisson('send', 'run_nobody', 'hello?')).stderr).toContain('there is no run');
 });
+
+it.each(['echo x > .caisson/channel', 'ln -s /nowhere/else .caisson/channel'])(
+  'a channel that a setup script stands in the way of (%s) fails the run in step 10, and says what to do',
+  async (setup) => {
+    const project = createProject({ config: `workspace: { setup: "${setup}" }\n` });
+    const run = await project.run('--', 'true');
+    expect(run).toMatchObject({ status: 'error', failure: { reason: 'worker-failed', step: 10 } });
+    expect(run.failure?.detail).toContain('.caisson/channel, where messages to the agent appear');
+    expect(run.failure?.detail).toContain('A setup script left something else under that name');
+    const shown = JSON.parse((await project.caisson('show', run.runId, '-o', 'json')).stdout) as typeof run;
+    expect(shown.failure).toEqual(run.failure);
+    const events = await project.events(run.runId);
+    expect(events.filter(({ type }) => type === 'dispatch.failed')).toMatchObject([
+      { failure: { step: 10 } },
+    ]);
+  },
+);

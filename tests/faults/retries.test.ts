@@ -75,6 +75,14 @@ describe('a worker that dies', { timeout: 120_000 }, () => {
     expect((await ended).code).toBe(130);
     const cancelled = (await project.events(runId)).find((event) => event.type === 'dispatch.cancelled');
     expect(cancelled).toMatchObject({ attempt: 1, cause: 'user' });
+    const { status, durationMs } = JSON.parse((await ended).stdout) as DispatchResult;
+    expect([status, durationMs]).toEqual(['cancelled', cancelled?.['durationMs']]);
+    const events = await project.events(runId);
+    const launchedMs = Date.parse(events.find((event) => event.type === 'attempt.launched')?.at ?? '');
+    const cancelledMs = Date.parse(cancelled?.at ?? '');
+    // From the start of the worker that ran to the cancel: the pause is part of it, the time before is not.
+    expect(durationMs).toBeGreaterThan(0);
+    expect(Math.abs(durationMs - (cancelledMs - launchedMs))).toBeLessThan(500);
     expect((await project.caisson('diff', runId)).stdout).toContain('+step');
     expect((await project.caisson('verify', runId)).code).toBe(0);
   });

@@ -4,8 +4,14 @@ import { join } from 'node:path';
 import type { EventEnvelope } from '@caisson/protocol';
 import { describe, expect, it } from 'vitest';
 import { createProject, finish, ROOT, until, type Project } from '../e2e/project.ts';
+import { readCommand, treeOf } from './processes.ts';
 
 const FAST = { CAISSON_HEARTBEAT_MS: '200' };
+
+/** bubblewrap's outer process: the first one below the worker. */
+function isWall(pid: number): boolean {
+  return readCommand(pid).startsWith('/usr/bin/bwrap');
+}
 
 /** Runs until the run gives this reason for its silence, then ends it; a reason that changes is told again. */
 async function untilStalled(project: Project, reason: string, ...args: string[]): Promise<EventEnvelope> {
@@ -61,6 +67,42 @@ describe('a silent run says why', { timeout: 120_000 }, () => {
     chmodSync(join(project.root, 'agent.sh'), 0o755);
     const stalled = await untilStalled(project, reason, '--runtime', 'claude-code', 'do it');
     expect(stalled['detail']).toContain(words);
+  });
+});
+
+describe('an agent that ended while its sandbox does not', { timeout: 120_000 }, () => {
+  it('is told as exited-but-pipe-open, and the run can be ended', async () => {
+    const project = createProject({ git: false, env: FAST, config: 'limits: { grace: 200ms }\n' });
+    const host = project.start(
+      'run',
+      '-o',
+      'json',
+      '--',
+      'sh',
+      '-c',
+      'while [ ! -e go ]; do sleep 0.1; done',
+    );
+    const ended = finish(host);
+    // A process that the kernel cannot end is not to be had; a wall that stands still looks the same from outside.
+    const wall = await until('the wall around the agent', () => {
+      const tree = treeOf(host.pid ?? 0);
+      return tree.some((pid) => readCommand(pid).startsWith('sh -c while')) ? tree.find(isWall) : null;
+    });
+    process.kill(wall, 'SIGSTOP');
+    project.write('go', '');
+    const [row] = JSON.parse((await project.caisson('runs', '-o', 'json')).stdout) as { runId: string }[];
+    const runId = row?.runId ?? '';
+    const stalled = await until('the stall', async () =>
+      (await project.events(runId)).find(
+        (event) => event.type === 'run.stalled' && event['reason'] === 'exited-but-pipe-open',
+      ),
+    );
+    expect(stalled['detail']).toContain('the agent exited');
+    expect((await project.caisson('show', runId)).stdout).toContain('exited-but-pipe-open');
+    expect((await project.caisson('cancel', runId)).code).toBe(0);
+    expect(JSON.parse((await ended).stdout)).toMatchObject({ status: 'cancelled' });
+    expect(treeOf(wall)).toEqual([]);
+    expect(readCommand(wall)).toBe('');
   });
 });
 

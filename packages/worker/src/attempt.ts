@@ -12,12 +12,11 @@
 import { createRedactor } from '@caisson/ground';
 import type { Job } from '@caisson/protocol';
 import { createAttemptContext, deny, type AttemptContext } from './attempt-context.ts';
-import { openChannel } from './channel.ts';
 import type { Control } from './control.ts';
 import type { WorkerEnvironment } from './environment.ts';
 import { startHeartbeat } from './heartbeat.ts';
 import { watchHost } from './host-watch.ts';
-import { runPipeline } from './pipeline/runner.ts';
+import { runPayload } from './payload.ts';
 import { sealAttempt, type AttemptEnding } from './pipeline/seal.ts';
 import { describeThrown, inStep, StepFailure } from './step-failure.ts';
 import { loadDriver } from './steps/load-driver.ts';
@@ -103,13 +102,20 @@ function failedOf(error: unknown, step?: number): AttemptEnding {
 function catchUncaught(context: AttemptContext): { ending: Promise<AttemptEnding>; release(): void } {
   const caught = Promise.withResolvers<AttemptEnding>();
   const onUncaught = (error: unknown): void => {
-    const { running, control } = context;
+    const { running, control, job } = context;
     running?.kill();
-    const ending = control.stop.aborted ? endingOfOrder(control.stop.reason) : failedOf(error, 11);
+    const ending = control.stop.aborted
+      ? endingOfOrder(control.stop.reason)
+      : failedOf(job.runtime.adapter === undefined ? error : unawaited(error, job.runtime.name), 11);
     void (running?.exited ?? Promise.resolve()).then(() => caught.resolve(ending));
   };
   process.on('uncaughtException', onUncaught);
   return { ending: caught.promise, release: () => process.off('uncaughtException', onUncaught) };
+}
+
+/** Nothing of ours throws where nobody awaits it, so an adapter of the user's own is the first to look at. */
+function unawaited(error: unknown, name: string): string {
+  return `something that nobody awaited failed, most likely in the adapter of the runtime "${name}": ${describeThrown(error)}`;
 }
 
 async function prepare(context: AttemptContext, environment: WorkerEnvironment): Promise<void> {
@@ -136,20 +142,6 @@ async function prepare(context: AttemptContext, environment: WorkerEnvironment):
     await concludePreparation(context, setup);
     placeAnswer(job);
   });
-}
-
-/** Steps 10 to 12. A failed agent may still have left a question, so its failure is carried, not thrown. */
-async function runPayload(context: AttemptContext): Promise<StepFailure | null> {
-  const closeChannel = await inStep(10, 'worker-failed', () => openChannel(context));
-  try {
-    await inStep(11, 'worker-failed', () => runPipeline(context));
-    return null;
-  } catch (error) {
-    if (error instanceof StepFailure) return error;
-    throw error;
-  } finally {
-    await inStep(12, 'worker-failed', closeChannel);
-  }
 }
 
 async function settleSentinel(context: AttemptContext, failure: StepFailure | null): Promise<AttemptEnding> {

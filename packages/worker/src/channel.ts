@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { encodeNdjson } from '@caisson/protocol';
 import type { AttemptContext } from './attempt-context.ts';
 import { appendInMailbox } from './mailbox-file.ts';
+import { fail } from './step-failure.ts';
 
 /** Steps 10 and 12: messages to the running agent appear in its mailbox, each with a receipt to the host. */
 export function openChannel(context: AttemptContext): () => void {
   const { mailbox } = context.job.paths;
-  mkdirSync(join(mailbox, 'channel'), { recursive: true, mode: 0o700 });
+  makeFolder(mailbox);
   let isOpen = true;
   context.control.onMessage(({ id, body }) => {
     if (!isOpen) return;
@@ -27,4 +28,18 @@ export function openChannel(context: AttemptContext): () => void {
   return () => {
     isOpen = false;
   };
+}
+
+/** A setup script ran before: what it left under that name is in the way of every message. */
+function makeFolder(mailbox: string): void {
+  try {
+    mkdirSync(join(mailbox, 'channel'), { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code !== 'EEXIST' && code !== 'ENOTDIR' && code !== 'ENOENT') throw error;
+    throw fail(
+      'worker-failed',
+      `the folder .caisson/channel, where messages to the agent appear, cannot be made: ${message}. A setup script left something else under that name; let it use another.`,
+    );
+  }
 }

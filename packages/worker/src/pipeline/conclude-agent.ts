@@ -28,11 +28,18 @@ export function concludeAgent(
   if (gathered.limit !== undefined)
     return { status: 'failed', ...exitCode, failure: new StepFailure({ step: 11, ...gathered.limit }) };
   if (ending === null || ending.kind === 'answered') return { status: 'ok', ...exitCode };
-  const failure = fail('provider-failed', context.redactor.redact(ending.detail).slice(0, 8000), {
+  const failure = fail('provider-failed', context.redactor.redact(describe(ending)).slice(0, 8000), {
     cause: ending.cause,
     step: 11,
   });
   return { status: 'failed', ...exitCode, failure };
+}
+
+/** Programs say `terminated` or `fetch failed` when their way to the model is cut: that alone tells nobody what broke. */
+function describe({ cause, detail }: Extract<AgentEnding, { kind: 'failed' }>): string {
+  return cause === 'no-connection'
+    ? `the agent could not reach its model, or the connection broke: ${detail}`
+    : detail;
 }
 
 /** How the agent ended, or `null` when its adapter cannot say; the failure is in `gathered.limit` then. */

@@ -22,7 +22,7 @@ export function guardDriver(driver: RuntimeDriver, name: string): GuardedDriver 
   return {
     command: (input) =>
       guard('command', () => {
-        const command = driver.command(input);
+        const command = demandNow(driver.command(input));
         if (!Array.isArray(command?.argv)) throw new TypeError('it returned no argv');
         return {
           ...command,
@@ -32,16 +32,18 @@ export function guardDriver(driver: RuntimeDriver, name: string): GuardedDriver 
         };
       }),
     createStream: (input) => {
-      const stream = guard('createStream', () => demandObject(driver.createStream(input)));
+      const stream = guard('createStream', () => demandObject(demandNow(driver.createStream(input))));
       return {
-        line: (text) => guard('line', () => demandSignals(stream.line(text))),
-        end: (exit) => guard('end', () => demandEnding(stream.end(exit))),
+        line: (text) => guard('line', () => demandSignals(demandNow(stream.line(text)))),
+        end: (exit) => guard('end', () => demandEnding(demandNow(stream.end(exit)))),
         ...(stream.answer === undefined
           ? {}
-          : { answer: (...asked) => guard('answer', () => demandLine(stream.answer?.(...asked))) }),
+          : {
+              answer: (...asked) => guard('answer', () => demandLine(demandNow(stream.answer?.(...asked)))),
+            }),
         ...(stream.inject === undefined
           ? {}
-          : { inject: (body) => guard('inject', () => demandLine(stream.inject?.(body))) }),
+          : { inject: (body) => guard('inject', () => demandLine(demandNow(stream.inject?.(body)))) }),
       };
     },
   };
@@ -67,11 +69,14 @@ function demandObject<T>(value: T): T {
   return value;
 }
 
+/** No method may be async. What the promise would have said is of no use any more, an error least of all. */
+function demandNow<T>(value: T): T {
+  if (!(value instanceof Promise)) return value;
+  value.catch(() => undefined);
+  throw new TypeError('it returned a promise; it must answer at once');
+}
+
 function demandSignals(signals: readonly AgentSignal[]): readonly AgentSignal[] {
-  if (signals instanceof Promise) {
-    signals.catch(() => undefined); // what it would have said is of no use any more
-    throw new TypeError('it returned a promise, not a list of signals');
-  }
   return [...signals].map(demandObject);
 }
 

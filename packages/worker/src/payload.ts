@@ -1,0 +1,35 @@
+/** Steps 10 to 12: the channel is open for as long as the pipeline runs. */
+import type { AttemptContext } from './attempt-context.ts';
+import { openChannel } from './channel.ts';
+import { runPipeline } from './pipeline/runner.ts';
+import { inStep, StepFailure } from './step-failure.ts';
+
+export interface PayloadParts {
+  /** Returns what closes it. */
+  openChannel(context: AttemptContext): () => void;
+  runPipeline(context: AttemptContext): Promise<void>;
+}
+
+/**
+ * A failed agent may still have left a question, so its failure is carried, not thrown. It came first: what goes wrong
+ * while the channel is closed does not take its place.
+ */
+export async function runPayload(
+  context: AttemptContext,
+  parts: PayloadParts = { openChannel, runPipeline },
+): Promise<StepFailure | null> {
+  const closeChannel = await inStep(10, 'worker-failed', () => parts.openChannel(context));
+  let failure: unknown = null;
+  try {
+    await inStep(11, 'worker-failed', () => parts.runPipeline(context));
+  } catch (error) {
+    failure = error;
+  }
+  try {
+    await inStep(12, 'worker-failed', closeChannel);
+  } catch (error) {
+    failure ??= error;
+  }
+  if (failure === null || failure instanceof StepFailure) return failure;
+  throw failure;
+}
