@@ -2,7 +2,8 @@
 import type { AttemptContext } from './attempt-context.ts';
 import { openChannel } from './channel.ts';
 import { runPipeline } from './pipeline/runner.ts';
-import { inStep, StepFailure } from './step-failure.ts';
+import { inStep, type StepFailure } from './step-failure.ts';
+import { StoppedError } from './stop-order.ts';
 
 export interface PayloadParts {
   /** Returns what closes it. */
@@ -19,17 +20,17 @@ export async function runPayload(
   parts: PayloadParts = { openChannel, runPipeline },
 ): Promise<StepFailure | null> {
   const closeChannel = await inStep(10, 'worker-failed', () => parts.openChannel(context));
-  let failure: unknown = null;
+  let failure: StepFailure | StoppedError | null = null;
   try {
     await inStep(11, 'worker-failed', () => parts.runPipeline(context));
   } catch (error) {
-    failure = error;
+    failure = error as StepFailure | StoppedError;
   }
   try {
     await inStep(12, 'worker-failed', closeChannel);
   } catch (error) {
-    failure ??= error;
+    failure ??= error as StepFailure;
   }
-  if (failure === null || failure instanceof StepFailure) return failure;
-  throw failure;
+  if (failure instanceof StoppedError) throw failure;
+  return failure;
 }
