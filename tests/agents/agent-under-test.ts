@@ -10,8 +10,6 @@ export interface AgentUnderTest {
   readonly startSeconds: number;
   /** Whether a continued run goes on in the old session; otherwise it begins a new one with the answer. */
   readonly resumes: boolean;
-  /** `sum`: it adds what the cache served to the input, so only sums are compared. */
-  readonly usage: 'exact' | 'sum' | 'last-answer';
   config(url: string): string;
 }
 
@@ -19,7 +17,6 @@ interface Row {
   readonly program: string | null;
   readonly model: string;
   readonly startSeconds?: number;
-  readonly usage?: 'sum' | 'last-answer';
   readonly settings?: string;
   readonly resumes?: false;
 }
@@ -32,12 +29,11 @@ const ROWS: Readonly<Record<string, Row>> = {
   opencode: { program: 'opencode', model: 'gpt-5', startSeconds: 45 },
   pi: { program: 'pi', model: 'claude-sonnet-4-5' },
   // Gemini is behind it, which finds no session of its own when it is asked over ACP.
-  acp: { program: 'gemini', model: 'gemini-2.5-pro', usage: 'sum', resumes: false },
+  acp: { program: 'gemini', model: 'gemini-2.5-pro', resumes: false },
   'opencode-acp': {
     program: 'opencode',
     model: 'gpt-5',
     startSeconds: 45,
-    usage: 'last-answer',
     settings: '{ protocol: acp }',
   },
   'claude-acp': {
@@ -96,7 +92,6 @@ export async function prepareAgent(name: string): Promise<AgentUnderTest> {
     version: wanted?.version ?? 'bundled',
     isPinned: wanted === undefined || !OTHER_VERSIONS.has(wanted.name),
     startSeconds: row.startSeconds ?? 12,
-    usage: row.usage ?? 'exact',
     resumes: row.resumes ?? true,
     config: (url) => `runtimes:\n  ${name}: { ${fields(url).join(', ')} }\n`,
   };

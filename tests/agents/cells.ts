@@ -211,6 +211,7 @@ async function budget(agent: AgentUnderTest): Promise<void> {
   });
   const ran = await stage.run('spend too much', '--max-tokens', '1000');
   expect([ran.failure?.reason, ran.status, ran.cli.code]).toEqual(['budget-exceeded', 'budget_exceeded', 5]);
+  expectUsage(stage, ran);
 }
 
 async function timeout(agent: AgentUnderTest): Promise<void> {
@@ -246,6 +247,17 @@ async function overloaded(agent: AgentUnderTest): Promise<void> {
   const ran = await stage.run('anything', '--retries', '0');
   expect(ran.failure).toMatchObject({ reason: 'provider-failed', cause: 'overloaded' });
   expect([ran.status, ran.cli.code]).toEqual(['error', 1]);
+}
+
+/** Whatever its program makes of it: the model would not, and nothing is tried again. */
+async function refused(agent: AgentUnderTest): Promise<void> {
+  const stage = await createStage(agent, {
+    script: [runCommand('echo begun > begun.txt'), { fault: 'refusal', ...usage(60, 7) }],
+  });
+  const ran = await stage.run('do something bad');
+  expect(ran.failure).toMatchObject({ reason: 'provider-failed', cause: 'refusal' });
+  expect([ran.status, ran.cli.code]).toEqual(['error', 1]);
+  expectUsage(stage, ran);
 }
 
 async function resume(agent: AgentUnderTest): Promise<string> {
@@ -357,6 +369,7 @@ export const CELLS: readonly Cell[] = [
   { title: 'is cancelled inside a tool', isShort: true, prove: cancel },
   { title: 'fails to log in', isShort: true, prove: auth },
   { title: 'meets an overloaded model', isShort: false, prove: overloaded },
+  { title: 'is refused by the model', isShort: false, prove: refused },
   { title: 'resumes its session', isShort: false, prove: resume },
   { title: 'goes on after a retry', isShort: false, prove: retry },
 ];

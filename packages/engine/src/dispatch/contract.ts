@@ -208,6 +208,12 @@ export interface SeenUsage {
   readonly answers: number;
   /** Requests and answers that said nothing of their usage, so far. */
   readonly unheard: number;
+  /** All of them ended and told it: nothing else was used. */
+  readonly isWhole: boolean;
+  /** Answers in which the model would not go on. */
+  readonly refusals: number;
+  /** The latest answer was one, and was asked for alone. */
+  readonly isLastRefused: boolean;
   readonly byModel: readonly {
     readonly model: string;
     readonly inputTokens: number;

@@ -9,6 +9,9 @@ const TOLD: Usage = { models: ['claude-sonnet-4-5'], ...COUNTS, turns: 3, toolCa
 const seen = (more: Partial<SeenUsage> = {}): SeenUsage => ({
   answers: 4,
   unheard: 0,
+  isWhole: false,
+  refusals: 0,
+  isLastRefused: false,
   byModel: [{ model: 'gpt-5', ...COUNTS }],
   ...more,
 });
@@ -23,6 +26,8 @@ it('takes what the answers said where the agent told nothing', () => {
 
 it('says unknown, not 0, when a model may have answered and nobody told what that used', () => {
   expect(count({ seen: seen({ answers: 0, unheard: 1, byModel: [] }) })).toBeUndefined();
+  const silent = seen({ answers: 2, unheard: 2, byModel: [] });
+  expect(count({ told: { ...TOLD, inputTokens: 0 }, seen: silent })).toBeUndefined();
   expect(count({})).toBeUndefined();
 });
 
@@ -40,10 +45,13 @@ it('takes the larger of the two, every model at its own price', () => {
   });
 });
 
-it("does not charge a resumed session's sum again where every answer was heard", () => {
-  const sum = { ...TOLD, inputTokens: 5_000_000 };
-  expect(count({ told: sum, seen: seen(), tellsOnce: true })).toMatchObject({ inputTokens: 1_000_000 });
-  expect(count({ told: sum, seen: seen({ unheard: 1 }), tellsOnce: true })).toMatchObject({
-    inputTokens: 5_000_000,
+it('takes what the answers said, not how an agent adds it up, where all of them told it', () => {
+  const told = { ...TOLD, inputTokens: 5_000_000, costUsd: 7 }; // the sum of a session, or the cache counted twice
+  expect(count({ told, seen: seen({ isWhole: true }) })).toMatchObject({
+    models: ['gpt-5'],
+    inputTokens: 1_000_000,
+    costUsd: 7,
+    turns: 3,
   });
+  expect(count({ told, seen: seen({ unheard: 1 }) })).toMatchObject({ inputTokens: 5_000_000 });
 });

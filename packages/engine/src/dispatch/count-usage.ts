@@ -1,6 +1,7 @@
 /**
- * What an attempt used: what its agent told, or what the model's answers said as they passed, whichever is more. Some
- * agents tell it only at their end, or for a part of their requests; an agent that was stopped tells nothing.
+ * What an attempt used: what the model's answers said as they passed. Where one of them did not say it, what the agent
+ * told may be more, and then counts. Agents tell it at their end, or for a part of their requests, or add it up in
+ * their own way; an agent that was stopped tells nothing.
  */
 import type { Usage } from '@caisson/protocol';
 import type { Budget, EarlierUse } from '../budget/index.ts';
@@ -13,7 +14,7 @@ export interface UsageSources {
   readonly toolCalls: number;
   /** Null where the answers do not pass through us. */
   readonly seen: SeenUsage | null;
-  /** The agent tells turns and usage once, for all it did (in a resumed session: since that began). */
+  /** The agent tells its turns once, for all it did, so the answers are counted instead. */
   readonly tellsOnce: boolean;
 }
 
@@ -28,11 +29,10 @@ export function countUsage(sources: UsageSources, cost: Budget['cost']): Usage |
   };
   if (seen === null) return told === undefined ? undefined : { ...told, ...counts };
   const observed = toUsage(seen, cost);
-  const isExact = tellsOnce && seen.answers > 0 && seen.unheard === 0;
-  if (told !== undefined && !isExact && tokensOf(told) >= tokensOf(observed)) return { ...told, ...counts };
-  if (tokensOf(observed) === 0 && seen.unheard > 0) return undefined;
-  const costUsd =
-    told?.costUsd === undefined ? observed.costUsd : Math.max(told.costUsd, observed.costUsd ?? 0);
+  if (tokensOf(told) + tokensOf(observed) === 0 && seen.unheard > 0) return undefined;
+  if (told !== undefined && !seen.isWhole && tokensOf(told) >= tokensOf(observed))
+    return { ...told, ...counts };
+  const costUsd = costFrom(told, observed);
   return {
     ...observed,
     ...(costUsd === undefined ? {} : { costUsd }),
@@ -41,13 +41,20 @@ export function countUsage(sources: UsageSources, cost: Budget['cost']): Usage |
   };
 }
 
+/** A program that tells its cost knows more than a price table, unless it tells only a part of it. */
+function costFrom(told: Usage | undefined, observed: Usage): number | undefined {
+  if (told?.costUsd === undefined) return observed.costUsd;
+  if (tokensOf(told) >= tokensOf(observed)) return told.costUsd;
+  return Math.max(told.costUsd, observed.costUsd ?? 0);
+}
+
 /** Caps are the run's, not an attempt's. */
 export function findEarlierUse({ ledger }: Pick<DispatchRooms, 'ledger'>, runId: string): EarlierUse {
   const use = { tokens: 0, turns: 0, toolCalls: 0, costUsd: 0 };
   for (const { data } of ledger.read({ runId, types: ['attempt.ended'] })) {
     const usage = data['usage'] as Usage | undefined;
     const costUsd = data['costUsd'];
-    use.tokens += usage === undefined ? 0 : tokensOf(usage);
+    use.tokens += tokensOf(usage);
     use.turns += usage?.turns ?? 0;
     use.toolCalls += usage?.toolCalls ?? 0;
     use.costUsd += typeof costUsd === 'number' ? costUsd : 0;
@@ -71,6 +78,7 @@ function toUsage({ byModel }: SeenUsage, cost: Budget['cost']): Usage {
   };
 }
 
-function tokensOf(usage: Usage): number {
+function tokensOf(usage: Usage | undefined): number {
+  if (usage === undefined) return 0;
   return usage.inputTokens + usage.outputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
 }

@@ -2,7 +2,14 @@
 import { endingOfStop, type Failure, type Result } from '@caisson/protocol';
 import type { AttemptLimits } from '../compute/index.ts';
 import type { WorkerEnd } from '../supervision/index.ts';
+import type { SeenUsage } from './contract.ts';
 import type { FoundResult } from './read-result.ts';
+
+/** What a program says that got no answer and does not know why. */
+const WITHOUT_ANSWER: ReadonlySet<Failure['cause']> = new Set<Failure['cause']>([
+  'empty-answer',
+  'tool-failure',
+]);
 
 export type Ending =
   | { readonly kind: 'finished' }
@@ -14,9 +21,10 @@ export function findEnding(
   found: FoundResult,
   end: WorkerEnd,
   limits: Pick<AttemptLimits, 'events'>,
+  seen: Pick<SeenUsage, 'refusals' | 'isLastRefused'> | null = null,
 ): Ending {
   if (end.refusal !== null) return { kind: 'failed', failure: end.refusal };
-  if (found.kind === 'valid') return withLimit(endingOfResult(found.result), limits);
+  if (found.kind === 'valid') return withRefusal(withLimit(endingOfResult(found.result), limits), seen);
   if (end.stopped !== null) return endingOfStop(end.stopped.reason, end.stopped.detail);
   // A worker that could not write its result says so; that it was done is believed from the result alone.
   if (end.lastWord?.kind === 'dispatch.failed') return { kind: 'failed', failure: end.lastWord.failure };
@@ -67,6 +75,22 @@ function withLimit(ending: Ending, limits: Pick<AttemptLimits, 'events'>): Endin
     };
   }
   return ending;
+}
+
+/**
+ * Some programs do not pass a refusal on: they end without a word, or with the words before it as their answer. The
+ * model's own answer says what it was.
+ */
+function withRefusal(ending: Ending, seen: Pick<SeenUsage, 'refusals' | 'isLastRefused'> | null): Ending {
+  const refused = (more: Partial<Failure>, detail: string): Ending => ({
+    kind: 'failed',
+    failure: { reason: 'provider-failed', ...more, cause: 'refusal', detail },
+  });
+  if (seen === null || seen.refusals === 0) return ending;
+  if (ending.kind === 'finished' && seen.isLastRefused)
+    return refused({}, 'the model began to answer, and refused to go on');
+  if (ending.kind !== 'failed' || !WITHOUT_ANSWER.has(ending.failure.cause)) return ending;
+  return refused(ending.failure, `the model refused to go on: ${ending.failure.detail}`);
 }
 
 function crashed(end: WorkerEnd): Failure {

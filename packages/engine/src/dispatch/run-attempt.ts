@@ -63,7 +63,7 @@ async function settleFollowed(
   demandLedger(rooms);
   await tellSurvivors(entry.record, attempt, end.survivors);
   const found = await readResult(paths.result, { runId, attempt, nonce });
-  const ending = findEnding(found, end, prepared.limits);
+  const ending = findEnding(found, end, prepared.limits, prepared.network?.usage?.read());
   const settled = await settle(
     rooms,
     entry.record,

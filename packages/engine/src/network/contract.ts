@@ -66,6 +66,12 @@ export interface ObservedUsage {
   readonly answers: number;
   /** Requests under way, and answers that ended without a word about usage. */
   readonly unheard: number;
+  /** Every answer came to its end and said what it used: there was no more than this. */
+  readonly isWhole: boolean;
+  /** Answers in which the model would not go on. */
+  readonly refusals: number;
+  /** The latest answer was one, and was asked for alone. */
+  readonly isLastRefused: boolean;
   readonly byModel: readonly (TokenCounts & { readonly model: string })[];
 }
 

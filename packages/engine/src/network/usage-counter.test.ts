@@ -6,6 +6,7 @@ import { cleanUp, openTestNetwork, startOrigin, type TestNetwork } from './netwo
 
 const KEY = 'sk-real-0123456789abcdefghijklmnop';
 const USAGE = { inputTokens: 1000, outputTokens: 20, cacheReadTokens: 300, cacheWriteTokens: 0 };
+const NONE = { answers: 0, unheard: 0, isWhole: false, refusals: 0, isLastRefused: false, byModel: [] };
 
 afterEach(cleanUp);
 
@@ -55,7 +56,14 @@ test.each((Object.keys(ASKED) as WireApi[]).flatMap((api) => [[api, true] as con
       ...body,
     });
     expect(reply.status).toBe(200);
-    expect(network.usage?.read()).toEqual({ answers: 1, unheard: 0, byModel: [{ model: 'm-1', ...USAGE }] });
+    expect(network.usage?.read()).toEqual({
+      answers: 1,
+      unheard: 0,
+      isWhole: true,
+      refusals: 0,
+      isLastRefused: false,
+      byModel: [{ model: 'm-1', ...USAGE }],
+    });
     await server.stop();
   },
 );
@@ -82,19 +90,19 @@ test('an answer without usage is known to be unheard, and one that is refused co
     response.end('data: {"type":"ping"}\n\ndata: {"usage":garbage\n\ndata: [DONE]\n\n');
   });
   await post(network, '/refused/messages');
-  expect(network.usage?.read()).toEqual({ answers: 0, unheard: 0, byModel: [] });
+  expect(network.usage?.read()).toEqual(NONE);
   await post(network, '/v1/messages');
-  expect(network.usage?.read()).toEqual({ answers: 1, unheard: 1, byModel: [] });
+  expect(network.usage?.read()).toEqual({ ...NONE, answers: 1, unheard: 1 });
 });
 
 test('an endpoint that cannot be reached, a token count and a list of models are no answers', async () => {
   const nobody = await openModel('http://127.0.0.1:1');
   expect((await post(nobody, '/v1/messages')).status).toBe(502);
-  await expect.poll(() => nobody.usage?.read()).toEqual({ answers: 0, unheard: 0, byModel: [] });
+  await expect.poll(() => nobody.usage?.read()).toEqual(NONE);
   const network = await openOrigin((response) => response.end('{"usage":{"input_tokens":5}}'));
   await post(network, '/v1/messages/count_tokens');
   await post(network, '/v1/models');
-  expect(network.usage?.read()).toEqual({ answers: 0, unheard: 0, byModel: [] });
+  expect(network.usage?.read()).toEqual(NONE);
 });
 
 test('what a cut answer had told by then is counted', async () => {
@@ -107,5 +115,70 @@ test('what a cut answer had told by then is counted', async () => {
     response.write(`data: ${JSON.stringify(start)}\n\n`, () => response.destroy());
   });
   await post(network, '/v1/messages').catch(() => undefined);
-  expect(network.usage?.read()).toMatchObject({ answers: 1, unheard: 0, byModel: [{ inputTokens: 9 }] });
+  expect(network.usage?.read()).toMatchObject({
+    answers: 1,
+    unheard: 0,
+    isWhole: false, // its agent may know more
+    byModel: [{ inputTokens: 9 }],
+  });
+});
+
+/** As the vendors write them; each is one event of a stream, or a whole answer. */
+const REFUSALS: readonly (readonly [what: string, piece: object])[] = [
+  ['Messages, streamed', { type: 'message_delta', delta: { stop_reason: 'refusal' }, usage: {} }],
+  ['Messages, whole', { type: 'message', stop_reason: 'refusal', content: [] }],
+  ['chat, filtered', { choices: [{ delta: {}, finish_reason: 'content_filter' }] }],
+  ['chat, in words', { choices: [{ delta: { refusal: 'I cannot.' }, finish_reason: null }] }],
+  ['chat, whole', { choices: [{ message: { content: null, refusal: 'I cannot.' }, finish_reason: 'stop' }] }],
+  ['Responses, an event', { type: 'response.refusal.done', refusal: 'I cannot.' }],
+  ['Responses, an item', { item: { type: 'message', content: [{ type: 'refusal', refusal: 'No.' }] } }],
+  ['Responses, filtered', { response: { incomplete_details: { reason: 'content_filter' } } }],
+  ['Responses, whole', { output: [{ type: 'message', content: [{ type: 'refusal', refusal: 'No.' }] }] }],
+  ['Gemini, answer', { candidates: [{ finishReason: 'SAFETY' }] }],
+  ['Gemini, prompt', { promptFeedback: { blockReason: 'PROHIBITED_CONTENT' } }],
+  ['Code Assist', { response: { candidates: [{ finishReason: 'PROHIBITED_CONTENT' }] } }],
+];
+
+test.each(REFUSALS)('a refusal is seen: %s', async (_, piece) => {
+  const network = await openOrigin((response, request) => {
+    const isStream = request.url?.includes('stream') === true;
+    response.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });
+    response.end(isStream ? `data: ${JSON.stringify(piece)}\r\n\r\n` : JSON.stringify(piece));
+  });
+  await post(network, '/v1/messages');
+  expect(network.usage?.read()).toMatchObject({ answers: 1, refusals: 1 });
+  await post(network, '/stream/messages');
+  expect(network.usage?.read()).toMatchObject({ answers: 2, refusals: 2, isLastRefused: true });
+});
+
+test('words about refusals are none', async () => {
+  const said = 'SAFETY: the model refused with "stop_reason":"refusal" and content_filter';
+  const pieces = [
+    { type: 'content_block_delta', delta: { type: 'text_delta', text: said } },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 3 } },
+    { choices: [{ delta: { content: said, refusal: null }, finish_reason: 'stop' }] },
+    { candidates: [{ content: { parts: [{ text: said }] }, finishReason: 'STOP' }] },
+  ];
+  const network = await openOrigin((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(pieces.map((piece) => `data: ${JSON.stringify(piece)}\n\n`).join(''));
+  });
+  await post(network, '/v1/messages');
+  expect(network.usage?.read()).toMatchObject({ answers: 1, refusals: 0 });
+});
+
+test('a refusal beside another answer is not the last word', async () => {
+  let hold: ServerResponse | null = null;
+  const network = await openOrigin((response, request) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.write(' ');
+    if (request.url?.includes('held') === true) hold = response;
+    else response.end('{"stop_reason":"refusal"}');
+  });
+  const held = post(network, '/held/messages');
+  await expect.poll(() => hold !== null && network.usage?.read().answers).toBe(1);
+  await post(network, '/v1/messages');
+  (hold as ServerResponse | null)?.end('{"stop_reason":"end_turn"}');
+  await held;
+  expect(network.usage?.read()).toMatchObject({ answers: 2, refusals: 1, isLastRefused: false });
 });

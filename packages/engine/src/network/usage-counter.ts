@@ -1,9 +1,10 @@
 /**
- * Counts what the model's answers say they used, as they pass. A lower bound: an answer that was cut, or that names no
- * usage, adds nothing, but it is known that there was one.
+ * Counts what the model's answers say they used, as they pass, and sees whether one is a refusal. A lower bound: an
+ * answer that was cut, or that names no usage, adds nothing, but it is known that there was one.
  */
 import { Transform } from 'node:stream';
 import type { ObservedUsage } from './contract.ts';
+import { isRefusal, MAY_REFUSE } from './read-refusal.ts';
 import { readUsage, type TokenCounts } from './read-usage.ts';
 
 const MAX_PIECE_BYTES = 8 * 1024 * 1024;
@@ -31,6 +32,10 @@ export function createUsageCounter(): UsageCounter {
   const byModel = new Map<string, TokenCounts>();
   let answers = 0;
   let unheard = 0;
+  let cut = 0;
+  let open = 0;
+  let refusals = 0;
+  let isLastRefused = false;
 
   const add = (model: string, more: TokenCounts): void => {
     const name = byModel.has(model) || byModel.size < MAX_MODELS ? model : 'other models';
@@ -41,6 +46,9 @@ export function createUsageCounter(): UsageCounter {
     read: () => ({
       answers,
       unheard,
+      isWhole: answers > 0 && unheard + open + cut === 0,
+      refusals,
+      isLastRefused,
       byModel: [...byModel].map(([model, counts]) => ({ model, ...counts })),
     }),
     ask(method, path) {
@@ -62,10 +70,19 @@ export function createUsageCounter(): UsageCounter {
             forget();
             return null;
           }
-          answers += 1;
+          const ordinal = (answers += 1);
+          const isAlone = open === 0; // what is asked beside something else is no answer to the task
+          open += 1;
+          isLastRefused = false;
           counter.onChange();
           const answer = createAnswer(add, forget);
-          return readingStream(contentType, answer.hear, () => counter.onChange());
+          return readingStream(contentType, answer.hear, (isWhole) => {
+            open -= 1;
+            if (!isWhole) cut += 1;
+            if (answer.isRefused()) refusals += 1;
+            if (ordinal === answers) isLastRefused = isAlone && answer.isRefused();
+            counter.onChange();
+          });
         },
       };
     },
@@ -77,11 +94,14 @@ export function createUsageCounter(): UsageCounter {
 function createAnswer(
   add: (model: string, more: TokenCounts) => void,
   isHeard: () => void,
-): { hear(value: unknown): void } {
+): { hear(value: unknown): void; isRefused(): boolean } {
   let model: string | null = null;
   let told = NOTHING;
+  let isRefused = false;
   return {
+    isRefused: () => isRefused,
     hear(value) {
+      isRefused ||= isRefusal(value);
       const piece = readUsage(value);
       if (piece === null) return;
       model ??= piece.model;
@@ -95,19 +115,23 @@ function createAnswer(
 }
 
 /** Hands every chunk on at once and looks at it afterwards. What is too long to hold is passed over. */
-function readingStream(contentType: string, hear: (value: unknown) => void, isOver: () => void): Transform {
+function readingStream(
+  contentType: string,
+  hear: (value: unknown) => void,
+  onEnd: (isWhole: boolean) => void,
+): Transform {
   const isStream = contentType.toLowerCase().includes('event-stream');
   const pieces = createPieces(isStream, (piece) => {
     const text = isStream ? piece.replace(/^data:/, '') : piece;
-    if ((isStream && text === piece) || !/usage|"model/i.test(text)) return;
+    if ((isStream && text === piece) || !(/usage|"model/i.test(text) || MAY_REFUSE.test(text))) return;
     for (const value of parsed(text)) hear(value);
   });
   let isDone = false;
-  const finish = (): void => {
+  const finish = (isWhole: boolean): void => {
     if (isDone) return;
     isDone = true;
     pieces.end();
-    isOver();
+    onEnd(isWhole);
   };
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
@@ -115,11 +139,11 @@ function readingStream(contentType: string, hear: (value: unknown) => void, isOv
       pieces.push(chunk);
     },
     flush(done) {
-      finish();
+      finish(true);
       done();
     },
     destroy(error, done) {
-      finish();
+      finish(false);
       done(error);
     },
   });

@@ -1,0 +1,38 @@
+import type { Result } from '@caisson/protocol';
+import { expect, it } from 'vitest';
+import type { WorkerEnd } from '../supervision/index.ts';
+import { findEnding } from './find-ending.ts';
+
+const END = { refusal: null, stopped: null, lastWord: undefined } as unknown as WorkerEnd;
+const LIMITS = { events: () => ({ oomKills: 0, pidsMax: 0 }) } as Parameters<typeof findEnding>[2];
+const EMPTY = Buffer.alloc(0);
+const NOBODY = { refusals: 0, isLastRefused: false };
+const BEFORE = { refusals: 1, isLastRefused: false };
+const AT_LAST = { refusals: 1, isLastRefused: true };
+
+const finished = { kind: 'valid', result: { status: 'finished' } as Result, bytes: EMPTY } as const;
+const failedBy = (cause: string) => {
+  const failure = { reason: 'provider-failed', cause, detail: 'as told' };
+  return { kind: 'valid', result: { status: 'failed', failure } as Result, bytes: EMPTY } as const;
+};
+
+it('an agent that ends without a word after a refusal was refused', () => {
+  for (const cause of ['empty-answer', 'tool-failure'])
+    expect(findEnding(failedBy(cause), END, LIMITS, BEFORE)).toMatchObject({
+      failure: { reason: 'provider-failed', cause: 'refusal' },
+    });
+  expect(findEnding(failedBy('empty-answer'), END, LIMITS, NOBODY)).toMatchObject({
+    failure: { cause: 'empty-answer' },
+  });
+});
+
+it('what an agent tells of its failure stays', () => {
+  for (const cause of ['auth', 'overloaded', 'crash'])
+    expect(findEnding(failedBy(cause), END, LIMITS, AT_LAST)).toMatchObject({ failure: { cause } });
+});
+
+it('the words before a refusal are no answer; a refusal on the way is none', () => {
+  expect(findEnding(finished, END, LIMITS, AT_LAST)).toMatchObject({ failure: { cause: 'refusal' } });
+  expect(findEnding(finished, END, LIMITS, BEFORE)).toEqual({ kind: 'finished' });
+  expect(findEnding(finished, END, LIMITS)).toEqual({ kind: 'finished' });
+});
