@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createProject, finish, ROOT, until } from './project.ts';
@@ -127,4 +127,79 @@ test('a command typed in a sub-folder starts in that folder of the workspace', a
     ),
   );
   expect(stdout).toMatch(new RegExp(`^${project.root}/sub\nb\n`));
+});
+
+describe('what to do with the work', () => {
+  test('a patch that is in the files already is no conflict, whether committed or not', async () => {
+    const project = createProject();
+    project.write('old.txt', 'old\n');
+    project.git('add', '.');
+    project.git('commit', '-qm', 'second');
+    const change = 'echo two >> README.md; chmod +x README.md; echo n > new; ln -s new link; rm old.txt';
+    const { runId } = await project.run('--', 'sh', '-c', change);
+    expect((await project.caisson('apply', runId)).stdout).toContain('Applied to 4 files');
+    const again = await project.caisson('apply', runId);
+    expect([again.code, again.stdout]).toEqual([
+      0,
+      'Nothing to apply: your files are already as the patch makes them.\n',
+    ]);
+    expect(JSON.parse((await project.caisson('apply', runId, '-o', 'json')).stdout)).toEqual({
+      kind: 'applied',
+      files: [],
+      already: 'there',
+    });
+    project.git('add', '-A');
+    project.git('commit', '-qm', 'third');
+    expect((await project.caisson('apply', runId)).stdout).toContain('already as the patch makes them');
+    chmodSync(join(project.root, 'README.md'), 0o644);
+    expect((await project.caisson('apply', runId)).stdout).not.toContain('already');
+  });
+
+  test('a run in place says that its changes are there, and so does apply', async () => {
+    const project = createProject();
+    const ran = await project.caisson('run', '--workspace', 'in-place', '--', 'sh', '-c', 'echo x > new');
+    expect(ran.stdout).toContain('in place: its changes are in your files already');
+    expect(ran.stdout).not.toContain('caisson apply');
+    expect((await project.caisson('show', 'latest')).stdout).not.toContain('caisson apply');
+    expect((await project.caisson('apply', 'latest')).stdout).toContain('the run worked in place');
+  });
+
+  test('a run with --apply does not ask for an apply that follows by itself, and does not go with --detach', async () => {
+    const project = createProject();
+    const ran = await project.caisson('run', '--apply', '--', 'sh', '-c', 'echo x > new');
+    expect(ran.stdout).toContain('Applied to 1 file');
+    expect(ran.stdout).not.toContain('apply: caisson apply');
+    const left = await project.caisson('run', '--apply', '--detach', '--', 'true');
+    expect([left.code, left.stderr]).toEqual([
+      2,
+      expect.stringContaining('--apply needs a run that is watched'),
+    ]);
+  });
+});
+
+describe('data for programs', () => {
+  test('logs of every kind are JSON when JSON was asked for, followed or not', async () => {
+    const project = createProject();
+    const { runId } = await project.run('--', 'sh', '-c', "printf 'a\\377b'; echo oops >&2");
+    const read = async (...args: string[]): Promise<unknown> =>
+      JSON.parse((await project.caisson('logs', runId, '-o', 'json', ...args)).stdout);
+    const events = (await read()) as unknown[];
+    expect(events.length).toBeGreaterThan(4);
+    expect(await read('-f')).toEqual(events);
+    expect(await read('-f', '--after', '2')).toEqual(events.slice(2));
+    const stdout = { stream: 'stdout', log: Buffer.from('a\xffb', 'latin1').toString('base64') };
+    expect(await read('--stdout')).toEqual({ ...stdout, encoding: 'base64', bytes: 3 });
+    expect(await read('--stdout', '-f')).toMatchObject(stdout);
+    const lines = (await project.caisson('logs', runId, '-o', 'ndjson', '--stderr', '-f')).stdout;
+    expect(
+      lines
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as unknown),
+    ).toMatchObject([{ stream: 'stderr', log: Buffer.from('oops\n').toString('base64') }]);
+    expect(JSON.parse((await project.caisson('completion', 'bash', '-o', 'json')).stdout)).toMatchObject({
+      shell: 'bash',
+      script: expect.stringContaining('caisson') as string,
+    });
+  });
 });

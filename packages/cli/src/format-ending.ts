@@ -1,10 +1,22 @@
 /** The end of a run for people: the answer first, then what came out and what to do next. */
-import type { DispatchResult } from '@caisson/protocol';
+import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
 import { formatBytes, formatCost, formatDuration } from './format-values.ts';
 import type { Output } from './output.ts';
 import { printable, printableText } from './printable.ts';
 
-export function formatEnding(result: DispatchResult, style: Output['style']): string {
+/** Where the work of a run is when it ends. */
+export interface Whereabouts {
+  /** It worked in the user's own files: there is nothing to bring there. */
+  readonly isInPlace: boolean;
+  /** It is brought there next, without being asked for. */
+  readonly isApplied: boolean;
+}
+
+export function formatEnding(
+  result: DispatchResult,
+  style: Output['style'],
+  work: Whereabouts = { isInPlace: false, isApplied: false },
+): string {
   const lines: string[] = [];
   if (result.reply.trim() !== '') lines.push(printableText(result.reply.trimEnd()), '');
   lines.push(describeHeadline(result, style));
@@ -16,7 +28,7 @@ export function formatEnding(result: DispatchResult, style: Output['style']): st
       ...(question.options ?? []).map((option) => `    - ${printable(option)}`),
       `  answer: caisson answer ${result.runId} "…"`,
     );
-  lines.push(...describeOutcome(result, style));
+  lines.push(...describeOutcome(result, style, work));
   if (result.status !== 'done' && result.status !== 'waiting' && result.result?.patchRef === undefined) {
     lines.push(`  work so far, if any: caisson diff ${result.runId}`);
   }
@@ -26,6 +38,17 @@ export function formatEnding(result: DispatchResult, style: Output['style']): st
 /** How it ended, which run, how long it took. */
 export function describeHeadline(result: DispatchResult, style: Output['style']): string {
   return `${headline(result, style)}  ${result.runId}  ${formatDuration(result.durationMs)}`;
+}
+
+/** What is to do about a patch. */
+export function describeApply(runId: string, isInPlace: boolean): string {
+  return isInPlace ? 'in place: its changes are in your files already' : `apply: caisson apply ${runId}`;
+}
+
+/** Whether the run worked in the user's own files. */
+export function isInPlace(event: EventEnvelope): boolean {
+  const workspace = event['workspace'] as { kind?: string } | undefined;
+  return event.type === 'attempt.launched' && workspace?.kind === 'in-place';
 }
 
 function headline(result: DispatchResult, style: Output['style']): string {
@@ -50,7 +73,7 @@ export function describeFailure(failure: NonNullable<DispatchResult['failure']>)
   return `${failure.reason}${cause}: ${printableText(failure.detail)}`;
 }
 
-function describeOutcome(result: DispatchResult, style: Output['style']): string[] {
+function describeOutcome(result: DispatchResult, style: Output['style'], work: Whereabouts): string[] {
   const sealed = result.result;
   if (sealed === null) return [];
   const lines: string[] = [];
@@ -71,6 +94,11 @@ function describeOutcome(result: DispatchResult, style: Output['style']): string
   for (const output of sealed.outputs)
     lines.push(`  output: ${printable(output.path)} (${formatBytes(output.size)})`);
   if (sealed.patchRef !== undefined)
-    lines.push(`  patch: caisson diff ${result.runId}`, `  apply: caisson apply ${result.runId}`);
+    lines.push(
+      `  patch: caisson diff ${result.runId}`,
+      ...(work.isApplied && result.status === 'done'
+        ? []
+        : [`  ${describeApply(result.runId, work.isInPlace)}`]),
+    );
   return lines;
 }

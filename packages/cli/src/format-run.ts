@@ -1,6 +1,6 @@
 /** `caisson show`: what was asked, what ran, what happened, what came out, what it cost, and what to do next. */
 import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
-import { describeFailure, describeHeadline } from './format-ending.ts';
+import { describeApply, describeFailure, describeHeadline, isInPlace } from './format-ending.ts';
 import { countFiles, formatTimeline } from './format-timeline.ts';
 import { formatBytes, formatCost, formatDuration } from './format-values.ts';
 import type { Output } from './output.ts';
@@ -36,7 +36,7 @@ export function formatRun(
     ]),
     section('Cost', describeCost(result)),
     section('Told', (result.callbacks ?? []).map(describeCallback)),
-    section('Next', isForgotten ? [] : describeNext(result)),
+    section('Next', isForgotten ? [] : describeNext(result, events.some(isInPlace))),
   ]
     .filter((text) => text !== '')
     .join('\n\n');
@@ -171,7 +171,7 @@ function describeCallback({ url, event, status, tries, detail }: Callback): stri
   return `${word}  ${event} to ${url} (${count}${detail === undefined ? '' : `, ${detail}`})`;
 }
 
-function describeNext({ runId, status, result, asked }: DispatchResult): string[] {
+function describeNext({ runId, status, result, asked }: DispatchResult, inPlace: boolean): string[] {
   const lines: string[] = [];
   if (asked !== undefined) {
     lines.push(...labelled('question', asked.question));
@@ -181,7 +181,7 @@ function describeNext({ runId, status, result, asked }: DispatchResult): string[
     if (asked.status === 'open') lines.push(`answer: caisson answer ${runId} "…"`);
     if (asked.status === 'expired') lines.push(`expired; ask again: caisson retry ${runId}`);
   }
-  if (result?.patchRef !== undefined) lines.push(`apply: caisson apply ${runId}`);
+  if (result?.patchRef !== undefined) lines.push(describeApply(runId, inPlace));
   if (status !== 'done' && status !== 'waiting' && status !== 'queued' && status !== 'running') {
     if (result?.patchRef === undefined) lines.push(`work so far, if any: caisson diff ${runId}`);
     lines.push(`again: caisson retry ${runId}`);

@@ -3,12 +3,18 @@ import type { RunHandle } from '@caisson/engine';
 import type { DispatchResult } from '@caisson/protocol';
 import { createTerminalAsker, type Decide } from './ask-on-terminal.ts';
 import { exitCodeOfResult, type ExitCode } from './exit-codes.ts';
-import { formatEnding } from './format-ending.ts';
+import { formatEnding, isInPlace, type Whereabouts } from './format-ending.ts';
 import { createLiveView } from './live-view.ts';
 import type { Output } from './output.ts';
 
 /** `decide` carries what a person at the terminal says about calls that are held. */
-export async function watchRun(handle: RunHandle, output: Output, decide: Decide): Promise<ExitCode> {
+export async function watchRun(
+  handle: RunHandle,
+  output: Output,
+  decide: Decide,
+  { isApplied = false }: { isApplied?: boolean } = {},
+): Promise<ExitCode> {
+  let worksInPlace = false;
   const view = createLiveView(output, handle.runId);
   const beside: Output = { ...output, note: view.note };
   const stopListening = listenForInterrupts(handle, beside);
@@ -16,12 +22,13 @@ export async function watchRun(handle: RunHandle, output: Output, decide: Decide
   try {
     for await (const event of handle.events()) {
       output.event(event);
+      worksInPlace ||= isInPlace(event);
       view.show(event);
       asker.hear(event);
     }
     const result = await handle.ended;
     view.end();
-    printResult(result, output);
+    printResult(result, output, { isInPlace: worksInPlace, isApplied });
     return exitCodeOfResult(result);
   } finally {
     view.end();
@@ -30,9 +37,9 @@ export async function watchRun(handle: RunHandle, output: Output, decide: Decide
   }
 }
 
-function printResult(result: DispatchResult, output: Output): void {
+function printResult(result: DispatchResult, output: Output, work: Whereabouts): void {
   if (output.format === 'ndjson') return;
-  output.result(result, () => formatEnding(result, output.style));
+  output.result(result, () => formatEnding(result, output.style, work));
 }
 
 /** Once: ask. Twice: force. */

@@ -18,6 +18,8 @@ export interface PatchHeader {
   readonly newPath: Buffer | null;
   readonly oldId: string | null;
   readonly oldMode: string | null;
+  readonly newId: string | null;
+  readonly newMode: string | null;
 }
 
 const STATUS: Readonly<Record<string, PatchStatus>> = {
@@ -130,12 +132,14 @@ function readHeader(lines: readonly string[]): PatchHeader {
   const same = samePath(lines[0] ?? '');
   const oldName = field('rename from ') ?? field('copy from ');
   const newName = field('rename to ') ?? field('copy to ');
-  const index = /^([0-9a-f]+)\.\.[0-9a-f]+(?: (\d+))?$/.exec(field('index ') ?? '');
+  const index = /^([0-9a-f]+)\.\.([0-9a-f]+)(?: (\d+))?$/.exec(field('index ') ?? '');
   return {
     oldPath: isNew ? null : oldName === null ? same : unquote(oldName),
     newPath: isDeleted ? null : newName === null ? same : unquote(newName),
     oldId: index?.[1] ?? null,
-    oldMode: field('old mode ') ?? field('deleted file mode ') ?? index?.[2] ?? null,
+    oldMode: field('old mode ') ?? field('deleted file mode ') ?? index?.[3] ?? null,
+    newId: index?.[2] ?? null,
+    newMode: field('new mode ') ?? field('new file mode ') ?? index?.[3] ?? null,
   };
 }
 

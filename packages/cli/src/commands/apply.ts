@@ -29,6 +29,11 @@ export const command = defineCommand({
     ),
 });
 
+const ALREADY = {
+  'in-place': 'Nothing to apply: the run worked in place, so its changes are in your files already.',
+  there: 'Nothing to apply: your files are already as the patch makes them.',
+} as const;
+
 /** Tells how an apply went; conflicts and dirty files are a failure for a shell. */
 export function printApplied(outcome: ApplyResult, output: Output): ExitCode {
   output.result(outcome, () => describe(outcome));
@@ -39,8 +44,9 @@ function describe(outcome: ApplyResult): string {
   const list = outcome.files.map((file) => `  ${printable(file)}`).join('\n');
   switch (outcome.kind) {
     case 'applied':
+      if (outcome.already !== undefined) return ALREADY[outcome.already];
       return outcome.files.length === 0
-        ? 'Nothing to apply.'
+        ? 'Nothing to apply: the run changed no file.'
         : `Applied to ${outcome.files.length === 1 ? '1 file' : `${outcome.files.length} files`}:\n${list}`;
     case 'dirty':
       return `Nothing was changed: these files have uncommitted changes. Commit them, or use --force to merge.\n${list}`;

@@ -19,7 +19,8 @@ export const command = defineCommand({
       throw new UsageError(`There is no completion for "${positionals[0] ?? ''}".`, {
         remedy: `Choose ${SHELLS.join(', ')}.`,
       });
-    output.raw(createCompletion(shell, await Promise.all(COMMANDS.map(describe))));
+    const script = createCompletion(shell, await Promise.all(COMMANDS.map(describe)));
+    output.result({ shell, script }, () => script);
     return EXIT_CODES.finished;
   },
 });

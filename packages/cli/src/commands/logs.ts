@@ -9,7 +9,8 @@ import { withCaissonToRead } from '../with-caisson.ts';
 export const command = defineCommand({
   usage: 'RUN [-f] [--after SEQ] [--stdout | --stderr]',
   about:
-    'Events by default, each in words (-o ndjson has all of each); with --stdout or --stderr what the agent itself printed.',
+    'Events by default, each in words (-o ndjson has all of each); with --stdout or --stderr what the agent itself printed,\n' +
+    'as it is; in base64 with -o json or ndjson.',
   options: {
     follow: { type: 'boolean', short: 'f', summary: 'go on until the run has ended' },
     after: { type: 'string', value: 'SEQ', summary: 'only events after this sequence number' },
@@ -27,24 +28,47 @@ export const command = defineCommand({
       const runId = positionals[0] ?? '';
       if (options.stdout || options.stderr) {
         const name = options.stdout ? 'stdout' : 'stderr';
-        if (!options.follow) output.raw(await caisson.log(runId, name));
-        else
-          for await (const chunk of caisson.followLog(runId, name, { signal: output.closed }))
-            output.raw(chunk);
+        const chunks = options.follow
+          ? caisson.followLog(runId, name, { signal: output.closed })
+          : [await caisson.log(runId, name)];
+        await printLog(chunks, name, output);
         return EXIT_CODES.finished;
       }
       const after = readAfter(options.after);
       const print = createPrinter(output);
-      if (options.follow) {
-        for await (const event of caisson.follow(runId, { after, signal: output.closed })) print(event);
-      } else {
-        const events = await caisson.events(runId, { after });
-        if (output.format === 'json') output.result(events, () => '');
-        else for (const event of events) print(event);
+      const events = options.follow
+        ? caisson.follow(runId, { after, signal: output.closed })
+        : await caisson.events(runId, { after });
+      const all: EventEnvelope[] = [];
+      for await (const event of events) {
+        if (output.format === 'json') all.push(event);
+        else print(event);
       }
+      if (output.format === 'json') output.result(all, () => '');
       return EXIT_CODES.finished;
     }),
 });
+
+/** What an agent printed need not be text. A program gets it in base64: whole with `json`, as it comes with `ndjson`. */
+async function printLog(
+  chunks: AsyncIterable<Uint8Array> | readonly Uint8Array[],
+  stream: 'stdout' | 'stderr',
+  output: Output,
+): Promise<void> {
+  const all: Uint8Array[] = [];
+  const describe = (bytes: Buffer) => ({
+    stream,
+    log: bytes.toString('base64'),
+    encoding: 'base64',
+    bytes: bytes.length,
+  });
+  for await (const chunk of chunks) {
+    if (output.format === 'human') output.raw(chunk);
+    else if (output.format === 'json') all.push(chunk);
+    else if (chunk.length > 0) output.event(describe(Buffer.from(chunk)));
+  }
+  if (output.format === 'json') output.result(describe(Buffer.concat(all)), () => '');
+}
 
 function readAfter(text: string | undefined): number {
   const after = Number(text ?? 0);

@@ -33,7 +33,7 @@ export async function runTask(task: RunTask, output: Output): Promise<ExitCode> 
       return EXIT_CODES.finished;
     }
     const handle = await caisson.dispatch(request);
-    const code = await watchRun(handle, output, caisson.decide);
+    const code = await watchRun(handle, output, caisson.decide, { isApplied: task.apply });
     if (!task.apply || code !== EXIT_CODES.finished) return code;
     return printApplied(
       await caisson.apply(handle.runId),

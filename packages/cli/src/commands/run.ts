@@ -32,9 +32,14 @@ export const command = defineCommand({
     const task = readTask(positionals[0]);
     if (task === undefined && rest === null) {
       throw new UsageError('there is no task', {
-        remedy: 'caisson run "fix the flaky test", or caisson run -- npm test',
+        remedy:
+          'caisson run "fix the flaky test", caisson run @task.md, … | caisson run -, or caisson run -- npm test',
       });
     }
+    if (options.detach === true && options.apply === true)
+      throw new UsageError('--apply needs a run that is watched to its end, and --detach leaves', {
+        remedy: 'Leave one of them out; caisson apply RUN brings the patch in once the run has ended.',
+      });
     const request = toRequest(options, task, rest, env);
     // Starting a program takes longest, so that is begun first; a background host starts its own.
     const spareWorker = options.detach ? undefined : startWorkerInAdvance();

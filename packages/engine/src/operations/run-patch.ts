@@ -31,7 +31,7 @@ export async function applyRun(
   if (patch.length === 0) return { kind: 'applied', files: [] };
   const launched = engine.ledger.read({ runId, types: ['attempt.launched'] }).at(-1);
   const workspace = launched?.data['workspace'] as { baseCommit?: string | null; kind?: string } | undefined;
-  if (workspace?.kind === 'in-place') return { kind: 'applied', files: [] };
+  if (workspace?.kind === 'in-place') return { kind: 'applied', files: [], already: 'in-place' };
   return engine.workspaces.apply({
     projectRoot: engine.config.projectRoot,
     stateDir: engine.config.stateDir,

@@ -237,6 +237,8 @@ describe('apply', () => {
     project.write('a.txt', 'one\n');
     expect(await apply(patch)).toEqual({ kind: 'applied', files: ['a.txt'] });
     expect(project.read('a.txt')).toBe('two\n');
+    expect(await apply(patch)).toEqual({ kind: 'applied', files: [], already: 'there' });
+    project.write('a.txt', 'three\n');
     expect((await apply(patch)).kind).toBe('dirty');
   });
 });

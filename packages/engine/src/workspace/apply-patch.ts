@@ -12,6 +12,7 @@ import { join } from 'node:path';
 
 import { parsePatchHeaders, readIndexSummary, showPath, type Git, type PatchHeader } from '@caisson/ground';
 
+import { isAlreadyThere } from './already-there.ts';
 import {
   applyExactly,
   copyTouched,
@@ -50,6 +51,8 @@ async function applyHeaders(
   const place = await findPlace(options, user);
   await mapAtOnce(touchedPaths(headers), (path) => checkPath(place.root, path));
   const { moved, gone } = await findMoved(place, headers);
+  if (moved.length + gone.length > 0 && (await isAlreadyThere(place, headers)))
+    return { kind: 'applied', files: [], already: 'there' };
   const dirty = options.force === true ? [] : await findDirty(place, moved, headers, user);
   if (dirty.length > 0) return { kind: 'dirty', files: dirty.map(showPath) };
   const missed = gone.filter((header) => header.newPath !== null);

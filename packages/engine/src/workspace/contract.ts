@@ -146,7 +146,12 @@ export interface ApplyOptions {
 }
 
 export type ApplyResult =
-  | { readonly kind: 'applied'; readonly files: readonly string[] }
+  | {
+      readonly kind: 'applied';
+      readonly files: readonly string[];
+      /** Nothing was to do: the run worked in the user's own files, or they were as the patch makes them. */
+      readonly already?: 'in-place' | 'there';
+    }
   | { readonly kind: 'conflicts'; readonly files: readonly string[]; readonly areMarkersLeft: boolean }
   | { readonly kind: 'dirty'; readonly files: readonly string[] };
 
