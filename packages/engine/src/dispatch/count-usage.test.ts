@@ -12,6 +12,7 @@ const seen = (more: Partial<SeenUsage> = {}): SeenUsage => ({
   isWhole: false,
   refusals: 0,
   isLastRefused: false,
+  lastError: null,
   byModel: [{ model: 'gpt-5', ...COUNTS }],
   ...more,
 });

@@ -6,9 +6,9 @@ import { findEnding } from './find-ending.ts';
 const END = { refusal: null, stopped: null, lastWord: undefined } as unknown as WorkerEnd;
 const LIMITS = { events: () => ({ oomKills: 0, pidsMax: 0 }) } as Parameters<typeof findEnding>[2];
 const EMPTY = Buffer.alloc(0);
-const NOBODY = { refusals: 0, isLastRefused: false };
-const BEFORE = { refusals: 1, isLastRefused: false };
-const AT_LAST = { refusals: 1, isLastRefused: true };
+const NOBODY = { refusals: 0, isLastRefused: false, lastError: null };
+const BEFORE = { ...NOBODY, refusals: 1 };
+const AT_LAST = { ...BEFORE, isLastRefused: true };
 
 const finished = { kind: 'valid', result: { status: 'finished' } as Result, bytes: EMPTY } as const;
 const failedBy = (cause: string) => {
@@ -35,4 +35,13 @@ it('the words before a refusal are no answer; a refusal on the way is none', () 
   expect(findEnding(finished, END, LIMITS, AT_LAST)).toMatchObject({ failure: { cause: 'refusal' } });
   expect(findEnding(finished, END, LIMITS, BEFORE)).toEqual({ kind: 'finished' });
   expect(findEnding(finished, END, LIMITS)).toEqual({ kind: 'finished' });
+});
+
+it('an answer that broke off because the model was busy may be tried again, whatever the agent calls it', () => {
+  const seen = { ...NOBODY, lastError: 'overloaded' as const };
+  expect(findEnding(failedBy('api-error'), END, LIMITS, seen)).toMatchObject({
+    failure: { cause: 'overloaded', detail: 'as told' },
+  });
+  expect(findEnding(failedBy('auth'), END, LIMITS, seen)).toMatchObject({ failure: { cause: 'auth' } });
+  expect(findEnding(finished, END, LIMITS, seen)).toEqual({ kind: 'finished' });
 });

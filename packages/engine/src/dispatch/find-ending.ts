@@ -21,10 +21,10 @@ export function findEnding(
   found: FoundResult,
   end: WorkerEnd,
   limits: Pick<AttemptLimits, 'events'>,
-  seen: Pick<SeenUsage, 'refusals' | 'isLastRefused'> | null = null,
+  seen: SeenEndings | null = null,
 ): Ending {
   if (end.refusal !== null) return { kind: 'failed', failure: end.refusal };
-  if (found.kind === 'valid') return withRefusal(withLimit(endingOfResult(found.result), limits), seen);
+  if (found.kind === 'valid') return withAnswers(withLimit(endingOfResult(found.result), limits), seen);
   if (end.stopped !== null) return endingOfStop(end.stopped.reason, end.stopped.detail);
   // A worker that could not write its result says so; that it was done is believed from the result alone.
   if (end.lastWord?.kind === 'dispatch.failed') return { kind: 'failed', failure: end.lastWord.failure };
@@ -77,16 +77,25 @@ function withLimit(ending: Ending, limits: Pick<AttemptLimits, 'events'>): Endin
   return ending;
 }
 
-/**
- * Some programs do not pass a refusal on: they end without a word, or with the words before it as their answer. The
- * model's own answer says what it was.
- */
-function withRefusal(ending: Ending, seen: Pick<SeenUsage, 'refusals' | 'isLastRefused'> | null): Ending {
+/** What the model's answers said beside their content. */
+export type SeenEndings = Pick<SeenUsage, 'refusals' | 'isLastRefused' | 'lastError'>;
+
+/** Some programs do not pass on why an answer broke off; the model's own answer says it. */
+function withAnswers(ending: Ending, seen: SeenEndings | null): Ending {
+  if (seen === null) return ending;
+  const { lastError } = seen;
+  if (lastError !== null && ending.kind === 'failed' && ending.failure.cause === 'api-error')
+    return { kind: 'failed', failure: { ...ending.failure, cause: lastError } };
+  return withRefusal(ending, seen);
+}
+
+/** A program may also end without a word, or take the words before a refusal for the answer. */
+function withRefusal(ending: Ending, seen: SeenEndings): Ending {
   const refused = (more: Partial<Failure>, detail: string): Ending => ({
     kind: 'failed',
     failure: { reason: 'provider-failed', ...more, cause: 'refusal', detail },
   });
-  if (seen === null || seen.refusals === 0) return ending;
+  if (seen.refusals === 0) return ending;
   if (ending.kind === 'finished' && seen.isLastRefused)
     return refused({}, 'the model began to answer, and refused to go on');
   if (ending.kind !== 'failed' || !WITHOUT_ANSWER.has(ending.failure.cause)) return ending;

@@ -143,7 +143,7 @@ test('a server that echoes the key gives the sandbox a mark, in headers and in b
   }
 });
 
-test('a redirect is handed back, not followed', async () => {
+test('a redirect of the model is told in words, not followed and not handed on', async () => {
   let requests = 0;
   const port = await startOrigin((_request, response) => {
     requests += 1;
@@ -151,7 +151,9 @@ test('a redirect is handed back, not followed', async () => {
   });
   const network = await openModel(`http://127.0.0.1:${port}`);
   const reply = await network.ask(`${network.prefix}/a`, { headers: { 'x-api-key': network.placeholder } });
-  expect([reply.status, reply.headers.location, requests]).toEqual([302, 'http://127.0.0.1:1/elsewhere', 1]);
+  expect([reply.status, reply.headers.location, requests]).toEqual([400, undefined, 1]);
+  expect(reply.body).toContain('redirects to http://127.0.0.1:1/elsewhere');
+  expect(network.records[0]).toMatchObject({ verdict: 'failed' });
 });
 
 test('a model without a key gets neither key nor placeholder', async () => {

@@ -1,10 +1,5 @@
 /** Reverse proxy for endpoints whose key the sandbox must not have: the model, and mapped services. */
-import {
-  Agent as HttpAgent,
-  type IncomingMessage,
-  type OutgoingHttpHeaders,
-  type ServerResponse,
-} from 'node:http';
+import { Agent as HttpAgent, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { Transform, type Duplex } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
@@ -12,7 +7,7 @@ import { createRedactor, type Redactor } from '@caisson/ground';
 import type { ConnectionLog } from './connection-log.ts';
 import type { Mapping, ModelTarget, ServiceTarget } from './contract.ts';
 import { NetworkOpenError } from './errors.ts';
-import { exchange, type Destination } from './exchange.ts';
+import { exchange, type Destination, type HandedOn, type NotHandedOn } from './exchange.ts';
 import { endToEndHeaders, requestHeaders } from './headers.ts';
 import { createPlaceholder, randomWord } from './placeholder.ts';
 import { refuseRequest } from './refuse.ts';
@@ -132,11 +127,11 @@ function climbs(rest: string): boolean {
 }
 
 function cleanAnswer(
-  { redactor }: Doorway,
+  { redactor, usage }: Doorway,
   counted: CountedRequest | null,
   isHead: boolean,
   upstream: IncomingMessage,
-): { headers: OutgoingHttpHeaders; through: Duplex[] } | null {
+): HandedOn | NotHandedOn {
   const headers = endToEndHeaders(upstream.headers);
   delete headers['set-cookie'];
   if (redactor !== null)
@@ -144,6 +139,12 @@ function cleanAnswer(
       headers[name] = Array.isArray(value)
         ? value.map((one) => redactor.redact(one))
         : redactor.redact(String(value));
+  // No agent could follow its model elsewhere, and here the path would lack our prefix. Not a 5xx: those are tried again.
+  if (usage !== null && isRedirect(upstream.statusCode) && headers['location'] !== undefined)
+    return {
+      status: 400,
+      why: `redirects to ${String(headers['location']).slice(0, 500)}, which is not followed; set the final URL as endpoint in caisson.yaml`,
+    };
   const contentType = String(headers['content-type'] ?? '');
   const reading = counted?.answered(upstream.statusCode ?? 502, contentType) ?? null;
   const readers: Duplex[] = [
@@ -154,10 +155,16 @@ function cleanAnswer(
   const encoding = String(headers['content-encoding'] ?? 'identity').toLowerCase();
   const decoder = DECODERS[encoding];
   if (encoding !== 'identity' && decoder === undefined)
-    return redactor === null ? { headers, through: [] } : null;
+    return redactor === null
+      ? { headers, through: [] }
+      : { status: 502, why: `answered in an encoding that cannot be searched for keys (${encoding})` };
   delete headers['content-length']; // a mark may be longer or shorter than the key, and a body is decoded
   delete headers['content-encoding'];
   return { headers, through: decoder === undefined ? readers : [decoder(), ...readers] };
+}
+
+function isRedirect(status = 0): boolean {
+  return status > 300 && status < 400 && status !== 304;
 }
 
 function redactingStream(redactor: Redactor): Transform {

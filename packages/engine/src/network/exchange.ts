@@ -32,8 +32,19 @@ export interface ExchangeOptions {
   readonly recordedPath: string;
   readonly headers: OutgoingHttpHeaders;
   readonly connection: OpenConnection;
-  /** Rewrites headers of the answer and says what its body passes through; null: it cannot be handed on. */
-  answer(upstream: IncomingMessage): { headers: OutgoingHttpHeaders; through: Duplex[] } | null;
+  answer(upstream: IncomingMessage): HandedOn | NotHandedOn;
+}
+
+/** The answer's headers, rewritten, and what its body passes through. */
+export interface HandedOn {
+  readonly headers: OutgoingHttpHeaders;
+  readonly through: Duplex[];
+}
+
+/** An answer that the sandbox does not get, and what it gets instead. */
+export interface NotHandedOn {
+  readonly status: number;
+  readonly why: string;
 }
 
 export function exchange(options: ExchangeOptions): void {
@@ -55,14 +66,10 @@ export function exchange(options: ExchangeOptions): void {
   outgoing.once('response', (upstream) => {
     const status = upstream.statusCode ?? 502;
     const answer = options.answer(upstream);
-    if (answer === null) {
+    if ('why' in answer) {
       upstream.destroy();
-      connection.end('failed', `${label} ${status}: an encoding that cannot be searched for keys`);
-      refuseRequest(
-        response,
-        502,
-        `caisson: ${destination.name} answered in an encoding that cannot be checked`,
-      );
+      connection.end('failed', `${label} ${status}: ${answer.why}`);
+      refuseRequest(response, answer.status, `caisson: ${destination.name} ${answer.why}`);
       return;
     }
     upstream.on('data', (chunk: Buffer) => connection.addDown(chunk.length));

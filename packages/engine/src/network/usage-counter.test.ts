@@ -6,7 +6,15 @@ import { cleanUp, openTestNetwork, startOrigin, type TestNetwork } from './netwo
 
 const KEY = 'sk-real-0123456789abcdefghijklmnop';
 const USAGE = { inputTokens: 1000, outputTokens: 20, cacheReadTokens: 300, cacheWriteTokens: 0 };
-const NONE = { answers: 0, unheard: 0, isWhole: false, refusals: 0, isLastRefused: false, byModel: [] };
+const NONE = {
+  answers: 0,
+  unheard: 0,
+  isWhole: false,
+  refusals: 0,
+  isLastRefused: false,
+  lastError: null,
+  byModel: [],
+};
 
 afterEach(cleanUp);
 
@@ -62,6 +70,7 @@ test.each((Object.keys(ASKED) as WireApi[]).flatMap((api) => [[api, true] as con
       isWhole: true,
       refusals: 0,
       isLastRefused: false,
+      lastError: null,
       byModel: [{ model: 'm-1', ...USAGE }],
     });
     await server.stop();
@@ -181,4 +190,23 @@ test('a refusal beside another answer is not the last word', async () => {
   (hold as ServerResponse | null)?.end('{"stop_reason":"end_turn"}');
   await held;
   expect(network.usage?.read()).toMatchObject({ answers: 2, refusals: 1, isLastRefused: false });
+});
+
+const ERRORS: readonly (readonly [expected: string | null, piece: object])[] = [
+  ['overloaded', { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }],
+  ['overloaded', { type: 'response.failed', response: { error: { code: 'server_is_overloaded' } } }],
+  ['overloaded', { error: { code: 503, status: 'UNAVAILABLE', message: 'later' } }],
+  ['rate-limit', { error: { type: 'rate_limit_error' } }],
+  ['rate-limit', { error: { code: 429, status: 'RESOURCE_EXHAUSTED' } }],
+  [null, { type: 'error', error: { type: 'api_error', message: 'overloaded in words only' } }],
+  [null, { type: 'response.completed', response: { error: null, usage: { input_tokens: 503 } } }],
+];
+
+test.each(ERRORS)('an error inside a stream is told as %s: %o', async (expected, piece) => {
+  const network = await openOrigin((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(`event: error\ndata: ${JSON.stringify(piece)}\n\n`);
+  });
+  await post(network, '/v1/messages');
+  expect(network.usage?.read().lastError).toBe(expected);
 });

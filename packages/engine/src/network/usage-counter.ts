@@ -1,9 +1,10 @@
 /**
- * Counts what the model's answers say they used, as they pass, and sees whether one is a refusal. A lower bound: an
+ * Counts what the model's answers say they used, as they pass, and sees refusals and errors in them. A lower bound: an
  * answer that was cut, or that names no usage, adds nothing, but it is known that there was one.
  */
 import { Transform } from 'node:stream';
 import type { ObservedUsage } from './contract.ts';
+import { readError, type PassingError } from './read-error.ts';
 import { isRefusal, MAY_REFUSE } from './read-refusal.ts';
 import { readUsage, type TokenCounts } from './read-usage.ts';
 
@@ -36,6 +37,7 @@ export function createUsageCounter(): UsageCounter {
   let open = 0;
   let refusals = 0;
   let isLastRefused = false;
+  let lastError: PassingError | null = null;
 
   const add = (model: string, more: TokenCounts): void => {
     const name = byModel.has(model) || byModel.size < MAX_MODELS ? model : 'other models';
@@ -49,6 +51,7 @@ export function createUsageCounter(): UsageCounter {
       isWhole: answers > 0 && unheard + open + cut === 0,
       refusals,
       isLastRefused,
+      lastError,
       byModel: [...byModel].map(([model, counts]) => ({ model, ...counts })),
     }),
     ask(method, path) {
@@ -81,6 +84,7 @@ export function createUsageCounter(): UsageCounter {
             if (!isWhole) cut += 1;
             if (answer.isRefused()) refusals += 1;
             if (ordinal === answers) isLastRefused = isAlone && answer.isRefused();
+            lastError = answer.error();
             counter.onChange();
           });
         },
@@ -94,13 +98,16 @@ export function createUsageCounter(): UsageCounter {
 function createAnswer(
   add: (model: string, more: TokenCounts) => void,
   isHeard: () => void,
-): { hear(value: unknown): void; isRefused(): boolean } {
+): { hear(value: unknown): void; isRefused(): boolean; error(): PassingError | null } {
   let model: string | null = null;
   let told = NOTHING;
   let isRefused = false;
+  let error: PassingError | null = null;
   return {
     isRefused: () => isRefused,
+    error: () => error,
     hear(value) {
+      error ??= readError(value);
       isRefused ||= isRefusal(value);
       const piece = readUsage(value);
       if (piece === null) return;
@@ -123,7 +130,8 @@ function readingStream(
   const isStream = contentType.toLowerCase().includes('event-stream');
   const pieces = createPieces(isStream, (piece) => {
     const text = isStream ? piece.replace(/^data:/, '') : piece;
-    if ((isStream && text === piece) || !(/usage|"model/i.test(text) || MAY_REFUSE.test(text))) return;
+    if ((isStream && text === piece) || !(/usage|"model|"error"/i.test(text) || MAY_REFUSE.test(text)))
+      return;
     for (const value of parsed(text)) hear(value);
   });
   let isDone = false;

@@ -13,7 +13,7 @@ import { numberOf, objectOf, parseJsonLine, textOf, type Json } from './json-lin
 
 const OWN_WORDS: readonly (readonly [AgentCause, RegExp])[] = [
   ['loop', /loop detected/i],
-  ['empty-answer', /empty response/i],
+  ['empty-answer', /empty response|no final response text/i],
   ['max-turns', /max(imum)? (session )?turns/i],
 ];
 
@@ -93,10 +93,14 @@ function readToolResult(event: Json, record: AgentRecord): readonly AgentSignal[
 
 function readError(event: Json, record: AgentRecord): readonly AgentSignal[] {
   const detail = textOf(event.message);
-  const cause = OWN_WORDS.find(([, pattern]) => pattern.test(detail))?.[0] ?? causeOf(detail);
+  const cause = causeOfWords(detail);
   record.trouble = { cause, detail };
   // The result that follows calls it a success.
   return cause === 'loop' || cause === 'max-turns' ? concludeFailed(record, record.trouble) : [];
+}
+
+function causeOfWords(detail: string): AgentCause {
+  return OWN_WORDS.find(([, pattern]) => pattern.test(detail))?.[0] ?? causeOf(detail);
 }
 
 function readResult(event: Json, record: AgentRecord): readonly AgentSignal[] {
@@ -109,7 +113,7 @@ function readResult(event: Json, record: AgentRecord): readonly AgentSignal[] {
   if (event.status === 'success') return [...counted, ...conclude(record)];
   const detail = textOf(objectOf(event.error).message);
   // Some failures are told by an `error` line before, and the result only says that there was one.
-  const failure = detail === '' ? record.trouble : { cause: causeOf(detail), detail };
+  const failure = detail === '' ? record.trouble : { cause: causeOfWords(detail), detail };
   return [
     ...counted,
     ...concludeFailed(record, failure ?? { cause: 'api-error', detail: 'the run failed without a word' }),

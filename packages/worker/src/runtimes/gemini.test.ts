@@ -34,3 +34,11 @@ it('a model served when it counted something', () => {
   const signals = gemini.createStream().line(result({ status: 'success' }));
   expect(signals.filter(({ kind }) => kind === 'model')).toEqual([{ kind: 'model', model: 'm' }]);
 });
+
+it('thoughts without an answer are no answer, though its words speak of the context', () => {
+  const message =
+    'The model returned reasoning thoughts but no final response text. If your context window is near capacity, try using /compress.';
+  const stream = gemini.createStream();
+  stream.line(result({ status: 'error', error: { message } }));
+  expect(stream.end({ code: 0, signal: null, stderrTail: '' })).toMatchObject({ cause: 'empty-answer' });
+});
