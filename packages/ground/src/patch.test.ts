@@ -241,6 +241,26 @@ describe('capturePatch', () => {
     }
   });
 
+  it('is not held up by pipes in the place of files that git reads', { timeout: 20_000 }, async () => {
+    await write('kept', 'x');
+    await write('.gitignore', 'ignored\n');
+    const tree = await baseline();
+    await rm(join(workspace, '.gitignore'));
+    await mkdir(join(workspace, 'sub', '.git'), { recursive: true });
+    const pipes = ['.gitignore', 'sub/.gitattributes', 'sub/.git/HEAD', 'own-pipe'];
+    execFileSync('mkfifo', pipes, { cwd: workspace });
+    await write('sub/work', 'done');
+
+    const captured = await capture(tree);
+
+    expect(captured.files.map(({ path, status }) => `${status} ${path}`)).toEqual([
+      'deleted .gitignore',
+      'added sub/work',
+    ]);
+    expect(captured.warnings).toHaveLength(3);
+    expect(existsSync(join(workspace, 'own-pipe'))).toBe(true);
+  });
+
   it('does not prove a patch that was changed', async () => {
     await write('file', 'one\n');
     const tree = await baseline();

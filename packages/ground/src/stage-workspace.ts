@@ -11,6 +11,7 @@
  * S5  What is excluded now but was staged before (a checkpoint takes more than a patch does) goes back to the
  *     baseline: the tree depends on the exclusions given, not on those of the call before.
  * S7  A file outside a sparse checkout that is there all the same is staged; one that is not there is not deleted.
+ * S8  A pipe where git expects a file of its own holds nobody up (see held-by-pipes.ts).
  */
 import { readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,6 +21,7 @@ import { copyIndex } from './copy-index.ts';
 import { isErrno } from './errno.ts';
 import { createGit, type Git } from './git.ts';
 import { mayHaveSkipped, readIndexSummary } from './git-index.ts';
+import { unlessHeldByPipes } from './held-by-pipes.ts';
 import { findOversized, mayBeOversized, type OversizedFile, type StageLimits } from './oversized-files.ts';
 import { EMPTY_TREE, objectFormatOf } from './own-git-dir.ts';
 import { revealEntries } from './rewrite-index.ts';
@@ -64,7 +66,11 @@ export async function stageWorkspace(options: StageOptions): Promise<StagedWorks
   try {
     const since = await takeMark(options.gitDir);
     const git = gitFor(options, options.workspace, draft);
-    const { nested, warnings, oversized, rootTree } = await addWithinLimits(options, index, draft);
+    const added = await unlessHeldByPipes(options.workspace, options.signal, (signal) =>
+      addWithinLimits({ ...options, signal }, index, draft),
+    ); // S8
+    const { nested, oversized, rootTree } = added.value;
+    const warnings = [...added.warnings, ...added.value.warnings];
     const tree = rootTree ?? (await writeTree(git, draft));
     await renameIfThere(draft, index); // S2
     const staged = { tree, nested, warnings, oversized };
