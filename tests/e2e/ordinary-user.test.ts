@@ -107,6 +107,32 @@ describe('an ordinary user', { timeout: LIMIT_MS }, () => {
     expect(await project.caisson('verify', run.runId)).toMatchObject({ code: 0 });
   });
 
+  test.each(['worktree', 'in-place'])(
+    'is told before anything runs that a repository of somebody else keeps no work, workspace %s',
+    async (workspace) => {
+      const project = createUserProject();
+      project.sh('echo dirty >> a.txt; chmod -R a-w .git/objects');
+      const run = await project.run('--workspace', workspace, '--', 'sh', '-c', 'echo lost > b');
+      expect(run).toMatchObject({ status: 'error', failure: { reason: 'worker-failed' }, result: null });
+      expect(run.failure?.detail).toMatch(
+        /cannot keep a run's work: EACCES on .*\/\.git\/objects\. Make its \.git/,
+      );
+      project.sh('chmod -R u+w .git/objects');
+      expect((await project.run('--', 'sh', '-c', 'cat a.txt')).stdout).toBe('one\ndirty\n');
+    },
+  );
+
+  test('is told when only a part of the repository is somebody else’s, and no work is lost silently', async () => {
+    const project = createUserProject();
+    project.sh(
+      'for d in $(seq 0 255); do mkdir -p .git/objects/$(printf %02x $d); done; chmod -R a-w .git/objects/??',
+    );
+    const run = await project.run('--', 'sh', '-c', 'echo the-work > b');
+    expect(run).toMatchObject({ status: 'error', failure: { reason: 'worker-failed' } });
+    expect(run.failure?.detail).toContain('git add could not store what it read: insufficient permission');
+    project.sh('grep -rq the-work .caisson/worktrees/*/files/b && chmod -R u+w .git/objects');
+  });
+
   test.each(['bwrap', 'none'])('leaves no survivor after a timeout, sandbox %s', async (sandbox) => {
     const project = createUserProject({ config: 'limits: { grace: 1s }' });
     const mark = nextMark();

@@ -1,5 +1,5 @@
 /** `git add`, and what it could not add. */
-import type { Git } from './git.ts';
+import { GitError, type Git } from './git.ts';
 
 interface AddProblems {
   /** Nested repositories without a commit: git refuses to add them at all. */
@@ -27,11 +27,25 @@ export async function addFiles(
   if (isDone) return { unborn: [], other: unopenedFolders(first.stderr) };
   const second = await git.run(['add', '-A', '--ignore-errors', ...args], { ...stdin, okExitCodes: [0, 1] });
   const errors = second.stderr.split('\n').filter((line) => line.startsWith('error: '));
+  refuseLoss(errors);
   const unborn = errors.flatMap(
     (line) => /^error: '(.+)\/' does not have a commit checked out$/.exec(line)?.[1] ?? [],
   );
   const other = errors.filter((line) => !line.endsWith('does not have a commit checked out'));
   return { unborn, other: [...unopenedFolders(second.stderr), ...other] };
+}
+
+/**
+ * A file that cannot be read is somebody's choice, and told. A file that was read and could not be stored is work lost:
+ * the store is full, broken, or another user's.
+ */
+function refuseLoss(errors: readonly string[]): void {
+  const at = errors.findIndex((line) => line.endsWith(': failed to insert into database'));
+  if (at === -1) return;
+  const why = errors.slice(Math.max(at - 1, 0), at + 1).map((line) => line.slice('error: '.length));
+  throw new GitError(`git add could not store what it read: ${why.join('; ')}.`, errors.join('\n'), {
+    remedy: 'Look whether the disk is full, and whether all of .git/objects belongs to this user.',
+  });
 }
 
 /** Git only warns of a folder that it may not open, and goes on as if nothing were in it. */

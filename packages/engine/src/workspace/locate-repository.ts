@@ -1,5 +1,6 @@
 /** Finds the repository a folder belongs to and what of the user's settings matters, with two short processes. */
-import { readFile, realpath, stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 
 import { createGit, isErrno, readUserGitConfig, type ObjectFormat } from '@caisson/ground';
@@ -96,6 +97,24 @@ async function readDotGit(folder: string): Promise<string | null> {
 async function resolveCommonDir(gitDir: string): Promise<string> {
   const text = await readIfThere(join(gitDir, 'commondir'));
   return text === null ? gitDir : await realpath(resolve(gitDir, text.replace(/\n$/, '')));
+}
+
+/** Baseline and checkpoints are kept in the repository; one that takes none would lose the work at the end. */
+export async function demandWritable({ top, commonDir, objectDir }: Repository): Promise<void> {
+  for (const folder of [objectDir, join(commonDir, 'refs')]) {
+    try {
+      await access(folder, constants.W_OK);
+    } catch (error) {
+      throw new WorkspaceError(
+        `The repository ${top} cannot keep a run's work: ${(error as NodeJS.ErrnoException).code} on ${folder}.`,
+        {
+          cause: error,
+          remedy:
+            'Make its .git writable for this user, or clone it and work there; --workspace empty needs none.',
+        },
+      );
+    }
+  }
 }
 
 /** Every ref of the repository. */

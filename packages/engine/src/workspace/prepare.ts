@@ -26,7 +26,13 @@ import { ensureOwnCustody } from './custody.ts';
 import { describeAttempt, describePrepared } from './describe-prepared.ts';
 import { describeLostWork, seedWithWork } from './earlier-work.ts';
 import { WorkspaceError } from './errors.ts';
-import { findRepository, listRefs, type Repository, type UserFolders } from './locate-repository.ts';
+import {
+  demandWritable,
+  findRepository,
+  listRefs,
+  type Repository,
+  type UserFolders,
+} from './locate-repository.ts';
 import { checkOut, prepareWorktree } from './prepare-worktree.ts';
 import { attemptFolder, writeRecord } from './record.ts';
 
@@ -82,6 +88,7 @@ async function prepareKind(
 ): Promise<PreparedWorkspace> {
   if (options.kind === 'empty') return await prepareEmpty(options, attemptDir);
   const repository = await findRepository(options.projectRoot, user);
+  if (repository !== null) await demandWritable(repository);
   if (options.kind === 'in-place') {
     return repository === null
       ? await prepareFolder(options, attemptDir)
@@ -193,7 +200,7 @@ async function prepareInPlace(
 
 function remedyFor(error: unknown): { remedy?: string } {
   if (error instanceof TooManyOversizedError && error.remedy !== undefined) return { remedy: error.remedy };
-  return error instanceof GitError ? { remedy: GIT_REMEDY } : {};
+  return error instanceof GitError ? { remedy: error.remedy ?? GIT_REMEDY } : {};
 }
 
 function messageOf(error: unknown): string {
