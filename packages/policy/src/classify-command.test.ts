@@ -15,7 +15,7 @@ describe('classifyCommand', () => {
     ['curl https://example.com', 'network'],
     ['claude -p "fix it"', 'agent_dispatch'],
     ['rm a.txt', 'file_delete'],
-    ['rm -rf dist build node_modules .next coverage target', 'file_delete'],
+    ['rm -rf dist build node_modules .next coverage target', 'bash_exec'],
     ['rm -rf src', 'bash_destructive'],
     ['git push origin main', 'git_push'],
     ['git push --force', 'git_destructive'],
@@ -74,7 +74,7 @@ describe('classifyCommand', () => {
   it('knows the home folder and the workspace by their absolute paths', () => {
     const place = { home: '/data/people/ann', workspace: '/srv/app' };
     expect(classifyCommand('rm -rf /data/people/ann', place).rule).toBe('delete-home');
-    expect(classifyCommand('rm -rf /srv/app/dist', place).actionClass).toBe('file_delete');
+    expect(classifyCommand('rm -rf /srv/app/dist', place).actionClass).toBe('bash_exec');
     expect(classifyCommand('rm -rf /srv/app', place).actionClass).toBe('bash_destructive');
     expect(classifyCommand('echo x > /srv/app/a.txt', place).actionClass).toBe('file_write');
   });

@@ -157,6 +157,8 @@ function accessOf(name: string, actionClass: ActionClass | null, isLast: boolean
   if (/^(cp|install|ln|rsync|scp|dd)$/.test(name) && actionClass !== 'bash_destructive')
     return isLast ? 'write' : 'read';
   if (name === 'mv') return isLast ? 'write' : 'delete';
+  // What is made again may be deleted unasked, and still a rule may keep it.
+  if (DELETES.test(name)) return 'delete';
   switch (actionClass) {
     case 'file_write':
       return 'write';
@@ -169,3 +171,5 @@ function accessOf(name: string, actionClass: ActionClass | null, isLast: boolean
       return 'read';
   }
 }
+
+const DELETES = /^(rm|grm|rmdir|unlink|srm|rimraf|del-cli|trash|shred|truncate)$/;

@@ -21,7 +21,7 @@ export const command = defineCommand({
   takesRest: true,
   examples: [
     { line: 'caisson policy check -- "git push --force"', says: 'Allow, ask or deny, and why.' },
-    { line: 'caisson policy check --mode full-auto -o json -- "rm -rf build"', says: 'The same as JSON.' },
+    { line: 'caisson policy check --mode full-auto -o json -- "rm -rf src"', says: 'The same as JSON.' },
   ],
   async run({ options, rest, output }) {
     const line = (rest ?? []).join(' ');

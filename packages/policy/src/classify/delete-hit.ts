@@ -1,11 +1,13 @@
 import { hit, worstOf, type Hit } from './finding.ts';
+import { isMadeAgain, isSomethingElse } from './made-again.ts';
 import { kindOfPath } from './path-kind.ts';
 import type { ShellScope } from './shell-scope.ts';
 import { PRODUCED, UNTRUSTED } from './unknown-text.ts';
 
 /**
- * What deleting a path is. Single files, temporary files and build folders that a tool makes
- * again are file_delete; whole trees are bash_destructive; a repository's data is git_destructive.
+ * What deleting a path is. What a tool makes again and temporary files with a name are bash_exec,
+ * as a build is; single files are file_delete; whole trees are bash_destructive; a repository's
+ * data is git_destructive.
  */
 export function hitOfDelete(path: string, isRecursive: boolean, scope: ShellScope): Hit {
   const kind = kindOfPath(path, scope);
@@ -23,7 +25,10 @@ export function hitOfDelete(path: string, isRecursive: boolean, scope: ShellScop
         : hit('git_destructive', 'git-data');
     case 'temp':
     case 'regenerable':
-      return hit('file_delete', `delete-${kind}`);
+      if (isMadeAgain(path, scope)) return hit('bash_exec', `delete-${kind}`);
+      return isRecursive && isSomethingElse(path, scope)
+        ? hit('bash_destructive', 'delete-recursive')
+        : hit('file_delete', `delete-${kind}`);
     case 'workspace':
       return hit('bash_destructive', 'delete-workspace');
     default:
@@ -41,5 +46,10 @@ export function hitOfDeletes(paths: readonly string[], isRecursive: boolean, sco
   const fallback = isRecursive
     ? hit('bash_destructive', 'delete-recursive')
     : hit('file_delete', 'delete-file');
-  return worstOf([...new Set(paths)].map((path) => hitOfDelete(path, isRecursive, scope))) ?? fallback;
+  // Locks that go together with what they lock are there again after the next install.
+  const reinstalls = paths.some((path) => /(^|\/)node_modules\/?$/.test(path) && isMadeAgain(path, scope));
+  const judged = [...new Set(paths)].filter((path) => !reinstalls || !LOCK.test(path));
+  return worstOf(judged.map((path) => hitOfDelete(path, isRecursive, scope))) ?? fallback;
 }
+
+const LOCK = /^(\.\/)?(package-lock\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?)$/;

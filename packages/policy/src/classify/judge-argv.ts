@@ -3,6 +3,7 @@ import { isCredentialFile } from './control-files.ts';
 import { hit, worstOf, type Hit } from './finding.ts';
 import type { Call, Inspector, Stdin } from './inspector.ts';
 import { findHandler, programNames } from './program-table.ts';
+import { outputOfFind } from './programs/find.ts';
 import { clearsSomething, isReadOnlyProgram } from './programs/read-only.ts';
 import { judgeOptionValues, judgeUnknownProgram } from './programs/unknown-program.ts';
 import { emitsSecret, sendsSecret } from './secret-flow.ts';
@@ -38,7 +39,8 @@ export function judgeArgv(request: ArgvCall): Judged {
     const found = hit('bash_destructive', 'sends-credentials');
     return { hit: worstOf([found, ...toList(judge(call))]) ?? found, output: UNTRUSTED };
   }
-  const output = staticOutput(name, args, request.stdin);
+  const output =
+    (name === 'find' ? outputOfFind(args, call.scope) : null) ?? staticOutput(name, args, request.stdin);
   const isMarked = emitsSecret(call) && !output.includes(SECRET);
   return { hit: judge(call), output: isMarked ? output + SECRET : output };
 }

@@ -27,10 +27,11 @@ const DEVICE =
 const TEMP = /^(\/tmp|\/var\/tmp|\/private\/tmp|\/dev\/shm|\/var\/folders)\/./;
 const HOME = /^(\/home\/[^/]+|\/Users\/[^/]+|\/root|~[\w-]*)$/;
 const REGENERABLE =
-  /^(dist|build|out|node_modules|\.next|\.nuxt|\.output|\.svelte-kit|\.turbo|\.cache|\.parcel-cache|coverage|\.nyc_output|target|__pycache__|\.pytest_cache|\.mypy_cache|\.ruff_cache|\.tox|\.nox|\.eggs|[\w.*-]*\.egg-info|\.?venv|tmp|temp|\.tmp|\.gradle|_build|Pods|DerivedData|\.angular|\.vite|\.astro|\.docusaurus|storybook-static|htmlcov|\.terraform|test-results|playwright-report|cmake-build-[\w*-]+|CMakeFiles|\.dart_tool|\.vercel|\.serverless|elm-stuff|\.?zig-cache|zig-out|lib-cov|dist-[\w*-]+|coverage-[\w-]+|prebuilds|\.eslintcache|obj|\.sass-cache|\.jest-cache|\.rollup\.cache|bazel-[\w*-]+|\.hypothesis|\.coverage|\.ipynb_checkpoints|.*\.tsbuildinfo|.*\.pyc|.*\.pyo|.*\.o|.*\.class|.*\.log|.*\.tmp|\.DS_Store|package-lock\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?)$/;
+  /^(dist|build|out|node_modules|\.next|\.nuxt|\.output|\.svelte-kit|\.turbo|\.cache|\.parcel-cache|coverage|\.nyc_output|target|__pycache__|\.pytest_cache|\.mypy_cache|\.ruff_cache|\.tox|\.nox|\.eggs|[\w.*-]*\.egg-info|\.?venv|tmp|temp|\.tmp|\.gradle|_build|Pods|DerivedData|\.angular|\.vite|\.astro|\.docusaurus|storybook-static|htmlcov|\.terraform|test-results|playwright-report|cmake-build-[\w*-]+|CMakeFiles|\.dart_tool|\.vercel|\.serverless|elm-stuff|\.?zig-cache|zig-out|lib-cov|dist-[\w*-]+|coverage-[\w-]+|prebuilds|\.eslintcache|obj|\.sass-cache|\.jest-cache|\.rollup\.cache|bazel-[\w*-]+|\.hypothesis|\.coverage|\.ipynb_checkpoints|.*\.tsbuildinfo|.*\.pyc|.*\.pyo|.*\.o|.*\.class|npm-debug\.log|yarn-(?:debug|error)\.log|.*\.tmp|\.DS_Store|.*\.(?:obj|gcda|gcno|whl|egg|hi|orig|rej|swp|swo|prof|heapsnapshot|cpuprofile)|[^~/\s]+~|a\.out|nohup\.out|cover(?:age)?\.(?:out|xml)|lcov\.info|CMakeCache\.txt|autom4te\.cache|_site|\.jekyll-cache|wheelhouse|\.expo|\.swc|\.webpack|\.stryker-tmp|\.nx|\.wrangler|\.aws-sam|cdk\.out|\.build|\.stack-work|dist-newstyle|\.cpcache|\.bloop|\.metals|\.bsp|\.scala-build|\.ccls-cache|\.pytype|\.pyre|\.pnpm-store|\.phpunit\.result\.cache|\.phpunit\.cache|\.stylelintcache|\.php-cs-fixer\.cache|\.vitest|\.elixir_ls|\.yarn\/cache|package-lock\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|.*\.log)$/;
 
 /** What lies in one of these was made by a tool, too. */
-const MADE_FOLDER = /^(node_modules|dist|build|out|target|coverage|\.next|\.cache|__pycache__|\.?venv)$/;
+const MADE_FOLDER =
+  /^(node_modules|dist|build|out|target|coverage|\.next|\.nuxt|\.turbo|\.gradle|\.terraform|\.tox|\.cache|__pycache__|\.?venv|tmp|_build|\.build|htmlcov|test-results)$/;
 
 /** The kind of one path, seen from the folder the line is in. */
 export function kindOfPath(path: string, scope: ShellScope): PathKind {
@@ -44,9 +45,10 @@ export function kindOfPath(path: string, scope: ShellScope): PathKind {
   if (isMailboxFile(full)) return 'mailbox';
   if (isControlFile(full)) return 'control';
   if (/(^|\/)\.git(\/|$)/.test(bare)) return 'git-dir';
-  if (TEMP.test(full)) return 'temp';
+  // A workspace may lie in a folder for temporary files; neither it nor what it lies in is temporary.
   if (bare === scope.workspace) return 'workspace';
   if (isInWorkspace(full, scope)) return kindInside(full.slice((scope.workspace ?? '').length + 1));
+  if (TEMP.test(full)) return scope.workspace?.startsWith(`${bare}/`) === true ? 'workspace' : 'temp';
   if (SYSTEM.test(full) || /^\/(home|Users)$/.test(bare)) return 'system';
   // However many steps up: nothing of a project is called like this.
   if (/^(\.\.\/)+(etc|boot|proc|sys|root)\//.test(full)) return 'system';

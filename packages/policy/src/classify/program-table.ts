@@ -22,7 +22,7 @@ import {
   judgeSshKeygen,
   judgeXxd,
 } from './programs/file-tools.ts';
-import { judgeFd, judgeFind, judgeParallel, judgeXargs } from './programs/find.ts';
+import { judgeFd, judgeFind } from './programs/find.ts';
 import { judgeGit } from './programs/git.ts';
 import { findInterpreter } from './programs/interpreters.ts';
 import {
@@ -62,6 +62,7 @@ import {
   judgeTee,
   judgeTouch,
 } from './programs/writes.ts';
+import { judgeParallel, judgeXargs } from './programs/xargs.ts';
 import { judgeChmod } from './programs/permissions.ts';
 import { judgeAnsible, judgeMake, judgeUnzip, judgeZip } from './programs/builders.ts';
 

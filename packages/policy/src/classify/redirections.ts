@@ -4,6 +4,7 @@ import { namesLoss } from './programs/destructive-verbs.ts';
 import { readsItsArguments } from './own-input.ts';
 import { hitOfWrite } from './write-hit.ts';
 import type { ShellScope } from './shell-scope.ts';
+import { isMadeAgain } from './made-again.ts';
 import { kindOfPath } from './path-kind.ts';
 import { PROCESS, SECRET } from './unknown-text.ts';
 
@@ -41,6 +42,7 @@ export function judgeRedirect(call: RedirectCall): Hit | null {
       : hit('bash_destructive', 'fills-disk');
   }
   if (operator === '>>' || operator === '&>>') return written;
+  if (isMadeAgain(target, call.scope)) return written;
   if (isEmpty(call)) return hit('file_delete', 'truncate');
   if (call.isRead || (argv.slice(1).includes(target) && readsItsArguments(program)))
     return hit('file_delete', 'self-truncation');

@@ -17,12 +17,12 @@ import {
   takeProcessAssignment,
 } from './judge-environment.ts';
 import { judgeRedirect } from './redirections.ts';
+import { tellingWords } from './loop-words.ts';
 import { readsTarget } from './own-input.ts';
 import { isForkBomb, isRunawayCount, isRunawayLoop } from './runaway.ts';
 import { forkScope, setVariable, withVariables } from './shell-scope.ts';
 import { UNKNOWN, UNTRUSTED } from './unknown-text.ts';
 
-const MAX_LOOP_WORDS = 8;
 /** Programs for which what flows in is code. */
 const RUNS_STDIN =
   /(^|\/)(sudo|env|xargs|parallel|(ba|z|da|k|a)?sh|python[\d.]*|node|perl|ruby|php|psql|mysql|sqlite3)$/;
@@ -116,7 +116,7 @@ export class ScriptWalker {
   ): string {
     const values = words?.flatMap((word) => this.words.fields(word, frame)) ?? [UNKNOWN];
     let output = '';
-    for (const value of values.slice(0, MAX_LOOP_WORDS)) {
+    for (const value of tellingWords(values)) {
       frame.scope.variables.set(name.value, value);
       output += this.list(body, frame, stdin);
     }

@@ -9,6 +9,8 @@ export interface ShellScope {
   positional: readonly string[] | null;
   /** The folder the line has changed to, relative to where it started; '' at the start. */
   cwd: string;
+  /** Where the line has moved or linked something to; shared by every scope of the line. */
+  readonly filled: Set<string>;
   readonly home: string | undefined;
   readonly workspace: string | undefined;
   /** How many shells, functions and substitutions deep this scope is. */
@@ -25,6 +27,7 @@ export function createScope(
     // A tool's command line has no arguments of its own: `r$@m` is `rm`.
     positional: [],
     cwd: '',
+    filled: new Set(),
     home: options.home,
     workspace: options.workspace,
     depth: 0,

@@ -1,7 +1,8 @@
 /** Programs whose work is to delete. */
+import { severityOf } from '../../action-class.ts';
 import { hasFlag, parseOptions } from '../command-options.ts';
 import { hitOfDelete, hitOfDeletes } from '../delete-hit.ts';
-import { hit, type Hit } from '../finding.ts';
+import { hit } from '../finding.ts';
 import { hitOfWrites } from '../write-hit.ts';
 import type { Call, Handler } from '../inspector.ts';
 import { isUnknown } from '../unknown-text.ts';
@@ -35,7 +36,15 @@ export const judgeTruncate: Handler = (call) => {
   const { operands, values } = parseOptions(call.args, ['-s', '--size', '-r', '--reference']);
   const size = values.get('-s')?.[0] ?? values.get('--size')?.[0] ?? '';
   if (size.startsWith('+')) return hit('file_write', 'file-write');
-  return worstDelete(operands, call) ?? hit('file_delete', 'truncate');
+  if (
+    /^[1-9]\d*[KMGT]/i.test(size) &&
+    operands.every((file) => /\.(img|raw|bin|iso|dat|qcow2|vhd)$/.test(file))
+  )
+    return hitOfWrites(operands, call.scope);
+  const found = hitOfDeletes(operands, false, call.scope);
+  return severityOf(found.actionClass) > severityOf('file_delete')
+    ? found
+    : hit(found.actionClass, 'truncate');
 };
 
 /** Punching holes and collapsing ranges removes content; growing a file does not. */
@@ -45,11 +54,6 @@ export const judgeFallocate: Handler = (call) =>
     : call.args.some((arg) => /^(--length=)?(\d{3,}G|\d+T|\d{12,})/i.test(arg))
       ? hit('bash_destructive', 'fills-disk')
       : hitOfWrites(parseOptions(call.args, ['-l', '-o', '--length']).operands, call.scope);
-
-function worstDelete(paths: readonly string[], call: Call): Hit | null {
-  const found = hitOfDeletes(paths, false, call.scope);
-  return found.actionClass === 'file_delete' ? null : found;
-}
 
 function hasDevice(call: Call): boolean {
   return call.args.some((arg) => hitOfDelete(arg, false, call.scope).rule === 'delete-device');

@@ -7,6 +7,7 @@ import { hit } from '../finding.ts';
 import type { Call } from '../inspector.ts';
 import { forkScope } from '../shell-scope.ts';
 import { hitOfDelete } from '../delete-hit.ts';
+import { withoutMadeAgain } from './code-made-again.ts';
 import { UNTRUSTED } from '../unknown-text.ts';
 import { hitOfWrite } from '../write-hit.ts';
 
@@ -57,7 +58,8 @@ export function looksLikeCode(word: string): boolean {
 }
 
 export function judgeCode(code: string, call: Call): void {
-  const text = foldConcatenation(code);
+  const { text, deletes } = withoutMadeAgain(foldConcatenation(code), call.scope);
+  if (deletes) call.inspector.report(hit('bash_exec', 'delete-regenerable'), call.cause);
   const report = (actionClass: 'bash_destructive' | 'file_delete', rule: string): void =>
     call.inspector.report(hit(actionClass, rule), call.cause);
   if (HIDES.test(text)) report('bash_destructive', 'hidden-code');

@@ -3,6 +3,7 @@ import { hasFlag, parseOptions } from '../command-options.ts';
 import { hitOfDelete, hitOfDeletes } from '../delete-hit.ts';
 import { hit, worstOf, type Hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
+import { rememberFilled } from '../made-again.ts';
 import { kindOfPath, normalizePath } from '../path-kind.ts';
 import { forkScope } from '../shell-scope.ts';
 import { isUnknown, UNKNOWN } from '../unknown-text.ts';
@@ -35,9 +36,17 @@ export const judgeCopy: Handler = (call) => {
     const written = call.inspector.files.get(source);
     if (written !== undefined) call.inspector.files.set(target, written);
   }
+  if (call.name === 'ln')
+    rememberFilled(sources.length > 0 ? sources : [target], linkOf(operands), call.scope);
   if (operands.length === 1 && call.name === 'ln') return hitOfWrites([], call.scope);
   return hitOfCopy(sources, target, call);
 };
+
+/** `ln -s src` makes a link of that name here. */
+function linkOf(operands: readonly string[]): string {
+  const last = operands.at(-1) ?? '';
+  return operands.length === 1 ? last.replace(/\/+$/, '').replace(/.*\//, '') : last;
+}
 
 /** Into a home, what counts is the name it gets there; a whole folder of files may bring any. */
 function hitOfCopy(sources: readonly string[], target: string, call: Call): Hit {
@@ -83,6 +92,7 @@ export const judgeMove: Handler = (call) => {
     sources.some((source) => /^~\/[^/.]+\/?$/.test(normalizePath(source, call.scope)))
   )
     return hit('bash_destructive', 'move-to-temp');
+  rememberFilled(sources, target, call.scope);
   const lost = sources.map((source) => hitOfDelete(source, true, call.scope)).filter(isGraveLoss);
   return worstOf([...lost, hitOfWrites([target], call.scope)]) ?? hit('file_write', 'file-write');
 };

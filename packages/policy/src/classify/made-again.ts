@@ -1,0 +1,76 @@
+/**
+ * What may be deleted without asking: what a build, a package manager or a cache makes again, and
+ * temporary files that have a name. `make clean` runs unasked; so does the same work spelled out.
+ * Everything that makes the name say less than it seems is refused here and asked about instead.
+ */
+import { kindOfPath, normalizePath } from './path-kind.ts';
+import type { ShellScope } from './shell-scope.ts';
+import { isUnknown, UNTRUSTED } from './unknown-text.ts';
+
+/** Names that are a tool's only by custom: right below sources they may be sources. */
+const BY_CUSTOM = /^(build|out|target|tmp|temp|dist|coverage|obj|prebuilds)$/;
+const SOURCES = /^(src|source|sources|lib|libs|internal|cmd|pkg|include|tests?|scripts)$/;
+const TEMP_FOLDER = /^(?:\/private)?(?:\/tmp|\/var\/tmp)\/|^\/dev\/shm\//;
+/** What others keep below /tmp while they run: sockets, agents, private folders. */
+const OTHERS = /^(\.|systemd-|ssh-|tmux-|snap[.-]|caisson)/;
+
+/** Regenerable, but not alike: which versions were locked, and what was logged, is gone. */
+const NOT_ALIKE =
+  /(^|\/)(package-lock\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|(?!npm-|yarn-)[^/]*\.log)$/;
+
+/** Whether deleting this path, and what is in it, loses only what can be made again. */
+export function isMadeAgain(path: string, scope: ShellScope): boolean {
+  const kind = kindOfPath(path, scope);
+  if (kind !== 'temp' && kind !== 'regenerable') return false;
+  const full = normalizePath(path, scope);
+  if (holdsSomethingElse(full, scope)) return false;
+  return kind === 'temp' ? isNamedTemporary(full) : !isBelowSources(full) && !isKept(full);
+}
+
+/** Whether such a path is all of a folder for temporary files, or holds what the line put there. */
+export function isSomethingElse(path: string, scope: ShellScope): boolean {
+  const full = normalizePath(path, scope);
+  return holdsSomethingElse(full, scope) || (TEMP_FOLDER.test(full) && !isNamedTemporary(full));
+}
+
+/** `/tmp/app-*.log` is named; `/tmp/*`, `/tmp/$x` and `/tmp/?x` are whatever is there. */
+function isNamedTemporary(path: string): boolean {
+  const folder = TEMP_FOLDER.exec(path)?.[0];
+  if (folder === undefined || path.includes(UNTRUSTED)) return false;
+  const [first = '', ...others] = path.slice(folder.length).split('/');
+  if (OTHERS.test(first) || first === '') return false;
+  const hasExtension = others.length === 0 && /^\*\.[a-z]{2,6}$/.test(first);
+  return (
+    (isPlainName(first) || hasExtension) && others.every((part) => !isUnknown(part) || isPlainName(part))
+  );
+}
+
+function isPlainName(part: string): boolean {
+  return (!/[*?[{]/.test(part) && !isUnknown(part)) || /^[\w.-]{3}/.test(part);
+}
+
+/** A log or a lock that lies in a folder a tool made goes with that folder. */
+function isKept(path: string): boolean {
+  return (
+    NOT_ALIKE.test(path) && !/(^|\/)(node_modules|dist|build|out|target|coverage|tmp|\.cache)\//.test(path)
+  );
+}
+
+function isBelowSources(path: string): boolean {
+  const parts = path.split('/');
+  return parts.some((part, index) => BY_CUSTOM.test(part) && SOURCES.test(parts[index - 1] ?? ''));
+}
+
+/** The line itself moved or linked something there: what is deleted is that. */
+function holdsSomethingElse(path: string, scope: ShellScope): boolean {
+  const fixed = path.replace(/[*?[].*$/, '').replace(/\/$/, '');
+  for (const filled of scope.filled)
+    if (filled.startsWith(fixed) || path.startsWith(`${filled}/`)) return true;
+  return false;
+}
+
+/** Remembers that the line puts something of its own at a place, unless that is made again as well. */
+export function rememberFilled(sources: readonly string[], target: string, scope: ShellScope): void {
+  if (sources.length > 0 && sources.every((source) => isMadeAgain(source, scope))) return;
+  scope.filled.add(normalizePath(target, scope));
+}
