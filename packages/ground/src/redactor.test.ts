@@ -49,6 +49,24 @@ test.each(forms)('%s is redacted, whole and one byte at a time', (_name, form) =
   expect(redactInChunks(redactor, bytes, everyByte(bytes)).toString()).toBe('before [redacted:KEY] after');
 });
 
+const ODD_VALUE = "S3cr/t+Va=l&ue<7>pä~ 'x";
+const writers: [string, string][] = [
+  ["Python's quote", 'S3cr/t%2BVa%3Dl%26ue%3C7%3Ep%C3%A4~%20%27x'],
+  ["Python's quote_plus, Go's QueryEscape", 'S3cr%2Ft%2BVa%3Dl%26ue%3C7%3Ep%C3%A4~+%27x'],
+  ["Go's PathEscape", 'S3cr%2Ft+Va=l&ue%3C7%3Ep%C3%A4~%20%27x'],
+  ["PHP's urlencode", 'S3cr%2Ft%2BVa%3Dl%26ue%3C7%3Ep%C3%A4%7E+%27x'],
+  ["Go's JSON", "S3cr/t+Va=l\\u0026ue\\u003c7\\u003epä~ 'x"],
+  ["Go's JSON inside JSON", "S3cr/t+Va=l\\\\u0026ue\\\\u003c7\\\\u003epä~ 'x"],
+  ["PHP's JSON", "S3cr\\/t+Va=l&ue<7>p\\u00e4~ 'x"],
+  ["Gson's JSON", 'S3cr/t+Va\\u003dl\\u0026ue\\u003c7\\u003epä~ \\u0027x'],
+  [".NET's JSON", 'S3cr/t\\u002BVa=l\\u0026ue\\u003C7\\u003Ep\\u00E4~ \\u0027x'],
+];
+
+test.each(writers)('what %s makes of it is redacted', (_name, form) => {
+  const { redact } = createRedactor([{ name: 'KEY', value: ODD_VALUE }]);
+  expect(redact(`before ${form} after`)).toBe('before [redacted:KEY] after');
+});
+
 describe.each([0, 1, 2, 3, 4, 5])('base64 with %i bytes in front', (lead) => {
   test.each(['base64', 'base64url'] as const)('%s is redacted whatever follows', (encoding) => {
     for (const trail of ['', '\n', 'ab', 'abc']) {

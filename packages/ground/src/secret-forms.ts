@@ -19,11 +19,28 @@ export function listSecretForms(value: string): SecretForm[] {
   return [...forms.values()].sort((a, b) => b.bytes.length - a.bytes.length);
 }
 
+/** What the usual encoders leave as it is, besides letters and digits; some write a space as a plus. */
+const URL_ENCODERS: readonly { readonly safe: string; readonly plus?: true }[] = [
+  { safe: "-_.!~*'()" }, // encodeURIComponent
+  { safe: "-_.!~*'();/?:@&=+$,#" }, // encodeURI
+  { safe: '-_.~' }, // RFC 3986: curl, jq, rawurlencode
+  { safe: '-_.~/' }, // Python's quote
+  { safe: '-_.~', plus: true }, // Go's QueryEscape, Python's quote_plus
+  { safe: '-_.~$&+=:@' }, // Go's PathEscape
+  { safe: '-_.*', plus: true }, // forms: URLSearchParams, Java
+  { safe: '-_.', plus: true }, // PHP's urlencode
+  { safe: '' }, // whoever wants to be sure
+];
+
 function urlForms(text: string): string[] {
-  const component = encodeURIComponent(text);
-  const form = new URLSearchParams({ v: text }).toString().slice(2);
-  const strict = component.replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
-  const all = [component, form, strict, encodeURI(text)];
+  const all = URL_ENCODERS.map(({ safe, plus }) => {
+    const bytes = [...Buffer.from(text, 'utf8')].map((byte) => {
+      const char = String.fromCharCode(byte);
+      if (/[A-Za-z0-9]/.test(char) || safe.includes(char)) return char;
+      return char === ' ' && plus ? '+' : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+    });
+    return bytes.join('');
+  });
   return [...all, ...all.map(lowerPercents)];
 }
 
@@ -31,12 +48,20 @@ function lowerPercents(text: string): string {
   return text.replace(/%[0-9A-F]{2}/g, (escape) => escape.toLowerCase());
 }
 
-/** Once and twice escaped: a tool result inside an event line is JSON inside JSON. */
+/** As the usual writers escape it, once and twice: a tool result inside an event line is JSON inside JSON. */
 function jsonForms(text: string): string[] {
   const once = escapeJson(text);
   const ascii = escapeNonAscii(once);
-  const slashed = once.replaceAll('/', '\\/');
-  return [once, ascii, slashed, escapeJson(once), escapeJson(ascii)];
+  const html = asUnits(once, /[<>&]/g); // Go
+  const all = [
+    once,
+    ascii,
+    html,
+    ...[once, ascii].map((form) => form.replaceAll('/', '\\/')), // PHP
+    asUnits(once, /[<>&='\u2028\u2029]/g), // Gson, Rails
+    upperUnits(escapeNonAscii(asUnits(once.replaceAll('\\"', '\\u0022'), /[<>&'+`]/g))), // .NET
+  ];
+  return [...all, upperUnits(ascii), ...all.map(escapeJson)];
 }
 
 function escapeJson(text: string): string {
@@ -44,7 +69,15 @@ function escapeJson(text: string): string {
 }
 
 function escapeNonAscii(text: string): string {
-  return text.replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return asUnits(text, /[\u007f-\uffff]/g);
+}
+
+function asUnits(text: string, what: RegExp): string {
+  return text.replace(what, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+function upperUnits(text: string): string {
+  return text.replace(/\\u[0-9a-f]{4}/g, (escape) => `\\u${escape.slice(2).toUpperCase()}`);
 }
 
 function hexForms(raw: Buffer): string[] {
