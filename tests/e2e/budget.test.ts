@@ -66,16 +66,18 @@ it('counts all attempts of a run against its caps', async () => {
   expect(server.usage().inputTokens).toBe(200_000);
 }, 60_000);
 
-it('lets one of several runs at once have the day, when they have no cap of their own', async () => {
-  const usage = { inputTokens: 300_000, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
-  const server = await startModelServer({ apiKey: KEY, script: [{ afterMs: 4000, say: 'done', usage }] });
+it('lets several runs at once share the day, and stops them where it is spent', async () => {
+  const usage = { inputTokens: 100_000, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const step = { tool: { intent: 'run-command' as const, command: 'sleep 0.3' }, usage };
+  const server = await startModelServer({ apiKey: KEY, script: Array.from({ length: 9 }, () => step) });
   onTestFinished(() => server.stop());
-  const project = open(server, 'budget: { perDayUsd: 1 }\nlimits: { concurrency: 8 }\n');
-  const runs = await Promise.all(Array.from({ length: 3 }, () => project.caisson('run', 'work')));
-  expect(runs.map(({ code }) => code).toSorted((left, right) => Number(left) - Number(right))).toEqual([
-    0, 5, 5,
-  ]);
-  expect(server.modelRequests()).toHaveLength(1);
+  const project = open(server, 'budget: { perDayUsd: 2 }\nlimits: { concurrency: 8 }\n');
+  const runs = await Promise.all(Array.from({ length: 3 }, () => project.run('work')));
+  expect(runs.map(({ failure }) => failure?.reason)).toEqual(Array(3).fill('budget-exceeded'));
+  for (const { failure } of runs) expect(failure?.detail).toMatch(/in day .*, the cap is \$2/);
+  const spent = runs.reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0);
+  expect(spent).toBeGreaterThan(2);
+  expect(spent).toBeLessThan(2 + 3 * 0.31); // what was under way in each of them
 }, 60_000);
 
 it('books what a stopped run used, also when its agent never told it', async () => {

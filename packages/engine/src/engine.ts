@@ -84,7 +84,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
   const workspaces = createWorkspaces({ home: config.folders.home });
   const settings = createDispatchSettings(config, env, cwd);
   const budget = createBudget({
-    settings: config.budget,
+    settings: { ...config.budget, shares: config.limits.concurrency },
     books: {
       spend: (filter) => ledger.spend(filter),
       stateOf: (runId) => {

@@ -16,7 +16,7 @@ function open(settings: Partial<BudgetSettings> = {}, spent: SpentRow[] = []) {
   const ended = new Set<string>();
   const updates: BudgetStanding[] = [];
   const budget = createBudget({
-    settings: { perSessionUsd: null, perDayUsd: null, allowUnknownCost: false, ...settings },
+    settings: { perSessionUsd: null, perDayUsd: null, allowUnknownCost: false, shares: 4, ...settings },
     books: {
       spend: () => spent,
       stateOf: (runId) => (ended.has(runId) ? 'ended' : 'open'),
@@ -142,13 +142,31 @@ describe('a budget', () => {
     expect(stop({ usd: 4, tokens: 1_000_010, turns: 3, toolCalls: 3 })).toBeUndefined();
   });
 
-  it('keeps all that is left of the day for a run without a cap of its own', () => {
-    const { budget, ended } = open({ perDayUsd: 5 });
+  it('keeps a share of what is left of the day for a run without a cap of its own', () => {
+    const { budget } = open({ perDayUsd: 8 });
     expect(budget.reserve(ask('r1'))).toBeNull();
-    expect(budget.reserve(ask('r2'))?.remedy).toMatch(/--budget/);
-    expect(budget.reserve(ask('c', { usesModel: false }))).toBeNull();
-    ended.add('r1');
+    expect(budget.standings()[0]?.reservedUsd).toBe(2);
     expect(budget.reserve(ask('r2'))).toBeNull();
+    expect(budget.standings()[0]?.reservedUsd).toBe(3.5);
+    expect(budget.reserve(ask('c', { usesModel: false }))).toBeNull();
+    expect(budget.standings()[0]?.reservedUsd).toBe(3.5);
+  });
+
+  it('lets runs without a cap of their own spend together what is left, and stops whoever passes it', () => {
+    const { budget } = open({ perDayUsd: 5 });
+    budget.reserve(ask('r1'));
+    budget.reserve(ask('r2'));
+    expect(budget.follow('r1', USAGE)).toBeNull(); // more than its share, and not what r2 might have spent
+    expect(budget.reserve(ask('r3'))).toBeNull();
+    expect(budget.follow('r2', USAGE)?.detail).toMatch(/\$6.0000 in day/);
+    expect(budget.reserve(ask('r4'))?.detail).toMatch(/used up/);
+  });
+
+  it('keeps what a cap promises to one run from all others', () => {
+    const { budget } = open({ perDayUsd: 5 });
+    budget.reserve(ask('r1', { caps: { usd: 3 } }));
+    budget.reserve(ask('r2'));
+    expect(budget.follow('r2', USAGE)?.detail).toMatch(/\$6.0000 in day/);
   });
 
   it('stops a run when another one has spent what was left of the day by now', () => {
@@ -188,11 +206,11 @@ describe('a budget', () => {
 
   it('lets a child of a run that holds the whole day start', () => {
     const { budget } = open({ perDayUsd: 5 });
-    budget.reserve(ask('up'));
+    budget.reserve(ask('up', { caps: { usd: 5 } }));
     expect(budget.reserve(ask('kid', { parent: 'up' }))).toBeNull();
     expect(budget.reserve(ask('other'))?.kind).toBe('budget');
     expect(budget.follow('up', USAGE)).toBeNull();
-    expect(budget.follow('kid', USAGE)?.detail).toMatch(/\$6.0000 in day/);
+    expect(budget.follow('kid', USAGE)?.detail).toMatch(/\$6.0000 spent by up/);
   });
 
   it('goes by the price of the requested model while the served one has none', () => {

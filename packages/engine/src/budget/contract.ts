@@ -1,6 +1,7 @@
 /**
  * Money and counts.
- * B1  What a run may spend is reserved at admission, across all processes, and settled at its end, failures included.
+ * B1  What a run may spend is reserved at admission, across all processes, and settled at its end, failures included:
+ *     its own cap, or, where only its session or day has one, a share of what is left.
  * B2  A cap is enforced while the run is running: the first report of usage that passes it stops the run.
  * B3  Unknown cost is said to be unknown; with a money cap it is refused unless the project allows it.
  */
@@ -16,6 +17,8 @@ export interface BudgetSettings {
   readonly perSessionToolCalls?: number | null;
   readonly perDayToolCalls?: number | null;
   readonly allowUnknownCost: boolean;
+  /** How many runs may be running at once: a run without a cap of its own reserves one part in so many. */
+  readonly shares: number;
 }
 
 export interface BudgetRequest {

@@ -34,7 +34,11 @@ export function createBudget(options: BudgetOptions): Budget {
   const active = new Map<string, { caps: BudgetCaps; session: string | null; model: string }>();
   const { settings, books } = options;
 
-  const standing = (scope: 'session' | 'day', scopeId: string, viewer: string | null): BudgetStanding => {
+  const standing = (
+    scope: 'session' | 'day',
+    scopeId: string,
+    { viewer, counts }: { viewer: string | null; counts: 'promises' | 'caps' },
+  ): BudgetStanding => {
     const rows = books.spend(scope === 'session' ? { session: scopeId } : { day: scopeId });
     const held = listReservations(books).filter(
       (row) => (scope === 'session' ? row.session : row.day) === scopeId,
@@ -43,7 +47,7 @@ export function createBudget(options: BudgetOptions): Budget {
       scope,
       scopeId,
       spentUsd: sum(rows.map((row) => row.costUsd ?? 0)),
-      reservedUsd: promisedUsd(held, viewer),
+      reservedUsd: promisedUsd(held, viewer, counts),
       ceilingUsd: scope === 'session' ? settings.perSessionUsd : settings.perDayUsd,
       unknownCosts: sum(rows.map((row) => row.unknownCosts)),
       runCount: rows.length,
@@ -64,9 +68,13 @@ export function createBudget(options: BudgetOptions): Budget {
     return [{ scope: 'session', scopeId: session, ...ofSession }, ...scopes];
   };
   const isCounting = hasCountCaps(settings);
-  const scopesOf = (session: string | null, viewer: string | null = null): BudgetStanding[] => [
-    ...(session === null ? [] : [standing('session', session, viewer)]),
-    standing('day', options.today(), viewer),
+  const scopesOf = (
+    session: string | null,
+    viewer: string | null = null,
+    counts: 'promises' | 'caps' = 'promises',
+  ): BudgetStanding[] => [
+    ...(session === null ? [] : [standing('session', session, { viewer, counts })]),
+    standing('day', options.today(), { viewer, counts }),
   ];
   const reserve = (request: BudgetRequest): BudgetRefusal | null => {
     const parent = request.parent ?? null;
@@ -80,8 +88,9 @@ export function createBudget(options: BudgetOptions): Budget {
     if (counted !== null) return counted;
     const above = findSpentFamily(listReservations(books), parent);
     if (above !== null) return above;
-    // Without a cap of its own a run may spend all that is left, so all of it is kept for it.
-    const usd = Math.min(request.caps.usd ?? Infinity, ...scopes.map(roomOf));
+    // Without a cap of its own a run may spend all that is left, but others may start too: it is watched as it spends.
+    const room = Math.min(Infinity, ...scopes.map(roomOf));
+    const usd = Math.min(request.caps.usd ?? room / Math.max(2, settings.shares), room);
     if (usd === Infinity && !isCounting) return null;
     writeReservation(books, {
       runId: request.runId,
@@ -125,7 +134,7 @@ export function createBudget(options: BudgetOptions): Budget {
       return (
         findPassedMoney(run.caps, earlier.costUsd + costUsd) ??
         findPassedFamily(held, runId) ??
-        findPassedScope(scopesOf(run.session, runId), earlier.costUsd)
+        findPassedScope(scopesOf(run.session, runId, 'caps'), earlier.costUsd)
       );
     },
     cost: costOf,
@@ -218,7 +227,7 @@ function findPassedMoney(caps: BudgetCaps, costUsd: number): { detail: string } 
   return { detail: `$${costUsd.toFixed(4)} spent, the cap is $${caps.usd}` };
 }
 
-/** What others have spent and reserved counts too. Our earlier attempts are in the books and in our row. */
+/** What others have spent, or may by a cap of theirs, counts too. Our earlier attempts are in the books and in our row. */
 function findPassedScope(scopes: readonly BudgetStanding[], earlierUsd: number): { detail: string } | null {
   for (const { scope, scopeId, ceilingUsd, spentUsd, reservedUsd } of scopes) {
     const total = spentUsd + reservedUsd - earlierUsd;

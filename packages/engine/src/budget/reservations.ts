@@ -101,8 +101,13 @@ export function familyUsd(held: readonly Reservation[], root: string): number {
 /**
  * What is promised to running runs, or already spent by them, and not yet in the books. A parent's promise covers its
  * children. To the family itself only what was really spent counts, or a parent would stand in its own child's way.
+ * `caps`: so it is with runs that have no cap of their own; their share keeps others from starting, not from going on.
  */
-export function promisedUsd(held: readonly Reservation[], viewer: string | null): number {
+export function promisedUsd(
+  held: readonly Reservation[],
+  viewer: string | null,
+  counts: 'promises' | 'caps' = 'promises',
+): number {
   const own = lineOf(held, viewer).at(-1)?.runId;
   const roots = held.filter((row) => !held.some(({ runId }) => runId === row.parent));
   return sum(
@@ -110,7 +115,8 @@ export function promisedUsd(held: readonly Reservation[], viewer: string | null)
       const family = familyOf(held, root.runId);
       const spent = sum(family.map((row) => row.usedUsd));
       const booked = sum(family.map((row) => row.childrenUsd));
-      return root.runId === own ? spent : Math.max(root.usd - booked, spent);
+      const isOpen = counts === 'caps' && root.capUsd === null;
+      return root.runId === own || isOpen ? spent : Math.max(root.usd - booked, spent);
     }),
   );
 }
