@@ -30,6 +30,7 @@ const isQuiet = process.argv.includes('--quiet');
 const ENTRIES = {
   caisson: 'packages/cli/src/main.ts',
   'caisson-light': 'packages/cli/src/main.ts',
+  'early-worker': 'packages/cli/src/early-worker.ts',
   index: 'packages/cli/src/index.ts',
   worker: 'packages/worker/src/main.ts',
   'native-agent': 'packages/worker/src/native/native-agent.ts',
@@ -110,6 +111,13 @@ const lightOnly = {
   },
 };
 
+const COMMON_JS = {
+  format: 'cjs',
+  outExtension: { '.js': '.cjs' },
+  define: { 'import.meta.url': '__moduleUrl' },
+  banner: { js: 'const __moduleUrl = require("node:url").pathToFileURL(__filename).href;' },
+};
+
 /** Started most often, so each is one CommonJS file that is started with its compiled code: see load-warm.cjs. */
 const WARM = {
   caisson: "process.argv[2] ?? 'help'",
@@ -120,11 +128,15 @@ const WARM = {
 const APART = { 'caisson-light': [lightOnly], worker: [mcpServerApart] };
 const START = {
   caisson: `const light = ${JSON.stringify(['-V', '-h', '--version', '--help', ...LIGHT])}.includes(process.argv[2]);
+if (process.argv[2] === 'run') require('./early-worker.cjs').startEarlyWorker(process.argv.slice(3));
 if (light) await import('./caisson-light.mjs');
 else `,
 };
 /** The library has chunks for what few use. What is started inside a sandbox is one file: it is made visible by name. */
-const OTHERS = { index: { splitting: true, chunkNames: 'chunks/[name]-[hash]' } };
+const OTHERS = {
+  index: { splitting: true, chunkNames: 'chunks/[name]-[hash]' },
+  'early-worker': COMMON_JS,
+};
 process.on('exit', () => rmSync(OUT, { recursive: true, force: true }));
 try {
   await bundle();
@@ -158,12 +170,9 @@ async function bundle() {
 async function buildWarm(name, source) {
   await build({
     ...SHARED,
+    ...COMMON_JS,
     entryPoints: { [name]: source },
     plugins: [...(APART[name] ?? []), ...SHARED.plugins],
-    format: 'cjs',
-    outExtension: { '.js': '.cjs' },
-    define: { 'import.meta.url': '__moduleUrl' },
-    banner: { js: 'const __moduleUrl = require("node:url").pathToFileURL(__filename).href;' },
   });
   const hash = createHash('sha256').update(readFileSync(join(OUT, `${name}.cjs`)));
   const words = [`'${name}'`, `'${hash.digest('hex').slice(0, 16)}'`, WARM[name]];

@@ -98,7 +98,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     today: () => clock.now().toISOString().slice(0, 10),
     onUpdate: ({ unknownCosts: _unknown, ...standing }) => bus.emit(BusTopic.BUDGET_UPDATED, standing),
   });
-  const seal = createSealer({
+  const sealer = createSealer({
     ledger,
     store,
     config,
@@ -156,7 +156,8 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     sessions,
     settings,
     probeSandbox: () => probeSandboxHere(ledger.kv),
-    seal,
+    seal: sealer.seal,
+    prepareToSeal: sealer.prepare,
     recoverDead: () => recoverDead(),
     publish(event) {
       publishOnBus(event);

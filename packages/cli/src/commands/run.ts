@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { readHostEnvironment, startWorkerInAdvance } from '@caisson/engine';
 import { defineCommand } from '../command.ts';
+import { takeEarlyWorker } from '../early-worker.ts';
 import { UsageError } from '../usage-error.ts';
 import { RUN_OPTIONS, toRequest } from './run-options.ts';
 
@@ -42,7 +43,7 @@ export const command = defineCommand({
       });
     const request = toRequest(options, task, rest, env);
     // Starting a program takes longest, so that is begun first; a background host starts its own.
-    const spareWorker = options.detach ? undefined : startWorkerInAdvance();
+    const spareWorker = options.detach ? undefined : (takeEarlyWorker() ?? startWorkerInAdvance());
     const { runTask } = await import('./run-task.ts');
     return runTask(
       {

@@ -6,8 +6,9 @@ import type { ResolvedConfig } from '../config/index.ts';
 import {
   openKeyring,
   sealRun,
+  EvidenceManifest,
   type Artefact,
-  type EvidenceManifest,
+  type Keyring,
   type ResultSink,
 } from '../evidence/index.ts';
 import { ZERO_HASH, type Ledger, type NewEvent, type StoredEvent } from '../ledger/index.ts';
@@ -27,46 +28,64 @@ export interface SealerOptions {
   warn(message: string): void;
 }
 
-export function createSealer(options: SealerOptions): (runId: string) => Promise<void> {
-  const { ledger, store } = options;
-  return async (runId) => {
-    const events = ledger.read({ runId });
-    const ending = events.find((event) => event.seq === lastLifecycleSeq(ledger, runId, events));
-    if (ending === undefined) return;
-    const resultRef = ending.data['resultRef'];
-    const resultBytes = typeof resultRef === 'string' ? await store.getBlob(resultRef) : null;
-    const artefacts = await listArtefacts(store, ending, resultBytes);
-    const key = await openKeyring(keysFolder(options.config)).getSigningKey();
-    const sealed = await sealRun({
-      store,
-      runId,
-      events: events.filter((event) => event.seq <= ending.seq),
-      manifest: composeManifest(options, runId, events),
-      resultBytes,
-      artefacts,
-      key,
-    });
-    // Before the seal is recorded: recovery seals and delivers again what a host that died did not record.
-    const undelivered = await deliverSealed(
-      options.sinks,
-      { runId, envelope: sealed.envelope, seal: sealed.sealRef, resultBytes, artefacts },
-      options.clock,
-    );
-    for (const message of undelivered) options.warn(message);
-    const after = (type: string, data: Record<string, unknown>): NewEvent => ({
-      runId,
-      attempt: ending.attempt,
-      type,
-      version: 1,
-      at: options.clock.now().toISOString(),
-      trace: ending.trace,
-      data,
-    });
-    await ledger.append([
-      ...undelivered.map((message) => after('warning', { source: 'evidence', message })),
-      { ...after('evidence.sealed', { ...sealed.sealRef }), id: `evidence.sealed:${runId}` },
-    ]);
+export interface Sealer {
+  seal(runId: string): Promise<void>;
+  /** Does what the first seal of a process takes longest for, while there is nothing else to do. */
+  prepare(): void;
+}
+
+export function createSealer(options: SealerOptions): Sealer {
+  const keyring = openKeyring(keysFolder(options.config));
+  let isPrepared = false;
+  return {
+    seal: (runId) => seal(options, keyring, runId),
+    prepare() {
+      if (isPrepared) return;
+      isPrepared = true;
+      for (const schema of [EvidenceManifest, Result, DispatchAccepted.data]) schema.safeParse({});
+      keyring.getSigningKey().catch(() => undefined); // told when it is needed
+    },
   };
+}
+
+async function seal(options: SealerOptions, keyring: Keyring, runId: string): Promise<void> {
+  const { ledger, store } = options;
+  const events = ledger.read({ runId });
+  const ending = events.find((event) => event.seq === lastLifecycleSeq(ledger, runId, events));
+  if (ending === undefined) return;
+  const resultRef = ending.data['resultRef'];
+  const resultBytes = typeof resultRef === 'string' ? await store.getBlob(resultRef) : null;
+  const artefacts = await listArtefacts(store, ending, resultBytes);
+  const key = await keyring.getSigningKey();
+  const sealed = await sealRun({
+    store,
+    runId,
+    events: events.filter((event) => event.seq <= ending.seq),
+    manifest: composeManifest(options, runId, events),
+    resultBytes,
+    artefacts,
+    key,
+  });
+  // Before the seal is recorded: recovery seals and delivers again what a host that died did not record.
+  const undelivered = await deliverSealed(
+    options.sinks,
+    { runId, envelope: sealed.envelope, seal: sealed.sealRef, resultBytes, artefacts },
+    options.clock,
+  );
+  for (const message of undelivered) options.warn(message);
+  const after = (type: string, data: Record<string, unknown>): NewEvent => ({
+    runId,
+    attempt: ending.attempt,
+    type,
+    version: 1,
+    at: options.clock.now().toISOString(),
+    trace: ending.trace,
+    data,
+  });
+  await ledger.append([
+    ...undelivered.map((message) => after('warning', { source: 'evidence', message })),
+    { ...after('evidence.sealed', { ...sealed.sealRef }), id: `evidence.sealed:${runId}` },
+  ]);
 }
 
 /** The signing key is the user's, not the project's: one key, many projects. */

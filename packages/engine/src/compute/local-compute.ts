@@ -15,7 +15,7 @@ import {
 import { encodeNdjson, type Limits } from '@caisson/protocol';
 import type { AttemptLimits, Compute, WorkerHandle, WorkerProcess, WorkerStart } from './contract.ts';
 import { WorkerStartError } from './errors.ts';
-import { compileCacheVariable, startSpareWorker, type SpareWorker } from './spare-worker.ts';
+import { compileCacheVariable, startSpareWorker, WORKER_FLAGS, type SpareWorker } from './spare-worker.ts';
 
 const STDERR_TAIL_BYTES = 8192;
 const GONE_POLL_MS = 5;
@@ -116,7 +116,7 @@ function describeLimits(name: string, group: Cgroup, forget: () => void): Attemp
 function startFresh(options: LocalComputeOptions, start: WorkerStart): Promise<Child> {
   return startChild({
     file: options.node,
-    args: [options.workerEntry],
+    args: [...WORKER_FLAGS, options.workerEntry],
     cwd: start.cwd,
     env: { ...workerEnvironment(start), ...compileCacheVariable(options) },
   }).catch((error: unknown) => {

@@ -24,6 +24,12 @@ export interface SpareWorkerOptions {
   readonly compileCache: string | null;
 }
 
+/**
+ * What Node is told before the worker's file. All that a short attempt allocates fits into a first generation of this
+ * size, so that it is never collected: three collections of what is nearly all still alive took 6 ms.
+ */
+export const WORKER_FLAGS: readonly string[] = ['--min-semi-space-size=8'];
+
 /** For the environment of a worker. */
 export function compileCacheVariable({
   compileCache,
@@ -37,7 +43,7 @@ export function startSpareWorker(options: SpareWorkerOptions): SpareWorker {
   let isOver = false;
   const started = startChild({
     file: options.node,
-    args: [options.workerEntry],
+    args: [...WORKER_FLAGS, options.workerEntry],
     cwd: '/',
     env: {
       CAISSON_SPARE: '1',

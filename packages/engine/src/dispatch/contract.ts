@@ -292,6 +292,8 @@ export interface DispatchRooms {
   probeSandbox(): Promise<{ detail: string; remedy: string } | null>;
   /** Signs the evidence of a run whose terminal event is durable; everything it needs is in ledger and store. */
   seal(runId: string): Promise<void>;
+  /** Makes the first seal of this process faster; called when an agent has begun and we have nothing to do. */
+  prepareToSeal(): void;
   /** Settles what dead hosts hold, so that a slot or the queue is never theirs for ever. */
   recoverDead(): Promise<unknown>;
   /** Hears every event of every run, durable ones after they are on disk. */

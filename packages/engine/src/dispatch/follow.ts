@@ -42,6 +42,7 @@ export function follow(
     if (mismatch !== null) return mismatch;
     await record.append('dispatch.started', { grant: header.grant }, { attempt });
     hasStarted = true;
+    setImmediate(rooms.prepareToSeal); // `go` is sent first
     return null;
   };
   const onLine = (line: WorkerLine): void => {
