@@ -177,6 +177,22 @@ describe('what to do with the work', () => {
   });
 });
 
+describe('a run that is named by a part of its id', () => {
+  test('is found when the part is unique, and none is touched when it is not', async () => {
+    const project = createProject();
+    const { runId } = await project.run('--', 'true');
+    const other = await project.run('--', 'true');
+    for (const part of [runId, runId.slice(4, 20), runId.slice(0, 20), runId.slice(-8)])
+      expect((await project.caisson('show', part)).stdout).toContain(runId);
+    const both = await project.caisson('forget', 'run_');
+    expect([both.code, both.stderr]).toEqual([
+      1,
+      `error: run_ could be 2 runs: ${other.runId}, ${runId}. Give more of the id.\n`,
+    ]);
+    expect((await project.caisson('cancel', 'run_none')).stderr).toContain('there is no run run_none');
+  });
+});
+
 describe('data for programs', () => {
   test('logs of every kind are JSON when JSON was asked for, followed or not', async () => {
     const project = createProject();

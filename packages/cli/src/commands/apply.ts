@@ -23,7 +23,7 @@ export const command = defineCommand({
           leaveConflicts: options['leave-conflicts'],
           force: options.force,
         });
-        return printApplied(outcome, output);
+        return printApplied(outcome, output, options['leave-conflicts']);
       },
       output,
     ),
@@ -35,12 +35,12 @@ const ALREADY = {
 } as const;
 
 /** Tells how an apply went; conflicts and dirty files are a failure for a shell. */
-export function printApplied(outcome: ApplyResult, output: Output): ExitCode {
-  output.result(outcome, () => describe(outcome));
+export function printApplied(outcome: ApplyResult, output: Output, leaveConflicts = false): ExitCode {
+  output.result(outcome, () => describe(outcome, leaveConflicts));
   return outcome.kind === 'applied' ? EXIT_CODES.finished : EXIT_CODES.failed;
 }
 
-function describe(outcome: ApplyResult): string {
+function describe(outcome: ApplyResult, leaveConflicts: boolean): string {
   const list = outcome.files.map((file) => `  ${printable(file)}`).join('\n');
   switch (outcome.kind) {
     case 'applied':
@@ -51,8 +51,9 @@ function describe(outcome: ApplyResult): string {
     case 'dirty':
       return `Nothing was changed: these files have uncommitted changes. Commit them, or use --force to merge.\n${list}`;
     case 'conflicts':
-      return outcome.areMarkersLeft
-        ? `Merged with conflicts; look for markers in:\n${list}`
+      if (outcome.areMarkersLeft) return `Merged with conflicts; look for markers in:\n${list}`;
+      return leaveConflicts
+        ? `Nothing was changed: no markers can show how these files conflict. caisson retry does the task again on what is there now.\n${list}`
         : `Nothing was changed: these files conflict. --leave-conflicts writes markers.\n${list}`;
   }
 }

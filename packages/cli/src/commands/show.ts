@@ -5,7 +5,7 @@ import { withCaissonToRead } from '../with-caisson.ts';
 
 export const command = defineCommand({
   usage: 'RUN',
-  about: 'RUN is a run id, a unique beginning or ending of one, or "latest".',
+  about: 'RUN is a run id, a unique beginning or ending of one (run_ may be left out), or "latest".',
   options: {},
   positionals: { min: 1, max: 1 },
   examples: [

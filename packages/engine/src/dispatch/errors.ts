@@ -15,6 +15,20 @@ export class TaskRefusedError extends CaissonError {
   }
 }
 
+const NAMED = 3;
+
+/** Several runs could be meant, so none is touched. */
+export class RunAmbiguousError extends CaissonError {
+  readonly code = 'RUN_AMBIGUOUS';
+
+  constructor(given: string, runIds: readonly string[]) {
+    const more = runIds.length > NAMED ? ', …' : '';
+    super(`${given} could be ${runIds.length} runs: ${runIds.slice(0, NAMED).join(', ')}${more}`, {
+      remedy: 'Give more of the id.',
+    });
+  }
+}
+
 /** Nobody knows a run of that name. */
 export class RunNotFoundError extends CaissonError {
   readonly code = 'RUN_NOT_FOUND';

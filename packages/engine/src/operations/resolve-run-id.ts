@@ -1,14 +1,21 @@
-import { RunNotFoundError } from '../dispatch/index.ts';
+import { RunAmbiguousError, RunNotFoundError } from '../dispatch/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 
-/** The run that a whole id, a unique beginning or ending of one, or `latest` stands for. */
+const PREFIX = 'run_';
+const MIN_CHARACTERS = 4;
+
+/** The run that a whole id, a unique beginning or ending of one (with or without `run_`), or `latest` stands for. */
 export function resolveRunId(ledger: Ledger, given: string): string {
   if (ledger.run(given) !== null) return given;
-  const rows = ledger.runs({ newestFirst: true });
-  if (given === 'latest' && rows[0] !== undefined) return rows[0].runId;
-  const matching =
-    given.length < 4 ? [] : rows.filter((row) => row.runId.startsWith(given) || row.runId.endsWith(given));
+  const runIds = ledger.runs({ newestFirst: true }).map((row) => row.runId);
+  if (given === 'latest' && runIds[0] !== undefined) return runIds[0];
+  const matching = given.length < MIN_CHARACTERS ? [] : runIds.filter((runId) => isMeant(runId, given));
   const [only] = matching;
-  if (matching.length === 1 && only !== undefined) return only.runId;
-  throw new RunNotFoundError(given);
+  if (only === undefined) throw new RunNotFoundError(given);
+  if (matching.length > 1) throw new RunAmbiguousError(given, matching);
+  return only;
+}
+
+function isMeant(runId: string, given: string): boolean {
+  return runId.startsWith(given) || runId.startsWith(PREFIX + given) || runId.endsWith(given);
 }
