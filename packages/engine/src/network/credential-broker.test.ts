@@ -156,6 +156,20 @@ test('a redirect of the model is told in words, not followed and not handed on',
   expect(network.records[0]).toMatchObject({ verdict: 'failed' });
 });
 
+test.each([
+  ['30', '30'],
+  ['3600', undefined],
+  [new Date(Date.now() + 3_600_000).toUTCString(), undefined],
+  ['soon', 'soon'],
+])('a model that says retry-after %s is heard as %s', async (said, heard) => {
+  const port = await startOrigin((_request, response) => {
+    response.writeHead(429, { 'retry-after': said }).end();
+  });
+  const network = await openModel(`http://127.0.0.1:${port}`);
+  const reply = await network.ask(`${network.prefix}/a`, { headers: { 'x-api-key': network.placeholder } });
+  expect([reply.status, reply.headers['retry-after']]).toEqual([429, heard]);
+});
+
 test('a model without a key gets neither key nor placeholder', async () => {
   let headers: unknown;
   const port = await startOrigin((request, response) => {

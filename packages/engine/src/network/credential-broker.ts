@@ -8,7 +8,7 @@ import type { ConnectionLog } from './connection-log.ts';
 import type { Mapping, ModelTarget, ServiceTarget } from './contract.ts';
 import { NetworkOpenError } from './errors.ts';
 import { exchange, type Destination, type HandedOn, type NotHandedOn } from './exchange.ts';
-import { endToEndHeaders, requestHeaders } from './headers.ts';
+import { dropLongWait, endToEndHeaders, requestHeaders } from './headers.ts';
 import { createPlaceholder, randomWord } from './placeholder.ts';
 import { refuseRequest } from './refuse.ts';
 import { createUsageCounter, type CountedRequest, type UsageCounter } from './usage-counter.ts';
@@ -134,6 +134,7 @@ function cleanAnswer(
 ): HandedOn | NotHandedOn {
   const headers = endToEndHeaders(upstream.headers);
   delete headers['set-cookie'];
+  if (usage !== null) dropLongWait(headers);
   if (redactor !== null)
     for (const [name, value] of Object.entries(headers))
       headers[name] = Array.isArray(value)

@@ -23,6 +23,20 @@ export function endToEndHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeade
   return kept;
 }
 
+const LONGEST_WAIT_MS = 60_000;
+
+/**
+ * Takes away a wish to be asked again only after more than a minute. Some programs would sleep through it, until the run's
+ * time is over, and never say why; without it they give up, and the run ends as what it is.
+ */
+export function dropLongWait(headers: OutgoingHttpHeaders, nowMs = Date.now()): void {
+  const text = String(headers['retry-after'] ?? '');
+  const seconds = Number(text);
+  const waitMs = Number.isNaN(seconds) ? Date.parse(text) - nowMs : seconds * 1000;
+  if (waitMs > LONGEST_WAIT_MS) delete headers['retry-after'];
+  if (Number(headers['retry-after-ms']) > LONGEST_WAIT_MS) delete headers['retry-after-ms'];
+}
+
 /**
  * The same for a request that is sent on: its body keeps its framing, its Host is the server's. `Connection:
  * content-length` must not take the framing away: the next server would read the body as a second request.
