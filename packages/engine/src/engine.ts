@@ -4,13 +4,14 @@ import { systemClock, type Clock } from '@caisson/ground';
 import { BusTopic } from '@caisson/protocol';
 import { createBus, type SafeEventBus } from './bus/index.ts';
 import { createCallbacks, type Callbacks } from './callbacks/index.ts';
-import { createBudget, type Budget } from './budget/index.ts';
+import type { Budget } from './budget/index.ts';
 import { bundlePath } from './composition/bundle-path.ts';
 import { prepareCompileCache } from './composition/compile-cache.ts';
 import { createDispatchSettings } from './composition/dispatch-settings.ts';
 import { createSealer } from './composition/seal-evidence.ts';
 import { createNames } from './composition/names.ts';
 import { obeyOrder } from './composition/obey-order.ts';
+import { openBudget } from './composition/open-budget.ts';
 import { openStore } from './composition/open-store.ts';
 import { createRequestDesk } from './composition/request-desk.ts';
 import { createBusPublisher } from './composition/publish-on-bus.ts';
@@ -68,36 +69,123 @@ export interface EngineOptions {
 }
 
 export function createEngine(config: ResolvedConfig, cwd: string, options: EngineOptions = {}): Engine {
-  const env = readHostEnvironment();
+  const base = layBase(config);
+  const { hostId, bus, hosts, mirror, ledger } = base;
+  const desks = openDesks(config, base);
+  const { callbacks, approvals } = desks;
+  const rooms = openRooms(
+    { config, cwd, options, base, desks },
+    {
+      dispatch: (request) => dispatcher.dispatch(request),
+      recoverDead: () => recoverDead(),
+    },
+  );
+  const dispatcher = createDispatcher(rooms);
+  let post: Promise<HostPost> | null = null;
+  const openPost = async (): Promise<void> => {
+    if (post !== null) return void (await post);
+    await (post = hosts.open(hostId, (order) => obeyOrder(order, { approvals, dispatcher })));
+    callbacks.resume();
+  };
+  let recovering: Promise<readonly string[]> | null = null;
+  const recoverDead = (): Promise<readonly string[]> => {
+    recovering ??= recover({ rooms, hosts, announce: openPost }).finally(() => {
+      recovering = null;
+    });
+    return recovering;
+  };
+  return {
+    config,
+    ...base,
+    ...desks,
+    rooms,
+    dispatcher,
+    openPost,
+    recover: recoverDead,
+    async close() {
+      if (post !== null) bus.emit(BusTopic.SHUTDOWN_DRAINING, {});
+      await dispatcher.shutdown();
+      rooms.compute.close();
+      await callbacks.settle(LAST_CALLBACKS_MS);
+      await callbacks.stop();
+      await mirror?.settle(LAST_BLOBS_MS);
+      await (await post)?.stop();
+      await ledger.close();
+    },
+  };
+}
+
+/** What keeps: the ledger, the store, and who is told. */
+function layBase(config: ResolvedConfig) {
   prepareStateFolder(config.stateDir);
   const clock = systemClock;
-  const hostId = createPrefixedId('host', clock);
-  const ledger = openLedger(join(config.stateDir, 'ledger.db'));
   // Who listens for warnings has failed, so there is nobody left on the bus to tell.
   const bus = createBus({ onUnreportable: (message) => process.emitWarning(message, 'CaissonBusWarning') });
-  const publishOnBus = createBusPublisher(bus);
-  const { store, mirror } = openStore(config, clock, (message) =>
-    bus.emit(BusTopic.WARNING, { source: 'store', message }),
-  );
-  const registry = openRegistry({ folder: join(config.stateDir, 'registry'), store, clock });
-  const hosts = createLocalHosts(config.stateDir);
-  const workspaces = createWorkspaces({ home: config.folders.home });
-  const settings = createDispatchSettings(config, env, cwd);
-  const budget = createBudget({
-    settings: { ...config.budget, shares: config.limits.concurrency },
-    books: {
-      spend: (filter) => ledger.spend(filter),
-      stateOf: (runId) => {
-        const run = ledger.run(runId);
-        return run === null ? 'unknown' : run.ending === undefined ? 'open' : 'ended';
-      },
-      nowMs: () => clock.wallMs(),
-      alone: (work) => ledger.alone(work),
-      rows: ledger.kv,
-    },
-    today: () => clock.now().toISOString().slice(0, 10),
-    onUpdate: ({ unknownCosts: _unknown, ...standing }) => bus.emit(BusTopic.BUDGET_UPDATED, standing),
+  const ledger = openLedger(join(config.stateDir, 'ledger.db'));
+  const { store, mirror } = openStore(config, clock, warnAs(bus, 'store'));
+  return {
+    clock,
+    hostId: createPrefixedId('host', clock),
+    bus,
+    ledger,
+    store,
+    mirror,
+    registry: openRegistry({ folder: join(config.stateDir, 'registry'), store, clock }),
+    hosts: createLocalHosts(config.stateDir),
+    workspaces: createWorkspaces({ home: config.folders.home }),
+  };
+}
+
+type Base = ReturnType<typeof layBase>;
+
+/** Those that a run, or a person who looks after one, deals with. */
+function openDesks(config: ResolvedConfig, { clock, bus, ledger, hosts, hostId }: Base) {
+  const secrets = createSecrets({
+    env: readHostEnvironment(),
+    home: config.folders.home,
+    base: config.projectRoot,
+    clock,
+    onWarning: warnAs(bus, 'secrets'),
   });
+  return {
+    secrets,
+    budget: openBudget(config, ledger, bus, clock),
+    approvals: createApprovals({ clock, deadlineMs: approvalDeadlineMs(config) }),
+    sessions: createSessions({
+      stateDir: config.stateDir,
+      clock,
+      onReset: (session) => bus.emit(BusTopic.SESSION_RESET, { session }),
+    }),
+    callbacks: createCallbacks({
+      endpoints: config.callbacks,
+      ledger,
+      hostId,
+      clock,
+      resolveSecret: (ref) => secrets.resolve(ref),
+      isHostAlive: (id) => hosts.isAlive(id),
+      warn: warnAs(bus, 'callbacks'),
+    }),
+  };
+}
+
+interface Plan {
+  readonly config: ResolvedConfig;
+  readonly cwd: string;
+  readonly options: EngineOptions;
+  readonly base: Base;
+  readonly desks: ReturnType<typeof openDesks>;
+}
+
+/** Everything that dispatch works with; what it does itself (`back`) exists a moment later. */
+function openRooms(
+  { config, cwd, options, base, desks }: Plan,
+  back: Pick<Dispatcher, 'dispatch'> & Pick<DispatchRooms, 'recoverDead'>,
+): DispatchRooms {
+  const { clock, hostId, ledger, store, bus, registry, workspaces } = base;
+  const { approvals, budget, callbacks, secrets, sessions } = desks;
+  const env = readHostEnvironment();
+  const settings = createDispatchSettings(config, env, cwd);
+  const publishOnBus = createBusPublisher(bus);
   const sealer = createSealer({
     ledger,
     store,
@@ -106,31 +194,9 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     version: options.version ?? 'unknown',
     sinks: options.sinks ?? [],
     clock,
-    warn: (message) => bus.emit(BusTopic.WARNING, { source: 'evidence', message }),
+    warn: warnAs(bus, 'evidence'),
   });
-  const sessions = createSessions({
-    stateDir: config.stateDir,
-    clock,
-    onReset: (session) => bus.emit(BusTopic.SESSION_RESET, { session }),
-  });
-  const secrets = createSecrets({
-    env,
-    home: config.folders.home,
-    base: config.projectRoot,
-    clock,
-    onWarning: (message) => bus.emit(BusTopic.WARNING, { source: 'secrets', message }),
-  });
-  const callbacks = createCallbacks({
-    endpoints: config.callbacks,
-    ledger,
-    hostId,
-    clock,
-    resolveSecret: (ref) => secrets.resolve(ref),
-    isHostAlive: (id) => hosts.isAlive(id),
-    warn: (message) => bus.emit(BusTopic.WARNING, { source: 'callbacks', message }),
-  });
-  const approvals = createApprovals({ clock, deadlineMs: approvalDeadlineMs(config) });
-  const rooms: DispatchRooms = {
+  return {
     hostId,
     clock,
     ledger,
@@ -148,66 +214,22 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     network: createNetwork({ clock }),
     secrets,
     callbacks,
-    desk: createRequestDesk({
-      approvals,
-      dispatch: (request) => dispatcher.dispatch(request),
-      rooms: { store, ledger },
-    }),
+    desk: createRequestDesk({ approvals, dispatch: back.dispatch, rooms: { store, ledger } }),
     sessions,
     settings,
     probeSandbox: () => probeSandboxHere(ledger.kv),
     seal: sealer.seal,
     prepareToSeal: sealer.prepare,
-    recoverDead: () => recoverDead(),
+    recoverDead: back.recoverDead,
     publish(event) {
       publishOnBus(event);
       if (event.seq > 0) callbacks.hear(event);
     },
   };
-  const dispatcher = createDispatcher(rooms);
-  let post: Promise<HostPost> | null = null;
-  const openPost = async (): Promise<void> => {
-    if (post !== null) return void (await post);
-    await (post = hosts.open(hostId, (order) => obeyOrder(order, { approvals, dispatcher })));
-    callbacks.resume();
-  };
-  let recovering: Promise<readonly string[]> | null = null;
-  const recoverDead = (): Promise<readonly string[]> => {
-    recovering ??= recover({ rooms, hosts, announce: openPost }).finally(() => {
-      recovering = null;
-    });
-    return recovering;
-  };
-  return {
-    config,
-    clock,
-    hostId,
-    ledger,
-    store,
-    mirror,
-    registry,
-    bus,
-    hosts,
-    workspaces,
-    budget,
-    callbacks,
-    sessions,
-    approvals,
-    rooms,
-    dispatcher,
-    openPost,
-    recover: recoverDead,
-    async close() {
-      if (post !== null) bus.emit(BusTopic.SHUTDOWN_DRAINING, {});
-      await dispatcher.shutdown();
-      rooms.compute.close();
-      await callbacks.settle(LAST_CALLBACKS_MS);
-      await callbacks.stop();
-      await mirror?.settle(LAST_BLOBS_MS);
-      await (await post)?.stop();
-      await ledger.close();
-    },
-  };
+}
+
+function warnAs(bus: SafeEventBus, source: string): (message: string) => void {
+  return (message) => void bus.emit(BusTopic.WARNING, { source, message });
 }
 
 /** How long an ending waits for its callbacks; what is not told by then is left to the next host. */

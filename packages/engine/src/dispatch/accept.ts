@@ -1,6 +1,7 @@
 /** The moment a task becomes a run: everything that went in is named by its digest, and durable. */
 import { createHash } from 'node:crypto';
-import type { AdmittedRun, DispatchRequest, DispatchRooms } from './contract.ts';
+import type { AdmittedRun, DispatchRequest } from './contract.ts';
+import type { DispatchRooms } from './rooms.ts';
 import { poolOf, poolRoom } from './pool-room.ts';
 import { createRunRecord } from './run-record.ts';
 

@@ -5,7 +5,8 @@
 import { statSync } from 'node:fs';
 import { describeExcess, isWithin } from '@caisson/policy';
 import { InputEntry, MAX_INPUTS, MAX_OVERLAYS, MODES, SessionName, type Mode } from '@caisson/protocol';
-import type { AdmittedRun, DispatchRooms, Refusal } from './contract.ts';
+import type { AdmittedRun, Refusal } from './contract.ts';
+import type { DispatchRooms } from './rooms.ts';
 import { countIdenticalFailures, MAX_IDENTICAL_FAILURES } from './identical-failures.ts';
 import { loginBinds } from './login-files.ts';
 import { describeFull, poolRoom } from './pool-room.ts';

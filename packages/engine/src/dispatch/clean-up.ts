@@ -1,7 +1,7 @@
 /** After the ending is durable: the attempt's files go, except the result file, which stays a day as a second witness. */
 import type { RemoveResult } from '../workspace/index.ts';
 import type { AttemptRemains } from './attempt-remains.ts';
-import type { DispatchRooms } from './contract.ts';
+import type { DispatchRooms } from './rooms.ts';
 import type { RunRecord } from './run-record.ts';
 import { removeAttemptFolders } from './state-paths.ts';
 

@@ -3,7 +3,8 @@
  * is continued, on the same baseline. The new patch then holds everything, and only the last run of a chain is applied.
  */
 import { PreparedWorkspace, type EarlierWork } from '../workspace/index.ts';
-import type { AdmittedRun, DispatchRooms } from './contract.ts';
+import type { AdmittedRun } from './contract.ts';
+import type { DispatchRooms } from './rooms.ts';
 import type { AgentSession } from './session-folder.ts';
 
 /** What the resumed session had done; null where it left nothing, or works in place and has it before its eyes. */

@@ -6,30 +6,21 @@
  * D3  A slot is held from `place` to the end of `settle`, also while an attempt waits for its retry.
  * D4  Nothing is cleaned up before the checkpoint is durable (invariant 10).
  */
-import type { Clock, StageLimits } from '@caisson/ground';
 import type {
-  AgentDefinition,
   BudgetCaps,
   Bind,
   DispatchResult,
   EventEnvelope,
   Grant,
   Limits,
-  Mode,
-  ModelApi,
   NeedsInput,
   PipelineSpec,
   Resolved,
-  RuntimeDescriptor,
   SandboxKind,
   SessionResume,
 } from '@caisson/protocol';
-import type { Budget } from '../budget/index.ts';
-import type { Compute } from '../compute/index.ts';
-import type { Ledger, StoredEvent } from '../ledger/index.ts';
-import type { Sessions } from '../session/index.ts';
-import type { Store } from '../store/index.ts';
-import type { Workspaces } from '../workspace/index.ts';
+import type { StoredEvent } from '../ledger/index.ts';
+import type { FoundRuntime, FoundAgent } from './rooms.ts';
 
 export type WorkspaceKind = 'worktree' | 'in-place' | 'empty';
 
@@ -86,218 +77,12 @@ export interface DispatchRequest {
   readonly runId?: string;
 }
 
-/** What the configuration says, resolved once by the engine. */
-export interface DispatchSettings {
-  readonly projectRoot: string;
-  readonly stateDir: string;
-  readonly cwd: string;
-  readonly home: string;
-  readonly path: string;
-  readonly hostEnv: Readonly<Record<string, string>>;
-  readonly defaultRuntime: string | null;
-  readonly defaultMode: Mode;
-  readonly ceiling: Mode;
-  readonly rules: readonly Record<string, unknown>[];
-  /** Adapters that caisson.yaml declares: they run outside the sandbox, so no agent may change them. */
-  readonly adapters: readonly string[];
-  readonly concurrency: number;
-  readonly queueLimit: number;
-  readonly timeoutMs: number;
-  readonly graceMs: number;
-  readonly stallTimeoutMs: number | null;
-  readonly heartbeatMs: number;
-  readonly limits: Limits;
-  /** Limits that a person set: they must be enforced. Others are recorded when they cannot be. */
-  readonly chosenLimits: readonly (keyof Limits)[];
-  readonly spoolBytes: number;
-  /** How large a file, and all files together, may be to be captured. */
-  readonly captureLimits: StageLimits;
-  readonly retries: number;
-  readonly depth: number;
-  readonly budget: BudgetCaps;
-  readonly hosts: readonly string[];
-  /** Services whose key the broker holds, by name; offered to runs that are granted their host. */
-  readonly services: Readonly<
-    Record<
-      string,
-      { readonly endpoint: string; readonly apiKey: string; readonly header?: string | undefined }
-    >
-  >;
-  readonly workspaceInclude: readonly string[];
-  readonly setup: string | null;
-  readonly setupTimeoutMs: number;
-  readonly questionDeadlineMs: number;
-  readonly toolchains: readonly string[];
-  readonly homeBytes: number;
-  readonly tmpBytes: number;
-  readonly node: string;
-  /** The folder of our bundles. */
-  readonly bundles: string;
-  /** Command lines of what of ours runs inside. */
-  readonly programs: { readonly relay: readonly string[]; readonly toolShim: readonly string[] };
-}
-
-/** A runtime as it was found here. */
-export interface FoundRuntime {
-  readonly name: string;
-  readonly descriptor: RuntimeDescriptor;
-  readonly bin: string;
-  readonly version: string | null;
-  readonly endpoint: string | null;
-  readonly api: ModelApi;
-  readonly apiKeyRef: string | null;
-  readonly model: string | null;
-  readonly settings: Readonly<Record<string, unknown>>;
-  readonly env: Readonly<Record<string, string>>;
-  readonly adapter: { readonly path: string; readonly sha256: string } | null;
-  readonly login: boolean;
-}
-
-/** An agent definition after its name was resolved. */
-export interface FoundAgent {
-  readonly name: string;
-  readonly hash: string;
-  readonly definition: AgentDefinition;
-}
-
-/** An env bundle after its name was resolved. */
-export interface FoundEnvBundle {
-  readonly name: string;
-  readonly hash: string;
-  readonly values: Record<string, string>;
-  readonly secrets: Record<string, string>;
-}
-
-/** What names stand for, as admission resolved them. */
-export interface Names {
-  agent(name: string): Promise<FoundAgent>;
-  capability(name: string): Promise<{ name: string; hash: string }>;
-  envBundle(name: string): Promise<FoundEnvBundle>;
-  pipeline(name: string): Promise<{ id: string; hash: string; spec: PipelineSpec }>;
-  runtime(name: string): Promise<FoundRuntime>;
-  /** The runtimes that could be used, for an error that lists them. */
-  usableRuntimes(): Promise<readonly string[]>;
-  /** A model name as the runtime knows it (`fast` and the like are mapped). */
-  model(runtime: string, name: string): string;
-}
-
 export interface Refusal {
   readonly check: string;
   readonly detail: string;
   readonly remedy?: string;
   /** Which exit code a face chooses. */
   readonly kind: 'usage' | 'policy' | 'budget' | 'unavailable' | 'full';
-}
-
-export interface OpenedNetwork {
-  readonly socket: string;
-  readonly model: { readonly pathPrefix: string; readonly placeholder: string } | null;
-  readonly services: readonly {
-    readonly name: string;
-    readonly pathPrefix: string;
-    readonly placeholder: string;
-  }[];
-  readonly offersProxy: boolean;
-  readonly loopbackPort: number | null;
-  /** What the model's answers said they used; null where they do not pass through here. */
-  readonly usage: { read(): SeenUsage; onChange: () => void } | null;
-  close(): Promise<void>;
-}
-
-export interface SeenUsage {
-  readonly answers: number;
-  /** Requests and answers that said nothing of their usage, so far. */
-  readonly unheard: number;
-  /** All of them ended and told it: nothing else was used. */
-  readonly isWhole: boolean;
-  /** Answers in which the model would not go on. */
-  readonly refusals: number;
-  /** The latest answer was one, and was asked for alone. */
-  readonly isLastRefused: boolean;
-  /** What the answer that ended last broke off with, where that passes by itself. */
-  readonly lastError: 'overloaded' | 'rate-limit' | null;
-  readonly byModel: readonly {
-    readonly model: string;
-    readonly inputTokens: number;
-    readonly outputTokens: number;
-    readonly cacheReadTokens: number;
-    readonly cacheWriteTokens: number;
-  }[];
-}
-
-export interface NetworkDoor {
-  open(options: {
-    runId: string;
-    attempt: number;
-    socketPath: string;
-    hosts: readonly string[];
-    model: { endpoint: string; api: ModelApi; apiKey: string | null } | null;
-    services: readonly { name: string; endpoint: string; apiKey: string; header?: string }[];
-    onLoopback: boolean;
-    onConnection(record: Record<string, unknown>): void;
-  }): Promise<OpenedNetwork>;
-}
-
-export interface SecretsDoor {
-  /** Refuses a reference that can never be resolved. */
-  check(ref: string): string | null;
-  resolve(ref: string): Promise<string>;
-}
-
-/** Who is told about a run's life. */
-export interface CallbacksDoor {
-  /** Remembers the endpoints of a run before it is accepted. */
-  open(runId: string, urls: readonly string[]): void;
-  /** Throws when a key or token of the run's endpoints cannot be found. */
-  check(runId: string): Promise<void>;
-}
-
-/** Everything that a worker may ask of the host while it runs. */
-export interface RequestDesk {
-  answer(
-    run: {
-      runId: string;
-      attempt: number;
-      grant: Grant;
-      session: string | null;
-      /** Records an event of the run and resolves when it is durable. */
-      emit(type: string, data: Record<string, unknown>): Promise<unknown>;
-    },
-    request: { id: string; request: string; body: Record<string, unknown> },
-  ): Promise<{ ok: boolean; value?: unknown }>;
-  /** The attempt has ended, here or in a host that died: whatever is still open for its run is closed, on disk too. */
-  close(
-    runId: string,
-    emit: (type: string, data: Record<string, unknown>) => Promise<unknown>,
-  ): Promise<void>;
-}
-
-/** The rooms dispatch works with; built by the engine. */
-export interface DispatchRooms {
-  readonly hostId: string;
-  readonly clock: Clock;
-  readonly ledger: Ledger;
-  readonly store: Store;
-  readonly compute: Compute;
-  readonly workspaces: Workspaces;
-  readonly names: Names;
-  readonly budget: Budget;
-  readonly network: NetworkDoor;
-  readonly secrets: SecretsDoor;
-  readonly callbacks: CallbacksDoor;
-  readonly desk: RequestDesk;
-  readonly sessions: Pick<Sessions, 'paths'>;
-  readonly settings: DispatchSettings;
-  /** Is a sandbox possible here? `null` when it is. */
-  probeSandbox(): Promise<{ detail: string; remedy: string } | null>;
-  /** Signs the evidence of a run whose terminal event is durable; everything it needs is in ledger and store. */
-  seal(runId: string): Promise<void>;
-  /** Makes the first seal of this process faster; called when an agent has begun and we have nothing to do. */
-  prepareToSeal(): void;
-  /** Settles what dead hosts hold, so that a slot or the queue is never theirs for ever. */
-  recoverDead(): Promise<unknown>;
-  /** Hears every event of every run, durable ones after they are on disk. */
-  publish(event: LiveEvent): void;
 }
 
 /** An event as it is heard: a stored one, or a live one that was never written (then `seq` and `offset` are 0). */

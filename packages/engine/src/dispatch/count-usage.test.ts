@@ -1,7 +1,7 @@
 import type { Usage } from '@caisson/protocol';
 import { expect, it } from 'vitest';
 import { costOf } from '../budget/index.ts';
-import type { SeenUsage } from './contract.ts';
+import type { SeenUsage } from './rooms.ts';
 import { countUsage, type UsageSources } from './count-usage.ts';
 
 const COUNTS = { inputTokens: 1_000_000, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };

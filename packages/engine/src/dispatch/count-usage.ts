@@ -5,7 +5,7 @@
  */
 import type { Usage } from '@caisson/protocol';
 import type { Budget, EarlierUse } from '../budget/index.ts';
-import type { DispatchRooms, SeenUsage } from './contract.ts';
+import type { DispatchRooms, SeenUsage } from './rooms.ts';
 
 export interface UsageSources {
   /** As the agent told it; undefined while it has not. */

@@ -11,14 +11,8 @@ import {
   type Resolved,
 } from '@caisson/protocol';
 import { createRunId } from '../platform/index.ts';
-import type {
-  AdmittedRun,
-  DispatchRequest,
-  DispatchRooms,
-  FoundAgent,
-  FoundRuntime,
-  WorkspaceKind,
-} from './contract.ts';
+import type { AdmittedRun, DispatchRequest, WorkspaceKind } from './contract.ts';
+import type { DispatchRooms, FoundAgent, FoundRuntime } from './rooms.ts';
 import { describeTask } from './describe-task.ts';
 import { TaskRefusedError } from './errors.ts';
 import { compilePrompts } from './prompts.ts';

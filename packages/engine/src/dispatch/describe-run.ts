@@ -1,7 +1,7 @@
 /** A run as its ledger tells it: the DispatchResult of 4-protocol. */
 import { Result, statusOfEnding, type DispatchResult, type Failure, type Resolved } from '@caisson/protocol';
 import type { StoredEvent } from '../ledger/index.ts';
-import type { DispatchRooms } from './contract.ts';
+import type { DispatchRooms } from './rooms.ts';
 import { RunNotFoundError } from './errors.ts';
 
 export async function describeRun(

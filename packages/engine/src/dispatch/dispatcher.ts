@@ -4,14 +4,8 @@ import type { DispatchResult } from '@caisson/protocol';
 import { backoffMs, createPrefixedId } from '../platform/index.ts';
 import { durationOf, stopRun, type ActiveRun } from './active-run.ts';
 import { admit } from './admit.ts';
-import type {
-  AdmittedRun,
-  Dispatcher,
-  DispatchRequest,
-  DispatchRooms,
-  LiveEvent,
-  RunHandle,
-} from './contract.ts';
+import type { AdmittedRun, Dispatcher, DispatchRequest, LiveEvent, RunHandle } from './contract.ts';
+import type { DispatchRooms } from './rooms.ts';
 import { describeRun } from './describe-run.ts';
 import { place } from './place.ts';
 import { freeFolder } from './hold-folder.ts';

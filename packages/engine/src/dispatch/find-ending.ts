@@ -2,7 +2,7 @@
 import { endingOfStop, type Failure, type Result } from '@caisson/protocol';
 import type { AttemptLimits } from '../compute/index.ts';
 import type { WorkerEnd } from '../supervision/index.ts';
-import type { SeenUsage } from './contract.ts';
+import type { SeenUsage } from './rooms.ts';
 import type { FoundResult } from './read-result.ts';
 
 /** What a program says that got no answer and does not know why. */

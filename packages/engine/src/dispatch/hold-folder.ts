@@ -3,7 +3,8 @@
  * claim on the folder itself holds against everybody who works there with another state folder.
  */
 import { claimFolder } from '@caisson/ground';
-import type { AdmittedRun, DispatchRooms } from './contract.ts';
+import type { AdmittedRun } from './contract.ts';
+import type { DispatchRooms } from './rooms.ts';
 import { PrepareFailure } from './prepare-failure.ts';
 
 const releases = new Map<string, () => void>();

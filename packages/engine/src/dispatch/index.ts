@@ -1,4 +1,5 @@
 export type * from './contract.ts';
+export type * from './rooms.ts';
 export { createDispatcher } from './dispatcher.ts';
 export { recover } from './recover.ts';
 export { describeRun } from './describe-run.ts';

@@ -9,7 +9,7 @@ import { capturePatch, createControlTest } from '@caisson/ground';
 import { pathRules, ruleAgainst } from '@caisson/policy';
 import type { Failure, Result } from '@caisson/protocol';
 import type { AttemptRemains } from './attempt-remains.ts';
-import type { DispatchRooms } from './contract.ts';
+import type { DispatchRooms } from './rooms.ts';
 import { findOwnControls } from './own-controls.ts';
 import type { FoundResult } from './read-result.ts';
 

@@ -1,6 +1,7 @@
 /** Stage 4: the attempt is on disk, then its worker exists (D2). */
 import type { WorkerProcess } from '../compute/index.ts';
-import type { AdmittedRun, DispatchRooms } from './contract.ts';
+import type { AdmittedRun } from './contract.ts';
+import type { DispatchRooms } from './rooms.ts';
 import type { PreparedAttempt } from './prepare.ts';
 import type { RunRecord } from './run-record.ts';
 

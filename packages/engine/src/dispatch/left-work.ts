@@ -1,4 +1,4 @@
-import type { DispatchRooms } from './contract.ts';
+import type { DispatchRooms } from './rooms.ts';
 
 /** What a run that ends between two attempts has to show: the work of the last one. */
 export interface LeftWork {

@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Bind } from '@caisson/protocol';
-import type { FoundRuntime } from './contract.ts';
+import type { FoundRuntime } from './rooms.ts';
 
 /** The log-in files that are there, as they appear in the sandbox's HOME. */
 export function loginBinds(home: string, runtime: FoundRuntime): Bind[] {

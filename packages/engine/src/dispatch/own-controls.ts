@@ -4,7 +4,7 @@
  */
 import { relative, resolve } from 'node:path';
 import type { PreparedWorkspace } from '../workspace/index.ts';
-import type { DispatchSettings } from './contract.ts';
+import type { DispatchSettings } from './rooms.ts';
 
 type Place = Pick<PreparedWorkspace, 'cwd' | 'mountPath'>;
 type Known = Pick<DispatchSettings, 'adapters' | 'projectRoot'>;

@@ -2,7 +2,8 @@
  * Stage 2: waits for a slot. The limit holds across all processes of the project: a slot is a row that is taken in
  * one immediate transaction by the run at the head of the queue.
  */
-import type { AdmittedRun, DispatchRooms } from './contract.ts';
+import type { AdmittedRun } from './contract.ts';
+import type { DispatchRooms } from './rooms.ts';
 import { orWarn } from './clean-up.ts';
 import { poolOf } from './pool-room.ts';
 import type { RunRecord } from './run-record.ts';

@@ -1,5 +1,6 @@
 /** The one way out that an attempt has: to its model, to granted hosts, and to services whose host is granted. */
-import type { AdmittedRun, DispatchRooms, NetworkDoor, OpenedNetwork } from './contract.ts';
+import type { AdmittedRun } from './contract.ts';
+import type { DispatchRooms, NetworkDoor, OpenedNetwork } from './rooms.ts';
 import { loginHosts } from './login-files.ts';
 import type { RunRecord } from './run-record.ts';
 

@@ -1,6 +1,7 @@
 /** How many runs a project takes at once, and in which pool each stands. */
 import { DEFAULT_POOL, type PoolRoom } from '../ledger/index.ts';
-import type { AdmittedRun, DispatchSettings, Refusal } from './contract.ts';
+import type { AdmittedRun, Refusal } from './contract.ts';
+import type { DispatchSettings } from './rooms.ts';
 
 /** How many runs there may be beside this one: those that have a slot, and those that wait unless it will not wait. */
 export function poolRoom(

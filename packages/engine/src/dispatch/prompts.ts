@@ -1,6 +1,7 @@
 /** Puts the prompts of a run together from fragments. */
 import { compileSystemPrompt, compileUserPrompt, describePrompt } from '../registry/index.ts';
-import type { AdmittedRun, DispatchRequest, FoundAgent, FoundRuntime } from './contract.ts';
+import type { AdmittedRun, DispatchRequest } from './contract.ts';
+import type { FoundAgent, FoundRuntime } from './rooms.ts';
 
 /** How an agent asks a person, and what to do when it is refused something. */
 const askingHelp = (mailbox: string): string =>

@@ -5,7 +5,7 @@ import { PreparedWorkspace } from '../workspace/index.ts';
 import type { WorkerHandle } from '../compute/index.ts';
 import type { AttemptRemains } from './attempt-remains.ts';
 import { cleanUp, orWarn, tellSurvivors } from './clean-up.ts';
-import type { DispatchRooms } from './contract.ts';
+import type { DispatchRooms } from './rooms.ts';
 import { endingOfResult, type Ending } from './find-ending.ts';
 import { findLeftWork } from './left-work.ts';
 import { readResult, type FoundResult } from './read-result.ts';

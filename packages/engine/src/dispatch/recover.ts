@@ -10,7 +10,7 @@
  */
 import type { Hosts } from '../hosts/index.ts';
 import { IllegalTransitionError, type RunRow } from '../ledger/index.ts';
-import type { DispatchRooms } from './contract.ts';
+import type { DispatchRooms } from './rooms.ts';
 import { recoverRun, finishEnded } from './recover-run.ts';
 import { createRunRecord } from './run-record.ts';
 

@@ -1,4 +1,5 @@
-import type { DispatchRequest, DispatchRooms, Refusal } from './contract.ts';
+import type { DispatchRequest, Refusal } from './contract.ts';
+import type { DispatchRooms } from './rooms.ts';
 import { describeTask } from './describe-task.ts';
 import { TaskRefusedError } from './errors.ts';
 import { createRunRecord } from './run-record.ts';

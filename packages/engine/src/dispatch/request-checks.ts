@@ -5,7 +5,8 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Task } from '@caisson/protocol';
-import type { AdmittedRun, DispatchRooms, DispatchSettings, Refusal } from './contract.ts';
+import type { AdmittedRun, Refusal } from './contract.ts';
+import type { DispatchRooms, DispatchSettings } from './rooms.ts';
 
 export type RequestRefusal = Omit<Refusal, 'check'>;
 

@@ -2,7 +2,8 @@ import { isWithin } from '@caisson/policy';
 import { MODES, type AgentDefinition, type Grant } from '@caisson/protocol';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { DispatchRequest, DispatchSettings, FoundAgent } from './contract.ts';
+import type { DispatchRequest } from './contract.ts';
+import type { DispatchSettings, FoundAgent } from './rooms.ts';
 import { envGrantName, resolveGrant } from './resolve-grant.ts';
 
 const cap = fc.option(fc.integer({ min: 1, max: 50 }), { nil: undefined });

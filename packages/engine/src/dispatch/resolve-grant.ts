@@ -1,7 +1,8 @@
 /** What a run may do: asked for, filled in from the agent and the configuration, met with the parent's. */
 import { getMode, meet } from '@caisson/policy';
 import type { BudgetCaps, Grant, Limits } from '@caisson/protocol';
-import type { DispatchRequest, DispatchSettings, FoundAgent, FoundEnvBundle } from './contract.ts';
+import type { DispatchRequest } from './contract.ts';
+import type { DispatchSettings, FoundAgent, FoundEnvBundle } from './rooms.ts';
 
 export function resolveGrant(
   request: DispatchRequest,

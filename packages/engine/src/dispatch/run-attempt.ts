@@ -4,7 +4,7 @@ import { WorkerStartError, type WorkerProcess } from '../compute/index.ts';
 import { LedgerGoneError } from '../ledger/index.ts';
 import { durationOf, stopRun, type ActiveRun } from './active-run.ts';
 import { tellSurvivors } from './clean-up.ts';
-import type { DispatchRooms } from './contract.ts';
+import type { DispatchRooms } from './rooms.ts';
 import { findEnding, type Ending } from './find-ending.ts';
 import { findUnreadableJob } from './find-unreadable-job.ts';
 import { follow, type FollowedAttempt } from './follow.ts';

@@ -4,7 +4,8 @@
  */
 import { eventManifest } from '@caisson/protocol';
 import type { NewEvent, PoolRoom, StoredEvent } from '../ledger/index.ts';
-import type { DispatchRooms, LiveEvent } from './contract.ts';
+import type { LiveEvent } from './contract.ts';
+import type { DispatchRooms } from './rooms.ts';
 
 export interface RunRecord {
   /** Resolves when the event is durable. */

@@ -2,7 +2,7 @@
 import { isRetryable, type Failure } from '@caisson/protocol';
 import { durationOf, type ActiveRun } from './active-run.ts';
 import { orWarn } from './clean-up.ts';
-import type { DispatchRooms } from './contract.ts';
+import type { DispatchRooms } from './rooms.ts';
 import { findLeftWork } from './left-work.ts';
 
 /** An attempt whose worker never started: the run is told why, and may be tried again. */

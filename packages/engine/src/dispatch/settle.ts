@@ -7,7 +7,7 @@ import { createPrefixedId } from '../platform/index.ts';
 import type { Checkpoint } from '../workspace/index.ts';
 import type { AttemptRemains } from './attempt-remains.ts';
 import { cleanUp, orWarn } from './clean-up.ts';
-import type { DispatchRooms } from './contract.ts';
+import type { DispatchRooms } from './rooms.ts';
 import type { Ending } from './find-ending.ts';
 import { keepCaptures } from './keep-captures.ts';
 import type { RunRecord } from './run-record.ts';

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, w
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import type { DispatchSettings, FoundRuntime } from './contract.ts';
+import type { DispatchSettings, FoundRuntime } from './rooms.ts';
 import { programFolders, toolBinds } from './tool-binds.ts';
 
 let root: string;

@@ -5,7 +5,8 @@
 import { closeSync, existsSync, lstatSync, openSync, readlinkSync, readSync, realpathSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import type { Bind } from '@caisson/protocol';
-import type { DispatchRequest, DispatchSettings, FoundRuntime } from './contract.ts';
+import type { DispatchRequest } from './contract.ts';
+import type { DispatchSettings, FoundRuntime } from './rooms.ts';
 import { loginBinds } from './login-files.ts';
 
 export function toolBinds(

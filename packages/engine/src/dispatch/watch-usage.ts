@@ -1,5 +1,6 @@
 import type { Usage, WorkerLine } from '@caisson/protocol';
-import type { AdmittedRun, DispatchRooms } from './contract.ts';
+import type { AdmittedRun } from './contract.ts';
+import type { DispatchRooms } from './rooms.ts';
 import { countUsage, findEarlierUse } from './count-usage.ts';
 import type { PreparedAttempt } from './prepare.ts';
 

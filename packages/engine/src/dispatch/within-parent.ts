@@ -1,5 +1,6 @@
 /** What a run that another run asked for would get beyond its parent by other ways than its grant: credentials inside. */
-import type { AdmittedRun, DispatchRooms } from './contract.ts';
+import type { AdmittedRun } from './contract.ts';
+import type { DispatchRooms } from './rooms.ts';
 import type { RequestRefusal } from './request-checks.ts';
 import { envGrantName } from './resolve-grant.ts';
 

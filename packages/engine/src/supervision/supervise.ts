@@ -8,10 +8,10 @@ import {
 } from '@caisson/protocol';
 import type { WorkerProcess } from '../compute/index.ts';
 import type { HealthState, Supervision, SupervisionOptions, WorkerEnd } from './contract.ts';
-import { createHealthMonitor } from './health.ts';
+import { createHealthMonitor, type HealthMonitor } from './health.ts';
 import { createKillLadder } from './kill-ladder.ts';
 import { findSilence } from './stall-reason.ts';
-import { createStallWatch } from './stall-watch.ts';
+import { createStallWatch, type StallWatch } from './stall-watch.ts';
 import { readWorkerStream } from './worker-stream.ts';
 
 const CHECK_MS = 500;
@@ -20,74 +20,96 @@ const STOPPED_MS = 1000;
 
 /** Watches over one worker until nothing of it is left; see the contract for S1 to S4. */
 export function supervise(options: SupervisionOptions): Supervision {
-  const { worker, clock, compute } = options;
+  const { worker, clock } = options;
   const startedMs = clock.monotonicMs();
-  let stopped: WorkerEnd['stopped'] = null;
-  let lastWord: WorkerLine | null = null;
-  let refusal: Failure | null = null;
-
+  const seen: Seen = { stopped: null, lastWord: null, refusal: null };
   const send = (message: ControlMessage): void => {
     if (worker.control.writable) worker.control.write(encodeNdjson(message));
   };
   const ladder = createKillLadder({
     clock,
-    order: (graceMs) =>
-      send({
-        kind: 'stop',
-        reason: stopped?.reason ?? 'user',
-        graceMs,
-        ...(stopped?.detail ? { detail: stopped.detail } : {}),
-      }),
+    order: (graceMs) => send(describeStop(seen, graceMs)),
     kill: () => worker.kill(),
   });
   const stop: Supervision['stop'] = (reason, how = {}) => {
-    stopped ??= { reason, detail: how.detail ?? '' };
+    seen.stopped ??= { reason, detail: how.detail ?? '' };
     if (how.force === true) ladder.force();
     else ladder.start(options.graceMs);
   };
-  const health = createHealthMonitor({
-    heartbeatMs: options.heartbeatMs,
-    startedMs,
-    onChange: options.onHealth,
+  const { heartbeatMs, usesModel, onHealth, onStalled } = options;
+  const health = createHealthMonitor({ heartbeatMs, startedMs, onChange: onHealth });
+  const stall = createStallWatch({ startedMs, heartbeatMs, usesModel, onStalled });
+  listen(options, seen, { health, stall, send });
+  const cancelDeadline = clock.setTimer(options.wallMs, () =>
+    stop('timeout', { detail: `no end after ${options.wallMs} ms` }),
+  );
+  const cancelChecks = checkRegularly(options, { health, stall, stop });
+  const ended = worker.exited.then((exit) => {
+    cancelDeadline();
+    cancelChecks();
+    ladder.cancel();
+    return conclude(options, seen, exit);
   });
-  const stall = createStallWatch({
-    startedMs,
-    heartbeatMs: options.heartbeatMs,
-    usesModel: options.usesModel,
-    onStalled: options.onStalled,
-  });
+  return { ended, stop, send, setWaitingForPermission: stall.setWaitingForPermission };
+}
 
+/** What is known of a worker's end before it has ended. */
+interface Seen {
+  stopped: WorkerEnd['stopped'];
+  lastWord: WorkerLine | null;
+  refusal: Failure | null;
+}
+
+interface Watches {
+  readonly health: HealthMonitor;
+  readonly stall: StallWatch;
+}
+
+function describeStop({ stopped }: Seen, graceMs: number): ControlMessage {
+  const detail = stopped?.detail ? { detail: stopped.detail } : {};
+  return { kind: 'stop', reason: stopped?.reason ?? 'user', graceMs, ...detail };
+}
+
+/** The header is answered with `go` or with the worker's end; every line is a sign of life. */
+function listen(
+  options: SupervisionOptions,
+  seen: Seen,
+  { health, stall, send }: Watches & Pick<Supervision, 'send'>,
+): void {
+  const { worker, clock } = options;
   readWorkerStream(worker.stdout, {
-    onHeader: (header) => {
+    onHeader(header) {
       void options
         .onHeader(header)
-        .catch((error: unknown): Failure => ({
-          reason: 'worker-failed',
-          detail: (error as Error).message,
-          step: 5,
-        }))
+        .catch((error: unknown): Failure => {
+          return { reason: 'worker-failed', detail: (error as Error).message, step: 5 };
+        })
         .then((failure) => {
           if (failure === null) return send({ kind: 'go' });
-          refusal = failure;
+          seen.refusal = failure;
           worker.kill();
         });
     },
-    onLine: (line) => {
+    onLine(line) {
       const nowMs = clock.monotonicMs();
       health.beat(nowMs);
       if (line.kind === 'heartbeat') stall.beat(nowMs, line.counters);
       else stall.progress(nowMs);
-      if (isTerminal(line.kind)) lastWord = line;
+      if (isTerminal(line.kind)) seen.lastWord = line;
       options.onLine(line);
     },
     onMalformed: options.onMalformed,
   });
+}
 
-  const cancelDeadline = clock.setTimer(options.wallMs, () =>
-    stop('timeout', { detail: `no end after ${options.wallMs} ms` }),
-  );
-  let lastCheckMs = startedMs;
-  const cancelChecks = every(CHECK_MS, options, () => {
+/** Returns how to end the checks. */
+function checkRegularly(
+  options: SupervisionOptions,
+  { health, stall, stop }: Watches & Pick<Supervision, 'stop'>,
+): () => void {
+  const { worker, clock, stallTimeoutMs } = options;
+  let lastCheckMs = clock.monotonicMs();
+  return every(CHECK_MS, options, () => {
     const nowMs = clock.monotonicMs();
     const lateMs = nowMs - lastCheckMs - CHECK_MS;
     lastCheckMs = nowMs;
@@ -100,22 +122,22 @@ export function supervise(options: SupervisionOptions): Supervision {
       stop('shutdown', { force: true, detail: 'the run cannot be recorded any more' });
     health.check(nowMs);
     stall.check(nowMs, isHeard(health.state) ? null : findSilence(stateOf(worker)));
-    if (options.stallTimeoutMs !== null && stall.silentMs(nowMs) >= options.stallTimeoutMs) {
+    if (stallTimeoutMs !== null && stall.silentMs(nowMs) >= stallTimeoutMs)
       stop('stalled', { detail: `no progress for ${Math.round(stall.silentMs(nowMs) / 1000)} s` });
-    }
   });
+}
 
-  const ended = worker.exited.then(async (exit): Promise<WorkerEnd> => {
-    cancelDeadline();
-    cancelChecks();
-    ladder.cancel();
-    await drained(options);
-    // S2: nothing of the tree is left. A worker that ended by itself has seen the end of its last sandbox.
-    const isProvenGone = options.isEnclosed && stopped === null && lastWord !== null && exit.signal === null;
-    const survivors = await compute.stop(worker.handle, { isProvenGone });
-    return { ...exit, stopped, lastWord, refusal, stderrTail: worker.stderrTail(), survivors };
-  });
-  return { ended, stop, send, setWaitingForPermission: stall.setWaitingForPermission };
+/** S2: nothing of the tree is left. A worker that ended by itself has seen the end of its last sandbox. */
+async function conclude(
+  options: SupervisionOptions,
+  seen: Seen,
+  exit: Awaited<WorkerProcess['exited']>,
+): Promise<WorkerEnd> {
+  const { worker, compute, isEnclosed } = options;
+  await drained(options);
+  const isProvenGone = isEnclosed && seen.stopped === null && seen.lastWord !== null && exit.signal === null;
+  const survivors = await compute.stop(worker.handle, { isProvenGone });
+  return { ...exit, ...seen, stderrTail: worker.stderrTail(), survivors };
 }
 
 function isHeard(state: HealthState): boolean {
