@@ -245,7 +245,17 @@ test('a server can listen on a UNIX socket', async () => {
   }
 });
 
-test('a script that is none is refused instead of half understood', async () => {
-  const script = [{ fault: 401 }] as unknown as Parameters<typeof startModelServer>[0]['script'];
-  await expect(startModelServer({ script })).rejects.toThrow(/fault/);
+test.each([
+  [[{ fault: 401 }], /^script\[0\]\.fault: one of 401, .* is expected, not 401/],
+  [[{ say: 'hi' }, { sya: 'hi' }], /^script\[1\]: unknown: sya/],
+  [{ turns: [{ fault: '429', time: 2 }] }, /^script\.turns\[0\]: unknown: time/],
+  [[{ wehn: 'x', turns: [{ say: 'hi' }] }], /^script\[0\]: unknown: wehn/],
+  [[{ when: 'x', turns: [{ say: 'hi' }] }, { say: 'hi' }], /^script\[1\]: unknown: say/m],
+  [[{ usage: { input: 3 } }], /^script\[0\]\.usage: unknown: input/],
+  [[{ tool: { intent: 'write-file', path: 'a', contents: 'x' } }], /^script\[0\]\.tool: unknown: contents/m],
+  [[{ tool: { intent: 'write' } }], /^script\[0\]\.tool\.intent: an "intent" that is known is expected/],
+  ['hello', /^script: object is expected, not "hello"/],
+])('a script that is none is refused with the place of the mistake: %j', async (script, message) => {
+  const wrong = script as unknown as Parameters<typeof startModelServer>[0]['script'];
+  await expect(startModelServer({ script: wrong })).rejects.toThrow(message);
 });

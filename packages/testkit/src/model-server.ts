@@ -5,9 +5,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { addUsage, NO_USAGE, type CountedUsage } from './answer.ts';
 import type { WireApi } from './conversation.ts';
 import { readBody } from './read-body.ts';
+import { readScript } from './read-script.ts';
 import { createReplies, type Replies } from './reply.ts';
 import { findRoute } from './route.ts';
-import { ScriptInput, toScripts } from './script.ts';
+import type { ScriptInput } from './script.ts';
 
 export interface ModelServerOptions {
   readonly script: ScriptInput;
@@ -62,7 +63,7 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
   const requests: RecordedRequest[] = [];
   const waiters = new Set<Waiter>();
   let total = NO_USAGE;
-  const replies = createReplies(toScripts(ScriptInput.parse(options.script)), (usage) => {
+  const replies = createReplies(readScript(options.script), (usage) => {
     total = addUsage(total, usage);
   });
   const record = (request: RecordedRequest) => {

@@ -21,18 +21,18 @@ const path = () => z.string().check(z.minLength(1), z.maxLength(4096));
 
 /** What the model wants done. The server says it with the tool that the client really offered for it. */
 export const ToolIntent = z.discriminatedUnion('intent', [
-  z.object({ intent: z.literal('write-file'), path: path(), content: z.string() }),
-  z.object({ intent: z.literal('edit-file'), path: path(), find: z.string(), replace: z.string() }),
-  z.object({ intent: z.literal('read-file'), path: path() }),
-  z.object({ intent: z.literal('run-command'), command: z.string() }),
+  z.strictObject({ intent: z.literal('write-file'), path: path(), content: z.string() }),
+  z.strictObject({ intent: z.literal('edit-file'), path: path(), find: z.string(), replace: z.string() }),
+  z.strictObject({ intent: z.literal('read-file'), path: path() }),
+  z.strictObject({ intent: z.literal('run-command'), command: z.string() }),
   /** A tool of an MCP server, by its own name; clients put their own prefix before it. */
-  z.object({
+  z.strictObject({
     intent: z.literal('mcp'),
     tool: z.string(),
     arguments: z.optional(z.record(z.string(), z.unknown())),
   }),
   /** A call exactly as written, offered or not: for clients' handling of tools that they do not have. */
-  z.object({
+  z.strictObject({
     intent: z.literal('call'),
     tool: z.string(),
     arguments: z.optional(z.record(z.string(), z.unknown())),
@@ -42,7 +42,7 @@ export type ToolIntent = z.infer<typeof ToolIntent>;
 
 const count = () => z.int().check(z.nonnegative());
 /** Tokens of one answer. `inputTokens` never includes what was read from or written to a cache. */
-export const ScriptUsage = z.object({
+export const ScriptUsage = z.strictObject({
   inputTokens: z.optional(count()),
   outputTokens: z.optional(count()),
   cacheReadTokens: z.optional(count()),
@@ -51,7 +51,7 @@ export const ScriptUsage = z.object({
 export type ScriptUsage = z.infer<typeof ScriptUsage>;
 
 /** One answer of the model. A turn with a tool is followed by the next turn once the tool's result arrives. */
-export const ScriptTurn = z.object({
+export const ScriptTurn = z.strictObject({
   say: z.optional(z.string()),
   tool: z.optional(ToolIntent),
   usage: z.optional(ScriptUsage),
@@ -64,7 +64,7 @@ export const ScriptTurn = z.object({
 export type ScriptTurn = z.infer<typeof ScriptTurn>;
 
 /** A conversation's script. `when` names text that the user's prompt contains. */
-export const ModelScript = z.object({
+export const ModelScript = z.strictObject({
   when: z.optional(z.string().check(z.minLength(1))),
   turns: z.array(ScriptTurn).check(z.minLength(1)),
 });
@@ -73,14 +73,3 @@ export type ModelScript = z.infer<typeof ModelScript>;
 /** One script, its turns alone, or several scripts that are told apart by `when`. */
 export const ScriptInput = z.union([ModelScript, z.array(ModelScript), z.array(ScriptTurn)]);
 export type ScriptInput = z.infer<typeof ScriptInput>;
-
-/** Brings every accepted form to a list of scripts. */
-export function toScripts(input: ScriptInput): readonly ModelScript[] {
-  if (!Array.isArray(input)) return [input];
-  if (input.length === 0) return [];
-  return isScriptList(input) ? input : [{ turns: input }];
-}
-
-function isScriptList(input: readonly (ModelScript | ScriptTurn)[]): input is ModelScript[] {
-  return input.every((entry) => 'turns' in entry);
-}

@@ -1,10 +1,11 @@
 // Runs a scripted model server from a file: node serve.ts [--port N | --socket PATH] [--key KEY] [--log FILE] SCRIPT.json
 // Prints one JSON line with its url when it listens, and one with the usage it counted when it is stopped.
 
-import { appendFileSync, readFileSync } from 'node:fs';
+import { appendFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { startModelServer } from './model-server.ts';
-import { ScriptInput } from './script.ts';
+import type { ScriptInput } from './script.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -21,12 +22,20 @@ if (scriptFile === undefined) {
   process.exit(2);
 }
 
+/** A mistake in the script is told in one line, not as a stack. */
+function fail(error: Error): never {
+  process.stderr.write(`${scriptFile ?? ''}: ${error.message}\n`);
+  process.exit(2);
+}
+
+const read = async (path: string): Promise<ScriptInput> =>
+  JSON.parse(await readFile(path, 'utf8')) as ScriptInput;
 const server = await startModelServer({
-  script: ScriptInput.parse(JSON.parse(readFileSync(scriptFile, 'utf8'))),
+  script: await read(scriptFile).catch(fail),
   ...(values.port === undefined ? {} : { port: Number(values.port) }),
   ...(values.socket === undefined ? {} : { socketPath: values.socket }),
   ...(values.key === undefined ? {} : { apiKey: values.key }),
-});
+}).catch(fail);
 process.stdout.write(`${JSON.stringify({ listening: server.url, pid: process.pid })}\n`);
 
 const stopSignal = Promise.withResolvers<void>();

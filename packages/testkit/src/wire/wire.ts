@@ -34,8 +34,11 @@ export const asObject = (value: unknown): Json =>
 export const asList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 export const asText = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** Splits text so that a stream has more than one delta. */
-export function chunksOf(text: string, size = 24): readonly string[] {
+const MOST_CHUNKS = 500;
+
+/** Splits text so that a stream has more than one delta; not into so many that clients which join them anew choke. */
+export function chunksOf(text: string, least = 24): readonly string[] {
+  const size = Math.max(least, Math.ceil(text.length / MOST_CHUNKS));
   const chunks: string[] = [];
   for (let at = 0; at < text.length; at += size) chunks.push(text.slice(at, at + size));
   return chunks;
