@@ -98,9 +98,9 @@ describe('caisson run -- CMD', () => {
     expect(events.filter((event) => event.type === 'dispatch.cancelled')).toHaveLength(1);
   }, 20_000);
 
-  it('stops for Ctrl-C and says that it does', async () => {
-    const project = createProject();
-    const child = project.start('run', '--', 'sh', '-c', 'sleep 600');
+  it('stops for Ctrl-C and says that it does, without waiting for its grace', async () => {
+    const project = createProject({ config: 'limits: { grace: 60s }\n' });
+    const child = project.start('run', '--', 'sh', '-c', 'sleep 600; echo a shell waits for its command');
     const ended = finish(child);
     await until('a running run', async () =>
       (await project.caisson('runs', '--status', 'running', '-o', 'json')).stdout.includes('run_'),

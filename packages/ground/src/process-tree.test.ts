@@ -41,6 +41,7 @@ describe('a process', () => {
     expect(readProcess(child.pid!)).toEqual({
       pid: child.pid,
       ppid: process.pid,
+      group: readProcess(process.pid)?.group,
       startTime: expect.stringMatching(/^\d+$/),
       state: 'S',
       comm: 'a) b (',

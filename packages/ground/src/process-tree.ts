@@ -6,6 +6,8 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 export interface ProcessInfo {
   readonly pid: number;
   readonly ppid: number;
+  /** Its process group. */
+  readonly group: number;
   /** Clock ticks since boot, as text: with the pid it names one process for ever. */
   readonly startTime: string;
   /** One letter of the kernel: R, S, D, Z, T … */
@@ -31,6 +33,7 @@ export function readProcess(pid: number): ProcessInfo | null {
   return {
     pid,
     ppid: Number(field(4)),
+    group: Number(field(5)),
     startTime: field(22),
     state: field(3),
     comm: stat.slice(stat.indexOf('(') + 1, nameEnd),

@@ -6,7 +6,7 @@
  * The command runs only once the port listens. It has the relay's streams, environment and signals, and its end is the
  * relay's end, at once, with the same code: whoever looks from outside sees the command.
  */
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { connect, createServer, type Socket } from 'node:net';
 import { constants } from 'node:os';
 import { pipeline } from 'node:stream';
@@ -35,12 +35,19 @@ function carry(from: Socket, to: Socket): void {
 
 function runCommand(): void {
   // Heard from before the command can say a word; handlers run only once it is started.
-  for (const signal of FORWARDED) process.on(signal, () => child.kill(signal));
-  const child = spawn(file, args, { stdio: 'inherit' });
+  for (const signal of FORWARDED) process.on(signal, () => forward(child, signal));
+  // A group of its own: an interrupt that reaches ours must not reach the command twice.
+  const child = spawn(file, args, { stdio: 'inherit', detached: true });
   child.once('error', (error) => giveUp(`cannot start ${file}: ${error.message}`, 127));
   child.once('exit', (code, signal) =>
     process.exit(code ?? 128 + (signal === null ? 0 : constants.signals[signal])),
   );
+}
+
+/** An interrupt is for all of the command's group, as at a terminal. */
+function forward(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (signal !== 'SIGINT' || child.pid === undefined) child.kill(signal);
+  else if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid, signal);
 }
 
 function giveUp(why: string, code: number): void {

@@ -87,7 +87,7 @@ export interface SandboxProcess {
   readonly channels: readonly (Duplex | null)[];
   /** The program itself as the host sees it, or `null` before it runs and after it ended. */
   agentPid(): number | null;
-  /** Sends a signal to the program alone. `false` when it is not there to receive it. */
+  /** Sends a signal to the program alone, SIGINT to its process group, as a terminal does. `false` when it is not there to receive it. */
   signalAgent(signal: NodeJS.Signals): boolean;
   /** Ends everything inside at once. Idempotent; wait for `exited` to know that it is gone. */
   kill(): void;

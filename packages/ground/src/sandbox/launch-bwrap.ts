@@ -17,6 +17,7 @@ import { SandboxStartError, SandboxUnavailableError } from './errors.ts';
 import { HeadCapture } from './head-capture.ts';
 import { holdMailboxMountPoint } from './mailbox-mount-point.ts';
 import { spawnBwrap, type SpawnedBwrap } from './spawn-bwrap.ts';
+import { sendSignal, signalProgram } from './signal-program.ts';
 import { hearGate, openGate } from './start-gate.ts';
 
 const INIT_GONE_POLL_MS = 2;
@@ -120,7 +121,7 @@ async function bringUp(
     agentPid,
     signalAgent: (signal) => {
       const pid = agentPid();
-      return pid !== null && sendSignal(pid, signal);
+      return pid !== null && signalProgram(pid, signal);
     },
     kill,
     exited: finish(),
@@ -207,13 +208,4 @@ function killWithChildren(child: ChildProcess): void {
   child.kill('SIGSTOP');
   for (const pid of childPids(child.pid)) sendSignal(pid, 'SIGKILL');
   child.kill('SIGKILL');
-}
-
-function sendSignal(pid: number, signal: NodeJS.Signals): boolean {
-  try {
-    return process.kill(pid, signal);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
-    throw error;
-  }
 }

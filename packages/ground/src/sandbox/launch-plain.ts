@@ -16,6 +16,7 @@ import { coverInheritedFds } from './inherited-fds.ts';
 import { createOutputPipes, type OutputPipes } from './output-pipes.ts';
 import { startPlainGuard } from './plain-guard.ts';
 import { leavesFolder } from './real-path.ts';
+import { signalProgram } from './signal-program.ts';
 import { openSweepGroup } from './sweep-group.ts';
 import { LAUNCH_MARKER_NAME, sweepSurvivors } from './sweep.ts';
 
@@ -70,7 +71,7 @@ export async function launchPlain(spec: SandboxSpec, options: LaunchOptions): Pr
       each === 'pipe' ? (child.stdio[3 + index] as Duplex) : null,
     ),
     agentPid: () => (isAlive() ? pid : null),
-    signalAgent: (signal) => isAlive() && child.kill(signal),
+    signalAgent: (signal) => isAlive() && signalProgram(pid, signal),
     kill,
     exited: finish(),
   };

@@ -8,6 +8,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -180,6 +181,19 @@ describe('a sandbox', () => {
     expect(existsSync(mailbox.target)).toBe(false);
     expect(readFileSync(join(mailbox.source, 'note'), 'utf8')).toBe('hello\n');
   });
+
+  it.each(['bwrap', 'none'] as const)(
+    'interrupts a command that its shell waits for, as a terminal does, and nobody else (%s)',
+    async (kind) => {
+      const script = 'setsid sh -c \'trap "echo not me" INT; echo up; sleep 2\' & sleep 600; echo after';
+      const running = await launchSandbox({ ...spec, kind, argv: ['bash', '-c', script] });
+      const printed = text(running.stdout);
+      await once(running.stdout, 'data');
+      expect(running.signalAgent('SIGINT')).toBe(true);
+      expect(await running.exited).toMatchObject(kind === 'none' ? { signal: 'SIGINT' } : { code: 130 });
+      expect(await printed).toBe('up\n');
+    },
+  );
 
   it('hands over extra descriptors: one of ours and a channel', async () => {
     const running = await launchSandbox({

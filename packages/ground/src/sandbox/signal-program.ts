@@ -1,0 +1,24 @@
+/** How a signal reaches the program inside. */
+import { descendants, readProcess } from '../process-tree.ts';
+
+/**
+ * `false` when the program is not there to receive it. SIGINT reaches what a terminal's Ctrl-C would: the program and
+ * those below it that stayed in its process group. A shell that waits for a command heeds an interrupt only if the
+ * command does. Any other signal is for the program alone.
+ */
+export function signalProgram(pid: number, signal: NodeJS.Signals): boolean {
+  const group = readProcess(pid)?.group;
+  const isReached = sendSignal(pid, signal);
+  if (!isReached || signal !== 'SIGINT') return isReached;
+  for (const below of descendants(pid)) if (below.group === group) sendSignal(below.pid, signal);
+  return true;
+}
+
+export function sendSignal(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+    throw error;
+  }
+}
