@@ -1,5 +1,5 @@
 /** Rules about files are held by the kernel and by the patch, also where no gate asks: this is a plain command. */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createProject } from './project.ts';
@@ -108,6 +108,23 @@ describe('control files that are there below the top', () => {
 });
 
 describe('control files that an agent makes', () => {
+  it('are left out of the patch in other spellings, and where a folder is a repository in disguise', async () => {
+    const project = createProject();
+    const result = await project.run(
+      '--',
+      'sh',
+      '-c',
+      'mkdir -p .Claude docs/objects/a docs/refs/a plain; echo {} >.Claude/Settings.json; echo x >docs/objects/a/b; echo x >docs/refs/a/b; echo "ref: refs/heads/m" >docs/HEAD; printf "[core]\\nfsmonitor = touch x\\n" >docs/config; echo x >plain/config',
+    );
+    const { stdout } = await project.caisson('diff', result.runId);
+    expect(stdout.match(/^diff .*$/gm)).toEqual([
+      'diff --git a/docs/HEAD b/docs/HEAD',
+      'diff --git a/docs/objects/a/b b/docs/objects/a/b',
+      'diff --git a/docs/refs/a/b b/docs/refs/a/b',
+      'diff --git a/plain/config b/plain/config',
+    ]);
+  });
+
   it('are left out of the patch at any depth, behind links and in nested repositories', async () => {
     const project = createProject();
     const result = await project.run(
@@ -162,6 +179,54 @@ describe('control files in the user’s own folder', () => {
         .toSorted(),
     ).toEqual(['.envrc.left-out', '.gitignore', 'caisson.yaml.left-out', 'fine', 'sub']);
     expect(result.result?.policy.denials.map(({ rule }) => rule)).toContain('control-file');
+  });
+
+  it('are put aside in folders below also when the agent has git ignore them', async () => {
+    const project = createProject({ git: false });
+    project.write('old/.mcp.json', '{}\n');
+    const result = await project.run(
+      '--',
+      'sh',
+      '-c',
+      'mkdir -p sub/.claude .Claude evil; echo "*" >sub/.gitignore; echo {} >sub/.claude/settings.json; echo {} >.Claude/settings.json; echo {} >evil/settings.json; ln -s ../evil sub/.cursor; echo x >old/new',
+    );
+    const { root } = project;
+    expect(readdirSync(join(root, 'sub/.claude'))).toEqual(['settings.json.left-out']);
+    expect(readdirSync(join(root, 'sub')).toSorted()).toEqual(['.claude', '.cursor.left-out', '.gitignore']);
+    expect(readdirSync(join(root, '.Claude'))).toEqual(['settings.json.left-out']);
+    expect(readdirSync(join(root, 'old')).toSorted()).toEqual(['.mcp.json', 'new']);
+    expect(result.result?.policy.denials).toHaveLength(3);
+  });
+
+  it('are put aside when they are repositories that make git run a program, and only then', async () => {
+    const project = createProject({ git: false });
+    project.git('init', '-q', 'old');
+    const result = await project.run(
+      '--',
+      'sh',
+      '-c',
+      `set -e
+      git init -q .; git config core.fsmonitor "touch x"
+      git init -q hooked; echo x >hooked/.git/hooks/pre-commit
+      git init -q fine; git -C fine remote add origin https://a.example/b.git
+      mkdir link bare; echo "gitdir: ../bare" >link/.git
+      mkdir bare/objects bare/refs; echo "ref: refs/heads/m" >bare/HEAD; printf "[core]\nfsmonitor = touch x\n" >bare/config
+      echo x >old/.git/commondir`,
+    );
+    expect(result.status).toBe('done');
+    expect(result.result?.policy.denials.map(({ what }) => what.split(' ')[0]).toSorted()).toEqual([
+      '.git/config',
+      'bare/config',
+      'hooked/.git/hooks',
+      'link/.git',
+      'old/.git/commondir',
+    ]);
+    const { root } = project;
+    expect(existsSync(join(root, '.git/config'))).toBe(false);
+    expect(project.git('status', '--short')).toContain('fine');
+    expect(existsSync(join(root, 'fine/.git/config'))).toBe(true);
+    expect(existsSync(join(root, 'old/.git/config'))).toBe(true);
+    expect(existsSync(join(root, 'hooked/.git/hooks.left-out/pre-commit'))).toBe(true);
   });
 
   it('are put aside in folders below as well', async () => {

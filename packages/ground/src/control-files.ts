@@ -3,6 +3,7 @@
 import { lstatSync, realpathSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { isErrno } from './errno.ts';
+import { isPlantedGitControl } from './git-controls.ts';
 
 /** Relative to the folder in which a program looks for them. */
 export const CONTROL_FILES: readonly string[] = [
@@ -25,22 +26,41 @@ export const CONTROL_FILES: readonly string[] = [
   '.vscode/settings.json',
   '.husky',
   '.gitmodules',
+  '.cursor/hooks.json',
+  '.gemini/extensions',
+  '.gemini/.env',
+  '.qwen/extensions',
+  '.zed/settings.json',
+  '.zed/tasks.json',
+  '.roo/mcp.json',
+  '.kiro/settings/mcp.json',
+  '.aider.conf.yml',
+  '.exrc',
+  '.nvim.lua',
+  '.dir-locals.el',
 ];
 
 /**
  * Tells whether a path of a patch is a control file. A program finds its settings in whatever folder it is started in,
  * so it is one at any depth. A link named like its folder would bring one in under another name, and so would a file
- * that such a link already leads to. `own` are control files of this one project, at their one place.
+ * that such a link already leads to. Other disks do not tell `.Envrc` from `.envrc`. `own` are control files of this
+ * one project, at their one place.
  */
 export function createControlTest(root: string, own: readonly string[] = []): (path: string) => boolean {
   const folders = CONTROL_FILES.filter((control) => control.includes('/')).map((control) =>
     control.replace(/\/[^/]*$/, ''),
   );
   const linked = [...own, ...[...CONTROL_FILES, ...own].flatMap((control) => realPlace(root, control))];
-  return (path) =>
-    CONTROL_FILES.some((control) => `/${path}/`.includes(`/${control}/`)) ||
-    linked.some((place) => path === place || path.startsWith(`${place}/`)) ||
-    (folders.some((folder) => path === folder || path.endsWith(`/${folder}`)) && isLink(join(root, path)));
+  return (path) => {
+    const name = path.toLowerCase();
+    return (
+      CONTROL_FILES.some((control) => `/${name}/`.includes(`/${control}/`)) ||
+      linked.some((place) => path === place || path.startsWith(`${place}/`)) ||
+      (folders.some((folder) => name === folder || name.endsWith(`/${folder}`)) &&
+        isLink(join(root, path))) ||
+      isPlantedGitControl(root, path)
+    );
+  };
 }
 
 function isLink(path: string): boolean {

@@ -34,3 +34,4 @@ export * from './board.ts';
 export * from './context-registry.ts';
 export * from './unlinked-files.ts';
 export * from './control-files.ts';
+export { isGitDir, listHarmfulParts } from './git-controls.ts';

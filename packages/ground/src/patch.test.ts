@@ -135,6 +135,12 @@ describe('capturePatch', () => {
     expect([...captured.nested].toSorted()).toEqual(['born', 'born/deep', 'unborn']);
   });
 
+  it('takes a folder in which there is nothing but an empty repository', async () => {
+    git(['init', '-q', 'empty'], workspace);
+    const captured = await capture(await baseline());
+    expect(captured.empty).toBe(true);
+  });
+
   it('notices edits inside a repository that was there before', async () => {
     await mkdir(join(workspace, 'sub'));
     git(['init', '-q'], join(workspace, 'sub'));

@@ -134,7 +134,11 @@ async function unstageExcluded(options: StageOptions, git: Git): Promise<void> {
  */
 async function writeTree(git: Git, index: string): Promise<string> {
   const later = Date.now() / 1000 + 10;
-  await utimes(index, later, later);
+  try {
+    await utimes(index, later, later);
+  } catch (error) {
+    if (!isErrno(error, 'ENOENT')) throw error; // only empty repositories are there: git wrote no index
+  }
   return await git.text(['write-tree']);
 }
 

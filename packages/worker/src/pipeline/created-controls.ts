@@ -4,20 +4,39 @@
  * beside the place where it was, because work is never deleted.
  */
 import { lstatSync, realpathSync, renameSync } from 'node:fs';
-import { join } from 'node:path';
-import { CONTROL_FILES } from '@caisson/ground';
+import { join, relative } from 'node:path';
+import { CONTROL_FILES, takeMark } from '@caisson/ground';
 import { deny, type AttemptContext } from '../attempt-context.ts';
+import { findNestedControls } from '../nested-controls.ts';
+import { findNewControls } from './new-controls.ts';
 
 /** Call it before the agent starts; the returned function puts aside what was not there then, or lay elsewhere. */
-export function watchControls(context: AttemptContext): () => void {
-  const { path: root, kind, controls = [] } = context.job.workspace;
-  if (kind !== 'in-place') return () => undefined;
+export async function watchControls(context: AttemptContext): Promise<() => void> {
+  const { job } = context;
+  const { path: root, kind, controls = [], gitDir } = job.workspace;
+  if (kind !== 'in-place' || job.grant.mode === 'suggest') return () => undefined;
   const before = [...CONTROL_FILES, ...controls].map((path) => ({ path, place: placeOf(join(root, path)) }));
+  const held = [
+    ...before.flatMap(({ path, place }) => (place === null ? [] : [path])),
+    ...findNestedControls(job).map((path) => relative(job.workspace.mountPath, path)),
+  ];
+  const { changedAtMs } = await takeMark(gitDir);
   return () => {
     for (const { path, place } of before) {
       const now = placeOf(join(root, path));
       if (now !== null && now !== place) putAside(context, path);
     }
+    // Without a wall nothing was held, and what has changed may be the user's own.
+    if (job.grant.sandbox === 'none') return;
+    const found = findNewControls({ job, held, sinceMs: changedAtMs });
+    for (const path of found.paths) putAside(context, path);
+    if (!found.isComplete)
+      context.voice.say({
+        kind: 'warning',
+        source: 'policy',
+        message:
+          'there are too many folders to look for control files in all of them; some may have been made',
+      });
   };
 }
 

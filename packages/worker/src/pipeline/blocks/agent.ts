@@ -30,7 +30,7 @@ export async function runAgentBlock(context: AttemptContext): Promise<BlockRepor
   const startedAt = performance.now();
   context.voice.say({ kind: 'progress', phase: 'agent', message: job.runtime.name });
   const start = await describeAgentStart(context);
-  const disarm = watchControls(context);
+  const disarm = await watchControls(context);
   try {
     const spec = buildSandboxSpec(job, { purpose: 'agent', ...start.view, ruled: await findRuled(context) });
     const spools = openAgentSpools(context);
