@@ -177,6 +177,25 @@ describe('what to do with the work', () => {
   });
 });
 
+describe('what a run prints at its end', () => {
+  test('is whole, or says where all of it is', async () => {
+    const project = createProject();
+    const short = await project.caisson('run', '--', 'seq', '200');
+    expect(short.stdout).toMatch(/^1\n2\n/);
+    const long = await project.caisson('run', '--', 'seq', '1000');
+    expect(long.stdout).toMatch(/^… the end of 3\.8 KiB; all: caisson logs run_\w+ --stdout\n801\n/);
+  });
+
+  test('is of the earlier run, and said to be, where the idempotency key is known', async () => {
+    const project = createProject();
+    const run = () => project.caisson('run', '--idempotency-key', 'once', '--', 'date', '+%N');
+    const [first, second] = [await run(), await run()];
+    expect(second.stdout).toBe(first.stdout);
+    expect(first.stderr).not.toContain('idempotency');
+    expect(second.stderr).toMatch(/run_\w+ has this idempotency key already; nothing new is started\n/);
+  });
+});
+
 describe('a run that is named by a part of its id', () => {
   test('is found when the part is unique, and none is touched when it is not', async () => {
     const project = createProject();

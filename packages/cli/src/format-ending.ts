@@ -1,5 +1,6 @@
 /** The end of a run for people: the answer first, then what came out and what to do next. */
 import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
+import { replyLines } from './format-reply.ts';
 import { formatBytes, formatCost, formatDuration } from './format-values.ts';
 import type { Output } from './output.ts';
 import { printable, printableText } from './printable.ts';
@@ -10,15 +11,17 @@ export interface Whereabouts {
   readonly isInPlace: boolean;
   /** It is brought there next, without being asked for. */
   readonly isApplied: boolean;
+  /** It is a plain command's. */
+  readonly isOfCommand: boolean;
 }
 
 export function formatEnding(
   result: DispatchResult,
   style: Output['style'],
-  work: Whereabouts = { isInPlace: false, isApplied: false },
+  work: Whereabouts = { isInPlace: false, isApplied: false, isOfCommand: false },
 ): string {
-  const lines: string[] = [];
-  if (result.reply.trim() !== '') lines.push(printableText(result.reply.trimEnd()), '');
+  const reply = replyLines(result, work.isOfCommand);
+  const lines: string[] = reply.length === 0 ? [] : [...reply, ''];
   lines.push(describeHeadline(result, style));
   if (result.failure !== undefined) lines.push(`  ${describeFailure(result.failure)}`);
   const question = result.result?.needsInput;

@@ -96,3 +96,22 @@ test('the model that served is told where it is not the one that was asked for',
   const same = { ...resolved, model: { requested: 'm-1', served: ['m-1'] } };
   expect(show({ resolved: same })).toContain('model: m-1\n');
 });
+
+test('of what a command printed the end is shown, with the place where all of it is', () => {
+  const lines = Array.from({ length: 500 }, (_, index) => `line ${index}`);
+  const command = event(1, 'dispatch.accepted', { runtime: 'command', task: { description: 'seq' } }, 0);
+  const text = formatRun(
+    { ...result, stdout: `${lines.join('\n')}\n`, reply: lines.slice(-200).join('\n') },
+    [command],
+    { style, columns: Infinity },
+  );
+  expect(text).toContain(`  … the end of 4.3 KiB; all: caisson logs ${RUN} --stdout\n  line 460\n`);
+  expect(text).toContain('  line 499');
+  expect(text).not.toContain('line 459');
+  const short = formatRun({ ...result, stdout: 'a\r\nb\r\n\n', reply: 'a\nb' }, [command], {
+    style,
+    columns: Infinity,
+  });
+  expect(short).not.toContain('the end of');
+  expect(show({ reply: lines.join('\n') })).toContain('  line 39\n  … 460 more lines; all: caisson show');
+});

@@ -1,6 +1,7 @@
 /** `caisson show`: what was asked, what ran, what happened, what came out, what it cost, and what to do next. */
 import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
 import { describeApply, describeFailure, describeHeadline, isInPlace } from './format-ending.ts';
+import { isCommand, replyLines } from './format-reply.ts';
 import { countFiles, formatTimeline } from './format-timeline.ts';
 import { formatBytes, formatCost, formatDuration } from './format-values.ts';
 import type { Output } from './output.ts';
@@ -124,11 +125,9 @@ function describeOutcome(
   events: readonly EventEnvelope[],
   style: Output['style'],
 ): string[] {
-  const { runId, reply, result: sealed } = result;
-  const lines =
-    reply.trim() === ''
-      ? []
-      : [...cutLines(reply, MAX_REPLY_LINES, `all: caisson show ${runId} -o json`), ''];
+  const { runId, result: sealed } = result;
+  const reply = replyLines(result, events.some(isCommand), MAX_REPLY_LINES);
+  const lines = reply.length === 0 ? [] : [...reply, ''];
   if (sealed === null) return lines.slice(0, -1);
   const { verify, logs, outputs, policy } = sealed;
   const captured = events.findLast((event) => event.type === 'capture.done' && event['what'] === 'patch');

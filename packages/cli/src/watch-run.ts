@@ -4,6 +4,7 @@ import type { DispatchResult } from '@caisson/protocol';
 import { createTerminalAsker, type Decide } from './ask-on-terminal.ts';
 import { exitCodeOfResult, type ExitCode } from './exit-codes.ts';
 import { formatEnding, isInPlace, type Whereabouts } from './format-ending.ts';
+import { isCommand } from './format-reply.ts';
 import { createLiveView } from './live-view.ts';
 import type { Output } from './output.ts';
 
@@ -15,20 +16,24 @@ export async function watchRun(
   { isApplied = false }: { isApplied?: boolean } = {},
 ): Promise<ExitCode> {
   let worksInPlace = false;
+  let isOfCommand = false;
   const view = createLiveView(output, handle.runId);
   const beside: Output = { ...output, note: view.note };
   const stopListening = listenForInterrupts(handle, beside);
   const asker = createTerminalAsker(beside, decide);
+  if (handle.isEarlier === true)
+    output.note(`${handle.runId} has this idempotency key already; nothing new is started`);
   try {
     for await (const event of handle.events()) {
       output.event(event);
       worksInPlace ||= isInPlace(event);
+      isOfCommand ||= isCommand(event);
       view.show(event);
       asker.hear(event);
     }
     const result = await handle.ended;
     view.end();
-    printResult(result, output, { isInPlace: worksInPlace, isApplied });
+    printResult(result, output, { isInPlace: worksInPlace, isApplied, isOfCommand });
     return exitCodeOfResult(result);
   } finally {
     view.end();

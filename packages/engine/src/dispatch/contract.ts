@@ -132,6 +132,8 @@ export interface AdmittedRun {
 /** A run that is under way in this host. */
 export interface RunHandle {
   readonly runId: string;
+  /** The task's idempotency key belonged to this run already; nothing new was started. */
+  readonly isEarlier?: boolean;
   /** From the first event on, in order; ends after the run's last event. */
   events(): AsyncIterable<EventEnvelope>;
   readonly ended: Promise<DispatchResult>;

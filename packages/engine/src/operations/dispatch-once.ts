@@ -23,11 +23,15 @@ export async function dispatchOnce(engine: Engine, request: DispatchRequest): Pr
   }
   try {
     const taken = await findRunOfKey(engine, request);
-    return taken === null ? await engine.dispatcher.dispatch(request) : attachRun(engine, taken);
+    return taken === null ? await engine.dispatcher.dispatch(request) : earlier(engine, taken);
   } catch (error) {
-    if (error instanceof IdempotencyKeyTakenError) return attachRun(engine, error.runId); // by a background host
+    if (error instanceof IdempotencyKeyTakenError) return earlier(engine, error.runId); // by a background host
     throw error;
   } finally {
     leases.free(name, engine.hostId);
   }
+}
+
+function earlier(engine: Engine, runId: string): RunHandle {
+  return { ...attachRun(engine, runId), isEarlier: true };
 }

@@ -1,0 +1,31 @@
+/** What a run answered. A plain command's answer is the end of what it printed; the beginning is somewhere else. */
+import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
+import { formatBytes } from './format-values.ts';
+import { printableText } from './printable.ts';
+
+/** Whether the run is that of a plain command. */
+export function isCommand(event: EventEnvelope): boolean {
+  return event.type === 'dispatch.accepted' && event['runtime'] === 'command';
+}
+
+/** `maxLines` keeps the beginning of an agent's answer, and the end of what a command printed. */
+export function replyLines(result: DispatchResult, isOfCommand: boolean, maxLines = Infinity): string[] {
+  const lines = printableText(result.reply.trimEnd()).split('\n');
+  if (lines.join('') === '') return [];
+  const { runId } = result;
+  if (!isOfCommand)
+    return lines.length <= maxLines
+      ? lines
+      : [
+          ...lines.slice(0, maxLines),
+          `… ${lines.length - maxLines} more lines; all: caisson show ${runId} -o json`,
+        ];
+  const isWhole = lines.length <= maxLines && lengthOf(result.stdout) <= lengthOf(result.reply);
+  const bytes = result.result?.logs.stdout.bytes ?? Buffer.byteLength(result.stdout);
+  const before = `… the end of ${formatBytes(bytes)}; all: caisson logs ${runId} --stdout`;
+  return isWhole ? lines : [before, ...lines.slice(-Math.min(maxLines, lines.length))];
+}
+
+function lengthOf(text: string): number {
+  return text.replaceAll('\r', '').trimEnd().length;
+}
