@@ -138,6 +138,12 @@ describe('the kernel from inside the sandbox', () => {
     expect(stdout).toBe('');
   });
 
+  it('the memory of the first process cannot be opened, which could be told not to die with its parent', async () => {
+    const program = `for my $path (glob('/proc/1/mem /proc/1/task/*/mem /proc/1/task/1/mem')) { print "$path\n" if open(my $f, '+<', $path) }`;
+    const { stdout, stderr } = await runPerl(cell, program);
+    expect([stdout, stderr]).toEqual(['', '']);
+  });
+
   it('a program of another instruction set mode is killed', async () => {
     if (table!.hasX32) {
       const { code } = await runPerl(cell, 'syscall(0x40000000 + 39); print "alive\\n"');

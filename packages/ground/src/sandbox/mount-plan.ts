@@ -63,6 +63,10 @@ function listWishes(spec: SandboxSpec, vanished: ReadonlySet<string>): Wish[] {
   return [
     refuse({ kind: 'bind', target: '/', source: '/', writable: false }),
     refuse({ kind: 'proc', target: '/proc' }),
+    // Seccomp denies ptrace, but memory is a file, too: whoever writes to the first process, which is of the same user,
+    // could disarm its death with the parent. It is not hidden as a whole: programs look there for where they run.
+    refuse(bind('/dev/null', '/proc/1/mem', false)),
+    refuse(scratch('/proc/1/task', HIDDEN_MAX_BYTES, 0o555)),
     refuse({ kind: 'dev', target: '/dev' }),
     refuse(scratch('/dev/shm', spec.tmp.maxBytes, 0o1777)),
     ...hidden.readOnly.map((path) => skip(bind(path, path, false))),
