@@ -18,6 +18,8 @@ export interface Inspector {
   report(hit: Hit, cause: string): void;
   /** Judges a run apart and takes its findings back: for commands that run elsewhere. */
   collect(run: () => void): Finding[];
+  /** The whole line, for the few questions that one command cannot answer. */
+  readonly line: string;
   /** What the line wrote into files so far. */
   readonly files: WrittenFiles;
   /** Whether the line has read a credential file; sending anything after that is grave. */

@@ -3,6 +3,7 @@ import { isCredentialFile } from './control-files.ts';
 import { hit, worstOf, type Hit } from './finding.ts';
 import type { Call, Inspector, Stdin } from './inspector.ts';
 import { findHandler, programNames } from './program-table.ts';
+import { judgeInstall } from './programs/insecure-install.ts';
 import { outputOfFind } from './programs/find.ts';
 import { clearsSomething, isReadOnlyProgram } from './programs/read-only.ts';
 import { judgeOptionValues, judgeUnknownProgram } from './programs/unknown-program.ts';
@@ -56,6 +57,8 @@ function judge(call: Call): Hit | null {
   const handler = findHandler(call.name);
   if (call.path.startsWith('/etc/init.d/') || call.path.startsWith('/etc/rc.d/'))
     return findHandler('service')?.({ ...call, name: 'service', args: [call.name, ...call.args] }) ?? null;
+  const unsafe = judgeInstall(call.name, call.args);
+  if (unsafe !== null) return unsafe;
   if (handler !== null) return handler(call) ?? null;
   if (asksForHelp(call.args)) return hit('file_read', 'read-only-program');
   if (!isReadOnlyProgram(call.name)) return judgeUnknownProgram(call, findHandler);

@@ -1,4 +1,5 @@
 /** Variables that make a program run something: what `NAME=value program` starts besides the program. */
+import { pointsElsewhere } from './programs/insecure-install.ts';
 import type { Command } from 'unbash';
 import { kindOfPath } from './path-kind.ts';
 import type { ShellScope } from './shell-scope.ts';
@@ -60,6 +61,7 @@ export function injectsLibrary(name: string, value: string): boolean {
 
 /** Code that would be loaded from where anyone can write: `NODE_OPTIONS='-r /tmp/x.js'`, `PATH=/tmp:$PATH`. */
 export function injectsCode(name: string, value: string, scope: ShellScope): boolean {
+  if (pointsElsewhere(name, value)) return true;
   if (!LOADED.test(name)) return false;
   // Without any folder of programs, no command is what it seems.
   if (name === 'PATH' && !isUnknown(value) && !/\bs?bin\b/.test(value)) return true;

@@ -48,7 +48,8 @@ import {
   judgeTrap,
   SHELLS,
 } from './programs/shells.ts';
-import { findSystemProgram, judgeKill, systemProgramNames } from './programs/system.ts';
+import { judgeKill } from './programs/kill.ts';
+import { findSystemProgram, systemProgramNames } from './programs/system.ts';
 import { judgeUnknownProgram } from './programs/unknown-program.ts';
 import { findWrapper, judgeSu, unwrapVerb } from './programs/wrappers.ts';
 import {

@@ -43,7 +43,8 @@ export function judgeRedirect(call: RedirectCall): Hit | null {
   }
   if (operator === '>>' || operator === '&>>') return written;
   if (isMadeAgain(target, call.scope)) return written;
-  if (isEmpty(call)) return hit('file_delete', 'truncate');
+  if (isEmpty(call))
+    return MANY.test(target) ? hit('bash_destructive', 'truncate-many') : hit('file_delete', 'truncate');
   if (call.isRead || (argv.slice(1).includes(target) && readsItsArguments(program)))
     return hit('file_delete', 'self-truncation');
   if (program === 'exec' && isKept(call)) return hit('file_delete', 'truncate');
@@ -67,6 +68,9 @@ function judgeSocket(call: RedirectCall): Hit {
     ? hit('bash_destructive', 'reverse-shell')
     : hit('network', 'network');
 }
+
+/** A pattern, or a name that a listing gave: every file in turn. */
+const MANY = /[*?\uE001\uE002]/;
 
 function isEmpty(call: RedirectCall): boolean {
   return call.output.trim() === '' && (call.program === '' || EMITS_KNOWN.has(call.program));

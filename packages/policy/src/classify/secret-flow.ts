@@ -1,5 +1,6 @@
 /** Follows secrets through a line: from the file or program they come from to one that sends them away. */
 import { isCredentialFile } from './control-files.ts';
+import { isSecretSource } from './secret-sources.ts';
 import type { Call } from './inspector.ts';
 import { SECRET, UNTRUSTED } from './unknown-text.ts';
 import type { WrittenFiles } from './written-files.ts';
@@ -11,7 +12,7 @@ const SECRET_FILE =
 const READS_CONTENT =
   /^(cat|tac|head|tail|base64|base32|xxd|od|hexdump|tar|zip|gzip|bzip2|xz|cp|openssl|grep|rg|sed|awk|cut|tr|sort|less|bat|dd|strings|jq|gpg|paste|nl|rev)$/;
 const SENDS =
-  /^(curl|wget|https?|xh|curlie|nc|ncat|netcat|socat|telnet|ftp|lftp|ssh|websocat|wscat|grpcurl|dig|nslookup|host|ping6?|mail|mailx|mutt|sendmail|msmtp|swaks)$/;
+  /^(curl|wget|https?|xh|curlie|nc|ncat|netcat|socat|telnet|ftp|lftp|ssh|websocat|wscat|grpcurl|dig|nslookup|host|ping6?|mail|mailx|mutt|sendmail|msmtp|swaks|mosquitto_pub|kcat|kafkacat|nats|ntfy|slackcat|pastebinit|telegram-send|httpie)$/;
 const COPIES =
   /^(scp|sftp|rsync|aws|gsutil|gcloud|az|rclone|s3cmd|mc|gh|magic-wormhole|wormhole|croc|transfer)$/;
 const ELSEWHERE = /^([\w.-]+@)?[\w.-]+:(?!\\)|^(s3|gs|az|r2):\/\/|^(gist|send)$/;
@@ -33,7 +34,7 @@ export function markedContent(path: string, files: WrittenFiles): string | undef
 
 /** Whether a program's output holds a secret, as far as the line tells. */
 export function emitsSecret({ name, args, stdin }: Pick<Call, 'name' | 'args' | 'stdin'>): boolean {
-  if (stdin?.includes(SECRET) === true) return true;
+  if (stdin?.includes(SECRET) === true || isSecretSource(name, args)) return true;
   if (READS_CONTENT.test(name))
     return args.some((arg) => isSecretFile(arg) || arg.includes('--export-secret'));
   switch (name) {

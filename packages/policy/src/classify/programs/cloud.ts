@@ -4,6 +4,7 @@ import type { Call, Handler } from '../inspector.ts';
 import { forkScope } from '../shell-scope.ts';
 import { findDestructiveVerb, saysDestroy } from './destructive-verbs.ts';
 import { isDryRun } from './dry-run.ts';
+import { judgeGrant } from './grants.ts';
 import { judgeCode } from './inline-code.ts';
 import { PUBLISHES } from './publish-verbs.ts';
 import { DESTROYS } from './service-verbs.ts';
@@ -11,7 +12,7 @@ import { judgeOptionValues, ordersSql } from './unknown-program.ts';
 import { unwrapVerb } from './wrappers.ts';
 
 const HUB_DELETES =
-  /^(repo|release|secret|variable|gist|issue|run|cache|label|ssh-key|gpg-key|codespace|ruleset|workflow|extension) (delete|remove|archive|disable)\b|^api\b.*(-X|--method)[ =]?['"]?DELETE\b|^repo (sync\b.*--force|edit\b.*--visibility|rename|transfer)|^auth (logout|token)\b|^(pr|mr|issue) \w+\b.*(\s-d\b|--delete-branch\b)/;
+  /^(repo|release|secret|variable|gist|issue|run|cache|label|ssh-key|gpg-key|codespace|ruleset|workflow|extension) (delete|remove|archive|disable)\b|^api\b.*(-X|--method)[ =]?['"]?DELETE\b|^repo (sync\b.*--force|edit\b.*--visibility|rename|transfer)|^auth logout\b|^(pr|mr|issue) \w+\b.*(\s-d\b|--delete-branch\b)/;
 const JJ_DESTROYS = /^(abandon|op (abandon|restore)|undo|restore|bookmark (delete|forget))\b/;
 const HG_DESTROYS = /^(strip|purge|rollback|histedit|update\b.*(-C|--clean)|revert\b.*(--all|-a))/;
 const SVN_DESTROYS = /^(delete|del|rm|revert\b.*(-R|--recursive|--depth)|cleanup\b.*--remove)/;
@@ -46,8 +47,15 @@ export const judgeCloud: Handler = (call) => {
   if (call.name === 'rails') judgeRunner(call);
   if (/^(npm|pnpm|yarn)$/.test(call.name)) runWrittenScripts(call);
   if (ordersSql(call)) return hit('bash_destructive', 'database-drop');
+  const granted = isDryRun(call.args) ? null : judgeGrant(call.name, bareWords(words), call.stdin);
+  if (granted !== null) return granted;
   return judgeService(call.name, words, call.args) ?? judgeScript(call) ?? judgeOrdinary(call.name, words);
 };
+
+/** From the first word that is not an option. */
+function bareWords(words: string): string {
+  return words.replace(/^(-\S+\s+)*/, '');
+}
 
 /** Clients that run a command on another machine or in a container. */
 const RUNS_ELSEWHERE =
@@ -103,7 +111,7 @@ function judgeService(name: string, words: string, args: readonly string[]): Hit
     return null;
   const destroys = Object.hasOwn(DESTROYS, name) ? DESTROYS[name] : undefined;
   // Anchors mean the first word that is not an option.
-  const bare = words.replace(/^(-\S+\s+)*/, '');
+  const bare = bareWords(words);
   const bareOfValues = words.replace(/^(-\S+(\s+[^-\s]\S*)?\s+)*/, '');
   if (destroys !== undefined && [bare, bareOfValues, words].some((text) => destroys.test(text))) {
     return name === 'trash' || name === 'trash-put'

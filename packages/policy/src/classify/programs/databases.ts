@@ -1,10 +1,12 @@
 /** Database clients: what the SQL or command they are given does. */
 import { hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
+import { isMadeAgain } from '../made-again.ts';
 import { forkScope } from '../shell-scope.ts';
 import { isUnknown } from '../unknown-text.ts';
 import { hitOfWrites } from '../write-hit.ts';
 import { findDestructiveVerb, namesLoss } from './destructive-verbs.ts';
+import { GRANTING_SQL } from './grants.ts';
 import { judgeCode } from './inline-code.ts';
 
 const drops = hit('bash_destructive', 'database-drop');
@@ -41,7 +43,8 @@ export function isDestructiveSql(sql: string): boolean {
   const code = withoutComments(sql).replace(/\/\*[^*]{0,2000}\*\//g, ' ');
   // A text in quotes is data, unless the statement puts another one together.
   const buildsSql = /\bexecute\b|\|\||\bconcat\b|\bformat\s*\(/i.test(code);
-  return DESTRUCTIVE_SQL.test(buildsSql ? code : code.replace(/'(?:[^']|'')*'/g, "''"));
+  const bare = buildsSql ? code : code.replace(/'(?:[^']|'')*'/g, "''");
+  return DESTRUCTIVE_SQL.test(bare) || GRANTING_SQL.test(bare);
 }
 
 export const judgeDatabase: Handler = (call) => {
@@ -66,6 +69,7 @@ export const judgeDatabase: Handler = (call) => {
   const grave = hitOfWrites(written, call.scope);
   if (grave.actionClass !== 'file_write') return grave;
   if (findDestructiveVerb(name, args) !== null || args.some(namesLoss)) return drops;
+  if (isThrownAway(call)) return runs;
   const texts = [words, call.stdin ?? '', ...args.flatMap((arg) => call.inspector.files.get(arg) ?? [])];
   return texts.some(isDestructiveSql) ? drops : runs;
 };
@@ -82,7 +86,7 @@ function runShellEscapes(call: Call, words: string): void {
 function judgeDocuments(call: Call): ReturnType<Handler> {
   const text = `${call.args.join(' ')} ${call.stdin ?? ''}`;
   const destroys =
-    /\b(flushall|flushdb|shutdown|swapdb|script flush|cluster reset|debug segfault)\b|\bdropDatabase\b|\.drop\(|\bdeleteMany\(\s*(\{\s*\})?\s*\)|\.remove\(\s*(\{\s*\})?\s*\)|\bdropUser\b|\bconfig set\b/i.test(
+    /\b(flushall|flushdb|shutdown|swapdb|script flush|cluster reset|debug segfault)\b|\bdropDatabase\b|\.drop\(|\bdeleteMany\(\s*(\{\s*\})?\s*\)|\.remove\(\s*(\{\s*\})?\s*\)|\bdropUser\b|\bgrantRolesToUser\b|\bcreateUser\([^)]*\b(?:root|userAdminAnyDatabase|dbOwner)\b|\bacl setuser\b.*(?:\+@all|nopass)|\bconfig set\b/i.test(
       text,
     ) ||
     /\bxargs\b/.test(text) ||
@@ -91,4 +95,12 @@ function judgeDocuments(call: Call): ReturnType<Handler> {
     );
   if (/^mongo/.test(call.name)) judgeCode(text, call);
   return destroys ? drops : runs;
+}
+
+/** A database in memory, or in a temporary file: what is dropped there was made for the trial. */
+function isThrownAway({ name, args, stdin, scope }: Call): boolean {
+  if (!/^(sqlite3?|duckdb|libsql)$/.test(name) || /\battach\b/i.test(`${args.join(' ')} ${stdin ?? ''}`))
+    return false;
+  const file = args.find((arg) => !arg.startsWith('-')) ?? '';
+  return file === ':memory:' || (!/\s/.test(file) && file.startsWith('/') && isMadeAgain(file, scope));
 }

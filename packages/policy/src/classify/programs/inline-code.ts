@@ -7,6 +7,7 @@ import { hit } from '../finding.ts';
 import type { Call } from '../inspector.ts';
 import { forkScope } from '../shell-scope.ts';
 import { hitOfDelete } from '../delete-hit.ts';
+import { foldHome } from './code-home.ts';
 import { withoutMadeAgain } from './code-made-again.ts';
 import { UNTRUSTED } from '../unknown-text.ts';
 import { hitOfWrite } from '../write-hit.ts';
@@ -33,7 +34,7 @@ const TRUNCATES =
 const DRIVES_GIT =
   /\.git\.(?:reset|clean|push|checkout|restore|rm)\(|\bremotes?(?:\.\w+|\([^)]*\)|\[[^\]]*\])?\.push\(|\b(?:simpleGit|simple_git|git)\([^)]*\)\.(?:push|reset|clean)\(/;
 const KILLS_ALL =
-  /\bkill\s*\(\s*-1\b|\bkill\s*\(?\s*['"]?(?:9|KILL|SIGKILL)['"]?\s*(?:,|=>)\s*-1\b|\b(?:shut down|restart|log out)\b/i;
+  /\bkill\s*\(\s*-1\b|\bkill\s*\(?\s*['"]?(?:9|KILL|SIGKILL)['"]?\s*(?:,|=>)\s*-1\b|\b(?:shut down|restart|log out)\b|\.(?:kill|terminate)\((?:(?!\bif\b)[^\n]){0,80}process_iter\((?!(?:(?!\n)[\s\S])*\bif\b)|process_iter\((?:(?!\bif\b)[\s\S]){0,160}\.(?:kill|terminate)\(|(?:listdir|glob|scandir|readdirSync|readdir|entries|opendir)\W{1,4}['"`]?\/proc\b[\s\S]{0,300}\bkill\b/i;
 const FETCHES =
   /\burlopen\b|\brequests\.\w+\(|\.get\(\s*['"]http|\bhttps?['"]?\)?\.get\b|\bfetch\s*\(|\bLWP\b|\bURI\.open\b|open-uri|\bNet::HTTP\b|file_get_contents\(\s*['"]https?:|\bcurl_exec\b|\bHTTP::Tiny\b|\baxios\b/;
 const EVALUATES =
@@ -58,7 +59,7 @@ export function looksLikeCode(word: string): boolean {
 }
 
 export function judgeCode(code: string, call: Call): void {
-  const { text, deletes } = withoutMadeAgain(foldConcatenation(code), call.scope);
+  const { text, deletes } = withoutMadeAgain(foldConcatenation(foldHome(code)), call.scope);
   if (deletes) call.inspector.report(hit('bash_exec', 'delete-regenerable'), call.cause);
   const report = (actionClass: 'bash_destructive' | 'file_delete', rule: string): void =>
     call.inspector.report(hit(actionClass, rule), call.cause);
@@ -78,6 +79,7 @@ export function judgeCode(code: string, call: Call): void {
   if (TRUNCATES.test(text) && !/write|dump|print|save|writerow|copyfileobj|puts/.test(text))
     report('file_delete', 'truncate');
   reportWrites(text, call);
+  reportCopies(text, call);
   reportPerlOpens(text, call);
   if (RUNS_COMMANDS.test(text) || IMPORTS_EXEC.test(text)) runStrings(text, call);
 }
@@ -101,11 +103,23 @@ function reportWrites(text: string, call: Call): void {
   const fetches = FETCHES.test(text);
   for (const match of text.matchAll(WRITES)) {
     const isOpen = /^(open|fopen|File\.open|Path)/.test(match[0]);
-    if (isOpen && match[3] === undefined && !/\.write_|\.touch|\.unlink/.test(text)) continue;
+    if (isOpen && match[3] === undefined && !/\.write_|\.touch|\.unlink|\.open\(\s*['"][wax]/.test(text))
+      continue;
     if (isOpen && match[3] !== undefined && !/[wax+]/.test(match[3])) continue;
     const found = hitOfWrite(match[2] ?? '', call.scope);
     if (found !== null) call.inspector.report(found, call.cause);
     if (fetches) call.inspector.files.set(match[2] ?? '', UNTRUSTED);
+  }
+}
+
+/** `copy(a, '~/.bashrc')`: the second is written. */
+const COPIES =
+  /\b(?:copy\w*|move\w*|rename\w*|replace|symlink\w*|link|linkSync|install|download\w*|urlretrieve)\(\s*[^,()]+,\s*(['"])([^'"\n]+)\1/g;
+
+function reportCopies(text: string, call: Call): void {
+  for (const match of text.matchAll(COPIES)) {
+    const found = hitOfWrite(match[2] ?? '', call.scope);
+    if (found !== null && GRAVE.has(found.actionClass)) call.inspector.report(found, call.cause);
   }
 }
 

@@ -2,7 +2,7 @@
 import { hasFlag, parseOptions } from '../command-options.ts';
 import { hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
-import { kindOfPath } from '../path-kind.ts';
+import { kindOfPath, normalizePath } from '../path-kind.ts';
 
 /** `chmod`, `chown`, `chgrp`, `setfacl`. */
 export const judgeChmod: Handler = (call) => {
@@ -16,6 +16,13 @@ export const judgeChmod: Handler = (call) => {
         : [minusMode, ...operands]
       : ['', ...operands.slice(reference ? 0 : 1)];
   const isRecursive = hasFlag(flags, 'R', '--recursive');
+  if (
+    call.name === 'chmod' &&
+    TIGHTENS.test(mode) &&
+    paths.length > 0 &&
+    paths.every((path) => isOwnKey(path, call))
+  )
+    return hit('file_write', 'permissions');
   const grave = paths
     .map((path) => kindOfPath(path, call.scope))
     .find((kind) => ['root', 'system', 'device', 'control'].includes(kind));
@@ -58,4 +65,13 @@ export const judgeChmod: Handler = (call) => {
 
 function isTemporary(paths: readonly string[], call: Call): boolean {
   return paths.length > 0 && paths.every((path) => kindOfPath(path, call.scope) === 'temp');
+}
+
+/** Leaves a file to its owner alone, who can still read it; what ssh and gpg ask for. */
+const TIGHTENS = /^0?[4-7]00$|^(go|og)(-[rwxX]+|=)$|^u=rw?x?,go=$/;
+
+function isOwnKey(path: string, { scope }: Call): boolean {
+  return /^(~|\/home\/[^/]+|\/root)\/\.(ssh|gnupg|aws|kube|netrc|pgpass|npmrc|pypirc|docker)(\/|$)/.test(
+    normalizePath(path, scope),
+  );
 }

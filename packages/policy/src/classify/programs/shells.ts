@@ -25,6 +25,8 @@ export const SHELLS = [
 
 /** `sh -c TEXT`, `sh FILE`, `sh < FILE`, `… | sh`. */
 export const judgeShell: Handler = (call) => {
+  // `bash -n` reads a script and runs nothing of it.
+  if (call.args[0] === '-n' || call.args[0] === '-nv') return hit('file_read', 'read-only-program');
   const at = call.args.findIndex((arg) => /^-[a-zA-Z]*c[a-zA-Z]*$/.test(arg) || arg === '--command');
   const before = call.args.slice(0, Math.max(at, 0));
   // `-o errexit`, `--rcfile x`: the word after the option is its value.

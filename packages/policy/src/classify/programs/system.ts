@@ -1,8 +1,8 @@
 /** Programs that change the machine: packages, services, users, disks, network, kernel. */
 import { hit, type Hit } from '../finding.ts';
 import type { Handler } from '../inspector.ts';
+import { makesImage, onlyAsks, saysDry } from './system-reads.ts';
 import { forkScope } from '../shell-scope.ts';
-import { isUnknown, withoutUnknown } from '../unknown-text.ts';
 
 const changes = hit('system_modify', 'system-program');
 const reads = hit('file_read', 'read-only-program');
@@ -65,8 +65,8 @@ const PATTERNED: Record<string, (args: readonly string[]) => boolean> = {
   badblocks: (args) => args.some((arg) => /^-\w*w/.test(arg)),
   cryptsetup: (args) => !/^(status|isLuks|luksDump)$/.test(args[0] ?? ''),
   dmsetup: (args) => !/^(ls|info|status|table)$/.test(args[0] ?? ''),
-  zpool: (args) => !/^(status|list|get|history|iostat)$/.test(args[0] ?? ''),
-  zfs: (args) => !/^(list|get)$/.test(args[0] ?? ''),
+  zpool: (args) => !/^(status|list|get|history|iostat|events)$/.test(args[0] ?? '') && !saysDry(args),
+  zfs: (args) => !/^(list|get|diff|holds|version)$/.test(args[0] ?? '') && !saysDry(args),
   btrfs: (args) => args.some((arg) => /^(delete|create|format|resize|replace|remove)$/.test(arg)),
   crontab: (args) => !args.includes('-l'),
   iptables: (args) => !args.some((arg) => /^(-[a-zA-Z]*[LS][a-zA-Z]*|--list.*)$/.test(arg)),
@@ -120,6 +120,8 @@ export function findSystemProgram(name: string): Handler | null {
   if (name.startsWith('mkfs.') || name.startsWith('fsck.') || ALWAYS.has(name)) {
     return (call) => {
       if (call.args.some((arg) => arg === '--help' || arg === '--version')) return reads;
+      if (onlyAsks(name, call.args)) return reads;
+      if (makesImage(name, call)) return hit('file_write', 'disk-image');
       if (name === 'at' || name === 'batch') runScheduled(call);
       return changes;
     };
@@ -153,27 +155,3 @@ function judgeVerb(args: readonly string[], readVerbs: RegExp): Hit {
   if (rest.some((arg) => /^(down|delete|disconnect|modify|off)$/.test(arg))) return changes;
   return readVerbs.test(verb) ? reads : changes;
 }
-
-/** Processes that everything else, or everyone's data, hangs on. */
-const CRITICAL =
-  /^(systemd|init|sshd|dockerd|containerd|kubelet|launchd|postgres(ql)?|postmaster|mysqld?|mariadbd?|mongod?|redis(-server)?|etcd|Xorg|gnome-shell|caisson)$/;
-const EVERYONE = /^(-1|1|-9)$/;
-
-/** `kill -9 -1` ends everything; `pkill -u root` and `pkill .` nearly so. */
-export const judgeKill: Handler = (call) => {
-  const critical = call.args.some((arg) => isUnknown(arg) && CRITICAL.test(withoutUnknown(arg)));
-  if (critical) return hit('system_modify', 'kill-everything');
-  const targets = call.args.slice(/^-(?!1$)/.test(call.args[0] ?? '') ? 1 : 0);
-  if (call.name === 'kill') {
-    const values = call.args[0] === '-s' ? call.args.slice(2) : targets;
-    return values.some((arg) => arg === '-1' || arg === '1') ||
-      (call.args.length > 1 && EVERYONE.test(call.args.at(-1) ?? ''))
-      ? hit('system_modify', 'kill-everything')
-      : hit('bash_exec', 'kill');
-  }
-  if (call.name === 'xkill') return hit('system_modify', 'kill-everything');
-  const everything = call.args.some(
-    (arg) => /^(-u|-U|--euid|--uid|-v)$/.test(arg) || /^(\.\*?|\*)$/.test(arg) || CRITICAL.test(arg),
-  );
-  return everything ? hit('system_modify', 'kill-everything') : hit('bash_exec', 'kill');
-};

@@ -12,6 +12,7 @@ import { findDestructiveVerb, saysDestroy } from './destructive-verbs.ts';
 import { PROCESS } from '../unknown-text.ts';
 import { isDestructiveSql } from './databases.ts';
 import { isDryRun } from './dry-run.ts';
+import { judgeGrant } from './grants.ts';
 import { judgeCode } from './inline-code.ts';
 
 /** Looks up a handler; passed in, because the table of handlers needs this file. */
@@ -40,6 +41,8 @@ export function judgeUnknownProgram(call: Call, findHandler: FindHandler): Hit {
   for (const code of codesOf(call)) reportGrave(call, () => judgeCode(code, call));
   runEmbeddedCommand(call, findHandler);
   if (isDryRun(call.args)) return hit('bash_exec', 'unknown-program');
+  const granted = judgeGrant(call.name, call.args.join(' '), call.stdin);
+  if (granted !== null) return granted;
   if (ordersSql(call)) return hit('bash_destructive', 'database-drop');
   if (isGraveCmdlet(call)) return hit('bash_destructive', 'destructive-verb');
   if (
@@ -67,7 +70,7 @@ export function ordersSql({ args, stdin }: Call): boolean {
   const texts = args.filter((_, index) => !PROSE_OPTION.test(args[index - 1] ?? ''));
   return [...texts, stdin ?? ''].some(
     (text) =>
-      /^\s*(drop|truncate|delete\s+from|alter\s+table|match)\s/i.test(text) &&
+      /^\s*(drop|truncate|delete\s+from|alter\s+(table|role|user)|grant|match)\s/i.test(text) &&
       (isDestructiveSql(text) || /\bdetach\s+delete\b/i.test(text)),
   );
 }

@@ -86,16 +86,29 @@ export const judgeMove: Handler = (call) => {
   if (/(^|\/)\.?Trash(es)?(\/|$)|\$Recycle\.Bin/i.test(target))
     return hitOfDeletes(sources, true, call.scope);
   if (sources.includes('/dev/null')) return hit('file_delete', 'truncate');
-  // A whole folder of the home, put where the machine tidies up.
-  if (
-    kindOfPath(target, call.scope) === 'temp' &&
-    sources.some((source) => /^~\/[^/.]+\/?$/.test(normalizePath(source, call.scope)))
-  )
+  // A whole folder, put where the machine tidies up.
+  if (isTidied(target, call) && sources.some((source) => isWholeFolder(source, call)))
     return hit('bash_destructive', 'move-to-temp');
   rememberFilled(sources, target, call.scope);
   const lost = sources.map((source) => hitOfDelete(source, true, call.scope)).filter(isGraveLoss);
   return worstOf([...lost, hitOfWrites([target], call.scope)]) ?? hit('file_write', 'file-write');
 };
+
+function isTidied(target: string, { scope }: Call): boolean {
+  return (
+    kindOfPath(target, scope) === 'temp' ||
+    /^(\/private)?(\/var)?\/tmp$|^\/dev\/shm$/.test(normalizePath(target, scope))
+  );
+}
+
+/** A folder of the home, the sources of a project, or all that is in some folder. */
+function isWholeFolder(source: string, { scope }: Call): boolean {
+  if (['temp', 'regenerable'].includes(kindOfPath(source, scope))) return false;
+  const full = normalizePath(source, scope);
+  return /^~\/[^/]+(\/\*+)?$/.test(full) && !/\.\w{1,5}$/.test(full)
+    ? true
+    : /(^|\/)\*+$/.test(full) || /^(src|lib|app|packages|migrations|tests?)$/.test(full);
+}
 
 function isGraveLoss(found: Hit): boolean {
   return (

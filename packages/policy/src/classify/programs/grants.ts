@@ -1,0 +1,62 @@
+/**
+ * Giving away access: a role that may do everything, a door open to everybody, a protection taken
+ * off. Nothing is deleted, and all of it may be afterwards.
+ */
+import { hit, type Hit } from '../finding.ts';
+
+const EVERYBODY = String.raw`(?:0\.0\.0\.0\/0|::\/0)`;
+const anyone = (text: string): RegExp => new RegExp(text.replaceAll('EVERYBODY', EVERYBODY), 'i');
+
+/** Per program: words that widen who may do what. */
+const GRANTS: Readonly<Record<string, RegExp>> = {
+  kubectl: anyone(
+    String.raw`\bcreate (?:cluster)?rolebinding\b.*(?:--(?:cluster)?role[= ](?:cluster-admin|admin|edit)\b|system:(?:anonymous|unauthenticated|authenticated|masters|serviceaccounts))|\bcreate (?:cluster)?role\b.*--verb[= ]\*|\bproxy\b.*--(?:address[= ]0\.0\.0\.0|disable-filter)|\brun\b.*(?:--privileged\b|"?(?:privileged|hostPID|hostNetwork)"?\s*:\s*true)|\bdebug node\/|\bpod-security\.kubernetes\.io\/\w+=privileged`,
+  ),
+  oc: /\badm policy add-\S+-to-(?:user|group)\b|\bcreate (?:cluster)?rolebinding\b.*--clusterrole[= ](?:cluster-admin|admin|edit)\b|\bpolicy add-role-to-(?:user|group) (?:admin|edit)\b/,
+  aws: anyone(
+    String.raw`\bauthorize-security-group-\w+\b.*EVERYBODY|\bs3api put-(?:bucket|object)-acl\b.*(?:public|AllUsers|AuthenticatedUsers|--grant-)|\bput-(?:bucket|key|resource)-policy\b.*(?:Principal"?\s*:\s*(?:\{\s*"AWS"\s*:\s*)?"\*"|public)|\bput-public-access-block\b.*=false|\biam (?:add-user-to-group|update-assume-role-policy|create-(?:user|service-specific-credential)|update-login-profile|deactivate-mfa-device|set-default-policy-version|create-policy-version)\b|\bmodify-(?:snapshot|image|db-snapshot|db-cluster-snapshot)-attribute\b.*\ball\b|--publicly-accessible\b|--no-(?:deletion|termination)-protection\S*|--no-disable-api-termination\b|--backup-retention-period[= ]0\b|\blambda add-permission\b.*--principal[= ]\*|\bcreate-function-url-config\b.*NONE\b|\bset-repository-policy\b.*\*|\bput-bucket-versioning\b.*Suspended|\bupdate-detector\b.*--no-enable\b|\bhttp-tokens[= ]optional\b|\bput-retention-policy\b.*--retention-in-days[= ]1\b|\bs3 (?:cp|sync)\b.*--acl[= ]public-read-write`,
+  ),
+  gcloud: anyone(
+    String.raw`\badd-iam-policy-binding\b.*(?:allUsers|allAuthenticatedUsers|roles\/(?:owner|editor|\S*admin\b|\S*tokenCreator))|\bset-iam-policy\b|\bfirewall-rules (?:create|update)\b.*(?:EVERYBODY|--allow[= ](?:all|tcp)(?:\s|$)|--rules[= ]all\b)|--authorized-networks[= ]\S*0\.0\.0\.0\/0|--no-(?:deletion-protection|backup|public-access-prevention|enable-master-authorized-networks)\b|\bservice-accounts keys create\b|\badd-metadata\b.*ssh-keys|--enable-legacy-authorization\b`,
+  ),
+  gsutil: /\b(?:iam ch|acl (?:ch|set)|defacl (?:ch|set))\b.*(?:allUsers|allAuthenticatedUsers|public-read)/i,
+  az: anyone(
+    String.raw`\brole assignment create\b.*\b(?:owner|contributor|administrator)\b|\bnsg rule (?:create|update)\b.*(?:EVERYBODY|\*|internet|\bany\b)|--allow-blob-public-access true\b|--public-access (?:blob|container)\b|\bcreate-for-rbac\b.*\bowner\b|\bsp credential reset\b|\bkeyvault set-policy\b|\bfirewall-rule create\b.*0\.0\.0\.0.*(?:255\.255\.255\.255|0\.0\.0\.0)|\bopen-port\b.*--port[= ]\*|--default-action allow\b|--bypass-\S*protection`,
+  ),
+  mc: /^(?:anonymous|policy) set (?:public|upload|download)\b|^admin (?:policy (?:attach|set)\b.*(?:consoleAdmin|readwrite)|user add\b)/,
+  s3cmd: /^setacl\b.*--acl-public\b|^setpolicy\b/,
+  vault:
+    /\btoken create\b.*-policy[= ]root\b|\bwrite (?:auth|sys)\/.*\bpolicies=\S*(?:root|admin)|\boperator generate-root\b/,
+  heroku: /\baccess:add\b|\bmembers:add\b.*\badmin\b/,
+  rabbitmqctl: /\bset_user_tags \S+ administrator\b/,
+  gh: /^api\b.*(?:collaborators|memberships|invitations|\/protection|\/keys|\/hooks|actions\/permissions)\b.*(?:-X|--method)[= ]?(?:PUT|POST|PATCH)|^api\b.*(?:-X|--method)[= ]?(?:PUT|POST|PATCH)\b.*(?:collaborators|memberships|invitations|\/protection|\/keys|\/hooks|actions\/permissions)\b|^(?:repo deploy-key|ssh-key|gpg-key) add\b/,
+  glab: /^(?:ssh-key|deploy-key) add\b|^api\b.*\bmembers\b.*access_level=(?:40|50)/,
+};
+/** In any client of a cloud: a rule of a firewall for everybody. */
+const OPENS = anyone(
+  String.raw`\b(?:firewall|security[- ]?group|secgroup|ingress|inbound|nsg|acl|authorized-networks|allow-?list|whitelist|trusted-sources)\S*\b.*EVERYBODY`,
+);
+const CLOUD_CLIENT =
+  /^(?:aws|gcloud|az|doctl|hcloud|openstack|linode-cli|oci|ibmcloud|scw|yc|ovhai|exo|civo|vultr-cli|upctl|aliyun|tccli|fly|flyctl)$/;
+
+/** What the words of a service's client give away; null when nothing. */
+export function judgeGrant(name: string, words: string, stdin: string | undefined): Hit | null {
+  const grants = Object.hasOwn(GRANTS, name) ? GRANTS[name] : undefined;
+  const isGiven =
+    grants?.test(words) === true ||
+    (CLOUD_CLIENT.test(name) &&
+      OPENS.test(words) &&
+      !/\b(?:describe|list|get|show)\b/.test(words.slice(0, 60))) ||
+    (/^(?:kubectl|oc)$/.test(name) &&
+      /\b(?:apply|create|replace)\b/.test(words) &&
+      GIVES_CLUSTER.test(stdin ?? ''));
+  return isGiven ? hit('bash_destructive', 'grants-access') : null;
+}
+
+/** A manifest on the line that makes somebody the master of the cluster, or of the node. */
+const GIVES_CLUSTER =
+  /kind:\s*ClusterRoleBinding[\s\S]*name:\s*cluster-admin\b|\bprivileged:\s*true\b|\bhostPID:\s*true\b|\bhostPath:\s*(?:\{\s*)?path:\s*\/\s/;
+
+/** SQL that makes somebody master of the server, or lets it write files and run programs. */
+export const GRANTING_SQL =
+  /\b(?:alter|create)\s+(?:role|user|login)\b[^;]*\b(?:superuser|createrole|bypassrls|sysadmin)\b|\bgrant\s+all(?:\s+privileges)?\s+on\s+\*\s*\.\s*\*|\bgrant\s+all\b[^;]*\bto\s+public\b|\bgrant\b[^;]*\bwith\s+(?:grant|admin)\s+option\b|\bgrant\s+(?:role\s+)?(?:pg_(?:write_server_files|execute_server_program|read_server_files|write_all_data)|rds_superuser|cloudsqlsuperuser|sysadmin|dba|sysdba|accountadmin|securityadmin|super|file|shutdown|postgres|admin)\b[^;]*\bto\b|\bsp_addsrvrolemember\b|\bxp_cmdshell\b|\balter\s+server\s+role\s+sysadmin\b|\bidentified\s+by\s+''|\binto\s+(?:outfile|dumpfile)\b|\bdisable\s+(?:row\s+level\s+security|trigger)\b|\bset\s+global\s+(?:local_infile|secure_\w+|validate_password\w*|init_file)\b/i;
