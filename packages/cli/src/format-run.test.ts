@@ -115,3 +115,15 @@ test('of what a command printed the end is shown, with the place where all of it
   expect(short).not.toContain('the end of');
   expect(show({ reply: lines.join('\n') })).toContain('  line 39\n  … 460 more lines; all: caisson show');
 });
+
+test('a clock that is set back in the middle of a run takes no time away', () => {
+  const started = event(2, 'dispatch.started');
+  const back = { ...event(3, 'dispatch.finished'), at: '2025-12-01T00:00:00.000Z' };
+  const text = show({}, [
+    started,
+    back,
+    { ...back, seq: 4, type: 'evidence.sealed', at: '2025-12-01T00:00:00.500Z' },
+  ]);
+  expect(text).toContain('1.000 s    3  dispatch.finished');
+  expect(text).toContain('1.500 s    4  evidence.sealed');
+});

@@ -3,10 +3,14 @@ import type { EventEnvelope } from '@caisson/protocol';
 import { printable } from './printable.ts';
 
 export function formatTimeline(events: readonly EventEnvelope[]): string[] {
-  const firstMs = Date.parse(events[0]?.at ?? '');
+  let lastMs = Date.parse(events[0]?.at ?? '');
+  let elapsedMs = 0;
   const isRetried = events.some((event) => event.attempt > 1);
   const rows: { head: string; text: string; count: number }[] = [];
   for (const event of events) {
+    const nowMs = Date.parse(event.at);
+    elapsedMs += Math.max(0, nowMs - lastMs); // a clock that was set back takes no time away
+    lastMs = nowMs;
     const attempt = isRetried && event.type === 'attempt.launched' ? ` number ${event.attempt}` : '';
     const text = `${event.type}${attempt}${describeEvent(event)}`;
     const last = rows.at(-1);
@@ -14,7 +18,7 @@ export function formatTimeline(events: readonly EventEnvelope[]): string[] {
       last.count += 1;
       continue;
     }
-    const offset = ((Date.parse(event.at) - firstMs) / 1000).toFixed(3).padStart(9);
+    const offset = (elapsedMs / 1000).toFixed(3).padStart(9);
     rows.push({ head: `${offset} s  ${String(event.seq).padStart(3)}`, text, count: 1 });
   }
   return rows.map(({ head, text, count }) => `${head}  ${text}${count === 1 ? '' : ` (${count} times)`}`);

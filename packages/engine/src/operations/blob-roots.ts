@@ -11,7 +11,10 @@ type Rooms = Pick<Engine, 'ledger' | 'store' | 'registry' | 'clock'>;
 /** What an open run has put into the store is named by an event only at its end: nothing younger than it is removed. */
 export function ageOfOldestOpenRun({ ledger, clock }: Rooms): number {
   const [oldest] = ledger.runs({ status: ['queued', 'running'] });
-  return oldest === undefined ? 0 : clock.wallMs() - Date.parse(oldest.acceptedAt) + START_MARGIN_MS;
+  if (oldest === undefined) return 0;
+  const ageMs = clock.wallMs() - Date.parse(oldest.acceptedAt);
+  // The clock was set back since: no file's time says any more that it is older than the run.
+  return ageMs < 0 ? Infinity : ageMs + START_MARGIN_MS;
 }
 
 /**
