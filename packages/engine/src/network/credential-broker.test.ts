@@ -93,7 +93,7 @@ test('a request without the placeholder is refused, recorded, and never sent on'
 
 test('a path that would leave the base path of the endpoint is refused', async () => {
   const network = await openModel('http://127.0.0.1:1/tenant');
-  for (const path of ['/../other', '/a/%2e%2E/b', '/a/..%2fb', '/a\\..\\b']) {
+  for (const path of ['/../other', '/a/%2e%2E/b', '/a/..%2fb', '/a\\..\\b', '/..;/b', '/a/%2e.;x=1/b']) {
     const reply = await network.ask(`${network.prefix}${path}`, {
       headers: { 'x-api-key': network.placeholder },
     });
@@ -141,6 +141,18 @@ test('a server that echoes the key gives the sandbox a mark, in headers and in b
     expect(reply.headers['x-echo']).toBe('your key is [redacted:api-key]');
     expect(reply.headers['set-cookie']).toBeUndefined();
   }
+});
+
+test('a key cannot be fetched in parts that are too short to be found', async () => {
+  const port = await startOrigin((request, response) => {
+    const [, from = '0', to = '99'] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
+    response.end(String(request.headers['x-api-key']).slice(Number(from), Number(to) + 1));
+  });
+  const network = await openModel(`http://127.0.0.1:${port}`);
+  const reply = await network.ask(`${network.prefix}/key`, {
+    headers: { 'x-api-key': network.placeholder, range: 'bytes=0-3', 'if-range': 'x' },
+  });
+  expect(reply.body).toBe('[redacted:api-key]');
 });
 
 test('a redirect of the model is told in words, not followed and not handed on', async () => {

@@ -77,8 +77,10 @@ export function serveDoorways(
   if (climbs(rest)) return deny(400, 'a path with . or .. segments is not sent on');
   const path = `${doorway.base.pathname.replace(/\/$/, '')}${rest}`;
   const headers = requestHeaders(request.headers, doorway.base.host);
-  // A key could hide in a compressed answer, and usage could not be read, so none is asked for.
+  // A key could hide in a compressed answer, and usage could not be read, so none is asked for; nor is a part of one, in
+  // which there may be less of the key than can be found.
   if (doorway.redactor !== null || doorway.usage !== null) headers['accept-encoding'] = 'identity';
+  if (doorway.redactor !== null) for (const name of ['range', 'if-range']) delete headers[name];
   const outgoing = swapCredential({ headers, path: path === '' ? '/' : path }, doorway.swap);
   if (outgoing === null) return deny(403, "the request does not carry this run's placeholder key");
   const counted = doorway.usage?.ask(request.method ?? 'GET', path) ?? null;
@@ -120,10 +122,10 @@ function createDoorway(name: string, endpoint: string, pathPrefix: string, swap:
   };
 }
 
-/** Dot segments would leave the endpoint's base path; `%2e` is the same to most servers. */
+/** Dot segments would leave the endpoint's base path; `%2e` is the same to most servers, and so is `..;x` to some. */
 function climbs(rest: string): boolean {
   const path = (rest.split('?', 1)[0] ?? '').replaceAll(/%2e/gi, '.').replaceAll(/%2f|%5c|\\/gi, '/');
-  return path.split('/').some((segment) => segment === '.' || segment === '..');
+  return path.split('/').some((segment) => /^\.\.?(?:;|%3b|$)/i.test(segment));
 }
 
 function cleanAnswer(

@@ -145,6 +145,34 @@ test('a loop of refused connections is counted after a while instead of filling 
   );
 });
 
+test('what is no HTTP request is answered with an error and recorded', async () => {
+  const network = await openTestNetwork();
+  for (const [bytes, status] of [
+    ['NOT HTTP\r\n\r\n', 400],
+    ['GET / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n', 400],
+    [`GET / HTTP/1.1\r\n${'a: b\r\n'.repeat(20_000)}`, 431],
+  ] as const) {
+    const socket = network.dial();
+    socket.end(bytes);
+    socket.on('error', () => undefined);
+    expect(await readAll(socket)).toContain(`HTTP/1.1 ${status} `);
+  }
+  await network.recorded(3);
+  expect(network.records.map(({ verdict, target }) => `${verdict} ${target}`)).toEqual(
+    Array(3).fill('denied no request'),
+  );
+});
+
+test('a client that only hangs up leaves no record', async () => {
+  const network = await openTestNetwork();
+  const socket = network.dial();
+  await once(socket, 'connect');
+  socket.destroy();
+  expect((await network.ask('/')).status).toBe(403);
+  await network.recorded(1);
+  expect(network.records).toMatchObject([{ target: 'unknown path' }]);
+});
+
 test('more connections than the cap are turned away', async () => {
   const network = await openTestNetwork();
   const all = Array.from({ length: 257 }, () => network.dial());

@@ -2,6 +2,7 @@ import { chmodSync, closeSync, openSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { ListenOptions, Socket } from 'node:net';
 import { basename, dirname } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { createRedactor } from '@caisson/ground';
 import { createConnectionLog, type ConnectionLog } from './connection-log.ts';
 import type { NetworkSettings, OpenNetwork, OpenNetworkOptions } from './contract.ts';
@@ -15,12 +16,14 @@ import { NetworkOpenError } from './errors.ts';
 import { IDLE_MS } from './exchange.ts';
 import { createForwardProxy, type ForwardProxy } from './forward-proxy.ts';
 import { createHostRules } from './host-rules.ts';
+import { refuseTunnel } from './refuse.ts';
 import { resolveBySystem } from './vetted-lookup.ts';
 
 const MAX_CONNECTIONS = 256;
 const MAX_HEADER_BYTES = 64 * 1024;
 const HEADERS_MS = 30_000;
 const KEEP_ALIVE_MS = 120_000;
+const GONE: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'HPE_INVALID_EOF_STATE']);
 
 /** Opens the door of one attempt. */
 export async function openNetwork(
@@ -69,6 +72,7 @@ function createGate(doorways: readonly Doorway[], proxy: ForwardProxy, log: Conn
     else proxy.serveHttp(request, response);
   });
   server.on('connect', (request, socket, head) => proxy.serveConnect(request, socket, head));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuseUnreadable(error, socket, log));
   server.on('drop', () => {
     log.start('http', 'any').end('denied', `more than ${MAX_CONNECTIONS} connections at once`);
   });
@@ -78,6 +82,20 @@ function createGate(doorways: readonly Doorway[], proxy: ForwardProxy, log: Conn
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.timeout = IDLE_MS;
   return server;
+}
+
+/** What is no HTTP request has a record as well (N4); a client that merely went away asked for nothing. */
+function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex, log: ConnectionLog): void {
+  if (!socket.writable || GONE.has(error.code ?? '')) {
+    socket.destroy();
+    return;
+  }
+  log.start('http', 'no request').end('denied', error.message);
+  const isTooLarge = error.code === 'HPE_HEADER_OVERFLOW';
+  const [status, reason] = isTooLarge
+    ? ([431, 'Request Header Fields Too Large'] as const)
+    : ([400, 'Bad Request'] as const);
+  refuseTunnel(socket, status, reason, 'caisson: this is no HTTP request that can be read');
 }
 
 /** Listens on the socket (0600); what it returns ends every connection and removes it (N5). */
