@@ -10,6 +10,17 @@ const HARD_DENIED = new Set([
   'ENV',
   'IFS',
   'PROMPT_COMMAND',
+  'PS4',
+  'ZDOTDIR',
+  'GCONV_PATH',
+  'OPENSSL_CONF',
+  'OPENSSL_ENGINES',
+  'OPENSSL_MODULES',
+  'LESSOPEN',
+  'LESSCLOSE',
+  'LUA_INIT',
+  'VIMINIT',
+  'DOTNET_STARTUP_HOOKS',
   'SHELLOPTS',
   'BASHOPTS',
   'CDPATH',
@@ -20,6 +31,7 @@ const HARD_DENIED = new Set([
   'NODE_TLS_REJECT_UNAUTHORIZED',
   'PYTHONSTARTUP',
   'PYTHONINSPECT',
+  'PYTHONBREAKPOINT',
   'PYTHONHOME',
   'PERL5OPT',
   'PERL5LIB',
@@ -44,15 +56,8 @@ const HARD_DENIED = new Set([
   'PWD',
   'OLDPWD',
 ]);
-const HARD_DENIED_PREFIXES = [
-  'LD_',
-  'DYLD_',
-  'GIT_',
-  'CAISSON_',
-  'CLAUDE_CODE_',
-  'BASH_FUNC_',
-  'npm_config_',
-];
+const HARD_DENIED_PREFIXES = ['LD_', 'DYLD_', 'GIT_', 'CAISSON_', 'CLAUDE_CODE_', 'BASH_FUNC_', 'CORECLR_'];
+const NPM_SETTING = /^npm_config_/i; // npm reads its own in any spelling
 const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,255}$/;
 
 export interface MergedEnv {
@@ -76,5 +81,6 @@ export function mergeEnv(job: Pick<Job, 'env' | 'secrets'>): MergedEnv {
 /** Whether a variable of this name may reach the sandbox. */
 export function isPassable(name: string): boolean {
   if (!NAME.test(name) || HARD_DENIED.has(name)) return false;
+  if (NPM_SETTING.test(name)) return false;
   return !HARD_DENIED_PREFIXES.some((prefix) => name.startsWith(prefix));
 }
