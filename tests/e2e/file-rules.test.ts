@@ -198,6 +198,14 @@ describe('control files in the user’s own folder', () => {
     expect(result.result?.policy.denials).toHaveLength(3);
   });
 
+  it('are looked for in folders nested deeper than any name reaches, which do not fail the next run', async () => {
+    const config = 'policy:\n  rules:\n    - { path: "*.pem", action: no-access, reason: keys }\n';
+    const project = createProject({ git: false, config });
+    const nest = 'for (1..200) { mkdir "d" x 50; chdir "d" x 50 } open F, ">", ".envrc"';
+    expect((await project.run('--', 'perl', '-e', nest)).status).toBe('done');
+    expect((await project.run('--', 'true')).status).toBe('done');
+  });
+
   it('are put aside when they are repositories that make git run a program, and only then', async () => {
     const project = createProject({ git: false });
     project.git('init', '-q', 'old');

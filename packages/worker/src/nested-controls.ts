@@ -3,10 +3,11 @@
  * folders and in finds, shallow ones first; what lies beyond is kept out of the patch all the same, and where an agent
  * works in the user's own folder that is the limit of this guard.
  */
-import { existsSync, readdirSync, type Dirent } from 'node:fs';
+import { existsSync, type Dirent } from 'node:fs';
 import { join } from 'node:path';
 import { CONTROL_FILES } from '@caisson/ground';
 import type { Job } from '@caisson/protocol';
+import { listFolder } from './list-folder.ts';
 
 const MAX_FOLDERS = 2000;
 const MAX_FOUND = 64;
@@ -23,7 +24,7 @@ export function findNestedControls({ workspace }: Pick<Job, 'workspace'>): strin
   const folders = [''];
   for (let index = 0; index < folders.length && index < MAX_FOLDERS; index += 1) {
     const folder = folders[index] ?? '';
-    for (const entry of list(join(workspace.path, folder))) {
+    for (const entry of listFolder(join(workspace.path, folder))) {
       const path = join(folder, entry.name);
       if (folder !== '') found.push(...controlsAt(workspace.path, folder, entry));
       if (entry.isDirectory() && !PASSED_OVER.has(entry.name)) folders.push(path);
@@ -38,16 +39,6 @@ function controlsAt(root: string, folder: string, entry: Dirent): string[] {
   if (entry.name === '.git' && entry.isFile()) return [join(folder, entry.name)];
   const controls = BY_FIRST_NAME.get(entry.name) ?? [];
   return controls.map((control) => join(folder, control)).filter((path) => existsSync(join(root, path)));
-}
-
-function list(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? '';
-    if (['EACCES', 'ENOENT', 'ENOTDIR'].includes(code)) return []; // what we cannot list, the agent cannot either
-    throw error;
-  }
 }
 
 function groupByFirstName(controls: readonly string[]): ReadonlyMap<string, readonly string[]> {

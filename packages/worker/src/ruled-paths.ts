@@ -6,10 +6,11 @@
  * A rule about one folder costs one look. A rule about names anywhere needs a walk, which is bounded: what lies beyond
  * is the gate's alone, and that is said.
  */
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { forbidsPath, pathRules } from '@caisson/policy';
 import type { Job, PathRule } from '@caisson/protocol';
+import { listFolder } from './list-folder.ts';
 
 const MAX_ENTRIES = 200_000;
 const MAX_PATHS = 256;
@@ -74,7 +75,7 @@ function walk(
   let entries = 0;
   const folders = [''];
   for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
-    for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
+    for (const entry of listFolder(join(root, folder))) {
       if (folder === '' && (entry.name === '.git' || entry.name === '.caisson')) continue;
       entries += 1;
       if (entries > MAX_ENTRIES) return false;

@@ -4,12 +4,15 @@
  *
  * What was there before is told by the inode's change time, which no program can set.
  */
-import { lstatSync, readdirSync, type Dirent } from 'node:fs';
+import { lstatSync, type Dirent } from 'node:fs';
 import { join } from 'node:path';
 import { CONTROL_FILES, createControlTest, isGitDir, listHarmfulParts } from '@caisson/ground';
 import type { Job } from '@caisson/protocol';
+import { listFolder } from '../list-folder.ts';
 
 const MAX_FOLDERS = 50_000;
+/** What has a longer path cannot be named, by us or by a program that would obey it. */
+const MAX_PATH_BYTES = 4000;
 /** A name that no control file ends with needs no closer look. */
 const LAST_NAMES = new Set(CONTROL_FILES.map((control) => control.split('/').at(-1) ?? ''));
 
@@ -37,10 +40,11 @@ export function findNewControls(options: {
   for (let index = 0; index < folders.length; index += 1) {
     if (index >= MAX_FOLDERS) return { paths, isComplete: false };
     const folder = folders[index] ?? '';
-    const entries = list(join(root, folder));
+    const entries = listFolder(join(root, folder));
     paths.push(...findPlanted(root, folder, entries, isNew));
     for (const entry of entries) {
       const path = join(folder, entry.name);
+      if (Buffer.byteLength(join(root, path)) > MAX_PATH_BYTES) continue;
       if (path === '.caisson' || (path === '.git' && workspace.agentGit != null)) continue;
       if (entry.name === '.git') paths.push(...judgeRepository(root, path, isNew, options.sinceMs));
       else if (mayBeControl(entry) && isControl(path) && isNew(path)) paths.push(path);
@@ -83,14 +87,4 @@ function judgeRepository(
     .filter((name) => name !== 'config' || !isOld)
     .map((name) => join(path, name))
     .filter(isNew);
-}
-
-function list(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? '';
-    if (['EACCES', 'ENOENT', 'ENOTDIR', 'ENAMETOOLONG'].includes(code)) return [];
-    throw error;
-  }
 }

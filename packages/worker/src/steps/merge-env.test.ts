@@ -24,6 +24,6 @@ it('takes bundles over the base, the run over bundles, secrets over all, and nam
     run: { C: '3', D: '3' },
   };
   const secrets = [{ name: 'd', env: 'D', value: '4' }];
-  const merged = mergeEnv({ env, secrets } as unknown as Parameters<typeof mergeEnv>[0]);
+  const merged = mergeEnv({ env, secrets });
   expect(merged).toEqual({ env: { A: '1', B: '2', C: '3', D: '4' }, denied: ['LD_AUDIT'] });
 });
