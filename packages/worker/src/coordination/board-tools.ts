@@ -55,10 +55,10 @@ export function boardTools({ context }: ToolBench, file: string): CoordinationTo
       async run(input) {
         const { namespace, key, value, mode, ttl_seconds: ttl } = WriteInput.parse(input);
         const entry = await board.write({
-          key,
+          key: context.redactor.redact(key),
           value: withoutSecrets(context, value),
           by: sourceOf(context),
-          ...(namespace === undefined ? {} : { namespace }),
+          ...(namespace === undefined ? {} : { namespace: context.redactor.redact(namespace) }),
           ...(mode === undefined ? {} : { mode }),
           ...(ttl === undefined ? {} : { ttlMs: ttl * 1000 }),
         });

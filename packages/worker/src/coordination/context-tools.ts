@@ -26,7 +26,7 @@ export function contextTools({ context }: ToolBench, file: string): Coordination
       async run(input) {
         const { key, value } = ReportInput.parse(input);
         const finding = await registry.report({
-          key,
+          key: context.redactor.redact(key),
           value: withoutSecrets(context, value),
           source: sourceOf(context),
         });

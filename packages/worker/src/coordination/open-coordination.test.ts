@@ -208,6 +208,9 @@ describe.each(['perl', 'node'] as const)('the tools, as an MCP client sees them 
     const client = await connect(mcp);
     await client.callTool({ name: 'board_write', arguments: { key: 'k', value: { token: secret } } });
     await client.callTool({ name: 'report_context', arguments: { key: 'k', value: secret } });
+    const names = { key: `a ${secret}`, value: 1 };
+    await client.callTool({ name: 'board_write', arguments: { ...names, namespace: `n ${secret}` } });
+    await client.callTool({ name: 'report_context', arguments: names });
     for (const name of ['board.json', 'context.json'])
       expect(readFileSync(join(attempt.folder, name), 'utf8')).not.toContain(secret);
   });
