@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
@@ -76,6 +78,19 @@ describe('the network from inside the sandbox', () => {
       binds: [{ source: path, target: '/run/caisson/broker.sock', writable: true }],
     });
     expect(bound.stdout).toBe('open');
+  });
+
+  it('a socket that a daemon bound by a relative name is covered as well', async () => {
+    const bind =
+      'use Socket; socket(my $s, AF_UNIX, SOCK_STREAM, 0); bind($s, pack_sockaddr_un("near.sock")) && listen($s, 9); $| = 1; print "ready\\n"; <STDIN>';
+    const daemon = spawn('perl', ['-e', bind], { cwd: folder, stdio: ['pipe', 'pipe', 'inherit'] });
+    try {
+      await once(daemon.stdout, 'data');
+      expect((await runWith(CONNECT_UNIX, join(folder, 'near.sock'))).stdout).toBe('closed');
+    } finally {
+      daemon.stdin.end();
+      await once(daemon, 'exit');
+    }
   });
 
   it('sockets that come and go on the host do not disturb a start', async () => {

@@ -3,8 +3,9 @@
 // Started by root, the program inside is root's own uid to the kernel, only without a single capability. It still
 // owns root's files: /etc/shadow would be readable and, worse, /proc/sys writable (bubblewrap 0.8 leaves it so). What
 // belongs to root alone is therefore taken out of the view; an ordinary user could not open it anyway.
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
+import { join } from 'node:path';
 import type { SandboxSpec } from './contract.ts';
 import { findRealPath, findStats } from './real-path.ts';
 
@@ -119,17 +120,48 @@ function holdsSomething(path: string): boolean {
   return stats.isDirectory() ? readdirSync(path).length > 0 : stats.size > 0;
 }
 
+/** Address, counts, flags, type, state and inode come before the name; one that begins with @ is no file. */
+const SOCKET_LINE = /^(?:\S+\s+){7}([^@].*)$/;
+
 /**
  * A read-only mount does not stop a connect. Sockets of the host that lie outside the hidden folders (a database in
- * /var/lib, a daemon in /opt) are covered one by one; the kernel lists them.
+ * /var/lib, a daemon in /opt) are covered one by one; the kernel lists them, by the name that they were bound by.
  */
 function listReachableSockets(): string[] {
+  const names = readFileSync('/proc/net/unix', 'utf8')
+    .split('\n')
+    .slice(1)
+    .flatMap((line) => SOCKET_LINE.exec(line)?.[1] ?? []);
+  const relative = names.filter((name) => !name.startsWith('/'));
+  const folders = relative.length === 0 ? [] : listWorkingFolders();
   const paths = new Set<string>();
-  for (const line of readFileSync('/proc/net/unix', 'utf8').split('\n')) {
-    const at = line.indexOf(' /');
-    if (at === -1) continue;
-    const real = findRealPath(line.slice(at + 1));
-    if (real !== null && findStats(real)?.isSocket()) paths.add(real);
+  for (const name of names) {
+    for (const path of name.startsWith('/') ? [name] : folders.map((folder) => join(folder, name))) {
+      const real = findRealPath(path);
+      if (real !== null && findStats(real)?.isSocket()) paths.add(real);
+    }
   }
   return [...paths];
+}
+
+/** A relative name counts from where its owner was when it bound it, which is where most daemons stay. */
+function listWorkingFolders(): string[] {
+  const folders = new Set<string>();
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d/.test(name)) continue;
+    const folder = findWorkingFolder(name);
+    if (folder !== null) folders.add(folder);
+  }
+  return [...folders];
+}
+
+/** `null` for a process that is gone, or that another user runs: then nobody can tell. */
+function findWorkingFolder(pid: string): string | null {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? '';
+    if (['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes(code)) return null;
+    throw error;
+  }
 }
