@@ -16,6 +16,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { REQUIRE_BANNER, takeBuiltinsDirectly } from './builtin-imports.mjs';
 import { directImports } from './direct-imports.mjs';
+import { patientJson } from './patient-json.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const DIST = join(ROOT, 'packages', 'cli', 'dist');
@@ -136,6 +137,7 @@ else `,
 const OTHERS = {
   index: { splitting: true, chunkNames: 'chunks/[name]-[hash]' },
   'early-worker': COMMON_JS,
+  'native-agent': { plugins: [patientJson, ...SHARED.plugins] },
 };
 process.on('exit', () => rmSync(OUT, { recursive: true, force: true }));
 try {

@@ -147,6 +147,23 @@ async function loop(agent: AgentUnderTest): Promise<void> {
   expect(ran.result?.policy.denials).toHaveLength(5);
 }
 
+/** What fails does not change by trying again. The command prints nothing, or Gemini would call it a success. */
+async function failingLoop(agent: AgentUnderTest): Promise<string> {
+  const stage = await createStage(agent, {
+    script: [
+      ...Array.from({ length: 7 }, () => runCommand('test -e nothing')),
+      { say: 'I gave up.', ...usage(60, 7) },
+    ],
+  });
+  const ran = await stage.run('look for it');
+  if (agent.tellsFailures) {
+    expect(ran.failure).toMatchObject({ reason: 'provider-failed', cause: 'loop' });
+    return 'pass';
+  }
+  expectDone(ran, 'I gave up.');
+  return 'not told by the program';
+}
+
 /** A model that misspells a tool is told so by its program; nobody is asked and nothing hangs. */
 async function misspelt(agent: AgentUnderTest): Promise<void> {
   const stage = await createStage(agent, {
@@ -358,6 +375,7 @@ export const CELLS: readonly Cell[] = [
   { title: 'takes of its agent', isShort: false, prove: sampling },
   { title: 'is denied by policy', isShort: true, prove: denied },
   { title: 'repeats a denied call', isShort: false, prove: loop },
+  { title: 'repeats a failing call', isShort: false, prove: failingLoop },
   { title: 'calls a tool that is not there', isShort: false, prove: misspelt },
   { title: 'changes nothing in suggest', isShort: false, prove: suggest },
   { title: 'is denied in full-auto too', isShort: false, prove: fullAuto },

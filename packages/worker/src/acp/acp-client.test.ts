@@ -168,6 +168,13 @@ test('a session is loaded without repeating what was said, and a lost one is beg
   expect(unable.lines[0]).toMatchObject({ type: 'session', id: 'session-new' });
 });
 
+test('a command that opencode calls completed has failed when its exit code says so', async () => {
+  for (const code of [0, 1]) {
+    const { lines } = await converse(`exit:${code}`);
+    expect(lines.find(({ type }) => type === 'tool_end')).toMatchObject({ ok: code === 0 });
+  }
+});
+
 test('SIGTERM cancels the prompt and is not an answer', async () => {
   const { lines } = await converse('hang', {
     onLine: (line, { terminate }) => {

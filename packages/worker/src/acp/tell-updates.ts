@@ -3,6 +3,7 @@
 
 import type { SessionUpdate, ToolCall, ToolCallUpdate } from '@agentclientprotocol/sdk';
 import type { SayLine } from '../native/native-lines.ts';
+import { objectOf } from '../runtimes/json-line.ts';
 import { describeCall } from './describe-call.ts';
 
 export interface UpdateTeller {
@@ -47,8 +48,9 @@ export function createUpdateTeller(say: SayLine): UpdateTeller {
   };
   const hearCall = (call: ToolCall | ToolCallUpdate, isAnnounced: boolean) => {
     if (!(isAnnounced && (call.status ?? 'pending') === 'pending')) start(call);
-    if (call.status === 'completed') end(call.toolCallId, true);
-    if (call.status === 'failed') end(call.toolCallId, false, textIn(call));
+    if (call.status === 'completed' && !hasFailed(call)) end(call.toolCallId, true);
+    else if (call.status === 'completed' || call.status === 'failed')
+      end(call.toolCallId, false, textIn(call));
   };
 
   return {
@@ -76,6 +78,12 @@ export function createUpdateTeller(say: SayLine): UpdateTeller {
       return flushText();
     },
   };
+}
+
+/** To opencode a command that ran is completed, however it ended; its raw output says how. Gemini does not tell. */
+function hasFailed(call: ToolCall | ToolCallUpdate): boolean {
+  const { exit } = objectOf(objectOf(call.rawOutput)['metadata']);
+  return typeof exit === 'number' && exit !== 0;
 }
 
 function textIn(call: ToolCall | ToolCallUpdate): string | undefined {

@@ -19,6 +19,9 @@ const OWN_WORDS: readonly (readonly [AgentCause, RegExp])[] = [
 
 const NO_WORDS = /unknown error/i;
 
+/** All that it shows of a command that failed and printed nothing. */
+const SILENT_FAILURE = /^\s*Command exited with code: (?!0\s*$)-?\d+\s*$/;
+
 /** Reads `gemini --output-format stream-json`. */
 export function createGeminiStream(): AgentStream {
   const record = createRecord();
@@ -83,9 +86,11 @@ function readMessage(event: Json, record: AgentRecord): readonly AgentSignal[] {
 }
 
 function readToolResult(event: Json, record: AgentRecord): readonly AgentSignal[] {
-  const ok = event.status === 'success';
+  const output = textOf(event.output);
+  // A command that fails is a success in its words, and only one that printed nothing is told apart.
+  const ok = event.status === 'success' && !SILENT_FAILURE.test(output);
   record.hasLastToolFailed = !ok;
-  const detail = textOf(objectOf(event.error).message) || textOf(event.output);
+  const detail = textOf(objectOf(event.error).message) || output;
   return [
     { kind: 'tool-end', callId: textOf(event.tool_id), ok, ...(ok ? {} : { detail: detail.slice(-500) }) },
   ];

@@ -42,3 +42,13 @@ it('thoughts without an answer are no answer, though its words speak of the cont
   stream.line(result({ status: 'error', error: { message } }));
   expect(stream.end({ code: 0, signal: null, stderrTail: '' })).toMatchObject({ cause: 'empty-answer' });
 });
+
+it('a command that fails and prints nothing is a failed call, though its stream calls it a success', () => {
+  const ended = (output: string) =>
+    gemini
+      .createStream()
+      .line(JSON.stringify({ type: 'tool_result', tool_id: 'a', status: 'success', output }));
+  expect(ended('Command exited with code: 1')).toMatchObject([{ kind: 'tool-end', ok: false }]);
+  expect(ended('Command exited with code: 0')).toMatchObject([{ kind: 'tool-end', ok: true }]);
+  expect(ended('it says "Command exited with code: 1"')).toMatchObject([{ kind: 'tool-end', ok: true }]);
+});
