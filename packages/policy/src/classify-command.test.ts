@@ -200,6 +200,10 @@ describe('classifyCommand', () => {
     ['a long word', 'a'.repeat(99_999)],
     ['a long list in code', `python3 -c "os.system([${"'a'  ".repeat(4000)})"`],
     ['long SQL', `psql -c "${'update t set a=1 '.repeat(4000)}"`],
+    ['words of a cloud', `aws ec2 ${'ingress '.repeat(12_000)}`],
+    ['grants in SQL', `psql -c "${'grant all on x to y '.repeat(4500)}"`],
+    ['names for a later folder', `f() { :; }; ${'a=$(mktemp); b=$(mktemp);'.repeat(3500)}`],
+    ['tests of find', `find . ${"-name '*.o' -o ".repeat(3000)} -delete`],
     ['a word of many parts', `${'$a'.repeat(40_000)}`],
   ])('answers within half a second for %s made to blow up', (_, command) => {
     const start = performance.now();

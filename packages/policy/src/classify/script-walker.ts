@@ -17,6 +17,7 @@ import {
   takeProcessAssignment,
 } from './judge-environment.ts';
 import { judgeRedirect } from './redirections.ts';
+import { withLaterTemporaries } from './later-temporary.ts';
 import { tellingWords } from './loop-words.ts';
 import { readsTarget } from './own-input.ts';
 import { isForkBomb, isRunawayCount, isRunawayLoop } from './runaway.ts';
@@ -127,7 +128,7 @@ export class ScriptWalker {
     if (isForkBomb(node))
       this.inspector.report(hit('bash_destructive', 'fork-bomb'), this.cause(node, frame));
     // Judged where it stands, with arguments unknown, and again at each call with the real ones.
-    const scope = { ...forkScope(frame.scope, null) };
+    const scope = { ...withLaterTemporaries(frame.scope, this.inspector.line), positional: null };
     scope.functions.delete(node.name.value);
     const found = this.inspector.collect(() => this.node(node.body, { ...frame, scope }, undefined));
     // Text that is only known at a call is judged there: `f() { eval "$1"; }` runs nothing yet.

@@ -48,7 +48,8 @@ function runOnFound(call: Call, command: readonly string[], starts: readonly str
   const found = describeFound(call, starts, at);
   const words = command.map((word) => word.replaceAll('{}', found));
   const deletes = /^(rm|unlink|shred|rmdir)$/.test((command[0] ?? '').replace(/.*\//, ''));
-  const judged = deletes && command[0] !== 'shred' ? deleteFound(call, starts, at) : null;
+  const isOnlyFound = command.slice(1).every((word) => word === '{}' || word.startsWith('-'));
+  const judged = deletes && isOnlyFound && command[0] !== 'shred' ? deleteFound(call, starts, at) : null;
   if (judged?.rule === 'find-delete-litter') {
     call.inspector.report(judged, call.cause);
     return;

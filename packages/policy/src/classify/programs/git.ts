@@ -3,6 +3,7 @@ import { hasFlag, parseOptions } from '../command-options.ts';
 import { hitOfDeletes } from '../delete-hit.ts';
 import { hit, type Hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
+import { rememberFilled } from '../made-again.ts';
 import { forkScope } from '../shell-scope.ts';
 import { withoutUnknown } from '../unknown-text.ts';
 import { judgeCheckout, judgeRestore, judgeSwitch } from './git-checkout.ts';
@@ -120,6 +121,9 @@ function judgeVerb(verb: string, args: readonly string[], call: Call): Hit | nul
       return judgeSubmodule(args, call);
     case 'rm':
       return judgeGitRm(args, call);
+    case 'mv':
+      rememberFilled(args.slice(0, -1), args.at(-1) ?? '', call.scope);
+      return acts;
     case 'remote':
       return args.length === 0 || /^(-v|--verbose|show|get-url)$/.test(args[0] ?? '')
         ? reads

@@ -39,8 +39,12 @@ const OPENS = anyone(
 const CLOUD_CLIENT =
   /^(?:aws|gcloud|az|doctl|hcloud|openstack|linode-cli|oci|ibmcloud|scw|yc|ovhai|exo|civo|vultr-cli|upctl|aliyun|tccli|fly|flyctl)$/;
 
+/** Nobody writes a longer one; the patterns take a time that grows with the square. */
+const MAX_LENGTH = 3000;
+
 /** What the words of a service's client give away; null when nothing. */
-export function judgeGrant(name: string, words: string, stdin: string | undefined): Hit | null {
+export function judgeGrant(name: string, line: string, stdin: string | undefined): Hit | null {
+  const words = line.slice(0, MAX_LENGTH);
   const grants = Object.hasOwn(GRANTS, name) ? GRANTS[name] : undefined;
   const isGiven =
     grants?.test(words) === true ||
@@ -49,14 +53,14 @@ export function judgeGrant(name: string, words: string, stdin: string | undefine
       !/\b(?:describe|list|get|show)\b/.test(words.slice(0, 60))) ||
     (/^(?:kubectl|oc)$/.test(name) &&
       /\b(?:apply|create|replace)\b/.test(words) &&
-      GIVES_CLUSTER.test(stdin ?? ''));
+      GIVES_CLUSTER.test((stdin ?? '').slice(0, 8 * MAX_LENGTH)));
   return isGiven ? hit('bash_destructive', 'grants-access') : null;
 }
 
 /** A manifest on the line that makes somebody the master of the cluster, or of the node. */
 const GIVES_CLUSTER =
-  /kind:\s*ClusterRoleBinding[\s\S]*name:\s*cluster-admin\b|\bprivileged:\s*true\b|\bhostPID:\s*true\b|\bhostPath:\s*(?:\{\s*)?path:\s*\/\s/;
+  /kind:\s*ClusterRoleBinding[\s\S]{0,600}name:\s*cluster-admin\b|\bprivileged:\s*true\b|\bhostPID:\s*true\b|\bhostPath:\s*(?:\{\s*)?path:\s*\/\s/;
 
 /** SQL that makes somebody master of the server, or lets it write files and run programs. */
 export const GRANTING_SQL =
-  /\b(?:alter|create)\s+(?:role|user|login)\b[^;]*\b(?:superuser|createrole|bypassrls|sysadmin)\b|\bgrant\s+all(?:\s+privileges)?\s+on\s+\*\s*\.\s*\*|\bgrant\s+all\b[^;]*\bto\s+public\b|\bgrant\b[^;]*\bwith\s+(?:grant|admin)\s+option\b|\bgrant\s+(?:role\s+)?(?:pg_(?:write_server_files|execute_server_program|read_server_files|write_all_data)|rds_superuser|cloudsqlsuperuser|sysadmin|dba|sysdba|accountadmin|securityadmin|super|file|shutdown|postgres|admin)\b[^;]*\bto\b|\bsp_addsrvrolemember\b|\bxp_cmdshell\b|\balter\s+server\s+role\s+sysadmin\b|\bidentified\s+by\s+''|\binto\s+(?:outfile|dumpfile)\b|\bdisable\s+(?:row\s+level\s+security|trigger)\b|\bset\s+global\s+(?:local_infile|secure_\w+|validate_password\w*|init_file)\b/i;
+  /\b(?:alter|create)\s+(?:role|user|login)\b[^;]{0,300}\b(?:superuser|createrole|bypassrls|sysadmin)\b|\bgrant\s+all(?:\s+privileges)?\s+on\s+\*\s*\.\s*\*|\bgrant\s+all\b[^;]{0,300}\bto\s+public\b|\bgrant\b[^;]{0,300}\bwith\s+(?:grant|admin)\s+option\b|\bgrant\s+(?:role\s+)?(?:pg_(?:write_server_files|execute_server_program|read_server_files|write_all_data)|rds_superuser|cloudsqlsuperuser|sysadmin|dba|sysdba|accountadmin|securityadmin|super|file|shutdown|postgres|admin)\b[^;]{0,300}\bto\b|\bsp_addsrvrolemember\b|\bxp_cmdshell\b|\balter\s+server\s+role\s+sysadmin\b|\bidentified\s+by\s+''|\binto\s+(?:outfile|dumpfile)\b|\bdisable\s+(?:row\s+level\s+security|trigger)\b|\bset\s+global\s+(?:local_infile|secure_\w+|validate_password\w*|init_file)\b/i;

@@ -45,7 +45,7 @@ export const judgeNetwork: Handler = (call) => {
   if (shell !== null) return hit('bash_destructive', 'reverse-shell');
   if (sendsFiles(call)) return hit('bash_destructive', 'sends-files');
   if (call.inspector.readsCredentials) return hit('bash_destructive', 'sends-credentials');
-  const { operands, values } = parseOptions(args, name === 'wget' ? [...VALUED, '-O'] : VALUED);
+  const { operands, values } = parseOptions(apart(name, args), name === 'wget' ? [...VALUED, '-O'] : VALUED);
   const method = methodOf(args).toUpperCase();
   const isHttpie = /^(http|https|xh|curlie)$/.test(name) && /^delete$/i.test(operands[0] ?? '');
   if (method === 'DELETE' || isHttpie) {
@@ -87,6 +87,15 @@ export const judgeNetwork: Handler = (call) => {
     ]) ?? network
   );
 };
+
+/** `curl -fsSLo FILE`, `wget -qO FILE`: the last letter of a cluster takes the next word. */
+function apart(name: string, args: readonly string[]): string[] {
+  const cluster = name === 'wget' ? /^(-[a-zA-Z]+)(O)$/ : /^(-[a-zA-Z]+)(o)$/;
+  return args.flatMap((arg) => {
+    const found = name === 'wget' || name === 'curl' ? cluster.exec(arg) : null;
+    return found === null ? [arg] : [found[1] ?? '', `-${found[2]}`];
+  });
+}
 
 const VALUED = [
   '-X',

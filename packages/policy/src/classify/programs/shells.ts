@@ -2,6 +2,7 @@
 import { hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
 import { forkScope, type ShellScope } from '../shell-scope.ts';
+import { withLaterTemporaries } from '../later-temporary.ts';
 import { normalizePath } from '../path-kind.ts';
 import { staticOutput } from '../static-output.ts';
 import { namesLoss } from './destructive-verbs.ts';
@@ -65,7 +66,7 @@ export const judgeTrap: Handler = (call) => {
   const [text, ...signals] = call.args[0] === '--' ? call.args.slice(1) : call.args;
   if (text === undefined || signals.length === 0 || text.startsWith('-') || text === '')
     return hit('bash_exec', 'shell');
-  call.inspector.runScript(text, forkScope(call.scope), call.cause);
+  call.inspector.runScript(text, withLaterTemporaries(call.scope, call.inspector.line), call.cause);
   return null;
 };
 

@@ -26,6 +26,8 @@ export function unwrapVerb(call: Call): 'unwrapped' | null {
 
 function unwrap(call: Call, form: WrapperForm, words: readonly string[]): ReturnType<Handler> {
   const scope = forkScope(call.scope);
+  // On another machine one begins in a home, and what lies there is not this project's.
+  if (/^(ssh|mosh)$/.test(call.name)) scope.cwd = '~';
   const rest = [...words];
   let ran = false;
   const runText = (text: string): void => {
