@@ -72,8 +72,8 @@ export interface ObservedUsage {
   readonly refusals: number;
   /** The latest answer was one, and was asked for alone. */
   readonly isLastRefused: boolean;
-  /** What the answer that ended last broke off with, where that passes by itself. */
-  readonly lastError: 'overloaded' | 'rate-limit' | null;
+  /** What the model last answered with, where that was an error that every vendor has. */
+  readonly lastError: 'auth' | 'overloaded' | 'rate-limit' | null;
   readonly byModel: readonly (TokenCounts & { readonly model: string })[];
 }
 

@@ -1,12 +1,20 @@
-/** What an error inside a stream means that had begun as a success; null where it is none that passes by itself. */
-export type PassingError = 'overloaded' | 'rate-limit';
+/** What a model's error means, where it is one that every vendor has. */
+export type ModelError = 'auth' | 'overloaded' | 'rate-limit';
 
-const WORDS: readonly (readonly [PassingError, RegExp])[] = [
+/** By the status of an answer. */
+export function errorOfStatus(status: number): ModelError | null {
+  if (status === 401 || status === 403) return 'auth';
+  if (status === 429) return 'rate-limit';
+  return status === 503 || status === 529 ? 'overloaded' : null;
+}
+
+const WORDS: readonly (readonly [ModelError, RegExp])[] = [
   ['overloaded', /overloaded|\bUNAVAILABLE\b|\b(?:503|529)\b/],
   ['rate-limit', /rate_limit|\bRESOURCE_EXHAUSTED\b|too_many_requests|\b429\b/],
 ];
 
-export function readError(value: unknown): PassingError | null {
+/** By an event inside a stream that had begun as a success. */
+export function readError(value: unknown): ModelError | null {
   const top = members(value);
   const error = [top['error'], members(top['response'])['error']]
     .map(members)

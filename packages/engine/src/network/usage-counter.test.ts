@@ -99,7 +99,7 @@ test('an answer without usage is known to be unheard, and one that is refused co
     response.end('data: {"type":"ping"}\n\ndata: {"usage":garbage\n\ndata: [DONE]\n\n');
   });
   await post(network, '/refused/messages');
-  expect(network.usage?.read()).toEqual(NONE);
+  expect(network.usage?.read()).toEqual({ ...NONE, lastError: 'rate-limit' });
   await post(network, '/v1/messages');
   expect(network.usage?.read()).toEqual({ ...NONE, answers: 1, unheard: 1 });
 });

@@ -4,7 +4,7 @@
  */
 import { Transform } from 'node:stream';
 import type { ObservedUsage } from './contract.ts';
-import { readError, type PassingError } from './read-error.ts';
+import { errorOfStatus, readError, type ModelError } from './read-error.ts';
 import { isRefusal, MAY_REFUSE } from './read-refusal.ts';
 import { readUsage, type TokenCounts } from './read-usage.ts';
 
@@ -37,7 +37,7 @@ export function createUsageCounter(): UsageCounter {
   let open = 0;
   let refusals = 0;
   let isLastRefused = false;
-  let lastError: PassingError | null = null;
+  let lastError: ModelError | null = null;
 
   const add = (model: string, more: TokenCounts): void => {
     const name = byModel.has(model) || byModel.size < MAX_MODELS ? model : 'other models';
@@ -70,6 +70,7 @@ export function createUsageCounter(): UsageCounter {
         answered(status, contentType) {
           hasAnswer = true;
           if (status < 200 || status > 299) {
+            lastError = errorOfStatus(status);
             forget();
             return null;
           }
@@ -98,11 +99,11 @@ export function createUsageCounter(): UsageCounter {
 function createAnswer(
   add: (model: string, more: TokenCounts) => void,
   isHeard: () => void,
-): { hear(value: unknown): void; isRefused(): boolean; error(): PassingError | null } {
+): { hear(value: unknown): void; isRefused(): boolean; error(): ModelError | null } {
   let model: string | null = null;
   let told = NOTHING;
   let isRefused = false;
-  let error: PassingError | null = null;
+  let error: ModelError | null = null;
   return {
     isRefused: () => isRefused,
     error: () => error,
