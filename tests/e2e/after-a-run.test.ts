@@ -43,6 +43,16 @@ describe('a forgotten run', () => {
     expect((await project.caisson('show', runId)).stdout).toContain('Its contents were taken away');
   });
 
+  test('has no open question any more', async () => {
+    const project = createProject();
+    const asks = `echo '{"question":"which?"}' > .caisson/needs_input.json`;
+    const { runId } = await project.run('--', 'sh', '-c', asks);
+    expect((await project.caisson('questions')).stdout).toContain('which?');
+    await project.caisson('forget', runId);
+    expect((await project.caisson('questions')).stdout).not.toContain('which?');
+    expect((await project.caisson('answer', runId, 'this')).stderr).toContain(`${runId} was forgotten`);
+  });
+
   test('leaves what another run has too, and what a run under way may be about to name', async () => {
     const project = createProject();
     const script = ['sh', '-c', 'echo shared; echo shared > new.txt'];

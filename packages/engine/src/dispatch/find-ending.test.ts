@@ -6,9 +6,9 @@ import { findEnding } from './find-ending.ts';
 const END = { refusal: null, stopped: null, lastWord: undefined } as unknown as WorkerEnd;
 const LIMITS = { events: () => ({ oomKills: 0, pidsMax: 0 }) } as Parameters<typeof findEnding>[2];
 const EMPTY = Buffer.alloc(0);
-const NOBODY = { refusals: 0, isLastRefused: false, lastError: null };
+const NOBODY = { refusals: 0, lastStop: null, lastError: null };
 const BEFORE = { ...NOBODY, refusals: 1 };
-const AT_LAST = { ...BEFORE, isLastRefused: true };
+const AT_LAST = { ...BEFORE, lastStop: 'refusal' as const };
 
 const finished = { kind: 'valid', result: { status: 'finished' } as Result, bytes: EMPTY } as const;
 const failedBy = (cause: string) => {
@@ -33,6 +33,9 @@ it('what an agent tells of its failure stays', () => {
 
 it('the words before a refusal are no answer; a refusal on the way is none', () => {
   expect(findEnding(finished, END, LIMITS, AT_LAST)).toMatchObject({ failure: { cause: 'refusal' } });
+  expect(findEnding(finished, END, LIMITS, { ...NOBODY, lastStop: 'max-tokens' })).toMatchObject({
+    failure: { reason: 'provider-failed', cause: 'max-tokens' },
+  });
   expect(findEnding(finished, END, LIMITS, BEFORE)).toEqual({ kind: 'finished' });
   expect(findEnding(finished, END, LIMITS)).toEqual({ kind: 'finished' });
 });
@@ -44,4 +47,21 @@ it('an answer that broke off because the model was busy may be tried again, what
   });
   expect(findEnding(failedBy('auth'), END, LIMITS, seen)).toMatchObject({ failure: { cause: 'auth' } });
   expect(findEnding(finished, END, LIMITS, seen)).toEqual({ kind: 'finished' });
+});
+
+it('a limit that kills a sandbox before its program runs is named', () => {
+  const limits = { events: () => ({ oomKills: 1, pidsMax: 0 }) } as typeof LIMITS;
+  const failedIn = (step: number) => {
+    const failure = { reason: 'worker-failed', step, detail: 'the sandbox ended' };
+    return { kind: 'valid', result: { status: 'failed', failure } as Result, bytes: EMPTY } as const;
+  };
+  for (const step of [9, 11])
+    expect(findEnding(failedIn(step), END, limits)).toMatchObject({
+      failure: {
+        reason: 'worker-failed',
+        cause: 'oom',
+        detail: 'the memory limit killed a process. the sandbox ended',
+      },
+    });
+  expect(findEnding(failedIn(13), END, limits)).toMatchObject({ failure: { detail: 'the sandbox ended' } });
 });

@@ -52,7 +52,7 @@ export function endingOfResult(result: Result): Ending {
 
 /** An agent that a limit killed looks like one that failed by itself; the cgroup knows better. */
 function withLimit(ending: Ending, limits: Pick<AttemptLimits, 'events'>): Ending {
-  if (ending.kind !== 'failed' || ending.failure.reason !== 'provider-failed') return ending;
+  if (ending.kind !== 'failed' || !canBeLimit(ending.failure)) return ending;
   const events = limits.events();
   if (events.oomKills > 0) {
     return {
@@ -77,8 +77,13 @@ function withLimit(ending: Ending, limits: Pick<AttemptLimits, 'events'>): Endin
   return ending;
 }
 
+/** Also a sandbox that was killed before its program ran, and a setup script. */
+function canBeLimit({ reason, step }: Failure): boolean {
+  return reason === 'provider-failed' || (reason === 'worker-failed' && (step === 9 || step === 11));
+}
+
 /** What the model's answers said beside their content. */
-export type SeenEndings = Pick<SeenUsage, 'refusals' | 'isLastRefused' | 'lastError'>;
+export type SeenEndings = Pick<SeenUsage, 'refusals' | 'lastStop' | 'lastError'>;
 
 /** Some programs do not pass on why an answer broke off; the model's own answer says it. */
 function withAnswers(ending: Ending, seen: SeenEndings | null): Ending {
@@ -86,20 +91,22 @@ function withAnswers(ending: Ending, seen: SeenEndings | null): Ending {
   const { lastError } = seen;
   if (lastError !== null && ending.kind === 'failed' && ending.failure.cause === 'api-error')
     return { kind: 'failed', failure: { ...ending.failure, cause: lastError } };
-  return withRefusal(ending, seen);
+  return withEarlyStop(ending, seen);
 }
 
-/** A program may also end without a word, or take the words before a refusal for the answer. */
-function withRefusal(ending: Ending, seen: SeenEndings): Ending {
-  const refused = (more: Partial<Failure>, detail: string): Ending => ({
-    kind: 'failed',
-    failure: { reason: 'provider-failed', ...more, cause: 'refusal', detail },
-  });
-  if (seen.refusals === 0) return ending;
-  if (ending.kind === 'finished' && seen.isLastRefused)
-    return refused({}, 'the model began to answer, and refused to go on');
-  if (ending.kind !== 'failed' || !WITHOUT_ANSWER.has(ending.failure.cause)) return ending;
-  return refused(ending.failure, `the model refused to go on: ${ending.failure.detail}`);
+const EARLY_STOP = {
+  refusal: 'the model began to answer, and refused to go on',
+  'max-tokens': 'the last answer was cut at the maximum number of tokens',
+} as const;
+
+/** A program may also end without a word, or take the words before an early stop for the answer. */
+function withEarlyStop(ending: Ending, { refusals, lastStop }: SeenEndings): Ending {
+  const failed = (failure: Failure): Ending => ({ kind: 'failed', failure });
+  if (ending.kind === 'finished' && lastStop !== null)
+    return failed({ reason: 'provider-failed', cause: lastStop, detail: EARLY_STOP[lastStop] });
+  if (refusals === 0 || ending.kind !== 'failed' || !WITHOUT_ANSWER.has(ending.failure.cause)) return ending;
+  const detail = `the model refused to go on: ${ending.failure.detail}`;
+  return failed({ ...ending.failure, cause: 'refusal', detail });
 }
 
 function crashed(end: WorkerEnd): Failure {

@@ -4,6 +4,7 @@ import { describeRun, type RunHandle } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
 import type { QuestionRow } from '../ledger/index.ts';
 import { createRunId } from '../platform/index.ts';
+import { isForgotten, requireRemembered } from './run-forgotten.ts';
 import { resolveRunId } from './resolve-run-id.ts';
 import { readRequest } from './run-request.ts';
 
@@ -16,6 +17,7 @@ export class QuestionClosedError extends CaissonError {
 export async function answerQuestion(engine: Engine, given: string, answer: string): Promise<RunHandle> {
   await expireQuestions(engine);
   const found = findQuestion(engine, given);
+  requireRemembered(engine, found.runId);
   await noteEarlierAnswer(engine, found);
   const question = engine.ledger.question(found.questionId) ?? found;
   if (question.status !== 'open') throw describeClosed(question);
@@ -77,8 +79,7 @@ async function claimQuestion(engine: Engine, question: QuestionRow, runId: strin
 async function noteEarlierAnswer(engine: Engine, question: QuestionRow): Promise<void> {
   if (question.status !== 'open') return;
   for (const row of engine.ledger.runs()) {
-    const isForgotten = engine.ledger.kv.get('forgotten', row.runId) !== undefined;
-    if (row.continues !== question.runId || isForgotten) continue;
+    if (row.continues !== question.runId || isForgotten(engine, row.runId)) continue;
     const { answer, questionId } = (await readRequest(engine, row.runId)).answer ?? {};
     if (answer === undefined || questionId !== question.questionId) continue;
     await record(engine, question, 'question.answered', {
@@ -90,11 +91,12 @@ async function noteEarlierAnswer(engine: Engine, question: QuestionRow): Promise
   }
 }
 
-/** Questions whose deadline has passed are closed by whoever looks next. */
+/** Questions whose deadline has passed, or whose run was forgotten, are closed by whoever looks next. */
 export async function expireQuestions(engine: Engine): Promise<void> {
   const now = engine.clock.now().toISOString();
   for (const question of engine.ledger.questions({ status: 'open' })) {
-    if (question.deadlineAt === undefined || question.deadlineAt > now) continue;
+    const isLost = isForgotten(engine, question.runId);
+    if (!isLost && (question.deadlineAt === undefined || question.deadlineAt > now)) continue;
     await record(engine, question, 'question.expired', { questionId: question.questionId });
   }
 }

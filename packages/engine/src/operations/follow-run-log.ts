@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isErrno } from '@caisson/ground';
 import { attemptPaths } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
-import { nextChange } from './follow-run.ts';
+import { createWait } from './follow-run.ts';
 import { readRunLog, type LogName } from './read-run-log.ts';
 
 const CHUNK_BYTES = 64 * 1024;
@@ -21,6 +21,7 @@ export async function* followRunLog(
   }
   let attempt = 1;
   let offset = 0;
+  const wait = createWait(engine, options.signal);
   while (options.signal?.aborted !== true) {
     // Looked up before the bytes are read: what was printed before that is then all there.
     const row = engine.ledger.run(runId);
@@ -32,7 +33,7 @@ export async function* followRunLog(
       attempt += 1;
       offset = 0;
     } else if (row?.ending !== undefined) return;
-    else await nextChange(engine, options.signal);
+    else await wait();
   }
 }
 

@@ -1,17 +1,22 @@
 /** Replays a run from a cursor and goes on until it has ended, whichever process drives it. */
-import { isTerminal, type EventEnvelope } from '@caisson/protocol';
+import { BusTopic, isTerminal, type EventEnvelope } from '@caisson/protocol';
 import { flatten } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
 
 const POLL_MS = 250;
+/** How often somebody who waits looks whether those he waits for are still alive. */
+const LOOK_MS = 1000;
+
+type Waiting = Pick<Engine, 'ledger' | 'clock' | 'bus' | 'recover'>;
 
 export async function* followRun(
-  engine: Pick<Engine, 'ledger' | 'clock'>,
+  engine: Waiting,
   runId: string,
   options: { after?: number; signal?: AbortSignal } = {},
 ): AsyncGenerator<EventEnvelope> {
   let after = options.after ?? 0;
   let isEnded = false;
+  const wait = createWait(engine, options.signal);
   while (options.signal?.aborted !== true) {
     for (const event of engine.ledger.read({ runId, after })) {
       after = event.seq;
@@ -23,12 +28,32 @@ export async function* followRun(
       (engine.ledger.run(runId)?.ending !== undefined && engine.ledger.read({ runId, after }).length === 0)
     )
       return;
-    await nextChange(engine, options.signal);
+    await wait();
   }
 }
 
-/** Resolves when the ledger may have changed, and after a while in any case. */
-export function nextChange(
+/**
+ * What it returns resolves when the ledger may have changed, and after a while in any case. The run's host may have died
+ * meanwhile; nobody else might look, and the wait would have no end.
+ */
+export function createWait(engine: Waiting, signal: AbortSignal | undefined): () => Promise<void> {
+  let lookAtMs = engine.clock.monotonicMs() + LOOK_MS;
+  let isTold = false;
+  return async () => {
+    await nextChange(engine, signal);
+    if (engine.clock.monotonicMs() < lookAtMs) return;
+    try {
+      await engine.recover();
+    } catch (error) {
+      const message = `what a dead process left could not be settled: ${(error as Error).message}`;
+      if (!isTold) engine.bus.emit(BusTopic.WARNING, { source: 'recovery', message });
+      isTold = true;
+    }
+    lookAtMs = engine.clock.monotonicMs() + LOOK_MS;
+  };
+}
+
+function nextChange(
   engine: Pick<Engine, 'ledger' | 'clock'>,
   signal: AbortSignal | undefined,
 ): Promise<void> {
