@@ -46,10 +46,20 @@ export function hitOfDeletes(paths: readonly string[], isRecursive: boolean, sco
   const fallback = isRecursive
     ? hit('bash_destructive', 'delete-recursive')
     : hit('file_delete', 'delete-file');
-  // Locks that go together with what they lock are there again after the next install.
-  const reinstalls = paths.some((path) => /(^|\/)node_modules\/?$/.test(path) && isMadeAgain(path, scope));
-  const judged = [...new Set(paths)].filter((path) => !reinstalls || !LOCK.test(path));
+  const judged = [...new Set(paths)].filter((path) => !isCompanion(path, paths, scope));
   return worstOf(judged.map((path) => hitOfDelete(path, isRecursive, scope))) ?? fallback;
 }
 
 const LOCK = /^(\.\/)?(package-lock\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?)$/;
+
+/** What is there again after the next install or build because of what goes with it: a lock with its modules, bin with obj. */
+function isCompanion(path: string, paths: readonly string[], scope: ShellScope): boolean {
+  const isMadeWith = (other: RegExp): boolean =>
+    paths.some((candidate) => other.test(candidate) && isMadeAgain(candidate, scope));
+  if (LOCK.test(path)) return isMadeWith(/^(\.\/)?node_modules\/?$/);
+  const folder = /^(?!\/|~)(?!.*\.\.)([\w./-]*)\bbin\/?$/.exec(path)?.[1];
+  return (
+    folder !== undefined &&
+    paths.some((other) => other.replace(/\/$/, '') === `${folder}obj` && isMadeAgain(other, scope))
+  );
+}

@@ -8,7 +8,7 @@ import type { ShellScope } from './shell-scope.ts';
 import { isUnknown, UNTRUSTED } from './unknown-text.ts';
 
 /** Names that are a tool's only by custom: right below sources they may be sources. */
-const BY_CUSTOM = /^(build|out|target|tmp|temp|dist|coverage|obj|prebuilds)$/;
+const BY_CUSTOM = /^(build|out|target|tmp|temp|dist|coverage|obj|prebuilds|cache|artifacts)$/;
 const SOURCES = /^(src|source|sources|lib|libs|internal|cmd|pkg|include|tests?|scripts)$/;
 const TEMP_FOLDER = /^(?:\/private)?(?:\/tmp|\/var\/tmp)\/|^\/dev\/shm\//;
 /** What others keep below /tmp while they run: sockets, agents, private folders. */
@@ -16,7 +16,7 @@ const OTHERS = /^(\.|systemd-|ssh-|tmux-|snap[.-]|caisson)/;
 
 /** Regenerable, but not alike: which versions were locked, and what was logged, is gone. */
 const NOT_ALIKE =
-  /(^|\/)(package-lock\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|(?!npm-|yarn-)[^/]*\.log)$/;
+  /(^|\/)(package-lock\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|(?!npm-|p?npm-|yarn-|lerna-)[^/]*\.log)$/;
 
 /** Whether deleting this path, and what is in it, loses only what can be made again. */
 export function isMadeAgain(path: string, scope: ShellScope): boolean {

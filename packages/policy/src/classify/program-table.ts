@@ -95,7 +95,7 @@ function buildTable(): ReadonlyMap<string, Handler> {
   register(['mv', 'gmv', 'rename-file'], judgeMove);
   register(['sed', 'gsed'], judgeSed);
   register(['split', 'csplit'], judgeSplit);
-  register(['dd', 'dcfldd', 'ddrescue'], judgeDd);
+  register(['dd', 'dcfldd'], judgeDd);
   register(['chmod', 'chown', 'chgrp', 'setfacl'], judgeChmod);
   register(['rsync'], judgeRsync);
   register(['tar', 'gtar', 'bsdtar'], judgeTar);
@@ -109,7 +109,7 @@ function buildTable(): ReadonlyMap<string, Handler> {
   register(['cpio', 'pax'], judgeCpio);
   register(['rename', 'prename', 'file-rename', 'perl-rename', 'mmv', 'zmv'], judgeRename);
   register(['cmake'], judgeCmake);
-  register(['ffmpeg', 'convert', 'magick', 'sox', 'gs', 'qemu-img'], judgeConverter);
+  register(['ddrescue', 'ffmpeg', 'convert', 'magick', 'sox', 'gs', 'qemu-img'], judgeConverter);
   register(['xxd'], judgeXxd);
   register(['ssh-keygen'], judgeSshKeygen);
   register(['make', 'gmake', 'just', 'task', 'rake'], judgeMake);
@@ -127,6 +127,9 @@ function buildTable(): ReadonlyMap<string, Handler> {
   register(['cd', 'pushd', 'chdir'], judgeCd);
   register(['read', 'mapfile', 'readarray'], judgeRead);
   register(['set'], judgeSet);
+  register(['enable'], (call) =>
+    call.args.includes('-f') ? hit('bash_destructive', 'injected-library') : hit('file_read', 'shell'),
+  );
   register(['printf'], judgePrintf);
   register(['su'], judgeSu);
   register(['unzip', 'bsdunzip'], judgeUnzip);

@@ -34,6 +34,8 @@ export function judgeRedirect(call: RedirectCall): Hit | null {
       ? hit('bash_destructive', 'destructive-name')
       : null;
   if (operator === '>&' && /^(\d+-?|-)$/.test(target)) return null;
+  if (operator === '>>' && program === 'ssh-keyscan' && /(^|\/)\.ssh\/known_hosts$/.test(target))
+    return hit('file_write', 'file-write');
   const written = hitOfWrite(target, call.scope);
   if (written === null || written.actionClass !== 'file_write') return written;
   if (program.endsWith('yes') || argv.some((arg) => ENDLESS.has(arg))) {

@@ -43,5 +43,13 @@ function loopsOf(code: string): Map<string, string[]> {
       );
     }
   }
+  for (const [, name = ''] of code.matchAll(MADE_FOLDER)) {
+    const sets = code.match(new RegExp(`\\b${name.replaceAll('$', '\\$')}\\s*[+]?=[^=]`, 'g'))?.length;
+    loops.set(name, sets === 1 ? ['/tmp/mktemp'] : ['']);
+  }
   return loops;
 }
+
+/** A folder that the code itself made to be thrown away. */
+const MADE_FOLDER =
+  /([A-Za-z_$][\w$]*)\s*=\s*(?:tempfile\.)?(?:mkdtemp|mktemp|fs\.mkdtempSync|mkdtempSync|Dir\.mktmpdir)\s*\(/g;

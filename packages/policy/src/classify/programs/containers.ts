@@ -53,7 +53,8 @@ function judgeVerb(name: string, verb: string, second: string, rest: readonly st
   if (verb === 'volume') return /^(rm|remove|prune)$/.test(second) ? destroys : runs;
   if (/^(swarm)$/.test(verb)) return second === 'leave' ? destroys : runs;
   if (/^(stack|service|secret|config|node|network|context|manifest|machine|pod|plugin|buildx)$/.test(verb)) {
-    return /^(rm|remove|prune|reset)$/.test(second) ? destroys : runs;
+    const isOne = verb === 'network' && /^(rm|remove)$/.test(second) && !rest.some((arg) => isUnknown(arg));
+    return /^(rm|remove|prune|reset)$/.test(second) && !isOne ? destroys : runs;
   }
   if (/^(image|container|builder)$/.test(verb) && second === 'prune') return destroys;
   const removes =

@@ -56,6 +56,8 @@ export function saysDestroy(word: string): boolean {
   if (tokens.some((token) => TRIES_OUT.test(token))) return false;
   if (TAKES_AWAY.test(first) && ACCESS.test(last)) return true;
   if (GRAVE.has(first) || GRAVE.has(last)) return true;
+  // `messages:remove`, of tools that put the verb last.
+  if (/^[\w:-]+:(remove|rm)$/.test(word)) return true;
   // `db:drop:all`
   if (DATA.test(first) && tokens.some((token) => GRAVE.has(token))) return true;
   return (

@@ -86,7 +86,8 @@ export const judgeCmake: Handler = (call) => {
 /** Converters write their last word. */
 export const judgeConverter: Handler = (call) => {
   const { operands } = parseOptions(call.args);
-  const found = hitOfWrites(operands.slice(-1), call.scope);
+  // `qemu-img create -f raw FILE SIZE`, `ddrescue IN OUT MAP`
+  const found = hitOfWrites(operands.slice(call.name === 'ddrescue' ? 1 : -2), call.scope);
   return found.actionClass === 'file_write' ? hit('bash_exec', 'converter') : found;
 };
 

@@ -211,6 +211,7 @@ function foldConcatenation(code: string): string {
       /\bqq?\s*(?:\(([^()]*)\)|\{([^{}]*)\})/g,
       (_, round?: string, curly?: string) => `'${round ?? curly ?? ''}'`,
     )
+    .replace(/\b(?:__import__|importlib\.import_module)\(\s*['"]([\w.]+)['"]\s*\)/g, '$1')
     .replace(HOME_THEN, (_, quote: string) => `${quote}~/`)
     .replace(/(['"])\s*(?:\+|\.)\s*\1/g, '');
 }

@@ -41,7 +41,9 @@ export const judgeChmod: Handler = (call) => {
     isRecursive &&
     mode
       .split(',')
-      .some((part) => /^(0?[0-7]?77|0?000|[ugoa]*-[rwxX]+|[ao]*\+\w*w\w*|(a|ugo|u)=(rwx)?)$/.test(part)) &&
+      .some((part) =>
+        /^(0?[0-7]?77|0?000|(?:[ugoa]*[ua][ugoa]*)?-[rwxX]+|[ao]*\+\w*w\w*|(a|ugo|u)=(rwx)?)$/.test(part),
+      ) &&
     mode !== '+x'
   ) {
     return hit('bash_destructive', 'permissions');

@@ -8,6 +8,7 @@ export const DESTROYS: Readonly<Record<string, RegExp>> = {
   minikube: /^delete\b/,
   helm: /^(uninstall|delete|del|un|rollback)\b/,
   helmfile: /\b(destroy|delete)\b/,
+  gsettings: /^reset-recursively\b/,
   kustomize: /^$/,
   terraform:
     /(^|\s)(destroy|force-unlock|taint)\b|-destroy\b|\bstate (rm|push|mv)\b|\bworkspace delete\b|\bapply\b.*-auto-approve\b/,
@@ -19,7 +20,7 @@ export const DESTROYS: Readonly<Record<string, RegExp>> = {
   sls: /^remove\b/,
   serverless: /^remove\b/,
   eksctl: /^delete\b/,
-  aws: /\bssm send-command\b.*\b(rm|shutdown|reboot|mkfs|dd|drop)\b|\biam (attach|put|create-(access-key|login-profile))\b|\bchange-resource-record-sets\b|--(desired-capacity|desired-count|min-size)[= ]0\b|\s(stop|reboot|delete|terminate|remove|deregister|purge|schedule-key-deletion|release-address|revoke|disable|cancel|batch-delete|detach)(-|\b)|\bs3 (rm|rb)\b|\bs3 sync\b.*--delete\b|\bs3 mv\b.*--recursive\b|\bs3api (delete|put-bucket-lifecycle)/,
+  aws: /\borganizations (leave-organization|close-account)\b|\bssm send-command\b.*\b(rm|shutdown|reboot|mkfs|dd|drop)\b|\biam (attach|put|create-(access-key|login-profile))\b|\bchange-resource-record-sets\b|--(desired-capacity|desired-count|min-size)[= ]0\b|\s(stop|reboot|delete|terminate|remove|deregister|purge|schedule-key-deletion|release-address|revoke|disable|cancel|batch-delete|detach)(-|\b)|\bs3 (rm|rb)\b|\bs3 sync\b.*--delete\b|\bs3 mv\b.*--recursive\b|\bs3api (delete|put-bucket-lifecycle)/,
   gcloud: /\b(delete|destroy|remove-iam-policy-binding|purge|reset)\b|\bstorage rm\b/,
   gsutil: /(^|\s)(rm|rb)\b|\brsync\b.*\s-d\b/,
   az: /\b(delete|purge|remove|deallocate)\b|\bdelete-batch\b/,

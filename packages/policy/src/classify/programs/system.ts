@@ -73,6 +73,9 @@ const PATTERNED: Record<string, (args: readonly string[]) => boolean> = {
   ip6tables: (args) => !args.some((arg) => /^(-[a-zA-Z]*[LS][a-zA-Z]*|--list.*)$/.test(arg)),
   nft: (args) => !args.includes('list'),
   ip: (args) => args.some((arg) => /^(add|del|delete|set|flush|change|replace|up|down)$/.test(arg)),
+  resolvectl: (args) =>
+    /^(dns|domain|default-route|llmnr|mdns|dnssec|nta|revert|dnsovertls)$/.test(args[0] ?? '') &&
+    args.length > 2,
   ifconfig: (args) => args.length > 1,
   route: (args) => args.some((arg) => /^(add|del|delete|flush|change)$/.test(arg)),
   tc: (args) => args.some((arg) => /^(add|del|change|replace)$/.test(arg)),
