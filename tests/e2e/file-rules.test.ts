@@ -1,5 +1,5 @@
 /** Rules about files are held by the kernel and by the patch, also where no gate asks: this is a plain command. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createProject } from './project.ts';
@@ -248,6 +248,21 @@ it('mode suggest is refused where no sandbox can keep it', async () => {
   const project = createProject();
   const refused = await project.caisson('run', '--sandbox', 'none', '--mode', 'suggest', '--', 'true');
   expect([refused.code, refused.stderr]).toEqual([4, expect.stringContaining('without a sandbox')]);
+});
+
+it('tells of writes that the wall refused, in the words of the program, without what is secret', async () => {
+  const project = createProject();
+  project.write('token', 'a-secret-of-4711');
+  chmodSync(join(project.root, 'token'), 0o600);
+  const result = await project.run(
+    ...['--mode', 'suggest', '--secret', `TOKEN=file:${project.root}/token`],
+    ...['--', 'sh', '-c', 'for i in 1 2; do touch "x-$TOKEN"; done; echo y >>a; echo fine >&2'],
+  );
+  const told = result.result?.policy.denials.map(({ layer, rule, what }) => `${layer} ${rule} ${what}`);
+  expect(told).toHaveLength(2);
+  expect(told?.[0]).toMatch(/^sandbox read-only .*x-\[redacted:TOKEN\].*Read-only file system$/);
+  const events = await project.events(result.runId);
+  expect(events.filter(({ type }) => type === 'policy.denied')).toHaveLength(2);
 });
 
 describe('outputs', () => {

@@ -6,6 +6,7 @@ import { fail, StepFailure } from '../step-failure.ts';
 import { StoppedError } from '../stop-order.ts';
 import { recordLogs, type AgentSpools } from './agent-spools.ts';
 import type { BlockReport } from './runner.ts';
+import { tellWallDenials } from './wall-denials.ts';
 
 export interface AgentProcessExit {
   readonly code: number | null;
@@ -20,6 +21,7 @@ export function concludeAgent(
   const { gathered, control } = context;
   gathered.exitCode = exit.code;
   recordLogs(context, run.spools);
+  tellWallDenials(context, exit, run.spools.stderr.tail());
   const ending = findAgentEnding(context, run);
   if (ending !== null) tellRan(context, run);
   gathered.reply = context.redactor.redact(ending?.reply ?? '');

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import type { AttemptContext } from '../attempt-context.ts';
+import { tellWallDenials } from './wall-denials.ts';
+
+function contextOf(sandbox: 'bwrap' | 'none'): AttemptContext {
+  const voice = { say: () => undefined };
+  return { job: { grant: { sandbox } }, gathered: { denials: [] }, voice } as unknown as AttemptContext;
+}
+
+function tell(stderr: string, code: number | null = 1, sandbox: 'bwrap' | 'none' = 'bwrap'): string[] {
+  const context = contextOf(sandbox);
+  tellWallDenials(context, { code, signal: null }, stderr);
+  return context.gathered.denials.map(({ rule, what }) => `${rule ?? ''}: ${what}`);
+}
+
+test('a program that the filter ended is told', () => {
+  expect(tell('', 159)).toEqual([expect.stringMatching(/^seccomp: /)]);
+});
+
+test.each([
+  'sh: 1: cannot create y: Read-only file system',
+  "OSError: [Errno 30] Read-only file system: '/etc/x'",
+  "Error: EROFS: read-only file system, open '/etc/x'",
+])('the words of many programs are understood: %s', (line) => {
+  expect(tell(`one\n${line}\ntwo\n${line}\n`)).toEqual([
+    `read-only: a write was refused, says the program: ${line}`,
+  ]);
+});
+
+test('ordinary failures and runs without a wall tell nothing, and a flood is cut', () => {
+  expect(tell('cat: x: No such file or directory\n', 1)).toEqual([]);
+  expect(tell('x: Read-only file system\n', 159, 'none')).toEqual([]);
+  const flood = Array.from({ length: 100 }, (_, index) => `${index}: Read-only file system`).join('\n');
+  expect(tell(flood)).toHaveLength(8);
+});
