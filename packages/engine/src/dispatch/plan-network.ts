@@ -31,7 +31,7 @@ export async function openNetwork(
   rooms: DispatchRooms,
   plan: NetworkPlan | null,
   record: RunRecord,
-  where: Pick<OpenOptions, 'runId' | 'attempt' | 'socketPath'>,
+  where: Pick<OpenOptions, 'runId' | 'attempt' | 'socketPath' | 'secrets'>,
 ): Promise<OpenedNetwork | null> {
   if (plan === null) return null;
   const { attempt } = where;

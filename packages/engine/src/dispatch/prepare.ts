@@ -93,7 +93,12 @@ async function prepareAll(
   undo.push(() => limits.release());
   refuseUnheldLimits(rooms, run, limits);
   const network = await failingAs('worker-failed', undefined, () =>
-    openNetwork(rooms, networkPlan, record, { runId: run.runId, attempt, socketPath: paths.netSocket }),
+    openNetwork(rooms, networkPlan, record, {
+      runId: run.runId,
+      attempt,
+      socketPath: paths.netSocket,
+      secrets: secrets.values,
+    }),
   );
   undo.push(() => network?.close() ?? Promise.resolve());
   const nonce = randomBytes(32).toString('hex');

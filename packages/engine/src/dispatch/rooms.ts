@@ -157,6 +157,8 @@ export interface NetworkDoor {
     hosts: readonly string[];
     model: { endpoint: string; api: ModelApi; apiKey: string | null } | null;
     services: readonly { name: string; endpoint: string; apiKey: string; header?: string }[];
+    /** What the agent was given; it is in no record. */
+    secrets?: readonly { name: string; value: string }[];
     onLoopback: boolean;
     onConnection(record: Record<string, unknown>): void;
   }): Promise<OpenedNetwork>;

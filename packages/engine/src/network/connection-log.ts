@@ -48,7 +48,7 @@ export function createConnectionLog(options: {
         const durationMs = Math.round((options.clock.monotonicMs() - startedAt) * 1000) / 1000;
         write({
           via,
-          target: tidy(target),
+          target: tidy(options.redact(target)),
           verdict,
           ...(detail === undefined ? {} : { detail: tidy(options.redact(detail)) }),
           bytesUp,

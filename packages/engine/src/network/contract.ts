@@ -8,7 +8,7 @@
  * N5  After `close` no socket of the attempt is open, inside or outside.
  */
 import type { LookupAddress } from 'node:dns';
-import type { Clock } from '@caisson/ground';
+import type { Clock, NamedSecret } from '@caisson/ground';
 import type { ModelApi } from '@caisson/protocol';
 import type { TokenCounts } from './read-usage.ts';
 
@@ -48,6 +48,8 @@ export interface OpenNetworkOptions {
   readonly hosts: readonly string[];
   readonly model: ModelTarget | null;
   readonly services?: readonly ServiceTarget[];
+  /** What the agent itself was given: it may be in a host or path that it asks for, and must be in no record. */
+  readonly secrets?: readonly NamedSecret[];
   /** Listen on a port of 127.0.0.1 as well, for a run without a network namespace of its own. */
   readonly onLoopback?: boolean;
   /** Must not throw; called once per connection, when it has ended. */

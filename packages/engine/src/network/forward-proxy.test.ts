@@ -145,6 +145,21 @@ test('a loop of refused connections is counted after a while instead of filling 
   );
 });
 
+test('a secret of the run that is in a host or a path is in no record', async () => {
+  const port = await startOrigin((_request, response) => response.end('fine'));
+  const network = await openTestNetwork({
+    hosts: [`127.0.0.1:${port}`],
+    secrets: [{ name: 'TOKEN', value: 'zq-Secret-4711' }],
+  });
+  await network.ask(`http://127.0.0.1:${port}/of/zq-Secret-4711`);
+  await network.ask('http://zq-Secret-4711.example/');
+  await network.ask('ftp://x/zq-Secret-4711');
+  await tunnel(network, 'zq-Secret-4711.example:443');
+  const told = JSON.stringify(await network.recorded(4));
+  expect(told.match(/\[redacted:TOKEN\]/g)).toHaveLength(4);
+  expect(told.toLowerCase()).not.toContain('zq-secret-4711');
+});
+
 test('what is no HTTP request is answered with an error and recorded', async () => {
   const network = await openTestNetwork();
   for (const [bytes, status] of [

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { ListenOptions, Socket } from 'node:net';
 import { basename, dirname } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { createRedactor } from '@caisson/ground';
+import { createRedactor, type NamedSecret } from '@caisson/ground';
 import { createConnectionLog, type ConnectionLog } from './connection-log.ts';
 import type { NetworkSettings, OpenNetwork, OpenNetworkOptions } from './contract.ts';
 import {
@@ -35,7 +35,7 @@ export async function openNetwork(
   const doorways = model === null ? services : [model, ...services];
   const log = createConnectionLog({
     clock: settings.clock,
-    redact: createRedactor(keysOf(options)).redact,
+    redact: createRedactor(inAnyCase([...keysOf(options), ...(options.secrets ?? [])])).redact,
     onConnection: (record) => options.onConnection(record),
   });
   const rules = createHostRules(options.hosts);
@@ -160,6 +160,14 @@ function keysOf(options: OpenNetworkOptions): { name: string; value: string }[] 
   const services = (options.services ?? []).map(({ name, apiKey }) => ({ name, value: apiKey }));
   const key = options.model?.apiKey ?? null;
   return key === null ? services : [{ name: 'api-key', value: key }, ...services];
+}
+
+/** The name of a host comes out in lower case. */
+function inAnyCase(secrets: readonly NamedSecret[]): NamedSecret[] {
+  return secrets.flatMap(({ name, value }) => [
+    { name, value },
+    { name, value: value.toLowerCase() },
+  ]);
 }
 
 function once(work: () => Promise<void>): () => Promise<void> {
