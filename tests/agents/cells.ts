@@ -147,13 +147,13 @@ async function loop(agent: AgentUnderTest): Promise<void> {
   expect(ran.result?.policy.denials).toHaveLength(5);
 }
 
-/** What fails does not change by trying again. The command prints nothing, or Gemini would call it a success. */
+/**
+ * What fails does not change by trying again. A command that prints something is a success to Gemini whatever its exit
+ * code, and one that asks (`test`, `grep`) to Claude Code.
+ */
 async function failingLoop(agent: AgentUnderTest): Promise<string> {
   const stage = await createStage(agent, {
-    script: [
-      ...Array.from({ length: 7 }, () => runCommand('test -e nothing')),
-      { say: 'I gave up.', ...usage(60, 7) },
-    ],
+    script: [...Array.from({ length: 7 }, () => runCommand('false')), { say: 'I gave up.', ...usage(60, 7) }],
   });
   const ran = await stage.run('look for it');
   if (agent.tellsFailures) {
@@ -277,6 +277,16 @@ async function refused(agent: AgentUnderTest): Promise<void> {
   expectUsage(stage, ran);
 }
 
+/** Half an answer is none, also where the program takes it for one. Claude Code asks to go on, three times. */
+async function cut(agent: AgentUnderTest): Promise<void> {
+  const turn: ScriptTurn = { say: 'I was about to', fault: 'max-tokens', ...usage(60, 7) };
+  const stage = await createStage(agent, { script: Array.from({ length: 6 }, () => turn) });
+  const ran = await stage.run('write a novel');
+  expect(ran.failure).toMatchObject({ reason: 'provider-failed', cause: 'max-tokens' });
+  expect([ran.status, ran.cli.code]).toEqual(['error', 1]);
+  expectUsage(stage, ran);
+}
+
 async function resume(agent: AgentUnderTest): Promise<string> {
   const stage = await createStage(agent, {
     script: [
@@ -388,6 +398,7 @@ export const CELLS: readonly Cell[] = [
   { title: 'fails to log in', isShort: true, prove: auth },
   { title: 'meets an overloaded model', isShort: false, prove: overloaded },
   { title: 'is refused by the model', isShort: false, prove: refused },
+  { title: 'gets half an answer', isShort: false, prove: cut },
   { title: 'resumes its session', isShort: false, prove: resume },
   { title: 'goes on after a retry', isShort: false, prove: retry },
 ];

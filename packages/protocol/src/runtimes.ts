@@ -24,6 +24,7 @@ export const AGENT_CAUSES = [
   'tool-failure',
   'empty-answer',
   'max-turns',
+  'max-tokens',
   'api-error',
   'no-connection',
   'exit-code',

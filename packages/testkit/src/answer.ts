@@ -32,6 +32,8 @@ export interface Answer {
   readonly text: string;
   readonly call: ToolCall | null;
   readonly isRefusal: boolean;
+  /** It says that it was cut at the maximum number of tokens. */
+  readonly isCut: boolean;
   readonly usage: CountedUsage;
 }
 

@@ -98,7 +98,8 @@ function createAnswer(
         ? ''
         : (turn.say ?? '');
   const usage = countUsage(turn.usage, requestBytes, text.length + JSON.stringify(call?.input ?? '').length);
-  return { id, model: conversation.model, text, call, isRefusal: fault === 'refusal', usage };
+  const how = { isRefusal: fault === 'refusal', isCut: fault === 'max-tokens' };
+  return { id, model: conversation.model, text, call, ...how, usage };
 }
 
 /** Only what the client could read to its end is charged; a cut or stalled answer is not. */

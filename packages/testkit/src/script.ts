@@ -11,6 +11,7 @@ export const FAULTS = [
   'garbage',
   'drip',
   'refusal',
+  'max-tokens',
   'context-overflow',
   'empty',
 ] as const;

@@ -11,7 +11,7 @@ const seen = (more: Partial<SeenUsage> = {}): SeenUsage => ({
   unheard: 0,
   isWhole: false,
   refusals: 0,
-  isLastRefused: false,
+  lastStop: null,
   lastError: null,
   byModel: [{ model: 'gpt-5', ...COUNTS }],
   ...more,

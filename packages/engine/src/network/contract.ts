@@ -72,8 +72,8 @@ export interface ObservedUsage {
   readonly isWhole: boolean;
   /** Answers in which the model would not go on. */
   readonly refusals: number;
-  /** The latest answer was one, and was asked for alone. */
-  readonly isLastRefused: boolean;
+  /** Why the latest answer ended early, if it did and was asked for alone. */
+  readonly lastStop: 'refusal' | 'max-tokens' | null;
   /** What the model last answered with, where that was an error that every vendor has. */
   readonly lastError: 'auth' | 'overloaded' | 'rate-limit' | null;
   readonly byModel: readonly (TokenCounts & { readonly model: string })[];

@@ -1,13 +1,31 @@
-/** Whether an answer of a model, or one event of its stream, says that the model would not answer. */
+/** How an answer of a model ended, where that was not where the model wanted to end it. */
+export type EarlyStop = 'refusal' | 'max-tokens';
+
 type Members = Readonly<Record<string, unknown>>;
 
-/** What every refusal has somewhere in its text, so that other pieces need not be parsed. */
-export const MAY_REFUSE = /refus|content_filter|blockReason|SAFETY|PROHIBITED|BLOCKLIST|RECITATION|SPII/;
+/** What every such piece has somewhere in its text, so that others need not be parsed. */
+export const MAY_STOP =
+  /refus|content_filter|blockReason|SAFETY|PROHIBITED|BLOCKLIST|RECITATION|SPII|"length"|max_(?:output_)?tokens|MAX_TOKENS/;
 const GEMINI_REFUSES = /^(?:IMAGE_)?(?:SAFETY|PROHIBITED_CONTENT|RECITATION)$|^(?:BLOCKLIST|SPII)$/;
 
-export function isRefusal(value: unknown): boolean {
+/** Reads a whole answer or one event of a stream. */
+export function readStop(value: unknown): EarlyStop | null {
   const top = members(value);
   const body = members(top['response']); // Responses and Code Assist wrap the answer in it
+  if (isRefusal(top, body)) return 'refusal';
+  return isCut(top, body) ? 'max-tokens' : null;
+}
+
+function isCut(top: Members, body: Members): boolean {
+  const finished = [...list(top['choices']), ...list(top['candidates']), ...list(body['candidates'])];
+  return (
+    [top, members(top['delta'])].some((one) => one['stop_reason'] === 'max_tokens') ||
+    [top, body].some((one) => members(one['incomplete_details'])['reason'] === 'max_output_tokens') ||
+    finished.some((one) => one['finish_reason'] === 'length' || one['finishReason'] === 'MAX_TOKENS')
+  );
+}
+
+function isRefusal(top: Members, body: Members): boolean {
   return (
     refusesAsAnthropic(top) ||
     refusesAsChat(top) ||

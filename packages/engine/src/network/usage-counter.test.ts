@@ -11,7 +11,7 @@ const NONE = {
   unheard: 0,
   isWhole: false,
   refusals: 0,
-  isLastRefused: false,
+  lastStop: null,
   lastError: null,
   byModel: [],
 };
@@ -69,7 +69,7 @@ test.each((Object.keys(ASKED) as WireApi[]).flatMap((api) => [[api, true] as con
       unheard: 0,
       isWhole: true,
       refusals: 0,
-      isLastRefused: false,
+      lastStop: null,
       lastError: null,
       byModel: [{ model: 'm-1', ...USAGE }],
     });
@@ -157,7 +157,7 @@ test.each(REFUSALS)('a refusal is seen: %s', async (_, piece) => {
   await post(network, '/v1/messages');
   expect(network.usage?.read()).toMatchObject({ answers: 1, refusals: 1 });
   await post(network, '/stream/messages');
-  expect(network.usage?.read()).toMatchObject({ answers: 2, refusals: 2, isLastRefused: true });
+  expect(network.usage?.read()).toMatchObject({ answers: 2, refusals: 2, lastStop: 'refusal' });
 });
 
 test('words about refusals are none', async () => {
@@ -189,7 +189,7 @@ test('a refusal beside another answer is not the last word', async () => {
   await post(network, '/v1/messages');
   (hold as ServerResponse | null)?.end('{"stop_reason":"end_turn"}');
   await held;
-  expect(network.usage?.read()).toMatchObject({ answers: 2, refusals: 1, isLastRefused: false });
+  expect(network.usage?.read()).toMatchObject({ answers: 2, refusals: 1, lastStop: null });
 });
 
 const ERRORS: readonly (readonly [expected: string | null, piece: object])[] = [
@@ -209,4 +209,19 @@ test.each(ERRORS)('an error inside a stream is told as %s: %o', async (expected,
   });
   await post(network, '/v1/messages');
   expect(network.usage?.read().lastError).toBe(expected);
+});
+
+test.each([
+  { type: 'message_delta', delta: { stop_reason: 'max_tokens' }, usage: {} },
+  { type: 'message', stop_reason: 'max_tokens', content: [] },
+  { choices: [{ delta: {}, finish_reason: 'length' }] },
+  { response: { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } } },
+  { candidates: [{ finishReason: 'MAX_TOKENS' }] },
+])('an answer that was cut at its maximum is seen: %j', async (piece) => {
+  const network = await openOrigin((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(`data: ${JSON.stringify(piece)}\n\n`);
+  });
+  await post(network, '/v1/messages');
+  expect(network.usage?.read()).toMatchObject({ refusals: 0, lastStop: 'max-tokens' });
 });

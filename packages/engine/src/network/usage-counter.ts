@@ -1,11 +1,11 @@
 /**
- * Counts what the model's answers say they used, as they pass, and sees refusals and errors in them. A lower bound: an
+ * Counts what the model's answers say they used, as they pass, and sees how they ended. A lower bound: an
  * answer that was cut, or that names no usage, adds nothing, but it is known that there was one.
  */
 import { Transform } from 'node:stream';
 import type { ObservedUsage } from './contract.ts';
 import { errorOfStatus, readError, type ModelError } from './read-error.ts';
-import { isRefusal, MAY_REFUSE } from './read-refusal.ts';
+import { MAY_STOP, readStop, type EarlyStop } from './read-stop.ts';
 import { readUsage, type TokenCounts } from './read-usage.ts';
 
 const MAX_PIECE_BYTES = 8 * 1024 * 1024;
@@ -36,7 +36,7 @@ export function createUsageCounter(): UsageCounter {
   let cut = 0;
   let open = 0;
   let refusals = 0;
-  let isLastRefused = false;
+  let lastStop: EarlyStop | null = null;
   let lastError: ModelError | null = null;
 
   const add = (model: string, more: TokenCounts): void => {
@@ -50,7 +50,7 @@ export function createUsageCounter(): UsageCounter {
       unheard,
       isWhole: answers > 0 && unheard + open + cut === 0,
       refusals,
-      isLastRefused,
+      lastStop,
       lastError,
       byModel: [...byModel].map(([model, counts]) => ({ model, ...counts })),
     }),
@@ -77,14 +77,14 @@ export function createUsageCounter(): UsageCounter {
           const ordinal = (answers += 1);
           const isAlone = open === 0; // what is asked beside something else is no answer to the task
           open += 1;
-          isLastRefused = false;
+          lastStop = null;
           counter.onChange();
           const answer = createAnswer(add, forget);
           return readingStream(contentType, answer.hear, (isWhole) => {
             open -= 1;
             if (!isWhole) cut += 1;
-            if (answer.isRefused()) refusals += 1;
-            if (ordinal === answers) isLastRefused = isAlone && answer.isRefused();
+            if (answer.stop() === 'refusal') refusals += 1;
+            if (ordinal === answers) lastStop = isAlone ? answer.stop() : null;
             lastError = answer.error();
             counter.onChange();
           });
@@ -99,17 +99,17 @@ export function createUsageCounter(): UsageCounter {
 function createAnswer(
   add: (model: string, more: TokenCounts) => void,
   isHeard: () => void,
-): { hear(value: unknown): void; isRefused(): boolean; error(): ModelError | null } {
+): { hear(value: unknown): void; stop(): EarlyStop | null; error(): ModelError | null } {
   let model: string | null = null;
   let told = NOTHING;
-  let isRefused = false;
+  let stop: EarlyStop | null = null;
   let error: ModelError | null = null;
   return {
-    isRefused: () => isRefused,
+    stop: () => stop,
     error: () => error,
     hear(value) {
       error ??= readError(value);
-      isRefused ||= isRefusal(value);
+      stop ??= readStop(value);
       const piece = readUsage(value);
       if (piece === null) return;
       model ??= piece.model;
@@ -131,8 +131,7 @@ function readingStream(
   const isStream = contentType.toLowerCase().includes('event-stream');
   const pieces = createPieces(isStream, (piece) => {
     const text = isStream ? piece.replace(/^data:/, '') : piece;
-    if ((isStream && text === piece) || !(/usage|"model|"error"/i.test(text) || MAY_REFUSE.test(text)))
-      return;
+    if ((isStream && text === piece) || !(/usage|"model|"error"/i.test(text) || MAY_STOP.test(text))) return;
     for (const value of parsed(text)) hear(value);
   });
   let isDone = false;

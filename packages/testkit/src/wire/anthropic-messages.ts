@@ -67,6 +67,7 @@ const inputOf = (input: Json | string): Json => (typeof input === 'string' ? { i
 
 function stopReasonOf(answer: Answer): string {
   if (answer.isRefusal) return 'refusal';
+  if (answer.isCut) return 'max_tokens';
   return answer.call === null ? 'end_turn' : 'tool_use';
 }
 

@@ -69,7 +69,9 @@ function partsOf(answer: Answer): readonly Json[] {
 }
 
 function chunkOf(answer: Answer, parts: readonly Json[], isLast: boolean): Json {
-  const finish = isLast ? { finishReason: answer.isRefusal ? 'SAFETY' : 'STOP' } : {};
+  const finish = isLast
+    ? { finishReason: answer.isRefusal ? 'SAFETY' : answer.isCut ? 'MAX_TOKENS' : 'STOP' }
+    : {};
   const content = parts.length === 0 ? {} : { content: { role: 'model', parts } };
   return {
     candidates: [{ index: 0, ...content, ...finish }],

@@ -57,6 +57,7 @@ const head = (answer: Answer, object: string): Json => ({
 
 function finishReasonOf(answer: Answer): string {
   if (answer.isRefusal) return 'content_filter';
+  if (answer.isCut) return 'length';
   return answer.call === null ? 'stop' : 'tool_calls';
 }
 

@@ -68,8 +68,8 @@ function usageOf(usage: CountedUsage): Json {
   };
 }
 
-function responseOf(answer: Answer, status: 'in_progress' | 'completed'): Json {
-  const isDone = status === 'completed';
+function responseOf(answer: Answer, status: 'in_progress' | 'completed' | 'incomplete'): Json {
+  const isDone = status !== 'in_progress';
   return {
     id: `resp_${answer.id}`,
     object: 'response',
@@ -119,12 +119,21 @@ function streamOf(answer: Answer): readonly ServerEvent[] {
   const events: Json[] = [
     { type: 'response.created', response: responseOf(answer, 'in_progress') },
     ...itemsOf(answer).flatMap((item, index) => itemEvents(item, index, answer)),
-    { type: 'response.completed', response: responseOf(answer, 'completed') },
+    lastEvent(answer),
   ];
   return events.map((event, sequence_number) => ({
     event: asText(event.type),
     data: { ...event, sequence_number },
   }));
+}
+
+function lastEvent(answer: Answer): Json {
+  if (!answer.isCut) return { type: 'response.completed', response: responseOf(answer, 'completed') };
+  const response = responseOf(answer, 'incomplete');
+  return {
+    type: 'response.incomplete',
+    response: { ...response, incomplete_details: { reason: 'max_output_tokens' } },
+  };
 }
 
 function itemEvents(item: Json, output_index: number, answer: Answer): readonly Json[] {

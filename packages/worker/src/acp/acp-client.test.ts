@@ -137,7 +137,7 @@ test('a call that the agent never ends is ended as failed', async () => {
 });
 
 test.each([
-  ['max_tokens', 'context-overflow'],
+  ['max_tokens', 'max-tokens'],
   ['max_turn_requests', 'max-turns'],
   ['refusal', 'refusal'],
   ['cancelled', 'interrupted'],

@@ -12,7 +12,7 @@ type ErrorLine = Extract<NativeLine, { type: 'error' }>;
 const AUTH_REQUIRED = -32000;
 
 const FAILURE_OF_STOP: Readonly<Record<Exclude<StopReason, 'end_turn'>, [AgentCause, string]>> = {
-  max_tokens: ['context-overflow', 'the answer was cut at the maximum number of tokens'],
+  max_tokens: ['max-tokens', 'the answer was cut at the maximum number of tokens'],
   max_turn_requests: ['max-turns', 'the agent reached its maximum number of turns'],
   refusal: ['refusal', 'the model refused to go on'],
   cancelled: ['interrupted', 'the prompt was cancelled'],

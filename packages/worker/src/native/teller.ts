@@ -1,5 +1,5 @@
 import type { AgentEvent } from '@earendil-works/pi-agent-core';
-import type { SayLine } from './native-lines.ts';
+import type { NativeLine, SayLine } from './native-lines.ts';
 
 export interface Teller {
   tell(event: AgentEvent): void;
@@ -7,13 +7,14 @@ export interface Teller {
   finish(): void;
 }
 
+type Failure = Pick<Extract<NativeLine, { type: 'error' }>, 'message' | 'cause'>;
 type Message = Extract<AgentEvent, { type: 'message_end' }>['message'];
 type AssistantMessage = Extract<Message, { role: 'assistant' }>;
 
 /** Turns the loop's events into our lines, and remembers what the last line must say. */
 export function createTeller(say: SayLine): Teller {
   let reply = '';
-  let failure: string | null = null;
+  let failure: Failure | null = null;
   const models = new Set<string>();
   const tellModel = (message: AssistantMessage) => {
     // Without an answer there is only the name that was asked for.
@@ -25,8 +26,7 @@ export function createTeller(say: SayLine): Teller {
   const tellMessage = (message: AssistantMessage) => {
     const text = message.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
     if (text !== '') say({ type: 'text', text });
-    const isFailed = message.stopReason === 'error' || message.stopReason === 'aborted';
-    failure = isFailed ? (message.errorMessage ?? message.stopReason) : null;
+    failure = failureOf(message);
     tellModel(message);
     reply = message.stopReason === 'toolUse' ? '' : text;
     const { input, output, cacheRead, cacheWrite } = message.usage;
@@ -45,8 +45,14 @@ export function createTeller(say: SayLine): Teller {
         say({ type: 'tool_end', id: event.toolCallId, ok: !event.isError, ...detail });
       }
     },
-    finish: () => say(failure === null ? { type: 'done', reply } : { type: 'error', message: failure }),
+    finish: () => say(failure === null ? { type: 'done', reply } : { type: 'error', ...failure }),
   };
+}
+
+function failureOf({ stopReason, errorMessage }: AssistantMessage): Failure | null {
+  if (stopReason === 'error' || stopReason === 'aborted') return { message: errorMessage ?? stopReason };
+  if (stopReason !== 'length') return null;
+  return { message: 'the last answer was cut at the maximum number of tokens', cause: 'max-tokens' };
 }
 
 function resultText(result: unknown): string {

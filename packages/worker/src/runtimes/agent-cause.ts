@@ -4,6 +4,7 @@ import type { AgentCause } from '@caisson/protocol';
 
 /** For what a program reports as its failure. Order matters: the first row that matches names the cause. */
 const WORDS: readonly (readonly [AgentCause, RegExp])[] = [
+  ['max-tokens', /reason: max_output_tokens|exceeded the \d+ output token maximum/i],
   [
     'context-overflow',
     /prompt is too long|context[_ ]?overflow|context exceeds|context[_ ](length|window)|context_length_exceeded|maximum context|token count .* exceeds|exceeds the maximum number of tokens|input is too long/i,

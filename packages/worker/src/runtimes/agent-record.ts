@@ -19,6 +19,12 @@ export interface Failure {
   readonly detail: string;
 }
 
+/** An answer that ended at the maximum number of tokens, which is the last word unless the agent goes on. */
+export const CUT_ANSWER: Failure = {
+  cause: 'max-tokens',
+  detail: 'the last answer was cut at the maximum number of tokens',
+};
+
 export interface AgentRecord {
   failure: Failure | null;
   /** What the agent said it would try again. Cleared by the next answer of the model. */

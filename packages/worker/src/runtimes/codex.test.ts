@@ -12,3 +12,10 @@ test.each([
   stream.line(JSON.stringify({ type: 'turn.failed', error: { message } }));
   expect(stream.end({ code: 1, signal: null, stderrTail: '' })).toMatchObject({ cause: 'api-error' });
 });
+
+test('half an answer is none', () => {
+  const stream = codex.createStream();
+  const message = 'Incomplete response returned, reason: max_output_tokens';
+  stream.line(JSON.stringify({ type: 'turn.failed', error: { message } }));
+  expect(stream.end({ code: 1, signal: null, stderrTail: '' })).toMatchObject({ cause: 'max-tokens' });
+});

@@ -3,6 +3,7 @@ import {
   conclude,
   concludeFailed,
   createDriftReporter,
+  CUT_ANSWER,
   createRecord,
   resolveEnding,
   type AgentRecord,
@@ -94,6 +95,10 @@ const readCost = (usd: number): readonly AgentSignal[] => (usd > 0 ? [{ kind: 'c
 function readFinish(reason: string, record: AgentRecord): readonly AgentSignal[] {
   if (reason === 'tool-calls') {
     record.reply = ''; // said beside a call, not in answer
+    return [];
+  }
+  if (reason === 'length') {
+    record.trouble = CUT_ANSWER; // a call in it may still be carried out
     return [];
   }
   if (reason === 'content-filter') {

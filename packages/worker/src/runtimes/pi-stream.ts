@@ -1,6 +1,7 @@
 import { causeOf } from './agent-cause.ts';
 import {
   conclude,
+  CUT_ANSWER,
   createDriftReporter,
   createRecord,
   resolveEnding,
@@ -89,14 +90,15 @@ function readMessage(message: Json, record: AgentRecord, models: Set<string>): r
   const reason = textOf(message.stopReason);
   const detail = textOf(message.errorMessage);
   // An error may still be retried; it counts when the agent settles with it.
-  record.trouble = reason === 'error' || reason === 'aborted' ? { cause: causeOf(detail), detail } : null;
+  const hasFailed = reason === 'error' || reason === 'aborted';
+  record.trouble = hasFailed ? { cause: causeOf(detail), detail } : reason === 'length' ? CUT_ANSWER : null;
   // Without an answer there is only the name that was asked for.
-  const model = textOf(message.responseModel) || (record.trouble === null ? textOf(message.model) : '');
+  const model = textOf(message.responseModel) || (hasFailed ? '' : textOf(message.model));
   if (model !== '' && !models.has(model)) {
     models.add(model);
     signals.push({ kind: 'model', model });
   }
-  record.reply = record.trouble === null && reason !== 'toolUse' ? text : '';
+  record.reply = !hasFailed && reason !== 'toolUse' ? text : '';
   signals.push(...usageSignals(objectOf(message.usage)));
   return signals;
 }
