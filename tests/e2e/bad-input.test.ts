@@ -1,5 +1,5 @@
 /** What a person or a machine may put in our way: one paragraph that names it and the remedy, and nothing is changed. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import {
   lstatSync,
   mkdirSync,
@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openLedger } from '../../packages/engine/src/ledger/index.ts';
-import { createProject } from './project.ts';
+import { createProject, finish, ROOT } from './project.ts';
 
 const LIMIT_MS = 20_000;
 const LEDGER = '.caisson/ledger.db';
@@ -119,4 +119,29 @@ it('a key that is named and not set is refused before anything starts, and nothi
   const { stdout } = await project.caisson('runtimes', '-o', 'json');
   const found = JSON.parse(stdout) as { name: string; login: string }[];
   expect(found.find(({ name }) => name === 'native')?.login).toBe('none');
+});
+
+it('a folder whose name is not UTF-8 is refused by name, and no other is worked in', async () => {
+  const project = createProject({ git: false });
+  const script = String.raw`f=$(printf 'lat\351n'); mkdir "$f"; cd "$f"; exec "$0" "$1" run -- sh -c 'echo x > new'`;
+  const child = spawn('sh', ['-c', script, process.execPath, join(ROOT, 'packages/cli/bin/caisson.js')], {
+    cwd: project.root,
+    env: project.env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const { code, stderr } = await finish(child);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('the name of the current folder is not UTF-8')]);
+  expect(readdirSync(project.root, { encoding: 'buffer' }).map((name) => name.toString('latin1'))).toEqual([
+    'lat\u00e9n',
+  ]);
+});
+
+it('the home folder is not worked in, in place: its keys are what the sandbox keeps', async () => {
+  const project = createProject({ git: false });
+  project.env['HOME'] = project.root;
+  project.write('.ssh/id', 'PRIVATE');
+  const refused = await project.caisson('run', '--', 'cat', '.ssh/id');
+  expect([refused.code, refused.stdout]).toEqual([2, '']);
+  expect(refused.stderr).toContain('in place, the agent would have all that is in it (check: not-the-home)');
+  expect((await project.caisson('run', '--workspace', 'empty', '--', 'true')).code).toBe(0);
 });

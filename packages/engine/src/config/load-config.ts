@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { ConfigFile, Mode } from '@caisson/protocol';
 import { anchorRule } from './anchor-rule.ts';
@@ -135,11 +136,17 @@ function assembleBudget(get: <T>(key: SettingKey) => T): ResolvedBudget {
   };
 }
 
-/** A shell may still stand in a folder that is gone. */
+/** A shell may still stand in a folder that is gone, or in one whose name is no text: then we would work elsewhere. */
 export function getCurrentFolder(): string {
   try {
-    return process.cwd();
+    const named = process.cwd();
+    const [here, there] = [statSync('.'), statSync(named, { throwIfNoEntry: false })];
+    if (here.ino === there?.ino && here.dev === there.dev) return named;
+    throw new ConfigError([{ file: named, message: 'the name of the current folder is not UTF-8.' }], {
+      remedy: 'Rename it, or reach it by a link with another name.',
+    });
   } catch (error) {
+    if (error instanceof ConfigError) throw error;
     throw new ConfigError([{ file: '.', message: 'the current folder does not exist any more.' }], {
       cause: error,
       remedy: 'Change to a folder that exists.',

@@ -16,6 +16,7 @@ import {
   findForeignState,
   findNoModelKey,
   findNoWorkTree,
+  findTooMuch,
   findUnknownBase,
 } from './request-checks.ts';
 
@@ -50,6 +51,7 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
   ),
   check('request-shape', findBadRequest),
   check('work-tree', (candidate, { settings }) => findNoWorkTree(candidate, settings)),
+  check('not-the-home', (candidate, { settings }) => findTooMuch(candidate, settings)),
   check('base-known', findUnknownBase),
   check('state-owner', (_candidate, { settings }) => findForeignState(settings.stateDir)),
   check('model-key', findNoModelKey),

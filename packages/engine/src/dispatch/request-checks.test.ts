@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { AdmittedRun, DispatchRequest } from './contract.ts';
 import { findBadShape } from './request-shape.ts';
-import { findBadRequest, findForeignState, findNoWorkTree } from './request-checks.ts';
+import { findBadRequest, findForeignState, findNoWorkTree, findTooMuch } from './request-checks.ts';
 
 const candidate = (request: DispatchRequest, more: Partial<AdmittedRun> = {}): AdmittedRun =>
   ({ description: 'x', priority: request.priority ?? 5, request, ...more }) as AdmittedRun;
@@ -67,6 +67,18 @@ describe('a request', () => {
     const refusal = findBadRequest(candidate({}, { description: 'x'.repeat(1_048_577) }));
     expect(refusal?.detail).toBe('the task is 1048577 characters long, and at most 1048576 fit');
   });
+});
+
+test('a folder that holds the home is not worked in, in place and behind a wall that it would take down', () => {
+  const ask = (projectRoot: string, workspaceKind = 'in-place', sandbox = 'bwrap') =>
+    findTooMuch({ workspaceKind, grant: { sandbox } } as never, { projectRoot, home: '/home/me' });
+  for (const folder of ['/', '/home', '/home/me']) expect(ask(folder)?.detail).toContain('/home/me');
+  for (const folder of ['/home/me/work', '/home/you', '/srv', '/home/me2']) expect(ask(folder)).toBe(null);
+  expect([
+    ask('/home/me', 'empty'),
+    ask('/home/me', 'worktree'),
+    ask('/home/me', 'in-place', 'none'),
+  ]).toEqual([null, null, null]);
 });
 
 test('a bare repository is no place to work in, and a checkout is', () => {

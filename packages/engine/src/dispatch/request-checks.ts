@@ -3,7 +3,7 @@
  * everything was prepared; the person who asked is told here, before there is a run.
  */
 import { existsSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { Task } from '@caisson/protocol';
 import type { AdmittedRun, Refusal } from './contract.ts';
 import type { DispatchRooms, DispatchSettings } from './rooms.ts';
@@ -22,6 +22,25 @@ export function findBadRequest(candidate: AdmittedRun): RequestRefusal | null {
     findBadBranch(request.branch) ??
     findBlankWord(request)
   );
+}
+
+/**
+ * In place the agent has all of the folder. One that holds the user's home holds the keys that a sandbox is there to
+ * keep, and `/` the whole machine.
+ */
+export function findTooMuch(
+  { workspaceKind, grant }: Pick<AdmittedRun, 'workspaceKind' | 'grant'>,
+  { projectRoot, home }: Pick<DispatchSettings, 'projectRoot' | 'home'>,
+): RequestRefusal | null {
+  if (workspaceKind !== 'in-place' || grant.sandbox === 'none') return null;
+  const way = relative(projectRoot, home);
+  if (way === '..' || way.startsWith('../')) return null;
+  return {
+    kind: 'usage',
+    detail: `${projectRoot} holds the home folder ${home}: in place, the agent would have all that is in it`,
+    remedy:
+      'Change to the folder of the task, make it a git repository (git init), or use --workspace empty.',
+  };
 }
 
 /** A bare repository has no files to work on, and its folder is not a place to work in. */
