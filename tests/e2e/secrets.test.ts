@@ -100,6 +100,19 @@ describe('a secret that an agent prints', () => {
     expect(filesWithForms(project)).toEqual([]);
   });
 
+  it('is in no warning or record when it is the name of a file, a folder or a branch', async () => {
+    const value = 'zq-Name-of-4711';
+    const project = createProject({ env: { HOST_TOKEN: value } });
+    const result = await project.run(
+      ...SECRET,
+      ...['--', 'sh', '-c'],
+      'truncate -s 900G "big-$TOKEN"; mkdir -p "$TOKEN/.claude"; echo {} >"$TOKEN/.claude/settings.json"; git checkout -q -b "b-$TOKEN"; git commit -q --allow-empty -m x; exit 3',
+    );
+    const events = JSON.stringify(await project.events(result.runId));
+    expect(events).toContain('big-[redacted:TOKEN]');
+    expect(events + JSON.stringify(result)).not.toContain(value);
+  });
+
   it('and that cannot be found fails the run with the reference and no value', async () => {
     const project = prepare();
     const { cli, failure } = await project.run(

@@ -75,6 +75,7 @@ async function settleFollowed(
       ),
       found,
       durationMs: durationOf(entry, rooms.clock.monotonicMs()),
+      secrets: prepared.job.secrets,
       countUsage: followed.countUsage,
     },
     retry,

@@ -2,6 +2,7 @@
  * Stage 6: one ending, once. The tree is gone; the workspace is checkpointed; captures are in the store; the terminal
  * event is durable; evidence is signed; only then is anything cleaned up (D4).
  */
+import { createRedactor, type NamedSecret } from '@caisson/ground';
 import { isRetryable, type Resolved, type Result, type Usage } from '@caisson/protocol';
 import { createPrefixedId } from '../platform/index.ts';
 import type { Checkpoint } from '../workspace/index.ts';
@@ -18,6 +19,8 @@ export interface SettleInput {
   readonly ending: Ending;
   readonly found: FoundResult;
   readonly durationMs: number;
+  /** What the agent was given, for the names of its files in warnings; a host that recovers does not know it. */
+  readonly secrets?: readonly NamedSecret[];
   /** What the attempt used; `told` is what its result says. */
   countUsage(told: Usage | undefined): Usage | undefined;
 }
@@ -40,9 +43,14 @@ export async function settle(
   );
   const usage = input.countUsage(input.found.kind === 'valid' ? input.found.result.usage : undefined);
   const costUsd = usage === undefined ? undefined : rooms.budget.cost(usage, requestedModel(rooms, runId));
-  const checkpoint = await orWarn(record, attempt, 'workspace', () =>
+  const { redact } = createRedactor(input.secrets ?? []);
+  const saved = await orWarn(record, attempt, 'workspace', () =>
     rooms.workspaces.checkpoint(remains.workspace),
   );
+  const checkpoint =
+    saved == null
+      ? saved
+      : { ...saved, heads: saved.heads.map(redact), warnings: saved.warnings.map(redact) };
   const next = planRetry(input, retry, checkpoint);
   const kept = await keepCaptures(rooms, remains, input.found);
   const work = {
@@ -55,7 +63,7 @@ export async function settle(
     await cleanUp(rooms, record, remains);
     return { kind: 'retry' };
   }
-  for (const message of [...(checkpoint?.warnings ?? []), ...kept.warnings])
+  for (const message of [...(checkpoint?.warnings ?? []), ...kept.warnings.map(redact)])
     await record.append('warning', { source: 'workspace', message }, { attempt });
   const ending: Ending = kept.failure === null ? next.ending : { kind: 'failed', failure: kept.failure };
   await record.flush();
