@@ -80,6 +80,24 @@ describe('a start-up file that code writes', () => {
   });
 });
 
+describe('a way into this machine', () => {
+  it.each([
+    'ssh -N -R 2222:localhost:22 x.example',
+    'ngrok tcp 22',
+    'cloudflared tunnel --url ssh://localhost:22',
+  ])('is opened by %s', (command) => {
+    expect(ruleOf(command)).toBe('opens-machine');
+  });
+
+  it.each([
+    'ngrok http 3000',
+    'ssh -R 80:localhost:3000 serveo.example',
+    'cloudflared tunnel --url http://localhost:3000',
+  ])('is not opened by %s', (command) => {
+    expect(classifyCommand(command).actionClass).toBe('network');
+  });
+});
+
 describe('every process', () => {
   it.each([
     'for p in /proc/[0-9]*; do kill -9 ${p#/proc/}; done',

@@ -33,7 +33,7 @@ export function isControlFile(path: string): boolean {
 
 /** Files whose content is a credential: reading one and sending something is taken together. */
 export function isCredentialFile(path: string): boolean {
-  return /(^|\/)\.(ssh|aws|gnupg|kube|config\/gcloud|azure)\/?$|(^|\/)(\.ssh\/(?!known_hosts|config|.*\.pub$)|\.aws\/credentials|\.netrc|\.pgpass|\.gnupg\/|\.kube\/config|\.docker\/config\.json|id_(rsa|ed25519|ecdsa)$|\.git-credentials|\.npmrc|\.pypirc)|^\/etc\/shadow$/.test(
+  return /(^|\/)\.(ssh|aws|gnupg|kube|config\/gcloud|azure)\/?$|(^|\/)(\.ssh\/(?!known_hosts|config|.*\.pub$)|\.aws\/credentials|\.netrc|\.pgpass|\.gnupg\/|\.kube\/config|\.docker\/config\.json|id_(rsa|ed25519|ecdsa)$|\.git-credentials|\.npmrc|\.pypirc|\.config\/gh\/hosts\.yml$|\.config\/(gcloud|glab-cli|doctl|hub)\/.*(credentials|\.json$|\.db$|config\.ya?ml$)|\.azure\/.*(token|\.json$)|\.terraform\.d\/credentials|\.cargo\/credentials|\.gem\/credentials|\.composer\/auth\.json|\.password-store\/|\.local\/share\/keyrings|\.claude\/\.credentials|\.codex\/auth\.json|\.vault-token$)|^\/etc\/shadow$|^(\/var)?\/run\/secrets\//.test(
     path,
   );
 }

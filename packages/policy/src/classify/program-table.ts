@@ -32,7 +32,6 @@ import {
   judgeNetwork,
   judgeOpenssl,
   judgeScp,
-  judgeTmux,
   NETWORK_PROGRAMS,
 } from './programs/network.ts';
 import {
@@ -63,6 +62,7 @@ import {
   judgeTee,
   judgeTouch,
 } from './programs/writes.ts';
+import { judgeTmux } from './programs/tmux.ts';
 import { judgeParallel, judgeXargs } from './programs/xargs.ts';
 import { judgeChmod } from './programs/permissions.ts';
 import { judgeAnsible, judgeMake, judgeUnzip, judgeZip } from './programs/builders.ts';

@@ -1,7 +1,7 @@
 /** Programs that print secrets when asked to: of clusters, vaults, clouds and password stores. */
 const SOURCES: Readonly<Record<string, RegExp>> = {
   kubectl:
-    /\bget\b.*\bsecrets?\b|\bdescribe secrets?\b|\bconfig view\b.*--raw\b|\bcreate token\b|\bexec\b.*\b(?:env|printenv)\b/,
+    /\bget\b.*\bsecrets?\b|\bdescribe secrets?\b|\bconfig view\b.*--raw\b|\bcreate token\b|\bexec\b.*(?:\b(?:env|printenv)\b|\/secrets\/|\.ssh\/|\.aws\/)/,
   oc: /\b(?:get|extract|describe)\b.*\bsecrets?\b|\bwhoami\b.*-t\b/,
   vault: /\b(?:read|kv get|token (?:lookup|create)|print token|unwrap)\b/,
   aws: /\bget-secret-value\b|\bbatch-get-secret-value\b|\bget-parameters?\b.*--with-decryption\b|\bsts (?:get-session-token|assume-role|get-federation-token)\b|\bconfigure (?:get|export-credentials)\b|\bcreate-access-key\b|\bkms decrypt\b|\bget-login-password\b|\bget-password-data\b/,
@@ -32,6 +32,8 @@ const SOURCES: Readonly<Record<string, RegExp>> = {
   helm: /^get\b/,
   git: /^credential fill\b|^config (?:-l|--list|--get\S* \S*(?:token|extraheader|password))/,
   npm: /^(?:token list|config (?:list|ls|get))\b.*(?:-l|auth)/i,
+  curl: /\b169\.254\.(?:169\.254|170\.2)\b|\bmetadata\.google\.internal\b/,
+  wget: /\b169\.254\.(?:169\.254|170\.2)\b|\bmetadata\.google\.internal\b/,
   history: /^$/,
   fc: /^-l/,
   sqlite3: /\b(?:Login Data|Cookies|logins\.json|key4\.db)\b/,

@@ -45,7 +45,11 @@ export const judgeCloud: Handler = (call) => {
   if (RUNS_ELSEWHERE.test(call.name)) judgeOptionValues(call);
   if (RUNS_ELSEWHERE.test(call.name) && call.args.includes('--')) runAfterDashes(call);
   if (call.name === 'rails') judgeRunner(call);
-  if (/^(npm|pnpm|yarn)$/.test(call.name)) runWrittenScripts(call);
+  if (/^(npm|pnpm|yarn)$/.test(call.name)) {
+    runWrittenScripts(call);
+    runSetScripts(call);
+    if (/\bset script-shell\b/.test(words)) return hit('bash_destructive', 'injected-code');
+  }
   if (ordersSql(call)) return hit('bash_destructive', 'database-drop');
   const granted = isDryRun(call.args) ? null : judgeGrant(call.name, bareWords(words), call.stdin);
   if (granted !== null) return granted;
@@ -76,6 +80,19 @@ function runWrittenScripts(call: Call): void {
   for (const [, name, text = ''] of written.matchAll(/"([\w:.-]+)"\s*:\s*"((?:[^"\\]|\\.)*)"/g)) {
     if (!names.includes(name)) continue;
     call.inspector.runScript(text.replace(/\\"/g, '"'), forkScope(call.scope), call.cause);
+  }
+}
+
+/** `npm pkg set scripts.postinstall='…'`: what the next install will run. */
+function runSetScripts(call: Call): void {
+  if (!/^pkg set\b/.test(call.args.join(' '))) return;
+  for (const word of call.args) {
+    const text = /^scripts\.[\w:.-]+=(.+)$/s.exec(word)?.[1];
+    if (text === undefined) continue;
+    const found = call.inspector.collect(() =>
+      call.inspector.runScript(text, forkScope(call.scope), call.cause),
+    );
+    for (const one of found) if (one.actionClass !== 'file_delete') call.inspector.report(one, call.cause);
   }
 }
 

@@ -49,6 +49,9 @@ export const judgeContainer: Handler = (call) => {
 };
 
 function judgeVerb(name: string, verb: string, second: string, rest: readonly string[]): Hit {
+  // Without --all only the cache of builds and what no name leads to any more.
+  const isCache = /^(builder|buildx|image)$/.test(verb) && second === 'prune' && name !== 'buildah';
+  if (isCache && !rest.some((arg) => /^--all|^-\w*a|^--filter|^--volumes/.test(arg))) return runs;
   if (verb === 'system') return second === 'prune' || second === 'reset' ? destroys : runs;
   if (verb === 'volume') return /^(rm|remove|prune)$/.test(second) ? destroys : runs;
   if (/^(swarm)$/.test(verb)) return second === 'leave' ? destroys : runs;

@@ -27,6 +27,7 @@ const GRANTS: Readonly<Record<string, RegExp>> = {
   s3cmd: /^setacl\b.*--acl-public\b|^setpolicy\b/,
   vault:
     /\btoken create\b.*-policy[= ]root\b|\bwrite (?:auth|sys)\/.*\bpolicies=\S*(?:root|admin)|\boperator generate-root\b/,
+  dockerd: /tcp:\/\/(?:0\.0\.0\.0|:)/,
   heroku: /\baccess:add\b|\bmembers:add\b.*\badmin\b/,
   rabbitmqctl: /\bset_user_tags \S+ administrator\b/,
   gh: /^api\b.*(?:collaborators|memberships|invitations|\/protection|\/keys|\/hooks|actions\/permissions)\b.*(?:-X|--method)[= ]?(?:PUT|POST|PATCH)|^api\b.*(?:-X|--method)[= ]?(?:PUT|POST|PATCH)\b.*(?:collaborators|memberships|invitations|\/protection|\/keys|\/hooks|actions\/permissions)\b|^(?:repo deploy-key|ssh-key|gpg-key) add\b/,

@@ -5,6 +5,7 @@ import { isCredentialFile } from '../control-files.ts';
 import { forkScope } from '../shell-scope.ts';
 import { isUnknown, UNTRUSTED } from '../unknown-text.ts';
 import { hitOfWrites } from '../write-hit.ts';
+import { opensMachine } from './tunnels.ts';
 import { findDestructiveVerb } from './destructive-verbs.ts';
 
 export const NETWORK_PROGRAMS =
@@ -43,6 +44,7 @@ export const judgeNetwork: Handler = (call) => {
   if (/^(ftp|lftp|sftp|telnet)$/.test(name)) runEscapes(call);
   const shell = executes(name, args);
   if (shell !== null) return hit('bash_destructive', 'reverse-shell');
+  if (opensMachine(name, args)) return hit('bash_destructive', 'opens-machine');
   if (sendsFiles(call)) return hit('bash_destructive', 'sends-files');
   if (call.inspector.readsCredentials) return hit('bash_destructive', 'sends-credentials');
   const { operands, values } = parseOptions(apart(name, args), name === 'wget' ? [...VALUED, '-O'] : VALUED);
@@ -218,32 +220,4 @@ export const judgeCaisson: Handler = (call) => {
   if (/^(approve|deny|answer|apply|forget|gc|keys|config|init|cancel|merge|down|reload)$/.test(verb))
     return hit('system_modify', 'own-state');
   return hit('file_read', 'read-only-program');
-};
-
-/** tmux and screen: what they are told to type is run. */
-export const judgeTmux: Handler = (call) => {
-  const at = call.args.findIndex((arg) =>
-    /^(new|new-session|new-window|neww|send-keys|send|split-window|splitw|run-shell|run|respawn-pane|kill-server)$/.test(
-      arg,
-    ),
-  );
-  if (at < 0) return hit('bash_exec', 'tmux');
-  const words = call.args.slice(at + 1);
-  const isTyped = /^send/.test(call.args[at] ?? '');
-  const operands = parseOptions(words, [
-    '-t',
-    '-s',
-    '-n',
-    '-c',
-    '-x',
-    '-y',
-    '-F',
-    '-p',
-    '-l',
-    '-e',
-  ]).operands.filter((word) => !isTyped || !/^(Enter|C-m|C-c|Escape)$/.test(word));
-  for (const text of operands.length > 1 && !isTyped ? [operands.join(' ')] : operands) {
-    call.inspector.runScript(text, forkScope(call.scope), call.cause);
-  }
-  return hit('bash_exec', 'tmux');
 };

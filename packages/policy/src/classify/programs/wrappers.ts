@@ -1,6 +1,7 @@
 /** Programs that run the command given as their further words. */
 import { hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
+import { opensMachine } from './tunnels.ts';
 import { forkScope } from '../shell-scope.ts';
 import { isUnknown } from '../unknown-text.ts';
 import { hitOfWrites } from '../write-hit.ts';
@@ -79,6 +80,7 @@ function unwrap(call: Call, form: WrapperForm, words: readonly string[]): Return
   }
   if (/^(ssh|newgrp)$/.test(call.name) && !ran && call.stdin !== undefined && !isUnknown(call.stdin))
     runText(call.stdin);
+  if (call.name === 'ssh' && opensMachine('ssh', call.args)) return hit('bash_destructive', 'opens-machine');
   if (call.name === 'ssh' || call.name === 'mosh') return hit('network', 'network');
   if (
     !ran &&

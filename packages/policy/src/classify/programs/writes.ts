@@ -87,7 +87,8 @@ export const judgeMove: Handler = (call) => {
     return hitOfDeletes(sources, true, call.scope);
   if (sources.includes('/dev/null')) return hit('file_delete', 'truncate');
   // A whole folder, put where the machine tidies up.
-  if (isTidied(target, call) && sources.some((source) => isWholeFolder(source, call)))
+  const goesAway = isTidied(target, call) || kindOfPath(target, call.scope) === 'outside';
+  if (goesAway && sources.some((source) => isWholeFolder(source, call)))
     return hit('bash_destructive', 'move-to-temp');
   rememberFilled(sources, target, call.scope);
   const lost = sources.map((source) => hitOfDelete(source, true, call.scope)).filter(isGraveLoss);
