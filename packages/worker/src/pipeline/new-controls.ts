@@ -13,6 +13,8 @@ import { listFolder } from '../list-folder.ts';
 const MAX_FOLDERS = 50_000;
 /** What has a longer path cannot be named, by us or by a program that would obey it. */
 const MAX_PATH_BYTES = 4000;
+/** Code that is run anyway, by the thousand. */
+const PASSED_OVER = 'node_modules';
 /** A name that no control file ends with needs no closer look. */
 const LAST_NAMES = new Set(CONTROL_FILES.map((control) => control.split('/').at(-1) ?? ''));
 
@@ -48,7 +50,7 @@ export function findNewControls(options: {
       if (path === '.caisson' || (path === '.git' && workspace.agentGit != null)) continue;
       if (entry.name === '.git') paths.push(...judgeRepository(root, path, isNew, options.sinceMs));
       else if (mayBeControl(entry) && isControl(path) && isNew(path)) paths.push(path);
-      else if (entry.isDirectory() && !held.has(path)) folders.push(path);
+      else if (entry.isDirectory() && entry.name !== PASSED_OVER && !held.has(path)) folders.push(path);
     }
   }
   return { paths, isComplete: true };
