@@ -187,6 +187,20 @@ describe('what to do with the work', () => {
   });
 });
 
+describe('a run with --apply and --verify', () => {
+  test('applies what passed, and leaves what did not for a person to look at', async () => {
+    const project = createProject();
+    const run = (verify: string) =>
+      project.caisson('run', '--apply', '--verify', verify, '--', 'sh', '-c', 'echo x > new');
+    const bad = await run('test -e missing');
+    expect([bad.code, existsSync(join(project.root, 'new'))]).toEqual([1, false]);
+    expect(bad.stderr).toContain('Not applied: verify did not pass.');
+    expect(bad.stdout).toContain('apply: caisson apply run_');
+    const good = await run('test -e new');
+    expect([good.code, existsSync(join(project.root, 'new'))]).toEqual([0, true]);
+  });
+});
+
 describe('what a run prints at its end', () => {
   test('is whole, or says where all of it is', async () => {
     const project = createProject();

@@ -99,7 +99,7 @@ function describeOutcome(result: DispatchResult, style: Output['style'], work: W
   if (sealed.patchRef !== undefined)
     lines.push(
       `  patch: caisson diff ${result.runId}`,
-      ...(work.isApplied && result.status === 'done'
+      ...(work.isApplied && result.status === 'done' && sealed.verify?.passed !== false
         ? []
         : [`  ${describeApply(result.runId, work.isInPlace)}`]),
     );

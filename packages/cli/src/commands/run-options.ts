@@ -113,7 +113,10 @@ export const RUN_OPTIONS = {
     choices: ['queue', 'reject'],
     summary: 'when all slots are taken; default queue',
   },
-  apply: { type: 'boolean', summary: 'apply the patch to your files when the run finished' },
+  apply: {
+    type: 'boolean',
+    summary: 'apply the patch to your files when the run finished and verify passed',
+  },
   callback: {
     type: 'string',
     multiple: true,

@@ -35,6 +35,10 @@ export async function runTask(task: RunTask, output: Output): Promise<ExitCode> 
     const handle = await caisson.dispatch(request);
     const code = await watchRun(handle, output, caisson.decide, { isApplied: task.apply });
     if (!task.apply || code !== EXIT_CODES.finished) return code;
+    if ((await handle.ended).result?.verify?.passed === false) {
+      output.note('Not applied: verify did not pass.');
+      return EXIT_CODES.failed;
+    }
     return printApplied(
       await caisson.apply(handle.runId),
       output.format === 'human' ? output : quiet(output),
