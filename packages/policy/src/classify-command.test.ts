@@ -82,6 +82,13 @@ describe('classifyCommand', () => {
   it('lets an agent write its mailbox and nothing else of our state', () => {
     expect(judged('echo "{}" > .caisson/needs_input.json').actionClass).toBe('file_read');
     expect(judged('echo x > .caisson/ledger.db').actionClass).toBe('system_modify');
+    expect(judged('mkdir -p .caisson && echo "{}" > .caisson/needs_input.json').actionClass).toBe(
+      'file_read',
+    );
+    expect(judged('mkdir -p ./.caisson/ src').actionClass).toBe('file_write');
+    expect(judged('mkdir -p .caisson/store').actionClass).toBe('system_modify');
+    expect(judged('mkdir -p ../.caisson').actionClass).toBe('system_modify');
+    expect(judged('cd .. && mkdir -p .caisson').actionClass).toBe('system_modify');
   });
 
   it('never throws and always answers, whatever the text', () => {

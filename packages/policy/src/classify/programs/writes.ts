@@ -18,8 +18,19 @@ export const judgeTee: Handler = (call) => {
   return empties && found.actionClass === 'file_write' ? hit('file_delete', 'truncate') : found;
 };
 
-export const judgeTouch: Handler = (call) =>
-  hitOfWrites(parseOptions(call.args, ['-d', '-t', '-r']).operands, call.scope);
+export const judgeTouch: Handler = (call) => {
+  const { operands } = parseOptions(call.args, ['-d', '-t', '-r']);
+  const others = operands.filter((path) => !isMailboxFolder(path, call.scope));
+  return others.length === 0 && operands.length > 0
+    ? hit('file_read', 'mailbox')
+    : hitOfWrites(others, call.scope);
+};
+
+/** It is always there; agents make it all the same, in the line that leaves a question. */
+function isMailboxFolder(path: string, scope: Call['scope']): boolean {
+  const full = normalizePath(path, scope).replace(/\/+$/, '');
+  return full === '.caisson' || full === `${scope.workspace ?? ''}/.caisson`;
+}
 
 /** `cp`, `install`, `ln`: the last word (or -t) is written. */
 export const judgeCopy: Handler = (call) => {
