@@ -171,6 +171,8 @@ describe('an adapter is code that runs outside the sandbox', () => {
     expect(readFileSync(join(project.root, 'real.mjs'), 'utf8')).toBe('export default 2;');
     expect(['b.mjs', 'c.mjs'].filter((name) => existsSync(join(project.root, name)))).toEqual([]);
     expect(run.result?.policy.denials.map(({ what }) => what)).toEqual([
+      expect.stringContaining('lib/a.mjs: Read-only file system') as string,
+      expect.stringContaining('real.mjs: Read-only file system') as string,
       expect.stringContaining('b.mjs is a control file') as string,
       expect.stringContaining('c.mjs is a control file') as string,
       expect.stringContaining('c.mjs is a control file and was left out of the patch') as string,
