@@ -107,7 +107,7 @@ function runInside(call: Call, verb: string, rest: readonly string[]): Hit {
   const entry = parseOptions(options, RUN_VALUED).values.get('--entrypoint')?.[0];
   const argv = entry === undefined ? command : [entry, ...command];
   const findings = call.inspector.collect(() =>
-    call.inspector.runArgv(argv, forkScope(call.scope), call.cause, call.stdin),
+    call.inspector.runArgv(argv, insideScope(options, call), call.cause, call.stdin),
   );
   const mounts = options.some((arg) => /^(-v|--volume|--mount)/.test(arg));
   for (const found of findings) {
@@ -118,6 +118,19 @@ function runInside(call: Call, verb: string, rest: readonly string[]): Hit {
       call.inspector.report(hit('bash_destructive', found.rule), found.cause);
   }
   return isOpen ? hit('bash_destructive', 'container-host-access') : runs;
+}
+
+/** Where the working folder is mounted, its paths are the workspace's. */
+function insideScope(options: readonly string[], call: Call): Call['scope'] {
+  const { values } = parseOptions(options, RUN_VALUED);
+  const mounts = [...(values.get('-v') ?? []), ...(values.get('--volume') ?? [])].map((mount) =>
+    mount.split(':'),
+  );
+  const target = mounts.find(([source = '']) => kindOfPath(source, call.scope) === 'workspace')?.[1];
+  const scope = forkScope(call.scope);
+  return target?.startsWith('/') === true && target !== '/'
+    ? { ...scope, workspace: target.replace(/\/$/, '') }
+    : scope;
 }
 
 /** A mount by which a container could write the machine, a whole home or its keys. */
