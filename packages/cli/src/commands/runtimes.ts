@@ -36,7 +36,7 @@ function listRows(found: readonly DiscoveredRuntime[]): string[][] {
     describeVersion(runtime),
     LOGINS[runtime.login],
     describeReports(runtime),
-    runtime.problem ?? runtime.path ?? 'built in',
+    runtime.problem ?? runtime.path ?? runtime.adapter ?? 'built in',
   ]);
   return [['RUNTIME', 'VERSION', 'LOG-IN', 'REPORTS', 'WHERE'], ...cells];
 }

@@ -36,6 +36,8 @@ export interface DiscoveredRuntime {
   readonly title: string;
   readonly kind: 'program' | 'built-in' | 'custom';
   readonly path: string | null;
+  /** The user's own adapter, as the configuration names it. */
+  readonly adapter?: string;
   /** Null where the program did not say. */
   readonly version: string | null;
   readonly testedRange: { readonly from: string; readonly to: string } | null;

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { RUNTIME_DESCRIPTORS, type RuntimeConfig, type RuntimeDescriptor } from '@caisson/protocol';
 import type { DiscoveredRuntime, LoginState, ProbeContext } from './contract.ts';
 import { findProgram } from './find-program.ts';
@@ -49,7 +49,7 @@ async function describeRuntime(
   const isProgram = descriptor !== null && descriptor.bins.length > 0;
   const answer =
     path === null
-      ? { version: null, problem: missingProgram(located) }
+      ? { version: null, problem: missingProgram(located) ?? missingAdapter(context, config) }
       : await askVersion(path, descriptor?.versionArgs ?? ['--version'], {
           searchPath: context.env['PATH'],
           signal: context.signal,
@@ -59,6 +59,7 @@ async function describeRuntime(
     title: descriptor?.title ?? name,
     kind: descriptor === null ? 'custom' : isProgram ? 'program' : 'built-in',
     path,
+    ...(config.adapter === undefined ? {} : { adapter: config.adapter }),
     version: answer.version,
     testedRange: descriptor?.testedRange ?? null,
     fit: compareWithTested(answer.version, descriptor?.testedRange),
@@ -86,6 +87,11 @@ function missingProgram({ descriptor, config }: LocatedRuntime): string | null {
   if (descriptor === null || descriptor.bins.length === 0) return null;
   const install = descriptor.npmPackage === undefined ? '' : `; npm install -g ${descriptor.npmPackage}`;
   return `${descriptor.bins.join(' or ')} is not in PATH${install}`;
+}
+
+function missingAdapter({ projectRoot }: DiscoveryContext, { adapter }: RuntimeConfig): string | null {
+  if (adapter === undefined || existsSync(resolve(projectRoot ?? '/', adapter))) return null;
+  return `the adapter ${adapter} was not found`;
 }
 
 function compareWithTested(

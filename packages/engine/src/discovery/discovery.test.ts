@@ -115,13 +115,20 @@ it('a configured runtime is asked for its version in a HOME of its own', async (
 
 it('a program that is missing or broken is a finding, not an error', async () => {
   const bin = program('broken', 'echo "cannot find libfoo" >&2; exit 127');
-  const found = await discoverRuntimes(
-    context({ runtimes: { broken: { bin }, gone: { bin: 'no-such-program' } } }),
-  );
+  const mute = program('mute', 'echo banana');
+  const runtimes = {
+    broken: { bin },
+    mute: { bin: mute },
+    gone: { bin: 'no-such-program' },
+    own: { adapter: './no-such-adapter.js' },
+  };
+  const found = await discoverRuntimes(context({ runtimes }));
   const problems = Object.fromEntries(found.map(({ name, problem }) => [name, problem]));
   expect(problems).toMatchObject({
     broken: '--version ended with 127: cannot find libfoo',
+    mute: '--version tells no version: banana',
     gone: 'no-such-program was not found',
+    own: 'the adapter ./no-such-adapter.js was not found',
   });
 });
 

@@ -43,17 +43,17 @@ export async function askVersion(
     if (version !== null) return { version, problem: null };
     if (result.timedOut)
       return { version, problem: `did not answer ${args.join(' ')} within ${TIMEOUT_MS / 1000} s` };
-    const said = result.stderr.toString().trim().split('\n').at(0) ?? '';
-    return {
-      version,
-      problem: `${args.join(' ')} ended with ${result.exitCode ?? result.signal}${said === '' ? '' : `: ${said.slice(0, 200)}`}`,
-    };
+    const said = firstLine(result.stderr.toString()) || firstLine(result.stdout.toString());
+    const how = result.exitCode === 0 ? 'tells no version' : `ended with ${result.exitCode ?? result.signal}`;
+    return { version, problem: `${args.join(' ')} ${how}${said === '' ? '' : `: ${said}`}` };
   } catch (error) {
     return { version: null, problem: error instanceof Error ? error.message : String(error) };
   } finally {
     await rm(home, { recursive: true, force: true });
   }
 }
+
+const firstLine = (text: string): string => text.trim().split('\n', 1)[0]?.slice(0, 200) ?? '';
 
 /** The first thing in a text that looks like a version. */
 export function findVersion(text: string): string | null {
