@@ -98,6 +98,13 @@ describe('a budget', () => {
     expect(open().budget.reserve({ ...request, usesModel: false })).toBeNull();
   });
 
+  it('refuses a run that may spend nothing', () => {
+    for (const caps of [{ usd: 0 }, { tokens: 0 }, { turns: 0 }])
+      expect(open().budget.reserve(ask('r1', { caps }))?.detail).toMatch(/cap of 0/);
+    expect(open().budget.reserve(ask('r1', { caps: { toolCalls: 0 } }))).toBeNull();
+    expect(open().budget.reserve(ask('r1', { caps: { usd: 0 }, usesModel: false }))).toBeNull();
+  });
+
   it('refuses a run when the day is spent', () => {
     const { budget } = open({ perDayUsd: 5 }, [spentRow(5)]);
     expect(budget.reserve(ask('r1'))?.detail).toMatch(/budget of today .* used up: 5.00 of 5.00/);

@@ -10,7 +10,8 @@ import type {
   EarlierUse,
 } from './contract.ts';
 import { findPassedFamily, findSpentFamily } from './family-caps.ts';
-import { costOf, findPrice, tokensOf } from './price-table.ts';
+import { costOf, tokensOf } from './price-table.ts';
+import { refuseNothing, refuseSpent, refuseUnknownCost } from './refusals.ts';
 import {
   closeReservation,
   isReserved,
@@ -110,8 +111,12 @@ export function createBudget(options: BudgetOptions): Budget {
   return {
     reserve(request) {
       const { runId, caps, session, model } = request;
+      const nothing = request.usesModel ? refuseNothing(caps) : null;
+      if (nothing !== null) return nothing;
       const isCapped =
-        isCounting || caps.usd !== undefined || scopesOf(session).some((scope) => scope.ceilingUsd !== null);
+        isCounting ||
+        Object.keys(caps).length > 0 ||
+        scopesOf(session).some((scope) => scope.ceilingUsd !== null);
       const refusal = isCapped
         ? books.alone(() => {
             sweepReservations(books);
@@ -169,41 +174,6 @@ function tellUsed(books: Books, runId: string, usedUsd: number, counts: Counts):
     if (row !== undefined && isMore(row))
       writeReservation(books, { ...row, usedUsd: Math.max(usedUsd, row.usedUsd), counts });
   });
-}
-
-/** B3 */
-function refuseUnknownCost(
-  request: BudgetRequest,
-  scopes: readonly BudgetStanding[],
-  isAllowed: boolean,
-): BudgetRefusal | null {
-  const hasMoneyCap = request.caps.usd !== undefined || scopes.length > 0;
-  if (!hasMoneyCap || isAllowed || !request.usesModel) return null;
-  // A program that tells its cost knows the price of its own default, and 0 for what it does not know.
-  if (request.model === '' ? request.reportsCost : findPrice(request.model) !== null) return null;
-  return {
-    kind: 'budget',
-    detail:
-      request.model === ''
-        ? 'a money cap is set, and no model is named whose price is known'
-        : `a money cap is set, and the price of ${request.model} is unknown`,
-    remedy:
-      'Name a model with a known price, cap tokens instead (--max-tokens), or set budget.allowUnknownCost.',
-  };
-}
-
-function refuseSpent(scope: BudgetStanding): BudgetRefusal {
-  const what = scope.scope === 'day' ? `today (${scope.scopeId})` : `session ${scope.scopeId}`;
-  const reserved = scope.reservedUsd > 0 ? `, ${scope.reservedUsd.toFixed(2)} reserved` : '';
-  return {
-    kind: 'budget',
-    detail: `the budget of ${what} is used up: ${scope.spentUsd.toFixed(2)} of ${(scope.ceilingUsd ?? 0).toFixed(2)} USD spent${reserved}`,
-    remedy: `Raise budget.${scope.scope === 'day' ? 'perDayUsd' : 'perSessionUsd'}, or wait${
-      scope.reservedUsd > 0
-        ? '; runs with a cap of their own (--budget, budget.perRunUsd) reserve no more than that'
-        : ''
-    }.`,
-  };
 }
 
 function roomOf(scope: BudgetStanding): number {

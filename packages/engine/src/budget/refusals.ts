@@ -1,0 +1,47 @@
+/** Why a run may not start, in words for a person. */
+import type { BudgetCaps } from '@caisson/protocol';
+import type { BudgetRefusal, BudgetRequest, BudgetStanding } from './contract.ts';
+import { findPrice } from './price-table.ts';
+
+/** B3 */
+export function refuseUnknownCost(
+  request: BudgetRequest,
+  scopes: readonly BudgetStanding[],
+  isAllowed: boolean,
+): BudgetRefusal | null {
+  const hasMoneyCap = request.caps.usd !== undefined || scopes.length > 0;
+  if (!hasMoneyCap || isAllowed || !request.usesModel) return null;
+  // A program that tells its cost knows the price of its own default, and 0 for what it does not know.
+  if (request.model === '' ? request.reportsCost : findPrice(request.model) !== null) return null;
+  return {
+    kind: 'budget',
+    detail:
+      request.model === ''
+        ? 'a money cap is set, and no model is named whose price is known'
+        : `a money cap is set, and the price of ${request.model} is unknown`,
+    remedy:
+      'Name a model with a known price, cap tokens instead (--max-tokens), or set budget.allowUnknownCost.',
+  };
+}
+
+/** Every run asks its model once at least, so that a cap of 0 would be passed by the first answer. */
+export function refuseNothing(caps: BudgetCaps): BudgetRefusal | null {
+  const name = (['usd', 'tokens', 'turns'] as const).find((counted) => caps[counted] === 0);
+  return name === undefined
+    ? null
+    : { kind: 'budget', detail: `its cap of 0 ${name === 'usd' ? 'USD' : name} leaves nothing to spend` };
+}
+
+export function refuseSpent(scope: BudgetStanding): BudgetRefusal {
+  const what = scope.scope === 'day' ? `today (${scope.scopeId})` : `session ${scope.scopeId}`;
+  const reserved = scope.reservedUsd > 0 ? `, ${scope.reservedUsd.toFixed(2)} reserved` : '';
+  return {
+    kind: 'budget',
+    detail: `the budget of ${what} is used up: ${scope.spentUsd.toFixed(2)} of ${(scope.ceilingUsd ?? 0).toFixed(2)} USD spent${reserved}`,
+    remedy: `Raise budget.${scope.scope === 'day' ? 'perDayUsd' : 'perSessionUsd'}, or wait${
+      scope.reservedUsd > 0
+        ? '; runs with a cap of their own (--budget, budget.perRunUsd) reserve no more than that'
+        : ''
+    }.`,
+  };
+}
