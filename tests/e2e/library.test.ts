@@ -29,6 +29,16 @@ it('runs the example of the library', async () => {
   expect(code).toBe(0);
 });
 
+it('runs a command line as a command, and never hands one to an agent', async () => {
+  const caisson = await open(createProject({ config: 'runtime: native\n' }).root);
+  const run = await caisson.dispatch({ argv: ['echo', 'hello'] });
+  expect(await run.ended).toMatchObject({ status: 'done', stdout: 'hello\n' });
+  await expect(caisson.dispatch({ runtime: 'native', argv: ['echo', 'hello'] })).rejects.toMatchObject({
+    code: 'TASK_REFUSED',
+    refusal: { check: 'command-present', kind: 'usage' },
+  });
+});
+
 it('gives back a result and every event in order', async () => {
   const caisson = await open(createProject().root);
   const run = await caisson.dispatch(command('sh', '-c', 'echo hello'));

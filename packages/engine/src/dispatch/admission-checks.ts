@@ -14,6 +14,7 @@ import { findBundleBeyondParent, findLoginBeyondParent } from './within-parent.t
 import {
   findBadRequest,
   findForeignState,
+  findMisplacedCommand,
   findNoModelKey,
   findNoWorkTree,
   findTooMuch,
@@ -50,6 +51,7 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
       : null,
   ),
   check('request-shape', findBadRequest),
+  check('command-present', findMisplacedCommand),
   check('work-tree', (candidate, { settings }) => findNoWorkTree(candidate, settings)),
   check('not-the-home', (candidate, { settings }) => findTooMuch(candidate, settings)),
   check('base-known', findUnknownBase),
@@ -117,15 +119,6 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
           kind: 'policy',
           detail: `${runtime.name} cannot express the mode ${grant.mode}`,
           remedy: 'caisson runtimes shows what each runtime can do.',
-        }
-      : null,
-  ),
-  check('command-present', ({ runtime, request }) =>
-    runtime.name === 'command' && (request.argv === undefined || request.argv.length === 0)
-      ? {
-          kind: 'usage',
-          detail: 'the runtime "command" needs a command line',
-          remedy: 'Write it after --: caisson run --runtime command -- npm test',
         }
       : null,
   ),

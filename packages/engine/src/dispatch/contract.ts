@@ -28,7 +28,7 @@ export type WorkspaceKind = 'worktree' | 'in-place' | 'empty';
 export interface DispatchRequest {
   /** What should be done, in words; for `command`, a label (default: the command line). */
   readonly task?: string;
-  /** The command line of the runtime `command`. */
+  /** The command line of the runtime `command`, which need not be named then. */
   readonly argv?: readonly string[];
   readonly runtime?: string;
   readonly agent?: string;

@@ -87,7 +87,8 @@ async function chooseRuntime(
   agent: FoundAgent | null,
 ): Promise<FoundRuntime> {
   const { names, settings } = rooms;
-  const chosen = request.runtime ?? agent?.definition.runtime ?? settings.defaultRuntime;
+  const usual = agent?.definition.runtime ?? settings.defaultRuntime;
+  const chosen = request.runtime ?? (request.argv === undefined ? usual : 'command');
   if (chosen !== null) return names.runtime(chosen);
   const usable = await names.usableRuntimes();
   const [only] = usable;

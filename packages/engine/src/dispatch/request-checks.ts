@@ -98,6 +98,26 @@ export function findForeignState(
   };
 }
 
+/** A command line is what `command` runs; an agent would take it for a task in words, and be paid for it. */
+export function findMisplacedCommand({
+  runtime,
+  request,
+}: Pick<AdmittedRun, 'runtime' | 'request'>): RequestRefusal | null {
+  const hasCommand = request.argv !== undefined && request.argv.length > 0;
+  if (hasCommand === (runtime.name === 'command')) return null;
+  return hasCommand
+    ? {
+        kind: 'usage',
+        detail: `the runtime "${runtime.name}" takes a task in words, and a command line was given`,
+        remedy: 'Leave out --runtime to run the command, or give the task in quotes, before any --.',
+      }
+    : {
+        kind: 'usage',
+        detail: 'the runtime "command" needs a command line',
+        remedy: 'Write it after --: caisson run --runtime command -- npm test',
+      };
+}
+
 /** Other agent programs say it themselves, and may have a log-in of their own. */
 export function findNoModelKey({ runtime }: Pick<AdmittedRun, 'runtime'>): RequestRefusal | null {
   if (runtime.name !== 'native' || runtime.apiKeyRef !== null || runtime.endpoint !== null) return null;
