@@ -100,6 +100,17 @@ describe('a secret that an agent prints', () => {
     expect(filesWithForms(project)).toEqual([]);
   });
 
+  it('is warned about when it is in the patch, which is left as it is', async () => {
+    const project = prepare();
+    const leaking = await project.run(...SECRET, '--', 'sh', '-c', 'echo "token=$TOKEN" >.env');
+    const without = await project.run(...SECRET, '--', 'sh', '-c', 'echo fine >.env');
+    const warnings = async (run: string): Promise<string> =>
+      JSON.stringify((await project.events(run)).filter(({ type }) => type === 'warning'));
+    expect(await warnings(leaking.runId)).toContain('the patch holds a secret');
+    expect(await warnings(without.runId)).not.toContain('the patch holds a secret');
+    expect((await project.caisson('diff', leaking.runId)).stdout).toContain(`+token=${VALUE}`);
+  });
+
   it('is in no warning or record when it is the name of a file, a folder or a branch', async () => {
     const value = 'zq-Name-of-4711';
     const project = createProject({ env: { HOST_TOKEN: value } });

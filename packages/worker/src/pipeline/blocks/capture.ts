@@ -57,6 +57,7 @@ async function captureWorkspacePatch(context: AttemptContext): Promise<BlockRepo
       return { status: 'failed', failure: fail('output-invalid', detail, { step: 11 }) };
     }
     context.gathered.patchRef = context.captures.put(final.patch);
+    warnOfSecrets(context, final.patch);
   }
   context.voice.say({
     kind: 'capture.done',
@@ -65,6 +66,14 @@ async function captureWorkspacePatch(context: AttemptContext): Promise<BlockRepo
     bytes: final.patch.length,
   });
   return { status: 'ok' };
+}
+
+/** The patch is the work, byte for byte, so nothing is taken out of it; but who applies it should know. */
+function warnOfSecrets({ redactor, voice }: AttemptContext, patch: Buffer): void {
+  if (redactor.redactBytes(patch).equals(patch)) return;
+  const message =
+    'the patch holds a secret that the agent was given; look at it before it is applied or shared';
+  voice.say({ kind: 'warning', source: 'secrets', message });
 }
 
 async function captureOutputs(context: AttemptContext): Promise<BlockReport> {
