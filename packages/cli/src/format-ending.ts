@@ -38,9 +38,10 @@ export function formatEnding(
   return lines.join('\n');
 }
 
-/** How it ended, which run, how long it took. */
+/** How it ended, which run, how long it took; what is under way has no duration yet. */
 export function describeHeadline(result: DispatchResult, style: Output['style']): string {
-  return `${headline(result, style)}  ${result.runId}  ${formatDuration(result.durationMs)}`;
+  const took = isUnderWay(result) ? '' : `  ${formatDuration(result.durationMs)}`;
+  return `${headline(result, style)}  ${result.runId}${took}`;
 }
 
 /** What is to do about a patch. */
@@ -52,6 +53,10 @@ export function describeApply(runId: string, isInPlace: boolean): string {
 export function isInPlace(event: EventEnvelope): boolean {
   const workspace = event['workspace'] as { kind?: string } | undefined;
   return event.type === 'attempt.launched' && workspace?.kind === 'in-place';
+}
+
+export function isUnderWay({ status }: Pick<DispatchResult, 'status'>): boolean {
+  return status === 'queued' || status === 'running';
 }
 
 function headline(result: DispatchResult, style: Output['style']): string {

@@ -127,3 +127,9 @@ test('a clock that is set back in the middle of a run takes no time away', () =>
   expect(text).toContain('1.000 s    3  dispatch.finished');
   expect(text).toContain('1.500 s    4  evidence.sealed');
 });
+
+test('a run that is under way has no duration yet', () => {
+  const text = show({ status: 'running', durationMs: 0, reply: '' });
+  expect(text.split('\n')[0]).toBe(`running  ${RUN}`);
+  expect(text).not.toContain('0 ms');
+});

@@ -1,6 +1,6 @@
 /** `caisson show`: what was asked, what ran, what happened, what came out, what it cost, and what to do next. */
 import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
-import { describeApply, describeFailure, describeHeadline, isInPlace } from './format-ending.ts';
+import { describeApply, describeFailure, describeHeadline, isInPlace, isUnderWay } from './format-ending.ts';
 import { isCommand, replyLines } from './format-reply.ts';
 import { countFiles, formatTimeline } from './format-timeline.ts';
 import { formatBytes, formatCost, formatDuration } from './format-values.ts';
@@ -158,7 +158,11 @@ function describeCost(result: DispatchResult): string[] {
       : [
           `${usage === undefined ? '' : `${usage.inputTokens} tokens in, ${usage.outputTokens} out, `}${formatCost(result.costUsd)}`,
         ]),
-    `${formatDuration(result.durationMs)}${times.length === 0 ? '' : `, of which ${times.join(', ')}`}`,
+    ...(isUnderWay(result)
+      ? []
+      : [
+          `${formatDuration(result.durationMs)}${times.length === 0 ? '' : `, of which ${times.join(', ')}`}`,
+        ]),
   ];
 }
 
