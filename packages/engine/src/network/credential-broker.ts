@@ -9,6 +9,7 @@ import type { Mapping, ModelTarget, ServiceTarget } from './contract.ts';
 import { NetworkOpenError } from './errors.ts';
 import { exchange, type Destination, type HandedOn, type NotHandedOn } from './exchange.ts';
 import { dropLongWait, endToEndHeaders, requestHeaders } from './headers.ts';
+import { plainLineEnds } from './plain-line-ends.ts';
 import { createPlaceholder, randomWord } from './placeholder.ts';
 import { refuseRequest } from './refuse.ts';
 import { createUsageCounter, type CountedRequest, type UsageCounter } from './usage-counter.ts';
@@ -151,7 +152,7 @@ function cleanAnswer(
   const contentType = String(headers['content-type'] ?? '');
   const reading = counted?.answered(upstream.statusCode ?? 502, contentType) ?? null;
   const readers: Duplex[] = [
-    ...(reading === null ? [] : [reading]),
+    ...(reading === null ? [] : [...(isEventStream(contentType) ? [plainLineEnds()] : []), reading]),
     ...(redactor === null ? [] : [redactingStream(redactor)]),
   ];
   if (isHead || readers.length === 0) return { headers, through: [] };
@@ -165,6 +166,8 @@ function cleanAnswer(
   delete headers['content-encoding'];
   return { headers, through: decoder === undefined ? readers : [decoder(), ...readers] };
 }
+
+const isEventStream = (contentType: string): boolean => /^text\/event-stream\b/i.test(contentType);
 
 function isRedirect(status = 0): boolean {
   return status > 300 && status < 400 && status !== 304;

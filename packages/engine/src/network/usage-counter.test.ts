@@ -114,6 +114,21 @@ test('an endpoint that cannot be reached, a token count and a list of models are
   expect(network.usage?.read()).toEqual(NONE);
 });
 
+test('line ends of a stream are plain, wherever its packets were cut', async () => {
+  const text = 'event: a\r\ndata: {"model":"m","usage":{"input_tokens":9}}\r\n\r\ndata: b\r\n\r\n';
+  const network = await openOrigin((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const send = (at: number): void => {
+      if (at === text.length) response.end('\r');
+      else response.write(text.charAt(at), () => setImmediate(send, at + 1));
+    };
+    send(0);
+  });
+  const reply = await post(network, '/v1/messages');
+  expect(reply.body).toBe(`${text.replaceAll('\r', '')}\r`);
+  expect(network.usage?.read()).toMatchObject({ unheard: 0, byModel: [{ inputTokens: 9 }] });
+});
+
 test('what a cut answer had told by then is counted', async () => {
   const network = await openOrigin((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
