@@ -52,6 +52,14 @@ it('records the refusal, and no run', async () => {
   expect(JSON.parse((await project.caisson('runs', '-o', 'json')).stdout)).toEqual([]);
 });
 
+it('refuses a worktree where there is no repository, before there is a run', async () => {
+  const project = createProject({ git: false });
+  const { code, stderr } = await project.caisson('run', '--workspace', 'worktree', '--', 'true');
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/is not in a git repository.*git init/s);
+  expect(JSON.parse((await project.caisson('runs', '-o', 'json')).stdout)).toEqual([]);
+});
+
 it('runs without a sandbox only when that is said by name, and records it', async () => {
   const project = createProject();
   const { code, stdout } = await withoutUserNamespaces(

@@ -17,6 +17,7 @@ import {
   findMisplacedCommand,
   findNoModelKey,
   findNoWorkTree,
+  findNoRepository,
   findTooMuch,
   findUnknownBase,
 } from './request-checks.ts';
@@ -53,6 +54,7 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
   check('request-shape', findBadRequest),
   check('command-present', findMisplacedCommand),
   check('work-tree', (candidate, { settings }) => findNoWorkTree(candidate, settings)),
+  check('repository', findNoRepository),
   check('not-the-home', (candidate, { settings }) => findTooMuch(candidate, settings)),
   check('base-known', findUnknownBase),
   check('state-owner', (_candidate, { settings }) => findForeignState(settings.stateDir)),

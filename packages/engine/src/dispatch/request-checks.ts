@@ -62,6 +62,19 @@ export function findNoWorkTree(
     : null;
 }
 
+/** A worktree is made from a repository. */
+export async function findNoRepository(
+  { workspaceKind }: Pick<AdmittedRun, 'workspaceKind'>,
+  { workspaces, settings: { projectRoot } }: Pick<DispatchRooms, 'workspaces' | 'settings'>,
+): Promise<RequestRefusal | null> {
+  if (workspaceKind !== 'worktree' || (await workspaces.findTop({ projectRoot })) !== null) return null;
+  return {
+    kind: 'usage',
+    detail: `${projectRoot} is not in a git repository, so it cannot have a worktree`,
+    remedy: 'Use --workspace in-place, or run git init first.',
+  };
+}
+
 /** A run that starts from nothing, or from other files than the ones that were meant, is not worth its wait. */
 export async function findUnknownBase(
   { request, workspaceKind }: Pick<AdmittedRun, 'request' | 'workspaceKind'>,

@@ -1,4 +1,5 @@
 /** The tree an attempt starts from: the user's present files, or a commit named with `--base`. */
+import { existsSync, realpathSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
 import {
@@ -74,7 +75,12 @@ export async function takeBaseline(
     baselineCommit,
     exclude,
     ignoreRules,
-    warnings: [...nested, ...staged.warnings, ...staged.oversized.map(describeLeftBehind)],
+    warnings: [
+      ...(homeRules(repository, user) === '' ? [] : [HOME_WARNING]),
+      ...nested,
+      ...staged.warnings,
+      ...staged.oversized.map(describeLeftBehind),
+    ],
     oversized: staged.oversized.map(({ path }) => path),
     conversions,
   };
@@ -135,7 +141,8 @@ export async function makeGitDir(
   exclude: readonly string[],
 ): Promise<{ gitDir: string; ignoreRules: string }> {
   const gitDir = join(attemptDir, 'git');
-  const ignoreRules = (await readIgnoreRules(repository, user)) + ownRules(exclude);
+  const rules = [await readIgnoreRules(repository, user), ownRules(exclude), homeRules(repository, user)];
+  const ignoreRules = rules.join('');
   const shallowFile = join(repository.commonDir, 'shallow');
   const options = {
     path: gitDir,
@@ -181,7 +188,24 @@ export function excludedPaths(options: PrepareOptions, top: string): string[] {
 
 /** The same paths as ignore rules, so that git does not even walk them. */
 export function ownRules(exclude: readonly string[]): string {
-  return exclude.map((path) => `/${path.replace(/[\\*?[\]# !]/g, (found) => `\\${found}`)}/\n`).join('');
+  return exclude.map((path) => `/${escapeRule(path)}/\n`).join('');
+}
+
+/**
+ * A repository whose top is the home, or above it, has keys and logins beside the work. Of what begins with a dot there,
+ * only what the user put under git is brought along.
+ */
+function homeRules({ top }: Repository, { home }: UserFolders): string {
+  const way = relative(top, existsSync(home) ? realpathSync(home) : home);
+  if (way === '..' || way.startsWith('../')) return '';
+  return `/${escapeRule(way === '' ? '' : `${way}/`)}.*\n`;
+}
+
+const HOME_WARNING =
+  'this repository holds your home folder: dot files there that are not under git were left out of the workspace';
+
+function escapeRule(path: string): string {
+  return path.replace(/[\\*?[\]# !]/g, (found) => `\\${found}`);
 }
 
 /** What a person is told of a file of theirs that is too large to be brought along. */

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { WorkspaceError, type PreparedWorkspace } from './index.ts';
+import { createWorkspaces, WorkspaceError, type PreparedWorkspace } from './index.ts';
 import { captureProven, createScratchProject, gitIn, type ScratchProject } from './scratch-project-stage.ts';
 
 let project: ScratchProject;
@@ -120,6 +120,34 @@ describe('a worktree', () => {
     expect(readdirSync(prepared.path)).toContain('a.txt');
     writeFileSync(join(prepared.path, 'b.swp'), '');
     expect((await captureProven(prepared)).empty).toBe(true);
+  });
+
+  it.each([
+    ['is the home', ''],
+    ['is above the home', 'me'],
+  ])('leaves keys behind where the repository’s top %s', async (_where, place) => {
+    committedProject();
+    const at = (name: string): string => join(place, name);
+    project.write(at('.vimrc'), 'tracked');
+    project.commit('dot files');
+    project.write(at('.vimrc'), 'changed');
+    project.write(at('.ssh/id_ed25519'), 'KEY');
+    project.write(at('notes.txt'), 'untracked');
+    const workspaces = createWorkspaces({ home: join(project.root, place) });
+    const prepared = await workspaces.prepare({
+      kind: 'worktree',
+      projectRoot: project.root,
+      stateDir: project.stateDir,
+      runId: 'run_0000000000000000home',
+      attempt: 1,
+      include: [],
+    });
+    expect([fileOf(prepared, at('.vimrc')), fileOf(prepared, at('notes.txt'))]).toEqual([
+      'changed',
+      'untracked',
+    ]);
+    expect(readdirSync(join(prepared.path, place))).not.toContain('.ssh');
+    expect(prepared.warnings.join()).toContain('this repository holds your home folder');
   });
 
   it('starts at --base with that commit’s files alone', async () => {
