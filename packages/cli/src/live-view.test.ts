@@ -65,6 +65,7 @@ describe('the live view', () => {
     live.show(event('worker.progress', { phase: 'agent', tokensIn: 40, tokensOut: 2 }));
     live.show(event('worker.progress', { phase: 'capture' }));
     expect(written.at(-1)).toMatch(/^capture {2}.* {2}42 tokens/);
+    expect(written.join('')).not.toContain('cost unknown');
   });
 
   it('clears the changing line before a remark', () => {

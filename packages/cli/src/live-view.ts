@@ -130,7 +130,8 @@ function statusLine(state: State, elapsedMs: number, style: Output['style'], col
     state.health === 'healthy' ? null : [state.health, style.yellow],
     state.tool === null ? null : [`in ${printable(state.tool)}`, plain],
     state.tokens === 0 ? null : [`${state.tokens} tokens`, plain],
-    state.tokens === 0 ? null : [formatCost(state.costUsd), plain],
+    // Few agents tell it as they work; the ending has it from the price table.
+    state.costUsd === null ? null : [formatCost(state.costUsd), plain],
   ];
   let line = '';
   let room = columns - 1;

@@ -26,6 +26,13 @@ it('an agent that ends without a word after a refusal was refused', () => {
   });
 });
 
+it('an API error that was a refusal is one', () => {
+  const ending = (seen: typeof AT_LAST | typeof BEFORE) =>
+    findEnding(failedBy('api-error'), END, LIMITS, seen);
+  expect(ending(AT_LAST)).toMatchObject({ failure: { cause: 'refusal' } });
+  expect(ending(BEFORE)).toMatchObject({ failure: { cause: 'api-error' } });
+});
+
 it('what an agent tells of its failure stays', () => {
   for (const cause of ['auth', 'overloaded', 'crash'])
     expect(findEnding(failedBy(cause), END, LIMITS, AT_LAST)).toMatchObject({ failure: { cause } });
@@ -42,9 +49,10 @@ it('the words before a refusal are no answer; a refusal on the way is none', () 
 
 it('an answer that broke off because the model was busy may be tried again, whatever the agent calls it', () => {
   const seen = { ...NOBODY, lastError: 'overloaded' as const };
-  expect(findEnding(failedBy('api-error'), END, LIMITS, seen)).toMatchObject({
-    failure: { cause: 'overloaded', detail: 'as told' },
-  });
+  for (const cause of ['api-error', 'empty-answer'])
+    expect(findEnding(failedBy(cause), END, LIMITS, seen)).toMatchObject({
+      failure: { cause: 'overloaded', detail: 'as told' },
+    });
   expect(findEnding(failedBy('auth'), END, LIMITS, seen)).toMatchObject({ failure: { cause: 'auth' } });
   expect(findEnding(finished, END, LIMITS, seen)).toEqual({ kind: 'finished' });
 });

@@ -5,6 +5,8 @@ import type { WorkerEnd } from '../supervision/index.ts';
 import type { SeenUsage } from './rooms.ts';
 import type { FoundResult } from './read-result.ts';
 
+/** What a program says that could not make anything of an answer. */
+const VAGUE: ReadonlySet<Failure['cause']> = new Set<Failure['cause']>(['api-error', 'empty-answer']);
 /** What a program says that got no answer and does not know why. */
 const WITHOUT_ANSWER: ReadonlySet<Failure['cause']> = new Set<Failure['cause']>([
   'empty-answer',
@@ -89,7 +91,7 @@ export type SeenEndings = Pick<SeenUsage, 'refusals' | 'lastStop' | 'lastError'>
 function withAnswers(ending: Ending, seen: SeenEndings | null): Ending {
   if (seen === null) return ending;
   const { lastError } = seen;
-  if (lastError !== null && ending.kind === 'failed' && ending.failure.cause === 'api-error')
+  if (lastError !== null && ending.kind === 'failed' && VAGUE.has(ending.failure.cause))
     return { kind: 'failed', failure: { ...ending.failure, cause: lastError } };
   return withEarlyStop(ending, seen);
 }
@@ -104,7 +106,11 @@ function withEarlyStop(ending: Ending, { refusals, lastStop }: SeenEndings): End
   const failed = (failure: Failure): Ending => ({ kind: 'failed', failure });
   if (ending.kind === 'finished' && lastStop !== null)
     return failed({ reason: 'provider-failed', cause: lastStop, detail: EARLY_STOP[lastStop] });
-  if (refusals === 0 || ending.kind !== 'failed' || !WITHOUT_ANSWER.has(ending.failure.cause)) return ending;
+  if (ending.kind !== 'failed') return ending;
+  const { cause } = ending.failure;
+  const isRefused =
+    (refusals > 0 && WITHOUT_ANSWER.has(cause)) || (lastStop === 'refusal' && VAGUE.has(cause));
+  if (!isRefused) return ending;
   const detail = `the model refused to go on: ${ending.failure.detail}`;
   return failed({ ...ending.failure, cause: 'refusal', detail });
 }
