@@ -32,6 +32,7 @@ export function hitOfDelete(path: string, isRecursive: boolean, scope: ShellScop
     case 'workspace':
       return hit('bash_destructive', 'delete-workspace');
     default:
+      if (isMadeAgain(path, scope)) return hit('bash_exec', 'delete-regenerable');
       if (isRecursive) return hit('bash_destructive', 'delete-recursive');
       return isMany(path) ? hit('bash_destructive', 'delete-many') : hit('file_delete', 'delete-file');
   }

@@ -2,15 +2,18 @@
 import { isCredentialFile } from './control-files.ts';
 import { hit, worstOf, type Hit } from './finding.ts';
 import type { Call, Inspector, Stdin } from './inspector.ts';
+import { rememberGenerated } from './made-again.ts';
 import { findHandler, programNames } from './program-table.ts';
 import { judgeInstall } from './programs/insecure-install.ts';
 import { outputOfFind } from './programs/find.ts';
 import { clearsSomething, isReadOnlyProgram } from './programs/read-only.ts';
 import { judgeOptionValues, judgeUnknownProgram } from './programs/unknown-program.ts';
-import { emitsSecret, sendsSecret } from './secret-flow.ts';
+import { editsGuardOff } from './programs/unguarded-agents.ts';
+import { emitsSecret, emitsStore, sendsSecret, sendsStore } from './secret-flow.ts';
+import { outputOfSearch } from './search-output.ts';
 import type { ShellScope } from './shell-scope.ts';
 import { staticOutput } from './static-output.ts';
-import { isUnknown, SECRET, UNTRUSTED, withoutUnknown } from './unknown-text.ts';
+import { isUnknown, SECRET, STORE, UNTRUSTED, withoutUnknown } from './unknown-text.ts';
 
 export interface ArgvCall {
   readonly argv: readonly string[];
@@ -35,15 +38,36 @@ export function judgeArgv(request: ArgvCall): Judged {
   const name = resolveName(program);
   if (isUnknown(name)) return { hit: judgeHiddenProgram(name, args), output: UNTRUSTED };
   if (READS_CONTENT.test(name) && args.some(isCredentialFile)) request.inspector.readsCredentials = true;
+  rememberGenerated(name, args, request.scope);
   const call: Call = { ...request, name, path: program, args };
-  if (sendsSecret(call)) {
-    const found = hit('bash_destructive', 'sends-credentials');
+  const isSecretSent = sendsSecret(call);
+  if (isSecretSent || sendsStore(call)) {
+    const found = hit('bash_destructive', isSecretSent ? 'sends-credentials' : 'sends-data');
     return { hit: worstOf([found, ...toList(judge(call))]) ?? found, output: UNTRUSTED };
   }
   const output =
-    (name === 'find' ? outputOfFind(args, call.scope) : null) ?? staticOutput(name, args, request.stdin);
-  const isMarked = emitsSecret(call) && !output.includes(SECRET);
-  return { hit: judge(call), output: isMarked ? output + SECRET : output };
+    (name === 'find' ? outputOfFind(args, call.scope) : null) ??
+    outputOfSearch(name, args, call.scope) ??
+    staticOutput(name, args, request.stdin);
+  const marks =
+    (emitsSecret(call) && !output.includes(SECRET) ? SECRET : '') +
+    (emitsStore(call) && !output.includes(STORE) ? STORE : '');
+  if (marks !== '') markArchive(call, marks);
+  return { hit: judge(call), output: output + marks };
+}
+
+/** `tar czf /tmp/x.tgz ~/.ssh`, `pg_dump -f x.sql`, `zip -r x.zip .`: the file holds what goes in. */
+function markArchive({ name, args, inspector }: Call, marks: string): void {
+  const written = args.filter(
+    (arg, index) =>
+      /^(-f|--file|-o|--output|--out|--archive|--result-file|-r)$/.test(args[index - 1] ?? '') ||
+      (/^-?[a-zA-Z]*c[a-zA-Z]*f$/.test(args[index - 1] ?? '') && /^(g|bsd)?tar$/.test(name)) ||
+      (name === 'zip' && /\.zip$/.test(arg)),
+  );
+  const inline = args.flatMap(
+    (arg) => /^--(?:file|output|out|archive|result-file)=(.+)$/.exec(arg)?.[1] ?? [],
+  );
+  for (const file of [...written, ...inline]) inspector.files.mark(file, marks);
 }
 
 function toList(found: Hit | null): Hit[] {
@@ -53,10 +77,14 @@ function toList(found: Hit | null): Hit[] {
 /** Programs that pass on what is in the files they are given. */
 const READS_CONTENT = /^(cat|head|tail|base64|xxd|tar|zip|gzip|cp|openssl|grep|sed|awk|less|bat|dd|strings)$/;
 
+const EDITS_TEXT = /^(jq|yq|dasel|gojq|jaq|g?sed)$/;
+
 function judge(call: Call): Hit | null {
   const handler = findHandler(call.name);
   if (call.path.startsWith('/etc/init.d/') || call.path.startsWith('/etc/rc.d/'))
     return findHandler('service')?.({ ...call, name: 'service', args: [call.name, ...call.args] }) ?? null;
+  if (EDITS_TEXT.test(call.name) && editsGuardOff(call.name, call.args))
+    return hit('system_modify', 'agent-settings');
   const unsafe = judgeInstall(call.name, call.args);
   if (unsafe !== null) return unsafe;
   if (handler !== null) return handler(call) ?? null;

@@ -21,6 +21,8 @@ const NOT_ALIKE =
 /** Whether deleting this path, and what is in it, loses only what can be made again. */
 export function isMadeAgain(path: string, scope: ShellScope): boolean {
   const kind = kindOfPath(path, scope);
+  if (kind === 'plain' && scope.generated.has(normalizePath(path, scope)))
+    return !holdsSomethingElse(normalizePath(path, scope), scope);
   if (kind !== 'temp' && kind !== 'regenerable') return false;
   const full = normalizePath(path, scope);
   if (holdsSomethingElse(full, scope)) return false;
@@ -67,6 +69,35 @@ function holdsSomethingElse(path: string, scope: ShellScope): boolean {
   for (const filled of scope.filled)
     if (filled.startsWith(fixed) || path.startsWith(`${filled}/`)) return true;
   return false;
+}
+
+/** What generators of sites and books write to when they are not told otherwise. */
+const GENERATES: Readonly<Record<string, readonly [verb: RegExp, folder: string]>> = {
+  mkdocs: [/^build$/, 'site'],
+  hugo: [/^(build)?$/, 'public'],
+  zola: [/^build$/, 'public'],
+  hexo: [/^(generate|g)$/, 'public'],
+  gatsby: [/^build$/, 'public'],
+  mdbook: [/^build$/, 'book'],
+  honkit: [/^build$/, '_book'],
+  gitbook: [/^build$/, '_book'],
+  jekyll: [/^(build|b)$/, '_site'],
+  eleventy: [/^$/, '_site'],
+  pelican: [/^(content)?$/, 'output'],
+  doxygen: [/^(Doxyfile)?$/, 'html'],
+  next: [/^(build|export)$/, 'out'],
+};
+
+/** Remembers what a generator on the line makes, so that throwing it away again is no loss. */
+export function rememberGenerated(name: string, args: readonly string[], scope: ShellScope): void {
+  const form = Object.hasOwn(GENERATES, name) ? GENERATES[name] : undefined;
+  if (
+    form === undefined ||
+    args.some((arg) => /^(-d|-o|-s|-S|--site-dir|--destination|--output|--source)/.test(arg))
+  )
+    return;
+  const verb = args.find((arg) => !arg.startsWith('-')) ?? '';
+  if (form[0].test(verb)) scope.generated.add(normalizePath(form[1], scope));
 }
 
 /** Remembers that the line puts something of its own at a place, unless that is made again as well. */

@@ -47,13 +47,14 @@ import {
   judgeTrap,
   SHELLS,
 } from './programs/shells.ts';
+import { judgeDd } from './programs/dd.ts';
+import { judgeMemoryDump } from './programs/memory-dumps.ts';
 import { judgeKill } from './programs/kill.ts';
 import { findSystemProgram, systemProgramNames } from './programs/system.ts';
 import { judgeUnknownProgram } from './programs/unknown-program.ts';
 import { findWrapper, judgeSu, unwrapVerb } from './programs/wrappers.ts';
 import {
   judgeCopy,
-  judgeDd,
   judgeMove,
   judgeRsync,
   judgeSed,
@@ -100,6 +101,7 @@ function buildTable(): ReadonlyMap<string, Handler> {
   register(['rsync'], judgeRsync);
   register(['tar', 'gtar', 'bsdtar'], judgeTar);
   register(['npkill'], () => hit('file_delete', 'delete-regenerable'));
+  register(['gcore', 'procdump'], judgeMemoryDump);
   register(['ztcp'], () => hit('bash_destructive', 'reverse-shell'));
   register(['stress', 'stress-ng'], () => hit('bash_destructive', 'exhausts-machine'));
   register(['gvfs-trash', 'kioclient-trash'], judgeRimraf);

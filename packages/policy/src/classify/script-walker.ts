@@ -22,6 +22,7 @@ import { tellingWords } from './loop-words.ts';
 import { readsTarget } from './own-input.ts';
 import { isForkBomb, isRunawayCount, isRunawayLoop } from './runaway.ts';
 import { forkScope, setVariable, withVariables } from './shell-scope.ts';
+import { judgeWritten } from './written-content.ts';
 import { UNKNOWN, UNTRUSTED } from './unknown-text.ts';
 
 /** Programs for which what flows in is code. */
@@ -212,6 +213,7 @@ export class ScriptWalker {
           target,
           redirect.operator === '>>' ? (this.inspector.files.get(target) ?? '') + output : output,
         );
+        judgeWritten(target, output, { inspector: this.inspector, scope: frame.scope, cause });
         rest = '';
       }
     }

@@ -2,11 +2,11 @@
 import { isCredentialFile } from './control-files.ts';
 import { isSecretSource } from './secret-sources.ts';
 import type { Call } from './inspector.ts';
-import { SECRET, UNTRUSTED } from './unknown-text.ts';
+import { SECRET, STORE, UNTRUSTED } from './unknown-text.ts';
 import type { WrittenFiles } from './written-files.ts';
 
 const SECRET_FILE =
-  /(^|\/)\.env(\.(local|prod\w*|staging|live))?$|\.(pem|key|p12|pfx|jks|keystore|kdbx)$|(^|\/)(credentials|secrets?|service-?account)(\.(json|ya?ml|toml|txt|env))?$|^\/etc\/(shadow|gshadow|passwd|sudoers)$|^\/proc\/[\w*]+\/environ$|(^|\/)\.\w+_history$|(^|\/)\.vault-token$/;
+  /(^|\/)\.env(\.(local|prod\w*|staging|live))?$|\.(pem|key|p12|pfx|jks|keystore|kdbx)$|(^|\/)(credentials|secrets?|service-?account)(\.(json|ya?ml|toml|txt|env))?$|^\/etc\/(shadow|gshadow|passwd|sudoers)$|^\/proc\/[\w*]+\/environ$|(^|\/)\.\w+_history$|(^|\/)\.vault-token$|(^|\/)(\.mozilla|\.thunderbird|\.electrum|\.bitcoin|\.ethereum\/keystore|\.config\/solana|\.config\/(google-chrome|chromium|BraveSoftware|microsoft-edge|vivaldi|opera|Slack|discord|Signal|op))(\/|$)|Library\/(Keychains|Messages|Cookies|Application Support\/(Google|Firefox|BraveSoftware|Microsoft Edge|Slack|Arc))|(^|\/)(wallet\.dat|Login Data|cookies\.sqlite|logins\.json|key4\.db|NTDS\.dit)$|^\/proc\/[^/]+\/mem$/;
 
 /** Programs that pass on what is in the files they are given. */
 const READS_CONTENT =
@@ -29,21 +29,36 @@ export function isSecretFile(path: string): boolean {
 /** The text of a file that is read: marked when the file is known to hold secrets. */
 export function markedContent(path: string, files: WrittenFiles): string | undefined {
   const written = files.get(path);
-  return written === undefined && isSecretFile(path) ? UNTRUSTED + SECRET : written;
+  if (written === undefined) return isSecretFile(path) ? UNTRUSTED + SECRET : undefined;
+  return written;
+}
+
+/** What a file is known to hold: by its name, or because the line copied or packed it there. */
+export function marksOfFile(path: string, files: WrittenFiles): string {
+  const content = markedContent(path, files) ?? '';
+  return (
+    files.marksOf(path) + (content.includes(SECRET) ? SECRET : '') + (content.includes(STORE) ? STORE : '')
+  );
 }
 
 /** Whether a program's output holds a secret, as far as the line tells. */
-export function emitsSecret({ name, args, stdin }: Pick<Call, 'name' | 'args' | 'stdin'>): boolean {
+export function emitsSecret({ name, args, stdin, inspector }: Call): boolean {
   if (stdin?.includes(SECRET) === true || isSecretSource(name, args)) return true;
   if (READS_CONTENT.test(name))
-    return args.some((arg) => isSecretFile(arg) || arg.includes('--export-secret'));
+    return args.some(
+      (arg) =>
+        isSecretFile(arg) ||
+        arg.includes(SECRET) ||
+        inspector.files.marksOf(arg).includes(SECRET) ||
+        arg.includes('--export-secret'),
+    );
   switch (name) {
     case 'env':
     case 'printenv':
     case 'set':
       return args.every((arg) => arg === '-0');
     case 'security':
-      return /^find-\w+-password$/.test(args[0] ?? '');
+      return /^(find-\w+-password|dump-keychain|export)$/.test(args[0] ?? '');
     case 'secret-tool':
     case 'pass':
     case 'keyring':
@@ -51,9 +66,51 @@ export function emitsSecret({ name, args, stdin }: Pick<Call, 'name' | 'args' | 
     case 'export':
     case 'declare':
       return args.length === 1 && /^-[px]+$/.test(args[0] ?? '');
+    case 'find':
+    case 'fd':
+      return args.some((arg) => NAMES_SECRET.test(arg));
     default:
       return false;
   }
+}
+
+/** A pattern under which one looks for keys and passwords. */
+const NAMES_SECRET =
+  /^(\*?\.(pem|key|p12|pfx|kdbx|keystore|jks)|\*?id_(rsa|ed25519|ecdsa|\*|dsa)\*?|\.env(\*|\.\*|\.prod\w*)?|\*?credentials\*?|\*wallet\*?|wallet\.dat|\.(npmrc|pypirc|netrc|pgpass|git-credentials))$/;
+
+/** Whether a program's output is a whole store of data. */
+export function emitsStore({ name, args, stdin, inspector }: Call): boolean {
+  if (stdin?.includes(STORE) === true) return true;
+  if (READS_CONTENT.test(name) && args.some((arg) => inspector.files.marksOf(arg).includes(STORE)))
+    return true;
+  if (
+    /^(pg_dump|pg_dumpall|pg_basebackup|mysqldump|mariadb-dump|mongodump|mongoexport|cockroach-dump)$/.test(
+      name,
+    )
+  )
+    return true;
+  if (/^(g?tar|bsdtar|zip)$/.test(name))
+    return args.some((arg) => /^(~\/?|\.\/?|\/|\/(home|etc|root|var)(\/.*)?)$/.test(arg));
+  if (name === 'git') return /^(archive|bundle)$/.test(args[0] ?? '');
+  if (/^(sqlite3|duckdb)$/.test(name)) return args.some((arg) => /^\.dump\b/.test(arg.trim()));
+  if (/^(psql|mysql)$/.test(name)) return /\bcopy\b[\s\S]*\bto\s+stdout\b/i.test(args.join(' '));
+  return false;
+}
+
+/** Programs that hand what they are given to whatever address is named. */
+const HANDS_OVER =
+  /^(curl|wget|https?|xh|curlie|nc|ncat|netcat|socat|telnet|websocat|wscat|croc|wormhole|pastebinit|ntfy)$/;
+
+/** Whether this command carries such a store to an address; a copy of one's own to a bucket or host is a backup. */
+export function sendsStore({ name, args, stdin, inspector }: Call): boolean {
+  if (!HANDS_OVER.test(name) || args.some((arg) => OWN_SERVER.test(arg))) return false;
+  if (stdin?.includes(STORE) === true) return true;
+  return args.some((arg, index) => {
+    const file =
+      /^(?:(?:--?[\w-]+=)?[\w-]*=?)?[@<]([^;]+)/.exec(arg)?.[1] ??
+      (UPLOADS.test(args[index - 1] ?? '') ? arg : undefined);
+    return arg.includes(STORE) || (file !== undefined && marksOfFile(file, inspector.files).includes(STORE));
+  });
 }
 
 /** Whether this command carries a secret off the machine. */
@@ -67,11 +124,13 @@ export function sendsSecret(call: Call): boolean {
   return args.some((arg, index) => {
     const before = args[index - 1] ?? '';
     if (PROVES_IDENTITY.test(before)) return false;
+    // A webhook's whole address may be a secret of the workflow that calls it.
+    if (arg === SECRET && !/^(-d|--data\S*|-F|--form)$/.test(before)) return false;
     if (arg.includes(SECRET)) return true;
     const uploaded =
-      /^(?:(?:--?[\w-]+=)?[\w-]*=?)?[@<](.+)$/.exec(arg)?.[1] ??
+      /^(?:(?:--?[\w-]+=)?[\w-]*=?)?[@<]([^;]+)/.exec(arg)?.[1] ??
       /^--(?:post|body|upload)-file=(.+)$/.exec(arg)?.[1];
     const file = uploaded ?? (copies || UPLOADS.test(before) ? arg : undefined);
-    return file !== undefined && markedContent(file, inspector.files)?.includes(SECRET) === true;
+    return file !== undefined && marksOfFile(file, inspector.files).includes(SECRET);
   });
 }

@@ -11,6 +11,8 @@ export interface ShellScope {
   cwd: string;
   /** Where the line has moved or linked something to; shared by every scope of the line. */
   readonly filled: Set<string>;
+  /** Folders that a generator on the line has just made; shared likewise. */
+  readonly generated: Set<string>;
   readonly home: string | undefined;
   readonly workspace: string | undefined;
   /** How many shells, functions and substitutions deep this scope is. */
@@ -28,6 +30,7 @@ export function createScope(
     positional: [],
     cwd: '',
     filled: new Set(),
+    generated: new Set(),
     home: options.home,
     workspace: options.workspace,
     depth: 0,

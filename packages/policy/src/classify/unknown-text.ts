@@ -18,9 +18,11 @@ export const SECRET = '\uE004';
 export const REFERENCE = '\uE005';
 /** Stands between the elements of a list. */
 export const LIST_BREAK = '\uE006';
+/** Stands in text that is a whole store of data: a database dump, a working folder. */
+export const STORE = '\uE007';
 
 const ANY_UNKNOWN = /[\uE000-\uE002]/;
-const ALL_UNKNOWN = /[\uE000-\uE006]/g;
+const ALL_UNKNOWN = /[\uE000-\uE007]/g;
 
 export function isUnknown(text: string): boolean {
   return ANY_UNKNOWN.test(text);

@@ -1,5 +1,6 @@
 import { hit, worstOf, type Hit } from './finding.ts';
 import { kindOfPath } from './path-kind.ts';
+import { isAnywhere } from './search-output.ts';
 import type { ShellScope } from './shell-scope.ts';
 
 /** What writing to a path is: a plain file write, or something worse because of where it is. */
@@ -24,6 +25,7 @@ export function hitOfWrite(path: string, scope: ShellScope): Hit | null {
 
 /** The worst of writing to each of these; a plain write when there is none. */
 export function hitOfWrites(paths: readonly string[], scope: ShellScope): Hit {
+  if (paths.some((path) => isAnywhere(path, scope))) return hit('system_modify', 'edits-everywhere');
   const hits = paths.map((path) => hitOfWrite(path, scope)).filter((found) => found !== null);
   return worstOf(hits) ?? hit('file_write', 'file-write');
 }

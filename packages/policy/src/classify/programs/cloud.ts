@@ -45,6 +45,7 @@ export const judgeCloud: Handler = (call) => {
   if (RUNS_ELSEWHERE.test(call.name)) judgeOptionValues(call);
   if (RUNS_ELSEWHERE.test(call.name) && call.args.includes('--')) runAfterDashes(call);
   if (call.name === 'rails') judgeRunner(call);
+  if (call.name === 'mix') judgeOptionValues(call);
   if (/^(npm|pnpm|yarn)$/.test(call.name)) {
     runWrittenScripts(call);
     runSetScripts(call);
@@ -100,8 +101,9 @@ const LIFECYCLE: readonly (string | undefined)[] = ['preinstall', 'install', 'po
 
 /** `rails runner CODE`, `… | rails console`. */
 function judgeRunner(call: Call): void {
-  const [verb, code] = call.args;
-  if (/^(runner|r)$/.test(verb ?? '') && code !== undefined) judgeCode(code, call);
+  const [verb, ...rest] = call.args;
+  if (/^(runner|r)$/.test(verb ?? ''))
+    for (const code of rest.filter((word) => !word.startsWith('-'))) judgeCode(code, call);
   if (/^(console|c|dbconsole|db|runner|r)$/.test(verb ?? '') && call.stdin !== undefined)
     judgeCode(call.stdin, call);
 }

@@ -57,7 +57,5 @@ export function judgeStash(args: readonly string[]): Hit {
 export function judgeWorktree(args: readonly string[]): Hit {
   if (args[0] === 'list') return reads;
   if (args[0] !== 'remove') return acts;
-  return hasFlag(args, 'f', '--force')
-    ? destroys('git-worktree-remove')
-    : hit('file_delete', 'git-worktree-remove');
+  return hasFlag(args, 'f', '--force') ? destroys('git-worktree-remove') : acts;
 }

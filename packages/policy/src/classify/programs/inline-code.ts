@@ -8,6 +8,9 @@ import type { Call } from '../inspector.ts';
 import { forkScope } from '../shell-scope.ts';
 import { hitOfDelete } from '../delete-hit.ts';
 import { foldHome } from './code-home.ts';
+import { codeExhausts } from './code-exhausts.ts';
+import { codeSendsSecrets } from './code-secrets.ts';
+import { hitOfGuardOff, hitsOfNamedWrites } from './code-settings.ts';
 import { withoutMadeAgain } from './code-made-again.ts';
 import { UNTRUSTED } from '../unknown-text.ts';
 import { hitOfWrite } from '../write-hit.ts';
@@ -15,18 +18,15 @@ import { hitOfWrite } from '../write-hit.ts';
 const DELETES_TREE =
   /\bunlink\s*\([^)]{0,200}recursive\s*=\s*T|\brmtree\b|\bremovedirs\b|\brm_r\w*|\brmSync\b|\brmdirSync\b|\bfs\w*(?:\/promises)?['"`)]*(?:\.promises)?\s*\.\s*rm(?:dir)?\s*\(|\.\s*rm(?:dir)?(?:Sync)?\s*\([^)]{0,300}recursive|\brimraf\b|\brm_rf\b|\bremove_tree\b|\bremove_entry(?:_secure)?\b|\bremove_dir\b|\bremoveSync\b|\bemptyDirSync\b|\bRemoveAll\b|Remove-Item\b|\brd\s+\/s\b|\bdel\s+\/[sfq]\b|\.rmtree\(|\bDeno\.remove(?:Sync)?\s*\(|\bdelete-directory\b|\bFile\.rm_rf|\bunlink\s*(?:glob|<|\()\s*['"]?[^'")>]{0,200}\*|\bdelete_tree\b|\b(?:rename|renameSync|move)\b[^)]{0,300}["']\/dev\/null|\brm\s*\([^)]{0,300}recursive|\bdeltree\b|\bdelete(?:Recursively|Dir|Directory|Tree)\b|\bremove_dir_all\b|\bremoveDirectoryRecursive\b|\bremovePathForcibly\b|\bdel_dir_r\b|\bremoveDir\b|\bdelete-directory|\bfile\s+delete\s+-force|\bformat-volume\b|\bclear-disk\b|\bemptyDir\b|\bremoveItem\b|\bsend2trash\b|\brm\s*\(\s*(?!list\b)[\w.$]+\s*[,)]/;
 const DELETES_FILE =
-  /\b(?:copy(?:file|File|FileSync)?|cp(?:Sync)?|symlink(?:Sync)?)\s*\(\s*['"]\/dev\/null|\bO_TRUNC\b|\bunlink\s*\}|\bcall\s+delete\s*\(|\bto\s+delete\b|\bdelete\s+every\b|\bunlink\s+(?:grep|map|sort|keys|readdir)\b|\bchmod(?:Sync)?\s*\([^)]{0,200},\s*0(?:o?0*)\s*\)|\(erase-buffer\)|(?<![.\w])truncate\s+['"$]|\bempty\s+(?:the\s+)?trash\b|\bFiles\.(?:delete|deleteIfExists|move)\b|\.delete(?:OnExit)?\(\s*\)|\bremove_file\b|\bremoveFile\b|\bSys\.remove\b|\bUnix\.(?:unlink|rmdir)\b|\bfile\s+delete\b|\bfile:(?:delete|del_dir)\b|\bdelete-file\b|\bos\.Remove\b|\bFile\.rm!?\s*[("]|\bremove_all\b|\bunlink\b\s*(?:[;@$]|$)|\bFile\.truncate\b|\b(?:File|IO)\.write\s*\(?\s*(["'])[^"']*\1\s*,\s*(["'])\2|\bos\s*\.\s*(?:remove|unlink|rmdir)\b|\bunlink(?:Sync)?\s*\(|\bunlink\s+(?:["'$<@]|for\b|shift\b|glob\b)|\brmdir\s*\(|\brmdir\s+["'$]|\brm\s*\(\s*["']|(?:writeFileSync|writeFile|file_put_contents|write_text)\s*\(\s*(?:(["'])[^"']*\3\s*,\s*)?(["'])\4\s*\)|["']unlink["']\s*,|\b(?:File|Dir|FileUtils)\.(?:delete|unlink|rmdir|rm\w*)\b|\bPath\([^)]{0,300}\)\.(?:unlink|rmdir)\b|\.unlink\(|\.rmdir\(|\btruncate(?:Sync)?\s*\(|\bfile\.remove\b|\bdelete-file\b|\bopen\([^)]{0,300},\s*['"]w['"]\)\.close|^\s*:?(?:%|1,\$|0,\$|,)\s*d\b|Clear-Content\b/i;
+  /\b(?:copy(?:file|File|FileSync)?|cp(?:Sync)?|symlink(?:Sync)?)\s*\(\s*['"]\/dev\/null|\bO_TRUNC\b|\bunlink\s*\}|\bunlink\s+(?:if|unless)\b|\bcall\s+delete\s*\(|\bto\s+delete\b|\bdelete\s+every\b|\bunlink\s+(?:grep|map|sort|keys|readdir)\b|\bchmod(?:Sync)?\s*\([^)]{0,200},\s*0(?:o?0*)\s*\)|\(erase-buffer\)|(?<![.\w])truncate\s+['"$]|\bempty\s+(?:the\s+)?trash\b|\bFiles\.(?:delete|deleteIfExists|move)\b|\.delete(?:OnExit)?\(\s*\)|\bremove_file\b|\bremoveFile\b|\bSys\.remove\b|\bUnix\.(?:unlink|rmdir)\b|\bfile\s+delete\b|\bfile:(?:delete|del_dir)\b|\bdelete-file\b|\bos\.Remove\b|\bFile\.rm!?\s*[("]|\bremove_all\b|\bunlink\b\s*(?:[;@$]|$)|\bFile\.truncate\b|\b(?:File|IO)\.write\s*\(?\s*(["'])[^"']*\1\s*,\s*(["'])\2|\bos\s*\.\s*(?:remove|unlink|rmdir)\b|\bunlink(?:Sync)?\s*\(|\bunlink\s+(?:["'$<@]|for\b|shift\b|glob\b)|\brmdir\s*\(|\brmdir\s+["'$]|\brm\s*\(\s*["']|(?:writeFileSync|writeFile|file_put_contents|write_text)\s*\(\s*(?:(["'])[^"']*\3\s*,\s*)?(["'])\4\s*\)|["']unlink["']\s*,|\b(?:File|Dir|FileUtils)\.(?:delete|unlink|rmdir|rm\w*)\b|\bPath\([^)]{0,300}\)\.(?:unlink|rmdir)\b|\.unlink\(|\.rmdir\(|\btruncate(?:Sync)?\s*\(|\bfile\.remove\b|\bdelete-file\b|\bopen\([^)]{0,300},\s*['"]w['"]\)\.close|^\s*:?(?:%|1,\$|0,\$|,)\s*d\b|Clear-Content\b/i;
 const RUNS_COMMANDS =
   /\b(?:exec|run|send|invoke)_?[cC]ommand\b|\bos:cmd\b|\/sh\s+"|\(\s*(?:shell|sh|process)\s+"|["']\|-?|-\|["']|\bsil(?:ent)?!?\s+!|\be?syscmd\b|\bsys\.process\b|\bProcess(?:Builder)?\s*\(|\.exec\s*\(|\bexecShellCmd\b|\bSys\.command\b|\bpcntl_exec\b|\bos\/exec\b|\bexec\.Command\b|\bcallProcess\b|\bcallCommand\b|\brun-program\b|\brun-shell-command\b|\bshell-command\b|\bcall-process\b|\bsystem\*?\b|\bexec\s|\bshell\s*\(|\bexeca?\b|\bstart_process\b|\bposix_spawn\b|\bsh\.\w+\(|\bDeno\.Command\b|\bos\s*\.\s*(?:system|popen|exec\w*|spawn\w*)\b|\bsubprocess\b|\bcommands\.getoutput|\bpty\.spawn|child_process|\bexec(?:Sync|File|FileSync|a)?\s*[('"`[]|\bspawn(?:Sync)?\s*\(|\bsystem\s*[('"[\s]|\bpopen\s*\(|\bshell_exec\b|\bpassthru\b|\bproc_open\b|`|\bqx\b|%x|\bKernel\.|\bOpen3\b|\bIO\.popen|\bos\.execute|\bBun\.\$|\bDeno\.(?:Command|run)|\$\(|[dD][oO]\s+[sS][hH][eE][lL][lL]\s+[sS][cC][rR][iI][pP][tT]|\bsh\s*\(|getline|\|\s*getline|\|\s*"(?:sh|bash)"|:!|^!|\bspawn\s|\bRuntime\b|\bInvoke-Expression\b|\biex\b|\bStart-Process\b|\bos\.cmd\b|\bSystem\.cmd\b|\bexecl?[vp]*\b|\bshell\s*!|\.sh\(/m;
 const HIDES =
   /\b(?:exec|eval|compile|Function|system|popen|loads|assert|import_string)\b[\s\S]{0,80}\b(?:b64decode|base64|atob|decode\(|fromhex|unhexlify|fromCharCode|chr\(|pack\s*\(?["']H|Buffer\.from|rot13|decompress|urlopen|requests\.get|fetch\(|urllib)|-enc(?:odedcommand)?\b|\bgetattr\s*\([^)]{0,300}\+|\bgetattr\s*\(\s*(?:os|shutil|subprocess|pathlib)\b|["'](?:unlink|rmdir|rmtree|shell_exec|passthru|unlinkSync|rmSync|execSync)["']\s*[;\]]|__import__\([^)]{0,300}\+|\\x72\\x6d/i;
 const DROPS_DATA =
-  /(?:->|::)delete\(\s*\)|\b(?:containers|images|volumes|networks|system)\.prune\(|\.dropDatabase\b|\.drop\(\)|\bDROP\s+(?:TABLE|DATABASE|SCHEMA)\b|\bTRUNCATE\s+TABLE\b|["']\s*TRUNCATE\s+\w|\.flushall\b|\.deleteMany\(\s*(?:\{\s*\})?\s*\)|\bdrop_all\b|\.objects\.all\(\)\.delete\(|\.delete_all\b|(?:::|->)\s*(?:truncate|forceDelete|dropIfExists|drop)\s*\(|\.truncate\s*\(\s*\)|\bdrop_table\b|\bdrop_collection\b|\bdrop_database\b|\.flush_all\b|\.flushdb\b|\.delete_many\(\s*\{\s*\}|\.destroy_all\b|\bDELETE\s+FROM\s+\w+\s*["';)]/i;
+  /(?:->|::)delete\(\s*\)|\b(?:containers|images|volumes|networks|system)\.prune\(|\.dropDatabase\b|\.drop\(\)|\bDROP\s+(?:TABLE|DATABASE|SCHEMA)\b|\bTRUNCATE\s+TABLE\b|["'`]\s*TRUNCATE\s+[\w#${%"'`]|["'`]\s*DELETE\s+FROM\s+[#${%"'][^"'`]{0,60}["'`]|\.each\s*(?:\(&:|\{\s*\|\w+\|\s*\w+\.)(?:destroy|delete)!?\b|\.all\(\)\.delete\(|\.filter\(\)\.delete\(|\bsync\(\s*\{\s*force\s*:\s*true|\bsequelize\.drop\(|\bdelete_all\b|\bcall_command\(\s*['"](?:flush|reset_db|sqlflush)|\bDatabaseCleaner\.clean_with\b|\bSchema::drop\w*\(|\bpurge_current\b|\bdropSchema\b|\bmigrate_down\b|\.flushall\b|\.deleteMany\(\s*(?:\{\s*\})?\s*\)|\bdrop_all\b|\.objects\.all\(\)\.delete\(|\.delete_all\b|(?:::|->)\s*(?:truncate|forceDelete|dropIfExists|drop)\s*\(|\.truncate\s*\(\s*\)|\bdrop_table\b|\bdrop_collection\b|\bdrop_database\b|\.flush_all\b|\.flushdb\b|\.delete_many\(\s*\{\s*\}|\.destroy_all\b|\bDELETE\s+FROM\s+\w+\s*["';)]/i;
 const WRITES =
   /(?:open|openSync|fopen|File\.open|File\.write|IO\.write|writeFile(?:Sync)?|appendFile(?:Sync)?|write_text|write_bytes|createWriteStream|file_put_contents|Path|writeTextFile(?:Sync)?|copyFile(?:Sync)?|copy|copyfile|chmod|chown|chmodSync|chownSync|renameSync|rename|symlink(?:Sync)?)\s*[( ]\s*(['"`])([^'"`\n]+)\1(?:\s*,\s*['"](r?[wa+xb]+)['"])?/g;
-const ALLOCATES =
-  /\b(?:loop|for|until|while)\b[^;\n]{0,40}[{(\s;]fork\b|['"]\s*\*\s*(?:10|\(?1024)\s*\*\*\s*(?:9|1\d|[3-9])\b|while\s*(?:\(?\s*(?:True|1|true)\s*\)?)[\s\S]{0,20}(?:fork|spawn)\b|\bfork\s+while\b/;
-
 /** Opened for writing, and nothing on the line writes. */
 const TRUNCATES =
   /\b(?:open|fopen|openSync)\s*\([^)]{0,300},\s*(?:mode\s*=\s*)?['"]wb?['"]|\bcreateWriteStream\s*\(\s*['"][^'"]+['"]\s*\)(?!\s*[,)]|\.)/;
@@ -39,11 +39,6 @@ const FETCHES =
   /\burlopen\b|\brequests\.\w+\(|\.get\(\s*['"]http|\bhttps?['"]?\)?\.get\b|\bfetch\s*\(|\bLWP\b|\bURI\.open\b|open-uri|\bNet::HTTP\b|file_get_contents\(\s*['"]https?:|\bcurl_exec\b|\bHTTP::Tiny\b|\baxios\b/;
 const EVALUATES =
   /\b(?:eval|exec|execfile|instance_eval|class_eval|assert|runInThisContext|runInNewContext)\b|new\s+Function\b|\bFunction\s*\(/;
-const POSTS =
-  /\brequests\.(?:post|put)\(|\bfetch\s*\(|\burlopen\b|\baxios\.(?:post|put)|\bhttps?\.request\b|\bNet::HTTP\b|\bsocket\b|\bhttpx\.(?:post|put)\(|\bsendmail\b/;
-/** The whole environment or a file of secrets, as data. */
-const SECRETS =
-  /\bprocess\.env\b(?![.[?])|\bos\.environ\b(?![.[])|\bENV\.to_h\b|%ENV\b|['"`][^'"`]*(?:\.env|\.ssh\/|\.aws\/|id_rsa|id_ed25519|\.netrc|\/etc\/shadow)['"`/]/;
 const HTTP_DELETE = /\b(?:requests|httpx|axios|session|client)\.delete\(|method['"]?\s*[:=]\s*['"]DELETE['"]/;
 const REVERSE_SHELL =
   /socket[\s\S]{0,600}(?:dup2|\/bin\/(?:ba|z)?sh|pty\.spawn)|(?:net\.connect|createConnection|fsockopen|TCPSocket|IO::Socket)[\s\S]{0,600}(?:\/bin\/(?:ba)?sh|spawn\(|popen|\bexec\b|\bsystem\b)/;
@@ -72,12 +67,14 @@ export function judgeCode(code: string, call: Call): void {
   if (HTTP_DELETE.test(text) && !/localhost|127\.0\.0\.1/.test(text))
     report('bash_destructive', 'http-delete');
   if (FETCHES.test(text) && EVALUATES.test(text)) report('bash_destructive', 'remote-code');
-  if (POSTS.test(text) && SECRETS.test(text) && !/localhost|127\.0\.0\.1/.test(text))
-    report('bash_destructive', 'sends-credentials');
+  if (codeSendsSecrets(text)) report('bash_destructive', 'sends-credentials');
   if (REVERSE_SHELL.test(text)) report('bash_destructive', 'reverse-shell');
-  if (ALLOCATES.test(text)) report('bash_destructive', 'fork-bomb');
+  if (codeExhausts(text)) report('bash_destructive', 'fork-bomb');
   if (TRUNCATES.test(text) && !/write|dump|print|save|writerow|copyfileobj|puts/.test(text))
     report('file_delete', 'truncate');
+  const guardOff = hitOfGuardOff(text);
+  for (const found of [...hitsOfNamedWrites(text, call.scope), ...(guardOff === null ? [] : [guardOff])])
+    call.inspector.report(found, call.cause);
   reportWrites(text, call);
   reportCopies(text, call);
   reportPerlOpens(text, call);
@@ -86,9 +83,10 @@ export function judgeCode(code: string, call: Call): void {
 
 /** Deleting in a loop over a listing is deleting a tree. */
 function reportFileDeletion(text: string, call: Call): void {
-  const loops = /\b(for|map|each|forEach|glob|listdir|readdirSync|list\.files|walk|scandir|iterdir)\b/.test(
-    text,
-  );
+  const loops =
+    /\b(for|map|each|forEach|r?glob|listdir|readdirSync|readdir|list\.files|walk|scandir|iterdir|children|RecursiveDirectoryIterator)\b|\bfind(?:depth)?\s*\(?\s*(?:sub\b|\{|\\&)|\bFind\.find\b/.test(
+      text,
+    );
   const targets = mostTelling(stringsOf(text)).map((path) => hitOfDelete(path, false, call.scope));
   const grave = targets.find((found) => found.actionClass === 'system_modify');
   if (grave !== undefined) call.inspector.report(grave, call.cause);

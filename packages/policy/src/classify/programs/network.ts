@@ -6,6 +6,7 @@ import { forkScope } from '../shell-scope.ts';
 import { isUnknown, UNTRUSTED } from '../unknown-text.ts';
 import { hitOfWrites } from '../write-hit.ts';
 import { opensMachine } from './tunnels.ts';
+import { startsUnguarded } from './unguarded-agents.ts';
 import { findDestructiveVerb } from './destructive-verbs.ts';
 
 export const NETWORK_PROGRAMS =
@@ -199,7 +200,7 @@ function openssl(call: Call): Hit {
 
 /** Programs that start another agent: its grant is the host's business. */
 export const AGENT_PROGRAMS =
-  'claude codex gemini opencode pi aider cursor-agent goose amp crush qwen copilot droid auggie plandex'.split(
+  'claude codex gemini opencode pi aider cursor-agent goose amp crush qwen copilot droid auggie plandex kimi cline kilocode kiro-cli'.split(
     ' ',
   );
 
@@ -210,6 +211,7 @@ export const judgeAgent: Handler = (call) => {
   if (findDestructiveVerb(call.name, call.args) !== null) return hit('bash_destructive', 'destructive-verb');
   if (/^(mcp|config|login|logout|auth|plugin|update|upgrade|install)$/.test(first))
     return hit('system_modify', 'agent-settings');
+  if (startsUnguarded(call.name, call.args)) return hit('bash_destructive', 'agent-unguarded');
   return hit('agent_dispatch', 'agent-dispatch');
 };
 

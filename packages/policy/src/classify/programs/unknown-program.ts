@@ -13,6 +13,8 @@ import { PROCESS } from '../unknown-text.ts';
 import { isDestructiveSql } from './databases.ts';
 import { isDryRun } from './dry-run.ts';
 import { judgeGrant } from './grants.ts';
+import { isMiner, registersRunner } from './foreign-work.ts';
+import { startsUnguarded } from './unguarded-agents.ts';
 import { judgeCode } from './inline-code.ts';
 
 /** Looks up a handler; passed in, because the table of handlers needs this file. */
@@ -41,6 +43,9 @@ export function judgeUnknownProgram(call: Call, findHandler: FindHandler): Hit {
   for (const code of codesOf(call)) reportGrave(call, () => judgeCode(code, call));
   runEmbeddedCommand(call, findHandler);
   if (isDryRun(call.args)) return hit('bash_exec', 'unknown-program');
+  if (startsUnguarded(call.name, call.args)) return hit('bash_destructive', 'agent-unguarded');
+  if (isMiner(call)) return hit('bash_destructive', 'miner');
+  if (registersRunner(call)) return hit('bash_destructive', 'opens-machine');
   const granted = judgeGrant(call.name, call.args.join(' '), call.stdin);
   if (granted !== null) return granted;
   if (ordersSql(call)) return hit('bash_destructive', 'database-drop');

@@ -1,6 +1,7 @@
 /** Programs that run the command given as their further words. */
 import { hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
+import { dumpsSecrets } from './memory-dumps.ts';
 import { opensMachine } from './tunnels.ts';
 import { forkScope } from '../shell-scope.ts';
 import { isUnknown } from '../unknown-text.ts';
@@ -26,6 +27,11 @@ export function unwrapVerb(call: Call): 'unwrapped' | null {
 }
 
 function unwrap(call: Call, form: WrapperForm, words: readonly string[]): ReturnType<Handler> {
+  // `command -v X` only looks.
+  if (call.name === 'command' && /^-[pvV]*[vV]$/.test(words[0] ?? ''))
+    return hit('file_read', 'read-only-program');
+  if (/^(gdb|lldb)$/.test(call.name) && DUMPS_CORE.test(words.join(' ')) && dumpsSecrets(call))
+    return hit('bash_destructive', 'dumps-secrets');
   const scope = forkScope(call.scope);
   // On another machine one begins in a home, and what lies there is not this project's.
   if (/^(ssh|mosh)$/.test(call.name)) scope.cwd = '~';
@@ -92,6 +98,8 @@ function unwrap(call: Call, form: WrapperForm, words: readonly string[]): Return
   return ran ? null : hit('bash_exec', 'wrapper');
 }
 
+const DUMPS_CORE = /\b(generate-core-file|gcore|dump (binary )?memory|process save-core)\b/;
+
 function reportWrite(call: Call, path: string): void {
   const found = hitOfWrites([path], call.scope);
   if (found.actionClass !== 'file_write') call.inspector.report(found, call.cause);
@@ -111,6 +119,7 @@ function lastOfCluster(word: string): string {
 /** A package manager run as root installs for the whole machine. */
 function isSystemInstall(name: string, rest: readonly string[]): boolean {
   if (!/^(sudo|doas|pkexec)$/.test(name)) return false;
+  if (/^\.{0,2}\/?(?:.*\/)?svc(\.sh)?$/.test(rest[0] ?? '')) return /^(install|start)$/.test(rest[1] ?? '');
   const isManager = /^(pip[\d.]*|npm|yarn|pnpm|gem|make|cargo|cpan|cpanm|luarocks|go|snap)$/.test(
     (rest[0] ?? '').replace(/.*\//, ''),
   );

@@ -5,14 +5,19 @@ import { hit, worstOf, type Hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
 import { rememberFilled } from '../made-again.ts';
 import { kindOfPath, normalizePath } from '../path-kind.ts';
+import { followCopy } from '../follow-copy.ts';
 import { forkScope } from '../shell-scope.ts';
-import { isUnknown, UNKNOWN } from '../unknown-text.ts';
+import { UNKNOWN } from '../unknown-text.ts';
+import { judgeWritten } from '../written-content.ts';
 import { hitOfWrites } from '../write-hit.ts';
 import { isDryRun } from './dry-run.ts';
 
 export const judgeTee: Handler = (call) => {
   const { operands } = parseOptions(call.args);
-  if (call.stdin !== undefined) for (const file of operands) call.inspector.files.set(file, call.stdin);
+  for (const file of call.stdin === undefined ? [] : operands) {
+    call.inspector.files.set(file, call.stdin ?? '');
+    judgeWritten(file, call.stdin ?? '', call);
+  }
   const found = hitOfWrites(operands, call.scope);
   const empties = call.stdin === '' && !hasFlag(call.args, 'a', '--append');
   return empties && found.actionClass === 'file_write' ? hit('file_delete', 'truncate') : found;
@@ -46,6 +51,7 @@ export const judgeCopy: Handler = (call) => {
   for (const source of sources) {
     const written = call.inspector.files.get(source);
     if (written !== undefined) call.inspector.files.set(target, written);
+    followCopy(source, target, call);
   }
   if (call.name === 'ln')
     rememberFilled(sources.length > 0 ? sources : [target], linkOf(operands), call.scope);
@@ -101,6 +107,7 @@ export const judgeMove: Handler = (call) => {
   const goesAway = isTidied(target, call) || kindOfPath(target, call.scope) === 'outside';
   if (goesAway && sources.some((source) => isWholeFolder(source, call)))
     return hit('bash_destructive', 'move-to-temp');
+  for (const source of sources) followCopy(source, target, call);
   rememberFilled(sources, target, call.scope);
   const lost = sources.map((source) => hitOfDelete(source, true, call.scope)).filter(isGraveLoss);
   return worstOf([...lost, hitOfWrites([target], call.scope)]) ?? hit('file_write', 'file-write');
@@ -161,43 +168,6 @@ function commandsOfSed(script: string): string[] {
   const commands = [...script.matchAll(/(?:^|;|\d|\$|\/)\s*e\s+([^;]+)/g)].map((match) => match[1] ?? '');
   const replaced = /(?:^|;)\s*s(\W)(?:(?!\1).)*\1((?:(?!\1).)*)\1[gipI\d]*e/.exec(script)?.[2];
   return replaced === undefined ? commands : [...commands, replaced.replaceAll('&', UNKNOWN)];
-}
-
-export const judgeDd: Handler = (call) => {
-  const setting = (key: string) => call.args.find((arg) => arg.startsWith(`${key}=`))?.slice(key.length + 1);
-  const target = setting('of');
-  if (target === undefined) return hit('file_read', 'read-only-program');
-  const found = hitOfWrites([target], call.scope);
-  if (found.actionClass !== 'file_write' || kindOfPath(target, call.scope) === 'sink') return found;
-  const source = setting('if') ?? '';
-  if (source === '/dev/null' || (source === '' && call.stdin === '')) return hit('file_delete', 'truncate');
-  // Zeros over a file that is there already, as `find -exec` names them.
-  if (
-    /^\/dev\/(zero|urandom|random)$/.test(source) &&
-    (isUnknown(target) || isKeptFile(target) || setting('conv')?.includes('notrunc') === true)
-  )
-    return hit('bash_destructive', 'overwrite');
-  if (setting('count') === '0') return hit('file_delete', 'truncate');
-  const size = sizeOf(setting('bs')) * Number(setting('count') ?? 0);
-  if (size >= FILLS_DISK) return hit('bash_destructive', 'fills-disk');
-  const isEndless = /^\/dev\/(zero|urandom|random)$/.test(source) && setting('count') === undefined;
-  return isEndless ? hit('bash_destructive', 'fills-disk') : found;
-};
-
-const FILLS_DISK = 100 * 2 ** 30;
-const UNITS = ' kmgt';
-
-/** `4M` as a number of bytes. */
-function sizeOf(text = '512'): number {
-  const [, digits = '0', unit = ' '] = /^(\d+)([kmgt])?/i.exec(text) ?? [];
-  return Number(digits) * 1024 ** UNITS.indexOf(unit.toLowerCase());
-}
-
-/** A name under which people keep work or data, not a file made to fill a disk or try an upload. */
-function isKeptFile(path: string): boolean {
-  return /\.(db|sqlite3?|sql|ya?ml|json|toml|ini|env|conf|[cm]?[jt]sx?|py|rb|go|rs|java|c|h|cpp|cs|php|md|html?|css|sh|pem|key|docx?|xlsx?|pdf)$/i.test(
-    path,
-  );
 }
 
 export const judgeRsync: Handler = (call) => {

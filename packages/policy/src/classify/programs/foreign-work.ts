@@ -1,0 +1,25 @@
+/** Programs that put this machine to work for somebody else. */
+import type { Call } from '../inspector.ts';
+
+const MINERS =
+  /^(xmrig|xmr-stak\S*|minerd|cpuminer\S*|ethminer|t-rex|nbminer|lolminer|cgminer|bfgminer|phoenixminer|nanominer|gminer|teamredminer|srbminer\S*|ccminer|claymore\S*|wildrig\S*)$/i;
+/** Where a program is put that is not meant to be found. */
+const HIDDEN =
+  /^(?:\/tmp|\/var\/tmp|\/dev\/shm)\/(?:.*\/)?\.[\w.-]+\/|^\/dev\/shm\/|^~\/(?:.*\/)?\.(?:cache|config|local)\/(?:.*\/)?\.[\w.-]+\//;
+
+/** A miner, by name or by the pool it is told to work for; or what was unpacked where nobody looks. */
+export function isMiner({ name, path, args, inspector }: Call): boolean {
+  if (MINERS.test(name)) return true;
+  if (args.some((arg) => /^(?:stratum\+|--donate-level|--randomx\b|--coin=)/.test(arg))) return true;
+  return HIDDEN.test(path) && /\b(?:curl|wget|aria2c|fetch)\s/.test(inspector.line);
+}
+
+/** A runner that takes its work from another place: `./config.sh --url … --token …`. */
+export function registersRunner({ name, args }: Call): boolean {
+  const has = (option: string): boolean => args.some((arg) => arg.split('=')[0] === option);
+  if (/^config\.(sh|cmd)$/.test(name)) return has('--url') && has('--token');
+  if (name === 'gitlab-runner') return /^(register|install|start)$/.test(args[0] ?? '');
+  return /^(buildkite-agent|circleci-runner|act_runner|forgejo-runner)$/.test(name)
+    ? /^(start|register|daemon|install)$/.test(args[0] ?? '')
+    : false;
+}
