@@ -21,12 +21,23 @@ const NOT_ALIKE =
 /** Whether deleting this path, and what is in it, loses only what can be made again. */
 export function isMadeAgain(path: string, scope: ShellScope): boolean {
   const kind = kindOfPath(path, scope);
-  if (kind === 'plain' && scope.generated.has(normalizePath(path, scope)))
+  if (kind === 'plain' && isGenerated(normalizePath(path, scope), scope))
     return !holdsSomethingElse(normalizePath(path, scope), scope);
   if (kind !== 'temp' && kind !== 'regenerable') return false;
   const full = normalizePath(path, scope);
   if (holdsSomethingElse(full, scope)) return false;
   return kind === 'temp' ? isNamedTemporary(full) : !isBelowSources(full) && !isKept(full);
+}
+
+const PACKED = '*.tgz';
+
+/** Made by a program on the line itself; a packer names its file after package and version. */
+function isGenerated(path: string, scope: ShellScope): boolean {
+  if (scope.generated.size === 0) return false;
+  return (
+    scope.generated.has(path) ||
+    (scope.generated.has(PACKED) && /^[\w.-]+-(?:\d+\.\d+\.\d+[\w.-]*|\*)\.tgz$/.test(path))
+  );
 }
 
 /** Whether such a path is all of a folder for temporary files, or holds what the line put there. */
@@ -91,6 +102,8 @@ const GENERATES: Readonly<Record<string, readonly [verb: RegExp, folder: string]
 /** Remembers what a generator on the line makes, so that throwing it away again is no loss. */
 export function rememberGenerated(name: string, args: readonly string[], scope: ShellScope): void {
   const form = Object.hasOwn(GENERATES, name) ? GENERATES[name] : undefined;
+  if (/^(npm|pnpm|yarn)$/.test(name) && args[0] === 'pack' && !args.includes('--filename'))
+    scope.generated.add(PACKED);
   if (
     form === undefined ||
     args.some((arg) => /^(-d|-o|-s|-S|--site-dir|--destination|--output|--source)/.test(arg))
@@ -98,6 +111,17 @@ export function rememberGenerated(name: string, args: readonly string[], scope: 
     return;
   const verb = args.find((arg) => !arg.startsWith('-')) ?? '';
   if (form[0].test(verb)) scope.generated.add(normalizePath(form[1], scope));
+}
+
+/** `sed -i.bak`: what it kept of a file is the line's own to throw away. */
+export function rememberBackups(flags: readonly string[], files: readonly string[], scope: ShellScope): void {
+  const suffix = flags.map(
+    (flag) => /^-(?:[nErsuz]*i|-in-place=)(\.?[\w~-]*(?:bak|orig|old|tmp|~)\w*)$/.exec(flag)?.[1],
+  );
+  for (const ending of suffix)
+    if (ending !== undefined)
+      for (const file of files.filter((name) => !isUnknown(name) && !/[*?]/.test(name)))
+        scope.generated.add(normalizePath(file + ending, scope));
 }
 
 /** Remembers that the line puts something of its own at a place, unless that is made again as well. */

@@ -32,6 +32,12 @@ export function isRunawayCount(node: ArithmeticFor): boolean {
   return node.test === undefined && leavesEveryTurn(node.body);
 }
 
+/** `for i in {1..99999}; do x & done`: not endless, but more at once than a machine bears. */
+export function isRunawayRow(words: readonly { readonly text: string }[], body: SyntaxNode): boolean {
+  const isLong = words.some(({ text }) => /\.\.\d{4,}\}|\bseq\b[^)]*\b\d{4,}\s*\)/.test(text));
+  return isLong && leavesEveryTurn(body);
+}
+
 /** A process, a line or a folder more at each turn, and nothing that waits or ends it. */
 function leavesEveryTurn(body: SyntaxNode): boolean {
   let leaves = false;

@@ -20,7 +20,7 @@ import { judgeRedirect } from './redirections.ts';
 import { withLaterTemporaries } from './later-temporary.ts';
 import { tellingWords } from './loop-words.ts';
 import { readsTarget } from './own-input.ts';
-import { isForkBomb, isRunawayCount, isRunawayLoop } from './runaway.ts';
+import { isForkBomb, isRunawayCount, isRunawayLoop, isRunawayRow } from './runaway.ts';
 import { forkScope, setVariable, withVariables } from './shell-scope.ts';
 import { judgeWritten } from './written-content.ts';
 import { UNKNOWN, UNTRUSTED } from './unknown-text.ts';
@@ -116,6 +116,8 @@ export class ScriptWalker {
     frame: Frame,
     stdin: Stdin,
   ): string {
+    if (words !== undefined && isRunawayRow(words, body))
+      this.inspector.report(hit('bash_destructive', 'runaway-loop'), this.cause(body, frame));
     const values = words?.flatMap((word) => this.words.fields(word, frame)) ?? [UNKNOWN];
     let output = '';
     for (const value of tellingWords(values)) {

@@ -16,6 +16,8 @@ const SENDS =
 const COPIES =
   /^(scp|sftp|rsync|aws|gsutil|gcloud|az|rclone|s3cmd|mc|gh|magic-wormhole|wormhole|croc|transfer)$/;
 const ELSEWHERE = /^([\w.-]+@)?[\w.-]+:(?!\\)|^(s3|gs|az|r2):\/\/|^(gist|send)$/;
+/** What a copy of many files is told to pick: `--include '*.{pem,key}'`. */
+const CHOOSES_KEYS = /^(?:--include=?)?\S*\*\S*\b(?:pem|key|kdbx|p12|pfx|id_rsa|env)\b/;
 /** What proves who one is: a secret is meant to travel there. */
 const PROVES_IDENTITY =
   /^(-H|--header|-u|--user|--oauth2-bearer|-b|--cookie|-i|-e|--key|--cert|-E|--cacert|-o|-O|--output)$/;
@@ -44,6 +46,7 @@ export function marksOfFile(path: string, files: WrittenFiles): string {
 /** Whether a program's output holds a secret, as far as the line tells. */
 export function emitsSecret({ name, args, stdin, inspector }: Call): boolean {
   if (stdin?.includes(SECRET) === true || isSecretSource(name, args)) return true;
+  if (LOOKS_FOR.test(name) && args.some((arg) => FORM_OF_SECRET.test(arg))) return true;
   if (READS_CONTENT.test(name))
     return args.some(
       (arg) =>
@@ -73,6 +76,11 @@ export function emitsSecret({ name, args, stdin, inspector }: Call): boolean {
       return false;
   }
 }
+
+const LOOKS_FOR = /^([efz]?grep|rg|ag|ack)$/;
+/** The shape of a key, as a search looks for it. */
+const FORM_OF_SECRET =
+  /AKIA|\bgh[pousr]_|github_pat_|\bxox[abp]|\bsk-|glpat-|AIza|BEGIN[^|]{0,20}(?:PRIVATE|KEY)|(?:password|passwd|secret|token|api[_-]?key)\S*(?:[=|:]|\.\*)/i;
 
 /** A pattern under which one looks for keys and passwords. */
 const NAMES_SECRET =
@@ -121,6 +129,7 @@ export function sendsSecret(call: Call): boolean {
   if (!copies && !talks) return false;
   if (args.some((arg) => OWN_SERVER.test(arg))) return false;
   if (stdin?.includes(SECRET) === true) return true;
+  if (copies && args.some((arg) => CHOOSES_KEYS.test(arg))) return true;
   return args.some((arg, index) => {
     const before = args[index - 1] ?? '';
     if (PROVES_IDENTITY.test(before)) return false;

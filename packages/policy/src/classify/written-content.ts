@@ -33,6 +33,7 @@ export function judgeWritten(path: string, content: string, where: Where): void 
 function hitOfContent(path: string, content: string, where: Where): Hit | null {
   if (PIPELINE.test(path)) return hitOfPipeline(content, where);
   if (SETTINGS.test(path) && switchesGuardOff(content)) return hit('system_modify', 'agent-settings');
+  if (/\.jsonc?$/.test(path)) return hitOfHooks(content, where);
   if (START_UP.test(path)) return hit('system_modify', 'start-up-code');
   if (PATH_FILE.test(path) && /^\s*(?:import|exec)\b(?!\s+coverage\b)/m.test(content))
     return hit('system_modify', 'start-up-code');
@@ -52,6 +53,26 @@ function hitOfScript(path: string, content: string, where: Where): Hit | null {
     else judgeCode(content, { ...where, scope, name: '', path: '', args: [], stdin: undefined });
   });
   return found.find(({ rule }) => HANDS_AWAY.has(rule)) ?? null;
+}
+
+/** Commands of a project that run on this machine without being called. */
+const HOOKS = /"(?:initializeCommand|(?:pre|post)?install|prepare)"\s*:\s*"((?:[^"\\]|\\.)*)"/g;
+const TAKES_OVER = new Set([
+  'sends-credentials',
+  'reverse-shell',
+  'pipe-to-shell',
+  'pipe-to-interpreter',
+  'remote-code',
+]);
+
+function hitOfHooks(content: string, { inspector, scope, cause }: Where): Hit | null {
+  for (const [, text = ''] of content.matchAll(HOOKS)) {
+    const command = text.replace(/\\(["\\/])/g, '$1');
+    const found = inspector.collect(() => inspector.runScript(command, forkScope(scope), cause));
+    const grave = found.find(({ rule }) => TAKES_OVER.has(rule));
+    if (grave !== undefined) return grave;
+  }
+  return null;
 }
 
 const HANDS_AWAY = new Set(['sends-credentials', 'reverse-shell']);

@@ -5,6 +5,7 @@ import { kindOfPath } from '../path-kind.ts';
 import { forkScope } from '../shell-scope.ts';
 import { PROCESS } from '../unknown-text.ts';
 import { hitOfWrites } from '../write-hit.ts';
+import { recipesOf } from './makefile.ts';
 import { hitOfUnpack } from './file-tools.ts';
 import { namesLoss, saysDestroy } from './destructive-verbs.ts';
 
@@ -27,11 +28,7 @@ export const judgeMake: Handler = (call) => {
       ? call.stdin
       : findMakefile(call, file);
   if (makefile !== undefined) {
-    const recipes = makefile
-      .split('\n')
-      .map((line) => line.replace(/^[\w.-]+:[^;]*;/, '\t'))
-      .filter((line) => line.startsWith('\t'))
-      .join('\n');
+    const recipes = recipesOf(makefile, operands);
     if (recipes !== '') call.inspector.runScript(recipes, forkScope(call.scope), call.cause);
   }
   if (operands.some(saysDestroy) || operands.includes('db:schema:load'))

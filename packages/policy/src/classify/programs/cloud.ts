@@ -8,7 +8,7 @@ import { judgeGrant } from './grants.ts';
 import { judgeCode } from './inline-code.ts';
 import { PUBLISHES } from './publish-verbs.ts';
 import { DESTROYS } from './service-verbs.ts';
-import { judgeOptionValues, ordersSql } from './unknown-program.ts';
+import { judgeConsole, judgeOptionValues, ordersSql } from './unknown-program.ts';
 import { unwrapVerb } from './wrappers.ts';
 
 const HUB_DELETES =
@@ -46,6 +46,7 @@ export const judgeCloud: Handler = (call) => {
   if (RUNS_ELSEWHERE.test(call.name) && call.args.includes('--')) runAfterDashes(call);
   if (call.name === 'rails') judgeRunner(call);
   if (call.name === 'mix') judgeOptionValues(call);
+  judgeConsole(call);
   if (/^(npm|pnpm|yarn)$/.test(call.name)) {
     runWrittenScripts(call);
     runSetScripts(call);

@@ -1,5 +1,6 @@
 /** Programs that put this machine to work for somebody else. */
 import type { Call } from '../inspector.ts';
+import { normalizePath } from '../path-kind.ts';
 
 const MINERS =
   /^(xmrig|xmr-stak\S*|minerd|cpuminer\S*|ethminer|t-rex|nbminer|lolminer|cgminer|bfgminer|phoenixminer|nanominer|gminer|teamredminer|srbminer\S*|ccminer|claymore\S*|wildrig\S*)$/i;
@@ -8,10 +9,14 @@ const HIDDEN =
   /^(?:\/tmp|\/var\/tmp|\/dev\/shm)\/(?:.*\/)?\.[\w.-]+\/|^\/dev\/shm\/|^~\/(?:.*\/)?\.(?:cache|config|local)\/(?:.*\/)?\.[\w.-]+\//;
 
 /** A miner, by name or by the pool it is told to work for; or what was unpacked where nobody looks. */
-export function isMiner({ name, path, args, inspector }: Call): boolean {
+export function isMiner({ name, path, args, scope, inspector }: Call): boolean {
   if (MINERS.test(name)) return true;
   if (args.some((arg) => /^(?:stratum\+|--donate-level|--randomx\b|--coin=)/.test(arg))) return true;
-  return HIDDEN.test(path) && /\b(?:curl|wget|aria2c|fetch)\s/.test(inspector.line);
+  return (
+    path.includes('/') &&
+    HIDDEN.test(normalizePath(path, scope)) &&
+    /\b(?:curl|wget|aria2c|fetch)\s/.test(inspector.line)
+  );
 }
 
 /** A runner that takes its work from another place: `./config.sh --url … --token …`. */

@@ -209,6 +209,12 @@ export const judgeAgent: Handler = (call) => {
   if (/^(--version|-v|-V|--help|-h|version|help|doctor)$/.test(first))
     return hit('file_read', 'read-only-program');
   if (findDestructiveVerb(call.name, call.args) !== null) return hit('bash_destructive', 'destructive-verb');
+  const second = call.args[1] ?? '';
+  if (
+    /^(mcp|config|auth|plugin|login|update|install)$/.test(first) &&
+    /^(list|ls|get|show|status|--help|-h)$/.test(second)
+  )
+    return hit('file_read', 'read-only-program');
   if (/^(mcp|config|login|logout|auth|plugin|update|upgrade|install)$/.test(first))
     return hit('system_modify', 'agent-settings');
   if (startsUnguarded(call.name, call.args)) return hit('bash_destructive', 'agent-unguarded');

@@ -40,6 +40,7 @@ const GRAVE: ReadonlySet<ActionClass> = new Set([
 
 export function judgeUnknownProgram(call: Call, findHandler: FindHandler): Hit {
   judgeOptionValues(call);
+  judgeConsole(call);
   for (const code of codesOf(call)) reportGrave(call, () => judgeCode(code, call));
   runEmbeddedCommand(call, findHandler);
   if (isDryRun(call.args)) return hit('bash_exec', 'unknown-program');
@@ -60,6 +61,16 @@ export function judgeUnknownProgram(call: Call, findHandler: FindHandler): Hit {
   if (findDestructiveVerb(call.name, call.args) !== null) return hit('bash_destructive', 'destructive-verb');
   if (call.args[0] === 'publish' && call.name !== 'dotnet') return hit('git_push', 'publish');
   return hit('bash_exec', 'unknown-program');
+}
+
+const CONSOLE = /^(shell|shell_plus|console|repl|tinker|php:cli|php-eval|eval|eval-file|iex|pry|c)$/;
+
+/** A framework's own console, told on its standard input what to do: `flask shell <<EOF`. */
+export function judgeConsole(call: Call): void {
+  const { stdin } = call;
+  if (stdin === undefined || stdin.length < 4 || !call.args.slice(0, 3).some((word) => CONSOLE.test(word)))
+    return;
+  reportGrave(call, () => judgeCode(stdin, call));
 }
 
 /** Text that a compiler or runner would take as a program: from the line itself, not from the disk. */

@@ -3,7 +3,7 @@ import { hasFlag, parseOptions } from '../command-options.ts';
 import { hitOfDelete, hitOfDeletes } from '../delete-hit.ts';
 import { hit, worstOf, type Hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
-import { rememberFilled } from '../made-again.ts';
+import { rememberBackups, rememberFilled } from '../made-again.ts';
 import { kindOfPath, normalizePath } from '../path-kind.ts';
 import { followCopy } from '../follow-copy.ts';
 import { forkScope } from '../shell-scope.ts';
@@ -150,6 +150,7 @@ export const judgeSed: Handler = (call) => {
   if (!isInPlace) {
     return written.length > 0 ? hitOfWrites(written, call.scope) : hit('file_read', 'read-only-program');
   }
+  rememberBackups(flags, files, call.scope);
   const found = hitOfWrites([...files, ...written], call.scope);
   const isSilent = hasFlag(flags, 'n', '--quiet', '--silent') && !scripts.some((script) => /p/.test(script));
   const empties = isSilent || scripts.flatMap((script) => script.split(/[;\n]/)).some(isEmptyingEdit);
