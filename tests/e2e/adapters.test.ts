@@ -33,6 +33,13 @@ function projectWith(parts: {
   return project;
 }
 
+it('an adapter that is not there is refused by the name of its setting', async () => {
+  const project = createProject({ config: 'runtimes: { mine: { adapter: ./nowhere.mjs } }\n' });
+  const { code, stderr } = await project.caisson('run', '--runtime', 'mine', 'do it');
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/the adapter of mine cannot be read: ENOENT.*runtimes\.mine\.adapter/s);
+});
+
 it.each([
   ['line', { line: `if (text === 'two') throw new Error('a bug of mine');` }],
   ['end', { end: `throw new Error('a bug of mine');` }],

@@ -185,13 +185,22 @@ function findRuntime(options: NamesOptions, located: readonly LocatedRuntime[], 
     adapter:
       found.config.adapter === undefined
         ? null
-        : hashAdapter(resolve(config.projectRoot, found.config.adapter)),
+        : hashAdapter(name, resolve(config.projectRoot, found.config.adapter)),
     login: found.config.login === 'mount',
   };
 }
 
-function hashAdapter(path: string): { path: string; sha256: string } {
-  return { path, sha256: createHash('sha256').update(readFileSync(path)).digest('hex') };
+function hashAdapter(name: string, path: string): { path: string; sha256: string } {
+  try {
+    return { path, sha256: createHash('sha256').update(readFileSync(path)).digest('hex') };
+  } catch (error) {
+    throw new TaskRefusedError({
+      check: 'adapter-found',
+      kind: 'unavailable',
+      detail: `the adapter of ${name} cannot be read: ${(error as Error).message}`,
+      remedy: `Set runtimes.${name}.adapter in caisson.yaml to the file; the path is relative to caisson.yaml.`,
+    });
+  }
 }
 
 function descriptorOf(name: string, { descriptor, config, path }: LocatedRuntime): RuntimeDescriptor {
