@@ -9,7 +9,8 @@ import { outputOfFind } from './programs/find.ts';
 import { clearsSomething, isReadOnlyProgram } from './programs/read-only.ts';
 import { judgeOptionValues, judgeUnknownProgram } from './programs/unknown-program.ts';
 import { editsGuardOff } from './programs/unguarded-agents.ts';
-import { emitsSecret, emitsStore, sendsSecret, sendsStore } from './secret-flow.ts';
+import { emitsSecret, sendsSecret } from './secret-flow.ts';
+import { emitsStore, markWritten, sendsStore } from './store-flow.ts';
 import { outputOfSearch } from './search-output.ts';
 import type { ShellScope } from './shell-scope.ts';
 import { staticOutput } from './static-output.ts';
@@ -52,22 +53,8 @@ export function judgeArgv(request: ArgvCall): Judged {
   const marks =
     (emitsSecret(call) && !output.includes(SECRET) ? SECRET : '') +
     (emitsStore(call) && !output.includes(STORE) ? STORE : '');
-  if (marks !== '') markArchive(call, marks);
+  if (marks !== '') markWritten(call, marks);
   return { hit: judge(call), output: output + marks };
-}
-
-/** `tar czf /tmp/x.tgz ~/.ssh`, `pg_dump -f x.sql`, `zip -r x.zip .`: the file holds what goes in. */
-function markArchive({ name, args, inspector }: Call, marks: string): void {
-  const written = args.filter(
-    (arg, index) =>
-      /^(-f|--file|-o|--output|--out|--archive|--result-file|-r)$/.test(args[index - 1] ?? '') ||
-      (/^-?[a-zA-Z]*c[a-zA-Z]*f$/.test(args[index - 1] ?? '') && /^(g|bsd)?tar$/.test(name)) ||
-      (name === 'zip' && /\.zip$/.test(arg)),
-  );
-  const inline = args.flatMap(
-    (arg) => /^--(?:file|output|out|archive|result-file)=(.+)$/.exec(arg)?.[1] ?? [],
-  );
-  for (const file of [...written, ...inline]) inspector.files.mark(file, marks);
 }
 
 function toList(found: Hit | null): Hit[] {
@@ -77,13 +64,13 @@ function toList(found: Hit | null): Hit[] {
 /** Programs that pass on what is in the files they are given. */
 const READS_CONTENT = /^(cat|head|tail|base64|xxd|tar|zip|gzip|cp|openssl|grep|sed|awk|less|bat|dd|strings)$/;
 
-const EDITS_TEXT = /^(jq|yq|dasel|gojq|jaq|g?sed)$/;
+const EDITS_TEXT = new Set(['jq', 'yq', 'dasel', 'gojq', 'jaq', 'sed', 'gsed']);
 
 function judge(call: Call): Hit | null {
   const handler = findHandler(call.name);
   if (call.path.startsWith('/etc/init.d/') || call.path.startsWith('/etc/rc.d/'))
     return findHandler('service')?.({ ...call, name: 'service', args: [call.name, ...call.args] }) ?? null;
-  if (EDITS_TEXT.test(call.name) && editsGuardOff(call.name, call.args))
+  if (EDITS_TEXT.has(call.name) && editsGuardOff(call.name, call.args))
     return hit('system_modify', 'agent-settings');
   const unsafe = judgeInstall(call.name, call.args);
   if (unsafe !== null) return unsafe;

@@ -102,7 +102,7 @@ const GENERATES: Readonly<Record<string, readonly [verb: RegExp, folder: string]
 /** Remembers what a generator on the line makes, so that throwing it away again is no loss. */
 export function rememberGenerated(name: string, args: readonly string[], scope: ShellScope): void {
   const form = Object.hasOwn(GENERATES, name) ? GENERATES[name] : undefined;
-  if (/^(npm|pnpm|yarn)$/.test(name) && args[0] === 'pack' && !args.includes('--filename'))
+  if (args[0] === 'pack' && /^(npm|pnpm|yarn)$/.test(name) && !args.includes('--filename'))
     scope.generated.add(PACKED);
   if (
     form === undefined ||

@@ -137,7 +137,7 @@ function buildTable(): ReadonlyMap<string, Handler> {
   register(['unzip', 'bsdunzip'], judgeUnzip);
   register(['fallocate'], judgeFallocate);
   register(['history'], judgeHistory);
-  register(['kill', 'pkill', 'killall', 'skill', 'xkill'], judgeKill);
+  register(['kill', 'pkill', 'killall', 'skill', 'xkill', 'taskkill'], judgeKill);
   register(NETWORK_PROGRAMS, judgeNetwork);
   register(['scp', 'sftp'], judgeScp);
   register(['openssl'], judgeOpenssl);

@@ -3,11 +3,11 @@ import { kindOfPath } from './path-kind.ts';
 import type { ShellScope } from './shell-scope.ts';
 import { UNTRUSTED } from './unknown-text.ts';
 
-const SEARCHES = /^(e|f|z)?grep$|^(rg|ag|ack|find|gfind|fd|fdfind|locate|mdfind)$/;
+const SEARCHES = new Set('grep egrep fgrep zgrep rg ag ack find gfind fd fdfind locate mdfind'.split(' '));
 
 /** `/` or `~` with an unknown name below it, when a search of all of that lists its files; else null. */
 export function outputOfSearch(name: string, args: readonly string[], scope: ShellScope): string | null {
-  if (!SEARCHES.test(name)) return null;
+  if (!SEARCHES.has(name)) return null;
   const isFind = name.endsWith('find') || name.startsWith('fd');
   const lists = isFind || args.some((arg) => /^-[a-zA-Z]*[lL]|^--files-with(out)?-match/.test(arg));
   if (!lists || (isFind && args.some((arg) => /^-(exec|delete|ok|printf|fprint)/.test(arg)))) return null;

@@ -9,7 +9,7 @@ const SECRET_FILE =
   /(^|\/)\.env(\.(local|prod\w*|staging|live))?$|\.(pem|key|p12|pfx|jks|keystore|kdbx)$|(^|\/)(credentials|secrets?|service-?account)(\.(json|ya?ml|toml|txt|env))?$|^\/etc\/(shadow|gshadow|passwd|sudoers)$|^\/proc\/[\w*]+\/environ$|(^|\/)\.\w+_history$|(^|\/)\.vault-token$|(^|\/)(\.mozilla|\.thunderbird|\.electrum|\.bitcoin|\.ethereum\/keystore|\.config\/solana|\.config\/(google-chrome|chromium|BraveSoftware|microsoft-edge|vivaldi|opera|Slack|discord|Signal|op))(\/|$)|Library\/(Keychains|Messages|Cookies|Application Support\/(Google|Firefox|BraveSoftware|Microsoft Edge|Slack|Arc))|(^|\/)(wallet\.dat|Login Data|cookies\.sqlite|logins\.json|key4\.db|NTDS\.dit)$|^\/proc\/[^/]+\/mem$/;
 
 /** Programs that pass on what is in the files they are given. */
-const READS_CONTENT =
+export const READS_CONTENT =
   /^(cat|tac|head|tail|base64|base32|xxd|od|hexdump|tar|zip|gzip|bzip2|xz|cp|openssl|grep|rg|sed|awk|cut|tr|sort|less|bat|dd|strings|jq|gpg|paste|nl|rev)$/;
 const SENDS =
   /^(curl|wget|https?|xh|curlie|nc|ncat|netcat|socat|telnet|ftp|lftp|ssh|websocat|wscat|grpcurl|dig|nslookup|host|ping6?|mail|mailx|mutt|sendmail|msmtp|swaks|mosquitto_pub|kcat|kafkacat|nats|ntfy|slackcat|pastebinit|telegram-send|httpie)$/;
@@ -21,8 +21,8 @@ const CHOOSES_KEYS = /^(?:--include=?)?\S*\*\S*\b(?:pem|key|kdbx|p12|pfx|id_rsa|
 /** What proves who one is: a secret is meant to travel there. */
 const PROVES_IDENTITY =
   /^(-H|--header|-u|--user|--oauth2-bearer|-b|--cookie|-i|-e|--key|--cert|-E|--cacert|-o|-O|--output)$/;
-const UPLOADS = /^(-T|--upload-file|--post-file|--body-file|-a)$/;
-const OWN_SERVER = /^(https?:\/\/)?(localhost|127\.\d+\.\d+\.\d+|\[::1\])([:/]|$)/;
+export const UPLOADS = /^(-T|--upload-file|--post-file|--body-file|-a)$/;
+export const OWN_SERVER = /^(https?:\/\/)?(localhost|127\.\d+\.\d+\.\d+|\[::1\])([:/]|$)/;
 
 export function isSecretFile(path: string): boolean {
   return isCredentialFile(path) || SECRET_FILE.test(path);
@@ -46,13 +46,13 @@ export function marksOfFile(path: string, files: WrittenFiles): string {
 /** Whether a program's output holds a secret, as far as the line tells. */
 export function emitsSecret({ name, args, stdin, inspector }: Call): boolean {
   if (stdin?.includes(SECRET) === true || isSecretSource(name, args)) return true;
-  if (LOOKS_FOR.test(name) && args.some((arg) => FORM_OF_SECRET.test(arg))) return true;
+  if (LOOKS_FOR.has(name) && args.some((arg) => FORM_OF_SECRET.test(arg))) return true;
   if (READS_CONTENT.test(name))
     return args.some(
       (arg) =>
         isSecretFile(arg) ||
         arg.includes(SECRET) ||
-        inspector.files.marksOf(arg).includes(SECRET) ||
+        isMarked(arg, args, inspector.files) ||
         arg.includes('--export-secret'),
     );
   switch (name) {
@@ -77,49 +77,23 @@ export function emitsSecret({ name, args, stdin, inspector }: Call): boolean {
   }
 }
 
-const LOOKS_FOR = /^([efz]?grep|rg|ag|ack)$/;
+const LOOKS_FOR = new Set(['grep', 'egrep', 'fgrep', 'zgrep', 'rg', 'ag', 'ack']);
 /** The shape of a key, as a search looks for it. */
 const FORM_OF_SECRET =
   /AKIA|\bgh[pousr]_|github_pat_|\bxox[abp]|\bsk-|glpat-|AIza|BEGIN[^|]{0,20}(?:PRIVATE|KEY)|(?:password|passwd|secret|token|api[_-]?key)\S*(?:[=|:]|\.\*)/i;
 
+/** `tar c -C /tmp x` means /tmp/x. */
+function isMarked(path: string, args: readonly string[], files: WrittenFiles): boolean {
+  const folder = args[args.indexOf('-C') + 1] ?? '';
+  return (
+    files.marksOf(path).includes(SECRET) ||
+    (args.includes('-C') && files.marksOf(`${folder.replace(/\/$/, '')}/${path}`).includes(SECRET))
+  );
+}
+
 /** A pattern under which one looks for keys and passwords. */
 const NAMES_SECRET =
   /^(\*?\.(pem|key|p12|pfx|kdbx|keystore|jks)|\*?id_(rsa|ed25519|ecdsa|\*|dsa)\*?|\.env(\*|\.\*|\.prod\w*)?|\*?credentials\*?|\*wallet\*?|wallet\.dat|\.(npmrc|pypirc|netrc|pgpass|git-credentials))$/;
-
-/** Whether a program's output is a whole store of data. */
-export function emitsStore({ name, args, stdin, inspector }: Call): boolean {
-  if (stdin?.includes(STORE) === true) return true;
-  if (READS_CONTENT.test(name) && args.some((arg) => inspector.files.marksOf(arg).includes(STORE)))
-    return true;
-  if (
-    /^(pg_dump|pg_dumpall|pg_basebackup|mysqldump|mariadb-dump|mongodump|mongoexport|cockroach-dump)$/.test(
-      name,
-    )
-  )
-    return true;
-  if (/^(g?tar|bsdtar|zip)$/.test(name))
-    return args.some((arg) => /^(~\/?|\.\/?|\/|\/(home|etc|root|var)(\/.*)?)$/.test(arg));
-  if (name === 'git') return /^(archive|bundle)$/.test(args[0] ?? '');
-  if (/^(sqlite3|duckdb)$/.test(name)) return args.some((arg) => /^\.dump\b/.test(arg.trim()));
-  if (/^(psql|mysql)$/.test(name)) return /\bcopy\b[\s\S]*\bto\s+stdout\b/i.test(args.join(' '));
-  return false;
-}
-
-/** Programs that hand what they are given to whatever address is named. */
-const HANDS_OVER =
-  /^(curl|wget|https?|xh|curlie|nc|ncat|netcat|socat|telnet|websocat|wscat|croc|wormhole|pastebinit|ntfy)$/;
-
-/** Whether this command carries such a store to an address; a copy of one's own to a bucket or host is a backup. */
-export function sendsStore({ name, args, stdin, inspector }: Call): boolean {
-  if (!HANDS_OVER.test(name) || args.some((arg) => OWN_SERVER.test(arg))) return false;
-  if (stdin?.includes(STORE) === true) return true;
-  return args.some((arg, index) => {
-    const file =
-      /^(?:(?:--?[\w-]+=)?[\w-]*=?)?[@<]([^;]+)/.exec(arg)?.[1] ??
-      (UPLOADS.test(args[index - 1] ?? '') ? arg : undefined);
-    return arg.includes(STORE) || (file !== undefined && marksOfFile(file, inspector.files).includes(STORE));
-  });
-}
 
 /** Whether this command carries a secret off the machine. */
 export function sendsSecret(call: Call): boolean {

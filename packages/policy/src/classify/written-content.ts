@@ -52,7 +52,8 @@ function hitOfScript(path: string, content: string, where: Where): Hit | null {
     if (isShell) inspector.runScript(content, scope, cause);
     else judgeCode(content, { ...where, scope, name: '', path: '', args: [], stdin: undefined });
   });
-  return found.find(({ rule }) => HANDS_AWAY.has(rule)) ?? null;
+  const rules = isShell ? HANDS_AWAY : RUNS_FOREIGN;
+  return found.find(({ rule }) => rules.has(rule)) ?? null;
 }
 
 /** Commands of a project that run on this machine without being called. */
@@ -76,6 +77,7 @@ function hitOfHooks(content: string, { inspector, scope, cause }: Where): Hit | 
 }
 
 const HANDS_AWAY = new Set(['sends-credentials', 'reverse-shell']);
+const RUNS_FOREIGN = new Set([...HANDS_AWAY, 'pipe-to-shell']);
 
 function hitOfPipeline(content: string, where: Where): Hit | null {
   const steps = stepsOf(content);

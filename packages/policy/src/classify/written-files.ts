@@ -16,6 +16,10 @@ export class WrittenFiles {
     return this.marks.get(bare(path)) ?? '';
   }
 
+  get hasMarks(): boolean {
+    return this.marks.size > 0;
+  }
+
   mark(path: string, marks: string): void {
     if (marks !== '') this.marks.set(bare(path), this.marksOf(path) + marks);
   }

@@ -6,13 +6,14 @@ const ENDLESS =
   /\bwhile\s*\(?\s*(?:True|1|true|!0|not\s+False)\s*\)?\s*(?::|\{|do\b|;|\n|[a-z])|\bfor\s*\(\s*;\s*;\s*\)|\bloop\s*(?:do\b|\{)|\buntil\s+(?:false|0)\b|\bitertools\.(?:count|repeat|cycle)\(/g;
 /** Each turn leaves something behind. */
 const GROWS =
-  /\.(?:append|extend|push|unshift|concat|add|write(?:FileSync|Sync)?)\s*\(|\bappendFileSync\s*\(|<<|(?:\+|\*|\.)=|\bpush\s*[@(]|\[\]\s*=|\b(?:bytearray|alloc(?:Unsafe)?|malloc|Popen|fork|Thread|Process|Worker|mmap|spawn)\s*\(|\b[a-z_]\w*\s*=\s*([a-z_]\w*)\s*[+*]\s*(?:\1|2)\b/;
+  /\.(?:append|extend|push|unshift|concat|add|write(?:FileSync|Sync)?)\s*\(|\bappendFileSync\s*\(|<<|(?:\+|\*|\.)=|\bpush\s*[@(]|\[\w*(?:\+\+)?\]\s*=|\b(?:bytearray|alloc(?:Unsafe)?|malloc|Popen|fork|Thread|Process|Worker|mmap|spawn)\s*\(|\b[a-z_]\w*\s*=\s*([a-z_]\w*)\s*[+*]\s*(?:\1|2)\b/;
 /** It waits, listens or may end: a loop of a program, not one that eats. */
 const ENDS =
   /\b(?:break|sleep\w*|return|exit|recv\w*|accept|readline|read|input|yield|await|last|wait|select|poll|setTimeout|raise|throw|stdin|get|next|join|die)\b/;
 const REACH = 300;
 
 export function codeExhausts(text: string): boolean {
+  if (!/while|for|loop|until|\*\*|repeat|count|cycle|alloc|Array|range/.test(text)) return false;
   if (AT_ONCE.test(text)) return true;
   for (const { index } of text.matchAll(ENDLESS)) {
     const body = text.slice(index, index + REACH);

@@ -8,11 +8,13 @@ import { hit } from '../finding.ts';
 const NAMED =
   /(?:^|[;\n\s{(])\$?([A-Za-z_]\w*)\s*:?=\s*(?:(?:pathlib\.)?(?:Path|Pathname\.new|File\.join|path\.(?:join|resolve)|os\.path\.join)\(\s*)?(['"`])([^'"`\n]{2,200})\2((?:\s*[,/]\s*(['"`])[^'"`\n]{1,100}\5){0,4})/g;
 const MAX_NAMES = 24;
-const WRITES = /\bwrite|\bdump|\bappend|\bopen|\bput_contents|\bcopy|\brename|\breplace/i;
+const MAY_WRITE = /write|Write|dump|append|open|put_contents|copy|rename|replace/;
+/** A path that is more than a project's file has one of these in it. */
+const MAY_STEER = /['"`](?:\/|~|\.)|caisson|opencode/;
 
 /** What code writes to a path that it named before. */
 export function hitsOfNamedWrites(text: string, scope: ShellScope): Hit[] {
-  if (!WRITES.test(text)) return [];
+  if (!MAY_WRITE.test(text) || !MAY_STEER.test(text)) return [];
   const found: Hit[] = [];
   let count = 0;
   for (const [, name = '', , first = '', rest = ''] of text.matchAll(NAMED)) {
@@ -34,8 +36,17 @@ function writesTo(name: string, text: string): boolean {
   ).test(text);
 }
 
-/** Settings that stop an agent or editor from asking, set by code that writes. */
-export function hitOfGuardOff(text: string): Hit | null {
-  const writes = /\bwrite\w*\s*\(|\.dump\s*\(|\bput_contents\b|\bFile\.write\b|\boutputJson/i.test(text);
-  return writes && switchesGuardOff(text) ? hit('system_modify', 'agent-settings') : null;
+const WRITES_TEXT =
+  /\bwrite\w*\s*\(|\.dump\s*\(|\bput_contents\b|\bFile\.write\b|\boutputJson|\bopen\([^\n]{0,200},\s*['"][wa]/i;
+const START_UP = /\b(?:site|user)customize\.py\b|\bget(?:user)?sitepackages\b[\s\S]{0,200}\.pth\b/;
+const PIPELINE = /\.(?:github\/workflows|gitlab-ci)/;
+const LEAKING_STEP =
+  /(?:toJSON\(\s*secrets|\b(?:printenv|env)\s*\||\bsecrets\.\w+\s*\}\}[^\n]{0,40}\|)[\s\S]{0,200}\b(?:curl|wget|nc)\b/i;
+
+/** What code writes that works later by itself: settings that stop an agent from asking, start-up code, a CI step. */
+export function hitOfPlanted(text: string): Hit | null {
+  if (!MAY_WRITE.test(text) || !WRITES_TEXT.test(text)) return null;
+  if (switchesGuardOff(text)) return hit('system_modify', 'agent-settings');
+  if (START_UP.test(text)) return hit('system_modify', 'start-up-code');
+  return PIPELINE.test(text) && LEAKING_STEP.test(text) ? hit('bash_destructive', 'sends-credentials') : null;
 }

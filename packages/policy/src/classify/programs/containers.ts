@@ -4,6 +4,7 @@ import { hit, type Hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
 import { kindOfPath } from '../path-kind.ts';
 import { forkScope } from '../shell-scope.ts';
+import { isMinerImage } from './foreign-work.ts';
 import { isUnknown } from '../unknown-text.ts';
 
 export const CONTAINER_PROGRAMS = [
@@ -25,6 +26,7 @@ const RUN_VALUED =
   );
 
 export const judgeContainer: Handler = (call) => {
+  if (call.args.includes('run') && call.args.some(isMinerImage)) return hit('bash_destructive', 'miner');
   const isCompose =
     call.name.endsWith('-compose') || call.args.find((arg) => !arg.startsWith('-')) === 'compose';
   const { operands } = parseOptions(call.args, [

@@ -6,6 +6,7 @@ import { isMadeAgain } from '../made-again.ts';
 import { kindOfPath, normalizePath } from '../path-kind.ts';
 import { forkScope, type ShellScope } from '../shell-scope.ts';
 import { hitOfWrite } from '../write-hit.ts';
+import { outputOfSearch } from '../search-output.ts';
 import { isUnknown, UNKNOWN, UNTRUSTED } from '../unknown-text.ts';
 import { isGuarded, namePatterns } from './find-guard.ts';
 
@@ -45,7 +46,9 @@ function startsOf(args: readonly string[]): string[] {
 
 /** `{}` stands for each file found: judged as the pattern it must match, else as the start folder. */
 function runOnFound(call: Call, command: readonly string[], starts: readonly string[], at: number): void {
-  const found = describeFound(call, starts, at);
+  const isEdited = /^(g?sed|perl)$/.test(command[0] ?? '') && command.some((word) => /^-\w*i/.test(word));
+  const everywhere = isEdited ? outputOfSearch('find', starts, call.scope) : null;
+  const found = everywhere ?? describeFound(call, starts, at);
   const words = command.map((word) => word.replaceAll('{}', found));
   const deletes = /^(rm|unlink|shred|rmdir)$/.test((command[0] ?? '').replace(/.*\//, ''));
   const isOnlyFound = command.slice(1).every((word) => word === '{}' || word.startsWith('-'));
@@ -154,9 +157,10 @@ export const judgeFd: Handler = (call) => {
   const at = call.args.findIndex((arg) => ['-x', '-X', '--exec', '--exec-batch'].includes(arg));
   if (at < 0) return hit('file_read', 'read-only-program');
   const command = call.args.slice(at + 1).filter((word) => word !== ';');
-  const words = command.some((word) => word.includes('{')) ? command : [...command, UNTRUSTED];
+  const found = outputOfSearch('fd', call.args.slice(0, at), call.scope) ?? UNTRUSTED;
+  const words = command.some((word) => word.includes('{')) ? command : [...command, found];
   call.inspector.runArgv(
-    words.map((word) => word.replace(/\{[./]*\}/g, UNTRUSTED)),
+    words.map((word) => word.replace(/\{[./]*\}/g, found)),
     forkScope(call.scope),
     call.cause,
   );

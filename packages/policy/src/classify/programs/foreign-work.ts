@@ -19,6 +19,11 @@ export function isMiner({ name, path, args, scope, inspector }: Call): boolean {
   );
 }
 
+/** `docker run xmrig/xmrig`. */
+export function isMinerImage(word: string): boolean {
+  return MINERS.test(word.replace(/:[\w.-]+$/, '').replace(/.*\//, '')) || /^stratum\+/.test(word);
+}
+
 /** A runner that takes its work from another place: `./config.sh --url … --token …`. */
 export function registersRunner({ name, args }: Call): boolean {
   const has = (option: string): boolean => args.some((arg) => arg.split('=')[0] === option);

@@ -10,7 +10,7 @@ import { hitOfDelete } from '../delete-hit.ts';
 import { foldHome } from './code-home.ts';
 import { codeExhausts } from './code-exhausts.ts';
 import { codeSendsSecrets } from './code-secrets.ts';
-import { hitOfGuardOff, hitsOfNamedWrites } from './code-settings.ts';
+import { hitOfPlanted, hitsOfNamedWrites } from './code-settings.ts';
 import { withoutMadeAgain } from './code-made-again.ts';
 import { UNTRUSTED } from '../unknown-text.ts';
 import { hitOfWrite } from '../write-hit.ts';
@@ -22,7 +22,8 @@ const DELETES_FILE =
 const RUNS_COMMANDS =
   /\b(?:exec|run|send|invoke)_?[cC]ommand\b|\bos:cmd\b|\/sh\s+"|\(\s*(?:shell|sh|process)\s+"|["']\|-?|-\|["']|\bsil(?:ent)?!?\s+!|\be?syscmd\b|\bsys\.process\b|\bProcess(?:Builder)?\s*\(|\.exec\s*\(|\bexecShellCmd\b|\bSys\.command\b|\bpcntl_exec\b|\bos\/exec\b|\bexec\.Command\b|\bcallProcess\b|\bcallCommand\b|\brun-program\b|\brun-shell-command\b|\bshell-command\b|\bcall-process\b|\bsystem\*?\b|\bexec\s|\bshell\s*\(|\bexeca?\b|\bstart_process\b|\bposix_spawn\b|\bsh\.\w+\(|\bDeno\.Command\b|\bos\s*\.\s*(?:system|popen|exec\w*|spawn\w*)\b|\bsubprocess\b|\bcommands\.getoutput|\bpty\.spawn|child_process|\bexec(?:Sync|File|FileSync|a)?\s*[('"`[]|\bspawn(?:Sync)?\s*\(|\bsystem\s*[('"[\s]|\bpopen\s*\(|\bshell_exec\b|\bpassthru\b|\bproc_open\b|`|\bqx\b|%x|\bKernel\.|\bOpen3\b|\bIO\.popen|\bos\.execute|\bBun\.\$|\bDeno\.(?:Command|run)|\$\(|[dD][oO]\s+[sS][hH][eE][lL][lL]\s+[sS][cC][rR][iI][pP][tT]|\bsh\s*\(|getline|\|\s*getline|\|\s*"(?:sh|bash)"|:!|^!|\bspawn\s|\bRuntime\b|\bInvoke-Expression\b|\biex\b|\bStart-Process\b|\bos\.cmd\b|\bSystem\.cmd\b|\bexecl?[vp]*\b|\bshell\s*!|\.sh\(/m;
 const HIDES =
-  /\b(?:exec|eval|compile|Function|system|popen|loads|assert|import_string)\b[\s\S]{0,80}\b(?:b64decode|base64|atob|decode\(|fromhex|unhexlify|fromCharCode|chr\(|pack\s*\(?["']H|Buffer\.from|rot13|decompress|urlopen|requests\.get|fetch\(|urllib)|-enc(?:odedcommand)?\b|\bgetattr\s*\([^)]{0,300}\+|\bgetattr\s*\(\s*(?:os|shutil|subprocess|pathlib)\b|["'](?:unlink|rmdir|rmtree|shell_exec|passthru|unlinkSync|rmSync|execSync)["']\s*[;\]]|__import__\([^)]{0,300}\+|\\x72\\x6d/i;
+  /(?:\b(?:exec|Function|system|popen|import_string)|(?<![.\w])eval|\b(?:window|globalThis|global|self|builtins|__builtins__|Kernel)\.eval|(?<!\bre\.|\w)compile|(?<!\b(?:json|orjson|ujson|yaml|toml|tomllib)\.)\bloads|\bassert(?=\s*\(\s*(?:\w*decode|str_rot13|gz\w+|\$)))\b[\s\S]{0,80}\b(?:b64decode|base64|atob|decode\(|fromhex|unhexlify|fromCharCode|chr\(|pack\s*\(?["']H|Buffer\.from|rot13|decompress|urlopen|requests\.get|fetch\(|urllib)|-enc(?:odedcommand)?\b|\bgetattr\s*\([^)]{0,300}\+|\bgetattr\s*\(\s*(?:os|shutil|subprocess|pathlib)\b|["'](?:unlink|rmdir|rmtree|shell_exec|passthru|unlinkSync|rmSync|execSync)["']\s*[;\]]|__import__\([^)]{0,300}\+|\\x72\\x6d/i;
+const MAY_DROP = /drop|truncate|delete|destroy|flush|prune|force|clean_with|purge|migrate_down/i;
 const DROPS_DATA =
   /(?:->|::)delete\(\s*\)|\b(?:containers|images|volumes|networks|system)\.prune\(|\.dropDatabase\b|\.drop\(\)|\bDROP\s+(?:TABLE|DATABASE|SCHEMA)\b|\bTRUNCATE\s+TABLE\b|["'`]\s*TRUNCATE\s+[\w#${%"'`]|["'`]\s*DELETE\s+FROM\s+[#${%"'][^"'`]{0,60}["'`]|\bDELETE\s+FROM\s+\\?["'`]?\w+\\?["'`]?\s*(?:\\?["'`;)])|\.(?:find_)?each\w*\s*(?:\(&:|\{\s*\|\w+\|\s*\w+\.)(?:destroy|delete)!?\b|\.all\(\)\.delete\(|\.filter\(\)\.delete\(|\bsync\(\s*\{\s*force\s*:\s*true|\bsequelize\.drop\(|\bdelete_all\b|\bcall_command\(\s*['"](?:flush|reset_db|sqlflush)|\bDatabaseCleaner\.clean_with\b|\bSchema::drop\w*\(|\bpurge_current\b|\bdropSchema\b|\bmigrate_down\b|\.flushall\b|\.deleteMany\(\s*(?:\{\s*\})?\s*\)|\bdrop_all\b|\.objects\.all\(\)\.delete\(|\.delete_all\b|(?:::|->)\s*(?:truncate|forceDelete|dropIfExists|drop)\s*\(|\.truncate\s*\(\s*\)|\bdrop_table\b|\bdrop_collection\b|\bdrop_database\b|\.flush_all\b|\.flushdb\b|\.delete_many\(\s*\{\s*\}|\.destroy_all\b|\bDELETE\s+FROM\s+\w+\s*["';)]/i;
 const WRITES =
@@ -38,7 +39,7 @@ const KILLS_ALL =
 const FETCHES =
   /\burlopen\b|\brequests\.\w+\(|\.get\(\s*['"]http|\bhttps?['"]?\)?\.get\b|\bfetch\s*\(|\bLWP\b|\bURI\.open\b|open-uri|\bNet::HTTP\b|file_get_contents\(\s*['"]https?:|\bcurl_exec\b|\bHTTP::Tiny\b|\baxios\b/;
 const EVALUATES =
-  /\b(?:eval|exec|execfile|instance_eval|class_eval|assert|runInThisContext|runInNewContext)\b|new\s+Function\b|\bFunction\s*\(/;
+  /(?<![.\w])(?:eval|exec|execfile)\b|\b(?:globalThis|window|Kernel|builtins|__builtins__)\.(?:eval|exec)\b|\b(?:instance_eval|class_eval|runInThisContext|runInNewContext)\b|\bassert\s*\(\s*(?:\$|file_get|curl)|new\s+Function\b|\bFunction\s*\(/;
 const HTTP_DELETE = /\b(?:requests|httpx|axios|session|client)\.delete\(|method['"]?\s*[:=]\s*['"]DELETE['"]/;
 const REVERSE_SHELL =
   /socket[\s\S]{0,600}(?:dup2|\/bin\/(?:ba|z)?sh|pty\.spawn)|(?:net\.connect|createConnection|fsockopen|TCPSocket|IO::Socket)[\s\S]{0,600}(?:\/bin\/(?:ba)?sh|spawn\(|popen|\bexec\b|\bsystem\b)/;
@@ -61,7 +62,7 @@ export function judgeCode(code: string, call: Call): void {
   if (HIDES.test(text)) report('bash_destructive', 'hidden-code');
   if (DELETES_TREE.test(text)) report('bash_destructive', 'code-deletes-tree');
   else if (DELETES_FILE.test(text) || IMPORTS_DELETION.test(text)) reportFileDeletion(text, call);
-  if (DROPS_DATA.test(text)) report('bash_destructive', 'code-drops-data');
+  if (MAY_DROP.test(text) && DROPS_DATA.test(text)) report('bash_destructive', 'code-drops-data');
   if (DRIVES_GIT.test(text)) call.inspector.report(hit('git_destructive', 'code-drives-git'), call.cause);
   if (KILLS_ALL.test(text)) call.inspector.report(hit('system_modify', 'kill-everything'), call.cause);
   if (HTTP_DELETE.test(text) && !/localhost|127\.0\.0\.1/.test(text))
@@ -72,8 +73,8 @@ export function judgeCode(code: string, call: Call): void {
   if (codeExhausts(text)) report('bash_destructive', 'fork-bomb');
   if (TRUNCATES.test(text) && !/write|dump|print|save|writerow|copyfileobj|puts/.test(text))
     report('file_delete', 'truncate');
-  const guardOff = hitOfGuardOff(text);
-  for (const found of [...hitsOfNamedWrites(text, call.scope), ...(guardOff === null ? [] : [guardOff])])
+  const planted = hitOfPlanted(text);
+  for (const found of [...hitsOfNamedWrites(text, call.scope), ...(planted === null ? [] : [planted])])
     call.inspector.report(found, call.cause);
   reportWrites(text, call);
   reportCopies(text, call);

@@ -65,8 +65,9 @@ function judgeInterpreter(call: Call, form: InterpreterForm): ReturnType<Handler
   }
   // A framework's own shell: `manage.py shell -c CODE`, `artisan tinker --execute=CODE`, `… | rails console`.
   codes.push(...operands.slice(1).filter(looksLikeCode));
-  if (operands.slice(1, 3).some((word) => FRAMEWORK_SHELL.test(word)) && call.stdin !== undefined)
-    codes.push(call.stdin);
+  const isConsole =
+    /^(iex|irb|pry)$/.test(call.name) || operands.slice(1, 3).some((word) => FRAMEWORK_SHELL.test(word));
+  if (isConsole && call.stdin !== undefined) codes.push(call.stdin);
   if (/^(vim?|nvim|ex|ed)$/.test(call.name) && operands.length > 0 && call.stdin !== undefined)
     codes.push(call.stdin);
   if (operands[0]?.startsWith(PROCESS) === true) codes.push(operands[0].slice(1));

@@ -31,6 +31,10 @@ export const judgeKill: Handler = (call) => {
       : hit('bash_exec', 'kill');
   }
   if (call.name === 'xkill') return everything;
+  if (call.name === 'taskkill')
+    return call.args.some((arg) => /^(USERNAME|STATUS|\*)/i.test(arg))
+      ? everything
+      : hit('bash_exec', 'kill');
   const names = call.args.filter((arg) => !arg.startsWith('-')).flatMap(namesIn);
   if (names.some((name) => GUARDS.test(name) || CRITICAL.test(name))) return everything;
   if (names.filter((name) => KINDS.test(name)).length >= MANY_KINDS) return everything;
@@ -53,6 +57,7 @@ function namesIn(pattern: string): string[] {
 
 /** Forms of a listing that name no program: every open file's owner, all of a user's, all of init's. */
 const LISTS_AS_WELL = [
+  /\btop\s+-\w*b\S*(?:\s+-\S+(?:\s+\d+)?)*/g,
   /\blsof(?:\s+-(?!\S*:\d)\S+)*(?:\s+\d?>\s*\S+)*\s*(?=[|)`]|$)/g,
   /\bpgrep(?:\s+-\w+)*?\s+-\w*(?:[uU]\s*[^\s|)]+|P\s*1)(?:\s+-\w+)*(?:\s+\d?>\s*\S+)*\s*(?=[|)`]|$)/g,
   /\bps(?:\s+-\S+)*?\s+-[uU]\s*[^\s|)]+/g,

@@ -3,8 +3,9 @@
 /** Options that say it in so many words, whatever the program. */
 const SAYS_IT =
   /^--(?:allow-)?(?:dangerously-(?:skip-permissions|bypass-approvals-and-sandbox|allow-all|bypass\S*)|skip-permissions-unsafe|trust-all-tools|yolo|approval-mode[= ]yolo|permission-mode[= ]bypassPermissions|sandbox[= ]danger-full-access|auto-approve-everything)$/;
+const MAY_PAIR = /yolo|auto_all|bypass|dontAsk|danger-|Bash\(|^\*$/;
 const PAIRS =
-  /(?:^|\s)(?:--approval-mode[= ](?:yolo|auto_all)|--permission-mode[= ](?:bypassPermissions|dontAsk)|(?:-s|--sandbox)[= ]danger-full-access|(?:-c|--config)[= ]\S*sandbox_mode\s*=\s*\W?danger-full-access|--allowed-?[tT]ools[= ](?:\*|Bash\(\*\)|.*\bBash\(\*\)))(?:\s|$|,)/;
+  /(?:^|\s)(?:--approval-mode[= ](?:yolo|auto_all)|--permission-mode[= ](?:bypassPermissions|dontAsk)|(?:-s|--sandbox)[= ]danger-full-access|(?:-c|--config)[= ]\S*sandbox_mode\s*=\s*\W?danger-full-access|--allowed-?[tT]ools[= ](?:\*|Bash\(\*\)|.*\bBash\(\*\)))["']?(?:\s|$|,)/;
 /** Per program: the short or ambiguous option that means the same there. */
 const OWN: Readonly<Record<string, RegExp>> = {
   gemini: /^-\w*y$/,
@@ -20,18 +21,21 @@ const OWN: Readonly<Record<string, RegExp>> = {
 };
 
 export function startsUnguarded(name: string, args: readonly string[]): boolean {
-  if (args.some((arg) => SAYS_IT.test(arg))) return true;
+  if (args.some((arg) => arg.startsWith('--') && SAYS_IT.test(arg))) return true;
   const own = Object.hasOwn(OWN, name) ? OWN[name] : undefined;
   if (own !== undefined && args.some((arg) => own.test(arg))) return true;
-  return PAIRS.test(args.slice(0, 24).join(' '));
+  return args.some((arg) => MAY_PAIR.test(arg)) && PAIRS.test(args.slice(0, 24).join(' '));
 }
 
 /** Keys and values of an agent's or editor's settings that stop it from asking. */
 const SWITCHES_OFF =
   /chat\.tools\.\S{0,30}?auto-?approve|\.agent\.auto-?approve|["'`]?\b(?:autoApprove|auto_approve|alwaysAllow|yoloMode|yolo|dangerouslySkipPermissions|skipPermissions|bypassPermissionsModeAccepted|skipDangerousModePermissionPrompt|enableAllProjectMcpServers|autoAcceptAll|disableSandbox|autoRun)["'`]?\]?\s*(?:[:=]|=>|,)\s*(?:["'`]?(?:true|True|all|on)\b|\[|\*|1\b)|bypassPermissions|\bapproval(?:_policy|Mode|_mode)["'`]?\]?\s*[:=,]\s*["'`]*(?:never|yolo|auto_all)|danger-full-access|["'`]Bash\((?:\*|:\*|\*:\*)\)|workspace\.trust\.enabled["'`]?\]?\s*[:=,]\s*["'`]?(?:false|False)|allowAutomaticTasks["'`]?\]?\s*[:=,]\s*["'`]?(?:on|true|True)|["'`]?runOn["'`]?\s*:\s*["'`]folderOpen|\bGOOSE_MODE["'`]?\s*[:=]\s*["'`]?auto\b/;
 
+const MAY_SWITCH =
+  /approv|alwaysAllow|yolo|Permissions|ermissionPrompt|ProjectMcp|AcceptAll|Sandbox|autoRun|danger-|Bash\(|trust|AutomaticTasks|runOn|GOOSE/i;
+
 export function switchesGuardOff(text: string): boolean {
-  return SWITCHES_OFF.test(text);
+  return MAY_SWITCH.test(text) && SWITCHES_OFF.test(text);
 }
 
 /** Editors of one line that set such a key: `jq '.x=true'`, `sed -i 's/…/…/'`. */

@@ -65,12 +65,13 @@ export function judgeUnknownProgram(call: Call, findHandler: FindHandler): Hit {
 
 const CONSOLE = /^(shell|shell_plus|console|repl|tinker|php:cli|php-eval|eval|eval-file|iex|pry|c)$/;
 
-/** A framework's own console, told on its standard input what to do: `flask shell <<EOF`. */
+/** A framework's own console, told what to do on its standard input or in a word: `flask shell <<EOF`. */
 export function judgeConsole(call: Call): void {
-  const { stdin } = call;
-  if (stdin === undefined || stdin.length < 4 || !call.args.slice(0, 3).some((word) => CONSOLE.test(word)))
-    return;
-  reportGrave(call, () => judgeCode(stdin, call));
+  const at = call.args.slice(0, 3).findIndex((word) => CONSOLE.test(word));
+  if (at < 0) return;
+  const words = call.args.slice(at + 1).filter((word) => /[(.>]/.test(word) && /\s|\(/.test(word));
+  for (const code of call.stdin === undefined ? words : [...words, call.stdin])
+    reportGrave(call, () => judgeCode(code, call));
 }
 
 /** Text that a compiler or runner would take as a program: from the line itself, not from the disk. */

@@ -48,6 +48,10 @@ export const judgeCopy: Handler = (call) => {
   }
   if (sources.some((source) => /^\/dev\/(zero|urandom|random)$/.test(source)))
     return hit('bash_destructive', 'overwrite');
+  if (call.stdin !== undefined && sources.some((source) => source === '/dev/stdin' || source === '-')) {
+    call.inspector.files.set(target, call.stdin);
+    judgeWritten(target, call.stdin, call);
+  }
   for (const source of sources) {
     const written = call.inspector.files.get(source);
     if (written !== undefined) call.inspector.files.set(target, written);
@@ -151,11 +155,17 @@ export const judgeSed: Handler = (call) => {
     return written.length > 0 ? hitOfWrites(written, call.scope) : hit('file_read', 'read-only-program');
   }
   rememberBackups(flags, files, call.scope);
+  for (const file of files)
+    for (const script of scripts)
+      if (INSERTS.test(script)) judgeWritten(file, script.replace(INSERTS, ''), call);
   const found = hitOfWrites([...files, ...written], call.scope);
   const isSilent = hasFlag(flags, 'n', '--quiet', '--silent') && !scripts.some((script) => /p/.test(script));
   const empties = isSilent || scripts.flatMap((script) => script.split(/[;\n]/)).some(isEmptyingEdit);
   return empties && found.actionClass === 'file_write' ? hit('file_delete', 'truncate') : found;
 };
+
+/** `/steps:/a TEXT`: a line of its own. */
+const INSERTS = /^[^\n]*?[/\d$][aic]\\?\s+/;
 
 /** An edit that leaves nothing: every line deleted, or its whole text replaced by nothing. */
 export function isEmptyingEdit(script: string): boolean {
