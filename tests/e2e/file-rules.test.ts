@@ -237,6 +237,57 @@ describe('control files in the user’s own folder', () => {
     expect(existsSync(join(root, 'hooked/.git/hooks.left-out/pre-commit'))).toBe(true);
   });
 
+  it('are each put aside once, also where a repository has another name and its hooks are called like an agent’s', async () => {
+    const project = createProject({ git: false });
+    const result = await project.run(
+      '--',
+      'sh',
+      '-c',
+      `mkdir -p evil/objects evil/refs evil/hooks later; echo "ref: refs/heads/m" >evil/HEAD
+      echo x >evil/hooks/pre-commit; ln -s ../x evil/config; echo {} >later/.mcp.json`,
+    );
+    expect(result.status).toBe('done');
+    expect(result.result?.policy.denials.map(({ what }) => what.split(' ')[0]).toSorted()).toEqual([
+      'evil/config',
+      'evil/hooks',
+      'later/.mcp.json',
+    ]);
+  });
+
+  it('are put aside in a repository that was a folder of the user’s before', async () => {
+    const project = createProject({ git: false });
+    project.write('old/notes.txt', 'x\n');
+    await project.run(
+      '--',
+      'sh',
+      '-c',
+      `mkdir sub; mv old sub/.git; cd sub/.git; mkdir objects refs; echo "ref: refs/heads/m" >HEAD
+      printf "[core]\nfsmonitor = touch x\n" >config`,
+    );
+    expect(readdirSync(join(project.root, 'sub/.git'))).toContain('config.left-out');
+  });
+
+  it('are put aside in the repositories of submodules one by one, and the user’s own stay where they are', async () => {
+    const project = createProject({ git: false });
+    const { root, git } = project;
+    for (const name of ['lib', 'app']) git('init', '-q', name);
+    git('-C', 'lib', 'commit', '-q', '--allow-empty', '-m', 'x');
+    for (const name of ['mine', 'deep/other'])
+      git('-C', 'app', '-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', '../lib', name);
+    const result = await project.run(
+      '--',
+      'sh',
+      '-c',
+      `cd app/.git/modules; git init -q --bare planted; echo x >planted/hooks/pre-commit
+      git config -f deep/other/config core.fsmonitor "touch x"`,
+    );
+    expect(result.result?.policy.denials.map(({ what }) => what.split(' ')[0]).toSorted()).toEqual([
+      'app/.git/modules/deep/other/config',
+      'app/.git/modules/planted/hooks',
+    ]);
+    expect(git('-C', 'app/mine', 'rev-parse', '--show-toplevel')).toContain(join(root, 'app/mine'));
+  });
+
   it('are put aside in folders below as well', async () => {
     const project = createProject({ git: false });
     await project.run('--', 'sh', '-c', 'mkdir sub; echo {} > sub/.mcp.json');

@@ -5,7 +5,7 @@
  * What was there before is told by the inode's change time, which no program can set.
  */
 import { lstatSync, type Dirent } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { CONTROL_FILES, createControlTest, isGitDir, listHarmfulParts } from '@caisson/ground';
 import type { Job } from '@caisson/protocol';
 import { listFolder } from '../list-folder.ts';
@@ -37,23 +37,26 @@ export function findNewControls(options: {
     !held.has(path) &&
     (lstatSync(join(root, path), { throwIfNoEntry: false })?.ctimeMs ?? 0) >= options.sinceMs;
   const isControl = createControlTest(root);
-  const paths: string[] = [];
+  const paths = new Set<string>(); // one may be found in two ways
+  const find = (path: string): unknown => paths.add(path);
   const folders = [''];
   for (let index = 0; index < folders.length; index += 1) {
-    if (index >= MAX_FOLDERS) return { paths, isComplete: false };
+    if (index >= MAX_FOLDERS) return { paths: [...paths], isComplete: false };
     const folder = folders[index] ?? '';
     const entries = listFolder(join(root, folder));
-    paths.push(...findPlanted(root, folder, entries, isNew));
+    findPlanted(root, folder, entries, isNew).forEach(find);
     for (const entry of entries) {
       const path = join(folder, entry.name);
       if (Buffer.byteLength(join(root, path)) > MAX_PATH_BYTES) continue;
       if (path === '.caisson' || (path === '.git' && workspace.agentGit != null)) continue;
-      if (entry.name === '.git') paths.push(...judgeRepository(root, path, isNew, options.sinceMs));
-      else if (mayBeControl(entry) && isControl(path) && isNew(path)) paths.push(path);
+      if (entry.name === '.git') {
+        judgeRepository(root, path, isNew).forEach(find);
+        if (entry.isDirectory() && isFolder(root, join(path, 'modules'))) folders.push(join(path, 'modules'));
+      } else if (mayBeControl(entry) && isControl(path) && isNew(path)) find(path);
       else if (entry.isDirectory() && entry.name !== PASSED_OVER && !held.has(path)) folders.push(path);
     }
   }
-  return { paths, isComplete: true };
+  return { paths: [...paths], isComplete: true };
 }
 
 /** A folder that is a git dir under another name. */
@@ -64,9 +67,7 @@ function findPlanted(
   isNew: (path: string) => boolean,
 ): string[] {
   if (!entries.some(({ name }) => name === 'HEAD')) return [];
-  const place = join(root, folder);
-  const parts = isGitDir(place) ? listHarmfulParts(place) : [];
-  return parts.map((name) => join(folder, name)).filter(isNew);
+  return isGitDir(join(root, folder)) ? listNewParts(root, folder, isNew) : [];
 }
 
 /** A link may bring a whole folder of them in. */
@@ -74,19 +75,19 @@ function mayBeControl(entry: Dirent): boolean {
   return entry.isSymbolicLink() || LAST_NAMES.has(entry.name.toLowerCase());
 }
 
-/** A file or a link in its place is put aside itself: it names another place. The config of an old one is the user's. */
-function judgeRepository(
-  root: string,
-  path: string,
-  isNew: (path: string) => boolean,
-  sinceMs: number,
-): string[] {
-  const found = lstatSync(join(root, path), { throwIfNoEntry: false });
-  if (found === undefined) return [];
-  if (!found.isDirectory()) return isNew(path) ? [path] : [];
-  const isOld = found.birthtimeMs > 0 && found.birthtimeMs < sinceMs;
-  return listHarmfulParts(join(root, path))
-    .filter((name) => name !== 'config' || !isOld)
-    .map((name) => join(path, name))
-    .filter(isNew);
+/** A file or a link in its place is put aside itself: it names another place. */
+function judgeRepository(root: string, path: string, isNew: (path: string) => boolean): string[] {
+  if (isFolder(root, path)) return listNewParts(root, path, isNew);
+  return isNew(path) ? [path] : [];
+}
+
+/** In `modules` there may be repositories of the user's: they are looked at one by one. */
+function listNewParts(root: string, gitDir: string, isNew: (path: string) => boolean): string[] {
+  return listHarmfulParts(join(root, gitDir))
+    .map((name) => join(gitDir, name))
+    .filter((part) => isNew(part) && !(basename(part) === 'modules' && isFolder(root, part)));
+}
+
+function isFolder(root: string, path: string): boolean {
+  return lstatSync(join(root, path), { throwIfNoEntry: false })?.isDirectory() === true;
 }
