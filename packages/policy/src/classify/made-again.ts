@@ -83,25 +83,25 @@ function holdsSomethingElse(path: string, scope: ShellScope): boolean {
 }
 
 /** What generators of sites and books write to when they are not told otherwise. */
-const GENERATES: Readonly<Record<string, readonly [verb: RegExp, folder: string]>> = {
-  mkdocs: [/^build$/, 'site'],
-  hugo: [/^(build)?$/, 'public'],
-  zola: [/^build$/, 'public'],
-  hexo: [/^(generate|g)$/, 'public'],
-  gatsby: [/^build$/, 'public'],
-  mdbook: [/^build$/, 'book'],
-  honkit: [/^build$/, '_book'],
-  gitbook: [/^build$/, '_book'],
-  jekyll: [/^(build|b)$/, '_site'],
-  eleventy: [/^$/, '_site'],
-  pelican: [/^(content)?$/, 'output'],
-  doxygen: [/^(Doxyfile)?$/, 'html'],
-  next: [/^(build|export)$/, 'out'],
-};
+const GENERATES: ReadonlyMap<string, readonly [verb: RegExp, folder: string]> = new Map([
+  ['mkdocs', [/^build$/, 'site']],
+  ['hugo', [/^(build)?$/, 'public']],
+  ['zola', [/^build$/, 'public']],
+  ['hexo', [/^(generate|g)$/, 'public']],
+  ['gatsby', [/^build$/, 'public']],
+  ['mdbook', [/^build$/, 'book']],
+  ['honkit', [/^build$/, '_book']],
+  ['gitbook', [/^build$/, '_book']],
+  ['jekyll', [/^(build|b)$/, '_site']],
+  ['eleventy', [/^$/, '_site']],
+  ['pelican', [/^(content)?$/, 'output']],
+  ['doxygen', [/^(Doxyfile)?$/, 'html']],
+  ['next', [/^(build|export)$/, 'out']],
+]);
 
 /** Remembers what a generator on the line makes, so that throwing it away again is no loss. */
 export function rememberGenerated(name: string, args: readonly string[], scope: ShellScope): void {
-  const form = Object.hasOwn(GENERATES, name) ? GENERATES[name] : undefined;
+  const form = GENERATES.get(name);
   if (args[0] === 'pack' && /^(npm|pnpm|yarn)$/.test(name) && !args.includes('--filename'))
     scope.generated.add(PACKED);
   if (

@@ -9,12 +9,19 @@ const SECRET_FILE =
   /(^|\/)\.env(\.(local|prod\w*|staging|live))?$|\.(pem|key|p12|pfx|jks|keystore|kdbx)$|(^|\/)(credentials|secrets?|service-?account)(\.(json|ya?ml|toml|txt|env))?$|^\/etc\/(shadow|gshadow|passwd|sudoers)$|^\/proc\/[\w*]+\/environ$|(^|\/)\.\w+_history$|(^|\/)\.vault-token$|(^|\/)(\.mozilla|\.thunderbird|\.electrum|\.bitcoin|\.ethereum\/keystore|\.config\/solana|\.config\/(google-chrome|chromium|BraveSoftware|microsoft-edge|vivaldi|opera|Slack|discord|Signal|op))(\/|$)|Library\/(Keychains|Messages|Cookies|Application Support\/(Google|Firefox|BraveSoftware|Microsoft Edge|Slack|Arc))|(^|\/)(wallet\.dat|Login Data|cookies\.sqlite|logins\.json|key4\.db|NTDS\.dit)$|^\/proc\/[^/]+\/mem$/;
 
 /** Programs that pass on what is in the files they are given. */
-export const READS_CONTENT =
-  /^(cat|tac|head|tail|base64|base32|xxd|od|hexdump|tar|zip|gzip|bzip2|xz|cp|openssl|grep|rg|sed|awk|cut|tr|sort|less|bat|dd|strings|jq|gpg|paste|nl|rev)$/;
-const SENDS =
-  /^(curl|wget|https?|xh|curlie|nc|ncat|netcat|socat|telnet|ftp|lftp|ssh|websocat|wscat|grpcurl|dig|nslookup|host|ping6?|mail|mailx|mutt|sendmail|msmtp|swaks|mosquitto_pub|kcat|kafkacat|nats|ntfy|slackcat|pastebinit|telegram-send|httpie)$/;
-const COPIES =
-  /^(scp|sftp|rsync|aws|gsutil|gcloud|az|rclone|s3cmd|mc|gh|magic-wormhole|wormhole|croc|transfer)$/;
+export const READS_CONTENT: ReadonlySet<string> = new Set(
+  'cat tac head tail base64 base32 xxd od hexdump tar zip gzip bzip2 xz cp openssl grep rg sed awk cut tr sort less bat dd strings jq gpg paste nl rev'.split(
+    ' ',
+  ),
+);
+const SENDS: ReadonlySet<string> = new Set(
+  'curl wget http https xh curlie nc ncat netcat socat telnet ftp lftp ssh websocat wscat grpcurl dig nslookup host ping ping6 mail mailx mutt sendmail msmtp swaks mosquitto_pub kcat kafkacat nats ntfy slackcat pastebinit telegram-send httpie'.split(
+    ' ',
+  ),
+);
+const COPIES: ReadonlySet<string> = new Set(
+  'scp sftp rsync aws gsutil gcloud az rclone s3cmd mc gh magic-wormhole wormhole croc transfer'.split(' '),
+);
 const ELSEWHERE = /^([\w.-]+@)?[\w.-]+:(?!\\)|^(s3|gs|az|r2):\/\/|^(gist|send)$/;
 /** What a copy of many files is told to pick: `--include '*.{pem,key}'`. */
 const CHOOSES_KEYS = /^(?:--include=?)?\S*\*\S*\b(?:pem|key|kdbx|p12|pfx|id_rsa|env)\b/;
@@ -47,7 +54,7 @@ export function marksOfFile(path: string, files: WrittenFiles): string {
 export function emitsSecret({ name, args, stdin, inspector }: Call): boolean {
   if (stdin?.includes(SECRET) === true || isSecretSource(name, args)) return true;
   if (LOOKS_FOR.has(name) && args.some((arg) => FORM_OF_SECRET.test(arg))) return true;
-  if (READS_CONTENT.test(name))
+  if (READS_CONTENT.has(name))
     return args.some(
       (arg) =>
         isSecretFile(arg) ||
@@ -84,6 +91,7 @@ const FORM_OF_SECRET =
 
 /** `tar c -C /tmp x` means /tmp/x. */
 function isMarked(path: string, args: readonly string[], files: WrittenFiles): boolean {
+  if (!files.hasMarks) return false;
   const folder = args[args.indexOf('-C') + 1] ?? '';
   return (
     files.marksOf(path).includes(SECRET) ||
@@ -98,8 +106,8 @@ const NAMES_SECRET =
 /** Whether this command carries a secret off the machine. */
 export function sendsSecret(call: Call): boolean {
   const { name, args, stdin, inspector } = call;
-  const copies = COPIES.test(name) && args.some((arg) => ELSEWHERE.test(arg));
-  const talks = SENDS.test(name) || (name === 'openssl' && args[0] === 's_client');
+  const copies = COPIES.has(name) && args.some((arg) => ELSEWHERE.test(arg));
+  const talks = SENDS.has(name) || (name === 'openssl' && args[0] === 's_client');
   if (!copies && !talks) return false;
   if (args.some((arg) => OWN_SERVER.test(arg))) return false;
   if (stdin?.includes(SECRET) === true) return true;

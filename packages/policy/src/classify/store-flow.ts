@@ -9,7 +9,7 @@ export function emitsStore({ name, args, stdin, scope, inspector }: Call): boole
   if (stdin?.includes(STORE) === true) return true;
   if (
     inspector.files.hasMarks &&
-    READS_CONTENT.test(name) &&
+    READS_CONTENT.has(name) &&
     args.some((arg) => inspector.files.marksOf(arg).includes(STORE))
   )
     return true;

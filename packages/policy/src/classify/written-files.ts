@@ -13,7 +13,7 @@ export class WrittenFiles {
 
   /** What is known of a file's content besides its text: that it holds a secret, or a whole store. */
   marksOf(path: string): string {
-    return this.marks.get(bare(path)) ?? '';
+    return this.marks.size === 0 ? '' : (this.marks.get(bare(path)) ?? '');
   }
 
   get hasMarks(): boolean {

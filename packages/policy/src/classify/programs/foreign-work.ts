@@ -21,6 +21,7 @@ export function isMiner({ name, path, args, scope, inspector }: Call): boolean {
 
 /** `docker run xmrig/xmrig`. */
 export function isMinerImage(word: string): boolean {
+  if (!/min|xm|rex|rig|claymore|^stratum/i.test(word)) return false;
   return MINERS.test(word.replace(/:[\w.-]+$/, '').replace(/.*\//, '')) || /^stratum\+/.test(word);
 }
 

@@ -63,11 +63,13 @@ export function judgeUnknownProgram(call: Call, findHandler: FindHandler): Hit {
   return hit('bash_exec', 'unknown-program');
 }
 
-const CONSOLE = /^(shell|shell_plus|console|repl|tinker|php:cli|php-eval|eval|eval-file|iex|pry|c)$/;
+const CONSOLE = new Set(
+  'shell shell_plus console repl tinker php:cli php-eval eval eval-file iex pry c'.split(' '),
+);
 
 /** A framework's own console, told what to do on its standard input or in a word: `flask shell <<EOF`. */
 export function judgeConsole(call: Call): void {
-  const at = call.args.slice(0, 3).findIndex((word) => CONSOLE.test(word));
+  const at = call.args.findIndex((word, index) => index < 3 && CONSOLE.has(word));
   if (at < 0) return;
   const words = call.args.slice(at + 1).filter((word) => /[(.>]/.test(word) && /\s|\(/.test(word));
   for (const code of call.stdin === undefined ? words : [...words, call.stdin])
