@@ -41,7 +41,11 @@ const FORMS: readonly InterpreterForm[] = [
   { pattern: /^(cmd)$/i, code: /^\/c$/i },
 ];
 
+/** Most names are none of these: one question instead of one for each form. */
+const ANY_FORM = new RegExp(FORMS.map(({ pattern }) => pattern.source).join('|'), 'i');
+
 export function findInterpreter(name: string): Handler | null {
+  if (!ANY_FORM.test(name)) return null;
   const form = FORMS.find(({ pattern }) => pattern.test(name));
   return form === undefined ? null : (call) => judgeInterpreter(call, form);
 }
