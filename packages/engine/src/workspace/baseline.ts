@@ -1,5 +1,6 @@
 /** The tree an attempt starts from: the user's present files, or a commit named with `--base`. */
 import { existsSync, realpathSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 
 import {
@@ -44,7 +45,8 @@ export async function takeBaseline(
   user: UserFolders,
 ): Promise<Baseline> {
   const exclude = excludedPaths(options, repository.top);
-  const { gitDir, ignoreRules } = await makeGitDir(attemptDir, repository, user, exclude);
+  const home = homeRules(repository, user);
+  const { gitDir, ignoreRules } = await makeGitDir(attemptDir, repository, user, exclude, home);
   const { headCommit } = repository;
   const [staged, headTree] = await awaitAll([
     seedIndex(repository, gitDir, user).then(() =>
@@ -59,6 +61,9 @@ export async function takeBaseline(
     ),
     headCommit === null ? null : treeOf(gitDir, headCommit),
   ]);
+  const isInPlace = options.kind === 'in-place';
+  // In a folder of ours there are no keys, and a dot file that an agent makes there is work.
+  if (!isInPlace && home !== '') await writeFile(join(gitDir, 'info/exclude'), ignoreRules);
   const isClean = staged.tree === headTree;
   const baselineCommit = isClean
     ? headCommit
@@ -74,9 +79,9 @@ export async function takeBaseline(
     baseCommit: headCommit,
     baselineCommit,
     exclude,
-    ignoreRules,
+    ignoreRules: isInPlace ? ignoreRules + home : ignoreRules,
     warnings: [
-      ...(homeRules(repository, user) === '' ? [] : [HOME_WARNING]),
+      ...(home === '' ? [] : [HOME_WARNING]),
       ...nested,
       ...staged.warnings,
       ...staged.oversized.map(describeLeftBehind),
@@ -134,21 +139,22 @@ export async function findCommit(
   return resolved.exitCode === 0 ? resolved.stdout.toString('utf8').trim() : null;
 }
 
+/** `moreRules` hold beside the ones that are returned. */
 export async function makeGitDir(
   attemptDir: string,
   repository: Repository,
   user: UserFolders,
   exclude: readonly string[],
+  moreRules = '',
 ): Promise<{ gitDir: string; ignoreRules: string }> {
   const gitDir = join(attemptDir, 'git');
-  const rules = [await readIgnoreRules(repository, user), ownRules(exclude), homeRules(repository, user)];
-  const ignoreRules = rules.join('');
+  const ignoreRules = (await readIgnoreRules(repository, user)) + ownRules(exclude);
   const shallowFile = join(repository.commonDir, 'shallow');
   const options = {
     path: gitDir,
     objectFormat: repository.objectFormat,
     objectDir: repository.objectDir,
-    ignoreRules,
+    ignoreRules: ignoreRules + moreRules,
   };
   await createOwnGitDir(repository.isShallow ? { ...options, shallowFile } : options);
   return { gitDir, ignoreRules };

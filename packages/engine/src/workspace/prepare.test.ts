@@ -148,6 +148,10 @@ describe('a worktree', () => {
     ]);
     expect(readdirSync(join(prepared.path, place))).not.toContain('.ssh');
     expect(prepared.warnings.join()).toContain('this repository holds your home folder');
+    writeFileSync(join(prepared.path, at('.zshrc')), 'made by the agent');
+    const { files } = await captureProven(prepared);
+    expect(files.map(({ path }) => path)).toEqual([at('.zshrc')]);
+    expect(readFileSync(join(prepared.agentGit?.source ?? '', 'info/exclude'), 'utf8')).not.toContain('.*');
   });
 
   it('starts at --base with that commit’s files alone', async () => {
