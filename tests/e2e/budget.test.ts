@@ -1,7 +1,7 @@
 /** Budgets hold while a run is running; unknown cost is unknown; what failed is charged. */
 import { startModelServer, type ModelServer } from '@caisson/testkit';
 import { expect, it, onTestFinished } from 'vitest';
-import { createProject, type Project } from './project.ts';
+import { createProject, finish, until, type Project } from './project.ts';
 
 const KEY = 'sk-test-key-0123456789';
 
@@ -97,6 +97,34 @@ it('books what a stopped run used, also when its agent never told it', async () 
     result: { usage: { inputTokens: 100_000 } },
   });
   expect(result.costUsd).toBeCloseTo(0.3);
+}, 60_000);
+
+it('charges a run whose host was killed with what it had used by then', async () => {
+  const usage = { inputTokens: 100_000, outputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const server = await startModelServer({
+    apiKey: KEY,
+    script: [
+      { say: 'a step', tool: { intent: 'run-command', command: 'true' }, usage },
+      { say: '', fault: 'stall' },
+    ],
+  });
+  onTestFinished(() => server.stop());
+  const project = open(server, 'budget: { perDayUsd: 1, perDayTokens: 100010 }\n');
+  const host = project.start('run', 'work');
+  await until('the model is asked again', () => server.requests.length > 1);
+  host.kill('SIGKILL');
+  await finish(host);
+  const standing = async () => {
+    const { stdout } = await project.caisson('budget', '-o', 'json');
+    return (JSON.parse(stdout) as { standings: Record<string, unknown>[] }).standings[0];
+  };
+  await project.caisson('gc');
+  expect(await standing()).toMatchObject({
+    spentUsd: expect.closeTo(0.3),
+    reservedUsd: 0,
+    tokensIn: 100_000,
+  });
+  expect((await project.caisson('run', 'work')).code).toBe(5);
 }, 60_000);
 
 it('refuses a run when the day is spent, with exit code 5', async () => {

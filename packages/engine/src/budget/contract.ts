@@ -73,6 +73,8 @@ export interface Budget {
   follow(runId: string, usage: Usage, earlier?: EarlierUse): { detail: string } | null;
   /** What the usage cost; `requestedModel` stands in where the runtime does not say what served it. */
   cost(usage: Usage, requestedModel: string): number | undefined;
+  /** What the attempt after `earlier` had used when its host last told it; undefined where no cap made it tell that. */
+  lastUsage(runId: string, earlier?: EarlierUse): Usage | undefined;
   settle(runId: string, usage: Usage | undefined): void;
   standings(session?: string): readonly BudgetStanding[];
 }

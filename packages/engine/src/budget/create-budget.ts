@@ -15,12 +15,12 @@ import { refuseNothing, refuseSpent, refuseUnknownCost } from './refusals.ts';
 import {
   closeReservation,
   isReserved,
+  lastUsage,
   listReservations,
   promisedUsd,
   sum,
   sweepReservations,
   writeReservation,
-  type Counts,
   type Reservation,
 } from './reservations.ts';
 import {
@@ -99,6 +99,7 @@ export function createBudget(options: BudgetOptions): Budget {
       capUsd: request.caps.usd ?? null,
       usedUsd: 0,
       counts: countsOf(NO_USAGE, NOTHING_EARLIER),
+      last: null,
       childrenUsd: 0,
       parent,
       session: request.session,
@@ -130,7 +131,7 @@ export function createBudget(options: BudgetOptions): Budget {
       const run = active.get(runId);
       if (run === undefined) return null;
       const costUsd = costOf(usage, run.model) ?? costOf({ ...withoutCost(usage), models: [] }, run.model);
-      tellUsed(books, runId, earlier.costUsd + (costUsd ?? 0), countsOf(usage, earlier));
+      tellUsed(books, runId, earlier.costUsd + (costUsd ?? 0), { usage, earlier });
       const counted =
         findPassedCount(run.caps, usage, earlier) ??
         (isCounting ? findPassedScopeCount(settings, countedOf(run.session), earlier) : null);
@@ -143,6 +144,7 @@ export function createBudget(options: BudgetOptions): Budget {
       );
     },
     cost: costOf,
+    lastUsage: (runId, earlier = NOTHING_EARLIER) => lastUsage(books, runId, earlier) ?? undefined,
     settle(runId, usage) {
       const run = active.get(runId);
       active.delete(runId);
@@ -164,7 +166,13 @@ const NO_USAGE: Usage = {
 const NOTHING_EARLIER: EarlierUse = { tokens: 0, turns: 0, toolCalls: 0, costUsd: 0 };
 
 /** Others see what a run has spent before it ends; never less than they saw. */
-function tellUsed(books: Books, runId: string, usedUsd: number, counts: Counts): void {
+function tellUsed(
+  books: Books,
+  runId: string,
+  usedUsd: number,
+  last: { usage: Usage; earlier: EarlierUse },
+): void {
+  const counts = countsOf(last.usage, last.earlier);
   const isMore = (row: Reservation | undefined) =>
     row !== undefined && (usedUsd > row.usedUsd || !isDeepStrictEqual(counts, row.counts));
   const find = () => listReservations(books).find((held) => held.runId === runId);
@@ -172,7 +180,7 @@ function tellUsed(books: Books, runId: string, usedUsd: number, counts: Counts):
   books.alone(() => {
     const row = find();
     if (row !== undefined && isMore(row))
-      writeReservation(books, { ...row, usedUsd: Math.max(usedUsd, row.usedUsd), counts });
+      writeReservation(books, { ...row, usedUsd: Math.max(usedUsd, row.usedUsd), counts, last });
   });
 }
 

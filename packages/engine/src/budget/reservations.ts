@@ -1,5 +1,7 @@
 /** Money that running runs may still spend; working rows that all processes of the project share. */
-import type { Books } from './contract.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { Usage } from '@caisson/protocol';
+import type { Books, EarlierUse } from './contract.ts';
 
 const SPACE = 'reservation';
 /** A host may die between the reservation and the acceptance; no admission takes this long. */
@@ -20,6 +22,8 @@ export interface Reservation {
   /** What it has spent so far, in all its attempts. */
   readonly usedUsd: number;
   readonly counts: Counts;
+  /** What the attempt under way has used, for a host that finds it alone; `earlier` tells which attempt that was. */
+  readonly last: { readonly usage: Usage; readonly earlier: EarlierUse } | null;
   /** What runs that it dispatched had spent when they ended. */
   readonly childrenUsd: number;
   /** The run that dispatched it. */
@@ -53,6 +57,12 @@ export function listReservations(books: Books): Reservation[] {
   });
 }
 
+/** What the latest attempt had used when that was last written, or `null` where nobody wrote it. */
+export function lastUsage(books: Books, runId: string, earlier: EarlierUse): Usage | null {
+  const last = readRows(books).find((row) => row.runId === runId)?.last ?? null;
+  return last !== null && isDeepStrictEqual(last.earlier, earlier) ? last.usage : null;
+}
+
 export function isReserved(books: Books, runId: string): boolean {
   return readRows(books).some((row) => row.runId === runId);
 }
@@ -68,6 +78,7 @@ const EMPTY = {
   capUsd: null,
   usedUsd: 0,
   counts: { tokens: 0, turns: 0, toolCalls: 0 },
+  last: null,
   childrenUsd: 0,
   parent: null,
   session: null,

@@ -5,6 +5,7 @@ import { PreparedWorkspace } from '../workspace/index.ts';
 import type { WorkerHandle } from '../compute/index.ts';
 import type { AttemptRemains } from './attempt-remains.ts';
 import { cleanUp, orWarn, tellSurvivors } from './clean-up.ts';
+import { findEarlierUse } from './count-usage.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { endingOfResult, type Ending } from './find-ending.ts';
 import { findLeftWork } from './left-work.ts';
@@ -87,7 +88,9 @@ async function recoverAttempt(
       ending: endingOf(found, wasStarted),
       found,
       durationMs: found.kind === 'valid' ? found.result.durationMs : sinceMs,
-      countUsage: (told) => told,
+      // The counters died with the host; what it had told for the sake of a cap is charged.
+      countUsage: (told) =>
+        told ?? rooms.budget.lastUsage(remains.runId, findEarlierUse(rooms, remains.runId)),
     },
     { attemptsLeft: 0, delayMs: 0 }, // recovery dispatches nothing: decision 0010
   );
