@@ -86,9 +86,7 @@ export function serveDoorways(
   if (outgoing === null) return deny(403, "the request does not carry this run's placeholder key");
   const counted = doorway.usage?.ask(request.method ?? 'GET', path) ?? null;
   // Without an answer these were our own words that nobody could be reached; a client that went away may have left an answer to be paid for.
-  response.once('close', () => {
-    if (response.writableFinished) counted?.unanswered();
-  });
+  response.once('close', () => counted?.closed(response.writableFinished));
   exchange({
     request,
     response,

@@ -9,13 +9,14 @@ export interface TokenCounts {
 export interface AnswerUsage {
   /** `null` where this piece of the answer does not name it. */
   readonly model: string | null;
-  readonly counts: TokenCounts;
+  /** What this piece tells; what an earlier one told of the rest holds. */
+  readonly counts: Partial<TokenCounts> | null;
 }
 
 type Members = Readonly<Record<string, unknown>>;
 
 /** Reads a whole answer or one event of a stream; null when it says nothing of usage and names no model. */
-export function readUsage(value: unknown): { model: string | null; counts: TokenCounts | null } | null {
+export function readUsage(value: unknown): AnswerUsage | null {
   const top = members(value);
   // Responses and Code Assist wrap the answer in `response`, the first event of Anthropic's stream in `message`.
   const body = [top['response'], top['message']].map(members).find((inner) => Object.keys(inner).length > 0);
@@ -27,48 +28,54 @@ export function readUsage(value: unknown): { model: string | null; counts: Token
   return named === null && counts === null ? null : { model: named, counts };
 }
 
-function countsOf(usage: Members): TokenCounts | null {
+function countsOf(usage: Members): Partial<TokenCounts> | null {
   if ('prompt_tokens' in usage || 'completion_tokens' in usage) {
     const cacheRead = number(members(usage['prompt_tokens_details'])['cached_tokens']);
-    return counts(
-      number(usage['prompt_tokens']) - cacheRead,
-      number(usage['completion_tokens']),
-      cacheRead,
-      0,
-    );
+    return cacheInside(number(usage['prompt_tokens']), number(usage['completion_tokens']), cacheRead);
   }
   if (!('input_tokens' in usage) && !('output_tokens' in usage)) return null;
   const input = number(usage['input_tokens']);
   const output = number(usage['output_tokens']);
-  const details = members(usage['input_tokens_details']);
-  // OpenAI counts what came from the cache as input too; Anthropic counts it apart.
-  const inside = number(details['cached_tokens']);
-  const insideWritten = number(details['cache_write_tokens']);
-  return counts(
-    input - inside - insideWritten,
-    output,
-    inside + number(usage['cache_read_input_tokens']),
-    insideWritten + number(usage['cache_creation_input_tokens']),
-  );
-}
-
-function geminiCounts(metadata: Members): TokenCounts | null {
-  if (!('promptTokenCount' in metadata)) return null;
-  const cacheRead = number(metadata['cachedContentTokenCount']);
-  return counts(
-    number(metadata['promptTokenCount']) - cacheRead,
-    number(metadata['candidatesTokenCount']) + number(metadata['thoughtsTokenCount']),
-    cacheRead,
-    0,
-  );
-}
-
-function counts(input: number, output: number, cacheRead: number, cacheWrite: number): TokenCounts {
+  if ('input_tokens_details' in usage) {
+    const details = members(usage['input_tokens_details']);
+    return cacheInside(
+      input,
+      output,
+      number(details['cached_tokens']),
+      number(details['cache_write_tokens']),
+    );
+  }
+  const cacheRead = number(usage['cache_read_input_tokens']);
+  const cacheWrite = number(usage['cache_creation_input_tokens']);
   return {
-    inputTokens: Math.max(0, input),
-    outputTokens: output,
-    cacheReadTokens: cacheRead,
-    cacheWriteTokens: cacheWrite,
+    ...(input > 0 ? { inputTokens: input } : {}),
+    ...(cacheRead > 0 ? { cacheReadTokens: cacheRead } : {}),
+    ...(cacheWrite > 0 ? { cacheWriteTokens: cacheWrite } : {}),
+    ...(output > 0 ? { outputTokens: output } : {}),
+  };
+}
+
+function geminiCounts(metadata: Members): Partial<TokenCounts> | null {
+  if (!('promptTokenCount' in metadata)) return null;
+  const output = number(metadata['candidatesTokenCount']) + number(metadata['thoughtsTokenCount']);
+  return cacheInside(
+    number(metadata['promptTokenCount']),
+    output,
+    number(metadata['cachedContentTokenCount']),
+  );
+}
+
+/** Anthropic counts what came from the cache apart; to all others it is a part of the prompt. */
+function cacheInside(
+  prompt: number,
+  output: number,
+  cacheReadTokens: number,
+  cacheWriteTokens = 0,
+): Partial<TokenCounts> {
+  const inputTokens = Math.max(0, prompt - cacheReadTokens - cacheWriteTokens);
+  return {
+    ...(prompt > 0 ? { inputTokens, cacheReadTokens, cacheWriteTokens } : {}),
+    ...(output > 0 ? { outputTokens: output } : {}),
   };
 }
 

@@ -129,6 +129,63 @@ test('line ends of a stream are plain, wherever its packets were cut', async () 
   expect(network.usage?.read()).toMatchObject({ unheard: 0, byModel: [{ inputTokens: 9 }] });
 });
 
+test.each(
+  [
+    [
+      { promptTokenCount: 100 },
+      { promptTokenCount: 100, cachedContentTokenCount: 60, candidatesTokenCount: 7 },
+    ],
+    [
+      { promptTokenCount: 120, candidatesTokenCount: 3 },
+      { promptTokenCount: 100, cachedContentTokenCount: 60, candidatesTokenCount: 7 },
+    ],
+  ]
+    .map((pieces) => pieces.map((usageMetadata) => ({ usageMetadata, modelVersion: 'm' })) as object[])
+    .concat([
+      [
+        { model: 'm', usage: { prompt_tokens: 100, completion_tokens: 1 } },
+        { usage: { prompt_tokens: 100, completion_tokens: 7, prompt_tokens_details: { cached_tokens: 60 } } },
+      ],
+      [
+        { type: 'message_start', message: { model: 'm', usage: { input_tokens: 100, output_tokens: 1 } } },
+        { type: 'message_delta', usage: { input_tokens: 40, cache_read_input_tokens: 60, output_tokens: 7 } },
+      ],
+      [
+        {
+          type: 'message_start',
+          message: { model: 'm', usage: { input_tokens: 40, cache_read_input_tokens: 60 } },
+        },
+        { type: 'message_delta', usage: { input_tokens: 0, output_tokens: 7 } },
+      ],
+    ])
+    .map((pieces) => [pieces]),
+)('what a later piece of an answer says of its input holds: %j', async (pieces) => {
+  const network = await openOrigin((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(pieces.map((piece) => `data: ${JSON.stringify(piece)}\n\n`).join(''));
+  });
+  await post(network, '/v1/messages');
+  expect(network.usage?.read().byModel).toEqual([
+    { model: 'm', inputTokens: 40, outputTokens: 7, cacheReadTokens: 60, cacheWriteTokens: 0 },
+  ]);
+});
+
+test('what was asked beside the task is not its last word, though it is answered later', async () => {
+  let hold: ServerResponse | null = null;
+  const network = await openOrigin((response, request) => {
+    response.setHeader('content-type', 'application/json');
+    if (request.url?.includes('title') === true) hold = response;
+    else response.end('{"stop_reason":"end_turn"}');
+  });
+  const main = post(network, '/v1/messages');
+  const title = post(network, '/title/messages');
+  await main;
+  await expect.poll(() => hold !== null).toBe(true);
+  (hold as ServerResponse | null)?.end('{"stop_reason":"max_tokens"}');
+  await title;
+  expect(network.usage?.read()).toMatchObject({ answers: 2, lastStop: null });
+});
+
 test('what a cut answer had told by then is counted', async () => {
   const network = await openOrigin((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });

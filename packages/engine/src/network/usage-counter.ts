@@ -25,8 +25,8 @@ export interface UsageCounter {
 export interface CountedRequest {
   /** The answer's head is here. Returns what its decoded body must pass, or null when nothing was charged. */
   answered(status: number, contentType: string): Transform | null;
-  /** The client has what it gets; where no answer came, nothing was charged. */
-  unanswered(): void;
+  /** The client has all that it gets, or went away; where it has all and no answer came, nothing was charged. */
+  closed(hasAll: boolean): void;
 }
 
 export function createUsageCounter(): UsageCounter {
@@ -34,7 +34,7 @@ export function createUsageCounter(): UsageCounter {
   let answers = 0;
   let unheard = 0;
   let cut = 0;
-  let open = 0;
+  let underWay = 0;
   let refusals = 0;
   let lastStop: EarlyStop | null = null;
   let lastError: ModelError | null = null;
@@ -48,7 +48,7 @@ export function createUsageCounter(): UsageCounter {
     read: () => ({
       answers,
       unheard,
-      isWhole: answers > 0 && unheard + open + cut === 0,
+      isWhole: answers > 0 && unheard + underWay + cut === 0,
       refusals,
       lastStop,
       lastError,
@@ -57,31 +57,30 @@ export function createUsageCounter(): UsageCounter {
     ask(method, path) {
       if (method !== 'POST' || !ASKS_MODEL.test(path.split('?', 1)[0] ?? '')) return null;
       unheard += 1; // also while it is under way: a run that is stopped now may have to pay for it
-      let isOpen = true;
+      const isAlone = underWay === 0; // what is asked beside something else is no answer to the task
+      underWay += 1;
       let hasAnswer = false;
-      const forget = (): void => {
-        if (isOpen) unheard -= 1;
-        isOpen = false;
-      };
+      const forget = once(() => (unheard -= 1));
+      const end = once(() => (underWay -= 1));
       return {
-        unanswered: () => {
-          if (!hasAnswer) forget();
+        closed(hasAll) {
+          if (hasAll && !hasAnswer) forget();
+          end();
         },
         answered(status, contentType) {
           hasAnswer = true;
           if (status < 200 || status > 299) {
             lastError = errorOfStatus(status);
             forget();
+            end();
             return null;
           }
           const ordinal = (answers += 1);
-          const isAlone = open === 0; // what is asked beside something else is no answer to the task
-          open += 1;
           lastStop = null;
           counter.onChange();
           const answer = createAnswer(add, forget);
           return readingStream(contentType, answer.hear, (isWhole) => {
-            open -= 1;
+            end();
             if (!isWhole) cut += 1;
             if (answer.stop() === 'refusal') refusals += 1;
             if (ordinal === answers) lastStop = isAlone ? answer.stop() : null;
@@ -95,7 +94,15 @@ export function createUsageCounter(): UsageCounter {
   return counter;
 }
 
-/** The pieces of one answer tell the sum so far, so only what is more than before is added. */
+function once(work: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (!isDone) work();
+    isDone = true;
+  };
+}
+
+/** The pieces of one answer tell the sum so far, and a later one may know better: what differs is added. */
 function createAnswer(
   add: (model: string, more: TokenCounts) => void,
   isHeard: () => void,
@@ -114,7 +121,7 @@ function createAnswer(
       if (piece === null) return;
       model ??= piece.model;
       if (piece.counts === null) return;
-      const sum = highest(told, piece.counts);
+      const sum = { ...told, ...piece.counts };
       add(model ?? '', minus(sum, told));
       told = sum;
       isHeard();
@@ -199,7 +206,6 @@ function parsed(text: string): unknown[] {
 
 const plus = (left: TokenCounts, right: TokenCounts) => each(left, right, (one, other) => one + other);
 const minus = (left: TokenCounts, right: TokenCounts) => each(left, right, (one, other) => one - other);
-const highest = (left: TokenCounts, right: TokenCounts) => each(left, right, Math.max);
 
 function each(
   left: TokenCounts,
