@@ -1,4 +1,5 @@
 /** How a signal reaches the program inside. */
+import { isErrno } from '../errno.ts';
 import { descendants, readProcess } from '../process-tree.ts';
 
 /**
@@ -10,8 +11,17 @@ export function signalProgram(pid: number, signal: NodeJS.Signals): boolean {
   const group = readProcess(pid)?.group;
   const isReached = sendSignal(pid, signal);
   if (!isReached || signal !== 'SIGINT') return isReached;
-  for (const below of descendants(pid)) if (below.group === group) sendSignal(below.pid, signal);
+  for (const below of descendants(pid)) if (below.group === group) sendIfAllowed(below.pid, signal);
   return true;
+}
+
+/** What runs as somebody else (sudo, without a sandbox) is passed over, as the kernel does for a group. */
+function sendIfAllowed(pid: number, signal: NodeJS.Signals): void {
+  try {
+    sendSignal(pid, signal);
+  } catch (error) {
+    if (!isErrno(error, 'EPERM')) throw error;
+  }
 }
 
 export function sendSignal(pid: number, signal: NodeJS.Signals): boolean {
