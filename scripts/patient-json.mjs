@@ -11,11 +11,19 @@ const HEAD = 'export function parseStreamingJson(partialJson) {';
 export const patientJson = {
   name: 'patient-json',
   setup(pluginBuild) {
+    let isApplied = false;
     pluginBuild.onLoad({ filter: FILE }, async ({ path }) => {
       const source = await readFile(path, 'utf8');
       if (!source.includes(HEAD)) throw new Error(`${path} is not as scripts/patient-json.mjs knows it`);
-      const patient = `${HEAD}\n    if (partialJson?.length > 16384 && !partialJson.endsWith('}')) return {};`;
+      isApplied = true;
+      const patient = `${HEAD}\n    if (partialJson?.length > 16384 && !partialJson.trimEnd().endsWith('}')) return {};`;
       return { contents: source.replace(HEAD, patient), loader: 'js' };
+    });
+    pluginBuild.onEnd(() => {
+      if (isApplied) return null;
+      return {
+        errors: [{ text: `no file is ${FILE}, which scripts/patient-json.mjs mends; has it moved?` }],
+      };
     });
   },
 };

@@ -118,4 +118,6 @@ it('a long call in very small pieces is not put together anew with each of them'
   });
   const ran = await project.run('--runtime', 'native', '--timeout', '20s', 'write it');
   expect([ran.failure, ran.status]).toEqual([undefined, 'done']);
+  const diff = (await project.caisson('diff', ran.runId)).stdout;
+  expect(diff.split('\n').filter((line) => line === '+0123456789')).toHaveLength(9_000);
 }, 60_000);
