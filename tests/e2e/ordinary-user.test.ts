@@ -122,6 +122,17 @@ describe('an ordinary user', { timeout: LIMIT_MS }, () => {
     },
   );
 
+  test('is told that the current folder lies in one that is closed, not that it is gone', async () => {
+    const project = createUserProject();
+    const script =
+      'mkdir -p closed/here; cd closed/here; chmod 0 ..; "$0" "$1" runs; code=$?; chmod 700 ..; exit $code';
+    const told = await finish(project.start('sh', '-c', script, process.execPath, BIN));
+    expect([told.code, told.stderr]).toEqual([
+      2,
+      expect.stringContaining('cannot be reached by its name (EACCES)'),
+    ]);
+  });
+
   test('is told when only a part of the repository is somebody else’s, and no work is lost silently', async () => {
     const project = createUserProject();
     project.sh(

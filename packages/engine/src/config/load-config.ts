@@ -143,14 +143,16 @@ export function getCurrentFolder(): string {
     const [here, there] = [statSync('.'), statSync(named, { throwIfNoEntry: false })];
     if (here.ino === there?.ino && here.dev === there.dev) return named;
     throw new ConfigError([{ file: named, message: 'the name of the current folder is not UTF-8.' }], {
-      remedy: 'Rename it, or reach it by a link with another name.',
+      remedy: 'Rename it.',
     });
   } catch (error) {
     if (error instanceof ConfigError) throw error;
-    throw new ConfigError([{ file: '.', message: 'the current folder does not exist any more.' }], {
-      cause: error,
-      remedy: 'Change to a folder that exists.',
-    });
+    const { code = '' } = error as NodeJS.ErrnoException;
+    const [message, remedy] =
+      code === 'ENOENT'
+        ? ['the current folder does not exist any more.', 'Change to a folder that exists.']
+        : [`the current folder cannot be reached by its name (${code}).`, 'Look at the folders above it.'];
+    throw new ConfigError([{ file: '.', message }], { cause: error, remedy });
   }
 }
 
