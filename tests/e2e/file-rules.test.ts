@@ -288,6 +288,25 @@ describe('control files in the user’s own folder', () => {
     expect(git('-C', 'app/mine', 'rev-parse', '--show-toplevel')).toContain(join(root, 'app/mine'));
   });
 
+  it('stay the user’s own, and read-only, in other spellings too', async () => {
+    const project = createProject({ git: false });
+    const files = ['.Codex/config.toml', 'sub/.Husky/pre-push', 'sub/.Claude/Settings.json'];
+    for (const file of files) project.write(file, 'mine');
+    const result = await project.run(
+      '--',
+      'sh',
+      '-c',
+      `for f in ${files.join(' ')}; do echo x >$f; done; echo x >.Codex/more; echo x >sub/.Claude/notes`,
+    );
+    expect(files.map((file) => readFileSync(join(project.root, file), 'utf8'))).toEqual([
+      'mine',
+      'mine',
+      'mine',
+    ]);
+    expect(readdirSync(join(project.root, 'sub/.Claude')).toSorted()).toEqual(['Settings.json', 'notes']);
+    expect(result.result?.policy.denials.map(({ rule }) => rule)).not.toContain('control-file');
+  });
+
   it('are put aside in folders below as well', async () => {
     const project = createProject({ git: false });
     await project.run('--', 'sh', '-c', 'mkdir sub; echo {} > sub/.mcp.json');

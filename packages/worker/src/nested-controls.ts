@@ -26,7 +26,8 @@ export function findNestedControls({ workspace }: Pick<Job, 'workspace'>): strin
     const folder = folders[index] ?? '';
     for (const entry of listFolder(join(workspace.path, folder))) {
       const path = join(folder, entry.name);
-      if (folder !== '') found.push(...controlsAt(workspace.path, folder, entry));
+      const controls = controlsAt(workspace.path, folder, entry);
+      found.push(...(folder === '' ? controls.filter(isOtherSpelling) : controls));
       if (entry.isDirectory() && !PASSED_OVER.has(entry.name)) folders.push(path);
     }
     if (found.length >= MAX_FOUND) break;
@@ -34,11 +35,26 @@ export function findNestedControls({ workspace }: Pick<Job, 'workspace'>): strin
   return found.slice(0, MAX_FOUND).map((path) => join(workspace.mountPath, path));
 }
 
+/** Of what lies at the top, the usual spelling is held anyway. */
+function isOtherSpelling(path: string): boolean {
+  return path !== path.toLowerCase();
+}
+
 function controlsAt(root: string, folder: string, entry: Dirent): string[] {
+  const path = join(folder, entry.name);
   // A submodule's `.git` is a file that says where its repository is.
-  if (entry.name === '.git' && entry.isFile()) return [join(folder, entry.name)];
-  const controls = BY_FIRST_NAME.get(entry.name) ?? [];
-  return controls.map((control) => join(folder, control)).filter((path) => existsSync(join(root, path)));
+  if (entry.name === '.git' && entry.isFile()) return [path];
+  const controls = BY_FIRST_NAME.get(entry.name.toLowerCase()) ?? [];
+  return controls.flatMap((control) => findSpelled(root, path, control.split('/').slice(1)));
+}
+
+/** Other disks do not tell `Settings.json` from `settings.json`. */
+function findSpelled(root: string, path: string, rest: readonly string[]): string[] {
+  const [name, ...below] = rest;
+  if (name === undefined) return existsSync(join(root, path)) ? [path] : [];
+  return listFolder(join(root, path))
+    .filter((entry) => entry.name.toLowerCase() === name)
+    .flatMap((entry) => findSpelled(root, join(path, entry.name), below));
 }
 
 function groupByFirstName(controls: readonly string[]): ReadonlyMap<string, readonly string[]> {
