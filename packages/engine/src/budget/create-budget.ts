@@ -35,15 +35,16 @@ export function createBudget(options: BudgetOptions): Budget {
   const active = new Map<string, { caps: BudgetCaps; session: string | null; model: string }>();
   const { settings, books } = options;
 
+  /** Of a session, or of today: a run is charged on the day of its end, so all that run now are of today. */
+  const heldIn = (session: string | null): Reservation[] =>
+    listReservations(books).filter((row) => session === null || row.session === session);
   const standing = (
     scope: 'session' | 'day',
     scopeId: string,
     { viewer, counts }: { viewer: string | null; counts: 'promises' | 'caps' },
   ): BudgetStanding => {
     const rows = books.spend(scope === 'session' ? { session: scopeId } : { day: scopeId });
-    const held = listReservations(books).filter(
-      (row) => (scope === 'session' ? row.session : row.day) === scopeId,
-    );
+    const held = heldIn(scope === 'session' ? scopeId : null);
     return {
       scope,
       scopeId,
@@ -57,14 +58,13 @@ export function createBudget(options: BudgetOptions): Budget {
     };
   };
   const countedOf = (session: string | null): CountedScope[] => {
-    const held = listReservations(books);
     const day = options.today();
-    const ofDay = { spent: books.spend({ day }), held: held.filter((row) => row.day === day) };
+    const ofDay = { spent: books.spend({ day }), held: heldIn(null) };
     const scopes: CountedScope[] = [{ scope: 'day', scopeId: day, ...ofDay }];
     if (session === null) return scopes;
     const ofSession = {
       spent: books.spend({ session }),
-      held: held.filter((row) => row.session === session),
+      held: heldIn(session),
     };
     return [{ scope: 'session', scopeId: session, ...ofSession }, ...scopes];
   };
@@ -103,7 +103,6 @@ export function createBudget(options: BudgetOptions): Budget {
       childrenUsd: 0,
       parent,
       session: request.session,
-      day: options.today(),
       atMs: books.nowMs(),
     });
     return null;

@@ -6,8 +6,17 @@ const COUNTS = { inputTokens: 1000, outputTokens: 10, cacheReadTokens: 0, cacheW
 const USAGE = { models: ['claude-sonnet-4-5'], ...COUNTS, turns: 1, toolCalls: 0 };
 const EARLIER = { tokens: 1010, turns: 1, toolCalls: 0, costUsd: 0.1 };
 
+const REQUEST = {
+  runId: 'r1',
+  session: null,
+  caps: {},
+  model: 'claude-sonnet-4-5',
+  reportsCost: false,
+  usesModel: true,
+};
+
 /** A host of the project; every host has the same rows. */
-function openHost(rows: Map<string, unknown>) {
+function openHost(rows: Map<string, unknown>, today = () => '2026-01-01') {
   const books: Books = {
     spend: () => [],
     stateOf: () => 'open',
@@ -19,15 +28,15 @@ function openHost(rows: Map<string, unknown>) {
       list: () => [...rows].map(([key, value]) => ({ key, value })),
     },
   };
-  const settings = { perSessionUsd: null, perDayUsd: 5, allowUnknownCost: false, shares: 4 };
-  return createBudget({ settings, books, today: () => '2026-01-01', onUpdate: () => undefined });
+  const caps = { perSessionUsd: null, perDayUsd: 5, perDayTurns: 3 };
+  const settings = { ...caps, allowUnknownCost: false, shares: 4 };
+  return createBudget({ settings, books, today, onUpdate: () => undefined });
 }
 
 it('another host finds what the attempt under way had used, and never what an earlier one was charged', () => {
   const rows = new Map<string, unknown>();
   const [host, finder] = [openHost(rows), openHost(rows)];
-  const request = { runId: 'r1', session: null, caps: {}, model: 'claude-sonnet-4-5' };
-  expect(host.reserve({ ...request, reportsCost: false, usesModel: true })).toBeNull();
+  expect(host.reserve(REQUEST)).toBeNull();
   expect(finder.lastUsage('r1')).toBeUndefined();
   host.follow('r1', USAGE);
   expect(finder.lastUsage('r1')).toEqual(USAGE);
@@ -35,4 +44,14 @@ it('another host finds what the attempt under way had used, and never what an ea
   host.follow('r1', USAGE, EARLIER);
   expect(finder.lastUsage('r1', EARLIER)).toEqual(USAGE);
   expect(finder.lastUsage('r2')).toBeUndefined();
+});
+
+it('a run that works past midnight is held by the new day, on which it will be charged', () => {
+  let day = '2026-01-01';
+  const host = openHost(new Map(), () => day);
+  expect(host.reserve(REQUEST)).toBeNull();
+  day = '2026-01-02';
+  expect(host.follow('r1', { ...USAGE, turns: 4 })?.detail).toBe('4 turns in day 2026-01-02, the cap is 3');
+  expect(host.follow('r1', { ...USAGE, inputTokens: 2_000_000 })?.detail).toMatch(/\$6.* in day 2026-01-02/);
+  expect(host.reserve({ ...REQUEST, runId: 'r2' })?.detail).toMatch(/used up/);
 });

@@ -29,7 +29,6 @@ export interface Reservation {
   /** The run that dispatched it. */
   readonly parent: string | null;
   readonly session: string | null;
-  readonly day: string;
   readonly atMs: number;
 }
 
@@ -82,7 +81,6 @@ const EMPTY = {
   childrenUsd: 0,
   parent: null,
   session: null,
-  day: '',
   atMs: 0,
 } as const;
 
