@@ -208,6 +208,8 @@ describe('what a run prints at its end', () => {
     expect(short.stdout).toMatch(/^1\n2\n/);
     const long = await project.caisson('run', '--', 'seq', '1000');
     expect(long.stdout).toMatch(/^… the end of 3\.8 KiB; all: caisson logs run_\w+ --stdout\n801\n/);
+    const flood = await project.caisson('run', '--', 'sh', '-c', 'yes | head -c 5000000');
+    expect(flood.stdout).toMatch(/^… the end of more than 4\.0 MiB; all: caisson logs/);
   });
 
   test('is of the earlier run, and said to be, where the idempotency key is known', async () => {

@@ -21,8 +21,11 @@ export function replyLines(result: DispatchResult, isOfCommand: boolean, maxLine
           `… ${lines.length - maxLines} more lines; all: caisson show ${runId} -o json`,
         ];
   const isWhole = lines.length <= maxLines && lengthOf(result.stdout) <= lengthOf(result.reply);
-  const bytes = result.result?.logs.stdout.bytes ?? Buffer.byteLength(result.stdout);
-  const before = `… the end of ${formatBytes(bytes)}; all: caisson logs ${runId} --stdout`;
+  const { bytes, truncated } = result.result?.logs.stdout ?? {
+    bytes: Buffer.byteLength(result.stdout),
+    truncated: false,
+  };
+  const before = `… the end of ${truncated ? 'more than ' : ''}${formatBytes(bytes)}; all: caisson logs ${runId} --stdout`;
   return isWhole ? lines : [before, ...lines.slice(-Math.min(maxLines, lines.length))];
 }
 

@@ -19,6 +19,6 @@ async function isAsAfter({ root, objectFormat }: ApplyPlace, header: PatchHeader
   if (entry === null || newMode === '160000') return false;
   if (entry.isSymbolicLink() !== (newMode === '120000')) return false;
   if (entry.isFile() && ((entry.mode & 0o100) !== 0) !== (newMode === '100755')) return false;
-  // Where only the mode changes, the patch says nothing about contents.
-  return newId === null || (await blobIdOf(root, newPath, objectFormat)) === newId;
+  // Where only mode or name changes, the patch says nothing about contents: under a new name they may be anybody's.
+  return newId === null ? !isLeft : (await blobIdOf(root, newPath, objectFormat)) === newId;
 }

@@ -3,6 +3,7 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -224,6 +225,17 @@ describe('apply', () => {
     const forged = Buffer.from(patch.toString().replaceAll('sub/file', '.git/hooks/x'));
     await expect(apply(forged)).rejects.toThrow(/not a path inside the project/);
     expect(existsSync(join(project.base, 'outside/file'))).toBe(false);
+  });
+
+  it('does not take another file under the new name of a moved one for the moved one', async () => {
+    project.write('long.txt', 'line\n'.repeat(50));
+    project.commit('long');
+    const patch = await patchOf((_write, prepared) =>
+      renameSync(join(prepared.path, 'long.txt'), join(prepared.path, 'moved.txt')),
+    );
+    rmSync(join(project.root, 'long.txt'));
+    project.write('moved.txt', 'something else\n');
+    expect(await apply(patch)).toMatchObject({ kind: 'dirty', files: ['moved.txt'] });
   });
 
   it('does nothing for an empty patch and works in a folder without git', async () => {
