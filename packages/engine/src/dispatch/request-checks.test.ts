@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -79,6 +79,22 @@ test('a folder that holds the home is not worked in, in place and behind a wall 
     ask('/home/me', 'worktree'),
     ask('/home/me', 'in-place', 'none'),
   ]).toEqual([null, null, null]);
+});
+
+test('a home that is reached by a link is the home all the same', () => {
+  const folder = scratchFolder();
+  const [real, link] = [join(folder, 'real'), join(folder, 'link')];
+  mkdirSync(join(real, 'work'), { recursive: true });
+  symlinkSync(real, link);
+  const ask = (projectRoot: string, home: string) =>
+    findTooMuch({ workspaceKind: 'in-place', grant: { sandbox: 'bwrap' } } as never, { projectRoot, home });
+  for (const [root, home] of [
+    [real, link],
+    [link, real],
+    [folder, link],
+  ] as const)
+    expect(ask(root, home)?.detail).toContain(`holds the home folder ${home}`);
+  expect(ask(join(real, 'work'), link)).toBe(null);
 });
 
 test('a bare repository is no place to work in, and a checkout is', () => {

@@ -2,7 +2,7 @@
  * What a request may say at all. A worker refuses a job that its schema does not allow, as a crash and only after
  * everything was prepared; the person who asked is told here, before there is a run.
  */
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { Task } from '@caisson/protocol';
 import type { AdmittedRun, Refusal } from './contract.ts';
@@ -33,7 +33,7 @@ export function findTooMuch(
   { projectRoot, home }: Pick<DispatchSettings, 'projectRoot' | 'home'>,
 ): RequestRefusal | null {
   if (workspaceKind !== 'in-place' || grant.sandbox === 'none') return null;
-  const way = relative(projectRoot, home);
+  const way = relative(realPathOf(projectRoot), realPathOf(home));
   if (way === '..' || way.startsWith('../')) return null;
   return {
     kind: 'usage',
@@ -41,6 +41,11 @@ export function findTooMuch(
     remedy:
       'Change to the folder of the task, make it a git repository (git init), or use --workspace empty.',
   };
+}
+
+/** Homes are often reached by a link. */
+function realPathOf(path: string): string {
+  return existsSync(path) ? realpathSync(path) : path;
 }
 
 /** A bare repository has no files to work on, and its folder is not a place to work in. */
