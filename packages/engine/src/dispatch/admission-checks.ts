@@ -55,7 +55,7 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
   check('command-present', findMisplacedCommand),
   check('work-tree', (candidate, { settings }) => findNoWorkTree(candidate, settings)),
   check('repository', findNoRepository),
-  check('not-the-home', (candidate, { settings }) => findTooMuch(candidate, settings)),
+  check('not-the-home', findTooMuch),
   check('base-known', findUnknownBase),
   check('state-owner', (_candidate, { settings }) => findForeignState(settings.stateDir)),
   check('model-key', findNoModelKey),

@@ -15,6 +15,10 @@ function scratchFolder(): string {
   return folder;
 }
 
+function roomsOf(projectRoot: string, home: string, top: string | null = null) {
+  return { workspaces: { findTop: () => Promise.resolve(top) }, settings: { projectRoot, home } };
+}
+
 describe('a request', () => {
   test('that says nothing unusual passes', () => {
     const request: DispatchRequest = {
@@ -69,32 +73,31 @@ describe('a request', () => {
   });
 });
 
-test('a folder that holds the home is not worked in, in place and behind a wall that it would take down', () => {
+test('a folder that holds the home is not worked in, in place and behind a wall that it would take down', async () => {
   const ask = (projectRoot: string, workspaceKind = 'in-place', sandbox = 'bwrap') =>
-    findTooMuch({ workspaceKind, grant: { sandbox } } as never, { projectRoot, home: '/home/me' });
-  for (const folder of ['/', '/home', '/home/me']) expect(ask(folder)?.detail).toContain('/home/me');
-  for (const folder of ['/home/me/work', '/home/you', '/srv', '/home/me2']) expect(ask(folder)).toBe(null);
-  expect([
-    ask('/home/me', 'empty'),
-    ask('/home/me', 'worktree'),
-    ask('/home/me', 'in-place', 'none'),
-  ]).toEqual([null, null, null]);
+    findTooMuch({ workspaceKind, grant: { sandbox } } as never, roomsOf(projectRoot, '/home/me'));
+  for (const folder of ['/', '/home', '/home/me']) expect((await ask(folder))?.detail).toContain('/home/me');
+  for (const folder of ['/home/me/work', '/home/you', '/srv', '/home/me2'])
+    expect(await ask(folder)).toBe(null);
+  expect(await ask('/home/me', 'empty')).toBe(null);
+  expect(await ask('/home/me', 'worktree')).toBe(null);
+  expect(await ask('/home/me', 'in-place', 'none')).toBe(null);
 });
 
-test('a home that is reached by a link is the home all the same', () => {
+test('nor is one whose repository holds the home, or one that is the home by a link', async () => {
   const folder = scratchFolder();
   const [real, link] = [join(folder, 'real'), join(folder, 'link')];
   mkdirSync(join(real, 'work'), { recursive: true });
   symlinkSync(real, link);
-  const ask = (projectRoot: string, home: string) =>
-    findTooMuch({ workspaceKind: 'in-place', grant: { sandbox: 'bwrap' } } as never, { projectRoot, home });
-  for (const [root, home] of [
-    [real, link],
-    [link, real],
-    [folder, link],
-  ] as const)
-    expect(ask(root, home)?.detail).toContain(`holds the home folder ${home}`);
-  expect(ask(join(real, 'work'), link)).toBe(null);
+  const ask = (projectRoot: string, home: string, top: string | null = null) =>
+    findTooMuch(
+      { workspaceKind: 'in-place', grant: { sandbox: 'bwrap' } } as never,
+      roomsOf(projectRoot, home, top),
+    );
+  expect((await ask(real, link))?.detail).toContain(`${real} holds the home folder ${link}`);
+  expect((await ask(link, real))?.detail).toContain(`${link} holds the home folder ${real}`);
+  expect((await ask(join(real, 'work'), link, real))?.detail).toContain(`${real} holds the home folder`);
+  expect(await ask(join(real, 'work'), link)).toBe(null);
 });
 
 test('a bare repository is no place to work in, and a checkout is', () => {

@@ -25,19 +25,26 @@ export function findBadRequest(candidate: AdmittedRun): RequestRefusal | null {
 }
 
 /**
- * In place the agent has all of the folder. One that holds the user's home holds the keys that a sandbox is there to
- * keep, and `/` the whole machine.
+ * In place the agent has all of the folder, and of the repository that it lies in. One that holds the user's home holds
+ * the keys that a sandbox is there to keep, and `/` the whole machine.
  */
-export function findTooMuch(
+export async function findTooMuch(
   { workspaceKind, grant }: Pick<AdmittedRun, 'workspaceKind' | 'grant'>,
-  { projectRoot, home }: Pick<DispatchSettings, 'projectRoot' | 'home'>,
-): RequestRefusal | null {
+  {
+    workspaces,
+    settings: { projectRoot, home },
+  }: {
+    workspaces: Pick<DispatchRooms['workspaces'], 'findTop'>;
+    settings: Pick<DispatchSettings, 'projectRoot' | 'home'>;
+  },
+): Promise<RequestRefusal | null> {
   if (workspaceKind !== 'in-place' || grant.sandbox === 'none') return null;
-  const way = relative(realPathOf(projectRoot), realPathOf(home));
+  const folder = (await workspaces.findTop({ projectRoot })) ?? projectRoot;
+  const way = relative(realPathOf(folder), realPathOf(home));
   if (way === '..' || way.startsWith('../')) return null;
   return {
     kind: 'usage',
-    detail: `${projectRoot} holds the home folder ${home}: in place, the agent would have all that is in it`,
+    detail: `${folder} holds the home folder ${home}: in place, the agent would have all that is in it`,
     remedy:
       'Change to the folder of the task, make it a git repository (git init), or use --workspace empty.',
   };
