@@ -20,7 +20,7 @@ export function tellWallDenials(
   if (exit.code === SIGSYS_EXIT || exit.signal === 'SIGSYS')
     deny(context, {
       layer: 'sandbox',
-      what: 'the program was ended because it made system calls of another instruction set (32-bit or x32)',
+      what: 'the program ended like one that made system calls of another instruction set (32-bit or x32)',
       rule: 'seccomp',
     });
   const lines = new Set((stderr.match(REFUSED_WRITE) ?? []).map((line) => line.trim()));
