@@ -92,7 +92,7 @@ const SHARED = {
   sourcemap: false,
   legalComments: 'none',
   logLevel: 'warning',
-  external: ['better-sqlite3', '@aws-sdk/*'],
+  external: ['@aws-sdk/*'],
   banner: { js: REQUIRE_BANNER },
 };
 

@@ -1,8 +1,7 @@
 // Files through which an agent could make a later program obey it: its own settings, hooks, and ours. The sandbox keeps
 // the ones that exist read-only; one that an agent makes could not be mounted over and is left out of the patch.
-import { lstatSync, realpathSync } from 'node:fs';
+import { existsSync, lstatSync, realpathSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { isErrno } from './errno.ts';
 import { isPlantedGitControl } from './git-controls.ts';
 
 /** Relative to the folder in which a program looks for them. */
@@ -69,11 +68,8 @@ function isLink(path: string): boolean {
 
 /** Where a control file really lies in the workspace; only names are compared, nothing is read. */
 function realPlace(root: string, control: string): string[] {
-  try {
-    const place = relative(realpathSync(root), realpathSync(join(root, control)));
-    return place === '' || place.startsWith('..') ? [] : [place];
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES'].some((code) => isErrno(error, code))) return [];
-    throw error;
-  }
+  const path = join(root, control);
+  if (!existsSync(path)) return []; // nor where a link leads nowhere
+  const place = relative(realpathSync.native(root), realpathSync.native(path));
+  return place === '' || place.startsWith('..') ? [] : [place];
 }

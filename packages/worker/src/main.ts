@@ -1,5 +1,5 @@
 /** Entry of the worker: one process, one attempt. */
-import { prepareOutputPipes } from '@caisson/ground';
+import { prepareLaunch } from '@caisson/ground';
 import { carryOut } from './attempt.ts';
 import { openControl, type Control } from './control.ts';
 import { isSpare, readWorkerEnvironment, type WorkerEnvironment } from './environment.ts';
@@ -21,7 +21,7 @@ async function work(control: Control): Promise<void> {
 /** A host that has no job for us after all ends, or ends us; there is nothing to report then. */
 async function awaitAssignment(control: Control): Promise<WorkerEnvironment> {
   prepareToParse();
-  prepareOutputPipes();
+  prepareLaunch();
   const assignment = await control.waitForAssignment().catch(() => process.exit(0));
   process.chdir(assignment.cwd);
   return readWorkerEnvironment(assignment.env);

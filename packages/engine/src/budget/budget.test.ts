@@ -226,6 +226,15 @@ describe('a budget', () => {
     expect(budget.follow('r1', { ...USAGE, models: ['renamed'] })?.detail).toMatch(/\$3.0000 spent/);
   });
 
+  it('reads no books and tells nobody of a run that had nothing to spend', () => {
+    const { budget, updates } = open({}, [spentRow(2)]);
+    expect(budget.reserve(ask('r1', { usesModel: false }))).toBe(null);
+    budget.settle('r1', undefined);
+    expect(updates).toEqual([]);
+    budget.settle('r2', USAGE);
+    expect(updates).toMatchObject([{ scope: 'day', spentUsd: 2 }]);
+  });
+
   it('tells where it stands when a run is settled, unknown costs apart', () => {
     const { budget, updates } = open({ perDayUsd: 9 }, [spentRow(2), spentRow(null)]);
     budget.reserve(ask('r1', { caps: { usd: 1 } }));

@@ -113,10 +113,9 @@ export function createBudget(options: BudgetOptions): Budget {
       const { runId, caps, session, model } = request;
       const nothing = request.usesModel ? refuseNothing(caps) : null;
       if (nothing !== null) return nothing;
-      const isCapped =
-        isCounting ||
-        Object.keys(caps).length > 0 ||
-        scopesOf(session).some((scope) => scope.ceilingUsd !== null);
+      const isScopeCapped =
+        settings.perDayUsd !== null || (session !== null && settings.perSessionUsd !== null);
+      const isCapped = isCounting || isScopeCapped || Object.keys(caps).length > 0;
       const refusal = isCapped
         ? books.alone(() => {
             sweepReservations(books);
@@ -148,7 +147,9 @@ export function createBudget(options: BudgetOptions): Budget {
       const run = active.get(runId);
       active.delete(runId);
       const costUsd = usage === undefined ? undefined : costOf(usage, run?.model);
-      if (isReserved(books, runId)) books.alone(() => closeReservation(books, runId, costUsd));
+      const wasReserved = isReserved(books, runId);
+      if (wasReserved) books.alone(() => closeReservation(books, runId, costUsd));
+      if (!wasReserved && usage === undefined) return; // nothing was spent; to say so would read all of the day
       for (const scope of scopesOf(run?.session ?? null)) options.onUpdate(scope);
     },
     standings: (session) => scopesOf(session ?? null),

@@ -51,7 +51,7 @@ export function createSealer(options: SealerOptions): Sealer {
 async function seal(options: SealerOptions, keyring: Keyring, runId: string): Promise<void> {
   const { ledger, store } = options;
   const events = ledger.read({ runId });
-  const ending = events.find((event) => event.seq === lastLifecycleSeq(ledger, runId, events));
+  const ending = findEnding(ledger, runId, events);
   if (ending === undefined) return;
   const resultRef = ending.data['resultRef'];
   const resultBytes = typeof resultRef === 'string' ? await store.getBlob(resultRef) : null;
@@ -93,9 +93,9 @@ export function keysFolder(config: ResolvedConfig): string {
   return join(config.folders.data, 'keys');
 }
 
-function lastLifecycleSeq(ledger: Ledger, runId: string, events: readonly StoredEvent[]): number {
-  const ending = ledger.run(runId)?.ending;
-  return events.findLast((event) => event.type === ending)?.seq ?? 0;
+function findEnding(ledger: Ledger, runId: string, events: readonly StoredEvent[]): StoredEvent | undefined {
+  const type = ledger.run(runId)?.ending;
+  return events.findLast((event) => event.type === type);
 }
 
 async function listArtefacts(

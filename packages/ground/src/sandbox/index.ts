@@ -4,5 +4,5 @@ export { SandboxSpecError, SandboxStartError, SandboxUnavailableError } from './
 export { findBwrap } from './bwrap-location.ts';
 export { launchSandbox } from './launch.ts';
 export { describeSandbox } from './describe.ts';
-export { prepareOutputPipes } from './output-pipes.ts';
+export { prepareLaunch } from './prepare-launch.ts';
 export { describeProbeBasis, probeSandbox, requireSandbox, type SandboxProbe } from './probe.ts';

@@ -20,13 +20,9 @@ export interface OutputPipes {
 
 let prepared: OutputPipes | null = null;
 
-/** Makes the next sandbox's pipes now, in a process that has nothing else to do; what fails here is told by the launch. */
+/** Makes the next sandbox's pipes now. */
 export function prepareOutputPipes(): void {
-  try {
-    prepared ??= makePipes();
-  } catch (error) {
-    if (!(error instanceof Error)) throw error;
-  }
+  prepared ??= makePipes();
 }
 
 /** Both pipes; nothing of them is left on the disk. */

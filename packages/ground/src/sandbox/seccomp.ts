@@ -63,6 +63,14 @@ const unlessAnyBitSkip = (value: number, count: number): Instruction => ({
 
 /** The program for this machine, in the form that the kernel loads. */
 export function buildSeccompProgram(architecture: string = process.arch): Buffer {
+  const program = built.get(architecture) ?? buildFor(architecture);
+  built.set(architecture, program);
+  return program;
+}
+
+const built = new Map<string, Buffer>();
+
+function buildFor(architecture: string): Buffer {
   const table = SECCOMP_ARCHITECTURES[architecture];
   if (table === undefined) {
     throw new SandboxUnavailableError(`There is no system call filter for ${architecture}.`, {

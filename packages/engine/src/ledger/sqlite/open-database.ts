@@ -11,6 +11,7 @@ import {
   LedgerTooNewError,
   LedgerTruncatedError,
 } from '../errors.ts';
+import { findAddon } from './find-addon.ts';
 import { APPLICATION_ID, latestVersion, MIGRATIONS } from './schema.ts';
 import type { Migration } from './schema.ts';
 import { translating } from './translate-error.ts';
@@ -53,7 +54,11 @@ function connect(file: string, migrations: readonly Migration[]): Database.Datab
 }
 
 function connectWith(setup: string, file: string, migrations: readonly Migration[]): Database.Database {
-  const db = new Database(file, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+  const db = new Database(file, {
+    fileMustExist: true,
+    timeout: BUSY_TIMEOUT_MS,
+    nativeBinding: findAddon(),
+  });
   try {
     if (setup !== '') db.exec(setup);
     prepareConnection(db, file, migrations);
@@ -118,7 +123,7 @@ function createFile(file: string, migrations: readonly Migration[]): void {
 }
 
 function buildSchema(draft: string, migrations: readonly Migration[]): void {
-  const db = new Database(draft);
+  const db = new Database(draft, { nativeBinding: findAddon() });
   try {
     // Nobody sees the draft before it is synced as a whole, so its own transactions need not be durable.
     db.exec(

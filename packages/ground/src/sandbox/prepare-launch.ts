@@ -1,0 +1,14 @@
+import { highestInheritedFd } from './inherited-fds.ts';
+import { prepareOutputPipes } from './output-pipes.ts';
+import { buildSeccompProgram } from './seccomp.ts';
+
+/** Does what every launch needs and no launch changes, in a process that has nothing else to do yet. */
+export function prepareLaunch(): void {
+  try {
+    prepareOutputPipes();
+    highestInheritedFd();
+    buildSeccompProgram();
+  } catch (error) {
+    if (!(error instanceof Error)) throw error; // what fails here is told by the launch
+  }
+}
