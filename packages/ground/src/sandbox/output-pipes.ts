@@ -18,25 +18,32 @@ export interface OutputPipes {
   openStreams(): { stdout: Readable; stderr: Readable };
 }
 
-let prepared: OutputPipes | null = null;
+/** Starting the program that makes them takes longer than the making: a few are made at once. */
+const MADE_AT_ONCE = 4;
 
-/** Makes the next sandbox's pipes now. */
+const ready: OutputPipes[] = [];
+
+/** Makes the next sandboxes' pipes now. */
 export function prepareOutputPipes(): void {
-  prepared ??= makePipes();
+  if (ready.length === 0) ready.push(...makePipes());
 }
 
-/** Both pipes; nothing of them is left on the disk. */
+/** Both pipes, for one sandbox; nothing of them is left on the disk. */
 export function createOutputPipes(): OutputPipes {
-  const pipes = prepared ?? makePipes();
-  prepared = null;
+  prepareOutputPipes();
+  const pipes = ready.pop();
+  if (pipes === undefined) throw new SandboxStartError('No pipe could be made.');
   return pipes;
 }
 
-function makePipes(): OutputPipes {
+function makePipes(): OutputPipes[] {
   const folder = mkdtempSync(join(tmpdir(), 'caisson-pipes-'));
-  const paths = [join(folder, '1'), join(folder, '2')] as const;
+  const paths = Array.from({ length: MADE_AT_ONCE }, (_, index) => [
+    join(folder, `${index}.1`),
+    join(folder, `${index}.2`),
+  ]);
   try {
-    const made = spawnSync('mkfifo', ['-m', '600', ...paths], {
+    const made = spawnSync('mkfifo', ['-m', '600', ...paths.flat()], {
       env: { PATH: '/usr/bin:/bin' },
       stdio: 'ignore',
     });
@@ -44,17 +51,21 @@ function makePipes(): OutputPipes {
       throw new SandboxStartError(
         `No pipe could be made in ${folder}: ${made.error?.message ?? 'mkfifo failed'}`,
       );
-    const readFds = paths.map((path) => openSync(path, constants.O_RDONLY | constants.O_NONBLOCK));
-    const writeFds = paths.map((path) => openSync(path, constants.O_WRONLY));
-    return {
-      stdoutFd: writeFds[0] ?? -1,
-      stderrFd: writeFds[1] ?? -1,
-      closeWriteEnds: () => writeFds.forEach((fd) => closeSync(fd)),
-      openStreams: () => ({ stdout: readEnd(readFds[0] ?? -1), stderr: readEnd(readFds[1] ?? -1) }),
-    };
+    return paths.map(openPair);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+function openPair(paths: readonly string[]): OutputPipes {
+  const readFds = paths.map((path) => openSync(path, constants.O_RDONLY | constants.O_NONBLOCK));
+  const writeFds = paths.map((path) => openSync(path, constants.O_WRONLY));
+  return {
+    stdoutFd: writeFds[0] ?? -1,
+    stderrFd: writeFds[1] ?? -1,
+    closeWriteEnds: () => writeFds.forEach((fd) => closeSync(fd)),
+    openStreams: () => ({ stdout: readEnd(readFds[0] ?? -1), stderr: readEnd(readFds[1] ?? -1) }),
+  };
 }
 
 function readEnd(fd: number): Readable {
