@@ -80,8 +80,9 @@ it('lets several runs at once share the day, and stops them where it is spent', 
   expect(spent).toBeLessThan(2 + 3 * 0.31); // what was under way in each of them
 }, 60_000);
 
-it('books what a stopped run used, also when its agent never told it', async () => {
-  const usage = { inputTokens: 100_000, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+/** Answers once, with that usage, and never again. */
+async function serveOneStep(inputTokens: number): Promise<ModelServer> {
+  const usage = { inputTokens, outputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0 };
   const server = await startModelServer({
     apiKey: KEY,
     script: [
@@ -90,6 +91,11 @@ it('books what a stopped run used, also when its agent never told it', async () 
     ],
   });
   onTestFinished(() => server.stop());
+  return server;
+}
+
+it('books what a stopped run used, also when its agent never told it', async () => {
+  const server = await serveOneStep(100_000);
   const project = open(server);
   const result = await project.run('work', '--timeout', '5s');
   expect(result).toMatchObject({
@@ -100,15 +106,7 @@ it('books what a stopped run used, also when its agent never told it', async () 
 }, 60_000);
 
 it('charges a run whose host was killed with what it had used by then', async () => {
-  const usage = { inputTokens: 100_000, outputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0 };
-  const server = await startModelServer({
-    apiKey: KEY,
-    script: [
-      { say: 'a step', tool: { intent: 'run-command', command: 'true' }, usage },
-      { say: '', fault: 'stall' },
-    ],
-  });
-  onTestFinished(() => server.stop());
+  const server = await serveOneStep(100_000);
   const project = open(server, 'budget: { perDayUsd: 1, perDayTokens: 100010 }\n');
   const host = project.start('run', 'work');
   await until('the model is asked again', () => server.requests.length > 1);

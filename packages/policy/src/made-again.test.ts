@@ -75,11 +75,11 @@ describe('deleting what is made again', () => {
   });
 
   it('is not what a workspace below /tmp is', () => {
-    const place = { workspace: '/tmp/work/app' };
-    expect(classifyCommand('rm -rf /tmp/work/app', place).actionClass).toBe('bash_destructive');
-    expect(classifyCommand('rm -rf /tmp/work', place).actionClass).toBe('bash_destructive');
-    expect(classifyCommand('rm -rf /tmp/work/app/src', place).actionClass).toBe('bash_destructive');
-    expect(classifyCommand('rm -rf /tmp/work/app/dist', place).actionClass).toBe('bash_exec');
+    const place = { workspace: '/tmp/area/app' };
+    expect(classifyCommand('rm -rf /tmp/area/app', place).actionClass).toBe('bash_destructive');
+    expect(classifyCommand('rm -rf /tmp/area', place).actionClass).toBe('bash_destructive');
+    expect(classifyCommand('rm -rf /tmp/area/app/src', place).actionClass).toBe('bash_destructive');
+    expect(classifyCommand('rm -rf /tmp/area/app/dist', place).actionClass).toBe('bash_exec');
   });
 
   it('is still a deletion to a rule of caisson.yaml', () => {

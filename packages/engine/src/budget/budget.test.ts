@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Usage } from '@caisson/protocol';
+import { createBooks } from './books-stage.ts';
 import type { BudgetRequest, BudgetSettings, BudgetStanding, SpentRow } from './contract.ts';
 import { costOf, createBudget, findPrice } from './index.ts';
 
@@ -17,17 +18,10 @@ function open(settings: Partial<BudgetSettings> = {}, spent: SpentRow[] = []) {
   const updates: BudgetStanding[] = [];
   const budget = createBudget({
     settings: { perSessionUsd: null, perDayUsd: null, allowUnknownCost: false, shares: 4, ...settings },
-    books: {
+    books: createBooks(rows, {
       spend: () => spent,
       stateOf: (runId) => (ended.has(runId) ? 'ended' : 'open'),
-      nowMs: () => 0,
-      alone: (work) => work(),
-      rows: {
-        set: (_space, key, value) => void rows.set(key, value),
-        delete: (_space, key) => rows.delete(key),
-        list: () => [...rows].map(([key, value]) => ({ key, value })),
-      },
-    },
+    }),
     today: () => '2026-11-15',
     onUpdate: (standing) => updates.push(standing),
   });

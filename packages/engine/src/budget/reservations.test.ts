@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Books } from './contract.ts';
+import { createBooks } from './books-stage.ts';
 import { createBudget } from './create-budget.ts';
 
 const COUNTS = { inputTokens: 1000, outputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0 };
@@ -17,17 +17,7 @@ const REQUEST = {
 
 /** A host of the project; every host has the same rows. */
 function openHost(rows: Map<string, unknown>, today = () => '2026-01-01') {
-  const books: Books = {
-    spend: () => [],
-    stateOf: () => 'open',
-    nowMs: () => 0,
-    alone: (work) => work(),
-    rows: {
-      set: (_space, key, value) => void rows.set(key, value),
-      delete: (_space, key) => rows.delete(key),
-      list: () => [...rows].map(([key, value]) => ({ key, value })),
-    },
-  };
+  const books = createBooks(rows);
   const caps = { perSessionUsd: null, perDayUsd: 5, perDayTurns: 3 };
   const settings = { ...caps, allowUnknownCost: false, shares: 4 };
   return createBudget({ settings, books, today, onUpdate: () => undefined });

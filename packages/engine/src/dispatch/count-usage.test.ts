@@ -1,12 +1,12 @@
 import type { Usage } from '@caisson/protocol';
 import { expect, it } from 'vitest';
 import { costOf } from '../budget/index.ts';
-import type { SeenUsage } from './rooms.ts';
+import type { ObservedUsage } from '../network/index.ts';
 import { countUsage, type UsageSources } from './count-usage.ts';
 
 const COUNTS = { inputTokens: 1_000_000, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
 const TOLD: Usage = { models: ['claude-sonnet-4-5'], ...COUNTS, turns: 3, toolCalls: 2 };
-const seen = (more: Partial<SeenUsage> = {}): SeenUsage => ({
+const seen = (more: Partial<ObservedUsage> = {}): ObservedUsage => ({
   answers: 4,
   unheard: 0,
   isWhole: false,

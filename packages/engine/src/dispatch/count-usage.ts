@@ -5,7 +5,8 @@
  */
 import type { Usage } from '@caisson/protocol';
 import type { Budget, EarlierUse } from '../budget/index.ts';
-import type { DispatchRooms, SeenUsage } from './rooms.ts';
+import type { ObservedUsage } from '../network/index.ts';
+import type { DispatchRooms } from './rooms.ts';
 
 export interface UsageSources {
   /** As the agent told it; undefined while it has not. */
@@ -13,7 +14,7 @@ export interface UsageSources {
   readonly turns: number;
   readonly toolCalls: number;
   /** Null where the answers do not pass through us. */
-  readonly seen: SeenUsage | null;
+  readonly seen: ObservedUsage | null;
   /** The agent tells its turns once, for all it did, so the answers are counted instead. */
   readonly tellsOnce: boolean;
 }
@@ -63,10 +64,10 @@ export function findEarlierUse({ ledger }: Pick<DispatchRooms, 'ledger'>, runId:
 }
 
 /** Every model at its own price; the sum is unknown when one of them is. */
-function toUsage({ byModel }: SeenUsage, cost: Budget['cost']): Usage {
+function toUsage({ byModel }: ObservedUsage, cost: Budget['cost']): Usage {
   const costs = byModel.map(({ model, ...counts }) => cost({ ...counts, models: [model] }, model));
   const isKnown = costs.length > 0 && costs.every((one) => one !== undefined);
-  const total = (key: keyof Omit<SeenUsage['byModel'][number], 'model'>): number =>
+  const total = (key: keyof Omit<ObservedUsage['byModel'][number], 'model'>): number =>
     byModel.reduce((sum, counts) => sum + counts[key], 0);
   return {
     models: byModel.map(({ model }) => model).filter((model) => model !== ''),

@@ -2,7 +2,7 @@
 import { endingOfStop, type Failure, type Result } from '@caisson/protocol';
 import type { AttemptLimits } from '../compute/index.ts';
 import type { WorkerEnd } from '../supervision/index.ts';
-import type { SeenUsage } from './rooms.ts';
+import type { ObservedUsage } from '../network/index.ts';
 import type { FoundResult } from './read-result.ts';
 
 /** What a program says that could not make anything of an answer. */
@@ -85,7 +85,7 @@ function canBeLimit({ reason, step }: Failure): boolean {
 }
 
 /** What the model's answers said beside their content. */
-export type SeenEndings = Pick<SeenUsage, 'refusals' | 'lastStop' | 'lastError'>;
+export type SeenEndings = Pick<ObservedUsage, 'refusals' | 'lastStop' | 'lastError'>;
 
 /** Some programs do not pass on why an answer broke off; the model's own answer says it. */
 function withAnswers(ending: Ending, seen: SeenEndings | null): Ending {

@@ -13,6 +13,7 @@ import type {
 import type { Budget } from '../budget/index.ts';
 import type { Compute } from '../compute/index.ts';
 import type { Ledger } from '../ledger/index.ts';
+import type { ObservedUsage } from '../network/index.ts';
 import type { Sessions } from '../session/index.ts';
 import type { Store } from '../store/index.ts';
 import type { Workspaces } from '../workspace/index.ts';
@@ -124,29 +125,8 @@ export interface OpenedNetwork {
   readonly offersProxy: boolean;
   readonly loopbackPort: number | null;
   /** What the model's answers said they used; null where they do not pass through here. */
-  readonly usage: { read(): SeenUsage; onChange: () => void } | null;
+  readonly usage: { read(): ObservedUsage; onChange: () => void } | null;
   close(): Promise<void>;
-}
-
-export interface SeenUsage {
-  readonly answers: number;
-  /** Requests and answers that said nothing of their usage, so far. */
-  readonly unheard: number;
-  /** All of them ended and told it: nothing else was used. */
-  readonly isWhole: boolean;
-  /** Answers in which the model would not go on. */
-  readonly refusals: number;
-  /** Why the latest answer ended early, if it did and was asked for alone. */
-  readonly lastStop: 'refusal' | 'max-tokens' | null;
-  /** What the model last answered with, where that was an error that every vendor has. */
-  readonly lastError: 'auth' | 'overloaded' | 'rate-limit' | null;
-  readonly byModel: readonly {
-    readonly model: string;
-    readonly inputTokens: number;
-    readonly outputTokens: number;
-    readonly cacheReadTokens: number;
-    readonly cacheWriteTokens: number;
-  }[];
 }
 
 export interface NetworkDoor {

@@ -1,0 +1,17 @@
+/** Books in memory, for the tests of this room. */
+import type { Books } from './contract.ts';
+
+export function createBooks(rows: Map<string, unknown>, more: Partial<Books> = {}): Books {
+  return {
+    spend: () => [],
+    stateOf: () => 'open',
+    nowMs: () => 0,
+    alone: (work) => work(),
+    rows: {
+      set: (_space, key, value) => void rows.set(key, value),
+      delete: (_space, key) => rows.delete(key),
+      list: () => [...rows].map(([key, value]) => ({ key, value })),
+    },
+    ...more,
+  };
+}
