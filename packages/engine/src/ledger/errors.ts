@@ -184,3 +184,14 @@ export class IdempotencyKeyTakenError extends CaissonError {
     this.runId = runId;
   }
 }
+
+export class AddonMissingError extends CaissonError {
+  readonly code = 'LEDGER_ADDON_MISSING';
+
+  constructor(folder: string, cause: Error) {
+    super(`No build of SQLite in ${folder} can be loaded: ${cause.message}`, {
+      cause,
+      remedy: 'Install the dependencies again (npm ci), with the Node that runs Caisson.',
+    });
+  }
+}

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { AddonMissingError } from '../errors.ts';
 
 let known: string | undefined;
 
@@ -10,15 +11,16 @@ let known: string | undefined;
  * build for another C library does not load.
  */
 export function findAddon(): string {
-  return (known ??= findLoading());
+  return (known ??= findLoading(dirname(require.resolve('better-sqlite3/package.json'))));
 }
 
-function findLoading(): string {
-  const require = createRequire(import.meta.url);
-  const folder = dirname(require.resolve('better-sqlite3/package.json'));
+const require = createRequire(import.meta.url);
+
+/** The first build in the library's folder that this Node can load. */
+export function findLoading(folder: string): string {
   const builds = [`prebuilds/linux-${process.arch}`, `prebuilds/linuxmusl-${process.arch}`];
   const files = [...builds, 'build/Release/better_sqlite3'].map((name) => join(folder, `${name}.node`));
-  let reason: unknown = new Error(`there is no build of SQLite for ${process.arch} in ${folder}`);
+  let reason: unknown = new Error(`there is none for ${process.arch}`);
   for (const file of files.filter((path) => existsSync(path))) {
     try {
       require(file);
@@ -27,5 +29,5 @@ function findLoading(): string {
       reason = error;
     }
   }
-  throw reason;
+  throw new AddonMissingError(folder, reason as Error);
 }
