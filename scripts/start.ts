@@ -38,7 +38,12 @@ say(
   `Model: scripted, on ${server.url} (no key, no tokens); agent, sandbox, git, ledger and signature are real.\n`,
 );
 
-say(`$ caisson run "${TASK}" --verify "sh test.sh"`);
+say(
+  'Its caisson.yaml names an endpoint and a key, so you would be asked once. Here the demo agrees for you:',
+);
+say(`$ caisson trust --yes --send-key ${server.url}`);
+await runCaisson('trust', '--yes', '--send-key', server.url);
+say(`\n$ caisson run "${TASK}" --verify "sh test.sh"`);
 const code = await runCaisson('run', TASK, '--verify', 'sh test.sh');
 if (code === 0) {
   say('\n$ caisson diff latest');

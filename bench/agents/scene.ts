@@ -71,7 +71,7 @@ export async function createAgentScene(): Promise<AgentScene> {
   const scratch = createScratch('agents');
   const env = { ...scratch.env, PATH: pathWithPinnedNode(), MODEL_KEY: KEY };
   const scene = { ...scratch, env };
-  writeProject(scratch, model.url, bin);
+  writeProject(scene, model.url, bin);
   return {
     scratch: scene,
     runBare: (task) => timeProgram(bin, bareArguments(task), scene),
@@ -91,7 +91,7 @@ const bareArguments = (task: string): string[] => [
   task,
 ];
 
-function writeProject({ root, project }: Scratch, url: string, bin: string): void {
+function writeProject({ root, project, env }: Scratch, url: string, bin: string): void {
   writeFileSync(join(root, 'key'), KEY, { mode: 0o600 });
   writeFileSync(
     join(project, 'caisson.yaml'),
@@ -107,6 +107,11 @@ function writeProject({ root, project }: Scratch, url: string, bin: string): voi
   git('init', '-q', '-b', 'main');
   git('add', 'README.md', 'caisson.yaml');
   git('commit', '-qm', 'first');
+  execFileSync(process.execPath, [CLI, 'trust', '--yes', '--send-key', url], {
+    cwd: project,
+    env,
+    stdio: 'ignore',
+  });
 }
 
 function bareConfig(url: string): string {

@@ -5,6 +5,7 @@ import * as z from 'zod/mini';
 /** The part of a JSON Schema that the page shows. */
 interface SchemaPart {
   readonly description?: string;
+  readonly trust?: string;
   readonly type?: string;
   readonly enum?: readonly string[];
   readonly anyOf?: readonly SchemaPart[];
@@ -13,23 +14,32 @@ interface SchemaPart {
   readonly additionalProperties?: SchemaPart | boolean;
 }
 
+const TRUST: Readonly<Record<string, string>> = { harmless: 'harmless', ask: 'ask', 'may-lower': 'lower' };
+
 /** The reference page of caisson.yaml. */
 export function describeConfig(): string {
   const schema = z.toJSONSchema(ConfigFile, { io: 'input', unrepresentable: 'any' }) as SchemaPart;
   const rows = [...listFields(schema, '')].map(
     ({ key, part }) =>
-      `| \`${key}\` | ${describeType(part)} | ${describeVariable(key)} | ${part.description ?? ''} |`,
+      `| \`${key}\` | ${describeType(part)} | ${describeVariable(key)} | ${TRUST[part.trust ?? ''] ?? ''} | ${part.description ?? ''} |`,
   );
   return [
     '# caisson.yaml',
     '',
-    'Every key is optional, and an unknown one is an error. A flag beats an environment variable, which beats this file,',
-    'which beats the default. Durations are written `500ms`, `45s`, `30m`, `1h30m` or as a number of seconds; sizes `512m`,',
+    "Every key is optional, and an unknown one is an error. The same keys go into the project's `caisson.yaml` and into your",
+    'own file, `$XDG_CONFIG_HOME/caisson/config.yaml` (`~/.config/caisson/config.yaml`). A flag beats an environment variable,',
+    "which beats the project's file, which beats yours, which beats the default; maps are merged and lists are joined.",
+    '',
+    "The column *project* says what the key may do in a project's file before you have agreed to it with `caisson trust`:",
+    '*harmless* works at once; *lower* works as long as it is no more than your own value, or the default where you have',
+    'none, and never raises a value that your own file sets; *ask* has no effect until you agree. Your own file needs no trust.',
+    '',
+    'Durations are written `500ms`, `45s`, `30m`, `1h30m` or as a number of seconds; sizes `512m`,',
     '`4g` or as a number of bytes. `caisson config` shows what holds in a project, and why. A variable that looks like one of',
     'these and is none is warned of.',
     '',
-    '| key | type | variable | meaning |',
-    '|---|---|---|---|',
+    '| key | type | variable | project | meaning |',
+    '|---|---|---|---|---|',
     ...rows,
     '',
   ].join('\n');

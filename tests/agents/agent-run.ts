@@ -50,6 +50,7 @@ export async function createStage(agent: AgentUnderTest, options: StageOptions):
     run: async (task, ...more) => conclude(await project.caisson('run', ...optionsOf(more), task)),
     follow: async (...args) => conclude(await project.caisson(...args, '-o', 'json')),
     begin: async (task, ...more) => {
+      await project.trust();
       const cli = finish(project.start('run', ...optionsOf(more), task));
       const runId = await until('the run is listed', () => newestRun(project));
       return { runId, end: async () => conclude(await cli) };

@@ -74,6 +74,7 @@ it.each([
 
 it('an adapter that throws in inject() fails its run when a message comes', { timeout: 60_000 }, async () => {
   const project = projectWith({ line: 'return [];', inject: `throw new Error('a bug of mine');` });
+  await project.trust();
   const ended = finish(project.start('run', '-o', 'json', '--runtime', 'mine', 'do it'));
   await until('the agent', () => pidsWith(`sleep 98${process.pid}`).length > 0);
   await project.caisson('send', 'latest', 'hello');

@@ -108,6 +108,7 @@ it('books what a stopped run used, also when its agent never told it', async () 
 it('charges a run whose host was killed with what it had used by then', async () => {
   const server = await serveOneStep(100_000);
   const project = open(server, 'budget: { perDayUsd: 1, perDayTokens: 100010 }\n');
+  await project.trust();
   const host = project.start('run', 'work');
   await until('the model is asked again', () => server.requests.length > 1);
   host.kill('SIGKILL');

@@ -47,6 +47,7 @@ test('what a person sends reaches the native agent while it works', { timeout: L
   const wait = 'until [ -s .caisson/channel/inbox.jsonl ]; do sleep 0.05; done';
   const server = await startModelServer({ script: [run(wait), { say: 'Heard.' }] });
   const project = await createScripted(server, { runtime: 'native' });
+  await project.trust();
   const running = follow(project, 'wait for me', '--agent', 'bare');
   await until('the first request', () => server.modelRequests().length > 0);
   const accepted = await running.seen('dispatch.started');
@@ -271,6 +272,7 @@ describe('the gate', () => {
     project.write('old/file.txt', 'old\n');
     project.git('add', '.');
     project.git('commit', '-qm', 'old');
+    await project.trust();
     const running = follow(project, 'clean up', '--agent', 'bare', '--mode', 'full-auto');
     const asked = await running.seen('approval.requested');
     expect(asked).toMatchObject({ tool: 'Bash', what: 'Bash: rm -rf old', actionClass: 'bash_destructive' });
@@ -324,6 +326,7 @@ describe('the gate', () => {
 
   test('a held call of a run that is cancelled is closed with it', { timeout: LIMIT_MS }, async () => {
     const project = await createScripted([run('rm -rf old'), { say: 'Removed.' }]);
+    await project.trust();
     const running = follow(project, 'clean up', '--agent', 'bare', '--mode', 'full-auto');
     const asked = await running.seen('approval.requested');
     await project.caisson('cancel', String(asked['runId']));
@@ -339,6 +342,7 @@ describe('the gate', () => {
     { timeout: LIMIT_MS },
     async () => {
       const project = await createScripted([run('rm -rf old'), { say: 'Removed.' }]);
+      await project.trust();
       const running = follow(project, 'clean up', '--agent', 'bare', '--mode', 'full-auto');
       const asked = await running.seen('approval.requested');
       running.child.kill('SIGKILL');

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { ConfigError, grantTrust, inspectTrust } from '@caisson/engine';
 import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -23,6 +24,8 @@ export interface Project {
   git(...args: string[]): string;
   /** Runs the built CLI to its end. */
   caisson(...args: string[]): Promise<CliRun>;
+  /** The user agrees to what the project's file asks for now; `start` does not do that by itself. */
+  trust(): Promise<void>;
   /** Starts the built CLI and leaves it running; ended with the test. */
   start(...args: string[]): ChildProcess;
   /** `run -o json` and its result. */
@@ -35,6 +38,8 @@ export interface ProjectOptions {
   readonly git?: boolean;
   readonly config?: string;
   readonly env?: Record<string, string>;
+  /** Default true: the user agrees to whatever the project's file asks for, before every command. */
+  readonly trusts?: boolean;
 }
 
 export function createProject(options: ProjectOptions = {}): Project {
@@ -65,7 +70,11 @@ export function createProject(options: ProjectOptions = {}): Project {
         encoding: 'utf8',
         maxBuffer: 64 * 1024 * 1024,
       }),
-    caisson: (...args) => finish(project.start(...args)),
+    trust: () => trustProject(root, env),
+    async caisson(...args) {
+      if (options.trusts ?? true) await project.trust();
+      return finish(project.start(...args));
+    },
     start(...args) {
       const child = spawn(process.execPath, [BIN, ...args], {
         cwd: root,
@@ -96,6 +105,18 @@ export function createProject(options: ProjectOptions = {}): Project {
     project.git('commit', '-qm', 'first');
   }
   return project;
+}
+
+/** Agrees to what a project asks for, as its user would; a file that cannot be read is left to the command. */
+export async function trustProject(cwd: string, env: Record<string, string>): Promise<void> {
+  const given = { cwd, env };
+  try {
+    const { status, sends } = await inspectTrust(given);
+    if (status === 'nothing-asked' || status === 'granted') return;
+    await grantTrust({ ...given, sendsTo: sends.map(({ to }) => to) });
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+  }
 }
 
 export function finish(child: ChildProcess): Promise<CliRun> {

@@ -119,6 +119,11 @@ export const COMMANDS: readonly CommandRow[] = [
     summary: 'say what the policy decides about a command',
     load: () => import('./commands/policy-check.ts'),
   },
+  {
+    name: 'trust',
+    summary: 'show what this project asks for, and agree to it',
+    load: () => import('./commands/trust.ts'),
+  },
   { name: 'init', summary: 'write a first caisson.yaml', load: () => import('./commands/init.ts') },
   {
     name: 'doctor',

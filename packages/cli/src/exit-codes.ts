@@ -29,6 +29,8 @@ const BY_ERROR_CODE: Readonly<Record<string, ExitCode>> = {
   UNIT_INVALID: EXIT_CODES.usage,
   UNKNOWN_MODE: EXIT_CODES.usage,
   POLICY_DENIED: EXIT_CODES.policyDenied,
+  TRUST_REQUIRED: EXIT_CODES.policyDenied,
+  TRUST_STORE: EXIT_CODES.policyDenied,
   BUDGET_EXCEEDED: EXIT_CODES.budgetExceeded,
   INTEGRITY_FAILED: EXIT_CODES.integrityFailed,
   LEDGER_CORRUPT: EXIT_CODES.integrityFailed,

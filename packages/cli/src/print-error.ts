@@ -41,8 +41,9 @@ function remedyOf(code: string | undefined): string {
 /** Whole sentences; a message that already says what to do is not told twice. */
 function join(label: string, message: string, remedy: string | undefined): string {
   const said = message.trimEnd();
-  const sentence = /[.!?…:]$/.test(said) ? said : `${said}.`;
+  const isList = said.includes('\n');
+  const sentence = isList || /[.!?…:]$/.test(said) ? said : `${said}.`;
   return remedy === undefined || message.includes(remedy)
     ? `${label} ${sentence}`
-    : `${label} ${sentence} ${remedy}`;
+    : `${label} ${sentence}${isList ? '\n' : ' '}${remedy}`;
 }

@@ -1,4 +1,11 @@
-import { createCaisson, type Caisson, type CaissonOptions } from '@caisson/engine';
+import {
+  createCaisson,
+  inspectTrust,
+  TrustRequiredError,
+  type Caisson,
+  type CaissonOptions,
+} from '@caisson/engine';
+import { canAsk } from './ask-question.ts';
 import type { Output } from './output.ts';
 import { tellWarnings } from './tell-warnings.ts';
 import { VERSION } from './version.ts';
@@ -10,6 +17,25 @@ export async function withCaisson<T>(
   output?: Output,
 ): Promise<T> {
   return await use(stateDir, output === undefined ? {} : notices(output), work, output);
+}
+
+/** The same for a command that starts work: a person at the terminal is asked about what the project asks for. */
+export async function withCaissonToWork<T>(
+  stateDir: string | undefined,
+  output: Output,
+  work: (caisson: Caisson) => Promise<T>,
+  options: CaissonOptions = {},
+): Promise<T> {
+  await agreeFirst(stateDir, output);
+  return await use(stateDir, { ...notices(output), ...options }, work, output);
+}
+
+async function agreeFirst(stateDir: string | undefined, output: Output): Promise<void> {
+  if (!canAsk(output)) return;
+  const report = await inspectTrust({ flags: { state: stateDir } });
+  if (report.status === 'nothing-asked' || report.status === 'granted') return;
+  const { agreeToProject } = await import('./agree-to-project.ts');
+  if ((await agreeToProject(report, stateDir, output)) === null) throw new TrustRequiredError(report);
 }
 
 /** The same for a command that only looks: what cannot be settled now is a warning, and everything else is shown. */

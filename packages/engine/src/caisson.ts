@@ -3,6 +3,7 @@ import { BusTopic, type DispatchResult, type EventEnvelope } from '@caisson/prot
 import type { BudgetStanding } from './budget/index.ts';
 import type { SafeEventBus } from './bus/index.ts';
 import { keysFolder } from './composition/seal-evidence.ts';
+import { requireTrust, withTrust } from './composition/trusted-config.ts';
 import {
   createLiveConfig,
   getCurrentFolder,
@@ -133,7 +134,7 @@ export interface Caisson {
 export async function createCaisson(options: CaissonOptions = {}): Promise<Caisson> {
   const cwd = options.cwd ?? getCurrentFolder();
   const live = await createLiveConfig(
-    { cwd, flags: { ...options.flags, state: options.stateDir } },
+    withTrust({ cwd, flags: { ...options.flags, state: options.stateDir } }),
     (change) => engine.bus.emit(BusTopic.CONFIG_CHANGED, { ...change }),
   );
   const engine = createEngine(live.current, cwd, options);
@@ -157,6 +158,10 @@ function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
   const { ledger } = engine;
   const find = (given: string): string => resolveRunId(ledger, given);
   let hasSwept = false;
+  const openForWork = async (): Promise<void> => {
+    await requireTrust(engine.config);
+    await engine.openPost();
+  };
   return {
     config: engine.config,
     checkConfig: () => live.reload(),
@@ -164,14 +169,20 @@ function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
     bus: engine.bus,
     registry: createRegistryFace(engine, cwd),
     async dispatch(request) {
-      await engine.openPost();
+      await openForWork();
       const handle = await dispatchOnce(engine, request);
       if (!hasSwept) sweepBeside(engine);
       hasSwept = true;
       return handle;
     },
-    dispatchDetached: (request, entry) => startBackground(engine, request, entry),
-    serveDetached: (runId) => runBackground(engine, runId),
+    async dispatchDetached(request, entry) {
+      await requireTrust(engine.config);
+      return startBackground(engine, request, entry);
+    },
+    async serveDetached(runId) {
+      await requireTrust(engine.config);
+      return runBackground(engine, runId);
+    },
     runs: (filter) => Promise.resolve(ledger.runs(filter)),
     find,
     show: async (run) => showRun(engine, find(run)),
@@ -186,7 +197,7 @@ function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
     apply: async (run, how) => applyRun(engine, find(run), how),
     cancel: async (run, how) => cancelRun(engine, find(run), how),
     async retry(run, changes) {
-      await engine.openPost();
+      await openForWork();
       return retryRun(engine, find(run), changes);
     },
     send: async (run, body) => sendMessage(engine, find(run), body),
@@ -195,7 +206,7 @@ function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
       return ledger.questions(filter);
     },
     async answer(question, answer) {
-      await engine.openPost();
+      await openForWork();
       return answerQuestion(engine, question, answer);
     },
     approvals: (filter = {}) => Promise.resolve(listApprovals(ledger, { openOnly: filter.all !== true })),

@@ -3,10 +3,25 @@ import * as z from 'zod/mini';
 
 import { parseDuration, parseSize } from './units.ts';
 
-export const described = <T extends z.ZodMiniType>(schema: T, text: string): T =>
-  schema.check(z.describe(text));
-export const optional = <T extends z.ZodMiniType>(schema: T, text: string) =>
-  z.optional(described(schema, text));
+/**
+ * What a key of a project's file may do before its user has agreed to it (`caisson trust`):
+ * `harmless` works at once; `ask` has no effect; `may-lower` works as long as it is no more than the user's own value,
+ * or the default where the user has none, and is asked about otherwise; `inside` is a map whose keys have marks.
+ */
+const TRUST_MARKS = ['harmless', 'ask', 'may-lower', 'inside'] as const;
+export type TrustMark = (typeof TRUST_MARKS)[number];
+
+/** A key of the configuration: its mark, its schema, and what it means. */
+export const described = <T extends z.ZodMiniType>(trust: TrustMark, schema: T, description: string): T =>
+  schema.check(z.meta({ description, trust }));
+/** The mark that {@link described} gave to a schema; `null` where it gave none. */
+export function trustMarkOf(schema: object): TrustMark | null {
+  const mark = z.globalRegistry.get(schema as z.core.$ZodType)?.['trust'];
+  return TRUST_MARKS.find((known) => known === mark) ?? null;
+}
+
+export const optional = <T extends z.ZodMiniType>(trust: TrustMark, schema: T, description: string) =>
+  z.optional(described(trust, schema, description));
 
 export const text = (max = 4096) =>
   z.string().check(z.minLength(1), z.maxLength(max), z.regex(/^[^\0]*$/, 'must not contain a NUL character'));

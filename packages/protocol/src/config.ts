@@ -26,150 +26,191 @@ import { PolicyRule } from './policy-rule.ts';
 import { BUILT_IN_RUNTIMES } from './runtimes.ts';
 
 export * from './agent-config.ts';
-export { ConfigName, Duration, SecretRef, Size } from './config-values.ts';
+export { ConfigName, Duration, SecretRef, Size, trustMarkOf, type TrustMark } from './config-values.ts';
 
 export const WorkspaceConfig = z.strictObject({
   include: optional(
+    'ask',
     list(text()),
     'Ignored files and folders that a worktree needs, for example node_modules.',
   ),
-  setup: optional(text(65_536), 'Shell command run in the sandbox before the agent.'),
-  setupTimeout: optional(Duration, 'Longest time the setup may take. Default 2m.'),
+  setup: optional('ask', text(65_536), 'Shell command run in the sandbox before the agent.'),
+  setupTimeout: optional('may-lower', Duration, 'Longest time the setup may take. Default 2m.'),
 });
 
 export const LimitsConfig = z.strictObject({
   concurrency: optional(
+    'may-lower',
     count(1, 1024),
     'Runs at the same time in this project, across all processes. Default: cores, at least 2.',
   ),
-  queue: optional(count(0, 1_000_000), 'Runs that may wait; more are refused. Default 1000.'),
-  timeout: optional(Duration, 'Deadline of one attempt. Default 30m.'),
-  grace: optional(Duration, 'From SIGTERM to SIGKILL. Default 5s.'),
+  queue: optional('may-lower', count(0, 1_000_000), 'Runs that may wait; more are refused. Default 1000.'),
+  timeout: optional('may-lower', Duration, 'Deadline of one attempt. Default 30m.'),
+  grace: optional('may-lower', Duration, 'From SIGTERM to SIGKILL. Default 5s.'),
   stallTimeout: optional(
+    'may-lower',
     Duration,
     'End an attempt that has shown no sign of work for this long. Default: never.',
   ),
-  memory: optional(Size, 'Memory of one sandbox. Default 4g.'),
+  memory: optional('may-lower', Size, 'Memory of one sandbox. Default 4g.'),
   cpus: optional(
+    'may-lower',
     z.number().check(z.gt(0), z.lte(4096)),
     'Processor cores of one sandbox, fractions allowed. Default: no limit.',
   ),
-  pids: optional(count(1, 4_194_304), 'Processes and threads of one sandbox. Default 512.'),
+  pids: optional('may-lower', count(1, 4_194_304), 'Processes and threads of one sandbox. Default 512.'),
   disk: optional(
+    'may-lower',
     Size,
     'Bytes that a workspace may grow by, and never more than nine tenths of what was free on its disk. Default 10g.',
   ),
   captureFile: optional(
+    'may-lower',
     Size,
     'Size of the largest file that is taken into a patch or checkpoint; larger ones are kept in the trash and named. Default 100m.',
   ),
   capture: optional(
+    'may-lower',
     Size,
     'Size of all changed files together in one patch or checkpoint; the largest are left out first. Default 256m.',
   ),
-  spool: optional(Size, 'Bytes kept of what an agent prints. Default 64m.'),
-  retries: optional(count(0, 100), 'Attempts after the first, for endings that may heal. Default 2.'),
-  depth: optional(count(0, 16), 'How deep agents may dispatch agents. Default 2.'),
+  spool: optional('may-lower', Size, 'Bytes kept of what an agent prints. Default 64m.'),
+  retries: optional(
+    'may-lower',
+    count(0, 100),
+    'Attempts after the first, for endings that may heal. Default 2.',
+  ),
+  depth: optional('may-lower', count(0, 16), 'How deep agents may dispatch agents. Default 2.'),
 });
 
 export const BudgetConfig = z.strictObject({
-  perRunUsd: optional(money(), 'Money one run may spend.'),
-  perSessionUsd: optional(money(), 'Money all runs of a session may spend.'),
-  perDayUsd: optional(money(), 'Money this project may spend in a day (UTC).'),
-  perRunTokens: optional(count(0, Number.MAX_SAFE_INTEGER), 'Tokens one run may use, in and out.'),
-  perRunTurns: optional(count(0, 1_000_000), 'Model turns of one run.'),
-  perRunToolCalls: optional(count(0, 1_000_000), 'Tool calls of one run.'),
-  perSessionTokens: optional(count(0, Number.MAX_SAFE_INTEGER), 'Tokens all runs of a session may use.'),
-  perSessionTurns: optional(count(0, 1_000_000), 'Model turns of all runs of a session.'),
-  perSessionToolCalls: optional(count(0, 1_000_000), 'Tool calls of all runs of a session.'),
-  perDayTokens: optional(count(0, Number.MAX_SAFE_INTEGER), 'Tokens this project may use in a day (UTC).'),
-  perDayTurns: optional(count(0, 1_000_000), 'Model turns of this project in a day (UTC).'),
-  perDayToolCalls: optional(count(0, 1_000_000), 'Tool calls of this project in a day (UTC).'),
+  perRunUsd: optional('may-lower', money(), 'Money one run may spend.'),
+  perSessionUsd: optional('may-lower', money(), 'Money all runs of a session may spend.'),
+  perDayUsd: optional('may-lower', money(), 'Money this project may spend in a day (UTC).'),
+  perRunTokens: optional(
+    'may-lower',
+    count(0, Number.MAX_SAFE_INTEGER),
+    'Tokens one run may use, in and out.',
+  ),
+  perRunTurns: optional('may-lower', count(0, 1_000_000), 'Model turns of one run.'),
+  perRunToolCalls: optional('may-lower', count(0, 1_000_000), 'Tool calls of one run.'),
+  perSessionTokens: optional(
+    'may-lower',
+    count(0, Number.MAX_SAFE_INTEGER),
+    'Tokens all runs of a session may use.',
+  ),
+  perSessionTurns: optional('may-lower', count(0, 1_000_000), 'Model turns of all runs of a session.'),
+  perSessionToolCalls: optional('may-lower', count(0, 1_000_000), 'Tool calls of all runs of a session.'),
+  perDayTokens: optional(
+    'may-lower',
+    count(0, Number.MAX_SAFE_INTEGER),
+    'Tokens this project may use in a day (UTC).',
+  ),
+  perDayTurns: optional('may-lower', count(0, 1_000_000), 'Model turns of this project in a day (UTC).'),
+  perDayToolCalls: optional('may-lower', count(0, 1_000_000), 'Tool calls of this project in a day (UTC).'),
   allowUnknownCost: optional(
+    'may-lower',
     z.boolean(),
     'Let a model without a known price run under a money cap. Default false.',
   ),
 });
 
 export const ServiceConfig = z.strictObject({
-  endpoint: described(address(), 'Base URL of the service. Its host:port must be granted, too.'),
-  apiKey: described(SecretRef, 'Where its key is. The agent never sees the key.'),
+  endpoint: described('ask', address(), 'Base URL of the service. Its host:port must be granted, too.'),
+  apiKey: described('ask', SecretRef, 'Where its key is. The agent never sees the key.'),
   header: optional(
+    'ask',
     z.string().check(z.regex(/^[A-Za-z][A-Za-z0-9-]*$/, 'must be the name of a header'), z.maxLength(128)),
     'Header that carries the key as it is. Default: Authorization, with Bearer.',
   ),
 });
 
 export const NetworkConfig = z.strictObject({
-  hosts: optional(list(HostRule), 'host:port pairs that a run may reach. Default: none.'),
+  hosts: optional('ask', list(HostRule), 'host:port pairs that a run may reach. Default: none.'),
   services: optional(
+    'ask',
     named(ServiceConfig),
     'Services reached with a key that the broker puts in; an agent finds CAISSON_SERVICE_<NAME>_URL and _KEY.',
   ),
 });
 
 export const PolicyConfig = z.strictObject({
-  ceiling: optional(Mode, 'Highest mode any run may have. Default full-auto.'),
-  rules: optional(list(PolicyRule), 'Paths and commands with rules of their own.'),
+  ceiling: optional('may-lower', Mode, 'Highest mode any run may have. Default full-auto.'),
+  rules: optional('harmless', list(PolicyRule), 'Paths and commands with rules of their own.'),
 });
 
 export const CallbackConfig = z.strictObject({
-  url: described(address(), 'Address that is told.'),
-  key: optional(SecretRef, 'Where the signing key is; without one the signature header is left out.'),
-  authorization: optional(SecretRef, 'Where a bearer token for the endpoint is.'),
+  url: described('ask', address(), 'Address that is told.'),
+  key: optional('ask', SecretRef, 'Where the signing key is; without one the signature header is left out.'),
+  authorization: optional('ask', SecretRef, 'Where a bearer token for the endpoint is.'),
   when: optional(
+    'ask',
     list(z.enum(LIFECYCLE_TYPES)),
     'Event types to send, for example dispatch.finished. Default: the terminal ones.',
   ),
 });
 
 export const QuestionsConfig = z.strictObject({
-  deadline: optional(Duration, 'How long a question of an agent stays open. Default 7d.'),
+  deadline: optional('harmless', Duration, 'How long a question of an agent stays open. Default 7d.'),
   approvalDeadline: optional(
+    'harmless',
     Duration,
     'How long a held tool call waits for an answer before it is denied. Default 5m.',
   ),
 });
 
 export const S3Config = z.strictObject({
-  bucket: described(text(255), 'Bucket that mirrors the blobs.'),
-  prefix: optional(text(1024), 'Key prefix inside the bucket.'),
-  region: optional(text(64), 'Region of the bucket.'),
-  endpoint: optional(address(), 'Another S3-compatible service.'),
+  bucket: described('ask', text(255), 'Bucket that mirrors the blobs.'),
+  prefix: optional('ask', text(1024), 'Key prefix inside the bucket.'),
+  region: optional('ask', text(64), 'Region of the bucket.'),
+  endpoint: optional('ask', address(), 'Another S3-compatible service.'),
 });
 
 export const StoreConfig = z.strictObject({
-  s3: optional(S3Config, 'Keep blobs in S3 as well as on this machine.'),
+  s3: optional('ask', S3Config, 'Keep blobs in S3 as well as on this machine.'),
 });
 
 export const SandboxConfig = z.strictObject({
-  toolchains: optional(list(text()), 'Folders under HOME that the sandbox may read, for example ~/.cargo.'),
-  home: optional(Size, "Size of the sandbox's private HOME. Default 1g."),
-  tmp: optional(Size, "Size of the sandbox's private TMPDIR. Default 1g."),
+  toolchains: optional(
+    'ask',
+    list(text()),
+    'Folders under HOME that the sandbox may read, for example ~/.cargo.',
+  ),
+  home: optional('may-lower', Size, "Size of the sandbox's private HOME. Default 1g."),
+  tmp: optional('may-lower', Size, "Size of the sandbox's private TMPDIR. Default 1g."),
 });
 
 /** `caisson.yaml`, as a person writes it (`z.input`) and as it is once read (`z.output`). */
 export const ConfigFile = z.strictObject({
-  runtime: optional(text(128), 'Runtime used when neither a flag nor an agent names one.'),
-  mode: optional(Mode, 'Mode used when neither a flag nor an agent names one. Default auto-edit.'),
+  runtime: optional('harmless', text(128), 'Runtime used when neither a flag nor an agent names one.'),
+  mode: optional(
+    'may-lower',
+    Mode,
+    'Mode used when neither a flag nor an agent names one. Default auto-edit.',
+  ),
   runtimes: optional(
+    'inside',
     named(RuntimeConfig).check(refuseUnknownRuntimes),
     'Agent programs and how each reaches its model.',
   ),
-  agents: optional(named(AgentConfig), 'Agent definitions by name.'),
-  envs: optional(named(EnvBundleConfig), 'Env bundles by name.'),
-  pipelines: optional(z.record(PipelineId, PipelineConfig), 'Pipelines by <pack>.<name>.'),
-  capabilities: optional(named(text()), 'Capability folders by name, relative to this file.'),
-  workspace: optional(WorkspaceConfig, 'What a fresh worktree needs.'),
-  limits: optional(LimitsConfig, 'Caps on runs. A limit set here that cannot be enforced refuses the run.'),
-  budget: optional(BudgetConfig, 'Caps on spending.'),
-  network: optional(NetworkConfig, 'What runs may reach.'),
-  policy: optional(PolicyConfig, 'The law of this project.'),
-  callbacks: optional(list(CallbackConfig, 32), 'Who is told about endings.'),
-  questions: optional(QuestionsConfig, 'Deadlines of questions and approvals.'),
-  store: optional(StoreConfig, 'Where blobs are kept.'),
-  sandbox: optional(SandboxConfig, 'What the sandbox shows.'),
-  state: optional(text(), 'State folder, relative to this file. Default .caisson.'),
+  agents: optional('inside', named(AgentConfig), 'Agent definitions by name.'),
+  envs: optional('inside', named(EnvBundleConfig), 'Env bundles by name.'),
+  pipelines: optional('ask', z.record(PipelineId, PipelineConfig), 'Pipelines by <pack>.<name>.'),
+  capabilities: optional('ask', named(text()), 'Capability folders by name, relative to this file.'),
+  workspace: optional('inside', WorkspaceConfig, 'What a fresh worktree needs.'),
+  limits: optional(
+    'inside',
+    LimitsConfig,
+    'Caps on runs. A limit set here that cannot be enforced refuses the run.',
+  ),
+  budget: optional('inside', BudgetConfig, 'Caps on spending.'),
+  network: optional('inside', NetworkConfig, 'What runs may reach.'),
+  policy: optional('inside', PolicyConfig, 'The law of this project.'),
+  callbacks: optional('ask', list(CallbackConfig, 32), 'Who is told about endings.'),
+  questions: optional('inside', QuestionsConfig, 'Deadlines of questions and approvals.'),
+  store: optional('inside', StoreConfig, 'Where blobs are kept.'),
+  sandbox: optional('inside', SandboxConfig, 'What the sandbox shows.'),
+  state: optional('ask', text(), 'State folder, relative to this file. Default .caisson.'),
 });
 export type UserConfig = z.input<typeof ConfigFile>;
 export type ConfigFile = z.output<typeof ConfigFile>;

@@ -1,5 +1,5 @@
 import { defineCommand } from '../command.ts';
-import { withCaisson } from '../with-caisson.ts';
+import { withCaissonToWork } from '../with-caisson.ts';
 import { watchRun } from '../watch-run.ts';
 
 export const command = defineCommand({
@@ -11,15 +11,10 @@ export const command = defineCommand({
     { line: 'caisson answer latest "use the second option"', says: 'Answer the question of a run.' },
   ],
   run: ({ options, positionals, output }) =>
-    withCaisson(
-      options['state-dir'],
-      async (caisson) => {
-        const [given = '', answer = ''] = positionals;
-        // The newest, open or not: an answer must not reach an older question because the one that was meant has expired.
-        const question =
-          given === 'latest' ? ((await caisson.questions()).at(-1)?.questionId ?? given) : given;
-        return watchRun(await caisson.answer(question, answer), output, caisson.decide);
-      },
-      output,
-    ),
+    withCaissonToWork(options['state-dir'], output, async (caisson) => {
+      const [given = '', answer = ''] = positionals;
+      // The newest, open or not: an answer must not reach an older question because the one that was meant has expired.
+      const question = given === 'latest' ? ((await caisson.questions()).at(-1)?.questionId ?? given) : given;
+      return watchRun(await caisson.answer(question, answer), output, caisson.decide);
+    }),
 });

@@ -1,5 +1,6 @@
-import { explainConfig, loadConfig, type ConfigRow } from '@caisson/engine';
-import { findNearest, formatDuration, formatSize } from '@caisson/protocol';
+import { join } from 'node:path';
+import { explainConfig, loadConfig, USER_CONFIG_FILE_NAME, type ConfigRow } from '@caisson/engine';
+import { findNearest, formatSetting } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
@@ -8,7 +9,9 @@ import { UsageError } from '../usage-error.ts';
 export const command = defineCommand({
   usage: '[KEY]',
   about:
-    'A flag beats an environment variable (CAISSON_…), which beats caisson.yaml, which beats the default.',
+    'A flag beats an environment variable (CAISSON_…), which beats caisson.yaml, which beats your own file, which beats\n' +
+    'the default. A project may lower your limits, budget, mode and ceiling, and never raise them. What it asks for\n' +
+    'beyond that is "withheld" until you agree (caisson trust).',
   options: {},
   positionals: { min: 0, max: 1 },
   examples: [
@@ -23,12 +26,14 @@ export const command = defineCommand({
     const given = { flags: { state: options['state-dir'] } };
     const rows = await explainConfig(given);
     if (key !== undefined) return printOne(rows, key, output);
-    const { projectRoot, file, stateDir } = await loadConfig(given);
-    output.result({ projectRoot, file, stateDir, settings: rows }, () =>
+    const { projectRoot, file, userFile, stateDir, folders, trust } = await loadConfig(given);
+    output.result({ projectRoot, file, userFile, stateDir, trust, settings: rows }, () =>
       [
         `project  ${projectRoot}`,
         `file     ${file ?? 'none (caisson init writes one)'}`,
+        `yours    ${userFile ?? `none (${join(folders.config, USER_CONFIG_FILE_NAME)})`}`,
         `state    ${stateDir}`,
+        `trust    ${TRUST[trust.kind]}`,
         '',
         ...formatRows(rows, output.style),
       ].join('\n'),
@@ -36,6 +41,12 @@ export const command = defineCommand({
     return EXIT_CODES.finished;
   },
 });
+
+const TRUST = {
+  'nothing-asked': 'the project asks for nothing',
+  granted: 'you have agreed to what the project asks for',
+  required: 'what the project asks for has no effect; caisson trust shows it',
+} as const;
 
 function printOne(rows: readonly ConfigRow[], key: string, output: Output): 0 {
   const row = rows.find((candidate) => candidate.key === key);
@@ -60,13 +71,11 @@ function formatRows(rows: readonly ConfigRow[], style: Output['style']): string[
       row.source === 'default'
         ? style.dim('default')
         : [row.from?.split('/').at(-1), row.line].filter(Boolean).join(':');
-    return `${row.key.padEnd(keyWidth)}  ${formatValue(row).padEnd(valueWidth)}  ${from}`;
+    const note = row.isWithheld === true ? style.yellow(' withheld') : '';
+    return `${row.key.padEnd(keyWidth)}  ${formatValue(row).padEnd(valueWidth)}  ${from}${note}`;
   });
 }
 
 function formatValue({ key, value }: ConfigRow): string {
-  if (value === null) return '-';
-  if (typeof value === 'number' && /(timeout|grace|deadline)$/i.test(key)) return formatDuration(value);
-  if (typeof value === 'number' && /\.(memory|disk|spool|home|tmp)$/.test(key)) return formatSize(value);
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return formatSetting(key, value);
 }

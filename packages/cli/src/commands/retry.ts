@@ -1,5 +1,5 @@
 import { defineCommand } from '../command.ts';
-import { withCaisson } from '../with-caisson.ts';
+import { withCaissonToWork } from '../with-caisson.ts';
 import { watchRun } from '../watch-run.ts';
 
 export const command = defineCommand({
@@ -9,9 +9,7 @@ export const command = defineCommand({
   positionals: { min: 1, max: 1 },
   examples: [{ line: 'caisson retry latest', says: 'Try the newest run again.' }],
   run: ({ options, positionals, output }) =>
-    withCaisson(
-      options['state-dir'],
-      async (caisson) => watchRun(await caisson.retry(positionals[0] ?? ''), output, caisson.decide),
-      output,
+    withCaissonToWork(options['state-dir'], output, async (caisson) =>
+      watchRun(await caisson.retry(positionals[0] ?? ''), output, caisson.decide),
     ),
 });

@@ -1,20 +1,41 @@
-import type { ConfigFile } from '@caisson/protocol';
 import type { ConfigDocument } from './config-document.ts';
-import type { ConfigRow } from './contract.ts';
-import type { Settings } from './gather-settings.ts';
+import type { Ask, ConfigRow } from './contract.ts';
+import type { Layer, Settings } from './gather-settings.ts';
 import { formatPath } from './parse-config.ts';
 
-/** The settings first, then every other leaf of the file in its own order. */
-export function listRows(settings: Settings, file: ConfigFile, document: ConfigDocument | null): ConfigRow[] {
+/** The settings first, then every other leaf of the files in their own order, then what is withheld. */
+export function listRows(settings: Settings, layers: readonly Layer[], withheld: WithheldKeys): ConfigRow[] {
   const rows: ConfigRow[] = [...settings.values()];
-  if (document === null) return rows;
-  const isListed = (key: string): boolean => rows.some((row) => row.key === key);
-  for (const { path, value } of listLeaves(file, [])) {
-    const key = formatPath(path);
-    if (isListed(key)) continue;
-    rows.push({ key, value, source: 'file', from: document.file, line: document.locate(path).line });
+  const known = new Set(rows.map((row) => row.key));
+  for (const { source, file, document } of layers) {
+    for (const { path, value } of listLeaves(file, [])) {
+      const key = formatPath(path);
+      if (known.has(key)) continue;
+      known.add(key);
+      rows.push({ key, value, source, from: document.file, line: document.locate(path).line });
+    }
   }
-  return rows;
+  return [...rows, ...listWithheld(withheld)];
+}
+
+/** What the project's file asks for in vain. */
+interface WithheldKeys {
+  readonly asks: readonly Ask[];
+  readonly document: ConfigDocument | null;
+}
+
+function listWithheld({ asks, document }: WithheldKeys): ConfigRow[] {
+  if (document === null) return [];
+  return asks.flatMap((ask) =>
+    [...listLeaves(ask.value, ask.path)].map(({ path, value }) => ({
+      key: formatPath(path),
+      value,
+      source: 'file' as const,
+      from: document.file,
+      line: document.locate(path).line,
+      isWithheld: true as const,
+    })),
+  );
 }
 
 /** Lists of plain values stay whole: `network.hosts` reads better than `network.hosts[0]`. */

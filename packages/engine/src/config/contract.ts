@@ -1,15 +1,49 @@
 import type { ConfigFile, Mode } from '@caisson/protocol';
 import type { SettingKey } from './settings.ts';
 
-/** Where a value came from. `flag` beats `env` beats `file` beats `default`. */
-export type ConfigSource = 'flag' | 'env' | 'file' | 'default';
+/** Where a value came from: `flag` beats `env` beats `file` (the project's) beats `user` (the user's file) beats `default`. */
+export type ConfigSource = 'flag' | 'env' | 'file' | 'user' | 'default';
+
+/** One key of a project's file that has no effect until the user has agreed to it. */
+export interface Ask {
+  readonly path: readonly string[];
+  readonly value: unknown;
+}
+
+/** A credential of the user that would go to an address which the project's file names. */
+export interface KeySend {
+  /** The key that asks for it, for example `runtimes.codex`. */
+  readonly by: string;
+  /** Reference of the credential, for example `env:OPENAI_API_KEY`. */
+  readonly credential: string;
+  /** Scheme, host and port. */
+  readonly to: string;
+}
+
+/** Everything that a project's file asks for. */
+export interface TrustRequest {
+  readonly projectRoot: string;
+  readonly asks: readonly Ask[];
+  readonly sends: readonly KeySend[];
+}
+
+/** Whether the user has agreed. Where not, `reason` says what is missing. */
+export type TrustDecision =
+  | { readonly kind: 'nothing-asked' }
+  | { readonly kind: 'granted'; readonly digest: string }
+  | { readonly kind: 'required'; readonly digest: string; readonly reason: 'new' | 'changed' | 'send' };
+
+/** Asks the record of what the user agreed to; room `trust` has it. */
+export type DecideTrust = (request: TrustRequest) => Promise<TrustDecision>;
 
 /** What a caller gives. Nothing is read from the process when `env` and `cwd` are given. */
 export interface LoadConfigOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** As if there were no `caisson.yaml`. */
+  /** As if there were neither a `caisson.yaml` nor a file of the user. */
   readonly ignoresFile?: boolean;
+  /** Without it nothing that a project's file asks for has an effect. */
+  readonly decideTrust?: DecideTrust;
   /** Values from the command line by setting, for example `{ 'limits.timeout': '10m' }`. Undefined is not given. */
   readonly flags?: Readonly<Partial<Record<SettingKey, string | number | boolean | undefined>>>;
 }
@@ -31,6 +65,8 @@ export interface ConfigRow {
   /** The file, variable or flag that holds it. */
   readonly from?: string;
   readonly line?: number;
+  /** The project asks for it and the user has not agreed: it has no effect. */
+  readonly isWithheld?: true;
 }
 
 /** The configuration after every source was asked: complete, in base units, frozen. `null` is "not limited" or "not set". */
@@ -38,6 +74,12 @@ export interface ResolvedConfig {
   readonly projectRoot: string;
   /** Absolute path of `caisson.yaml`, or null where there is none. */
   readonly file: string | null;
+  /** Absolute path of the user's own file, or null where there is none. */
+  readonly userFile: string | null;
+  /** Whether what the project's file asks for has an effect. */
+  readonly trust: TrustDecision;
+  /** What the project's file asks for, agreed to or not. */
+  readonly asked: TrustRequest;
   readonly stateDir: string;
   readonly folders: UserFolders;
   readonly runtime: string | null;

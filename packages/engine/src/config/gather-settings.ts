@@ -12,23 +12,23 @@ export interface Setting extends ConfigRow {
 
 export type Settings = ReadonlyMap<SettingKey, Setting>;
 
-/** Asks flag, environment, file and default, in this order, for every single-valued setting. */
-export async function gatherSettings(
-  options: Required<LoadConfigOptions>,
-  file: ConfigFile,
-  document: ConfigDocument | null,
-): Promise<Settings> {
+/** One file that holds settings, as far as it has an effect. */
+export interface Layer {
+  readonly source: 'file' | 'user';
+  readonly file: ConfigFile;
+  readonly document: ConfigDocument;
+}
+
+type Given = Required<Pick<LoadConfigOptions, 'flags' | 'env'>>;
+
+/** Asks flag, environment, the layers and the default, in this order, for every single-valued setting. */
+export async function gatherSettings(options: Given, layers: readonly Layer[]): Promise<Settings> {
   const settings = new Map<SettingKey, Setting>();
-  for (const key of SETTING_KEYS) settings.set(key, await resolveSetting(key, options, file, document));
+  for (const key of SETTING_KEYS) settings.set(key, await resolveSetting(key, options, layers));
   return settings;
 }
 
-async function resolveSetting(
-  key: SettingKey,
-  options: Required<LoadConfigOptions>,
-  file: ConfigFile,
-  document: ConfigDocument | null,
-): Promise<Setting> {
+async function resolveSetting(key: SettingKey, options: Given, layers: readonly Layer[]): Promise<Setting> {
   const flag = options.flags[key];
   if (flag !== undefined) return await parseGiven(key, flag, 'flag', flagNameOf(key));
   // An empty variable is unset: shells and CI systems cannot always remove one.
@@ -36,15 +36,10 @@ async function resolveSetting(
   if (variable !== undefined && variable !== '')
     return await parseGiven(key, variable, 'env', envNameOf(key));
   const path = key.split('.');
-  const written = valueAt(file, path);
-  if (written !== undefined && document !== null) {
-    return {
-      key,
-      value: written as SettingValue,
-      source: 'file',
-      from: document.file,
-      line: document.locate(path).line,
-    };
+  for (const { source, file, document } of layers) {
+    const value = valueAt(file, path) as SettingValue | undefined;
+    if (value !== undefined)
+      return { key, value, source, from: document.file, line: document.locate(path).line };
   }
   return { key, value: SETTING_DEFAULTS[key], source: 'default' };
 }

@@ -1,11 +1,15 @@
 export type {
+  Ask,
   ConfigChange,
   ConfigRow,
   ConfigSource,
+  KeySend,
   LoadConfigOptions,
   ResolvedBudget,
   ResolvedConfig,
   ResolvedLimits,
+  TrustDecision,
+  TrustRequest,
   UserFolders,
 } from './contract.ts';
 export { ConfigError, type ConfigProblem } from './errors.ts';
@@ -15,4 +19,5 @@ export { explainConfig, getCurrentFolder, loadConfig } from './load-config.ts';
 export { CONFIG_FILE_NAME, findProjectRoot, STATE_FOLDER_NAME } from './project-root.ts';
 export { envNameOf, SETTING_DEFAULTS, SETTING_KEYS, type SettingKey, type SettingValue } from './settings.ts';
 export { describeUnknownVariable, findUnknownVariables, type UnknownVariable } from './unknown-variables.ts';
+export { USER_CONFIG_FILE_NAME } from './user-config.ts';
 export { resolveUserFolders } from './user-folders.ts';

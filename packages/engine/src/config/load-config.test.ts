@@ -14,6 +14,8 @@ import {
 
 let root: string;
 const HOME_ENV = { HOME: '/home/someone' };
+/** As if the user had agreed to everything. */
+const decideTrust = () => Promise.resolve({ kind: 'granted', digest: '' } as const);
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'caisson-config-'));
@@ -108,7 +110,7 @@ describe('which value wins', () => {
   it('paths are made absolute from the project, also for ~ and from a subfolder', async () => {
     write('state: var/state\ncapabilities: { tidy: caps/tidy }\nsandbox: { toolchains: ["~/.cargo"] }\n');
     mkdirSync(join(root, 'deep'));
-    const config = await loadConfig({ cwd: join(root, 'deep'), env: HOME_ENV });
+    const config = await loadConfig({ cwd: join(root, 'deep'), env: HOME_ENV, decideTrust });
     expect(config.stateDir).toBe(join(root, 'var/state'));
     expect(config.capabilities).toEqual({ tidy: join(root, 'caps/tidy') });
     expect(config.sandbox.toolchains).toEqual(['/home/someone/.cargo']);
@@ -301,7 +303,9 @@ describe('what is refused', () => {
 it('a reload tells what changed; one that fails changes nothing', async () => {
   write('mode: suggest\n');
   const changes: ConfigChange[] = [];
-  const live = await createLiveConfig({ cwd: root, env: HOME_ENV }, (change) => changes.push(change));
+  const live = await createLiveConfig({ cwd: root, env: HOME_ENV, decideTrust }, (change) =>
+    changes.push(change),
+  );
   write('mode: full-auto\nnetwork: { hosts: ["a:443"] }\n');
   await live.reload();
   expect(changes).toEqual([

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
-import { isAbsolute, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { ConfigFile, Mode } from '@caisson/protocol';
 import { anchorRule } from './anchor-rule.ts';
-import { readConfigDocument, type ConfigDocument } from './config-document.ts';
+import { readConfigDocument } from './config-document.ts';
 import type {
   ConfigRow,
   LoadConfigOptions,
@@ -12,15 +12,19 @@ import type {
   UserFolders,
 } from './contract.ts';
 import { ConfigError } from './errors.ts';
-import { gatherSettings, type Settings } from './gather-settings.ts';
+import { gatherSettings, type Layer, type Settings } from './gather-settings.ts';
 import { readHostEnvironment } from './host-environment.ts';
+import { mergeFiles } from './merge-files.ts';
+import { expandHome } from './named-paths.ts';
 import { parseConfigDocument } from './parse-config.ts';
 import { CONFIG_FILE_NAME, findProjectRoot, isNamed } from './project-root.ts';
 import { listRows } from './config-rows.ts';
 import type { SettingKey } from './settings.ts';
+import { readUserConfig, type ParsedFile } from './user-config.ts';
 import { resolveUserFolders } from './user-folders.ts';
+import { weighFile } from './weigh-file.ts';
 
-/** Resolves flag > env > file > default once. Problems throw `ConfigError`; no file is ever written. */
+/** Resolves flag > env > project's file > user's file > default once. Problems throw `ConfigError`; no file is ever written. */
 export async function loadConfig(options: LoadConfigOptions = {}): Promise<ResolvedConfig> {
   return (await loadExplained(options)).config;
 }
@@ -41,26 +45,55 @@ export async function loadExplained(
     ignoresFile: options.ignoresFile ?? false,
   };
   const projectRoot = findProjectRoot(given.cwd);
-  const path = join(projectRoot, CONFIG_FILE_NAME);
-  const document = !given.ignoresFile && isNamed(path) ? await readConfigDocument(path) : null;
-  const file = document === null ? {} : await parseConfigDocument(document);
-  const settings = await gatherSettings(given, file, document);
-  const config = assemble(projectRoot, document, file, settings, resolveUserFolders(given.env));
-  return { config, rows: listRows(settings, file, document) };
+  const folders = resolveUserFolders(given.env);
+  const user = given.ignoresFile ? null : await readUserConfig(folders);
+  const written = given.ignoresFile ? null : await readProjectFile(projectRoot);
+  const project = await weighFile(projectRoot, written?.file ?? {}, user?.file ?? {}, options.decideTrust);
+  const layers: Layer[] = [
+    ...(written === null ? [] : [{ source: 'file' as const, ...written, file: project.file }]),
+    ...(user === null ? [] : [{ source: 'user' as const, ...user }]),
+  ];
+  const settings = await gatherSettings(given, layers);
+  const config = assemble({
+    projectRoot,
+    file: mergeFiles(user?.file ?? {}, project.file),
+    settings,
+    folders,
+    about: {
+      file: written?.document.file ?? null,
+      userFile: user?.document.file ?? null,
+      trust: project.trust,
+      asked: project.asked,
+    },
+  });
+  const withheld = project.trust.kind === 'required' ? project.asked.asks : [];
+  return {
+    config,
+    rows: listRows(settings, layers, { asks: withheld, document: written?.document ?? null }),
+  };
 }
 
-function assemble(
-  projectRoot: string,
-  document: ConfigDocument | null,
-  file: ConfigFile,
-  settings: Settings,
-  folders: UserFolders,
-): ResolvedConfig {
+async function readProjectFile(projectRoot: string): Promise<ParsedFile | null> {
+  const path = join(projectRoot, CONFIG_FILE_NAME);
+  if (!isNamed(path)) return null;
+  const document = await readConfigDocument(path);
+  return { document, file: await parseConfigDocument(document) };
+}
+
+interface Assembly {
+  readonly projectRoot: string;
+  readonly file: ConfigFile;
+  readonly settings: Settings;
+  readonly folders: UserFolders;
+  readonly about: Pick<ResolvedConfig, 'file' | 'userFile' | 'trust' | 'asked'>;
+}
+
+function assemble({ projectRoot, file, settings, folders, about }: Assembly): ResolvedConfig {
   const get = <T>(key: SettingKey): T => settings.get(key)?.value as T;
   const toAbsolute = (path: string): string => resolve(projectRoot, expandHome(path, folders.home));
   return Object.freeze({
     projectRoot,
-    file: document?.file ?? null,
+    ...about,
     stateDir: toAbsolute(get<string>('state')),
     folders,
     runtime: get<string | null>('runtime'),
@@ -154,9 +187,4 @@ export function getCurrentFolder(): string {
         : [`the current folder cannot be reached by its name (${code}).`, 'Look at the folders above it.'];
     throw new ConfigError([{ file: '.', message }], { cause: error, remedy });
   }
-}
-
-function expandHome(path: string, home: string): string {
-  if (isAbsolute(path)) return path;
-  return path === '~' || path.startsWith('~/') ? join(home, path.slice(1)) : path;
 }

@@ -1,4 +1,4 @@
-import { ConfigFile } from '@caisson/protocol';
+import { ConfigFile, trustMarkOf, type TrustMark } from '@caisson/protocol';
 
 /** The part of a zod definition that is walked here. */
 interface SchemaDefinition {
@@ -13,7 +13,7 @@ interface SchemaDefinition {
   readonly entries?: Readonly<Record<string, unknown>>;
 }
 
-interface SchemaNode {
+export interface SchemaNode {
   readonly _zod: { readonly def: object };
 }
 
@@ -27,6 +27,17 @@ export function keysAt(path: readonly PropertyKey[], written: unknown): string[]
   }
   const shapes = shapesOf(definitionOf(unwrap(node)), value);
   return [...new Set(shapes.flatMap((shape) => Object.keys(shape)))];
+}
+
+/** The schema of one member of a map, whether the map has fixed keys or any. */
+export function memberOfSchema(node: SchemaNode | undefined, key: string): SchemaNode | undefined {
+  return stepInto(unwrap(node), key);
+}
+
+/** What a project may do with this key before its user has agreed; `null` for the values of a map of names. */
+export function markOf(node: SchemaNode | undefined): TrustMark | null {
+  const schema = unwrap(node);
+  return schema === undefined ? null : trustMarkOf(schema);
 }
 
 function shapesOf(definition: SchemaDefinition, value: unknown): Readonly<Record<string, SchemaNode>>[] {

@@ -5,11 +5,11 @@ import {
   ConfigError,
   describeUnknownVariable,
   findUnknownVariables,
-  loadConfig,
   readHostEnvironment,
   type LoadConfigOptions,
   type ResolvedConfig,
 } from '../config/index.ts';
+import { loadConfig } from '../composition/trusted-config.ts';
 import type { ProbeReport } from '../discovery/index.ts';
 
 export interface ExaminedConfig {
@@ -36,7 +36,15 @@ export async function examineConfig(options: LoadConfigOptions = {}): Promise<Ex
 
 function reportUsable(config: ResolvedConfig, env: NonNullable<LoadConfigOptions['env']>): ProbeReport {
   const unknown = findUnknownVariables(env);
-  const detail = config.file === null ? 'no caisson.yaml; defaults hold' : `${config.file} is valid`;
+  const files = [config.file, config.userFile].filter((file) => file !== null);
+  const detail = files.length === 0 ? 'no caisson.yaml; defaults hold' : `${files.join(' and ')} valid`;
+  if (config.trust.kind === 'required')
+    return {
+      id: ID,
+      verdict: 'warn',
+      detail: `${detail}; what the project asks for has no effect until you agree`,
+      remedy: 'caisson trust shows it.',
+    };
   if (unknown.length === 0) return { id: ID, verdict: 'ok', detail };
   return {
     id: ID,

@@ -1,0 +1,86 @@
+import { grantTrust, inspectTrust, revokeTrust, TrustRequiredError, type TrustReport } from '@caisson/engine';
+import { agreeToProject } from '../agree-to-project.ts';
+import { canAsk } from '../ask-question.ts';
+import { defineCommand } from '../command.ts';
+import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
+import { formatTrust } from '../format-trust.ts';
+import type { Output } from '../output.ts';
+import { UsageError } from '../usage-error.ts';
+
+export const command = defineCommand({
+  usage: '[--yes] [--send-key ADDRESS]… [--revoke]',
+  about:
+    'Shows what caisson.yaml asks for: commands, programs, keys, hosts, paths. None of it has an effect until you agree.\n' +
+    'You agree to exactly this: when the file, or a file that it names, changes, you are asked again and shown the\n' +
+    'difference. Settings that only restrict work without it. Keep keys and endpoints of your own in your user file\n' +
+    '(caisson config names it); it needs no trust.',
+  options: {
+    yes: { type: 'boolean', summary: 'agree without a question, for scripts' },
+    'send-key': {
+      type: 'string',
+      multiple: true,
+      value: 'ADDRESS',
+      summary: 'agree that a credential of yours goes to this address; --yes alone never does',
+    },
+    revoke: { type: 'boolean', summary: 'take the agreement back' },
+  },
+  examples: [
+    { line: 'caisson trust', says: 'Look at what this project asks for, and agree or not.' },
+    { line: 'caisson trust --yes', says: 'Agree without a question.' },
+    {
+      line: 'caisson trust --yes --send-key https://models.example',
+      says: 'Agree also that your key goes to this address.',
+    },
+    {
+      line: 'caisson trust -o json',
+      says: 'Everything as JSON, with the value for CAISSON_TRUST; changes nothing.',
+    },
+  ],
+  async run({ options, output }) {
+    const flags = { state: options['state-dir'] };
+    if (options.revoke === true) return revoke(await revokeTrust({ flags }), output);
+    const report = await inspectTrust({ flags });
+    const sendsTo = (options['send-key'] ?? []).map((given) => parseAddress(given, report));
+    if (options.yes === true)
+      return print(await grantTrust({ flags, sendsTo: [...sendsTo, ...agreedSends(report)] }), output);
+    if (!canAsk(output) || report.status === 'nothing-asked' || report.status === 'granted')
+      return print(report, output);
+    const granted = await agreeToProject(report, options['state-dir'], output);
+    output.line(
+      granted === null ? 'Nothing was agreed to.' : 'Agreed. caisson trust --revoke takes it back.',
+    );
+    return granted === null ? EXIT_CODES.policyDenied : EXIT_CODES.finished;
+  },
+});
+
+function print(report: TrustReport, output: Output): ExitCode {
+  const isOpen = report.status !== 'nothing-asked' && report.status !== 'granted';
+  output.result({ ...report }, () => formatTrust(report, output.style));
+  if (!isOpen) return EXIT_CODES.finished;
+  if (output.format === 'human') output.note(new TrustRequiredError(report).remedy ?? '');
+  return EXIT_CODES.policyDenied;
+}
+
+function revoke(isRevoked: boolean, output: Output): ExitCode {
+  output.result({ revoked: isRevoked }, () =>
+    isRevoked
+      ? 'Taken back: what this project asks for has no effect any more.'
+      : 'Nothing was agreed to for this project.',
+  );
+  return EXIT_CODES.finished;
+}
+
+/** What was named once stays named. */
+function agreedSends({ sends, missingSends }: TrustReport): string[] {
+  return sends.map(({ to }) => to).filter((to) => !missingSends.includes(to));
+}
+
+/** An address that nothing would be sent to is a mistake, and agreeing to it would be for nothing. */
+function parseAddress(given: string, { sends }: TrustReport): string {
+  const known = [...new Set(sends.map(({ to }) => to))];
+  const address = URL.canParse(given) ? new URL(given).origin : given;
+  if (known.includes(address)) return address;
+  throw new UsageError(`this project sends no credential to ${given}`, {
+    remedy: known.length === 0 ? 'Leave --send-key out.' : `It would send one to: ${known.join(', ')}.`,
+  });
+}

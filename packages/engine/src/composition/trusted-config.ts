@@ -1,0 +1,36 @@
+/** The configuration as commands and programs load it: with what the user agreed to for the project. */
+import { systemClock } from '@caisson/ground';
+import {
+  explainConfig as explainBare,
+  loadConfig as loadBare,
+  readHostEnvironment,
+  resolveUserFolders,
+  type ConfigRow,
+  type LoadConfigOptions,
+  type ResolvedConfig,
+} from '../config/index.ts';
+import { createTrust, TrustRequiredError, type Trust } from '../trust/index.ts';
+
+export function openTrust(env = readHostEnvironment()): Trust {
+  return createTrust({ folder: resolveUserFolders(env).state, env, clock: systemClock });
+}
+
+/** Adds the user's decisions to the options. */
+export function withTrust(options: LoadConfigOptions): LoadConfigOptions {
+  return { ...options, decideTrust: (request) => openTrust(options.env).decide(request) };
+}
+
+/** Resolves flag > env > project's file > user's file > default. What the project asks for counts only where it was agreed to. */
+export function loadConfig(options: LoadConfigOptions = {}): Promise<ResolvedConfig> {
+  return loadBare(withTrust(options));
+}
+
+/** Every setting with its value and where it stands, then what else the files say, then what is withheld. */
+export function explainConfig(options: LoadConfigOptions = {}): Promise<readonly ConfigRow[]> {
+  return explainBare(withTrust(options));
+}
+
+/** Throws where the project asks for something that the user has not agreed to: call it before anything uses that. */
+export async function requireTrust(config: ResolvedConfig): Promise<void> {
+  if (config.trust.kind === 'required') throw new TrustRequiredError(await openTrust().report(config.asked));
+}

@@ -1,0 +1,45 @@
+/** Which credentials of the user would go to an address that the project's file names. */
+import { RUNTIME_DESCRIPTORS, type ConfigFile } from '@caisson/protocol';
+import type { KeySend } from './contract.ts';
+
+export function findKeySends(project: ConfigFile, user: ConfigFile): KeySend[] {
+  return [
+    ...Object.keys(project.runtimes ?? {}).flatMap((name) => sendsOfRuntime(name, project, user)),
+    ...Object.entries(project.network?.services ?? {}).map(([name, { endpoint, apiKey }]) => ({
+      by: `network.services.${name}`,
+      credential: apiKey,
+      to: originOf(endpoint),
+    })),
+    ...(project.callbacks ?? []).flatMap(({ url, authorization }, index) =>
+      authorization === undefined
+        ? []
+        : [{ by: `callbacks[${index}]`, credential: authorization, to: originOf(url) }],
+    ),
+    ...(project.store?.s3?.endpoint === undefined
+      ? []
+      : [{ by: 'store.s3', credential: 'your AWS credentials', to: originOf(project.store.s3.endpoint) }]),
+  ];
+}
+
+/** The vendor's own address, and one that the user's file names as well, are no news. */
+function sendsOfRuntime(name: string, project: ConfigFile, user: ConfigFile): KeySend[] {
+  const [asked, own] = [project.runtimes?.[name] ?? {}, user.runtimes?.[name] ?? {}];
+  if (asked.endpoint === undefined) return [];
+  const descriptor = Object.hasOwn(RUNTIME_DESCRIPTORS, name) ? RUNTIME_DESCRIPTORS[name] : undefined;
+  const to = originOf(asked.endpoint);
+  const known = [own.endpoint, descriptor?.defaultEndpoint].flatMap((url) =>
+    url === undefined ? [] : [originOf(url)],
+  );
+  if (known.includes(to)) return [];
+  const key =
+    asked.apiKey ?? own.apiKey ?? (descriptor?.keyEnv === undefined ? undefined : `env:${descriptor.keyEnv}`);
+  const usesLogin = (asked.login ?? own.login) === 'mount';
+  return [
+    ...(key === undefined ? [] : [{ by: `runtimes.${name}`, credential: key, to }]),
+    ...(usesLogin ? [{ by: `runtimes.${name}`, credential: `your log-in of ${name}`, to }] : []),
+  ];
+}
+
+function originOf(url: string): string {
+  return new URL(url).origin;
+}

@@ -1,0 +1,28 @@
+import type { ConfigFile } from '@caisson/protocol';
+import { divideFile, lowerToUser } from './asks.ts';
+import type { DecideTrust, TrustDecision, TrustRequest } from './contract.ts';
+import { findKeySends } from './find-key-sends.ts';
+
+export interface WeighedFile {
+  /** As much of the project's file as has an effect. */
+  readonly file: ConfigFile;
+  readonly trust: TrustDecision;
+  readonly asked: TrustRequest;
+}
+
+/** How much of a project's file has an effect: all of it where the user agreed, else what is harmless. */
+export async function weighFile(
+  projectRoot: string,
+  written: ConfigFile,
+  user: ConfigFile,
+  decideTrust: DecideTrust = withholdAll,
+): Promise<WeighedFile> {
+  const lowered = lowerToUser(written, user);
+  const { harmless, asks } = divideFile(lowered, user);
+  const asked = { projectRoot, asks, sends: asks.length === 0 ? [] : findKeySends(lowered, user) };
+  const trust: TrustDecision = asks.length === 0 ? { kind: 'nothing-asked' } : await decideTrust(asked);
+  return { file: trust.kind === 'granted' ? lowered : harmless, trust, asked };
+}
+
+/** Nobody was named who could have agreed. */
+const withholdAll: DecideTrust = () => Promise.resolve({ kind: 'required', digest: '', reason: 'new' });

@@ -1,0 +1,71 @@
+/** What a project asks for, in words that a person can agree to. */
+import { formatSetting } from '@caisson/protocol';
+import type { Ask } from '../config/index.ts';
+import type { AskLine } from './contract.ts';
+import { digestNamedFiles } from './named-files.ts';
+
+/** The first pattern that fits says what agreeing means. */
+const MEANINGS: readonly (readonly [RegExp, string])[] = [
+  [
+    /^runtimes\.[^.]+\.bin$/,
+    'starts this program: inside the sandbox for the work, outside of it for its version',
+  ],
+  [/^runtimes\.[^.]+\.adapter$/, 'loads this code into the worker, outside the sandbox'],
+  [/^runtimes\.[^.]+\.endpoint$/, 'sends prompts, files and answers to this address'],
+  [/^runtimes\.[^.]+\.login$/, 'shows the log-in files of this program to the sandbox'],
+  [/^runtimes\.[^.]+\.(settings|env)$/, "changes the agent program's own settings or environment"],
+  [/^network\.services$/, 'reaches this service with a key of yours'],
+  [/^network\.hosts$|\.grant\.hosts$/, 'lets what runs in the sandbox reach these hosts'],
+  [/^callbacks$/, 'reports every ending to this address'],
+  [/^envs\./, 'puts these values into the environment of what runs'],
+  [/^agents\.[^.]+\.envs$/, 'gives these env bundles to this agent'],
+  [/^store/, 'copies what runs produce to this bucket'],
+  [/^sandbox\.toolchains$/, 'shows these folders of your home to the sandbox'],
+  [/^workspace\.include$/, 'copies these ignored files into the workspace of the agent'],
+  [/^workspace\.setup$|^pipelines\.|\.verify$/, 'runs this in the sandbox without the policy gate'],
+  [/^capabilities/, 'lays these files over the workspace and runs their setup in the sandbox'],
+  [/^state$/, "keeps Caisson's records here"],
+  [/^(mode|policy\.ceiling)$|\.mode$/, 'lets agents do more without asking than you allow by default'],
+  [/^(limits|budget|sandbox)\.|\.(timeout|limits|budget|depth)\b/, 'raises a limit above your default'],
+];
+
+export async function describeAsks(projectRoot: string, asks: readonly Ask[]): Promise<AskLine[]> {
+  const lines = await Promise.all(
+    asks.map(async ({ path, value }) => {
+      const key = path.join('.');
+      const secrets = listRefs(value);
+      return {
+        key,
+        value: formatSetting(key, value),
+        meaning: [describeKey(key), ...secrets.map(describeRef)].filter((text) => text !== '').join('; '),
+        files: await digestNamedFiles(projectRoot, path, value),
+      };
+    }),
+  );
+  return lines.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+}
+
+/** One line of text for one thing: what the record keeps, and what a difference is made of. */
+export function formatAsk({ key, value, files }: AskLine): string {
+  return [`${key}: ${value}`, ...files.map(({ path, sha256 }) => `[${path} ${sha256.slice(0, 12)}]`)].join(
+    ' ',
+  );
+}
+
+function describeKey(key: string): string {
+  return MEANINGS.find(([pattern]) => pattern.test(key))?.[1] ?? '';
+}
+
+function describeRef(ref: string): string {
+  const what = ref.slice(ref.indexOf(':') + 1);
+  if (ref.startsWith('exec:')) return `runs "${what}" on this machine, outside any sandbox`;
+  if (ref.startsWith('file:')) return `reads the file ${what}`;
+  if (ref.startsWith('env:')) return `reads the variable ${what}`;
+  return `reads the secret ${ref}`;
+}
+
+function listRefs(value: unknown): string[] {
+  if (typeof value === 'string') return /^(exec|file|env|aws-sm):./s.test(value) ? [value] : [];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.values(value).flatMap(listRefs);
+}

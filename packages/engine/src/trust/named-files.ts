@@ -1,0 +1,70 @@
+/** The project's own files that an asked-for value names: agreeing to the value is agreeing to what they hold. */
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { open, readdir, stat } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
+
+interface NamedFile {
+  readonly path: string;
+  readonly sha256: string;
+}
+
+/** Folders are walked only where the key is a folder of files to lay over a workspace. */
+const MAX_FILES = 5000;
+
+/** Ignored files change with every build, and the state folder with every run: their names are what is agreed to. */
+const NAMES_ONLY = /^(workspace\.include|state|network\.|callbacks|sandbox\.toolchains)/;
+
+export async function digestNamedFiles(
+  projectRoot: string,
+  path: readonly string[],
+  value: unknown,
+): Promise<NamedFile[]> {
+  if (NAMES_ONLY.test(path.join('.'))) return [];
+  const found = new Map<string, string>();
+  for (const word of listWords(value)) {
+    const full = resolve(projectRoot, word);
+    const name = relative(projectRoot, full);
+    if (name === '' || name.startsWith('..') || found.has(name)) continue;
+    const sha256 = await digestFile(full);
+    if (sha256 !== null) found.set(name, sha256);
+    else if (path[0] === 'capabilities') await digestFolder(projectRoot, full, found);
+  }
+  return [...found]
+    .map(([name, sha256]) => ({ path: name, sha256 }))
+    .toSorted((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** Every word of every text: a command names its script among other words. */
+function listWords(value: unknown): string[] {
+  if (typeof value === 'string')
+    return [value, ...value.replace(/^[a-z-]+:/, '').split(/[\s'"`;|&()<>=,]+/)].filter(
+      (word) => word !== '',
+    );
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.values(value).flatMap(listWords);
+}
+
+/** `null` where there is no regular file. Never waits for a pipe. */
+async function digestFile(path: string): Promise<string | null> {
+  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => null);
+  if (handle === null) return null;
+  try {
+    if (!(await handle.stat()).isFile()) return null;
+    const hash = createHash('sha256');
+    for await (const chunk of handle.createReadStream({ autoClose: false })) hash.update(chunk as Buffer);
+    return hash.digest('hex');
+  } finally {
+    await handle.close();
+  }
+}
+
+async function digestFolder(projectRoot: string, folder: string, found: Map<string, string>): Promise<void> {
+  if ((await stat(folder).catch(() => null))?.isDirectory() !== true) return;
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (found.size >= MAX_FILES) return;
+    const full = join(entry.parentPath, entry.name);
+    const sha256 = await digestFile(full);
+    if (sha256 !== null) found.set(relative(projectRoot, full), sha256);
+  }
+}
