@@ -11,10 +11,10 @@ import { fileURLToPath } from 'node:url';
 import { startModelServer } from '@caisson/testkit';
 
 const BIN = fileURLToPath(new URL('../packages/cli/bin/caisson.js', import.meta.url));
-const TASK = 'sum() in sum.sh adds only the first two numbers. Mend it, and leave the test as it is.';
+const TASK = 'sum() in sum.sh adds only the first two numbers. Fix it, and leave the test as it is.';
 
 const SUM_BROKEN = 'sum() {\n  echo $(( $1 + $2 ))\n}\n';
-const SUM_MENDED =
+const SUM_FIXED =
   'sum() {\n  total=0\n  for number in "$@"; do total=$(( total + number )); done\n  echo "$total"\n}\n';
 const SUM_TEST = '. ./sum.sh\n[ "$(sum 1 2 3)" = 6 ] && echo "ok: 1 + 2 + 3 = 6"\n';
 
@@ -27,7 +27,7 @@ const server = await startModelServer({
       say: 'I look at the code and its test.',
       tool: { intent: 'run-command', command: 'cat sum.sh test.sh; sh test.sh' },
     },
-    { say: 'The loop is missing.', tool: { intent: 'write-file', path: 'sum.sh', content: SUM_MENDED } },
+    { say: 'The loop is missing.', tool: { intent: 'write-file', path: 'sum.sh', content: SUM_FIXED } },
     { say: 'Now the test.', tool: { intent: 'run-command', command: 'sh test.sh' } },
     { say: 'sum() now adds every number it is given; the test passes.' },
   ],

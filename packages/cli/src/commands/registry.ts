@@ -21,6 +21,13 @@ const WORDS: Readonly<Record<RegistryKind, KindWords>> = {
   pipelines: { name: 'PACK.NAME', source: 'FILE', example: ['team.strict', 'strict.yaml'] },
 };
 
+export const SECRETS_OPTION = {
+  'allow-secrets': {
+    type: 'boolean',
+    summary: 'register env bundles that read secrets of yours; look at each reference first',
+  },
+} as const;
+
 export function registerCommand(kind: RegistryKind): Command {
   const { name, source, example } = WORDS[kind];
   return defineCommand({
@@ -28,14 +35,16 @@ export function registerCommand(kind: RegistryKind): Command {
     about:
       'Registering the same content again changes nothing; other content becomes the next version of the name, and what\n' +
       'differs is shown. Refused: what does not validate, and what looks like a credential.',
-    options: {},
+    options: kind === 'envs' ? SECRETS_OPTION : {},
     positionals: { min: 2, max: 2 },
     examples: [{ line: `caisson ${kind} register ${example.join(' ')}`, says: 'Give it a name.' }],
     run: ({ options, positionals, output }) =>
       withCaisson(options['state-dir'], async (caisson) => {
         tellWarnings(caisson, output);
         const [given = '', path = ''] = positionals;
-        const registration = await caisson.registry.register(kind, given, path);
+        const registration = await caisson.registry.register(kind, given, path, {
+          allowsSecrets: 'allow-secrets' in options && options['allow-secrets'] === true,
+        });
         output.result(registration, () => formatRegistration(registration, output.style));
         return EXIT_CODES.finished;
       }),

@@ -1,11 +1,12 @@
 /** The registry as a person sees it: what is registered, and what `caisson.yaml` declares beside it. */
 import { resolve } from 'node:path';
-import { encodeAgentDefinition, type RegistryKind } from '@caisson/protocol';
+import { encodeAgentDefinition, EnvBundle, type RegistryKind } from '@caisson/protocol';
 import type { ResolvedConfig } from '../config/index.ts';
 import type { Engine } from '../engine.ts';
 import {
   readDefinition,
   registerFolder,
+  SecretsNotAllowedError,
   UnknownNameError,
   type Registration,
   type RegistryItem,
@@ -25,14 +26,26 @@ export type ShownName = Omit<RegistryItem, 'version' | 'at'> &
     readonly versions: readonly RegistryVersion[];
   };
 
+export interface RegisterOptions {
+  /** Whether env bundles may name secrets; the files may come from anybody. Default false. */
+  readonly allowsSecrets?: boolean | undefined;
+}
+
 export interface RegistryFace {
   /** Registers the folder (of a capability) or the YAML or JSON file at `path`. Idempotent. */
-  register(kind: RegistryKind, name: string, path: string): Promise<Registration>;
+  register(kind: RegistryKind, name: string, path: string, options?: RegisterOptions): Promise<Registration>;
   /** Registers everything that a folder declares; see docs/guides/registry.md for its form. */
-  registerFolder(folder: string): Promise<readonly Registration[]>;
+  registerFolder(folder: string, options?: RegisterOptions): Promise<readonly Registration[]>;
   list(kind: RegistryKind): Promise<readonly ListedName[]>;
   /** By name, `name@3` or hash. Values of an env bundle are never in it. */
   get(kind: RegistryKind, reference: string): Promise<ShownName>;
+}
+
+/** A file that is registered may come from anybody, and an agent that names the bundle would use it. */
+function refuseSecrets(kind: RegistryKind, name: string, definition: unknown): void {
+  const bundle = kind === 'envs' ? EnvBundle.safeParse(definition).data : undefined;
+  if (bundle === undefined || Object.keys(bundle.secrets).length === 0) return;
+  throw new SecretsNotAllowedError(name, bundle.secrets);
 }
 
 export function createRegistryFace(
@@ -40,15 +53,15 @@ export function createRegistryFace(
   cwd: string,
 ): RegistryFace {
   return {
-    async register(kind, name, path) {
+    async register(kind, name, path, how = {}) {
       const full = resolve(cwd, path);
-      return registry.register(
-        kind,
-        name,
-        kind === 'capabilities' ? { folder: full } : { definition: await readDefinition(full) },
-      );
+      if (kind === 'capabilities') return registry.register(kind, name, { folder: full });
+      const definition = await readDefinition(full);
+      if (how.allowsSecrets !== true) refuseSecrets(kind, name, definition);
+      return registry.register(kind, name, { definition });
     },
-    registerFolder: (folder) => registerFolder(registry, resolve(cwd, folder)),
+    registerFolder: (folder, how = {}) =>
+      registerFolder(registry, resolve(cwd, folder), how.allowsSecrets === true ? undefined : refuseSecrets),
     async list(kind) {
       const declared = Object.keys(config[kind]).toSorted();
       const registered = (await registry.list(kind)).filter((version) => !declared.includes(version.name));

@@ -46,3 +46,19 @@ export class ModelLevelError extends CaissonError {
 export class PromptTemplateError extends CaissonError {
   readonly code = 'PROMPT_TEMPLATE_INVALID';
 }
+
+/** An env bundle would read secrets of the user, and nobody said that it may. */
+export class SecretsNotAllowedError extends CaissonError {
+  readonly code = 'TRUST_REQUIRED';
+
+  constructor(name: string, secrets: Readonly<Record<string, string>>) {
+    const lines = Object.entries(secrets).map(([variable, ref]) => `\n  ${variable} from ${ref}`);
+    super(
+      `the env bundle "${name}" would read secrets of yours in every run that uses it:${lines.join('')}`,
+      {
+        remedy:
+          'Look at each of them (exec: runs on this machine, outside any sandbox), then add --allow-secrets.',
+      },
+    );
+  }
+}

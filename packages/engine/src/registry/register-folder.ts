@@ -26,8 +26,15 @@ interface Declared {
   readonly source: RegistrationSource;
 }
 
-export async function registerFolder(registry: Registry, folder: string): Promise<readonly Registration[]> {
-  const declared = [...(await findCapabilities(folder)), ...(await findDefinitions(folder))];
+/** Throws where a definition is not to be registered. */
+export type CheckDefinition = (kind: RegistryKind, name: string, definition: unknown) => void;
+
+export async function registerFolder(
+  registry: Registry,
+  folder: string,
+  check: CheckDefinition = () => undefined,
+): Promise<readonly Registration[]> {
+  const declared = [...(await findCapabilities(folder)), ...(await findDefinitions(folder, check))];
   if (declared.length === 0) {
     throw new DefinitionInvalidError(`${folder} declares nothing`, {
       remedy: 'Put files into agents/, envs/ or pipelines/, or folders into capabilities/.',
@@ -49,7 +56,7 @@ async function findCapabilities(folder: string): Promise<Declared[]> {
   return found;
 }
 
-async function findDefinitions(folder: string): Promise<Declared[]> {
+async function findDefinitions(folder: string, check: CheckDefinition): Promise<Declared[]> {
   const found: Declared[] = [];
   for (const kind of DEFINITION_KINDS) {
     for (const file of await listSorted(join(folder, kind))) {
@@ -58,6 +65,7 @@ async function findDefinitions(folder: string): Promise<Declared[]> {
       const name = file.slice(0, -suffix.length);
       const definition = await readDefinition(join(folder, kind, file));
       normaliseDefinition(kind, name, definition);
+      check(kind, name, definition);
       found.push({ kind, name, source: { definition } });
     }
   }
