@@ -9,7 +9,7 @@ import { ConfigError, grantTrust, inspectTrust } from '@caisson/engine';
 import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const BIN = join(ROOT, 'packages/cli/bin/caisson.js');
+const BIN = process.env['CAISSON_BIN'] ?? join(ROOT, 'packages/cli/bin/caisson.js');
 
 export interface CliRun {
   readonly code: number | null;
