@@ -18,7 +18,7 @@ export const command = defineCommand({
         if (options.from === undefined) throw new UsageError('caisson register needs --from FOLDER.');
         const registrations = await caisson.registry.registerFolder(options.from);
         output.result(registrations, () =>
-          registrations.map((registration) => formatRegistration(registration, output.style)).join('\n'),
+          registrations.flatMap((registration) => formatRegistration(registration, output.style)),
         );
         return EXIT_CODES.finished;
       },
