@@ -108,7 +108,7 @@ export const PRIVILEGES = {
     'packages/worker/src/acp/': 'a program of its own, inside the sandbox',
   },
   printing: {
-    'packages/cli/src/': 'the face that prints',
+    'packages/cli/src/main.ts': 'gives the streams to the output, which escapes all that commands print',
     'packages/worker/src/voice.ts': "the worker's protocol goes over stdout",
     'packages/worker/src/relay.ts': 'a program of its own, inside the sandbox',
     'packages/worker/src/tool-shim.ts': 'a program of its own, inside the sandbox',

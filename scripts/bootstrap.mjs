@@ -1,18 +1,19 @@
 // First contact with a clone. Plain JavaScript for Node 20 and up, because it runs before anything is installed:
 //   node scripts/bootstrap.mjs start|test|build|check|bench
-// 1. installs the locked dependencies when they are missing or the lock file changed,
-// 2. makes sure that the pinned Node is there,
-// 3. installs (as root, with apt-get) or names the missing system packages,
-// 4. builds, and 5. hands over to the requested script, which runs on the pinned Node.
+// 1. installs the locked dependencies, the pinned Node among them, when they are missing or the lock file changed,
+// 2. installs (as root, with apt-get, unless CAISSON_NO_APT is set) or names the missing system packages,
+// 3. builds, and 4. hands over to the requested script, which runs on the pinned Node.
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, accessSync, constants, symlinkSync } from 'node:fs';
+import { existsSync, readFileSync, accessSync, constants } from 'node:fs';
 import { constants as osConstants } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const BIN = join(ROOT, 'node_modules', '.bin');
-const PINNED_NODE = join(ROOT, 'node_modules', 'node', 'bin', 'node');
+/** The Node of this repository is a locked package for each machine; npm links the one that fits. */
+const PINNED_PACKAGE = `node_modules/node-linux-${process.arch}`;
+const PINNED_NODE = join(BIN, 'node');
 const OLDEST_NODE = [22, 18];
 
 /** What can be asked for: the script behind it, and whether it needs the bundles. */
@@ -60,50 +61,35 @@ function isInstalled() {
   return Object.entries(wanted.packages).every(([path, entry]) => {
     if (path === '' || !path.startsWith('node_modules/')) return true;
     const present = found.packages[path];
-    return present === undefined ? entry.optional === true : present.version === entry.version;
+    if (present !== undefined) return present.version === entry.version;
+    return entry.optional === true && path !== PINNED_PACKAGE;
   });
 }
 
 /**
  * No third-party install script runs: better-sqlite3 and esbuild ship their programs, and a no-op `node-gyp rebuild`
- * would ask for python, make and headers. The one script that matters, the pinned Node's, is run by name below.
- * Versions come from the lock file alone, so nothing is resolved for the Node that happens to run npm.
+ * would ask for python, make and headers. Everything comes from the lock file, with the digest that is written there;
+ * so nothing is resolved for the Node that happens to run npm.
  */
 function installDependencies() {
   say('installing the locked dependencies (npm ci)');
   const npm = findCommand('npm');
   if (npm === null) fail('npm was not found in PATH; install it together with Node 20 or newer.', 1);
-  const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--engine-strict=false'];
-  const status = run(npm, ['ci', ...flags]);
+  const quiet = ['--no-audit', '--no-fund', '--loglevel=error'];
+  const flags = ['--ignore-scripts', '--include=optional', '--engine-strict=false'];
+  const status = run(npm, ['ci', ...flags, ...quiet]);
   if (status !== 0)
     fail(`npm ci ended with code ${status}. Read its message above; it needs the npm registry.`, 1);
 }
 
-/** The pinned Node, installed on demand; a new enough Node of the system where that cannot be had. */
+/** The pinned Node; a new enough Node of the system where the lock file has none for this machine. */
 function resolveNode() {
-  const pinned = readJson(join(ROOT, 'node_modules', 'node', 'package.json'));
-  if (pinned !== null && versionOf(PINNED_NODE) === null) {
-    say(`fetching Node ${pinned.version}, the version this repository is pinned to`);
-    run(process.execPath, ['installArchSpecificPackage.js'], {
-      cwd: join(ROOT, 'node_modules', 'node'),
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
-  }
-  if (versionOf(PINNED_NODE) !== null) {
-    linkPinnedNode();
-    return PINNED_NODE;
-  }
+  if (versionOf(PINNED_NODE) !== null) return PINNED_NODE;
   if (isNewEnough(process.versions.node)) return process.execPath;
   return fail(
-    `The pinned Node could not be installed and this one is ${process.versions.node}. Install Node ${OLDEST_NODE.join('.')} or newer, then try again.`,
+    `There is no pinned Node for ${process.arch}, and this one is ${process.versions.node}. Install Node ${OLDEST_NODE.join('.')} or newer, then try again.`,
     1,
   );
-}
-
-/** Without its install script npm makes no link; with it, `npm run …` finds the pinned Node first. */
-function linkPinnedNode() {
-  const link = join(BIN, 'node');
-  if (existsSync(BIN) && !existsSync(link)) symlinkSync(join('..', 'node', 'bin', 'node'), link);
 }
 
 /** What Caisson itself needs, and what this target's peers and fault injectors are. */
@@ -114,11 +100,12 @@ function provideSystemPackages(tools = {}) {
   if (missing.length === 0) return;
   const names = missing.join(' ');
   const apt = findCommand('apt-get');
-  if (apt === null || process.getuid?.() !== 0) {
+  if (apt === null || process.getuid?.() !== 0 || isSet(process.env.CAISSON_NO_APT)) {
     say(`missing system packages: ${names}. Install them, for example: sudo apt-get install ${names}`);
     return;
   }
-  say(`installing system packages: ${names} (apt-get)`);
+  say(`about to install system packages with apt-get: ${names}`);
+  say('to leave that out, stop now (Ctrl-C) and start again with CAISSON_NO_APT=1');
   const quiet = {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: { ...environment(), DEBIAN_FRONTEND: 'noninteractive' },
@@ -153,13 +140,17 @@ function run(command, args, options = {}) {
 
 /** The pinned programs come first, so that `node` means the same for every child. */
 function environment() {
-  return { ...process.env, PATH: [dirname(PINNED_NODE), BIN, process.env.PATH ?? ''].join(delimiter) };
+  return { ...process.env, PATH: [BIN, process.env.PATH ?? ''].join(delimiter) };
 }
 
 function versionOf(node) {
   if (!existsSync(node)) return null;
   const result = spawnSync(node, ['--version'], { encoding: 'utf8' });
   return result.status === 0 ? result.stdout.trim() : null;
+}
+
+function isSet(value) {
+  return value !== undefined && value !== '' && value !== '0';
 }
 
 function isNewEnough(version) {

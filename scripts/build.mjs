@@ -17,6 +17,8 @@ import { build } from 'esbuild';
 import { REQUIRE_BANNER, takeBuiltinsDirectly } from './builtin-imports.mjs';
 import { directImports } from './direct-imports.mjs';
 import { patientJson } from './patient-json.mjs';
+import { readLockFile } from './supply-chain/lock-file.ts';
+import { createSbom } from './supply-chain/sbom.ts';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const DIST = join(ROOT, 'packages', 'cli', 'dist');
@@ -92,6 +94,7 @@ const SHARED = {
   sourcemap: false,
   legalComments: 'none',
   logLevel: 'warning',
+  metafile: true,
   external: ['@aws-sdk/*'],
   banner: { js: REQUIRE_BANNER },
 };
@@ -141,10 +144,11 @@ const OTHERS = {
 };
 process.on('exit', () => rmSync(OUT, { recursive: true, force: true }));
 try {
-  await bundle();
+  const inputs = await bundle();
   takeBuiltinsDirectly(OUT);
   copyFileSync(join(ROOT, 'scripts', 'load-warm.cjs'), join(OUT, 'load-warm.cjs'));
   copyFileSync(join(ROOT, 'packages', 'worker', 'src', 'inside.pl'), join(OUT, 'inside.pl'));
+  writeSbom(inputs);
   emitDeclarations();
   // Two renames: whoever is starting a command meanwhile finds a whole build, the old or the new one.
   const old = `${OUT}.old`;
@@ -158,19 +162,32 @@ try {
 }
 if (!isQuiet) process.stdout.write(`built ${present.map(([name]) => `${name}.mjs`).join(', ')}\n`);
 
+/** Resolves to every file that is in a bundle. */
 async function bundle() {
-  await Promise.all(
+  const results = await Promise.all(
     present.map(([name, source]) =>
       name in WARM
         ? buildWarm(name, source)
         : build({ ...SHARED, ...OTHERS[name], entryPoints: { [name]: source } }),
     ),
   );
+  return results.flatMap(({ metafile }) =>
+    Object.values(metafile.outputs).flatMap((output) => Object.keys(output.inputs)),
+  );
+}
+
+/** One file of a package in a bundle puts the package on the bill of materials. */
+function writeSbom(inputs) {
+  const bundled = new Set(
+    inputs.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []),
+  );
+  const sbom = createSbom({ entries: readLockFile(ROOT), bundled });
+  writeFileSync(join(OUT, 'sbom.cdx.json'), `${JSON.stringify(sbom, null, 2)}\n`);
 }
 
 /** `name`.cjs is the program, `name`.mjs what is started. */
 async function buildWarm(name, source) {
-  await build({
+  const result = await build({
     ...SHARED,
     ...COMMON_JS,
     entryPoints: { [name]: source },
@@ -182,6 +199,7 @@ async function buildWarm(name, source) {
     join(OUT, `${name}.mjs`),
     `${REQUIRE_BANNER}\n${START[name] ?? ''}require('./load-warm.cjs')(${words.join(', ')});\n`,
   );
+  return result;
 }
 
 /** The library's types. The workspace packages are not published, so their names become relative paths. */

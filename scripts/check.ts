@@ -10,6 +10,8 @@ const PARTS: readonly { readonly name: string; readonly argv: readonly [string, 
   { name: 'boundaries', argv: ['node', 'scripts/check-boundaries.ts'] },
   { name: 'dead code', argv: ['knip', '--no-progress'] },
   { name: 'generated docs', argv: ['node', 'scripts/generate-docs.ts', '--check'] },
+  { name: 'supply chain', argv: ['node', 'scripts/check-supply-chain.ts'] },
+  { name: 'signatures', argv: ['node', 'scripts/check-signatures.ts'] },
 ];
 
 export interface CheckOutcome {
@@ -17,7 +19,7 @@ export interface CheckOutcome {
   readonly failed: readonly string[];
 }
 
-/** Runs every part, also after one failed, and prints what the failed ones said. */
+/** Runs every part, also after one failed, and prints what the failed ones said, and the notes of the others. */
 export function runChecks(): CheckOutcome {
   const failed: string[] = [];
   for (const part of PARTS) {
@@ -28,7 +30,10 @@ export function runChecks(): CheckOutcome {
     process.stdout.write(
       `${isOk ? 'ok  ' : 'FAIL'} ${part.name} (${Math.round(performance.now() - startedAt)} ms)\n`,
     );
-    if (isOk) continue;
+    if (isOk) {
+      process.stdout.write((/^note: .*\n/m.exec(result.stdout)?.[0] ?? '').replace(/^(?=.)/, '     '));
+      continue;
+    }
     failed.push(part.name);
     process.stdout.write(
       result.error === undefined ? result.stdout + result.stderr : `${result.error.message}\n`,

@@ -5,10 +5,12 @@ import { fileURLToPath } from 'node:url';
 import { describeCommands } from './docs/command-page.ts';
 import { describeConfig } from './docs/config-page.ts';
 import { describeEvents } from './docs/events-page.ts';
+import { describeLicences } from './docs/licences-page.ts';
 import { describeRuntimes } from './docs/runtimes-page.ts';
 import { createJsonSchemas } from './docs/json-schemas.ts';
 
-const FOLDER = join(dirname(dirname(fileURLToPath(import.meta.url))), 'docs', 'reference');
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+const FOLDER = join(ROOT, 'docs', 'reference');
 const NOTICE = '<!-- Written by npm run docs from the code. Changes made here are lost. -->\n\n';
 
 const isCheck = process.argv.includes('--check');
@@ -16,6 +18,7 @@ const pages = new Map<string, string>([
   ['config.md', NOTICE + describeConfig()],
   ['cli.md', NOTICE + (await describeCommands())],
   ['events.md', NOTICE + describeEvents()],
+  ['licences.md', NOTICE + describeLicences(ROOT)],
   ['runtimes.md', NOTICE + describeRuntimes()],
   ...createJsonSchemas(),
 ]);

@@ -46,9 +46,9 @@ export function* checkSyntax(file: SourceFile): Generator<Violation> {
           'process.env is read by config (host) and environment.ts (worker).',
         );
       if (member.object === 'process' && /^std(out|err)$/.test(member.property))
-        yield* refuse('printing', line, `process.${member.property}: only the CLI prints.`);
+        yield* refuse('printing', line, `process.${member.property}: only the output of the CLI prints.`);
       if (member.object === 'console')
-        yield* refuse('printing', line, `console.${member.property}: only the CLI prints.`);
+        yield* refuse('printing', line, `console.${member.property}: only the output of the CLI prints.`);
     }
     if (isGlobal && node.type === 'VariableDeclarator' && destructures(node, 'env'))
       yield* refuse('process-env', line, 'process.env is read by config (host) and environment.ts (worker).');

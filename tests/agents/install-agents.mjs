@@ -80,9 +80,7 @@ export async function installAgent(agent, say = () => {}) {
 
 /** PATH with the pinned Node first; agents are scripts that start `node` from PATH. */
 export function pathWithPinnedNode() {
-  return [join(REPO, 'node_modules', 'node', 'bin'), join(REPO, 'node_modules', '.bin'), process.env.PATH]
-    .filter(Boolean)
-    .join(':');
+  return [join(REPO, 'node_modules', '.bin'), process.env.PATH].filter(Boolean).join(':');
 }
 
 async function npmInstall(folder, spec) {

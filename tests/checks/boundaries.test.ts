@@ -112,6 +112,7 @@ const VIOLATIONS = [
     'packages/worker/src/x.ts',
     'export const x = process.env;',
   ],
+  ['printing past the output', 'printing', 'packages/cli/src/commands/x.ts', "process.stdout.write('x');"],
   ['printing in the engine', 'printing', 'packages/engine/src/bus/x.ts', "console.log('x');"],
   ['writing to stdout in the worker', 'printing', 'packages/worker/src/x.ts', "process.stdout.write('x');"],
   ['a raw topic', 'raw-topic', 'packages/engine/src/bus/x.ts', "export const x = 'caisson:run-started';"],
@@ -219,6 +220,6 @@ it('the command fails with the place, the rule and the reason', () => {
   const { status, stdout } = spawnSync(process.execPath, [script, copy], { encoding: 'utf8' });
   expect(status).toBe(1);
   expect(stdout).toMatch(
-    /^packages\/engine\/src\/bus\/violation-\d+\.ts:1: \[printing\] console\.log: only the CLI prints\.$/m,
+    /^packages\/engine\/src\/bus\/violation-\d+\.ts:1: \[printing\] console\.log: only the output of the CLI prints\.$/m,
   );
 });

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +10,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PRETEND_OLD = preload(
   "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.19.0' } })",
 );
+const PRETEND_ROOT = preload('process.getuid = () => 0');
 const PRETEND_USER = preload('process.getuid = () => 1000');
 let root: string;
 
@@ -36,9 +37,8 @@ function write(path: string, text: string): void {
 }
 
 function installPinnedNode(): void {
-  write('node_modules/node/package.json', '{ "version": "24.0.0" }');
-  mkdirSync(join(root, 'node_modules/node/bin'));
-  symlinkSync(process.execPath, join(root, 'node_modules/node/bin/node'));
+  mkdirSync(join(root, 'node_modules/.bin'), { recursive: true });
+  symlinkSync(process.execPath, join(root, 'node_modules/.bin/node'));
 }
 
 function node(args: readonly string[], env: Record<string, string> = {}) {
@@ -123,6 +123,51 @@ describe('the bootstrap', () => {
       err: expect.stringContaining('npm was not found in PATH'),
     });
   });
+
+  it("installs again when this machine's Node is not there", () => {
+    install('1.2.3', '1.2.3');
+    const pinned = { optional: true, version: '24.0.0' };
+    write(
+      'package-lock.json',
+      JSON.stringify({ packages: { [`node_modules/node-linux-${process.arch}`]: pinned } }),
+    );
+    expect(node([SCRIPT, 'build'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('installing the locked dependencies (npm ci)'),
+    });
+  });
+
+  it('says what it is about to install with apt-get and how to leave that out, before it does', () => {
+    install('1.2.3', '1.2.3');
+    writeAptGet();
+    expect(node([...PRETEND_ROOT, SCRIPT, 'build'], { PATH: join(root, 'tools') }).err).toBe(
+      [
+        'caisson: about to install system packages with apt-get: bubblewrap git',
+        'caisson: to leave that out, stop now (Ctrl-C) and start again with CAISSON_NO_APT=1',
+        'apt-get update -qq',
+        'apt-get install -y -qq --no-install-recommends bubblewrap git',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('installs nothing with apt-get where that is unwanted, and names what is missing', () => {
+    install('1.2.3', '1.2.3');
+    writeAptGet();
+    const { err } = node([...PRETEND_ROOT, SCRIPT, 'build'], {
+      PATH: join(root, 'tools'),
+      CAISSON_NO_APT: '1',
+    });
+    expect(err).toBe(
+      'caisson: missing system packages: bubblewrap git. Install them, for example: sudo apt-get install bubblewrap git\n',
+    );
+  });
+
+  /** An apt-get that says what it was asked for. */
+  function writeAptGet(): void {
+    write('tools/apt-get', '#!/bin/sh\necho "apt-get $*" >&2\n');
+    chmodSync(join(root, 'tools/apt-get'), 0o755);
+  }
 
   it('stops before the requested script when the build fails', () => {
     install('1.2.3', '1.2.3');

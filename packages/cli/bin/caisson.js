@@ -35,7 +35,7 @@ function isMade(home, cache) {
 }
 
 async function runWithPinnedNode() {
-  const pinned = join(HERE, '..', '..', '..', 'node_modules', 'node', 'bin', 'node');
+  const pinned = join(HERE, '..', '..', '..', 'node_modules', '.bin', 'node');
   if (!existsSync(pinned)) {
     refuse(
       `Node ${process.versions.node} is too old. Install Node 22.18 or newer and run the command again.`,

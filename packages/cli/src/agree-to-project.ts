@@ -2,7 +2,6 @@ import { grantTrust, type TrustReport } from '@caisson/engine';
 import { askQuestion, askYes } from './ask-question.ts';
 import { formatTrust } from './format-trust.ts';
 import type { Output } from './output.ts';
-import { printable } from './printable.ts';
 
 /** Shows what a project asks for and asks the person at the terminal; null where they said no. */
 export async function agreeToProject(
@@ -15,9 +14,7 @@ export async function agreeToProject(
   const sendsTo = report.sends.map(({ to }) => to).filter((to) => !report.missingSends.includes(to));
   for (const to of report.missingSends) {
     const host = new URL(to).host;
-    const answer = await askQuestion(
-      `A credential of yours would go to ${printable(to)}. Type ${printable(host)} to agree: `,
-    );
+    const answer = await askQuestion(`A credential of yours would go to ${to}. Type ${host} to agree: `);
     if (answer !== host) return null;
     sendsTo.push(to);
   }

@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs';
 import type { ApprovalDecision } from '@caisson/engine';
 import type { EventEnvelope } from '@caisson/protocol';
 import type { Output } from './output.ts';
-import { printable } from './printable.ts';
+import { line } from './painted.ts';
 
 export type Decide = (approvalId: string, decision: ApprovalDecision) => Promise<unknown>;
 
@@ -37,7 +37,7 @@ export function createTerminalAsker(
       input.pause();
       return;
     }
-    output.note(`${output.style.bold('Allow?')} ${printable(first.what)}`);
+    output.note(line`${output.style.bold('Allow?')} ${first.what}`);
     drain.start((hasDropped) => {
       const dropped = hasDropped ? 'What was typed before is ignored. ' : '';
       output.note(`${dropped}y allows it, anything else denies it  [y/N]`);

@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import type { Output } from './output.ts';
+import { printable } from './printable.ts';
 
 /** Whether there is a person who can answer. */
 export function canAsk(output: Output, input: NodeJS.ReadStream = process.stdin): boolean {
@@ -12,7 +13,7 @@ export async function askQuestion(question: string): Promise<string> {
   const gone = new AbortController();
   lines.once('close', () => gone.abort());
   try {
-    return (await lines.question(question, { signal: gone.signal })).trim();
+    return (await lines.question(printable(question), { signal: gone.signal })).trim();
   } catch {
     return '';
   } finally {

@@ -1,25 +1,22 @@
 import { expect, test } from 'vitest';
 import { formatDiff } from './format-diff.ts';
+import { render, STYLE } from './painted.ts';
 
-const style = {
-  bold: (text: string) => `<b>${text}</b>`,
-  dim: (text: string) => `<d>${text}</d>`,
-  red: (text: string) => `<r>${text}</r>`,
-  green: (text: string) => `<g>${text}</g>`,
-  yellow: (text: string) => text,
-};
+const [bold, dim, red, green] = [1, 2, 31, 32].map(
+  (code) => (text: string) => `\u001b[${code}m${text}\u001b[${code < 3 ? 22 : 39}m`,
+) as [Paint, Paint, Paint, Paint];
+type Paint = (text: string) => string;
 
 test('a diff is coloured by line, and a line cannot hide itself', () => {
   const text =
-    'diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-\told\n+\u001b[8mhidden\u001b[0m\n same\n';
-  expect(formatDiff(text, style).split('\n')).toEqual([
-    '<b>diff --git a/x b/x</b>',
-    '<b>--- a/x</b>',
-    '<b>+++ b/x</b>',
-    '<d>@@ -1 +1 @@</d>',
-    '<r>-\told</r>',
-    '<g>+\\u001b[8mhidden\\u001b[0m</g>',
+    'diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-\told\n+\u001b[8mhidden\u001b[0m\r\n same\n';
+  expect(formatDiff(text, STYLE).map((line) => render(line, true))).toEqual([
+    bold('diff --git a/x b/x'),
+    bold('--- a/x'),
+    bold('+++ b/x'),
+    dim('@@ -1 +1 @@'),
+    red('-\told'),
+    green('+\\u001b[8mhidden\\u001b[0m\\u000d'),
     ' same',
-    '',
   ]);
 });

@@ -2,8 +2,7 @@
 import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
 import { replyLines } from './format-reply.ts';
 import { formatBytes, formatCost, formatDuration } from './format-values.ts';
-import type { Output } from './output.ts';
-import { printable, printableText } from './printable.ts';
+import { line, textLines, type Line, type Lines, type Painted, type Style } from './painted.ts';
 
 /** Where the work of a run is when it ends. */
 export interface Whereabouts {
@@ -17,31 +16,39 @@ export interface Whereabouts {
 
 export function formatEnding(
   result: DispatchResult,
-  style: Output['style'],
+  style: Style,
   work: Whereabouts = { isInPlace: false, isApplied: false, isOfCommand: false },
-): string {
+): Lines {
   const reply = replyLines(result, work.isOfCommand);
-  const lines: string[] = reply.length === 0 ? [] : [...reply, ''];
+  const lines: Line[] = reply.length === 0 ? [] : [...reply, ''];
   lines.push(describeHeadline(result, style));
-  if (result.failure !== undefined) lines.push(`  ${describeFailure(result.failure)}`);
+  if (result.failure !== undefined)
+    lines.push(...describeFailure(result.failure).map((text) => line`  ${text}`));
   const question = result.result?.needsInput;
   if (question !== undefined)
     lines.push(
-      `  question: ${printableText(question.question).replaceAll('\n', '\n            ')}`,
-      ...(question.options ?? []).map((option) => `    - ${printable(option)}`),
+      ...labelled('  question', question.question),
+      ...(question.options ?? []).map((option) => `    - ${option}`),
       `  answer: caisson answer ${result.runId} "…"`,
     );
   lines.push(...describeOutcome(result, style, work));
   if (result.status !== 'done' && result.status !== 'waiting' && result.result?.patchRef === undefined) {
     lines.push(`  work so far, if any: caisson diff ${result.runId}`);
   }
-  return lines.join('\n');
+  return lines;
+}
+
+/** Every line of a text, the first with its label. */
+export function labelled(label: string, text: string): Painted[] {
+  return textLines(text.trimEnd()).map((part, index) =>
+    index === 0 ? line`${label}: ${part}` : line`${' '.repeat(label.length + 2)}${part}`,
+  );
 }
 
 /** How it ended, which run, how long it took; what is under way has no duration yet. */
-export function describeHeadline(result: DispatchResult, style: Output['style']): string {
+export function describeHeadline(result: DispatchResult, style: Style): Painted {
   const took = isUnderWay(result) ? '' : `  ${formatDuration(result.durationMs)}`;
-  return `${headline(result, style)}  ${result.runId}${took}`;
+  return line`${headline(result, style)}  ${result.runId}${took}`;
 }
 
 /** What is to do about a patch. */
@@ -59,7 +66,7 @@ export function isUnderWay({ status }: Pick<DispatchResult, 'status'>): boolean 
   return status === 'queued' || status === 'running';
 }
 
-function headline(result: DispatchResult, style: Output['style']): string {
+function headline(result: DispatchResult, style: Style): Line {
   switch (result.status) {
     case 'done':
       return style.green('finished');
@@ -76,18 +83,21 @@ function headline(result: DispatchResult, style: Output['style']): string {
   }
 }
 
-export function describeFailure(failure: NonNullable<DispatchResult['failure']>): string {
+/** More than one line where an agent or a command said more. */
+export function describeFailure(failure: NonNullable<DispatchResult['failure']>): Painted[] {
   const cause = failure.cause === undefined ? '' : ` (${failure.cause})`;
-  return `${failure.reason}${cause}: ${printableText(failure.detail)}`;
+  return textLines(failure.detail).map((part, index) =>
+    index === 0 ? line`${failure.reason}${cause}: ${part}` : part,
+  );
 }
 
-function describeOutcome(result: DispatchResult, style: Output['style'], work: Whereabouts): string[] {
+function describeOutcome(result: DispatchResult, style: Style, work: Whereabouts): Line[] {
   const sealed = result.result;
   if (sealed === null) return [];
-  const lines: string[] = [];
+  const lines: Line[] = [];
   if (sealed.verify !== undefined) {
     lines.push(
-      `  verify: ${sealed.verify.passed ? style.green('passed') : style.red('did not pass')} in ${formatDuration(sealed.verify.durationMs)}`,
+      line`  verify: ${sealed.verify.passed ? style.green('passed') : style.red('did not pass')} in ${formatDuration(sealed.verify.durationMs)}`,
     );
   }
   if (sealed.usage !== undefined) {
@@ -99,8 +109,7 @@ function describeOutcome(result: DispatchResult, style: Output['style'], work: W
   // A plain command's complaints are worth a look; an agent program's chatter is not.
   if (sealed.usage === undefined && sealed.logs.stderr.bytes > 0)
     lines.push(`  stderr: ${formatBytes(sealed.logs.stderr.bytes)}, caisson logs ${result.runId} --stderr`);
-  for (const output of sealed.outputs)
-    lines.push(`  output: ${printable(output.path)} (${formatBytes(output.size)})`);
+  for (const output of sealed.outputs) lines.push(`  output: ${output.path} (${formatBytes(output.size)})`);
   if (sealed.patchRef !== undefined)
     lines.push(
       `  patch: caisson diff ${result.runId}`,

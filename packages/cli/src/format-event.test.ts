@@ -1,8 +1,12 @@
 import { eventManifest, type EventEnvelope } from '@caisson/protocol';
 import { describe, expect, it } from 'vitest';
 import { formatEvent } from './format-event.ts';
+import { render, STYLE } from './painted.ts';
 
-const PLAIN = { dim: (text: string) => text };
+const format = (event: EventEnvelope): string =>
+  formatEvent(event, STYLE)
+    .map((line) => render(line, false))
+    .join('\n');
 
 function eventOf(type: string, data: Record<string, unknown> = {}): EventEnvelope {
   return {
@@ -30,14 +34,14 @@ describe('an event in words', () => {
         detail: 'gate `npm test` exited with 3',
       },
     });
-    expect(formatEvent(failed, PLAIN)).toBe(
+    expect(format(failed)).toBe(
       '   7  12:46:06.462  dispatch.failed       provider-failed (gate) in step 11: gate `npm test` exited with 3 · exit 3 · after 1.5 s',
     );
   });
 
   it('has words for everything that is recorded, however little of it there is', () => {
     for (const { type, durable } of eventManifest().values()) {
-      const line = formatEvent(eventOf(type), PLAIN);
+      const line = format(eventOf(type));
       expect(line, type).toContain(type);
       if (durable) expect(line, type).not.toContain('{');
     }
@@ -52,7 +56,7 @@ describe('an event in words', () => {
       stdout: 'one\ntwo \u001b[2J\n',
       stderr: '',
     });
-    const line = formatEvent(ran, PLAIN);
+    const line = format(ran);
     expect(line).toMatch(/exit 1 after 20 ms\n {6}one\n {6}two/);
     // oxlint-disable-next-line no-control-regex -- these are the very characters to look for
     expect(line).not.toMatch(/[\u0007\u001b]/);

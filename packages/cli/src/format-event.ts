@@ -1,7 +1,7 @@
 /** One recorded event as a person reads it: what happened, in words. All of it is in `-o ndjson`. */
 import type { EventEnvelope } from '@caisson/protocol';
 import { formatBytes, formatCost, formatDuration } from './format-values.ts';
-import { printable, printableText } from './printable.ts';
+import { line, textLines, type Line, type Painted } from './painted.ts';
 
 const MAX_TEXT = 2000;
 const MAX_LINES = 12;
@@ -67,7 +67,7 @@ const WORDS: Readonly<Record<string, Words>> = {
   warning: (event) => `${text(event['source'])}: ${text(event['message'])}`,
   'stream.malformed': (event) => `${text(event['reason'])}, ${bytes(event['bytes'])}: ${text(event['head'])}`,
   'script.ran': (event) =>
-    sentence([`${text(event['lens'])} \`${text(event['command'])}\``, describeExit(event)]) + printed(event),
+    sentence([`${text(event['lens'])} \`${text(event['command'])}\``, describeExit(event)]),
   'runtime.adapter.ran': (event) =>
     sentence([
       describeExit(event),
@@ -83,10 +83,11 @@ const WORDS: Readonly<Record<string, Words>> = {
 };
 
 /** The event in one line, with what was printed below it where that explains a failure. */
-export function formatEvent(event: EventEnvelope, paint: { dim(text: string): string }): string {
+export function formatEvent(event: EventEnvelope, style: { dim(text: Line): Line }): Painted[] {
   const words = (WORDS[event.type] ?? describeUnknown)(event);
   const head = `${String(event.seq).padStart(4)}  ${event.at.slice(11, 23)}`;
-  return `${paint.dim(head)}  ${event.type.padEnd(TYPE_COLUMNS)}  ${words}`.trimEnd();
+  const said = `${event.type.padEnd(TYPE_COLUMNS)}  ${words}`.trimEnd();
+  return [line`${style.dim(head)}  ${said}`, ...(event.type === 'script.ran' ? printed(event) : [])];
 }
 
 function describeUnknown(event: EventEnvelope): string {
@@ -142,12 +143,10 @@ function describeExit(event: EventEnvelope): string {
 }
 
 /** What a command that failed has printed, under its line. */
-function printed(event: EventEnvelope): string {
-  if (event['exitCode'] === 0) return '';
+function printed(event: EventEnvelope): Painted[] {
+  if (event['exitCode'] === 0) return [];
   const said = [event['stdout'], event['stderr']].filter(isText).join('\n').trimEnd();
-  if (said === '') return '';
-  const lines = printableText(said).split('\n').slice(-MAX_LINES);
-  return lines.map((line) => `\n${INDENT}${line}`).join('');
+  return said === '' ? [] : textLines(said, INDENT).slice(-MAX_LINES);
 }
 
 function choices(options: unknown): string | false {
@@ -170,8 +169,8 @@ function isText(value: unknown): value is string {
 function text(value: unknown): string {
   if (value === undefined || value === null) return '-';
   const words = typeof value === 'string' ? value : JSON.stringify(value);
-  const line = printable(words.trim().replaceAll(/\s*\n\s*/g, ' ⏎ '));
-  return line.length > MAX_TEXT ? `${line.slice(0, MAX_TEXT)}…` : line;
+  const shown = words.trim().replaceAll(/\s*\n\s*/g, ' ⏎ ');
+  return shown.length > MAX_TEXT ? `${shown.slice(0, MAX_TEXT)}…` : shown;
 }
 
 const duration = (value: unknown): string => (typeof value === 'number' ? formatDuration(value) : '-');

@@ -1,7 +1,7 @@
 /** What a run answered. A plain command's answer is the end of what it printed; the beginning is somewhere else. */
 import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
 import { formatBytes } from './format-values.ts';
-import { printableText } from './printable.ts';
+import { textLines, type Line } from './painted.ts';
 
 /** Whether the run is that of a plain command. */
 export function isCommand(event: EventEnvelope): boolean {
@@ -9,9 +9,9 @@ export function isCommand(event: EventEnvelope): boolean {
 }
 
 /** `maxLines` keeps the beginning of an agent's answer, and the end of what a command printed. */
-export function replyLines(result: DispatchResult, isOfCommand: boolean, maxLines = Infinity): string[] {
-  const lines = printableText(result.reply.trimEnd()).split('\n');
-  if (lines.join('') === '') return [];
+export function replyLines(result: DispatchResult, isOfCommand: boolean, maxLines = Infinity): Line[] {
+  if (result.reply.trimEnd() === '') return [];
+  const lines = textLines(result.reply.trimEnd());
   const { runId } = result;
   if (!isOfCommand)
     return lines.length <= maxLines

@@ -1,10 +1,11 @@
 import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
 import { expect, test } from 'vitest';
 import { formatRun } from './format-run.ts';
+import { render, STYLE, type Lines } from './painted.ts';
 
-const plain = (text: string): string => text;
-const style = { bold: plain, dim: plain, red: plain, green: plain, yellow: plain };
 const RUN = 'run_00000000000000000001';
+
+const toText = (lines: Lines): string => lines.map((line) => render(line, false)).join('\n');
 
 const result: DispatchResult = {
   runId: RUN,
@@ -39,7 +40,7 @@ const event = (
 const accepted = event(1, 'dispatch.accepted', { runtime: 'native', task: { description: 'paint it' } }, 0);
 
 const show = (more: Partial<DispatchResult>, events: EventEnvelope[] = [], columns = Infinity): string =>
-  formatRun({ ...result, ...more }, [accepted, ...events], { style, columns });
+  toText(formatRun({ ...result, ...more }, [accepted, ...events], { style: STYLE, columns }));
 
 test('a run that goes on with an answer tells the question and the answer', () => {
   const text = show({
@@ -100,18 +101,13 @@ test('the model that served is told where it is not the one that was asked for',
 test('of what a command printed the end is shown, with the place where all of it is', () => {
   const lines = Array.from({ length: 500 }, (_, index) => `line ${index}`);
   const command = event(1, 'dispatch.accepted', { runtime: 'command', task: { description: 'seq' } }, 0);
-  const text = formatRun(
-    { ...result, stdout: `${lines.join('\n')}\n`, reply: lines.slice(-200).join('\n') },
-    [command],
-    { style, columns: Infinity },
-  );
+  const print = (more: Partial<DispatchResult>): string =>
+    toText(formatRun({ ...result, ...more }, [command], { style: STYLE, columns: Infinity }));
+  const text = print({ stdout: `${lines.join('\n')}\n`, reply: lines.slice(-200).join('\n') });
   expect(text).toContain(`  … the end of 4.3 KiB; all: caisson logs ${RUN} --stdout\n  line 460\n`);
   expect(text).toContain('  line 499');
   expect(text).not.toContain('line 459');
-  const short = formatRun({ ...result, stdout: 'a\r\nb\r\n\n', reply: 'a\nb' }, [command], {
-    style,
-    columns: Infinity,
-  });
+  const short = print({ stdout: 'a\r\nb\r\n\n', reply: 'a\nb' });
   expect(short).not.toContain('the end of');
   expect(show({ reply: lines.join('\n') })).toContain('  line 39\n  … 460 more lines; all: caisson show');
 });

@@ -1,11 +1,17 @@
 /** `caisson show`: what was asked, what ran, what happened, what came out, what it cost, and what to do next. */
 import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
-import { describeApply, describeFailure, describeHeadline, isInPlace, isUnderWay } from './format-ending.ts';
+import {
+  describeApply,
+  describeFailure,
+  describeHeadline,
+  isInPlace,
+  isUnderWay,
+  labelled,
+} from './format-ending.ts';
 import { isCommand, replyLines } from './format-reply.ts';
 import { countFiles, formatTimeline } from './format-timeline.ts';
 import { formatBytes, formatCost, formatDuration } from './format-values.ts';
-import type { Output } from './output.ts';
-import { printable, printableText } from './printable.ts';
+import { line as show, textLines, widthOfLine, type Line, type Lines, type Style } from './painted.ts';
 import { wrapText } from './wrap-text.ts';
 
 const MAX_TASK_LINES = 20;
@@ -16,21 +22,21 @@ const INDENT = 2;
 export function formatRun(
   result: DispatchResult,
   events: readonly EventEnvelope[],
-  { style, columns }: { style: Output['style']; columns: number },
-): string {
+  { style, columns }: { style: Style; columns: number },
+): Lines {
   const accepted = events.find((event) => event.type === 'dispatch.accepted');
   const isForgotten = events.some((event) => event.type === 'run.forgotten');
-  const section = (title: string, lines: readonly string[]): string =>
+  const section = (title: string, lines: Lines): Lines =>
     lines.length === 0
-      ? ''
-      : [style.bold(title), ...lines.flatMap((line) => indentLine(line, columns))].join('\n').trimEnd();
+      ? []
+      : ['', style.bold(title), ...trimEnd(lines).flatMap((line) => indentLine(line, columns))];
   return [
     describeHeadline(result, style),
     section('Asked', describeAsked(result, accepted)),
     section('Ran', describeRan(result, accepted)),
     section('Happened', formatTimeline(events)),
     section('Came out', [
-      ...(result.failure === undefined ? [] : [describeFailure(result.failure), '']),
+      ...(result.failure === undefined ? [] : [...describeFailure(result.failure), '']),
       ...(isForgotten
         ? ['Its contents were taken away (caisson forget).']
         : describeOutcome(result, events, style)),
@@ -38,27 +44,26 @@ export function formatRun(
     section('Cost', describeCost(result)),
     section('Told', (result.callbacks ?? []).map(describeCallback)),
     section('Next', isForgotten ? [] : describeNext(result, events.some(isInPlace))),
-  ]
-    .filter((text) => text !== '')
-    .join('\n\n');
+  ].flat();
+}
+
+function trimEnd(lines: Lines): Lines {
+  return lines.slice(0, lines.findLastIndex((line) => widthOfLine(line) > 0) + 1);
 }
 
 /** Lines that follow a broken one stand below its text, so that labels stay in sight. */
-function indentLine(line: string, columns: number): string[] {
+function indentLine(given: Line, columns: number): Lines {
+  const indent = ' '.repeat(INDENT);
+  if (widthOfLine(given) === 0) return [''];
+  if (widthOfLine(given) <= columns - INDENT) return [show`${indent}${given}`];
+  const line = String(show`${given}`);
   const label = /^ *(\S+: +|\d[\d.]* s +\d+ +)/.exec(line)?.[0].length ?? 0;
-  const [first = '', ...rest] = wrapText(line, columns - INDENT);
-  if (rest.length === 0) return [`${' '.repeat(INDENT)}${first}`.trimEnd()];
+  const [first = ''] = wrapText(line, columns - INDENT);
   const below = wrapText(line.slice(first.length).trimStart(), columns - INDENT - label);
-  return [first, ...below.map((text) => ' '.repeat(label) + text)].map((text) => ' '.repeat(INDENT) + text);
+  return [first, ...below.map((text) => ' '.repeat(label) + text)].map((text) => indent + text);
 }
 
-/** Every line of a text, the first with its label. */
-function labelled(label: string, text: string): string[] {
-  const [first = '', ...rest] = printableText(text.trimEnd()).split('\n');
-  return [`${label}: ${first}`, ...rest.map((line) => ' '.repeat(label.length + 2) + line)];
-}
-
-function describeAsked(result: DispatchResult, accepted: EventEnvelope | undefined): string[] {
+function describeAsked(result: DispatchResult, accepted: EventEnvelope | undefined): Line[] {
   const task = accepted?.['task'] as
     | { description?: string; acceptance?: string; scope?: string[] }
     | undefined;
@@ -67,15 +72,15 @@ function describeAsked(result: DispatchResult, accepted: EventEnvelope | undefin
   return [
     ...cutLines(task.description ?? '', MAX_TASK_LINES, `all: caisson logs ${result.runId} -o ndjson`),
     ...(task.acceptance === undefined ? [] : labelled('done when', task.acceptance)),
-    ...((task.scope ?? []).length === 0 ? [] : [`scope: ${(task.scope ?? []).map(printable).join(', ')}`]),
+    ...((task.scope ?? []).length === 0 ? [] : [`scope: ${(task.scope ?? []).join(', ')}`]),
     ...(continues === undefined ? [] : [`continues: ${continues.runId}`]),
     ...(continues?.question === undefined ? [] : labelled('question', continues.question)),
     ...(continues?.answer === undefined ? [] : labelled('answer', continues.answer)),
   ];
 }
 
-function cutLines(text: string, max: number, where: string): string[] {
-  const lines = printableText(text.trimEnd()).split('\n');
+function cutLines(text: string, max: number, where: string): Line[] {
+  const lines = textLines(text.trimEnd());
   return lines.length <= max
     ? lines
     : [...lines.slice(0, max), `… ${lines.length - max} more lines; ${where}`];
@@ -120,28 +125,24 @@ function describeUnheldLimits({ result }: DispatchResult): string[] {
     : [`limits: ${unheld.join(', ')} not enforced here (caisson doctor says why)`];
 }
 
-function describeOutcome(
-  result: DispatchResult,
-  events: readonly EventEnvelope[],
-  style: Output['style'],
-): string[] {
+function describeOutcome(result: DispatchResult, events: readonly EventEnvelope[], style: Style): Line[] {
   const { runId, result: sealed } = result;
   const reply = replyLines(result, events.some(isCommand), MAX_REPLY_LINES);
-  const lines = reply.length === 0 ? [] : [...reply, ''];
+  const lines: Line[] = reply.length === 0 ? [] : [...reply, ''];
   if (sealed === null) return lines.slice(0, -1);
   const { verify, logs, outputs, policy } = sealed;
   const captured = events.findLast((event) => event.type === 'capture.done' && event['what'] === 'patch');
   if (verify !== undefined)
-    lines.push(`verify: ${verify.passed ? style.green('passed') : style.red('did not pass')}`);
+    lines.push(show`verify: ${verify.passed ? style.green('passed') : style.red('did not pass')}`);
   if (sealed.patchRef !== undefined)
     lines.push(
       `patch: ${captured === undefined ? '' : `${countFiles(captured['files'])}, `}caisson diff ${runId}`,
     );
-  for (const output of outputs) lines.push(`output: ${printable(output.path)} (${formatBytes(output.size)})`);
+  for (const output of outputs) lines.push(`output: ${output.path} (${formatBytes(output.size)})`);
   for (const name of ['stdout', 'stderr'] as const)
     if (logs[name].bytes > 0)
       lines.push(`${name}: ${formatBytes(logs[name].bytes)}, caisson logs ${runId} --${name}`);
-  for (const denial of policy.denials) lines.push(`denied by ${denial.layer}: ${printable(denial.what)}`);
+  for (const denial of policy.denials) lines.push(`denied by ${denial.layer}: ${denial.what}`);
   return lines.length === 0 && result.failure === undefined ? ['nothing'] : lines;
 }
 
@@ -174,11 +175,11 @@ function describeCallback({ url, event, status, tries, detail }: Callback): stri
   return `${word}  ${event} to ${url} (${count}${detail === undefined ? '' : `, ${detail}`})`;
 }
 
-function describeNext({ runId, status, result, asked }: DispatchResult, inPlace: boolean): string[] {
-  const lines: string[] = [];
+function describeNext({ runId, status, result, asked }: DispatchResult, inPlace: boolean): Line[] {
+  const lines: Line[] = [];
   if (asked !== undefined) {
     lines.push(...labelled('question', asked.question));
-    for (const option of result?.needsInput?.options ?? []) lines.push(`  - ${printable(option)}`);
+    for (const option of result?.needsInput?.options ?? []) lines.push(`  - ${option}`);
     if (asked.answer !== undefined) lines.push(...labelled('answered', asked.answer));
     if (asked.continuedBy !== undefined) lines.push(`goes on: caisson show ${asked.continuedBy}`);
     if (asked.status === 'open') lines.push(`answer: caisson answer ${runId} "…"`);

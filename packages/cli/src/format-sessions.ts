@@ -1,8 +1,9 @@
 import type { SessionSummary } from '@caisson/engine';
-import { formatTable } from './format-values.ts';
+import { formatTable } from './format-table.ts';
+import type { Line, Lines } from './painted.ts';
 
-export function formatSessions(sessions: readonly SessionSummary[], bold: (text: string) => string): string {
-  if (sessions.length === 0) return 'No session has a board or findings yet.';
+export function formatSessions(sessions: readonly SessionSummary[], bold: (text: Line) => Line): Lines {
+  if (sessions.length === 0) return ['No session has a board or findings yet.'];
   const rows = sessions.map(({ name, boardKeys, findings, changedAt }) => [
     name,
     String(boardKeys),

@@ -1,6 +1,5 @@
 /** The events of a run, one line each; the same thing several times in a row is one line. */
 import type { EventEnvelope } from '@caisson/protocol';
-import { printable } from './printable.ts';
 
 export function formatTimeline(events: readonly EventEnvelope[]): string[] {
   let lastMs = Date.parse(events[0]?.at ?? '');
@@ -28,19 +27,19 @@ const DESCRIPTIONS: Readonly<Record<string, (event: EventEnvelope) => string>> =
   'script.ran': (event) => `${String(event['lens'])} exit ${String(event['exitCode'])}`,
   'runtime.adapter.ran': (event) => `exit ${String(event['exitCode'])}`,
   'capture.done': (event) => `${String(event['what'])}: ${countFiles(event['files'])}`,
-  'policy.denied': (event) => printable((event['denial'] as { what: string }).what),
+  'policy.denied': (event) => (event['denial'] as { what: string }).what,
   'run.stalled': (event) => String(event['reason']),
   'run.queued': (event) => `position ${String(event['position'])}`,
   'network.connection': (event) => `${String(event['verdict'])} ${String(event['target'])}`,
-  'approval.requested': (event) => printable(String(event['what'])),
+  'approval.requested': (event) => String(event['what']),
   'approval.decided': (event) => String(event['decision']),
   'question.answered': (event) =>
     typeof event['continuedBy'] === 'string' ? `goes on as ${event['continuedBy']}` : '',
   'health.changed': (event) => String(event['current']),
-  'channel.sent': (event) => printable(String(event['body'])),
+  'channel.sent': (event) => String(event['body']),
   'callback.delivered': (event) => `${String(event['event'])} to ${String(event['url'])}`,
   'callback.failed': (event) => `${String(event['event'])} to ${String(event['url'])}`,
-  warning: (event) => `${String(event['source'])}: ${printable(String(event['message']))}`,
+  warning: (event) => `${String(event['source'])}: ${String(event['message'])}`,
 };
 
 function describeEvent(event: EventEnvelope): string {

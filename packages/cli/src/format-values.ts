@@ -1,4 +1,6 @@
 /** How values read on a terminal. */
+import { printable } from './printable.ts';
+
 export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
@@ -26,8 +28,9 @@ export function widthOf(text: string): number {
   return width;
 }
 
-/** The text, or as much of it as fits with an ellipsis. */
-export function cutToWidth(text: string, columns: number): string {
+/** The text on one printable line, or as much of it as fits with an ellipsis. */
+export function cutToWidth(given: string, columns: number): string {
+  const text = printable(given);
   if (widthOf(text) <= columns) return text;
   let cut = '';
   let room = columns - 1;
@@ -46,21 +49,4 @@ function widthOfCharacter(character: string): number {
   )
     ? 2
     : 1;
-}
-
-/** Columns of equal width, the first row bold where a style is given. */
-export function formatTable(
-  rows: readonly (readonly string[])[],
-  bold: (text: string) => string = (text) => text,
-): string {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => widthOf(row[column] ?? ''))),
-  );
-  const lines = rows.map((row) =>
-    row
-      .map((cell, column) => cell + ' '.repeat(Math.max(0, (widths[column] ?? 0) - widthOf(cell))))
-      .join('  ')
-      .trimEnd(),
-  );
-  return lines.map((line, index) => (index === 0 ? bold(line) : line)).join('\n');
 }

@@ -1,16 +1,14 @@
 import { COMMON_OPTIONS, type Command, type CommandRow, type OptionSpecs } from './command.ts';
-import type { Output } from './output.ts';
+import { line as show, type Line, type Lines, type Style } from './painted.ts';
 import { usageOf } from './parse-command-line.ts';
 import { wrapText } from './wrap-text.ts';
 
-type Style = Output['style'];
-
 /** What `caisson` and `caisson --help` print, in lines that fit into `columns`. */
-export function formatOverview(rows: readonly CommandRow[], style: Style, columns: number): string {
+export function formatOverview(rows: readonly CommandRow[], style: Style, columns: number): Lines {
   return [
-    `${style.bold('caisson')} runs coding agents, each in its own sealed chamber.`,
+    show`${style.bold('caisson')} runs coding agents, each in its own sealed chamber.`,
     '',
-    `${style.bold('Usage')}  caisson COMMAND [OPTIONS]`,
+    show`${style.bold('Usage')}  caisson COMMAND [OPTIONS]`,
     '',
     style.bold('Commands'),
     ...alignPairs(
@@ -19,7 +17,7 @@ export function formatOverview(rows: readonly CommandRow[], style: Style, column
     ),
     '',
     `caisson COMMAND --help explains a command, with examples.`,
-  ].join('\n');
+  ];
 }
 
 /** What `caisson COMMAND --help` prints, in lines that fit into `columns`. */
@@ -28,22 +26,22 @@ export function formatCommandHelp(
   command: Command,
   style: Style,
   columns: number,
-): string {
+): Lines {
   return [
     ...headline(row, style, columns),
     ...(command.about === undefined ? [] : ['', ...wrapText(command.about.replaceAll('\n', ' '), columns)]),
     '',
-    `${style.bold('Usage')}  ${usageOf(row.name, command)}`,
+    show`${style.bold('Usage')}  ${usageOf(row.name, command)}`,
     '',
     style.bold('Examples'),
     ...command.examples.flatMap(({ line, says }) => [
       `  ${line}`,
-      ...wrapText(says, columns - 6).map((part) => `      ${style.dim(part)}`),
+      ...wrapText(says, columns - 6).map((part) => show`      ${style.dim(part)}`),
     ]),
     '',
     style.bold('Options'),
     ...alignPairs(listOptions({ ...command.options, ...COMMON_OPTIONS }), columns),
-  ].join('\n');
+  ];
 }
 
 /** The name is painted after the line was broken: what paints it has no width. */
@@ -51,9 +49,11 @@ function headline(
   { name, summary }: Pick<CommandRow, 'name' | 'summary'>,
   style: Style,
   columns: number,
-): string[] {
-  const [first = '', ...rest] = wrapText(`caisson ${name}: ${summary}`, columns);
-  return [first.replace(`caisson ${name}`, (words) => style.bold(words)), ...rest];
+): Line[] {
+  const words = `caisson ${name}`;
+  const [first = '', ...rest] = wrapText(`${words}: ${summary}`, columns);
+  const painted = first.startsWith(words) ? show`${style.bold(words)}${first.slice(words.length)}` : first;
+  return [painted, ...rest];
 }
 
 /** More than this beside an option would push its summary off the line. */

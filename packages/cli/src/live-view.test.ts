@@ -3,23 +3,26 @@ import type { EventEnvelope } from '@caisson/protocol';
 import { cutToWidth, widthOf } from './format-values.ts';
 import { createLiveView } from './live-view.ts';
 import type { Output } from './output.ts';
+import { render, STYLE, type Line } from './painted.ts';
+
+const toPlain = (line: Line): string => render(line, false);
 
 /** A terminal of so many columns, and what was written to it. */
 function createTerminal(columns: number): { output: Output; written: string[]; notes: string[] } {
-  const plain = (text: string): string => text;
   const written: string[] = [];
   const notes: string[] = [];
   const output: Output = {
     format: 'human',
     isInteractive: true,
     columns: () => columns,
-    style: { bold: plain, dim: plain, red: plain, green: plain, yellow: plain },
+    style: STYLE,
     closed: new AbortController().signal,
     line: () => undefined,
-    note: (text) => notes.push(text),
+    note: (text) => notes.push([text].flat().map(toPlain).join('\n')),
     result: () => undefined,
     event: () => undefined,
-    raw: (text) => written.push(String(text)),
+    status: (text) => written.push(text === null ? '<none>' : toPlain(text)),
+    copy: () => undefined,
   };
   return { output, written, notes };
 }
@@ -55,7 +58,7 @@ describe('the live view', () => {
         tokensOut: 9,
       }),
     );
-    const lines = written.filter((text) => !text.startsWith('\r'));
+    const lines = written.filter((text) => text !== '<none>');
     expect(lines.length).toBeGreaterThan(0);
     for (const line of lines) expect(widthOf(line)).toBeLessThan(columns);
   });
@@ -68,12 +71,12 @@ describe('the live view', () => {
     expect(written.join('')).not.toContain('cost unknown');
   });
 
-  it('clears the changing line before a remark', () => {
+  it('draws the changing line again below a remark', () => {
     const { live, written, notes } = view(80);
     live.show(event('dispatch.started', {}));
     live.note('Stopping.');
     expect(notes).toEqual(['Stopping.']);
-    expect(written.slice(-2)).toEqual(['\r\u001b[2K', expect.stringMatching(/^starting/)]);
+    expect(written.slice(-1)).toEqual([expect.stringMatching(/^starting/)]);
   });
 
   it('tells a failure of many lines in one', () => {

@@ -1,7 +1,7 @@
 /** A run while it runs: one line that changes on a terminal, plain lines where output is piped. */
 import type { EventEnvelope } from '@caisson/protocol';
 import type { Output } from './output.ts';
-import { printable } from './printable.ts';
+import { joinLine, type Line, type Lines, type Painted, type Style } from './painted.ts';
 import { cutToWidth, formatCost, formatDuration, widthOf } from './format-values.ts';
 
 const REDRAW_MS = 200;
@@ -9,7 +9,7 @@ const REDRAW_MS = 200;
 export interface LiveView {
   show(event: EventEnvelope): void;
   /** A remark between the changing line and what is above it. */
-  note(text: string): void;
+  note(text: Line | Lines): void;
   end(): void;
 }
 
@@ -33,38 +33,25 @@ export function createLiveView(output: Output, runId: string): LiveView {
     waitsFor: null,
   };
   const startedMs = performance.now();
-  const isInteractive = output.isInteractive;
-  let isDrawn = false;
-
-  const erase = (): void => {
-    if (isDrawn) output.raw('\r\u001b[2K');
-    isDrawn = false;
-  };
   const draw = (): void => {
-    if (!isInteractive) return;
-    erase();
-    output.raw(statusLine(state, performance.now() - startedMs, output.style, output.columns()));
-    isDrawn = true;
+    if (!output.isInteractive) return;
+    output.status(statusLine(state, performance.now() - startedMs, output.style, output.columns()));
   };
-  const timer = isInteractive ? setInterval(draw, REDRAW_MS) : undefined;
+  const timer = output.isInteractive ? setInterval(draw, REDRAW_MS) : undefined;
 
   return {
     show(event) {
       const remark = absorb(state, event, runId);
-      if (remark !== null) {
-        erase();
-        output.note(output.style.dim(remark));
-      }
+      if (remark !== null) output.note(output.style.dim(remark));
       draw();
     },
     note(text) {
-      erase();
       output.note(text);
       draw();
     },
     end() {
       clearInterval(timer);
-      erase();
+      output.status(null);
     },
   };
 }
@@ -89,7 +76,7 @@ function absorb(state: State, event: EventEnvelope, runId: string): string | nul
       state.waitsFor = String(event['reason']);
       return `no progress: ${String(event['reason'])} (${firstLine(event['detail'])})`;
     case 'policy.denied':
-      return `denied: ${printable(String((event['denial'] as { what?: string }).what))}`;
+      return `denied: ${String((event['denial'] as { what?: string }).what)}`;
     case 'warning':
       return `warning: ${firstLine(event['message'])}`;
     case 'attempt.ended':
@@ -97,7 +84,7 @@ function absorb(state: State, event: EventEnvelope, runId: string): string | nul
     case 'script.ran':
       return `${String(event['lens'])}: exit ${String(event['exitCode'])} after ${formatDuration(Number(event['durationMs']))}`;
     case 'approval.requested':
-      return `waits for your decision: ${printable(String(event['what']))} (caisson approvals)`;
+      return `waits for your decision: ${String(event['what'])} (caisson approvals)`;
     default:
       return null;
   }
@@ -112,37 +99,37 @@ function absorbProgress(state: State, event: EventEnvelope): string | null {
   if (event['tokensIn'] !== undefined || event['tokensOut'] !== undefined)
     state.tokens = Number(event['tokensIn'] ?? 0) + Number(event['tokensOut'] ?? 0);
   if (typeof event['costUsd'] === 'number') state.costUsd = event['costUsd'];
-  return state.tool !== null && state.tool !== previousTool ? `tool: ${printable(state.tool)}` : null;
+  return state.tool !== null && state.tool !== previousTool ? `tool: ${state.tool}` : null;
 }
 
 /** The whole of it is in `caisson show`. */
 function firstLine(text: unknown): string {
-  return printable(String(text).split('\n', 1)[0] ?? '');
+  return String(text).split('\n', 1)[0] ?? '';
 }
 
 /** Never wider than the terminal: a line that wraps cannot be erased as one. */
-function statusLine(state: State, elapsedMs: number, style: Output['style'], columns: number): string {
-  const plain = (text: string): string => text;
-  const parts: readonly (readonly [string, (text: string) => string] | null)[] = [
+function statusLine(state: State, elapsedMs: number, style: Style, columns: number): Painted {
+  const plain = (text: Line): Line => text;
+  const parts: readonly (readonly [string, (text: Line) => Line] | null)[] = [
     [state.phase, style.bold],
     [formatDuration(elapsedMs), plain],
     state.waitsFor === null ? null : [`waits: ${state.waitsFor}`, style.yellow],
     state.health === 'healthy' ? null : [state.health, style.yellow],
-    state.tool === null ? null : [`in ${printable(state.tool)}`, plain],
+    state.tool === null ? null : [`in ${state.tool}`, plain],
     state.tokens === 0 ? null : [`${state.tokens} tokens`, plain],
     // Few agents tell it as they work; the ending has it from the price table.
     state.costUsd === null ? null : [formatCost(state.costUsd), plain],
   ];
-  let line = '';
+  const line: Line[] = [];
   let room = columns - 1;
   for (const part of parts) {
     if (part === null || room <= 0) continue;
     const [text, paint] = part;
-    const gap = line === '' ? '' : '  ';
+    const gap = line.length === 0 ? '' : '  ';
     const shown = cutToWidth(text, room - gap.length);
     if (shown === '') break;
-    line += gap + paint(shown);
+    line.push(gap, paint(shown));
     room -= gap.length + widthOf(shown);
   }
-  return line;
+  return joinLine(line, '');
 }

@@ -1,33 +1,38 @@
+import { Painted, render, STYLE, type Line, type Lines, type Style } from './painted.ts';
+import { printableJson, printableLines } from './printable.ts';
+
 /** How results are printed. */
 export type OutputFormat = 'human' | 'json' | 'ndjson';
 
-type Paint = (text: string) => string;
-
-/** The only way in which commands print. With `json` and `ndjson`, stdout carries data and nothing else. */
+/**
+ * The only way in which commands print. With `json` and `ndjson`, stdout carries data and nothing else. All text is
+ * escaped here, whoever it comes from: see `painted.ts`.
+ */
 export interface Output {
   readonly format: OutputFormat;
   readonly isInteractive: boolean;
   /** How wide the terminal is now. */
   columns(): number;
-  readonly style: {
-    readonly bold: Paint;
-    readonly dim: Paint;
-    readonly red: Paint;
-    readonly green: Paint;
-    readonly yellow: Paint;
-  };
+  readonly style: Style;
   /** Aborts when whoever read our stdout has gone away; commands that follow something should end then. */
   readonly closed: AbortSignal;
-  /** A line for people: stdout, or stderr where stdout carries data. */
-  line(text: string): void;
+  /** Lines for people: stdout, or stderr where stdout carries data. */
+  line(text: Line | Lines): void;
   /** A remark that is never part of the result: always stderr. */
-  note(text: string): void;
-  /** The result, once: `human` text, one JSON value, or (ndjson) one line per item of a list. */
-  result(value: unknown, human: () => string): void;
+  note(text: Line | Lines): void;
+  /** The result, once: lines for people, one JSON value, or (ndjson) one line per item of a list. */
+  result(value: unknown, human: () => Lines): void;
   /** Something that happened: one JSON line with `ndjson`, nothing otherwise. */
   event(value: unknown): void;
-  /** Bytes as they are, for `diff`, `logs` and `completion`. */
-  raw(text: string | Uint8Array): void;
+  /** The last line of a terminal, which changes; null takes it away, and so does everything else that is printed. */
+  status(text: Line | null): void;
+  /** Somebody's bytes: unchanged in a pipe, escaped on a terminal unless `isRaw`, there as `format` shows them. */
+  copy(bytes: Uint8Array, options?: CopyOptions): void;
+}
+
+export interface CopyOptions {
+  readonly isRaw?: boolean;
+  readonly format?: () => Lines;
 }
 
 export interface OutputStreams {
@@ -42,35 +47,60 @@ export function createOutput(
   env: Readonly<Record<string, string | undefined>>,
 ): Output {
   const closed = new AbortController();
-  const write = (stream: NodeJS.WriteStream, text: string | Uint8Array): void => {
-    if (stream !== streams.stdout || !closed.signal.aborted) stream.write(text);
+  const { stdout, stderr } = streams;
+  let hasStatus = false;
+  const put = (stream: NodeJS.WriteStream, text: string | Uint8Array): void => {
+    if (stream !== stdout || !closed.signal.aborted) stream.write(text);
   };
-  guard(streams.stdout, (error) => {
+  const status = (text: Line | null): void => {
+    if (hasStatus) put(stdout, '\r\u001b[2K');
+    hasStatus = text !== null;
+    if (text !== null) put(stdout, render(text, usesColor(stdout, env)));
+  };
+  const write = (stream: NodeJS.WriteStream, text: string | Uint8Array): void => {
+    status(null);
+    put(stream, text);
+  };
+  const print = (stream: NodeJS.WriteStream, text: Line | Lines): void =>
+    write(stream, toText(text, usesColor(stream, env)));
+  guardStreams(streams, closed, put);
+  const isData = format !== 'human';
+  const decoder = new TextDecoder();
+  return {
+    format,
+    isInteractive: stdout.isTTY && stderr.isTTY && !isSet(env['CI']),
+    columns: () => stdout.columns || 80,
+    style: STYLE,
+    closed: closed.signal,
+    line: (text) => print(isData ? stderr : stdout, text),
+    note: (text) => print(stderr, text),
+    result: (value, human) => (isData ? write(stdout, toJson(format, value)) : print(stdout, human())),
+    event: (value) => {
+      if (format === 'ndjson') write(stdout, toJson(format, [value]));
+    },
+    status,
+    copy(bytes, { isRaw = false, format: show } = {}) {
+      if (!stdout.isTTY || isRaw) write(stdout, bytes);
+      else if (show !== undefined) print(stdout, show());
+      else write(stdout, printableLines(decoder.decode(bytes, { stream: true })).join('\n'));
+    },
+  };
+}
+
+function guardStreams(
+  { stdout, stderr }: OutputStreams,
+  closed: AbortController,
+  put: (stream: NodeJS.WriteStream, text: string) => void,
+): void {
+  guard(stdout, (error) => {
     closed.abort();
     if (isReaderGone(error)) return;
     // A result that is not where it was sent must not look like one.
     process.exitCode = 1;
-    write(
-      streams.stderr,
-      `error: the output could not be written: ${error.message}. Free some space there.\n`,
-    );
+    const said = `error: the output could not be written: ${error.message}. Free some space there.`;
+    put(stderr, `${render(said, false)}\n`);
   });
-  guard(streams.stderr, () => undefined);
-  const isData = format !== 'human';
-  return {
-    format,
-    isInteractive: streams.stdout.isTTY && streams.stderr.isTTY && !isSet(env['CI']),
-    columns: () => streams.stdout.columns || 80,
-    style: createStyle(usesColor(isData ? streams.stderr : streams.stdout, env)),
-    closed: closed.signal,
-    line: (text) => write(isData ? streams.stderr : streams.stdout, `${text}\n`),
-    note: (text) => write(streams.stderr, `${text}\n`),
-    result: (value, human) => write(streams.stdout, formatResult(format, value, human)),
-    event: (value) => {
-      if (format === 'ndjson') write(streams.stdout, `${JSON.stringify(value)}\n`);
-    },
-    raw: (text) => write(streams.stdout, text),
-  };
+  guard(stderr, () => undefined);
 }
 
 function guard(stream: NodeJS.WriteStream, onError: (error: NodeJS.ErrnoException) => void): void {
@@ -82,12 +112,16 @@ function isReaderGone({ code }: NodeJS.ErrnoException): boolean {
   return code === 'EPIPE' || code === 'EIO';
 }
 
-function formatResult(format: OutputFormat, value: unknown, human: () => string): string {
-  if (format === 'json') return `${JSON.stringify(value, null, 2)}\n`;
-  if (format === 'ndjson')
-    return (Array.isArray(value) ? value : [value]).map((item) => `${JSON.stringify(item)}\n`).join('');
-  const text = human();
-  return text === '' || text.endsWith('\n') ? text : `${text}\n`;
+function toText(text: Line | Lines, hasStyles: boolean): string {
+  const lines: Lines = typeof text === 'string' || text instanceof Painted ? [text] : text;
+  return lines.map((line) => `${render(line, hasStyles)}\n`).join('');
+}
+
+function toJson(format: OutputFormat, value: unknown): string {
+  if (format === 'json') return `${printableJson(JSON.stringify(value, null, 2))}\n`;
+  return (Array.isArray(value) ? value : [value])
+    .map((item) => `${printableJson(JSON.stringify(item))}\n`)
+    .join('');
 }
 
 function usesColor(stream: NodeJS.WriteStream, env: Readonly<Record<string, string | undefined>>): boolean {
@@ -96,16 +130,4 @@ function usesColor(stream: NodeJS.WriteStream, env: Readonly<Record<string, stri
 
 function isSet(value: string | undefined): boolean {
   return value !== undefined && value !== '' && value !== '0' && value !== 'false';
-}
-
-function createStyle(hasColor: boolean): Output['style'] {
-  const paint = (open: number, close: number): Paint =>
-    hasColor ? (text) => `\u001b[${open}m${text}\u001b[${close}m` : (text) => text;
-  return {
-    bold: paint(1, 22),
-    dim: paint(2, 22),
-    red: paint(31, 39),
-    green: paint(32, 39),
-    yellow: paint(33, 39),
-  };
 }

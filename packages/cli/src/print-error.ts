@@ -1,8 +1,9 @@
-import { TaskRefusedError } from '@caisson/engine';
+import { ConfigError, TaskRefusedError } from '@caisson/engine';
 import { CaissonError, toErrorInfo } from '@caisson/protocol';
 import { exitCodeOfError, type ExitCode } from './exit-codes.ts';
 import { LineProblem } from './line-problem.ts';
 import type { Output } from './output.ts';
+import { joinLine, line, textLines, type Line, type Lines, type Painted } from './painted.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Tells a person (or, with `-o json`, a program) what failed and what to do; returns the exit code for it. */
@@ -10,8 +11,8 @@ export function printError(thrown: unknown, output: Output, isDebug: boolean): E
   const error = thrown instanceof LineProblem ? toUsageError(thrown) : thrown;
   const info = toErrorInfo(error);
   if (output.format === 'human') output.note(describe(error, info.remedy, output));
-  else output.result({ error: info }, () => '');
-  if (isDebug && error instanceof Error) output.note(error.stack ?? '');
+  else output.result({ error: info }, () => []);
+  if (isDebug && error instanceof Error) output.note(textLines(error.stack ?? ''));
   return exitCodeOfError(info.code, error instanceof TaskRefusedError ? error.refusal.kind : undefined);
 }
 
@@ -19,15 +20,38 @@ function toUsageError({ message, remedy }: LineProblem): UsageError {
   return new UsageError(message, remedy === undefined ? {} : { remedy });
 }
 
-function describe(error: unknown, remedy: string | undefined, output: Output): string {
+function describe(error: unknown, remedy: string | undefined, output: Output): Lines {
   const message = error instanceof Error ? error.message : String(error);
-  if (error instanceof CaissonError) return join(output.style.red('error:'), message, remedy);
+  if (error instanceof ConfigError) return describeProblems(error, output);
+  if (error instanceof CaissonError && hasLines(error)) return describeList(error, output);
+  if (error instanceof CaissonError) return [join(output.style.red('error:'), message, remedy)];
   // The machine refused something (a full disk, a missing right): not a bug, and the message names the path.
   if (error instanceof Error && 'syscall' in error) {
-    return join(output.style.red('error:'), message, remedyOf((error as NodeJS.ErrnoException).code));
+    return [join(output.style.red('error:'), message, remedyOf((error as NodeJS.ErrnoException).code))];
   }
   const help = 'This is a bug in Caisson; CAISSON_DEBUG=1 shows where it happened.';
-  return join(output.style.red('internal error:'), message, help);
+  return [join(output.style.red('internal error:'), message, help)];
+}
+
+/** A line for each thing that is wrong; the remedy is behind the last. */
+function describeProblems({ lines, remedy }: ConfigError, output: Output): Lines {
+  const label = output.style.red('error:');
+  const [first = '', ...rest] = lines;
+  if (rest.length === 0) return [join(label, first, remedy)];
+  return [line`${label} ${first}`, ...rest.slice(0, -1), join('', rest.at(-1) ?? '', remedy)];
+}
+
+function hasLines(error: CaissonError): error is CaissonError & { readonly lines: readonly string[] } {
+  return 'lines' in error && Array.isArray(error.lines);
+}
+
+/** What is wrong, what belongs to it, and what to do in a line of its own. */
+function describeList(
+  { lines, remedy }: CaissonError & { readonly lines: readonly string[] },
+  output: Output,
+): Lines {
+  const [first = '', ...rest] = lines;
+  return [line`${output.style.red('error:')} ${first}`, ...rest, ...(remedy === undefined ? [] : [remedy])];
 }
 
 function remedyOf(code: string | undefined): string {
@@ -39,11 +63,12 @@ function remedyOf(code: string | undefined): string {
 }
 
 /** Whole sentences; a message that already says what to do is not told twice. */
-function join(label: string, message: string, remedy: string | undefined): string {
+function join(label: Line, message: string, remedy: string | undefined): Painted {
   const said = message.trimEnd();
-  const isList = said.includes('\n');
-  const sentence = isList || /[.!?…:]$/.test(said) ? said : `${said}.`;
-  return remedy === undefined || message.includes(remedy)
-    ? `${label} ${sentence}`
-    : `${label} ${sentence}${isList ? '\n' : ' '}${remedy}`;
+  const sentence = /[.!?…:]$/.test(said) ? said : `${said}.`;
+  const isTold = remedy === undefined || message.includes(remedy);
+  return joinLine(
+    [label, sentence, ...(isTold ? [] : [remedy])].filter((part) => part !== ''),
+    ' ',
+  );
 }

@@ -1,36 +1,38 @@
 /**
- * Text that an agent chose, fit to stand before a person's eyes: control and direction characters, with which a line
- * could pretend to be another one, are shown instead of obeyed.
+ * What a terminal obeys instead of showing: control characters (C0, C1, DEL), line and paragraph separators, and
+ * invisible format characters, among them those that change the direction of writing. With them a name could pretend to
+ * be another one, or another line.
  */
+const OBEYED = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** The text on one line, fit to stand before a person's eyes: what a terminal would obey is shown as its number. */
 export function printable(text: string): string {
-  return text.replaceAll(
-    // oxlint-disable-next-line no-control-regex -- these are the very characters to show
-    /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
-    (character) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
+  return text.replaceAll(OBEYED, (character) => {
+    const code = (character.codePointAt(0) ?? 0).toString(16);
+    return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`;
+  });
+}
+
+/** The lines of a text, each printable. Tabs stay; styles that a program chose are left out. */
+export function printableLines(text: string): string[] {
+  return text.replaceAll('\r\n', '\n').split('\n').map(printableLine);
+}
+
+/** JSON that means the same and is printable. Outside of strings it has no such characters but line breaks. */
+export function printableJson(json: string): string {
+  return json.replaceAll(OBEYED, (character) =>
+    character === '\n'
+      ? character
+      : Array.from({ length: character.length }, (_, index) => character.charCodeAt(index))
+          .map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`)
+          .join(''),
   );
 }
 
-/** Colours that a theme can have and nobody can hide behind: not 8 (concealed), nor colours by number, black on black. */
-const HONEST_STYLES = new Set([0, 1, 2, 3, 4, 22, 23, 24, ...range(31, 37), 39, ...range(91, 97)]);
-
-function range(from: number, to: number): number[] {
-  return Array.from({ length: to - from + 1 }, (_, index) => from + index);
-}
-
-/** The same for text of several lines: lines, tabs and honest colours stay what they are, other styles are left out. */
-export function printableText(text: string): string {
-  return (
-    text
-      .replaceAll('\r\n', '\n')
-      // oxlint-disable-next-line no-control-regex -- a colour starts with one
-      .split(/(\n|\t|\u001b\[[0-9;]*m)/)
-      .map((part, index) => (index % 2 === 0 ? printable(part) : isHonest(part) ? part : ''))
-      .join('')
-  );
-}
-
-function isHonest(part: string): boolean {
-  if (part === '\n' || part === '\t') return true;
-  const styles = part.slice(2, -1).split(';');
-  return styles.every((style) => HONEST_STYLES.has(Number(style)));
+/** Taken apart first: what is left of two nested styles must not become a third. */
+function printableLine(line: string): string {
+  return line
+    .split(/(\t|\u001b\[[0-9;:]*m)/)
+    .map((part, index) => (index % 2 === 0 ? printable(part) : part === '\t' ? part : ''))
+    .join('');
 }

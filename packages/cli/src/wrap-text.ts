@@ -1,15 +1,13 @@
 import { widthOf } from './format-values.ts';
+import { printable } from './printable.ts';
 
-/** Breaks long lines between words, so that what follows can be indented. A word that is too long stays whole. */
+/** Breaks a long line between words, so that what follows can be indented. A word that is too long stays whole. */
 export function wrapText(text: string, columns: number): string[] {
-  return text.split('\n').flatMap((line) => wrapLine(line, columns));
-}
-
-function wrapLine(line: string, columns: number): string[] {
-  if (widthOf(line) <= columns) return [line];
+  const whole = printable(text);
+  if (widthOf(whole) <= columns) return [whole];
   const lines: string[] = [];
   let current = '';
-  for (const word of line.split(/(?<=\s)(?=\S)/)) {
+  for (const word of whole.split(/(?<=\s)(?=\S)/)) {
     if (current.trim() !== '' && widthOf((current + word).trimEnd()) > columns) {
       lines.push(current.trimEnd());
       current = '';

@@ -2,7 +2,7 @@ import type { ApplyResult } from '@caisson/engine';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
-import { printable } from '../printable.ts';
+import type { Lines } from '../painted.ts';
 import { withCaisson } from '../with-caisson.ts';
 
 export const command = defineCommand({
@@ -40,20 +40,26 @@ export function printApplied(outcome: ApplyResult, output: Output, leaveConflict
   return outcome.kind === 'applied' ? EXIT_CODES.finished : EXIT_CODES.failed;
 }
 
-function describe(outcome: ApplyResult, leaveConflicts: boolean): string {
-  const list = outcome.files.map((file) => `  ${printable(file)}`).join('\n');
+function describe(outcome: ApplyResult, leaveConflicts: boolean): Lines {
+  const list = outcome.files.map((file) => `  ${file}`);
   switch (outcome.kind) {
     case 'applied':
-      if (outcome.already !== undefined) return ALREADY[outcome.already];
+      if (outcome.already !== undefined) return [ALREADY[outcome.already]];
       return outcome.files.length === 0
-        ? 'Nothing to apply: the run changed no file.'
-        : `Applied to ${outcome.files.length === 1 ? '1 file' : `${outcome.files.length} files`}:\n${list}`;
+        ? ['Nothing to apply: the run changed no file.']
+        : [`Applied to ${outcome.files.length === 1 ? '1 file' : `${outcome.files.length} files`}:`, ...list];
     case 'dirty':
-      return `Nothing was changed: these files have uncommitted changes. Commit them, or use --force to merge.\n${list}`;
+      return [
+        'Nothing was changed: these files have uncommitted changes. Commit them, or use --force to merge.',
+        ...list,
+      ];
     case 'conflicts':
-      if (outcome.areMarkersLeft) return `Merged with conflicts; look for markers in:\n${list}`;
+      if (outcome.areMarkersLeft) return ['Merged with conflicts; look for markers in:', ...list];
       return leaveConflicts
-        ? `Nothing was changed: no markers can show how these files conflict. caisson retry does the task again on what is there now.\n${list}`
-        : `Nothing was changed: these files conflict. --leave-conflicts writes markers.\n${list}`;
+        ? [
+            'Nothing was changed: no markers can show how these files conflict. caisson retry does the task again on what is there now.',
+            ...list,
+          ]
+        : ['Nothing was changed: these files conflict. --leave-conflicts writes markers.', ...list];
   }
 }

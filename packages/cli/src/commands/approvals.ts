@@ -1,7 +1,7 @@
 import type { ApprovalRow } from '@caisson/engine';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import { printable } from '../printable.ts';
+import { separate, type Lines } from '../painted.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
 
 export const command = defineCommand({
@@ -14,19 +14,19 @@ export const command = defineCommand({
     withCaissonToRead(options['state-dir'], output, async (caisson) => {
       const approvals = await caisson.approvals({ all: options.all });
       output.result(approvals, () =>
-        approvals.length === 0 ? 'Nothing waits for a decision.' : approvals.map(describe).join('\n\n'),
+        approvals.length === 0 ? ['Nothing waits for a decision.'] : separate(approvals.map(describe)),
       );
       return EXIT_CODES.finished;
     }),
 });
 
-function describe(approval: ApprovalRow): string {
+function describe(approval: ApprovalRow): Lines {
   const lines = [
     `${approval.approvalId}  ${approval.status}${approval.by === undefined ? '' : ` (${approval.by})`}  ${approval.runId}`,
-    `  ${printable(approval.what)}`,
+    `  ${approval.what}`,
     `  ${approval.actionClass}`,
   ];
   if (approval.status === 'open')
     lines.push(`  until ${approval.deadlineAt}`, `  caisson approve ${approval.approvalId}`);
-  return lines.join('\n');
+  return lines;
 }

@@ -1,6 +1,5 @@
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import { printable } from '../printable.ts';
 import { withCaisson } from '../with-caisson.ts';
 
 export const command = defineCommand({
@@ -12,7 +11,7 @@ export const command = defineCommand({
   run: ({ options, positionals, output }) =>
     withCaisson(options['state-dir'], async (caisson) => {
       const { approvalId, runId, what } = await caisson.decide(positionals[0] ?? '', 'allow');
-      output.result({ approvalId, runId, decision: 'allow' }, () => `allowed: ${printable(what)}`);
+      output.result({ approvalId, runId, decision: 'allow' }, () => [`allowed: ${what}`]);
       return EXIT_CODES.finished;
     }),
 });

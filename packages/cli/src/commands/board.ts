@@ -4,7 +4,7 @@ import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatSessions } from '../format-sessions.ts';
 import type { Output } from '../output.ts';
-import { printable } from '../printable.ts';
+import type { Lines } from '../painted.ts';
 import { UsageError } from '../usage-error.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
 
@@ -90,12 +90,12 @@ async function act(
     }
     case 'remove': {
       const removed = await board.remove(namespace, key ?? '');
-      output.result({ removed }, () => (removed ? `removed ${namespace}/${key ?? ''}` : 'it was not there'));
+      output.result({ removed }, () => [removed ? `removed ${namespace}/${key ?? ''}` : 'it was not there']);
       return;
     }
     case 'reset': {
       const reset = await caisson.sessions.reset(session);
-      output.result({ reset }, () => (reset ? `${session} is empty: board and context` : 'it was empty'));
+      output.result({ reset }, () => [reset ? `${session} is empty: board and context` : 'it was empty']);
       return;
     }
     default:
@@ -111,15 +111,13 @@ function readValue(text: string): unknown {
   }
 }
 
-function formatEntries(entries: readonly BoardEntry[]): string {
-  if (entries.length === 0) return 'The board is empty.';
-  return entries
-    .flatMap(({ namespace, key, items }) =>
-      items.map(({ value, by, at, expiresAt }) => {
-        const who = by.runId === null ? 'a person' : `${by.agent ?? 'a run'} (${by.runId})`;
-        const until = expiresAt === undefined ? '' : `, until ${expiresAt}`;
-        return `${namespace}/${key} = ${printable(JSON.stringify(value))}\n  ${printable(who)}, ${at}${until}`;
-      }),
-    )
-    .join('\n');
+function formatEntries(entries: readonly BoardEntry[]): Lines {
+  if (entries.length === 0) return ['The board is empty.'];
+  return entries.flatMap(({ namespace, key, items }) =>
+    items.flatMap(({ value, by, at, expiresAt }) => {
+      const who = by.runId === null ? 'a person' : `${by.agent ?? 'a run'} (${by.runId})`;
+      const until = expiresAt === undefined ? '' : `, until ${expiresAt}`;
+      return [`${namespace}/${key} = ${JSON.stringify(value)}`, `  ${who}, ${at}${until}`];
+    }),
+  );
 }

@@ -1,7 +1,9 @@
 import { PRICE_TABLE_VERSION, type BudgetStanding } from '@caisson/engine';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import { formatCost, formatTable } from '../format-values.ts';
+import { formatTable } from '../format-table.ts';
+import { formatCost } from '../format-values.ts';
+import type { Line, Lines } from '../painted.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
 
 export const command = defineCommand({
@@ -20,7 +22,7 @@ export const command = defineCommand({
     }),
 });
 
-function format(standings: readonly BudgetStanding[], bold: (text: string) => string): string {
+function format(standings: readonly BudgetStanding[], bold: (text: Line) => Line): Lines {
   const rows = standings.map((standing) => [
     `${standing.scope} ${standing.scopeId}`,
     formatCost(standing.spentUsd),

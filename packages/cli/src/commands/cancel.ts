@@ -20,7 +20,7 @@ export const command = defineCommand({
     withCaisson(options['state-dir'], async (caisson) => {
       const runId = caisson.find(positionals[0] ?? '');
       const outcome = await caisson.cancel(runId, { force: options.force });
-      output.result({ runId, outcome }, () => `${runId} ${SAYS[outcome]}`);
+      output.result({ runId, outcome }, () => [`${runId} ${SAYS[outcome]}`]);
       return EXIT_CODES.finished;
     }),
 });

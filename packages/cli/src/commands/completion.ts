@@ -20,7 +20,7 @@ export const command = defineCommand({
         remedy: `Choose ${SHELLS.join(', ')}.`,
       });
     const script = createCompletion(shell, await Promise.all(COMMANDS.map(describe)));
-    output.result({ shell, script }, () => script);
+    output.result({ shell, script }, () => script.trimEnd().split('\n'));
     return EXIT_CODES.finished;
   },
 });

@@ -4,6 +4,7 @@ import { findNearest, formatSetting } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
+import { line, padLine, widthOfLine, type Lines, type Style } from '../painted.ts';
 import { UsageError } from '../usage-error.ts';
 
 export const command = defineCommand({
@@ -27,17 +28,15 @@ export const command = defineCommand({
     const rows = await explainConfig(given);
     if (key !== undefined) return printOne(rows, key, output);
     const { projectRoot, file, userFile, stateDir, folders, trust } = await loadConfig(given);
-    output.result({ projectRoot, file, userFile, stateDir, trust, settings: rows }, () =>
-      [
-        `project  ${projectRoot}`,
-        `file     ${file ?? 'none (caisson init writes one)'}`,
-        `yours    ${userFile ?? `none (${join(folders.config, USER_CONFIG_FILE_NAME)})`}`,
-        `state    ${stateDir}`,
-        `trust    ${TRUST[trust.kind]}`,
-        '',
-        ...formatRows(rows, output.style),
-      ].join('\n'),
-    );
+    output.result({ projectRoot, file, userFile, stateDir, trust, settings: rows }, () => [
+      `project  ${projectRoot}`,
+      `file     ${file ?? 'none (caisson init writes one)'}`,
+      `yours    ${userFile ?? `none (${join(folders.config, USER_CONFIG_FILE_NAME)})`}`,
+      `state    ${stateDir}`,
+      `trust    ${TRUST[trust.kind]}`,
+      '',
+      ...formatRows(rows, output.style),
+    ]);
     return EXIT_CODES.finished;
   },
 });
@@ -59,20 +58,20 @@ function printOne(rows: readonly ConfigRow[], key: string, output: Output): 0 {
       remedy: nearest === null ? 'caisson config lists them all.' : `Did you mean "${nearest}"?`,
     });
   }
-  output.result(row, () => formatValue(row));
+  output.result(row, () => [formatValue(row)]);
   return EXIT_CODES.finished;
 }
 
-function formatRows(rows: readonly ConfigRow[], style: Output['style']): string[] {
-  const keyWidth = Math.max(...rows.map(({ key }) => key.length));
-  const valueWidth = Math.min(32, Math.max(...rows.map((row) => formatValue(row).length)));
+function formatRows(rows: readonly ConfigRow[], style: Style): Lines {
+  const keyWidth = Math.max(...rows.map(({ key }) => widthOfLine(key)));
+  const valueWidth = Math.min(32, Math.max(...rows.map((row) => widthOfLine(formatValue(row)))));
   return rows.map((row) => {
     const from =
       row.source === 'default'
         ? style.dim('default')
         : [row.from?.split('/').at(-1), row.line].filter(Boolean).join(':');
     const note = row.isWithheld === true ? style.yellow(' withheld') : '';
-    return `${row.key.padEnd(keyWidth)}  ${formatValue(row).padEnd(valueWidth)}  ${from}${note}`;
+    return line`${padLine(row.key, keyWidth)}  ${padLine(formatValue(row), valueWidth)}  ${from}${note}`;
   });
 }
 

@@ -1,7 +1,6 @@
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatSessions } from '../format-sessions.ts';
-import { printable } from '../printable.ts';
 import { UsageError } from '../usage-error.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
 
@@ -36,13 +35,11 @@ export const command = defineCommand({
       });
       output.result(findings, () =>
         findings.length === 0
-          ? 'No findings.'
-          : findings
-              .map(
-                ({ seq, key: name, value, source, at }) =>
-                  `${seq}  ${name} = ${printable(JSON.stringify(value))}\n   ${printable(source.agent ?? 'a run')} (${source.runId ?? 'no run'}), ${at}`,
-              )
-              .join('\n'),
+          ? ['No findings.']
+          : findings.flatMap(({ seq, key: name, value, source, at }) => [
+              `${seq}  ${name} = ${JSON.stringify(value)}`,
+              `   ${source.agent ?? 'a run'} (${source.runId ?? 'no run'}), ${at}`,
+            ]),
       );
       return EXIT_CODES.finished;
     }),

@@ -1,6 +1,5 @@
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import { printable } from '../printable.ts';
 import { withCaisson } from '../with-caisson.ts';
 
 export const command = defineCommand({
@@ -13,7 +12,7 @@ export const command = defineCommand({
   run: ({ options, positionals, output }) =>
     withCaisson(options['state-dir'], async (caisson) => {
       const { approvalId, runId, what } = await caisson.decide(positionals[0] ?? '', 'deny');
-      output.result({ approvalId, runId, decision: 'deny' }, () => `denied: ${printable(what)}`);
+      output.result({ approvalId, runId, decision: 'deny' }, () => [`denied: ${what}`]);
       return EXIT_CODES.finished;
     }),
 });

@@ -18,9 +18,9 @@ export const command = defineCommand({
     withCaissonToRead(options['state-dir'], output, async (caisson) => {
       const patch = await caisson.patch(positionals[0] ?? '');
       if (output.format !== 'human')
-        output.result({ patch: patch.toString('base64'), encoding: 'base64', bytes: patch.length }, () => '');
+        output.result({ patch: patch.toString('base64'), encoding: 'base64', bytes: patch.length }, () => []);
       else if (patch.length === 0) output.note('The run changed nothing.');
-      else output.raw(output.isInteractive ? formatDiff(diffText(patch), output.style) : patch);
+      else output.copy(patch, { format: () => formatDiff(diffText(patch), output.style) });
       return EXIT_CODES.finished;
     }),
 });

@@ -7,7 +7,7 @@ import {
 } from '@caisson/engine';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import type { Output } from '../output.ts';
+import { line, type Lines, type Style } from '../painted.ts';
 
 export const command = defineCommand({
   usage: '[--rebuild]',
@@ -40,14 +40,12 @@ export const command = defineCommand({
   },
 });
 
-function formatReport(probes: readonly ProbeReport[], style: Output['style']): string {
+function formatReport(probes: readonly ProbeReport[], style: Style): Lines {
   const marks = { ok: style.green('ok  '), warn: style.yellow('warn'), fail: style.red('FAIL') };
   const width = Math.max(...probes.map(({ id }) => id.length));
   const indent = ' '.repeat(width + 8);
-  return probes
-    .map(
-      ({ id, verdict, detail, remedy }) =>
-        `${marks[verdict]}  ${id.padEnd(width)}  ${detail}${remedy === undefined ? '' : `\n${indent}${style.dim(remedy)}`}`,
-    )
-    .join('\n');
+  return probes.flatMap(({ id, verdict, detail, remedy }) => [
+    line`${marks[verdict]}  ${id.padEnd(width)}  ${detail}`,
+    ...(remedy === undefined ? [] : [line`${indent}${style.dim(remedy)}`]),
+  ]);
 }

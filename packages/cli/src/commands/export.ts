@@ -16,11 +16,9 @@ export const command = defineCommand({
     withCaisson(options['state-dir'], async (caisson) => {
       const { runId } = await caisson.show(positionals[0] ?? '');
       const exported = await caisson.export(runId, options.to ?? `${runId}.caisson.tar`);
-      output.result(
-        exported,
-        () =>
-          `${exported.file}: ${exported.events} events, ${formatBytes(exported.bytes)}, signed by ${exported.keyId.slice(0, 16)}`,
-      );
+      output.result(exported, () => [
+        `${exported.file}: ${exported.events} events, ${formatBytes(exported.bytes)}, signed by ${exported.keyId.slice(0, 16)}`,
+      ]);
       return EXIT_CODES.finished;
     }),
 });

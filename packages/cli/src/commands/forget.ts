@@ -14,7 +14,7 @@ export const command = defineCommand({
   run: ({ options, positionals, output }) =>
     withCaisson(options['state-dir'], async (caisson) => {
       const runId = await caisson.forget(positionals[0] ?? '');
-      output.result({ forgotten: runId }, () => `${runId} is forgotten`);
+      output.result({ forgotten: runId }, () => [`${runId} is forgotten`]);
       return EXIT_CODES.finished;
     }),
 });

@@ -23,11 +23,9 @@ export const command = defineCommand({
       tellWarnings(caisson, output);
       const older = options['older-than'] === undefined ? undefined : parseDuration(options['older-than']);
       const report = await caisson.gc(older === undefined ? {} : { graceMs: older, trashTtlMs: older });
-      output.result(
-        report,
-        () =>
-          `removed ${report.blobs} blobs (${formatBytes(report.bytes)}), ${report.results} results, ${report.spools} spools, ${report.workspaces.length} trashed workspaces, ${report.sessions.length} private sessions${report.sent === null ? '' : `; sent ${report.sent} blobs to the bucket`}`,
-      );
+      output.result(report, () => [
+        `removed ${report.blobs} blobs (${formatBytes(report.bytes)}), ${report.results} results, ${report.spools} spools, ${report.workspaces.length} trashed workspaces, ${report.sessions.length} private sessions${report.sent === null ? '' : `; sent ${report.sent} blobs to the bucket`}`,
+      ]);
       return EXIT_CODES.finished;
     }),
 });

@@ -30,11 +30,10 @@ export const command = defineCommand({
     });
     const runtime = options.runtime ?? found.find(({ path }) => path !== null)?.name ?? null;
     await writeNew(file, createTemplate(runtime));
-    output.result(
-      { file, runtime },
-      () =>
-        `wrote ${file}${runtime === null ? '' : ` with ${runtime} as the default runtime`}\nNext: caisson doctor`,
-    );
+    output.result({ file, runtime }, () => [
+      `wrote ${file}${runtime === null ? '' : ` with ${runtime} as the default runtime`}`,
+      'Next: caisson doctor',
+    ]);
     return EXIT_CODES.finished;
   },
 });

@@ -3,7 +3,7 @@ import { keysFolder, loadConfig, openKeyring } from '@caisson/engine';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { UsageError } from '../usage-error.ts';
-import { formatTable } from '../format-values.ts';
+import { formatTable } from '../format-table.ts';
 
 export const command = defineCommand({
   usage: '[--export [--id KEY]] [--trust FILE] [--distrust KEY]',
@@ -26,18 +26,18 @@ export const command = defineCommand({
     const ring = openKeyring(keysFolder(await loadConfig({})));
     if (options.export) {
       await ring.getSigningKey();
-      output.raw(await ring.exportPublicKey(options.id));
+      output.copy(Buffer.from(await ring.exportPublicKey(options.id)));
     } else if (options.trust !== undefined) {
       const key = await ring.trust(readFileSync(options.trust, 'utf8'));
-      output.result({ trusted: key.keyId }, () => `trusted ${key.keyId}`);
+      output.result({ trusted: key.keyId }, () => [`trusted ${key.keyId}`]);
     } else if (options.distrust !== undefined) {
       const wasTrusted = await ring.distrust(options.distrust);
-      output.result({ distrusted: wasTrusted }, () => (wasTrusted ? 'no longer trusted' : 'was not trusted'));
+      output.result({ distrusted: wasTrusted }, () => [wasTrusted ? 'no longer trusted' : 'was not trusted']);
     } else {
       const keys = await ring.list();
       output.result(keys, () =>
         keys.length === 0
-          ? 'No key yet; the first run makes one.'
+          ? ['No key yet; the first run makes one.']
           : formatTable([['KEY', 'KIND'], ...keys.map((key) => [key.keyId, key.origin])], output.style.bold),
       );
     }

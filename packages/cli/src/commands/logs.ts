@@ -7,15 +7,19 @@ import { UsageError } from '../usage-error.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
 
 export const command = defineCommand({
-  usage: 'RUN [-f] [--after SEQ] [--stdout | --stderr]',
+  usage: 'RUN [-f] [--after SEQ] [--stdout | --stderr] [--raw]',
   about:
-    'Events by default, each in words (-o ndjson has all of each); with --stdout or --stderr what the agent itself printed,\n' +
-    'as it is; in base64 with -o json or ndjson.',
+    'Events by default, each in words (-o ndjson has all of each); with --stdout or --stderr what the agent itself printed:\n' +
+    'byte by byte into a file or a pipe; escaped on a terminal, unless --raw; in base64 with -o json or ndjson.',
   options: {
     follow: { type: 'boolean', short: 'f', summary: 'go on until the run has ended' },
     after: { type: 'string', value: 'SEQ', summary: 'only events after this sequence number' },
     stdout: { type: 'boolean', summary: "the agent's stdout" },
     stderr: { type: 'boolean', summary: "the agent's stderr" },
+    raw: {
+      type: 'boolean',
+      summary: 'let the terminal obey what the agent printed: colours, and anything else',
+    },
   },
   positionals: { min: 1, max: 1 },
   examples: [
@@ -31,7 +35,7 @@ export const command = defineCommand({
         const chunks = options.follow
           ? caisson.followLog(runId, name, { signal: output.closed })
           : [await caisson.log(runId, name)];
-        await printLog(chunks, name, output);
+        await printLog(chunks, name, output, options.raw);
         return EXIT_CODES.finished;
       }
       const after = readAfter(options.after);
@@ -44,7 +48,7 @@ export const command = defineCommand({
         if (output.format === 'json') all.push(event);
         else print(event);
       }
-      if (output.format === 'json') output.result(all, () => '');
+      if (output.format === 'json') output.result(all, () => []);
       return EXIT_CODES.finished;
     }),
 });
@@ -54,6 +58,7 @@ async function printLog(
   chunks: AsyncIterable<Uint8Array> | readonly Uint8Array[],
   stream: 'stdout' | 'stderr',
   output: Output,
+  isRaw: boolean,
 ): Promise<void> {
   const all: Uint8Array[] = [];
   const describe = (bytes: Buffer) => ({
@@ -63,11 +68,11 @@ async function printLog(
     bytes: bytes.length,
   });
   for await (const chunk of chunks) {
-    if (output.format === 'human') output.raw(chunk);
+    if (output.format === 'human') output.copy(chunk, { isRaw });
     else if (output.format === 'json') all.push(chunk);
     else if (chunk.length > 0) output.event(describe(Buffer.from(chunk)));
   }
-  if (output.format === 'json') output.result(describe(Buffer.concat(all)), () => '');
+  if (output.format === 'json') output.result(describe(Buffer.concat(all)), () => []);
 }
 
 function readAfter(text: string | undefined): number {

@@ -3,7 +3,7 @@ import { evaluateCommand, type Evaluation } from '@caisson/policy';
 import { MODES } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import type { Output } from '../output.ts';
+import { line, type Line, type Lines, type Style } from '../painted.ts';
 import { UsageError } from '../usage-error.ts';
 
 export const command = defineCommand({
@@ -43,13 +43,13 @@ export const command = defineCommand({
   },
 });
 
-function formatEvaluation(evaluation: Evaluation, mode: string, style: Output['style']): string {
+function formatEvaluation(evaluation: Evaluation, mode: string, style: Style): Lines {
   const paint = { allow: style.green, ask: style.yellow, deny: style.red }[evaluation.decision];
-  const lines = [
-    `${paint(evaluation.decision)}  ${evaluation.actionClass} in mode ${mode}`,
+  const lines: Line[] = [
+    line`${paint(evaluation.decision)}  ${evaluation.actionClass} in mode ${mode}`,
     `because of  ${evaluation.cause}`,
     `rule        ${evaluation.rule}`,
   ];
   if (evaluation.reason !== undefined) lines.push(`reason      ${evaluation.reason}`);
-  return lines.join('\n');
+  return lines;
 }

@@ -1,7 +1,7 @@
 import type { QuestionRow } from '@caisson/engine';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import { printable, printableText } from '../printable.ts';
+import { separate, textLines, type Line, type Lines } from '../painted.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
 
 export const command = defineCommand({
@@ -13,32 +13,28 @@ export const command = defineCommand({
     withCaissonToRead(options['state-dir'], output, async (caisson) => {
       const questions = await caisson.questions(options.all ? {} : { status: 'open' });
       output.result(questions, () =>
-        questions.length === 0 ? 'No open questions.' : questions.map(describe).join('\n\n'),
+        questions.length === 0 ? ['No open questions.'] : separate(questions.map(describe)),
       );
       return EXIT_CODES.finished;
     }),
 });
 
 /** Everything here but the ids was written by an agent. */
-function describe(question: QuestionRow): string {
-  const lines = [
+function describe(question: QuestionRow): Lines {
+  const lines: Line[] = [
     `${question.questionId}  ${question.status}  ${question.runId}`,
-    ...indent(printableText(question.text)),
-    ...(question.options ?? []).map((option) => `  - ${printable(String(option))}`),
+    ...textLines(question.text, '  '),
+    ...(question.options ?? []).map((option) => `  - ${String(option)}`),
     ...describeContext(question.context),
   ];
   if (question.deadlineAt !== undefined && question.status === 'open')
     lines.push(`  until ${question.deadlineAt}`);
   if (question.status === 'open') lines.push(`  caisson answer ${question.runId} "…"`);
-  return lines.join('\n');
+  return lines;
 }
 
-function describeContext(context: unknown): string[] {
+function describeContext(context: unknown): Line[] {
   if (context === undefined) return [];
   const text = typeof context === 'string' ? context : JSON.stringify(context);
-  return ['  context:', ...indent(printableText(text), '    ')];
-}
-
-function indent(text: string, by = '  '): string[] {
-  return text.split('\n').map((line) => by + line);
+  return ['  context:', ...textLines(text, '    ')];
 }

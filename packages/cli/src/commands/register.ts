@@ -24,7 +24,7 @@ export const command = defineCommand({
           allowsSecrets: options['allow-secrets'],
         });
         output.result(registrations, () =>
-          registrations.map((registration) => formatRegistration(registration, output.style)).join('\n'),
+          registrations.flatMap((registration) => formatRegistration(registration, output.style)),
         );
         return EXIT_CODES.finished;
       },

@@ -4,8 +4,9 @@ import type { RegistryKind } from '@caisson/protocol';
 import { defineCommand, type Command } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatRegistration } from '../format-registration.ts';
-import { formatTable } from '../format-values.ts';
+import { formatTable } from '../format-table.ts';
 import { tellWarnings } from '../tell-warnings.ts';
+import { textLines, type Lines } from '../painted.ts';
 import { withCaisson } from '../with-caisson.ts';
 
 interface KindWords {
@@ -68,7 +69,7 @@ export function listCommand(kind: RegistryKind): Command {
         ]);
         output.result(names, () =>
           rows.length === 0
-            ? `No ${kind} here.`
+            ? [`No ${kind} here.`]
             : formatTable([['NAME', 'VERSION', 'FROM', 'SHA256'], ...rows], output.style.bold),
         );
         return EXIT_CODES.finished;
@@ -93,7 +94,7 @@ export function getCommand(kind: RegistryKind): Command {
   });
 }
 
-function describe(item: ShownName): string {
+function describe(item: ShownName): Lines {
   const version = item.version === null ? item.source : `version ${item.version} of ${item.at ?? ''}`;
   const versions = item.versions.map(
     (known) => `  @${known.version}  ${known.at}  sha256:${known.hash.slice(0, 16)}`,
@@ -101,7 +102,7 @@ function describe(item: ShownName): string {
   return [
     `${item.name}  ${version}`,
     `sha256:${item.hash}`,
-    JSON.stringify(item.definition, null, 2),
+    ...textLines(JSON.stringify(item.definition, null, 2)),
     ...(versions.length === 0 ? [] : ['registered:', ...versions]),
-  ].join('\n');
+  ];
 }

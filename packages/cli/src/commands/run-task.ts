@@ -29,7 +29,7 @@ async function carryOut(caisson: Caisson, task: RunTask, output: Output): Promis
   const request = inFolder(task.request, caisson.config.projectRoot);
   if (task.detach) {
     const runId = await caisson.dispatchDetached(request, [process.argv[1] ?? '']);
-    output.result({ runId }, () => runId);
+    output.result({ runId }, () => [runId]);
     return EXIT_CODES.finished;
   }
   const handle = await caisson.dispatch(request);

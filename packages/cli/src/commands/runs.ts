@@ -2,8 +2,9 @@ import type { RunRow } from '@caisson/engine';
 import { RUN_STATUSES, type RunStatus } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import { cutToWidth, formatCost, formatDuration, formatTable } from '../format-values.ts';
-import { printable } from '../printable.ts';
+import { formatTable } from '../format-table.ts';
+import { cutToWidth, formatCost, formatDuration } from '../format-values.ts';
+import type { Line, Lines } from '../painted.ts';
 import { UsageError } from '../usage-error.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
 
@@ -39,8 +40,8 @@ function readLimit(text = '50'): number {
   throw new UsageError(`--limit needs a whole number above 0, got "${text}"`);
 }
 
-function formatRuns(rows: readonly RunRow[], bold: (text: string) => string): string {
-  if (rows.length === 0) return 'No runs yet. Start one: caisson run "…"';
+function formatRuns(rows: readonly RunRow[], bold: (text: Line) => Line): Lines {
+  if (rows.length === 0) return ['No runs yet. Start one: caisson run "…"'];
   const cells = rows.map((row) => [
     row.runId,
     row.status,
@@ -53,5 +54,5 @@ function formatRuns(rows: readonly RunRow[], bold: (text: string) => string): st
 }
 
 function oneLine(text: string): string {
-  return cutToWidth(printable(text.slice(0, 1000).replaceAll(/\s+/g, ' ').trim()), 60);
+  return cutToWidth(text.slice(0, 1000).replaceAll(/\s+/g, ' ').trim(), 60);
 }

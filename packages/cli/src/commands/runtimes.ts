@@ -1,7 +1,7 @@
 import { discoverRuntimes, loadConfig, readHostEnvironment, type DiscoveredRuntime } from '@caisson/engine';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import { formatTable } from '../format-values.ts';
+import { formatTable } from '../format-table.ts';
 
 const LOGINS = { key: 'key found', login: 'logged in', none: 'no key or log-in', 'not-needed': '-' } as const;
 

@@ -20,7 +20,7 @@ export const command = defineCommand({
       const live = RUNTIME_DESCRIPTORS[runtime]?.canInject; // nobody but its adapter knows of one of the user's own
       const receipt = `sent as ${messageId}; channel.received in the log is the receipt`;
       output.result({ messageId, ...(live === undefined ? {} : { live }) }, () =>
-        live === false ? `${receipt}\n${describeInbox(runtime)}` : receipt,
+        live === false ? [receipt, describeInbox(runtime)] : [receipt],
       );
       return EXIT_CODES.finished;
     }),

@@ -62,11 +62,11 @@ function print(report: TrustReport, output: Output): ExitCode {
 }
 
 function revoke(isRevoked: boolean, output: Output): ExitCode {
-  output.result({ revoked: isRevoked }, () =>
+  output.result({ revoked: isRevoked }, () => [
     isRevoked
       ? 'Taken back: what this project asks for has no effect any more.'
       : 'Nothing was agreed to for this project.',
-  );
+  ]);
   return EXIT_CODES.finished;
 }
 

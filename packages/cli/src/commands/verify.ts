@@ -10,7 +10,7 @@ import {
 } from '@caisson/engine';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
-import type { Output } from '../output.ts';
+import { line, type Lines, type Style } from '../painted.ts';
 import { UsageError } from '../usage-error.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
 
@@ -76,13 +76,13 @@ function readKey(file: string): PublicKey {
   }
 }
 
-function describe(verification: Verification, style: Output['style']): string {
+function describe(verification: Verification, style: Style): Lines {
   const marks = { ok: style.green('ok'), failed: style.red('FAILED'), 'not-applicable': style.dim('n/a') };
   const lines = verification.checks.map(
-    (check) => `${marks[check.verdict]}  ${check.id}  ${style.dim(check.detail)}`,
+    (check) => line`${marks[check.verdict]}  ${check.id}  ${style.dim(check.detail)}`,
   );
   return [
     ...lines,
-    `${verification.outcome === 'ok' ? style.green('verified') : style.red(verification.outcome)}  ${verification.runId ?? ''}`,
-  ].join('\n');
+    line`${verification.outcome === 'ok' ? style.green('verified') : style.red(verification.outcome)}  ${verification.runId ?? ''}`,
+  ];
 }

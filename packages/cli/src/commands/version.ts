@@ -14,7 +14,7 @@ export const command = defineCommand({
       node: process.versions.node,
       platform: `${process.platform}-${process.arch}`,
     };
-    output.result(value, () => `caisson ${value.version} (Node ${value.node}, ${value.platform})`);
+    output.result(value, () => [`caisson ${value.version} (Node ${value.node}, ${value.platform})`]);
     return EXIT_CODES.finished;
   },
 });

@@ -16,20 +16,24 @@ export class ConfigError extends CaissonError {
   readonly code = 'CONFIG_INVALID';
   /** Every problem found, in the order of the file; never empty. */
   readonly problems: readonly [ConfigProblem, ...ConfigProblem[]];
+  /** The message as it is put together: one line for each problem, whatever characters a file put into it. */
+  readonly lines: readonly string[];
 
   constructor(
     problems: readonly [ConfigProblem, ...ConfigProblem[]],
     options: { cause?: unknown; remedy?: string } = {},
   ) {
-    super(summarize(problems), { remedy: 'Correct the value and run the command again.', ...options });
+    const lines = summarize(problems);
+    super(lines.join('\n'), { remedy: 'Correct the value and run the command again.', ...options });
     this.problems = problems;
+    this.lines = lines;
   }
 }
 
-function summarize(problems: readonly ConfigProblem[]): string {
+function summarize(problems: readonly ConfigProblem[]): string[] {
   const lines = problems.slice(0, MAX_SHOWN).map(describe);
   if (problems.length > MAX_SHOWN) lines.push(`and ${problems.length - MAX_SHOWN} more.`);
-  return lines.join('\n');
+  return lines;
 }
 
 function describe(problem: ConfigProblem): string {

@@ -30,7 +30,7 @@ export async function examineConfig(options: LoadConfigOptions = {}): Promise<Ex
     if (!(error instanceof ConfigError)) throw error;
     const config = await loadConfig({ ...options, env: bareEnvironment(env), ignoresFile: true });
     const remedy = `${error.remedy ?? ''} The other findings are without it.`.trim();
-    return { config, report: { id: ID, verdict: 'fail', detail: error.message, remedy } };
+    return { config, report: { id: ID, verdict: 'fail', detail: error.lines.join('; '), remedy } };
   }
 }
 

@@ -51,14 +51,18 @@ export class PromptTemplateError extends CaissonError {
 export class SecretsNotAllowedError extends CaissonError {
   readonly code = 'TRUST_REQUIRED';
 
+  /** The message, line by line. */
+  readonly lines: readonly string[];
+
   constructor(name: string, secrets: Readonly<Record<string, string>>) {
-    const lines = Object.entries(secrets).map(([variable, ref]) => `\n  ${variable} from ${ref}`);
-    super(
-      `the env bundle "${name}" would read secrets of yours in every run that uses it:${lines.join('')}`,
-      {
-        remedy:
-          'Look at each of them (exec: runs on this machine, outside any sandbox), then add --allow-secrets.',
-      },
-    );
+    const lines = [
+      `the env bundle "${name}" would read secrets of yours in every run that uses it:`,
+      ...Object.entries(secrets).map(([variable, ref]) => `  ${variable} from ${ref}`),
+    ];
+    super(lines.join('\n'), {
+      remedy:
+        'Look at each of them (exec: runs on this machine, outside any sandbox), then add --allow-secrets.',
+    });
+    this.lines = lines;
   }
 }

@@ -83,8 +83,13 @@ export async function readDefinition(file: string): Promise<unknown> {
   const document = parseDocument(text, { uniqueKeys: true });
   const [error] = document.errors;
   if (error !== undefined)
-    throw new DefinitionInvalidError(`${file} cannot be read: ${error.message}`, { cause: error });
+    throw new DefinitionInvalidError(`${file} cannot be read: ${headOf(error.message)}`, { cause: error });
   return document.toJS({ maxAliasCount: 100 });
+}
+
+/** What is wrong and where; the lines below it quote the file. */
+function headOf(message: string): string {
+  return (message.split('\n', 1)[0] ?? '').replace(/:$/, '');
 }
 
 async function listSorted(folder: string): Promise<string[]> {

@@ -9,8 +9,13 @@ const MAX_LINE = 200;
 export class TrustRequiredError extends CaissonError {
   readonly code = 'TRUST_REQUIRED';
 
+  /** The message, line by line. */
+  readonly lines: readonly string[];
+
   constructor(report: TrustReport) {
-    super(summarize(report), { remedy: describeRemedy(report) });
+    const lines = summarize(report);
+    super(lines.join('\n'), { remedy: describeRemedy(report) });
+    this.lines = lines;
   }
 }
 
@@ -50,7 +55,7 @@ const REASONS: Readonly<Record<string, string>> = {
   send: 'caisson.yaml would send a credential of yours to an address that you have not named',
 };
 
-function summarize(report: TrustReport): string {
+function summarize(report: TrustReport): string[] {
   const lines =
     report.status === 'changed'
       ? report.difference.map(({ sign, line }) => `  ${sign} ${line}`)
@@ -62,9 +67,7 @@ function summarize(report: TrustReport): string {
     line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}…` : line,
   );
   const rest = all.length > MAX_SHOWN ? [`  and ${all.length - MAX_SHOWN} more`] : [];
-  return [`${REASONS[report.status] ?? 'trust is required'}:`, ...all.slice(0, MAX_SHOWN), ...rest].join(
-    '\n',
-  );
+  return [`${REASONS[report.status] ?? 'trust is required'}:`, ...all.slice(0, MAX_SHOWN), ...rest];
 }
 
 function describeRemedy({ missingSends, variable }: TrustReport): string {

@@ -1,0 +1,108 @@
+/**
+ * The only text that reaches a terminal as it is. A line is a plain string, which the output shows as one line with
+ * everything escaped, or a `Painted`, which is made here and nowhere else: from text that was escaped, and from styles
+ * of ours. A line break is never part of a line; a text of several lines is a list.
+ */
+import { widthOf } from './format-values.ts';
+import { printable, printableLines } from './printable.ts';
+
+let make: (plain: string, painted: string) => Painted;
+let paintedOf: (line: Painted) => string;
+
+export class Painted {
+  /** Without styles. */
+  readonly plain: string;
+  readonly #painted: string;
+
+  /** Both must be printable but for styles of ours; only this file knows that they are. */
+  private constructor(plain: string, painted: string) {
+    this.plain = plain;
+    this.#painted = painted;
+  }
+
+  static {
+    make = (plain, painted) => new Painted(plain, painted);
+    paintedOf = (line) => line.#painted;
+  }
+
+  /** In a template that is not ours the styles are lost, and nothing else. */
+  toString(): string {
+    return this.plain;
+  }
+}
+
+export type Line = string | Painted;
+export type Lines = readonly Line[];
+
+/** The bytes for a stream that shows styles, or for one that does not. */
+export function render(line: Line, hasStyles: boolean): string {
+  if (typeof line === 'string') return printable(line);
+  return hasStyles ? paintedOf(line) : line.plain;
+}
+
+/** Columns that it takes on a terminal. */
+export function widthOfLine(line: Line): number {
+  return widthOf(render(line, false));
+}
+
+/** The line with blanks behind it. */
+export function padLine(line: Line, columns: number): Painted {
+  return joinLine([line, ' '.repeat(Math.max(0, columns - widthOfLine(line)))], '');
+}
+
+/** A template for a line: what is put in is escaped, unless it is painted already. */
+export function line(texts: TemplateStringsArray, ...values: readonly (Line | number)[]): Painted {
+  const parts = texts.flatMap((text, index) => [
+    text,
+    ...(index < values.length ? [toLine(values[index] ?? '')] : []),
+  ]);
+  return joinLine(parts, '');
+}
+
+/** Parts of one line. */
+export function joinLine(parts: Lines, separator: string): Painted {
+  return make(
+    parts.map((part) => render(part, false)).join(printable(separator)),
+    parts.map((part) => render(part, true)).join(printable(separator)),
+  );
+}
+
+/** The lines of a text that somebody else wrote, each behind `indent`. */
+export function textLines(text: string, indent = ''): Painted[] {
+  return printableLines(text).map((plain) => make(printable(indent) + plain, printable(indent) + plain));
+}
+
+/** Groups of lines with an empty line between them. */
+export function separate(groups: readonly Lines[]): Lines {
+  return groups.flatMap((group, index) => (index === 0 ? group : ['', ...group]));
+}
+
+/** One line that somebody else wrote, with nothing left out and its tabs. */
+export function exactLine(text: string): Painted {
+  const plain = text.split('\t').map(printable).join('\t');
+  return make(plain, plain);
+}
+
+export interface Style {
+  bold(text: Line): Painted;
+  dim(text: Line): Painted;
+  red(text: Line): Painted;
+  green(text: Line): Painted;
+  yellow(text: Line): Painted;
+}
+
+export const STYLE: Style = {
+  bold: createPaint(1, 22),
+  dim: createPaint(2, 22),
+  red: createPaint(31, 39),
+  green: createPaint(32, 39),
+  yellow: createPaint(33, 39),
+};
+
+function createPaint(open: number, close: number): (text: Line) => Painted {
+  return (text) => make(render(text, false), `\u001b[${open}m${render(text, true)}\u001b[${close}m`);
+}
+
+function toLine(value: Line | number): Line {
+  return typeof value === 'number' ? String(value) : value;
+}
