@@ -142,6 +142,29 @@ export const StoreConfig = z.strictObject({
   s3: optional(S3Config, 'Keep blobs in S3 as well as on this machine.'),
 });
 
+export const KeysConfig = z.strictObject({
+  signer: optional(
+    z
+      .string()
+      .check(
+        z.regex(/^ssh-agent:(\/|~\/)[^\0]+$/, 'must be ssh-agent: and the path of its socket'),
+        z.maxLength(4096),
+      ),
+    'Who signs the evidence: ssh-agent:SOCKET signs with an Ed25519 key of that agent. Default: a key file of yours.',
+  ),
+  identity: optional(
+    text(1024),
+    "Which key of the agent signs: its SHA256:… fingerprint or its comment. Default: the agent's only Ed25519 key.",
+  ),
+});
+
+export const EvidenceConfig = z.strictObject({
+  witness: optional(
+    text(),
+    'File (relative to this file) or http(s) address that gets one line for every seal, so that history cannot be rewritten unseen.',
+  ),
+});
+
 export const SandboxConfig = z.strictObject({
   toolchains: optional(list(text()), 'Folders under HOME that the sandbox may read, for example ~/.cargo.'),
   home: optional(Size, "Size of the sandbox's private HOME. Default 1g."),
@@ -169,6 +192,8 @@ export const ConfigFile = z.strictObject({
   questions: optional(QuestionsConfig, 'Deadlines of questions and approvals.'),
   store: optional(StoreConfig, 'Where blobs are kept.'),
   sandbox: optional(SandboxConfig, 'What the sandbox shows.'),
+  keys: optional(KeysConfig, 'The key that signs the evidence.'),
+  evidence: optional(EvidenceConfig, 'Who else learns of every seal.'),
   state: optional(text(), 'State folder, relative to this file. Default .caisson.'),
 });
 export type UserConfig = z.input<typeof ConfigFile>;

@@ -20,7 +20,7 @@ export function createDispatchSettings(
     stateDir: config.stateDir,
     cwd,
     home: config.folders.home,
-    path: env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
+    path: searchPath(env),
     hostEnv: pick(env, PASSED_FROM_HOST),
     defaultRuntime: config.runtime,
     defaultMode: config.mode,
@@ -67,6 +67,11 @@ export function createDispatchSettings(
     bundles: dirname(bundlePath('worker.mjs')),
     programs: findInsidePrograms(process.execPath),
   };
+}
+
+/** Where programs are looked for. */
+export function searchPath(env: Readonly<Record<string, string | undefined>>): string {
+  return env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin';
 }
 
 /** Tests may ask for a faster heartbeat; everyone else gets the protocol's ten seconds. */
