@@ -4,6 +4,7 @@ import type { Limits } from '@caisson/protocol';
 import type { ResolvedConfig, SettingKey } from '../config/index.ts';
 import type { DispatchSettings } from '../dispatch/index.ts';
 import { bundlePath } from './bundle-path.ts';
+import { listPrivatePaths, makePrivateFolders } from './private-paths.ts';
 import { findInsidePrograms } from './inside-programs.ts';
 
 const PASSED_FROM_HOST = ['LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'USER', 'LOGNAME'];
@@ -61,6 +62,10 @@ export function createDispatchSettings(
     setupTimeoutMs: config.workspace.setupTimeoutMs,
     questionDeadlineMs: config.questions.deadlineMs,
     toolchains: config.sandbox.toolchains,
+    privatePaths(forInPlace = false) {
+      if (forInPlace) makePrivateFolders(config);
+      return listPrivatePaths(config);
+    },
     homeBytes: config.sandbox.homeBytes,
     tmpBytes: config.sandbox.tmpBytes,
     node: process.execPath,
