@@ -37,16 +37,20 @@ export interface ProjectOptions {
   /** Default true: a repository with one commit. */
   readonly git?: boolean;
   readonly config?: string;
+  /** Folder in which the project's own is made. Default: that of temporary files. */
+  readonly under?: string;
+  /** A project that is already there: nothing is written to it. */
+  readonly at?: string;
   readonly env?: Record<string, string>;
   /** Default true: the user agrees to whatever the project's file asks for, before every command. */
   readonly trusts?: boolean;
 }
 
 export function createProject(options: ProjectOptions = {}): Project {
-  const base = realpathSync(mkdtempSync(join(tmpdir(), 'caisson-e2e-')));
-  const root = join(base, 'project');
+  const base = realpathSync(mkdtempSync(join(options.under ?? tmpdir(), 'caisson-e2e-')));
+  const root = options.at ?? join(base, 'project');
   const home = join(base, 'home');
-  mkdirSync(root);
+  if (options.at === undefined) mkdirSync(root);
   mkdirSync(home);
   onTestFinished(() => rmSync(base, { recursive: true, force: true }));
   const env: Record<string, string> = {
@@ -98,7 +102,7 @@ export function createProject(options: ProjectOptions = {}): Project {
     },
   };
   if (options.config !== undefined) project.write('caisson.yaml', options.config);
-  if (options.git ?? true) {
+  if (options.git ?? options.at === undefined) {
     project.git('init', '-q', '-b', 'main');
     project.write('README.md', '# sample\n');
     project.git('add', '.');

@@ -90,6 +90,11 @@ export const COMMANDS: readonly CommandRow[] = [
     summary: 'write the proof of a run into one file',
     load: () => import('./commands/export.ts'),
   },
+  {
+    name: 'seal',
+    summary: 'sign a run that ended while nobody could',
+    load: () => import('./commands/seal.ts'),
+  },
   { name: 'verify', summary: 'check a run or an exported file', load: () => import('./commands/verify.ts') },
   { name: 'keys', summary: 'show, export and trust signing keys', load: () => import('./commands/keys.ts') },
   {

@@ -34,6 +34,7 @@ const BY_ERROR_CODE: Readonly<Record<string, ExitCode>> = {
   BUDGET_EXCEEDED: EXIT_CODES.budgetExceeded,
   INTEGRITY_FAILED: EXIT_CODES.integrityFailed,
   LEDGER_CORRUPT: EXIT_CODES.integrityFailed,
+  LEDGER_ROLLED_BACK: EXIT_CODES.integrityFailed,
   STORE_CORRUPT: EXIT_CODES.integrityFailed,
   REGISTRY_CORRUPT: EXIT_CODES.integrityFailed,
   BAD_SIGNATURE: EXIT_CODES.badSignature,

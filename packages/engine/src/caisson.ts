@@ -2,7 +2,6 @@
 import { BusTopic, type DispatchResult, type EventEnvelope } from '@caisson/protocol';
 import type { BudgetStanding } from './budget/index.ts';
 import type { SafeEventBus } from './bus/index.ts';
-import { keysFolder } from './composition/seal-evidence.ts';
 import { requireTrust, withTrust } from './composition/trusted-config.ts';
 import {
   createLiveConfig,
@@ -15,14 +14,7 @@ import {
 import type { DiscoveredRuntime } from './discovery/index.ts';
 import { flatten, type DispatchRequest, type RunHandle } from './dispatch/index.ts';
 import { createEngine, type Engine, type EngineOptions } from './engine.ts';
-import {
-  exportRun,
-  openKeyring,
-  verifyRun,
-  type Exported,
-  type PublicKey,
-  type Verification,
-} from './evidence/index.ts';
+import { exportRun, type Exported, type Verification, type VerifyOptions } from './evidence/index.ts';
 import type { QuestionRow, RunFilter, RunRow, SpendRow } from './ledger/index.ts';
 import { answerQuestion, expireQuestions } from './operations/answer-question.ts';
 import { cancelRun, type CancelOutcome } from './operations/cancel-run.ts';
@@ -44,9 +36,11 @@ import { createRegistryFace, type RegistryFace } from './operations/registry-fac
 import { resolveRunId } from './operations/resolve-run-id.ts';
 import { retryRun } from './operations/retry-run.ts';
 import { applyRun, readPatch } from './operations/run-patch.ts';
+import { sealEnded } from './operations/seal-ended.ts';
 import { showRun } from './operations/show-run.ts';
 import { sendMessage } from './operations/send-message.ts';
 import { runBackground, startBackground } from './operations/start-background.ts';
+import { verifyHere } from './operations/verify-here.ts';
 import { listApprovals, type ApprovalDecision, type ApprovalRow } from './questions/index.ts';
 import type { Sessions } from './session/index.ts';
 import type { ApplyResult } from './workspace/index.ts';
@@ -124,7 +118,10 @@ export interface Caisson {
   spend(filter?: { session?: string; day?: string }): Promise<readonly SpendRow[]>;
   /** Writes one file that a stranger can check. */
   export(run: string, to: string): Promise<Exported>;
-  verify(run: string, options?: { trustedKeys?: readonly PublicKey[] }): Promise<Verification>;
+  /** `witness`: lines that must name the seal, instead of the configured witness, which may not know it. */
+  verify(run: string, options?: Partial<VerifyOptions>): Promise<Verification>;
+  /** Seals a run that ended while nobody could sign; without a name, all of them. Returns those that were sealed now. */
+  seal(run?: string): Promise<readonly string[]>;
   forget(run: string): Promise<string>;
   gc(options?: GarbageOptions): Promise<GarbageReport>;
   close(): Promise<void>;
@@ -216,10 +213,8 @@ function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
     spend: (filter) => Promise.resolve(ledger.spend(filter)),
     export: async (run, to) =>
       exportRun({ ledger, store: engine.store, runId: requireRemembered(engine, find(run)), to }),
-    async verify(run, how = {}) {
-      const trustedKeys = how.trustedKeys ?? (await openKeyring(keysFolder(engine.config)).trustedKeys());
-      return verifyRun(ledger, engine.store, requireRemembered(engine, find(run)), { trustedKeys });
-    },
+    verify: (run, how = {}) => verifyHere(engine, run, how),
+    seal: (run) => sealEnded(engine, run === undefined ? undefined : find(run)),
     async forget(run) {
       const runId = find(run);
       await forgetRun(engine, runId);

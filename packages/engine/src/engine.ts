@@ -7,8 +7,8 @@ import { createCallbacks, type Callbacks } from './callbacks/index.ts';
 import type { Budget } from './budget/index.ts';
 import { bundlePath } from './composition/bundle-path.ts';
 import { prepareCompileCache } from './composition/compile-cache.ts';
-import { createDispatchSettings } from './composition/dispatch-settings.ts';
-import { createSealer } from './composition/seal-evidence.ts';
+import { createDispatchSettings, searchPath } from './composition/dispatch-settings.ts';
+import { createSealer, type Sealer } from './composition/seal-evidence.ts';
 import { createNames } from './composition/names.ts';
 import { obeyOrder } from './composition/obey-order.ts';
 import { openBudget } from './composition/open-budget.ts';
@@ -49,6 +49,7 @@ export interface Engine {
   readonly sessions: Sessions;
   readonly approvals: Approvals;
   readonly rooms: DispatchRooms;
+  readonly sealer: Sealer;
   readonly dispatcher: Dispatcher;
   /** Starts to listen for orders; a process that only looks never does. */
   openPost(): Promise<void>;
@@ -73,8 +74,16 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
   const { hostId, bus, hosts, mirror, ledger } = base;
   const desks = openDesks(config, base);
   const { callbacks, approvals } = desks;
+  const sealer = createSealer({
+    ...base,
+    config,
+    path: searchPath(readHostEnvironment()),
+    version: options.version ?? 'unknown',
+    sinks: options.sinks ?? [],
+    warn: warnAs(bus, 'evidence'),
+  });
   const rooms = openRooms(
-    { config, cwd, options, base, desks },
+    { config, cwd, options, base, desks, sealer },
     {
       dispatch: (request) => dispatcher.dispatch(request),
       recoverDead: () => recoverDead(),
@@ -99,6 +108,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     ...base,
     ...desks,
     rooms,
+    sealer,
     dispatcher,
     openPost,
     recover: recoverDead,
@@ -108,6 +118,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
       rooms.compute.close();
       await callbacks.settle(LAST_CALLBACKS_MS);
       await callbacks.stop();
+      await sealer.settle(LAST_CALLBACKS_MS);
       await mirror?.settle(LAST_BLOBS_MS);
       await (await post)?.stop();
       await ledger.close();
@@ -174,11 +185,12 @@ interface Plan {
   readonly options: EngineOptions;
   readonly base: Base;
   readonly desks: ReturnType<typeof openDesks>;
+  readonly sealer: Sealer;
 }
 
 /** Everything that dispatch works with; what it does itself (`back`) exists a moment later. */
 function openRooms(
-  { config, cwd, options, base, desks }: Plan,
+  { config, cwd, options, base, desks, sealer }: Plan,
   back: Pick<Dispatcher, 'dispatch'> & Pick<DispatchRooms, 'recoverDead'>,
 ): DispatchRooms {
   const { clock, hostId, ledger, store, bus, registry, workspaces } = base;
@@ -186,16 +198,6 @@ function openRooms(
   const env = readHostEnvironment();
   const settings = createDispatchSettings(config, env, cwd);
   const publishOnBus = createBusPublisher(bus);
-  const sealer = createSealer({
-    ledger,
-    store,
-    config,
-    path: settings.path,
-    version: options.version ?? 'unknown',
-    sinks: options.sinks ?? [],
-    clock,
-    warn: warnAs(bus, 'evidence'),
-  });
   return {
     hostId,
     clock,

@@ -10,8 +10,8 @@ export type { RunFilter, RunRow } from './ledger/index.ts';
 export { examineConfig, type ExaminedConfig } from './operations/examine-config.ts';
 export { examineLedger, type ExamineLedgerOptions } from './operations/examine-ledger.ts';
 export type { LogName } from './operations/read-run-log.ts';
-export { keysFolder } from './composition/seal-evidence.ts';
-export { createFileSink, openKeyring, parsePublicKey, verifyExport } from './evidence/index.ts';
+export { openUserKeyring } from './composition/user-keys.ts';
+export { createFileSink, openKeyring, parsePublicKey, parseWitness, verifyExport } from './evidence/index.ts';
 export type {
   Exported,
   Keyring,
@@ -20,6 +20,8 @@ export type {
   ResultSink,
   SealedResult,
   Verification,
+  VerifyOptions,
+  WitnessLine,
 } from './evidence/index.ts';
 export { diffText } from './workspace/index.ts';
 export type { ApplyResult } from './workspace/index.ts';

@@ -170,6 +170,32 @@ export const StoreConfig = z.strictObject({
   s3: optional('ask', S3Config, 'Keep blobs in S3 as well as on this machine.'),
 });
 
+export const KeysConfig = z.strictObject({
+  signer: optional(
+    'ask',
+    z
+      .string()
+      .check(
+        z.regex(/^ssh-agent:(\/|~\/)[^\0]+$/, 'must be ssh-agent: and the path of its socket'),
+        z.maxLength(4096),
+      ),
+    'Who signs the evidence: ssh-agent:SOCKET signs with an Ed25519 key of that agent. Default: a key file of yours.',
+  ),
+  identity: optional(
+    'ask',
+    text(1024),
+    "Which key of the agent signs: its SHA256:… fingerprint or its comment. Default: the agent's only Ed25519 key.",
+  ),
+});
+
+export const EvidenceConfig = z.strictObject({
+  witness: optional(
+    'ask',
+    text(),
+    'File (relative to this file) or http(s) address that gets one line for every seal, so that history cannot be rewritten unseen.',
+  ),
+});
+
 export const SandboxConfig = z.strictObject({
   toolchains: optional(
     'ask',
@@ -210,6 +236,8 @@ export const ConfigFile = z.strictObject({
   questions: optional('inside', QuestionsConfig, 'Deadlines of questions and approvals.'),
   store: optional('inside', StoreConfig, 'Where blobs are kept.'),
   sandbox: optional('inside', SandboxConfig, 'What the sandbox shows.'),
+  keys: optional('inside', KeysConfig, 'The key that signs the evidence.'),
+  evidence: optional('inside', EvidenceConfig, 'Who else learns of every seal.'),
   state: optional('ask', text(), 'State folder, relative to this file. Default .caisson.'),
 });
 export type UserConfig = z.input<typeof ConfigFile>;

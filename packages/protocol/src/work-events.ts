@@ -1,7 +1,7 @@
 /** What was done inside and around the sandbox, and who was told of it. */
 import * as z from 'zod/mini';
 import { defineEvent } from './define-event.ts';
-import { Sha256 } from './ids.ts';
+import { RunId, Sha256 } from './ids.ts';
 import { Denial } from './result.ts';
 
 export const PromptCompiled = defineEvent({
@@ -66,7 +66,21 @@ export const EvidenceSealed = defineEvent({
   version: 1,
   durable: true,
   summary: 'The manifest, the chain and the result are bound by a signature.',
-  data: z.object({ envelopeRef: Sha256, manifestRef: Sha256, keyId: z.string() }),
+  data: z.object({
+    envelopeRef: Sha256,
+    manifestRef: Sha256,
+    keyId: z.string(),
+    /** Its place among the seals of this ledger; absent in those of the first versions. */
+    chain: z.optional(
+      z.object({
+        ledger: z.string(),
+        number: z.int().check(z.positive()),
+        /** The sha256 of the envelope before it, and its run; null for the first seal of a ledger. */
+        previous: z.nullable(Sha256),
+        previousRun: z.nullable(RunId),
+      }),
+    ),
+  }),
 });
 export const CallbackDelivered = defineEvent({
   type: 'callback.delivered',

@@ -101,7 +101,7 @@ export function buildSandboxSpec(job: Job, options: ViewOptions): SandboxSpec {
       : [],
     // Elsewhere a folder with one in it may be moved; whatever becomes of the file, it is left out of the patch.
     looseReadOnlyPaths: workspace.kind === 'in-place' ? [] : nested,
-    hiddenPaths: isAgent ? (options.ruled?.hidden ?? []) : [],
+    hiddenPaths: [...hiddenInside(job), ...(isAgent ? (options.ruled?.hidden ?? []) : [])],
     home: { path: job.sandbox.home, maxBytes: sandbox.homeBytes },
     tmp: { path: '/tmp', maxBytes: sandbox.tmpBytes },
     files: (options.files ?? []).map((file) => ({
@@ -114,6 +114,18 @@ export function buildSandboxSpec(job: Job, options: ViewOptions): SandboxSpec {
     cgroupPaths: [...paths.cgroup],
     stdin: options.stdin ?? 'closed',
   };
+}
+
+/**
+ * What is hidden and lies in the workspace is guarded like what a rule hides: the folders above it cannot be moved away
+ * and made anew. The mailbox has a mount of its own.
+ */
+function hiddenInside({ workspace, sandbox }: Job): string[] {
+  const mailbox = `${workspace.mountPath}/.caisson`;
+  return sandbox.hide.filter(
+    (path) =>
+      path.startsWith(`${workspace.mountPath}/`) && path !== mailbox && !path.startsWith(`${mailbox}/`),
+  );
 }
 
 function agentGitBinds(job: Job, options: ViewOptions): SandboxSpec['binds'] {

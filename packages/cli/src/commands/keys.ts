@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { keysFolder, loadConfig, openKeyring } from '@caisson/engine';
+import { loadConfig, openUserKeyring, type ListedKey } from '@caisson/engine';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { UsageError } from '../usage-error.ts';
@@ -7,7 +7,9 @@ import { formatTable } from '../format-table.ts';
 
 export const command = defineCommand({
   usage: '[--export [--id KEY]] [--trust FILE] [--distrust KEY]',
-  about: 'Your signing key is made on first use and never leaves this machine; give others its public half.',
+  about:
+    'Your signing key is made on first use and never leaves this machine; give others its public half. With keys.signer the\n' +
+    'key is in an ssh-agent, and only its public half is here.',
   options: {
     export: { type: 'boolean', summary: 'print the public key (PEM)' },
     id: { type: 'string', value: 'KEY', summary: 'which key to export; default your own' },
@@ -23,9 +25,8 @@ export const command = defineCommand({
     if (asked.length > 1)
       throw new UsageError('caisson keys does one thing at a time: --export, --trust or --distrust.');
     if (options.id !== undefined && !options.export) throw new UsageError('--id says which key to --export.');
-    const ring = openKeyring(keysFolder(await loadConfig({})));
+    const ring = openUserKeyring(await loadConfig({}));
     if (options.export) {
-      await ring.getSigningKey();
       output.copy(Buffer.from(await ring.exportPublicKey(options.id)));
     } else if (options.trust !== undefined) {
       const key = await ring.trust(readFileSync(options.trust, 'utf8'));
@@ -35,12 +36,18 @@ export const command = defineCommand({
       output.result({ distrusted: wasTrusted }, () => [wasTrusted ? 'no longer trusted' : 'was not trusted']);
     } else {
       const keys = await ring.list();
+      const problem = await ring.findSignerProblem();
+      if (problem !== null) output.note(`warning: ${problem.message}. ${problem.remedy ?? ''}`);
       output.result(keys, () =>
         keys.length === 0
           ? ['No key yet; the first run makes one.']
-          : formatTable([['KEY', 'KIND'], ...keys.map((key) => [key.keyId, key.origin])], output.style.bold),
+          : formatTable([['KEY', 'KIND', ''], ...keys.map(describeKey)], output.style.bold),
       );
     }
     return EXIT_CODES.finished;
   },
 });
+
+function describeKey({ keyId, origin, signs }: ListedKey): string[] {
+  return [keyId, origin, signs ? 'signs' : ''];
+}

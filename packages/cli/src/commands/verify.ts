@@ -1,12 +1,14 @@
 import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
 import {
-  keysFolder,
   loadConfig,
-  openKeyring,
+  openUserKeyring,
   parsePublicKey,
+  parseWitness,
   verifyExport,
   type PublicKey,
   type Verification,
+  type VerifyOptions,
+  type WitnessLine,
 } from '@caisson/engine';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
@@ -22,12 +24,14 @@ const BY_OUTCOME: Readonly<Record<Verification['outcome'], ExitCode>> = {
 };
 
 export const command = defineCommand({
-  usage: 'RUN|FILE [--key KEY]',
+  usage: 'RUN|FILE [--key KEY] [--witness FILE]',
   about:
     'Checks a run of this project, or an exported file, which needs no state folder and no network. Exit codes:\n' +
-    '0 all is well, 6 something was changed or is missing, 7 the signature is wrong, 8 nobody here trusts the key.',
+    '0 all is well, 6 something was changed or is missing, 7 the signature is wrong, 8 nobody here trusts the key. A run of\n' +
+    'this project is also checked against the newest seal that was noted of its ledger, and against evidence.witness.',
   options: {
     key: { type: 'string', value: 'FILE', summary: 'public key (PEM) to believe instead of the key ring' },
+    witness: { type: 'string', value: 'FILE', summary: 'the seal must be among the lines of this witness' },
   },
   positionals: { min: 1, max: 1 },
   examples: [
@@ -36,23 +40,24 @@ export const command = defineCommand({
   ],
   async run({ options, positionals, output }) {
     const given = positionals[0] ?? '';
-    const keys = options.key === undefined ? undefined : [readKey(options.key)];
+    const how: Partial<VerifyOptions> = {
+      ...(options.key === undefined ? {} : { trustedKeys: [readKey(options.key)] }),
+      ...(options.witness === undefined ? {} : { witness: readWitness(options.witness) }),
+    };
     const isFile =
       given.includes('/') || given.includes('.') || (existsSync(given) && !given.startsWith('run_'));
     const verification = isFile
-      ? await verifyFile(given, keys)
-      : await withCaissonToRead(options['state-dir'], output, (caisson) =>
-          caisson.verify(given, keys === undefined ? {} : { trustedKeys: keys }),
-        );
+      ? await verifyFile(given, how)
+      : await withCaissonToRead(options['state-dir'], output, (caisson) => caisson.verify(given, how));
     output.result(verification, () => describe(verification, output.style));
     return BY_OUTCOME[verification.outcome];
   },
 });
 
-async function verifyFile(file: string, keys: readonly PublicKey[] | undefined): Promise<Verification> {
+async function verifyFile(file: string, how: Partial<VerifyOptions>): Promise<Verification> {
   requireReadable(file);
-  const trustedKeys = keys ?? (await openKeyring(keysFolder(await loadConfig({}))).trustedKeys());
-  return verifyExport(file, { trustedKeys });
+  const trustedKeys = how.trustedKeys ?? (await openUserKeyring(await loadConfig({})).trustedKeys());
+  return verifyExport(file, { ...how, trustedKeys });
 }
 
 /** What cannot be read was not shown to be forged. */
@@ -73,6 +78,15 @@ function readKey(file: string): PublicKey {
     return parsePublicKey(readFileSync(file, 'utf8'), file);
   } catch (error) {
     throw new UsageError(`--key ${file} is not a public key: ${(error as Error).message}`);
+  }
+}
+
+function readWitness(file: string): readonly WitnessLine[] {
+  requireReadable(file);
+  try {
+    return parseWitness(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw new UsageError(`--witness ${file} is not the file of a witness: ${(error as Error).message}`);
   }
 }
 

@@ -4,6 +4,7 @@ import type { Limits } from '@caisson/protocol';
 import type { ResolvedConfig, SettingKey } from '../config/index.ts';
 import type { DispatchSettings } from '../dispatch/index.ts';
 import { bundlePath } from './bundle-path.ts';
+import { listPrivatePaths, makePrivateFolders } from './private-paths.ts';
 import { findInsidePrograms } from './inside-programs.ts';
 
 const PASSED_FROM_HOST = ['LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'USER', 'LOGNAME'];
@@ -20,7 +21,7 @@ export function createDispatchSettings(
     stateDir: config.stateDir,
     cwd,
     home: config.folders.home,
-    path: env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
+    path: searchPath(env),
     hostEnv: pick(env, PASSED_FROM_HOST),
     defaultRuntime: config.runtime,
     defaultMode: config.mode,
@@ -61,12 +62,21 @@ export function createDispatchSettings(
     setupTimeoutMs: config.workspace.setupTimeoutMs,
     questionDeadlineMs: config.questions.deadlineMs,
     toolchains: config.sandbox.toolchains,
+    privatePaths(forInPlace = false) {
+      if (forInPlace) makePrivateFolders(config);
+      return listPrivatePaths(config);
+    },
     homeBytes: config.sandbox.homeBytes,
     tmpBytes: config.sandbox.tmpBytes,
     node: process.execPath,
     bundles: dirname(bundlePath('worker.mjs')),
     programs: findInsidePrograms(process.execPath),
   };
+}
+
+/** Where programs are looked for. */
+export function searchPath(env: Readonly<Record<string, string | undefined>>): string {
+  return env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin';
 }
 
 /** Tests may ask for a faster heartbeat; everyone else gets the protocol's ten seconds. */

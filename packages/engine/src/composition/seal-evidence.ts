@@ -1,12 +1,12 @@
 /** Signs a run that has ended: the manifest is read off the ledger, so that recovery can seal what another host began. */
 import type { Clock } from '@caisson/ground';
-import { DispatchAccepted, Result } from '@caisson/protocol';
+import { CaissonError, DispatchAccepted, Result } from '@caisson/protocol';
 import * as z from 'zod/mini';
 import type { ResolvedConfig } from '../config/index.ts';
 import {
-  openKeyring,
-  sealRun,
   EvidenceManifest,
+  prepareSeal,
+  UnsealedError,
   type Artefact,
   type Keyring,
   type ResultSink,
@@ -15,7 +15,8 @@ import { ZERO_HASH, type Ledger, type NewEvent, type StoredEvent } from '../ledg
 import type { Store } from '../store/index.ts';
 import { deliverSealed } from './deliver-sealed.ts';
 import { digestProgram } from './digest-program.ts';
-import { join } from 'node:path';
+import { createSealChain, type SealChain } from './seal-chain.ts';
+import { openUserKeyring } from './user-keys.ts';
 
 export interface SealerOptions {
   readonly ledger: Ledger;
@@ -29,26 +30,42 @@ export interface SealerOptions {
 }
 
 export interface Sealer {
+  /** Signs the ended run, once; one that is sealed already is delivered again, which sinks must not mind. */
   seal(runId: string): Promise<void>;
   /** Does what the first seal of a process takes longest for, while there is nothing else to do. */
   prepare(): void;
+  /** Waits, no longer than that, for a witness that is being told. */
+  settle(waitMs: number): Promise<void>;
 }
 
 export function createSealer(options: SealerOptions): Sealer {
-  const keyring = openKeyring(keysFolder(options.config));
+  const keyring = openUserKeyring(options.config);
+  const chain = createSealChain(options);
   let isPrepared = false;
   return {
-    seal: (runId) => seal(options, keyring, runId),
+    async seal(runId) {
+      try {
+        await seal(options, keyring, chain, runId);
+      } catch (error) {
+        throw error instanceof CaissonError ? new UnsealedError(runId, error) : error;
+      }
+    },
+    settle: (waitMs) => chain.settle(waitMs),
     prepare() {
       if (isPrepared) return;
       isPrepared = true;
       for (const schema of [EvidenceManifest, Result, DispatchAccepted.data]) schema.safeParse({});
-      keyring.getSigningKey().catch(() => undefined); // told when it is needed
+      keyring.getSigningKey().catch(() => undefined); // reported when it is needed
     },
   };
 }
 
-async function seal(options: SealerOptions, keyring: Keyring, runId: string): Promise<void> {
+async function seal(
+  options: SealerOptions,
+  keyring: Keyring,
+  chain: SealChain,
+  runId: string,
+): Promise<void> {
   const { ledger, store } = options;
   const events = ledger.read({ runId });
   const ending = findEnding(ledger, runId, events);
@@ -56,23 +73,6 @@ async function seal(options: SealerOptions, keyring: Keyring, runId: string): Pr
   const resultRef = ending.data['resultRef'];
   const resultBytes = typeof resultRef === 'string' ? await store.getBlob(resultRef) : null;
   const artefacts = await listArtefacts(store, ending, resultBytes);
-  const key = await keyring.getSigningKey();
-  const sealed = await sealRun({
-    store,
-    runId,
-    events: events.filter((event) => event.seq <= ending.seq),
-    manifest: composeManifest(options, runId, events),
-    resultBytes,
-    artefacts,
-    key,
-  });
-  // Before the seal is recorded: recovery seals and delivers again what a host that died did not record.
-  const undelivered = await deliverSealed(
-    options.sinks,
-    { runId, envelope: sealed.envelope, seal: sealed.sealRef, resultBytes, artefacts },
-    options.clock,
-  );
-  for (const message of undelivered) options.warn(message);
   const after = (type: string, data: Record<string, unknown>): NewEvent => ({
     runId,
     attempt: ending.attempt,
@@ -82,15 +82,26 @@ async function seal(options: SealerOptions, keyring: Keyring, runId: string): Pr
     trace: ending.trace,
     data,
   });
-  await ledger.append([
-    ...undelivered.map((message) => after('warning', { source: 'evidence', message })),
-    { ...after('evidence.sealed', { ...sealed.sealRef }), id: `evidence.sealed:${runId}` },
-  ]);
-}
-
-/** The signing key is the user's, not the project's: one key, many projects. */
-export function keysFolder(config: ResolvedConfig): string {
-  return join(config.folders.data, 'keys');
+  const sealed = await chain.add(runId, {
+    key: await keyring.getSigningKey(),
+    prepared: await prepareSeal({
+      store,
+      runId,
+      events: events.filter((event) => event.seq <= ending.seq),
+      manifest: composeManifest(options, runId, events),
+      resultBytes,
+      artefacts,
+    }),
+    describe: (type, data) => after(type, data),
+  });
+  // A host that dies before this is made up for: whoever recovers the run delivers again.
+  const undelivered = await deliverSealed(
+    options.sinks,
+    { runId, envelope: sealed.envelope, seal: sealed.sealRef, resultBytes, artefacts },
+    options.clock,
+  );
+  for (const message of undelivered) options.warn(message);
+  await ledger.append(undelivered.map((message) => after('warning', { source: 'evidence', message })));
 }
 
 function findEnding(ledger: Ledger, runId: string, events: readonly StoredEvent[]): StoredEvent | undefined {

@@ -113,6 +113,13 @@ export interface ResolvedConfig {
     readonly homeBytes: number;
     readonly tmpBytes: number;
   };
+  readonly keys: {
+    /** The absolute path of the agent's socket; null where a key file signs. */
+    readonly agentSocket: string | null;
+    readonly identity: string | null;
+  };
+  /** An absolute path, or an http(s) address. */
+  readonly evidence: { readonly witness: string | null };
   /** Where the value of a setting came from: a limit the user set must be enforced, a default may be recorded as unenforced. */
   sourceOf(key: SettingKey): ConfigSource;
 }

@@ -128,6 +128,11 @@ function assemble({ projectRoot, file, settings, folders, about }: Assembly): Re
       homeBytes: get<number>('sandbox.home'),
       tmpBytes: get<number>('sandbox.tmp'),
     },
+    keys: {
+      agentSocket: resolveSigner(get<string | null>('keys.signer'), toAbsolute),
+      identity: get<string | null>('keys.identity'),
+    },
+    evidence: { witness: resolveWitness(get<string | null>('evidence.witness'), toAbsolute) },
     sourceOf: (key: SettingKey) => settings.get(key)?.source ?? 'default',
   });
 }
@@ -187,4 +192,12 @@ export function getCurrentFolder(): string {
         : [`the current folder cannot be reached by its name (${code}).`, 'Look at the folders above it.'];
     throw new ConfigError([{ file: '.', message }], { cause: error, remedy });
   }
+}
+
+function resolveSigner(signer: string | null, toAbsolute: (path: string) => string): string | null {
+  return signer === null ? null : toAbsolute(signer.slice('ssh-agent:'.length));
+}
+
+function resolveWitness(witness: string | null, toAbsolute: (path: string) => string): string | null {
+  return witness === null || /^https?:\/\//.test(witness) ? witness : toAbsolute(witness);
 }

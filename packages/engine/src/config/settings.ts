@@ -47,6 +47,9 @@ export const SETTING_DEFAULTS = {
   'questions.approvalDeadline': 5 * MINUTE_MS,
   'sandbox.home': GIB,
   'sandbox.tmp': GIB,
+  'keys.signer': null,
+  'keys.identity': null,
+  'evidence.witness': null,
 } as const;
 
 export type SettingKey = keyof typeof SETTING_DEFAULTS;

@@ -57,7 +57,12 @@ function anchorFile(file: ConfigFile, folder: string, home: string): ConfigFile 
   let anchored: unknown = file;
   for (const path of FILE_PATHS) anchored = mapAt(anchored, path, toPath);
   for (const path of SECRET_PATHS) anchored = mapAt(anchored, path, toRef);
-  return mapAt(anchored, ['runtimes', '*', 'bin'], toProgram) as ConfigFile;
+  anchored = mapAt(anchored, ['runtimes', '*', 'bin'], toProgram);
+  return mapAt(anchored, ['evidence', 'witness'], (to) => (isAddress(to) ? to : toPath(to))) as ConfigFile;
+}
+
+function isAddress(text: string): boolean {
+  return /^https?:\/\//.test(text);
 }
 
 /** `file:` and `exec:` mean the folder of the file that holds them; a project must not put its own there. */

@@ -49,7 +49,7 @@ export function composeJob(rooms: DispatchRooms, run: AdmittedRun, parts: JobPar
     secrets: parts.secrets,
     broker: composeBroker(parts.network),
     credential: run.runtime.login ? 'inside' : parts.network?.model ? 'broker' : 'none',
-    sandbox: composeSandbox(rooms, run, parts.paths),
+    sandbox: composeSandbox(rooms, run, parts),
     paths: composePaths(rooms, run, parts),
     ...composeTimes(rooms, run),
     spoolBytes: settings.spoolBytes,
@@ -127,10 +127,15 @@ function composeBroker(network: OpenedNetwork | null): Job['broker'] {
   };
 }
 
-function composeSandbox({ settings }: DispatchRooms, run: AdmittedRun, paths: AttemptPaths): Job['sandbox'] {
+function composeSandbox({ settings }: DispatchRooms, run: AdmittedRun, parts: JobParts): Job['sandbox'] {
+  const { paths, workspace } = parts;
   const isOpen = run.grant.sandbox === 'none';
   return {
-    hide: [settings.stateDir, ...(isOpen ? [] : findNeighbourStates(settings.projectRoot, settings.home))],
+    hide: [
+      settings.stateDir,
+      ...(isOpen ? [] : settings.privatePaths(workspace.kind === 'in-place')),
+      ...(isOpen ? [] : findNeighbourStates(settings.projectRoot, settings.home)),
+    ],
     binds: [...run.binds],
     home: isOpen ? paths.home : settings.home,
     homeBytes: settings.homeBytes,

@@ -147,6 +147,7 @@ function prepareWorkspace(
       kind: workspaceKind,
       projectRoot: settings.projectRoot,
       stateDir: settings.stateDir,
+      keepOut: settings.privatePaths(),
       runId,
       attempt,
       include: [...settings.workspaceInclude],

@@ -4,7 +4,7 @@ import type { RunRow, StoredEvent } from '../ledger/index.ts';
 import { PreparedWorkspace } from '../workspace/index.ts';
 import type { WorkerHandle } from '../compute/index.ts';
 import type { AttemptRemains } from './attempt-remains.ts';
-import { cleanUp, orWarn, tellSurvivors } from './clean-up.ts';
+import { orWarn, tellSurvivors } from './clean-up.ts';
 import { findEarlierUse } from './count-usage.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { endingOfResult, type Ending } from './find-ending.ts';
@@ -45,8 +45,7 @@ export async function finishEnded(rooms: DispatchRooms, runId: string): Promise<
   if (launched === undefined) return sweepUnlaunched(rooms, record, runId, 1);
   const remains = remainsOf(rooms, launched);
   await orWarn(record, launched.attempt, 'compute', () => remains.release());
-  if (events.some((event) => event.type === 'evidence.sealed')) await cleanUp(rooms, record, remains);
-  else await finishSettled(rooms, record, remains);
+  await finishSettled(rooms, record, remains);
 }
 
 /** The host died while it prepared: no agent has run, and no event names what is there. */

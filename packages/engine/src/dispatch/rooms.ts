@@ -61,6 +61,8 @@ export interface DispatchSettings {
   readonly setupTimeoutMs: number;
   readonly questionDeadlineMs: number;
   readonly toolchains: readonly string[];
+  /** What of Caisson itself no run may see, as it is now; `forInPlace`: covered also where it does not exist yet. */
+  privatePaths(forInPlace?: boolean): readonly string[];
   readonly homeBytes: number;
   readonly tmpBytes: number;
   readonly node: string;

@@ -19,8 +19,14 @@ export function toolBinds(
     replaced.some((folder) => path === folder || path.startsWith(`${folder}/`));
   const isInProject = (path: string): boolean =>
     path === settings.projectRoot || path.startsWith(`${settings.projectRoot}/`);
+  const hidden = settings.privatePaths();
+  const isPrivate = (path: string): boolean =>
+    hidden.some((place) => path === place || path.startsWith(`${place}/`));
   const isAllowed = (path: string): boolean =>
-    !replaced.includes(path) && !isInProject(path) && !isParentOfProject(path, settings.projectRoot);
+    !replaced.includes(path) &&
+    !isInProject(path) &&
+    !isPrivate(path) &&
+    !isParentOfProject(path, settings.projectRoot);
   /** By its name and by where its links lead to: a link to HOME is HOME. */
   const isVisibleTool = (path: string): boolean => {
     if (!existsSync(path)) return false;

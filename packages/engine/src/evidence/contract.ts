@@ -8,8 +8,25 @@ export interface PublicKey {
   readonly key: KeyObject;
 }
 
+/** A key that signs, wherever its private half is. */
 export interface SigningKey extends PublicKey {
-  readonly privateKey: KeyObject;
+  /** The 64 bytes of an Ed25519 signature over `data`. */
+  sign(data: Uint8Array): Promise<Buffer>;
+}
+
+/** The place of a seal among the seals of its ledger. It is signed, so that none can be taken out of the middle. */
+export interface SealLink {
+  /** The random id of the ledger. */
+  readonly ledger: string;
+  /** Counts the seals of the ledger from 1. */
+  readonly number: number;
+  /** sha256 of the envelope before this one; null when there is none. */
+  readonly previous: string | null;
+}
+
+/** The same, with the run of the seal before it, which is nobody's business outside the ledger. */
+export interface RecordedLink extends SealLink {
+  readonly previousRun: string | null;
 }
 
 /** What came out of a run: the patch, an output, the agent's answer and what it printed. */
@@ -33,6 +50,8 @@ export interface SealRef {
   readonly envelopeRef: string;
   readonly manifestRef: string;
   readonly keyId: string;
+  /** Absent in seals of the first versions. */
+  readonly chain?: RecordedLink | undefined;
 }
 
 export type Verdict = 'ok' | 'failed' | 'not-applicable';

@@ -1,5 +1,5 @@
 /** DSSE v1.0: the signature covers the pre-authentication encoding, so type and payload cannot be swapped. */
-import { sign, verify } from 'node:crypto';
+import { verify } from 'node:crypto';
 
 import * as z from 'zod/mini';
 
@@ -23,8 +23,8 @@ export function preAuthEncoding(payloadType: string, payload: Uint8Array): Buffe
   return Buffer.concat([Buffer.from(head), payload]);
 }
 
-export function signEnvelope(payload: Uint8Array, key: SigningKey): DsseEnvelope {
-  const sig = sign(null, preAuthEncoding(IN_TOTO_TYPE, payload), key.privateKey).toString('base64');
+export async function signEnvelope(payload: Uint8Array, key: SigningKey): Promise<DsseEnvelope> {
+  const sig = (await key.sign(preAuthEncoding(IN_TOTO_TYPE, payload))).toString('base64');
   return {
     payloadType: IN_TOTO_TYPE,
     payload: Buffer.from(payload).toString('base64'),
@@ -40,6 +40,16 @@ export interface ReadEnvelope {
 
 export function encodeEnvelope(envelope: DsseEnvelope): Buffer {
   return Buffer.from(canonicalJson(envelope));
+}
+
+/** An envelope of our own store, as it was signed. */
+export function parseStoredEnvelope(bytes: Buffer): DsseEnvelope {
+  const { payload, keyId, signature } = parseEnvelope(bytes);
+  return {
+    payloadType: IN_TOTO_TYPE,
+    payload: payload.toString('base64'),
+    signatures: [{ keyid: keyId, sig: signature.toString('base64') }],
+  };
 }
 
 /** Guards the edge. Only the one canonical text passes: base64 and JSON both leave room for silent changes. */

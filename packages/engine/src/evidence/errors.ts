@@ -22,6 +22,49 @@ export class KeyUnknownError extends CaissonError {
   readonly code = 'KEY_UNKNOWN';
 }
 
+/** The agent that signs cannot be used now. Nothing is signed with another key instead. */
+export class SignerUnusableError extends CaissonError {
+  readonly code = 'SIGNER_UNUSABLE';
+  override readonly retryable = true;
+
+  constructor(socket: string, detail: string, cause?: Error) {
+    super(`the ssh-agent at ${socket} (keys.signer) cannot sign: ${detail}`, {
+      ...(cause === undefined ? {} : { cause }),
+      remedy:
+        'Start or unlock it (ssh-add -l shows its keys), then seal what ended in the meantime: caisson seal --all',
+    });
+  }
+}
+
+/** It is not clear which key of the agent is meant. */
+export class KeyChoiceError extends CaissonError {
+  readonly code = 'KEY_CHOICE';
+
+  constructor(message: string, found: readonly { readonly fingerprint: string; readonly comment: string }[]) {
+    const list = found.map(({ fingerprint, comment }) => `${fingerprint} (${comment})`).join(', ');
+    super(`${message}; it has ${list}`, {
+      remedy: 'Set keys.identity to the fingerprint or the comment of the one that signs.',
+    });
+  }
+}
+
+/** The agent offers another key than the one that signed before. */
+export class KeyChangedError extends CaissonError {
+  readonly code = 'KEY_CHANGED';
+
+  constructor(
+    socket: string,
+    { fingerprint, comment }: { readonly fingerprint: string; readonly comment: string },
+  ) {
+    super(
+      `the agent at ${socket} holds another key than the one that signed before: ${fingerprint} (${comment})`,
+      {
+        remedy: `If that is meant, set keys.identity to ${fingerprint}; then seal what ended in the meantime: caisson seal --all`,
+      },
+    );
+  }
+}
+
 /** What was to be sealed does not hold together; nothing was signed. */
 export class SealRefusedError extends CaissonError {
   readonly code = 'SEAL_REFUSED';
@@ -30,6 +73,16 @@ export class SealRefusedError extends CaissonError {
 /** The run has no seal, so there is nothing that a stranger could check. */
 export class NotSealedError extends CaissonError {
   readonly code = 'NOT_SEALED';
+}
+
+/** A run has ended and could not be sealed; it can be later. */
+export class UnsealedError extends CaissonError {
+  readonly code = 'UNSEALED';
+
+  constructor(runId: string, cause: CaissonError) {
+    const remedy = cause.remedy ?? `Seal it once that is put right: caisson seal ${runId}`;
+    super(`${runId} is not sealed: ${cause.message}. ${remedy}`, { cause, remedy });
+  }
 }
 
 /** A piece of evidence is not readable as what it should be. */

@@ -8,7 +8,8 @@ import { openLocalStore, type Store } from '../store/index.ts';
 import type { Artefact, SealRef } from './contract.ts';
 import { openKeyring, type Keyring } from './keys.ts';
 import type { EvidenceManifest } from './manifest.ts';
-import { sealRun } from './seal.ts';
+import { nextLink } from './seal-chain.ts';
+import { prepareSeal, signSeal } from './seal.ts';
 
 export const STAGE_RUN = 'run_0123456789abcdefghjk';
 const AT = '2026-01-02T03:04:05.678Z';
@@ -38,7 +39,7 @@ export interface Stage {
 
 /** Accepts, fills and ends a run in a real ledger and store, and seals it. */
 export async function stageSealedRun(
-  options: { fillers?: number; withResult?: boolean; inMemory?: boolean } = {},
+  options: { fillers?: number; withResult?: boolean; inMemory?: boolean; isChained?: boolean } = {},
 ): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), 'caisson-evidence-'));
   const ledger = options.inMemory === true ? createMemoryLedger() : openLedger(join(folder, 'ledger.db'));
@@ -53,15 +54,15 @@ export async function stageSealedRun(
   await ledger.append(listEvents(options.fillers ?? 3, resultRef));
   const events = ledger.read({ runId: STAGE_RUN });
   const key = await keyring.getSigningKey();
-  const { sealRef } = await sealRun({
+  const prepared = await prepareSeal({
     store,
     runId: STAGE_RUN,
     events,
     manifest: createStageManifest(),
     resultBytes,
     artefacts,
-    key,
   });
+  const { sealRef } = await signSeal(prepared, key, options.isChained === false ? null : nextLink(ledger));
   await ledger.append([stageEvent('evidence.sealed', { ...sealRef })]);
   const close = async (): Promise<void> => {
     await ledger.close();

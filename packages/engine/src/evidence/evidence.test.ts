@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, sign } from 'node:crypto';
 import { chmod, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ import { openKeyring } from './keys.ts';
 import { encodeManifest } from './manifest.ts';
 import { merkleRoot } from './merkle.ts';
 import { describePublicKey, parsePublicKey } from './public-key.ts';
-import { sealRun } from './seal.ts';
+import { prepareSeal } from './seal.ts';
 import { encodeTarHeader, listTar, paddingOf, TAR_END } from './tar.ts';
 import { verifyExport, verifyRun } from './verify.ts';
 
@@ -62,9 +62,9 @@ describe('an export', () => {
   });
   afterAll(() => stage.close());
 
-  const change = async (edit: (parts: Map<string, Buffer>) => void): Promise<Verification> => {
+  const change = async (edit: (parts: Map<string, Buffer>) => unknown): Promise<Verification> => {
     const parts = readParts(bytes);
-    edit(parts);
+    await edit(parts);
     return await verifyExport(writeParts(parts), { trustedKeys });
   };
   const changeEvents = (edit: (events: ChainEvent[]) => ChainEvent[]): Promise<Verification> =>
@@ -190,12 +190,15 @@ describe('an export', () => {
 
   it('does not believe a statement that somebody else signed, with their own key or in the name of ours', async () => {
     const { privateKey, publicKey } = generateKeyPairSync('ed25519');
-    const theirs = { ...describePublicKey(publicKey, 'test'), privateKey };
+    const theirs = {
+      ...describePublicKey(publicKey, 'test'),
+      sign: (data: Uint8Array) => Promise.resolve(sign(null, data, privateKey)),
+    };
     const own = trustedKeys[0] as PublicKey;
-    const resign = (keyId: string) => (parts: Map<string, Buffer>) => {
+    const resign = (keyId: string) => async (parts: Map<string, Buffer>) => {
       const payload = Buffer.from(JSON.parse(String(parts.get('envelope.json'))).payload, 'base64');
       const text = payload.toString().replace(JSON.stringify(own.pem), JSON.stringify(theirs.pem));
-      parts.set('envelope.json', encodeEnvelope(signEnvelope(Buffer.from(text), { ...theirs, keyId })));
+      parts.set('envelope.json', encodeEnvelope(await signEnvelope(Buffer.from(text), { ...theirs, keyId })));
       parts.set('public-key.pem', Buffer.from(theirs.pem));
     };
     expect((await change(resign(theirs.keyId))).outcome).toBe('no-key');
@@ -342,7 +345,6 @@ describe('sealing', () => {
   it('refuses events that are not a whole run, and artefacts that are not in the store', async () => {
     const stage = await stageSealedRun();
     const events = stage.ledger.read({ runId: STAGE_RUN }).slice(0, -1);
-    const key = await stage.keyring.getSigningKey();
     const input = {
       store: stage.store,
       runId: STAGE_RUN,
@@ -350,9 +352,8 @@ describe('sealing', () => {
       manifest: createStageManifest(),
       resultBytes: null,
       artefacts: [],
-      key,
     };
-    await sealRun(input);
+    await prepareSeal(input);
     const refusals = [
       { events: events.slice(0, -1) },
       { events: events.slice(1) },
@@ -361,7 +362,7 @@ describe('sealing', () => {
       { manifest: { ...createStageManifest(), runId: 'run_zzzzzzzzzzzzzzzzzzzz' } },
     ];
     for (const change of refusals)
-      await expect(sealRun({ ...input, ...change })).rejects.toThrow(SealRefusedError);
+      await expect(prepareSeal({ ...input, ...change })).rejects.toThrow(SealRefusedError);
     await stage.close();
   });
 

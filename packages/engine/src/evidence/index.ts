@@ -4,8 +4,19 @@ export { openKeyring, type Keyring, type ListedKey } from './keys.ts';
 export { parsePublicKey } from './public-key.ts';
 export { encodeManifest, EvidenceManifest } from './manifest.ts';
 export { merkleRoot } from './merkle.ts';
-export { sealRun, type Seal, type SealInput } from './seal.ts';
+export { prepareSeal, signSeal, type PreparedSeal, type Seal, type SealInput } from './seal.ts';
+export { findChainBreak, listNewestSeals, listSeals, nextLink, type RecordedSeal } from './seal-chain.ts';
+export { openLedgerHeads, type HeadVerdict, type LedgerHeads } from './ledger-head.ts';
+export {
+  describeWitnessed,
+  encodeWitnessLine,
+  findContradiction,
+  parseWitness,
+  type WitnessLine,
+} from './witness.ts';
+export type { AgentSigner } from './agent-key.ts';
+export { parseStoredEnvelope } from './dsse.ts';
 export { findSeal } from './find-seal.ts';
 export { exportRun, type Exported, type ExportInput } from './export.ts';
-export { verifyExport, verifyRun, type VerifyOptions } from './verify.ts';
+export { verifyExport, verifyRun, type LedgerCheck, type VerifyOptions } from './verify.ts';
 export { createFileSink } from './file-sink.ts';

@@ -2,27 +2,38 @@
  * The keys of one folder: our signing key, made on first use, and the public keys we decided to trust.
  *
  *   signing-key.pem      PKCS #8, 0600
+ *   agent/<keyid>.pem    public halves of the keys that an ssh-agent signed with for us
  *   trusted/<keyid>.pem  public keys of others
  */
-import { createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { link, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { makeFolder, syncFolder, writeFileAtomic } from '@caisson/ground';
+import { CaissonError } from '@caisson/protocol';
 
+import { findAgentKey, type AgentSigner } from './agent-key.ts';
 import type { PublicKey, SigningKey } from './contract.ts';
 import { KeyFolderError, KeyInvalidError, KeyUnknownError } from './errors.ts';
 import { describePublicKey, parsePublicKey } from './public-key.ts';
 
 export interface ListedKey {
   readonly keyId: string;
-  readonly origin: 'own' | 'trusted';
+  /** `agent`: its private half is in an ssh-agent. */
+  readonly origin: 'own' | 'agent' | 'trusted';
   readonly file: string;
+  /** Whether the next seal is signed with it. */
+  readonly signs: boolean;
 }
 
 export interface Keyring {
-  /** Our signing key; made now if there is none. Processes that race for it end up with the same one. */
+  /**
+   * Our signing key: the agent's, or the file, which is made now if there is none. Processes that race for it end up
+   * with the same one.
+   */
   getSigningKey(): Promise<SigningKey>;
+  /** Why the agent's key cannot sign now; null when it can, and when a key file signs. */
+  findSignerProblem(): Promise<CaissonError | null>;
   list(): Promise<readonly ListedKey[]>;
   /** PEM of a known public key; ours when no id is given. */
   exportPublicKey(keyId?: string): Promise<string>;
@@ -30,36 +41,66 @@ export interface Keyring {
   trust(pem: string): Promise<PublicKey>;
   /** True when the key had been trusted. Our own key cannot be forgotten this way. */
   distrust(keyId: string): Promise<boolean>;
-  /** Everything `verify` may believe: our own key, if there is one, and the trusted ones. Makes no key. */
+  /** Everything `verify` may believe: our own keys, if there are any, and the trusted ones. Makes no key. */
   trustedKeys(): Promise<readonly PublicKey[]>;
 }
 
-/** Opens the keys of a folder. Touches no disk. */
-export function openKeyring(folder: string): Keyring {
-  return new FolderKeyring(folder);
+/** Opens the keys of a folder; with `agent`, that one signs and no key file is made. Touches no disk. */
+export function openKeyring(folder: string, agent: AgentSigner | null = null): Keyring {
+  return new FolderKeyring(folder, agent);
 }
 
 class FolderKeyring implements Keyring {
   readonly #folder: string;
   readonly #own: string;
   readonly #trusted: string;
+  readonly #agentKeys: string;
+  readonly #agent: AgentSigner | null;
 
-  constructor(folder: string) {
+  constructor(folder: string, agent: AgentSigner | null) {
     this.#folder = folder;
+    this.#agent = agent;
+    this.#agentKeys = join(folder, 'agent');
     this.#own = join(folder, 'signing-key.pem');
     this.#trusted = join(folder, 'trusted');
   }
 
   async getSigningKey(): Promise<SigningKey> {
-    return (await this.#findOwn()) ?? (await this.#createOwn());
+    if (this.#agent === null) return (await this.#findOwn()) ?? (await this.#createOwn());
+    const known = await this.#readKeys(this.#agentKeys);
+    const key = await findAgentKey(this.#agent, known);
+    if (!known.some(({ keyId }) => keyId === key.keyId)) await this.#write(this.#agentKeys, key);
+    return key;
+  }
+
+  async findSignerProblem(): Promise<CaissonError | null> {
+    if (this.#agent === null) return null;
+    try {
+      await this.getSigningKey();
+      return null;
+    } catch (error) {
+      if (error instanceof CaissonError) return error;
+      throw error;
+    }
   }
 
   async list(): Promise<readonly ListedKey[]> {
+    const isUsable = (await this.findSignerProblem()) === null;
+    const signing = this.#agent !== null && isUsable ? (await this.getSigningKey()).keyId : null;
     const own = await this.#findOwn();
-    const trusted = await this.#readTrusted();
+    const inFolder = async (folder: string, origin: 'agent' | 'trusted'): Promise<ListedKey[]> =>
+      (await this.#readKeys(folder)).map(({ keyId }) => ({
+        keyId,
+        origin,
+        file: join(folder, `${keyId}.pem`),
+        signs: keyId === signing,
+      }));
     return [
-      ...(own === null ? [] : [{ keyId: own.keyId, origin: 'own' as const, file: this.#own }]),
-      ...trusted.map(({ keyId }) => ({ keyId, origin: 'trusted' as const, file: this.#fileOf(keyId) })),
+      ...(own === null
+        ? []
+        : [{ keyId: own.keyId, origin: 'own' as const, file: this.#own, signs: this.#agent === null }]),
+      ...(await inFolder(this.#agentKeys, 'agent')),
+      ...(await inFolder(this.#trusted, 'trusted')),
     ];
   }
 
@@ -72,23 +113,24 @@ class FolderKeyring implements Keyring {
 
   async trust(pem: string): Promise<PublicKey> {
     const key = parsePublicKey(pem, 'the given key');
-    await this.#using(async () => {
-      makeFolder(this.#trusted);
-      await writeFileAtomic(this.#fileOf(key.keyId), key.pem);
-    });
+    await this.#write(this.#trusted, key);
     return key;
   }
 
   async distrust(keyId: string): Promise<boolean> {
     if (!/^[0-9a-f]{64}$/.test(keyId)) throw new KeyInvalidError(`${JSON.stringify(keyId)} is not a key id`);
-    const known = await this.#readTrusted();
-    await rm(this.#fileOf(keyId), { force: true });
+    const known = await this.#readKeys(this.#trusted);
+    await rm(join(this.#trusted, `${keyId}.pem`), { force: true });
     return known.some((key) => key.keyId === keyId);
   }
 
   async trustedKeys(): Promise<readonly PublicKey[]> {
     const own = await this.#findOwn();
-    return [...(own === null ? [] : [own]), ...(await this.#readTrusted())];
+    return [
+      ...(own === null ? [] : [own]),
+      ...(await this.#readKeys(this.#agentKeys)),
+      ...(await this.#readKeys(this.#trusted)),
+    ];
   }
 
   async #findOwn(): Promise<SigningKey | null> {
@@ -126,11 +168,18 @@ class FolderKeyring implements Keyring {
     return key;
   }
 
-  async #readTrusted(): Promise<PublicKey[]> {
-    const names = await this.#using(() => listIfThere(this.#trusted));
+  async #write(folder: string, key: PublicKey): Promise<void> {
+    await this.#using(async () => {
+      makeFolder(folder);
+      await writeFileAtomic(join(folder, `${key.keyId}.pem`), key.pem);
+    });
+  }
+
+  async #readKeys(folder: string): Promise<PublicKey[]> {
+    const names = await this.#using(() => listIfThere(folder));
     const keys: PublicKey[] = [];
     for (const name of names.filter((found) => found.endsWith('.pem')).toSorted()) {
-      const file = join(this.#trusted, name);
+      const file = join(folder, name);
       const key = parsePublicKey(await readFile(file, 'utf8'), file);
       if (`${key.keyId}.pem` !== name)
         throw new KeyInvalidError(`${file} holds another key (${key.keyId}); remove it`);
@@ -147,16 +196,15 @@ class FolderKeyring implements Keyring {
       throw error instanceof Error && 'syscall' in error ? new KeyFolderError(this.#folder, error) : error;
     }
   }
-
-  #fileOf(keyId: string): string {
-    return join(this.#trusted, `${keyId}.pem`);
-  }
 }
 
 function parseSigningKey(pem: string, file: string): SigningKey {
   try {
     const privateKey = createPrivateKey({ key: pem, format: 'pem' });
-    return { ...describePublicKey(createPublicKey(privateKey), file), privateKey };
+    return {
+      ...describePublicKey(createPublicKey(privateKey), file),
+      sign: (data) => Promise.resolve(sign(null, data, privateKey)),
+    };
   } catch (cause) {
     if (cause instanceof KeyInvalidError) throw cause;
     throw new KeyInvalidError(`signing key ${file} is damaged`, {

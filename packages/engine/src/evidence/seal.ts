@@ -4,7 +4,7 @@ import { isTerminal } from '@caisson/protocol';
 
 import type { StoredEvent } from '../ledger/index.ts';
 import type { Store } from '../store/index.ts';
-import type { Artefact, DsseEnvelope, SealRef, SigningKey } from './contract.ts';
+import type { Artefact, DsseEnvelope, RecordedLink, SealRef, SigningKey } from './contract.ts';
 import { encodeEnvelope, signEnvelope } from './dsse.ts';
 import { SealRefusedError } from './errors.ts';
 import { findBreak } from './event-chain.ts';
@@ -22,7 +22,6 @@ export interface SealInput {
   readonly resultBytes: Uint8Array | null;
   /** Already in the store. */
   readonly artefacts: readonly Artefact[];
-  readonly key: SigningKey;
 }
 
 export interface Seal {
@@ -31,32 +30,57 @@ export interface Seal {
   readonly sealRef: SealRef;
 }
 
-/**
- * Binds what went in, what happened and what came out by one signature, and puts manifest, result and envelope into
- * the store. Refuses to sign what a verifier would refuse.
- */
-export async function sealRun(input: SealInput): Promise<Seal> {
+/** A run that was found sound and whose parts are in the store: all but the signature. */
+export interface PreparedSeal {
+  readonly input: SealInput;
+  readonly manifestDigest: string;
+  readonly merkleRoot: string;
+  readonly resultDigest: string | null;
+}
+
+/** Does what needs no key and no place in the chain. Refuses what a verifier would refuse. */
+export async function prepareSeal(input: SealInput): Promise<PreparedSeal> {
   await refuseUnsound(input);
   const manifest = encodeManifest(input.manifest);
-  const resultDigest = input.resultBytes === null ? null : hash('sha256', input.resultBytes);
-  const payload = encodeStatement({
-    manifest: input.manifest,
-    manifestDigest: manifest.digest,
-    events: input.events,
-    merkleRoot: merkleRoot(input.events.map((event) => event.hash)),
-    resultDigest,
-    artefacts: input.artefacts.map(({ name, digest, size }) => ({ name, digest, size })),
-    key: input.key,
-  });
-  const envelope = signEnvelope(payload, input.key);
-  const [stored, sealed] = await Promise.all([
+  await Promise.all([
     input.store.putBlob(manifest.bytes),
-    input.store.putBlob(encodeEnvelope(envelope)),
     ...(input.resultBytes === null ? [] : [input.store.putBlob(input.resultBytes)]),
   ]);
   return {
+    input,
+    manifestDigest: manifest.digest,
+    merkleRoot: merkleRoot(input.events.map((event) => event.hash)),
+    resultDigest: input.resultBytes === null ? null : hash('sha256', input.resultBytes),
+  };
+}
+
+/** Binds what went in, what happened, what came out and the seal before it by one signature. */
+export async function signSeal(
+  prepared: PreparedSeal,
+  key: SigningKey,
+  link: RecordedLink | null,
+): Promise<Seal> {
+  const { input, manifestDigest, resultDigest } = prepared;
+  const payload = encodeStatement({
+    manifest: input.manifest,
+    manifestDigest,
+    events: input.events,
+    merkleRoot: prepared.merkleRoot,
+    resultDigest,
+    artefacts: input.artefacts.map(({ name, digest, size }) => ({ name, digest, size })),
+    key,
+    chain: link === null ? null : { ledger: link.ledger, number: link.number, previous: link.previous },
+  });
+  const envelope = await signEnvelope(payload, key);
+  const stored = await input.store.putBlob(encodeEnvelope(envelope));
+  return {
     envelope,
-    sealRef: { envelopeRef: sealed.digest, manifestRef: stored.digest, keyId: input.key.keyId },
+    sealRef: {
+      envelopeRef: stored.digest,
+      manifestRef: manifestDigest,
+      keyId: key.keyId,
+      ...(link === null ? {} : { chain: link }),
+    },
   };
 }
 

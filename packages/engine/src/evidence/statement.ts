@@ -3,7 +3,7 @@ import { Sha256 } from '@caisson/protocol';
 import * as z from 'zod/mini';
 
 import { canonicalJson, type StoredEvent } from '../ledger/index.ts';
-import type { Artefact, PublicKey } from './contract.ts';
+import type { Artefact, PublicKey, SealLink } from './contract.ts';
 import { parseJson } from './dsse.ts';
 import { EvidenceMalformedError } from './errors.ts';
 import type { EvidenceManifest } from './manifest.ts';
@@ -27,6 +27,14 @@ const Statement = z.strictObject({
         events: z.strictObject({ count: z.int().check(z.nonnegative()), head: Sha256, merkleRoot: Sha256 }),
         artefacts: z.array(z.strictObject({ name: z.string(), digest: Sha256, size: z.int() })),
         publicKey: z.string(),
+        /** Absent in statements of the first versions. */
+        chain: z.optional(
+          z.strictObject({
+            ledger: z.string(),
+            number: z.int().check(z.positive()),
+            previous: z.nullable(Sha256),
+          }),
+        ),
       }),
     }),
     runDetails: z.looseObject({ metadata: z.looseObject({ invocationId: z.string() }) }),
@@ -42,6 +50,7 @@ export interface ReadStatement {
   readonly resultDigest: string | null;
   readonly artefacts: readonly Artefact[];
   readonly publicKeyPem: string;
+  readonly chain: SealLink | null;
 }
 
 export interface StatementInput {
@@ -52,6 +61,7 @@ export interface StatementInput {
   readonly resultDigest: string | null;
   readonly artefacts: readonly Artefact[];
   readonly key: PublicKey;
+  readonly chain: SealLink | null;
 }
 
 /** The bytes that are signed. */
@@ -80,6 +90,7 @@ export function encodeStatement(input: StatementInput): Buffer {
             },
             artefacts: input.artefacts,
             publicKey: input.key.pem,
+            ...(input.chain === null ? {} : { chain: input.chain }),
           },
           resolvedDependencies: listDependencies(manifest),
         },
@@ -112,6 +123,7 @@ export function parseStatement(bytes: Buffer): ReadStatement {
     resultDigest: subject.find((found) => found.name === RESULT_SUBJECT)?.digest.sha256 ?? null,
     artefacts: parameters.artefacts,
     publicKeyPem: parameters.publicKey,
+    chain: parameters.chain ?? null,
   };
 }
 

@@ -22,12 +22,24 @@ import {
   parseExportHeader,
   RESULT_PART,
 } from './export-parts.ts';
+import { parseEnvelope } from './dsse.ts';
 import { findSeal } from './find-seal.ts';
+import { checkLink } from './seal-chain.ts';
+import { parseStatement } from './statement.ts';
 import { listTar, type ByteSource, type TarEntry } from './tar.ts';
+import { describeWitnessed, type WitnessLine } from './witness.ts';
 
 export interface VerifyOptions {
   /** Keys to believe: those of the keyring, or the one given with `--key`. */
   readonly trustedKeys: readonly PublicKey[];
+  /** What a witness noted; the seal must be among it. */
+  readonly witness?: readonly WitnessLine[];
+}
+
+/** Something about the ledger that concerns every run in it: gives its detail, null when it does not apply, or throws. */
+export interface LedgerCheck {
+  readonly id: string;
+  run(seal: Buffer): string | null;
 }
 
 const CHUNK_BYTES = 1024 * 1024;
@@ -55,6 +67,7 @@ export async function verifyRun(
   store: Store,
   runId: string,
   options: VerifyOptions,
+  ledgerChecks: readonly LedgerCheck[] = [],
 ): Promise<Verification> {
   let events: readonly StoredEvent[];
   try {
@@ -77,10 +90,33 @@ export async function verifyRun(
     },
     options.trustedKeys,
   );
+  return await withMore(verification, async (report) => {
+    await report.check('inputs', () => checkInputs(store, events));
+    const envelope = await store.getBlob(seal.envelopeRef).catch(() => null);
+    if (envelope === null) return;
+    await report.check('seal-chain', () =>
+      checkLink(ledger, parseStatement(parseEnvelope(envelope).payload).chain, seal.chain),
+    );
+    for (const { id, run } of ledgerChecks) await report.check(id, () => run(envelope));
+    if (options.witness !== undefined)
+      await report.check('witness', () => demandWitnessed(envelope, options));
+  });
+}
+
+async function withMore(
+  verification: Verification,
+  add: (report: CheckReport) => Promise<void>,
+): Promise<Verification> {
   const report = new CheckReport();
-  await report.check('inputs', () => checkInputs(store, events));
+  await add(report);
   const checks = [...verification.checks, ...report.checks];
   return { ...verification, checks, outcome: decideOutcome(checks) };
+}
+
+function demandWitnessed(envelope: Buffer, { witness = [] }: VerifyOptions): string {
+  const seen = describeWitnessed(envelope, witness);
+  if (seen === null) throw new EvidenceMalformedError('the witness has no line of this seal');
+  return seen;
 }
 
 async function verifySource(source: ByteSource, options: VerifyOptions): Promise<Verification> {
@@ -90,13 +126,19 @@ async function verifySource(source: ByteSource, options: VerifyOptions): Promise
   } catch (cause) {
     return failVerification('container', cause instanceof Error ? cause.message : String(cause));
   }
-  const verification = await checkEvidence(new ExportSource(source, entries), options.trustedKeys);
+  const parts = new ExportSource(source, entries);
+  const verification = await checkEvidence(parts, options.trustedKeys);
   const container = {
     id: 'container',
     verdict: 'ok' as const,
     detail: `${entries.length} parts, every byte accounted for`,
   };
-  return { ...verification, checks: [container, ...verification.checks] };
+  const { witness } = options;
+  const whole = { ...verification, checks: [container, ...verification.checks] };
+  if (witness === undefined) return whole;
+  return await withMore(whole, (report) =>
+    report.check('witness', async () => demandWitnessed(await parts.readEnvelope(), options)),
+  );
 }
 
 class ExportSource implements EvidenceSource {

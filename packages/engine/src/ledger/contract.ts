@@ -227,6 +227,8 @@ export interface Ledger {
   append(events: readonly NewEvent[], options?: AppendOptions): Promise<readonly StoredEvent[]>;
   /** Replays from a cursor, checking the hash chain of what it reads. Throws LedgerCorruptError. */
   read(query?: ReadQuery): StoredEvent[];
+  /** The newest event of a type in the whole ledger. */
+  findLast(type: string): StoredEvent | null;
   runs(filter?: RunFilter): RunRow[];
   run(runId: string): RunRow | null;
   attempts(runId: string): AttemptRow[];

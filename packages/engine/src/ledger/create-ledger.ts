@@ -3,6 +3,7 @@ import type { Ledger, LedgerChange, RunRow } from './contract.ts';
 import { Draft } from './draft.ts';
 import { LedgerClosedError } from './errors.ts';
 import { toStoredEvent } from './event-record.ts';
+import { findLast } from './find-last.ts';
 import { GroupCommit } from './group-commit.ts';
 import { createKeyValues } from './key-values.ts';
 import { createLeases } from './leases.ts';
@@ -59,6 +60,10 @@ export function createLedger(storage: Storage, options: LedgerOptions = {}): Led
       return (await group.submit(admitted, appendOptions)).map(toStoredEvent);
     },
     read: (query = {}) => reading(() => readRecords(storage, query)).map(toStoredEvent),
+    findLast: (type) => {
+      const record = reading(() => findLast(storage, type));
+      return record === null ? null : toStoredEvent(record);
+    },
     runs: (filter = {}) => reading(() => storage.runs(filter).map(toRunRow)),
     run: (runId) =>
       reading(() => {

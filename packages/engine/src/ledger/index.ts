@@ -9,6 +9,7 @@ export { DEFAULT_POOL } from './contract.ts';
 export type { LedgerOptions } from './create-ledger.ts';
 export * from './errors.ts';
 export { canonicalJson } from './canonical-json.ts';
+export { findLedgerId, getLedgerId } from './ledger-id.ts';
 export { hashEvent, ZERO_HASH } from './event-record.ts';
 
 /**

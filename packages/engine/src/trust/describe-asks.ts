@@ -24,6 +24,8 @@ const MEANINGS: readonly (readonly [RegExp, string])[] = [
   [/^workspace\.include$/, 'copies these ignored files into the workspace of the agent'],
   [/^workspace\.setup$|^pipelines\.|\.verify$/, 'runs this in the sandbox without the policy gate'],
   [/^capabilities/, 'lays these files over the workspace and runs their setup in the sandbox'],
+  [/^keys\./, 'signs evidence with a key of this agent'],
+  [/^evidence\./, 'writes a line for every seal there'],
   [/^state$/, "keeps Caisson's records here"],
   [/^(mode|policy\.ceiling)$|\.mode$/, 'lets agents do more without asking than you allow by default'],
   [/^(limits|budget|sandbox)\.|\.(timeout|limits|budget|depth)\b/, 'raises a limit above your default'],

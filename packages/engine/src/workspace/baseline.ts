@@ -188,6 +188,7 @@ export function excludedPaths(options: PrepareOptions, top: string): string[] {
     '.caisson',
     relative(top, join(options.projectRoot, '.caisson')),
     relative(top, options.stateDir),
+    ...(options.keepOut ?? []).map((path) => relative(top, path)),
   ];
   return [...new Set(candidates.filter((path) => path !== '' && path !== '..' && !path.startsWith('../')))];
 }

@@ -86,6 +86,8 @@ export interface PrepareOptions {
   readonly kind: WorkspaceKind;
   readonly projectRoot: string;
   readonly stateDir: string;
+  /** Absolute paths that are neither brought along nor taken into a patch or checkpoint. */
+  readonly keepOut?: readonly string[];
   readonly runId: string;
   readonly attempt: number;
   /** Start from this commit instead of the user's present files. Worktree only. */

@@ -12,6 +12,7 @@ import {
   LedgerTruncatedError,
 } from '../errors.ts';
 import { findAddon } from './find-addon.ts';
+import { createLedgerId, LEDGER_ID } from '../ledger-id.ts';
 import { APPLICATION_ID, latestVersion, MIGRATIONS } from './schema.ts';
 import type { Migration } from './schema.ts';
 import { translating } from './translate-error.ts';
@@ -129,7 +130,10 @@ function buildSchema(draft: string, migrations: readonly Migration[]): void {
     db.exec(
       `PRAGMA page_size = ${PAGE_BYTES}; PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; PRAGMA application_id = ${APPLICATION_ID};`,
     );
-    db.transaction(() => migrations.forEach((migration) => apply(db, migration)))();
+    db.transaction(() => {
+      for (const migration of migrations) apply(db, migration);
+      db.prepare('INSERT INTO kv VALUES (?, ?, ?)').run(...LEDGER_ID, JSON.stringify(createLedgerId()));
+    })();
     db.pragma('journal_mode = WAL');
   } finally {
     db.close();

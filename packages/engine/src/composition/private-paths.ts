@@ -1,0 +1,67 @@
+/**
+ * What of Caisson on this machine no run may see or change, wherever the XDG variables put it: keys, trust, the user's
+ * configuration, caches, the state folders of all projects that are known, and who signs and who witnesses.
+ */
+import { existsSync, readdirSync, realpathSync, type Dirent } from 'node:fs';
+import { join } from 'node:path';
+import { makeFolder } from '@caisson/ground';
+import type { ResolvedConfig } from '../config/index.ts';
+import { openUserHeads } from './user-keys.ts';
+import { isAddress } from './witness-courier.ts';
+
+/** Named one by one as well: a project may be in the same folder, and then the folder as a whole is shown. */
+const IN_USER_FOLDERS = ['keys', 'ledgers', 'trust.json', 'config.yaml', 'compile'];
+/** How deep links are looked for: `keys/trusted/<keyid>.pem` may be one. */
+const LINK_DEPTH = 3;
+
+type Config = Pick<ResolvedConfig, 'folders' | 'projectRoot' | 'stateDir' | 'keys' | 'evidence'>;
+
+/** Absolute paths, by their name and by where their links lead to; some of them may not exist. */
+export function listPrivatePaths(config: Config): readonly string[] {
+  const { folders, evidence, keys } = config;
+  const own = [folders.config, folders.data, folders.state];
+  const witness = evidence.witness === null || isAddress(evidence.witness) ? [] : [evidence.witness];
+  const states = openUserHeads(config).listStateFolders();
+  const paths = [
+    ...[...own, folders.cache].flatMap((folder) => [
+      folder,
+      ...IN_USER_FOLDERS.map((name) => join(folder, name)),
+    ]),
+    ...own.flatMap((folder) => findLinks(folder, LINK_DEPTH)),
+    ...findLinks(folders.cache, 1),
+    ...[...states, config.stateDir].flatMap((state) => findLinks(state, 1)),
+    ...states.filter((state) => state !== config.stateDir && existsSync(state)),
+    ...witness,
+    ...(keys.agentSocket === null ? [] : [keys.agentSocket]),
+  ];
+  return [...new Set(paths.flatMap((path) => [path, ...realPathOf(path)]))];
+}
+
+/** Only what exists can be covered: in a project that is worked on in place, an agent could make the folder itself. */
+export function makePrivateFolders({ folders, projectRoot }: Config): void {
+  for (const folder of [folders.config, folders.cache, folders.data, folders.state])
+    if (folder.startsWith(`${projectRoot}/`)) makeFolder(folder);
+}
+
+/** The links in a folder. What they lead to is as private as the folder. */
+function findLinks(folder: string, depth: number): string[] {
+  return listEntries(folder).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isSymbolicLink()) return [path];
+    return entry.isDirectory() && depth > 1 ? findLinks(path, depth - 1) : [];
+  });
+}
+
+function listEntries(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'EACCES', 'EINVAL'].includes((error as NodeJS.ErrnoException).code ?? ''))
+      return [];
+    throw error;
+  }
+}
+
+function realPathOf(path: string): string[] {
+  return existsSync(path) ? [realpathSync.native(path)] : [];
+}

@@ -1,0 +1,134 @@
+/**
+ * Brings the line of every seal to the witness. A file gets it at once. An address gets it in the background, together
+ * with every line that it has not taken yet; what it has taken is remembered in the ledger, so that a witness that
+ * cannot be reached misses nothing and holds nobody up.
+ */
+import { hash } from 'node:crypto';
+import { appendFileSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { makeFolder } from '@caisson/ground';
+import { post } from '../callbacks/index.ts';
+import { encodeWitnessLine, listNewestSeals, type RecordedSeal } from '../evidence/index.ts';
+import type { Ledger } from '../ledger/index.ts';
+
+const POST_MS = 5000;
+const MAX_LINES = 1000;
+
+export interface WitnessCourier {
+  /** Tells the witness; never throws and never waits for a network. */
+  tell(newest: RecordedSeal): void;
+  /** Waits until nothing is under way, and no longer than that. */
+  settle(waitMs: number): Promise<void>;
+}
+
+/** Null where nobody is to be told. */
+export function createWitnessCourier(
+  witness: string | null,
+  ledger: Ledger,
+  warn: (message: string) => void,
+): WitnessCourier | null {
+  if (witness === null) return null;
+  if (!isAddress(witness)) return createFileCourier(witness, ledger, warn);
+  return createPostCourier(witness, ledger, warn);
+}
+
+export function isAddress(witness: string): boolean {
+  return /^https?:\/\//.test(witness);
+}
+
+/** How many seals an address has not taken yet. */
+export function countUnsent(witness: string, ledger: Ledger): number {
+  return listUnsent(witness, ledger).length;
+}
+
+function createFileCourier(file: string, ledger: Ledger, warn: (message: string) => void): WitnessCourier {
+  return {
+    tell(newest) {
+      try {
+        appendMissing(file, ledger, newest);
+      } catch (error) {
+        warn(`the witness ${file} was not told of the seal of ${newest.runId}: ${(error as Error).message}`);
+      }
+    },
+    settle: () => Promise.resolve(),
+  };
+}
+
+/** The lines that the file lacks, in one write at its end. As a rule that is the one of the newest seal. */
+function appendMissing(file: string, ledger: Ledger, newest: RecordedSeal): void {
+  const text = readIfThere(file);
+  // A line that a power cut left half written must not swallow the next one.
+  const gap = text === '' || text.endsWith('\n') ? '' : '\n';
+  const missing = listNewestSeals(ledger, newest, ({ seal }) =>
+    text.includes(`"seal":"${seal.envelopeRef}"`),
+  );
+  makeFolder(dirname(file));
+  appendFileSync(file, gap + missing.map((seal) => encodeWitnessLine(seal) ?? '').join(''), { mode: 0o600 });
+}
+
+function createPostCourier(url: string, ledger: Ledger, warn: (message: string) => void): WitnessCourier {
+  const stopping = new AbortController();
+  let underWay: Promise<void> | null = null;
+  let isAsked = false;
+  const work = async (): Promise<void> => {
+    while (isAsked && !stopping.signal.aborted) {
+      isAsked = false;
+      const problem = await sendUnsent(url, ledger, stopping.signal);
+      if (problem !== null) warn(`the witness ${url} ${problem}; it is told with the next seal`);
+    }
+  };
+  return {
+    tell() {
+      isAsked = true;
+      underWay ??= work()
+        .catch((error: unknown) => warn(`the witness ${url} was not told: ${(error as Error).message}`))
+        .finally(() => {
+          underWay = null;
+        });
+    },
+    async settle(waitMs) {
+      if (underWay === null) return;
+      const timer = setTimeout(() => stopping.abort(), waitMs);
+      await underWay;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Null when everything was taken. */
+async function sendUnsent(url: string, ledger: Ledger, signal: AbortSignal): Promise<string | null> {
+  for (;;) {
+    const unsent = listUnsent(url, ledger).slice(0, MAX_LINES);
+    const last = unsent.at(-1);
+    if (last === undefined) return null;
+    const outcome = await post({
+      url,
+      headers: { 'content-type': 'application/x-ndjson' },
+      body: unsent.map((seal) => encodeWitnessLine(seal) ?? '').join(''),
+      timeoutMs: POST_MS,
+      signal,
+    });
+    if (outcome.kind === 'cut') return 'did not answer before this process ended';
+    if (outcome.kind === 'refused') return outcome.detail;
+    ledger.kv.set('witness', cursorOf(url), last.seal.chain?.number ?? 0);
+  }
+}
+
+function listUnsent(url: string, ledger: Ledger): RecordedSeal[] {
+  const sent = ledger.kv.get('witness', cursorOf(url));
+  const after = typeof sent === 'number' ? sent : 0;
+  return listNewestSeals(ledger, null, ({ seal }) => (seal.chain?.number ?? 0) <= after);
+}
+
+function cursorOf(url: string): string {
+  return hash('sha256', url);
+}
+
+function readIfThere(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw error;
+  }
+}

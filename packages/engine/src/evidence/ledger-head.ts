@@ -1,0 +1,137 @@
+/**
+ * The newest seal of each ledger, kept outside its state folder: whoever can write only there cannot take the newest
+ * run away, or put an older copy of the ledger in its place, without being noticed. Nothing waits for the disk: a head
+ * that a power cut sets back is an older seal of the same ledger, and still found in it.
+ *
+ *   <folder>/<sha256 of the state folder's real path>.json
+ */
+import { hash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+
+import { makeFolder, writeFileAtomicSync } from '@caisson/ground';
+import { Sha256 } from '@caisson/protocol';
+import * as z from 'zod/mini';
+
+import { canonicalJson, findLedgerId, type Ledger } from '../ledger/index.ts';
+import { findSeal } from './find-seal.ts';
+import { listSeals, type RecordedSeal } from './seal-chain.ts';
+
+const LedgerHead = z.object({
+  ledger: z.string(),
+  stateDir: z.string(),
+  number: z.int(),
+  seal: Sha256,
+  runId: z.string(),
+  at: z.string(),
+});
+export type LedgerHead = z.infer<typeof LedgerHead>;
+
+/**
+ * `ok`: the ledger still has the seal. `none`: no head is kept of it. `rolled-back`: this ledger had the seal and has
+ * it no more. `replaced`: another ledger was in this folder. `unreadable`: the file of the head is damaged.
+ */
+export type HeadVerdict =
+  | { readonly kind: 'none' | 'unreadable' }
+  | { readonly kind: 'ok' | 'replaced' | 'rolled-back'; readonly head: LedgerHead };
+
+export interface LedgerHeads {
+  /** Where the heads are, for messages. */
+  readonly folder: string;
+  /** Compares the kept head with the ledger; `null` stands for a ledger that is not there. */
+  judge(stateDir: string, ledger: Ledger | null): HeadVerdict;
+  /**
+   * Remembers a seal that was just recorded. A head that the ledger has lost is kept instead, as the proof of it.
+   * Returns how the ledger stood to the head before.
+   */
+  advance(stateDir: string, ledger: Ledger, newest: RecordedSeal): HeadVerdict;
+  /** Believes the ledger as it is from now on; without a seal in it, the head is forgotten. */
+  accept(stateDir: string, ledger: Ledger | null): void;
+  /** Every state folder that a head is kept of. */
+  listStateFolders(): string[];
+}
+
+export function openLedgerHeads(folder: string): LedgerHeads {
+  const fileOf = (stateDir: string): string => join(folder, `${hash('sha256', realPath(stateDir))}.json`);
+  const write = (stateDir: string, head: LedgerHead | null): void => {
+    makeFolder(folder);
+    writeFileAtomicSync(fileOf(stateDir), head === null ? '{}' : canonicalJson(head), { durable: false });
+  };
+  const judge = (stateDir: string, ledger: Ledger | null): HeadVerdict => {
+    const head = readHead(fileOf(stateDir));
+    return head === null || head === 'unreadable'
+      ? { kind: head ?? 'none' }
+      : { kind: compare(head, ledger), head };
+  };
+  return {
+    folder,
+    judge,
+    advance(stateDir, ledger, newest) {
+      const head = readHead(fileOf(stateDir));
+      const isNext = head !== null && head !== 'unreadable' && head.seal === newest.seal.chain?.previous;
+      const verdict = isNext ? { kind: 'ok' as const, head } : judge(stateDir, ledger);
+      if (verdict.kind !== 'rolled-back') write(stateDir, describeHead(stateDir, newest));
+      return verdict;
+    },
+    accept(stateDir, ledger) {
+      const newest = ledger === null ? undefined : listSeals(ledger).at(-1);
+      write(stateDir, newest === undefined ? null : describeHead(stateDir, newest));
+    },
+    listStateFolders: () =>
+      listFiles(folder).flatMap((file) => {
+        const head = readHead(file);
+        return head === null || head === 'unreadable' ? [] : [head.stateDir];
+      }),
+  };
+}
+
+function describeHead(stateDir: string, { runId, at, seal }: RecordedSeal): LedgerHead {
+  const { ledger = '', number = 0 } = seal.chain ?? {};
+  return { ledger, stateDir: realPath(stateDir), number, seal: seal.envelopeRef, runId, at };
+}
+
+function compare(head: LedgerHead, ledger: Ledger | null): 'ok' | 'replaced' | 'rolled-back' {
+  if (ledger === null) return 'replaced';
+  if (findSeal(readRun(ledger, head.runId))?.envelopeRef === head.seal) return 'ok';
+  const id = findLedgerId(ledger.kv);
+  // A new ledger has an id from its first moment; one without any is a copy from before.
+  if (id === null || id === head.ledger) return 'rolled-back';
+  // The id is only a row. What was sealed in the ledger that the head is of says so itself, and that is signed.
+  return listSeals(ledger).some(({ seal }) => seal.chain?.ledger === head.ledger)
+    ? 'rolled-back'
+    : 'replaced';
+}
+
+/** A damaged run does not have its seal either. */
+function readRun(ledger: Ledger, runId: string): ReturnType<Ledger['read']> {
+  try {
+    return ledger.read({ runId });
+  } catch {
+    return [];
+  }
+}
+
+function readHead(file: string): LedgerHead | null | 'unreadable' {
+  if (!existsSync(file)) return null;
+  try {
+    const value: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    if (canonicalJson(value) === '{}') return null;
+    return LedgerHead.safeParse(value).data ?? 'unreadable';
+  } catch {
+    return 'unreadable';
+  }
+}
+
+function listFiles(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.json'))
+    .map((name) => join(folder, name));
+}
+
+/** Without links, also where the folder itself is gone. */
+function realPath(path: string): string {
+  const parent = dirname(path);
+  if (existsSync(path)) return realpathSync.native(path);
+  return parent === path ? path : join(realPath(parent), basename(path));
+}

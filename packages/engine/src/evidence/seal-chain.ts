@@ -1,0 +1,106 @@
+/**
+ * The seals of one ledger as a chain: each names the one before it, and the name is signed. A seal that is taken out of
+ * the middle leaves one that follows nothing; one that is taken off the end is missed by the head (`ledger-head.ts`).
+ */
+import { EvidenceSealed } from '@caisson/protocol';
+
+import { getLedgerId, type Ledger, type StoredEvent } from '../ledger/index.ts';
+import type { RecordedLink, SealLink, SealRef } from './contract.ts';
+import { EvidenceMalformedError } from './errors.ts';
+import { findSeal } from './find-seal.ts';
+
+/** A seal where it is recorded. */
+export interface RecordedSeal {
+  readonly runId: string;
+  readonly at: string;
+  readonly seal: SealRef;
+}
+
+/** The place of the next seal. Only whoever holds the ledger's seal lock may use it. */
+export function nextLink(ledger: Ledger): RecordedLink {
+  const id = getLedgerId(ledger);
+  const newest = readSeal(ledger.findLast(EvidenceSealed.type));
+  return {
+    ledger: id,
+    number: (newest?.seal.chain?.number ?? 0) + 1,
+    previous: newest?.seal.envelopeRef ?? null,
+    previousRun: newest?.runId ?? null,
+  };
+}
+
+/** Every seal of the ledger in the order in which they were recorded. */
+export function listSeals(ledger: Ledger, afterOffset = 0): RecordedSeal[] {
+  return ledger
+    .read({ after: afterOffset, types: [EvidenceSealed.type] })
+    .flatMap((event) => readSeal(event) ?? []);
+}
+
+/**
+ * The seals from the newest (or `from`) back along the chain to the first that `isKnown`, which is left out; oldest
+ * first. What is older is not read.
+ */
+export function listNewestSeals(
+  ledger: Ledger,
+  from: RecordedSeal | null,
+  isKnown: (recorded: RecordedSeal) => boolean,
+): RecordedSeal[] {
+  const found: RecordedSeal[] = [];
+  let current = from ?? readSeal(ledger.findLast(EvidenceSealed.type));
+  while (current?.seal.chain !== undefined && !isKnown(current)) {
+    found.push(current);
+    const { previousRun } = current.seal.chain;
+    const [before] =
+      previousRun === null ? [] : ledger.read({ runId: previousRun, types: [EvidenceSealed.type] });
+    current = readSeal(before ?? null);
+  }
+  return found.reverse();
+}
+
+/** What breaks the chain first, in words; null when every seal follows the one before it. */
+export function findChainBreak(seals: readonly RecordedSeal[]): string | null {
+  let before: RecordedSeal | undefined;
+  for (const current of seals) {
+    const link = current.seal.chain;
+    const at = `the seal of ${current.runId}`;
+    if (link === undefined && before?.seal.chain !== undefined) return `${at} has no place in the chain`;
+    if (link !== undefined) {
+      const last = before?.seal;
+      if (link.previous !== (last?.envelopeRef ?? null))
+        return `${at} (number ${link.number}) follows a seal that is not in this ledger: a run was removed`;
+      if (link.number !== (last?.chain?.number ?? 0) + 1)
+        return `${at} is number ${link.number}, and ${(last?.chain?.number ?? 0) + 1} was its turn`;
+      if (last?.chain !== undefined && last.chain.ledger !== link.ledger)
+        return `${at} was made in another ledger`;
+    }
+    before = current;
+  }
+  return null;
+}
+
+/** Throws when the signed place is not the recorded one, or the seal before it is not in the ledger. */
+export function checkLink(
+  ledger: Ledger,
+  signed: SealLink | null,
+  recorded: RecordedLink | undefined,
+): string | null {
+  if (signed === null && recorded === undefined) return null; // sealed by one of the first versions
+  const isSame =
+    signed?.ledger === recorded?.ledger &&
+    signed?.number === recorded?.number &&
+    signed?.previous === recorded?.previous;
+  if (signed === null || recorded === undefined || !isSame)
+    throw new EvidenceMalformedError('its recorded place among the seals is not the one that was signed');
+  if (signed.previous === null) return `seal ${signed.number} of ${signed.ledger}, the first one`;
+  const before =
+    recorded.previousRun === null ? null : findSeal(ledger.read({ runId: recorded.previousRun }));
+  if (before?.envelopeRef !== signed.previous)
+    throw new EvidenceMalformedError(
+      `the seal before it (${signed.previous}) is not in this ledger: a run was removed`,
+    );
+  return `seal ${signed.number} of ${signed.ledger}, after that of ${recorded.previousRun}`;
+}
+
+function readSeal(event: StoredEvent | null): RecordedSeal | null {
+  const seal = event === null ? null : findSeal([event]);
+  return event === null || seal === null ? null : { runId: event.runId ?? '', at: event.at, seal };
+}

@@ -1,0 +1,84 @@
+/** Checks a run of this project, and whether the ledger still has everything that it once had. */
+import { existsSync, readFileSync } from 'node:fs';
+import { CaissonError } from '@caisson/protocol';
+import { describeVerdict } from '../composition/seal-chain.ts';
+import { openUserHeads, openUserKeyring } from '../composition/user-keys.ts';
+import { isAddress } from '../composition/witness-courier.ts';
+import { RunNotFoundError } from '../dispatch/index.ts';
+import type { Engine } from '../engine.ts';
+import {
+  describeWitnessed,
+  findContradiction,
+  parseWitness,
+  verifyRun,
+  type LedgerCheck,
+  type Verification,
+  type VerifyOptions,
+} from '../evidence/index.ts';
+import type { Ledger } from '../ledger/index.ts';
+import { resolveRunId } from './resolve-run-id.ts';
+import { requireRemembered } from './run-forgotten.ts';
+
+/** The ledger had runs that it does not have any more. */
+export class LedgerRolledBackError extends CaissonError {
+  readonly code = 'LEDGER_ROLLED_BACK';
+
+  constructor(message: string) {
+    super(message, { remedy: ROLLED_BACK_REMEDY });
+  }
+}
+
+export const ROLLED_BACK_REMEDY =
+  'Restore the ledger from a backup. If you took the runs away yourself: caisson doctor --accept-ledger';
+
+export async function verifyHere(
+  engine: Engine,
+  given: string,
+  how: Partial<VerifyOptions>,
+): Promise<Verification> {
+  const { ledger, store, config } = engine;
+  const runId = requireRemembered(engine, findRun(engine, given));
+  const trustedKeys = how.trustedKeys ?? (await openUserKeyring(config).trustedKeys());
+  const { witness } = how;
+  const options = { trustedKeys, ...(witness === undefined ? {} : { witness }) };
+  const own = witness === undefined ? config.evidence.witness : null;
+  const checks = [checkHead(engine), ...(own === null ? [] : [checkOwnWitness(own, ledger)])];
+  return await verifyRun(ledger, store, runId, options, checks);
+}
+
+/** A run that nobody knows may be one that was taken away. */
+function findRun(engine: Engine, given: string): string {
+  try {
+    return resolveRunId(engine.ledger, given);
+  } catch (error) {
+    if (error instanceof RunNotFoundError) checkHead(engine).run(Buffer.alloc(0));
+    throw error;
+  }
+}
+
+function checkHead({ config, ledger }: Engine): LedgerCheck {
+  return {
+    id: 'ledger-head',
+    run() {
+      const verdict = openUserHeads(config).judge(config.stateDir, ledger);
+      const problem = describeVerdict(verdict, ledger.file);
+      if (verdict.kind === 'rolled-back') throw new LedgerRolledBackError(problem ?? '');
+      if (verdict.kind === 'ok') return `the newest seal that was noted (${verdict.head.runId}) is here`;
+      return null;
+    },
+  };
+}
+
+function checkOwnWitness(witness: string, ledger: Ledger): LedgerCheck {
+  return {
+    id: 'witness',
+    run(envelope) {
+      if (isAddress(witness) || !existsSync(witness)) return null;
+      const lines = parseWitness(readFileSync(witness, 'utf8'));
+      const seen = describeWitnessed(envelope, lines);
+      const problem = findContradiction(lines, ledger);
+      if (problem !== null) throw new LedgerRolledBackError(problem);
+      return seen;
+    },
+  };
+}

@@ -1,0 +1,148 @@
+/** The signing key in a real ssh-agent: the engine's user never has it, and no other key steps in for it. */
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import type { ListedKey } from '@caisson/engine';
+import { createProject, until, type Project } from './project.ts';
+
+interface Agent {
+  readonly socket: string;
+  /** Makes a key and gives it to the agent; returns its fingerprint. */
+  add(comment: string, type?: string): string;
+  remove(comment: string): void;
+  lock(isLocked: boolean): void;
+  stop(): Promise<void>;
+}
+
+async function startAgent(): Promise<Agent> {
+  const folder = mkdtempSync(join(tmpdir(), 'caisson-agent-'));
+  const socket = join(folder, 'agent.sock');
+  const child = spawn('ssh-agent', ['-D', '-a', socket], { stdio: 'ignore' });
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await ended;
+    rmSync(folder, { recursive: true, force: true });
+  });
+  await until('the socket of the agent', () => existsSync(socket));
+  const askpass = join(folder, 'askpass');
+  writeFileSync(askpass, '#!/bin/sh\necho word\n', { mode: 0o700 });
+  const env = { ...process.env, SSH_AUTH_SOCK: socket, SSH_ASKPASS: askpass, SSH_ASKPASS_REQUIRE: 'force' };
+  const call = (program: string, ...args: string[]): string =>
+    execFileSync(program, args, { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+  return {
+    socket,
+    add(comment, type = 'ed25519') {
+      const file = join(folder, comment);
+      call('ssh-keygen', '-q', '-t', type, '-N', '', '-C', comment, '-f', file);
+      call('ssh-add', '-q', file);
+      rmSync(file); // the agent has it, and nobody else
+      return call('ssh-keygen', '-l', '-f', `${file}.pub`).split(' ')[1] ?? '';
+    },
+    remove: (comment) => void call('ssh-add', '-q', '-d', join(folder, `${comment}.pub`)),
+    lock: (isLocked) => void call('ssh-add', isLocked ? '-x' : '-X'),
+    async stop() {
+      child.kill();
+      await ended;
+    },
+  };
+}
+
+const keyFile = (project: Project): string =>
+  join(project.env['HOME'] ?? '', '.local/share/caisson/keys/signing-key.pem');
+
+async function runDone(project: Project): Promise<{ runId: string; stderr: string }> {
+  const run = await project.run('--', 'sh', '-c', 'echo work > new.txt');
+  expect(run.status).toBe('done');
+  return { runId: run.runId, stderr: run.cli.stderr };
+}
+
+it(
+  'signs with the only Ed25519 key of the agent, makes no key file, and is verified without the agent',
+  { timeout: 60_000 },
+  async () => {
+    const agent = await startAgent();
+    agent.add('rsa', 'rsa');
+    agent.add('mine');
+    const project = createProject({ config: `keys: { signer: 'ssh-agent:${agent.socket}' }\n` });
+    const { runId } = await runDone(project);
+    const keys = JSON.parse((await project.caisson('keys', '-o', 'json')).stdout) as ListedKey[];
+    expect(keys).toMatchObject([{ origin: 'agent', signs: true }]);
+    expect(existsSync(keyFile(project))).toBe(false);
+    await agent.stop();
+    expect((await project.caisson('verify', runId)).code).toBe(0);
+    const mail = join(dirname(project.root), 'mail');
+    mkdirSync(mail);
+    await project.caisson('export', runId, '--to', join(mail, 'proof.tar'));
+    const exported = await project.caisson('keys', '--export', '--id', keys[0]?.keyId ?? '');
+    writeFileSync(join(mail, 'key.pem'), exported.stdout);
+    const stranger = createProject({ git: false });
+    const seen = await stranger.caisson('verify', join(mail, 'proof.tar'), '--key', join(mail, 'key.pem'));
+    expect(seen.code).toBe(0);
+    const listed = await project.caisson('keys');
+    expect(listed.stdout).toContain('agent');
+    expect(listed.stderr).toMatch(/cannot sign: (nobody listens there|there is no such socket)/);
+  },
+);
+
+it(
+  'an agent that is locked or gone leaves the run unsealed with a warning, and it is sealed later',
+  { timeout: 60_000 },
+  async () => {
+    const agent = await startAgent();
+    agent.add('mine');
+    const project = createProject({ config: `keys: { signer: 'ssh-agent:${agent.socket}' }\n` });
+    await runDone(project);
+    agent.lock(true);
+    const locked = await runDone(project);
+    expect(locked.stderr).toMatch(
+      /is not sealed: the ssh-agent at .* holds no Ed25519 key, or it is locked.*caisson seal --all/s,
+    );
+    expect((await project.events(locked.runId)).map(({ type }) => type)).not.toContain('evidence.sealed');
+    const unsealed = await project.caisson('verify', locked.runId);
+    expect([unsealed.code, unsealed.stdout]).toEqual([6, expect.stringContaining('its seal is missing')]);
+    const refused = await project.caisson('seal', '--all');
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('cannot sign')]);
+    agent.lock(false);
+    const sealed = await project.caisson('seal', '--all', '-o', 'json');
+    expect(JSON.parse(sealed.stdout)).toEqual({ sealed: [locked.runId] });
+    expect((await project.caisson('verify', locked.runId)).code).toBe(0);
+    expect((await project.caisson('seal', locked.runId)).stdout).toContain('nothing to seal');
+    await agent.stop();
+    const gone = await runDone(project);
+    expect(gone.stderr).toContain('cannot sign');
+    expect(existsSync(keyFile(project))).toBe(false);
+  },
+);
+
+it(
+  'of several keys the chosen one signs, and a key that takes the place of the usual one does not',
+  { timeout: 60_000 },
+  async () => {
+    const agent = await startAgent();
+    agent.add('mine');
+    const other = agent.add('other');
+    const config = (more: string): string => `keys: { signer: 'ssh-agent:${agent.socket}'${more} }\n`;
+    const project = createProject({ config: config('') });
+    const unclear = await runDone(project);
+    expect(unclear.stderr).toContain('has several Ed25519 keys that could sign');
+    expect(unclear.stderr).toContain(`${other} (other)`);
+    project.write('caisson.yaml', config(', identity: mine'));
+    expect((await project.caisson('seal', unclear.runId)).code).toBe(0);
+    // From now on the usual one is known, and is told from the others.
+    project.write('caisson.yaml', config(''));
+    const usual = await runDone(project);
+    expect((await project.caisson('verify', usual.runId)).code).toBe(0);
+    agent.remove('mine');
+    const changed = await runDone(project);
+    expect(changed.stderr).toContain('holds another key than the one that signed before');
+    expect((await project.caisson('verify', changed.runId)).code).toBe(6);
+    project.write('caisson.yaml', config(`, identity: '${other}'`));
+    expect((await project.caisson('seal', changed.runId)).code).toBe(0);
+    expect((await project.caisson('verify', changed.runId)).code).toBe(0);
+    project.write('caisson.yaml', config(', identity: nobody'));
+    expect((await runDone(project)).stderr).toContain('has no Ed25519 key "nobody"');
+  },
+);
