@@ -21,7 +21,10 @@ const TARGETS = {
   test: {
     script: 'scripts/test.ts',
     needsBuild: true,
-    tools: { strace: 'strace', faketime: 'faketime', curl: 'curl', ps: 'procps', zsh: 'zsh', fish: 'fish' },
+    tools: {
+      ...{ strace: 'strace', faketime: 'faketime', curl: 'curl', ps: 'procps', zsh: 'zsh', fish: 'fish' },
+      python3: 'python3',
+    },
   },
   build: { script: 'scripts/build.mjs', needsBuild: false },
   check: { script: 'scripts/check.ts', needsBuild: false },

@@ -1,6 +1,14 @@
 /** `caisson show`: what was asked, what ran, what happened, what came out, what it cost, and what to do next. */
 import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
-import { describeApply, describeFailure, describeHeadline, isInPlace, isUnderWay } from './format-ending.ts';
+import {
+  describeApply,
+  describeFailure,
+  describeGates,
+  describeHeadline,
+  describeVerify,
+  isInPlace,
+  isUnderWay,
+} from './format-ending.ts';
 import { isCommand, replyLines } from './format-reply.ts';
 import { countFiles, formatTimeline } from './format-timeline.ts';
 import { formatBytes, formatCost, formatDuration } from './format-values.ts';
@@ -131,8 +139,8 @@ function describeOutcome(
   if (sealed === null) return lines.slice(0, -1);
   const { verify, logs, outputs, policy } = sealed;
   const captured = events.findLast((event) => event.type === 'capture.done' && event['what'] === 'patch');
-  if (verify !== undefined)
-    lines.push(`verify: ${verify.passed ? style.green('passed') : style.red('did not pass')}`);
+  if (verify !== undefined) lines.push(describeVerify(verify, style));
+  lines.push(...describeGates(sealed, style));
   if (sealed.patchRef !== undefined)
     lines.push(
       `patch: ${captured === undefined ? '' : `${countFiles(captured['files'])}, `}caisson diff ${runId}`,
