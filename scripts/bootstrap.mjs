@@ -30,6 +30,7 @@ const TARGETS = {
       zsh: 'zsh',
       fish: 'fish',
       'ssh-agent': 'openssh-client',
+      python3: 'python3',
     },
   },
   build: { script: 'scripts/build.mjs', needsBuild: false },

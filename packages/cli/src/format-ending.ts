@@ -62,6 +62,26 @@ export function isInPlace(event: EventEnvelope): boolean {
   return event.type === 'attempt.launched' && workspace?.kind === 'in-place';
 }
 
+type Sealed = NonNullable<DispatchResult['result']>;
+
+/** How a check went, and what it was about. */
+export function describeVerify({ passed, lens }: NonNullable<Sealed['verify']>, style: Style): Painted {
+  return line`verify: ${passed ? style.green('passed') : style.red('did not pass')} (${lens})`;
+}
+
+/** Checks whose failure ends a run. */
+export function describeGates({ blocks }: Sealed, style: Style): Painted[] {
+  return blocks
+    .filter((block) => block.lens === 'gate')
+    .map(
+      ({ status }) =>
+        line`checked: ${status === 'ok' ? style.green('passed') : style.red('did not pass')} (gate)`,
+    );
+}
+
+const ROOM_HINT =
+  'the clean room has the patch, workspace.include and what workspace.setup makes; --verify-lens verify checks where the agent worked';
+
 export function isUnderWay({ status }: Pick<DispatchResult, 'status'>): boolean {
   return status === 'queued' || status === 'running';
 }
@@ -97,7 +117,8 @@ function describeOutcome(result: DispatchResult, style: Style, work: Whereabouts
   const lines: Line[] = [];
   if (sealed.verify !== undefined) {
     lines.push(
-      line`  verify: ${sealed.verify.passed ? style.green('passed') : style.red('did not pass')} in ${formatDuration(sealed.verify.durationMs)}`,
+      line`  ${describeVerify(sealed.verify, style)} in ${formatDuration(sealed.verify.durationMs)}`,
+      ...(sealed.verify.passed || sealed.verify.lens !== 'clean-room' ? [] : [`  ${ROOM_HINT}`]),
     );
   }
   if (sealed.usage !== undefined) {

@@ -3,7 +3,9 @@ import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
 import {
   describeApply,
   describeFailure,
+  describeGates,
   describeHeadline,
+  describeVerify,
   isInPlace,
   isUnderWay,
   labelled,
@@ -132,8 +134,8 @@ function describeOutcome(result: DispatchResult, events: readonly EventEnvelope[
   if (sealed === null) return lines.slice(0, -1);
   const { verify, logs, outputs, policy } = sealed;
   const captured = events.findLast((event) => event.type === 'capture.done' && event['what'] === 'patch');
-  if (verify !== undefined)
-    lines.push(show`verify: ${verify.passed ? style.green('passed') : style.red('did not pass')}`);
+  if (verify !== undefined) lines.push(describeVerify(verify, style));
+  lines.push(...describeGates(sealed, style));
   if (sealed.patchRef !== undefined)
     lines.push(
       `patch: ${captured === undefined ? '' : `${countFiles(captured['files'])}, `}caisson diff ${runId}`,

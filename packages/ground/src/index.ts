@@ -27,6 +27,7 @@ export * from './kill-marked.ts';
 export * from './sandbox/index.ts';
 export * from './child.ts';
 export * from './clean-room.ts';
+export { includeFiles, IncludeError, type IncludeOptions } from './include-files.ts';
 export * from './cgroup/index.ts';
 export * from './growth-watch.ts';
 export * from './shared-file.ts';

@@ -6,12 +6,13 @@
  * A2  A path that preparation changed and nobody changed after it stays as it was in the baseline.
  * A3  A path of the baseline that preparation changed and the agent changed again is in the patch as it is now.
  */
-import { readFile, rm, rmdir } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { writeFileAtomic } from './atomic-file.ts';
 import { isErrno } from './errno.ts';
 import { createGit, type Git } from './git.ts';
+import { removeListedFile } from './remove-listed-file.ts';
 import { listTreeChanges } from './tree-changes.ts';
 
 const PREPARED = 'prepared-tree';
@@ -82,31 +83,14 @@ export async function undoLaid(
     ]);
     const touched = new Set(later.map((change) => change.path));
     const untouched = byUs.filter((change) => !touched.has(change.path));
-    for (const { path } of untouched.filter((change) => change.isNew)) await removeFile(workspace, path);
+    for (const { path } of untouched.filter((change) => change.isNew))
+      await removeListedFile(workspace, path);
     const back = untouched.filter((change) => !change.isNew).map(({ path }) => `${path}\0`);
     if (back.length === 0) return;
     await git.run(['read-tree', options.baselineTree]);
     await git.run(['checkout-index', '-f', '-z', '--stdin'], { stdin: Buffer.from(back.join(''), 'latin1') });
   } finally {
     await Promise.all([rm(indexFile, { force: true }), rm(`${indexFile}.lock`, { force: true })]);
-  }
-}
-
-/** The file, and the folders that hold nothing without it. */
-async function removeFile(workspace: string, path: string): Promise<void> {
-  const bytes = Buffer.from(`${workspace}/`).toString('latin1') + path;
-  await rm(Buffer.from(bytes, 'latin1'), { force: true });
-  for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
-    const folder = Buffer.from(
-      Buffer.from(`${workspace}/`).toString('latin1') + path.slice(0, end),
-      'latin1',
-    );
-    try {
-      await rmdir(folder);
-    } catch (error) {
-      if (isErrno(error, 'ENOTEMPTY') || isErrno(error, 'ENOENT')) return;
-      throw error;
-    }
   }
 }
 

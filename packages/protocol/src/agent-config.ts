@@ -62,7 +62,7 @@ export const VerifyConfig = z.strictObject({
   lens: optional(
     'ask',
     ScriptLens,
-    'gate fails the run, verify reports, clean-room tries the patch on a fresh checkout. Default verify.',
+    'clean-room reports on the patch alone, in a fresh checkout; verify reports on the workspace as the agent left it; gate does that, too, and fails the run. Default clean-room, in place verify.',
   ),
 });
 

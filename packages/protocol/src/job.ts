@@ -22,6 +22,15 @@ export const AgentGit = z.object({
 });
 export type AgentGit = z.infer<typeof AgentGit>;
 
+/** The user's own parts of a clean room: out of the agent's reach from the beginning. */
+export const CleanRoom = z.object({
+  /** A git dir like the one the agent was given, untouched. Absent where the project has no git. */
+  git: z.optional(AgentGit),
+  /** Ignored files of the user's: `patterns` in `from` land in the folder `to` of the room. */
+  include: z.object({ from: AbsolutePath, to: z.string(), patterns: z.array(z.string()) }),
+});
+export type CleanRoom = z.infer<typeof CleanRoom>;
+
 export const JobWorkspace = z.object({
   /** Where the attempt's files are on the host. */
   path: AbsolutePath,
@@ -37,6 +46,8 @@ export const JobWorkspace = z.object({
   /** Larger files are left out of the patch, and named. */
   limits: z.optional(z.object({ maxFileBytes: z.number(), maxTotalBytes: z.number() })),
   agentGit: z.optional(AgentGit),
+  /** What a clean room is built from beside baseline and patch; absent where no block of the pipeline asks for one. */
+  cleanRoom: z.optional(CleanRoom),
   /** Files of this project that steer Caisson itself, relative to `path`: its own adapters. */
   controls: z.optional(z.array(z.string())),
 });

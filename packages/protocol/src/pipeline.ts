@@ -9,7 +9,10 @@ import * as z from 'zod/mini';
 
 import { CaissonError } from './errors.ts';
 
-/** How the failure of a script counts: `gate` fails the run, `verify` only reports, `clean-room` verifies on a fresh checkout. */
+/**
+ * What a script looks at and how its failure counts: `gate` fails the run and `verify` only reports, both in the
+ * workspace as the agent left it; `clean-room` reports on the patch alone, in a fresh checkout.
+ */
 export const ScriptLens = z.enum(['gate', 'verify', 'clean-room']);
 export type ScriptLens = z.infer<typeof ScriptLens>;
 

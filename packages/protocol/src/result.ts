@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import { Failure } from './failure.ts';
 import { Grant } from './grant.ts';
 import { RunId, Sha256 } from './ids.ts';
+import { ScriptLens } from './pipeline.ts';
 
 const bytes = () => z.int().check(z.nonnegative());
 const milliseconds = () => z.number().check(z.nonnegative());
@@ -60,6 +61,8 @@ export const BlockOutcome = z.object({
   kind: z.enum(['agent', 'script', 'capture']),
   ordinal: bytes(),
   status: z.enum(['ok', 'failed', 'timeout', 'reported']),
+  /** Of a script: what its outcome is about, the workspace as the agent left it or the patch alone. */
+  lens: z.optional(ScriptLens),
   exitCode: z.optional(z.int()),
   durationMs: milliseconds(),
 });

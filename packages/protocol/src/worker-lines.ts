@@ -96,7 +96,13 @@ export const WORKER_LINES = {
     request: z.enum(['ask', 'dispatch', 'approve']),
     body: z.record(z.string(), z.unknown()),
   }),
-  'setup-script.ran': z.object({ kind: z.literal('setup-script.ran'), ...base, ...ScriptRan }),
+  'setup-script.ran': z.object({
+    kind: z.literal('setup-script.ran'),
+    ...base,
+    /** Where it ran, when that was not the workspace. */
+    room: z.optional(z.literal('clean-room')),
+    ...ScriptRan,
+  }),
   'runtime.adapter.ran': z.object({
     kind: z.literal('runtime.adapter.ran'),
     ...base,

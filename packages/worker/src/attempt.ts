@@ -124,7 +124,7 @@ async function prepare(context: AttemptContext, environment: WorkerEnvironment):
   context.driver = await inStep(2, 'worker-failed', () => loadDriver(job));
   await inStep(3, 'integrity-failed', () => rehashInputs(job));
   await control.waitForGo(); // W1
-  const setup = await inStep(6, 'integrity-failed', () => overlayCapabilities(context));
+  const setup = await inStep(6, 'integrity-failed', () => overlayCapabilities(job));
   await inStep(8, 'worker-failed', () => {
     const merged = mergeEnv(job);
     context.env = merged.env;

@@ -36,8 +36,6 @@ export interface ViewOptions {
   readonly stdin?: 'closed' | 'pipe';
   /** A socket of the worker that is made visible for tools. */
   readonly toolSocket?: string;
-  /** Another folder in place of the workspace, for the clean room. */
-  readonly workspaceSource?: string;
   /** What the rules of caisson.yaml keep from the agent, as seen inside. */
   readonly ruled?: Readonly<Record<'hidden' | 'readOnly' | 'outside', readonly string[]>> | undefined;
   /** Folders of HOME that outlive the attempt. */
@@ -73,7 +71,7 @@ export function buildSandboxSpec(job: Job, options: ViewOptions): SandboxSpec {
     argv: isRelayed ? relayed(job, options.argv) : [...options.argv],
     env: insideEnv(job, options),
     cwd: (isAgent ? workspace.startIn : undefined) ?? workspace.cwd,
-    workspace: { source: options.workspaceSource ?? workspace.path, target: workspace.mountPath, readOnly },
+    workspace: { source: workspace.path, target: workspace.mountPath, readOnly },
     mailbox: { source: paths.mailbox, target: `${workspace.mountPath}/.caisson` },
     binds: [
       ...sandbox.binds,
@@ -130,7 +128,7 @@ function hiddenInside({ workspace, sandbox }: Job): string[] {
 
 function agentGitBinds(job: Job, options: ViewOptions): SandboxSpec['binds'] {
   const git = job.workspace.agentGit;
-  if (!git || options.workspaceSource !== undefined) return [];
+  if (!git) return [];
   const writable = options.purpose === 'agent' && job.grant.mode !== 'suggest';
   return [
     { source: git.source, target: git.target, writable },

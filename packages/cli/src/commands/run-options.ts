@@ -62,6 +62,13 @@ export const RUN_OPTIONS = {
     value: 'CMD',
     summary: 'command that checks the work; reported, never fails the run',
   },
+  'verify-lens': {
+    type: 'string',
+    value: 'LENS',
+    choices: ['gate', 'verify', 'clean-room'],
+    summary:
+      'clean-room checks the patch alone in a fresh checkout; verify checks the workspace as the agent left it; gate does that and fails the run; default clean-room, in place verify',
+  },
   capability: {
     type: 'string',
     multiple: true,
@@ -162,6 +169,7 @@ export function toRequest(
     network: values.network === undefined ? undefined : readNetwork(values.network),
     tools: values.tool.length === 0 ? undefined : values.tool,
     verify: values.verify,
+    verifyLens: values['verify-lens'] as DispatchRequest['verifyLens'],
     capabilities: values.capability,
     env: Object.fromEntries(values.env.map((word) => readVariable(word, env))),
     envBundles: values['env-bundle'],

@@ -1,6 +1,7 @@
 /** The part of `caisson run` that needs the engine; loaded while the worker is already starting. */
 import { relative } from 'node:path';
 import type { Caisson, DispatchRequest, SpareWorker } from '@caisson/engine';
+import type { DispatchResult } from '@caisson/protocol';
 import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
 import { watchRun } from '../watch-run.ts';
@@ -35,11 +36,22 @@ async function carryOut(caisson: Caisson, task: RunTask, output: Output): Promis
   const handle = await caisson.dispatch(request);
   const code = await watchRun(handle, output, caisson.decide, { isApplied: task.apply });
   if (!task.apply || code !== EXIT_CODES.finished) return code;
-  if ((await handle.ended).result?.verify?.passed === false) {
-    output.note('Not applied: verify did not pass.');
+  const refusal = whyNotApplied(await handle.ended, request);
+  if (refusal !== null) {
+    output.note(`Not applied: ${refusal}`);
     return EXIT_CODES.failed;
   }
   return printApplied(await caisson.apply(handle.runId), output.format === 'human' ? output : quiet(output));
+}
+
+/** What is applied without being looked at must have passed where nothing but the patch could make it pass. */
+function whyNotApplied({ runId, result }: DispatchResult, request: DispatchRequest): string | null {
+  const { verify, policy } = result ?? {};
+  if (verify === undefined) return null;
+  if (!verify.passed) return 'verify did not pass.';
+  const isWeaker = verify.lens === 'verify' && policy?.grant.sandbox === 'none';
+  if (!isWeaker || request.verifyLens !== undefined || request.workspace === 'in-place') return null;
+  return `verify ran in the workspace of the agent, which has no sandbox. Look at it (caisson diff ${runId}) and bring it in with caisson apply ${runId}, or accept such a check with --verify-lens verify.`;
 }
 
 /** A command with relative paths means the folder it was typed in. */

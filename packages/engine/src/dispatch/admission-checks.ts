@@ -10,6 +10,7 @@ import type { DispatchRooms } from './rooms.ts';
 import { countIdenticalFailures, MAX_IDENTICAL_FAILURES } from './identical-failures.ts';
 import { loginBinds } from './login-files.ts';
 import { describeFull, poolRoom } from './pool-room.ts';
+import { findImpossibleRoom, findLensWithoutCheck } from './verify-lens.ts';
 import { findBundleBeyondParent, findLoginBeyondParent } from './within-parent.ts';
 import {
   findBadRequest,
@@ -68,6 +69,8 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
         }
       : null,
   ),
+  check('verify-lens', findLensWithoutCheck),
+  check('clean-room', findImpossibleRoom),
   // Invariant 5: nothing but the sandbox keeps a command from writing.
   check('suggest-enforced', ({ grant }) =>
     grant.mode === 'suggest' && grant.sandbox === 'none'

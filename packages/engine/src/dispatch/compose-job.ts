@@ -112,6 +112,7 @@ function composeWorkspace(
     exclude: [...workspace.exclude],
     ...(workspace.limits === undefined ? {} : { limits: workspace.limits }),
     ...(workspace.agentGit === undefined ? {} : { agentGit: workspace.agentGit }),
+    ...(workspace.cleanRoom === undefined ? {} : { cleanRoom: workspace.cleanRoom }),
     controls: findOwnControls(settings, workspace),
   };
 }

@@ -17,6 +17,7 @@ import type {
   PipelineSpec,
   Resolved,
   SandboxKind,
+  ScriptLens,
   SessionResume,
 } from '@caisson/protocol';
 import type { StoredEvent } from '../ledger/index.ts';
@@ -50,6 +51,8 @@ export interface DispatchRequest {
     | { readonly kind: 'full' };
   readonly tools?: readonly string[];
   readonly verify?: string;
+  /** What the check looks at and how it counts; a clean room unless the run works in place or without a sandbox. */
+  readonly verifyLens?: ScriptLens;
   readonly capabilities?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly envBundles?: readonly string[];

@@ -9,6 +9,7 @@ import {
   parsePipelineSpec,
   type PipelineSpec,
   type Resolved,
+  type ScriptLens,
 } from '@caisson/protocol';
 import { createRunId } from '../platform/index.ts';
 import type { AdmittedRun, DispatchRequest, WorkspaceKind } from './contract.ts';
@@ -18,6 +19,7 @@ import { TaskRefusedError } from './errors.ts';
 import { compilePrompts } from './prompts.ts';
 import { resolveGrant } from './resolve-grant.ts';
 import { toolBinds } from './tool-binds.ts';
+import { defaultLens } from './verify-lens.ts';
 
 export async function describeCandidate(
   rooms: DispatchRooms,
@@ -38,9 +40,9 @@ export async function describeCandidate(
   const envBundles = await Promise.all(
     [...(agent?.definition.envs ?? []), ...(request.envBundles ?? [])].map((name) => names.envBundle(name)),
   );
-  const declared = await choosePipeline(rooms, request, agent);
   const workspaceKind = await chooseWorkspace(request, rooms);
   const grant = resolveGrant(request, agent, settings, settings.projectRoot, envBundles);
+  const declared = await choosePipeline(rooms, request, agent, defaultLens(workspaceKind, grant));
   const prompts = compilePrompts({ request, agent, runtime, description, place: { grant, workspaceKind } });
   const runId = request.runId ?? createRunId(clock);
   const resolved: Resolved = {
@@ -116,6 +118,7 @@ async function choosePipeline(
   rooms: DispatchRooms,
   request: DispatchRequest,
   agent: FoundAgent | null,
+  usualLens: ScriptLens,
 ): Promise<{ spec: PipelineSpec; ref: { id: string; hash: string } | null }> {
   const asked = request.pipeline ?? agent?.definition.pipeline;
   if (typeof asked === 'string') {
@@ -136,13 +139,17 @@ async function choosePipeline(
       detail: 'the verify command is empty',
       remedy: 'Leave it out, or name one: --verify "npm test".',
     });
-  const verify = request.verify ?? verifyOf(agent);
-  return { spec: createDefaultPipeline(verify === undefined ? {} : { verify }), ref: null };
+  const verify = request.verify === undefined ? verifyOf(agent) : { command: request.verify };
+  const lens = request.verifyLens ?? verify?.lens ?? usualLens;
+  return {
+    spec: createDefaultPipeline(verify === undefined ? {} : { verify: { ...verify, lens } }),
+    ref: null,
+  };
 }
 
 function verifyOf(
   agent: FoundAgent | null,
-): NonNullable<Parameters<typeof createDefaultPipeline>[0]>['verify'] {
+): { command: string; timeoutSeconds?: number; lens?: ScriptLens } | undefined {
   const verify = agent?.definition.verify;
   if (verify === undefined) return undefined;
   const { command, timeout, lens } = verify;

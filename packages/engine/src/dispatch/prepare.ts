@@ -16,6 +16,7 @@ import { openNetwork, planNetwork } from './plan-network.ts';
 import { PrepareFailure } from './prepare-failure.ts';
 import { orWarn } from './clean-up.ts';
 import { orAborted } from './or-aborted.ts';
+import { hasCleanRoom, warnOfWeakerVerify } from './verify-lens.ts';
 import { tellUntakenSampling } from './sampling.ts';
 import { linkSession, openAgentSession, type AgentSession } from './session-folder.ts';
 import {
@@ -76,6 +77,7 @@ async function prepareAll(
   if (attempt === 1) {
     await tellPrompt(run, record);
     await tellUntakenSampling(run, record);
+    await warnOfWeakerVerify(run, record);
   }
   await failingAs('fetch-failed', 4, () => rooms.callbacks.check(run.runId));
   const secrets = await failingAs('fetch-failed', 7, () => orAborted(signal, resolveSecrets(rooms, run)));
@@ -139,7 +141,7 @@ async function openSession(
 
 function prepareWorkspace(
   { settings, workspaces }: DispatchRooms,
-  { runId, workspaceKind, grant, request }: AdmittedRun,
+  { runId, workspaceKind, grant, request, pipeline }: AdmittedRun,
   { attempt, signal, work }: { attempt: number; signal: AbortSignal; work: EarlierWork | null },
 ): Promise<PreparedWorkspace> {
   return failingAs('worker-failed', undefined, () =>
@@ -153,6 +155,7 @@ function prepareWorkspace(
       include: [...settings.workspaceInclude],
       sandboxed: grant.sandbox !== 'none',
       limits: settings.captureLimits,
+      cleanRoom: hasCleanRoom(pipeline),
       signal,
       ...(work === null ? {} : { work }),
       ...(request.base === undefined ? {} : { baseRef: request.base }),

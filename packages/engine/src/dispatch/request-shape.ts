@@ -73,6 +73,7 @@ const SHAPES: { readonly [Key in keyof Required<DispatchRequest>]: Shape } = {
   network,
   tools: fitting('a list of at most 256 names', Grant.shape.tools),
   verify: word,
+  verifyLens: oneOf('gate', 'verify', 'clean-room'),
   capabilities: words,
   env: wordByName,
   envBundles: words,

@@ -21,8 +21,8 @@ export interface AgentGitOptions {
   readonly headCommit: string | null;
   readonly indexFile: string;
   readonly ignoreRules: string;
-  /** Where we keep what the agent was given, out of its reach. */
-  readonly givenRefsFile: string;
+  /** Where we keep what the agent was given, out of its reach; null for a git dir that no agent gets. */
+  readonly givenRefsFile: string | null;
   readonly sandboxed: boolean;
 }
 
@@ -36,7 +36,9 @@ export async function createAgentGit(options: AgentGitOptions): Promise<AgentGit
     writeFile(at('HEAD'), headText(options)),
     writeFile(at('config'), configText(repository)),
     writeFile(at('packed-refs'), packedRefsText(options.refs)),
-    writeFile(options.givenRefsFile, packedRefsText(options.refs)),
+    options.givenRefsFile === null
+      ? undefined
+      : writeFile(options.givenRefsFile, packedRefsText(options.refs)),
     writeFile(at('info/exclude'), options.ignoreRules),
     writeFile(
       at('objects/info/alternates'),

@@ -66,6 +66,13 @@ export const PreparedWorkspace = z.object({
   /** How large a file, and all files together, may be to be captured and saved. */
   limits: z.optional(z.object({ maxFileBytes: z.number(), maxTotalBytes: z.number() })),
   agentGit: z.optional(AgentGit),
+  /** What a clean room needs beside baseline and patch, where one was asked for. */
+  cleanRoom: z.optional(
+    z.object({
+      git: z.optional(AgentGit),
+      include: z.object({ from: Path, to: z.string(), patterns: z.array(z.string()) }),
+    }),
+  ),
   /** Branch to create at the checkpoint. */
   branch: z.optional(z.string()),
   /** What a person should know: an include that is missing, a submodule staged as files. */
@@ -99,6 +106,8 @@ export interface PrepareOptions {
   readonly work?: EarlierWork;
   /** Ignored files and folders to bring along, relative to the project; `*` patterns allowed. */
   readonly include: readonly string[];
+  /** Whether a clean room will be built from it: its parts are kept out of the agent's reach from the beginning. */
+  readonly cleanRoom?: boolean;
   /** Branch to create at the checkpoint. */
   readonly branch?: string;
   /** Larger files are neither captured nor in the checkpoint; they are kept with the workspace and named. */

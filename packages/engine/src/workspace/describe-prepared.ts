@@ -13,6 +13,7 @@ export function describePrepared(
   made: {
     path: string;
     agentGit: AgentGit | undefined;
+    cleanRoom: PreparedWorkspace['cleanRoom'];
     exclude: readonly string[];
     warnings: readonly string[];
   },
@@ -32,6 +33,7 @@ export function describePrepared(
     baselineCommit: baseline.baselineCommit,
     exclude: [...baseline.exclude, ...made.exclude],
     ...(made.agentGit === undefined ? {} : { agentGit: made.agentGit }),
+    ...(made.cleanRoom === undefined ? {} : { cleanRoom: made.cleanRoom }),
     warnings: [...baseline.warnings, ...made.warnings],
   };
 }

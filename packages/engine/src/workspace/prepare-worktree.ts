@@ -3,7 +3,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 
-import { createGit, rememberStaged, takeMark, type StageMark } from '@caisson/ground';
+import { createGit, includeFiles, rememberStaged, takeMark, type StageMark } from '@caisson/ground';
 
 import { createAgentGit } from './agent-git.ts';
 import { awaitAll } from './await-all.ts';
@@ -17,9 +17,9 @@ import {
 } from './baseline.ts';
 import type { EarlierWork, PreparedWorkspace, PrepareOptions } from './contract.ts';
 import { writeAgentIndex } from './conversions.ts';
+import { prepareCleanRoom } from './prepare-clean-room.ts';
 import { describePrepared } from './describe-prepared.ts';
 import { describeLostWork, seedWithWork } from './earlier-work.ts';
-import { includeFiles } from './include-files.ts';
 import { rememberIncluded } from './included-memory.ts';
 import { listRefs, type Repository, type UserFolders } from './locate-repository.ts';
 
@@ -52,8 +52,9 @@ export async function prepareWorktree(
     givenRefsFile: join(attemptDir, 'given-refs'),
     sandboxed: isSandboxed,
   };
-  const [agentGit, included] = await awaitAll([
+  const [agentGit, cleanRoom, included] = await awaitAll([
     createAgentGit(agentGitOptions),
+    prepareCleanRoom(options, attemptDir, project, agentGitOptions),
     includeFiles({
       patterns: options.include,
       from: options.projectRoot,
@@ -68,6 +69,7 @@ export async function prepareWorktree(
   const prepared = describePrepared(options, attemptDir, repository, baseline, {
     path,
     agentGit: isSandboxed ? agentGit : undefined,
+    cleanRoom,
     exclude: brought,
     warnings: included.missing.map((name) => `workspace.include: ${name} is not in ${options.projectRoot}`),
   });

@@ -1,15 +1,9 @@
 /** Makes an attempt's folder, its baseline and the agent's git. One function a kind; the record is written last. */
 import { mkdir, realpath, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 
-import {
-  createOwnGitDir,
-  EMPTY_TREE,
-  GitError,
-  isErrno,
-  stageWorkspace,
-  TooManyOversizedError,
-} from '@caisson/ground';
+import { createOwnGitDir, EMPTY_TREE, GitError, isErrno, stageWorkspace } from '@caisson/ground';
+import { CaissonError } from '@caisson/protocol';
 
 import { createAgentGit } from './agent-git.ts';
 import { awaitAll } from './await-all.ts';
@@ -33,6 +27,7 @@ import {
   type Repository,
   type UserFolders,
 } from './locate-repository.ts';
+import { prepareCleanRoom } from './prepare-clean-room.ts';
 import { checkOut, prepareWorktree } from './prepare-worktree.ts';
 import { attemptFolder, writeRecord } from './record.ts';
 
@@ -112,6 +107,7 @@ async function prepareEmpty(options: PrepareOptions, attemptDir: string): Promis
     createOwnGitDir({ path: gitDir, objectFormat: 'sha1', objectDir: join(custodyDir, 'objects') }),
   ]);
   const { work } = options;
+  const cleanRoom = await prepareCleanRoom(options, attemptDir, '', null);
   const startTree = work === undefined ? null : await seedWithWork(gitDir, custodyDir, work, options);
   if (startTree !== null) await checkOut(gitDir, path, options);
   return {
@@ -127,6 +123,7 @@ async function prepareEmpty(options: PrepareOptions, attemptDir: string): Promis
     baseCommit: null,
     baselineCommit: null,
     exclude: ['.caisson'],
+    ...(cleanRoom === undefined ? {} : { cleanRoom }),
     warnings: work === undefined || startTree !== null ? [] : [describeLostWork(work)],
   };
 }
@@ -152,6 +149,7 @@ async function prepareFolder(options: PrepareOptions, attemptDir: string): Promi
     ...signalOf(options),
   });
   const baselineCommit = await pinBaseline(options, gitDir, custodyDir, staged.tree, null);
+  const cleanRoom = await prepareCleanRoom(options, attemptDir, '', null);
   return {
     ...describeAttempt(options, attemptDir),
     path,
@@ -163,6 +161,7 @@ async function prepareFolder(options: PrepareOptions, attemptDir: string): Promi
     baselineTree: staged.tree,
     baseCommit: null,
     baselineCommit,
+    ...(cleanRoom === undefined ? {} : { cleanRoom }),
     exclude: [...exclude, ...staged.oversized.map(({ path: name }) => name)],
     warnings: [...staged.warnings, ...staged.oversized.map(describeLeftBehind)],
   };
@@ -176,31 +175,31 @@ async function prepareInPlace(
 ): Promise<PreparedWorkspace> {
   const baseline = await takeBaseline(options, attemptDir, repository, user);
   const isSandboxed = options.sandboxed ?? true;
-  const agentGit = isSandboxed
-    ? await createAgentGit({
-        repository,
-        refs: await listRefs(repository),
-        path: join(attemptDir, 'agent-git'),
-        target: repository.gitDir,
-        headRef: repository.headRef,
-        headCommit: repository.headCommit,
-        indexFile: join(repository.gitDir, 'index'),
-        ignoreRules: baseline.ignoreRules,
-        givenRefsFile: join(attemptDir, 'given-refs'),
-        sandboxed: true,
-      })
-    : undefined;
+  const agentGitOptions = {
+    repository,
+    refs: await listRefs(repository),
+    path: join(attemptDir, 'agent-git'),
+    target: repository.gitDir,
+    headRef: repository.headRef,
+    headCommit: repository.headCommit,
+    indexFile: join(repository.gitDir, 'index'),
+    ignoreRules: baseline.ignoreRules,
+    givenRefsFile: join(attemptDir, 'given-refs'),
+    sandboxed: true,
+  };
+  const project = relative(repository.top, options.projectRoot);
   return describePrepared(options, attemptDir, repository, baseline, {
     path: repository.top,
-    agentGit,
+    agentGit: isSandboxed ? await createAgentGit(agentGitOptions) : undefined,
+    cleanRoom: await prepareCleanRoom(options, attemptDir, project, agentGitOptions),
     exclude: baseline.oversized, // the user's own: what was too much for the baseline is no work of the agent
     warnings: [],
   });
 }
 
 function remedyFor(error: unknown): { remedy?: string } {
-  if (error instanceof TooManyOversizedError && error.remedy !== undefined) return { remedy: error.remedy };
-  return error instanceof GitError ? { remedy: error.remedy ?? GIT_REMEDY } : {};
+  if (error instanceof GitError) return { remedy: error.remedy ?? GIT_REMEDY };
+  return error instanceof CaissonError && error.remedy !== undefined ? { remedy: error.remedy } : {};
 }
 
 function messageOf(error: unknown): string {

@@ -2,18 +2,19 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { measureUnlinked, watchGrowth, type GrowthWatch } from '@caisson/ground';
+import type { Job } from '@caisson/protocol';
 import type { AttemptContext } from '../attempt-context.ts';
 
 /**
  * Does the work under a watch that begins before it, so that nothing the sandbox writes is taken for what was there. What
- * runs then is `context.running`. `folder` is what is watched where that is not the workspace itself.
+ * runs then is `context.running`. `job` has other folders in the clean room.
  */
 export async function underDiskWatch<T>(
   context: AttemptContext,
   work: () => Promise<T>,
-  folder: string = context.job.workspace.path,
+  job: Job = context.job,
 ): Promise<T> {
-  const watch = await watchDisk(context, folder);
+  const watch = await watchDisk(context, job);
   try {
     return await work();
   } finally {
@@ -21,8 +22,9 @@ export async function underDiskWatch<T>(
   }
 }
 
-async function watchDisk(context: AttemptContext, folder: string): Promise<GrowthWatch | null> {
-  const { grant, workspace, paths } = context.job;
+async function watchDisk(context: AttemptContext, job: Job): Promise<GrowthWatch | null> {
+  const { grant, workspace, paths } = job;
+  const folder = workspace.path;
   const cap = grant.limits.disk;
   if (cap === undefined) return null;
   const watch = await watchGrowth({

@@ -1,6 +1,6 @@
 /** Runs one command of the operator (setup, gate, verify, clean room) in the sandbox: bounded in time and output. */
 import { launchSandbox } from '@caisson/ground';
-import type { Failure } from '@caisson/protocol';
+import type { Failure, Job } from '@caisson/protocol';
 import type { AttemptContext } from '../attempt-context.ts';
 import { underDiskWatch } from './disk-watch.ts';
 import { buildSandboxSpec, type SandboxPurpose } from '../sandbox-view.ts';
@@ -22,22 +22,21 @@ export interface CommandOptions {
   readonly purpose: SandboxPurpose;
   readonly command: string;
   readonly timeoutMs: number;
-  /** Another folder in place of the workspace, for the clean room. */
-  readonly workspaceSource?: string;
+  /** The job with other folders, for the clean room. */
+  readonly job?: Job;
 }
 
 export function runInSandbox(context: AttemptContext, options: CommandOptions): Promise<CommandOutcome> {
-  return underDiskWatch(context, () => runWatched(context, options), options.workspaceSource);
+  return underDiskWatch(context, () => runWatched(context, options), options.job);
 }
 
 async function runWatched(context: AttemptContext, options: CommandOptions): Promise<CommandOutcome> {
-  const { job, control } = context;
+  const { control } = context;
   const startedAt = performance.now();
-  const spec = buildSandboxSpec(job, {
+  const spec = buildSandboxSpec(options.job ?? context.job, {
     purpose: options.purpose,
     argv: ['/bin/sh', '-c', options.command],
     env: context.env,
-    ...(options.workspaceSource === undefined ? {} : { workspaceSource: options.workspaceSource }),
   });
   const process = await launchSandbox(spec);
   context.running = process;

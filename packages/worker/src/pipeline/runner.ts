@@ -28,6 +28,7 @@ export async function runPipeline(context: AttemptContext): Promise<void> {
       kind: block.kind,
       ordinal,
       status: report.status,
+      ...(block.kind === 'script' ? { lens: block.lens } : {}),
       ...(report.exitCode === undefined ? {} : { exitCode: report.exitCode }),
       durationMs: Math.round(performance.now() - startedAt),
     });

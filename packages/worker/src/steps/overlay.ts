@@ -21,23 +21,21 @@ const SETUP_FOLDER = 'setup';
  * Returns what step 9 runs: the project's own setup, then each capability's, in order. A capability may rely on a
  * project that is set up; the project knows nothing of capabilities.
  */
-export async function overlayCapabilities(context: AttemptContext): Promise<SetupCommand[]> {
-  const { job } = context;
-  const scripts = await layEverything(context);
+export async function overlayCapabilities(job: Job): Promise<SetupCommand[]> {
+  const scripts = await layEverything(job);
   return [
     ...job.setup.map((command) => ({ title: command, command })),
     ...scripts.map(({ capability, path }, index) => ({
       title: `capability ${capability}: .caisson/setup.sh`,
-      command: placeScript(context, path, index),
+      command: placeScript(job, path, index),
     })),
   ];
 }
 
-async function layEverything(context: AttemptContext): Promise<SetupScript[]> {
-  const { job } = context;
+async function layEverything(job: Job): Promise<SetupScript[]> {
   const isLent = job.workspace.kind === 'in-place' && job.overlay.length + job.inputs.length > 0;
   try {
-    await placeInputs(context); // first: an input may be a file that a capability replaces
+    await placeInputs(job); // first: an input may be a file that a capability replaces
     return layCapabilities(
       job.workspace.path,
       job.overlay,
@@ -63,7 +61,7 @@ function captureOptions({ workspace }: Job): Parameters<typeof markPrepared>[0] 
   return { workspace: path, gitDir, baselineTree, exclude };
 }
 
-async function placeInputs({ job }: AttemptContext): Promise<void> {
+async function placeInputs(job: Job): Promise<void> {
   if (job.inputs.length === 0) return;
   const folder = join(job.workspace.path, 'inputs');
   const there = lstatSync(folder, { throwIfNoEntry: false });
@@ -80,7 +78,7 @@ async function placeInputs({ job }: AttemptContext): Promise<void> {
 }
 
 /** Scripts run from the mailbox: it is visible inside and never part of the patch. */
-function placeScript({ job }: AttemptContext, source: string, index: number): string {
+function placeScript(job: Job, source: string, index: number): string {
   const folder = join(job.paths.mailbox, SETUP_FOLDER);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const name = `${index}.sh`;

@@ -1,41 +1,58 @@
+import type { Job } from '@caisson/protocol';
 import type { AttemptContext } from '../attempt-context.ts';
-import { runInSandbox } from '../pipeline/run-command.ts';
+import { runInSandbox, type CommandOutcome } from '../pipeline/run-command.ts';
 import { fail } from '../step-failure.ts';
 import type { SetupCommand } from './overlay.ts';
 import { throwIfStopped } from '../stop-order.ts';
 
 /** Step 9. All setup scripts run, in order; the first that fails ends the attempt. */
 export async function runSetup(context: AttemptContext, setup: readonly SetupCommand[]): Promise<void> {
-  for (const { title, command } of setup) {
-    throwIfStopped(context.control.stop);
-    context.voice.say({ kind: 'progress', phase: 'setup', message: title.slice(0, 200) });
-    const outcome = await runInSandbox(context, {
-      purpose: 'setup',
-      command,
-      timeoutMs: context.job.setupTimeoutMs,
-    });
-    const { exitCode, timedOut, durationMs, stdout, stderr } = outcome;
-    context.voice.say({
-      kind: 'setup-script.ran',
-      command: title.slice(0, 4096),
-      exitCode,
-      timedOut,
-      durationMs,
-      stdout: stdout.slice(-16_384),
-      stderr: stderr.slice(-16_384),
-    });
-    throwIfStopped(context.control.stop);
+  for (const script of setup) {
+    const outcome = await runSetupCommand(context, script);
     if (outcome.limit !== undefined)
-      throw fail('worker-failed', `setup \`${title}\`: ${outcome.limit.detail}`, { cause: 'disk' });
-    if (timedOut)
-      throw fail(
-        'worker-failed',
-        `setup \`${title}\` did not end within ${context.job.setupTimeoutMs / 1000} s`,
-      );
-    if (exitCode !== 0)
-      throw fail(
-        'worker-failed',
-        `setup \`${title}\` exited with ${exitCode ?? 'a signal'}: ${stderr.slice(-2000)}`,
-      );
+      throw fail('worker-failed', `setup \`${script.title}\`: ${outcome.limit.detail}`, { cause: 'disk' });
+    const problem = describeSetupFailure(script, outcome, context.job.setupTimeoutMs);
+    if (problem !== null) throw fail('worker-failed', problem);
   }
+}
+
+/** Runs one script and reports it; `room` is the clean room's job, where it runs there. */
+export async function runSetupCommand(
+  context: AttemptContext,
+  { title, command }: SetupCommand,
+  room?: Job,
+): Promise<CommandOutcome> {
+  throwIfStopped(context.control.stop);
+  context.voice.say({ kind: 'progress', phase: 'setup', message: title.slice(0, 200) });
+  const outcome = await runInSandbox(context, {
+    purpose: 'setup',
+    command,
+    timeoutMs: context.job.setupTimeoutMs,
+    ...(room === undefined ? {} : { job: room }),
+  });
+  const { exitCode, timedOut, durationMs, stdout, stderr } = outcome;
+  context.voice.say({
+    kind: 'setup-script.ran',
+    ...(room === undefined ? {} : { room: 'clean-room' as const }),
+    command: title.slice(0, 4096),
+    exitCode,
+    timedOut,
+    durationMs,
+    stdout: stdout.slice(-16_384),
+    stderr: stderr.slice(-16_384),
+  });
+  throwIfStopped(context.control.stop);
+  return outcome;
+}
+
+/** Why a setup script did not do its work; `null` when it did. */
+export function describeSetupFailure(
+  { title }: SetupCommand,
+  { exitCode, timedOut, stderr, limit }: CommandOutcome,
+  timeoutMs: number,
+): string | null {
+  if (limit !== undefined) return `setup \`${title}\`: ${limit.detail}`;
+  if (timedOut) return `setup \`${title}\` did not end within ${timeoutMs / 1000} s`;
+  if (exitCode === 0) return null;
+  return `setup \`${title}\` exited with ${exitCode ?? 'a signal'}: ${stderr.slice(-2000)}`;
 }

@@ -1,8 +1,7 @@
-import { materialisePatched, removeTree } from '@caisson/ground';
 import type { Failure, ScriptBlock, VerifyReport } from '@caisson/protocol';
-import { join } from 'node:path';
 import type { AttemptContext } from '../../attempt-context.ts';
 import { fail, StepFailure } from '../../step-failure.ts';
+import { runInCleanRoom } from '../clean-room.ts';
 import { runInSandbox, type CommandOutcome } from '../run-command.ts';
 import type { BlockReport } from '../runner.ts';
 
@@ -30,35 +29,14 @@ function told(outcome: CommandOutcome) {
   return { exitCode, timedOut, durationMs, stdout: stdout.slice(-16_384), stderr: stderr.slice(-16_384) };
 }
 
-async function runLens(context: AttemptContext, block: ScriptBlock): Promise<CommandOutcome> {
-  const timeoutMs = block.timeoutSeconds * 1000;
-  if (block.lens !== 'clean-room') {
-    return runInSandbox(context, { purpose: 'script', command: block.command, timeoutMs });
-  }
-  const room = join(
-    context.job.paths.captures,
-    '..',
-    `clean-room.${context.job.runId}.${context.job.attempt}`,
-  );
-  try {
-    await materialisePatched({
-      gitDir: context.job.workspace.gitDir,
-      baselineTree: context.job.workspace.baselineTree,
-      patchFile:
-        context.gathered.patchRef === undefined
-          ? null
-          : join(context.job.paths.captures, context.gathered.patchRef),
-      target: room,
-    });
-    return await runInSandbox(context, {
-      purpose: 'clean-room',
-      command: block.command,
-      timeoutMs,
-      workspaceSource: room,
-    });
-  } finally {
-    await removeTree(room);
-  }
+function runLens(
+  context: AttemptContext,
+  { lens, command, timeoutSeconds }: ScriptBlock,
+): Promise<CommandOutcome> {
+  const timeoutMs = timeoutSeconds * 1000;
+  return lens === 'clean-room'
+    ? runInCleanRoom(context, command, timeoutMs)
+    : runInSandbox(context, { purpose: 'script', command, timeoutMs });
 }
 
 /** A limit of the grant ends the run, whoever passed it: also a command that otherwise only reports. */
@@ -116,13 +94,14 @@ function reportVerify(
 
 const MAX_REPORT_CHARACTERS = 262_144;
 
-/** A later check that passes does not take back that an earlier one failed. */
+/** A later check that passes does not take back that an earlier one failed. All passed are as good as the weakest. */
 function together(earlier: VerifyReport | undefined, report: VerifyReport): VerifyReport {
   if (earlier === undefined) return { ...report, report: report.report.slice(-MAX_REPORT_CHARACTERS) };
+  const weakest = [earlier, report].some(({ lens }) => lens === 'verify') ? 'verify' : 'clean-room';
   return {
     passed: earlier.passed && report.passed,
     report: `${earlier.report}\n${report.report}`.slice(-MAX_REPORT_CHARACTERS),
     durationMs: earlier.durationMs + report.durationMs,
-    lens: earlier.passed ? report.lens : earlier.lens,
+    lens: !earlier.passed ? earlier.lens : report.passed ? weakest : report.lens,
   };
 }

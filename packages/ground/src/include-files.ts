@@ -1,10 +1,20 @@
-/** Brings ignored files a worktree needs (`workspace.include`): copied, by reflink where the file system can. */
-import { cp, glob, lstat, mkdir } from 'node:fs/promises';
+/**
+ * Brings ignored files a workspace needs (`workspace.include`): copied, by reflink where the file system can.
+ *
+ * I1  Nothing is written outside the target: a link on the way there ends the copy of that path.
+ */
+import { cp, glob, lstat, mkdir, realpath } from 'node:fs/promises';
 import { dirname, isAbsolute, join, normalize } from 'node:path';
 
-import { isErrno, runBounded } from '@caisson/ground';
+import { CaissonError } from '@caisson/protocol';
 
-import { WorkspaceError } from './errors.ts';
+import { runBounded } from './bounded-command.ts';
+import { isErrno } from './errno.ts';
+
+/** `workspace.include` names what is not inside the project. */
+export class IncludeError extends CaissonError {
+  readonly code = 'INCLUDE_INVALID';
+}
 
 export interface IncludeOptions {
   readonly patterns: readonly string[];
@@ -42,7 +52,7 @@ function checkPattern(pattern: string): string {
     clean.startsWith('../') ||
     clean.split('/').includes('.git')
   ) {
-    throw new WorkspaceError(
+    throw new IncludeError(
       `workspace.include has ${JSON.stringify(pattern)}, which is not inside the project.`,
       {
         remedy: 'List files and folders relative to the project, without "..".',
@@ -62,7 +72,7 @@ async function bring(options: IncludeOptions, path: string): Promise<boolean> {
   const source = join(options.from, path);
   const target = join(options.to, path);
   const existing = await kindOf(target);
-  if (existing === 'other') return false;
+  if (existing === 'other' || (await leadsAway(options.to, dirname(target)))) return false;
   await mkdir(dirname(target), { recursive: true });
   const copied = await runBounded({
     file: 'cp',
@@ -76,6 +86,16 @@ async function bring(options: IncludeOptions, path: string): Promise<boolean> {
   if (copied.exitCode !== 0)
     await cp(source, target, { recursive: true, verbatimSymlinks: true, force: false });
   return existing === null;
+}
+
+/** I1 */
+async function leadsAway(root: string, folder: string): Promise<boolean> {
+  for (let parent = folder; parent !== root; parent = dirname(parent)) {
+    if ((await kindOf(parent)) === null) continue;
+    const real = await realpath(parent);
+    return real !== join(await realpath(root), parent.slice(root.length));
+  }
+  return false;
 }
 
 async function kindOf(path: string): Promise<'folder' | 'other' | null> {

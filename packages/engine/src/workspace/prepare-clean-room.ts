@@ -1,0 +1,46 @@
+/**
+ * What a clean room is built from beside the baseline and the patch: a second git dir like the agent's own, and the
+ * user's ignored files. A worktree's are taken from the user's folder when the room is built. In place that folder is
+ * the agent's, too: there they are copied before it comes.
+ */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { includeFiles } from '@caisson/ground';
+
+import { createAgentGit, type AgentGitOptions } from './agent-git.ts';
+import { awaitAll } from './await-all.ts';
+import { signalOf } from './baseline.ts';
+import type { PreparedWorkspace, PrepareOptions } from './contract.ts';
+
+/** Undefined where no room was asked for. `project` is the project's folder, relative to the workspace. */
+export async function prepareCleanRoom(
+  options: PrepareOptions,
+  attemptDir: string,
+  project: string,
+  agentGit: AgentGitOptions | null,
+): Promise<PreparedWorkspace['cleanRoom']> {
+  if (options.cleanRoom !== true) return undefined;
+  const [git, from] = await awaitAll([
+    agentGit === null
+      ? undefined
+      : createAgentGit({
+          ...agentGit,
+          path: join(attemptDir, 'clean-room-git'),
+          target: join(agentGit.repository.top, '.git'),
+          givenRefsFile: null,
+        }),
+    options.kind === 'in-place' ? copyAside(options, attemptDir) : options.projectRoot,
+  ]);
+  return {
+    ...(git === undefined ? {} : { git }),
+    include: { from, to: project, patterns: options.kind === 'empty' ? [] : [...options.include] },
+  };
+}
+
+async function copyAside(options: PrepareOptions, attemptDir: string): Promise<string> {
+  const to = join(attemptDir, 'clean-room-files');
+  await mkdir(to);
+  await includeFiles({ patterns: options.include, from: options.projectRoot, to, ...signalOf(options) });
+  return to;
+}

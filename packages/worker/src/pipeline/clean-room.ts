@@ -1,0 +1,77 @@
+/**
+ * The clean room: where a check is about the patch and nothing else of the agent's.
+ *
+ * C1  Its files are the baseline, the user's own ignored files, inputs, capabilities and the patch, in this order.
+ * C2  Setup runs again, with the patch in place: it is how the user would bring the result to life.
+ * C3  Mailbox, git dir, HOME and TMPDIR are new; no folder that the agent could write to is visible.
+ */
+import { mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { includeFiles, layBaseline, layPatch, removeTree } from '@caisson/ground';
+import type { Job } from '@caisson/protocol';
+import type { AttemptContext } from '../attempt-context.ts';
+import { overlayCapabilities, type SetupCommand } from '../steps/overlay.ts';
+import { describeSetupFailure, runSetupCommand } from '../steps/run-setup.ts';
+import { fail } from '../step-failure.ts';
+import { runInSandbox, type CommandOutcome } from './run-command.ts';
+
+/** Runs the command in a room that is made for it and removed again. A setup that fails there is the outcome. */
+export async function runInCleanRoom(
+  context: AttemptContext,
+  command: string,
+  timeoutMs: number,
+): Promise<CommandOutcome> {
+  const { job } = context;
+  if (job.grant.sandbox === 'none')
+    throw fail('policy-denied', 'a clean room needs the sandbox, and this run has none', { step: 11 });
+  const folder = join(dirname(job.paths.captures), `clean-room.${job.runId}.${job.attempt}`);
+  await removeTree(folder);
+  try {
+    const room = enterRoom(job, folder);
+    const setup = await furnish(context, room);
+    for (const script of setup) {
+      const outcome = await runSetupCommand(context, script, room);
+      const problem = describeSetupFailure(script, outcome, job.setupTimeoutMs);
+      if (problem !== null) return { ...outcome, stderr: `in the clean room, ${problem}` };
+    }
+    return await runInSandbox(context, { purpose: 'clean-room', command, timeoutMs, job: room });
+  } finally {
+    await removeTree(folder);
+  }
+}
+
+/** C3. The same job with other folders. */
+function enterRoom(job: Job, folder: string): Job {
+  const { agentGit: _agents, ...workspace } = job.workspace;
+  const git = workspace.cleanRoom?.git;
+  const mailbox = join(folder, 'mailbox');
+  mkdirSync(mailbox, { recursive: true, mode: 0o700 });
+  return {
+    ...job,
+    workspace: {
+      ...workspace,
+      kind: 'worktree',
+      path: join(folder, 'files'),
+      ...(git === undefined ? {} : { agentGit: git }),
+    },
+    paths: { ...job.paths, mailbox, session: null },
+  };
+}
+
+/** C1. Returns what C2 runs. */
+async function furnish({ job, gathered }: AttemptContext, room: Job): Promise<SetupCommand[]> {
+  const { gitDir, baselineTree, path: target, cleanRoom, agentGit } = room.workspace;
+  mkdirSync(join(target, '.caisson'), { recursive: true });
+  if (agentGit !== undefined) mkdirSync(join(target, '.git'));
+  await layBaseline({ gitDir, baselineTree, target });
+  if (cleanRoom !== undefined) {
+    const { from, to, patterns } = cleanRoom.include;
+    await includeFiles({ from, to: join(target, to), patterns });
+  }
+  const setup = await overlayCapabilities(room);
+  if (gathered.patchRef !== undefined) {
+    const patchFile = join(job.paths.captures, gathered.patchRef);
+    await layPatch({ gitDir, baselineTree, target, patchFile });
+  }
+  return setup;
+}
