@@ -3,7 +3,7 @@ import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
 import { describeApply, describeFailure, describeHeadline, isInPlace, isUnderWay } from './format-ending.ts';
 import { isCommand, replyLines } from './format-reply.ts';
 import { countFiles, formatTimeline } from './format-timeline.ts';
-import { formatBytes, formatCost, formatDuration } from './format-values.ts';
+import { formatBytes, formatCost, formatDuration, formatEstimate } from './format-values.ts';
 import type { Output } from './output.ts';
 import { printable, printableText } from './printable.ts';
 import { wrapText } from './wrap-text.ts';
@@ -156,7 +156,7 @@ function describeCost(result: DispatchResult): string[] {
     ...(usage === undefined && result.costUsd === undefined
       ? []
       : [
-          `${usage === undefined ? '' : `${usage.inputTokens} tokens in, ${usage.outputTokens} out, `}${formatCost(result.costUsd)}`,
+          `${usage === undefined ? '' : `${usage.inputTokens} tokens in, ${usage.outputTokens} out, `}${formatCost(result.costUsd, result.costIsEstimate)}${formatEstimate(usage?.estimated)}`,
         ]),
     ...(isUnderWay(result)
       ? []

@@ -46,7 +46,7 @@ function formatRuns(rows: readonly RunRow[], bold: (text: string) => string): st
     row.status,
     row.runtime ?? '-',
     row.durationMs === undefined ? '-' : formatDuration(row.durationMs),
-    row.costUsd === undefined ? '-' : formatCost(row.costUsd),
+    row.costUsd === undefined ? '-' : formatCost(row.costUsd, row.costIsEstimate),
     oneLine(row.description),
   ]);
   return formatTable([['RUN', 'STATUS', 'RUNTIME', 'TIME', 'COST', 'TASK'], ...cells], bold);
