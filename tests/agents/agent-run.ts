@@ -78,6 +78,7 @@ async function expectClean(project: Project, model: ModelServer, runId: string):
   const connections = (await project.events(runId)).filter(({ type }) => type === 'network.connection');
   for (const connection of connections)
     expect(connection).toMatchObject({ via: 'broker', target: `127.0.0.1:${model.port}` });
+  expect(connections.filter(({ verdict }) => verdict === 'denied')).toEqual([]);
   const strange = model.requests.filter(({ api, method }) => api === null && method !== 'HEAD');
   expect(strange.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
   expect(filesWithKey(join(project.root, '.caisson'))).toEqual([]);

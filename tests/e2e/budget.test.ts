@@ -1,4 +1,5 @@
 /** Budgets hold while a run is running; unknown cost is unknown; what failed is charged. */
+import type { DispatchResult } from '@caisson/protocol';
 import { startModelServer, type ModelServer } from '@caisson/testkit';
 import { expect, it, onTestFinished } from 'vitest';
 import { createProject, finish, until, type Project } from './project.ts';
@@ -98,11 +99,66 @@ it('books what a stopped run used, also when its agent never told it', async () 
   const server = await serveOneStep(100_000);
   const project = open(server);
   const result = await project.run('work', '--timeout', '5s');
-  expect(result).toMatchObject({
-    failure: { reason: 'timeout' },
-    result: { usage: { inputTokens: 100_000 } },
-  });
-  expect(result.costUsd).toBeCloseTo(0.3);
+  const { estimated, inputTokens } = result.result?.usage ?? {};
+  expect([result.failure?.reason, estimated]).toEqual([
+    'timeout',
+    { answers: 1, inputTokens: expect.any(Number), outputTokens: 0 }, // the request that was under way
+  ]);
+  expect(inputTokens).toBe(100_000 + (estimated?.inputTokens ?? 0));
+  expect(result.costUsd).toBeGreaterThan(0.3);
+  await expectMarked(project, result, /~\$0\.3\d/);
+}, 60_000);
+
+/** As an estimate, wherever it is shown, and in what is signed. */
+async function expectMarked(project: Project, result: DispatchResult, cost: RegExp): Promise<void> {
+  const { usage } = result.result ?? {};
+  expect([result.costIsEstimate, usage?.estimated?.answers]).toEqual([true, 1]);
+  const show = await project.caisson('show', result.runId);
+  expect(show.stdout).toMatch(cost);
+  expect(show.stdout).toMatch(/out are estimated \(1 answer did not say what was used\)/);
+  for (const command of ['runs', 'budget'])
+    expect([command, (await project.caisson(command)).stdout]).toEqual([
+      command,
+      expect.stringMatching(cost),
+    ]);
+  const [standing] = (
+    JSON.parse((await project.caisson('budget', '-o', 'json')).stdout) as {
+      standings: { estimatedCosts: number; tokensIn: number }[];
+    }
+  ).standings;
+  expect(standing).toMatchObject({ estimatedCosts: 1, tokensIn: usage?.inputTokens });
+  const ending = (await project.events(result.runId)).find(({ type }) => type.startsWith('dispatch.f'));
+  expect(ending?.['usage']).toEqual(usage);
+  expect((await project.caisson('verify', result.runId)).code).toBe(0);
+}
+
+const NOTHING = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+
+it('charges an answer that did not say what it used by an estimate, marks it everywhere, and counts it', async () => {
+  const step = {
+    say: 'a step',
+    tool: { intent: 'run-command' as const, command: 'sleep 9' },
+    usage: NOTHING,
+  };
+  const server = await startModelServer({ script: [step, { say: 'done' }], apiKey: KEY });
+  onTestFinished(() => server.stop());
+  const project = open(server, 'budget: { perDayTokens: 100 }\n');
+  const result = await project.run('work');
+  expect(result).toMatchObject({ failure: { reason: 'budget-exceeded' } });
+  expect(result.costUsd).toBeGreaterThan(0);
+  await expectMarked(project, result, /~\$0\.00\d\d/);
+  expect((await project.caisson('run', 'work')).code).toBe(5);
+}, 60_000);
+
+it('shows no cost, not 0, for an estimate of a model whose price is unknown', async () => {
+  const server = await startModelServer({ script: [{ say: 'done', usage: NOTHING }], apiKey: KEY });
+  onTestFinished(() => server.stop());
+  const project = open(server);
+  const result = await project.run('work', '--model', 'a-model-of-ours');
+  expect(result).toMatchObject({ status: 'done', costIsEstimate: true });
+  expect([result.costUsd, result.result?.usage?.costUsd]).toEqual([undefined, undefined]);
+  for (const args of [['show', result.runId], ['runs'], ['budget'], ['logs', result.runId]])
+    expect((await project.caisson(...args)).stdout).not.toMatch(/\$0\.00(?!\s+no cap)/);
 }, 60_000);
 
 it('charges a run whose host was killed with what it had used by then', async () => {

@@ -1,6 +1,6 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startModelServer } from '@caisson/testkit';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -96,6 +96,28 @@ describe('the network of a run', () => {
     const ran = await project.run('--runtime', 'native', '--retries', '0', 'anything');
     expect(ran.failure).toMatchObject({ reason: 'fetch-failed', step: 7 });
     expect(ran.failure?.detail).toContain('file:not-there');
+  });
+
+  it('refuses the rest of the provider’s API to an agent that has its own plans, and records that', async () => {
+    const model = await startModelServer({ script: [{ turns: [{ say: 'hi' }] }], apiKey: KEY });
+    onTestFinished(() => model.stop());
+    const project = createProject({
+      env: { MODEL_KEY: KEY },
+      config: `runtimes:\n  claude-code: { bin: ./agent, endpoint: "${model.url}", apiKey: "env:MODEL_KEY" }\n`,
+    });
+    const ask = (method: string, path: string): string =>
+      `curl -s -X ${method} -H "x-api-key: $ANTHROPIC_API_KEY" "$ANTHROPIC_BASE_URL${path}"`;
+    const script = [ask('GET', '/v1/files'), ask('DELETE', '/v1/models/mine'), ask('GET', '/v1/models')];
+    project.write('agent', `#!/bin/sh\n${script.join('\n')}\n`);
+    chmodSync(join(project.root, 'agent'), 0o755);
+    const ran = await project.run('--runtime', 'claude-code', '--retries', '0', 'anything');
+    expect(ran.stdout).toContain('GET /v1/files is no call that a run may make to its model');
+    const denials = (await project.events(ran.runId)).filter(({ type }) => type === 'policy.denied');
+    expect(denials.map(({ denial }) => denial)).toMatchObject([
+      { layer: 'network', rule: 'broker', what: expect.stringContaining('GET /v1/files') },
+      { layer: 'network', rule: 'broker', what: expect.stringContaining('DELETE /v1/models/mine') },
+    ]);
+    expect(model.requests.map(({ method, path }) => `${method} ${path}`)).toEqual(['GET /v1/models']);
   });
 
   it.each([['bwrap'], ['none']])(

@@ -75,7 +75,25 @@ it('runs without a sandbox only when that is said by name, and records it', asyn
   );
   expect(code).toBe(0);
   const result = JSON.parse(stdout) as { result: { policy: { grant: unknown; enforced: unknown } } };
-  expect(result.result.policy).toMatchObject({ grant: { sandbox: 'none' }, enforced: { kind: 'none' } });
+  expect(result.result.policy).toMatchObject({
+    grant: { sandbox: 'none', hosts: ['*'] },
+    enforced: { kind: 'none', network: 'host' },
+  });
+});
+
+it.each([
+  ['none is asked for', ['--network', 'none'], ''],
+  ['some hosts are asked for', ['--network', 'hosts=registry.example:443'], ''],
+  ['the project grants some hosts', [], "network: { hosts: ['registry.example:443'] }\n"],
+])('refuses a network that only a sandbox could limit: %s', async (_what, options, config) => {
+  const project = createProject({ config });
+  const open = ['--sandbox', 'none', ...options];
+  const refused = await project.caisson('run', ...open, '--', 'true');
+  expect([refused.code, refused.stderr]).toEqual([4, expect.stringContaining('network-enforced')]);
+  expect(refused.stderr).toContain('--network full');
+  const allowed = await project.run('--sandbox', 'none', '--network', 'full', '--', 'echo', 'open');
+  expect(allowed).toMatchObject({ stdout: 'open\n', result: { policy: { grant: { hosts: ['*'] } } } });
+  expect((await project.caisson('show', allowed.runId)).stdout).toContain('sandbox none, hosts *');
 });
 
 it('refuses a limit that was asked for and cannot be held', async () => {

@@ -1,7 +1,7 @@
 /** The end of a run for people: the answer first, then what came out and what to do next. */
 import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
 import { replyLines } from './format-reply.ts';
-import { formatBytes, formatCost, formatDuration } from './format-values.ts';
+import { formatBytes, formatCost, formatDuration, formatEstimate } from './format-values.ts';
 import { line, textLines, type Line, type Lines, type Painted, type Style } from './painted.ts';
 
 /** Where the work of a run is when it ends. */
@@ -122,9 +122,10 @@ function describeOutcome(result: DispatchResult, style: Style, work: Whereabouts
     );
   }
   if (sealed.usage !== undefined) {
-    const { inputTokens, outputTokens, models } = sealed.usage;
+    const { inputTokens, outputTokens, models, estimated } = sealed.usage;
+    const cost = formatCost(result.costUsd, result.costIsEstimate);
     lines.push(
-      `  usage: ${inputTokens} in, ${outputTokens} out, ${formatCost(result.costUsd)}${models.length === 0 ? '' : `, ${models.join(', ')}`}`,
+      `  usage: ${inputTokens} in, ${outputTokens} out, ${cost}${models.length === 0 ? '' : `, ${models.join(', ')}`}${formatEstimate(estimated)}`,
     );
   }
   // A plain command's complaints are worth a look; an agent program's chatter is not.

@@ -120,7 +120,9 @@ function describeEnding(event: EventEnvelope): string {
     `after ${duration(event['durationMs'])}`,
     isText(event['patchRef']) && 'with a patch',
     usage !== undefined && tokens > 0 && `${tokens} tokens`,
-    usage !== undefined && tokens > 0 && formatCost(event['costUsd'] as number | undefined),
+    usage !== undefined &&
+      tokens > 0 &&
+      formatCost(event['costUsd'] as number | undefined, field(usage, 'estimated') !== undefined),
   ]);
 }
 

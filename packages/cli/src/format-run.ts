@@ -12,7 +12,7 @@ import {
 } from './format-ending.ts';
 import { isCommand, replyLines } from './format-reply.ts';
 import { countFiles, formatTimeline } from './format-timeline.ts';
-import { formatBytes, formatCost, formatDuration } from './format-values.ts';
+import { formatBytes, formatCost, formatDuration, formatEstimate } from './format-values.ts';
 import { line as show, textLines, widthOfLine, type Line, type Lines, type Style } from './painted.ts';
 import { wrapText } from './wrap-text.ts';
 
@@ -159,7 +159,7 @@ function describeCost(result: DispatchResult): string[] {
     ...(usage === undefined && result.costUsd === undefined
       ? []
       : [
-          `${usage === undefined ? '' : `${usage.inputTokens} tokens in, ${usage.outputTokens} out, `}${formatCost(result.costUsd)}`,
+          `${usage === undefined ? '' : `${usage.inputTokens} tokens in, ${usage.outputTokens} out, `}${formatCost(result.costUsd, result.costIsEstimate)}${formatEstimate(usage?.estimated)}`,
         ]),
     ...(isUnderWay(result)
       ? []

@@ -1,4 +1,5 @@
 /** How values read on a terminal. */
+import type { Usage } from '@caisson/protocol';
 import { printable } from './printable.ts';
 
 export function formatDuration(ms: number): string {
@@ -9,10 +10,19 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** Unknown is said, never shown as nothing. */
-export function formatCost(usd: number | null | undefined): string {
+/** Unknown is said, never shown as nothing; what is an estimate in part is shown as about so much. */
+export function formatCost(usd: number | null | undefined, isEstimate = false): string {
   if (usd === null || usd === undefined) return 'cost unknown';
-  return `$${usd < 0.01 && usd > 0 ? usd.toFixed(4) : usd.toFixed(2)}`;
+  if (usd > 0 && usd < 0.0001) return 'under $0.0001';
+  return `${isEstimate ? '~' : ''}$${usd < 0.01 && usd > 0 ? usd.toFixed(4) : usd.toFixed(2)}`;
+}
+
+/** What of a usage is an estimate, as words that follow it; empty where all was said by the model. */
+export function formatEstimate(estimated: Usage['estimated']): string {
+  if (estimated === undefined) return '';
+  const { answers, inputTokens, outputTokens } = estimated;
+  const what = answers === 1 ? '1 answer' : `${answers} answers`;
+  return `, of which ${inputTokens} in and ${outputTokens} out are estimated (${what} did not say what was used)`;
 }
 
 export function formatBytes(bytes: number): string {

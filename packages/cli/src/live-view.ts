@@ -118,7 +118,8 @@ function statusLine(state: State, elapsedMs: number, style: Style, columns: numb
     state.tool === null ? null : [`in ${state.tool}`, plain],
     state.tokens === 0 ? null : [`${state.tokens} tokens`, plain],
     // Few agents tell it as they work; the ending has it from the price table.
-    state.costUsd === null ? null : [formatCost(state.costUsd), plain],
+    // 0 is what a program says that does not know the price.
+    state.costUsd === null || state.costUsd === 0 ? null : [formatCost(state.costUsd), plain],
   ];
   const line: Line[] = [];
   let room = columns - 1;

@@ -28,6 +28,8 @@ export const DispatchResult = z.object({
   durationMs: z.number(),
   /** What the run cost, all attempts together: as the runtime said or by the price table. Absent is unknown. */
   costUsd: z.optional(z.number()),
+  /** A part of `costUsd` is an estimate: an answer of the model did not say what it used. */
+  costIsEstimate: z.optional(z.literal(true)),
   stdout: z.string(),
   stderr: z.string(),
   reply: z.string(),

@@ -11,13 +11,21 @@ const milliseconds = () => z.number().check(z.nonnegative());
 export const CapturedStream = z.object({ ref: Sha256, bytes: bytes(), truncated: z.boolean() });
 export type CapturedStream = z.infer<typeof CapturedStream>;
 
-/** Model usage. An absent `costUsd` is unknown; it is never 0 for that. */
+/** The part of a usage that no answer of the model said, and how many answers that concerns. */
+export const EstimatedUsage = z.object({ answers: bytes(), inputTokens: bytes(), outputTokens: bytes() });
+export type EstimatedUsage = z.infer<typeof EstimatedUsage>;
+
+/**
+ * Model usage. An absent `costUsd` is unknown; it is never 0 for that. `estimated` is a part of the counts, and so the
+ * cost is one too: answers that were cut off or named no usage are charged by their bytes.
+ */
 export const Usage = z.object({
   models: z.array(z.string()).check(z.maxLength(32)),
   inputTokens: bytes(),
   outputTokens: bytes(),
   cacheReadTokens: bytes(),
   cacheWriteTokens: bytes(),
+  estimated: z.optional(EstimatedUsage),
   costUsd: z.optional(z.number().check(z.nonnegative())),
   turns: z.optional(bytes()),
   toolCalls: z.optional(bytes()),

@@ -78,10 +78,12 @@ export function createMeter(): Meter {
     },
     toUsage() {
       if (!hasUsage) return undefined; // unknown is never 0
+      // A program that says 0 for a turn of its model does not know the price.
+      const hasCost = costUsd !== undefined && (costUsd > 0 || turns === 0);
       return {
         models: [...models],
         ...usage,
-        ...(costUsd === undefined ? {} : { costUsd }),
+        ...(hasCost ? { costUsd } : {}),
         turns,
         toolCalls,
         ...(modelMs === undefined ? {} : { durationMs: modelMs }),

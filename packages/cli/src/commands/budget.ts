@@ -9,7 +9,7 @@ import { withCaissonToRead } from '../with-caisson.ts';
 export const command = defineCommand({
   usage: '[--session NAME]',
   about:
-    'Failures are charged too. Cost that no runtime told and no table knows is shown as unknown, never as zero.',
+    'Failures are charged too. Cost that no runtime told and no table knows is shown as unknown, never as zero. What is spent is about so much (~) where an answer did not say what it used and was estimated.',
   options: { session: { type: 'string', value: 'NAME', summary: 'also this session' } },
   examples: [{ line: 'caisson budget --session release', says: 'Today and one session against their caps.' }],
   run: ({ options, output }) =>
@@ -25,12 +25,22 @@ export const command = defineCommand({
 function format(standings: readonly BudgetStanding[], bold: (text: Line) => Line): Lines {
   const rows = standings.map((standing) => [
     `${standing.scope} ${standing.scopeId}`,
-    formatCost(standing.spentUsd),
+    formatSpent(standing),
     formatCost(standing.reservedUsd),
     standing.ceilingUsd === null ? 'no cap' : formatCost(standing.ceilingUsd),
     String(standing.unknownCosts),
+    String(standing.estimatedCosts),
     `${standing.tokensIn} in, ${standing.tokensOut} out`,
     String(standing.runCount),
   ]);
-  return formatTable([['SCOPE', 'SPENT', 'RESERVED', 'CAP', 'UNKNOWN', 'TOKENS', 'RUNS'], ...rows], bold);
+  return formatTable(
+    [['SCOPE', 'SPENT', 'RESERVED', 'CAP', 'UNKNOWN', 'ESTIMATED', 'TOKENS', 'RUNS'], ...rows],
+    bold,
+  );
+}
+
+/** No sum is shown as 0 where an ending does not say what it cost. */
+function formatSpent({ spentUsd, unknownCosts, estimatedCosts }: BudgetStanding): string {
+  if (spentUsd === 0 && unknownCosts > 0) return '-';
+  return formatCost(spentUsd, estimatedCosts > 0);
 }

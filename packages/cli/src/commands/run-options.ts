@@ -26,7 +26,8 @@ export const RUN_OPTIONS = {
     type: 'string',
     value: 'KIND',
     choices: ['bwrap', 'none'],
-    summary: 'none switches the sandbox off, and is recorded; default bwrap',
+    summary:
+      'none switches the sandbox off, and with it every limit on the network; it is recorded; default bwrap',
   },
   workspace: {
     type: 'string',

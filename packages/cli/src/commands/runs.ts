@@ -47,7 +47,7 @@ function formatRuns(rows: readonly RunRow[], bold: (text: Line) => Line): Lines 
     row.status,
     row.runtime ?? '-',
     row.durationMs === undefined ? '-' : formatDuration(row.durationMs),
-    row.costUsd === undefined ? '-' : formatCost(row.costUsd),
+    row.costUsd === undefined ? '-' : formatCost(row.costUsd, row.costIsEstimate),
     oneLine(row.description),
   ]);
   return formatTable([['RUN', 'STATUS', 'RUNTIME', 'TIME', 'COST', 'TASK'], ...cells], bold);

@@ -241,6 +241,7 @@ describe('a budget', () => {
         reservedUsd: 0,
         ceilingUsd: 9,
         unknownCosts: 1,
+        estimatedCosts: 0,
         runCount: 2,
         tokensIn: 2,
         tokensOut: 4,

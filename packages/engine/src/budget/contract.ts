@@ -58,6 +58,8 @@ export interface BudgetStanding {
   readonly ceilingUsd: number | null;
   /** Runs that ended without a known cost. */
   readonly unknownCosts: number;
+  /** Runs whose usage is an estimate in part. */
+  readonly estimatedCosts: number;
   readonly runCount: number;
   readonly tokensIn: number;
   readonly tokensOut: number;
@@ -83,6 +85,7 @@ export interface Budget {
 export interface SpentRow {
   readonly costUsd: number | null;
   readonly unknownCosts: number;
+  readonly estimatedCosts?: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cacheTokens?: number;

@@ -52,6 +52,7 @@ export function createBudget(options: BudgetOptions): Budget {
       reservedUsd: promisedUsd(held, viewer, counts),
       ceilingUsd: scope === 'session' ? settings.perSessionUsd : settings.perDayUsd,
       unknownCosts: sum(rows.map((row) => row.unknownCosts)),
+      estimatedCosts: sum(rows.map((row) => row.estimatedCosts ?? 0)),
       runCount: rows.length,
       tokensIn: sum(rows.map((row) => row.inputTokens)),
       tokensOut: sum(rows.map((row) => row.outputTokens)),

@@ -27,6 +27,7 @@ import {
 } from '../registry/index.ts';
 import { BundleRefusedError } from '../store/index.ts';
 import { bundlePath } from './bundle-path.ts';
+import { modelApiOf } from './model-api.ts';
 import { refuseOldVersion } from './refuse-old-version.ts';
 
 export interface NamesOptions {
@@ -177,7 +178,7 @@ function findRuntime(options: NamesOptions, located: readonly LocatedRuntime[], 
     bin: found.path ?? (name === 'native' ? bundlePath('native-agent.mjs') : options.node),
     version,
     endpoint: found.config.endpoint ?? (apiKeyRef === null ? null : (descriptor.defaultEndpoint ?? null)),
-    api: descriptor.api,
+    api: modelApiOf(descriptor, found.config.settings ?? {}),
     apiKeyRef,
     model: found.config.model ?? null,
     settings: found.config.settings ?? {},

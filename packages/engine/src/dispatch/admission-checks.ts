@@ -82,6 +82,16 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
         }
       : null,
   ),
+  // Invariant 5: nothing but the sandbox keeps a program from the network.
+  check('network-enforced', ({ grant }) =>
+    grant.sandbox === 'none' && !grant.hosts.includes('*')
+      ? {
+          kind: 'policy',
+          detail: `${grant.hosts.length === 0 ? 'no network' : `only ${grant.hosts.join(', ')}`} is granted, and without a sandbox every host can be reached`,
+          remedy: 'Leave out --sandbox none, or allow all of the network: --network full.',
+        }
+      : null,
+  ),
   check('non-escalation', ({ grant, request }) => {
     if (request.parent === undefined || isWithin(grant, request.parent.grant)) return null;
     return {

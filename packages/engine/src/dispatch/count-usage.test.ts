@@ -8,7 +8,8 @@ const COUNTS = { inputTokens: 1_000_000, outputTokens: 0, cacheReadTokens: 0, ca
 const TOLD: Usage = { models: ['claude-sonnet-4-5'], ...COUNTS, turns: 3, toolCalls: 2 };
 const seen = (more: Partial<ObservedUsage> = {}): ObservedUsage => ({
   answers: 4,
-  unheard: 0,
+  underWay: 0,
+  estimated: { answers: 0, inputTokens: 0, outputTokens: 0 },
   isWhole: false,
   refusals: 0,
   lastStop: null,
@@ -26,8 +27,8 @@ it('takes what the answers said where the agent told nothing', () => {
 });
 
 it('says unknown, not 0, when a model may have answered and nobody told what that used', () => {
-  expect(count({ seen: seen({ answers: 0, unheard: 1, byModel: [] }) })).toBeUndefined();
-  const silent = seen({ answers: 2, unheard: 2, byModel: [] });
+  expect(count({ seen: seen({ answers: 0, underWay: 1, byModel: [] }) })).toBeUndefined();
+  const silent = seen({ answers: 2, underWay: 2, byModel: [] });
   expect(count({ told: { ...TOLD, inputTokens: 0 }, seen: silent })).toBeUndefined();
   expect(count({})).toBeUndefined();
 });
@@ -54,5 +55,27 @@ it('takes what the answers said, not how an agent adds it up, where all of them 
     costUsd: 7,
     turns: 3,
   });
-  expect(count({ told, seen: seen({ unheard: 1 }) })).toMatchObject({ inputTokens: 5_000_000 });
+  expect(count({ told, seen: seen({ underWay: 1 }) })).toMatchObject({ inputTokens: 5_000_000 });
+});
+
+const ESTIMATED = { answers: 1, inputTokens: 1_000_000, outputTokens: 0 };
+
+it('marks what is estimated, and charges it', () => {
+  expect(count({ seen: seen({ estimated: ESTIMATED }) })).toMatchObject({
+    inputTokens: 1_000_000,
+    costUsd: 1.25,
+    estimated: ESTIMATED,
+  });
+  const more = { ...TOLD, inputTokens: 2_000_000 };
+  expect(count({ told: more, seen: seen({ estimated: ESTIMATED }) })).toMatchObject({
+    inputTokens: 2_000_000,
+    estimated: ESTIMATED,
+  });
+});
+
+it('never says that tokens cost 0, also when the agent does and their price is not known', () => {
+  const nameless = seen({ byModel: [{ model: 'a-model-of-ours', ...COUNTS }], estimated: ESTIMATED });
+  for (const told of [undefined, { ...TOLD, inputTokens: 0, costUsd: 0 }, { ...TOLD, costUsd: 0 }])
+    expect(count({ told, seen: nameless })).not.toHaveProperty('costUsd');
+  expect(count({ told: { ...TOLD, costUsd: 0 } })).not.toHaveProperty('costUsd');
 });

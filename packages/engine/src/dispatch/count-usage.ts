@@ -1,6 +1,6 @@
 /**
- * What an attempt used: what the model's answers said as they passed. Where one of them did not say it, what the agent
- * told may be more, and then counts. Agents tell it at their end, or for a part of their requests, or add it up in
+ * What an attempt used: what the model's answers said as they passed, and an estimate of what they did not say. Where
+ * there is an estimate, what the agent told may be more, and then counts. Agents tell it at their end, or for a part of their requests, or add it up in
  * their own way; an agent that was stopped tells nothing.
  */
 import type { Usage } from '@caisson/protocol';
@@ -28,18 +28,20 @@ export function countUsage(sources: UsageSources, cost: Budget['cost']): Usage |
       : Math.max(sources.turns, told?.turns ?? 0),
     toolCalls: Math.max(sources.toolCalls, told?.toolCalls ?? 0),
   };
-  if (seen === null) return told === undefined ? undefined : { ...told, ...counts };
+  if (seen === null) return told === undefined ? undefined : withoutFalseZero({ ...told, ...counts });
+  const mark = seen.estimated.answers === 0 ? {} : { estimated: seen.estimated };
   const observed = toUsage(seen, cost);
-  if (tokensOf(told) + tokensOf(observed) === 0 && seen.unheard > 0) return undefined;
+  if (tokensOf(told) + tokensOf(observed) === 0 && seen.underWay > 0) return undefined;
   if (told !== undefined && !seen.isWhole && tokensOf(told) >= tokensOf(observed))
-    return { ...told, ...counts };
+    return withoutFalseZero({ ...told, ...mark, ...counts });
   const costUsd = costFrom(told, observed);
-  return {
+  return withoutFalseZero({
     ...observed,
+    ...mark,
     ...(costUsd === undefined ? {} : { costUsd }),
     ...(told?.durationMs === undefined ? {} : { durationMs: told.durationMs }),
     ...counts,
-  };
+  });
 }
 
 /** A program that tells its cost knows more than a price table, unless it tells only a part of it. */
@@ -47,6 +49,18 @@ function costFrom(told: Usage | undefined, observed: Usage): number | undefined 
   if (told?.costUsd === undefined) return observed.costUsd;
   if (tokensOf(told) >= tokensOf(observed)) return told.costUsd;
   return Math.max(told.costUsd, observed.costUsd ?? 0);
+}
+
+/** A program that says 0 for tokens that were used does not know their price, and unknown is never 0. */
+function withoutFalseZero(usage: Usage): Usage {
+  if (usage.costUsd !== 0 || tokensOf(usage) === 0) return usage;
+  const { costUsd: _costUsd, ...known } = usage;
+  return known;
+}
+
+/** What is left of a count whose host died: an answer may have been under way, so that no tokens are unknown tokens. */
+export function atLeast(usage: Usage | undefined): Usage | undefined {
+  return tokensOf(usage) === 0 || usage === undefined ? undefined : withoutFalseZero(usage);
 }
 
 /** Caps are the run's, not an attempt's. */

@@ -27,6 +27,7 @@ export async function describeRun(
     exitCode: result?.exitCode ?? null,
     durationMs: numberOf(ending?.data['durationMs']),
     ...(row.costUsd === undefined ? {} : { costUsd: row.costUsd }),
+    ...(row.costIsEstimate === true ? { costIsEstimate: true } : {}),
     stdout: await textOf(rooms, result?.logs.stdout.ref),
     stderr: await textOf(rooms, result?.logs.stderr.ref),
     reply: await textOf(rooms, result?.reply.ref),

@@ -4,7 +4,7 @@ import type { DispatchRooms, NetworkDoor, OpenedNetwork } from './rooms.ts';
 import { loginHosts } from './login-files.ts';
 import type { RunRecord } from './run-record.ts';
 
-/** A denial is told once per target, and no longer once a run has tried this many. */
+/** A denial is reported once per target and reason, and no longer once a run has tried this many. */
 const MAX_TOLD_DENIALS = 64;
 
 type OpenOptions = Parameters<NetworkDoor['open']>[0];
@@ -37,17 +37,17 @@ export async function openNetwork(
   const { attempt } = where;
   const append = (type: 'network.connection' | 'policy.denied', data: Record<string, unknown>): void =>
     void record.append(type, data, { attempt }).catch(() => undefined); // the run may have ended by now
-  const denied = new Set<unknown>();
+  const denied = new Set<string>();
   return rooms.network.open({
     ...plan,
     ...where,
     onConnection: (data) => {
       append('network.connection', data);
       const { target, verdict, via, detail } = data;
-      if (verdict !== 'denied' || denied.has(target) || denied.size >= MAX_TOLD_DENIALS) return;
-      denied.add(target);
-      const rule = via === 'broker' ? 'broker' : 'network.hosts';
       const what = `connection to ${String(target)}: ${typeof detail === 'string' ? detail : 'refused'}`;
+      if (verdict !== 'denied' || denied.has(what) || denied.size >= MAX_TOLD_DENIALS) return;
+      denied.add(what);
+      const rule = via === 'broker' ? 'broker' : 'network.hosts';
       append('policy.denied', { denial: { layer: 'network', what, actionClass: 'network', rule } });
     },
   });

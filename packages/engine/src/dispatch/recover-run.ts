@@ -5,7 +5,7 @@ import { PreparedWorkspace } from '../workspace/index.ts';
 import type { WorkerHandle } from '../compute/index.ts';
 import type { AttemptRemains } from './attempt-remains.ts';
 import { orWarn, tellSurvivors } from './clean-up.ts';
-import { findEarlierUse } from './count-usage.ts';
+import { atLeast, findEarlierUse } from './count-usage.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { endingOfResult, type Ending } from './find-ending.ts';
 import { findLeftWork } from './left-work.ts';
@@ -89,7 +89,7 @@ async function recoverAttempt(
       durationMs: found.kind === 'valid' ? found.result.durationMs : sinceMs,
       // The counters died with the host; what it had told for the sake of a cap is charged.
       countUsage: (told) =>
-        told ?? rooms.budget.lastUsage(remains.runId, findEarlierUse(rooms, remains.runId)),
+        atLeast(told ?? rooms.budget.lastUsage(remains.runId, findEarlierUse(rooms, remains.runId))),
     },
     { attemptsLeft: 0, delayMs: 0 }, // recovery dispatches nothing: decision 0010
   );

@@ -99,3 +99,15 @@ describe('the grant of a run that another run asked for', () => {
     );
   });
 });
+
+test('without a sandbox all hosts are granted, unless something less was asked for', () => {
+  const house = { defaultMode: 'auto-edit', hosts: [], limits: {}, budget: {}, depth: 3 };
+  const listed = { ...house, hosts: ['a.example:443'] };
+  const hostsOf = (asked: object, of: unknown = house, parent: Grant | null = null): string[] =>
+    resolve({ sandbox: 'none', ...asked }, null, of, [], parent).hosts;
+  expect(hostsOf({})).toEqual(['*']);
+  expect(hostsOf({ network: { kind: 'none' } })).toEqual([]);
+  expect(hostsOf({}, listed)).toEqual(['a.example:443']);
+  const enclosed = resolve({ network: { kind: 'full' } }, null, house, [], null);
+  expect(hostsOf({}, house, enclosed)).toEqual([]); // the child is enclosed, too
+});

@@ -13,11 +13,14 @@ export function resolveGrant(
 ): Grant {
   const { mode: agentMode, tools, grant: own = {} } = agent?.definition ?? {};
   const mode = getMode(request.mode ?? agentMode ?? settings.defaultMode);
+  // A child of an enclosed run is enclosed, whatever it asks for.
+  const isOpen =
+    request.sandbox === 'none' && (request.parent === undefined || request.parent.grant.sandbox === 'none');
   const asked: Grant = {
     mode,
     read: ['/'],
     write: mode === 'suggest' ? [] : [workspaceRoot],
-    hosts: resolveHosts(request, own.hosts ?? settings.hosts),
+    hosts: resolveHosts(request, own.hosts ?? defaultHosts(settings, isOpen)),
     tools: [...(request.tools ?? tools ?? [])].toSorted(),
     ...(envBundles.length === 0 ? {} : { envs: [...new Set(envBundles.map(envGrantName))].toSorted() }),
     limits: merge(settings.limits, own.limits, request.limits),
@@ -46,6 +49,11 @@ function resolveHosts(request: DispatchRequest, defaults: readonly string[]): st
     case undefined:
       return [...defaults].toSorted();
   }
+}
+
+/** Without a sandbox every host can be reached, so that is what is granted where nobody asked for less. */
+function defaultHosts({ hosts }: DispatchSettings, isOpen: boolean): readonly string[] {
+  return isOpen && hosts.length === 0 ? ['*'] : hosts;
 }
 
 /** Configuration < agent < caller, member by member. */

@@ -65,6 +65,8 @@ export interface RunRow {
   readonly durationMs?: number;
   readonly failure?: Failure;
   readonly costUsd?: number;
+  /** Present where a part of `costUsd`, or of the tokens behind it, is an estimate. */
+  readonly costIsEstimate?: true;
 }
 
 export interface AttemptRow {
@@ -92,6 +94,8 @@ export interface SpendRow {
   readonly costUsd: number | null;
   /** Endings that did not say what they cost. */
   readonly unknownCosts: number;
+  /** Endings whose usage is an estimate in part; absent for none. */
+  readonly estimatedCosts?: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
   /** Input plus output. */

@@ -93,6 +93,7 @@ function endedRun(row: RunState, event: ProjectedEvent): RunState {
     durationMs: number(event.data['durationMs']),
     failure,
     costUsd: costOf(event),
+    costIsEstimate: isEstimated(event) ? (true as const) : undefined,
   });
 }
 
@@ -153,12 +154,14 @@ export function projectSpend(
   const cost = costOf(event);
   const inputTokens = (row?.inputTokens ?? 0) + (number(usage['inputTokens']) ?? 0);
   const outputTokens = (row?.outputTokens ?? 0) + (number(usage['outputTokens']) ?? 0);
+  const estimatedCosts = (row?.estimatedCosts ?? 0) + (isEstimated(event) ? 1 : 0);
   return {
     runId: event.runId ?? '',
     session,
     day: event.at.slice(0, 10),
     costUsd: cost === undefined ? (row?.costUsd ?? null) : (row?.costUsd ?? 0) + cost,
     unknownCosts: (row?.unknownCosts ?? 0) + (cost === undefined ? 1 : 0),
+    ...(estimatedCosts === 0 ? {} : { estimatedCosts }),
     inputTokens,
     outputTokens,
     tokens: inputTokens + outputTokens,
@@ -173,6 +176,10 @@ export function projectSpend(
 
 function costOf(event: ProjectedEvent): number | undefined {
   return number(event.data['costUsd']) ?? number(members(event.data['usage'])['costUsd']);
+}
+
+function isEstimated(event: ProjectedEvent): boolean {
+  return members(event.data['usage'])['estimated'] !== undefined;
 }
 
 function failureOf(event: ProjectedEvent): Failure | undefined {

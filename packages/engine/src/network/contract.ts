@@ -6,6 +6,8 @@
  * N3  A granted name that resolves to a private address is refused, unless that address was granted itself.
  * N4  Every connection has one record, also when it was refused; what exceeds the cap is counted in the last record.
  * N5  After `close` no socket of the attempt is open, inside or outside.
+ * N6  Of the model's API only what agents need is passed on; a path is normalised once, and that one text is judged,
+ *     counted and sent.
  */
 import type { LookupAddress } from 'node:dns';
 import type { Clock, NamedSecret } from '@caisson/ground';
@@ -62,12 +64,18 @@ export interface Mapping {
   readonly placeholder: string;
 }
 
-/** What the model's answers said they used, as they passed; at least that much was used. */
+/** What the model's answers used: as they said it when they passed, and by an estimate where they did not. */
 export interface ObservedUsage {
   /** Answers that the model began. */
   readonly answers: number;
-  /** Requests under way, and answers that ended without a word about usage. */
-  readonly unheard: number;
+  /** Requests that have not come to their end; nothing is estimated for them yet. */
+  readonly underWay: number;
+  /** The part of the counts below that no answer said, and how many answers that concerns. */
+  readonly estimated: {
+    readonly answers: number;
+    readonly inputTokens: number;
+    readonly outputTokens: number;
+  };
   /** Every answer came to its end and said what it used: there was no more than this. */
   readonly isWhole: boolean;
   /** Answers in which the model would not go on. */

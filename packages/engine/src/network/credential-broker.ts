@@ -6,14 +6,17 @@ import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompre
 import { createRedactor, type Redactor } from '@caisson/ground';
 import type { ConnectionLog } from './connection-log.ts';
 import type { Mapping, ModelTarget, ServiceTarget } from './contract.ts';
+import type { ModelApi } from '@caisson/protocol';
 import { NetworkOpenError } from './errors.ts';
 import { exchange, type Destination, type HandedOn, type NotHandedOn } from './exchange.ts';
-import { dropLongWait, endToEndHeaders, requestHeaders } from './headers.ts';
+import { dropLongWait, dropOverrides, endToEndHeaders, requestHeaders } from './headers.ts';
+import { findOperation } from './model-operations.ts';
 import { plainLineEnds } from './plain-line-ends.ts';
 import { createPlaceholder, randomWord } from './placeholder.ts';
 import { refuseRequest } from './refuse.ts';
+import { confineTarget, normalizeTarget, type ReadTarget } from './request-target.ts';
 import { createUsageCounter, type CountedRequest, type UsageCounter } from './usage-counter.ts';
-import { MODEL_KEY_HEADERS, swapCredential, type CredentialSwap } from './swap-credential.ts';
+import { MODEL_KEY_HEADERS, swapCredential, type CredentialSwap, type Outgoing } from './swap-credential.ts';
 
 const DECODERS: Readonly<Record<string, () => Duplex>> = {
   gzip: createGunzip,
@@ -31,8 +34,8 @@ export interface Doorway extends Mapping {
   readonly destination: Destination;
   /** Finds the key in answers; null when there is no key. */
   readonly redactor: Redactor | null;
-  /** Counts what answers say they used; null where no model answers. */
-  readonly usage: UsageCounter | null;
+  /** The model that is behind it; null for a service, whose API is the user's to know. */
+  readonly model: { readonly api: ModelApi; readonly usage: UsageCounter } | null;
 }
 
 export function createModelDoorway(model: ModelTarget): Doorway {
@@ -43,7 +46,7 @@ export function createModelDoorway(model: ModelTarget): Doorway {
     headers: MODEL_KEY_HEADERS,
     inQuery: model.api === 'gemini',
   });
-  return { ...doorway, usage: createUsageCounter() };
+  return { ...doorway, model: { api: model.api, usage: createUsageCounter() } };
 }
 
 export function createServiceDoorway(service: ServiceTarget): Doorway {
@@ -71,32 +74,70 @@ export function serveDoorways(
     return;
   }
   const connection = log.start('broker', doorway.base.host);
-  const deny = (status: number, detail: string): void => {
-    connection.end('denied', detail);
-    refuseRequest(response, status, `caisson: ${detail}`);
-  };
-  if (climbs(rest)) return deny(400, 'a path with . or .. segments is not sent on');
-  const path = `${doorway.base.pathname.replace(/\/$/, '')}${rest}`;
-  const headers = requestHeaders(request.headers, doorway.base.host);
-  // A key could hide in a compressed answer, and usage could not be read, so none is asked for; nor is a part of one, in
-  // which there may be less of the key than can be found.
-  if (doorway.redactor !== null || doorway.usage !== null) headers['accept-encoding'] = 'identity';
-  if (doorway.redactor !== null) for (const name of ['range', 'if-range']) delete headers[name];
-  const outgoing = swapCredential({ headers, path: path === '' ? '/' : path }, doorway.swap);
-  if (outgoing === null) return deny(403, "the request does not carry this run's placeholder key");
-  const counted = doorway.usage?.ask(request.method ?? 'GET', path) ?? null;
-  // Without an answer these were our own words that nobody could be reached; a client that went away may have left an answer to be paid for.
-  response.once('close', () => counted?.closed(response.writableFinished));
+  const judged = judge(doorway, rest, request);
+  if ('detail' in judged) {
+    connection.end(judged.verdict, judged.detail);
+    refuseRequest(response, judged.status, `caisson: ${judged.detail}`);
+    return;
+  }
+  const { outgoing, recordedPath, counted } = judged;
+  if (counted !== null) {
+    request.on('data', counted.send);
+    response.once('close', () => counted.closed(response.writableFinished));
+  }
   exchange({
     request,
     response,
     connection,
     destination: doorway.destination,
     path: outgoing.path,
-    recordedPath: path.split('?', 1)[0] ?? '/',
+    recordedPath,
     headers: outgoing.headers,
     answer: (upstream) => cleanAnswer(doorway, counted, request.method === 'HEAD', upstream),
   });
+}
+
+interface Refused {
+  readonly status: number;
+  readonly verdict: 'denied' | 'failed';
+  readonly detail: string;
+}
+
+interface Allowed {
+  readonly outgoing: Outgoing;
+  /** Without the query. */
+  readonly recordedPath: string;
+  /** Null where no model answers. */
+  readonly counted: CountedRequest | null;
+}
+
+/** N6: what is sent on, or why nothing is. `rest` is the target behind the doorway's prefix. */
+function judge(doorway: Doorway, rest: string, request: IncomingMessage): Allowed | Refused {
+  const { base, model, redactor } = doorway;
+  const deny = (status: number, detail: string): Refused => ({ status, verdict: 'denied', detail });
+  const target: ReadTarget = model === null ? confineTarget(rest) : normalizeTarget(rest);
+  if ('problem' in target) return deny(400, target.problem);
+  const method = request.method ?? 'GET';
+  if (model !== null && /websocket/i.test(request.headers.upgrade ?? ''))
+    return { status: 426, verdict: 'failed', detail: 'WebSockets are not carried; use HTTP' };
+  const operation = model === null ? null : findOperation(model.api, method, target.path);
+  if (model !== null && operation === null)
+    return deny(
+      403,
+      `${method} ${target.path} is no call that a run may make to its model; another part of the provider's API can be mapped with network.services in caisson.yaml`,
+    );
+  const path = `${base.pathname.replace(/\/+$/, '')}${target.path}`;
+  const headers = requestHeaders(request.headers, base.host);
+  if (model !== null) dropOverrides(headers);
+  // A key could hide in a compressed answer, and usage could not be read, so none is asked for; nor is a part of one, in
+  // which there may be less of the key than can be found.
+  if (redactor !== null || model !== null) headers['accept-encoding'] = 'identity';
+  if (redactor !== null) for (const name of ['range', 'if-range']) delete headers[name];
+  const sent = { headers, path: `${path === '' ? '/' : path}${target.query}` };
+  const outgoing = swapCredential(sent, doorway.swap);
+  if (outgoing === null) return deny(403, "the request does not carry this run's placeholder key");
+  const counted = operation?.asksModel === true ? (model?.usage.ask(target.path) ?? null) : null;
+  return { outgoing, recordedPath: path, counted };
 }
 
 function createDoorway(name: string, endpoint: string, pathPrefix: string, swap: CredentialSwap): Doorway {
@@ -115,51 +156,46 @@ function createDoorway(name: string, endpoint: string, pathPrefix: string, swap:
     pathPrefix,
     placeholder: swap.placeholder,
     swap,
-    usage: null,
+    model: null,
     redactor: swap.apiKey === null ? null : createRedactor([{ name: 'api-key', value: swap.apiKey }]),
     destination: { isSecure, agent, options: { host, port }, name: `${name} (${base.host})` },
   };
 }
 
-/** Dot segments would leave the endpoint's base path; `%2e` is the same to most servers, and so is `..;x` to some. */
-function climbs(rest: string): boolean {
-  const path = (rest.split('?', 1)[0] ?? '').replaceAll(/%2e/gi, '.').replaceAll(/%2f|%5c|\\/gi, '/');
-  return path.split('/').some((segment) => /^\.\.?(?:;|%3b|$)/i.test(segment));
-}
-
 function cleanAnswer(
-  { redactor, usage }: Doorway,
+  { redactor, model }: Doorway,
   counted: CountedRequest | null,
   isHead: boolean,
   upstream: IncomingMessage,
 ): HandedOn | NotHandedOn {
   const headers = endToEndHeaders(upstream.headers);
   delete headers['set-cookie'];
-  if (usage !== null) dropLongWait(headers);
+  if (model !== null) dropLongWait(headers);
   if (redactor !== null)
     for (const [name, value] of Object.entries(headers))
       headers[name] = Array.isArray(value)
         ? value.map((one) => redactor.redact(one))
         : redactor.redact(String(value));
   // No agent could follow its model elsewhere, and here the path would lack our prefix. Not a 5xx: those are tried again.
-  if (usage !== null && isRedirect(upstream.statusCode) && headers['location'] !== undefined)
+  if (model !== null && isRedirect(upstream.statusCode) && headers['location'] !== undefined)
     return {
       status: 400,
       why: `redirects to ${String(headers['location']).slice(0, 500)}, which is not followed; set the final URL as endpoint in caisson.yaml`,
     };
+  const encoding = String(headers['content-encoding'] ?? 'identity').toLowerCase();
+  const decoder = DECODERS[encoding];
+  const isReadable = encoding === 'identity' || decoder !== undefined;
   const contentType = String(headers['content-type'] ?? '');
-  const reading = counted?.answered(upstream.statusCode ?? 502, contentType) ?? null;
+  const reading = counted?.answered(upstream.statusCode ?? 502, contentType, isReadable) ?? null;
+  if (isHead) return { headers, through: [] };
+  if (!isReadable && redactor !== null)
+    return { status: 502, why: `answered in an encoding that cannot be searched for keys (${encoding})` };
+  if (!isReadable) return { headers, through: reading === null ? [] : [reading] };
   const readers: Duplex[] = [
     ...(reading === null ? [] : [...(isEventStream(contentType) ? [plainLineEnds()] : []), reading]),
     ...(redactor === null ? [] : [redactingStream(redactor)]),
   ];
-  if (isHead || readers.length === 0) return { headers, through: [] };
-  const encoding = String(headers['content-encoding'] ?? 'identity').toLowerCase();
-  const decoder = DECODERS[encoding];
-  if (encoding !== 'identity' && decoder === undefined)
-    return redactor === null
-      ? { headers, through: [] }
-      : { status: 502, why: `answered in an encoding that cannot be searched for keys (${encoding})` };
+  if (readers.length === 0) return { headers, through: [] };
   delete headers['content-length']; // a mark may be longer or shorter than the key, and a body is decoded
   delete headers['content-encoding'];
   return { headers, through: decoder === undefined ? readers : [decoder(), ...readers] };

@@ -37,6 +37,15 @@ export function dropLongWait(headers: OutgoingHttpHeaders, nowMs = Date.now()): 
   if (Number(headers['retry-after-ms']) > LONGEST_WAIT_MS) delete headers['retry-after-ms'];
 }
 
+/** Headers by which some servers take another method or path than the request has. */
+const OVERRIDING =
+  /^x-(?:http-method(?:-override)?|method-override|original-(?:url|uri|method)|rewrite-url)$/;
+
+/** What was judged is what the server reads: nothing in the headers may change the method or the path. */
+export function dropOverrides(headers: OutgoingHttpHeaders): void {
+  for (const name of Object.keys(headers)) if (OVERRIDING.test(name.toLowerCase())) delete headers[name];
+}
+
 /**
  * The same for a request that is sent on: its body keeps its framing, its Host is the server's. `Connection:
  * content-length` must not take the framing away: the next server would read the body as a second request.

@@ -53,9 +53,10 @@ export async function openNetwork(
     services: services.map(({ name, pathPrefix, placeholder }) => ({ name, pathPrefix, placeholder })),
     offersProxy: rules.texts.length > 0,
     loopbackPort,
-    usage: model?.usage ?? null,
+    usage: model?.model?.usage ?? null,
     close: once(async () => {
       log.close();
+      model?.model?.usage.close();
       for (const { destination } of doorways) destination.agent.destroy();
       proxy.close();
       await Promise.all(stops.map((stop) => stop()));

@@ -3,9 +3,6 @@ export type EarlyStop = 'refusal' | 'max-tokens';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** What every such piece has somewhere in its text, so that others need not be parsed. */
-export const MAY_STOP =
-  /refus|content_filter|blockReason|SAFETY|PROHIBITED|BLOCKLIST|RECITATION|SPII|"length"|max_(?:output_)?tokens|MAX_TOKENS/;
 const GEMINI_REFUSES = /^(?:IMAGE_)?(?:SAFETY|PROHIBITED_CONTENT|RECITATION)$|^(?:BLOCKLIST|SPII)$/;
 
 /** Reads a whole answer or one event of a stream. */

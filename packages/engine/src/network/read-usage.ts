@@ -24,8 +24,16 @@ export function readUsage(value: unknown): AnswerUsage | null {
   const named = model ?? text(top['modelVersion']);
   const usage = members(body?.['usage'] ?? top['usage']);
   const metadata = members(body?.['usageMetadata'] ?? top['usageMetadata']);
-  const counts = countsOf(usage) ?? geminiCounts(metadata);
+  const all = countsOf(usage) ?? geminiCounts(metadata);
+  const counts = top['type'] === 'message_start' ? withoutOutput(all) : all;
   return named === null && counts === null ? null : { model: named, counts };
+}
+
+/** When its answer begins, Anthropic's stream says how long the first piece is, not how long it will be. */
+function withoutOutput(counts: Partial<TokenCounts> | null): Partial<TokenCounts> | null {
+  if (counts === null) return null;
+  const { outputTokens: _first, ...rest } = counts;
+  return rest;
 }
 
 function countsOf(usage: Members): Partial<TokenCounts> | null {

@@ -1,0 +1,108 @@
+/** Looks at the pieces of an answer as it passes: the events of a stream, or the whole of it. */
+import { Transform } from 'node:stream';
+
+const MAX_PIECE_BYTES = 8 * 1024 * 1024;
+/** How much text is in a byte of what cannot be decoded: about as much as the usual encoders put there. */
+const TEXT_PER_ENCODED_BYTE = 4;
+
+export interface AnswerListener {
+  /** One event of a stream, or a whole answer. */
+  hear(value: unknown): void;
+  /** What could not be read: no JSON, or too long to hold. */
+  miss(bytes: number): void;
+  end(isWhole: boolean): void;
+}
+
+/** Hands every chunk on at once and looks at it afterwards. */
+export function createAnswerReader(contentType: string, listener: AnswerListener): Transform {
+  const isStream = contentType.toLowerCase().includes('event-stream');
+  const pieces = createPieces(
+    isStream,
+    (piece) => readPiece(piece, isStream, listener),
+    (bytes) => listener.miss(bytes),
+  );
+  return watchingStream(pieces.push, (isWhole) => {
+    pieces.end();
+    listener.end(isWhole);
+  });
+}
+
+/** For an answer in an encoding that cannot be undone here. */
+export function createBlindReader(listener: AnswerListener): Transform {
+  return watchingStream(
+    (chunk) => listener.miss(chunk.length * TEXT_PER_ENCODED_BYTE),
+    (isWhole) => listener.end(isWhole),
+  );
+}
+
+function watchingStream(look: (chunk: Buffer) => void, onEnd: (isWhole: boolean) => void): Transform {
+  let isDone = false;
+  const finish = (isWhole: boolean): void => {
+    if (!isDone) onEnd(isWhole);
+    isDone = true;
+  };
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      done(null, chunk);
+      look(chunk);
+    },
+    flush(done) {
+      finish(true);
+      done();
+    },
+    destroy(error, done) {
+      finish(false);
+      done(error);
+    },
+  });
+}
+
+function readPiece(piece: string, isStream: boolean, listener: AnswerListener): void {
+  const text = (isStream ? piece.replace(/^data:/, '') : piece).trim();
+  if ((isStream && !piece.startsWith('data:')) || text === '' || text === '[DONE]') return;
+  const values = parsed(text);
+  if (values === null) return listener.miss(Buffer.byteLength(text));
+  for (const value of values) listener.hear(value);
+}
+
+/** Gemini answers with an array when it is not asked for events. Garbage is the client's to complain about. */
+function parsed(text: string): unknown[] | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? value : [value];
+  } catch {
+    return null;
+  }
+}
+
+function createPieces(
+  isByLine: boolean,
+  take: (piece: string) => void,
+  tooLong: (bytes: number) => void,
+): { push(this: void, chunk: Buffer): void; end(): void } {
+  let parts: Buffer[] = [];
+  let held = 0;
+  const hold = (part: Buffer): void => {
+    held += part.length;
+    if (held > MAX_PIECE_BYTES) parts = [];
+    else parts.push(part);
+  };
+  const end = (): void => {
+    if (held > MAX_PIECE_BYTES) tooLong(held);
+    else if (held > 0) take(Buffer.concat(parts).toString('utf8'));
+    parts = [];
+    held = 0;
+  };
+  return {
+    push(chunk) {
+      let from = 0;
+      for (let at = chunk.indexOf(10); isByLine && at !== -1; at = chunk.indexOf(10, from)) {
+        hold(chunk.subarray(from, at));
+        end();
+        from = at + 1;
+      }
+      hold(chunk.subarray(from));
+    },
+    end,
+  };
+}

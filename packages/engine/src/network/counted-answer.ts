@@ -1,0 +1,119 @@
+/** One request to a model and its answer: what it said that it used, and an estimate of what it did not say. */
+import { tokensInBackground, tokensOfBytes, tokensOfPiece } from './estimate-usage.ts';
+import { readError, type ModelError } from './read-error.ts';
+import { readStop, type EarlyStop } from './read-stop.ts';
+import { readUsage, type TokenCounts } from './read-usage.ts';
+
+const MAX_BODY_BYTES = 8 * 1024 * 1024;
+export const NO_TOKENS: TokenCounts = {
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+};
+
+export interface CountedAnswer {
+  send(chunk: Buffer): void;
+  hear(value: unknown): void;
+  miss(bytes: number): void;
+  readonly stop: EarlyStop | null;
+  readonly error: ModelError | null;
+  /** What is still missing of the counts once nothing more will come, and whose it is; null where all was said. */
+  estimate(isWhole: boolean): { model: string; inputTokens: number; outputTokens: number } | null;
+}
+
+/** `add` gets what each piece says beyond the ones before it. `path` names the model in Gemini's requests. */
+export function createCountedAnswer(
+  path: string,
+  add: (model: string, more: TokenCounts) => void,
+): CountedAnswer {
+  const request = createRequestBody();
+  let model: string | null = null;
+  let said = NO_TOKENS;
+  let written = 0;
+  let promised = 0;
+  let stop: EarlyStop | null = null;
+  let error: ModelError | null = null;
+  const nameModel = (): string => model ?? request.model() ?? /\/models\/([^/:]+):/.exec(path)?.[1] ?? '';
+  return {
+    send: request.add,
+    miss: (bytes) => void (written += tokensOfBytes(bytes)),
+    get stop() {
+      return stop;
+    },
+    get error() {
+      return error;
+    },
+    hear(value) {
+      error ??= readError(value);
+      stop ??= readStop(value);
+      written += tokensOfPiece(value);
+      promised = Math.max(promised, tokensInBackground(value));
+      const piece = readUsage(value);
+      model ??= piece?.model ?? null;
+      if (piece?.counts == null) return;
+      // The pieces tell the sum so far, and a later one may know better: what differs is added.
+      const sum = { ...said, ...piece.counts };
+      if (totalOf(sum) === 0) return; // an answer that used nothing has not said what it used
+      add(nameModel(), minusTokens(sum, said));
+      said = sum;
+    },
+    estimate(isWhole) {
+      const hasInput = totalOf(said) - said.outputTokens > 0;
+      const isOutputKnown = isWhole && said.outputTokens > 0;
+      const inputTokens = hasInput ? 0 : tokensOfBytes(request.bytes());
+      const outputTokens = isOutputKnown ? 0 : Math.max(0, Math.max(written, promised) - said.outputTokens);
+      return inputTokens + outputTokens === 0 ? null : { model: nameModel(), inputTokens, outputTokens };
+    },
+  };
+}
+
+/** Kept until it is known whether the answer names its model: a request of many megabytes is only counted. */
+function createRequestBody(): {
+  add(this: void, chunk: Buffer): void;
+  bytes(): number;
+  model(): string | null;
+} {
+  let parts: Buffer[] = [];
+  let bytes = 0;
+  return {
+    add(chunk) {
+      bytes += chunk.length;
+      if (bytes <= MAX_BODY_BYTES) parts.push(chunk);
+      else parts = [];
+    },
+    bytes: () => bytes,
+    model() {
+      try {
+        return readUsage(JSON.parse(Buffer.concat(parts).toString('utf8')))?.model ?? null;
+      } catch {
+        return null;
+      }
+    },
+  };
+}
+
+export function plusTokens(left: TokenCounts, right: TokenCounts): TokenCounts {
+  return each(left, right, (one, other) => one + other);
+}
+
+function minusTokens(left: TokenCounts, right: TokenCounts): TokenCounts {
+  return each(left, right, (one, other) => one - other);
+}
+
+function each(
+  left: TokenCounts,
+  right: TokenCounts,
+  join: (one: number, other: number) => number,
+): TokenCounts {
+  return {
+    inputTokens: join(left.inputTokens, right.inputTokens),
+    outputTokens: join(left.outputTokens, right.outputTokens),
+    cacheReadTokens: join(left.cacheReadTokens, right.cacheReadTokens),
+    cacheWriteTokens: join(left.cacheWriteTokens, right.cacheWriteTokens),
+  };
+}
+
+function totalOf({ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens }: TokenCounts): number {
+  return inputTokens + outputTokens + cacheReadTokens + cacheWriteTokens;
+}

@@ -1,0 +1,67 @@
+/**
+ * One reading of a request's path. What is compared with the allowed operations, what is counted and what is sent on
+ * is this text, so that the server cannot read another path than the one that was judged.
+ */
+export type ReadTarget =
+  | { readonly path: string; /** With its question mark, or empty. */ readonly query: string }
+  | { readonly problem: string };
+
+/** What a path of a model API is made of once it is decoded. A `%` here was encoded twice, a `;` begins parameters. */
+const PLAIN = /^[A-Za-z0-9\-._~!$&'()*+,=:@/]*$/;
+/** Parameters by which some servers take another method or other headers than the request has. */
+const OVERRIDING_PARAMETER = /^(?:\$|_method$|x-http-method)/i;
+/** A path that is still encoded after so many times is not meant to be read. */
+const MAX_DECODINGS = 4;
+
+/**
+ * Percent-encoding is undone, doubled and trailing slashes are dropped. What servers read in different ways (encoded
+ * slashes, backslashes, double encodings, `;`, dot segments) is a problem, not a path.
+ */
+export function normalizeTarget(target: string): ReadTarget {
+  const { path, query } = splitTarget(target);
+  const decoded = decode(path); // what is no encoded byte keeps its percent sign, which is not plain
+  if (/%2f/i.test(path) || !PLAIN.test(decoded) || target.includes('#'))
+    return { problem: 'a path that servers can read in more than one way is not sent on' };
+  const segments = decoded.split('/').filter((segment) => segment !== '');
+  if (segments.some(isDots)) return { problem: 'a path with . or .. segments is not sent on' };
+  if (parameterNames(query).some((name) => OVERRIDING_PARAMETER.test(name)))
+    return { problem: 'a parameter that changes the method or the headers is not sent on' };
+  return { path: `/${segments.join('/')}`, query };
+}
+
+/** For a service, whose paths may hold anything: sent on as it is, unless it would leave the endpoint's base path. */
+export function confineTarget(target: string): ReadTarget {
+  const { path, query } = splitTarget(target);
+  let decoded = path;
+  for (let times = 0; times <= MAX_DECODINGS; times++) {
+    const segments = decoded.replaceAll('\\', '/').split('/');
+    // Some servers read `..;x` as `..`.
+    if (segments.some((segment) => isDots(segment.split(';', 1)[0] ?? '')))
+      return { problem: 'a path with . or .. segments is not sent on' };
+    const next = decode(decoded);
+    if (next === decoded) return { path, query };
+    decoded = next;
+  }
+  return { problem: 'a path that is encoded again and again is not sent on' };
+}
+
+function splitTarget(target: string): { path: string; query: string } {
+  const at = target.indexOf('?');
+  return at === -1 ? { path: target, query: '' } : { path: target.slice(0, at), query: target.slice(at) };
+}
+
+/** Bytes become characters one by one: only ASCII matters here. */
+function decode(text: string): string {
+  return text.replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+}
+
+const isDots = (segment: string): boolean => segment === '.' || segment === '..';
+
+function parameterNames(query: string): string[] {
+  return query
+    .replace(/^\?/, '')
+    .split(/[&;]/)
+    .map((pair) => decode(pair.split('=', 1)[0] ?? ''));
+}
