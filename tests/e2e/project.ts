@@ -33,13 +33,15 @@ export interface Project {
 export interface ProjectOptions {
   /** Default true: a repository with one commit. */
   readonly git?: boolean;
+  /** Name of its folder; default `project`. */
+  readonly folder?: string;
   readonly config?: string;
   readonly env?: Record<string, string>;
 }
 
 export function createProject(options: ProjectOptions = {}): Project {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'caisson-e2e-')));
-  const root = join(base, 'project');
+  const root = join(base, options.folder ?? 'project');
   const home = join(base, 'home');
   mkdirSync(root);
   mkdirSync(home);
