@@ -36,6 +36,8 @@ export interface Project {
 export interface ProjectOptions {
   /** Default true: a repository with one commit. */
   readonly git?: boolean;
+  /** Name of its folder; default `project`. */
+  readonly folder?: string;
   readonly config?: string;
   /** Folder in which the project's own is made. Default: that of temporary files. */
   readonly under?: string;
@@ -48,7 +50,7 @@ export interface ProjectOptions {
 
 export function createProject(options: ProjectOptions = {}): Project {
   const base = realpathSync(mkdtempSync(join(options.under ?? tmpdir(), 'caisson-e2e-')));
-  const root = options.at ?? join(base, 'project');
+  const root = options.at ?? join(base, options.folder ?? 'project');
   const home = join(base, 'home');
   if (options.at === undefined) mkdirSync(root);
   mkdirSync(home);

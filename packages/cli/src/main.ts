@@ -1,5 +1,13 @@
 import { COMMANDS } from './command-table.ts';
+import { printableLines } from './printable.ts';
 import { runCli } from './run-cli.ts';
+
+// What nobody caught would be printed by Node, and Node escapes nothing.
+process.on('uncaughtException', (error: unknown) => {
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.stderr.write(`internal error: ${printableLines(text).join('\n')}\n`);
+  process.exit(1);
+});
 
 void runCli(process.argv.slice(2), COMMANDS, process).then(async (code) => {
   await Promise.all([written(process.stdout), written(process.stderr)]);

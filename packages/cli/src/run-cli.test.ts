@@ -95,6 +95,18 @@ describe('the command line', () => {
     expect(stderr).toMatch(/^error: the output could not be written: ENOSPC.*\n$/);
   });
 
+  it('an exception that nobody caught is printed without being obeyed', () => {
+    const throws =
+      "const t = setInterval(() => { if (process.listenerCount('uncaughtException') > 0) throw new Error('x\\x1b]0;y\\x07'); })";
+    const { status, stderr } = spawnSync(
+      process.execPath,
+      ['--import', `data:text/javascript,${encodeURIComponent(throws)}`, MAIN, 'help'],
+      { encoding: 'utf8', cwd: folder },
+    );
+    expect(status).toBe(1);
+    expect(stderr).toContain('internal error: Error: x\\u001b]0;y\\u0007');
+  });
+
   it('no command at all shows the overview and is a usage error', async () => {
     expect(await caisson([])).toMatchObject({ code: 2, out: expect.stringContaining('Commands\n  ') });
     expect((await caisson(['--help'])).code).toBe(0);
