@@ -16,6 +16,7 @@ import { openAnonymousFile } from '../../packages/ground/src/sandbox/anonymous-f
 import { buildArguments } from '../../packages/ground/src/sandbox/bwrap-arguments.ts';
 import { planMounts } from '../../packages/ground/src/sandbox/mount-plan.ts';
 import { buildSeccompProgram } from '../../packages/ground/src/sandbox/seccomp.ts';
+import { listSystemView } from '../../packages/ground/src/sandbox/system-view.ts';
 import type { BenchRow } from '../bench-row.ts';
 import { createScratch, type Scratch } from './scratch.ts';
 
@@ -155,10 +156,12 @@ function openPeer(scratch: Scratch, createClient: CreateClient): Peer {
 async function startInBwrap(scratch: Scratch): Promise<void> {
   const spec = peerSpec(scratch);
   const attached: number[] = [];
-  const attach = (content: string | Buffer): number => 2 + attached.push(openAnonymousFile(content));
+  const attach = (content: string | Buffer | number): number =>
+    2 + attached.push(typeof content === 'number' ? content : openAnonymousFile(content));
+  const view = listSystemView();
   const words = [
     ...['--seccomp', String(attach(buildSeccompProgram()))],
-    ...buildArguments(spec, planMounts(spec), attach),
+    ...buildArguments(spec, planMounts(spec, new Set(), view), view, attach),
   ];
   const child = spawn('bwrap', [...words, '--', ...spec.argv], {
     env: {},

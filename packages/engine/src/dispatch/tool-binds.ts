@@ -4,6 +4,7 @@
  */
 import { closeSync, existsSync, lstatSync, openSync, readlinkSync, readSync, realpathSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
+import { listReplacedFolders } from '@caisson/ground';
 import type { Bind } from '@caisson/protocol';
 import type { DispatchRequest } from './contract.ts';
 import type { DispatchSettings, FoundRuntime } from './rooms.ts';
@@ -14,7 +15,7 @@ export function toolBinds(
   runtime: FoundRuntime,
   request: DispatchRequest,
 ): Bind[] {
-  const replaced = ['/root', '/home', '/tmp', '/var/tmp', '/run', settings.home];
+  const replaced = [...listReplacedFolders(), settings.home];
   const isReplaced = (path: string): boolean =>
     replaced.some((folder) => path === folder || path.startsWith(`${folder}/`));
   const isInProject = (path: string): boolean =>

@@ -1,24 +1,30 @@
 // The words bubblewrap is told. They travel in a descriptor, not in argv, where every user could read the environment.
-import { readFileSync } from 'node:fs';
+import { openSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { SandboxSpecError } from './errors.ts';
 import type { SandboxSpec } from './contract.ts';
 import { liesInMemory, type Mount } from './mount-plan.ts';
-import { findStats } from './real-path.ts';
+import { canonical, findRealPath } from './real-path.ts';
+import type { SystemView } from './system-view.ts';
 
-/** Gives content a descriptor number inside the child. */
-export type AttachContent = (content: string | Buffer) => number;
+/** Gives content, or an open descriptor of ours, a descriptor number inside the child. */
+export type AttachContent = (content: string | Buffer | number) => number;
 
 export const SANDBOX_UID = 1000;
 
 /** All options of bubblewrap for this spec; the program itself is not among them. */
-export function buildArguments(spec: SandboxSpec, plan: readonly Mount[], attach: AttachContent): string[] {
+export function buildArguments(
+  spec: SandboxSpec,
+  plan: readonly Mount[],
+  view: SystemView,
+  attach: AttachContent,
+): string[] {
   return [
     ...isolation(spec),
     ...plan.flatMap(mountWords),
-    ...accountFiles(spec, attach),
+    ...systemFiles(spec, plan, view, attach),
     ...privateFiles(spec, plan, attach),
-    '--remount-ro',
-    '/dev',
+    ...['/dev', ...view.roots].flatMap((path) => ['--remount-ro', path]),
     '--chdir',
     spec.cwd,
     '--clearenv',
@@ -63,22 +69,46 @@ function mountWords(mount: Mount): string[] {
   }
 }
 
+/** What is copied into the system's folders: it lies there unless a caller's mount does. */
+function systemFiles(
+  spec: SandboxSpec,
+  plan: readonly Mount[],
+  view: SystemView,
+  attach: AttachContent,
+): string[] {
+  const own = accountFiles(spec);
+  const isFree = (path: string): boolean =>
+    liesInMemory(path, plan) && !plan.some(({ target }) => target === path);
+  const files = [
+    ...view.files.map((path) => ({ path, give: () => attach(openSync(path, 'r')) })),
+    ...own.map(({ path, content }) => ({ path, give: () => attach(content) })),
+  ];
+  return files.flatMap(({ path, give }) =>
+    isFree(path) ? ['--perms', '0444', '--file', String(give()), path] : [],
+  );
+}
+
 /** Programs ask who they are (`whoami`, `os.userInfo()`) and fail when their uid has no line. */
-function accountFiles(spec: SandboxSpec, attach: AttachContent): string[] {
+function accountFiles(spec: SandboxSpec): { path: string; content: string }[] {
   const uid = spec.uid ?? SANDBOX_UID;
   const gid = spec.gid ?? SANDBOX_UID;
   return [
-    ...accountFile('/etc/passwd', uid, `caisson:x:${uid}:${gid}:Caisson:${spec.home.path}:/bin/sh`, attach),
-    ...accountFile('/etc/group', gid, `caisson:x:${gid}:`, attach),
+    ...accountFile('/etc/passwd', uid, `caisson:x:${uid}:${gid}:Caisson:${spec.home.path}:/bin/sh`),
+    ...accountFile('/etc/group', gid, `caisson:x:${gid}:`),
   ];
 }
 
-function accountFile(path: string, id: number, ownLine: string, attach: AttachContent): string[] {
-  if (!findStats(path)?.isFile()) return [];
+function accountFile(path: string, id: number, ownLine: string): { path: string; content: string }[] {
+  if (findRealPath(path) === null) return [];
   const others = readFileSync(path, 'utf8')
     .split('\n')
     .filter((line) => line !== '' && line.split(':')[2] !== String(id) && !line.startsWith('caisson:'));
-  return ['--perms', '0444', '--ro-bind-data', String(attach([...others, ownLine, ''].join('\n'))), path];
+  return [
+    {
+      path: canonical(dirname(path)) + path.slice(dirname(path).length),
+      content: [...others, ownLine, ''].join('\n'),
+    },
+  ];
 }
 
 function privateFiles(spec: SandboxSpec, plan: readonly Mount[], attach: AttachContent): string[] {

@@ -55,11 +55,11 @@ export async function launchBwrap(spec: SandboxSpec, options: LaunchOptions): Pr
   }
 }
 
-/** A socket that was to be covered may be removed by its owner while the wall is built: then there is nothing to cover. */
+/** What was to be covered may be removed by its owner while the wall is built: then there is nothing to cover. */
 function findVanished(error: unknown): string | null {
   if (!(error instanceof SandboxStartError)) return null;
   return (
-    /Can't (?:create file at|mkdir parents for) (\/.+): /.exec(error.message)?.[1] ??
+    /Can't (?:create file at|mkdir|mkdir parents for) (\/.+): /.exec(error.message)?.[1] ??
     / on \/newroot(\/.+): /.exec(error.message)?.[1] ??
     null
   );

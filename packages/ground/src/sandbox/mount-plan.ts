@@ -8,6 +8,7 @@ import type { SandboxSpec } from './contract.ts';
 import { SandboxSpecError } from './errors.ts';
 import { listHidden } from './hidden-paths.ts';
 import { canonical, findRealPath, findStats, linksOn } from './real-path.ts';
+import { listSystemView, type SystemView } from './system-view.ts';
 import { findGuarded } from './workspace-guards.ts';
 
 /** One step of building the view. `scratch` is a folder in memory. */
@@ -25,6 +26,8 @@ export type Mount =
 
 /** A replaced folder is one page of memory. Making it read-only as well would cost a second mount, and stop nothing. */
 const HIDDEN_MAX_BYTES = 4096;
+/** Room for the files of a system's folder that are copied. */
+const SYSTEM_MAX_BYTES = 8 * 1024 * 1024;
 
 interface Wish {
   readonly mount: Mount;
@@ -32,14 +35,27 @@ interface Wish {
   readonly whenMissing: 'skip' | 'refuse';
 }
 
-/** The mounts in the order in which they must be made. Sockets known to have `vanished` are not covered. */
-export function planMounts(spec: SandboxSpec, vanished: ReadonlySet<string> = new Set()): Mount[] {
+/** The mounts in the order in which they must be made. What is known to have `vanished` is not covered. */
+export function planMounts(
+  spec: SandboxSpec,
+  vanished: ReadonlySet<string> = new Set(),
+  view: SystemView = listSystemView(),
+): Mount[] {
   const byTarget = new Map<string, Wish>();
-  for (const wish of listWishes(spec, vanished)) byTarget.set(wish.mount.target, wish);
+  for (const wish of listWishes(spec, vanished, view)) byTarget.set(wish.mount.target, wish);
   const wishes = [...byTarget.values()].sort((a, b) => depth(a.mount.target) - depth(b.mount.target));
   const plan: Mount[] = [];
   for (const wish of wishes) if (isPossible(wish, plan)) plan.push(wish.mount);
-  return [...plan, ...listLinks(spec, plan)];
+  return [...plan, ...listLinks(spec, plan), ...listSystemLinks(view, plan)];
+}
+
+/** Links of the system's folders, unless a caller's mount lies there. */
+function listSystemLinks({ links }: SystemView, plan: readonly Mount[]): Mount[] {
+  return links.flatMap(({ path, to }): Mount[] =>
+    nearestParent(path, plan).kind === 'scratch' && !plan.some(({ target }) => target === path)
+      ? [{ kind: 'link', target: path, to }]
+      : [],
+  );
 }
 
 /** Mounts land where links lead to. Whoever goes by the name that has the link in it must find the link as well. */
@@ -55,7 +71,7 @@ function listLinks(spec: SandboxSpec, plan: readonly Mount[]): Mount[] {
 }
 
 /** Later wishes replace earlier ones for the same target: what the caller names wins over what is hidden by default. */
-function listWishes(spec: SandboxSpec, vanished: ReadonlySet<string>): Wish[] {
+function listWishes(spec: SandboxSpec, vanished: ReadonlySet<string>, view: SystemView): Wish[] {
   const skip = (mount: Mount): Wish => ({ mount, whenMissing: 'skip' });
   const refuse = (mount: Mount): Wish => ({ mount, whenMissing: 'refuse' });
   const hidden = listHidden(spec, vanished);
@@ -69,10 +85,15 @@ function listWishes(spec: SandboxSpec, vanished: ReadonlySet<string>): Wish[] {
     refuse(scratch('/proc/1/task', HIDDEN_MAX_BYTES, 0o555)),
     refuse({ kind: 'dev', target: '/dev' }),
     refuse(scratch('/dev/shm', spec.tmp.maxBytes, 0o1777)),
+    ...view.roots.map((path) => refuse(scratch(path, SYSTEM_MAX_BYTES, 0o755))),
+    ...view.folders.map((path) => refuse(bind(path, path, false))),
     ...hidden.readOnly.map((path) => skip(bind(path, path, false))),
     ...hidden.folders.map((path) => skip(scratch(path, HIDDEN_MAX_BYTES, 0o755))),
     ...hidden.files.map((path) => skip(bind('/dev/null', path, false))),
-    ...['/tmp', '/var/tmp'].map((path) => skip(scratch(canonical(path), spec.tmp.maxBytes, 0o1777))),
+    skip(scratch(canonical('/tmp'), spec.tmp.maxBytes, 0o1777)),
+    ...(view.roots.includes('/var')
+      ? [refuse(scratch(canonical('/var/tmp'), spec.tmp.maxBytes, 0o1777))]
+      : [skip(scratch(canonical('/var/tmp'), spec.tmp.maxBytes, 0o1777))]),
     refuse(scratch(canonical(spec.tmp.path), spec.tmp.maxBytes, 0o1777)),
     refuse(scratch(canonical(spec.home.path), spec.home.maxBytes, 0o700)),
     ...workspaceMounts(spec).map(refuse),

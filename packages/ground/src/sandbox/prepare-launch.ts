@@ -1,6 +1,7 @@
 import { highestInheritedFd } from './inherited-fds.ts';
 import { prepareOutputPipes } from './output-pipes.ts';
 import { buildSeccompProgram } from './seccomp.ts';
+import { listSystemView } from './system-view.ts';
 
 /** Does what every launch needs and no launch changes, in a process that has nothing else to do yet. */
 export function prepareLaunch(): void {
@@ -8,6 +9,7 @@ export function prepareLaunch(): void {
     prepareOutputPipes();
     highestInheritedFd();
     buildSeccompProgram();
+    listSystemView();
   } catch (error) {
     if (!(error instanceof Error)) throw error; // what fails here is told by the launch
   }

@@ -13,6 +13,7 @@ import { coverInheritedFds } from './inherited-fds.ts';
 import { planMounts } from './mount-plan.ts';
 import { createOutputPipes } from './output-pipes.ts';
 import { buildSeccompProgram } from './seccomp.ts';
+import { listSystemView } from './system-view.ts';
 import { waitAtGate } from './start-gate.ts';
 
 /** bubblewrap on its way, and the two private lines to it. */
@@ -36,12 +37,14 @@ export function spawnBwrap(
   const gateFd = 3 + extraFds.length;
   const statusFd = gateFd + 1;
   const attached: number[] = [];
-  const attach = (content: string | Buffer): number => statusFd + attached.push(openAnonymousFile(content));
+  const attach = (content: string | Buffer | number): number =>
+    statusFd + attached.push(typeof content === 'number' ? content : openAnonymousFile(content));
   try {
+    const view = listSystemView();
     const words = [
       ...['--json-status-fd', String(statusFd)],
       ...(spec.seccomp ? ['--seccomp', String(attach(buildSeccompProgram()))] : []),
-      ...buildArguments(spec, planMounts(spec, vanished), attach),
+      ...buildArguments(spec, planMounts(spec, vanished, view), view, attach),
     ];
     const argsFd = attach(words.map((word) => `${word}\0`).join(''));
     const command = [bwrap, '--args', String(argsFd), '--', ...waitAtGate(gateFd, spec.argv)];
