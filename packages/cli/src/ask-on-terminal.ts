@@ -74,6 +74,27 @@ export function createTerminalAsker(
   };
 }
 
+/** One question, answered with y by the person at the terminal; no where there is none. */
+export function confirmOnTerminal(
+  output: Output,
+  question: string,
+  input: NodeJS.ReadStream = process.stdin,
+): Promise<boolean> {
+  if (!output.isInteractive || output.format !== 'human' || !input.isTTY || !isForeground())
+    return Promise.resolve(false);
+  return new Promise((resolve) => {
+    const drain = createDrain(input);
+    output.note(`${output.style.bold(question)}  y goes on, anything else stops  [y/N]`);
+    drain.start(() => {
+      input.once('data', (chunk: Buffer) => {
+        input.pause();
+        resolve(/^\s*y(es)?\s*$/i.test(chunk.toString('utf8')));
+      });
+      input.once('end', () => resolve(false));
+    });
+  });
+}
+
 interface Drain {
   /** Drops input until none came for a moment. */
   start(done: (hasDropped: boolean) => void): void;

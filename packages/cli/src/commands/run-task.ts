@@ -1,12 +1,12 @@
 /** The part of `caisson run` that needs the engine; loaded while the worker is already starting. */
 import { relative } from 'node:path';
 import { createCaisson, type DispatchRequest, type SpareWorker } from '@caisson/engine';
+import { applyAsking } from '../apply-asking.ts';
 import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
 import { tellWarnings } from '../tell-warnings.ts';
 import { VERSION } from '../version.ts';
 import { watchRun } from '../watch-run.ts';
-import { printApplied } from './apply.ts';
 
 export interface RunTask {
   readonly request: DispatchRequest;
@@ -39,8 +39,10 @@ export async function runTask(task: RunTask, output: Output): Promise<ExitCode> 
       output.note('Not applied: verify did not pass.');
       return EXIT_CODES.failed;
     }
-    return printApplied(
-      await caisson.apply(handle.runId),
+    return await applyAsking(
+      caisson,
+      handle.runId,
+      { allowRisky: request.allowRisky, stateDir },
       output.format === 'human' ? output : quiet(output),
     );
   } finally {
