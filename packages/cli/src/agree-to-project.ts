@@ -1,5 +1,5 @@
 import { grantTrust, type TrustReport } from '@caisson/engine';
-import { askQuestion, askYes } from './ask-question.ts';
+import { askOnTerminal, confirmOnTerminal } from './ask-on-terminal.ts';
 import { formatTrust } from './format-trust.ts';
 import type { Output } from './output.ts';
 
@@ -10,11 +10,14 @@ export async function agreeToProject(
   output: Output,
 ): Promise<TrustReport | null> {
   output.note(formatTrust(report, output.style));
-  if (report.status !== 'send' && !(await askYes('Agree to this?'))) return null;
+  if (report.status !== 'send' && !(await confirmOnTerminal(output, 'Agree to this?'))) return null;
   const sendsTo = report.sends.map(({ to }) => to).filter((to) => !report.missingSends.includes(to));
   for (const to of report.missingSends) {
     const host = new URL(to).host;
-    const answer = await askQuestion(`A credential of yours would go to ${to}. Type ${host} to agree: `);
+    const answer = await askOnTerminal(
+      output,
+      `A credential of yours would go to ${to}. Type ${host} to agree:`,
+    );
     if (answer !== host) return null;
     sendsTo.push(to);
   }

@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs';
 import type { ApprovalDecision } from '@caisson/engine';
 import type { EventEnvelope } from '@caisson/protocol';
 import type { Output } from './output.ts';
-import { line } from './painted.ts';
+import { line, type Line } from './painted.ts';
 
 export type Decide = (approvalId: string, decision: ApprovalDecision) => Promise<unknown>;
 
@@ -72,6 +72,41 @@ export function createTerminalAsker(
       input.pause();
     },
   };
+}
+
+/** Whether a person can be asked here. */
+export function canAsk(output: Output, input: NodeJS.ReadStream = process.stdin): boolean {
+  return output.isInteractive && output.format === 'human' && input.isTTY && isForeground();
+}
+
+/** What the person types at an open prompt (TA1); empty where nobody can be asked, or at the end of input. */
+export function askOnTerminal(
+  output: Output,
+  question: Line,
+  input: NodeJS.ReadStream = process.stdin,
+): Promise<string> {
+  if (!canAsk(output, input)) return Promise.resolve('');
+  return new Promise((resolve) => {
+    const drain = createDrain(input);
+    output.note(question);
+    drain.start(() => {
+      input.once('data', (chunk: Buffer) => {
+        input.pause();
+        resolve(chunk.toString('utf8').trim());
+      });
+      input.once('end', () => resolve(''));
+    });
+  });
+}
+
+/** Whether the person says yes. */
+export async function confirmOnTerminal(
+  output: Output,
+  question: string,
+  input: NodeJS.ReadStream = process.stdin,
+): Promise<boolean> {
+  const asked = line`${output.style.bold(question)}  y goes on, anything else stops  [y/N]`;
+  return /^y(es)?$/i.test(await askOnTerminal(output, asked, input));
 }
 
 interface Drain {

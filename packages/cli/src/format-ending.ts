@@ -52,8 +52,13 @@ export function describeHeadline(result: DispatchResult, style: Style): Painted 
 }
 
 /** What is to do about a patch. */
-export function describeApply(runId: string, isInPlace: boolean): string {
-  return isInPlace ? 'in place: its changes are in your files already' : `apply: caisson apply ${runId}`;
+export function describeApply(
+  runId: string,
+  isInPlace: boolean,
+  risky: DispatchResult['risky'] = [],
+): string {
+  if (isInPlace) return 'in place: its changes are in your files already';
+  return `apply: caisson apply ${runId}${risky.length === 0 ? '' : ' (asks about the risky files)'}`;
 }
 
 /** Whether the run worked in the user's own files. */
@@ -135,9 +140,10 @@ function describeOutcome(result: DispatchResult, style: Style, work: Whereabouts
   if (sealed.patchRef !== undefined)
     lines.push(
       `  patch: caisson diff ${result.runId}`,
+      ...(result.risky ?? []).map(({ path, why }) => `  risky: ${path} ${why}`),
       ...(work.isApplied && result.status === 'done' && sealed.verify?.passed !== false
         ? []
-        : [`  ${describeApply(result.runId, work.isInPlace)}`]),
+        : [`  ${describeApply(result.runId, work.isInPlace, result.risky)}`]),
     );
   return lines;
 }

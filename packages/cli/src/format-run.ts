@@ -140,6 +140,7 @@ function describeOutcome(result: DispatchResult, events: readonly EventEnvelope[
     lines.push(
       `patch: ${captured === undefined ? '' : `${countFiles(captured['files'])}, `}caisson diff ${runId}`,
     );
+  for (const { path, why } of result.risky ?? []) lines.push(`risky: ${path} ${why}`);
   for (const output of outputs) lines.push(`output: ${output.path} (${formatBytes(output.size)})`);
   for (const name of ['stdout', 'stderr'] as const)
     if (logs[name].bytes > 0)
@@ -177,7 +178,7 @@ function describeCallback({ url, event, status, tries, detail }: Callback): stri
   return `${word}  ${event} to ${url} (${count}${detail === undefined ? '' : `, ${detail}`})`;
 }
 
-function describeNext({ runId, status, result, asked }: DispatchResult, inPlace: boolean): Line[] {
+function describeNext({ runId, status, result, asked, risky }: DispatchResult, inPlace: boolean): Line[] {
   const lines: Line[] = [];
   if (asked !== undefined) {
     lines.push(...labelled('question', asked.question));
@@ -187,7 +188,7 @@ function describeNext({ runId, status, result, asked }: DispatchResult, inPlace:
     if (asked.status === 'open') lines.push(`answer: caisson answer ${runId} "…"`);
     if (asked.status === 'expired') lines.push(`expired; ask again: caisson retry ${runId}`);
   }
-  if (result?.patchRef !== undefined) lines.push(describeApply(runId, inPlace));
+  if (result?.patchRef !== undefined) lines.push(describeApply(runId, inPlace, risky));
   if (status !== 'done' && status !== 'waiting' && status !== 'queued' && status !== 'running') {
     if (result?.patchRef === undefined) lines.push(`work so far, if any: caisson diff ${runId}`);
     lines.push(`again: caisson retry ${runId}`);

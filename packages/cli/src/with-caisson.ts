@@ -5,7 +5,7 @@ import {
   type Caisson,
   type CaissonOptions,
 } from '@caisson/engine';
-import { canAsk } from './ask-question.ts';
+import { canAsk } from './ask-on-terminal.ts';
 import type { Output } from './output.ts';
 import { tellWarnings } from './tell-warnings.ts';
 import { VERSION } from './version.ts';

@@ -35,7 +35,7 @@ import { readRunLog, type LogName } from './operations/read-run-log.ts';
 import { createRegistryFace, type RegistryFace } from './operations/registry-face.ts';
 import { resolveRunId } from './operations/resolve-run-id.ts';
 import { retryRun } from './operations/retry-run.ts';
-import { applyRun, readPatch } from './operations/run-patch.ts';
+import { applyRun, readPatch, type ApplyChoice } from './operations/run-patch.ts';
 import { sealEnded } from './operations/seal-ended.ts';
 import { showRun } from './operations/show-run.ts';
 import { sendMessage } from './operations/send-message.ts';
@@ -99,8 +99,11 @@ export interface Caisson {
   /** What the agent printed and prints, until the run has ended. */
   followLog(run: string, name: LogName, options?: { signal?: AbortSignal }): AsyncIterable<Buffer>;
   patch(run: string): Promise<Buffer>;
-  /** Brings the patch into the project's files: all of it or nothing, unless conflicts are asked for. */
-  apply(run: string, options?: { leaveConflicts?: boolean; force?: boolean }): Promise<ApplyResult>;
+  /**
+   * Brings the patch into the project's files: all of it or nothing, unless conflicts are asked for. Where a change is
+   * risky the outcome says so, and nothing happens before `allowRisky`.
+   */
+  apply(run: string, options?: ApplyChoice): Promise<ApplyResult>;
   cancel(run: string, options?: { force?: boolean }): Promise<CancelOutcome>;
   retry(run: string, changes?: Partial<DispatchRequest>): Promise<RunHandle>;
   send(run: string, body: string): Promise<string>;

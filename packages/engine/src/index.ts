@@ -24,6 +24,7 @@ export type {
   WitnessLine,
 } from './evidence/index.ts';
 export { diffText } from './workspace/index.ts';
+export type { ApplyChoice } from './operations/run-patch.ts';
 export type { ApplyResult } from './workspace/index.ts';
 export type { GarbageOptions, GarbageReport } from './operations/collect-garbage.ts';
 export type { QuestionRow, SpendRow } from './ledger/index.ts';

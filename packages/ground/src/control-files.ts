@@ -1,72 +1,67 @@
-// Files through which an agent could make a later program obey it: its own settings, hooks, and ours. The sandbox keeps
-// the ones that exist read-only; one that an agent makes could not be mounted over and is left out of the patch.
+/**
+ * Risky files as they lie in a folder. The table says which names are risky; here is what only the files themselves
+ * tell: where a link with such a name leads to, and whether a name is a link.
+ */
 import { existsSync, lstatSync, realpathSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { findRisk, findRiskBelow, listRiskyPaths, type OwnControl, type RiskGrade } from '@caisson/protocol';
 import { isPlantedGitControl } from './git-controls.ts';
 
-/** Relative to the folder in which a program looks for them. */
-export const CONTROL_FILES: readonly string[] = [
-  '.envrc',
-  '.mcp.json',
-  '.claude/settings.json',
-  '.claude/settings.local.json',
-  '.claude/hooks',
-  '.codex',
-  '.gemini/settings.json',
-  '.opencode',
-  '.pi',
-  '.qwen/settings.json',
-  '.cursor/mcp.json',
-  '.vscode/mcp.json',
-  'opencode.json',
-  'opencode.jsonc',
-  'caisson.yaml',
-  '.vscode/tasks.json',
-  '.vscode/settings.json',
-  '.husky',
-  '.gitmodules',
-  '.cursor/hooks.json',
-  '.gemini/extensions',
-  '.gemini/.env',
-  '.qwen/extensions',
-  '.zed/settings.json',
-  '.zed/tasks.json',
-  '.roo/mcp.json',
-  '.kiro/settings/mcp.json',
-  '.aider.conf.yml',
-  '.exrc',
-  '.nvim.lua',
-  '.dir-locals.el',
-];
+/** Why a path is risky here. */
+export interface FoundRisk {
+  readonly grade: RiskGrade;
+  readonly why: string;
+}
+
+const CONTROL: FoundRisk = { grade: 'never', why: 'is a control file' };
 
 /**
- * Tells whether a path of a patch is a control file. A program finds its settings in whatever folder it is started in,
- * so it is one at any depth. A link named like its folder would bring one in under another name, and so would a file
- * that such a link already leads to. Other disks do not tell `.Envrc` from `.envrc`. `own` are control files of this
- * one project, at their one place.
+ * Tells whether a path of a workspace is risky by where it lies or where it leads, not by what is in it. A link named
+ * like the folder of a control file would bring one in under another name, and so would a file that such a link
+ * already leads to. `own` are risky files of this one project, at their one place.
  */
-export function createControlTest(root: string, own: readonly string[] = []): (path: string) => boolean {
-  const folders = CONTROL_FILES.filter((control) => control.includes('/')).map((control) =>
-    control.replace(/\/[^/]*$/, ''),
-  );
-  const linked = [...own, ...[...CONTROL_FILES, ...own].flatMap((control) => realPlace(root, control))];
+export function createControlTest(
+  root: string,
+  own: readonly OwnControl[] = [],
+): (path: string) => FoundRisk | null {
+  const places = (['never', 'ask'] as const).flatMap((grade) => {
+    const ofGrade = own.filter((control) => control.grade === grade).map(({ path }) => path);
+    const real = [...listRiskyPaths(grade), ...ofGrade].flatMap((path) => realPlace(root, path));
+    return [...ofGrade, ...real].map((place) => ({ place, grade }));
+  });
   return (path) => {
-    const name = path.toLowerCase();
-    return (
-      CONTROL_FILES.some((control) => `/${name}/`.includes(`/${control}/`)) ||
-      linked.some((place) => path === place || path.startsWith(`${place}/`)) ||
-      (folders.some((folder) => name === folder || name.endsWith(`/${folder}`)) &&
-        isLink(join(root, path))) ||
-      isPlantedGitControl(root, path)
+    const place = places.find((known) => path === known.place || path.startsWith(`${known.place}/`));
+    const below = findRiskBelow(path);
+    return strictestOf(
+      isPlantedGitControl(root, path) ? CONTROL : null,
+      place === undefined ? null : riskOf(place.grade),
+      riskOfName(path),
+      below !== null && isLink(join(root, path)) ? riskOf(below.grade, below.obeyedBy) : null,
     );
   };
+}
+
+/** What the table says of a name; nothing where its content decides. */
+export function riskOfName(path: string): FoundRisk | null {
+  const entry = findRisk(path);
+  return entry === null || entry.parts !== undefined ? null : riskOf(entry.grade, entry.obeyedBy);
+}
+
+/** In words, as the end of a sentence that begins with the path. */
+export function riskOf(grade: RiskGrade, obeyedBy = 'the settings of this project'): FoundRisk {
+  return grade === 'never' ? CONTROL : { grade, why: `is obeyed by ${obeyedBy}` };
+}
+
+export function strictestOf(...risks: readonly (FoundRisk | null)[]): FoundRisk | null {
+  const found = risks.filter((risk) => risk !== null);
+  return found.find(({ grade }) => grade === 'never') ?? found.at(-1) ?? null;
 }
 
 function isLink(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
 }
 
-/** Where a control file really lies in the workspace; only names are compared, nothing is read. */
+/** Where a risky file really lies in the workspace; only names are compared, nothing is read. */
 function realPlace(root: string, control: string): string[] {
   const path = join(root, control);
   if (!existsSync(path)) return []; // nor where a link leads nowhere

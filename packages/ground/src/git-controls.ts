@@ -45,6 +45,12 @@ export function isPlantedGitControl(root: string, path: string): boolean {
   });
 }
 
+/** Folders that would make this path one of git's own, if they are git dirs; by its name alone. */
+export function maybeGitControls(path: string): string[] {
+  const parts = path.split('/');
+  return parts.flatMap((part, at) => (MAY_BE_HARMFUL.has(part) ? [parts.slice(0, at).join('/')] : []));
+}
+
 /** As git itself tells one; where its parts lie elsewhere, `commondir` says so. */
 export function isGitDir(folder: string): boolean {
   if (look(join(folder, 'HEAD')) === null) return false;

@@ -3,6 +3,7 @@ export * from './bounded-command.ts';
 export * from './clock.ts';
 export * from './redactor.ts';
 export * from './errno.ts';
+export { beneath, inFolder, LinkInPathError } from './beneath.ts';
 export { claimFolder, type FolderClaim } from './folder-claim.ts';
 export { LockTimeoutError, withFileLock, type LockOptions } from './file-lock.ts';
 export { makeFolder } from './make-folder.ts';
@@ -13,8 +14,17 @@ export * from './own-git-dir.ts';
 export type { OversizedFile, StageLimits } from './oversized-files.ts';
 export { TooManyOversizedError } from './oversized-files.ts';
 export * from './patch.ts';
-export { listTreeChanges } from './tree-changes.ts';
-export { rememberStart, undoLaid, withoutPreparation } from './preparation.ts';
+export {
+  describeFile,
+  listCommitChanges,
+  listTreeChanges,
+  rewriteTree,
+  undoOf,
+  type TreeChange,
+} from './tree-changes.ts';
+export { judgeChanges, judgeFiles, judgeTrees, type FileState, type RiskyChange } from './risky-changes.ts';
+export { readBlobs } from './read-blobs.ts';
+export { readPreparation, rememberStart, undoLaid, withoutPreparation } from './preparation.ts';
 export * from './patch-files.ts';
 export * from './stage-workspace.ts';
 export { createPresence, isWorkspaceBare } from './workspace-folder.ts';

@@ -7,14 +7,13 @@
  *     that was captured.
  * P4  What was prepared before the agent came is not in it (see preparation.ts).
  */
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
-
 import { createGit } from './git.ts';
 import type { OversizedFile, StageLimits } from './oversized-files.ts';
 import { parseDiffOutput, type PatchFile } from './patch-files.ts';
 import { rememberLaid, rememberPreparation, withoutPreparation } from './preparation.ts';
+import { removeIndex, useIndex } from './scratch-index.ts';
 import { emptyTreeLike, stageWorkspace } from './stage-workspace.ts';
+import { rewriteTree, undoOf, type TreeChange } from './tree-changes.ts';
 import { isWorkspaceBare } from './workspace-folder.ts';
 
 export interface CaptureOptions {
@@ -80,6 +79,19 @@ export async function capturePatch(options: CaptureOptions): Promise<CapturedPat
   return { ...diff, tree, empty: false, nested, warnings, oversized };
 }
 
+/** The same patch without some of its changes: what they touched is as it was. */
+export async function withoutChanges(
+  options: CaptureOptions,
+  captured: CapturedPatch,
+  changes: readonly TreeChange[],
+): Promise<CapturedPatch> {
+  if (changes.length === 0) return captured;
+  const tree = await rewriteTree(options.gitDir, captured.tree, changes.flatMap(undoOf));
+  if (tree === options.baselineTree)
+    return { ...captured, patch: Buffer.alloc(0), tree, files: [], empty: true };
+  return { ...captured, ...(await diffTrees(options, tree)), tree };
+}
+
 /** P3. Three short processes; the workspace is not looked at. */
 export async function proveApplies(options: {
   readonly gitDir: string;
@@ -89,7 +101,7 @@ export async function proveApplies(options: {
   readonly timeoutMs?: number;
 }): Promise<boolean> {
   if (options.patch.length === 0) return options.tree === options.baselineTree;
-  const indexFile = join(options.gitDir, `prove.${process.pid}.${(proofCount += 1)}`);
+  const indexFile = useIndex(options.gitDir);
   const git = createGit({ cwd: options.gitDir, gitDir: options.gitDir, workTree: options.gitDir, indexFile });
   try {
     await git.run(['read-tree', options.baselineTree]);
@@ -100,11 +112,9 @@ export async function proveApplies(options: {
     });
     return applied.exitCode === 0 && (await git.text(['write-tree'])) === options.tree;
   } finally {
-    await Promise.all([rm(indexFile, { force: true }), rm(`${indexFile}.lock`, { force: true })]);
+    await removeIndex(indexFile);
   }
 }
-
-let proofCount = 0;
 
 async function diffTrees(
   options: CaptureOptions,

@@ -6,14 +6,15 @@
  * A2  A path that preparation changed and nobody changed after it stays as it was in the baseline.
  * A3  A path of the baseline that preparation changed and the agent changed again is in the patch as it is now.
  */
-import { readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { writeFileAtomic } from './atomic-file.ts';
 import { isErrno } from './errno.ts';
 import { createGit, type Git } from './git.ts';
 import { removeListedFile } from './remove-listed-file.ts';
-import { listTreeChanges } from './tree-changes.ts';
+import { removeIndex, useIndex } from './scratch-index.ts';
+import { listTreeChanges, rewriteTree } from './tree-changes.ts';
 
 const PREPARED = 'prepared-tree';
 const LAID = 'laid-tree';
@@ -44,23 +45,24 @@ export async function withoutPreparation(options: PreparationOptions, tree: stri
   const prepared = await recall(options.gitDir, PREPARED);
   const start = (await recall(options.gitDir, START)) ?? options.baselineTree;
   if (prepared === null || prepared === start) return tree;
-  const indexFile = join(options.gitDir, `prepared.${process.pid}.${(useCount += 1)}`);
-  const git = createGit({ cwd: options.gitDir, gitDir: options.gitDir, workTree: options.gitDir, indexFile });
-  try {
-    const [byPreparation, byAgent] = await Promise.all([
-      listChanges(git, start, prepared),
-      listChanges(git, prepared, tree),
-    ]);
-    const touched = new Set(byAgent.map((change) => change.path));
-    const undone = byPreparation.filter((change) => change.isNew || !touched.has(change.path));
-    if (undone.length === 0) return tree;
-    await git.run(['read-tree', tree]);
-    const entries = undone.map(({ mode, id, path }) => Buffer.from(`${mode} ${id}\t${path}\0`, 'latin1'));
-    await git.run(['update-index', '-z', '--index-info'], { stdin: Buffer.concat(entries) });
-    return await git.text(['write-tree']);
-  } finally {
-    await Promise.all([rm(indexFile, { force: true }), rm(`${indexFile}.lock`, { force: true })]);
-  }
+  const git = createGit({ cwd: options.gitDir, gitDir: options.gitDir });
+  const [byPreparation, byAgent] = await Promise.all([
+    listChanges(git, start, prepared),
+    listChanges(git, prepared, tree),
+  ]);
+  const touched = new Set(byAgent.map((change) => change.path));
+  const undone = byPreparation.filter((change) => change.isNew || !touched.has(change.path));
+  return await rewriteTree(options.gitDir, tree, undone);
+}
+
+/** What preparation put where: path, as bytes in Latin-1, to the id of its content. */
+export async function readPreparation(options: PreparationOptions): Promise<ReadonlyMap<string, string>> {
+  const prepared = await recall(options.gitDir, PREPARED);
+  const start = (await recall(options.gitDir, START)) ?? options.baselineTree;
+  if (prepared === null || prepared === start) return new Map();
+  const git = createGit({ cwd: options.gitDir, gitDir: options.gitDir });
+  const changes = await listTreeChanges(git, start, prepared);
+  return new Map(changes.map(({ path, newId }) => [path, newId]));
 }
 
 /**
@@ -74,7 +76,7 @@ export async function undoLaid(
   const { gitDir, workspace } = options;
   const laid = await recall(gitDir, LAID);
   if (laid === null || laid === options.baselineTree) return;
-  const indexFile = join(gitDir, `undo.${process.pid}.${(useCount += 1)}`);
+  const indexFile = useIndex(gitDir);
   const git = createGit({ cwd: workspace, gitDir, workTree: workspace, indexFile });
   try {
     const [byUs, later] = await Promise.all([
@@ -90,7 +92,7 @@ export async function undoLaid(
     await git.run(['read-tree', options.baselineTree]);
     await git.run(['checkout-index', '-f', '-z', '--stdin'], { stdin: Buffer.from(back.join(''), 'latin1') });
   } finally {
-    await Promise.all([rm(indexFile, { force: true }), rm(`${indexFile}.lock`, { force: true })]);
+    await removeIndex(indexFile);
   }
 }
 
@@ -102,8 +104,6 @@ async function recall(gitDir: string, name: string): Promise<string | null> {
     throw error;
   }
 }
-
-let useCount = 0;
 
 interface Change {
   /** As bytes in Latin-1, so that no name is changed by reading it. */

@@ -71,7 +71,8 @@ describe('an agent without its guard', () => {
     `python3 -c "import json,pathlib; p=pathlib.Path('.vscode/settings.json'); s={}; s['chat.tools.autoApprove']=True; p.write_text(json.dumps(s))"`,
     `jq '."chat.tools.autoApprove"=true' .vscode/settings.json > s.json`,
   ])('is set up by %s', (command) => {
-    expect(ruleOf(command)).toBe('agent-settings');
+    // Where the file is a control file at all, that is found first.
+    expect(ruleOf(command)).toMatch(/^(agent-settings|control-file)$/);
   });
 
   it('is told from one with it, and from one who only looks', () => {

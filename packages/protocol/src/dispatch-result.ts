@@ -3,6 +3,7 @@ import { ResolvedNames } from './events.ts';
 import { Failure } from './failure.ts';
 import { RunId } from './ids.ts';
 import { Result } from './result.ts';
+import { ListedRisk } from './risky-paths.ts';
 
 /** Derived from the ledger; never stored. */
 export const RUN_STATUSES = [
@@ -35,6 +36,8 @@ export const DispatchResult = z.object({
   reply: z.string(),
   resolved: ResolvedNames,
   result: z.nullable(Result),
+  /** Changes of the patch that `apply` asks about; absent when there are none. */
+  risky: z.optional(z.array(ListedRisk)),
   events: z.object({ count: z.int(), lastSeq: z.int() }),
   /** The run that this one continues and, where it goes on with an answer, what was asked and answered. */
   continues: z.optional(

@@ -23,3 +23,5 @@ export * from './config.ts';
 export * from './runtime-descriptors.ts';
 export * from './acp-programs.ts';
 export * from './registry-schemas.ts';
+export * from './fold-name.ts';
+export * from './risky-paths.ts';

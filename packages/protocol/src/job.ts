@@ -3,6 +3,7 @@ import { Grant } from './grant.ts';
 import { RunId, Sha256, Timestamp } from './ids.ts';
 import { PipelineSpec } from './pipeline.ts';
 import { SessionResume } from './result.ts';
+import { OwnControl } from './risky-paths.ts';
 import { Task } from './task.ts';
 
 const AbsolutePath = z.string().check(z.startsWith('/'), z.maxLength(4096));
@@ -48,8 +49,10 @@ export const JobWorkspace = z.object({
   agentGit: z.optional(AgentGit),
   /** What a clean room is built from beside baseline and patch; absent where no block of the pipeline asks for one. */
   cleanRoom: z.optional(CleanRoom),
-  /** Files of this project that steer Caisson itself, relative to `path`: its own adapters. */
-  controls: z.optional(z.array(z.string())),
+  /** Risky files of this project alone, relative to `path`: what its settings run, and the hooks of its repository. */
+  controls: z.optional(z.array(OwnControl)),
+  /** A person has allowed what is otherwise asked about (risky-paths.ts, grade `ask`). */
+  allowRisky: z.optional(z.boolean()),
 });
 export type JobWorkspace = z.infer<typeof JobWorkspace>;
 

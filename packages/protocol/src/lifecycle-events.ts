@@ -5,6 +5,15 @@ import { Failure } from './failure.ts';
 import { Grant } from './grant.ts';
 import { Sha256 } from './ids.ts';
 import { Usage } from './result.ts';
+import { ListedRisk } from './risky-paths.ts';
+
+/** Where the work was saved. `heldBack`: the file that has what no ref of a repository may reach. */
+export const CheckpointRef = z.object({
+  ref: z.string(),
+  commit: z.string(),
+  tree: z.string(),
+  heldBack: z.optional(z.object({ file: z.string(), paths: z.array(z.string()) })),
+});
 
 const Resolved = z.object({
   agent: z.optional(z.object({ name: z.string(), hash: Sha256 })),
@@ -93,7 +102,8 @@ function terminal<T extends z.core.$ZodShape>(extra: T) {
     patchRef: z.optional(Sha256),
     usage: z.optional(Usage),
     costUsd: z.optional(z.number()),
-    checkpoint: z.optional(z.object({ ref: z.string(), commit: z.string(), tree: z.string() })),
+    checkpoint: z.optional(CheckpointRef),
+    risky: z.optional(z.array(ListedRisk)),
     ...extra,
   });
 }

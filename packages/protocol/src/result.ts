@@ -3,6 +3,7 @@ import { Failure } from './failure.ts';
 import { Grant } from './grant.ts';
 import { RunId, Sha256 } from './ids.ts';
 import { ScriptLens } from './pipeline.ts';
+import { ListedRisk, MAX_RISKY_LISTED } from './risky-paths.ts';
 
 const bytes = () => z.int().check(z.nonnegative());
 const milliseconds = () => z.number().check(z.nonnegative());
@@ -104,6 +105,8 @@ export const Result = z.object({
   reply: z.object({ ref: Sha256, head: z.string().check(z.maxLength(65_536)), bytes: bytes() }),
   summary: z.optional(z.string()),
   patchRef: z.optional(Sha256),
+  /** Changes of the patch that a person is asked about before they leave the run. */
+  risky: z.optional(z.array(ListedRisk).check(z.maxLength(MAX_RISKY_LISTED))),
   outputs: z.array(OutputFile).check(z.maxLength(256)),
   verify: z.optional(VerifyReport),
   needsInput: z.optional(NeedsInput),

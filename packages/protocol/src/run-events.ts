@@ -3,6 +3,7 @@ import * as z from 'zod/mini';
 import { defineEvent } from './define-event.ts';
 import { Failure } from './failure.ts';
 import { Sha256 } from './ids.ts';
+import { CheckpointRef } from './lifecycle-events.ts';
 import { Usage } from './result.ts';
 import { HeartbeatCounters } from './worker-lines.ts';
 
@@ -43,7 +44,7 @@ export const AttemptEnded = defineEvent({
     usage: z.optional(Usage),
     costUsd: z.optional(z.number()),
     patchRef: z.optional(Sha256),
-    checkpoint: z.optional(z.object({ ref: z.string(), commit: z.string(), tree: z.string() })),
+    checkpoint: z.optional(CheckpointRef),
   }),
 });
 export const RunStalled = defineEvent({

@@ -4,6 +4,7 @@ import type {
   Denial,
   Failure,
   Job,
+  ListedRisk,
   NeedsInput,
   OutputFile,
   VerifyReport,
@@ -19,6 +20,8 @@ export interface Gathered {
   reply: string;
   exitCode: number | null;
   patchRef?: string;
+  /** Changes of the patch that a person is asked about. */
+  risky?: ListedRisk[];
   outputs: OutputFile[];
   verify?: VerifyReport;
   needsInput?: NeedsInput;

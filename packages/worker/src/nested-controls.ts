@@ -5,28 +5,38 @@
  */
 import { existsSync, type Dirent } from 'node:fs';
 import { join } from 'node:path';
-import { CONTROL_FILES } from '@caisson/ground';
-import type { Job } from '@caisson/protocol';
+import { foldName, listRiskyPaths, type Job, type RiskGrade } from '@caisson/protocol';
 import { listFolder } from './list-folder.ts';
 
 const MAX_FOLDERS = 2000;
 const MAX_FOUND = 64;
-/** A nested repository's own: what git runs and obeys there. At the top the agent has a git dir of its own. */
-const GIT_CONTROLS = ['.git/config', '.git/hooks'];
-/** Copies of what others publish, by the thousand. */
+/** Copies of what others publish, by the thousand; and what is ours. */
 const PASSED_OVER = new Set(['node_modules', '.git', '.caisson']);
 
-const BY_FIRST_NAME = groupByFirstName([...CONTROL_FILES, ...GIT_CONTROLS]);
+/** Grades of the table that stay as they are while an agent works: in place nobody could be asked afterwards. */
+export function heldGrades({ kind, allowRisky }: Job['workspace']): RiskGrade[] {
+  return kind === 'in-place' && allowRisky !== true ? ['never', 'ask'] : ['never'];
+}
+
+/** What the sandbox keeps read-only at the top, where it is there; relative to the workspace. */
+export function listHeldPaths(workspace: Job['workspace']): string[] {
+  const grades = heldGrades(workspace);
+  const own = (workspace.controls ?? []).filter(({ grade }) => grades.includes(grade));
+  // At the top the agent has a git dir of its own, and `.caisson` is its mailbox.
+  const listed = grades.flatMap(listRiskyPaths).filter((path) => !/^\.(git|caisson)(\/|$)/.test(path));
+  return [...listed, ...own.map(({ path }) => path)];
+}
 
 /** Paths as seen inside of the control files that exist below the top of the workspace. */
 export function findNestedControls({ workspace }: Pick<Job, 'workspace'>): string[] {
   const found: string[] = [];
+  const byFirstName = groupByFirstName(heldGrades(workspace).flatMap(listRiskyPaths));
   const folders = [''];
   for (let index = 0; index < folders.length && index < MAX_FOLDERS; index += 1) {
     const folder = folders[index] ?? '';
     for (const entry of listFolder(join(workspace.path, folder))) {
       const path = join(folder, entry.name);
-      const controls = controlsAt(workspace.path, folder, entry);
+      const controls = controlsAt(workspace.path, folder, entry, byFirstName);
       found.push(...(folder === '' ? controls.filter(isOtherSpelling) : controls));
       if (entry.isDirectory() && !PASSED_OVER.has(entry.name)) folders.push(path);
     }
@@ -40,11 +50,16 @@ function isOtherSpelling(path: string): boolean {
   return path !== path.toLowerCase();
 }
 
-function controlsAt(root: string, folder: string, entry: Dirent): string[] {
+function controlsAt(
+  root: string,
+  folder: string,
+  entry: Dirent,
+  byFirstName: ReadonlyMap<string, readonly string[]>,
+): string[] {
   const path = join(folder, entry.name);
   // A submodule's `.git` is a file that says where its repository is.
   if (entry.name === '.git' && entry.isFile()) return [path];
-  const controls = BY_FIRST_NAME.get(entry.name.toLowerCase()) ?? [];
+  const controls = byFirstName.get(foldName(entry.name)) ?? [];
   return controls.flatMap((control) => findSpelled(root, path, control.split('/').slice(1)));
 }
 
@@ -53,7 +68,7 @@ function findSpelled(root: string, path: string, rest: readonly string[]): strin
   const [name, ...below] = rest;
   if (name === undefined) return existsSync(join(root, path)) ? [path] : [];
   return listFolder(join(root, path))
-    .filter((entry) => entry.name.toLowerCase() === name)
+    .filter((entry) => foldName(entry.name) === name)
     .flatMap((entry) => findSpelled(root, join(path, entry.name), below));
 }
 

@@ -2,9 +2,9 @@
  * What the agent, a setup script or a verify command sees: one place decides it for all of them.
  * The walls themselves are in ground; this file only says what stands inside.
  */
-import { CONTROL_FILES, MARKER_NAME, type SandboxSpec } from '@caisson/ground';
+import { MARKER_NAME, type SandboxSpec } from '@caisson/ground';
 import type { Bind, Job } from '@caisson/protocol';
-import { findNestedControls } from './nested-controls.ts';
+import { findNestedControls, listHeldPaths } from './nested-controls.ts';
 import type { AgentFile } from './runtimes/contract.ts';
 
 export type SandboxPurpose = 'agent' | 'setup' | 'script' | 'clean-room';
@@ -90,9 +90,7 @@ export function buildSandboxSpec(job: Job, options: ViewOptions): SandboxSpec {
     hide: [...sandbox.hide, ...(isAgent ? (options.ruled?.outside ?? []) : [])],
     readOnlyPaths: isAgent
       ? [
-          ...[...CONTROL_FILES, ...(workspace.controls ?? [])].map(
-            (path) => `${workspace.mountPath}/${path}`,
-          ),
+          ...listHeldPaths(workspace).map((path) => `${workspace.mountPath}/${path}`),
           ...(workspace.kind === 'in-place' ? nested : []),
           ...(options.ruled?.readOnly ?? []),
         ]

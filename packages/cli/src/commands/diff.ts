@@ -1,4 +1,5 @@
 import { diffText } from '@caisson/engine';
+import { listRisks } from '../apply-asking.ts';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatDiff } from '../format-diff.ts';
@@ -17,10 +18,21 @@ export const command = defineCommand({
   run: ({ options, positionals, output }) =>
     withCaissonToRead(options['state-dir'], output, async (caisson) => {
       const patch = await caisson.patch(positionals[0] ?? '');
+      const { risky = [] } = await caisson.show(positionals[0] ?? '');
       if (output.format !== 'human')
-        output.result({ patch: patch.toString('base64'), encoding: 'base64', bytes: patch.length }, () => []);
+        output.result(
+          {
+            patch: patch.toString('base64'),
+            encoding: 'base64',
+            bytes: patch.length,
+            ...(risky.length === 0 ? {} : { risky }),
+          },
+          () => [],
+        );
       else if (patch.length === 0) output.note('The run changed nothing.');
       else output.copy(patch, { format: () => formatDiff(diffText(patch), output.style) });
+      if (risky.length > 0)
+        output.note(['Asked about before it is applied (--allow-risky):', ...listRisks(risky)]);
       return EXIT_CODES.finished;
     }),
 });

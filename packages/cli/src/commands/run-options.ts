@@ -125,6 +125,10 @@ export const RUN_OPTIONS = {
     type: 'boolean',
     summary: 'apply the patch to your files when the run finished and verify passed',
   },
+  'allow-risky': {
+    type: 'boolean',
+    summary: 'let CI workflows, install scripts and their like onto --branch, into --apply and in place',
+  },
   callback: {
     type: 'string',
     multiple: true,
@@ -180,6 +184,7 @@ export function toRequest(
     scope: values.scope,
     acceptance: values.accept,
     branch: values.branch,
+    allowRisky: values['allow-risky'],
     priority: readNumber('--priority', values.priority),
     retries: readNumber('--retries', values.retries),
     session: values.session,

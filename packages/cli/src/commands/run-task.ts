@@ -2,11 +2,11 @@
 import { relative } from 'node:path';
 import type { Caisson, DispatchRequest, SpareWorker } from '@caisson/engine';
 import type { DispatchResult } from '@caisson/protocol';
+import { applyAsking } from '../apply-asking.ts';
 import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
 import type { Output } from '../output.ts';
 import { watchRun } from '../watch-run.ts';
 import { withCaissonToWork } from '../with-caisson.ts';
-import { printApplied } from './apply.ts';
 
 export interface RunTask {
   readonly request: DispatchRequest;
@@ -41,7 +41,8 @@ async function carryOut(caisson: Caisson, task: RunTask, output: Output): Promis
     output.note(`Not applied: ${refusal}`);
     return EXIT_CODES.failed;
   }
-  return printApplied(await caisson.apply(handle.runId), output.format === 'human' ? output : quiet(output));
+  const order = { allowRisky: request.allowRisky, stateDir: task.stateDir };
+  return await applyAsking(caisson, handle.runId, order, output.format === 'human' ? output : quiet(output));
 }
 
 /** What is applied without being looked at must have passed where nothing but the patch could make it pass. */

@@ -1,6 +1,6 @@
 import { grantTrust, inspectTrust, revokeTrust, TrustRequiredError, type TrustReport } from '@caisson/engine';
 import { agreeToProject } from '../agree-to-project.ts';
-import { canAsk } from '../ask-question.ts';
+import { canAsk } from '../ask-on-terminal.ts';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
 import { formatTrust } from '../format-trust.ts';

@@ -1,5 +1,5 @@
 /** Turns the resolved configuration into what dispatch needs; nothing here decides anything. */
-import { dirname, resolve } from 'node:path';
+import { dirname } from 'node:path';
 import type { Limits } from '@caisson/protocol';
 import type { ResolvedConfig, SettingKey } from '../config/index.ts';
 import type { DispatchSettings } from '../dispatch/index.ts';
@@ -27,9 +27,10 @@ export function createDispatchSettings(
     defaultMode: config.mode,
     ceiling: config.policy.ceiling,
     rules: config.policy.rules.map((rule) => ({ ...rule })),
-    adapters: Object.values(config.runtimes).flatMap(({ adapter }) =>
-      adapter === undefined ? [] : [resolve(config.projectRoot, adapter)],
+    hostFiles: Object.values(config.runtimes).flatMap(({ adapter, bin }) =>
+      [adapter, ...(bin?.includes('/') === true ? [bin] : [])].filter((path) => path !== undefined),
     ),
+    hostCommands: findExecReferences(config),
     concurrency: limits.concurrency,
     queueLimit: limits.queue,
     timeoutMs: limits.timeoutMs,
@@ -77,6 +78,13 @@ export function createDispatchSettings(
 /** Where programs are looked for. */
 export function searchPath(env: Readonly<Record<string, string | undefined>>): string {
   return env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin';
+}
+
+/** Every `exec:` wherever in the settings it stands: a key that is new tomorrow counts, too. */
+function findExecReferences(value: unknown): string[] {
+  if (typeof value === 'string') return value.startsWith('exec:') ? [value.slice('exec:'.length)] : [];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.values(value).flatMap(findExecReferences);
 }
 
 /** Tests may ask for a faster heartbeat; everyone else gets the protocol's ten seconds. */

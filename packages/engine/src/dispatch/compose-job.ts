@@ -8,7 +8,7 @@ import type { AdmittedRun } from './contract.ts';
 import type { DispatchRooms, OpenedNetwork } from './rooms.ts';
 import { LOST_WORK_NOTE } from './continued-work.ts';
 import { findNeighbourStates } from './neighbour-states.ts';
-import { findOwnControls, rulesAboutAdapters } from './own-controls.ts';
+import { rulesAboutControls } from './own-controls.ts';
 import { takenSampling } from './sampling.ts';
 import type { AgentSession } from './session-folder.ts';
 import type { AttemptPaths } from './state-paths.ts';
@@ -35,9 +35,9 @@ export function composeJob(rooms: DispatchRooms, run: AdmittedRun, parts: JobPar
     nonce: parts.nonce,
     ...composeTask(run, parts),
     grant: run.grant,
-    rules: [...settings.rules, ...rulesAboutAdapters(settings, parts.workspace)],
+    rules: [...settings.rules, ...rulesAboutControls(settings, parts.workspace)],
     pipeline: run.pipeline,
-    workspace: composeWorkspace(rooms, run, parts.workspace),
+    workspace: composeWorkspace(run, parts.workspace),
     inputs: [...run.inputs],
     overlay: parts.overlay,
     setup: settings.setup === null ? [] : [settings.setup],
@@ -96,11 +96,7 @@ function composeTask(
   };
 }
 
-function composeWorkspace(
-  { settings }: DispatchRooms,
-  run: AdmittedRun,
-  workspace: PreparedWorkspace,
-): Job['workspace'] {
+function composeWorkspace(run: AdmittedRun, workspace: PreparedWorkspace): Job['workspace'] {
   return {
     path: workspace.path,
     mountPath: workspace.mountPath,
@@ -113,7 +109,8 @@ function composeWorkspace(
     ...(workspace.limits === undefined ? {} : { limits: workspace.limits }),
     ...(workspace.agentGit === undefined ? {} : { agentGit: workspace.agentGit }),
     ...(workspace.cleanRoom === undefined ? {} : { cleanRoom: workspace.cleanRoom }),
-    controls: findOwnControls(settings, workspace),
+    controls: [...(workspace.controls ?? [])],
+    ...(workspace.allowRisky === true ? { allowRisky: true } : {}),
   };
 }
 

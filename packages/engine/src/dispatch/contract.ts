@@ -64,6 +64,8 @@ export interface DispatchRequest {
   readonly scope?: readonly string[];
   readonly acceptance?: string;
   readonly branch?: string;
+  /** Let risky files of grade `ask` (CI workflows, install scripts) onto the branch, and into files in place. */
+  readonly allowRisky?: boolean;
   readonly priority?: number;
   readonly retries?: number;
   readonly session?: string;

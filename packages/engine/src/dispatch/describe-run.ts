@@ -1,5 +1,12 @@
 /** A run as its ledger tells it: the DispatchResult of 4-protocol. */
-import { Result, statusOfEnding, type DispatchResult, type Failure, type Resolved } from '@caisson/protocol';
+import {
+  Result,
+  statusOfEnding,
+  type DispatchResult,
+  type Failure,
+  type ListedRisk,
+  type Resolved,
+} from '@caisson/protocol';
 import type { StoredEvent } from '../ledger/index.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { RunNotFoundError } from './errors.ts';
@@ -33,6 +40,9 @@ export async function describeRun(
     reply: await textOf(rooms, result?.reply.ref),
     resolved: { ...resolved, model: { ...resolved.model, served: result?.usage?.models ?? [] } },
     result,
+    ...(withContents && ending?.data['risky'] !== undefined
+      ? { risky: ending.data['risky'] as ListedRisk[] }
+      : {}),
     events: { count: events.length, lastSeq: events.at(-1)?.seq ?? 0 },
   };
 }

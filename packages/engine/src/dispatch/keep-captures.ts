@@ -5,12 +5,11 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { capturePatch, createControlTest } from '@caisson/ground';
+import { capturePatch, describeFile, judgeTrees, withoutChanges, type TreeChange } from '@caisson/ground';
 import { pathRules, ruleAgainst } from '@caisson/policy';
-import type { Failure, Result } from '@caisson/protocol';
+import { MAX_RISKY_LISTED, type Failure, type ListedRisk, type Result } from '@caisson/protocol';
 import type { AttemptRemains } from './attempt-remains.ts';
 import type { DispatchRooms } from './rooms.ts';
-import { findOwnControls } from './own-controls.ts';
 import type { FoundResult } from './read-result.ts';
 
 const MAX_TOLD = 64;
@@ -18,6 +17,8 @@ const MAX_TOLD = 64;
 export interface KeptCaptures {
   readonly resultRef?: string;
   readonly patchRef?: string;
+  /** Changes of the patch that a person is asked about. */
+  readonly risky?: readonly ListedRisk[];
   /** The result that can be trusted: every capture it names is in the store. */
   readonly result: Result | null;
   /** Why the worker's result cannot stand. */
@@ -37,7 +38,8 @@ export async function keepCaptures(
     const resultRef = (await rooms.store.putBlob(bytes)).digest;
     if (result.patchRef !== undefined || result.status === 'finished') {
       const patch = result.patchRef === undefined ? {} : { patchRef: result.patchRef };
-      return { resultRef, ...patch, result, failure: null, warnings: [] };
+      const risky = result.risky === undefined ? {} : { risky: result.risky };
+      return { resultRef, ...patch, ...risky, result, failure: null, warnings: [] };
     }
     return { ...(await keepLate(rooms, remains, null)), resultRef, result };
   } catch (error) {
@@ -81,18 +83,22 @@ async function keepLate(
   const { workspace } = remains;
   try {
     const { path, gitDir, baselineTree, exclude, limits } = workspace;
-    const source = { workspace: path, gitDir, baselineTree, limits };
-    const captured = await capturePatch({ ...source, exclude: [...exclude] });
-    const forbidden = listForbidden(rooms, workspace, captured.files);
-    const final =
-      forbidden.length === 0
-        ? captured
-        : await capturePatch({
-            ...source,
-            exclude: [...exclude, ...forbidden.flatMap(({ paths }) => paths)],
-          });
+    const source = { workspace: path, gitDir, baselineTree, limits, exclude: [...exclude] };
+    const captured = await capturePatch(source);
+    const { forbidden, risky } = await judgeLate(rooms, workspace, captured.tree);
+    const final = await withoutChanges(
+      source,
+      captured,
+      forbidden.map(({ change }) => change),
+    );
     const patch = final.empty ? {} : { patchRef: (await rooms.store.putBlob(final.patch)).digest };
-    return { ...patch, result: null, failure, warnings: forbidden.slice(0, MAX_TOLD).map(({ why }) => why) };
+    return {
+      ...patch,
+      ...(risky.length === 0 ? {} : { risky }),
+      result: null,
+      failure,
+      warnings: forbidden.slice(0, MAX_TOLD).map(({ why }) => why),
+    };
   } catch (error) {
     const why = `no patch could be taken from ${workspace.path}: ${(error as Error).message}`;
     return { result: null, failure, warnings: [why] };
@@ -100,19 +106,29 @@ async function keepLate(
 }
 
 /** An agent that fails, or has itself killed, gets nothing into the patch that a finished one does not. */
-function listForbidden(
+async function judgeLate(
   { settings }: DispatchRooms,
   workspace: AttemptRemains['workspace'],
-  files: Awaited<ReturnType<typeof capturePatch>>['files'],
-): { paths: string[]; why: string }[] {
-  const isControl = createControlTest(workspace.path, findOwnControls(settings, workspace));
+  tree: string,
+): Promise<{ forbidden: { change: TreeChange; why: string }[]; risky: ListedRisk[] }> {
+  const { gitDir, baselineTree, mountPath, path, controls } = workspace;
+  const place = { gitDir, mountPath, own: controls, workspace: path };
+  const { changes, risks: judged } = await judgeTrees({ ...place, from: baselineTree, to: tree });
+  const risks = new Map(judged.map((risk) => [risk.change, risk]));
   const rules = pathRules(settings.rules);
-  const place = { workspace: workspace.cwd, home: settings.home, mountPath: workspace.mountPath };
-  return files.flatMap((file) => {
-    const rule = ruleAgainst(rules, file, place);
-    if (rule === null && !isControl(file.path)) return [];
-    const cause = rule === null ? 'is a control file' : `is kept by a rule (${rule.reason})`;
-    const paths = file.previousPath === undefined ? [file.path] : [file.path, file.previousPath];
-    return [{ paths, why: `${file.path} ${cause} and was left out of the patch` }];
+  const seen = { workspace: workspace.cwd, home: settings.home, mountPath };
+  const forbidden = changes.flatMap((change) => {
+    const file = describeFile(change);
+    const risk = risks.get(change);
+    const rule = ruleAgainst(rules, file, seen);
+    if (rule === null && risk?.grade !== 'never') return [];
+    const cause = rule === null ? (risk?.why ?? '') : `is kept by a rule (${rule.reason})`;
+    return [{ change, why: `${file.path} ${cause} and was left out of the patch` }];
   });
+  const left = new Set(forbidden.map(({ change }) => change));
+  const risky = judged
+    .filter(({ change }) => !left.has(change))
+    .slice(0, MAX_RISKY_LISTED)
+    .map(({ path: name, why }) => ({ path: name, why }));
+  return { forbidden, risky };
 }

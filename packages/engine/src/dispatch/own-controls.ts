@@ -1,29 +1,57 @@
 /**
- * The project's own adapters: code that the worker loads outside the sandbox. An agent that could write one would be out
- * at the next run, so they are control files wherever they lie in the workspace.
+ * Files that the project's settings make Caisson run: adapters and programs of runtimes, what `exec:` references and the
+ * setup name. An agent that could write one would be out at the next run, so they are risky files of this project.
  */
+import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
+import type { OwnControl } from '@caisson/protocol';
 import type { PreparedWorkspace } from '../workspace/index.ts';
 import type { DispatchSettings } from './rooms.ts';
 
-type Place = Pick<PreparedWorkspace, 'cwd' | 'mountPath'>;
-type Known = Pick<DispatchSettings, 'adapters' | 'projectRoot'>;
+type Known = Pick<DispatchSettings, 'hostFiles' | 'hostCommands' | 'setup' | 'projectRoot'>;
 
-/** Relative to the top of the workspace. */
-export function findOwnControls(settings: Known, workspace: Place): string[] {
-  return insidePaths(settings, workspace)
-    .map((path) => relative(workspace.mountPath, path))
-    .filter((path) => path !== '' && path !== '..' && !path.startsWith('../'));
+/** Relative to the project. What runs outside the sandbox is never changed; the setup runs inside, for the next run. */
+export function findOwnControls(settings: Known): OwnControl[] {
+  const outside = [
+    ...settings.hostFiles,
+    ...settings.hostCommands.flatMap((command) => wordsOf(settings, command)),
+  ];
+  const inside = settings.setup === null ? [] : wordsOf(settings, settings.setup);
+  return [...placeAll(settings, outside, 'never'), ...placeAll(settings, inside, 'ask')];
 }
 
 /** The same for the gate, so that an agent is told before it runs against the sandbox. */
-export function rulesAboutAdapters(settings: Known, workspace: Place): Record<string, unknown>[] {
-  return insidePaths(settings, workspace)
-    .map((path) => relative(workspace.cwd, path))
+export function rulesAboutControls(
+  { projectRoot }: Known,
+  workspace: Pick<PreparedWorkspace, 'cwd' | 'mountPath' | 'controls'>,
+): Record<string, unknown>[] {
+  return (workspace.controls ?? [])
+    .filter(({ grade }) => grade === 'never')
+    .map(({ path }) => relative(workspace.cwd, resolve(workspace.mountPath, path)))
     .filter((path) => !path.startsWith('..') && !/[*?[\]{}()!+@\\]/.test(path))
-    .map((path) => ({ path: `./${path}`, action: 'read-only', reason: 'it is an adapter of caisson.yaml' }));
+    .map((path) => ({
+      path: `./${path}`,
+      action: 'read-only',
+      reason: `it is run by the settings of ${projectRoot}`,
+    }));
 }
 
-function insidePaths({ adapters, projectRoot }: Known, { cwd }: Place): string[] {
-  return adapters.map((adapter) => resolve(cwd, relative(projectRoot, adapter)));
+/** Words of a command line that may be files of the project: with a slash or a dot in them, or there. */
+function wordsOf({ projectRoot }: Known, command: string): string[] {
+  return command
+    .split(/[\s;|&<>()"'`$={}]+/)
+    .filter((word) => word !== '' && !/^[-+\d.]*$/.test(word) && !word.startsWith('-'))
+    .filter((word) => /[/.]/.test(word) || existsSync(resolve(projectRoot, word)))
+    .filter((word) => !word.includes('://') && !word.includes('*'));
+}
+
+function placeAll(
+  { projectRoot }: Known,
+  paths: readonly string[],
+  grade: OwnControl['grade'],
+): OwnControl[] {
+  const inside = paths
+    .map((path) => relative(projectRoot, resolve(projectRoot, path)))
+    .filter((path) => path !== '' && path !== '..' && !path.startsWith('../'));
+  return [...new Set(inside)].map((path) => ({ path, grade }));
 }

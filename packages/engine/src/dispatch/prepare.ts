@@ -15,6 +15,7 @@ import { linkLoginFiles } from './login-files.ts';
 import { openNetwork, planNetwork } from './plan-network.ts';
 import { PrepareFailure } from './prepare-failure.ts';
 import { orWarn } from './clean-up.ts';
+import { findOwnControls } from './own-controls.ts';
 import { orAborted } from './or-aborted.ts';
 import { hasCleanRoom, warnOfWeakerVerify } from './verify-lens.ts';
 import { tellUntakenSampling } from './sampling.ts';
@@ -160,6 +161,8 @@ function prepareWorkspace(
       ...(work === null ? {} : { work }),
       ...(request.base === undefined ? {} : { baseRef: request.base }),
       ...(request.branch === undefined ? {} : { branch: request.branch }),
+      controls: findOwnControls(settings),
+      ...(request.allowRisky === true ? { allowRisky: true } : {}),
     }),
   );
 }

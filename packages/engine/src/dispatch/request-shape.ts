@@ -83,6 +83,7 @@ const SHAPES: { readonly [Key in keyof Required<DispatchRequest>]: Shape } = {
   scope: words,
   acceptance: text,
   branch: word,
+  allowRisky: { says: 'true or false', fits: (value) => typeof value === 'boolean' },
   priority: { says: 'a whole number from 1 to 10', fits: (value) => typeof value === 'number' },
   retries: {
     says: `a whole number from 0 to ${MAX_RETRIES}`,

@@ -31,8 +31,10 @@ export interface DispatchSettings {
   readonly defaultMode: Mode;
   readonly ceiling: Mode;
   readonly rules: readonly Record<string, unknown>[];
-  /** Adapters that caisson.yaml declares: they run outside the sandbox, so no agent may change them. */
-  readonly adapters: readonly string[];
+  /** Files that the settings have run outside the sandbox (adapters, programs): no agent may change them. */
+  readonly hostFiles: readonly string[];
+  /** Command lines that the settings have run outside the sandbox: `exec:` references. */
+  readonly hostCommands: readonly string[];
   readonly concurrency: number;
   readonly queueLimit: number;
   readonly timeoutMs: number;

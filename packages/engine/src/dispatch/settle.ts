@@ -50,13 +50,21 @@ export async function settle(
   const checkpoint =
     saved == null
       ? saved
-      : { ...saved, heads: saved.heads.map(redact), warnings: saved.warnings.map(redact) };
+      : {
+          ...saved,
+          heads: saved.heads.map(redact),
+          warnings: saved.warnings.map(redact),
+          ...(saved.heldBack === undefined
+            ? {}
+            : { heldBack: { ...saved.heldBack, paths: saved.heldBack.paths.map(redact) } }),
+        };
   const next = planRetry(input, retry, checkpoint);
   const kept = await keepCaptures(rooms, remains, input.found);
   const work = {
     ...(kept.patchRef === undefined ? {} : { patchRef: kept.patchRef }),
     ...spent(usage, costUsd),
     ...(checkpoint == null ? {} : { checkpoint }),
+    ...(kept.risky === undefined ? {} : { risky: kept.risky }),
   };
   if (next.kind === 'retry') {
     await record.append('attempt.ended', { ...next.data, ...work }, { attempt });
@@ -104,7 +112,9 @@ function planRetry(
     return { kind: 'end', ending };
   const { failure } = ending;
   const { workspace, attempt } = remains;
-  const isAsBefore = checkpoint === null || checkpoint?.tree === workspace.baselineTree;
+  const isAsBefore =
+    checkpoint === null ||
+    (checkpoint?.heldBack === undefined && checkpoint?.tree === workspace.baselineTree);
   if (workspace.kind === 'in-place' && !isAsBefore) {
     const detail = `${failure.detail} It is not tried again by itself: it works in place, and what it did is in your files.`;
     return { kind: 'end', ending: { kind: 'failed', failure: { ...failure, detail } } };

@@ -1,5 +1,6 @@
 /** The patch of a run, and how it comes into the user's files. */
 import { BusTopic, CaissonError } from '@caisson/protocol';
+import { findOwnControls } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
 import type { ApplyResult } from '../workspace/index.ts';
 import { requireRemembered } from './run-forgotten.ts';
@@ -22,10 +23,19 @@ export async function readPatch(engine: Engine, runId: string): Promise<Buffer> 
   return typeof ref === 'string' ? engine.store.getBlob(ref) : Buffer.alloc(0);
 }
 
+export interface ApplyChoice {
+  /** Write conflict markers instead of changing nothing. */
+  readonly leaveConflicts?: boolean | undefined;
+  /** Merge also into files with uncommitted changes. */
+  readonly force?: boolean | undefined;
+  /** Bring in what a person is otherwise asked about: CI workflows, install scripts and their like. */
+  readonly allowRisky?: boolean | undefined;
+}
+
 export async function applyRun(
   engine: Engine,
   runId: string,
-  options: { leaveConflicts?: boolean; force?: boolean } = {},
+  options: ApplyChoice = {},
 ): Promise<ApplyResult> {
   const patch = await readPatch(engine, runId);
   if (patch.length === 0) return { kind: 'applied', files: [] };
@@ -40,6 +50,8 @@ export async function applyRun(
     threeWay: true,
     leaveConflicts: options.leaveConflicts ?? false,
     force: options.force ?? false,
+    allowRisky: options.allowRisky ?? false,
+    controls: findOwnControls(engine.rooms.settings),
     onNotice: (message) => engine.bus.emit(BusTopic.WARNING, { source: 'apply', message }),
   });
 }

@@ -2,7 +2,14 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { createGit, createOwnGitDir, type Git, type ObjectFormat, type PatchHeader } from '@caisson/ground';
+import {
+  beneath,
+  createGit,
+  createOwnGitDir,
+  type Git,
+  type ObjectFormat,
+  type PatchHeader,
+} from '@caisson/ground';
 
 import { mapAtOnce } from './at-once.ts';
 import type { ApplyOptions } from './contract.ts';
@@ -32,7 +39,9 @@ export async function copyTouched(
 ): Promise<Buffer[]> {
   const linkPaths = new Set(linksOf(headers).map((header) => keyOf(header.oldPath)));
   const files = touchedPaths(headers).filter((path) => !linkPaths.has(keyOf(path)));
-  const copied = await mapAtOnce(files, (path) => copyEntry(pathIn(place.root, path), pathIn(staging, path)));
+  const copied = await mapAtOnce(files, (path) =>
+    beneath(place.root, path, (at) => copyEntry(at, pathIn(staging, path))),
+  );
   return files.filter((_path, index) => copied[index] === true);
 }
 

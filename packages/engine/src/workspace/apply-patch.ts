@@ -5,12 +5,21 @@
  * A2  Installing is all or nothing, also when the process dies in the middle of it (see install-files.ts).
  * A3  Only the files the patch touches are looked at; the user's index is read, never written.
  * A4  A file that differs from the patch's preimage is dirty when it also differs from HEAD, else it has moved on.
+ * A6  Nothing is applied while a run works in place in the same folder.
+ * A7  What is about to be installed is judged by the table of risky paths, from the files themselves.
  * A5  A file that is gone conflicts with any change to it; that both sides removed it is no conflict.
  */
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { parsePatchHeaders, readIndexSummary, showPath, type Git, type PatchHeader } from '@caisson/ground';
+import {
+  claimFolder,
+  parsePatchHeaders,
+  readIndexSummary,
+  showPath,
+  type Git,
+  type PatchHeader,
+} from '@caisson/ground';
 
 import { isAlreadyThere } from './already-there.ts';
 import {
@@ -27,12 +36,14 @@ import {
 import { mapAtOnce } from './at-once.ts';
 import type { ApplyOptions, ApplyResult } from './contract.ts';
 import { ensureOwnCustody } from './custody.ts';
+import { FolderInUseError } from './errors.ts';
 import { findUncommitted } from './find-dirty.ts';
 import { installFiles } from './install-files.ts';
 import { readPlan } from './install-plan.ts';
+import { judgeInstall } from './judge-install.ts';
 import { findRepository, readIfThere, type UserFolders } from './locate-repository.ts';
 import { applyFolderPrefix, undoLeft, withApplyLock } from './recover-applies.ts';
-import { blobIdOf, checkPath, pathIn, readEntry } from './work-file.ts';
+import { blobIdOf, checkPath, listEntry, readEntry } from './work-file.ts';
 
 export async function applyPatch(options: ApplyOptions, user: UserFolders): Promise<ApplyResult> {
   const headers = parsePatchHeaders(options.patch);
@@ -49,6 +60,21 @@ async function applyHeaders(
   headers: readonly PatchHeader[],
 ): Promise<ApplyResult> {
   const place = await findPlace(options, user);
+  const claim = await claimFolder(place.root, 'caisson apply'); // A6
+  if (claim.kind === 'taken') throw new FolderInUseError(place.root, claim.holder);
+  try {
+    return await applyInto(place, options, user, headers);
+  } finally {
+    claim.release();
+  }
+}
+
+async function applyInto(
+  place: ApplyPlace,
+  options: ApplyOptions,
+  user: UserFolders,
+  headers: readonly PatchHeader[],
+): Promise<ApplyResult> {
   await mapAtOnce(touchedPaths(headers), (path) => checkPath(place.root, path));
   const { moved, gone } = await findMoved(place, headers);
   if (moved.length + gone.length > 0 && (await isAlreadyThere(place, headers)))
@@ -77,7 +103,7 @@ async function findPlace(options: ApplyOptions, user: UserFolders): Promise<Appl
   }
   const custody = await ensureOwnCustody(options.stateDir, 'sha1');
   return {
-    root: options.projectRoot,
+    root: await realpath(options.projectRoot),
     repository: null,
     objectFormat: 'sha1',
     objectDir: join(custody, 'objects'),
@@ -114,7 +140,7 @@ async function findMoved(place: ApplyPlace, headers: readonly PatchHeader[]): Pr
 async function isTaken(root: string, path: Buffer, freed: ReadonlySet<string>): Promise<boolean> {
   const entry = await readEntry(root, path);
   if (entry === null || !entry.isDirectory()) return entry !== null;
-  for (const name of await readdir(pathIn(root, path), { encoding: 'buffer' })) {
+  for (const name of await listEntry(root, path)) {
     const inner = Buffer.concat([path, Buffer.from('/'), name]);
     if (!freed.has(keyOf(inner)) && (await isTaken(root, inner, freed))) return true;
   }
@@ -159,6 +185,8 @@ async function applyOnCopies(
     const conflicts = [...unmerged, ...pathsOf(gone.filter((header) => header.newPath !== null))];
     if (conflicts.length > 0 && options.leaveConflicts !== true) return conflictsIn(conflicts, false);
     const files = touchedPaths(headers);
+    const refused = await judgeInstall(options, place, staging, files); // A7
+    if (refused !== null) return refused;
     await installFiles({ root: place.root, staging, folder, paths: files });
     return conflicts.length > 0
       ? conflictsIn(conflicts, true)

@@ -8,6 +8,7 @@ import {
   stageWorkspace,
   withoutPreparation,
   type OversizedFile,
+  type RiskyChange,
 } from '@caisson/ground';
 
 import { saveAgentCommits } from './agent-commits.ts';
@@ -15,6 +16,14 @@ import { makeBranchCommit } from './branch-commit.ts';
 import type { Checkpoint, PreparedWorkspace } from './contract.ts';
 import { checkpointRef, commitTree, createBranchRef, updateRefs } from './custody.ts';
 import { WorkspaceError } from './errors.ts';
+import {
+  describeHeldBack,
+  describeHeldBranch,
+  findHeldBack,
+  sortHeads,
+  withoutHeldBack,
+  writeBundle,
+} from './held-back.ts';
 import { findChangedIncluded } from './included-memory.ts';
 import { syncObjects } from './sync-objects.ts';
 
@@ -34,27 +43,42 @@ export async function checkpointWorkspace(prepared: PreparedWorkspace): Promise<
   }
   const staged = await stageForCustody(prepared);
   const agent = await saveAgentCommits(prepared);
-  const commit = await commitOf(prepared, staged.tree);
-  if (commit !== prepared.baseCommit) await syncObjects(prepared.gitDir, commit, prepared.baseCommit);
+  const complete = await commitOf(prepared, staged.tree);
+  if (complete !== prepared.baseCommit) await syncObjects(prepared.gitDir, complete, prepared.baseCommit);
   const ref = checkpointRef(prepared.runId, prepared.attempt);
-  const refs = new Map([[ref, commit], ...agent.refs]);
-  await updateRefs(prepared.custodyDir, refs);
+  const risks = await findHeldBack(prepared, staged.tree);
+  const tree = await withoutHeldBack(prepared, staged.tree, risks);
+  const commit = tree === staged.tree ? complete : await commitOf(prepared, tree);
+  const heads = await sortHeads(prepared, agent.refs);
+  const branch = await planBranch(prepared, { complete, tree: staged.tree, risks });
+  const held = new Map([
+    ...(tree === staged.tree ? [] : [[ref, complete] as const]),
+    ...heads.held,
+    ...(branch?.isHeld === true ? [[`refs/heads/${branch.name}`, branch.commit] as const] : []),
+  ]);
+  const file = held.size === 0 ? null : await writeBundle(prepared, held); // H3
+  await updateRefs(prepared.custodyDir, new Map([[ref, commit], ...heads.visible]));
   await writeFile(join(prepared.attemptDir, SAVED_TREE_FILE), staged.tree);
-  const branchWarnings =
-    prepared.branch === undefined
-      ? []
-      : await createBranch(prepared, prepared.branch, { commit, tree: staged.tree });
+  if (prepared.branch !== undefined && branch === null) throw noRepository(prepared);
+  if (branch?.isHeld === false) await createBranchRef(prepared.custodyDir, branch.name, branch.commit);
+  const found = { risks, headPaths: heads.paths, ref: [...held.keys()][0] ?? ref };
+  const heldBranch = branch?.isHeld === true ? branch : null;
   return {
     ref,
     commit,
-    tree: staged.tree,
-    heads: [...agent.refs.keys()],
+    tree,
+    heads: [...heads.visible.keys()],
+    ...(file === null ? {} : { heldBack: { file, paths: risks.map(({ path }) => path) } }),
     warnings: [
       ...staged.warnings,
       ...describeAllKept(prepared, staged.oversized),
       ...(await findChangedIncluded(prepared)).map((path) => describeChanged(prepared, path)),
       ...agent.warnings,
-      ...branchWarnings,
+      ...(file === null ? [] : describeHeldBack(prepared, file, found)),
+      ...(file === null || heldBranch === null
+        ? []
+        : [describeHeldBranch(heldBranch.name, file, heldBranch.risks)]),
+      ...(branch?.warnings ?? []),
     ],
   };
 }
@@ -112,25 +136,46 @@ async function commitOf(prepared: PreparedWorkspace, tree: string): Promise<stri
   });
 }
 
-async function createBranch(
+interface PlannedBranch {
+  readonly name: string;
+  readonly commit: string;
+  /** Whether it would bring what a person must say yes to. */
+  readonly isHeld: boolean;
+  readonly risks: readonly RiskyChange[];
+  readonly warnings: readonly string[];
+}
+
+/** The branch has the agent's work alone, and never what runs by itself. */
+async function planBranch(
   prepared: PreparedWorkspace,
-  branch: string,
-  checkpoint: { commit: string; tree: string },
-): Promise<string[]> {
-  if (!prepared.isUserRepository) {
-    throw new WorkspaceError(
-      `Branch ${branch} was asked for, but ${prepared.projectRoot} has no git repository.`,
-      { remedy: 'Leave out --branch, or run `git init` first.' },
-    );
-  }
-  const tree = await withoutPreparation(prepared, checkpoint.tree);
-  const ofAgent = tree === checkpoint.tree ? checkpoint : { commit: await commitOf(prepared, tree), tree };
-  const { commit, changedSubmodules, unconverted } = await makeBranchCommit(prepared, ofAgent);
-  await createBranchRef(prepared.custodyDir, branch, commit);
-  return [
-    ...changedSubmodules.map((path) => `changes in submodule ${path} are in the patch but not on ${branch}`),
-    ...unconverted.map(
-      (path) => `${path} is on ${branch} as the bytes it is: the repository's filters were not run`,
-    ),
-  ];
+  checkpoint: { complete: string; tree: string; risks: readonly RiskyChange[] },
+): Promise<PlannedBranch | null> {
+  const { branch: name } = prepared;
+  if (name === undefined || !prepared.isUserRepository) return null;
+  const kept = checkpoint.risks.filter(({ grade }) => grade === 'never');
+  const risks = checkpoint.risks.filter(({ grade }) => grade === 'ask');
+  const filtered = await withoutHeldBack(prepared, checkpoint.tree, kept);
+  const tree = await withoutPreparation(prepared, filtered);
+  const commit = tree === checkpoint.tree ? checkpoint.complete : await commitOf(prepared, tree);
+  const made = await makeBranchCommit(prepared, { commit, tree });
+  return {
+    name,
+    commit: made.commit,
+    isHeld: risks.length > 0,
+    risks,
+    warnings: [
+      ...made.changedSubmodules.map(
+        (path) => `changes in submodule ${path} are in the patch but not on ${name}`,
+      ),
+      ...made.unconverted.map(
+        (path) => `${path} is on ${name} as the bytes it is: the repository's filters were not run`,
+      ),
+    ],
+  };
+}
+
+function noRepository({ branch, projectRoot }: PreparedWorkspace): WorkspaceError {
+  return new WorkspaceError(`Branch ${branch} was asked for, but ${projectRoot} has no git repository.`, {
+    remedy: 'Leave out --branch, or run `git init` first.',
+  });
 }

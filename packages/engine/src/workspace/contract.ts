@@ -8,9 +8,11 @@
  *     never written.
  * W2  Unsaved work is never deleted: removal is a move, and only work that a checkpoint holds has a short expiry.
  * W3  Nothing of a repository runs on the host: all git goes through ground's hardened git.
+ * W5  What a checkout, a fetch or a push can reach has gone through the table of risky paths (held-back.ts).
  * W4  What the agent's git dir says is data: it is never opened as a repository by the host.
  */
 import type { StageLimits } from '@caisson/ground';
+import { OwnControl, type ListedRisk } from '@caisson/protocol';
 import * as z from 'zod/mini';
 
 export const WorkspaceKind = z.enum(['worktree', 'in-place', 'empty']);
@@ -75,6 +77,10 @@ export const PreparedWorkspace = z.object({
   ),
   /** Branch to create at the checkpoint. */
   branch: z.optional(z.string()),
+  /** Risky files of this project alone, relative to `path`. */
+  controls: z.optional(z.array(OwnControl)),
+  /** A person has allowed what is otherwise asked about before it leaves the run. */
+  allowRisky: z.optional(z.boolean()),
   /** What a person should know: an include that is missing, a submodule staged as files. */
   warnings: z.array(z.string()),
 });
@@ -110,6 +116,10 @@ export interface PrepareOptions {
   readonly cleanRoom?: boolean;
   /** Branch to create at the checkpoint. */
   readonly branch?: string;
+  /** Risky files that the project's settings name, relative to the project. */
+  readonly controls?: readonly OwnControl[];
+  /** Let changes of grade `ask` (risky-paths.ts) onto the branch and the checkpoint's ref. */
+  readonly allowRisky?: boolean;
   /** Larger files are neither captured nor in the checkpoint; they are kept with the workspace and named. */
   readonly limits?: StageLimits;
   /** False with `--sandbox none`: no mounts, so the private git dir is wired by links. Default true. */
@@ -123,6 +133,8 @@ export interface Checkpoint {
   readonly tree: string;
   /** Refs that keep the agent's own commits. */
   readonly heads: readonly string[];
+  /** What no ref may reach, and the file that has all of the work (held-back.ts). */
+  readonly heldBack?: { readonly file: string; readonly paths: readonly string[] };
   readonly warnings: readonly string[];
 }
 
@@ -152,6 +164,10 @@ export interface ApplyOptions {
   readonly leaveConflicts?: boolean;
   /** Merge into files with uncommitted changes too. */
   readonly force?: boolean;
+  /** Risky files that the project's settings name, relative to the project. */
+  readonly controls?: readonly OwnControl[];
+  /** Bring in changes of grade `ask` (risky-paths.ts), too. */
+  readonly allowRisky?: boolean;
   /** Is told when an apply that died before this one was undone. */
   readonly onNotice?: (message: string) => void;
 }
@@ -164,7 +180,14 @@ export type ApplyResult =
       readonly already?: 'in-place' | 'there';
     }
   | { readonly kind: 'conflicts'; readonly files: readonly string[]; readonly areMarkersLeft: boolean }
-  | { readonly kind: 'dirty'; readonly files: readonly string[] };
+  | { readonly kind: 'dirty'; readonly files: readonly string[] }
+  /** Nothing was changed: a person must say yes to these, or (`isRefused`) nobody can. */
+  | {
+      readonly kind: 'risky';
+      readonly files: readonly string[];
+      readonly risks: readonly ListedRisk[];
+      readonly isRefused: boolean;
+    };
 
 /** The only room that runs git on the host. */
 export interface Workspaces {

@@ -4,6 +4,7 @@ import { join, relative } from 'node:path';
 import type { Baseline } from './baseline.ts';
 import type { AgentGit, PreparedWorkspace, PrepareOptions } from './contract.ts';
 import type { Repository } from './locate-repository.ts';
+import { findHookFolders, placeControls } from './own-places.ts';
 
 export function describePrepared(
   options: PrepareOptions,
@@ -21,6 +22,7 @@ export function describePrepared(
   const mountPath = (options.sandboxed ?? true) ? repository.top : made.path;
   return {
     ...describeAttempt(options, attemptDir),
+    controls: [...placeControls(options, repository.top), ...findHookFolders(repository)],
     path: made.path,
     mountPath,
     cwd: join(mountPath, relative(repository.top, options.projectRoot)),
@@ -48,5 +50,7 @@ export function describeAttempt(options: PrepareOptions, attemptDir: string) {
     attemptDir,
     ...(options.limits === undefined ? {} : { limits: options.limits }),
     ...(options.branch === undefined ? {} : { branch: options.branch }),
+    controls: placeControls(options, options.projectRoot),
+    ...(options.allowRisky === true ? { allowRisky: true } : {}),
   };
 }

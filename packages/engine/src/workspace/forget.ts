@@ -1,6 +1,6 @@
 /**
  * Deletes every ref of a run, in the user's repository and in our own (its checkpoint is gone with the next git gc),
- * and what the trash holds of it.
+ * what was held back from its refs, and what the trash holds of it.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ export async function forgetCheckpoints(
       .map((name) => `delete ${name}\n`);
     if (orders.length > 0) await git.run(['update-ref', '--stdin'], { stdin: orders.join('') });
   }
-  const trash = join(options.stateDir, 'trash');
-  for (const name of await listFolder(trash))
-    if (name.startsWith(`${options.runId}.`)) await removeTree(join(trash, name));
+  for (const folder of ['trash', 'held-back'].map((name) => join(options.stateDir, name)))
+    for (const name of await listFolder(folder))
+      if (name.startsWith(`${options.runId}.`)) await removeTree(join(folder, name));
 }

@@ -7,21 +7,23 @@
  * I1  Until the plan is on disk nothing of the user's has changed. What is there is kept, by a second name of the same
  *     file where the file system can.
  * I2  A file changes in one step, by a rename over it or by its removal: at any moment it is the old one or the new one.
+ * I4  Every folder on the way to a file is opened without following a link: whoever swaps one for a link meanwhile
+ *     makes the whole fail, and nothing outside the project changes (beneath.ts of ground).
  * I3  What failed or died half-way is undone from the plan.
  */
 import { chmod, link, mkdir, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { isErrno } from '@caisson/ground';
+import { beneath, isErrno, showPath } from '@caisson/ground';
 
 import { mapAtOnce } from './at-once.ts';
-import { keptName, nameBeside, pathOf, planFile, writePlan, type InstallEntry } from './install-plan.ts';
+import { WorkspaceError } from './errors.ts';
+import { besideOf, keptName, pathOf, planFile, writePlan, type InstallEntry } from './install-plan.ts';
 import { undoInstall } from './undo-install.ts';
 import {
   blobIdOf,
   copyEntry,
   lstatIfThere,
-  parentOf,
   pathIn,
   removeEmptyParents,
   removeEmptyTree,
@@ -45,7 +47,7 @@ export async function installFiles(options: InstallOptions): Promise<void> {
   await writePlan(folder, plan); // I1
   try {
     // Everything that goes leaves before anything new comes: a file may take the place of a folder.
-    await mapAtOnce(leaving, (entry) => unlink(pathIn(root, pathOf(entry))));
+    await mapAtOnce(leaving, (entry) => beneath(root, pathOf(entry), unlink));
     await mapAtOnce(entries, (entry, index) => bringIn(options, entry, index));
   } catch (error) {
     const { changedSince } = await undoInstall(folder, plan); // I3
@@ -57,14 +59,16 @@ export async function installFiles(options: InstallOptions): Promise<void> {
 }
 
 async function keep(options: InstallOptions, path: Buffer, index: number): Promise<InstallEntry> {
-  const present = pathIn(options.root, path);
-  const entry = await lstatIfThere(present);
-  const wasThere = entry !== null && !entry.isDirectory();
-  if (wasThere) await keepPresent(present, keptName(options.folder, index));
+  const kept = keptName(options.folder, index);
+  const entry = await beneath(options.root, path, async (present) => {
+    const found = await lstatIfThere(present);
+    if (found !== null && !found.isDirectory()) await keepPresent(present, kept);
+    return found;
+  });
   const after = await blobIdOf(options.staging, path, 'sha1');
   const wanted = pathIn(options.staging, path);
   if (entry?.isFile() === true && after !== null) await takeOverMode(entry.mode & 0o7777, wanted);
-  return { path: path.toString('latin1'), wasThere, after };
+  return { path: path.toString('latin1'), wasThere: entry?.isDirectory() === false, after };
 }
 
 async function keepPresent(present: Buffer, kept: Buffer): Promise<void> {
@@ -86,22 +90,30 @@ async function takeOverMode(oldMode: number, wanted: Buffer): Promise<void> {
   await chmod(wanted, (entry.mode & 0o100) === 0 ? oldMode & ~0o111 : oldMode | readers);
 }
 
-/** I2 */
+/** I2, I4 */
 async function bringIn(options: InstallOptions, entry: InstallEntry, index: number): Promise<void> {
   if (entry.after === null) return;
   const path = pathOf(entry);
   const wanted = pathIn(options.staging, path);
-  const target = pathIn(options.root, path);
-  if (!entry.wasThere) {
-    await removeEmptyTree(target);
-    await mkdir(parentOf(target), { recursive: true });
-  }
-  try {
-    await rename(wanted, target);
-  } catch (error) {
-    if (!isErrno(error, 'EXDEV')) throw error;
-    const beside = nameBeside(options.folder, options.root, path, index);
-    await copyEntry(wanted, beside);
-    await rename(beside, target);
-  }
+  const isIn = await beneath(
+    options.root,
+    path,
+    async (target) => {
+      if (!entry.wasThere) await removeEmptyTree(target);
+      try {
+        await rename(wanted, target);
+      } catch (error) {
+        if (!isErrno(error, 'EXDEV')) throw error;
+        const beside = besideOf(options.folder, target, index);
+        await copyEntry(wanted, beside);
+        await rename(beside, target);
+      }
+      return true;
+    },
+    { create: !entry.wasThere },
+  );
+  if (isIn === null)
+    throw new WorkspaceError(`The folder of ${showPath(path)} was removed while the patch came in.`, {
+      remedy: 'What had changed is as it was. Look who else works in this folder, and apply again.',
+    });
 }

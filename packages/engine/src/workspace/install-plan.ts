@@ -50,7 +50,11 @@ export const keptName = (folder: string, index: number): Buffer =>
 
 /** Beside the target, for content that comes from another file system; known, so that it can be found again. */
 export function nameBeside(folder: string, root: string, path: Buffer, index: number): Buffer {
-  const target = pathIn(root, path);
+  return besideOf(folder, pathIn(root, path), index);
+}
+
+/** The same for a whole path of the target. */
+export function besideOf(folder: string, target: Buffer, index: number): Buffer {
   const unique = folder.slice(folder.lastIndexOf('-') + 1);
   return Buffer.concat([parentOf(target), Buffer.from(`/.caisson-${unique}-${index}.tmp`)]);
 }

@@ -1,9 +1,10 @@
 /** One file of a working tree, by a path in bytes: names need not be UTF-8. */
 import { createHash } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
-import { chmod, copyFile, lstat, mkdir, readdir, readFile, readlink, rmdir, symlink } from 'node:fs/promises';
+import { copyFile, lstat, mkdir, open, readdir, readFile, readlink, rmdir, symlink } from 'node:fs/promises';
 
-import { isErrno, showPath, type ObjectFormat } from '@caisson/ground';
+import { beneath, inFolder, isErrno, LinkInPathError, showPath, type ObjectFormat } from '@caisson/ground';
+import { foldName } from '@caisson/protocol';
 
 import { WorkspaceError } from './errors.ts';
 
@@ -17,7 +18,7 @@ export function parentOf(path: Buffer): Buffer {
 
 /** What is at the path, links not followed; null when nothing is. */
 export async function readEntry(root: string, path: Buffer): Promise<Stats | null> {
-  return await lstatIfThere(pathIn(root, path));
+  return await beneath(root, path, lstatIfThere);
 }
 
 export async function lstatIfThere(path: Buffer): Promise<Stats | null> {
@@ -31,14 +32,25 @@ export async function lstatIfThere(path: Buffer): Promise<Stats | null> {
 
 /** The id git gives the raw bytes; null for anything that is no file or link. */
 export async function blobIdOf(root: string, path: Buffer, format: ObjectFormat): Promise<string | null> {
-  return await blobIdAt(pathIn(root, path), format);
+  return await beneath(root, path, (at) => blobIdAt(at, format));
+}
+
+/** The file itself: not what a link leads to that somebody put in its place, and no wait at a pipe. */
+export async function readFileAt(path: Buffer): Promise<Buffer> {
+  return await readFile(path, { flag: constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK });
+}
+
+/** Names of what is in the folder at the path; none where there is no folder. */
+export async function listEntry(root: string, path: Buffer): Promise<Buffer[]> {
+  const list = (folder: Buffer): Promise<Buffer[]> => readdir(folder, { encoding: 'buffer' });
+  return (await beneath(root, path, (at) => inFolder(at, list))) ?? [];
 }
 
 /** The same for a whole path. */
 export async function blobIdAt(full: Buffer, format: ObjectFormat): Promise<string | null> {
   const entry = await lstatIfThere(full);
   if (entry === null || !(entry.isFile() || entry.isSymbolicLink())) return null;
-  const bytes = entry.isFile() ? await readFile(full) : await readlink(full, { encoding: 'buffer' });
+  const bytes = entry.isFile() ? await readFileAt(full) : await readlink(full, { encoding: 'buffer' });
   return idOfBlob(bytes, format);
 }
 
@@ -46,18 +58,22 @@ export function idOfBlob(bytes: Buffer, format: ObjectFormat): string {
   return createHash(format).update(`blob ${bytes.length}\0`).update(bytes).digest('hex');
 }
 
-/** A patch never leaves the project: no absolute path, no `..`, no `.git`, no way through a link. */
+/** A patch never leaves the project: no absolute path, no `..`, nothing that reads as `.git`, no way through a link. */
 export async function checkPath(root: string, path: Buffer): Promise<void> {
   const parts = path.toString('latin1').split('/');
   const isOdd = parts.some(
-    (part) => part === '' || part === '.' || part === '..' || part.toLowerCase() === '.git',
+    (part) =>
+      part === '' ||
+      part === '.' ||
+      part === '..' ||
+      foldName(Buffer.from(part, 'latin1').toString('utf8')) === '.git',
   );
   if (isOdd) throw refusal(path, 'is not a path inside the project');
-  for (let depth = 1; depth < parts.length; depth += 1) {
-    const parent = Buffer.from(parts.slice(0, depth).join('/'), 'latin1');
-    const entry = await readEntry(root, parent);
-    if (entry === null) return;
-    if (entry.isSymbolicLink()) throw refusal(path, `goes through the link ${showPath(parent)}`);
+  try {
+    await readEntry(root, path);
+  } catch (error) {
+    if (!(error instanceof LinkInPathError)) throw error;
+    throw refusal(path, error.message.slice(error.message.indexOf('goes through')).replace(/\.$/, ''));
   }
 }
 
@@ -68,7 +84,7 @@ function refusal(path: Buffer, why: string): WorkspaceError {
   });
 }
 
-/** Copies a file or link with its permissions. False when there is none. */
+/** Copies a file or link with its permissions to where nothing is. False when there is none. */
 export async function copyEntry(from: Buffer, to: Buffer): Promise<boolean> {
   const entry = await lstatIfThere(from);
   if (entry === null || !(entry.isFile() || entry.isSymbolicLink())) return false;
@@ -77,17 +93,24 @@ export async function copyEntry(from: Buffer, to: Buffer): Promise<boolean> {
     await symlink(await readlink(from, { encoding: 'buffer' }), to);
     return true;
   }
-  await copyFile(from, to, constants.COPYFILE_FICLONE);
-  await chmod(to, entry.mode & 0o7777);
+  const source = await open(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    // The open file, by whatever name; and a new one, through no link.
+    const how = constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL;
+    await copyFile(`/proc/self/fd/${source.fd}`, to, how);
+  } finally {
+    await source.close();
+  }
   return true;
 }
 
 /** A file takes the place of folders whose files have all gone; a folder that is not empty stops the whole. */
 export async function removeEmptyTree(path: Buffer): Promise<void> {
   if ((await lstatIfThere(path))?.isDirectory() !== true) return;
-  for (const name of await readdir(path, { encoding: 'buffer' })) {
-    await removeEmptyTree(Buffer.concat([path, Buffer.from('/'), name]));
-  }
+  await inFolder(path, async (folder) => {
+    for (const name of await readdir(folder, { encoding: 'buffer' }))
+      await removeEmptyTree(Buffer.concat([folder, Buffer.from('/'), name]));
+  });
   await rmdir(path);
 }
 
@@ -95,8 +118,9 @@ export async function removeEmptyTree(path: Buffer): Promise<void> {
 export async function removeEmptyParents(root: string, path: Buffer): Promise<void> {
   for (let parent = parentOf(path); parent.length > 0; parent = parentOf(parent)) {
     try {
-      await rmdir(pathIn(root, parent));
+      await beneath(root, parent, (at) => rmdir(at));
     } catch (error) {
+      if (error instanceof LinkInPathError) return;
       if (['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR', 'EBUSY'].some((code) => isErrno(error, code))) return;
       throw error;
     }

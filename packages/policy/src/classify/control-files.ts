@@ -1,21 +1,23 @@
 /**
- * Control files steer something that acts outside the run: git's hooks and config, an agent's
- * settings, shell start-up files, keys, our own state. Writing one is a way out of the policy,
- * so it is system_modify wherever the file lies. CI files are project content, not control files.
+ * Control files steer something that acts outside the run. Writing one is a way out of the policy, so it is
+ * system_modify wherever the file lies. Those of a project are in the table of risky paths; what a person or a machine
+ * has, and a project has not, is listed here. What a person is asked about when it leaves a run (CI files, for example)
+ * is project content, and may be written.
  */
-const CONTROL: readonly RegExp[] = [
-  /(^|\/)\.git\/(hooks|config|config\.worktree|info|modules\/.*(hooks|config))(\/|$)/,
+import { findRisk } from '@caisson/protocol';
+
+const OUTSIDE_PROJECTS: readonly RegExp[] = [
   /(^|\/)(\.gitconfig|\.config\/git\/.+)$/,
-  /(^|\/)\.claude\/(settings[^/]*|hooks(\/.*)?|\.credentials\.json)$|(^|\/)\.claude\.json$/,
-  /(^|\/)\.(codex|gemini|opencode|pi|aider)(\/|$)/,
+  /(^|\/)\.claude\/\.credentials\.json$|(^|\/)\.claude\.json$/,
+  /(^|\/)\.(gemini|aider)(\/|$)/,
   /(^|\/)\.config\/(opencode|codex|gemini|goose|caisson|fish|autostart|systemd|environment\.d)(\/|$)/,
-  /(^|\/)(opencode\.jsonc?|\.mcp\.json|\.cursor\/mcp\.json|\.vscode\/mcp\.json)$/,
-  /(^|\/)\.(bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|kshrc|cshrc|tcshrc|xprofile|xinitrc|xsessionrc|pam_environment|inputrc|envrc|netrc|pgpass|bash_history|zsh_history)$/,
+  /(^|\/)\.(bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|kshrc|cshrc|tcshrc|xprofile|xinitrc|xsessionrc|pam_environment|inputrc|netrc|pgpass|bash_history|zsh_history)$/,
   /(^|\/)\.(ssh|gnupg|aws|kube|docker)(\/|$)/,
   /(^|\/)Library\/Launch(Agents|Daemons)(\/|$)/,
   /^(~|\/home\/[^/]+|\/root)\/\.(npmrc|pypirc|yarnrc)$/,
-  /(^|\/)caisson\.ya?ml$/,
 ];
+/** Of a git dir only these steer git; the rest is a repository's data. */
+const GIT_CONTROLS = /(^|\/)\.git\/(hooks|config|config\.worktree|info|modules\/.*(hooks|config))(\/|$)/;
 const OWN_STATE = /(^|\/)\.caisson(\/|$)/;
 /** What an agent is meant to write into its mailbox. */
 const MAILBOX = /(^|\/)\.caisson\/(needs_input\.json|handoff\.json)(\.tmp)?$/;
@@ -28,7 +30,10 @@ export function isMailboxFile(path: string): boolean {
 export function isControlFile(path: string): boolean {
   const lower = path.toLowerCase();
   if (OWN_STATE.test(lower)) return !isMailboxFile(lower);
-  return CONTROL.some((pattern) => pattern.test(path) || pattern.test(lower));
+  if (OUTSIDE_PROJECTS.some((pattern) => pattern.test(path) || pattern.test(lower))) return true;
+  const entry = findRisk(path);
+  if (entry?.path === '.git') return GIT_CONTROLS.test(lower);
+  return entry?.grade === 'never';
 }
 
 /** Files whose content is a credential: reading one and sending something is taken together. */

@@ -3,19 +3,19 @@
  * would steer the next program that starts there, Caisson among them. It is put aside under a name that means nothing,
  * beside the place where it was, because work is never deleted.
  */
-import { lstatSync, realpathSync, renameSync } from 'node:fs';
+import { lstatSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { CONTROL_FILES, takeMark } from '@caisson/ground';
+import { createGit, takeMark, type TreeChange } from '@caisson/ground';
 import { deny, type AttemptContext } from '../attempt-context.ts';
-import { findNestedControls } from '../nested-controls.ts';
+import { findNestedControls, listHeldPaths } from '../nested-controls.ts';
 import { findNewControls } from './new-controls.ts';
 
 /** Call it before the agent starts; the returned function puts aside what was not there then, or lay elsewhere. */
 export async function watchControls(context: AttemptContext): Promise<() => void> {
   const { job } = context;
-  const { path: root, kind, controls = [], gitDir } = job.workspace;
+  const { path: root, kind, gitDir } = job.workspace;
   if (kind !== 'in-place' || job.grant.mode === 'suggest') return () => undefined;
-  const before = [...CONTROL_FILES, ...controls].map((path) => ({ path, place: placeOf(join(root, path)) }));
+  const before = listHeldPaths(job.workspace).map((path) => ({ path, place: placeOf(join(root, path)) }));
   const held = [
     ...before.flatMap(({ path, place }) => (place === null ? [] : [path])),
     ...findNestedControls(job).map((path) => relative(job.workspace.mountPath, path)),
@@ -24,12 +24,12 @@ export async function watchControls(context: AttemptContext): Promise<() => void
   return () => {
     for (const { path, place } of before) {
       const now = placeOf(join(root, path));
-      if (now !== null && now !== place) putAside(context, path);
+      if (now !== null && now !== place) putAside(context, path, 'is a control file');
     }
     // Without a wall nothing was held, and what has changed may be the user's own.
     if (job.grant.sandbox === 'none') return;
     const found = findNewControls({ job, held, sinceMs: changedAtMs });
-    for (const path of found.paths) putAside(context, path);
+    for (const { path, why } of found.risks) putAside(context, path, why);
     if (!found.isComplete)
       context.voice.say({
         kind: 'warning',
@@ -53,16 +53,34 @@ function placeOf(path: string): string | null {
 }
 
 /** Renames what an agent made in the user's own folder, and tells it. */
-export function putAside(context: AttemptContext, path: string): void {
+export function putAside(context: AttemptContext, path: string, why: string): void {
+  const aside = moveAside(context, path);
+  const rule = why === 'is a control file' ? 'control-file' : 'risky-file';
+  deny(context, { layer: 'patch', what: `${path} ${why} and was renamed to ${aside}`, rule });
+}
+
+/** The same for a file of the user's that was changed: as it was before it comes back in its place. */
+export async function putBack(
+  context: AttemptContext,
+  path: string,
+  why: string,
+  change: TreeChange,
+): Promise<void> {
+  const { path: root, gitDir } = context.job.workspace;
+  const old = await createGit({ cwd: gitDir, gitDir }).run(['cat-file', 'blob', change.oldId]);
+  const aside = moveAside(context, path);
+  const mode = change.oldMode === '100755' ? 0o755 : 0o644;
+  writeFileSync(join(root, path), old.stdout, { flag: 'wx', mode });
+  const what = `${path} ${why}; it is as it was before, and what the run made of it is in ${aside} (--allow-risky keeps it)`;
+  deny(context, { layer: 'patch', what, rule: 'risky-file' });
+}
+
+function moveAside(context: AttemptContext, path: string): string {
   const { path: root } = context.job.workspace;
   let aside = `${path}.left-out`;
   for (let count = 2; isThere(join(root, aside)); count += 1) aside = `${path}.left-out-${count}`;
   renameSync(join(root, path), join(root, aside));
-  deny(context, {
-    layer: 'patch',
-    what: `${path} is a control file and was renamed to ${aside}`,
-    rule: 'control-file',
-  });
+  return aside;
 }
 
 /** The thing itself, a link too. `ENOTDIR` is an answer as well: nothing lies below a file. */

@@ -6,21 +6,24 @@
  */
 import { lstatSync, type Dirent } from 'node:fs';
 import { basename, join } from 'node:path';
-import { CONTROL_FILES, createControlTest, isGitDir, listHarmfulParts } from '@caisson/ground';
-import type { Job } from '@caisson/protocol';
+import { createControlTest, isGitDir, listHarmfulParts } from '@caisson/ground';
+import { foldName, listRiskyPaths, type Job } from '@caisson/protocol';
 import { listFolder } from '../list-folder.ts';
+import { heldGrades } from '../nested-controls.ts';
 
 const MAX_FOLDERS = 50_000;
 /** What has a longer path cannot be named, by us or by a program that would obey it. */
 const MAX_PATH_BYTES = 4000;
 /** Code that is run anyway, by the thousand. */
 const PASSED_OVER = 'node_modules';
-/** A name that no control file ends with needs no closer look. */
-const LAST_NAMES = new Set(CONTROL_FILES.map((control) => control.split('/').at(-1) ?? ''));
+/** A name that no risky file ends with needs no closer look. */
+const LAST_NAMES = new Set(
+  (['never', 'ask'] as const).flatMap(listRiskyPaths).map((path) => path.split('/').at(-1) ?? ''),
+);
 
 export interface NewControls {
-  /** Relative to the workspace. */
-  readonly paths: readonly string[];
+  /** Paths relative to the workspace, each with the end of a sentence that begins with it. */
+  readonly risks: readonly { readonly path: string; readonly why: string }[];
   readonly isComplete: boolean;
 }
 
@@ -36,27 +39,34 @@ export function findNewControls(options: {
   const isNew = (path: string): boolean =>
     !held.has(path) &&
     (lstatSync(join(root, path), { throwIfNoEntry: false })?.ctimeMs ?? 0) >= options.sinceMs;
-  const isControl = createControlTest(root);
-  const paths = new Set<string>(); // one may be found in two ways
-  const find = (path: string): unknown => paths.add(path);
+  const findRisk = createControlTest(root, workspace.controls);
+  const grades = heldGrades(workspace);
+  const risks = new Map<string, string>(); // one may be found in two ways
+  const find = (path: string, why = 'is a control file'): unknown => risks.set(path, why);
+  const list = (): NewControls['risks'] => [...risks].map(([path, why]) => ({ path, why }));
   const folders = [''];
   for (let index = 0; index < folders.length; index += 1) {
-    if (index >= MAX_FOLDERS) return { paths: [...paths], isComplete: false };
+    if (index >= MAX_FOLDERS) return { risks: list(), isComplete: false };
     const folder = folders[index] ?? '';
     const entries = listFolder(join(root, folder));
-    findPlanted(root, folder, entries, isNew).forEach(find);
+    findPlanted(root, folder, entries, isNew).forEach((path) => find(path));
     for (const entry of entries) {
       const path = join(folder, entry.name);
       if (Buffer.byteLength(join(root, path)) > MAX_PATH_BYTES) continue;
       if (path === '.caisson' || (path === '.git' && workspace.agentGit != null)) continue;
       if (entry.name === '.git') {
-        judgeRepository(root, path, isNew).forEach(find);
+        judgeRepository(root, path, isNew).forEach((part) => find(part));
         if (entry.isDirectory() && isFolder(root, join(path, 'modules'))) folders.push(join(path, 'modules'));
-      } else if (mayBeControl(entry) && isControl(path) && isNew(path)) find(path);
+        continue;
+      }
+      // In a git dir its own parts alone count; they were looked at as such.
+      const isInGitDir = folder.split('/').includes('.git');
+      const risk = !isInGitDir && mayBeControl(entry) ? findRisk(path) : null;
+      if (risk !== null && grades.includes(risk.grade) && isNew(path)) find(path, risk.why);
       else if (entry.isDirectory() && entry.name !== PASSED_OVER && !held.has(path)) folders.push(path);
     }
   }
-  return { paths: [...paths], isComplete: true };
+  return { risks: list(), isComplete: true };
 }
 
 /** A folder that is a git dir under another name. */
@@ -72,7 +82,7 @@ function findPlanted(
 
 /** A link may bring a whole folder of them in. */
 function mayBeControl(entry: Dirent): boolean {
-  return entry.isSymbolicLink() || LAST_NAMES.has(entry.name.toLowerCase());
+  return entry.isSymbolicLink() || LAST_NAMES.has(foldName(entry.name)) || foldName(entry.name) === '.git';
 }
 
 /** A file or a link in its place is put aside itself: it names another place. */

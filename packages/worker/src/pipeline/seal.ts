@@ -43,6 +43,7 @@ function composeResult(context: AttemptContext, ending: AttemptEnding, durationM
       bytes: reply.length,
     },
     ...(gathered.patchRef === undefined ? {} : { patchRef: gathered.patchRef }),
+    ...(gathered.risky === undefined ? {} : { risky: gathered.risky }),
     outputs: gathered.outputs,
     ...(gathered.verify === undefined ? {} : { verify: gathered.verify }),
     ...(gathered.needsInput === undefined ? {} : { needsInput: gathered.needsInput }),

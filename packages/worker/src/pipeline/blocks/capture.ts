@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
+import { lstatSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { capturePatch, proveApplies, TooManyOversizedError } from '@caisson/ground';
+import { capturePatch, proveApplies, TooManyOversizedError, withoutChanges } from '@caisson/ground';
 import type { CaptureBlock, OutputFile } from '@caisson/protocol';
 import { deny, type AttemptContext } from '../../attempt-context.ts';
 import { fail } from '../../step-failure.ts';
-import { putAside } from '../created-controls.ts';
+import { putAside, putBack } from '../created-controls.ts';
 import type { BlockReport } from '../runner.ts';
-import { findForbidden } from './forbidden-changes.ts';
+import { judgeCapture, type ForbiddenChange } from './forbidden-changes.ts';
 import { listOutputs, readOutput, type OutputEntry } from './list-outputs.ts';
 
 const MAX_OUTPUTS = 256;
@@ -36,20 +37,17 @@ async function captureWorkspacePatch(context: AttemptContext): Promise<BlockRepo
     baselineTree: workspace.baselineTree,
     limits: workspace.limits,
   };
-  const captured = await capturePatch({ ...source, exclude: [...workspace.exclude] });
-  const forbidden = await findForbidden(context, captured.files);
-  for (const { path, rule, why, isNew } of forbidden) {
-    if (workspace.kind === 'in-place' && isNew && rule === 'control-file') putAside(context, path);
-    else deny(context, { layer: 'patch', what: `${path} ${why} and was left out of the patch`, rule });
-  }
-  const final =
-    forbidden.length === 0
-      ? captured
-      : await capturePatch({
-          ...source,
-          exclude: [...workspace.exclude, ...forbidden.flatMap(({ paths }) => paths)],
-        });
+  const exclude = [...workspace.exclude];
+  const captured = await capturePatch({ ...source, exclude });
+  const { forbidden, risky } = await judgeCapture(context, captured);
+  for (const change of forbidden) await holdBack(context, change);
+  const final = await withoutChanges(
+    { ...source, exclude },
+    captured,
+    forbidden.map(({ change }) => change),
+  );
   delete context.gathered.patchRef;
+  delete context.gathered.risky;
   if (!final.empty) {
     const { gitDir, baselineTree } = workspace;
     if (!(await proveApplies({ gitDir, baselineTree, patch: final.patch, tree: final.tree }))) {
@@ -57,6 +55,7 @@ async function captureWorkspacePatch(context: AttemptContext): Promise<BlockRepo
       return { status: 'failed', failure: fail('output-invalid', detail, { step: 11 }) };
     }
     context.gathered.patchRef = context.captures.put(final.patch);
+    if (risky.length > 0) context.gathered.risky = risky;
     warnOfSecrets(context, final.patch);
   }
   context.voice.say({
@@ -66,6 +65,23 @@ async function captureWorkspacePatch(context: AttemptContext): Promise<BlockRepo
     bytes: final.patch.length,
   });
   return { status: 'ok' };
+}
+
+/** In the user's own folder a change is there already: it is put aside, and what was there before comes back. */
+async function holdBack(context: AttemptContext, forbidden: ForbiddenChange): Promise<void> {
+  const { workspace, grant } = context.job;
+  const { path, rule, why, isNew, isRuled, change } = forbidden;
+  if (workspace.kind === 'in-place' && !isRuled && isNew && !leadsToProgram(join(workspace.path, path)))
+    return putAside(context, path, why);
+  if (workspace.kind === 'in-place' && rule === 'risky-file' && grant.sandbox !== 'none')
+    return await putBack(context, path, why, change);
+  deny(context, { layer: 'patch', what: `${path} ${why} and was left out of the patch`, rule });
+}
+
+/** A virtual environment of Python's links to the machine's own programs; in the user's folder it must go on working. */
+function leadsToProgram(path: string): boolean {
+  const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+  return isLink && /^\/(usr|bin|lib\w*|opt|nix\/store)\/(?!.*(^|\/)\.\.(\/|$))/.test(readlinkSync(path));
 }
 
 /** The patch is the work, byte for byte, so nothing is taken out of it; but who applies it should know. */

@@ -1,59 +1,79 @@
 /**
- * Changes that are left out of the patch. The sandbox holds what existed; what an agent created could not be mounted
- * over, so it is dropped here: control files, and whatever a rule about files forbids.
+ * Changes that are left out of the patch, and those that a person is asked about. The sandbox holds what existed; what
+ * an agent created could not be mounted over, so it is judged here, and so is whatever a rule about files forbids.
  */
-import { createControlTest, type PatchFile } from '@caisson/ground';
+import {
+  describeFile,
+  judgeTrees,
+  type CapturedPatch,
+  type RiskyChange,
+  type TreeChange,
+} from '@caisson/ground';
+import { MAX_RISKY_LISTED, type ListedRisk } from '@caisson/protocol';
 import type { AttemptContext } from '../../attempt-context.ts';
 
 export interface ForbiddenChange {
   readonly path: string;
-  /** Everything to leave out so that the change is gone: of a renamed file both names. */
-  readonly paths: readonly string[];
   readonly rule: string;
   readonly why: string;
   /** Whether nothing had that name before. */
   readonly isNew: boolean;
+  /** Whether a rule of the project forbids it, and not the table of risky paths. */
+  readonly isRuled: boolean;
+  readonly change: TreeChange;
 }
 
-type Changed = Pick<PatchFile, 'path' | 'previousPath' | 'status'>;
+export interface JudgedCapture {
+  readonly forbidden: readonly ForbiddenChange[];
+  readonly risky: ListedRisk[];
+}
 
-export async function findForbidden(
-  context: AttemptContext,
-  files: readonly Changed[],
-): Promise<ForbiddenChange[]> {
+export async function judgeCapture(context: AttemptContext, captured: CapturedPatch): Promise<JudgedCapture> {
+  if (captured.empty) return { forbidden: [], risky: [] };
   const { workspace, rules } = context.job;
-  const isControl = createControlTest(workspace.path, workspace.controls);
-  const control = files
-    .filter((file) => isControl(file.path))
-    .map((file) => describe(file, 'control-file', 'is a control file'));
-  if (!rules.some((rule) => 'path' in rule)) return control;
-  const others = files.filter((file) => !isControl(file.path));
-  return [...control, ...(await findRuledChanges(context, others))];
+  const { gitDir, baselineTree, mountPath, path, controls } = workspace;
+  const place = { gitDir, mountPath, own: controls, workspace: path };
+  const { changes, risks } = await judgeTrees({ ...place, from: baselineTree, to: captured.tree });
+  // In place there is no apply at which somebody could be asked.
+  const isHeld = (risk: RiskyChange): boolean =>
+    risk.grade === 'never' || (workspace.kind === 'in-place' && workspace.allowRisky !== true);
+  const held = risks.filter(isHeld);
+  const heldChanges = new Set(held.map(({ change }) => change));
+  const others = changes.filter((change) => !heldChanges.has(change));
+  const ruled = rules.some((rule) => 'path' in rule) ? await findRuledChanges(context, others) : [];
+  const ruledChanges = new Set(ruled.map(({ change }) => change));
+  return {
+    forbidden: [...held.map(describeRisk), ...ruled],
+    risky: risks
+      .filter((risk) => !isHeld(risk) && !ruledChanges.has(risk.change))
+      .slice(0, MAX_RISKY_LISTED)
+      .map((risk) => ({ path: risk.path, why: risk.why })),
+  };
 }
 
 /** Loaded late: the matcher comes with the shell parser, and most runs have no rule about files. */
 async function findRuledChanges(
   { job }: AttemptContext,
-  files: readonly Changed[],
+  changes: readonly TreeChange[],
 ): Promise<ForbiddenChange[]> {
   const { pathRules, ruleAgainst } = await import('@caisson/policy');
   const { cwd, mountPath } = job.workspace;
   const rules = pathRules(job.rules);
-  return files.flatMap((file) => {
+  return changes.flatMap((change) => {
+    const file = describeFile(change);
     const rule = ruleAgainst(rules, file, { workspace: cwd, home: job.sandbox.home, mountPath });
-    return rule === null
-      ? []
-      : [describe(file, `${rule.action} ${rule.path}`, `is kept by a rule (${rule.reason})`)];
+    if (rule === null) return [];
+    const why = `is kept by a rule (${rule.reason})`;
+    const name = `${rule.action} ${rule.path}`;
+    return [{ path: file.path, rule: name, why, isNew: isNew(change), isRuled: true, change }];
   });
 }
 
-function describe(file: Changed, rule: string, why: string): ForbiddenChange {
-  const { path, previousPath } = file;
-  return {
-    path,
-    paths: previousPath === undefined ? [path] : [path, previousPath],
-    rule,
-    why,
-    isNew: file.status === 'added' || file.status === 'renamed',
-  };
+function describeRisk({ path, grade, why, change }: RiskyChange): ForbiddenChange {
+  const rule = grade === 'never' ? 'control-file' : 'risky-file';
+  return { path, rule, why, isNew: isNew(change), isRuled: false, change };
+}
+
+function isNew({ oldMode, previousPath }: TreeChange): boolean {
+  return previousPath !== undefined || /^0+$/.test(oldMode);
 }

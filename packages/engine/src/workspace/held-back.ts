@@ -1,0 +1,164 @@
+/**
+ * What must not be reached by a checkout, a fetch or a push, and where it is kept all the same.
+ *
+ * H1  A ref of a repository holds nothing that the table of risky paths holds back; what it touched is as it was.
+ * H2  All of the work is kept (W2): where something was held back, the complete checkpoint, the agent's commits and the
+ *     branch as it would have been are in one bundle in the state folder. No repository reads it by itself; a person
+ *     gets it with `git fetch FILE REF`.
+ * H3  The bundle is on disk before any ref is written.
+ */
+import { mkdir, rename } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+import {
+  createGit,
+  judgeChanges,
+  judgeTrees,
+  listCommitChanges,
+  listTreeChanges,
+  readPreparation,
+  rewriteTree,
+  undoOf,
+  type RiskyChange,
+  type TreeChange,
+} from '@caisson/ground';
+
+import type { PreparedWorkspace } from './contract.ts';
+
+const MAX_COMMITS = 20_000;
+
+/** The changes of a tree that no ref may have. */
+export async function findHeldBack(prepared: PreparedWorkspace, tree: string): Promise<RiskyChange[]> {
+  const { gitDir, baselineTree, path, mountPath, controls } = prepared;
+  if (tree === baselineTree) return [];
+  const known = await readPreparation(prepared);
+  const place = { gitDir, mountPath, own: controls, workspace: path, known };
+  const { risks } = await judgeTrees({ ...place, from: baselineTree, to: tree });
+  return risks.filter((risk) => isHeld(prepared, risk));
+}
+
+function isHeld({ allowRisky }: PreparedWorkspace, { grade }: RiskyChange): boolean {
+  return grade === 'never' || allowRisky !== true;
+}
+
+/** H1 */
+export async function withoutHeldBack(
+  { gitDir }: PreparedWorkspace,
+  tree: string,
+  held: readonly RiskyChange[],
+): Promise<string> {
+  return await rewriteTree(
+    gitDir,
+    tree,
+    held.flatMap(({ change }) => undoOf(change)),
+  );
+}
+
+export interface SortedHeads {
+  readonly visible: ReadonlyMap<string, string>;
+  readonly held: ReadonlyMap<string, string>;
+  /** Why, for a person. */
+  readonly paths: readonly string[];
+}
+
+/** The agent's own commits: one that ever had a risky file makes its whole branch one that no ref may reach. */
+export async function sortHeads(
+  prepared: PreparedWorkspace,
+  heads: ReadonlyMap<string, string>,
+): Promise<SortedHeads> {
+  const visible = new Map<string, string>();
+  const held = new Map<string, string>();
+  const paths = new Set<string>();
+  const known = heads.size === 0 ? new Map<string, string>() : await readKnown(prepared);
+  for (const [ref, commit] of heads) {
+    const risks = await judgeHistory(prepared, commit, known);
+    (risks.length === 0 ? visible : held).set(ref, commit);
+    for (const path of risks) paths.add(path);
+  }
+  return { visible, held, paths: [...paths] };
+}
+
+async function judgeHistory(
+  prepared: PreparedWorkspace,
+  commit: string,
+  known: ReadonlyMap<string, string>,
+): Promise<string[]> {
+  const { gitDir, mountPath, controls } = prepared;
+  const git = createGit({ cwd: gitDir, gitDir });
+  const bases = basesOf(prepared).map((base) => `^${base}`);
+  const listed = await git.text(['rev-list', `--max-count=${MAX_COMMITS + 1}`, commit, ...bases, '--']);
+  const commits = listed.split('\n').filter(Boolean);
+  if (commits.length > MAX_COMMITS) return [`more than ${MAX_COMMITS} commits`];
+  if (commits.length === 0) return [];
+  const changes = await listCommitChanges(git, commits);
+  const risks = await judgeChanges({ gitDir, changes, mountPath, own: controls, commit, known });
+  return risks.filter((risk) => isHeld(prepared, risk)).map(({ path }) => path);
+}
+
+/** The user's own uncommitted files, and what preparation brought: an agent that commits them has not changed them. */
+async function readKnown(prepared: PreparedWorkspace): Promise<Map<string, string>> {
+  const { gitDir, baseCommit, baselineTree } = prepared;
+  const git = createGit({ cwd: gitDir, gitDir });
+  const uncommitted: TreeChange[] =
+    baseCommit === null ? [] : await listTreeChanges(git, `${baseCommit}^{tree}`, baselineTree);
+  return new Map([
+    ...uncommitted.map(({ path, newId }) => [path, newId] as const),
+    ...(await readPreparation(prepared)),
+  ]);
+}
+
+function basesOf({ baseCommit, baselineCommit }: PreparedWorkspace): string[] {
+  return [...new Set([baseCommit, baselineCommit].filter((id) => id !== null))];
+}
+
+/** Where the bundle of an attempt is. */
+export function bundleFile({ attemptDir, runId, attempt }: PreparedWorkspace): string {
+  return join(dirname(dirname(attemptDir)), 'held-back', `${runId}.${attempt}.bundle`);
+}
+
+/** H2, H3 */
+export async function writeBundle(
+  prepared: PreparedWorkspace,
+  refs: ReadonlyMap<string, string>,
+): Promise<string> {
+  const { gitDir } = prepared;
+  const file = bundleFile(prepared);
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  // The refs are in the attempt's own git dir, which nobody checks out and which goes with the workspace.
+  const git = createGit({ cwd: gitDir, gitDir, timeoutMs: 600_000 });
+  const stdin = [...refs].map(([name, commit]) => `update ${name} ${commit}\n`).join('');
+  await git.run(['update-ref', '--stdin'], { stdin });
+  const revisions = [...refs.keys(), ...basesOf(prepared).map((base) => `^${base}`)];
+  const draft = `${file}.tmp`;
+  await git.run(['bundle', 'create', '--quiet', draft, '--stdin'], {
+    stdin: revisions.map((revision) => `${revision}\n`).join(''),
+  });
+  await rename(draft, file);
+  return file;
+}
+
+/** What was held back and how a person gets it, in one sentence for each thing. */
+export function describeHeldBack(
+  prepared: PreparedWorkspace,
+  file: string,
+  found: {
+    readonly risks: readonly RiskyChange[];
+    readonly headPaths: readonly string[];
+    readonly ref: string;
+  },
+): string[] {
+  const fetch = prepared.isUserRepository
+    ? `git fetch ${file}`
+    : `git --git-dir=${prepared.custodyDir} fetch ${file}`;
+  const names = [...new Set([...found.risks.map(({ path }) => path), ...found.headPaths])];
+  const shown = names.slice(0, 10).join(', ') + (names.length > 10 ? ` and ${names.length - 10} more` : '');
+  return [
+    `held back from every ref of the repository: ${shown}; the complete work is in ${file} (look at it: ${fetch} ${found.ref})`,
+  ];
+}
+
+/** The branch that was asked for is not made: it would bring files that a person must say yes to. */
+export function describeHeldBranch(branch: string, file: string, risks: readonly RiskyChange[]): string {
+  const reasons = risks.map(({ path, why }) => `${path} ${why}`).join('; ');
+  return `branch ${branch} was not created: ${reasons}. Look at it (caisson diff), then: git fetch ${file} refs/heads/${branch}:refs/heads/${branch} (--allow-risky creates it at once)`;
+}

@@ -1,0 +1,13 @@
+/** An index for one piece of work in a git dir of ours; nobody else has it. */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+let count = 0;
+
+export function useIndex(gitDir: string): string {
+  return join(gitDir, `scratch.${process.pid}.${(count += 1)}`);
+}
+
+export async function removeIndex(indexFile: string): Promise<void> {
+  await Promise.all([rm(indexFile, { force: true }), rm(`${indexFile}.lock`, { force: true })]);
+}
