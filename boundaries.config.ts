@@ -27,6 +27,7 @@ export const PACKAGES: Readonly<Record<string, PackageRule>> = {
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   platform: [],
   config: [],
+  trust: ['config'],
   ledger: [],
   bus: [],
   store: [],

@@ -23,7 +23,7 @@ export const command = defineCommand({
     if (asked.length > 1)
       throw new UsageError('caisson keys does one thing at a time: --export, --trust or --distrust.');
     if (options.id !== undefined && !options.export) throw new UsageError('--id says which key to --export.');
-    const ring = openKeyring(keysFolder(await loadConfig({})));
+    const ring = openKeyring(keysFolder(await loadConfig({ ignoresFile: true })));
     if (options.export) {
       await ring.getSigningKey();
       output.raw(await ring.exportPublicKey(options.id));

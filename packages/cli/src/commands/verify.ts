@@ -51,7 +51,8 @@ export const command = defineCommand({
 
 async function verifyFile(file: string, keys: readonly PublicKey[] | undefined): Promise<Verification> {
   requireReadable(file);
-  const trustedKeys = keys ?? (await openKeyring(keysFolder(await loadConfig({}))).trustedKeys());
+  const trustedKeys =
+    keys ?? (await openKeyring(keysFolder(await loadConfig({ ignoresFile: true }))).trustedKeys());
   return verifyExport(file, { trustedKeys });
 }
 

@@ -8,7 +8,7 @@ export type ConfigSource = 'flag' | 'env' | 'file' | 'default';
 export interface LoadConfigOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** As if there were no `caisson.yaml`. */
+  /** As if there were no `caisson.yaml`; then it also does not matter whose the project is. */
   readonly ignoresFile?: boolean;
   /** Values from the command line by setting, for example `{ 'limits.timeout': '10m' }`. Undefined is not given. */
   readonly flags?: Readonly<Partial<Record<SettingKey, string | number | boolean | undefined>>>;

@@ -15,9 +15,9 @@ import { ConfigError } from './errors.ts';
 import { gatherSettings, type Settings } from './gather-settings.ts';
 import { readHostEnvironment } from './host-environment.ts';
 import { parseConfigDocument } from './parse-config.ts';
-import { CONFIG_FILE_NAME, findProjectRoot, isNamed } from './project-root.ts';
+import { CONFIG_FILE_NAME, findProject, findProjectRoot, isNamed } from './project-root.ts';
 import { listRows } from './config-rows.ts';
-import type { SettingKey } from './settings.ts';
+import { envNameOf, type SettingKey } from './settings.ts';
 import { resolveUserFolders } from './user-folders.ts';
 
 /** Resolves flag > env > file > default once. Problems throw `ConfigError`; no file is ever written. */
@@ -40,13 +40,23 @@ export async function loadExplained(
     flags: options.flags ?? {},
     ignoresFile: options.ignoresFile ?? false,
   };
-  const projectRoot = findProjectRoot(given.cwd);
+  const folders = resolveUserFolders(given.env);
+  const projectRoot = locateProject(given, folders);
   const path = join(projectRoot, CONFIG_FILE_NAME);
   const document = !given.ignoresFile && isNamed(path) ? await readConfigDocument(path) : null;
   const file = document === null ? {} : await parseConfigDocument(document);
   const settings = await gatherSettings(given, file, document);
-  const config = assemble(projectRoot, document, file, settings, resolveUserFolders(given.env));
+  const config = assemble(projectRoot, document, file, settings, folders);
   return { config, rows: listRows(settings, file, document) };
+}
+
+/** Those who do without the project's files are told its root even where these must not be used. */
+function locateProject(given: Required<LoadConfigOptions>, { state }: UserFolders): string {
+  const isStateElsewhere = [given.flags.state, given.env[envNameOf('state')]].some(
+    (value) => value !== undefined && value !== '',
+  );
+  const options = { userState: state, isStateElsewhere };
+  return given.ignoresFile ? findProject(given.cwd, options).root : findProjectRoot(given.cwd, options);
 }
 
 function assemble(

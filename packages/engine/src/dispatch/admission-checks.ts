@@ -13,7 +13,6 @@ import { describeFull, poolRoom } from './pool-room.ts';
 import { findBundleBeyondParent, findLoginBeyondParent } from './within-parent.ts';
 import {
   findBadRequest,
-  findForeignState,
   findMisplacedCommand,
   findNoModelKey,
   findNoWorkTree,
@@ -57,7 +56,6 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
   check('repository', findNoRepository),
   check('not-the-home', findTooMuch),
   check('base-known', findUnknownBase),
-  check('state-owner', (_candidate, { settings }) => findForeignState(settings.stateDir)),
   check('model-key', findNoModelKey),
   check('mode-ceiling', ({ grant }, { settings }) =>
     modeRank(grant.mode) > modeRank(settings.ceiling)

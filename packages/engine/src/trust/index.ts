@@ -1,0 +1,3 @@
+export { adoptStateFolder, openStateFolder, type OwnState } from './state-folder.ts';
+export { StateFolderError, StateFolderRefused, StateMarkerError, type StateRefusal } from './state-errors.ts';
+export { inspectStateFolder, type StatePlace, type StateStanding } from './state-inspection.ts';
