@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   truncateSync,
@@ -45,7 +46,8 @@ describe.each(inTheWay)('%s as %s', (_what, name, make, exitCode) => {
     async () => {
       const project = createProject();
       const path = join(project.root, name);
-      mkdirSync(join(project.root, '.caisson'));
+      await project.caisson('runs'); // makes the state folder
+      for (const end of ['', '-wal', '-shm']) rmSync(join(project.root, `${LEDGER}${end}`), { force: true });
       make(path);
       const before = describePath(path);
       const human = await project.caisson('run', '--', 'true');
@@ -76,7 +78,7 @@ it.each(['/proc', '/sys', '/dev/null'])(
 it(
   'folders of the user that can never be made cost a cache and a signature, not the run',
   async () => {
-    const folders = ['DATA', 'CONFIG', 'STATE', 'CACHE'].map((name) => [`XDG_${name}_HOME`, '/proc/1']);
+    const folders = ['DATA', 'CONFIG', 'CACHE'].map((name) => [`XDG_${name}_HOME`, '/proc/1']);
     const project = createProject({ env: Object.fromEntries(folders) as Record<string, string> });
     const run = await project.caisson('run', '--', 'true');
     expect(run.code).toBe(0);

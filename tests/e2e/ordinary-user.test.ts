@@ -227,7 +227,7 @@ describe('an ordinary user', { timeout: LIMIT_MS }, () => {
       env: { HOME: '/root' },
     });
     expect(await finish(asRoot)).toMatchObject({
-      code: 1,
+      code: 4,
       stderr: expect.stringContaining(`belongs to user ${UID}, and this is user 0`) as string,
     });
   });

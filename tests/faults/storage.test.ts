@@ -41,13 +41,14 @@ describe('a disk without room', { timeout: 120_000 }, () => {
     const project = createProject({ git: false });
     const disk = mountDisk(project, 'size=3m', context);
     fillDisk(disk);
-    const refused = await project.caisson('run', '--state-dir', disk, '--workspace', 'empty', '--', 'true');
+    const state = join(disk, 'state');
+    const refused = await project.caisson('run', '--state-dir', state, '--workspace', 'empty', '--', 'true');
     expect(refused.code).toBe(1);
     expect(refused.stderr).toMatch(/^error: .*disk.* cannot be written: ENOSPC.*Free some space/);
     rmSync(join(disk, FILLED));
-    const after = await project.run('--state-dir', disk, '--workspace', 'empty', '--', 'true');
+    const after = await project.run('--state-dir', state, '--workspace', 'empty', '--', 'true');
     expect(after.status).toBe('done');
-    expectReadable(disk);
+    expectReadable(state);
   });
 
   it('gets no half configuration from init', async (context) => {

@@ -31,6 +31,8 @@ const BY_ERROR_CODE: Readonly<Record<string, ExitCode>> = {
   POLICY_DENIED: EXIT_CODES.policyDenied,
   TRUST_REQUIRED: EXIT_CODES.policyDenied,
   TRUST_STORE: EXIT_CODES.policyDenied,
+  PROJECT_REFUSED: EXIT_CODES.policyDenied,
+  STATE_REFUSED: EXIT_CODES.policyDenied,
   BUDGET_EXCEEDED: EXIT_CODES.budgetExceeded,
   INTEGRITY_FAILED: EXIT_CODES.integrityFailed,
   LEDGER_CORRUPT: EXIT_CODES.integrityFailed,

@@ -141,8 +141,7 @@ export async function createCaisson(options: CaissonOptions = {}): Promise<Caiss
   try {
     await engine.recover();
     if (options.onNotice !== undefined) {
-      const { stateDir } = engine.config;
-      for (const message of await engine.workspaces.recoverApplies({ stateDir })) options.onNotice(message);
+      for (const message of await engine.workspaces.recoverApplies(engine.config)) options.onNotice(message);
     }
   } catch (error) {
     if (options.onUnsettled === undefined) {

@@ -1,6 +1,6 @@
 /** Builds the house: the only file that constructs rooms and hands them to each other. */
 import { join } from 'node:path';
-import { systemClock, type Clock } from '@caisson/ground';
+import { systemClock, type Clock, type Seal } from '@caisson/ground';
 import { BusTopic } from '@caisson/protocol';
 import { createBus, type SafeEventBus } from './bus/index.ts';
 import { createCallbacks, type Callbacks } from './callbacks/index.ts';
@@ -16,13 +16,13 @@ import { openStore } from './composition/open-store.ts';
 import { createRequestDesk } from './composition/request-desk.ts';
 import { createBusPublisher } from './composition/publish-on-bus.ts';
 import { probeSandboxHere } from './composition/probe-sandbox-here.ts';
-import { prepareStateFolder } from './composition/state-folder.ts';
+import { openState } from './composition/state-folder.ts';
 import { createLocalCompute, type SpareWorker } from './compute/index.ts';
 import { readHostEnvironment, type ResolvedConfig } from './config/index.ts';
 import { createDispatcher, recover, type Dispatcher, type DispatchRooms } from './dispatch/index.ts';
 import type { ResultSink } from './evidence/index.ts';
 import { createLocalHosts, type HostPost, type Hosts } from './hosts/index.ts';
-import { openLedger, type Ledger } from './ledger/index.ts';
+import type { Ledger } from './ledger/index.ts';
 import { createNetwork } from './network/index.ts';
 import { createPrefixedId } from './platform/index.ts';
 import { createApprovals, type Approvals } from './questions/index.ts';
@@ -37,6 +37,8 @@ export interface Engine {
   readonly clock: Clock;
   readonly hostId: string;
   readonly ledger: Ledger;
+  /** Signs what is written into the state folder for a later process to act on. */
+  readonly seal: Seal;
   readonly store: Store;
   /** The store again, where it has a copy in a bucket. */
   readonly mirror: MirroredStore | null;
@@ -128,29 +130,29 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
 
 /** What keeps: the ledger, the store, and who is told. */
 function layBase(config: ResolvedConfig) {
-  prepareStateFolder(config.stateDir);
+  const { state, ledger } = openState(config);
   const clock = systemClock;
   // Who listens for warnings has failed, so there is nobody left on the bus to tell.
   const bus = createBus({ onUnreportable: (message) => process.emitWarning(message, 'CaissonBusWarning') });
-  const ledger = openLedger(join(config.stateDir, 'ledger.db'));
   const { store, mirror } = openStore(config, clock, warnAs(bus, 'store'));
   return {
     clock,
     hostId: createPrefixedId('host', clock),
     bus,
     ledger,
+    seal: state.seal,
     store,
     mirror,
     registry: openRegistry({ folder: join(config.stateDir, 'registry'), store, clock }),
     hosts: createLocalHosts(config.stateDir),
-    workspaces: createWorkspaces({ home: config.folders.home }),
+    workspaces: createWorkspaces({ home: config.folders.home, seal: state.seal }),
   };
 }
 
 type Base = ReturnType<typeof layBase>;
 
 /** Those that a run, or a person who looks after one, deals with. */
-function openDesks(config: ResolvedConfig, { clock, bus, ledger, hosts, hostId }: Base) {
+function openDesks(config: ResolvedConfig, { clock, bus, ledger, hosts, hostId, seal }: Base) {
   const secrets = createSecrets({
     env: readHostEnvironment(),
     home: config.folders.home,
@@ -172,6 +174,7 @@ function openDesks(config: ResolvedConfig, { clock, bus, ledger, hosts, hostId }
       ledger,
       hostId,
       clock,
+      seal,
       resolveSecret: (ref) => secrets.resolve(ref),
       isHostAlive: (id) => hosts.isAlive(id),
       warn: warnAs(bus, 'callbacks'),

@@ -8,6 +8,15 @@ export { RunAmbiguousError, RunNotFoundError, TaskRefusedError } from './dispatc
 export type { DispatchRequest, Refusal, RunHandle, WorkspaceKind } from './dispatch/index.ts';
 export type { RunFilter, RunRow } from './ledger/index.ts';
 export { examineConfig, type ExaminedConfig } from './operations/examine-config.ts';
+export { examineState } from './operations/examine-state.ts';
+export {
+  adoptStateFolder,
+  inspectStateFolder,
+  StateFolderRefused,
+  type StatePlace,
+  type StateRefusal,
+  type StateStanding,
+} from './trust/index.ts';
 export { examineLedger, type ExamineLedgerOptions } from './operations/examine-ledger.ts';
 export type { LogName } from './operations/read-run-log.ts';
 export { openUserKeyring } from './composition/user-keys.ts';

@@ -7,8 +7,10 @@ import {
   closeSync,
   constants,
   fchmodSync,
+  fstatSync,
   fsyncSync,
   openSync,
+  readFileSync,
   renameSync,
   rmSync,
   writeFileSync,
@@ -17,6 +19,8 @@ import { open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import { CaissonError } from '@caisson/protocol';
+
+import { isErrno } from './errno.ts';
 
 export interface AtomicWriteOptions {
   /** Exact permissions of the new file, whatever the umask. Default 0o600. */
@@ -120,6 +124,27 @@ export async function readFileCapped(
     return await readAtMost(file, path, maxBytes, stat.size);
   } finally {
     await file.close();
+  }
+}
+
+/** A small regular file of ours and its owner; null when there is none, or something else is in its place. */
+export function readSmallFileSync(
+  path: string,
+  maxBytes: number,
+): { readonly text: string; readonly uid: number; readonly mode: number } | null {
+  let fd: number;
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO'].some((code) => isErrno(error, code))) return null;
+    throw error;
+  }
+  try {
+    const stats = fstatSync(fd);
+    if (!stats.isFile() || stats.size > maxBytes) return null;
+    return { text: readFileSync(fd, 'utf8'), uid: stats.uid, mode: stats.mode };
+  } finally {
+    closeSync(fd);
   }
 }
 

@@ -19,6 +19,7 @@ export interface IndexSummary {
 }
 
 const GITLINK = 0o160000;
+const NUL = Buffer.from([0]);
 const ATTRIBUTES = Buffer.from('.gitattributes');
 
 /** Throws `RangeError` on anything that is not an index this code knows. */
@@ -71,6 +72,34 @@ export function readIndexedFiles(
     });
   });
   return found;
+}
+
+/** The first tracked path that is `folder` or lies in it. Throws `RangeError` on an index that this code does not know. */
+export function findIndexedBelow(index: Buffer, folder: Buffer): Buffer | null {
+  const inside = Buffer.concat([folder, Buffer.from('/')]);
+  // Names are whole in versions 2 and 3: most often one search through the bytes is enough.
+  const mayBeShortened = index.length >= 8 && index.readUInt32BE(4) > 3;
+  if (!mayBeShortened && !index.includes(inside) && !index.includes(Buffer.concat([folder, NUL])))
+    return null;
+  const found: Buffer[] = [];
+  walkAnyEntries(index, (path) => {
+    if (path.equals(folder) || path.subarray(0, inside.length).equals(inside)) found.push(path);
+  });
+  return found[0] ?? null;
+}
+
+/** The length of the hashes is said in the repository's settings; here both are tried, and what either finds counts. */
+function walkAnyEntries(index: Buffer, visit: (path: Buffer) => void): void {
+  let known = 0;
+  for (const hashBytes of [20, 32]) {
+    try {
+      walkEntries(index, hashBytes, ({ path }) => visit(path));
+      known += 1;
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+    }
+  }
+  if (known === 0) throw new RangeError('not a git index that is known here');
 }
 
 /** Whether the index can have "skip worktree" marks at all; told by its first bytes. */

@@ -2,6 +2,7 @@ import {
   examineConfig,
   examineHost,
   examineLedger,
+  examineState,
   readHostEnvironment,
   type ProbeReport,
 } from '@caisson/engine';
@@ -34,11 +35,13 @@ export const command = defineCommand({
     const { config, report } = await examineConfig({ flags: { state: options['state-dir'] } });
     const { stateDir, folders, runtimes } = config;
     const host = { env: readHostEnvironment(), home: folders.home, stateDir, runtimes };
-    const ledger = await examineLedger(config, {
-      rebuild: options.rebuild,
-      accept: options['accept-ledger'],
-    });
-    const probes = [report, ...(await examineHost(host)), ...ledger];
+    const state = examineState(config);
+    const found = [...(await examineHost(host))].map((probe) => (probe.id === state?.id ? state : probe));
+    const ledger =
+      state === null
+        ? await examineLedger(config, { rebuild: options.rebuild, accept: options['accept-ledger'] })
+        : [];
+    const probes = [report, ...found, ...ledger];
     const isWell = probes.every(({ verdict }) => verdict !== 'fail');
     const verdict = isWell ? (probes.some((probe) => probe.verdict === 'warn') ? 'warn' : 'ok') : 'fail';
     if (output.format === 'ndjson') for (const probe of probes) output.event(probe);

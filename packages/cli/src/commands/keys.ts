@@ -25,7 +25,7 @@ export const command = defineCommand({
     if (asked.length > 1)
       throw new UsageError('caisson keys does one thing at a time: --export, --trust or --distrust.');
     if (options.id !== undefined && !options.export) throw new UsageError('--id says which key to --export.');
-    const ring = openUserKeyring(await loadConfig({}));
+    const ring = openUserKeyring(await loadConfig({ usesProject: false }));
     if (options.export) {
       output.copy(Buffer.from(await ring.exportPublicKey(options.id)));
     } else if (options.trust !== undefined) {

@@ -56,7 +56,8 @@ export const command = defineCommand({
 
 async function verifyFile(file: string, how: Partial<VerifyOptions>): Promise<Verification> {
   requireReadable(file);
-  const trustedKeys = how.trustedKeys ?? (await openUserKeyring(await loadConfig({})).trustedKeys());
+  const trustedKeys =
+    how.trustedKeys ?? (await openUserKeyring(await loadConfig({ usesProject: false })).trustedKeys());
   return verifyExport(file, { ...how, trustedKeys });
 }
 

@@ -1,11 +1,12 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createManualClock, type ManualClock } from '@caisson/ground';
+import { createManualClock, createSeal, type ManualClock } from '@caisson/ground';
 import { expect, it, onTestFinished } from 'vitest';
 import { createMemoryLedger, type Ledger, type NewEvent } from '../ledger/index.ts';
 import { createCallbacks, type Callbacks, type CallbackEndpoint } from './index.ts';
 
 const RUN = 'run_00000000000000000001';
+const SEAL = createSeal(Buffer.from('a secret'));
 
 async function serve(
   answer: (count: number) => number,
@@ -52,17 +53,33 @@ interface Host {
   tell(event: NewEvent): Promise<void>;
 }
 
-function host(ledger: Ledger, endpoints: CallbackEndpoint[], hostId: string, living: string[] = []): Host {
+interface HostOptions {
+  readonly living?: string[];
+  readonly onWarning?: (message: string) => void;
+  readonly resolved?: string[];
+}
+
+function host(
+  ledger: Ledger,
+  endpoints: CallbackEndpoint[],
+  hostId: string,
+  { living = [], onWarning, resolved = [] }: HostOptions = {},
+): Host {
   const clock = createManualClock();
   const callbacks = createCallbacks({
     endpoints,
     ledger,
     hostId,
     clock,
-    resolveSecret: (ref) => Promise.resolve(ref),
+    seal: SEAL,
+    resolveSecret: (ref) => {
+      resolved.push(ref);
+      return Promise.resolve(ref);
+    },
     isHostAlive: (id) => Promise.resolve(living.includes(id)),
     warn: (message) => {
-      throw new Error(message);
+      if (onWarning === undefined) throw new Error(message);
+      onWarning(message);
     },
   });
   onTestFinished(() => callbacks.stop());
@@ -127,7 +144,7 @@ it('a delivery that a living host has in hand is left to it; that of a dead one 
   await first.tell(ACCEPTED);
   await first.tell(FAILED);
   await expect.poll(() => first.clock.pendingTimers()).toBe(1); // it waits for its second try
-  const polite = host(ledger, [], 'host_b', ['host_a']);
+  const polite = host(ledger, [], 'host_b', { living: ['host_a'] });
   polite.clock.advance(60_000);
   polite.callbacks.resume();
   await polite.callbacks.settle(10);
@@ -157,4 +174,33 @@ it('only the events that were asked for are told, and a stopped host leaves the 
     event: 'dispatch.failed',
     detail: 'ECONNREFUSED',
   });
+});
+
+it('a row that we did not sign is dropped and said: nothing is sent, and no secret is looked up', async () => {
+  const ledger = createMemoryLedger();
+  const { url, heard } = await serve(() => 200);
+  const endpoint = { url, key: 'exec:touch owned', when: ['dispatch.failed'] };
+  const row = {
+    ...{ id: 'a', runId: RUN, attempt: 0, trace: '', event: 'dispatch.failed', seq: 1 },
+    endpoint,
+  };
+  const delivery = { ...row, body: '{}', queuedAtMs: 0, dueAtMs: 0, tries: 0 };
+  ledger.kv.set('callback-outbox', 'a', delivery);
+  const other = createSeal(Buffer.from('of somebody else'));
+  ledger.kv.set('callback-outbox', 'b', other.wrap('callback-outbox:b', JSON.stringify(delivery)));
+  ledger.kv.set('callback-outbox', 'c', SEAL.wrap('callback-outbox:other', JSON.stringify(delivery)));
+  ledger.kv.set('callback-endpoints', RUN, { host: 'host_dead', endpoints: [endpoint] });
+  await ledger.append([ACCEPTED]);
+  await ledger.append([FAILED]);
+  const [warnings, resolved]: [string[], string[]] = [[], []];
+  const next = host(ledger, [], 'host_b', { onWarning: (message) => warnings.push(message), resolved });
+  next.callbacks.resume();
+  await next.callbacks.settle(1000);
+  expect(warnings).toEqual(['4 queued callbacks were not written by this Caisson and were dropped']);
+  expect([heard, resolved, ledger.kv.list('callback-outbox'), ledger.kv.list('callback-endpoints')]).toEqual([
+    [],
+    [],
+    [],
+    [],
+  ]);
 });

@@ -7,8 +7,9 @@
  * C3  Nothing here can hold up or fail a run once it has started; nothing here throws into one.
  * C4  Keys and tokens are resolved for each try and kept nowhere.
  * C5  Two hosts never try the same delivery at the same time.
+ * C6  A row says where to send what, and which secret goes along: one that we did not sign is dropped, never sent.
  */
-import type { Clock } from '@caisson/ground';
+import type { Clock, Seal } from '@caisson/ground';
 import type { Ledger } from '../ledger/index.ts';
 
 /** Who is told what. References, never the secrets themselves. */
@@ -63,6 +64,8 @@ export interface CallbacksOptions {
   readonly ledger: Pick<Ledger, 'kv' | 'leases' | 'read' | 'append' | 'run'>;
   readonly hostId: string;
   readonly clock: Clock;
+  /** Signs the rows, which name where to send what with which secret. */
+  readonly seal: Seal;
   resolveSecret(ref: string): Promise<string>;
   isHostAlive(hostId: string): Promise<boolean>;
   warn(message: string): void;

@@ -21,7 +21,7 @@ class OutboxCallbacks implements Callbacks {
 
   constructor(options: CallbacksOptions) {
     this.#options = options;
-    this.#outbox = new Outbox(options.ledger.kv);
+    this.#outbox = new Outbox(options.ledger.kv, options.seal);
     this.#courier = new Courier(options, this.#outbox);
   }
 
@@ -116,7 +116,9 @@ class OutboxCallbacks implements Callbacks {
 
   /** C1: what a host that died has not queued, and what is queued. */
   async #takeUp(): Promise<void> {
-    const { ledger, hostId, isHostAlive } = this.#options;
+    const { ledger, hostId, isHostAlive, warn } = this.#options;
+    const foreign = this.#outbox.dropForeign();
+    if (foreign > 0) warn(`${foreign} queued callbacks were not written by this Caisson and were dropped`); // C6
     for (const { runId, host } of this.#outbox.openRuns()) {
       if (host === hostId || (await isHostAlive(host))) continue;
       const isOver = ledger.run(runId)?.ending !== undefined;

@@ -1,5 +1,6 @@
 /** The rows of the outbox: what is to be told, and how often it was tried. */
 import { createHash } from 'node:crypto';
+import type { Seal } from '@caisson/ground';
 import type { Ledger } from '../ledger/index.ts';
 import * as z from 'zod/mini';
 
@@ -32,19 +33,22 @@ const Delivery = z.object({
 });
 export type Delivery = z.infer<typeof Delivery>;
 
+/** C6: every row is signed; one that is not is no row. */
 export class Outbox {
   readonly #kv: Ledger['kv'];
+  readonly #seal: Seal;
 
-  constructor(kv: Ledger['kv']) {
+  constructor(kv: Ledger['kv'], seal: Seal) {
     this.#kv = kv;
+    this.#seal = seal;
   }
 
   open(runId: string, host: string, endpoints: readonly OpenEndpoint[]): void {
-    this.#kv.set(ENDPOINTS, runId, { host, endpoints });
+    this.#set(ENDPOINTS, runId, { host, endpoints });
   }
 
   endpointsOf(runId: string): readonly OpenEndpoint[] {
-    return this.#parseOpened(this.#kv.get(ENDPOINTS, runId))?.endpoints ?? [];
+    return this.#read(Opened, ENDPOINTS, runId, this.#kv.get(ENDPOINTS, runId))?.endpoints ?? [];
   }
 
   /** Everything of the run is queued: nobody needs to look at it again. */
@@ -53,18 +57,18 @@ export class Outbox {
   }
 
   openRuns(): { runId: string; host: string }[] {
-    return this.#kv
-      .list(ENDPOINTS)
-      .map(({ key, value }) => ({ runId: key, host: this.#parseOpened(value)?.host ?? '' }));
+    return this.#kv.list(ENDPOINTS).flatMap(({ key, value }) => {
+      const opened = this.#read(Opened, ENDPOINTS, key, value);
+      return opened === null ? [] : [{ runId: key, host: opened.host }];
+    });
   }
 
   put(delivery: Delivery): void {
-    this.#kv.set(DELIVERIES, delivery.id, delivery);
+    this.#set(DELIVERIES, delivery.id, delivery);
   }
 
   get(id: string): Delivery | null {
-    const row = this.#kv.get(DELIVERIES, id);
-    return row === undefined ? null : Delivery.parse(row);
+    return this.#read(Delivery, DELIVERIES, id, this.#kv.get(DELIVERIES, id));
   }
 
   remove(id: string): void {
@@ -72,11 +76,34 @@ export class Outbox {
   }
 
   list(): Delivery[] {
-    return this.#kv.list(DELIVERIES).map(({ value }) => Delivery.parse(value));
+    return this.#kv
+      .list(DELIVERIES)
+      .flatMap(({ key, value }) => this.#read(Delivery, DELIVERIES, key, value) ?? []);
   }
 
-  #parseOpened(value: unknown): z.infer<typeof Opened> | null {
-    return value === undefined ? null : Opened.parse(value);
+  /** Deletes the rows that this state folder's Caisson did not write; how many there were. */
+  dropForeign(): number {
+    const foreign = [ENDPOINTS, DELIVERIES].flatMap((space) =>
+      this.#kv
+        .list(space)
+        .filter(({ key, value }) => this.#unwrap(space, key, value) === null)
+        .map(({ key }) => ({ space, key })),
+    );
+    for (const { space, key } of foreign) this.#kv.delete(space, key);
+    return foreign.length;
+  }
+
+  #set(space: string, key: string, value: unknown): void {
+    this.#kv.set(space, key, this.#seal.wrap(`${space}:${key}`, JSON.stringify(value)));
+  }
+
+  #read<T>(schema: z.ZodMiniType<T>, space: string, key: string, value: unknown): T | null {
+    const text = this.#unwrap(space, key, value);
+    return text === null ? null : schema.parse(JSON.parse(text));
+  }
+
+  #unwrap(space: string, key: string, value: unknown): string | null {
+    return typeof value === 'string' ? this.#seal.unwrap(`${space}:${key}`, value) : null;
   }
 }
 

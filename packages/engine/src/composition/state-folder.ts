@@ -1,30 +1,51 @@
-import { existsSync, writeFileSync } from 'node:fs';
+/** The ledger of a state folder that is ours, and proof that it is the one we made there. */
 import { join } from 'node:path';
-import { makeFolder } from '@caisson/ground';
-import { CaissonError } from '@caisson/protocol';
+import type { ResolvedConfig } from '../config/index.ts';
+import { openLedger, type Ledger } from '../ledger/index.ts';
+import { openStateFolder, StateFolderRefused, type OwnState } from '../trust/index.ts';
 
-/** Nothing can be kept where the state should be. */
-export class StateFolderError extends CaissonError {
-  readonly code = 'STATE_UNWRITABLE';
+const SPACE = 'state';
+const KEY = 'signature';
 
-  constructor(stateDir: string, cause: NodeJS.ErrnoException) {
-    const isFull = cause.code === 'ENOSPC' || cause.code === 'EDQUOT';
-    super(`the state folder ${stateDir} cannot be written: ${cause.message}.`, {
-      cause,
-      remedy: isFull
-        ? 'Free some space on that disk, or point --state-dir at another folder.'
-        : 'Make it a folder that this user may write, or point --state-dir at another one.',
-    });
-  }
+export interface OpenedState {
+  readonly state: OwnState;
+  readonly ledger: Ledger;
 }
 
-/** The state folder ignores itself, so that no project has to. */
-export function prepareStateFolder(stateDir: string): void {
+/** Opens or makes both. Throws StateFolderRefused for a folder, or a ledger in it, that is not ours. */
+export function openState(config: ResolvedConfig): OpenedState {
+  const state = openStateFolder(config);
+  const file = join(config.stateDir, 'ledger.db');
+  const ledger = openLedger(file);
   try {
-    makeFolder(stateDir);
-    const ignore = join(stateDir, '.gitignore');
-    if (!existsSync(ignore)) writeFileSync(ignore, '*\n');
+    demandOwnLedger(ledger, state, file);
   } catch (error) {
-    throw new StateFolderError(stateDir, error as NodeJS.ErrnoException);
+    void ledger.close();
+    throw error;
   }
+  return { state, ledger };
+}
+
+/** A file that was put in the place of ours has no signature, or that of another folder. */
+function demandOwnLedger(ledger: Ledger, state: OwnState, file: string): void {
+  const given = ledger.kv.get(SPACE, KEY);
+  const isOurs = typeof given === 'string' && state.seal.isSigned('ledger', state.id, given);
+  if (!isOurs) {
+    const isNew = given === undefined && isUnused(ledger);
+    if (!isNew && !state.adoptsLedger)
+      throw new StateFolderRefused(
+        'foreign-ledger',
+        `the ledger ${file} is not the one that Caisson made in this folder.`,
+        'Put back the one that was there, or move it away to start a new one.',
+      );
+    ledger.kv.set(SPACE, KEY, state.seal.sign('ledger', state.id));
+  }
+  if (state.adoptsLedger) state.ledgerIsOurs();
+}
+
+/** No event, no run, and nothing that is left to be done. */
+function isUnused(ledger: Ledger): boolean {
+  const isEmpty = ledger.read({ limit: 1 }).length + ledger.runs({ limit: 1 }).length === 0;
+  const left = ['callback-endpoints', 'callback-outbox'].map((space) => ledger.kv.list(space).length);
+  return isEmpty && left.every((count) => count === 0) && ledger.leases.hosts().length === 0;
 }

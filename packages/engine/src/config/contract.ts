@@ -40,8 +40,10 @@ export type DecideTrust = (request: TrustRequest) => Promise<TrustDecision>;
 export interface LoadConfigOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** As if there were neither a `caisson.yaml` nor a file of the user. */
+  /** As if there were neither a `caisson.yaml` nor a file of the user; then it also does not matter whose the project is. */
   readonly ignoresFile?: boolean;
+  /** Default true. False for what concerns the user alone: the project's file, and whose it is, do not matter. */
+  readonly usesProject?: boolean;
   /** Without it nothing that a project's file asks for has an effect. */
   readonly decideTrust?: DecideTrust;
   /** Values from the command line by setting, for example `{ 'limits.timeout': '10m' }`. Undefined is not given. */

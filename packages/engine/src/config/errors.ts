@@ -9,6 +9,18 @@ export interface ConfigProblem {
   readonly suggestion?: string;
 }
 
+/** The files of the project must not be used: they are, or may be, somebody else's. Nothing of them was read. */
+export class ProjectRefusedError extends CaissonError {
+  readonly code = 'PROJECT_REFUSED';
+  /** The folder or file that is not ours. */
+  readonly path: string;
+
+  constructor(message: string, path: string, remedy: string) {
+    super(message, { remedy });
+    this.path = path;
+  }
+}
+
 const MAX_SHOWN = 8;
 
 /** The configuration cannot be used as written. Nothing was changed on disk. */

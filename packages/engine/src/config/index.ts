@@ -12,11 +12,28 @@ export type {
   TrustRequest,
   UserFolders,
 } from './contract.ts';
-export { ConfigError, type ConfigProblem } from './errors.ts';
+export { acceptRoot, isAcceptedRoot } from './accepted-roots.ts';
+export { ConfigError, ProjectRefusedError, type ConfigProblem } from './errors.ts';
 export { readHostEnvironment } from './host-environment.ts';
 export { createLiveConfig, type LiveConfig } from './live-config.ts';
 export { explainConfig, getCurrentFolder, loadConfig } from './load-config.ts';
-export { CONFIG_FILE_NAME, findProjectRoot, STATE_FOLDER_NAME } from './project-root.ts';
+export {
+  CONFIG_FILE_NAME,
+  findProject,
+  findProjectRoot,
+  looksLikeState,
+  STATE_FOLDER_NAME,
+  type FoundProject,
+  type ProjectRootOptions,
+} from './project-root.ts';
+export {
+  isPrivateFolder,
+  markersFolder,
+  readMarkedState,
+  STATE_ID_FILE,
+  type MarkedState,
+  type StateMarker,
+} from './state-marker.ts';
 export { envNameOf, SETTING_DEFAULTS, SETTING_KEYS, type SettingKey, type SettingValue } from './settings.ts';
 export { describeUnknownVariable, findUnknownVariables, type UnknownVariable } from './unknown-variables.ts';
 export { USER_CONFIG_FILE_NAME } from './user-config.ts';

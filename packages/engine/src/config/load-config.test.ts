@@ -3,14 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  ConfigError,
-  createLiveConfig,
-  explainConfig,
-  findProjectRoot,
-  loadConfig,
-  type ConfigChange,
-} from './index.ts';
+import { ConfigError, createLiveConfig, explainConfig, loadConfig, type ConfigChange } from './index.ts';
 
 let root: string;
 const HOME_ENV = { HOME: '/home/someone' };
@@ -36,26 +29,6 @@ async function refused(text: string | Buffer): Promise<ConfigError> {
   expect(readFileSync(file)).toEqual(Buffer.from(text));
   return error as ConfigError;
 }
-
-describe('where the project is', () => {
-  it('is the nearest folder with a config file or a state folder, before any git top', () => {
-    const inner = join(root, 'a', 'b');
-    mkdirSync(inner, { recursive: true });
-    expect(findProjectRoot(inner)).toBe(inner);
-    mkdirSync(join(root, 'a', '.git'));
-    expect(findProjectRoot(inner)).toBe(join(root, 'a'));
-    mkdirSync(join(root, '.caisson'));
-    expect(findProjectRoot(inner)).toBe(root);
-    writeFileSync(join(inner, 'caisson.yaml'), '');
-    expect(findProjectRoot(inner)).toBe(inner);
-  });
-
-  it('a worktree, whose .git is a file, is a git top', () => {
-    mkdirSync(join(root, 'src'));
-    writeFileSync(join(root, '.git'), 'gitdir: elsewhere\n');
-    expect(findProjectRoot(join(root, 'src'))).toBe(root);
-  });
-});
 
 describe('which value wins', () => {
   it('flag beats env beats file beats default, and each knows its source', async () => {

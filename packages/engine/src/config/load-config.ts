@@ -17,9 +17,9 @@ import { readHostEnvironment } from './host-environment.ts';
 import { mergeFiles } from './merge-files.ts';
 import { expandHome } from './named-paths.ts';
 import { parseConfigDocument } from './parse-config.ts';
-import { CONFIG_FILE_NAME, findProjectRoot, isNamed } from './project-root.ts';
+import { CONFIG_FILE_NAME, findProject, findProjectRoot, isNamed } from './project-root.ts';
 import { listRows } from './config-rows.ts';
-import type { SettingKey } from './settings.ts';
+import { envNameOf, type SettingKey } from './settings.ts';
 import { readUserConfig, type ParsedFile } from './user-config.ts';
 import { resolveUserFolders } from './user-folders.ts';
 import { weighFile } from './weigh-file.ts';
@@ -43,11 +43,12 @@ export async function loadExplained(
     env: options.env ?? readHostEnvironment(),
     flags: options.flags ?? {},
     ignoresFile: options.ignoresFile ?? false,
+    usesProject: (options.usesProject ?? true) && options.ignoresFile !== true,
   };
-  const projectRoot = findProjectRoot(given.cwd);
   const folders = resolveUserFolders(given.env);
+  const projectRoot = locateProject(given, folders);
   const user = given.ignoresFile ? null : await readUserConfig(folders);
-  const written = given.ignoresFile ? null : await readProjectFile(projectRoot);
+  const written = !given.usesProject ? null : await readProjectFile(projectRoot);
   const project = await weighFile(projectRoot, written?.file ?? {}, user?.file ?? {}, options.decideTrust);
   const layers: Layer[] = [
     ...(written === null ? [] : [{ source: 'file' as const, ...written, file: project.file }]),
@@ -78,6 +79,18 @@ async function readProjectFile(projectRoot: string): Promise<ParsedFile | null> 
   if (!isNamed(path)) return null;
   const document = await readConfigDocument(path);
   return { document, file: await parseConfigDocument(document) };
+}
+
+/** Without the project's files its root is known even where they must not be used. */
+function locateProject(
+  given: Pick<Required<LoadConfigOptions>, 'cwd' | 'env' | 'flags' | 'usesProject'>,
+  { state }: UserFolders,
+): string {
+  const isStateElsewhere = [given.flags.state, given.env[envNameOf('state')]].some(
+    (value) => value !== undefined && value !== '',
+  );
+  const options = { userState: state, isStateElsewhere };
+  return given.usesProject ? findProjectRoot(given.cwd, options) : findProject(given.cwd, options).root;
 }
 
 interface Assembly {

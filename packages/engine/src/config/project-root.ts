@@ -1,17 +1,62 @@
-import { existsSync, lstatSync, statSync } from 'node:fs';
+/**
+ * Which folder is the project: the nearest `caisson.yaml` or state folder at or below the top of the git repository, else
+ * that top, else the current folder.
+ *
+ * P1  The way up ends at the git top, at a change of owner, and outside of git at a folder that others can write.
+ * P2  Files of another user (root's apart), or in a folder that others can write, are refused and never skipped.
+ * P3  A state folder counts when this user's Caisson made it. One that looks like a state folder and is not known is
+ *     refused where it would change the project; where it changes nothing, that is left to those who open it.
+ */
+import { existsSync, lstatSync, realpathSync, statSync, type Stats } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { isSticky, isWritableByOthers, ownUid } from '@caisson/ground';
+import { isAcceptedRoot } from './accepted-roots.ts';
+import { ProjectRefusedError } from './errors.ts';
+import { readMarkedState } from './state-marker.ts';
 
 export const CONFIG_FILE_NAME = 'caisson.yaml';
 export const STATE_FOLDER_NAME = '.caisson';
 
-/** The project a folder belongs to: nearest `caisson.yaml` or `.caisson`, else the git top, else the folder itself. */
-export function findProjectRoot(cwd: string): string {
-  const start = resolve(cwd);
-  const isProject = (folder: string): boolean =>
-    isNamed(join(folder, CONFIG_FILE_NAME)) || isFolder(join(folder, STATE_FOLDER_NAME));
-  // `.git` is a folder in a clone and a file in a worktree or submodule.
-  const isGitTop = (folder: string): boolean => existsSync(join(folder, '.git'));
-  return findUpwards(start, isProject) ?? findUpwards(start, isGitTop) ?? start;
+/** What lies in a state folder and in nothing else of that name, such as a bundle's `.caisson/setup.sh`. */
+const STATE_NAMES = ['ledger.db', 'store', 'runtime', 'worktrees', 'tmp', 'trash', 'registry', 'sessions'];
+
+export interface ProjectRootOptions {
+  /** The user's folder of what Caisson remembers, `$XDG_STATE_HOME/caisson`. */
+  readonly userState: string;
+  /** A flag or a variable names the state folder: one that lies about counts only when it is known. */
+  readonly isStateElsewhere?: boolean;
+}
+
+export interface FoundProject {
+  readonly root: string;
+  /** Why its files must not be used; null when they may. */
+  readonly refusal: ProjectRefusedError | null;
+}
+
+/** The project that a folder belongs to. Throws {@link ProjectRefusedError} where its files must not be used. */
+export function findProjectRoot(cwd: string, options: ProjectRootOptions): string {
+  const { root, refusal } = findProject(cwd, options);
+  if (refusal !== null) throw refusal;
+  return root;
+}
+
+/** The same as a value, for those who report or ask. */
+export function findProject(cwd: string, options: ProjectRootOptions): FoundProject {
+  const start = toReal(resolve(cwd));
+  const stats = statSync(start, { throwIfNoEntry: false });
+  if (stats === undefined) return { root: start, refusal: null };
+  const acceptedOwner = findAcceptedOwner(start, options);
+  const isAccepted = acceptedOwner !== null;
+  const isTrusted = ({ uid }: Pick<Stats, 'uid'>): boolean =>
+    uid === ownUid() || uid === acceptedOwner || (uid === 0 && stats.uid === 0);
+  const top = findGitTop(start, isTrusted);
+  const territory = { start, top, isTrusted, isAccepted };
+  if (!isTrusted(stats)) return { root: top ?? start, refusal: refuseOwner(start, stats) };
+  for (const folder of listFolders(territory)) {
+    const found = examineFolder(folder, territory, options);
+    if (found !== null) return found;
+  }
+  return { root: top ?? start, refusal: null };
 }
 
 /** True also for a link that leads nowhere: what it should have said must not be left out silently. */
@@ -19,13 +64,121 @@ export function isNamed(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-function findUpwards(start: string, matches: (folder: string) => boolean): string | null {
+/** Whether a folder has what only a state folder has. A link may lead to one. */
+export function looksLikeState(folder: string): boolean {
+  const stats = lstatSync(folder, { throwIfNoEntry: false });
+  if (stats?.isDirectory() !== true) return stats?.isSymbolicLink() === true;
+  return STATE_NAMES.some((name) => isNamed(join(folder, name)));
+}
+
+interface Territory {
+  readonly start: string;
+  readonly top: string | null;
+  readonly isAccepted: boolean;
+  isTrusted(stats: Pick<Stats, 'uid'>): boolean;
+}
+
+/** P1. `.git` is a folder in a clone and a file in a worktree or submodule; that of somebody else is none. */
+function findGitTop(start: string, isTrusted: Territory['isTrusted']): string | null {
   for (let folder = start; ; folder = dirname(folder)) {
-    if (matches(folder)) return folder;
+    const dotGit = lstatSync(join(folder, '.git'), { throwIfNoEntry: false });
+    if (dotGit !== undefined && (isTrusted(dotGit) || dotGit.uid === 0)) return folder;
+    const parent = dirname(folder);
+    if (parent === folder || !isTrusted(statSync(parent))) return null;
+  }
+}
+
+/** P1 */
+function* listFolders({ start, top, isTrusted, isAccepted }: Territory): Generator<string> {
+  yield start;
+  for (let folder = start; folder !== top && folder !== dirname(folder);) {
+    folder = dirname(folder);
+    const stats = statSync(folder);
+    if (!isTrusted(stats)) return;
+    if (top === null && !isAccepted && isWritableByOthers(stats)) return;
+    yield folder;
+  }
+}
+
+/** Null when nothing here makes it a project. */
+function examineFolder(
+  folder: string,
+  territory: Territory,
+  { userState, isStateElsewhere = false }: ProjectRootOptions,
+): FoundProject | null {
+  const file = join(folder, CONFIG_FILE_NAME);
+  if (isNamed(file)) return { root: folder, refusal: findUnsafeFile(file, territory) };
+  const state = join(folder, STATE_FOLDER_NAME);
+  if (!isNamed(state) || !(statSync(state, { throwIfNoEntry: false })?.isDirectory() ?? true)) return null;
+  if (readMarkedState(state, userState).kind === 'known') return { root: folder, refusal: null };
+  const isProjectAnyway = folder === (territory.top ?? territory.start);
+  if (isProjectAnyway) return { root: folder, refusal: null };
+  if (isStateElsewhere || !looksLikeState(state)) return null;
+  return { root: folder, refusal: refuseState(state) }; // P3
+}
+
+/** P2. The file, what it leads to if it is a link, and the folder that holds it. */
+function findUnsafeFile(file: string, { isTrusted, isAccepted }: Territory): ProjectRefusedError | null {
+  const folder = dirname(file);
+  if (isAccepted) return null;
+  if (isWritableByOthers(statSync(folder))) return refuseWritable(folder, file);
+  for (const stats of [lstatSync(file), statTarget(file)]) {
+    if (stats === null) continue;
+    if (!isTrusted(stats) && stats.uid !== 0) return refuseOwner(file, stats);
+    if (stats.isFile() && isWritableByOthers(stats)) return refuseWritable(file, file);
+  }
+  return null;
+}
+
+/** Null for a link that leads nowhere: reading it says so, as it does of what is no file. */
+function statTarget(file: string): Stats | null {
+  try {
+    return statSync(file);
+  } catch {
+    return null;
+  }
+}
+
+/** A folder that was accepted stands for what its owner has below it. */
+function findAcceptedOwner(start: string, { userState }: ProjectRootOptions): number | null {
+  if (!existsSync(join(userState, 'roots'))) return null;
+  for (let folder = start; ; folder = dirname(folder)) {
+    const uid = statSync(folder, { throwIfNoEntry: false })?.uid;
+    if (uid !== undefined && isAcceptedRoot(folder, uid, userState)) return uid;
     if (dirname(folder) === folder) return null;
   }
 }
 
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+function refuseOwner(path: string, { uid }: Pick<Stats, 'uid'>): ProjectRefusedError {
+  return new ProjectRefusedError(
+    `${path} belongs to user ${uid}, and this is user ${ownUid()}: what it says is not used.`,
+    path,
+    'Run as its owner, or make it yours with chown; caisson trust accepts it as it is.',
+  );
+}
+
+function refuseWritable(path: string, file: string): ProjectRefusedError {
+  return new ProjectRefusedError(
+    `other users can write ${path}, so what ${file} says may be theirs.`,
+    path,
+    isSticky(statSync(path))
+      ? 'Move it to a folder of your own; caisson trust accepts it as it is.'
+      : `Take that right away (chmod go-w ${path}), or move the project; caisson trust accepts it as it is.`,
+  );
+}
+
+function refuseState(state: string): ProjectRefusedError {
+  return new ProjectRefusedError(
+    `${state} looks like a state folder, and Caisson did not make it here for this user.`,
+    state,
+    `Remove it, or name another with --state-dir. If it is yours from before, adopt it: caisson trust, in ${dirname(state)}.`,
+  );
+}
+
+function toReal(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
 }

@@ -14,7 +14,6 @@ import { findImpossibleRoom, findLensWithoutCheck } from './verify-lens.ts';
 import { findBundleBeyondParent, findLoginBeyondParent } from './within-parent.ts';
 import {
   findBadRequest,
-  findForeignState,
   findMisplacedCommand,
   findNoModelKey,
   findNoWorkTree,
@@ -58,7 +57,6 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
   check('repository', findNoRepository),
   check('not-the-home', findTooMuch),
   check('base-known', findUnknownBase),
-  check('state-owner', (_candidate, { settings }) => findForeignState(settings.stateDir)),
   check('model-key', findNoModelKey),
   check('mode-ceiling', ({ grant }, { settings }) =>
     modeRank(grant.mode) > modeRank(settings.ceiling)

@@ -43,8 +43,15 @@ export async function finishEnded(rooms: DispatchRooms, runId: string): Promise<
   if (rooms.ledger.run(runId)?.ending === undefined) return;
   const record = createRunRecord(rooms, runId, events[0]?.trace ?? '');
   if (launched === undefined) return sweepUnlaunched(rooms, record, runId, 1);
-  const remains = remainsOf(rooms, launched);
-  await orWarn(record, launched.attempt, 'compute', () => remains.release());
+  await orWarn(record, launched.attempt, 'compute', () => rooms.compute.release(handleOf(launched)));
+  let remains: AttemptRemains;
+  try {
+    remains = await remainsOf(rooms, launched);
+  } catch (error) {
+    // What is not where this state folder keeps its workspaces is not ours to save or to remove.
+    await orWarn(record, launched.attempt, 'workspace', () => Promise.reject(error as Error));
+    return;
+  }
   await finishSettled(rooms, record, remains);
 }
 
@@ -74,8 +81,8 @@ async function recoverAttempt(
   wasStarted: boolean,
 ): Promise<void> {
   const { attempt } = launched;
-  const remains = remainsOf(rooms, launched);
   await tellSurvivors(record, attempt, await rooms.compute.stop(handleOf(launched)));
+  const remains = await remainsOf(rooms, launched);
   const nonce = String(launched.data['nonce']);
   const found = await readResult(remains.paths.result, { runId: remains.runId, attempt, nonce });
   const sinceMs = Math.max(0, rooms.clock.wallMs() - Date.parse(launched.at));
@@ -95,14 +102,19 @@ async function recoverAttempt(
   );
 }
 
-function remainsOf(rooms: DispatchRooms, launched: StoredEvent): AttemptRemains {
+/** Throws when the attempt's workspace is not one of this state folder, as after a project was moved. */
+async function remainsOf(rooms: DispatchRooms, launched: StoredEvent): Promise<AttemptRemains> {
   const { attempt } = launched;
   const runId = launched.runId ?? '';
+  const { stateDir } = rooms.settings;
+  const workspace = PreparedWorkspace.parse(launched.data['workspace']);
+  if (!(await rooms.workspaces.isWithinState(workspace, { stateDir })))
+    throw new Error(`its workspace ${workspace.attemptDir} does not belong to the state folder ${stateDir}`);
   return {
     runId,
     attempt,
-    paths: attemptPaths(rooms.settings.stateDir, runId, attempt),
-    workspace: PreparedWorkspace.parse(launched.data['workspace']),
+    paths: attemptPaths(stateDir, runId, attempt),
+    workspace,
     release: () => rooms.compute.release(handleOf(launched)),
   };
 }

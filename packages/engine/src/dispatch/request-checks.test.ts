@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { AdmittedRun, DispatchRequest } from './contract.ts';
 import { findBadShape } from './request-shape.ts';
-import { findBadRequest, findForeignState, findNoWorkTree, findTooMuch } from './request-checks.ts';
+import { findBadRequest, findNoWorkTree, findTooMuch } from './request-checks.ts';
 
 const candidate = (request: DispatchRequest, more: Partial<AdmittedRun> = {}): AdmittedRun =>
   ({ description: 'x', priority: request.priority ?? 5, request, ...more }) as AdmittedRun;
@@ -112,17 +112,6 @@ test('a bare repository is no place to work in, and a checkout is', () => {
   expect(findNoWorkTree({ workspaceKind: 'empty' }, { projectRoot })).toBe(null);
   mkdirSync(join(projectRoot, '.git'));
   expect(findNoWorkTree({ workspaceKind: 'worktree' }, { projectRoot })).toBe(null);
-});
-
-test('the state folder of another user is refused by name', () => {
-  const stateDir = scratchFolder();
-  const own = process.getuid?.() ?? 0;
-  expect(findForeignState(stateDir, own)).toBe(null);
-  expect(findForeignState(stateDir, own + 1)).toMatchObject({
-    kind: 'unavailable',
-    detail: `the state folder ${stateDir} belongs to user ${own}, and this is user ${own + 1}`,
-  });
-  expect(findForeignState(join(stateDir, 'absent'), own + 1)).toBe(null);
 });
 
 describe('a request of a program that no compiler looked at', () => {

@@ -109,20 +109,6 @@ export async function findUnknownBase(
   };
 }
 
-/** Everything below would end up with an owner that cannot read it inside the sandbox, or outside afterwards. */
-export function findForeignState(
-  stateDir: string,
-  ownUid: number | undefined = process.getuid?.(),
-): RequestRefusal | null {
-  const owner = statSync(stateDir, { throwIfNoEntry: false })?.uid;
-  if (owner === undefined || ownUid === undefined || owner === ownUid) return null;
-  return {
-    kind: 'unavailable',
-    detail: `the state folder ${stateDir} belongs to user ${owner}, and this is user ${ownUid}`,
-    remedy: 'Run as its owner, or choose a folder of your own with --state-dir.',
-  };
-}
-
 /** A command line is what `command` runs; an agent would take it for a task in words, and be paid for it. */
 export function findMisplacedCommand({
   runtime,

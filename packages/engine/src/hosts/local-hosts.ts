@@ -6,6 +6,8 @@ import type { HostOrder, HostReply, Hosts } from './contract.ts';
 import { HostUnreachableError } from './errors.ts';
 
 const ANSWER_LIMIT_MS = 10_000;
+/** A name from the ledger becomes part of a path that is removed. */
+const HOST_ID = /^[\w-]+$/;
 
 export function createLocalHosts(stateDir: string): Hosts {
   const folder = join(stateDir, 'runtime', 'hosts');
@@ -14,7 +16,9 @@ export function createLocalHosts(stateDir: string): Hosts {
     open: (hostId, obey) => openPost(folder, hostId, obey),
     isAlive: (hostId) => isListening(folder, hostId),
     list: (olderThanMs) => listSockets(folder, olderThanMs),
-    forget: (hostId) => rmSync(join(folder, `${hostId}.sock`), { force: true }),
+    forget: (hostId) => {
+      if (HOST_ID.test(hostId)) rmSync(join(folder, `${hostId}.sock`), { force: true });
+    },
     order: (hostId, order) => exchange(folder, hostId, order),
   };
 }

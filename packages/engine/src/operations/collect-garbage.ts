@@ -79,7 +79,7 @@ async function sendMissing({ mirror, bus }: Engine): Promise<number | null> {
 }
 
 async function undoLeftApplies({ workspaces, config, bus }: Engine): Promise<void> {
-  for (const message of await workspaces.recoverApplies({ stateDir: config.stateDir }))
+  for (const message of await workspaces.recoverApplies(config))
     bus.emit(BusTopic.WARNING, { source: 'apply', message });
 }
 

@@ -5,6 +5,7 @@ import {
   ConfigError,
   describeUnknownVariable,
   findUnknownVariables,
+  ProjectRefusedError,
   readHostEnvironment,
   type LoadConfigOptions,
   type ResolvedConfig,
@@ -14,7 +15,7 @@ import type { ProbeReport } from '../discovery/index.ts';
 
 export interface ExaminedConfig {
   readonly report: ProbeReport;
-  /** What holds; where the configuration cannot be used, what would hold without file and variables. */
+  /** What holds; where the configuration cannot or must not be used, what would hold without file and variables. */
   readonly config: ResolvedConfig;
 }
 
@@ -27,10 +28,11 @@ export async function examineConfig(options: LoadConfigOptions = {}): Promise<Ex
     const config = await loadConfig({ ...options, env });
     return { config, report: reportUsable(config, env) };
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
+    if (!(error instanceof ConfigError || error instanceof ProjectRefusedError)) throw error;
     const config = await loadConfig({ ...options, env: bareEnvironment(env), ignoresFile: true });
     const remedy = `${error.remedy ?? ''} The other findings are without it.`.trim();
-    return { config, report: { id: ID, verdict: 'fail', detail: error.lines.join('; '), remedy } };
+    const detail = error instanceof ConfigError ? error.lines.join('; ') : error.message;
+    return { config, report: { id: ID, verdict: 'fail', detail, remedy } };
   }
 }
 

@@ -53,7 +53,8 @@ export async function startBackground(
   const { stateDir, projectRoot } = engine.config;
   const paths = backgroundPaths(stateDir, runId);
   mkdirSync(join(paths.request, '..'), { recursive: true, mode: 0o700 });
-  await writeFileAtomic(paths.request, JSON.stringify({ ...request, runId }), { mode: 0o600 });
+  const sealed = engine.seal.wrap(purposeOf(runId), JSON.stringify({ ...request, runId }));
+  await writeFileAtomic(paths.request, sealed, { mode: 0o600 });
   const logFd = openSync(paths.log, 'a', 0o600);
   const env = definedOnly(readHostEnvironment());
   const pid = await startDetached({
@@ -90,8 +91,7 @@ function diedAtOnce(paths: BackgroundPaths): ErrorInfo {
 /** What a background host does: reads its request, sees the run to its end, leaves a word when it is refused. */
 export async function runBackground(engine: Engine, runId: string): Promise<void> {
   const paths = backgroundPaths(engine.config.stateDir, runId);
-  const request = JSON.parse(readFileSync(paths.request, 'utf8')) as DispatchRequest;
-  rmSync(paths.request);
+  const request = readRequest(engine, paths, runId);
   const warnings = keepWarnings(engine, runId);
   try {
     await engine.openPost();
@@ -138,6 +138,22 @@ function keepWarnings({ bus, ledger, clock }: Engine, runId: string): { flush():
       await kept;
     },
   };
+}
+
+/** Only what a Caisson with this state folder has written is dispatched: a request can ask for anything. */
+function readRequest({ seal }: Engine, paths: BackgroundPaths, runId: string): DispatchRequest {
+  const text = seal.unwrap(purposeOf(runId), readFileSync(paths.request, 'utf8'));
+  rmSync(paths.request);
+  if (text !== null) return JSON.parse(text) as DispatchRequest;
+  throw new BackgroundRefusedError({
+    code: 'STATE_REFUSED',
+    message: `${paths.request} was not written by this Caisson, and nothing was started`,
+    retryable: false,
+  });
+}
+
+function purposeOf(runId: string): string {
+  return `background:${runId}`;
 }
 
 function readRefusal(paths: BackgroundPaths): ErrorInfo | null {

@@ -19,6 +19,7 @@ import {
   showPath,
   type Git,
   type PatchHeader,
+  type Seal,
 } from '@caisson/ground';
 
 import { isAlreadyThere } from './already-there.ts';
@@ -39,23 +40,32 @@ import { ensureOwnCustody } from './custody.ts';
 import { FolderInUseError } from './errors.ts';
 import { findUncommitted } from './find-dirty.ts';
 import { installFiles } from './install-files.ts';
-import { readPlan } from './install-plan.ts';
+import { hasPlan } from './install-plan.ts';
 import { judgeInstall } from './judge-install.ts';
 import { findRepository, readIfThere, type UserFolders } from './locate-repository.ts';
 import { applyFolderPrefix, undoLeft, withApplyLock } from './recover-applies.ts';
 import { blobIdOf, checkPath, listEntry, readEntry } from './work-file.ts';
 
-export async function applyPatch(options: ApplyOptions, user: UserFolders): Promise<ApplyResult> {
+/** What the room knows besides. */
+export interface ApplyMeans {
+  readonly user: UserFolders;
+  readonly seal: Seal;
+}
+
+type SealedOptions = ApplyOptions & Pick<ApplyMeans, 'seal'>;
+
+export async function applyPatch(given: ApplyOptions, { user, seal }: ApplyMeans): Promise<ApplyResult> {
+  const options = { ...given, seal };
   const headers = parsePatchHeaders(options.patch);
   if (headers.length === 0) return { kind: 'applied', files: [] };
   return await withApplyLock(options.stateDir, async () => {
-    for (const notice of await undoLeft(options.stateDir)) options.onNotice?.(notice);
+    for (const notice of await undoLeft(options)) options.onNotice?.(notice);
     return await applyHeaders(options, user, headers);
   });
 }
 
 async function applyHeaders(
-  options: ApplyOptions,
+  options: SealedOptions,
   user: UserFolders,
   headers: readonly PatchHeader[],
 ): Promise<ApplyResult> {
@@ -71,7 +81,7 @@ async function applyHeaders(
 
 async function applyInto(
   place: ApplyPlace,
-  options: ApplyOptions,
+  options: SealedOptions,
   user: UserFolders,
   headers: readonly PatchHeader[],
 ): Promise<ApplyResult> {
@@ -169,7 +179,7 @@ async function findConflicted(place: ApplyPlace, headers: readonly PatchHeader[]
 }
 
 async function applyOnCopies(
-  options: ApplyOptions,
+  options: SealedOptions,
   place: ApplyPlace,
   headers: readonly PatchHeader[],
   gone: readonly PatchHeader[],
@@ -187,13 +197,13 @@ async function applyOnCopies(
     const files = touchedPaths(headers);
     const refused = await judgeInstall(options, place, staging, files); // A7
     if (refused !== null) return refused;
-    await installFiles({ root: place.root, staging, folder, paths: files });
+    await installFiles({ root: place.root, staging, folder, paths: files, seal: options.seal });
     return conflicts.length > 0
       ? conflictsIn(conflicts, true)
       : { kind: 'applied', files: files.map(showPath) };
   } finally {
     // A plan that is still there could not be undone as a whole: it holds contents of the user's.
-    if ((await readPlan(folder)) === null) await rm(folder, { recursive: true, force: true });
+    if (!hasPlan(folder)) await rm(folder, { recursive: true, force: true });
   }
 }
 

@@ -214,12 +214,14 @@ export interface Workspaces {
     savedTtlMs?: number;
     oldest?: number;
   }): Promise<{ deleted: readonly string[] }>;
-  /** Every attempt folder that was never removed, oldest first. */
+  /** Every attempt folder of ours that was never removed, oldest first. */
   recoverList(options: { stateDir: string }): Promise<readonly RecoverableWorkspace[]>;
   /** Brings a patch into the project's files: all of it or nothing, unless conflicts are asked for. */
   apply(options: ApplyOptions): Promise<ApplyResult>;
-  /** Undoes what an apply left half-way when its process died; says what was done, for a person. */
-  recoverApplies(options: { stateDir: string }): Promise<readonly string[]>;
+  /** Whether every folder that is to be saved or removed lies where this state folder keeps them. */
+  isWithinState(prepared: PreparedWorkspace, options: { stateDir: string }): Promise<boolean>;
+  /** Undoes what an apply of ours left half-way in this project when its process died; says what was done, for a person. */
+  recoverApplies(options: { stateDir: string; projectRoot: string }): Promise<readonly string[]>;
   /** Deletes a run's refs; only ever on a person's explicit word. */
   forget(options: { projectRoot: string; stateDir: string; runId: string }): Promise<void>;
 }

@@ -13,7 +13,13 @@ import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { createWorkspaces, type PreparedWorkspace } from './index.ts';
-import { captureProven, createScratchProject, gitIn, type ScratchProject } from './scratch-project-stage.ts';
+import {
+  captureProven,
+  createScratchProject,
+  gitIn,
+  SEAL,
+  type ScratchProject,
+} from './scratch-project-stage.ts';
 
 let project: ScratchProject;
 beforeEach(() => {
@@ -251,7 +257,7 @@ describe('checkpoint', () => {
 describe('remove', () => {
   it('refuses unsaved work, then moves saved work to the trash, where it stays until it expires', async () => {
     let nowMs = Date.now();
-    const workspaces = createWorkspaces({ home: project.home, now: () => nowMs });
+    const workspaces = createWorkspaces({ home: project.home, seal: SEAL, now: () => nowMs });
     const prepared = await project.prepare();
     writeFileSync(join(prepared.path, 'b.txt'), 'x');
     expect(await workspaces.remove(prepared)).toEqual({ kind: 'refused', reason: 'unsaved-work' });
@@ -401,7 +407,7 @@ describe('recoverList', () => {
     const prepared = await project.prepare();
     writeFileSync(join(prepared.path, 'b.txt'), 'x');
     mkdirSync(join(project.stateDir, 'worktrees', 'run_zzzzzzzzzzzzzzzzzzzz.2'));
-    const later = createWorkspaces({ home: project.home });
+    const later = createWorkspaces({ home: project.home, seal: SEAL });
     const [first, second] = await later.recoverList({ stateDir: project.stateDir });
     expect(first).toEqual({ runId: prepared.runId, attempt: 1, attemptDir: prepared.attemptDir, prepared });
     expect(second).toMatchObject({ runId: 'run_zzzzzzzzzzzzzzzzzzzz', attempt: 2, prepared: null });

@@ -1,6 +1,8 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
+import type { Seal } from '@caisson/ground';
+
 import { applyPatch } from './apply-patch.ts';
 import { findCommit } from './baseline.ts';
 import { checkpointWorkspace } from './checkpoint.ts';
@@ -9,7 +11,7 @@ import { forgetCheckpoints } from './forget.ts';
 import { findRepository, findTop } from './locate-repository.ts';
 import { prepareWorkspace } from './prepare.ts';
 import { recoverApplies } from './recover-applies.ts';
-import { listRecoverable } from './record.ts';
+import { isWithinState, listRecoverable } from './record.ts';
 import { emptyTrash, removeWorkspace } from './remove.ts';
 
 export type {
@@ -33,26 +35,30 @@ export interface WorkspacesOptions {
   readonly xdgConfigHome?: string;
   /** Wall clock, for the trash's expiry. */
   readonly now?: () => number;
+  /** Signs what a later process acts on: plans and records in the state folder. */
+  readonly seal: Seal;
 }
 
 /** Opens the room. Keeps no state of its own: everything is in the folders. */
-export function createWorkspaces(options: WorkspacesOptions = {}): Workspaces {
+export function createWorkspaces(options: WorkspacesOptions): Workspaces {
   const home = options.home ?? homedir();
   const user = { home, xdgConfigHome: options.xdgConfigHome ?? join(home, '.config') };
   const now = options.now ?? Date.now;
+  const { seal } = options;
   return {
     findTop: ({ projectRoot }) => findTop(projectRoot),
     async findCommit({ projectRoot, ref }) {
       const repository = await findRepository(projectRoot, user);
       return repository === null ? null : await findCommit(repository, ref);
     },
-    prepare: (given) => prepareWorkspace(given, user),
+    prepare: (given) => prepareWorkspace(given, { user, seal }),
     checkpoint: checkpointWorkspace,
     remove: (prepared, choice = {}) => removeWorkspace(prepared, choice.force ?? false),
     gc: (given) => emptyTrash({ ...given, nowMs: now() }),
-    recoverList: ({ stateDir }) => listRecoverable(stateDir),
-    apply: (given) => applyPatch(given, user),
-    recoverApplies: ({ stateDir }) => recoverApplies(stateDir),
+    recoverList: ({ stateDir }) => listRecoverable(stateDir, seal),
+    apply: (given) => applyPatch(given, { user, seal }),
+    isWithinState: (prepared, { stateDir }) => isWithinState(prepared, stateDir),
+    recoverApplies: (given) => recoverApplies({ ...given, seal }),
     forget: (given) => forgetCheckpoints(given, user),
   };
 }

@@ -14,11 +14,19 @@
 import { chmod, link, mkdir, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { beneath, isErrno, showPath } from '@caisson/ground';
+import { beneath, isErrno, showPath, type Seal } from '@caisson/ground';
 
 import { mapAtOnce } from './at-once.ts';
 import { WorkspaceError } from './errors.ts';
-import { besideOf, keptName, pathOf, planFile, writePlan, type InstallEntry } from './install-plan.ts';
+import {
+  besideOf,
+  createPlan,
+  keptName,
+  pathOf,
+  planFile,
+  writePlan,
+  type InstallEntry,
+} from './install-plan.ts';
 import { undoInstall } from './undo-install.ts';
 import {
   blobIdOf,
@@ -36,6 +44,7 @@ export interface InstallOptions {
   /** A folder of ours for the plan and for what is kept until all is done. */
   readonly folder: string;
   readonly paths: readonly Buffer[];
+  readonly seal: Seal;
 }
 
 export async function installFiles(options: InstallOptions): Promise<void> {
@@ -43,8 +52,8 @@ export async function installFiles(options: InstallOptions): Promise<void> {
   await mkdir(join(folder, 'kept'));
   const entries = await mapAtOnce(options.paths, (path, index) => keep(options, path, index));
   const leaving = entries.filter((entry) => entry.wasThere && entry.after === null);
-  const plan = { schemaVersion: 1 as const, root, entries };
-  await writePlan(folder, plan); // I1
+  const plan = createPlan(folder, root, entries);
+  await writePlan(folder, plan, options.seal); // I1
   try {
     // Everything that goes leaves before anything new comes: a file may take the place of a folder.
     await mapAtOnce(leaving, (entry) => beneath(root, pathOf(entry), unlink));

@@ -1,8 +1,9 @@
 /** What an installation is about to do, on disk before it begins: whoever comes after a crash can undo it. */
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join, relative } from 'node:path';
 
-import { isErrno, writeFileAtomic } from '@caisson/ground';
+import { isErrno, writeFileAtomic, type Seal } from '@caisson/ground';
 import * as z from 'zod/mini';
 
 import { parentOf, pathIn } from './work-file.ts';
@@ -17,8 +18,10 @@ const InstallEntry = z.object({
 });
 
 const InstallPlan = z.object({
-  schemaVersion: z.literal(1),
+  schemaVersion: z.literal(2),
   root: z.string(),
+  /** Where the plan's folder is, as seen from the root: so a project that was moved is known again. */
+  place: z.string(),
   entries: z.array(InstallEntry),
 });
 export type InstallPlan = z.infer<typeof InstallPlan>;
@@ -28,18 +31,39 @@ const PLAN = 'plan.json';
 
 export const planFile = (folder: string): string => join(folder, PLAN);
 
-export async function writePlan(folder: string, plan: InstallPlan): Promise<void> {
-  await writeFileAtomic(planFile(folder), JSON.stringify(plan));
+export const hasPlan = (folder: string): boolean => existsSync(planFile(folder));
+
+export function createPlan(folder: string, root: string, entries: InstallEntry[]): InstallPlan {
+  return { schemaVersion: 2, root, place: relative(root, folder), entries };
 }
 
-/** Null when nothing had been touched, or everything was done. */
-export async function readPlan(folder: string): Promise<InstallPlan | null> {
+export async function writePlan(folder: string, plan: InstallPlan, seal: Seal): Promise<void> {
+  await writeFileAtomic(planFile(folder), seal.wrap(purposeOf(folder), JSON.stringify(plan)));
+}
+
+/**
+ * The plan as it may be undone: for the project at `root` and for no other place. Null when nothing had been touched, or
+ * everything was done; `foreign` when it is not a plan of ours, or one for another project.
+ */
+export async function readPlan(
+  folder: string,
+  { root, seal }: { readonly root: string; readonly seal: Seal },
+): Promise<InstallPlan | 'foreign' | null> {
   try {
-    return InstallPlan.parse(JSON.parse(await readFile(planFile(folder), 'utf8')));
+    const text = seal.unwrap(purposeOf(folder), await readFile(planFile(folder), 'utf8'));
+    if (text === null) return 'foreign';
+    const plan = InstallPlan.parse(JSON.parse(text));
+    const hasMovedAlong = plan.place === relative(root, folder) && !plan.place.startsWith('..');
+    return plan.root === root || hasMovedAlong ? { ...plan, root } : 'foreign';
   } catch (error) {
     if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return null;
     throw error;
   }
+}
+
+/** A plan is good for its own folder only, where the contents lie that it names by number. */
+function purposeOf(folder: string): string {
+  return `apply-plan:${basename(folder)}`;
 }
 
 export const pathOf = (entry: InstallEntry): Buffer => Buffer.from(entry.path, 'latin1');

@@ -7,16 +7,21 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
   type Stats,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { createSeal, type Seal } from '@caisson/ground';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
-import { captureProven, createScratchProject, type ScratchProject } from './scratch-project-stage.ts';
+import { createPlan, writePlan } from './install-plan.ts';
+import { captureProven, createScratchProject, SEAL, type ScratchProject } from './scratch-project-stage.ts';
+import { idOfBlob } from './work-file.ts';
 
 const FILES = 1000;
 const ROUNDS = 8;
@@ -121,7 +126,7 @@ it(
       const hadPlan = readdirSync(join(stateDir, 'tmp')).some((name) =>
         existsSync(join(stateDir, 'tmp', name, 'plan.json')),
       );
-      const told = await project.workspaces.recoverApplies({ stateDir });
+      const told = await project.workspaces.recoverApplies({ stateDir, projectRoot: project.root });
       expect(present(before)).toEqual(hadPlan ? before : after);
       expect(told).toHaveLength(hadPlan ? 1 : 0);
       if (hadPlan) expect(told[0]).toMatch(/interrupted apply was undone: 1004 paths/);
@@ -166,3 +171,55 @@ it(
     );
   },
 );
+
+it('touches nothing outside of the project, not even by a plan of ours', async () => {
+  project.write('a', 'a');
+  project.commit('first');
+  const folder = join(project.stateDir, 'tmp/apply-x');
+  mkdirSync(join(folder, 'kept'), { recursive: true });
+  const outside = join(project.base, 'outside');
+  mkdirSync(outside);
+  symlinkSync(outside, join(project.root, 'link'));
+  const paths = ['../escaped', '.git/hooks/pre-commit', 'sub/.GIT/config', 'link/file', '/absolute', 'a'];
+  const entries = paths.map((path, index) => {
+    writeFileSync(join(folder, 'kept', `${index}`), 'kept');
+    return { path, wasThere: true, after: idOfBlob(Buffer.from('a'), 'sha1') };
+  });
+  await writePlan(folder, createPlan(folder, project.root, entries), SEAL);
+  const [told] = await project.workspaces.recoverApplies({
+    stateDir: project.stateDir,
+    projectRoot: project.root,
+  });
+  expect(told).toMatch(/undone: 1 path in .*; changed since and left alone: .*escaped.*pre-commit/);
+  expect([look('a'), readdirSync(outside), existsSync(join(project.base, 'escaped'))]).toEqual([
+    'kept',
+    [],
+    false,
+  ]);
+  expect(existsSync(join(project.root, '.git/hooks/pre-commit'))).toBe(false);
+  expect(readdirSync(join(project.stateDir, 'trash/apply-x/kept'))).toEqual(['0', '1', '2', '3', '4']);
+});
+
+it('leaves a plan of another project, folder or writer alone', async () => {
+  project.write('a', 'a');
+  project.commit('first');
+  const other = createSeal(Buffer.from('another secret'));
+  const plant = async (name: string, root: string, seal: Seal, writtenAs = name): Promise<void> => {
+    const [folder, made] = [name, writtenAs].map((part) => join(project.stateDir, 'tmp', part));
+    mkdirSync(join(folder ?? '', 'kept'), { recursive: true });
+    writeFileSync(join(folder ?? '', 'kept/0'), 'kept');
+    mkdirSync(made ?? '', { recursive: true });
+    const entries = [{ path: 'a', wasThere: true, after: idOfBlob(Buffer.from('a'), 'sha1') }];
+    await writePlan(made ?? '', { ...createPlan(folder ?? '', root, entries), place: '../x' }, seal);
+    if (made !== folder) renameSync(join(made ?? '', 'plan.json'), join(folder ?? '', 'plan.json'));
+  };
+  await plant('apply-writer', project.root, other);
+  await plant('apply-project', project.base, SEAL);
+  await plant('apply-folder', project.root, SEAL, 'made');
+  const told = await project.workspaces.recoverApplies({
+    stateDir: project.stateDir,
+    projectRoot: project.root,
+  });
+  expect(told.map((line) => line.includes('nothing was undone'))).toEqual([true, true, true]);
+  expect(look('a')).toBe('a');
+});

@@ -1,9 +1,9 @@
 /** Finds the repository a folder belongs to and what of the user's settings matters, with two short processes. */
 import { constants } from 'node:fs';
-import { access, readFile, realpath, stat } from 'node:fs/promises';
+import { access, lstat, readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 
-import { createGit, isErrno, readUserGitConfig, type ObjectFormat } from '@caisson/ground';
+import { createGit, isErrno, ownUid, readUserGitConfig, type ObjectFormat } from '@caisson/ground';
 
 import { WorkspaceError } from './errors.ts';
 
@@ -70,10 +70,13 @@ export async function findTop(folder: string): Promise<string | null> {
   return (await findGitDir(await realpath(folder)))?.top ?? null;
 }
 
+/** One that another user has put above us is none: it would make their folder our project. */
 async function findGitDir(start: string): Promise<FoundGitDir | null> {
+  const owners = new Set([ownUid(), 0, (await stat(start)).uid]);
   for (let folder = start; ; folder = dirname(folder)) {
     const gitDir = await readDotGit(folder);
-    if (gitDir !== null) return { top: folder, gitDir };
+    if (gitDir !== null && owners.has((await lstat(join(folder, '.git'))).uid))
+      return { top: folder, gitDir };
     if (folder === dirname(folder)) return null;
   }
 }

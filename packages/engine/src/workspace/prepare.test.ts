@@ -14,7 +14,13 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { createWorkspaces, WorkspaceError, type PreparedWorkspace } from './index.ts';
-import { captureProven, createScratchProject, gitIn, type ScratchProject } from './scratch-project-stage.ts';
+import {
+  captureProven,
+  createScratchProject,
+  gitIn,
+  SEAL,
+  type ScratchProject,
+} from './scratch-project-stage.ts';
 
 let project: ScratchProject;
 afterEach(() => project.dispose());
@@ -133,7 +139,7 @@ describe('a worktree', () => {
     project.write(at('.vimrc'), 'changed');
     project.write(at('.ssh/id_ed25519'), 'KEY');
     project.write(at('notes.txt'), 'untracked');
-    const workspaces = createWorkspaces({ home: join(project.root, place) });
+    const workspaces = createWorkspaces({ home: join(project.root, place), seal: SEAL });
     const prepared = await workspaces.prepare({
       kind: 'worktree',
       projectRoot: project.root,

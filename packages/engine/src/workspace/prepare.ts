@@ -2,7 +2,7 @@
 import { mkdir, realpath, rm } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 
-import { createOwnGitDir, EMPTY_TREE, GitError, isErrno, stageWorkspace } from '@caisson/ground';
+import { createOwnGitDir, EMPTY_TREE, GitError, isErrno, stageWorkspace, type Seal } from '@caisson/ground';
 import { CaissonError } from '@caisson/protocol';
 
 import { createAgentGit } from './agent-git.ts';
@@ -34,12 +34,15 @@ import { attemptFolder, writeRecord } from './record.ts';
 const GIT_REMEDY =
   'Run `git status` and `git fsck` in the project; a partial clone needs its files fetched first.';
 
-export async function prepareWorkspace(given: PrepareOptions, user: UserFolders): Promise<PreparedWorkspace> {
+export async function prepareWorkspace(
+  given: PrepareOptions,
+  { user, seal }: { readonly user: UserFolders; readonly seal: Seal },
+): Promise<PreparedWorkspace> {
   const options = await withRealPaths(given);
   const attemptDir = await makeAttemptDir(options);
   try {
     const prepared = await prepareKind(options, attemptDir, user);
-    await writeRecord(prepared);
+    await writeRecord(prepared, seal);
     return prepared;
   } catch (error) {
     // No agent has run here: what is removed is only what this call has made.

@@ -1,8 +1,8 @@
 /** The record beside a workspace: what a later host needs to checkpoint and remove it. */
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir, readFile, realpath } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 
-import { isErrno, writeFileAtomic } from '@caisson/ground';
+import { isErrno, writeFileAtomic, type Seal } from '@caisson/ground';
 
 import { PreparedWorkspace, type RecoverableWorkspace } from './contract.ts';
 
@@ -12,36 +12,62 @@ export function attemptFolder(stateDir: string, runId: string, attempt: number):
   return join(stateDir, 'worktrees', `${runId}.${attempt}`);
 }
 
-export async function writeRecord(prepared: PreparedWorkspace): Promise<void> {
+export async function writeRecord(prepared: PreparedWorkspace, seal: Seal): Promise<void> {
+  const sealed = seal.wrap(purposeOf(prepared.attemptDir), JSON.stringify(prepared));
   // Not synced: after a power cut no agent lives, and a folder without a record is still never deleted unseen.
-  await writeFileAtomic(join(prepared.attemptDir, 'record.json'), JSON.stringify(prepared), {
-    durable: false,
-  });
+  await writeFileAtomic(join(prepared.attemptDir, 'record.json'), sealed, { durable: false });
 }
 
-/** Every attempt folder that was never removed; run ids sort by time. */
-export async function listRecoverable(stateDir: string): Promise<RecoverableWorkspace[]> {
+/** Every attempt folder of ours that was never removed; run ids sort by time. One with a record of others is left alone. */
+export async function listRecoverable(stateDir: string, seal: Seal): Promise<RecoverableWorkspace[]> {
   const names = await listFolder(join(stateDir, 'worktrees'));
   const found = names.toSorted().flatMap((name) => {
     const match = FOLDER.exec(name);
     return match === null ? [] : [{ name, runId: match[1] ?? '', attempt: Number(match[2]) }];
   });
-  return await Promise.all(
+  const listed = await Promise.all(
     found.map(async ({ name, runId, attempt }) => {
       const attemptDir = join(stateDir, 'worktrees', name);
-      return { runId, attempt, attemptDir, prepared: await readRecord(attemptDir) };
+      return { runId, attempt, attemptDir, prepared: await readRecord(attemptDir, seal) };
     }),
   );
+  const isOurs: boolean[] = await Promise.all(
+    listed.map(async ({ prepared }) => {
+      return prepared === null || (prepared !== 'foreign' && (await isWithinState(prepared, stateDir)));
+    }),
+  );
+  return listed.filter((_, index) => isOurs[index]) as RecoverableWorkspace[];
 }
 
-/** Null when the host died before the workspace was ready. */
-export async function readRecord(attemptDir: string): Promise<PreparedWorkspace | null> {
+/**
+ * Whether what is said of an attempt stays in its own folder. Removing, saving and capturing follow these paths: ones
+ * that lead elsewhere are a mistake, or somebody's wish.
+ */
+export async function isWithinState(prepared: PreparedWorkspace, stateDir: string): Promise<boolean> {
+  const own = attemptFolder(await toReal(stateDir), prepared.runId, prepared.attempt);
+  const isBelow = (path: string): boolean => path.startsWith(`${own}/`) && !path.split('/').includes('..');
+  const isInPlace = prepared.kind === 'in-place';
+  return prepared.attemptDir === own && isBelow(prepared.gitDir) && (isInPlace || isBelow(prepared.path));
+}
+
+async function toReal(path: string): Promise<string> {
+  return await realpath(path).catch(() => path);
+}
+
+/** Null when the host died before the workspace was ready; `foreign` when we did not write it. */
+async function readRecord(attemptDir: string, seal: Seal): Promise<PreparedWorkspace | 'foreign' | null> {
   try {
-    return PreparedWorkspace.parse(JSON.parse(await readFile(join(attemptDir, 'record.json'), 'utf8')));
+    const text = await readFile(join(attemptDir, 'record.json'), 'utf8');
+    const record = seal.unwrap(purposeOf(attemptDir), text);
+    return record === null ? 'foreign' : PreparedWorkspace.parse(JSON.parse(record));
   } catch (error) {
     if (isErrno(error, 'ENOENT')) return null;
     throw error;
   }
+}
+
+function purposeOf(attemptDir: string): string {
+  return `workspace:${basename(attemptDir)}`;
 }
 
 export async function listFolder(path: string): Promise<string[]> {

@@ -2,9 +2,10 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { LockTimeoutError, withFileLock } from '@caisson/ground';
+import { LockTimeoutError, withFileLock, type Seal } from '@caisson/ground';
 
 import { planFile, readPlan } from './install-plan.ts';
+import { findTop } from './locate-repository.ts';
 import { listFolder } from './record.ts';
 import { undoInstall, type Undone } from './undo-install.ts';
 
@@ -12,6 +13,13 @@ const PREFIX = 'apply-';
 /** Merging thousands of files takes its time. */
 const WAIT_MS = 600_000;
 const MAX_TOLD = 10;
+
+/** Which project may be touched, and how our own plans are known. */
+export interface ApplyScope {
+  readonly stateDir: string;
+  readonly projectRoot: string;
+  readonly seal: Seal;
+}
 
 export const applyFolderPrefix = (stateDir: string): string => join(stateDir, 'tmp', PREFIX);
 
@@ -27,10 +35,11 @@ export async function withApplyLock<T>(
 }
 
 /** Looks for what a dead process left; what a living one is at is left alone. Says what was done, for a person. */
-export async function recoverApplies(stateDir: string): Promise<string[]> {
+export async function recoverApplies(scope: ApplyScope): Promise<string[]> {
+  const { stateDir } = scope;
   if ((await listLeft(stateDir)).length === 0) return [];
   try {
-    return await withApplyLock(stateDir, () => undoLeft(stateDir), 0);
+    return await withApplyLock(stateDir, () => undoLeft(scope), 0);
   } catch (error) {
     if (error instanceof LockTimeoutError) return [];
     throw error;
@@ -38,14 +47,23 @@ export async function recoverApplies(stateDir: string): Promise<string[]> {
 }
 
 /** The same for who holds the lock. */
-export async function undoLeft(stateDir: string): Promise<string[]> {
+export async function undoLeft({ stateDir, projectRoot, seal }: ApplyScope): Promise<string[]> {
   const told: string[] = [];
-  for (const name of await listLeft(stateDir)) {
+  const left = await listLeft(stateDir);
+  const root = left.length === 0 ? projectRoot : ((await findTop(projectRoot)) ?? projectRoot);
+  for (const name of left) {
     const folder = join(stateDir, 'tmp', name);
-    const plan = await readPlan(folder);
+    const place = join(stateDir, 'trash', name);
+    const plan = await readPlan(folder, { root, seal });
+    if (plan === 'foreign') {
+      await keepForLater(folder, place);
+      told.push(
+        `${folder} holds a plan that was not written here for ${root}: nothing was undone, and it is in ${place} now`,
+      );
+      continue;
+    }
     if (plan !== null) {
       const undone = await undoInstall(folder, plan);
-      const place = join(stateDir, 'trash', name);
       told.push(describe(undone, plan.root, folder, place));
       if (undone.changedSince.length > 0) {
         await keepForLater(folder, place);

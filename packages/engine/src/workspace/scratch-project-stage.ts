@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-import { capturePatch, proveApplies, type CapturedPatch } from '@caisson/ground';
+import { capturePatch, createSeal, proveApplies, type CapturedPatch } from '@caisson/ground';
 
 import { createWorkspaces, type PreparedWorkspace, type PrepareOptions, type Workspaces } from './index.ts';
 
@@ -33,6 +33,9 @@ export interface ScratchProject {
   dispose(): void;
 }
 
+/** The same in every process of a test. */
+export const SEAL = createSeal(Buffer.from('scratch'));
+
 let runCount = 0;
 
 export function createScratchProject(options: { git?: boolean; initArgs?: string[] } = {}): ScratchProject {
@@ -50,7 +53,7 @@ export function createScratchProject(options: { git?: boolean; initArgs?: string
   writeFileSync(join(stateDir, '.gitignore'), '*\n');
   const git = (...args: string[]): string => gitIn(root, home, ...args);
   if (options.git !== false) git('init', '-q', ...(options.initArgs ?? []));
-  const workspaces = createWorkspaces({ home });
+  const workspaces = createWorkspaces({ home, seal: SEAL });
   const project: ScratchProject = {
     base,
     root,

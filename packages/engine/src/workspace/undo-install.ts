@@ -4,15 +4,18 @@
  * U1  A path is touched only while it still is what the plan put there, or gone. What somebody changed since stays as it
  *     is; its earlier content stays with us and is named.
  * U2  May be cut short and repeated: what is back is not looked at again.
+ * U3  Nothing but the project is touched: a path that leaves it, leads through a link or into `.git` is left alone.
  */
 import { mkdir, rename, rm, unlink } from 'node:fs/promises';
 
 import { isErrno, showPath } from '@caisson/ground';
 
+import { WorkspaceError } from './errors.ts';
 import { keptName, nameBeside, pathOf, type InstallEntry, type InstallPlan } from './install-plan.ts';
 import {
   blobIdAt,
   blobIdOf,
+  checkPath,
   copyEntry,
   lstatIfThere,
   parentOf,
@@ -30,7 +33,11 @@ export interface Undone {
 
 export async function undoInstall(folder: string, plan: InstallPlan): Promise<Undone> {
   const changedSince: { path: string; kept: string | null }[] = [];
-  const all = [...plan.entries.entries()];
+  const all: [number, InstallEntry][] = [];
+  for (const [index, entry] of plan.entries.entries()) {
+    if (await isInside(plan.root, pathOf(entry))) all.push([index, entry]);
+    else changedSince.push({ path: showPath(pathOf(entry)), kept: showPath(keptName(folder, index)) });
+  }
   for (const [index, entry] of all) await removeBeside(folder, plan, entry, index);
   // What is new goes first: a file comes back where a folder has been made.
   for (const [, entry] of all.filter(([, { wasThere }]) => !wasThere)) {
@@ -41,7 +48,18 @@ export async function undoInstall(folder: string, plan: InstallPlan): Promise<Un
     if (!(await putBack(folder, plan, entry, index)))
       changedSince.push({ path: showPath(pathOf(entry)), kept: showPath(kept) });
   }
-  return { files: all.length - changedSince.length, changedSince };
+  return { files: plan.entries.length - changedSince.length, changedSince };
+}
+
+/** U3 */
+async function isInside(root: string, path: Buffer): Promise<boolean> {
+  try {
+    await checkPath(root, path);
+    return true;
+  } catch (error) {
+    if (error instanceof WorkspaceError) return false;
+    throw error;
+  }
 }
 
 async function removeBeside(

@@ -1,0 +1,35 @@
+/** Whether the state folder may be opened, as a finding of the doctor; nothing in it is used. */
+import { accessSync, constants, existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { markersFolder } from '../config/index.ts';
+import type { ProbeReport } from '../discovery/index.ts';
+import { inspectStateFolder, type StatePlace } from '../trust/index.ts';
+
+const ID = 'state-folder';
+
+/** Null when there is nothing to find: the folder is ours, or can be made. */
+export function examineState(place: StatePlace): ProbeReport | null {
+  const standing = inspectStateFolder(place);
+  if (standing.kind === 'ours') return null;
+  if (standing.kind === 'absent') return examineMarkers(place);
+  return { id: ID, verdict: 'fail', detail: standing.detail, remedy: standing.remedy };
+}
+
+function examineMarkers({ folders }: StatePlace): ProbeReport | null {
+  const folder = markersFolder(folders.state);
+  try {
+    accessSync(nearestExisting(folder), constants.W_OK);
+    return null;
+  } catch (error) {
+    return {
+      id: ID,
+      verdict: 'fail',
+      detail: `${folder} cannot be written (${(error as NodeJS.ErrnoException).code ?? ''}), and no state folder be made without it`,
+      remedy: 'Set XDG_STATE_HOME to a folder of this user that can be written and that is kept.',
+    };
+  }
+}
+
+function nearestExisting(folder: string): string {
+  return existsSync(folder) || dirname(folder) === folder ? folder : nearestExisting(dirname(folder));
+}

@@ -1,0 +1,58 @@
+import { CaissonError } from '@caisson/protocol';
+
+/** Nothing can be kept where the state should be. */
+export class StateFolderError extends CaissonError {
+  readonly code = 'STATE_UNWRITABLE';
+
+  constructor(stateDir: string, cause: NodeJS.ErrnoException) {
+    const isFull = cause.code === 'ENOSPC' || cause.code === 'EDQUOT';
+    super(`the state folder ${stateDir} cannot be written: ${cause.message}.`, {
+      cause,
+      remedy: isFull
+        ? 'Free some space on that disk, or point --state-dir at another folder.'
+        : 'Make it a folder that this user may write, or point --state-dir at another one.',
+    });
+  }
+}
+
+/** A state folder could be made, but not the marker outside that says who made it. */
+export class StateMarkerError extends CaissonError {
+  readonly code = 'STATE_UNWRITABLE';
+
+  constructor(stateDir: string, markers: string, cause: NodeJS.ErrnoException) {
+    super(`it cannot be remembered in ${markers} that ${stateDir} is ours: ${cause.message}.`, {
+      cause,
+      remedy: `${MARKER_REMEDIES[cause.code ?? ''] ?? ''}Set XDG_STATE_HOME to a folder of this user that can be written and that is kept.`,
+    });
+  }
+}
+
+const MARKER_REMEDIES: Readonly<Record<string, string>> = {
+  EIO: 'Check the disk. ',
+  ENOSPC: 'Free some space on that disk. ',
+  EDQUOT: 'Free some space on that disk. ',
+};
+
+/** Why a state folder is not opened. */
+export type StateRefusal =
+  | 'link'
+  | 'parent'
+  | 'owner'
+  | 'writable'
+  | 'tracked'
+  | 'not-ours'
+  | 'foreign-ledger'
+  | 'adoptable';
+
+/** The state folder is not ours, or may not be. Nothing in it was used. */
+export class StateFolderRefused extends CaissonError {
+  /** `TRUST_REQUIRED` when `caisson trust` makes it ours. */
+  readonly code: 'STATE_REFUSED' | 'TRUST_REQUIRED';
+  readonly reason: StateRefusal;
+
+  constructor(reason: StateRefusal, detail: string, remedy: string) {
+    super(detail, { remedy });
+    this.reason = reason;
+    this.code = reason === 'adoptable' ? 'TRUST_REQUIRED' : 'STATE_REFUSED';
+  }
+}

@@ -1,0 +1,31 @@
+/** Tells what we wrote ourselves from what somebody put there: text with its HMAC in front. */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/** Signs with one secret. The purpose keeps a text that was signed for one use from being taken for another. */
+export interface Seal {
+  sign(purpose: string, text: string): string;
+  isSigned(purpose: string, text: string, signature: string): boolean;
+  /** The text with its signature in front. */
+  wrap(purpose: string, text: string): string;
+  /** The text that `wrap` was given; null for anything else. */
+  unwrap(purpose: string, wrapped: string): string | null;
+}
+
+export function createSeal(secret: Uint8Array): Seal {
+  const sign = (purpose: string, text: string): string =>
+    createHmac('sha256', secret).update(`${purpose.length}:${purpose}`).update(text).digest('hex');
+  const isSigned = (purpose: string, text: string, signature: string): boolean => {
+    const [wanted, given] = [Buffer.from(sign(purpose, text)), Buffer.from(signature)];
+    return wanted.length === given.length && timingSafeEqual(wanted, given);
+  };
+  return {
+    sign,
+    isSigned,
+    wrap: (purpose, text) => `${sign(purpose, text)}\n${text}`,
+    unwrap(purpose, wrapped) {
+      const lineEnd = wrapped.indexOf('\n');
+      const text = wrapped.slice(lineEnd + 1);
+      return lineEnd !== -1 && isSigned(purpose, text, wrapped.slice(0, lineEnd)) ? text : null;
+    },
+  };
+}
