@@ -1,16 +1,17 @@
-import { grantTrust, type TrustReport } from '@caisson/engine';
+import { grantTrust, isAgreed, type ProjectTrust } from '@caisson/engine';
 import { askOnTerminal, confirmOnTerminal } from './ask-on-terminal.ts';
 import { formatTrust } from './format-trust.ts';
 import type { Output } from './output.ts';
 
-/** Shows what a project asks for and asks the person at the terminal; null where they said no. */
+/** Shows what a project asks for and asks the person at the terminal, step by step; null where they said no. */
 export async function agreeToProject(
-  report: TrustReport,
+  report: ProjectTrust,
   stateDir: string | undefined,
   output: Output,
-): Promise<TrustReport | null> {
+): Promise<ProjectTrust | null> {
   output.note(formatTrust(report, output.style));
-  if (report.status !== 'send' && !(await confirmOnTerminal(output, 'Agree to this?'))) return null;
+  const isOnlySend = report.status === 'send' && report.folder === null && report.state === null;
+  if (!isOnlySend && !(await confirmOnTerminal(output, 'Agree to this?'))) return null;
   const sendsTo = report.sends.map(({ to }) => to).filter((to) => !report.missingSends.includes(to));
   for (const to of report.missingSends) {
     const host = new URL(to).host;
@@ -21,5 +22,7 @@ export async function agreeToProject(
     if (answer !== host) return null;
     sendsTo.push(to);
   }
-  return await grantTrust({ flags: { state: stateDir }, sendsTo });
+  const next = await grantTrust({ flags: { state: stateDir }, sendsTo });
+  // A folder was accepted: now its file could be read.
+  return report.folder !== null && !isAgreed(next) ? agreeToProject(next, stateDir, output) : next;
 }

@@ -1,8 +1,16 @@
-import type { TrustReport } from '@caisson/engine';
+import type { ProjectTrust, TrustReport } from '@caisson/engine';
 import { line, type Line, type Lines, type Style } from './painted.ts';
 
 /** One screen: what the project asks for, what agreeing means, and which credentials would leave. */
-export function formatTrust(report: TrustReport, style: Style): Lines {
+export function formatTrust(report: ProjectTrust, style: Style): Lines {
+  const problems = [report.folder, report.state].flatMap((problem) =>
+    problem === null ? [] : [style.yellow(problem.detail), `  ${problem.remedy}`],
+  );
+  if (report.folder !== null) return [...problems, 'Its caisson.yaml is not read before that.'];
+  return [...problems, ...formatAsks(report, style)];
+}
+
+function formatAsks(report: TrustReport, style: Style): Lines {
   if (report.status === 'nothing-asked')
     return [`${report.projectRoot} asks for nothing that needs your agreement.`];
   return [

@@ -1,6 +1,7 @@
 import {
   createCaisson,
   inspectTrust,
+  isAgreed,
   TrustRequiredError,
   type Caisson,
   type CaissonOptions,
@@ -33,7 +34,7 @@ export async function withCaissonToWork<T>(
 async function agreeFirst(stateDir: string | undefined, output: Output): Promise<void> {
   if (!canAsk(output)) return;
   const report = await inspectTrust({ flags: { state: stateDir } });
-  if (report.status === 'nothing-asked' || report.status === 'granted') return;
+  if (isAgreed(report)) return;
   const { agreeToProject } = await import('./agree-to-project.ts');
   if ((await agreeToProject(report, stateDir, output)) === null) throw new TrustRequiredError(report);
 }

@@ -1,6 +1,12 @@
 export * from './config/index.ts';
 export { explainConfig, loadConfig } from './composition/trusted-config.ts';
-export { grantTrust, inspectTrust, revokeTrust } from './operations/project-trust.ts';
+export {
+  grantTrust,
+  inspectTrust,
+  isAgreed,
+  revokeTrust,
+  type ProjectTrust,
+} from './operations/project-trust.ts';
 export { TrustRequiredError, type AskLine, type TrustReport } from './trust/index.ts';
 export * from './discovery/index.ts';
 export { createCaisson, type Caisson, type CaissonOptions } from './caisson.ts';

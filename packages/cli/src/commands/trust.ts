@@ -1,4 +1,11 @@
-import { grantTrust, inspectTrust, revokeTrust, TrustRequiredError, type TrustReport } from '@caisson/engine';
+import {
+  grantTrust,
+  inspectTrust,
+  isAgreed,
+  revokeTrust,
+  TrustRequiredError,
+  type ProjectTrust,
+} from '@caisson/engine';
 import { agreeToProject } from '../agree-to-project.ts';
 import { canAsk } from '../ask-on-terminal.ts';
 import { defineCommand } from '../command.ts';
@@ -43,8 +50,7 @@ export const command = defineCommand({
     const sendsTo = (options['send-key'] ?? []).map((given) => parseAddress(given, report));
     if (options.yes === true)
       return print(await grantTrust({ flags, sendsTo: [...sendsTo, ...agreedSends(report)] }), output);
-    if (!canAsk(output) || report.status === 'nothing-asked' || report.status === 'granted')
-      return print(report, output);
+    if (!canAsk(output) || isAgreed(report)) return print(report, output);
     const granted = await agreeToProject(report, options['state-dir'], output);
     output.line(
       granted === null ? 'Nothing was agreed to.' : 'Agreed. caisson trust --revoke takes it back.',
@@ -53,10 +59,9 @@ export const command = defineCommand({
   },
 });
 
-function print(report: TrustReport, output: Output): ExitCode {
-  const isOpen = report.status !== 'nothing-asked' && report.status !== 'granted';
+function print(report: ProjectTrust, output: Output): ExitCode {
   output.result({ ...report }, () => formatTrust(report, output.style));
-  if (!isOpen) return EXIT_CODES.finished;
+  if (isAgreed(report)) return EXIT_CODES.finished;
   if (output.format === 'human') output.note(new TrustRequiredError(report).remedy ?? '');
   return EXIT_CODES.policyDenied;
 }
@@ -71,12 +76,12 @@ function revoke(isRevoked: boolean, output: Output): ExitCode {
 }
 
 /** What was named once stays named. */
-function agreedSends({ sends, missingSends }: TrustReport): string[] {
+function agreedSends({ sends, missingSends }: ProjectTrust): string[] {
   return sends.map(({ to }) => to).filter((to) => !missingSends.includes(to));
 }
 
 /** An address that nothing would be sent to is a mistake, and agreeing to it would be for nothing. */
-function parseAddress(given: string, { sends }: TrustReport): string {
+function parseAddress(given: string, { sends }: ProjectTrust): string {
   const known = [...new Set(sends.map(({ to }) => to))];
   const address = URL.canParse(given) ? new URL(given).origin : given;
   if (known.includes(address)) return address;
