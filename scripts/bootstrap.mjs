@@ -91,14 +91,23 @@ function installDependencies() {
     fail(`npm ci ended with code ${status}. Read its message above; it needs the npm registry.`, 1);
 }
 
-/** The pinned Node; a new enough Node of the system where the lock file has none for this machine. */
+/**
+ * The pinned Node; otherwise a Node of the system that is new enough. npm leaves out, without a word, an optional package
+ * that it cannot fetch or that does not have its digest.
+ */
 function resolveNode() {
   if (versionOf(PINNED_NODE) !== null) return PINNED_NODE;
-  if (isNewEnough(process.versions.node)) return process.execPath;
-  return fail(
-    `There is no pinned Node for ${process.arch}, and this one is ${process.versions.node}. Install Node ${OLDEST_NODE.join('.')} or newer, then try again.`,
-    1,
-  );
+  const isLocked = readJson(join(ROOT, 'package-lock.json'))?.packages[PINNED_PACKAGE] !== undefined;
+  const why = isLocked
+    ? 'The pinned Node was not installed: npm could not fetch it, or it does not have the digest of the lock file.'
+    : `The lock file has no Node for ${process.arch}.`;
+  if (!isNewEnough(process.versions.node))
+    fail(
+      `${why} This one is ${process.versions.node}. Install Node ${OLDEST_NODE.join('.')} or newer, then try again.`,
+      1,
+    );
+  say(`${why} Going on with ${process.versions.node}.`);
+  return process.execPath;
 }
 
 /** What Caisson itself needs, and what this target's peers and fault injectors are. */

@@ -1,4 +1,4 @@
-/** Which licences may come in. What a build can contain is held to a shorter list than the tools that make and test it. */
+/** Which licences may come in. The list for what a build can contain is shorter than that for the tools. */
 import { listLockedPackages, listReached, type LockEntries, type LockedPackage } from './lock-file.ts';
 
 const SHIPPED: ReadonlySet<string> = new Set([

@@ -137,6 +137,25 @@ describe('the bootstrap', () => {
     });
   });
 
+  it('says when npm left the pinned Node out, and stops where this one is too old', () => {
+    install('1.2.3', '1.2.3');
+    rmSync(join(root, 'node_modules/.bin/node'));
+    expect(node([...PRETEND_USER, SCRIPT, 'build'])).toMatchObject({
+      code: 3,
+      err: expect.stringContaining(
+        `The lock file has no Node for ${process.arch}. Going on with ${process.versions.node}.`,
+      ),
+    });
+    const path = `node_modules/node-linux-${process.arch}`;
+    const packages = { [path]: { optional: true, version: '24.0.0' } };
+    write('package-lock.json', JSON.stringify({ packages }));
+    write('node_modules/.package-lock.json', JSON.stringify({ packages }));
+    expect(node([...PRETEND_OLD, SCRIPT, 'build'])).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/was not installed: .* digest .* Install Node 22\.18 or newer/),
+    });
+  });
+
   it('says what it is about to install with apt-get and how to leave that out, before it does', () => {
     install('1.2.3', '1.2.3');
     writeAptGet();

@@ -6,7 +6,7 @@ export type OutputFormat = 'human' | 'json' | 'ndjson';
 
 /**
  * The only way in which commands print. With `json` and `ndjson`, stdout carries data and nothing else. All text is
- * escaped here, whoever it comes from: see `painted.ts`.
+ * escaped here, wherever it comes from: see `painted.ts`.
  */
 export interface Output {
   readonly format: OutputFormat;
