@@ -3,15 +3,17 @@
  *
  * An automaton over the first bytes ("stem") of every form finds candidates in one pass; a candidate is then compared
  * in full. Its size depends on the number of forms, not on their length, so a 4 KiB key costs no more than a token.
+ * The text is searched as it is and, where it has escapes, once more as it reads without them.
  *
  * R1  Overlapping hits become one mark: the union is removed, so no rest of the second secret stays behind.
- * R2  A stream holds back only what may still become a hit: less than the longest form with its line breaks.
+ * R2  A stream holds back only what may still become a hit: less than the longest form with its line breaks and escapes.
  * R3  Bytes without a hit pass unchanged, also when they are not UTF-8.
  *
  * Redact before cutting text to a length: half a secret cannot be recognised.
  */
 import { CaissonError } from '@caisson/protocol';
 
+import { scanForms } from './scan-forms.ts';
 import { listSecretForms } from './secret-forms.ts';
 import { createStemAutomaton, type StemAutomaton } from './stem-automaton.ts';
 
@@ -50,6 +52,7 @@ export class SecretTooShortError extends CaissonError {
 }
 
 export const MIN_SECRET_CHARS = 6;
+const PIECE_BYTES = 256 * 1024;
 
 /** Builds a redactor for these secrets. Values too short are listed in `tooShort` and not looked for. */
 export function createRedactor(secrets: readonly NamedSecret[]): Redactor {
@@ -99,8 +102,20 @@ function createStream(automaton: StemAutomaton): RedactorStream {
   };
 }
 
-function redactWhole(automaton: StemAutomaton, bytes: Buffer): { output: Buffer; hits: number } {
-  return cutAndMark(automaton, bytes, 0, true);
+/** In pieces where it is long, so that the search needs a bounded space beside the text itself. */
+function redactWhole(automaton: StemAutomaton, bytes: Buffer): Pick<Cut, 'output' | 'hits'> {
+  if (bytes.length <= PIECE_BYTES) return cutAndMark(automaton, bytes, 0, true);
+  const parts: Buffer[] = [];
+  let hits = 0;
+  let [from, covered] = [0, 0];
+  for (let to = PIECE_BYTES; from < bytes.length; to += PIECE_BYTES) {
+    const cut = cutAndMark(automaton, bytes.subarray(from, to), covered, to >= bytes.length);
+    parts.push(cut.output);
+    hits += cut.hits;
+    from += cut.heldFrom;
+    covered = cut.covered;
+  }
+  return { output: hits === 0 ? bytes : Buffer.concat(parts), hits };
 }
 
 interface Cut {
@@ -112,7 +127,7 @@ interface Cut {
 
 /** Replaces every hit that starts before the held-back rest. `covered` first bytes are dropped without a mark. */
 function cutAndMark(automaton: StemAutomaton, bytes: Buffer, covered: number, isLast: boolean): Cut {
-  const scan = automaton.scan(bytes);
+  const scan = scanForms(automaton, bytes, isLast);
   const heldFrom = isLast ? bytes.length : scan.undecidedFrom;
   if (scan.hits.length === 0 && covered === 0) {
     return { output: bytes.subarray(0, heldFrom), hits: 0, heldFrom, covered: 0 };

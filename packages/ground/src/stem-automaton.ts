@@ -17,6 +17,8 @@ export interface FormHit {
 }
 
 export interface StemAutomaton {
+  /** There is nothing to look for. */
+  readonly isEmpty: boolean;
   /** Hits in order of their start. From `undecidedFrom` on, more bytes could still complete a form. */
   scan(bytes: Buffer): { hits: FormHit[]; undecidedFrom: number };
 }
@@ -25,6 +27,7 @@ export interface StemAutomaton {
 export function createStemAutomaton(forms: readonly SoughtForm[]): StemAutomaton {
   const { next, depth, formsAt } = buildTable(forms);
   return {
+    isEmpty: forms.length === 0,
     scan(bytes) {
       const hits: FormHit[] = [];
       const length = bytes.length;

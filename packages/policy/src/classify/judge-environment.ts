@@ -1,4 +1,6 @@
 /** Variables that make a program run something: what `NAME=value program` starts besides the program. */
+import { textOfSetting } from './programs/git-config.ts';
+import { settingsIn } from './programs/git-settings.ts';
 import { pointsElsewhere } from './programs/insecure-install.ts';
 import type { Command } from 'unbash';
 import { kindOfPath } from './path-kind.ts';
@@ -20,9 +22,15 @@ const CODE =
 const LOADED =
   /^(BASH_ENV|ENV|ZDOTDIR|PYTHONSTARTUP|PYTHONPATH|PYTHONHOME|NODE_OPTIONS|NODE_PATH|PERL5OPT|PERL5LIB|RUBYOPT|RUBYLIB|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|CLASSPATH|LD_LIBRARY_PATH|DYLD_LIBRARY_PATH|PATH|GIT_EXEC_PATH|GIT_TEMPLATE_DIR|GIT_CONFIG(_GLOBAL|_SYSTEM)?|GCONV_PATH|VIMINIT|R_PROFILE|LUA_INIT)$/;
 
-/** The command texts that `NAME=value program` would make the program run. */
-export function judgeEnvironment(assigned: readonly (readonly [string, string])[]): string[] {
-  return assigned.flatMap(([name, value]) => commandsIn(name, value));
+/** The command texts that `NAME=value program` would make the program run, or a git that it starts. */
+export function judgeEnvironment(
+  assigned: readonly (readonly [string, string])[],
+  { variables }: Pick<ShellScope, 'variables'>,
+): string[] {
+  const texts = assigned.flatMap(([name, value]) => commandsIn(name, value));
+  if (!assigned.some(([name]) => name.startsWith('GIT_CONFIG_'))) return texts;
+  const settings = settingsIn(new Map([...variables, ...assigned]));
+  return [...texts, ...settings.flatMap(({ key, value }) => textOfSetting(key, value) ?? [])];
 }
 
 function commandsIn(name: string, value: string): string[] {

@@ -167,15 +167,17 @@ export class ScriptWalker {
       if (reads) return own ?? UNTRUSTED;
       return this.outputThrough(node.redirects, '', '', frame);
     }
-    this.environment([...assigned, ...exportsOf(argv)], frame, cause);
-    const output = withVariables(frame.scope, assigned, () =>
+    const exported = exportsOf(argv);
+    this.environment([...assigned, ...exported], frame, cause);
+    const passed = /^(?:env|sudo|doas)$/.test(argv[0] ?? '') ? [...assigned, ...exported] : assigned;
+    const output = withVariables(frame.scope, passed, () =>
       this.inspector.runArgv(argv, frame.scope, cause, own),
     );
     return this.outputThrough(node.redirects, argv[0] ?? '', output, frame, argv);
   }
 
   private environment(assigned: readonly (readonly [string, string])[], frame: Frame, cause: string): void {
-    for (const found of judgeEnvironment(assigned)) {
+    for (const found of judgeEnvironment(assigned, frame.scope)) {
       this.inspector.runScript(found, forkScope(frame.scope), cause);
     }
     if (assigned.some(([name, value]) => injectsLibrary(name, value)))

@@ -41,6 +41,19 @@ export function judgeGitConfig(args: readonly string[], call: Call): Hit {
   return hit('system_modify', 'control-file');
 }
 
+/** The alias that a setting defines, or null. */
+export function aliasNamed(key: string): string | null {
+  return /^alias\.(.+?)(?:\.command)?$/.exec(key)?.[1] ?? null;
+}
+
+/** The shell text that git would run because of a setting, by whichever of its commands; null for none. */
+export function textOfSetting(key: string, value: string): string | null {
+  if (!RUNS.test(key) || key.startsWith('url.') || key === 'core.hookspath' || HARMLESS.test(value))
+    return null;
+  if (value.startsWith('!')) return value.slice(1);
+  return aliasNamed(key) === null ? value : `git ${value}`;
+}
+
 /** `-c key=value` where git would run the value: judged as the shell text it is. */
 export function runConfigValue(call: Call, key: string, value: string): void {
   if (!RUNS.test(key) || key.startsWith('url.') || HARMLESS.test(value)) return;

@@ -5,9 +5,10 @@ import { hit, type Hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
 import { rememberFilled } from '../made-again.ts';
 import { forkScope } from '../shell-scope.ts';
-import { withoutUnknown } from '../unknown-text.ts';
+import { UNKNOWN, withoutUnknown } from '../unknown-text.ts';
 import { judgeCheckout, judgeRestore, judgeSwitch } from './git-checkout.ts';
-import { judgeGitConfig, runConfigValue } from './git-config.ts';
+import { aliasNamed, judgeGitConfig, runConfigValue } from './git-config.ts';
+import { settingsIn } from './git-settings.ts';
 import { saysDestroy } from './destructive-verbs.ts';
 import { judgePush } from './git-push.ts';
 import { judgeTransport, reportOutputs, splitConfig } from './git-transport.ts';
@@ -25,7 +26,6 @@ const GLOBAL_VALUED = new Set([
   '--namespace',
   '--exec-path',
   '--super-prefix',
-  '--config-env',
 ]);
 
 const destroys = (rule: string): Hit => hit('git_destructive', rule);
@@ -37,13 +37,21 @@ export const judgeGit: Handler = (call) => {
   const aliases = new Map<string, string>();
   let index = 0;
   let cleansFreely = false;
+  const set = (key: string, value: string): void => {
+    const alias = aliasNamed(key);
+    if (alias !== null) aliases.set(alias, value);
+    else runConfigValue(call, key, value);
+    if (key === 'clean.requireforce' && /^(false|no|off|0)$/.test(value)) cleansFreely = true;
+  };
+  for (const { key, value } of settingsIn(call.scope.variables)) set(key, value);
   for (; index < call.args.length; index += 1) {
     const word = call.args[index] ?? '';
-    if (word === '-c') {
-      const [key = '', value = ''] = splitConfig(call.args[(index += 1)] ?? '');
-      if (key.startsWith('alias.')) aliases.set(key.slice(6), value);
-      else runConfigValue(call, key, value);
-      if (key === 'clean.requireforce' && /^(false|no|off|0)$/.test(value)) cleansFreely = true;
+    const fromVariable = /^--config-env(?:=(.*))?$/s.exec(word);
+    if (word === '-c') set(...splitConfig(call.args[(index += 1)] ?? ''));
+    else if (fromVariable !== null) {
+      const setting = fromVariable[1] ?? call.args[(index += 1)] ?? '';
+      const at = setting.lastIndexOf('=');
+      set(setting.slice(0, at).toLowerCase(), call.scope.variables.get(setting.slice(at + 1)) ?? UNKNOWN);
     } else if (GLOBAL_VALUED.has(word)) index += 1;
     else if (!word.startsWith('-')) break;
   }
@@ -52,20 +60,23 @@ export const judgeGit: Handler = (call) => {
   // `git ${x}push`: what is not known is taken to be nothing.
   const verb = withoutUnknown(word);
   const rest = call.args.slice(index + 1);
-  const alias = aliases.get(verb);
+  const alias = aliases.get(verb.toLowerCase());
   reportOutputs(verb, rest, call);
   if (cleansFreely && verb === 'clean') return judgeClean(['-f', ...rest]);
   if (alias === undefined) return judgeVerb(verb, rest, call);
-  runAlias(call, alias, rest);
-  return null;
+  runAlias(call, verb, alias, rest);
+  // No alias takes the place of a verb that git has itself.
+  const own = judgeVerb(verb, rest, call);
+  return READS.has(verb) || OWN_VERBS.has(verb) || own !== acts ? own : null;
 };
 
-function runAlias(call: Call, alias: string, rest: readonly string[]): void {
-  if (alias.startsWith('!')) {
-    call.inspector.runScript([alias.slice(1), ...rest].join(' '), forkScope(call.scope), call.cause);
-  } else {
-    call.inspector.runScript(`git ${alias} ${rest.join(' ')}`, forkScope(call.scope), call.cause);
-  }
+function runAlias(call: Call, name: string, alias: string, rest: readonly string[]): void {
+  const inner = forkScope(call.scope);
+  // git does not expand an alias inside itself.
+  for (const { key, variable } of settingsIn(inner.variables))
+    if (aliasNamed(key) === name.toLowerCase()) inner.variables.delete(variable);
+  const text = alias.startsWith('!') ? alias.slice(1) : `git ${alias}`;
+  call.inspector.runScript([text, ...rest].join(' '), inner, call.cause);
 }
 
 function judgeVerb(verb: string, args: readonly string[], call: Call): Hit | null {
