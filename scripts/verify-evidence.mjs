@@ -1,4 +1,4 @@
-// A second verifier of Caisson's exports, written from docs/reference/evidence-format.md alone: it shares no code with
+// A second verifier of Caisson's exports, written from docs/evidence-format.md alone: it shares no code with
 // Caisson and needs nothing but Node 20 or newer, so that a stranger can read all of it before believing it.
 //   node verify-evidence.mjs PROOF.tar PUBLIC-KEY.pem...
 // Ends with 0 (as it was signed, by one of the keys), 6 (something was changed or is missing), 7 (the statement is not
