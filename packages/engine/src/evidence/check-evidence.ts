@@ -75,7 +75,7 @@ async function checkAgainst(
     async () => readChain(source, statement),
     'every event has its hash and follows the one before',
   );
-  await report.check('event-count', async () => checkCount(events, statement));
+  await report.check('event-count', () => checkCount(events, statement, source));
   await report.check('merkle-root', async () => checkRoot(events, statement));
   await report.check('result', () => checkResult(source, statement, events));
   for (const artefact of statement.artefacts)
@@ -154,11 +154,19 @@ async function readChain(source: EvidenceSource, statement: ReadStatement): Prom
   return events;
 }
 
-function checkCount(events: readonly ChainEvent[] | null, statement: ReadStatement): string {
+function checkCount(
+  events: readonly ChainEvent[] | null,
+  statement: ReadStatement,
+  { hasLaterEvents }: EvidenceSource,
+): string {
   const { count } = statement.events;
   const found = demand(events, 'the events are not readable').length;
   if (found < count)
     throw new EvidenceMalformedError(`${count} events were sealed, ${found} are here: the tail is missing`);
+  if (found > count && !hasLaterEvents)
+    throw new EvidenceMalformedError(
+      `${count} events were sealed, ${found} are here: nobody signed for the rest`,
+    );
   return found === count ? `${count} events` : `${count} events were sealed, ${found - count} came later`;
 }
 

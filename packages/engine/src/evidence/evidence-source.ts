@@ -18,6 +18,8 @@ export interface EvidenceSource {
   readPublicKey(): Promise<Buffer | null>;
   readManifest(digest: string): Promise<Buffer>;
   readResult(digest: string): Promise<Buffer>;
+  /** Whether events may follow the sealed ones: in a ledger they may, in an export nobody signed for them. */
+  readonly hasLaterEvents: boolean;
   /** At least the sealed events, in order. */
   readEvents(): Promise<readonly ChainEvent[]>;
   /** Reads and hashes. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 import { createMemoryLedger, openLedger, type Ledger, type NewEvent } from '../ledger/index.ts';
 import { openLocalStore, type Store } from '../store/index.ts';
-import type { Artefact, SealRef } from './contract.ts';
+import type { Artefact, SealRef, SigningKey } from './contract.ts';
 import { openKeyring, type Keyring } from './keys.ts';
 import type { EvidenceManifest } from './manifest.ts';
 import { nextLink } from './seal-chain.ts';
@@ -37,10 +37,18 @@ export interface Stage {
   close(): Promise<void>;
 }
 
+export interface StageOptions {
+  readonly fillers?: number;
+  readonly withResult?: boolean;
+  readonly inMemory?: boolean;
+  /** False: as the first versions sealed. */
+  readonly isChained?: boolean;
+  /** Signs instead of the keyring's own. */
+  readonly key?: SigningKey;
+}
+
 /** Accepts, fills and ends a run in a real ledger and store, and seals it. */
-export async function stageSealedRun(
-  options: { fillers?: number; withResult?: boolean; inMemory?: boolean; isChained?: boolean } = {},
-): Promise<Stage> {
+export async function stageSealedRun(options: StageOptions = {}): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), 'caisson-evidence-'));
   const ledger = options.inMemory === true ? createMemoryLedger() : openLedger(join(folder, 'ledger.db'));
   const store = openLocalStore(join(folder, 'store'));
@@ -53,7 +61,7 @@ export async function stageSealedRun(
   const resultRef = resultBytes === null ? undefined : (await store.putBlob(resultBytes)).digest;
   await ledger.append(listEvents(options.fillers ?? 3, resultRef));
   const events = ledger.read({ runId: STAGE_RUN });
-  const key = await keyring.getSigningKey();
+  const key = options.key ?? (await keyring.getSigningKey());
   const prepared = await prepareSeal({
     store,
     runId: STAGE_RUN,
