@@ -84,8 +84,8 @@ export function confirmOnTerminal(
     return Promise.resolve(false);
   return new Promise((resolve) => {
     const drain = createDrain(input);
-    output.note(`${output.style.bold(question)}  y goes on, anything else stops  [y/N]`);
     drain.start(() => {
+      output.note(`${output.style.bold(question)}  y goes on, anything else stops  [y/N]`);
       input.once('data', (chunk: Buffer) => {
         input.pause();
         resolve(/^\s*y(es)?\s*$/i.test(chunk.toString('utf8')));
