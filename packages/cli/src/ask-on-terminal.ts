@@ -88,8 +88,8 @@ export function askOnTerminal(
   if (!canAsk(output, input)) return Promise.resolve('');
   return new Promise((resolve) => {
     const drain = createDrain(input);
-    output.note(question);
     drain.start(() => {
+      output.note(question);
       input.once('data', (chunk: Buffer) => {
         input.pause();
         resolve(chunk.toString('utf8').trim());

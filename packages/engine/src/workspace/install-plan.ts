@@ -6,7 +6,7 @@ import { basename, join, relative } from 'node:path';
 import { isErrno, writeFileAtomic, type Seal } from '@caisson/ground';
 import * as z from 'zod/mini';
 
-import { parentOf, pathIn } from './work-file.ts';
+import { parentOf } from './work-file.ts';
 
 const InstallEntry = z.object({
   /** Bytes in Latin-1: names need not be UTF-8. */
@@ -73,11 +73,6 @@ export const keptName = (folder: string, index: number): Buffer =>
   Buffer.from(join(folder, 'kept', `${index}`));
 
 /** Beside the target, for content that comes from another file system; known, so that it can be found again. */
-export function nameBeside(folder: string, root: string, path: Buffer, index: number): Buffer {
-  return besideOf(folder, pathIn(root, path), index);
-}
-
-/** The same for a whole path of the target. */
 export function besideOf(folder: string, target: Buffer, index: number): Buffer {
   const unique = folder.slice(folder.lastIndexOf('-') + 1);
   return Buffer.concat([parentOf(target), Buffer.from(`/.caisson-${unique}-${index}.tmp`)]);

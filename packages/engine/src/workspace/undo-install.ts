@@ -4,22 +4,21 @@
  * U1  A path is touched only while it still is what the plan put there, or gone. What somebody changed since stays as it
  *     is; its earlier content stays with us and is named.
  * U2  May be cut short and repeated: what is back is not looked at again.
- * U3  Nothing but the project is touched: a path that leaves it, leads through a link or into `.git` is left alone.
+ * U3  Nothing but the project is touched: a path that leaves it, leads through a link or into `.git` is left alone
+ *     and counts as changed since. No link is followed on the way (beneath.ts of ground).
  */
-import { mkdir, rename, rm, unlink } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { rename, rm, unlink } from 'node:fs/promises';
 
-import { isErrno, showPath } from '@caisson/ground';
+import { beneath, isErrno, LinkInPathError, showPath } from '@caisson/ground';
 
 import { WorkspaceError } from './errors.ts';
-import { keptName, nameBeside, pathOf, type InstallEntry, type InstallPlan } from './install-plan.ts';
+import { besideOf, keptName, pathOf, type InstallEntry, type InstallPlan } from './install-plan.ts';
 import {
   blobIdAt,
-  blobIdOf,
   checkPath,
   copyEntry,
   lstatIfThere,
-  parentOf,
-  pathIn,
   removeEmptyParents,
   removeEmptyTree,
 } from './work-file.ts';
@@ -68,20 +67,28 @@ async function removeBeside(
   entry: InstallEntry,
   index: number,
 ): Promise<void> {
-  const beside = nameBeside(folder, root, pathOf(entry), index);
-  if ((await lstatIfThere(beside)) !== null) await rm(beside);
+  await unlessLinked(() =>
+    beneath(root, pathOf(entry), async (target) => {
+      const beside = besideOf(folder, target, index);
+      if ((await lstatIfThere(beside)) !== null) await rm(beside);
+    }),
+  );
 }
 
 /** U1. False when something else is there. */
 async function takeOut({ root }: InstallPlan, entry: InstallEntry): Promise<boolean> {
   const path = pathOf(entry);
-  const present = await lstatIfThere(pathIn(root, path));
-  if (present === null || present.isDirectory()) return true;
-  if (entry.after === null) return true;
-  if ((await blobIdOf(root, path, 'sha1')) !== entry.after) return false;
-  await unlink(pathIn(root, path));
-  await removeEmptyParents(root, path);
-  return true;
+  const isOut = await unlessLinked(() =>
+    beneath(root, path, async (target) => {
+      const present = await lstatIfThere(target);
+      if (present === null || present.isDirectory() || entry.after === null) return true;
+      if ((await blobIdAt(target, 'sha1')) !== entry.after) return false;
+      await unlink(target);
+      return true;
+    }),
+  );
+  if (isOut === true) await removeEmptyParents(root, path);
+  return isOut !== false;
 }
 
 /** U1, U2. False when something else is there. */
@@ -91,10 +98,24 @@ async function putBack(
   entry: InstallEntry,
   index: number,
 ): Promise<boolean> {
-  const target = pathIn(root, pathOf(entry));
   const kept = keptName(folder, index);
-  const [present, old] = [await lstatIfThere(target), await lstatIfThere(kept)];
+  const old = await lstatIfThere(kept);
   if (old === null) return true;
+  const isBack = await unlessLinked(() =>
+    beneath(root, pathOf(entry), (target) => putBackAt(folder, target, entry, index, old), { create: true }),
+  );
+  return isBack === true;
+}
+
+async function putBackAt(
+  folder: string,
+  target: Buffer,
+  entry: InstallEntry,
+  index: number,
+  old: Stats,
+): Promise<boolean> {
+  const kept = keptName(folder, index);
+  const present = await lstatIfThere(target);
   if (present !== null && present.ino === old.ino && present.dev === old.dev) {
     await unlink(kept); // a rename of one name of a file over another does nothing
     return true;
@@ -105,17 +126,26 @@ async function putBack(
     const id = await blobIdAt(target, 'sha1');
     if (id === null || (id !== entry.after && id !== (await blobIdAt(kept, 'sha1')))) return false;
   }
-  await mkdir(parentOf(target), { recursive: true });
   try {
     await rename(kept, target);
   } catch (error) {
     if (!isErrno(error, 'EXDEV')) throw error;
-    const beside = nameBeside(folder, root, pathOf(entry), index);
+    const beside = besideOf(folder, target, index);
     await copyEntry(kept, beside);
     await rename(beside, target);
     await unlink(kept);
   }
   return true;
+}
+
+/** False where a link has taken the place of a folder: what is behind it is not ours. */
+async function unlessLinked<T>(work: () => Promise<T>): Promise<T | false> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof LinkInPathError) return false;
+    throw error;
+  }
 }
 
 async function tryRemoveEmptyTree(path: Buffer): Promise<boolean> {

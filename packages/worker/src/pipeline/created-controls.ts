@@ -3,33 +3,37 @@
  * would steer the next program that starts there, Caisson among them. It is put aside under a name that means nothing,
  * beside the place where it was, because work is never deleted.
  */
-import { lstatSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
+import { lstatSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { createGit, takeMark, type TreeChange } from '@caisson/ground';
+import { createGit, riskOfName, takeMark } from '@caisson/ground';
+import { findChangedParts, findRisk } from '@caisson/protocol';
 import { deny, type AttemptContext } from '../attempt-context.ts';
 import { findNestedControls, listHeldPaths } from '../nested-controls.ts';
 import { findNewControls } from './new-controls.ts';
 
+const CONTROL = 'is a control file';
+
 /** Call it before the agent starts; the returned function puts aside what was not there then, or lay elsewhere. */
-export async function watchControls(context: AttemptContext): Promise<() => void> {
+export async function watchControls(context: AttemptContext): Promise<() => Promise<void>> {
   const { job } = context;
   const { path: root, kind, gitDir } = job.workspace;
-  if (kind !== 'in-place' || job.grant.mode === 'suggest') return () => undefined;
+  if (kind !== 'in-place' || job.grant.mode === 'suggest') return () => Promise.resolve();
   const before = listHeldPaths(job.workspace).map((path) => ({ path, place: placeOf(join(root, path)) }));
   const held = [
     ...before.flatMap(({ path, place }) => (place === null ? [] : [path])),
     ...findNestedControls(job).map((path) => relative(job.workspace.mountPath, path)),
   ];
   const { changedAtMs } = await takeMark(gitDir);
-  return () => {
+  return async () => {
     for (const { path, place } of before) {
       const now = placeOf(join(root, path));
-      if (now !== null && now !== place) putAside(context, path, 'is a control file');
+      if (now !== null && now !== place) putAside(context, path, riskOfName(path)?.why ?? CONTROL);
     }
     // Without a wall nothing was held, and what has changed may be the user's own.
     if (job.grant.sandbox === 'none') return;
     const found = findNewControls({ job, held, sinceMs: changedAtMs });
     for (const { path, why } of found.risks) putAside(context, path, why);
+    for (const path of found.manifests) await judgeManifest(context, path);
     if (!found.isComplete)
       context.voice.say({
         kind: 'warning',
@@ -55,22 +59,34 @@ function placeOf(path: string): string | null {
 /** Renames what an agent made in the user's own folder, and tells it. */
 export function putAside(context: AttemptContext, path: string, why: string): void {
   const aside = moveAside(context, path);
-  const rule = why === 'is a control file' ? 'control-file' : 'risky-file';
+  const rule = why === CONTROL ? 'control-file' : 'risky-file';
   deny(context, { layer: 'patch', what: `${path} ${why} and was renamed to ${aside}`, rule });
 }
 
+/** Of a file that people change every day, only some members make a program run something. */
+async function judgeManifest(context: AttemptContext, path: string): Promise<void> {
+  const { path: root, gitDir, baselineTree } = context.job.workspace;
+  const entry = findRisk(path);
+  if (entry?.parts === undefined || !isThere(join(root, path))) return;
+  const isFile = lstatSync(join(root, path)).isFile();
+  const git = createGit({ cwd: gitDir, gitDir });
+  const old = await git.run(['cat-file', 'blob', `${baselineTree}:${path}`], { okExitCodes: [0, 128] });
+  const before = old.exitCode === 0 ? old.stdout : null;
+  const parts = isFile
+    ? findChangedParts(entry.parts, before?.toString('utf8') ?? null, readFileSync(join(root, path), 'utf8'))
+    : ['all of it'];
+  if (parts.length === 0) return;
+  const why = `changes ${parts.join(', ')}, obeyed by ${entry.obeyedBy}`;
+  if (before === null) putAside(context, path, why);
+  else putBack(context, path, why, before);
+}
+
 /** The same for a file of the user's that was changed: as it was before it comes back in its place. */
-export async function putBack(
-  context: AttemptContext,
-  path: string,
-  why: string,
-  change: TreeChange,
-): Promise<void> {
-  const { path: root, gitDir } = context.job.workspace;
-  const old = await createGit({ cwd: gitDir, gitDir }).run(['cat-file', 'blob', change.oldId]);
+export function putBack(context: AttemptContext, path: string, why: string, before: Buffer): void {
+  const { path: root } = context.job.workspace;
+  const { mode } = lstatSync(join(root, path));
   const aside = moveAside(context, path);
-  const mode = change.oldMode === '100755' ? 0o755 : 0o644;
-  writeFileSync(join(root, path), old.stdout, { flag: 'wx', mode });
+  writeFileSync(join(root, path), before, { flag: 'wx', mode: mode & 0o777 });
   const what = `${path} ${why}; it is as it was before, and what the run made of it is in ${aside} (--allow-risky keeps it)`;
   deny(context, { layer: 'patch', what, rule: 'risky-file' });
 }

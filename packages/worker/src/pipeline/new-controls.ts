@@ -7,7 +7,7 @@
 import { lstatSync, type Dirent } from 'node:fs';
 import { basename, join } from 'node:path';
 import { createControlTest, isGitDir, listHarmfulParts } from '@caisson/ground';
-import { foldName, listRiskyPaths, type Job } from '@caisson/protocol';
+import { foldName, listRiskyPaths, RISKY_PATHS, type Job } from '@caisson/protocol';
 import { listFolder } from '../list-folder.ts';
 import { heldGrades } from '../nested-controls.ts';
 
@@ -21,9 +21,13 @@ const LAST_NAMES = new Set(
   (['never', 'ask'] as const).flatMap(listRiskyPaths).map((path) => path.split('/').at(-1) ?? ''),
 );
 
+const MANIFESTS = new Set(RISKY_PATHS.filter(({ parts }) => parts !== undefined).map(({ path }) => path));
+
 export interface NewControls {
   /** Paths relative to the workspace, each with the end of a sentence that begins with it. */
   readonly risks: readonly { readonly path: string; readonly why: string }[];
+  /** Files that were made or changed and of which only some members count (`parts` of the table). */
+  readonly manifests: readonly string[];
   readonly isComplete: boolean;
 }
 
@@ -43,10 +47,15 @@ export function findNewControls(options: {
   const grades = heldGrades(workspace);
   const risks = new Map<string, string>(); // one may be found in two ways
   const find = (path: string, why = 'is a control file'): unknown => risks.set(path, why);
-  const list = (): NewControls['risks'] => [...risks].map(([path, why]) => ({ path, why }));
+  const manifests: string[] = [];
+  const conclude = (isComplete: boolean): NewControls => ({
+    risks: [...risks].map(([path, why]) => ({ path, why })),
+    manifests: grades.includes('ask') ? manifests : [],
+    isComplete,
+  });
   const folders = [''];
   for (let index = 0; index < folders.length; index += 1) {
-    if (index >= MAX_FOLDERS) return { risks: list(), isComplete: false };
+    if (index >= MAX_FOLDERS) return conclude(false);
     const folder = folders[index] ?? '';
     const entries = listFolder(join(root, folder));
     findPlanted(root, folder, entries, isNew).forEach((path) => find(path));
@@ -64,9 +73,10 @@ export function findNewControls(options: {
       const risk = !isInGitDir && mayBeControl(entry) ? findRisk(path) : null;
       if (risk !== null && grades.includes(risk.grade) && isNew(path)) find(path, risk.why);
       else if (entry.isDirectory() && entry.name !== PASSED_OVER && !held.has(path)) folders.push(path);
+      else if (MANIFESTS.has(foldName(entry.name)) && isNew(path)) manifests.push(path);
     }
   }
-  return { risks: list(), isComplete: true };
+  return conclude(true);
 }
 
 /** A folder that is a git dir under another name. */

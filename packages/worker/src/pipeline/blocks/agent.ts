@@ -41,7 +41,7 @@ export async function runAgentBlock(context: AttemptContext): Promise<BlockRepor
   } finally {
     context.running = null;
     await start.close();
-    disarm();
+    await disarm();
   }
 }
 

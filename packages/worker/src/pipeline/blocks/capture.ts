@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto';
 import { lstatSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { capturePatch, proveApplies, TooManyOversizedError, withoutChanges } from '@caisson/ground';
+import {
+  capturePatch,
+  createGit,
+  proveApplies,
+  TooManyOversizedError,
+  withoutChanges,
+  type TreeChange,
+} from '@caisson/ground';
 import type { CaptureBlock, OutputFile } from '@caisson/protocol';
 import { deny, type AttemptContext } from '../../attempt-context.ts';
 import { fail } from '../../step-failure.ts';
@@ -74,8 +81,13 @@ async function holdBack(context: AttemptContext, forbidden: ForbiddenChange): Pr
   if (workspace.kind === 'in-place' && !isRuled && isNew && !leadsToProgram(join(workspace.path, path)))
     return putAside(context, path, why);
   if (workspace.kind === 'in-place' && rule === 'risky-file' && grant.sandbox !== 'none')
-    return await putBack(context, path, why, change);
+    return putBack(context, path, why, await readOld(context, change));
   deny(context, { layer: 'patch', what: `${path} ${why} and was left out of the patch`, rule });
+}
+
+async function readOld({ job }: AttemptContext, { oldId }: TreeChange): Promise<Buffer> {
+  const { gitDir } = job.workspace;
+  return (await createGit({ cwd: gitDir, gitDir }).run(['cat-file', 'blob', oldId])).stdout;
 }
 
 /** A virtual environment of Python's links to the machine's own programs; in the user's folder it must go on working. */
