@@ -1,4 +1,4 @@
-import { existsSync, statfsSync } from 'node:fs';
+import { existsSync, readFileSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createCgroup, launchSandbox, watchGrowth, type Cgroup, type CgroupLimits } from '@caisson/ground';
@@ -104,6 +104,29 @@ describe('using things up from inside the sandbox', () => {
     await running.exited;
     await watch.stop();
     expect(statfsSync(join(cell.workspace)).bavail).toBeGreaterThan(0);
+  });
+
+  it('inotify instances and watches run out inside long before the user of the machine has none left', async () => {
+    const program = `
+import ctypes
+libc = ctypes.CDLL(None)
+instances = []
+while len(instances) < 500:
+    f = libc.inotify_init1(0)
+    if f < 0: break
+    instances.append(f)
+print(len(instances), open('/proc/sys/user/max_inotify_instances').read().strip())
+print(open('/proc/sys/user/max_inotify_watches').read().strip())
+try: open('/proc/sys/user/max_inotify_instances', 'w').write('1000')
+except OSError: print('fixed')
+`;
+    const running = await launchSandbox({ ...cell.spec, argv: ['python3', '-c', program] });
+    const { stdout } = await collect(running);
+    expect(running.limitsInotify).toBe(true);
+    const most = (name: string): number => Number(readFileSync(`/proc/sys/fs/inotify/${name}`, 'utf8'));
+    const instances = Math.max(16, Math.floor(most('max_user_instances') / 4));
+    const watches = Math.max(2048, Math.floor(most('max_user_watches') / 4));
+    expect(stdout).toBe(`${instances} ${instances}\n${watches}\nfixed\n`);
   });
 
   it('running out of descriptors hurts only the program that does it', async () => {

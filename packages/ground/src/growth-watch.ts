@@ -1,6 +1,13 @@
 // A bind mount has no quota, so somebody has to look. Walking a big workspace every second would cost more than the
 // agent: the file system's own counter is asked first, and the folder is walked only when the whole disk has grown by
 // what the folder may still grow, or when the last walk is long ago (others may have freed what the folder took).
+//
+// What holds:
+// G1  What the folders hold, and what is open without a name, is counted exactly.
+// G2  Where something could be hidden (a folder closed since the start, a path longer than any name can be, one of the
+//     signs of `findHiding`), the growth of the whole disk is taken for the folder's: more is never hidden than the cap,
+//     unless others free as much meanwhile.
+// G3  Whoever takes it: when nine tenths of what was free at the start are gone, the watch calls.
 import { lstat, opendir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -15,13 +22,15 @@ const MAX_ENTRIES = 300_000;
 const LATE_START_FROM_BYTES = 1024 ** 3;
 /** A disk is never filled to its end, whatever the cap: those who must tell of it write to it, too. */
 const MAX_SHARE_OF_FREE = 0.9;
+/** How far the file system's clock may be behind ours. */
+const CLOCK_STEP_MS = 50;
 
 export interface FolderSize {
   readonly bytes: number;
   readonly entries: number;
   /** More entries than are ever counted: the true size is larger. */
   readonly isPartial: boolean;
-  /** Folders and files that may not be looked at: what they hold is not counted. */
+  /** Folders and files that cannot be looked at (closed, or too deep to be named): what they hold is not counted. */
   readonly unreadable: number;
 }
 
@@ -31,11 +40,13 @@ export interface GrowthWatchOptions {
   readonly others?: readonly string[] | undefined;
   /** Bytes on that disk which no folder shows; see `measureUnlinked`. */
   readonly unseenBytes?: (() => number) | undefined;
+  /** How bytes could be kept on that disk unseen, in words; asked only when the disk has grown past the cap. */
+  readonly findHiding?: (() => string | null) | undefined;
   /** How much the folder may grow beyond what it held at the start. */
   readonly maxGrowthBytes: number;
   readonly pollMs?: number | undefined;
-  /** Called once, with the growth that was found; the watch then ends by itself. */
-  readonly onExceeded: (growthBytes: number) => void;
+  /** Called once, with the growth that was found and why more than the folders' is counted; the watch then ends. */
+  readonly onExceeded: (growthBytes: number, why?: string) => void;
 }
 
 export interface GrowthWatch {
@@ -52,9 +63,12 @@ export async function watchGrowth(options: GrowthWatchOptions): Promise<GrowthWa
   const aborter = new AbortController();
   const { usedBytes, freeBytes } = await readDisk(options.path);
   const maxGrowthBytes = Math.min(options.maxGrowthBytes, Math.floor(freeBytes * MAX_SHARE_OF_FREE));
-  const start = maxGrowthBytes < LATE_START_FROM_BYTES ? await measureAll(options, aborter.signal) : null;
+  const startedAtMs = Date.now() - CLOCK_STEP_MS;
+  const measure = (signal: AbortSignal): Promise<FolderSize> => measureAll(options, signal, startedAtMs);
+  const start = maxGrowthBytes < LATE_START_FROM_BYTES ? await measure(aborter.signal) : null;
   const state = { growth: 0 };
-  const loop = poll({ ...options, maxGrowthBytes }, { usedBytes, size: start }, state, aborter.signal);
+  const begin = { usedBytes, fullBytes: Math.floor(freeBytes * MAX_SHARE_OF_FREE), size: start };
+  const loop = poll({ ...options, maxGrowthBytes, measure }, begin, state, aborter.signal);
   return {
     maxGrowthBytes,
     growthBytes: () => state.growth,
@@ -65,9 +79,16 @@ export async function watchGrowth(options: GrowthWatchOptions): Promise<GrowthWa
   };
 }
 
+interface Beginning {
+  readonly usedBytes: number;
+  /** Growth of the whole disk at which it counts as full. */
+  readonly fullBytes: number;
+  readonly size: FolderSize | null;
+}
+
 async function poll(
-  options: GrowthWatchOptions,
-  begin: { readonly usedBytes: number; readonly size: FolderSize | null },
+  options: GrowthWatchOptions & { measure(signal: AbortSignal): Promise<FolderSize> },
+  begin: Beginning,
   state: { growth: number },
   signal: AbortSignal,
 ): Promise<void> {
@@ -80,31 +101,52 @@ async function poll(
     const used = (await readDisk(options.path)).usedBytes;
     if (start === null) {
       // What the whole disk has grown by in this first moment is counted as the folder's.
-      const size = await measureAll(options, signal);
+      const size = await options.measure(signal);
       if (signal.aborted) return;
       start = { ...size, bytes: size.bytes - Math.max(0, used - begin.usedBytes) };
     }
     const now = performance.now();
     const couldExceed = used - usedAtWalk > options.maxGrowthBytes - state.growth;
     if (now < notBefore || (!couldExceed && now - walkedAt < idleMs)) continue;
-    const size = await measureAll(options, signal);
+    const size = await options.measure(signal);
     if (signal.aborted) return;
     walkedAt = performance.now();
     notBefore = walkedAt + (walkedAt - now) * PAUSE_PER_WALK_TIME;
     idleMs = Math.max(WALK_AT_LEAST_EVERY_MS, (walkedAt - now) * IDLE_PAUSE_PER_WALK_TIME);
     usedAtWalk = used;
-    // What was made unreadable cannot be counted: then the growth of the whole disk is taken for the folder's.
-    const isHiding = size.unreadable > start.unreadable;
-    state.growth = Math.max(size.bytes - start.bytes, isHiding ? used - begin.usedBytes : 0);
-    if (state.growth <= options.maxGrowthBytes && (!size.isPartial || start.isPartial)) continue;
-    options.onExceeded(state.growth);
+    const seen = size.bytes - start.bytes;
+    const hidden = seen > options.maxGrowthBytes ? null : findHidden(options, begin, used, size);
+    state.growth = hidden === null ? seen : Math.max(seen, used - begin.usedBytes);
+    const isTooLarge = state.growth > options.maxGrowthBytes || (size.isPartial && !start.isPartial);
+    if (!isTooLarge) continue;
+    options.onExceeded(state.growth, hidden ?? undefined);
     return;
   }
 }
 
-async function measureAll(options: GrowthWatchOptions, signal: AbortSignal): Promise<FolderSize> {
+/** G2, G3: why the growth of the whole disk is taken for the folder's; `null` where it is not. */
+function findHidden(
+  options: GrowthWatchOptions,
+  begin: Beginning,
+  usedBytes: number,
+  size: FolderSize,
+): string | null {
+  const growth = usedBytes - begin.usedBytes;
+  if (growth <= options.maxGrowthBytes) return null;
+  if (growth > begin.fullBytes) return 'the disk is almost full';
+  if (size.unreadable > 0) return 'there are folders that cannot be looked at';
+  const how = options.findHiding?.() ?? null;
+  return how === null ? null : `there is ${how}`;
+}
+
+async function measureAll(
+  options: GrowthWatchOptions,
+  signal: AbortSignal,
+  startedAtMs: number,
+): Promise<FolderSize> {
   const sizes: FolderSize[] = [];
-  for (const path of [options.path, ...(options.others ?? [])]) sizes.push(await measureFolder(path, signal));
+  for (const path of [options.path, ...(options.others ?? [])])
+    sizes.push(await measureFolder(path, signal, startedAtMs));
   const sum = (key: 'bytes' | 'entries' | 'unreadable'): number =>
     sizes.reduce((total, size) => total + size[key], 0);
   return {
@@ -115,8 +157,15 @@ async function measureAll(options: GrowthWatchOptions, signal: AbortSignal): Pro
   };
 }
 
-/** Bytes on disk of everything below the folder: links and other file systems are not followed, hard links count once. */
-export async function measureFolder(path: string, signal?: AbortSignal): Promise<FolderSize> {
+/**
+ * Bytes on disk of everything below the folder: links and other file systems are not followed, hard links count once.
+ * What was closed before `closedSinceMs` does not count as unreadable.
+ */
+export async function measureFolder(
+  path: string,
+  signal?: AbortSignal,
+  closedSinceMs = 0,
+): Promise<FolderSize> {
   const root = await lstat(path);
   const seen = new Set<number>();
   const folders = [path];
@@ -125,12 +174,12 @@ export async function measureFolder(path: string, signal?: AbortSignal): Promise
   let unreadable = 0;
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     const names = await listNames(folder);
-    if (names === null) unreadable += 1;
+    if (names === null && (await isChangedSince(folder, closedSinceMs))) unreadable += 1;
     for (const name of names ?? []) {
       if (signal?.aborted || entries >= MAX_ENTRIES) return { bytes, entries, isPartial: true, unreadable };
       entries += 1;
       const stats = await unlessGone(lstat(join(folder, name)).catch(unlessForbidden));
-      if (stats === 'forbidden') unreadable += 1;
+      if (stats === 'forbidden' && (await isChangedSince(folder, closedSinceMs))) unreadable += 1;
       if (stats === 'forbidden' || stats === null || stats.dev !== root.dev) continue;
       if (stats.isDirectory()) folders.push(join(folder, name));
       else if (stats.nlink > 1 && seen.has(stats.ino)) continue;
@@ -154,8 +203,15 @@ async function listNames(folder: string): Promise<string[] | null> {
   return names;
 }
 
+async function isChangedSince(folder: string, sinceMs: number): Promise<boolean> {
+  const stats = await unlessGone(lstat(folder).catch(unlessForbidden));
+  return stats === 'forbidden' || (stats !== null && stats.ctimeMs >= sinceMs);
+}
+
+/** A path that is too long to be named can still be gone to step by step: it is as closed to us as a forbidden one. */
 function unlessForbidden(error: unknown): 'forbidden' {
-  if ((error as NodeJS.ErrnoException).code === 'EACCES') return 'forbidden';
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === 'EACCES' || code === 'ENAMETOOLONG') return 'forbidden';
   throw error;
 }
 
@@ -165,7 +221,7 @@ async function unlessGone<T>(found: Promise<T>): Promise<T | null> {
     return await found;
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ENAMETOOLONG') return null;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
     throw error;
   }
 }

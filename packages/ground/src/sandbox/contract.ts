@@ -85,6 +85,8 @@ export interface SandboxProcess {
   readonly stderr: Readable;
   /** One entry for each of `extraFds`; `null` where an own descriptor was passed. */
   readonly channels: readonly (Duplex | null)[];
+  /** Whether its inotify instances and watches are limited. */
+  readonly limitsInotify: boolean;
   /** The program itself as the host sees it, or `null` before it runs and after it ended. */
   agentPid(): number | null;
   /** Sends a signal to the program alone, SIGINT to its process group, as a terminal does. `false` when it is not there to receive it. */

@@ -15,6 +15,7 @@ import { diagnose } from './diagnose.ts';
 import { drainStreams } from './drain.ts';
 import { SandboxStartError, SandboxUnavailableError } from './errors.ts';
 import { HeadCapture } from './head-capture.ts';
+import { takeInotifyLimiter } from './inotify-limit.ts';
 import { holdMailboxMountPoint } from './mailbox-mount-point.ts';
 import { spawnBwrap, type SpawnedBwrap } from './spawn-bwrap.ts';
 import { sendSignal, signalProgram } from './signal-program.ts';
@@ -72,6 +73,7 @@ async function bringUp(
   releaseMailbox: () => void,
 ): Promise<SandboxProcess> {
   const { child, gate, status } = spawned;
+  const inotify = takeInotifyLimiter();
   const ending = Promise.withResolvers<Ending>();
   child.once('exit', (code, signal) => ending.resolve({ code, signal }));
   const kill = (): void => {
@@ -92,9 +94,11 @@ async function bringUp(
   const said = await word;
   if (said !== 'ready') {
     options.signal?.removeEventListener('abort', kill);
+    inotify.cancel();
     throw await startFailure(said, ending.promise, stderr, spec, view.init);
   }
   const agent = findAgent(view.init);
+  const limitsInotify = view.init !== null && (await inotify.limit(view.init.pid));
   openGate(gate);
 
   const streams = [spawned.stdout, stderr];
@@ -118,6 +122,7 @@ async function bringUp(
     channels: (spec.extraFds ?? []).map((each, index) =>
       each === 'pipe' ? (child.stdio[3 + index] as Duplex) : null,
     ),
+    limitsInotify,
     agentPid,
     signalAgent: (signal) => {
       const pid = agentPid();

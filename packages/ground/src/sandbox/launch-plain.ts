@@ -67,6 +67,7 @@ export async function launchPlain(spec: SandboxSpec, options: LaunchOptions): Pr
     stdin: child.stdin,
     stdout,
     stderr,
+    limitsInotify: false,
     channels: (spec.extraFds ?? []).map((each, index) =>
       each === 'pipe' ? (child.stdio[3 + index] as Duplex) : null,
     ),

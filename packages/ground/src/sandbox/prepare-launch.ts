@@ -1,4 +1,5 @@
 import { highestInheritedFd } from './inherited-fds.ts';
+import { prepareInotifyLimiter } from './inotify-limit.ts';
 import { prepareOutputPipes } from './output-pipes.ts';
 import { buildSeccompProgram } from './seccomp.ts';
 import { listSystemView } from './system-view.ts';
@@ -10,6 +11,7 @@ export function prepareLaunch(): void {
     highestInheritedFd();
     buildSeccompProgram();
     listSystemView();
+    prepareInotifyLimiter();
   } catch (error) {
     if (!(error instanceof Error)) throw error; // what fails here is told by the launch
   }

@@ -1,7 +1,7 @@
 /** A bind mount has no quota: the workspace's growth is watched instead, and passing the limit ends the agent. */
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { measureUnlinked, watchGrowth, type GrowthWatch } from '@caisson/ground';
+import { findHiding, measureUnlinked, watchGrowth, type GrowthWatch } from '@caisson/ground';
 import type { Job } from '@caisson/protocol';
 import type { AttemptContext } from '../attempt-context.ts';
 
@@ -35,12 +35,17 @@ async function watchDisk(context: AttemptContext, job: Job): Promise<GrowthWatch
     ) as string[],
     unseenBytes: () =>
       context.running === null ? 0 : measureUnlinked(context.running.initPid ?? context.running.pid, folder),
+    // The worker and its host have sockets to the sandbox: what is sent there waits in their queues.
+    findHiding: () =>
+      context.running === null
+        ? null
+        : findHiding(context.running.initPid ?? context.running.pid, folder, [process.pid, process.ppid]),
     maxGrowthBytes: cap,
-    onExceeded: (growth) => {
+    onExceeded: (growth, why) => {
       context.gathered.limit = {
         reason: 'provider-failed',
         cause: 'disk',
-        detail: describeExcess(growth, cap, watch.maxGrowthBytes),
+        detail: describeExcess(growth, cap, watch.maxGrowthBytes, why),
       };
       context.running?.kill();
     },
@@ -48,9 +53,11 @@ async function watchDisk(context: AttemptContext, job: Job): Promise<GrowthWatch
   return watch;
 }
 
-function describeExcess(growth: number, cap: number, held: number): string {
-  const grown = `the workspace grew by ${growth} bytes, the limit is ${held}`;
-  return held < cap ? `${grown}: nine tenths of what was free on its disk` : grown;
+function describeExcess(growth: number, cap: number, limit: number, why: string | undefined): string {
+  const what = why === undefined ? 'the workspace' : `the disk of the workspace`;
+  const grown = `${what} grew by ${growth} bytes, the limit is ${limit}`;
+  const free = limit < cap ? ': nine tenths of what was free on its disk' : '';
+  return why === undefined ? grown + free : `${grown}${free}; all of it counts, because ${why}`;
 }
 
 function isWithin(folder: string, path: string): boolean {

@@ -66,6 +66,7 @@ async function launchAgent(
   start.coordination?.warm();
   context.gathered.enforced = {
     ...describeSandbox(spec),
+    inotify: process.limitsInotify,
     ...(credential === undefined ? {} : { credential }),
   };
   context.voice.say({

@@ -1,0 +1,99 @@
+// How many inotify instances and watches one sandbox may have.
+//
+// The kernel counts them per user of the machine, and the default of 128 instances is used up in a moment: then no
+// editor and no other sandbox of that user gets one. A user namespace has limits of its own, which count below those of
+// the machine. Only a process that is in the namespace and has its capabilities may set them, and one that is executed
+// there has none: so a Perl program goes in by itself, as the owner of the namespace, and writes them. It starts beside
+// bubblewrap and is told the process while the program waits at its gate. Without Perl there is no limit, and the record
+// of the run says so.
+import { spawn } from 'node:child_process';
+import { accessSync, constants, readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { MINIMAL_COMMAND_ENV } from '../bounded-command.ts';
+
+/** One sandbox gets this part of what the machine gives one user. */
+const SHARE = 4;
+const FEWEST = { instances: 16, watches: 2048 } as const;
+const CLONE_NEWUSER = 0x10000000;
+
+const PROGRAM = `
+my ($setns, $instances, $watches) = @ARGV;
+defined(my $pid = <STDIN>) or exit 1;
+chomp $pid;
+open my $ns, '<', "/proc/$pid/ns/user" or exit 2;
+syscall($setns, fileno($ns), ${CLONE_NEWUSER}) == 0 or exit 3;
+for (['instances', $instances], ['watches', $watches]) {
+  open my $file, '>', "/proc/sys/user/max_inotify_$_->[0]" or exit 4;
+  print $file $_->[1];
+  close $file or exit 5;
+}`;
+
+const SETNS: Readonly<Partial<Record<string, number>>> = { x64: 308, arm64: 268, riscv64: 268 };
+
+export interface InotifyLimiter {
+  /** Limits the user namespace of this process; `false` where that was not possible. */
+  limit(pid: number): Promise<boolean>;
+  /** For a launch that failed. Idempotent. */
+  cancel(): void;
+}
+
+const NONE: InotifyLimiter = { limit: () => Promise.resolve(false), cancel: () => undefined };
+
+let ready: InotifyLimiter | null = null;
+
+/** Starts one in advance, for the next launch of this process. */
+export function prepareInotifyLimiter(): void {
+  ready ??= start();
+}
+
+/** What sets the limits; it waits for its process. */
+export function takeInotifyLimiter(): InotifyLimiter {
+  const limiter = ready ?? start();
+  ready = null;
+  return limiter;
+}
+
+function start(): InotifyLimiter {
+  const perl = findPerl();
+  const setns = SETNS[process.arch];
+  if (perl === null || setns === undefined) return NONE;
+  const share = (name: keyof typeof FEWEST): string =>
+    String(Math.max(FEWEST[name], Math.floor(readMax(`max_user_${name}`) / SHARE)));
+  const args = ['-e', PROGRAM, String(setns), share('instances'), share('watches')];
+  const child = spawn(perl, args, { env: { ...MINIMAL_COMMAND_ENV }, stdio: ['pipe', 'ignore', 'ignore'] });
+  const ended = new Promise<boolean>((resolve) => {
+    child.once('exit', (code) => resolve(code === 0));
+    child.once('error', () => resolve(false));
+  });
+  child.stdin.on('error', () => undefined); // it ended before it was told
+  child.unref();
+  (child.stdin as Socket).unref();
+  return {
+    limit: (pid) => {
+      child.ref();
+      child.stdin.end(`${pid}\n`);
+      return ended;
+    },
+    cancel: () => void child.stdin.destroy(),
+  };
+}
+
+let perlPath: string | null | undefined;
+
+function findPerl(): string | null {
+  perlPath ??= ['/usr/bin/perl', '/bin/perl', '/usr/local/bin/perl'].find(isExecutable) ?? null;
+  return perlPath;
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false; // it is not there, or not for us
+  }
+}
+
+function readMax(name: string): number {
+  return Number(readFileSync(`/proc/sys/fs/inotify/${name}`, 'utf8'));
+}
