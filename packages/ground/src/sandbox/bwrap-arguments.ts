@@ -3,12 +3,13 @@ import { readFileSync } from 'node:fs';
 import { SandboxSpecError } from './errors.ts';
 import type { SandboxSpec } from './contract.ts';
 import { liesInMemory, type Mount } from './mount-plan.ts';
-import { findStats } from './real-path.ts';
+import { canonical, findStats } from './real-path.ts';
 
 /** Gives content a descriptor number inside the child. */
 export type AttachContent = (content: string | Buffer) => number;
 
 export const SANDBOX_UID = 1000;
+const MASK_MAX_BYTES = 4096;
 
 /** All options of bubblewrap for this spec; the program itself is not among them. */
 export function buildArguments(spec: SandboxSpec, plan: readonly Mount[], attach: AttachContent): string[] {
@@ -17,8 +18,8 @@ export function buildArguments(spec: SandboxSpec, plan: readonly Mount[], attach
     ...plan.flatMap(mountWords),
     ...accountFiles(spec, attach),
     ...privateFiles(spec, plan, attach),
-    '--remount-ro',
-    '/dev',
+    ...maskFiles(plan, attach),
+    ...listSealed(spec, plan).flatMap((folder) => ['--remount-ro', folder]),
     '--chdir',
     spec.cwd,
     '--clearenv',
@@ -58,6 +59,8 @@ function mountWords(mount: Mount): string[] {
       return ['--proc', mount.target];
     case 'dev':
       return ['--dev', mount.target];
+    case 'mask':
+      return ['--perms', '755', '--size', String(MASK_MAX_BYTES), '--tmpfs', mount.target];
     case 'scratch':
       return ['--perms', mount.mode.toString(8), '--size', String(mount.maxBytes), '--tmpfs', mount.target];
   }
@@ -88,6 +91,22 @@ function privateFiles(spec: SandboxSpec, plan: readonly Mount[], attach: AttachC
         `The file ${file.path} would be written to the disk; private files belong in HOME or TMPDIR.`,
       );
     }
-    return ['--perms', file.mode.toString(8), '--file', String(attach(file.content)), file.path];
+    return ['--perms', file.mode.toString(8), '--ro-bind-data', String(attach(file.content)), file.path];
   });
+}
+
+function maskFiles(plan: readonly Mount[], attach: AttachContent): string[] {
+  return plan.flatMap((mount) =>
+    mount.kind === 'mask'
+      ? Object.entries(mount.files).flatMap(([name, content]) => [
+          ...['--perms', '0444', '--ro-bind-data', String(attach(content)), `${mount.target}/${name}`],
+        ])
+      : [],
+  );
+}
+
+/** Its owner could give a folder of mode 0555 other rights; a mount that is read-only cannot be. */
+function listSealed(spec: SandboxSpec, plan: readonly Mount[]): string[] {
+  const masks = plan.flatMap((mount) => (mount.kind === 'mask' ? [mount.target] : []));
+  return ['/dev', ...(spec.sealed ?? []).map(canonical), ...masks];
 }

@@ -34,6 +34,7 @@ export async function describeAgentStart(context: AttemptContext): Promise<Agent
     ...(job.resume === undefined ? {} : { resume: job.resume }),
     home: job.sandbox.home,
     workspace: job.workspace.cwd,
+    workspaceTop: job.workspace.mountPath,
     isRoot: process.getuid?.() === 0,
   };
   const command = driver.command(input);
@@ -45,6 +46,7 @@ export async function describeAgentStart(context: AttemptContext): Promise<Agent
       env: { ...context.env, ...command.env },
       files: command.files,
       kept: openKeptFolders(job, command.kept ?? []),
+      masks: command.masks ?? [],
       stdin: command.stdin === null ? 'closed' : 'pipe',
       ...(coordination === null ? {} : { toolSocket: coordination.socketPath }),
     },

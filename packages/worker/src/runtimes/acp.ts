@@ -10,6 +10,7 @@ import { DEFAULT_GEMINI_MODEL, gemini } from './gemini.ts';
 import { createNativeStream } from './native-stream.ts';
 import { opencode } from './opencode.ts';
 import { objectOf } from './json-line.ts';
+import { maskSettings } from './project-settings.ts';
 
 const CONFIG = '.caisson/acp.json';
 /** Beside the worker's bundle; in a clone, the source. */
@@ -58,6 +59,8 @@ export const acp: RuntimeDriver = {
       stdin: input.canAsk === true ? '' : null,
       keepsStdinOpen: input.canAsk === true,
       kept: own?.kept ?? [],
+      // Of a program that we do not know nobody can say whose settings it reads.
+      masks: own?.masks ?? maskSettings(input),
       files: [...(own?.files ?? []), { path: `${input.home}/${CONFIG}`, content: JSON.stringify(config) }],
     };
   },

@@ -3,6 +3,7 @@
 
 import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from './contract.ts';
 import { createClaudeCodeStream } from './claude-code-stream.ts';
+import { maskSettings } from './project-settings.ts';
 import { samplingOf } from './sampling.ts';
 import { gateLine, stdioServer } from './session-folder.ts';
 
@@ -32,6 +33,7 @@ export const claudeCode: RuntimeDriver = {
     files: filesOf(input),
     // Its transcripts, and nothing else of its usual place, where a lent log-in is too.
     kept: [`${input.home}/.claude/projects`],
+    masks: maskSettings(input, ['claude-code']),
   }),
   createStream: (start): AgentStream => createClaudeCodeStream(start?.resume?.usage),
 };

@@ -4,6 +4,7 @@
 
 import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from './contract.ts';
 import { createCodexStream } from './codex-stream.ts';
+import { maskSettings } from './project-settings.ts';
 import { gateLine } from './session-folder.ts';
 
 const KEY_VARIABLE = 'CAISSON_MODEL_KEY';
@@ -20,6 +21,7 @@ export const codex: RuntimeDriver = {
     stdin: input.prompt,
     files: filesOf(input),
     kept: [`${codexHome(input)}/sessions`],
+    masks: maskSettings(input, ['codex']),
   }),
   createStream: (start): AgentStream => createCodexStream(start?.resume?.usage),
 };

@@ -9,6 +9,7 @@ const input: DriverInput = {
   settings: { argv: ['make', 'all'] },
   home: '/home/agent',
   workspace: '/workspace',
+  workspaceTop: '/workspace',
   isRoot: false,
 };
 

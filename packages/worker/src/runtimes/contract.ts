@@ -27,6 +27,8 @@ export interface DriverInput {
   readonly resume?: { readonly sessionId: string; readonly usage?: UsageCount };
   readonly home: string;
   readonly workspace: string;
+  /** The top of the repository that the workspace lies in, often the same folder. */
+  readonly workspaceTop: string;
   readonly isRoot: boolean;
 }
 
@@ -45,6 +47,15 @@ export interface AgentFile {
   readonly mode?: number;
 }
 
+/** A folder of the repository that the program sees without what a repository has put there. */
+export interface ProjectMask {
+  readonly path: string;
+  /** What of its content stays visible, by name. */
+  readonly keep: readonly string[];
+  /** Files that are shown in it instead, by name. */
+  readonly files: Readonly<Record<string, string>>;
+}
+
 /** How the agent is started. */
 export interface AgentCommand {
   readonly argv: readonly string[];
@@ -56,6 +67,8 @@ export interface AgentCommand {
   readonly files: readonly AgentFile[];
   /** Folders under HOME that are kept for a later run that resumes this session. No laid file may be in one. */
   readonly kept?: readonly string[];
+  /** Where the program would obey the repository. */
+  readonly masks?: readonly ProjectMask[];
 }
 
 export interface UsageCount {

@@ -3,6 +3,7 @@
 
 import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from './contract.ts';
 import { createGeminiStream } from './gemini-stream.ts';
+import { maskSettings } from './project-settings.ts';
 import { samplingOf } from './sampling.ts';
 import { gateLine, stdioServer } from './session-folder.ts';
 
@@ -32,6 +33,7 @@ export const gemini: RuntimeDriver = {
     files: filesOf(input),
     // Its chats, and nothing else of its usual place, where a lent log-in is too.
     kept: [`${input.home}/.gemini/tmp`],
+    masks: maskSettings(input, ['gemini']),
   }),
   createStream: (): AgentStream => createGeminiStream(),
 };

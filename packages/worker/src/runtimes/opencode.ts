@@ -4,6 +4,7 @@
 
 import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from './contract.ts';
 import { createOpencodeStream } from './opencode-stream.ts';
+import { maskSettings } from './project-settings.ts';
 import { samplingOf } from './sampling.ts';
 import { sessionFolder } from './session-folder.ts';
 
@@ -55,6 +56,7 @@ export const opencode: RuntimeDriver = {
     env: envOf(input),
     stdin: input.prompt,
     files: filesOf(input),
+    masks: maskSettings(input, ['opencode']),
   }),
   createStream: (): AgentStream => createOpencodeStream(),
 };
