@@ -7,19 +7,22 @@ import { HOSTILE } from './hostile-settings.ts';
 const INSTALL_TIMEOUT_MS = 20 * 60_000;
 const RUN_TIMEOUT_MS = 180_000;
 
-describe.skipIf(isSkipped).each(Object.entries(HOSTILE))('in a hostile repository %s', (name, { settings }) => {
-  let agent: AgentUnderTest;
-  beforeAll(async () => {
-    agent = await prepareAgent(name);
-  }, INSTALL_TIMEOUT_MS);
-  it.each(settings)(
-    'does not obey: $title',
-    ({ files }) => expectIgnored(agent, { committed: files }),
-    RUN_TIMEOUT_MS,
-  );
-  it.each(settings)(
-    'does not obey where the agent makes it: $title',
-    ({ files }) => expectIgnored(agent, { committed: () => ({}), made: files }),
-    RUN_TIMEOUT_MS,
-  );
-});
+describe.skipIf(isSkipped).each(Object.entries(HOSTILE))(
+  'in a hostile repository %s',
+  (name, { settings }) => {
+    let agent: AgentUnderTest;
+    beforeAll(async () => {
+      agent = await prepareAgent(name);
+    }, INSTALL_TIMEOUT_MS);
+    it.each(settings)(
+      'does not obey: $title',
+      ({ files }) => expectIgnored(agent, { committed: files }),
+      RUN_TIMEOUT_MS,
+    );
+    it.each(settings)(
+      'does not obey where the agent makes it: $title',
+      ({ files }) => expectIgnored(agent, { committed: () => ({}), made: files }),
+      RUN_TIMEOUT_MS,
+    );
+  },
+);

@@ -15,10 +15,9 @@ const MASK_MAX_BYTES = 4096;
 export function buildArguments(spec: SandboxSpec, plan: readonly Mount[], attach: AttachContent): string[] {
   return [
     ...isolation(spec),
-    ...plan.flatMap(mountWords),
+    ...plan.flatMap((mount) => mountWords(mount, attach)),
     ...accountFiles(spec, attach),
     ...privateFiles(spec, plan, attach),
-    ...maskFiles(plan, attach),
     ...listSealed(spec, plan).flatMap((folder) => ['--remount-ro', folder]),
     '--chdir',
     spec.cwd,
@@ -49,7 +48,7 @@ function isolation(spec: SandboxSpec): string[] {
   ];
 }
 
-function mountWords(mount: Mount): string[] {
+function mountWords(mount: Mount, attach: AttachContent): string[] {
   switch (mount.kind) {
     case 'bind':
       return [mount.writable ? '--bind' : '--ro-bind', mount.source, mount.target];
@@ -60,7 +59,14 @@ function mountWords(mount: Mount): string[] {
     case 'dev':
       return ['--dev', mount.target];
     case 'mask':
-      return ['--perms', '755', '--size', String(MASK_MAX_BYTES), '--tmpfs', mount.target];
+      return [
+        ...['--perms', '755', '--size', String(MASK_MAX_BYTES), '--tmpfs', mount.target],
+        ...Object.entries(mount.files).flatMap(([name, content]) =>
+          readOnlyFile(`${mount.target}/${name}`, content, attach),
+        ),
+      ];
+    case 'text':
+      return readOnlyFile(mount.target, mount.content, attach);
     case 'scratch':
       return ['--perms', mount.mode.toString(8), '--size', String(mount.maxBytes), '--tmpfs', mount.target];
   }
@@ -81,7 +87,7 @@ function accountFile(path: string, id: number, ownLine: string, attach: AttachCo
   const others = readFileSync(path, 'utf8')
     .split('\n')
     .filter((line) => line !== '' && line.split(':')[2] !== String(id) && !line.startsWith('caisson:'));
-  return ['--perms', '0444', '--ro-bind-data', String(attach([...others, ownLine, ''].join('\n'))), path];
+  return readOnlyFile(path, [...others, ownLine, ''].join('\n'), attach);
 }
 
 function privateFiles(spec: SandboxSpec, plan: readonly Mount[], attach: AttachContent): string[] {
@@ -91,18 +97,12 @@ function privateFiles(spec: SandboxSpec, plan: readonly Mount[], attach: AttachC
         `The file ${file.path} would be written to the disk; private files belong in HOME or TMPDIR.`,
       );
     }
-    return ['--perms', file.mode.toString(8), '--ro-bind-data', String(attach(file.content)), file.path];
+    return readOnlyFile(file.path, file.content, attach, file.mode);
   });
 }
 
-function maskFiles(plan: readonly Mount[], attach: AttachContent): string[] {
-  return plan.flatMap((mount) =>
-    mount.kind === 'mask'
-      ? Object.entries(mount.files).flatMap(([name, content]) => [
-          ...['--perms', '0444', '--ro-bind-data', String(attach(content)), `${mount.target}/${name}`],
-        ])
-      : [],
-  );
+function readOnlyFile(path: string, content: string, attach: AttachContent, mode = 0o444): string[] {
+  return ['--perms', mode.toString(8), '--ro-bind-data', String(attach(content)), path];
 }
 
 /** Its owner could give a folder of mode 0555 other rights; a mount that is read-only cannot be. */

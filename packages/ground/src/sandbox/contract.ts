@@ -24,14 +24,17 @@ export interface SandboxFile {
   readonly mode: number;
 }
 
-/** A folder of the workspace that is shown without its content, whether it exists there or not. */
-export interface SandboxMask {
-  readonly path: string;
-  /** Files shown in it instead, by name. */
-  readonly files: Readonly<Record<string, string>>;
-  /** What of its real content stays visible, and writable, by name. Links are left out. */
-  readonly keep: readonly string[];
-}
+/** What of the workspace is shown without its content: a folder, whether it exists or not, or a file that exists. */
+export type SandboxMask =
+  | {
+      readonly kind: 'folder';
+      readonly path: string;
+      /** Files shown in it instead, by name. */
+      readonly files: Readonly<Record<string, string>>;
+      /** What of its real content stays visible, and writable, by name. Links are left out. */
+      readonly keep: readonly string[];
+    }
+  | { readonly kind: 'file'; readonly path: string; readonly content: string };
 
 /** A size-capped folder in memory. */
 export interface SandboxScratch {
@@ -59,7 +62,7 @@ export interface SandboxSpec {
   readonly looseReadOnlyPaths?: readonly string[] | undefined;
   /** Files and folders inside the workspace whose content is not shown; those that do not exist are left out. */
   readonly hiddenPaths?: readonly string[] | undefined;
-  /** Folders that are masked: read-only, and only with what the mask names. */
+  /** Read-only, and only with what the mask names. */
   readonly masks?: readonly SandboxMask[] | undefined;
   /** Folders in memory that hold nothing but mounts and to which nothing can be added; under a replaced folder. */
   readonly sealed?: readonly string[] | undefined;

@@ -19,8 +19,9 @@ export type Mount =
       readonly maxBytes: number;
       readonly mode: number;
     }
-  /** A folder in memory with these files and nothing else; read-only once everything is mounted. */
+  /** A folder in memory with these files and nothing else, read-only once everything is mounted. */
   | { readonly kind: 'mask'; readonly target: string; readonly files: Readonly<Record<string, string>> }
+  | { readonly kind: 'text'; readonly target: string; readonly content: string }
   /** A link of the host's that a folder in memory hides; `to` has no links in it. */
   | { readonly kind: 'link'; readonly target: string; readonly to: string }
   | { readonly kind: 'proc' | 'dev'; readonly target: string };
@@ -107,22 +108,27 @@ function guardWorkspace(spec: SandboxSpec): Record<'readOnly' | 'hidden' | 'mask
     hidden: hidden.map(({ target, isFolder }) =>
       isFolder ? scratch(target, HIDDEN_MAX_BYTES, 0o555) : bind('/dev/null', target, false),
     ),
-    masked: masked.map(({ target, mask }) => ({ kind: 'mask', target, files: mask.files })),
+    masked: masked.map(({ target, mask }) =>
+      mask.kind === 'folder'
+        ? { kind: 'mask', target, files: mask.files }
+        : { kind: 'text', target, content: mask.content },
+    ),
     kept: masked.flatMap(({ kept }) => kept.map(({ source, target }) => bind(source, target, isWritable))),
   };
 }
 
 /**
- * The folders of HOME and TMPDIR that lead to a private file, each a mount of its own: one that only contains a mount
- * could be renamed away, and another put in its place (S5).
+ * The folders of HOME that lead to a private file, each a mount of its own: one that only contains a mount could be
+ * renamed away, and another put in its place (S5).
  */
-function pinnedFolders(spec: SandboxSpec): string[] {
-  const roots = [canonical(spec.home.path), canonical(spec.tmp.path)];
+function pinnedFolders({ files, home, workspace }: SandboxSpec): string[] {
+  const top = canonical(home.path);
+  const other = workspace === null ? null : canonical(workspace.target);
   const folders = new Set<string>();
-  for (const { path } of spec.files) {
-    const root = roots.find((each) => isInside(each, canonical(path)));
-    if (root === undefined) continue;
-    for (let folder = dirname(canonical(path)); folder !== root; folder = dirname(folder)) folders.add(folder);
+  for (const { path } of files) {
+    const place = canonical(path);
+    if (!isInside(top, place) || (other !== null && isInside(other, place))) continue;
+    for (let folder = dirname(place); folder !== top; folder = dirname(folder)) folders.add(folder);
   }
   return [...folders];
 }
@@ -160,6 +166,7 @@ export function liesInMemory(path: string, plan: readonly Mount[]): boolean {
 }
 
 function isFolderMount(mount: Mount): boolean {
+  if (mount.kind === 'text') return false;
   return mount.kind !== 'bind' || (findStats(mount.source)?.isDirectory() ?? false);
 }
 

@@ -25,7 +25,10 @@ function hold(path: string): boolean {
 function listMountPoints({ kind, mailbox, masks = [], workspace }: SandboxSpec): string[] {
   if (kind === 'none' || workspace === null) return [];
   const { source, target } = workspace;
-  const places = [...(mailbox === undefined ? [] : [mailbox.target]), ...masks.map(({ path }) => path)];
+  const places = [
+    ...(mailbox === undefined ? [] : [mailbox.target]),
+    ...masks.flatMap((mask) => (mask.kind === 'folder' ? [mask.path] : [])),
+  ];
   return places
     .map((place) => relative(target, place))
     .filter((inside) => inside !== '' && !leavesFolder(inside))

@@ -81,10 +81,11 @@ function findMasked(
 }
 
 /** Nothing that a link leads to: the repository chooses where. */
-function listKept(folder: string, { keep, files }: SandboxMask): string[] {
-  return keep.filter((name) => {
+function listKept(folder: string, mask: SandboxMask): string[] {
+  if (mask.kind === 'file') return [];
+  return mask.keep.filter((name) => {
     const stats = findStats(join(folder, name));
-    return !(name in files) && (stats?.isDirectory() === true || stats?.isFile() === true);
+    return !(name in mask.files) && (stats?.isDirectory() === true || stats?.isFile() === true);
   });
 }
 

@@ -81,7 +81,7 @@ function configOf(input: DriverInput): Record<string, TomlValue> {
     ...(input.endpoint === undefined
       ? {}
       : { model_providers: { caisson: providerOf(input.endpoint.baseUrl) } }),
-    ...(input.mcp === undefined ? {} : { mcp_servers: { caisson: mcpOf(input.mcp) } }),
+    mcp_servers: serversOf(input),
   };
 }
 
@@ -95,6 +95,14 @@ function providerOf(baseUrl: string): Record<string, TomlValue> {
     request_max_retries: 1,
     stream_max_retries: 2,
   };
+}
+
+/** Ours comes last, so that no other takes its place. */
+function serversOf({ mcp, projectServers = [] }: DriverInput): Record<string, TomlValue> {
+  const others = projectServers.map(
+    ({ name, command, args, env }) => [name, { command, args, env }] as const,
+  );
+  return { ...Object.fromEntries(others), ...(mcp === undefined ? {} : { caisson: mcpOf(mcp) }) };
 }
 
 const mcpOf = (mcp: NonNullable<DriverInput['mcp']>): Record<string, TomlValue> => ({

@@ -14,7 +14,13 @@ const input: DriverInput = {
 };
 
 test('the command is exactly the argv that was given, with its stdin closed', () => {
-  expect(command.command(input)).toEqual({ argv: ['make', 'all'], env: {}, stdin: null, files: [] });
+  expect(command.command(input)).toEqual({
+    argv: ['make', 'all'],
+    env: {},
+    stdin: null,
+    files: [],
+    masks: [],
+  });
 });
 
 test('what was printed last is the reply, and exit code 0 is success even without output', () => {

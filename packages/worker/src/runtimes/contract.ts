@@ -15,6 +15,8 @@ export interface DriverInput {
   readonly endpoint?: { readonly baseUrl: string; readonly apiKey: string };
   /** The MCP server with the coordination tools; absent when the grant names none. */
   readonly mcp?: McpServer;
+  /** MCP servers of the repository that are to be started; the gate judges each call to them. */
+  readonly projectServers?: readonly NamedServer[];
   /**
    * A program that decides one tool call: a JSON object with `tool_name` and `tool_input` on stdin, exit code 0 to let
    * it pass, 2 with the reason on stderr to deny it. Claude Code, Codex and Gemini hooks, our Pi extension and our
@@ -40,6 +42,14 @@ export interface McpServer {
   readonly socketPath?: string;
 }
 
+/** A stdio server that the repository names. */
+export interface NamedServer {
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
 /** A file laid into the agent's private HOME before it starts. */
 export interface AgentFile {
   readonly path: string;
@@ -47,14 +57,17 @@ export interface AgentFile {
   readonly mode?: number;
 }
 
-/** A folder of the repository that the program sees without what a repository has put there. */
-export interface ProjectMask {
-  readonly path: string;
-  /** What of its content stays visible, by name. */
-  readonly keep: readonly string[];
-  /** Files that are shown in it instead, by name. */
-  readonly files: Readonly<Record<string, string>>;
-}
+/** A folder or file of the repository that the program sees without what a repository has put there. */
+export type ProjectMask =
+  | {
+      readonly kind: 'folder';
+      readonly path: string;
+      /** What of its content stays visible, by name. */
+      readonly keep: readonly string[];
+      /** Files that are shown in it instead, by name. */
+      readonly files: Readonly<Record<string, string>>;
+    }
+  | { readonly kind: 'file'; readonly path: string; readonly content: string };
 
 /** How the agent is started. */
 export interface AgentCommand {
@@ -67,7 +80,7 @@ export interface AgentCommand {
   readonly files: readonly AgentFile[];
   /** Folders under HOME that are kept for a later run that resumes this session. No laid file may be in one. */
   readonly kept?: readonly string[];
-  /** Where the program would obey the repository. */
+  /** Where the program would obey the repository; absent means every place that any program is known for. */
   readonly masks?: readonly ProjectMask[];
 }
 

@@ -6,35 +6,51 @@
 import { relative } from 'node:path';
 import type { DriverInput, ProjectMask } from './contract.ts';
 
-type Folder = Omit<ProjectMask, 'path'> & { readonly name: string };
+interface Settings {
+  readonly folder: string;
+  /** What of the folder is a prompt, by name. */
+  readonly keep: readonly string[];
+  /** What the folder has instead of the repository's, by name. */
+  readonly instead?: Readonly<Record<string, string>>;
+  /** Settings outside the folder, all of them JSON. */
+  readonly files?: readonly string[];
+}
 
 /** A program that finds this one looks for no `.env` further up. */
 const NO_ENVIRONMENT = { '.env': '' };
 
-const FOLDERS = {
+const SETTINGS = {
   'claude-code': {
-    name: '.claude',
+    folder: '.claude',
     keep: ['CLAUDE.md', 'rules', 'skills', 'commands', 'output-styles'],
-    files: {},
+    files: ['.mcp.json'],
   },
-  codex: { name: '.codex', keep: ['skills', 'prompts'], files: {} },
-  gemini: { name: '.gemini', keep: ['GEMINI.md', 'skills', 'commands'], files: NO_ENVIRONMENT },
-  opencode: { name: '.opencode', keep: ['skills', 'skill', 'command', 'commands'], files: {} },
-  pi: { name: '.pi', keep: ['skills', 'prompts'], files: {} },
-  qwen: { name: '.qwen', keep: ['QWEN.md', 'skills', 'commands'], files: NO_ENVIRONMENT },
-} as const satisfies Record<string, Folder>;
+  codex: { folder: '.codex', keep: ['skills', 'prompts'] },
+  gemini: { folder: '.gemini', keep: ['GEMINI.md', 'skills', 'commands'], instead: NO_ENVIRONMENT },
+  opencode: {
+    folder: '.opencode',
+    keep: ['skills', 'skill', 'commands', 'command'],
+    // It says that it leaves them out, and yet loads the plugins that they name.
+    files: ['opencode.json', 'opencode.jsonc'],
+  },
+  pi: { folder: '.pi', keep: ['skills', 'prompts'] },
+  qwen: { folder: '.qwen', keep: ['QWEN.md', 'skills', 'commands'], instead: NO_ENVIRONMENT },
+} as const satisfies Record<string, Settings>;
 
-export type MaskedProgram = keyof typeof FOLDERS;
+type Program = keyof typeof SETTINGS;
 
 /** The masks for these programs, in the folder where the agent works and in every one above it up to the top. */
 export function maskSettings(
   input: Pick<DriverInput, 'workspace' | 'workspaceTop'>,
-  programs: readonly MaskedProgram[] = Object.keys(FOLDERS) as MaskedProgram[],
+  programs: readonly Program[] = Object.keys(SETTINGS) as Program[],
 ): ProjectMask[] {
   const places = foldersUpTo(input.workspaceTop, input.workspace);
   return programs.flatMap((program) => {
-    const { name, keep, files } = FOLDERS[program];
-    return places.map((place) => ({ path: `${place}/${name}`, keep, files }));
+    const { folder, keep, instead, files = [] }: Settings = SETTINGS[program];
+    return places.flatMap((place): ProjectMask[] => [
+      { kind: 'folder', path: `${place}/${folder}`, keep, files: instead ?? {} },
+      ...files.map((file): ProjectMask => ({ kind: 'file', path: `${place}/${file}`, content: '{}\n' })),
+    ]);
   });
 }
 
