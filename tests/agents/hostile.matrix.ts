@@ -2,7 +2,7 @@
 import { beforeAll, describe, it } from 'vitest';
 import { isSkipped, prepareAgent, type AgentUnderTest } from './agent-under-test.ts';
 import { expectIgnored } from './hostile-run.ts';
-import { HOSTILE } from './hostile-settings.ts';
+import { HOSTILE, START_UP_FILES } from './hostile-settings.ts';
 
 const INSTALL_TIMEOUT_MS = 20 * 60_000;
 const RUN_TIMEOUT_MS = 180_000;
@@ -16,10 +16,11 @@ describe.skipIf(isSkipped).each(Object.entries(HOSTILE))(
     }, INSTALL_TIMEOUT_MS);
     it.each(settings)(
       'does not obey: $title',
-      ({ files }) => expectIgnored(agent, { committed: files }),
+      ({ files, call }) =>
+        expectIgnored(agent, { committed: files, ...(call === undefined ? {} : { call }) }),
       RUN_TIMEOUT_MS,
     );
-    it.each(settings)(
+    it.each([...settings.filter(({ call }) => call === undefined), START_UP_FILES])(
       'does not obey where the agent makes it: $title',
       ({ files }) => expectIgnored(agent, { committed: () => ({}), made: files }),
       RUN_TIMEOUT_MS,

@@ -26,6 +26,9 @@ const QUIET_PROGRAMS: Readonly<Record<string, string>> = {
   GIT_ASKPASS: '/bin/true',
   GH_PROMPT_DISABLED: '1',
   DEBIAN_FRONTEND: 'noninteractive',
+  // A first bash reads ~/.bashrc even for `-c` when its stdin is a socket, as Node's pipes are; a second one does not.
+  // A hook runs in such a shell, and HOME is the agent's to write.
+  SHLVL: '1',
 };
 
 export interface ViewOptions {

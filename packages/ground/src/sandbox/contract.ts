@@ -31,7 +31,7 @@ export type SandboxMask =
       readonly path: string;
       /** Files shown in it instead, by name. */
       readonly files: Readonly<Record<string, string>>;
-      /** What of its real content stays visible, and writable, by name. Links are left out. */
+      /** What of its real content stays visible, and writable, by path. What a link leads to is left out. */
       readonly keep: readonly string[];
     }
   | { readonly kind: 'file'; readonly path: string; readonly content: string };

@@ -83,9 +83,9 @@ function findMasked(
 /** Nothing that a link leads to: the repository chooses where. */
 function listKept(folder: string, mask: SandboxMask): string[] {
   if (mask.kind === 'file') return [];
-  return mask.keep.filter((name) => {
-    const stats = findStats(join(folder, name));
-    return !(name in mask.files) && (stats?.isDirectory() === true || stats?.isFile() === true);
+  return mask.keep.filter((path) => {
+    const real = findRealPath(join(folder, path));
+    return !(path in mask.files) && real === join(folder, path);
   });
 }
 

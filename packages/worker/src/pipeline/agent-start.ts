@@ -2,6 +2,7 @@
 import type { AttemptContext } from '../attempt-context.ts';
 import type { Coordination } from '../coordination/open-coordination.ts';
 import { describeTask } from '../describe-task.ts';
+import { findLaidSkills } from '../overlay/laid-skills.ts';
 import { openKeptFolders } from '../kept-folders.ts';
 import type { AgentCommand, AgentStream, DriverInput, NamedServer } from '../runtimes/contract.ts';
 import { maskSettings } from '../runtimes/project-settings.ts';
@@ -32,6 +33,7 @@ export async function describeAgentStart(context: AttemptContext): Promise<Agent
     settings: settingsOf(context),
     ...endpointOf(context),
     ...coordination?.driverInput,
+    laidSkills: findLaidSkills(job),
     projectServers: await findServers(context, context.driver.name),
     ...(job.resume === undefined ? {} : { resume: job.resume }),
     home: job.sandbox.home,

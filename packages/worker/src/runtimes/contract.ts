@@ -15,6 +15,8 @@ export interface DriverInput {
   readonly endpoint?: { readonly baseUrl: string; readonly apiKey: string };
   /** The MCP server with the coordination tools; absent when the grant names none. */
   readonly mcp?: McpServer;
+  /** Skills that the run's capabilities have laid over the repository, as `.claude/skills/NAME`: not the repository's own. */
+  readonly laidSkills?: readonly string[];
   /** MCP servers of the repository that are to be started; the gate judges each call to them. */
   readonly projectServers?: readonly NamedServer[];
   /**
@@ -62,7 +64,7 @@ export type ProjectMask =
   | {
       readonly kind: 'folder';
       readonly path: string;
-      /** What of its content stays visible, by name. */
+      /** What of its content stays visible, by path. */
       readonly keep: readonly string[];
       /** Files that are shown in it instead, by name. */
       readonly files: Readonly<Record<string, string>>;

@@ -20,11 +20,9 @@ interface Settings {
 const NO_ENVIRONMENT = { '.env': '' };
 
 const SETTINGS = {
-  'claude-code': {
-    folder: '.claude',
-    keep: ['CLAUDE.md', 'rules', 'skills', 'commands', 'output-styles'],
-    files: ['.mcp.json'],
-  },
+  // Its skills, commands and agents are more than prompts: they bring hooks, shell commands that run when they are read,
+  // and leave to use tools, all of it before the gate is asked.
+  'claude-code': { folder: '.claude', keep: ['CLAUDE.md', 'rules'], files: ['.mcp.json'] },
   codex: { folder: '.codex', keep: ['skills', 'prompts'] },
   gemini: { folder: '.gemini', keep: ['GEMINI.md', 'skills', 'commands'], instead: NO_ENVIRONMENT },
   opencode: {
@@ -37,16 +35,22 @@ const SETTINGS = {
   qwen: { folder: '.qwen', keep: ['QWEN.md', 'skills', 'commands'], instead: NO_ENVIRONMENT },
 } as const satisfies Record<string, Settings>;
 
-type Program = keyof typeof SETTINGS;
+type MaskedProgram = keyof typeof SETTINGS;
+
+const KNOWN_PROGRAMS = Object.keys(SETTINGS) as MaskedProgram[];
 
 /** The masks for these programs, in the folder where the agent works and in every one above it up to the top. */
 export function maskSettings(
-  input: Pick<DriverInput, 'workspace' | 'workspaceTop'>,
-  programs: readonly Program[] = Object.keys(SETTINGS) as Program[],
+  input: Pick<DriverInput, 'workspace' | 'workspaceTop' | 'laidSkills'>,
+  programs: readonly MaskedProgram[] = KNOWN_PROGRAMS,
 ): ProjectMask[] {
   const places = foldersUpTo(input.workspaceTop, input.workspace);
   return programs.flatMap((program) => {
-    const { folder, keep, instead, files = [] }: Settings = SETTINGS[program];
+    const { folder, keep: prompts, instead, files = [] }: Settings = SETTINGS[program];
+    const laid = (input.laidSkills ?? []).filter((path) => path.startsWith(`${folder}/skills/`));
+    const keep = prompts.includes('skills')
+      ? prompts
+      : [...prompts, ...laid.map((path) => path.slice(folder.length + 1))];
     return places.flatMap((place): ProjectMask[] => [
       { kind: 'folder', path: `${place}/${folder}`, keep, files: instead ?? {} },
       ...files.map((file): ProjectMask => ({ kind: 'file', path: `${place}/${file}`, content: '{}\n' })),
