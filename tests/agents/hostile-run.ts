@@ -24,7 +24,8 @@ export interface HostileFiles extends Pick<HostileSetting, 'call'> {
 export async function expectIgnored(agent: AgentUnderTest, files: HostileFiles): Promise<void> {
   const isMaking = files.made !== undefined;
   const make: ScriptTurn = { tool: { intent: 'run-command', command: 'sh prepare.sh' }, ...usage };
-  const call = files.call === undefined ? [] : [{ tool: { intent: 'call' as const, ...files.call }, ...usage }];
+  const call =
+    files.call === undefined ? [] : [{ tool: { intent: 'call' as const, ...files.call }, ...usage }];
   const stage = await createStage(agent, { script: [...(isMaking ? [make] : []), ...call, DENIED, END] });
   const { project } = stage;
   const { root } = project;
@@ -39,7 +40,8 @@ export async function expectIgnored(agent: AgentUnderTest, files: HostileFiles):
   const ran = await stage.run('throw it away', '--mode', mode);
   await expectHeld(stage, ran);
   if (prompt !== undefined)
-  }
+    expect(JSON.stringify(stage.model.requests.map(({ body }) => body))).toContain(PROMPT);
+}
 
 /** Written by a script of the repository: what a command does is not told by its line. */
 function scriptOf(files: Readonly<Record<string, string>>): string {
@@ -61,5 +63,4 @@ async function expectHeld(stage: Stage, ran: AgentRun): Promise<void> {
   const touched = [...diff.matchAll(/^diff --git a\/(\S+)/gm)].map(([, path]) => path);
   expect(touched.filter((path) => path === 'denied.txt' || path?.startsWith(MARK))).toEqual([]);
   expect(diff).not.toContain('deleted file');
-  expect(JSON.stringify(stage.model.requests.map(({ body }) => body))).toContain(PROMPT);
 }

@@ -1,8 +1,9 @@
 /** Settings of a repository as an agent of a kind that nobody knows sees them: an adapter of the user's own. */
+import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { createProject, type Project } from './project.ts';
+import { createProject, finish, ROOT, type Project } from './project.ts';
 
 function projectWith(script: string, config = ''): Project {
   const project = createProject({
@@ -43,7 +44,7 @@ it('are not seen and cannot be made, and neither shows in the patch, in a worktr
   const script = `${LOOK}; mkdir -p .pi; echo x > .pi/settings.json; echo x > .gemini/settings.json; echo work > work.txt; git add -A; git commit -qm all; true`;
   for (const where of ['worktree', 'in-place']) {
     const project = projectWith(script);
-    const options = where === 'in-place' ? ['--in-place'] : [];
+    const options = where === 'in-place' ? ['--workspace', 'in-place'] : [];
     const ran = await project.run('--runtime', 'mine', ...options, 'look');
     expect([where, ran.failure, ran.reply]).toEqual([where, undefined, SEEN]);
     const { stdout: diff } = await project.caisson('diff', ran.runId);
@@ -64,7 +65,14 @@ it('are not seen above the folder of a project in a larger repository either', a
   project.write('apps/one/.codex/config.toml', 'theirs\n');
   project.git('add', '-A', '-f');
   project.git('commit', '-qm', 'app');
-  const cli = await project.caisson('-C', 'apps/one', 'run', '-o', 'json', '--runtime', 'mine', 'look');
+  const words = ['run', '-o', 'json', '--runtime', 'mine', 'look'];
+  const cli = await finish(
+    spawn(process.execPath, [join(ROOT, 'packages/cli/bin/caisson.js'), ...words], {
+      cwd: join(project.root, 'apps/one'),
+      env: project.env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }),
+  );
   const { reply } = JSON.parse(cli.stdout) as { reply: string };
   expect(reply).toContain(SEEN);
   expect(reply).not.toContain('theirs');
@@ -76,7 +84,7 @@ it("a capability's own skills stay visible", async () => {
     'agents: { skilled: { runtime: mine, capabilities: [one] } }\n',
   );
   project.write('cap/.claude/skills/ours/SKILL.md', 'ours\n');
-  const added = await project.caisson('capability', 'add', 'one', 'cap');
+  const added = await project.caisson('capabilities', 'register', 'one', 'cap');
   expect(added.stderr).toBe('');
   const ran = await project.run('--agent', 'skilled', 'look');
   expect([ran.failure, ran.reply]).toEqual([undefined, `${SEEN}\nours`]);
