@@ -4,6 +4,8 @@ import { expect } from 'vitest';
 import { pidsWith, until } from '../e2e/project.ts';
 import { createStage, expectUsage, KEY, type AgentRun, type Stage } from './agent-run.ts';
 import type { AgentUnderTest } from './agent-under-test.ts';
+import { expectIgnored } from './hostile-run.ts';
+import { combinedFiles, START_UP_FILES } from './hostile-settings.ts';
 
 export interface Cell {
   readonly title: string;
@@ -379,11 +381,15 @@ async function approval(agent: AgentUnderTest): Promise<void> {
   expectUsage(stage, ran);
 }
 
+const hostile = (agent: AgentUnderTest): Promise<void> =>
+  expectIgnored(agent, { committed: (root) => combinedFiles(agent.name, root), made: START_UP_FILES.files });
+
 export const CELLS: readonly Cell[] = [
   { title: 'edits a file', isShort: true, prove: edit },
   { title: 'runs a command', isShort: false, prove: command },
   { title: 'takes of its agent', isShort: false, prove: sampling },
   { title: 'is denied by policy', isShort: true, prove: denied },
+  { title: 'obeys no settings of the repository', isShort: true, prove: hostile },
   { title: 'repeats a denied call', isShort: false, prove: loop },
   { title: 'repeats a failing call', isShort: false, prove: failingLoop },
   { title: 'calls a tool that is not there', isShort: false, prove: misspelt },

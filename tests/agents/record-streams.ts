@@ -82,6 +82,7 @@ async function record(driver: RuntimeDriver, script: ScriptInput): Promise<Recor
       endpoint: { baseUrl: normalizeEndpoint(api, server.url), apiKey: 'placeholder-key' },
       home,
       workspace,
+      workspaceTop: workspace,
       isRoot: process.getuid?.() === 0,
     });
     const { stdout, exit } = await runAgent(driver, command, home, workspace);

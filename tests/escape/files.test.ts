@@ -119,6 +119,52 @@ describe('files from inside the sandbox', () => {
     expect(readFileSync(inside('a/secrets/key'), 'utf8')).toBe('HIDDEN');
   });
 
+  it('a masked folder shows only what the mask names, there or not, and cannot be filled, moved or uncovered', async () => {
+    mkdirSync(join(cell.workspace, 'app/.tool/skills'), { recursive: true });
+    for (const path of ['app/.tool/settings.json', 'app/.tool/skills/a', 'app/tool.json'])
+      writeFileSync(join(cell.workspace, path), 'REAL');
+    writeFileSync(join(cell.root, 'outside'), 'SECRET');
+    symlinkSync(join(cell.root, 'outside'), join(cell.workspace, 'app/.tool/prompts'));
+    const inside = (path: string): string => join(cell.workspace, path);
+    const folder = { kind: 'folder', files: { '.env': '' }, keep: ['skills', 'prompts'] } as const;
+    const attacks = ['app/.tool', '.tool'].flatMap((place) => [
+      `echo x > ${place}/settings.json`,
+      `chmod 777 ${place}; echo x > ${place}/settings.json`,
+      `rename ${place} other && mkdir ${place}; echo x > ${place}/settings.json`,
+      `rm -f ${place}/.env; rmdir ${place}; mkdir ${place}; echo x > ${place}/settings.json`,
+      `echo x > ${place}/.env`,
+      `umount ${place}`,
+    ]);
+    // Not `mv`, which would copy what it cannot rename.
+    const rename = 'rename() { perl -e \'rename shift, shift or exit 1\' "$@"; }';
+    const script = [
+      rename,
+      ...attacks,
+      'rename app other && mkdir -p app/.tool',
+      'echo x > app/tool.json',
+      'rm app/tool.json',
+    ]
+      .map((attack) => `{ ${attack}; } 2>/dev/null`)
+      .join('; ');
+    const { stdout } = await runShell(
+      cell,
+      `${script}; ls -A app/.tool .tool; cat app/tool.json app/.tool/skills/a; echo more > app/.tool/skills/b; cat app/.tool/prompts 2>/dev/null`,
+      {
+        readOnlyPaths: [inside('app/.tool/settings.json')],
+        masks: [
+          { ...folder, path: inside('app/.tool') },
+          { ...folder, path: inside('.tool') },
+          { kind: 'file', path: inside('app/tool.json'), content: '{}' },
+          { kind: 'file', path: inside('absent.json'), content: '{}' },
+        ],
+      },
+    );
+    expect(stdout).toBe('.tool:\n.env\n\napp/.tool:\n.env\nskills\n{}REAL');
+    expect([existsSync(inside('.tool')), existsSync(inside('absent.json'))]).toEqual([false, false]);
+    expect(readFileSync(inside('app/.tool/settings.json'), 'utf8')).toBe('REAL');
+    expect(readFileSync(inside('app/.tool/skills/b'), 'utf8')).toBe('more\n');
+  });
+
   it('a link in the workspace leads to nothing that could not be reached without it', async () => {
     const outside = join(cell.root, 'outside');
     writeFileSync(outside, 'untouched');

@@ -53,6 +53,11 @@ export const RuntimeConfig = z.strictObject({
     "Settings in the program's own words, laid into its private HOME.",
   ),
   env: optional('ask', variables(), 'Extra environment of the program; not for secrets.'),
+  projectServers: optional(
+    'ask',
+    z.boolean(),
+    'true: start the MCP servers that the repository names in its settings for this program, inside the sandbox; every call to them passes the gate. Needs trust in the repository. Default false.',
+  ),
 });
 export type RuntimeConfig = z.infer<typeof RuntimeConfig>;
 

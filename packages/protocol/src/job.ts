@@ -82,6 +82,8 @@ export const Job = z.object({
     bin: z.string(),
     adapter: z.optional(z.object({ path: AbsolutePath, sha256: Sha256 })),
     settings: z.record(z.string(), z.unknown()),
+    /** Whether MCP servers that the repository names are started. */
+    projectServers: z.optional(z.boolean()),
   }),
   /** The registered agent that carries out the task, if one was named. */
   agent: z.optional(z.string()),

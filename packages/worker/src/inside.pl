@@ -2,15 +2,18 @@
 # and the gate starts once per tool call. No module is used; the numbers are those of Linux.
 #
 #   inside.pl relay PORT SOCKET -- COMMAND ARGS…   listens on loopback, hands every connection to SOCKET, becomes COMMAND
-#   inside.pl gate SOCKET [SECONDS]                one tool call on stdin; 0 lets it pass, 2 denies it, reason on stderr
-#   inside.pl mcp SOCKET                           an MCP stdio server: every byte goes to SOCKET and back
+#   inside.pl gate SOCKET PEER [SECONDS]           one tool call on stdin; 0 lets it pass, 2 denies it, reason on stderr
+#   inside.pl mcp SOCKET PEER                      an MCP stdio server: every byte goes to SOCKET and back
+#
+# PEER is `PID:DEVICE:INODE`: who must listen at SOCKET, as seen from here, and which file the socket is. The worker is
+# outside, so its PID is 0 in here, and whoever else would listen has one.
 #
 # relay.ts and tool-shim.ts do the same on machines without Perl.
 use strict;
 use warnings;
 
 use constant { AF_UNIX => 1, AF_INET => 2, SOCK_STREAM => 1 };
-use constant { SOL_SOCKET => 1, SO_REUSEADDR => 2, IPPROTO_TCP => 6, TCP_NODELAY => 1 };
+use constant { SOL_SOCKET => 1, SO_REUSEADDR => 2, SO_PEERCRED => 17, IPPROTO_TCP => 6, TCP_NODELAY => 1 };
 use constant { BOTH => 2, WRITING => 1 };
 use constant DENIED => 2;
 use constant CHUNK  => 65536;
@@ -60,12 +63,13 @@ sub serve {
 # Anything that goes wrong is a deny: some programs take every other exit code than 2 for a yes.
 # So is no answer: a hook that outlives its program's patience, 330 s, is taken for a yes as well.
 sub gate {
-    my ($path, $seconds) = @_;
+    my ($path, $peer, $seconds) = @_;
     $SIG{ALRM} = sub { give_up(DENIED, 'The gate did not answer in time.') };
     alarm($seconds // 320);
     my $call = do { local $/; <STDIN> } // '';
     $call =~ tr/\r\n/ /;    # in JSON these can only stand between words
     my $socket = dial($path) or give_up(DENIED, "The gate did not answer: $!");
+    is_peer($socket, $peer) or give_up(DENIED, 'The gate was replaced: somebody else listens there.');
     write_all($socket, "{\"gate\":$call}\n");    # what is too large is answered before it was read
     my $answer = '';
     while (sysread($socket, $answer, CHUNK, length $answer)) { }
@@ -76,8 +80,9 @@ sub gate {
 }
 
 sub mcp {
-    my ($path) = @_;
+    my ($path, $peer) = @_;
     my $socket = dial($path) or give_up(1, "$path: $!");
+    is_peer($socket, $peer) or give_up(1, "$path: somebody else listens there");
     my $reader = fork_or_give_up();
     if ($reader == 0) {
         carry($socket, \*STDOUT);
@@ -97,6 +102,14 @@ sub dial {
     chdir $folder or return;
     socket(my $socket, AF_UNIX, SOCK_STREAM, 0) or return;
     return connect($socket, pack('S a*', AF_UNIX, "$name\0")) ? $socket : undef;
+}
+
+# The kernel keeps who listened; no process can claim to be another one.
+sub is_peer {
+    my ($socket, $peer) = @_;
+    my ($pid) = ($peer // '') =~ m{\A(\d+):} or return 0;
+    my $credentials = getsockopt($socket, SOL_SOCKET, SO_PEERCRED) or return 0;
+    return (unpack('l', $credentials))[0] == $pid;
 }
 
 # Each direction has a process of its own, so that a slow reader holds up nobody else. The end of one direction is passed

@@ -5,7 +5,7 @@
 import { MARKER_NAME, type SandboxSpec } from '@caisson/ground';
 import type { Bind, Job } from '@caisson/protocol';
 import { findNestedControls, listHeldPaths } from './nested-controls.ts';
-import type { AgentFile } from './runtimes/contract.ts';
+import type { AgentFile, ProjectMask } from './runtimes/contract.ts';
 
 export type SandboxPurpose = 'agent' | 'setup' | 'script' | 'clean-room';
 
@@ -26,6 +26,9 @@ const QUIET_PROGRAMS: Readonly<Record<string, string>> = {
   GIT_ASKPASS: '/bin/true',
   GH_PROMPT_DISABLED: '1',
   DEBIAN_FRONTEND: 'noninteractive',
+  // A first bash reads ~/.bashrc even for `-c` when its stdin is a socket, as Node's pipes are; a second one does not.
+  // A hook runs in such a shell, and HOME is the agent's to write.
+  SHLVL: '1',
 };
 
 export interface ViewOptions {
@@ -40,6 +43,8 @@ export interface ViewOptions {
   readonly ruled?: Readonly<Record<'hidden' | 'readOnly' | 'outside', readonly string[]>> | undefined;
   /** Folders of HOME that outlive the attempt. */
   readonly kept?: readonly Bind[];
+  /** Folders in which the agent program would obey the repository. */
+  readonly masks?: readonly ProjectMask[];
 }
 
 /** Whether this purpose may reach the network through the broker. */
@@ -98,6 +103,8 @@ export function buildSandboxSpec(job: Job, options: ViewOptions): SandboxSpec {
     // Elsewhere a folder with one in it may be moved; whatever becomes of the file, it is left out of the patch.
     looseReadOnlyPaths: workspace.kind === 'in-place' ? [] : nested,
     hiddenPaths: [...hiddenInside(job), ...(isAgent ? (options.ruled?.hidden ?? []) : [])],
+    masks: options.masks ?? [],
+    sealed: [INSIDE.run],
     home: { path: job.sandbox.home, maxBytes: sandbox.homeBytes },
     tmp: { path: '/tmp', maxBytes: sandbox.tmpBytes },
     files: (options.files ?? []).map((file) => ({

@@ -188,6 +188,7 @@ function findRuntime(options: NamesOptions, located: readonly LocatedRuntime[], 
         ? null
         : hashAdapter(name, resolve(config.projectRoot, found.config.adapter)),
     login: found.config.login === 'mount',
+    projectServers: found.config.projectServers === true,
   };
 }
 

@@ -84,6 +84,7 @@ function composeTask(
         runtime.name === 'command'
           ? { ...runtime.settings, argv: [...(request.argv ?? [])] }
           : { ...runtime.settings, ...takenSampling(run) },
+      ...(runtime.projectServers ? { projectServers: true } : {}),
     },
     ...(run.agent === null ? {} : { agent: run.agent.name }),
     ...(run.model === '' ? {} : { model: run.model }),

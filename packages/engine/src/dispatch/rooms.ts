@@ -88,6 +88,8 @@ export interface FoundRuntime {
   readonly env: Readonly<Record<string, string>>;
   readonly adapter: { readonly path: string; readonly sha256: string } | null;
   readonly login: boolean;
+  /** Whether MCP servers that the repository names are started. */
+  readonly projectServers: boolean;
 }
 
 /** An agent definition after its name was resolved. */

@@ -11,6 +11,7 @@ import type { SystemView } from './system-view.ts';
 export type AttachContent = (content: string | Buffer | number) => number;
 
 export const SANDBOX_UID = 1000;
+const MASK_MAX_BYTES = 4096;
 
 /** All options of bubblewrap for this spec; the program itself is not among them. */
 export function buildArguments(
@@ -21,10 +22,10 @@ export function buildArguments(
 ): string[] {
   return [
     ...isolation(spec),
-    ...plan.flatMap(mountWords),
+    ...plan.flatMap((mount) => mountWords(mount, attach)),
     ...systemFiles(spec, plan, view, attach),
     ...privateFiles(spec, plan, attach),
-    ...['/dev', ...view.roots].flatMap((path) => ['--remount-ro', path]),
+    ...[...listSealed(spec, plan), ...view.roots].flatMap((path) => ['--remount-ro', path]),
     '--chdir',
     spec.cwd,
     '--clearenv',
@@ -54,7 +55,7 @@ function isolation(spec: SandboxSpec): string[] {
   ];
 }
 
-function mountWords(mount: Mount): string[] {
+function mountWords(mount: Mount, attach: AttachContent): string[] {
   switch (mount.kind) {
     case 'bind':
       return [mount.writable ? '--bind' : '--ro-bind', mount.source, mount.target];
@@ -64,6 +65,15 @@ function mountWords(mount: Mount): string[] {
       return ['--proc', mount.target];
     case 'dev':
       return ['--dev', mount.target];
+    case 'mask':
+      return [
+        ...['--perms', '755', '--size', String(MASK_MAX_BYTES), '--tmpfs', mount.target],
+        ...Object.entries(mount.files).flatMap(([name, content]) =>
+          readOnlyFile(`${mount.target}/${name}`, content, attach),
+        ),
+      ];
+    case 'text':
+      return readOnlyFile(mount.target, mount.content, attach);
     case 'scratch':
       return ['--perms', mount.mode.toString(8), '--size', String(mount.maxBytes), '--tmpfs', mount.target];
   }
@@ -118,6 +128,16 @@ function privateFiles(spec: SandboxSpec, plan: readonly Mount[], attach: AttachC
         `The file ${file.path} would be written to the disk; private files belong in HOME or TMPDIR.`,
       );
     }
-    return ['--perms', file.mode.toString(8), '--file', String(attach(file.content)), file.path];
+    return readOnlyFile(file.path, file.content, attach, file.mode);
   });
+}
+
+function readOnlyFile(path: string, content: string, attach: AttachContent, mode = 0o444): string[] {
+  return ['--perms', mode.toString(8), '--ro-bind-data', String(attach(content)), path];
+}
+
+/** Its owner could give a folder of mode 0555 other rights; a mount that is read-only cannot be. */
+function listSealed(spec: SandboxSpec, plan: readonly Mount[]): string[] {
+  const masks = plan.flatMap((mount) => (mount.kind === 'mask' ? [mount.target] : []));
+  return ['/dev', ...(spec.sealed ?? []).map(canonical), ...masks];
 }

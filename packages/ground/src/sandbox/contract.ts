@@ -3,9 +3,11 @@
 // Promises of every SandboxProcess:
 // S1  Once `exited` has resolved, no process of the sandbox runs any more, whatever it forked or detached.
 // S2  `exited` resolves although somebody outside still holds an end of stdout; the streams get a short, bounded drain.
-// S3  Nothing is ever created on the user's disk for the sake of a mount, except an empty mailbox mount point, which is
-//     taken away again.
+// S3  Nothing is ever created on the user's disk for the sake of a mount, except empty mount points for the mailbox and
+//     the masks, which are taken away again.
 // S4  A wall that was asked for and cannot be built is an error, never a weaker wall.
+// S5  Private files, sealed folders and masks are mounts: nothing inside can change, replace, rename or remove them, nor
+//     a folder on the way to them.
 import type { Duplex, Readable, Writable } from 'node:stream';
 
 /** A folder or file of the host made visible inside. */
@@ -21,6 +23,18 @@ export interface SandboxFile {
   readonly content: string;
   readonly mode: number;
 }
+
+/** What of the workspace is shown without its content: a folder, whether it exists or not, or a file that exists. */
+export type SandboxMask =
+  | {
+      readonly kind: 'folder';
+      readonly path: string;
+      /** Files shown in it instead, by name. */
+      readonly files: Readonly<Record<string, string>>;
+      /** What of its real content stays visible, and writable, by path. What a link leads to is left out. */
+      readonly keep: readonly string[];
+    }
+  | { readonly kind: 'file'; readonly path: string; readonly content: string };
 
 /** A size-capped folder in memory. */
 export interface SandboxScratch {
@@ -48,10 +62,14 @@ export interface SandboxSpec {
   readonly looseReadOnlyPaths?: readonly string[] | undefined;
   /** Files and folders inside the workspace whose content is not shown; those that do not exist are left out. */
   readonly hiddenPaths?: readonly string[] | undefined;
+  /** Read-only, and only with what the mask names. */
+  readonly masks?: readonly SandboxMask[] | undefined;
+  /** Folders in memory that hold nothing but mounts and to which nothing can be added; under a replaced folder. */
+  readonly sealed?: readonly string[] | undefined;
   /** Must lie under a replaced folder (/home, /root, /tmp, /run …) or exist on the host. */
   readonly home: SandboxScratch;
   readonly tmp: SandboxScratch;
-  /** Laid into HOME or another folder in memory, never onto the disk. */
+  /** Laid into HOME or another folder in memory, never onto the disk; read-only and pinned (S5). */
   readonly files: readonly SandboxFile[];
   readonly network: 'none' | 'host';
   /** Ids shown inside, 1000 unless told. Outside, files belong to whoever started the sandbox. */

@@ -16,7 +16,7 @@ import { drainStreams } from './drain.ts';
 import { SandboxStartError, SandboxUnavailableError } from './errors.ts';
 import { HeadCapture } from './head-capture.ts';
 import { takeInotifyLimiter } from './inotify-limit.ts';
-import { holdMailboxMountPoint } from './mailbox-mount-point.ts';
+import { holdMountPoints } from './mount-points.ts';
 import { spawnBwrap, type SpawnedBwrap } from './spawn-bwrap.ts';
 import { sendSignal, signalProgram } from './signal-program.ts';
 import { hearGate, openGate } from './start-gate.ts';
@@ -39,18 +39,18 @@ interface Ending {
 
 /** Starts the program behind the wall. Resolves when the wall stands and the program is being executed. */
 export async function launchBwrap(spec: SandboxSpec, options: LaunchOptions): Promise<SandboxProcess> {
-  const releaseMailbox = holdMailboxMountPoint(spec);
+  const releaseMountPoints = holdMountPoints(spec);
   const vanished = new Set<string>();
   for (;;) {
     try {
-      return await bringUp(spawnBwrap(spec, options, vanished), spec, options, releaseMailbox);
+      return await bringUp(spawnBwrap(spec, options, vanished), spec, options, releaseMountPoints);
     } catch (error) {
       const path = findVanished(error);
       if (path !== null && !vanished.has(path) && vanished.size < MAX_VANISHED) {
         vanished.add(path);
         continue;
       }
-      releaseMailbox();
+      releaseMountPoints();
       throw error;
     }
   }
@@ -70,7 +70,7 @@ async function bringUp(
   spawned: SpawnedBwrap,
   spec: SandboxSpec,
   options: LaunchOptions,
-  releaseMailbox: () => void,
+  releaseMountPoints: () => void,
 ): Promise<SandboxProcess> {
   const { child, gate, status } = spawned;
   const inotify = takeInotifyLimiter();
@@ -107,7 +107,7 @@ async function bringUp(
     options.signal?.removeEventListener('abort', kill);
     await gone(view.init);
     await drainStreams(streams);
-    releaseMailbox();
+    releaseMountPoints();
     return exit;
   };
   const agentPid = (): number | null =>

@@ -3,7 +3,7 @@
 // The order is by depth, so that a mount never hides one that was made before it. bubblewrap creates a mount point
 // that is missing; on a folder in memory that is wanted, on the user's disk it never is (S3). The plan therefore
 // follows every target back to the folder on the host that will lie under it and looks whether it is there.
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import type { SandboxSpec } from './contract.ts';
 import { SandboxSpecError } from './errors.ts';
 import { listHidden } from './hidden-paths.ts';
@@ -20,6 +20,9 @@ export type Mount =
       readonly maxBytes: number;
       readonly mode: number;
     }
+  /** A folder in memory with these files and nothing else, read-only once everything is mounted. */
+  | { readonly kind: 'mask'; readonly target: string; readonly files: Readonly<Record<string, string>> }
+  | { readonly kind: 'text'; readonly target: string; readonly content: string }
   /** A link of the host's that a folder in memory hides; `to` has no links in it. */
   | { readonly kind: 'link'; readonly target: string; readonly to: string }
   | { readonly kind: 'proc' | 'dev'; readonly target: string };
@@ -98,8 +101,12 @@ function listWishes(spec: SandboxSpec, vanished: ReadonlySet<string>, view: Syst
     refuse(scratch(canonical(spec.home.path), spec.home.maxBytes, 0o700)),
     ...workspaceMounts(spec).map(refuse),
     ...guards.readOnly.map(skip),
+    ...pinnedFolders(spec).map((path) => refuse(scratch(path, spec.home.maxBytes, 0o700))),
+    ...(spec.sealed ?? []).map((path) => refuse(scratch(canonical(path), HIDDEN_MAX_BYTES, 0o755))),
     ...spec.binds.map((each) => refuse(bind(each.source, canonical(each.target), each.writable))),
     ...guards.hidden.map(skip),
+    ...guards.masked.map(skip),
+    ...guards.kept.map(refuse),
     ...(spec.mailbox ? [refuse(bind(spec.mailbox.source, canonical(spec.mailbox.target), true))] : []),
   ];
 }
@@ -111,8 +118,9 @@ function workspaceMounts(spec: SandboxSpec): Mount[] {
 }
 
 /** What stays visible and cannot be written, and what is not shown; see workspace-guards.ts. */
-function guardWorkspace(spec: SandboxSpec): { readOnly: Mount[]; hidden: Mount[] } {
-  const { pinned, readOnly, hidden } = findGuarded(spec);
+function guardWorkspace(spec: SandboxSpec): Record<'readOnly' | 'hidden' | 'masked' | 'kept', Mount[]> {
+  const { pinned, readOnly, hidden, masked } = findGuarded(spec);
+  const isWritable = spec.workspace?.readOnly !== true;
   return {
     readOnly: [
       ...pinned.map(({ source, target }) => bind(source, target, true)),
@@ -121,7 +129,29 @@ function guardWorkspace(spec: SandboxSpec): { readOnly: Mount[]; hidden: Mount[]
     hidden: hidden.map(({ target, isFolder }) =>
       isFolder ? scratch(target, HIDDEN_MAX_BYTES, 0o555) : bind('/dev/null', target, false),
     ),
+    masked: masked.map(({ target, mask }) =>
+      mask.kind === 'folder'
+        ? { kind: 'mask', target, files: mask.files }
+        : { kind: 'text', target, content: mask.content },
+    ),
+    kept: masked.flatMap(({ kept }) => kept.map(({ source, target }) => bind(source, target, isWritable))),
   };
+}
+
+/**
+ * The folders of HOME that lead to a private file, each a mount of its own: one that only contains a mount could be
+ * renamed away, and another put in its place (S5).
+ */
+function pinnedFolders({ files, home, workspace }: SandboxSpec): string[] {
+  const top = canonical(home.path);
+  const other = workspace === null ? null : canonical(workspace.target);
+  const folders = new Set<string>();
+  for (const { path } of files) {
+    const place = canonical(path);
+    if (!isInside(top, place) || (other !== null && isInside(other, place))) continue;
+    for (let folder = dirname(place); folder !== top; folder = dirname(folder)) folders.add(folder);
+  }
+  return [...folders];
 }
 
 function isPossible(wish: Wish, plan: readonly Mount[]): boolean {
@@ -129,7 +159,7 @@ function isPossible(wish: Wish, plan: readonly Mount[]): boolean {
   if (mount.target === '/') return true;
   const under = nearestParent(mount.target, plan);
   // In a folder that is empty anyway there is nothing to hide.
-  if (under.kind === 'scratch') return wish.whenMissing === 'refuse';
+  if (under.kind === 'scratch' || under.kind === 'mask') return wish.whenMissing === 'refuse';
   if (under.kind !== 'bind') return true;
   const place = join(under.source, relative(under.target, mount.target));
   const found = findStats(place);
@@ -157,6 +187,7 @@ export function liesInMemory(path: string, plan: readonly Mount[]): boolean {
 }
 
 function isFolderMount(mount: Mount): boolean {
+  if (mount.kind === 'text') return false;
   return mount.kind !== 'bind' || (findStats(mount.source)?.isDirectory() ?? false);
 }
 

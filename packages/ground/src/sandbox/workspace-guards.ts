@@ -1,11 +1,12 @@
-// Files of the workspace that the agent may not change, or not even see. Only what exists can be mounted over.
+// Files of the workspace that the agent may not change, or not even see. Only what exists can be mounted over; a masked
+// folder that is missing was made for the mount (mount-points.ts).
 //
 // Every folder between the workspace and such a file is bound onto itself ("pinned"): a folder that only contains a
 // mount can be renamed away and made anew, one that is a mount cannot. A pin is writable, so none is made inside a
 // folder that is guarded itself, nor in a workspace that is read-only as a whole.
 import { realpathSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import type { SandboxSpec } from './contract.ts';
+import type { SandboxMask, SandboxSpec } from './contract.ts';
 import { SandboxSpecError } from './errors.ts';
 import { canonical, findRealPath, findStats, leavesFolder } from './real-path.ts';
 
@@ -15,19 +16,28 @@ export interface Guarded {
   readonly isFolder: boolean;
 }
 
+export interface Masked {
+  readonly target: string;
+  readonly mask: SandboxMask;
+  /** What of the folder's own content stays visible. */
+  readonly kept: readonly Guarded[];
+}
+
 export interface WorkspaceGuards {
   readonly pinned: readonly Guarded[];
   readonly readOnly: readonly Guarded[];
   readonly hidden: readonly Guarded[];
+  readonly masked: readonly Masked[];
 }
 
 export function findGuarded(spec: SandboxSpec): WorkspaceGuards {
   const { workspace } = spec;
   const hiddenPaths = spec.hiddenPaths ?? [];
+  const masks = spec.masks ?? [];
   const readOnlyPaths = workspace?.readOnly === true ? [] : spec.readOnlyPaths;
   const loosePaths = workspace?.readOnly === true ? [] : (spec.looseReadOnlyPaths ?? []);
-  if (workspace === null || hiddenPaths.length + readOnlyPaths.length + loosePaths.length === 0)
-    return { pinned: [], readOnly: [], hidden: [] };
+  const count = hiddenPaths.length + readOnlyPaths.length + loosePaths.length + masks.length;
+  if (workspace === null || count === 0) return { pinned: [], readOnly: [], hidden: [], masked: [] };
   const root = realpathSync.native(workspace.source);
   const top = canonical(workspace.target);
   const guard = (place: string): Guarded => ({
@@ -35,18 +45,48 @@ export function findGuarded(spec: SandboxSpec): WorkspaceGuards {
     target: join(top, place),
     isFolder: findStats(join(root, place))?.isDirectory() ?? false,
   });
-  const hidden = withoutCovered(hiddenPaths.flatMap((path) => findPlace(workspace.target, root, path)));
-  const fixed = readOnlyPaths.flatMap((path) => findPlace(workspace.target, root, path));
-  const loose = loosePaths.flatMap((path) => findPlace(workspace.target, root, path));
-  const readOnly = withoutCovered([...fixed, ...loose]);
-  const pinned = workspace.readOnly ? [] : listParents([...fixed, ...hidden]);
+  const find = (paths: readonly string[]): string[] =>
+    paths.flatMap((path) => findPlace(workspace.target, root, path));
+  const hidden = withoutCovered(find(hiddenPaths));
+  const masked = findMasked(masks, hidden, find);
+  const unseen = [...hidden, ...masked.map(({ place }) => place)];
+  const fixed = find(readOnlyPaths);
+  const readOnly = withoutCovered([...fixed, ...find(loosePaths)]);
+  const pinned = workspace.readOnly ? [] : listParents([...fixed, ...unseen]);
   return {
     pinned: pinned
-      .filter((place) => ![...readOnly, ...hidden].some((each) => covers(each, place)))
+      .filter((place) => ![...readOnly, ...unseen].some((each) => covers(each, place)))
       .map(guard),
-    readOnly: readOnly.filter((place) => !hidden.some((each) => covers(each, place))).map(guard),
-    hidden: hidden.map(guard),
+    readOnly: readOnly.filter((place) => !unseen.some((each) => covers(each, place))).map(guard),
+    hidden: hidden.filter((place) => !masked.some((each) => covers(each.place, place))).map(guard),
+    masked: masked.map(({ place, mask }) => ({
+      target: join(top, place),
+      mask,
+      kept: listKept(join(root, place), mask).map((name) => guard(join(place, name))),
+    })),
   };
+}
+
+/** One mask a place, and none where nothing is shown anyway. */
+function findMasked(
+  masks: readonly SandboxMask[],
+  hidden: readonly string[],
+  find: (paths: readonly string[]) => string[],
+): { place: string; mask: SandboxMask }[] {
+  const byPlace = new Map<string, SandboxMask>();
+  for (const mask of masks) for (const place of find([mask.path])) byPlace.set(place, mask);
+  return [...byPlace]
+    .filter(([place]) => !hidden.some((each) => covers(each, place)))
+    .map(([place, mask]) => ({ place, mask }));
+}
+
+/** Nothing that a link leads to: the repository chooses where. */
+function listKept(folder: string, mask: SandboxMask): string[] {
+  if (mask.kind === 'file') return [];
+  return mask.keep.filter((path) => {
+    const real = findRealPath(join(folder, path));
+    return !(path in mask.files) && real === join(folder, path);
+  });
 }
 
 /** Where in the workspace the path really lies; nowhere when it does not exist, or a link leads out. */

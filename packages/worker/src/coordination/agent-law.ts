@@ -1,14 +1,15 @@
 /** Everything that judges and serves one agent. Heavy to load (it holds the shell parser), so it is loaded late. */
 import type { Failure } from '@caisson/protocol';
-import type { AttemptContext } from '../attempt-context.ts';
+import { deny, type AttemptContext } from '../attempt-context.ts';
 import { askTool } from './ask-tool.ts';
 import { boardTools } from './board-tools.ts';
 import { contextTools } from './context-tools.ts';
 import type { CoordinationTool, ToolBench } from './coordination-tool.ts';
+import { describeCall } from './describe-call.ts';
 import { dispatchTool } from './dispatch-tool.ts';
 import { createHostRequests } from './host-requests.ts';
 import { createLoopBreaker, type LoopBreaker } from './loop-breaker.ts';
-import { createToolGate, type ToolGate } from './tool-gate.ts';
+import { createEvaluation, createToolGate, type ToolGate } from './tool-gate.ts';
 import { createUngatedWatch } from './ungated-watch.ts';
 
 export interface AgentLaw {
@@ -25,7 +26,16 @@ export function createAgentLaw(context: AttemptContext): AgentLaw {
     context.running?.kill();
   };
   const breaker = createLoopBreaker(end);
-  const ungated = createUngatedWatch(context.job.runtime, end);
+  const ungated = createUngatedWatch({
+    runtime: context.job.runtime,
+    evaluate: createEvaluation(context.job),
+    found: (call, judged, failure) => {
+      const what = describeCall(call, judged, (text) => context.redactor.redact(text));
+      const { actionClass } = judged;
+      deny(context, { layer: 'gate', what: `ran ungated: ${what}`, actionClass, rule: 'ungated' });
+      end(failure);
+    },
+  });
   const gate = ungated.watched(createToolGate(context, requests, breaker));
   const loop: LoopBreaker = {
     denied: breaker.denied,

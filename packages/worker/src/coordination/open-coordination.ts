@@ -2,12 +2,14 @@
  * What stands between this agent and its host for one start: gate, tools and the socket to both.
  * The law behind the gate is loaded while the agent program starts, which takes far longer.
  */
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { COORDINATION_TOOLS } from '@caisson/protocol';
+import { COORDINATION_TOOLS, type Job } from '@caisson/protocol';
 import type { AttemptContext } from '../attempt-context.ts';
 import type { DriverInput } from '../runtimes/contract.ts';
 import { INSIDE } from '../sandbox-view.ts';
 import type { AgentLaw } from './agent-law.ts';
+import { watchGatePlace } from './gate-place.ts';
 import type { LoopBreaker } from './loop-breaker.ts';
 import { openToolDesk } from './tool-desk.ts';
 import type { ToolGate } from './tool-gate.ts';
@@ -41,16 +43,26 @@ export async function openCoordination(context: AttemptContext): Promise<Coordin
     gate,
     tools: async () => (await law()).tools,
   });
+  const place = watchGatePlace(context, desk.socketPath, (failure) => {
+    context.gathered.limit ??= failure;
+    context.running?.kill();
+  });
   const inside = job.grant.sandbox === 'none' ? desk.socketPath : INSIDE.toolSocket;
   const [command = '', ...before] = job.sandbox.programs.toolShim;
-  const shim = (kind: 'gate' | 'mcp') => ({ command, args: [...before, kind, inside] });
+  const peer = peerOf(job.grant.sandbox, desk.socketPath);
+  const shim = (kind: 'gate' | 'mcp') => ({
+    // Nothing of the program's environment: a variable can make an interpreter run something else first.
+    command: '/usr/bin/env',
+    args: ['-i', command, ...before, kind, inside, peer],
+  });
   return {
     gate,
     loop: {
       denied: (tool, input) => withLaw(({ loop }) => loop.denied(tool, input)),
       hear(signal) {
-        if (signal.kind === 'tool-start' || signal.kind === 'tool-end')
-          withLaw(({ loop }) => loop.hear(signal));
+        if (signal.kind !== 'tool-start' && signal.kind !== 'tool-end') return;
+        place.check();
+        withLaw(({ loop }) => loop.hear(signal));
       },
     },
     driverInput: {
@@ -60,8 +72,17 @@ export async function openCoordination(context: AttemptContext): Promise<Coordin
     },
     socketPath: desk.socketPath,
     warm: () => withLaw(() => undefined),
-    close: () => desk.close(),
+    close: () => {
+      place.check();
+      return desk.close();
+    },
   };
+}
+
+/** Who answers at the socket, as its clients see it: outside their PID namespace we have no number, which is 0. */
+function peerOf(sandbox: Job['grant']['sandbox'], socketPath: string): string {
+  const { dev, ino } = statSync(socketPath, { bigint: true });
+  return `${sandbox === 'none' ? process.pid : 0}:${dev}:${ino}`;
 }
 
 function offersTools(granted: readonly string[]): boolean {

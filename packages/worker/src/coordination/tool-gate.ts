@@ -3,6 +3,7 @@
  * socket, our own agent over its streams. The gate is the hint; the sandbox is the wall.
  */
 import { evaluate, PolicyRule, type Evaluation } from '@caisson/policy';
+import type { Job } from '@caisson/protocol';
 import { deny, type AttemptContext } from '../attempt-context.ts';
 import { describeCall } from './describe-call.ts';
 import type { HostRequests } from './host-requests.ts';
@@ -29,9 +30,7 @@ export function createToolGate(
   loop: Pick<LoopBreaker, 'denied'>,
 ): ToolGate {
   const { job, redactor } = context;
-  const rules = job.rules.map((rule) => PolicyRule.parse(rule));
-  const place = { workspace: job.workspace.cwd, home: job.sandbox.home };
-
+  const evaluateCall = createEvaluation(job);
   const describe = (call: ToolCall, found: Evaluation): string =>
     describeCall(call, found, (text) => redactor.redact(text));
   const refuse = (call: ToolCall, found: Evaluation, why: string): Verdict => {
@@ -43,7 +42,7 @@ export function createToolGate(
   return {
     async judge(given) {
       const call = { ...given, tool: ownName(given.tool) };
-      const found = evaluate({ mode: job.grant.mode, rules, ...call, ...place });
+      const found = evaluateCall(call);
       switch (found.decision) {
         case 'allow':
           return { allow: true };
@@ -61,6 +60,13 @@ export function createToolGate(
       }
     },
   };
+}
+
+/** What policy says of a call in this run. */
+export function createEvaluation(job: Job): (call: ToolCall) => Evaluation {
+  const rules = job.rules.map((rule) => PolicyRule.parse(rule));
+  const place = { workspace: job.workspace.cwd, home: job.sandbox.home };
+  return (call) => evaluate({ mode: job.grant.mode, rules, ...call, ...place });
 }
 
 type Answer = 'allow' | 'user' | 'deadline' | 'ending';

@@ -1,45 +1,79 @@
 /**
- * Ends a program that runs commands without asking: a version that does not know our hook passes over it without a word.
- * Its first command that worked while the gate was never asked is the proof; no hook is asked after its call.
+ * Holds what a program says it ran against what the gate has answered, and ends one that runs commands on its own word.
+ * UW1  A command that worked while the gate was never asked: the version does not know our hook and passes over it.
+ * UW2  A command that worked, that the gate did not let pass and that policy would not have let pass: the hook was
+ *      killed, its answer was forged, or the program does not obey it.
+ * The gate is asked before a call, so its answer is always here first. What failed may never have run, and is no proof.
  */
-import { classifyTool } from '@caisson/policy';
+import { classifyTool, type Evaluation } from '@caisson/policy';
 import { RUNTIME_DESCRIPTORS, type Failure, type Job } from '@caisson/protocol';
 import type { AgentSignal } from '../runtimes/contract.ts';
-import type { ToolGate } from './tool-gate.ts';
+import type { ToolCall, ToolGate } from './tool-gate.ts';
 
 export interface UngatedWatch {
-  /** The same gate; the watch hears of every question to it. */
+  /** The same gate; the watch hears of every question to it and of its answer. */
   watched(gate: ToolGate): ToolGate;
   hear(signal: AgentSignal): void;
 }
 
-export function createUngatedWatch(
-  { name, adapter }: Pick<Job['runtime'], 'name' | 'adapter'>,
-  end: (failure: Failure) => void,
-): UngatedWatch {
-  const descriptor = adapter === undefined ? RUNTIME_DESCRIPTORS[name] : undefined;
-  const commands = new Set<string>();
+export interface UngatedWatchOptions {
+  readonly runtime: Pick<Job['runtime'], 'name' | 'adapter'>;
+  /** What policy says of the call, without a person. */
+  evaluate(call: ToolCall): Evaluation;
+  /** Called once, with the call that ran. */
+  found(call: ToolCall, judged: Evaluation, failure: Failure): void;
+}
+
+export function createUngatedWatch({ runtime, evaluate, found }: UngatedWatchOptions): UngatedWatch {
+  const descriptor = runtime.adapter === undefined ? RUNTIME_DESCRIPTORS[runtime.name] : undefined;
+  const title = descriptor?.title ?? runtime.name;
+  const running = new Map<string, ToolCall>();
+  const passed = new Set<string>();
+  let wasAsked = false;
   // Only what we give a hook: our own agent judges itself, and others are asked in their own ways.
-  let isProven = descriptor === undefined || descriptor.bins.length === 0;
+  let isOver = descriptor === undefined || descriptor.bins.length === 0;
+  const end = (call: ToolCall, detail: string): void => {
+    isOver = true;
+    found(call, evaluate(call), { reason: 'policy-denied', detail });
+  };
+  const judgeRan = (call: ToolCall): void => {
+    if (!wasAsked)
+      end(
+        call,
+        `${title} ran a command without asking the gate: this version cannot be gated. Use one that caisson runtimes calls tested.`,
+      );
+    else if (!passed.has(keyOf(call)) && evaluate(call).decision !== 'allow')
+      end(call, `${title} ran a command that the gate did not let pass: its hook was bypassed`);
+  };
   return {
     watched: (gate) => ({
-      judge: (call) => {
-        isProven = true;
-        return gate.judge(call);
+      judge: async (call) => {
+        wasAsked = true;
+        const verdict = await gate.judge(call);
+        if (verdict.allow && isCommand(call)) passed.add(keyOf(call));
+        return verdict;
       },
     }),
     hear(signal) {
-      if (isProven) return;
-      if (signal.kind === 'tool-start' && isCommand(signal.tool, signal.input)) commands.add(signal.callId);
-      if (signal.kind !== 'tool-end' || !signal.ok || !commands.has(signal.callId)) return;
-      isProven = true;
-      end({
-        reason: 'policy-denied',
-        detail: `${descriptor?.title ?? name} ran a command without asking the gate: this version cannot be gated. Use one that caisson runtimes calls tested.`,
-      });
+      if (isOver) return;
+      if (signal.kind === 'tool-start' && isCommand(signal)) running.set(signal.callId, callOf(signal));
+      if (signal.kind !== 'tool-end') return;
+      const call = running.get(signal.callId);
+      running.delete(signal.callId);
+      if (signal.ok && call !== undefined) judgeRan(call);
     },
   };
 }
 
-const isCommand = (tool: string, input: unknown): boolean =>
-  typeof classifyTool(tool, input).command === 'string';
+const callOf = ({ tool, input }: { tool: string; input?: unknown }): ToolCall => ({ tool, input });
+
+const commandOf = ({ tool, input }: { tool: string; input?: unknown }): string | null =>
+  classifyTool(tool, input).command;
+
+const isCommand = (call: { tool: string; input?: unknown }): boolean => commandOf(call) !== null;
+
+/** Codex tells a command as the shell was given it, quoted anew; the letters are the same. */
+function keyOf(call: ToolCall): string {
+  const bare = (commandOf(call) ?? '').replace(/^\S*sh -l?c /, '');
+  return bare.replaceAll(/['"\\\s]/g, '');
+}

@@ -33,7 +33,7 @@ const RESERVED_SETTINGS: readonly string[] = [
 ];
 
 /** Folders of skills: each entry in one is a skill, and a skill comes from one capability as a whole. */
-const RESERVED_FOLDERS: readonly string[] = [
+export const SKILL_FOLDERS: readonly string[] = [
   '.claude/skills',
   '.agents/skills',
   '.codex/skills',
@@ -52,7 +52,7 @@ export function chooseStrategy(path: string, declared: OverlayRules | null): Str
 
 /** The folder of the skill that a path belongs to, or null. */
 export function skillOf(path: string): string | null {
-  const folder = RESERVED_FOLDERS.find((candidate) => path.startsWith(`${candidate}/`));
+  const folder = SKILL_FOLDERS.find((candidate) => path.startsWith(`${candidate}/`));
   const name = folder === undefined ? undefined : path.slice(folder.length + 1).split('/');
   return folder === undefined || name === undefined || name.length < 2 ? null : `${folder}/${name[0]}`;
 }

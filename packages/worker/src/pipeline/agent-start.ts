@@ -2,8 +2,10 @@
 import type { AttemptContext } from '../attempt-context.ts';
 import type { Coordination } from '../coordination/open-coordination.ts';
 import { describeTask } from '../describe-task.ts';
+import { findLaidSkills } from '../overlay/laid-skills.ts';
 import { openKeptFolders } from '../kept-folders.ts';
-import type { AgentCommand, AgentStream, DriverInput } from '../runtimes/contract.ts';
+import type { AgentCommand, AgentStream, DriverInput, NamedServer } from '../runtimes/contract.ts';
+import { maskSettings } from '../runtimes/project-settings.ts';
 import { brokerPort, type ViewOptions } from '../sandbox-view.ts';
 import { fail } from '../step-failure.ts';
 import { guardDriver } from './guarded-driver.ts';
@@ -31,9 +33,12 @@ export async function describeAgentStart(context: AttemptContext): Promise<Agent
     settings: settingsOf(context),
     ...endpointOf(context),
     ...coordination?.driverInput,
+    laidSkills: findLaidSkills(job),
+    projectServers: await findServers(context, context.driver.name),
     ...(job.resume === undefined ? {} : { resume: job.resume }),
     home: job.sandbox.home,
     workspace: job.workspace.cwd,
+    workspaceTop: job.workspace.mountPath,
     isRoot: process.getuid?.() === 0,
   };
   const command = driver.command(input);
@@ -45,12 +50,22 @@ export async function describeAgentStart(context: AttemptContext): Promise<Agent
       env: { ...context.env, ...command.env },
       files: command.files,
       kept: openKeptFolders(job, command.kept ?? []),
+      // Of a program that we do not know nobody can say whose settings it reads.
+      masks: command.masks ?? maskSettings(input),
       stdin: command.stdin === null ? 'closed' : 'pipe',
       ...(coordination === null ? {} : { toolSocket: coordination.socketPath }),
     },
     coordination,
     close: async () => coordination?.close(),
   };
+}
+
+async function findServers({ job, voice }: AttemptContext, program: string): Promise<readonly NamedServer[]> {
+  if (job.runtime.projectServers !== true) return [];
+  const { findProjectServers } = await import('../project-servers.ts');
+  const { servers, problems } = await findProjectServers(program, job.workspace);
+  for (const message of problems) voice.say({ kind: 'warning', source: 'project-servers', message });
+  return servers;
 }
 
 /** Loaded late: a plain command needs none of it, and starts faster without. */

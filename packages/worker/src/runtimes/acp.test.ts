@@ -20,6 +20,7 @@ const INPUT: DriverInput = {
   endpoint: { baseUrl: 'http://127.0.0.1:4000', apiKey: 'placeholder' },
   home: '/home/agent',
   workspace: '/workspace',
+  workspaceTop: '/workspace',
   isRoot: false,
 };
 

@@ -58,6 +58,7 @@ export const acp: RuntimeDriver = {
       stdin: input.canAsk === true ? '' : null,
       keepsStdinOpen: input.canAsk === true,
       kept: own?.kept ?? [],
+      ...(own?.masks === undefined ? {} : { masks: own.masks }),
       files: [...(own?.files ?? []), { path: `${input.home}/${CONFIG}`, content: JSON.stringify(config) }],
     };
   },
@@ -67,7 +68,7 @@ export const acp: RuntimeDriver = {
 /** Gate, tools, system prompt and session go over ACP, so the program's own settings must not have them too. */
 function innerInput(input: DriverInput): DriverInput {
   const { gate: _gate, mcp: _mcp, systemPrompt: _system, resume: _resume, canAsk: _canAsk, ...rest } = input;
-  return { ...rest, mode: 'full-auto' };
+  return { ...rest, mode: 'full-auto', projectServers: [] };
 }
 
 /** `settings.args` replaces what is known of the program; `rules`, `fs` and `authMethod` are the client's own. */

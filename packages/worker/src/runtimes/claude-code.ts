@@ -3,8 +3,9 @@
 
 import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from './contract.ts';
 import { createClaudeCodeStream } from './claude-code-stream.ts';
+import { maskSettings } from './project-settings.ts';
 import { samplingOf } from './sampling.ts';
-import { gateLine, stdioServer } from './session-folder.ts';
+import { gateLine, stdioServers } from './session-folder.ts';
 
 const SETTINGS = '.caisson/claude-settings.json';
 const MCP = '.caisson/claude-mcp.json';
@@ -32,6 +33,7 @@ export const claudeCode: RuntimeDriver = {
     files: filesOf(input),
     // Its transcripts, and nothing else of its usual place, where a lent log-in is too.
     kept: [`${input.home}/.claude/projects`],
+    masks: maskSettings(input, ['claude-code']),
   }),
   createStream: (start): AgentStream => createClaudeCodeStream(start?.resume?.usage),
 };
@@ -51,7 +53,7 @@ function argvOf(input: DriverInput): readonly string[] {
     '--setting-sources',
     'project',
     '--strict-mcp-config',
-    ...(input.mcp === undefined ? [] : ['--mcp-config', at(MCP)]),
+    ...(hasServers(input) ? ['--mcp-config', at(MCP)] : []),
     ...(input.systemPrompt === undefined ? [] : ['--append-system-prompt-file', at(SYSTEM_PROMPT)]),
     ...(input.model === undefined ? [] : ['--model', input.model]),
     ...(input.resume === undefined ? [] : ['--resume', input.resume.sessionId]),
@@ -82,14 +84,18 @@ function envOf(input: DriverInput): Record<string, string> {
 function filesOf(input: DriverInput): readonly AgentFile[] {
   const file = (path: string, content: string): AgentFile => ({ path: `${input.home}/${path}`, content });
   const files = [file(SETTINGS, JSON.stringify(settingsOf(input)))];
-  if (input.mcp !== undefined)
-    files.push(file(MCP, JSON.stringify({ mcpServers: { caisson: stdioServer(input.mcp) } })));
+  if (hasServers(input)) files.push(file(MCP, JSON.stringify({ mcpServers: stdioServers(input) })));
   if (input.systemPrompt !== undefined) files.push(file(SYSTEM_PROMPT, input.systemPrompt));
   return files;
 }
 
+const hasServers = ({ mcp, projectServers = [] }: DriverInput): boolean =>
+  mcp !== undefined || projectServers.length > 0;
+
 function settingsOf(input: DriverInput): unknown {
-  const mcp = input.mcp === undefined ? [] : ['mcp__caisson'];
+  const others =
+    input.mode === 'suggest' ? [] : (input.projectServers ?? []).map(({ name }) => `mcp__${name}`);
+  const mcp = [...(input.mcp === undefined ? [] : ['mcp__caisson']), ...others];
   return {
     permissions: { allow: [...PERMISSIONS[input.mode].allow, ...mcp], deny: NEVER },
     // A setting of the repo must not switch our gate off.

@@ -4,6 +4,7 @@
 
 import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from './contract.ts';
 import { createCodexStream } from './codex-stream.ts';
+import { maskSettings } from './project-settings.ts';
 import { gateLine } from './session-folder.ts';
 
 const KEY_VARIABLE = 'CAISSON_MODEL_KEY';
@@ -20,6 +21,7 @@ export const codex: RuntimeDriver = {
     stdin: input.prompt,
     files: filesOf(input),
     kept: [`${codexHome(input)}/sessions`],
+    masks: maskSettings(input, ['codex']),
   }),
   createStream: (start): AgentStream => createCodexStream(start?.resume?.usage),
 };
@@ -79,7 +81,7 @@ function configOf(input: DriverInput): Record<string, TomlValue> {
     ...(input.endpoint === undefined
       ? {}
       : { model_providers: { caisson: providerOf(input.endpoint.baseUrl) } }),
-    ...(input.mcp === undefined ? {} : { mcp_servers: { caisson: mcpOf(input.mcp) } }),
+    mcp_servers: serversOf(input),
   };
 }
 
@@ -93,6 +95,14 @@ function providerOf(baseUrl: string): Record<string, TomlValue> {
     request_max_retries: 1,
     stream_max_retries: 2,
   };
+}
+
+/** Ours comes last, so that no other takes its place. */
+function serversOf({ mcp, projectServers = [] }: DriverInput): Record<string, TomlValue> {
+  const others = projectServers.map(
+    ({ name, command, args, env }) => [name, { command, args, env }] as const,
+  );
+  return { ...Object.fromEntries(others), ...(mcp === undefined ? {} : { caisson: mcpOf(mcp) }) };
 }
 
 const mcpOf = (mcp: NonNullable<DriverInput['mcp']>): Record<string, TomlValue> => ({

@@ -9,11 +9,18 @@ const input: DriverInput = {
   settings: { argv: ['make', 'all'] },
   home: '/home/agent',
   workspace: '/workspace',
+  workspaceTop: '/workspace',
   isRoot: false,
 };
 
 test('the command is exactly the argv that was given, with its stdin closed', () => {
-  expect(command.command(input)).toEqual({ argv: ['make', 'all'], env: {}, stdin: null, files: [] });
+  expect(command.command(input)).toEqual({
+    argv: ['make', 'all'],
+    env: {},
+    stdin: null,
+    files: [],
+    masks: [],
+  });
 });
 
 test('what was printed last is the reply, and exit code 0 is success even without output', () => {

@@ -16,7 +16,7 @@ const MAX_DETAIL = 2000;
 
 export const command: RuntimeDriver = {
   name: 'command',
-  command: (input): AgentCommand => ({ argv: argvOf(input), env: {}, stdin: null, files: [] }),
+  command: (input): AgentCommand => ({ argv: argvOf(input), env: {}, stdin: null, files: [], masks: [] }),
   createStream: (): AgentStream => createTailStream(),
 };
 

@@ -15,6 +15,10 @@ export interface DriverInput {
   readonly endpoint?: { readonly baseUrl: string; readonly apiKey: string };
   /** The MCP server with the coordination tools; absent when the grant names none. */
   readonly mcp?: McpServer;
+  /** Skills that the run's capabilities have laid over the repository, as `.claude/skills/NAME`: not the repository's own. */
+  readonly laidSkills?: readonly string[];
+  /** MCP servers of the repository that are to be started; the gate judges each call to them. */
+  readonly projectServers?: readonly NamedServer[];
   /**
    * A program that decides one tool call: a JSON object with `tool_name` and `tool_input` on stdin, exit code 0 to let
    * it pass, 2 with the reason on stderr to deny it. Claude Code, Codex and Gemini hooks, our Pi extension and our
@@ -27,6 +31,8 @@ export interface DriverInput {
   readonly resume?: { readonly sessionId: string; readonly usage?: UsageCount };
   readonly home: string;
   readonly workspace: string;
+  /** The top of the repository that the workspace lies in, often the same folder. */
+  readonly workspaceTop: string;
   readonly isRoot: boolean;
 }
 
@@ -38,12 +44,32 @@ export interface McpServer {
   readonly socketPath?: string;
 }
 
+/** A stdio server that the repository names. */
+export interface NamedServer {
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
 /** A file laid into the agent's private HOME before it starts. */
 export interface AgentFile {
   readonly path: string;
   readonly content: string;
   readonly mode?: number;
 }
+
+/** A folder or file of the repository that the program sees without what a repository has put there. */
+export type ProjectMask =
+  | {
+      readonly kind: 'folder';
+      readonly path: string;
+      /** What of its content stays visible, by path. */
+      readonly keep: readonly string[];
+      /** Files that are shown in it instead, by name. */
+      readonly files: Readonly<Record<string, string>>;
+    }
+  | { readonly kind: 'file'; readonly path: string; readonly content: string };
 
 /** How the agent is started. */
 export interface AgentCommand {
@@ -56,6 +82,8 @@ export interface AgentCommand {
   readonly files: readonly AgentFile[];
   /** Folders under HOME that are kept for a later run that resumes this session. No laid file may be in one. */
   readonly kept?: readonly string[];
+  /** Where the program would obey the repository; absent means every place that any program is known for. */
+  readonly masks?: readonly ProjectMask[];
 }
 
 export interface UsageCount {

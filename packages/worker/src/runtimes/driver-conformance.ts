@@ -177,6 +177,7 @@ function describeCommand(driver: RuntimeDriver): void {
     endpoint: { baseUrl: 'http://127.0.0.1:4000', apiKey: SECRET },
     home: '/home/agent',
     workspace: '/workspace',
+    workspaceTop: '/workspace',
     isRoot: false,
     ...more,
   });

@@ -3,8 +3,9 @@
 
 import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from './contract.ts';
 import { createGeminiStream } from './gemini-stream.ts';
+import { maskSettings } from './project-settings.ts';
 import { samplingOf } from './sampling.ts';
-import { gateLine, stdioServer } from './session-folder.ts';
+import { gateLine, stdioServers } from './session-folder.ts';
 
 const SETTINGS = '.gemini/settings.json';
 const POLICY = '.gemini/policies/caisson.toml';
@@ -32,6 +33,7 @@ export const gemini: RuntimeDriver = {
     files: filesOf(input),
     // Its chats, and nothing else of its usual place, where a lent log-in is too.
     kept: [`${input.home}/.gemini/tmp`],
+    masks: maskSettings(input, ['gemini']),
   }),
   createStream: (): AgentStream => createGeminiStream(),
 };
@@ -81,9 +83,7 @@ function settingsOf(input: DriverInput): unknown {
     model: { disableLoopDetection: true },
     ...modelConfigsOf(input),
     ...(input.endpoint === undefined ? {} : { security: { auth: { selectedType: 'gemini-api-key' } } }),
-    ...(input.mcp === undefined
-      ? {}
-      : { mcpServers: { caisson: { ...stdioServer(input.mcp), trust: true, timeout: TOOL_TIMEOUT_MS } } }),
+    mcpServers: stdioServers(input, { trust: true, timeout: TOOL_TIMEOUT_MS }),
     ...(input.gate === undefined ? {} : { hooksConfig: { enabled: true }, hooks: hooksOf(input.gate) }),
   };
 }
@@ -107,7 +107,14 @@ function hooksOf(gate: NonNullable<DriverInput['gate']>): unknown {
 
 function policyOf(input: DriverInput): string {
   const own = RULES[input.mode].flatMap(({ tools, decision }) => tools.map((tool) => ({ tool, decision })));
-  const rules = [...own, { tool: 'mcp_caisson_*', decision: 'allow' }];
+  const servers = input.mode === 'suggest' ? [] : (input.projectServers ?? []);
+  const rules = [
+    ...own,
+    ...['caisson', ...servers.map(({ name }) => name)].map((name) => ({
+      tool: `mcp_${name}_*`,
+      decision: 'allow',
+    })),
+  ];
   return rules
     .map(({ tool, decision }) => `[[rule]]\ntoolName = "${tool}"\ndecision = "${decision}"\npriority = 900\n`)
     .join('\n');

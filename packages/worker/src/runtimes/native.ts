@@ -16,6 +16,7 @@ export const native: RuntimeDriver = {
     env: {},
     stdin: input.canAsk === true ? '' : null,
     keepsStdinOpen: input.canAsk === true,
+    masks: [], // it reads no settings of a repository
     files: [{ path: `${input.home}/${CONFIG}`, content: JSON.stringify(configOf(input)) }],
   }),
   createStream: (): AgentStream => createNativeStream({ takesMessages: true }),

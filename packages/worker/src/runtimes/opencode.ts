@@ -2,8 +2,16 @@
 // is in the kept folder. A plugin of ours throws before a tool that the gate denies, and tells of retries, which its
 // own stream keeps to itself: without it an overloaded model looks like a silent one.
 
-import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from './contract.ts';
+import type {
+  AgentCommand,
+  AgentFile,
+  AgentStream,
+  DriverInput,
+  McpServer,
+  RuntimeDriver,
+} from './contract.ts';
 import { createOpencodeStream } from './opencode-stream.ts';
+import { maskSettings } from './project-settings.ts';
 import { samplingOf } from './sampling.ts';
 import { sessionFolder } from './session-folder.ts';
 
@@ -55,6 +63,7 @@ export const opencode: RuntimeDriver = {
     env: envOf(input),
     stdin: input.prompt,
     files: filesOf(input),
+    masks: maskSettings(input, ['opencode']),
   }),
   createStream: (): AgentStream => createOpencodeStream(),
 };
@@ -98,7 +107,7 @@ function envOf(input: DriverInput): Record<string, string> {
 
 function filesOf(input: DriverInput): readonly AgentFile[] {
   const file = (path: string, content: string): AgentFile => ({ path: `${input.home}/${path}`, content });
-  const files = [file(CONFIG, JSON.stringify(configOf(input))), file(PLUGIN, pluginOf(input.gate))];
+  const files = [file(CONFIG, JSON.stringify(configOf(input))), file(PLUGIN, pluginOf(input))];
   for (const [path, content] of INSTALLED) files.push(file(`${CONFIG_HOME}/opencode/${path}`, content));
   if (input.systemPrompt !== undefined) files.push(file(INSTRUCTIONS, input.systemPrompt));
   return files;
@@ -119,7 +128,7 @@ function configOf(input: DriverInput): unknown {
       ...(input.systemPrompt === undefined ? [] : [`${input.home}/${INSTRUCTIONS}`]),
     ],
     plugin: [`file://${input.home}/${PLUGIN}`],
-    ...(input.mcp === undefined ? {} : { mcp: { caisson: mcpOf(input.mcp) } }),
+    mcp: serversOf(input),
   };
 }
 
@@ -139,7 +148,13 @@ function providerOf(model: string, baseURL: string): Record<string, unknown> {
   };
 }
 
-const mcpOf = (mcp: NonNullable<DriverInput['mcp']>): unknown => ({
+/** Ours comes last, so that no other takes its place. */
+function serversOf({ mcp, projectServers = [] }: DriverInput): Record<string, unknown> {
+  const others = projectServers.map(({ name, ...server }) => [name, mcpOf(server)] as const);
+  return { ...Object.fromEntries(others), ...(mcp === undefined ? {} : { caisson: mcpOf(mcp) }) };
+}
+
+const mcpOf = (mcp: McpServer): unknown => ({
   type: 'local',
   command: [mcp.command, ...mcp.args],
   environment: mcp.env,
@@ -148,8 +163,9 @@ const mcpOf = (mcp: NonNullable<DriverInput['mcp']>): unknown => ({
   timeout: TOOL_TIMEOUT_MS,
 });
 
-function pluginOf(gate: DriverInput['gate']): string {
-  const hook = gate === undefined ? '' : gateHook(gate);
+function pluginOf({ gate, projectServers = [] }: DriverInput): string {
+  const names = projectServers.map(({ name }) => name);
+  const hook = gate === undefined ? '' : gateHook(gate, names);
   return `import { spawnSync } from 'node:child_process';
 export const Caisson = async () => ({
   event: async ({ event }) => {
@@ -162,9 +178,12 @@ ${hook}});
 `;
 }
 
-function gateHook(gate: NonNullable<DriverInput['gate']>): string {
+/** It puts a server's name before its tool's, so that one called `read` with a tool `file` would pass for a read. */
+function gateHook(gate: NonNullable<DriverInput['gate']>, servers: readonly string[]): string {
   return `  'tool.execute.before': async ({ tool, callID }, { args }) => {
-    const input = JSON.stringify({ tool_name: tool, tool_input: args, tool_use_id: callID });
+    const server = ${JSON.stringify(servers)}.find((name) => tool.startsWith(name + '_'));
+    const name = server === undefined ? tool : 'mcp__' + server + '__' + tool.slice(server.length + 1);
+    const input = JSON.stringify({ tool_name: name, tool_input: args, tool_use_id: callID });
     const gate = spawnSync(${JSON.stringify(gate.command)}, ${JSON.stringify(gate.args)}, { input, encoding: 'utf8' });
     if (gate.status !== 0) throw new Error(gate.stderr || 'the gate did not answer');
   },

@@ -5,6 +5,7 @@
 import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from './contract.ts';
 import { createPiStream } from './pi-stream.ts';
 import { piExtension } from './pi-extension.ts';
+import { maskSettings } from './project-settings.ts';
 import { samplingOf } from './sampling.ts';
 import { sessionFolder } from './session-folder.ts';
 
@@ -24,6 +25,7 @@ export const pi: RuntimeDriver = {
     },
     stdin: input.prompt,
     files: filesOf(input),
+    masks: maskSettings(input, ['pi']),
   }),
   createStream: (): AgentStream => createPiStream(),
 };

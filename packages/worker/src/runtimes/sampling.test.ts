@@ -16,6 +16,7 @@ const input: DriverInput = {
   endpoint: { baseUrl: 'http://127.0.0.1:1', apiKey: 'placeholder' },
   home: '/home/agent',
   workspace: '/work',
+  workspaceTop: '/work',
   isRoot: false,
 };
 

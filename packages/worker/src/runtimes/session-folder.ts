@@ -13,8 +13,20 @@ export const shellQuote = (text: string): string => `'${text.replaceAll("'", `'\
 export const gateLine = ({ command, args }: NonNullable<DriverInput['gate']>): string =>
   `${[command, ...args].map(shellQuote).join(' ')} || exit 2`;
 
+/** Every server as most programs take them, by name; ours comes last, so that no other takes its place. */
+export function stdioServers(
+  { mcp, projectServers = [] }: Pick<DriverInput, 'mcp' | 'projectServers'>,
+  ours: Readonly<Record<string, unknown>> = {},
+): Record<string, unknown> {
+  const others = projectServers.map(({ name, ...server }) => [name, server] as const);
+  return {
+    ...Object.fromEntries(others),
+    ...(mcp === undefined ? {} : { caisson: { ...stdioServer(mcp), ...ours } }),
+  };
+}
+
 /** The three fields that most programs take for an MCP server. */
-export const stdioServer = ({ command, args, env }: McpServer): Record<string, unknown> => ({
+const stdioServer = ({ command, args, env }: McpServer): Record<string, unknown> => ({
   command,
   args,
   env,

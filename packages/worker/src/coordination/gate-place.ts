@@ -1,0 +1,55 @@
+/**
+ * Looks from outside whether the socket that the agent's hooks ask is still ours. In the sandbox it is a mount that
+ * cannot be moved; without one whoever runs there can remove it, and every hook then denies. Either way it is known.
+ */
+import { statSync, type BigIntStats } from 'node:fs';
+import type { Failure } from '@caisson/protocol';
+import { deny, type AttemptContext } from '../attempt-context.ts';
+import { INSIDE } from '../sandbox-view.ts';
+
+export interface GatePlace {
+  /** Ends the agent, once, when the gate is gone or another one is in its place. */
+  check(): void;
+}
+
+export function watchGatePlace(
+  context: AttemptContext,
+  socketPath: string,
+  end: (failure: Failure) => void,
+): GatePlace {
+  const own = statSync(socketPath, { bigint: true });
+  let isKnown = false;
+  return {
+    check() {
+      const place = isKnown ? null : placeOf(context, socketPath);
+      const what = place === null ? null : describeFault(place, own);
+      if (what === null) return;
+      isKnown = true;
+      deny(context, { layer: 'gate', what, rule: 'gate-replaced' });
+      end({ reason: 'policy-denied', detail: `${what}: no call can be judged any more` });
+    },
+  };
+}
+
+/** As the agent sees it; `null` while there is none to see it. */
+function placeOf({ job, running }: AttemptContext, socketPath: string): string | null {
+  if (job.grant.sandbox === 'none') return socketPath;
+  const pid = running?.agentPid() ?? null;
+  if (pid === null || lookAt(`/proc/${pid}/root/`) === null) return null;
+  return `/proc/${pid}/root${INSIDE.toolSocket}`;
+}
+
+function describeFault(place: string, own: BigIntStats): string | null {
+  const found = lookAt(place);
+  if (found === null) return 'the socket of the gate was removed';
+  const isOwn = found.dev === own.dev && found.ino === own.ino;
+  return isOwn ? null : 'the socket of the gate was replaced';
+}
+
+function lookAt(path: string): BigIntStats | null {
+  try {
+    return statSync(path, { bigint: true });
+  } catch {
+    return null; // gone, or a process that has ended meanwhile
+  }
+}
