@@ -5,7 +5,7 @@
  */
 import { lstatSync, readFileSync, realpathSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import type { Job } from '@caisson/protocol';
+import { PROJECT_SERVER_FILES, type Job } from '@caisson/protocol';
 import * as z from 'zod/mini';
 import type { NamedServer } from './runtimes/contract.ts';
 
@@ -28,7 +28,6 @@ const Local = z.object({
 });
 
 interface Source {
-  readonly files: readonly string[];
   readonly member: string;
   read(value: unknown): Omit<NamedServer, 'name'> | null;
 }
@@ -45,14 +44,10 @@ const local = (value: unknown): Omit<NamedServer, 'name'> | null => {
 };
 
 const SOURCES: Readonly<Record<string, Source>> = {
-  'claude-code': { files: ['.mcp.json'], member: 'mcpServers', read: stdio },
-  codex: { files: ['.codex/config.toml'], member: 'mcp_servers', read: stdio },
-  gemini: { files: ['.gemini/settings.json'], member: 'mcpServers', read: stdio },
-  opencode: {
-    files: ['opencode.json', 'opencode.jsonc', '.opencode/opencode.json', '.opencode/opencode.jsonc'],
-    member: 'mcp',
-    read: local,
-  },
+  'claude-code': { member: 'mcpServers', read: stdio },
+  codex: { member: 'mcp_servers', read: stdio },
+  gemini: { member: 'mcpServers', read: stdio },
+  opencode: { member: 'mcp', read: local },
 };
 
 export interface ProjectServers {
@@ -71,7 +66,7 @@ export async function findProjectServers(
   const folder = join(path, relative(mountPath, cwd));
   const servers = new Map<string, NamedServer>();
   const problems: string[] = [];
-  for (const file of source.files) {
+  for (const file of PROJECT_SERVER_FILES[program] ?? []) {
     try {
       for (const [name, value] of Object.entries(await readMember(path, join(folder, file), source.member))) {
         const server = NAME.test(name) ? source.read(value) : null;

@@ -14,6 +14,7 @@ const MEANINGS: readonly (readonly [RegExp, string])[] = [
   [/^runtimes\.[^.]+\.endpoint$/, 'sends prompts, files and answers to this address'],
   [/^runtimes\.[^.]+\.login$/, 'shows the log-in files of this program to the sandbox'],
   [/^runtimes\.[^.]+\.(settings|env)$/, "changes the agent program's own settings or environment"],
+  [/^runtimes\.[^.]+\.projectServers$/, 'starts the MCP servers that the repository names, in the sandbox'],
   [/^network\.services$/, 'reaches this service with a key of yours'],
   [/^network\.hosts$|\.grant\.hosts$/, 'lets what runs in the sandbox reach these hosts'],
   [/^callbacks$/, 'reports every ending to this address'],

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open, readdir, stat } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
+import { PROJECT_SERVER_FILES } from '@caisson/protocol';
 
 interface NamedFile {
   readonly path: string;
@@ -22,7 +23,7 @@ export async function digestNamedFiles(
 ): Promise<NamedFile[]> {
   if (NAMES_ONLY.test(path.join('.'))) return [];
   const found = new Map<string, string>();
-  for (const word of listWords(value)) {
+  for (const word of [...listWords(value), ...listServerFiles(path)]) {
     const full = resolve(projectRoot, word);
     const name = relative(projectRoot, full);
     if (name === '' || name.startsWith('..') || found.has(name)) continue;
@@ -33,6 +34,11 @@ export async function digestNamedFiles(
   return [...found]
     .map(([name, sha256]) => ({ path: name, sha256 }))
     .toSorted((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** What `runtimes.X.projectServers` asks for stands in settings of that program. */
+function listServerFiles([first, runtime = '', key]: readonly string[]): readonly string[] {
+  return first === 'runtimes' && key === 'projectServers' ? (PROJECT_SERVER_FILES[runtime] ?? []) : [];
 }
 
 /** Every word of every text: a command names its script among other words. */
