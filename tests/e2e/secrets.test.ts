@@ -16,6 +16,9 @@ const FORMS = [
   encodeURIComponent(VALUE).toLowerCase(),
   JSON.stringify(VALUE).slice(1, -1),
   Buffer.from(VALUE).toString('hex'),
+  [...VALUE].map((char) => `%${char.charCodeAt(0).toString(16)}`).join(''),
+  [...VALUE].map((char) => `\\u00${char.charCodeAt(0).toString(16)}`).join(''),
+  [...VALUE].map((char, at) => (at % 2 === 1 ? char : `%${char.charCodeAt(0).toString(16)}`)).join(''),
 ];
 
 /** An agent that gives away what it knows, in every way that a stream allows. */
@@ -29,6 +32,10 @@ console.log('shifted ' + Buffer.from('x' + value + 'y').toString('base64'));
 console.log('url ' + encodeURIComponent(value));
 console.log('json ' + JSON.stringify({ value }));
 console.log('hex ' + Buffer.from(value).toString('hex'));
+const hex = (char, digits) => char.charCodeAt(0).toString(16).padStart(digits, '0');
+console.log('every byte ' + [...value].map((char) => '%' + hex(char, 2)).join(''));
+console.log('every unit ' + [...value].map((char) => '\\\\u' + hex(char, 4)).join(''));
+console.log('mixed ' + [...value].map((char, at) => at % 2 ? char : '%' + hex(char, 2)).join(''));
 for (const stream of [process.stdout, process.stderr])
   for (const char of 'slow ' + value + '\\n') { stream.write(char); await new Promise((next) => setTimeout(next, 2)); }
 console.log('a git hash 9daeafb9864cf43055ae93beb0afd6c7d144bfa4 stays');
@@ -78,6 +85,9 @@ describe('a secret that an agent prints', () => {
         'url [redacted:TOKEN]',
         'json {"value":"[redacted:TOKEN]"}',
         'hex [redacted:TOKEN]',
+        'every byte [redacted:TOKEN]',
+        'every unit [redacted:TOKEN]',
+        'mixed [redacted:TOKEN]',
         'slow [redacted:TOKEN]',
         'a git hash 9daeafb9864cf43055ae93beb0afd6c7d144bfa4 stays',
         '',
@@ -168,4 +178,32 @@ it('a secret file that others can read is warned about, once, and not in the dat
   expect(code).toBe(0);
   expect(stderr.match(/^warning: secrets: .*key\.txt can be read by other users/gm)).toHaveLength(1);
   expect(JSON.parse(stdout)).toMatchObject({ status: 'done' });
+});
+
+describe('a secret in what git keeps', () => {
+  const TOKEN = 'tok-3kQ9vXz7Lw2T';
+  const COMMIT = [
+    'git switch -qc "work-$TOKEN"; echo x > new.txt; git add new.txt',
+    'git -c user.name="$TOKEN" -c user.email=a@b.invalid commit -qm "with $TOKEN"',
+  ].join('; ');
+
+  it('is in no ref, message or author of the project’s repository, and in no record', async () => {
+    const project = createProject({ env: { HOST_TOKEN: TOKEN } });
+    const ran = await project.run(...SECRET, '--branch', 'result', '--', 'sh', '-c', COMMIT);
+    expect(ran.status).toBe('done');
+    const refs = project.git('for-each-ref', '--format=%(refname)');
+    expect(refs).toContain(`refs/caisson/${ran.runId}/heads/1/work-redacted-TOKEN`);
+    const history = project.git('log', '--all', '--format=%an %s');
+    expect(history).toContain('[redacted:TOKEN] with [redacted:TOKEN]');
+    const record = JSON.stringify(await project.events(ran.runId));
+    for (const text of [refs, history, record, JSON.stringify(ran)]) expect(text).not.toContain(TOKEN);
+  });
+
+  it('cannot be the name of the branch that is asked for', async () => {
+    const project = createProject({ env: { HOST_TOKEN: TOKEN } });
+    const refused = await project.caisson('run', ...SECRET, '--branch', `x/${TOKEN}`, '--', 'true');
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('the secret TOKEN')]);
+    expect(refused.stderr).not.toContain(TOKEN);
+    expect((await project.caisson('runs', '-o', 'json')).stdout).not.toContain(TOKEN);
+  });
 });

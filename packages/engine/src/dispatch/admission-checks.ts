@@ -10,6 +10,7 @@ import type { DispatchRooms } from './rooms.ts';
 import { countIdenticalFailures, MAX_IDENTICAL_FAILURES } from './identical-failures.ts';
 import { loginBinds } from './login-files.ts';
 import { describeFull, poolRoom } from './pool-room.ts';
+import { findSecretInBranch } from './secret-in-branch.ts';
 import { findImpossibleRoom, findLensWithoutCheck } from './verify-lens.ts';
 import { findBundleBeyondParent, findLoginBeyondParent } from './within-parent.ts';
 import {
@@ -180,6 +181,7 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
     }
     return null;
   }),
+  check('branch-without-secret', findSecretInBranch),
   check('callback-addresses', ({ request }) => {
     const bad = (request.callbacks ?? []).find((url) => !/^https?:$/.test(URL.parse(url)?.protocol ?? ''));
     return bad === undefined

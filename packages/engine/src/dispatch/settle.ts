@@ -43,9 +43,10 @@ export async function settle(
   );
   const usage = input.countUsage(input.found.kind === 'valid' ? input.found.result.usage : undefined);
   const costUsd = usage === undefined ? undefined : rooms.budget.cost(usage, requestedModel(rooms, runId));
-  const { redact } = createRedactor(input.secrets ?? []);
+  const secrets = input.secrets ?? [];
+  const { redact, redactBytes } = createRedactor(secrets);
   const saved = await orWarn(record, attempt, 'workspace', () =>
-    rooms.workspaces.checkpoint(remains.workspace),
+    rooms.workspaces.checkpoint(remains.workspace, { clean: secrets.length === 0 ? null : redactBytes }),
   );
   const checkpoint =
     saved == null

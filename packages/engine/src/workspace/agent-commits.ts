@@ -1,14 +1,16 @@
 /**
  * Saves the commits the agent made in its own git dir. W4: that folder is the agent's word. Its refs are read as
- * plain files, its objects only through a git dir of ours, and what comes over is hashed and checked again.
+ * plain files, its objects only through a git dir of ours, and what comes over is hashed and checked again. Secrets are
+ * taken out of messages and names before anything comes over.
  */
-import { lstat, readdir, readFile } from 'node:fs/promises';
+import { lstat, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { createGit, GitError, isErrno, objectFormatOf } from '@caisson/ground';
+import { createGit, GitError, isErrno, objectFormatOf, type Git } from '@caisson/ground';
 
 import { parsePackedHeads } from './agent-git.ts';
 import { isFolder, refuseForeignObjects } from './agent-objects.ts';
+import { cleanCommits, type Clean } from './clean-commits.ts';
 import type { PreparedWorkspace } from './contract.ts';
 import { headsPrefix } from './custody.ts';
 import { readIfThere } from './locate-repository.ts';
@@ -19,6 +21,8 @@ export interface AgentCommits {
   readonly warnings: readonly string[];
 }
 
+/** What was saved of the agent's branches, for whoever saves them again. */
+const SAVED_HEADS_FILE = 'saved-heads';
 const MAX_PACK_BYTES = 1024 * 1024 * 1024;
 const MAX_HEADS = 1000;
 const MAX_REF_BYTES = 4096;
@@ -26,13 +30,22 @@ const MAX_PACKED_REFS_BYTES = 64 * 1024 * 1024;
 const MAX_REF_ENTRIES = 20_000;
 const REF_NAME = /^(?!.*(\.\.|@\{|\/\/|\.lock(\/|$)|\/\.))[\w][\w./+@=,-]*(?<![./])$/;
 
-export async function saveAgentCommits(prepared: PreparedWorkspace): Promise<AgentCommits> {
+export async function saveAgentCommits(
+  prepared: PreparedWorkspace,
+  clean: Clean | null,
+): Promise<AgentCommits> {
   const source = join(prepared.attemptDir, 'agent-git');
   const moved = await findMovedHeads(prepared, source);
   if (moved.size === 0) return { refs: new Map(), warnings: [] };
+  // Who saves them again, to tidy up, does not know the secrets any more.
+  const remembered = await readSavedHeads(prepared);
+  const isSaved = [...moved].every(([name, id]) => remembered.get(name)?.from === id);
+  if (isSaved) return { refs: refsOf(remembered), warnings: [] };
   try {
     await refuseForeignObjects(source, prepared.agentGit !== undefined);
-    await transferObjects(prepared, source, [...new Set(moved.values())]);
+    const heads = await saveHeads(prepared, source, moved, clean);
+    await writeFile(join(prepared.attemptDir, SAVED_HEADS_FILE), JSON.stringify([...heads]));
+    return { refs: refsOf(heads), warnings: [] };
   } catch (error) {
     if (!(error instanceof GitError)) throw error;
     const names = [...moved.keys()].join(', ');
@@ -41,8 +54,62 @@ export async function saveAgentCommits(prepared: PreparedWorkspace): Promise<Age
       warnings: [`the agent's commits on ${names} could not be saved: ${error.message}`],
     };
   }
-  const prefix = headsPrefix(prepared.runId, prepared.attempt);
-  return { refs: new Map([...moved].map(([name, id]) => [prefix + name, id])), warnings: [] };
+}
+
+/** A branch of the agent's: where it stood, and what was saved for it under which ref. */
+interface SavedHead {
+  readonly from: string;
+  readonly ref: string;
+  readonly to: string;
+}
+
+const refsOf = (heads: ReadonlyMap<string, SavedHead>): Map<string, string> =>
+  new Map([...heads.values()].map(({ ref, to }) => [ref, to]));
+
+async function readSavedHeads({ attemptDir }: PreparedWorkspace): Promise<ReadonlyMap<string, SavedHead>> {
+  const text = await readIfThere(join(attemptDir, SAVED_HEADS_FILE));
+  return new Map(text === null ? [] : (JSON.parse(text) as [string, SavedHead][]));
+}
+
+async function saveHeads(
+  prepared: PreparedWorkspace,
+  source: string,
+  moved: ReadonlyMap<string, string>,
+  clean: Clean | null,
+): Promise<Map<string, SavedHead>> {
+  const { gitDir, runId, attempt, attemptDir } = prepared;
+  const reader = createGit({ cwd: gitDir, gitDir, alternates: [join(source, 'objects')] });
+  const writer = createGit({ cwd: gitDir, gitDir });
+  const ids = [...new Set(moved.values())];
+  const have = [...new Set([prepared.baseCommit, prepared.baselineCommit].filter((id) => id !== null))];
+  const instead =
+    clean === null
+      ? new Map<string, string>()
+      : await cleanCommits({ reader, writer, heads: ids, have, folder: attemptDir, clean });
+  const wanted = [...new Set(ids.map((id) => instead.get(id) ?? id))];
+  await transferObjects({ reader, writer, have, wanted, like: prepared.baselineTree });
+  const taken = new Set<string>();
+  return new Map(
+    [...moved].map(([name, from]) => {
+      const ref =
+        headsPrefix(runId, attempt) + unusedName(clean === null ? name : cleanName(name, clean), taken);
+      return [name, { from, ref, to: instead.get(from) ?? from }];
+    }),
+  );
+}
+
+/** A mark has signs that no ref may have. */
+function cleanName(name: string, clean: Clean): string {
+  const cleaned = clean(Buffer.from(name)).toString('utf8');
+  const plain = cleaned.replaceAll(/\[redacted:([^\]]*)\]/g, 'redacted-$1');
+  return cleaned === name ? name : plain.replaceAll(/[^\w./+@=,-]+/g, '-');
+}
+
+function unusedName(name: string, taken: Set<string>): string {
+  let unused = name;
+  for (let count = 2; taken.has(unused); count++) unused = `${name}-${count}`;
+  taken.add(unused);
+  return unused;
 }
 
 /** Branches, and a detached HEAD, that are not where the agent was given them. */
@@ -102,22 +169,27 @@ async function readPlain(path: string, maxBytes = MAX_REF_BYTES): Promise<string
   }
 }
 
-async function transferObjects(
-  prepared: PreparedWorkspace,
-  source: string,
-  wanted: readonly string[],
-): Promise<void> {
-  const { gitDir } = prepared;
-  const have = [prepared.baseCommit, prepared.baselineCommit].filter((id) => id !== null);
-  const revisions = [...wanted, '--not', ...new Set(have)].map((line) => `${line}\n`).join('');
-  const reader = createGit({ cwd: gitDir, gitDir, alternates: [join(source, 'objects')] });
+async function transferObjects({
+  reader,
+  writer,
+  have,
+  wanted,
+  like,
+}: {
+  reader: Git;
+  writer: Git;
+  have: readonly string[];
+  wanted: readonly string[];
+  /** An object id, for its length. */
+  like: string;
+}): Promise<void> {
+  const revisions = [...wanted, '--not', ...have].map((line) => `${line}\n`).join('');
   const pack = await reader.run(['pack-objects', '--revs', '--stdout', '--quiet', '--delta-base-offset'], {
     stdin: revisions,
     maxOutputBytes: MAX_PACK_BYTES,
     timeoutMs: 600_000,
   });
-  if (pack.stdout.length <= emptyPackBytes(prepared.baselineTree)) return;
-  const writer = createGit({ cwd: gitDir, gitDir });
+  if (pack.stdout.length <= emptyPackBytes(like)) return;
   await writer.run(['index-pack', '--stdin', '--strict', '--fix-thin'], {
     stdin: pack.stdout,
     timeoutMs: 600_000,

@@ -13,6 +13,7 @@ import {
 
 import { saveAgentCommits } from './agent-commits.ts';
 import { makeBranchCommit } from './branch-commit.ts';
+import type { Clean } from './clean-commits.ts';
 import type { Checkpoint, PreparedWorkspace } from './contract.ts';
 import { checkpointRef, commitTree, createBranchRef, updateRefs } from './custody.ts';
 import { WorkspaceError } from './errors.ts';
@@ -32,7 +33,10 @@ export const SAVED_TREE_FILE = 'saved-tree';
 
 const MAX_TOLD = 32;
 
-export async function checkpointWorkspace(prepared: PreparedWorkspace): Promise<Checkpoint | null> {
+export async function checkpointWorkspace(
+  prepared: PreparedWorkspace,
+  { clean = null }: { clean?: Clean | null } = {},
+): Promise<Checkpoint | null> {
   const isBaselineEmpty = prepared.baselineTree === emptyTreeLike(prepared.baselineTree);
   if (
     isBaselineEmpty &&
@@ -42,7 +46,7 @@ export async function checkpointWorkspace(prepared: PreparedWorkspace): Promise<
     return null;
   }
   const staged = await stageForCustody(prepared);
-  const agent = await saveAgentCommits(prepared);
+  const agent = await saveAgentCommits(prepared, clean);
   const complete = await commitOf(prepared, staged.tree);
   if (complete !== prepared.baseCommit) await syncObjects(prepared.gitDir, complete, prepared.baseCommit);
   const ref = checkpointRef(prepared.runId, prepared.attempt);

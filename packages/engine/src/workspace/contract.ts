@@ -199,9 +199,13 @@ export interface Workspaces {
   prepare(options: PrepareOptions): Promise<PreparedWorkspace>;
   /**
    * Saves every file that is not ignored, and the agent's own commits, under `refs/caisson/`. Null when an empty
-   * workspace is still empty. The workspace must be still. May be called again.
+   * workspace is still empty. The workspace must be still. May be called again. `clean` takes secrets out of what the
+   * agent wrote beside its files: commit messages, authors, names of branches.
    */
-  checkpoint(prepared: PreparedWorkspace): Promise<Checkpoint | null>;
+  checkpoint(
+    prepared: PreparedWorkspace,
+    options?: { clean?: ((text: Buffer) => Buffer) | null },
+  ): Promise<Checkpoint | null>;
   /** Moves the attempt's folder to the trash; refuses while work is unsaved (unless `force`) or processes live in it. */
   remove(prepared: PreparedWorkspace, options?: { force?: boolean }): Promise<RemoveResult>;
   /**

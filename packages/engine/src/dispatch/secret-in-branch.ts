@@ -1,0 +1,28 @@
+import { createRedactor } from '@caisson/ground';
+import type { AdmittedRun } from './contract.ts';
+import type { RequestRefusal } from './request-checks.ts';
+import type { DispatchRooms } from './rooms.ts';
+
+/** A branch is pushed, and its name is in every record: a secret in it is refused before there is one. */
+export async function findSecretInBranch(
+  { request, envBundles, runtime }: Pick<AdmittedRun, 'request' | 'envBundles' | 'runtime'>,
+  { secrets }: Pick<DispatchRooms, 'secrets'>,
+): Promise<RequestRefusal | null> {
+  const { branch } = request;
+  if (branch === undefined) return null;
+  const refs = [
+    ...envBundles.flatMap((bundle) => Object.entries(bundle.secrets)),
+    ...Object.entries(request.secrets ?? {}),
+    ...(runtime.apiKeyRef === null ? [] : [['the model key', runtime.apiKeyRef] as const]),
+  ];
+  for (const [name, ref] of refs) {
+    const value = await secrets.resolve(ref).catch(() => ''); // that it cannot be had is told when it is needed
+    if (createRedactor([{ name, value }]).redact(branch) === branch) continue;
+    return {
+      kind: 'usage',
+      detail: `the name of the branch holds the value of the secret ${name}`,
+      remedy: 'Choose another name for --branch.',
+    };
+  }
+  return null;
+}
