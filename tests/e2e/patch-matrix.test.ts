@@ -66,7 +66,7 @@ describe('a patch', () => {
         printf '\000\377\001\376' >> binary.bin; head -c 70000 /dev/zero | tr '\000' '\253' > new.bin
         printf 'd\351j\340 vu\n' >> latin1.txt; printf 'x\n' > "$(printf 'nom-\351.txt')"
         printf 'three\r\n' >> crlf.txt; printf ' here' >> no-newline.txt
-        ln -s latin1.txt link; ln -s /nowhere/at/all broken; chmod +x tool.sh
+        ln -s latin1.txt link; ln -s nowhere/at/all broken; chmod +x tool.sh
         rm gone.txt; mv old/name.txt renamed.txt
         rm -r folder; printf 'now a file\n' > folder
         : > empty; mkdir deep; mkdir deep/er; printf 'a\n' > 'deep/er/with space "quotes" and	tab'

@@ -39,6 +39,7 @@ export function rulesAboutControls(
 /** Words of a command line that may be files of the project: with a slash or a dot in them, or there. */
 function wordsOf({ projectRoot }: Known, command: string): string[] {
   return command
+    .replaceAll(/>+\s*\S+/g, ' ') // written, not run
     .split(/[\s;|&<>()"'`$={}]+/)
     .filter((word) => word !== '' && !/^[-+\d.]*$/.test(word) && !word.startsWith('-'))
     .filter((word) => /[/.]/.test(word) || existsSync(resolve(projectRoot, word)))

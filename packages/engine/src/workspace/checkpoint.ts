@@ -156,10 +156,11 @@ async function planBranch(
 ): Promise<PlannedBranch | null> {
   const { branch: name } = prepared;
   if (name === undefined || !prepared.isUserRepository) return null;
-  const kept = checkpoint.risks.filter(({ grade }) => grade === 'never');
-  const risks = checkpoint.risks.filter(({ grade }) => grade === 'ask');
-  const filtered = await withoutHeldBack(prepared, checkpoint.tree, kept);
-  const tree = await withoutPreparation(prepared, filtered);
+  const ofAgent = await withoutPreparation(prepared, checkpoint.tree);
+  const all = ofAgent === checkpoint.tree ? checkpoint.risks : await findHeldBack(prepared, ofAgent);
+  const kept = all.filter(({ grade }) => grade === 'never');
+  const risks = all.filter(({ grade }) => grade === 'ask');
+  const tree = await withoutHeldBack(prepared, ofAgent, kept);
   const commit = tree === checkpoint.tree ? checkpoint.complete : await commitOf(prepared, tree);
   const made = await makeBranchCommit(prepared, { commit, tree });
   return {
