@@ -93,7 +93,6 @@ it('hands sealed results to every sink, and one that fails in any way hurts neit
         name: 'taking',
         async deliver(sealed) {
           got.push(sealed);
-          // A host that dies here has not recorded the seal, so the next one delivers again.
           eventsThen.push(...(await caisson.events(sealed.runId)).map((event) => event.type));
         },
       },
@@ -112,7 +111,7 @@ it('hands sealed results to every sink, and one that fails in any way hurts neit
   ]);
   expect(got.map((sealed) => sealed.runId)).toEqual([run.runId]);
   expect(eventsThen).toContain('dispatch.finished');
-  expect(eventsThen).not.toContain('evidence.sealed');
+  expect(eventsThen).toContain('evidence.sealed');
   expect(got[0]?.artefacts.map((artefact) => artefact.name)).toContain('patch');
   expect(JSON.parse(got[0]?.resultBytes?.toString() ?? '')).toMatchObject({ status: 'finished' });
   expect(readdirSync(join(project.root, 'sealed')).toSorted()).toEqual([
@@ -122,6 +121,28 @@ it('hands sealed results to every sink, and one that fails in any way hurts neit
   expect(warnings.filter((text) => text.includes('no room') || text.includes('thrown at once'))).toHaveLength(
     2,
   );
+});
+
+it('a result whose host died while a sink took it is delivered again by the next one', async () => {
+  const project = createProject();
+  const program = `
+    import { createCaisson } from 'caisson';
+    const deliver = () => process.kill(process.pid, 'SIGKILL');
+    const caisson = await createCaisson({ cwd: process.argv[1], sinks: [{ name: 'deadly', deliver }] });
+    await (await caisson.dispatch({ runtime: 'command', argv: ['true'] })).ended;`;
+  const argv = ['--input-type=module', '-e', program, project.root];
+  const { code } = await finish(
+    spawn(process.execPath, argv, { cwd: ROOT, env: project.env, stdio: ['ignore', 'pipe', 'pipe'] }),
+  );
+  expect(code).toBeNull();
+  const got: string[] = [];
+  const deliver = (sealed: SealedResult): Promise<void> => Promise.resolve(void got.push(sealed.runId));
+  const caisson = await createCaisson({ cwd: project.root, sinks: [{ name: 'taking', deliver }] });
+  onTestFinished(() => caisson.close());
+  const [run] = await caisson.runs();
+  expect(got).toEqual([run?.runId]);
+  const seals = (await caisson.events(run?.runId ?? '')).filter(({ type }) => type === 'evidence.sealed');
+  expect(seals).toHaveLength(1);
 });
 
 it('refuses what admission refuses, with the check that refused it', async () => {

@@ -76,7 +76,7 @@ describe('the command line', () => {
       expect(tooWide, name).toEqual([]);
     }
     const help = JSON.parse((await caisson(['help', 'doctor', '-o', 'json'])).out) as Record<string, unknown>;
-    expect(help).toMatchObject({ name: 'doctor', usage: 'caisson doctor [--rebuild]' });
+    expect(help).toMatchObject({ name: 'doctor', usage: 'caisson doctor [--rebuild] [--accept-ledger]' });
     expect(JSON.parse((await caisson(['doctor', '--help', '-o', 'json'])).out)).toEqual(help);
     const { commands } = JSON.parse((await caisson(['help', '-o', 'json'])).out) as { commands: unknown[] };
     expect(commands).toHaveLength(COMMANDS.length);

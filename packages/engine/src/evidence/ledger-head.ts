@@ -6,7 +6,7 @@
  *   <folder>/<sha256 of the state folder's real path>.json
  */
 import { hash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
 import { makeFolder, writeFileAtomicSync } from '@caisson/ground';
@@ -47,6 +47,8 @@ export interface LedgerHeads {
   advance(stateDir: string, ledger: Ledger, newest: RecordedSeal): HeadVerdict;
   /** Believes the ledger as it is from now on; without a seal in it, the head is forgotten. */
   accept(stateDir: string, ledger: Ledger | null): void;
+  /** Forgets the heads of folders that are gone, and were used last before that time. */
+  prune(before: Date): void;
   /** Every state folder that a head is kept of. */
   listStateFolders(): string[];
 }
@@ -76,6 +78,13 @@ export function openLedgerHeads(folder: string): LedgerHeads {
     accept(stateDir, ledger) {
       const newest = ledger === null ? undefined : listSeals(ledger).at(-1);
       write(stateDir, newest === undefined ? null : describeHead(stateDir, newest));
+    },
+    prune(before) {
+      for (const file of listFiles(folder)) {
+        const head = readHead(file);
+        if (head === null || head === 'unreadable' || existsSync(head.stateDir)) continue;
+        if (Date.parse(head.at) < before.getTime()) rmSync(file, { force: true });
+      }
     },
     listStateFolders: () =>
       listFiles(folder).flatMap((file) => {

@@ -48,6 +48,8 @@ it('a head that cannot be read is said to be so, and never stands for a ledger t
   expect(heads.advance(stage.folder, stage.ledger, newest)).toEqual({ kind: 'none' });
   expect(heads.judge(stage.folder, stage.ledger)).toMatchObject({ kind: 'ok', head: { runId: STAGE_RUN } });
   expect(heads.listStateFolders()).toEqual([stage.folder]);
+  heads.prune(new Date());
+  expect(heads.listStateFolders()).toEqual([stage.folder]);
   const [name = ''] = await readdir(folder);
   await writeFile(join(folder, name), '');
   expect(heads.judge(stage.folder, stage.ledger)).toEqual({ kind: 'unreadable' });
@@ -63,4 +65,17 @@ it('a ledger whose id was changed is still the one that its signed seals say it 
   heads.advance(stage.folder, stage.ledger, removed);
   stage.ledger.kv.set('ledger', 'id', 'ledger_other');
   expect(heads.judge(stage.folder, stage.ledger).kind).toBe('rolled-back');
+});
+
+it('the head of a folder that is gone is forgotten once it is old', async () => {
+  const stage = await stageSealedRun();
+  const heads = openLedgerHeads(await createFolder());
+  const [newest] = listSeals(stage.ledger);
+  if (newest === undefined) throw new Error('there is a seal');
+  heads.advance(stage.folder, stage.ledger, newest);
+  await stage.close();
+  heads.prune(new Date(Date.parse(newest.at)));
+  expect(heads.listStateFolders()).toEqual([stage.folder]);
+  heads.prune(new Date());
+  expect(heads.listStateFolders()).toEqual([]);
 });

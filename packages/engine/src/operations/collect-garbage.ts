@@ -4,12 +4,15 @@ import { join } from 'node:path';
 import { removeTree } from '@caisson/ground';
 import { BusTopic } from '@caisson/protocol';
 import { createRunId } from '../platform/index.ts';
+import { openUserHeads } from '../composition/user-keys.ts';
 import type { Engine } from '../engine.ts';
 import { ageOfOldestOpenRun, listRoots } from './blob-roots.ts';
 
 const DAY_MS = 86_400_000;
 /** An agent's own session that nobody continued for so long is not resumed any more. */
 const SESSION_TTL_MS = 7 * DAY_MS;
+/** The note of the newest seal of a project that was deleted is kept for so long. */
+const HEAD_TTL_MS = 30 * DAY_MS;
 const SOCKET_AGE_MS = 60_000;
 const TRASH_TTL_MS = 7 * DAY_MS;
 /** Nobody asked for it, so there is more time to look into a workspace of a run that just ended. */
@@ -47,6 +50,7 @@ export async function collectGarbage(engine: Engine, options: GarbageOptions = {
   await removeLeftWorkspaces(engine);
   await removeDeadSockets(engine);
   removeLeftGroups(engine);
+  openUserHeads(engine.config).prune(new Date(engine.clock.wallMs() - HEAD_TTL_MS));
   const { deleted } = await engine.workspaces.gc({
     stateDir,
     trashTtlMs: options.trashTtlMs ?? TRASH_TTL_MS,
