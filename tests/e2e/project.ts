@@ -6,6 +6,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
+import { resolveUserFolders } from '../../packages/engine/src/config/index.ts';
+import { openStateFolder } from '../../packages/engine/src/trust/index.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const BIN = join(ROOT, 'packages/cli/bin/caisson.js');
@@ -96,6 +98,13 @@ export function createProject(options: ProjectOptions = {}): Project {
     project.git('commit', '-qm', 'first');
   }
   return project;
+}
+
+/** The project's state folder, made as the first command makes it: for tests that look into it from the start. */
+export function makeState({ root, env }: Project): string {
+  const stateDir = join(root, '.caisson');
+  openStateFolder({ stateDir, projectRoot: root, folders: resolveUserFolders(env) });
+  return stateDir;
 }
 
 export function finish(child: ChildProcess): Promise<CliRun> {
