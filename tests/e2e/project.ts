@@ -7,6 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { ConfigError, grantTrust, inspectTrust } from '@caisson/engine';
 import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
+import { resolveUserFolders } from '../../packages/engine/src/config/index.ts';
+import { openStateFolder } from '../../packages/engine/src/trust/index.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const BIN = process.env['CAISSON_BIN'] ?? join(ROOT, 'packages/cli/bin/caisson.js');
@@ -117,12 +119,19 @@ export function createProject(options: ProjectOptions = {}): Project {
 export async function trustProject(cwd: string, env: Record<string, string>): Promise<void> {
   const given = { cwd, env };
   try {
-    const { status, sends } = await inspectTrust(given);
-    if (status === 'nothing-asked' || status === 'granted') return;
+    const { status, sends, folder, state } = await inspectTrust(given);
+    if (status === 'nothing-asked' || status === 'granted' || folder !== null || state !== null) return;
     await grantTrust({ ...given, sendsTo: sends.map(({ to }) => to) });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
   }
+}
+
+/** The project's state folder, made as the first command makes it: for tests that look into it from the start. */
+export function makeState({ root, env }: Project): string {
+  const stateDir = join(root, '.caisson');
+  openStateFolder({ stateDir, projectRoot: root, folders: resolveUserFolders(env) });
+  return stateDir;
 }
 
 export function finish(child: ChildProcess): Promise<CliRun> {

@@ -1,9 +1,9 @@
 /** Many processes, one project: the limit holds across all of them, nobody starves, and nobody dead holds anything. */
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openLedger, type Ledger } from '../../packages/engine/src/ledger/index.ts';
-import { createProject, finish, until, type CliRun, type Project } from '../e2e/project.ts';
+import { createProject, finish, makeState, until, type CliRun, type Project } from '../e2e/project.ts';
 import { countCommands } from './processes.ts';
 
 const CROWD = Number(process.env['CAISSON_FAULT_CROWD'] ?? 20);
@@ -15,8 +15,7 @@ interface Stage {
 
 function openStage(limits: string): Stage {
   const project = createProject({ git: false, config: `limits: { ${limits}, grace: 200ms }\n` });
-  const stateDir = join(project.root, '.caisson');
-  mkdirSync(stateDir, { mode: 0o700 });
+  const stateDir = makeState(project);
   const ledger = openLedger(join(stateDir, 'ledger.db'));
   onTestFinished(() => ledger.close());
   return { project, ledger };

@@ -4,12 +4,12 @@
  * CAISSON_FAULT_KILLS sets how many kills there are; nightly it is 60.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, statSync, utimesSync } from 'node:fs';
+import { existsSync, readdirSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { isTerminal } from '@caisson/protocol';
 import { describe, expect, it } from 'vitest';
 import { openLedger, type Ledger } from '../../packages/engine/src/ledger/index.ts';
-import { createProject, finish, pidsWith, until, type Project } from '../e2e/project.ts';
+import { createProject, finish, makeState, pidsWith, until, type Project } from '../e2e/project.ts';
 import { hasCome, listFolder, MOMENTS, WORKER_MOMENTS, type Moment, type Watched } from './moments.ts';
 import { readCommand, treeOf } from './processes.ts';
 import { createRandom } from './process-trees.ts';
@@ -114,8 +114,7 @@ function openStage(kind: Kind): Stage {
     git: kind === 'worktree',
     config: 'limits: { grace: 500ms, concurrency: 2 }\n',
   });
-  const stateDir = join(project.root, '.caisson');
-  mkdirSync(stateDir, { mode: 0o700 });
+  const stateDir = makeState(project);
   const custody = kind === 'worktree' ? join(project.root, '.git') : join(stateDir, 'git');
   return {
     project,
