@@ -40,18 +40,22 @@ function writeTeam(project: Project): void {
 it('a folder is registered once, versions are added with a diff, and values are never printed', async () => {
   const project = createProject();
   writeTeam(project);
-  const first = await json<Registration[]>(project, 'register', '--from', 'team');
+  expect(await project.caisson('register', '--from', 'team')).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining('TOKEN from env:CI_TOKEN') as string,
+  });
+  const first = await json<Registration[]>(project, 'register', '--from', 'team', '--allow-secrets');
   expect(first.map(({ kind, name, version, changed }) => [kind, name, version, changed])).toEqual([
     ['capabilities', 'rules', 1, true],
     ['envs', 'ci', 1, true],
     ['pipelines', 'team.strict', 1, true],
     ['agents', 'builder', 1, true],
   ]);
-  const again = await json<Registration[]>(project, 'register', '--from', 'team');
+  const again = await json<Registration[]>(project, 'register', '--from', 'team', '--allow-secrets');
   expect(again.map(({ changed, hash }) => [changed, hash])).toEqual(first.map(({ hash }) => [false, hash]));
   project.write('team/envs/ci.yaml', 'values: { CI_LEVEL: "other-value-8", MORE: "x" }\n');
   project.write('team/capabilities/rules/NEW.md', 'new\n');
-  const changed = await project.caisson('register', '--from', 'team');
+  const changed = await project.caisson('register', '--from', 'team', '--allow-secrets');
   expect(changed.stdout).toContain('changed  capabilities/rules@2');
   expect(changed.stdout).toContain('+ NEW.md');
   expect(changed.stdout).toContain('~ values.CI_LEVEL');
@@ -78,7 +82,7 @@ it('a folder is registered once, versions are added with a diff, and values are 
 it('registered names resolve to hashes at admission and everything they say reaches the run', async () => {
   const project = createProject({ env: { CI_TOKEN: 'a-token-for-the-test' } });
   writeTeam(project);
-  const registered = await json<Registration[]>(project, 'register', '--from', 'team');
+  const registered = await json<Registration[]>(project, 'register', '--from', 'team', '--allow-secrets');
   const run = await project.run(
     '--agent',
     'builder',
@@ -201,7 +205,7 @@ it('what an agent says about its answers and the runtime does not take is warned
 it('a name that nobody knows is refused with those that are known', async () => {
   const project = createProject({ config: 'envs: { local: { values: { A: b } } }\n' });
   writeTeam(project);
-  await json(project, 'register', '--from', 'team');
+  await json(project, 'register', '--from', 'team', '--allow-secrets');
   const refused = await project.caisson('run', '--env-bundle', 'prod', '--', 'true');
   expect(refused).toMatchObject({ code: 2 });
   expect(refused.stderr).toContain('there is no env bundle "prod"');
@@ -212,7 +216,7 @@ it('a name that nobody knows is refused with those that are known', async () => 
 it('a registry that cannot be read is an error and never an absent name', async () => {
   const project = createProject();
   writeTeam(project);
-  await json(project, 'register', '--from', 'team');
+  await json(project, 'register', '--from', 'team', '--allow-secrets');
   writeFileSync(join(project.root, '.caisson/registry/agents/builder/1.json'), '{ "half": ');
   for (const args of [
     ['agents', 'list'],
@@ -439,7 +443,7 @@ it('gc keeps everything that a run which is not forgotten may need, and takes it
   const project = createProject({ config: 'capabilities: { rules: ./rules }\n' });
   project.write('rules/RULES.md', 'kept by its run alone\n');
   writeTeam(project);
-  await json(project, 'register', '--from', 'team');
+  await json(project, 'register', '--from', 'team', '--allow-secrets');
   const run = await project.run(
     '--capability',
     'rules',

@@ -172,6 +172,8 @@ const USES: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['--', FORGED],
   ],
   init: [[], ['--runtime', FORGED]],
+  trust: [[], ['--yes', '--send-key', FORGED], ['--revoke']],
+  seal: [['--all'], [FORGED]],
   doctor: [[], ['--state-dir', FORGED]],
   runtimes: [[]],
   config: [[], ['runtimes'], [FORGED], ['--state-dir', FORGED]],
