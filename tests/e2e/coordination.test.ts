@@ -312,6 +312,7 @@ describe('the gate', () => {
     project.write('old/file.txt', 'old\n');
     project.git('add', '.');
     project.git('commit', '-qm', 'old');
+    await project.trust();
     const screen = startOnTerminal(project, 'run', 'clean up', '--agent', 'bare', '--mode', 'full-auto');
     await until('the question', () => screen.text().includes('[y/N]'), 20_000).catch((error: unknown) => {
       throw new Error(screen.text(), { cause: error });

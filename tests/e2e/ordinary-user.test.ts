@@ -244,6 +244,8 @@ describe('an ordinary user', { timeout: LIMIT_MS }, () => {
       env: { MODEL_KEY: 'scripted-key' },
       config: `runtimes: { ${runtime}: { bin: "${bin}", endpoint: "${server.url}", apiKey: "env:MODEL_KEY", model: scripted-model } }`,
     });
+    const trusted = await project.caisson('trust', '--yes', '--send-key', server.url);
+    expect([trusted.code, trusted.stderr]).toEqual([0, '']);
     const run = await project.run('--runtime', runtime, 'write new.txt');
     expect([run.status, run.reply]).toEqual(['done', 'written']);
     expect((await project.caisson('diff', run.runId)).stdout).toContain('\n+hello\n');

@@ -133,6 +133,7 @@ it(
     const copy = createProject({ git: false, env: project.env });
     rmSync(copy.root, { recursive: true });
     cpSync(project.root, copy.root, { recursive: true });
+    expect((await copy.caisson('trust', '--yes')).code).toBe(0);
     for (const place of [copy, project, copy]) {
       const run = await runOnce(place);
       expect(await verify(place, run)).toMatchObject({ code: 0 });
@@ -187,6 +188,7 @@ it(
     // The key's holder puts an older copy back, forgets the note, and makes another second run.
     restore();
     rmSync(join(project.env['HOME'] ?? '', '.local/state/caisson'), { recursive: true });
+    expect((await project.caisson('trust', '--yes')).code).toBe(0);
     const forged = await runOnce(project, 'forged');
     expect(await verify(project, forged)).toMatchObject({ code: 6, failed: ['witness'] });
     const examined = await examine(project);

@@ -101,6 +101,7 @@ async function createHostileProject(): Promise<Project> {
   project.env['PATH'] = `${join(project.root, 'bin')}:${project.env['PATH'] ?? ''}`;
   project.git('add', '.');
   project.git('commit', '-qm', 'hostile');
+  await project.trust();
   return project;
 }
 
@@ -172,7 +173,10 @@ const USES: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['--', FORGED],
   ],
   init: [[], ['--runtime', FORGED]],
-  trust: [[], ['--yes', '--send-key', FORGED], ['--revoke']],
+  trust: [
+    ['-o', 'json'],
+    ['--yes', '--send-key', FORGED],
+  ],
   seal: [['--all'], [FORGED]],
   doctor: [[], ['--state-dir', FORGED]],
   runtimes: [[]],
