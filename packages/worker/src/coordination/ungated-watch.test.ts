@@ -1,4 +1,4 @@
-import type { Failure, Job } from '@caisson/protocol';
+import type { Failure } from '@caisson/protocol';
 import { expect, test } from 'vitest';
 import { createAttemptFixture } from './attempt-fixture.ts';
 import { createEvaluation } from './tool-gate.ts';
@@ -13,7 +13,7 @@ function watch(name: string, adapter?: { path: string; sha256: string }) {
   remove();
   const ungated = createUngatedWatch({
     runtime,
-    evaluate: createEvaluation(context.job as Job),
+    evaluate: createEvaluation(context.job),
     found: (_call, _judged, failure) => endings.push(failure),
   });
   const call = (tool: string, input: unknown, ok = true) => {
