@@ -5,7 +5,8 @@ import { pidsWith, until } from '../e2e/project.ts';
 import { createStage, expectUsage, KEY, type AgentRun, type Stage } from './agent-run.ts';
 import type { AgentUnderTest } from './agent-under-test.ts';
 import { expectIgnored } from './hostile-run.ts';
-import { combinedFiles, START_UP_FILES } from './hostile-settings.ts';
+import { combinedFiles } from './hostile-combined.ts';
+import { START_UP_FILES } from './hostile-settings.ts';
 
 export interface Cell {
   readonly title: string;

@@ -89,3 +89,11 @@ it("a capability's own skills stay visible", async () => {
   const ran = await project.run('--agent', 'skilled', 'look');
   expect([ran.failure, ran.reply]).toEqual([undefined, `${SEEN}\nours`]);
 }, 60_000);
+
+it('without a sandbox they are seen, and the run says so', async () => {
+  const project = projectWith('cat .codex/config.toml');
+  const ran = await project.run('--runtime', 'mine', '--sandbox', 'none', 'look');
+  expect([ran.failure, ran.reply]).toEqual([undefined, 'theirs']);
+  const warnings = (await project.events(ran.runId)).filter(({ type }) => type === 'warning');
+  expect(JSON.stringify(warnings)).toMatch(/may obey settings of the repository: .*\.codex/);
+}, 60_000);

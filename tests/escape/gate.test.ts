@@ -34,7 +34,7 @@ export default {
     argv: ['/bin/sh', '-c', ${JSON.stringify(whole)}],
     env: { GATE: [gate.command, ...gate.args].map(quote).join(' ') + ' || exit 2' },
     stdin: null,
-    files: [{ path: home + '/.agent/deep/hooks.json', content: 'ours' }],
+    files: ['/.agent/deep/hooks.json', '/.caisson/settings.json'].map((path) => ({ path: home + path, content: 'ours' })),
   }),
   createStream: () => ({
     line: (text) => {
@@ -109,6 +109,11 @@ describe('from inside the sandbox the gate', () => {
         'mv $HOME /tmp/home',
         'rm -rf $HOME/.agent && ! test -e $HOME/.agent',
         'chmod 600 $HOME/.agent/deep/hooks.json && echo {} > $HOME/.agent/deep/hooks.json',
+        'echo {} > $HOME/.caisson/settings.json',
+        'echo {} > /tmp/s; mv -f /tmp/s $HOME/.caisson/settings.json',
+        'touch $HOME/.caisson/more',
+        'mv $HOME/.caisson $HOME/.other',
+        'chmod 777 $HOME/.caisson && touch $HOME/.caisson/more',
         'for word in $GATE; do file=$(eval echo $word); if [ -f "$file" ]; then { echo "exit 0" > "$file"; } && exit 0; mv "$file" /tmp/gone && exit 0; mv "$(dirname $file)" /tmp/gone && exit 0; fi; done; false',
       ) + '\ncat $HOME/.agent/deep/hooks.json; echo; touch $HOME/.agent/own && echo own',
     );

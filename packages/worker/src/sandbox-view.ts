@@ -104,7 +104,7 @@ export function buildSandboxSpec(job: Job, options: ViewOptions): SandboxSpec {
     looseReadOnlyPaths: workspace.kind === 'in-place' ? [] : nested,
     hiddenPaths: [...hiddenInside(job), ...(isAgent ? (options.ruled?.hidden ?? []) : [])],
     masks: options.masks ?? [],
-    sealed: [INSIDE.run],
+    sealed: [INSIDE.run, ...sealedFolders(job, options)],
     home: { path: job.sandbox.home, maxBytes: sandbox.homeBytes },
     tmp: { path: '/tmp', maxBytes: sandbox.tmpBytes },
     files: (options.files ?? []).map((file) => ({
@@ -129,6 +129,12 @@ function hiddenInside({ workspace, sandbox }: Job): string[] {
     (path) =>
       path.startsWith(`${workspace.mountPath}/`) && path !== mailbox && !path.startsWith(`${mailbox}/`),
   );
+}
+
+/** Where the drivers lay what the program only reads. */
+function sealedFolders(job: Job, { files = [] }: ViewOptions): string[] {
+  const folder = `${job.sandbox.home}/.caisson`;
+  return files.some(({ path }) => path.startsWith(`${folder}/`)) ? [folder] : [];
 }
 
 function agentGitBinds(job: Job, options: ViewOptions): SandboxSpec['binds'] {

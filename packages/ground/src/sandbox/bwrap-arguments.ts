@@ -3,7 +3,7 @@ import { openSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { SandboxSpecError } from './errors.ts';
 import type { SandboxSpec } from './contract.ts';
-import { liesInMemory, type Mount } from './mount-plan.ts';
+import { isInside, liesInMemory, type Mount } from './mount-plan.ts';
 import { canonical, findRealPath } from './real-path.ts';
 import type { SystemView } from './system-view.ts';
 
@@ -128,9 +128,16 @@ function privateFiles(spec: SandboxSpec, plan: readonly Mount[], attach: AttachC
         `The file ${file.path} would be written to the disk; private files belong in HOME or TMPDIR.`,
       );
     }
-    return readOnlyFile(file.path, file.content, attach, file.mode);
+    // In a sealed folder a file needs no mount of its own, and a program that asks for its real name gets one: that of a
+    // mounted one is that of a file which is deleted.
+    return isSealed(spec, file.path)
+      ? ['--perms', file.mode.toString(8), '--file', String(attach(file.content)), file.path]
+      : readOnlyFile(file.path, file.content, attach, file.mode);
   });
 }
+
+const isSealed = ({ sealed = [] }: SandboxSpec, path: string): boolean =>
+  sealed.some((folder) => isInside(canonical(folder), canonical(path)));
 
 function readOnlyFile(path: string, content: string, attach: AttachContent, mode = 0o444): string[] {
   return ['--perms', mode.toString(8), '--ro-bind-data', String(attach(content)), path];

@@ -64,7 +64,7 @@ export interface SandboxSpec {
   readonly hiddenPaths?: readonly string[] | undefined;
   /** Read-only, and only with what the mask names. */
   readonly masks?: readonly SandboxMask[] | undefined;
-  /** Folders in memory that hold nothing but mounts and to which nothing can be added; under a replaced folder. */
+  /** Folders in memory with mounts and private files in them, read-only once all is there; under a replaced folder. */
   readonly sealed?: readonly string[] | undefined;
   /** Must lie under a replaced folder (/home, /root, /tmp, /run …) or exist on the host. */
   readonly home: SandboxScratch;

@@ -102,7 +102,7 @@ function listWishes(spec: SandboxSpec, vanished: ReadonlySet<string>, view: Syst
     ...workspaceMounts(spec).map(refuse),
     ...guards.readOnly.map(skip),
     ...pinnedFolders(spec).map((path) => refuse(scratch(path, spec.home.maxBytes, 0o700))),
-    ...(spec.sealed ?? []).map((path) => refuse(scratch(canonical(path), HIDDEN_MAX_BYTES, 0o755))),
+    ...(spec.sealed ?? []).map((path) => refuse(scratch(canonical(path), spec.home.maxBytes, 0o755))),
     ...spec.binds.map((each) => refuse(bind(each.source, canonical(each.target), each.writable))),
     ...guards.hidden.map(skip),
     ...guards.masked.map(skip),
@@ -142,13 +142,13 @@ function guardWorkspace(spec: SandboxSpec): Record<'readOnly' | 'hidden' | 'mask
  * The folders of HOME that lead to a private file, each a mount of its own: one that only contains a mount could be
  * renamed away, and another put in its place (S5).
  */
-function pinnedFolders({ files, home, workspace }: SandboxSpec): string[] {
+function pinnedFolders({ files, home, workspace, sealed = [] }: SandboxSpec): string[] {
   const top = canonical(home.path);
-  const other = workspace === null ? null : canonical(workspace.target);
+  const others = [...sealed, ...(workspace === null ? [] : [workspace.target])].map(canonical);
   const folders = new Set<string>();
   for (const { path } of files) {
     const place = canonical(path);
-    if (!isInside(top, place) || (other !== null && isInside(other, place))) continue;
+    if (!isInside(top, place) || others.some((other) => isInside(other, place))) continue;
     for (let folder = dirname(place); folder !== top; folder = dirname(folder)) folders.add(folder);
   }
   return [...folders];
@@ -203,7 +203,7 @@ function scratch(target: string, maxBytes: number, mode: number): Mount & { kind
 }
 
 /** Both paths are canonical, so that their words decide. */
-function isInside(folder: string, path: string): boolean {
+export function isInside(folder: string, path: string): boolean {
   return folder === '/' || path === folder || path.startsWith(`${folder}/`);
 }
 

@@ -9,6 +9,7 @@ import { maskSettings } from '../runtimes/project-settings.ts';
 import { brokerPort, type ViewOptions } from '../sandbox-view.ts';
 import { fail } from '../step-failure.ts';
 import { guardDriver } from './guarded-driver.ts';
+import { warnOfUnmasked } from './unmasked-settings.ts';
 
 export interface AgentStart {
   readonly command: AgentCommand;
@@ -42,6 +43,9 @@ export async function describeAgentStart(context: AttemptContext): Promise<Agent
     isRoot: process.getuid?.() === 0,
   };
   const command = driver.command(input);
+  // Of a program that we do not know nobody can say whose settings it reads.
+  const masks = command.masks ?? maskSettings(input);
+  warnOfUnmasked(context, masks);
   return {
     command,
     stream: driver.createStream(input),
@@ -50,8 +54,7 @@ export async function describeAgentStart(context: AttemptContext): Promise<Agent
       env: { ...context.env, ...command.env },
       files: command.files,
       kept: openKeptFolders(job, command.kept ?? []),
-      // Of a program that we do not know nobody can say whose settings it reads.
-      masks: command.masks ?? maskSettings(input),
+      masks,
       stdin: command.stdin === null ? 'closed' : 'pipe',
       ...(coordination === null ? {} : { toolSocket: coordination.socketPath }),
     },

@@ -16,7 +16,8 @@ import { samplingOf } from './sampling.ts';
 import { sessionFolder } from './session-folder.ts';
 
 const CONFIG = '.caisson/opencode.json';
-const CONFIG_HOME = '.caisson/config';
+/** Not beside the rest, which is read-only: it writes there. */
+const CONFIG_HOME = '.config';
 const INSTRUCTIONS = '.caisson/opencode-instructions.md';
 const PLUGIN = '.caisson/opencode-plugin.mjs';
 const PROVIDER = 'caisson';

@@ -1,0 +1,16 @@
+import { existsSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import type { AttemptContext } from '../attempt-context.ts';
+import type { ProjectMask } from '../runtimes/contract.ts';
+
+/** Without a sandbox nothing is masked: what the program will obey is said, so that nobody takes it for held. */
+export function warnOfUnmasked({ job, voice }: AttemptContext, masks: readonly ProjectMask[]): void {
+  if (job.grant.sandbox !== 'none') return;
+  const { path, mountPath } = job.workspace;
+  const there = masks
+    .map((mask) => relative(mountPath, mask.path))
+    .filter((place) => existsSync(join(path, place)));
+  if (there.length === 0) return;
+  const message = `without a sandbox the program may obey settings of the repository: ${there.join(', ')}`;
+  voice.say({ kind: 'warning', source: 'project-settings', message });
+}
