@@ -11,4 +11,5 @@ export const BENCH_MODULES: Readonly<Record<string, string>> = {
   agents: './agents.ts',
   coordination: './coordination.ts',
   policy: './policy.ts',
+  trust: './trust.ts',
 };
