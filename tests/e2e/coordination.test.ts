@@ -1,14 +1,11 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
 import { startModelServer, type ModelServer, type ScriptInput } from '@caisson/testkit';
 import type { EventEnvelope } from '@caisson/protocol';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { findAgentBin, installAgent, PINNED_AGENTS } from '../agents/install-agents.mjs';
-import { createProject, finish, parseLines, ROOT, until, type Project } from './project.ts';
+import { createProject, finish, parseLines, until, type Project } from './project.ts';
+import { openTerminal } from './on-terminal.ts';
 
 const LIMIT_MS = 120_000;
-const CLI = join(ROOT, 'packages/cli/bin/caisson.js');
 
 /** A project whose agents talk to a scripted model. */
 async function createScripted(
@@ -80,25 +77,6 @@ function follow(project: Project, ...args: string[]) {
     events,
     child,
     seen: (type: string) => until(type, () => events().find((event) => event.type === type), 60_000),
-  };
-}
-
-/** The built CLI on a pseudo-terminal, as a person has it. */
-function startOnTerminal(project: Project, ...args: string[]) {
-  const line = [process.execPath, CLI, ...args].map((word) => `'${word}'`).join(' ');
-  const child = spawn('script', ['-qfec', line, '/dev/null'], {
-    cwd: project.root,
-    env: { ...project.env, TERM: 'xterm', CI: '' },
-  });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  let shown = '';
-  child.stdout.on('data', (chunk: Buffer) => {
-    shown += chunk.toString('utf8');
-  });
-  return {
-    text: () => shown,
-    type: (text: string) => child.stdin.write(text),
-    ended: once(child, 'exit').then(([code]) => code as number),
   };
 }
 
@@ -313,9 +291,9 @@ describe('the gate', () => {
     project.git('add', '.');
     project.git('commit', '-qm', 'old');
     await project.trust();
-    const screen = startOnTerminal(project, 'run', 'clean up', '--agent', 'bare', '--mode', 'full-auto');
-    await until('the question', () => screen.text().includes('[y/N]'), 20_000).catch((error: unknown) => {
-      throw new Error(screen.text(), { cause: error });
+    const screen = openTerminal(project, ['run', 'clean up', '--agent', 'bare', '--mode', 'full-auto']);
+    await until('the question', () => screen.screen().includes('[y/N]'), 20_000).catch((error: unknown) => {
+      throw new Error(screen.screen(), { cause: error });
     });
     screen.type('y\n');
     expect(await screen.ended).toBe(0);

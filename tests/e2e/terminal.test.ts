@@ -1,14 +1,12 @@
 /** Every command on a real terminal, in a project where everything that can have a name has a hostile one. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { startModelServer } from '@caisson/testkit';
 import { expect, onTestFinished, test } from 'vitest';
 import { COMMANDS } from '../../packages/cli/src/command-table.ts';
-import { createProject, ROOT, until, type Project } from './project.ts';
+import { openTerminal, quote } from './on-terminal.ts';
+import { createProject, until, type Project } from './project.ts';
 
-const CLI = join(ROOT, 'packages/cli/bin/caisson.js');
 const LIMIT_MS = 240_000;
 /** So many terminals at once. */
 const WIDTH = 4;
@@ -33,26 +31,14 @@ function expectHarmless(screen: string, what: string): void {
   expect(left, what).not.toMatch(/^forged/m);
 }
 
-const quote = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
-
-function openTerminal(project: Project, args: readonly string[], { before = '', behind = '' } = {}) {
-  const line = `${before}${[process.execPath, CLI, ...args].map(quote).join(' ')}${behind}`;
-  const child = spawn('script', ['-qfec', line, '/dev/null'], {
-    cwd: project.root,
-    env: { ...project.env, SHELL: '/bin/sh', TERM: 'xterm', COLUMNS: '80' },
-    stdio: ['pipe', 'pipe', 'ignore'],
-  });
-  let text = '';
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-  return {
-    screen: () => text,
-    type: (words: string) => void child.stdin.write(words),
-    closed: once(child, 'close').then(() => text),
-  };
+async function readScreen(...given: Parameters<typeof openTerminal>): Promise<string> {
+  const terminal = openTerminal(...given);
+  await terminal.ended;
+  return terminal.screen();
 }
 
 async function show(project: Project, ...args: string[]): Promise<string> {
-  const screen = await openTerminal(project, args).closed;
+  const screen = await readScreen(project, args);
   expectHarmless(screen, JSON.stringify(args));
   return screen;
 }
@@ -209,7 +195,8 @@ async function askForLeave(project: Project): Promise<void> {
   await until('the question', () => terminal.screen().includes('[y/N]'), 60_000);
   await showAll(project, [['approvals'], ['show', 'latest'], ['logs', 'latest']]);
   terminal.type('n\n');
-  const screen = await terminal.closed;
+  await terminal.ended;
+  const screen = terminal.screen();
   expectHarmless(screen, 'run');
   expect(screen).toMatch(/Allow\?.*e\\u001b\]0;owned/);
   expect(screen).toContain('second line');
@@ -224,7 +211,7 @@ test('a variable with a hostile name is warned of without being obeyed', async (
   const project = createProject();
   const before = `env ${quote(`CAISSON_LIMITS_${FORGED}=1`)} `;
   for (const name of ['version', 'doctor']) {
-    const screen = await openTerminal(project, [name], { before }).closed;
+    const screen = await readScreen(project, [name], { before });
     expectHarmless(screen, name);
     expect(screen).toContain(PROOF);
   }
@@ -269,12 +256,12 @@ test(
     expect(await show(project, ...logs, '-f')).toContain(PROOF);
     for (const args of [logs, ['diff', runId]]) {
       // stderr is no terminal here, and CI would switch colours off
-      const screen = await openTerminal(project, args, { behind: ' 2>/dev/null' }).closed;
+      const screen = await readScreen(project, args, { behind: ' 2>/dev/null' });
       expectHarmless(screen, args.join(' '));
       expect(screen).toContain(PROOF);
     }
     expect((await project.caisson(...logs)).stdout).toBe(EVIL);
     expect((await project.caisson('diff', runId)).stdout).toContain(EVIL.replace('\r', ''));
-    expect(await openTerminal(project, [...logs, '--raw']).closed).toContain('\u001b]0;owned\u0007');
+    expect(await readScreen(project, [...logs, '--raw'])).toContain('\u001b]0;owned\u0007');
   },
 );

@@ -11,7 +11,8 @@ import {
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { TrustReport } from '@caisson/engine';
-import { createProject, type Project, type ProjectOptions } from './project.ts';
+import { openTerminal, type Terminal } from './on-terminal.ts';
+import { createProject, until, type Project, type ProjectOptions } from './project.ts';
 
 const open = (options: ProjectOptions): Project => createProject({ ...options, trusts: false });
 
@@ -291,5 +292,73 @@ describe("the user's own file", () => {
     const run = await project.caisson('config');
     expect(run.code).toBe(2);
     expect(run.stderr).toContain('can be written by other users');
+  });
+});
+
+describe('on a terminal', () => {
+  const ASKS =
+    'workspace: { setup: "echo prepared" }\nruntimes:\n  codex: { endpoint: "https://models.example/v1" }\n';
+  const asked = (terminal: Terminal, text: string) =>
+    until(text, () => terminal.screen().includes(text), 20_000);
+
+  it('a run shows one screen, asks once, and goes on', async () => {
+    const project = open({ config: ASKS });
+    const terminal = openTerminal(project, ['run', '--', 'echo', 'it ran']);
+    await asked(terminal, '[y/N]');
+    expect(terminal.screen()).toContain('runs this in the sandbox without the policy gate');
+    expect(terminal.screen()).toContain('env:OPENAI_API_KEY to https://models.example');
+    terminal.type('y\n');
+    await asked(terminal, 'Type models.example to agree:');
+    terminal.type('models.example\n');
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.screen()).toContain('it ran');
+    const again = openTerminal(project, ['run', '--', 'echo', 'it ran again']);
+    expect(await again.ended).toBe(0);
+    expect(again.screen()).not.toContain('[y/N]');
+  });
+
+  it.each([
+    ['no', 'n\n', ''],
+    ['another host', 'y\n', 'evil.example\n'],
+  ])('the answer "%s" runs nothing', async (_, first, second) => {
+    const project = open({ config: ASKS });
+    const terminal = openTerminal(project, ['run', '--', 'echo', 'it ran']);
+    await asked(terminal, '[y/N]');
+    terminal.type(first);
+    if (second !== '') {
+      await asked(terminal, 'Type models.example to agree:');
+      terminal.type(second);
+    }
+    expect(await terminal.ended).toBe(4);
+    expect(terminal.screen()).not.toContain('it ran\r\n');
+    expect((await report(project)).status).toBe('new');
+  });
+});
+
+describe('several projects in one repository', () => {
+  const ASKS = 'workspace: { setup: "echo prepared" }\n';
+  const at = (folder: string, { env }: Project): Project =>
+    createProject({ at: folder, env, trusts: false, git: false });
+
+  it('each caisson.yaml of a monorepo is asked about on its own', async () => {
+    const project = open({});
+    for (const name of ['a', 'b']) project.write(`${name}/caisson.yaml`, ASKS);
+    const [first, second] = [at(join(project.root, 'a'), project), at(join(project.root, 'b'), project)];
+    expect((await first.caisson('trust', '--yes')).code).toBe(0);
+    expect((await first.caisson('run', '--', 'true')).code).toBe(0);
+    expect((await second.caisson('run', '--', 'true')).code).toBe(4);
+    expect((await project.caisson('run', '--', 'true')).code).toBe(0);
+  });
+
+  it('a submodule and another worktree are asked about on their own', async () => {
+    const inner = open({ config: ASKS });
+    const project = open({ config: ASKS, env: inner.env });
+    project.git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', inner.root, 'sub');
+    const tree = join(dirname(project.root), 'tree');
+    project.git('worktree', 'add', '--quiet', tree);
+    await project.caisson('trust', '--yes');
+    expect((await project.caisson('run', '--', 'true')).code).toBe(0);
+    for (const folder of [join(project.root, 'sub'), tree])
+      expect((await at(folder, project).caisson('run', '--', 'true')).code).toBe(4);
   });
 });
