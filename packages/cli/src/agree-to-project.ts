@@ -22,7 +22,8 @@ export async function agreeToProject(
     if (answer !== host) return null;
     sendsTo.push(to);
   }
-  const next = await grantTrust({ flags: { state: stateDir }, sendsTo });
+  const next = await grantTrust({ flags: { state: stateDir }, sendsTo, digest: report.digest });
   // A folder was accepted: now its file could be read.
-  return report.folder !== null && !isAgreed(next) ? agreeToProject(next, stateDir, output) : next;
+  const isNews = next.folder?.detail !== report.folder?.detail || next.state?.detail !== report.state?.detail;
+  return isNews && !isAgreed(next) ? agreeToProject(next, stateDir, output) : next;
 }

@@ -36,7 +36,8 @@ async function agreeFirst(stateDir: string | undefined, output: Output): Promise
   const report = await inspectTrust({ flags: { state: stateDir } });
   if (isAgreed(report)) return;
   const { agreeToProject } = await import('./agree-to-project.ts');
-  if ((await agreeToProject(report, stateDir, output)) === null) throw new TrustRequiredError(report);
+  const agreed = await agreeToProject(report, stateDir, output);
+  if (agreed === null || !isAgreed(agreed)) throw new TrustRequiredError(agreed ?? report);
 }
 
 /** The same for a command that only looks: what cannot be settled now is a warning, and everything else is shown. */

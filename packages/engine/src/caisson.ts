@@ -216,13 +216,20 @@ function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
     export: async (run, to) =>
       exportRun({ ledger, store: engine.store, runId: requireRemembered(engine, find(run)), to }),
     verify: (run, how = {}) => verifyHere(engine, run, how),
-    seal: (run) => sealEnded(engine, run === undefined ? undefined : find(run)),
+    async seal(run) {
+      await requireTrust(engine.config, ['keys', 'evidence']);
+      return sealEnded(engine, run === undefined ? undefined : find(run));
+    },
     async forget(run) {
+      await requireTrust(engine.config, ['store']);
       const runId = find(run);
       await forgetRun(engine, runId);
       return runId;
     },
-    gc: (how) => collectGarbage(engine, how),
+    async gc(how) {
+      await requireTrust(engine.config, ['store']);
+      return collectGarbage(engine, how);
+    },
     close: () => engine.close(),
   };
 }

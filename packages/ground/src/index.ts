@@ -49,3 +49,4 @@ export * from './context-registry.ts';
 export * from './unlinked-files.ts';
 export * from './control-files.ts';
 export { isGitDir, listHarmfulParts } from './git-controls.ts';
+export { listCommandWords } from './command-words.ts';

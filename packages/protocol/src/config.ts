@@ -231,7 +231,7 @@ export const ConfigFile = z.strictObject({
   ),
   budget: optional('inside', BudgetConfig, 'Caps on spending.'),
   network: optional('inside', NetworkConfig, 'What runs may reach.'),
-  policy: optional('inside', PolicyConfig, 'The law of this project.'),
+  policy: optional('inside', PolicyConfig, "The project's policy."),
   callbacks: optional('ask', list(CallbackConfig, 32), 'Who is told about endings.'),
   questions: optional('inside', QuestionsConfig, 'Deadlines of questions and approvals.'),
   store: optional('inside', StoreConfig, 'Where blobs are kept.'),

@@ -5,12 +5,12 @@
 import { existsSync, readdirSync, realpathSync, type Dirent } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolder } from '@caisson/ground';
-import type { ResolvedConfig } from '../config/index.ts';
+import { listMarkedStates, type ResolvedConfig } from '../config/index.ts';
 import { openUserHeads } from './user-keys.ts';
 import { isAddress } from './witness-courier.ts';
 
 /** Named one by one as well: a project may be in the same folder, and then the folder as a whole is shown. */
-const IN_USER_FOLDERS = ['keys', 'ledgers', 'trust.json', 'config.yaml', 'compile'];
+const IN_USER_FOLDERS = ['keys', 'ledgers', 'states', 'roots', 'trust.json', 'config.yaml', 'compile'];
 /** How deep links are looked for: `keys/trusted/<keyid>.pem` may be one. */
 const LINK_DEPTH = 3;
 
@@ -21,7 +21,9 @@ export function listPrivatePaths(config: Config): readonly string[] {
   const { folders, evidence, keys } = config;
   const own = [folders.config, folders.data, folders.state];
   const witness = evidence.witness === null || isAddress(evidence.witness) ? [] : [evidence.witness];
-  const states = openUserHeads(config).listStateFolders();
+  const states = [
+    ...new Set([...openUserHeads(config).listStateFolders(), ...listMarkedStates(folders.state)]),
+  ];
   const paths = [
     ...[...own, folders.cache].flatMap((folder) => [
       folder,

@@ -30,7 +30,13 @@ export function explainConfig(options: LoadConfigOptions = {}): Promise<readonly
   return explainBare(withTrust(options));
 }
 
-/** Throws where the project asks for something that the user has not agreed to: call it before anything uses that. */
-export async function requireTrust(config: ResolvedConfig): Promise<void> {
-  if (config.trust.kind === 'required') throw new TrustRequiredError(await openTrust().report(config.asked));
+/**
+ * Throws where the project asks for something that the user has not agreed to: call it before anything uses that.
+ * `parts` are the top-level keys that are about to be used; without them all are.
+ */
+export async function requireTrust(config: ResolvedConfig, parts?: readonly string[]): Promise<void> {
+  const isUsed =
+    parts === undefined || config.asked.asks.some(({ path: [part = ''] }) => parts.includes(part));
+  if (config.trust.kind !== 'required' || !isUsed) return;
+  throw new TrustRequiredError(await openTrust().report(config.asked));
 }

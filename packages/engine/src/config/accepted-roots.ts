@@ -1,5 +1,6 @@
 /** Project folders of another owner, or that others can write, which this user has agreed to use all the same. */
 import { createHash } from 'node:crypto';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolder, ownUid, readSmallFileSync, writeFileAtomicSync } from '@caisson/ground';
 import * as z from 'zod/mini';
@@ -12,6 +13,14 @@ export function acceptRoot(root: string, owner: number, userState: string): void
   makeFolder(acceptedFolder(userState));
   const accepted = { schemaVersion: 1 as const, path: root, owner };
   writeFileAtomicSync(fileOf(root, userState), JSON.stringify(accepted));
+}
+
+/** Takes an acceptance back; false where there was none. */
+export function forgetRoot(root: string, userState: string): boolean {
+  const file = fileOf(root, userState);
+  const wasThere = existsSync(file);
+  rmSync(file, { force: true });
+  return wasThere;
 }
 
 /** Ends with the next change of owner. */

@@ -36,8 +36,13 @@ export function divideFile(file: ConfigFile, user: ConfigFile): DividedFile {
     path: readonly string[],
   ): unknown => {
     if (value === undefined || mark === 'harmless') return value;
+    if (isNameOfUser(path, user)) {
+      asks.push({ path, value });
+      return undefined;
+    }
     // A map of names (`runtimes.codex`) has no mark of its own: its members have.
-    if (mark === 'inside' || (mark === null && isMap(value))) return keep(schema, value, path);
+    if (mark === 'inside' || (mark === null && isMap(value)))
+      return unlessEmptied(value, keep(schema, value, path));
     if (mark === 'may-lower' && isMap(value))
       return keepEach(value, (key, member) => decide('may-lower', undefined, member, [...path, key]));
     if (mark === 'may-lower' && !isAbove(value, bound(path, user))) return value;
@@ -61,10 +66,23 @@ export function lowerToUser(file: ConfigFile, user: ConfigFile): ConfigFile {
         lower(memberOfSchema(node, key), member, [...path, key], mark === 'may-lower' ? mark : null),
       );
     if (mark !== 'may-lower') return value;
-    const most = valueAt(user, settingOf(path).split('.'));
+    const most = valueAt(user, path) ?? valueAt(user, settingOf(path).split('.'));
     return most !== undefined && isAbove(value, most) ? most : value;
   };
   return lower(ConfigFile, file, [], null) as ConfigFile;
+}
+
+/** An entry of the project's that would take the place of one of the user's own, such as an agent with fewer rights. */
+function isNameOfUser(path: readonly string[], user: ConfigFile): boolean {
+  const [kind, name, ...rest] = path;
+  if ((kind !== 'agents' && kind !== 'envs') || name === undefined || rest.length > 0) return false;
+  return Object.hasOwn(user[kind] ?? {}, name);
+}
+
+/** A map of which nothing is left says nothing: it must not take the place of something else. */
+function unlessEmptied(before: unknown, after: unknown): unknown {
+  const isEmptied = isMap(before) && isMap(after) && Object.keys(after).length === 0;
+  return isEmptied && Object.keys(before).length > 0 ? undefined : after;
 }
 
 /** What a value of the project may be without a question: the user's own value, else the default. */

@@ -9,15 +9,23 @@ export interface ConfigProblem {
   readonly suggestion?: string;
 }
 
+export type RefusedWay =
+  | { readonly kind: 'accept'; readonly folder: string }
+  | { readonly kind: 'adopt'; readonly stateDir: string }
+  | { readonly kind: 'none' };
+
 /** The files of the project must not be used: they are, or may be, somebody else's. Nothing of them was read. */
 export class ProjectRefusedError extends CaissonError {
   readonly code = 'PROJECT_REFUSED';
   /** The folder or file that is not ours. */
   readonly path: string;
+  /** What a user can do about it: accept this folder, take this state folder over, or neither. */
+  readonly way: RefusedWay;
 
-  constructor(message: string, path: string, remedy: string) {
+  constructor(message: string, path: string, { remedy, way }: { remedy: string; way: RefusedWay }) {
     super(message, { remedy });
     this.path = path;
+    this.way = way;
   }
 }
 

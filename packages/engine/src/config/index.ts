@@ -12,11 +12,11 @@ export type {
   TrustRequest,
   UserFolders,
 } from './contract.ts';
-export { acceptRoot, isAcceptedRoot } from './accepted-roots.ts';
+export { acceptRoot, forgetRoot, isAcceptedRoot } from './accepted-roots.ts';
 export { ConfigError, ProjectRefusedError, type ConfigProblem } from './errors.ts';
 export { readHostEnvironment } from './host-environment.ts';
 export { createLiveConfig, type LiveConfig } from './live-config.ts';
-export { explainConfig, getCurrentFolder, loadConfig } from './load-config.ts';
+export { explainConfig, getCurrentFolder, loadConfig, locateProject } from './load-config.ts';
 export {
   CONFIG_FILE_NAME,
   findProject,
@@ -29,6 +29,7 @@ export {
 export {
   isPrivateFolder,
   markersFolder,
+  listMarkedStates,
   readMarkedState,
   STATE_ID_FILE,
   type MarkedState,

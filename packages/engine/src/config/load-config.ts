@@ -17,7 +17,7 @@ import { readHostEnvironment } from './host-environment.ts';
 import { mergeFiles } from './merge-files.ts';
 import { expandHome } from './named-paths.ts';
 import { parseConfigDocument } from './parse-config.ts';
-import { CONFIG_FILE_NAME, findProject, findProjectRoot, isNamed } from './project-root.ts';
+import { CONFIG_FILE_NAME, findProject, isNamed, type FoundProject } from './project-root.ts';
 import { listRows } from './config-rows.ts';
 import { envNameOf, type SettingKey } from './settings.ts';
 import { readUserConfig, type ParsedFile } from './user-config.ts';
@@ -46,7 +46,9 @@ export async function loadExplained(
     usesProject: (options.usesProject ?? true) && options.ignoresFile !== true,
   };
   const folders = resolveUserFolders(given.env);
-  const projectRoot = locateProject(given, folders);
+  const { root: projectRoot, refusal } = locateProject(given);
+  // Without the project's files its root is known even where they must not be used.
+  if (refusal !== null && given.usesProject) throw refusal;
   const user = given.ignoresFile ? null : await readUserConfig(folders);
   const written = !given.usesProject ? null : await readProjectFile(projectRoot);
   const project = await weighFile(projectRoot, written?.file ?? {}, user?.file ?? {}, options.decideTrust);
@@ -81,16 +83,14 @@ async function readProjectFile(projectRoot: string): Promise<ParsedFile | null> 
   return { document, file: await parseConfigDocument(document) };
 }
 
-/** Without the project's files its root is known even where they must not be used. */
-function locateProject(
-  given: Pick<Required<LoadConfigOptions>, 'cwd' | 'env' | 'flags' | 'usesProject'>,
-  { state }: UserFolders,
-): string {
-  const isStateElsewhere = [given.flags.state, given.env[envNameOf('state')]].some(
+/** The project that the options mean, and why its files must not be used, if so. */
+export function locateProject(options: Pick<LoadConfigOptions, 'cwd' | 'env' | 'flags'>): FoundProject {
+  const env = options.env ?? readHostEnvironment();
+  const isStateElsewhere = [options.flags?.state, env[envNameOf('state')]].some(
     (value) => value !== undefined && value !== '',
   );
-  const options = { userState: state, isStateElsewhere };
-  return given.usesProject ? findProjectRoot(given.cwd, options) : findProject(given.cwd, options).root;
+  const { state } = resolveUserFolders(env);
+  return findProject(options.cwd ?? getCurrentFolder(), { userState: state, isStateElsewhere });
 }
 
 interface Assembly {

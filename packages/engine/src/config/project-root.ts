@@ -120,12 +120,11 @@ function examineFolder(
 /** P2. The file, what it leads to if it is a link, and the folder that holds it. */
 function findUnsafeFile(file: string, { isTrusted, isAccepted }: Territory): ProjectRefusedError | null {
   const folder = dirname(file);
-  if (isAccepted) return null;
-  if (isWritableByOthers(statSync(folder))) return refuseWritable(folder, file);
+  if (!isAccepted && isWritableByOthers(statSync(folder))) return refuseWritable(folder, file);
   for (const stats of [lstatSync(file), statTarget(file)]) {
     if (stats === null) continue;
     if (!isTrusted(stats) && stats.uid !== 0) return refuseOwner(file, stats);
-    if (stats.isFile() && isWritableByOthers(stats)) return refuseWritable(file, file);
+    if (!isAccepted && stats.isFile() && isWritableByOthers(stats)) return refuseWritable(file, file);
   }
   return null;
 }
@@ -153,25 +152,32 @@ function refuseOwner(path: string, { uid }: Pick<Stats, 'uid'>): ProjectRefusedE
   return new ProjectRefusedError(
     `${path} belongs to user ${uid}, and this is user ${ownUid()}: what it says is not used.`,
     path,
-    'Run as its owner, or make it yours with chown; caisson trust accepts it as it is.',
+    statSync(path).isDirectory()
+      ? {
+          remedy: 'Run as its owner, or make it yours with chown; caisson trust accepts it as it is.',
+          way: { kind: 'accept', folder: path },
+        }
+      : { remedy: 'Run as its owner, or make it yours with chown.', way: { kind: 'none' } },
   );
 }
 
 function refuseWritable(path: string, file: string): ProjectRefusedError {
-  return new ProjectRefusedError(
-    `other users can write ${path}, so what ${file} says may be theirs.`,
-    path,
-    isSticky(statSync(path))
+  return new ProjectRefusedError(`other users can write ${path}, so what ${file} says may be theirs.`, path, {
+    remedy: isSticky(statSync(path))
       ? 'Move it to a folder of your own; caisson trust accepts it as it is.'
       : `Take that right away (chmod go-w ${path}), or move the project; caisson trust accepts it as it is.`,
-  );
+    way: { kind: 'accept', folder: dirname(file) },
+  });
 }
 
 function refuseState(state: string): ProjectRefusedError {
   return new ProjectRefusedError(
     `${state} looks like a state folder, and Caisson did not make it here for this user.`,
     state,
-    `Remove it, or name another with --state-dir. If it is yours from before, adopt it: caisson trust, in ${dirname(state)}.`,
+    {
+      remedy: `Remove it, or name another with --state-dir. If it is yours from before, adopt it: caisson trust, in ${dirname(state)}.`,
+      way: { kind: 'adopt', stateDir: state },
+    },
   );
 }
 

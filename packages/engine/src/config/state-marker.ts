@@ -3,7 +3,7 @@
  * repository, `$XDG_STATE_HOME/caisson/states/<id>.json`, that names the folder. A repository, a patch or another user
  * can make a folder that looks like ours; none of them can write the marker.
  */
-import { lstatSync } from 'node:fs';
+import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isWritableByOthers, ownUid, readSmallFileSync, statIfThere } from '@caisson/ground';
 import * as z from 'zod/mini';
@@ -50,6 +50,15 @@ export function readMarkedState(folder: string, userState: string): MarkedState 
   // The number of a device may change with a restart; then the folder must still be where it was.
   const isSame = marker.ino === `${stats.ino}` && (marker.dev === `${stats.dev}` || marker.path === folder);
   return isSame ? { kind: 'known', marker } : { kind: 'copy', of: marker.path };
+}
+
+/** Where the state folders are that this user's Caisson made, as far as it remembers. */
+export function listMarkedStates(userState: string): string[] {
+  const folder = markersFolder(userState);
+  if (!isPrivateFolder(folder)) return [];
+  return readdirSync(folder)
+    .flatMap((file) => readMarker(userState, file.replace(/\.json$/, '')) ?? [])
+    .map(({ path }) => path);
 }
 
 function readMarker(userState: string, id: string): StateMarker | null {

@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
+import { listCommandWords } from '@caisson/ground';
 import type { OwnControl } from '@caisson/protocol';
 import type { PreparedWorkspace } from '../workspace/index.ts';
 import type { DispatchSettings } from './rooms.ts';
@@ -38,9 +39,7 @@ export function rulesAboutControls(
 
 /** Words of a command line that may be files of the project: with a slash or a dot in them, or there. */
 function wordsOf({ projectRoot }: Known, command: string): string[] {
-  return command
-    .replaceAll(/>+\s*\S+/g, ' ') // written, not run
-    .split(/[\s;|&<>()"'`$={}]+/)
+  return listCommandWords(command.replaceAll(/>+\s*\S+/g, ' ')) // written, not run
     .filter((word) => word !== '' && !/^[-+\d.]*$/.test(word) && !word.startsWith('-'))
     .filter((word) => /[/.]/.test(word) || existsSync(resolve(projectRoot, word)))
     .filter((word) => !word.includes('://') && !word.includes('*'));

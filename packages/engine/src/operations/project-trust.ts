@@ -1,15 +1,23 @@
 /** Looking at what a project asks for, whose it is and whose its state folder is; and agreeing to that. */
 import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { loadConfig, openTrust } from '../composition/trusted-config.ts';
 import {
   acceptRoot,
-  findProject,
-  getCurrentFolder,
+  forgetRoot,
+  locateProject,
   readHostEnvironment,
   resolveUserFolders,
   type LoadConfigOptions,
+  type ProjectRefusedError,
 } from '../config/index.ts';
-import { adoptStateFolder, inspectStateFolder, type TrustReport } from '../trust/index.ts';
+import {
+  adoptStateFolder,
+  inspectStateFolder,
+  TrustChangedError,
+  type StatePlace,
+  type TrustReport,
+} from '../trust/index.ts';
 
 /** What a user is asked about a project. Agreeing is a step at a time: a folder first, then what its file asks for. */
 export interface ProjectTrust extends TrustReport {
@@ -24,25 +32,22 @@ interface Problem {
   readonly remedy: string;
 }
 
+export interface GrantOptions extends LoadConfigOptions {
+  /** Each address that may get a credential of the user. */
+  readonly sendsTo?: readonly string[];
+  /** The digest of what was shown; something else that is there by now is not agreed to. */
+  readonly digest?: string;
+}
+
 const NOTHING = { asks: [], sends: [] };
 
 export async function inspectTrust(options: LoadConfigOptions = {}): Promise<ProjectTrust> {
-  const { root, refusal } = locate(options);
+  const { root, refusal } = locateProject(options);
   const trust = openTrust(options.env);
-  if (refusal !== null) {
-    const folder = { detail: refusal.message, remedy: refusal.remedy ?? '' };
-    return { ...(await trust.report({ projectRoot: root, ...NOTHING })), folder, state: null };
-  }
+  if (refusal !== null)
+    return { ...(await trust.report({ projectRoot: root, ...NOTHING })), ...describeRefusal(refusal) };
   const config = await loadConfig(options);
-  const standing = inspectStateFolder(config);
-  const isKnown = standing.kind === 'ours' || standing.kind === 'absent';
-  return {
-    ...(await trust.report(config.asked)),
-    folder: null,
-    state: isKnown
-      ? null
-      : { detail: standing.detail, remedy: standing.remedy, isAdoptable: standing.kind === 'adoptable' },
-  };
+  return { ...(await trust.report(config.asked)), folder: null, state: describeState(config) };
 }
 
 /** Whether anything is left to agree to. */
@@ -51,32 +56,58 @@ export function isAgreed({ status, folder, state }: ProjectTrust): boolean {
 }
 
 /**
- * Agrees to what there is to agree to now. A folder of somebody else is accepted alone, because its file was not read
- * before. `sendsTo` names each address that may get a credential of the user.
+ * Agrees to what there is to agree to now. A folder of somebody else, or a state folder that hides the project, is
+ * accepted alone, because the file was not read before.
  */
-export async function grantTrust(
-  options: LoadConfigOptions & { readonly sendsTo?: readonly string[] } = {},
-): Promise<ProjectTrust> {
-  const { sendsTo = [], ...given } = options;
-  const { root, refusal } = locate(given);
+export async function grantTrust(options: GrantOptions = {}): Promise<ProjectTrust> {
+  const { sendsTo = [], digest, ...given } = options;
+  const { refusal } = locateProject(given);
   if (refusal !== null) {
-    const { state } = resolveUserFolders(given.env ?? readHostEnvironment());
-    acceptRoot(root, statSync(root).uid, state);
+    acceptRefused(refusal, given);
     return inspectTrust(given);
   }
   const config = await loadConfig(given);
-  if (config.asked.asks.length > 0) await openTrust(given.env).grant(config.asked, sendsTo);
-  const { kind } = inspectStateFolder(config);
-  if (kind === 'adoptable') adoptStateFolder(config);
+  const trust = openTrust(given.env);
+  if (digest !== undefined && (await trust.report(config.asked)).digest !== digest)
+    throw new TrustChangedError();
+  if (config.asked.asks.length > 0) await trust.grant(config.asked, sendsTo);
+  if (inspectStateFolder(config).kind === 'adoptable') adoptStateFolder(config);
   return inspectTrust(given);
 }
 
 /** False where nothing was agreed to. */
 export async function revokeTrust(options: LoadConfigOptions = {}): Promise<boolean> {
-  return openTrust(options.env).revoke(locate(options).root);
+  const { root } = locateProject(options);
+  const wasAccepted = forgetRoot(root, userState(options));
+  return (await openTrust(options.env).revoke(root)) || wasAccepted;
 }
 
-function locate({ cwd = getCurrentFolder(), env = readHostEnvironment(), flags = {} }: LoadConfigOptions) {
-  const isStateElsewhere = flags.state !== undefined;
-  return findProject(cwd, { userState: resolveUserFolders(env).state, isStateElsewhere });
+function describeRefusal({
+  message,
+  remedy = '',
+  way,
+}: ProjectRefusedError): Pick<ProjectTrust, 'folder' | 'state'> {
+  const problem = { detail: message, remedy };
+  return way.kind === 'adopt'
+    ? { folder: null, state: { ...problem, isAdoptable: true } }
+    : { folder: problem, state: null };
+}
+
+function describeState(place: StatePlace): ProjectTrust['state'] {
+  const standing = inspectStateFolder(place);
+  if (standing.kind === 'ours' || standing.kind === 'absent') return null;
+  const { detail, remedy, kind } = standing;
+  return { detail, remedy, isAdoptable: kind === 'adoptable' };
+}
+
+function acceptRefused(refusal: ProjectRefusedError, options: LoadConfigOptions): void {
+  const { way } = refusal;
+  const folders = resolveUserFolders(options.env ?? readHostEnvironment());
+  if (way.kind === 'none') throw refusal;
+  if (way.kind === 'accept') acceptRoot(way.folder, statSync(way.folder).uid, folders.state);
+  else adoptStateFolder({ stateDir: way.stateDir, projectRoot: dirname(way.stateDir), folders });
+}
+
+function userState(options: LoadConfigOptions): string {
+  return resolveUserFolders(options.env ?? readHostEnvironment()).state;
 }

@@ -104,10 +104,11 @@ function compareLines(before: readonly string[], after: readonly string[]): Trus
 }
 
 /** Over the values themselves and over what the files that they name hold. */
-function digestAsks(lines: readonly AskLine[], { sends }: TrustRequest): string {
+function digestAsks(lines: readonly AskLine[], { asks, sends }: TrustRequest): string {
   const text = JSON.stringify([
     'caisson-trust/1',
-    lines.map(({ key, value, files }) => [key, value, files.map(({ path, sha256 }) => [path, sha256])]),
+    asks.map(({ path, value }) => [path, value]).toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
+    lines.map(({ key, files }) => [key, files.map(({ path, sha256 }) => [path, sha256])]),
     sends.map(({ by, credential, to }) => [by, credential, to]),
   ]);
   return `sha256:${createHash('sha256').update(text).digest('hex')}`;

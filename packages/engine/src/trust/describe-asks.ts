@@ -29,7 +29,10 @@ const MEANINGS: readonly (readonly [RegExp, string])[] = [
   [/^evidence\./, 'writes a line for every seal there'],
   [/^state$/, "keeps Caisson's records here"],
   [/^(mode|policy\.ceiling)$|\.mode$/, 'lets agents do more without asking than you allow by default'],
-  [/^(limits|budget|sandbox)\.|\.(timeout|limits|budget|depth)\b/, 'raises a limit above your default'],
+  [
+    /^(limits|budget|sandbox|workspace)\.|\.(timeout|limits|budget|depth)\b/,
+    'raises a limit above your default',
+  ],
 ];
 
 export async function describeAsks(projectRoot: string, asks: readonly Ask[]): Promise<AskLine[]> {

@@ -19,6 +19,17 @@ export class TrustRequiredError extends CaissonError {
   }
 }
 
+/** What a project asks for changed between looking and agreeing. */
+export class TrustChangedError extends CaissonError {
+  readonly code = 'TRUST_REQUIRED';
+
+  constructor() {
+    super('what the project asks for changed while you looked at it; nothing was agreed to.', {
+      remedy: 'Look at it again with caisson trust.',
+    });
+  }
+}
+
 /** The record of what the user agreed to cannot be used. */
 export class TrustStoreError extends CaissonError {
   readonly code = 'TRUST_STORE';

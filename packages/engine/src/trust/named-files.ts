@@ -1,8 +1,9 @@
 /** The project's own files that an asked-for value names: agreeing to the value is agreeing to what they hold. */
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open, readdir, stat } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
+import { listCommandWords } from '@caisson/ground';
 import { PROJECT_SERVER_FILES } from '@caisson/protocol';
 
 interface NamedFile {
@@ -14,7 +15,7 @@ interface NamedFile {
 const MAX_FILES = 5000;
 
 /** Ignored files change with every build, and the state folder with every run: their names are what is agreed to. */
-const NAMES_ONLY = /^(workspace\.include|state|network\.|callbacks|sandbox\.toolchains)/;
+const NAMES_ONLY = /^(workspace\.include|state|network\.hosts|sandbox\.toolchains)$/;
 
 export async function digestNamedFiles(
   projectRoot: string,
@@ -43,10 +44,7 @@ function listServerFiles([first, runtime = '', key]: readonly string[]): readonl
 
 /** Every word of every text: a command names its script among other words. */
 function listWords(value: unknown): string[] {
-  if (typeof value === 'string')
-    return [value, ...value.replace(/^[a-z-]+:/, '').split(/[\s'"`;|&()<>=,]+/)].filter(
-      (word) => word !== '',
-    );
+  if (typeof value === 'string') return [value, ...listCommandWords(value.replace(/^[a-z-]+:/, ''))];
   if (typeof value !== 'object' || value === null) return [];
   return Object.values(value).flatMap(listWords);
 }
@@ -67,9 +65,11 @@ async function digestFile(path: string): Promise<string | null> {
 
 async function digestFolder(projectRoot: string, folder: string, found: Map<string, string>): Promise<void> {
   if ((await stat(folder).catch(() => null))?.isDirectory() !== true) return;
-  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
-    if (found.size >= MAX_FILES) return;
-    const full = join(entry.parentPath, entry.name);
+  const names = (await readdir(folder, { recursive: true })).toSorted();
+  // A value that is never the same twice: what nobody can look through cannot be agreed to.
+  if (names.length > MAX_FILES) found.set(`${relative(projectRoot, folder)}: too many files`, randomUUID());
+  for (const name of names.slice(0, MAX_FILES)) {
+    const full = join(folder, name);
     const sha256 = await digestFile(full);
     if (sha256 !== null) found.set(relative(projectRoot, full), sha256);
   }

@@ -146,6 +146,6 @@ function refuse(reason: StateRefusal, detail: string, remedy?: string): Inspecte
     kind: 'refused',
     reason,
     detail,
-    remedy: remedy ?? 'Choose another with --state-dir, or caisson trust if the place is meant.',
+    remedy: remedy ?? 'Remove it, or choose another with --state-dir.',
   };
 }
