@@ -274,6 +274,23 @@ describe("the user's own file", () => {
     ]);
   });
 
+  it('keeps its own agents and env bundles as they are, whatever the project calls by the same name', async () => {
+    const project = open({
+      config: 'agents: { reviewer: {} }\nenvs: { ci: { secrets: { T: "env:MY_TOKEN" } } }\n',
+    });
+    writeOwn(
+      project,
+      'agents: { reviewer: { mode: suggest } }\nenvs: { ci: { values: { LEVEL: strict } } }\n',
+    );
+    const rows = await settings(project);
+    const find = (key: string) => rows.find((row) => row.key === key && row.source === 'user');
+    expect([find('agents.reviewer.mode')?.value, find('envs.ci.values.LEVEL')?.value]).toEqual([
+      'suggest',
+      'strict',
+    ]);
+    expect((await report(project)).lines.map(({ key }) => key)).toEqual(['agents.reviewer', 'envs.ci']);
+  });
+
   it('runs its own commands in its own folder, not in the project', async () => {
     const project = open({ config: '' });
     const file = writeOwn(project, 'envs: { mine: { secrets: { TOKEN: "exec:./get-key" } } }\n');
@@ -292,6 +309,27 @@ describe("the user's own file", () => {
     const run = await project.caisson('config');
     expect(run.code).toBe(2);
     expect(run.stderr).toContain('can be written by other users');
+  });
+});
+
+describe('every script that a key names', () => {
+  it.each([
+    ['a callback', 'callbacks: [{ url: "http://127.0.0.1:9/x", key: "exec:sh key.sh" }]\n'],
+    [
+      'a service',
+      'network: { services: { s: { endpoint: "http://127.0.0.1:9", apiKey: "exec:cd tools && sh key.sh" } } }\n',
+    ],
+    ['a runtime', 'runtimes: { codex: { apiKey: "exec:sh ${PWD}/key.sh" } }\n'],
+    ['an env bundle', 'envs: { e: { secrets: { T: "file:key.sh" } } }\n'],
+    ['a pipeline', 'pipelines: { a.b: { blocks: [{ kind: script, command: "sh key.sh" }] } }\n'],
+  ])('of %s is part of what was agreed to', async (_, config) => {
+    const project = open({ config });
+    for (const path of ['key.sh', 'tools/key.sh']) project.write(path, 'echo one\n');
+    const { sends } = await report(project);
+    await project.caisson('trust', '--yes', ...sends.flatMap(({ to }) => ['--send-key', to]));
+    expect((await report(project)).status).toBe('granted');
+    for (const path of ['key.sh', 'tools/key.sh']) project.write(path, 'echo two\n');
+    expect((await report(project)).status).toBe('changed');
   });
 });
 

@@ -30,7 +30,14 @@ it.each(PACKAGES)('%s is no alarm', { timeout: 60_000 }, async (name) => {
   project.write('CHANGES', readFileSync(join(project.root, 'package.json'), 'utf8'));
   project.git('add', 'CHANGES');
   project.git('commit', '-qm', 'third');
-  const run = await project.run('--', 'sh', '-c', 'echo "// a change" >> CHANGES; echo new > new-file.js');
+  const bump = `const { readFileSync, writeFileSync } = require('node:fs');
+    const about = JSON.parse(readFileSync('package.json', 'utf8'));
+    about.version = '99.0.0';
+    about.dependencies = { ...about.dependencies, lodash: '^4.0.0' };
+    writeFileSync('package.json', JSON.stringify(about, null, 2));`;
+  project.write('bump.cjs', bump);
+  const script = `${process.execPath} bump.cjs; echo "// a change" >> CHANGES; echo new > new-file.js`;
+  const run = await project.run('--', 'sh', '-c', script);
   expect(run).toMatchObject({ status: 'done', cli: { code: 0 } });
   expect(run.cli.stderr).not.toMatch(/warning|denied|trust|risky/i);
   const applied = await project.caisson('apply', run.runId);

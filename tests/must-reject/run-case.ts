@@ -98,7 +98,8 @@ async function takeStep(
   step: z.infer<typeof Step>,
   fill: (text: string) => string,
 ): Promise<void> {
-  const ran = await project.caisson(...step.run.map(fill));
+  const place = step.in === undefined ? project : enter(project, step.in);
+  const ran = await place.caisson(...step.run.map(fill));
   const output = ran.stdout + ran.stderr;
   expect(step.exit, `${step.run.join(' ')}: ${output}`).toContain(ran.code);
   expect(output).not.toContain(TOKEN);
@@ -106,6 +107,11 @@ async function takeStep(
   for (const text of step.hides ?? []) expect(output).not.toContain(fill(text));
   if (step.code !== undefined)
     expect((JSON.parse(ran.stdout) as { error: { code: string } }).error.code).toBe(step.code);
+}
+
+/** The same user in a folder of the repository. */
+function enter({ root, env }: Project, folder: string): Project {
+  return createProject({ at: join(root, folder), env, git: false, trusts: false });
 }
 
 /** Every path below with its kind and content. */

@@ -31,7 +31,11 @@ function formatAsks(report: TrustReport, style: Style): Lines {
 
 function formatDifference({ difference }: TrustReport): Lines {
   if (difference.length === 0) return [];
-  return ['', 'Changed since you agreed:', ...difference.map(({ sign, line: text }) => `  ${sign} ${text}`)];
+  return [
+    '',
+    'Changed since you agreed (git log -p FILE shows how a file changed):',
+    ...difference.map(({ sign, line: text }) => `  ${sign} ${text}`),
+  ];
 }
 
 function formatSends({ sends, missingSends }: TrustReport, style: Style): Lines {

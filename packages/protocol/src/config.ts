@@ -23,9 +23,11 @@ import { HostRule, Mode } from './grant.ts';
 import { findNearest } from './nearest-name.ts';
 import { PipelineId } from './pipeline.ts';
 import { PolicyRule } from './policy-rule.ts';
+import { EvidenceConfig, KeysConfig, StoreConfig } from './record-config.ts';
 import { BUILT_IN_RUNTIMES } from './runtimes.ts';
 
 export * from './agent-config.ts';
+export * from './record-config.ts';
 export { ConfigName, Duration, SecretRef, Size, trustMarkOf, type TrustMark } from './config-values.ts';
 
 export const WorkspaceConfig = z.strictObject({
@@ -156,43 +158,6 @@ export const QuestionsConfig = z.strictObject({
     'harmless',
     Duration,
     'How long a held tool call waits for an answer before it is denied. Default 5m.',
-  ),
-});
-
-export const S3Config = z.strictObject({
-  bucket: described('ask', text(255), 'Bucket that mirrors the blobs.'),
-  prefix: optional('ask', text(1024), 'Key prefix inside the bucket.'),
-  region: optional('ask', text(64), 'Region of the bucket.'),
-  endpoint: optional('ask', address(), 'Another S3-compatible service.'),
-});
-
-export const StoreConfig = z.strictObject({
-  s3: optional('ask', S3Config, 'Keep blobs in S3 as well as on this machine.'),
-});
-
-export const KeysConfig = z.strictObject({
-  signer: optional(
-    'ask',
-    z
-      .string()
-      .check(
-        z.regex(/^ssh-agent:(\/|~\/)[^\0]+$/, 'must be ssh-agent: and the path of its socket'),
-        z.maxLength(4096),
-      ),
-    'Who signs the evidence: ssh-agent:SOCKET signs with an Ed25519 key of that agent. Default: a key file of yours.',
-  ),
-  identity: optional(
-    'ask',
-    text(1024),
-    "Which key of the agent signs: its SHA256:… fingerprint or its comment. Default: the agent's only Ed25519 key.",
-  ),
-});
-
-export const EvidenceConfig = z.strictObject({
-  witness: optional(
-    'ask',
-    text(),
-    'File (relative to this file) or http(s) address that gets one line for every seal, so that history cannot be rewritten unseen.',
   ),
 });
 

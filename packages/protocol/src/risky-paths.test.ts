@@ -116,3 +116,33 @@ describe('a link', () => {
     expect(leavesProject(path, target, '/work/project')).toBe(false);
   });
 });
+
+/** Written out, so that a row that is lost from the table, or changes its grade, is missed. */
+it.each([
+  ['.git', 'never'],
+  ['.caisson', 'never'],
+  ['caisson.yaml', 'never'],
+  ['.claude/hooks', 'never'],
+  ['.claude/settings.json', 'never'],
+  ['.codex', 'never'],
+  ['.vscode/tasks.json', 'never'],
+  ['.mcp.json', 'never'],
+  ['.envrc', 'never'],
+  ['.husky', 'never'],
+  ['.gitmodules', 'never'],
+  ['.devcontainer', 'ask'],
+  ['.github/workflows', 'ask'],
+  ['.gitlab-ci.yml', 'ask'],
+  ['.claude/commands', 'ask'],
+  ['.claude/agents', 'ask'],
+  ['.claude/skills', 'ask'],
+  ['.pre-commit-config.yaml', 'ask'],
+  ['lefthook.yml', 'ask'],
+  ['.yarnrc.yml', 'ask'],
+  ['.npmrc', 'ask'],
+  ['.pnpmfile.cjs', 'ask'],
+  ['.cargo/config.toml', 'ask'],
+  ['package.json', 'ask'],
+])('%s has the grade "%s"', (path, grade) => {
+  expect(findRisk(path)?.grade).toBe(grade);
+});

@@ -66,44 +66,44 @@ async function writeNew(file: string, text: string): Promise<void> {
   }
 }
 
-/** Lines that start with `#  ` are settings at their default or an example of one: taking the mark away leaves valid YAML. */
+/** Lines that start with `# ` and a key are settings at their default or an example of one: taking the mark away leaves valid YAML. */
 export function createTemplate(runtime: string | null): string {
   return `# Caisson: how coding agents run in this project. Every key is optional.
 # caisson config shows what holds and why.
 
-${runtime === null ? '#  runtime: codex' : `runtime: ${runtime}`}
+${runtime === null ? '# runtime: codex' : `runtime: ${runtime}`}
 mode: auto-edit
 
-#  runtimes:
-#    codex:
-#      apiKey: env:OPENAI_API_KEY
-#      model: gpt-5.2-codex
+# runtimes:
+#   codex:
+#     apiKey: env:OPENAI_API_KEY
+#     model: gpt-5
 
-#  agents:
-#    reviewer:
-#      mode: suggest
-#      systemPrompt: Review the change. Point at lines.
-#      verify: { command: npm test, timeout: 10m }
+# agents:
+#   reviewer:
+#     mode: suggest
+#     systemPrompt: Review the change. Point at lines.
+#     verify: { command: npm test, timeout: 10m }
 
-#  workspace:
-#    include: [node_modules, .env.test]
-#    setup: npm ci
+# workspace:
+#   include: [node_modules]
+#   setup: npm ci
 
-#  limits:
-#    timeout: 30m
-#    memory: 4g
-#    pids: 512
+# limits:
+#   timeout: 30m
+#   memory: 4g
+#   pids: 512
 
-#  budget:
-#    perRunUsd: 2
-#    perDayUsd: 50
+# budget:
+#   perRunUsd: 2
+#   perDayUsd: 50
 
-#  network:
-#    hosts: ["registry.npmjs.org:443"]
+# network:
+#   hosts: ["registry.npmjs.org:443"]
 
-#  policy:
-#    ceiling: full-auto
-#    rules:
-#      - { path: "secrets/**", action: no-access, reason: Secrets are not for agents. }
+# policy:
+#   ceiling: full-auto
+#   rules:
+#     - { path: "secrets/**", action: no-access, reason: Secrets are not for agents. }
 `;
 }

@@ -66,7 +66,10 @@ export function lowerToUser(file: ConfigFile, user: ConfigFile): ConfigFile {
         lower(memberOfSchema(node, key), member, [...path, key], mark === 'may-lower' ? mark : null),
       );
     if (mark !== 'may-lower') return value;
-    const most = valueAt(user, path) ?? valueAt(user, settingOf(path).split('.'));
+    // Without a value of the project's, the user's own counts, and is shown with its place.
+    const own = valueAt(user, path);
+    if (own !== undefined) return isAbove(value, own) ? undefined : value;
+    const most = valueAt(user, settingOf(path).split('.'));
     return most !== undefined && isAbove(value, most) ? most : value;
   };
   return lower(ConfigFile, file, [], null) as ConfigFile;

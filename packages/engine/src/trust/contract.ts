@@ -22,6 +22,8 @@ export interface TrustReport {
   readonly missingSends: readonly string[];
   /** Against what was agreed to before; empty where nothing was. */
   readonly difference: readonly { readonly sign: '+' | '-'; readonly line: string }[];
+  /** CAISSON_TRUST is set, and is for something else. */
+  readonly isVariableStale: boolean;
   /** The value of CAISSON_TRUST that agrees to exactly this. */
   readonly variable: string;
 }

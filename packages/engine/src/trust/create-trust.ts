@@ -22,7 +22,8 @@ export function createTrust({ folder, env, clock }: TrustOptions): Trust {
     const lines = await describeAsks(request.projectRoot, request.asks);
     const digest = digestAsks(lines, request);
     const agreed = named?.digest === digest ? named : await store.find(realPath(request.projectRoot));
-    return createReport(request, lines, digest, agreed);
+    const isVariableStale = (env[VARIABLE] ?? '') !== '' && named?.digest !== digest;
+    return { ...createReport(request, lines, digest, agreed), isVariableStale };
   };
   return {
     report: weigh,
@@ -62,7 +63,7 @@ function createReport(
   lines: readonly AskLine[],
   digest: string,
   agreed: Agreed | null,
-): TrustReport {
+): Omit<TrustReport, 'isVariableStale'> {
   const isSame = agreed?.digest === digest;
   const missingSends = listAddresses(request.sends.filter((send) => !isAgreed(agreed, send)));
   const status =

@@ -81,7 +81,8 @@ function summarize(report: TrustReport): string[] {
   return [`${REASONS[report.status] ?? 'trust is required'}:`, ...all.slice(0, MAX_SHOWN), ...rest];
 }
 
-function describeRemedy({ missingSends, variable }: TrustReport): string {
+function describeRemedy({ missingSends, variable, isVariableStale }: TrustReport): string {
+  const stale = isVariableStale ? 'CAISSON_TRUST is set, and is for something else. ' : '';
   const sends = missingSends.map((to) => ` --send-key ${to}`).join('');
-  return `Look at it with caisson trust, then agree with caisson trust --yes${sends}, or in CI with CAISSON_TRUST='${variable}'.`;
+  return `${stale}Look at it with caisson trust, then agree with caisson trust --yes${sends}, or in CI with CAISSON_TRUST='${variable}'.`;
 }

@@ -81,6 +81,22 @@ describe.each(['perl', 'node'] as const)('the gate, as a hook runs it in %s,', (
     expect(await askGate(gate, bash('ls'))).toMatchObject({ code: 2 });
   });
 
+  test('denies what somebody else allows, in place of the worker', async () => {
+    const { gate, attempt } = await open();
+    const impostor = join(attempt.folder, 'impostor.sock');
+    // Another process: the kernel knows the worker by its pid where there is no namespace.
+    const script = `require('net').createServer((s) => s.end('allow\\n')).listen(process.argv[1], () => console.log('up'))`;
+    const other = spawn(process.execPath, ['-e', script, impostor], { stdio: ['ignore', 'pipe', 'ignore'] });
+    onTestFinished(() => void other.kill());
+    await once(other.stdout, 'data');
+    const fooled = gate && {
+      ...gate,
+      args: gate.args.map((word) => (word.endsWith('tools.sock') ? impostor : word)),
+    };
+    const { code, stderr } = await askGate(fooled, bash('ls'));
+    expect([code, stderr]).toEqual([2, expect.stringContaining('replaced') as string]);
+  });
+
   test('denies in time where nobody answers: a hook that outlives its program’s patience is taken for a yes', async () => {
     const { gate } = await open({ mode: 'full-auto', answer: () => null });
     const impatient = gate && { ...gate, args: [...gate.args, '1'] };
