@@ -1,7 +1,14 @@
 import { spawn } from 'node:child_process';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { BusTopic, createCaisson, createFileSink, type DispatchRequest, type SealedResult } from 'caisson';
+import {
+  BusTopic,
+  createCaisson,
+  createFileSink,
+  grantTrust,
+  type DispatchRequest,
+  type SealedResult,
+} from 'caisson';
 import { expect, it, onTestFinished } from 'vitest';
 import { createProject, finish, ROOT } from './project.ts';
 
@@ -132,7 +139,12 @@ it('a result whose host died while a sink took it is delivered again by the next
     await (await caisson.dispatch({ runtime: 'command', argv: ['true'] })).ended;`;
   const argv = ['--input-type=module', '-e', program, project.root];
   const { code } = await finish(
-    spawn(process.execPath, argv, { cwd: ROOT, env: project.env, stdio: ['ignore', 'pipe', 'pipe'] }),
+    spawn(process.execPath, argv, {
+      cwd: ROOT,
+      // The state folder is this process's, too.
+      env: { ...project.env, XDG_STATE_HOME: process.env['XDG_STATE_HOME'] },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }),
   );
   expect(code).toBeNull();
   const got: string[] = [];
@@ -172,6 +184,7 @@ it('tells on the bus which agent programs are here, and which settings were chan
   const project = createProject();
   const file = join(project.root, 'caisson.yaml');
   writeFileSync(file, 'mode: suggest\nruntimes: { mine: { bin: /bin/true, adapter: ./mine.js } }\n');
+  await grantTrust({ cwd: project.root });
   const caisson = await open(project.root);
   const heard: unknown[] = [];
   caisson.bus.on(BusTopic.RUNTIMES_DISCOVERED, ({ runtimes }) => heard.push(runtimes));
@@ -184,6 +197,7 @@ it('tells on the bus which agent programs are here, and which settings were chan
 
   expect(await caisson.checkConfig()).toEqual([]);
   writeFileSync(file, 'mode: full-auto\nruntimes: { mine: { bin: /bin/true, adapter: ./mine.js } }\n');
+  await grantTrust({ cwd: project.root });
   const change = { key: 'mode', previous: 'suggest', new: 'full-auto' };
   expect(await caisson.checkConfig()).toEqual([change]);
   await expect.poll(() => heard.at(-1)).toEqual(change);

@@ -12,7 +12,6 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { acceptRoot } from '../../packages/engine/src/index.ts';
 import { createProject } from './project.ts';
 import { caissonAs, isRoot, STRANGER, type AsUser } from './users.ts';
 
@@ -74,9 +73,14 @@ describe('for root', { timeout: LIMIT_MS }, () => {
     expect([doctor.code, doctor.stdout]).toEqual([1, expect.stringContaining(`belongs to user ${STRANGER}`)]);
     expect((await caissonAs(here, 'keys')).code).toBe(0);
     expect([existsSync(mark), existsSync(join(theirs, '.caisson'))]).toEqual([false, false]);
-    acceptRoot(theirs, STRANGER, join(base, 'home/.local/state/caisson'));
-    expect((await caissonAs(here, 'config', 'mode')).stdout).toBe('full-auto\n');
+    // The folder is accepted first; what its file asks for is another question.
+    expect((await caissonAs(here, 'trust', '--yes')).code).toBe(4);
+    expect((await caissonAs(here, 'config', 'mode')).stdout).toBe('auto-edit\n');
     expect(await caissonAs(here, 'runs')).toMatchObject({ code: 0 });
+    expect(await caissonAs(here, 'run', '--', 'true')).toMatchObject({ code: 4 });
+    expect(existsSync(mark)).toBe(false);
+    expect((await caissonAs(here, 'trust', '--revoke')).code).toBe(0);
+    expect((await caissonAs(here, 'runs')).code).toBe(4);
   });
 
   test('with the home of a user, as sudo may leave it, no file is left that the user cannot write', async () => {

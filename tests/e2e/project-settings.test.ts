@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { createProject, finish, ROOT, type Project } from './project.ts';
+import { createProject, finish, ROOT, type Project, trustProject } from './project.ts';
 
 function projectWith(script: string, config = ''): Project {
   const project = createProject({
@@ -65,6 +65,7 @@ it('are not seen above the folder of a project in a larger repository either', a
   project.write('apps/one/.codex/config.toml', 'theirs\n');
   project.git('add', '-A', '-f');
   project.git('commit', '-qm', 'app');
+  await trustProject(join(project.root, 'apps/one'), project.env);
   const words = ['run', '-o', 'json', '--runtime', 'mine', 'look'];
   const cli = await finish(
     spawn(process.execPath, [join(ROOT, 'packages/cli/bin/caisson.js'), ...words], {

@@ -57,7 +57,7 @@ function hostileConfig(endpoint: string): string {
   return `
 runtimes:
   native: { endpoint: "${endpoint}", apiKey: "env:MODEL_KEY", model: ${evil} }
-  codex: { bin: ${forged} }
+  codex: { bin: ${JSON.stringify(`${FORGED} program`)} }
 agents:
   reviewer: { runtime: native, systemPrompt: ${forged} }
 policy:

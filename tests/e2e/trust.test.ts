@@ -319,7 +319,7 @@ describe('every script that a key names', () => {
       'a service',
       'network: { services: { s: { endpoint: "http://127.0.0.1:9", apiKey: "exec:cd tools && sh key.sh" } } }\n',
     ],
-    ['a runtime', 'runtimes: { codex: { apiKey: "exec:sh ${PWD}/key.sh" } }\n'],
+    ['a runtime', 'runtimes: { codex: { apiKey: "exec:sh ./key.sh" } }\n'],
     ['an env bundle', 'envs: { e: { secrets: { T: "file:key.sh" } } }\n'],
     ['a pipeline', 'pipelines: { a.b: { blocks: [{ kind: script, command: "sh key.sh" }] } }\n'],
   ])('of %s is part of what was agreed to', async (_, config) => {
@@ -330,6 +330,25 @@ describe('every script that a key names', () => {
     expect((await report(project)).status).toBe('granted');
     for (const path of ['key.sh', 'tools/key.sh']) project.write(path, 'echo two\n');
     expect((await report(project)).status).toBe('changed');
+  });
+
+  it.each(['exec:$PWD/key.sh', 'exec:sh ./ke[y].sh', 'exec:eval `cat key.sh`'])(
+    '%s is never agreed to: it does not say what it runs',
+    async (apiKey) => {
+      const project = open({ config: `runtimes: { codex: { apiKey: ${JSON.stringify(apiKey)} } }\n` });
+      project.write('key.sh', 'echo one\n');
+      const trusted = await project.caisson('trust', '--yes');
+      expect([trusted.code, trusted.stdout]).toEqual([4, expect.stringContaining('not plain words')]);
+      expect((await project.caisson('run', '--', 'true')).code).toBe(4);
+    },
+  );
+
+  it('reaches no file of the project that it does not name', async () => {
+    const project = open({ config: 'envs: { e: { secrets: { T: "exec:sh key.sh" } } }\n' });
+    project.write('key.sh', '[ -e README.md ] && echo in the project || echo elsewhere\n');
+    await project.caisson('trust', '--yes');
+    const run = await project.run('--env-bundle', 'e', '--', 'sh', '-c', 'echo ${#T}');
+    expect(run.stdout).toContain(String('elsewhere'.length));
   });
 });
 

@@ -27,6 +27,7 @@ async function cutOff(
   isTalking: () => boolean,
   ...args: string[]
 ): Promise<DispatchResult & { left: number[] }> {
+  await project.trust();
   const host = project.start('run', '-o', 'json', ...args);
   const ended = finish(host);
   await until('the agent talks', isTalking);

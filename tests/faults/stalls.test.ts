@@ -15,6 +15,7 @@ function isWall(pid: number): boolean {
 
 /** Runs until the run gives this reason for its silence, then ends it; a reason that changes is told again. */
 async function untilStalled(project: Project, reason: string, ...args: string[]): Promise<EventEnvelope> {
+  await project.trust();
   const child = project.start('run', ...args);
   const ended = finish(child);
   const runId = await until('a run', async () => {

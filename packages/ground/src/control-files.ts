@@ -2,8 +2,8 @@
  * Risky files as they lie in a folder. The table says which names are risky; here is what only the files themselves
  * tell: where a link with such a name leads to, and whether a name is a link.
  */
-import { existsSync, lstatSync, realpathSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { findRisk, findRiskBelow, listRiskyPaths, type OwnControl, type RiskGrade } from '@caisson/protocol';
 import { isPlantedGitControl } from './git-controls.ts';
 
@@ -13,6 +13,7 @@ export interface FoundRisk {
   readonly why: string;
 }
 
+const MAX_LINKS = 16;
 const CONTROL: FoundRisk = { grade: 'never', why: 'is a control file' };
 
 /**
@@ -61,10 +62,19 @@ function isLink(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
 }
 
+/** Where a path leads, also where nothing is there yet: what a link waits for is made under another name. */
+function findTarget(path: string, linksLeft: number): string | null {
+  if (existsSync(path)) return realpathSync.native(path);
+  if (isLink(path))
+    return linksLeft === 0 ? null : findTarget(resolve(dirname(path), readlinkSync(path)), linksLeft - 1);
+  const parent = dirname(path);
+  if (parent === path) return null;
+  const above = findTarget(parent, linksLeft);
+  return above === null ? null : join(above, basename(path));
+}
+
 /** Where a risky file really lies in the workspace; only names are compared, nothing is read. */
 function realPlace(root: string, control: string): string[] {
-  const path = join(root, control);
-  if (!existsSync(path)) return []; // nor where a link leads nowhere
-  const place = relative(realpathSync.native(root), realpathSync.native(path));
-  return place === '' || place.startsWith('..') ? [] : [place];
+  const place = relative(realpathSync.native(root), findTarget(join(root, control), MAX_LINKS) ?? root);
+  return place === '' || place === '..' || place.startsWith('../') ? [] : [place];
 }

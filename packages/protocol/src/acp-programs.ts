@@ -22,6 +22,18 @@ const APIS: readonly ModelApi[] = ['anthropic-messages', 'openai-responses', 'op
 export const isAcpRuntime = (name: string, settings: Readonly<Record<string, unknown>>): boolean =>
   name === 'acp' || settings['protocol'] === 'acp';
 
+/** The descriptor of a configured runtime; null for one that only the user knows. */
+export function describeConfiguredRuntime(
+  name: string,
+  {
+    bin = '',
+    settings = {},
+  }: { bin?: string | undefined; settings?: Readonly<Record<string, unknown>> | undefined },
+): RuntimeDescriptor | null {
+  if (isAcpRuntime(name, settings)) return describeAcpRuntime(name, bin, settings);
+  return Object.hasOwn(RUNTIME_DESCRIPTORS, name) ? (RUNTIME_DESCRIPTORS[name] ?? null) : null;
+}
+
 /** What is known about the agent behind `bin`; `settings.program` names it where its file name does not. */
 export function findAcpProgram(bin: string, settings: Readonly<Record<string, unknown>>): AcpProgram | null {
   const named = settings['program'];

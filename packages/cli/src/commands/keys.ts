@@ -1,5 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { loadConfig, openUserKeyring, type ListedKey } from '@caisson/engine';
+import {
+  loadConfig,
+  openUserKeyring,
+  ProjectRefusedError,
+  type ListedKey,
+  type ResolvedConfig,
+} from '@caisson/engine';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { UsageError } from '../usage-error.ts';
@@ -25,7 +31,7 @@ export const command = defineCommand({
     if (asked.length > 1)
       throw new UsageError('caisson keys does one thing at a time: --export, --trust or --distrust.');
     if (options.id !== undefined && !options.export) throw new UsageError('--id says which key to --export.');
-    const ring = openUserKeyring(await loadConfig({ usesProject: false }));
+    const ring = openUserKeyring(await loadWherever());
     if (options.export) {
       output.copy(Buffer.from(await ring.exportPublicKey(options.id)));
     } else if (options.trust !== undefined) {
@@ -50,4 +56,14 @@ export const command = defineCommand({
 
 function describeKey({ keyId, origin, signs }: ListedKey): string[] {
   return [keyId, origin, signs ? 'signs' : ''];
+}
+
+/** Keys are the user's: they can be looked at also where the project is not to be used. */
+async function loadWherever(): Promise<ResolvedConfig> {
+  try {
+    return await loadConfig({});
+  } catch (error) {
+    if (!(error instanceof ProjectRefusedError)) throw error;
+    return await loadConfig({ usesProject: false });
+  }
 }

@@ -49,7 +49,11 @@ export const command = defineCommand({
     const report = await inspectTrust({ flags });
     const sendsTo = (options['send-key'] ?? []).map((given) => parseAddress(given, report));
     if (options.yes === true)
-      return print(await grantTrust({ flags, sendsTo: [...sendsTo, ...agreedSends(report)] }), output);
+      return print(
+        await grantTrust({ flags, sendsTo: [...sendsTo, ...agreedSends(report)] }),
+        output,
+        report,
+      );
     if (!canAsk(output) || isAgreed(report)) return print(report, output);
     const granted = await agreeToProject(report, options['state-dir'], output);
     output.line(
@@ -59,7 +63,10 @@ export const command = defineCommand({
   },
 });
 
-function print(report: ProjectTrust, output: Output): ExitCode {
+function print(report: ProjectTrust, output: Output, before = report): ExitCode {
+  if (before.folder !== null && report.folder === null) output.note('The folder is accepted as it is.');
+  if (before.state !== null && report.state === null)
+    output.note('The state folder was taken over: its runs are shown as they are, and were not checked.');
   output.result({ ...report }, () => formatTrust(report, output.style));
   if (isAgreed(report)) return EXIT_CODES.finished;
   if (output.format === 'human') output.note(new TrustRequiredError(report).remedy ?? '');
@@ -83,7 +90,7 @@ function agreedSends({ sends, missingSends }: ProjectTrust): string[] {
 /** An address that nothing would be sent to is a mistake, and agreeing to it would be for nothing. */
 function parseAddress(given: string, { sends }: ProjectTrust): string {
   const known = [...new Set(sends.map(({ to }) => to))];
-  const address = URL.canParse(given) ? new URL(given).origin : given;
+  const address = known.includes(given) || !URL.canParse(given) ? given : new URL(given).origin;
   if (known.includes(address)) return address;
   throw new UsageError(`this project sends no credential to ${given}`, {
     remedy: known.length === 0 ? 'Leave --send-key out.' : `It would send one to: ${known.join(', ')}.`,

@@ -4,9 +4,8 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import {
   BUILT_IN_RUNTIMES,
-  describeAcpRuntime,
+  describeConfiguredRuntime,
   encodeAgentDefinition,
-  isAcpRuntime,
   parsePipelineSpec,
   RUNTIME_DESCRIPTORS,
   type RegistryKind,
@@ -207,8 +206,8 @@ function hashAdapter(name: string, path: string): { path: string; sha256: string
 
 function descriptorOf(name: string, { descriptor, config, path }: LocatedRuntime): RuntimeDescriptor {
   const settings = config.settings ?? {};
-  if (isAcpRuntime(name, settings)) return describeAcpRuntime(name, path ?? config.bin ?? '', settings);
-  return descriptor ?? customDescriptor(name);
+  const known = describeConfiguredRuntime(name, { bin: path ?? config.bin, settings });
+  return known ?? descriptor ?? customDescriptor(name);
 }
 
 /** A runtime that only the user knows: every mode is the sandbox's to enforce, every setting the adapter's to use. */

@@ -101,8 +101,9 @@ function toPlainValue(
   lines: LineCounter,
 ): unknown {
   try {
-    return document.toJS({ maxAliasCount: MAX_ALIASES });
+    return demandPlain(file, document.toJS({ maxAliasCount: MAX_ALIASES }));
   } catch (error) {
+    if (error instanceof ConfigError) throw error;
     const lost = findLostAlias(yaml, document);
     const message =
       lost === null
@@ -111,6 +112,16 @@ function toPlainValue(
     const place = lost === null ? {} : positionOf(lines, lost);
     throw new ConfigError([{ file, ...place, message: `not usable YAML: ${message}` }], { cause: error });
   }
+}
+
+/** Sets, ordered maps and bytes are not settings, and would not be what a user is shown. */
+function demandPlain(file: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const isPlain = Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
+  if (!isPlain)
+    throw new ConfigError([{ file, message: 'not usable YAML: only maps, lists and plain values are.' }]);
+  for (const member of Object.values(value)) demandPlain(file, member);
+  return value;
 }
 
 function findLostAlias(yaml: typeof import('./yaml-parser.ts'), document: Document.Parsed): Alias | null {

@@ -1,5 +1,5 @@
 /** Which credentials of the user would go to an address that the project's file names. */
-import { RUNTIME_DESCRIPTORS, type ConfigFile } from '@caisson/protocol';
+import { describeConfiguredRuntime, type ConfigFile } from '@caisson/protocol';
 import type { KeySend } from './contract.ts';
 
 export function findKeySends(project: ConfigFile, user: ConfigFile): KeySend[] {
@@ -15,17 +15,35 @@ export function findKeySends(project: ConfigFile, user: ConfigFile): KeySend[] {
         ? []
         : [{ by: `callbacks[${index}]`, credential: authorization, to: originOf(url) }],
     ),
+    ...sendsOfBundles(project),
     ...(project.store?.s3?.endpoint === undefined
       ? []
       : [{ by: 'store.s3', credential: 'your AWS credentials', to: originOf(project.store.s3.endpoint) }]),
   ];
 }
 
+/** A secret that the project puts into the environment can go wherever the project lets the sandbox reach. */
+function sendsOfBundles(project: ConfigFile): KeySend[] {
+  const agents = Object.values(project.agents ?? {});
+  const hosts = new Set([
+    ...(project.network?.hosts ?? []),
+    ...agents.flatMap(({ grant }) => grant?.hosts ?? []),
+  ]);
+  return Object.entries(project.envs ?? {}).flatMap(([name, { secrets = {} }]) =>
+    Object.values(secrets).flatMap((credential) =>
+      [...hosts].map((host) => ({ by: `envs.${name}`, credential, to: `tcp://${host}` })),
+    ),
+  );
+}
+
 /** The vendor's own address, and one that the user's file names as well, are no news. */
 function sendsOfRuntime(name: string, project: ConfigFile, user: ConfigFile): KeySend[] {
   const [asked, own] = [project.runtimes?.[name] ?? {}, user.runtimes?.[name] ?? {}];
   if (asked.endpoint === undefined) return [];
-  const descriptor = Object.hasOwn(RUNTIME_DESCRIPTORS, name) ? RUNTIME_DESCRIPTORS[name] : undefined;
+  const descriptor = describeConfiguredRuntime(name, {
+    bin: asked.bin ?? own.bin,
+    settings: { ...own.settings, ...asked.settings },
+  });
   const to = originOf(asked.endpoint);
   const known = [own.endpoint, descriptor?.defaultEndpoint].flatMap((url) =>
     url === undefined ? [] : [originOf(url)],

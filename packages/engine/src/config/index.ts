@@ -12,6 +12,7 @@ export type {
   TrustRequest,
   UserFolders,
 } from './contract.ts';
+export { isPlainCommand } from './anchor-exec.ts';
 export { acceptRoot, forgetRoot, isAcceptedRoot } from './accepted-roots.ts';
 export { ConfigError, ProjectRefusedError, type ConfigProblem } from './errors.ts';
 export { readHostEnvironment } from './host-environment.ts';

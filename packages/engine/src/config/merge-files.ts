@@ -6,13 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ConfigFile } from '@caisson/protocol';
 
 /** The project's entry replaces the user's of the same name. */
-const TAKEN_WHOLE = [
-  /^agents\.[^.]+$/,
-  /^envs\.[^.]+$/,
-  /^pipelines\.[^.]+$/,
-  /^network\.services\.[^.]+$/,
-  /^store\.s3$/,
-];
+const TAKEN_WHOLE = [/^envs\.[^.]+$/, /^pipelines\.[^.]+$/, /^network\.services\.[^.]+$/, /^store\.s3$/];
 
 export function mergeFiles(user: ConfigFile, project: ConfigFile): ConfigFile {
   return merge(user, project, '') as ConfigFile;

@@ -1,6 +1,7 @@
 /** The user's own file, which needs no trust: keys, endpoints and limits that hold in every project. */
 import { lstatSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { isWritableByOthers, ownUid } from '@caisson/ground';
 import type { ConfigFile } from '@caisson/protocol';
 import { readConfigDocument, type ConfigDocument } from './config-document.ts';
 import type { UserFolders } from './contract.ts';
@@ -9,8 +10,6 @@ import { expandHome, FILE_PATHS, mapAt, SECRET_PATHS } from './named-paths.ts';
 import { parseConfigDocument } from './parse-config.ts';
 
 export const USER_CONFIG_FILE_NAME = 'config.yaml';
-
-const WRITABLE_BY_OTHERS = 0o022;
 
 export interface ParsedFile {
   readonly document: ConfigDocument;
@@ -38,15 +37,24 @@ function isThere(path: string): boolean {
 
 /** What others can write is not what the user said. */
 function demandOwn(path: string): void {
-  const info = statSync(path, { throwIfNoEntry: false });
-  if (info === undefined) return; // a link that leads nowhere: reading it says so
-  const uid = process.getuid?.() ?? info.uid;
-  const isOwn = info.uid === uid || info.uid === 0;
-  if (isOwn && (info.mode & WRITABLE_BY_OTHERS) === 0) return;
-  const message = isOwn ? 'can be written by other users.' : 'belongs to another user.';
-  throw new ConfigError([{ file: path, message }], {
-    remedy: isOwn ? `chmod go-w ${path}` : 'Put a file of your own there.',
-  });
+  const folder = dirname(path);
+  const link = lstatSync(path);
+  // A link that leads nowhere has no target: reading it says so.
+  for (const [place, info] of [
+    [folder, statSync(folder)],
+    [path, link],
+    [path, statSync(path, { throwIfNoEntry: false })],
+  ] as const) {
+    if (info === undefined) continue;
+    if (info.uid !== ownUid() && info.uid !== 0)
+      throw new ConfigError([{ file: place, message: 'belongs to another user.' }], {
+        remedy: 'Put a file of your own there.',
+      });
+    if (!info.isSymbolicLink() && isWritableByOthers(info))
+      throw new ConfigError([{ file: place, message: 'can be written by other users.' }], {
+        remedy: `chmod go-w ${place}`,
+      });
+  }
 }
 
 /** Paths in the user's file are relative to its folder, wherever the project is. */

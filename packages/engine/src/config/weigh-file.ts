@@ -1,7 +1,9 @@
 import type { ConfigFile } from '@caisson/protocol';
+import { anchorCommand } from './anchor-exec.ts';
 import { divideFile, lowerToUser } from './asks.ts';
 import type { DecideTrust, TrustDecision, TrustRequest } from './contract.ts';
 import { findKeySends } from './find-key-sends.ts';
+import { mapAt, SECRET_PATHS } from './named-paths.ts';
 
 export interface WeighedFile {
   /** As much of the project's file as has an effect. */
@@ -21,7 +23,16 @@ export async function weighFile(
   const { harmless, asks } = divideFile(lowered, user);
   const asked = { projectRoot, asks, sends: asks.length === 0 ? [] : findKeySends(lowered, user) };
   const trust: TrustDecision = asks.length === 0 ? { kind: 'nothing-asked' } : await decideTrust(asked);
-  return { file: trust.kind === 'granted' ? lowered : harmless, trust, asked };
+  const file = trust.kind === 'granted' ? lowered : harmless;
+  return { file: anchorExec(file, projectRoot), trust, asked };
+}
+
+function anchorExec(file: ConfigFile, projectRoot: string): ConfigFile {
+  const anchor = (ref: string): string =>
+    ref.startsWith('exec:') ? `exec:${anchorCommand(ref.slice('exec:'.length), projectRoot)}` : ref;
+  let anchored: unknown = file;
+  for (const path of SECRET_PATHS) anchored = mapAt(anchored, path, anchor);
+  return anchored as ConfigFile;
 }
 
 /** Nobody was named who could have agreed. */

@@ -5,6 +5,7 @@ import { open, readdir, stat } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { listCommandWords } from '@caisson/ground';
 import { PROJECT_SERVER_FILES } from '@caisson/protocol';
+import { isPlainCommand } from '../config/index.ts';
 
 interface NamedFile {
   readonly path: string;
@@ -27,26 +28,39 @@ export async function digestNamedFiles(
   for (const word of [...listWords(value), ...listServerFiles(path)]) {
     const full = resolve(projectRoot, word);
     const name = relative(projectRoot, full);
-    if (name === '' || name.startsWith('..') || found.has(name)) continue;
+    if (name === '' || name === '..' || name.startsWith('../') || found.has(name)) continue;
     const sha256 = await digestFile(full);
     if (sha256 !== null) found.set(name, sha256);
     else if (path[0] === 'capabilities') await digestFolder(projectRoot, full, found);
   }
+  // A value that is never the same twice: what nobody can look through cannot be agreed to.
+  for (const ref of listTexts(value).filter(isObscureCommand))
+    found.set(`${ref}: not plain words, put it into a script of the project`, randomUUID());
   return [...found]
     .map(([name, sha256]) => ({ path: name, sha256 }))
     .toSorted((a, b) => (a.path < b.path ? -1 : 1));
 }
 
+function isObscureCommand(text: string): boolean {
+  return text.startsWith('exec:') && !isPlainCommand(text.slice('exec:'.length));
+}
+
 /** What `runtimes.X.projectServers` asks for stands in settings of that program. */
 function listServerFiles([first, runtime = '', key]: readonly string[]): readonly string[] {
-  return first === 'runtimes' && key === 'projectServers' ? (PROJECT_SERVER_FILES[runtime] ?? []) : [];
+  return first === 'runtimes' && key === 'projectServers'
+    ? (PROJECT_SERVER_FILES[runtime] ?? Object.values(PROJECT_SERVER_FILES).flat())
+    : [];
 }
 
 /** Every word of every text: a command names its script among other words. */
 function listWords(value: unknown): string[] {
-  if (typeof value === 'string') return [value, ...listCommandWords(value.replace(/^[a-z-]+:/, ''))];
+  return listTexts(value).flatMap((text) => [text, ...listCommandWords(text.replace(/^[a-z-]+:/, ''))]);
+}
+
+function listTexts(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
   if (typeof value !== 'object' || value === null) return [];
-  return Object.values(value).flatMap(listWords);
+  return Object.values(value).flatMap(listTexts);
 }
 
 /** `null` where there is no regular file. Never waits for a pipe. */

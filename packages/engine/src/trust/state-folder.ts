@@ -92,7 +92,9 @@ function createStateFolder(place: StatePlace): void {
   }
   try {
     guardWriting(stateDir, () => {
-      writeFileSync(join(stateDir, '.gitignore'), '*\n'); // it ignores itself, so that no project has to
+      // It ignores itself, so that no project has to. What lies there under that name is not written through.
+      rmSync(join(stateDir, '.gitignore'), { force: true });
+      writeFileSync(join(stateDir, '.gitignore'), '*\n', { flag: 'wx' });
       if (!writeNew(join(stateDir, STATE_ID_FILE), `${marker.id}\n`)) removeMarker(place, marker);
     });
   } catch (error) {

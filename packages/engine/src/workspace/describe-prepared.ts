@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import type { Baseline } from './baseline.ts';
 import type { AgentGit, PreparedWorkspace, PrepareOptions } from './contract.ts';
 import type { Repository } from './locate-repository.ts';
-import { findHookFolders, placeControls } from './own-places.ts';
+import { findFilesOfGit, placeControls } from './own-places.ts';
 
 export function describePrepared(
   options: PrepareOptions,
@@ -22,7 +22,7 @@ export function describePrepared(
   const mountPath = (options.sandboxed ?? true) ? repository.top : made.path;
   return {
     ...describeAttempt(options, attemptDir),
-    controls: [...placeControls(options, repository.top), ...findHookFolders(repository)],
+    controls: [...placeControls(options, repository.top), ...findFilesOfGit(repository)],
     path: made.path,
     mountPath,
     cwd: join(mountPath, relative(repository.top, options.projectRoot)),

@@ -91,7 +91,15 @@ async function judgeHistory(
   if (commits.length > MAX_COMMITS) return [`more than ${MAX_COMMITS} commits`];
   if (commits.length === 0) return [];
   const changes = await listCommitChanges(git, commits);
-  const risks = await judgeChanges({ gitDir, changes, mountPath, own: controls, commit, known });
+  const risks = await judgeChanges({
+    gitDir,
+    changes,
+    mountPath,
+    workspace: prepared.path,
+    own: controls,
+    commit,
+    known,
+  });
   return risks.filter((risk) => isHeld(prepared, risk)).map(({ path }) => path);
 }
 

@@ -5,7 +5,7 @@ import { beneath, judgeFiles, type FileState } from '@caisson/ground';
 
 import type { ApplyPlace } from './apply-on-copies.ts';
 import type { ApplyOptions, ApplyResult } from './contract.ts';
-import { findHookFolders, placeControls } from './own-places.ts';
+import { findFilesOfGit, placeControls } from './own-places.ts';
 import { lstatIfThere, readFileAt } from './work-file.ts';
 
 const NOTHING: FileState = { kind: 'nothing', text: null };
@@ -20,7 +20,7 @@ export async function judgeInstall(
 ): Promise<ApplyResult | null> {
   const own = [
     ...placeControls(options, place.root),
-    ...(place.repository === null ? [] : findHookFolders(place.repository)),
+    ...(place.repository === null ? [] : findFilesOfGit(place.repository)),
   ];
   const risks = await judgeFiles({
     paths,
