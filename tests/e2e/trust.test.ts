@@ -2,9 +2,11 @@
 import {
   chmodSync,
   existsSync,
+  lchownSync,
   mkdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -224,6 +226,24 @@ describe("the user's key", () => {
     expect((await project.caisson('run', '--', 'true')).code).toBe(0);
   });
 
+  it.each([
+    [
+      'an agent behind another name',
+      'runtimes: { helper: { settings: { protocol: acp, program: claude-code }, bin: ./a.sh, endpoint: "http://127.0.0.1:9" } }\n',
+      { credential: 'env:ANTHROPIC_API_KEY', to: 'http://127.0.0.1:9' },
+    ],
+    [
+      'an env bundle and a host',
+      'envs: { a: { secrets: { K: "env:MY_TOKEN" } } }\nnetwork: { hosts: ["127.0.0.1:9"] }\n',
+      { credential: 'env:MY_TOKEN', to: 'tcp://127.0.0.1:9' },
+    ],
+  ])('is named also where it would go by way of %s', async (_, config, send) => {
+    const project = open({ config });
+    expect((await report(project)).sends).toEqual([expect.objectContaining(send)]);
+    expect((await project.caisson('trust', '--yes')).code).toBe(4);
+    expect((await project.caisson('trust', '--yes', '--send-key', send.to)).code).toBe(0);
+  });
+
   it('stays agreed to for the same address when something else changes', async () => {
     const project = open({ config: SENDS });
     await project.caisson('trust', '--yes', '--send-key', 'https://models.example');
@@ -301,6 +321,18 @@ describe("the user's own file", () => {
     expect(run.code).toBe(0);
     expect(run.stdout).toContain('18');
     expect(existsSync(markOf(project))).toBe(false);
+  });
+
+  it('is refused where another user put a link in its place', async () => {
+    if (process.getuid?.() !== 0) return;
+    const project = open({});
+    const file = writeOwn(project, '');
+    rmSync(file);
+    project.write('evil.yaml', 'mode: full-auto\n');
+    symlinkSync(join(project.root, 'evil.yaml'), file);
+    lchownSync(file, 12_345, 12_345);
+    const run = await project.caisson('config');
+    expect([run.code, run.stderr]).toEqual([2, expect.stringContaining('belongs to another user')]);
   });
 
   it('is refused where other users can write it', async () => {

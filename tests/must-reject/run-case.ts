@@ -31,6 +31,7 @@ const Case = z.strictObject({
   links: Texts,
   commits: z.optional(z.boolean()),
   plants: Texts,
+  gitConfig: Texts,
   config: z.optional(z.string()),
   steps: z.array(Step),
   absent: Paths,
@@ -83,8 +84,11 @@ function openStage(given: Case): Stage {
   write(given.files);
   if (given.config !== undefined) project.write('caisson.yaml', fill(given.config));
   for (const path of given.executable ?? []) chmodSync(join(project.root, path), 0o755);
-  for (const [path, target] of Object.entries(given.links ?? {}))
+  for (const [path, target] of Object.entries(given.links ?? {})) {
+    mkdirSync(dirname(join(project.root, path)), { recursive: true });
     symlinkSync(fill(target), join(project.root, path));
+  }
+  for (const [key, value] of Object.entries(given.gitConfig ?? {})) project.git('config', key, value);
   if (given.commits ?? true) {
     project.git('add', '-f', '.');
     project.git('commit', '-qm', 'hostile', '--allow-empty');

@@ -286,7 +286,7 @@ describe('commands', () => {
       err: expect.stringContaining('exists already'),
     });
     expect(readFileSync(file, 'utf8')).toBe(createTemplate('codex'));
-    writeFileSync(file, createTemplate(null).replaceAll(/^# {2}/gm, ''));
+    writeFileSync(file, createTemplate(null).replaceAll(/^# (?=[a-z]+:| {2})/gm, ''));
     expect((await loadConfig({ cwd: folder, env: {} })).policy.rules).toHaveLength(1);
   });
 

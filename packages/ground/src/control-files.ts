@@ -2,10 +2,11 @@
  * Risky files as they lie in a folder. The table says which names are risky; here is what only the files themselves
  * tell: where a link with such a name leads to, and whether a name is a link.
  */
-import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { existsSync, readlinkSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { findRisk, findRiskBelow, listRiskyPaths, type OwnControl, type RiskGrade } from '@caisson/protocol';
 import { isPlantedGitControl } from './git-controls.ts';
+import { statIfThere } from './stat-if-there.ts';
 
 /** Why a path is risky here. */
 export interface FoundRisk {
@@ -59,7 +60,7 @@ export function strictestOf(...risks: readonly (FoundRisk | null)[]): FoundRisk 
 }
 
 function isLink(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+  return statIfThere(path, 'itself')?.isSymbolicLink() ?? false;
 }
 
 /** Where a path leads, also where nothing is there yet: what a link waits for is made under another name. */

@@ -208,7 +208,8 @@ describe('what is refused', () => {
 
   it('a runtime of your own has an adapter or speaks a protocol', async () => {
     write('runtimes: { mine: { adapter: ./a.mjs }, qwen: { bin: qwen, settings: { protocol: acp } } }\n');
-    expect(Object.keys((await loadConfig({ cwd: root, env: HOME_ENV })).runtimes)).toEqual(['mine', 'qwen']);
+    const { runtimes } = await loadConfig({ cwd: root, env: HOME_ENV, decideTrust });
+    expect(Object.keys(runtimes)).toEqual(['mine', 'qwen']);
   });
 
   it('a key that is a secret itself is refused without being repeated', async () => {
