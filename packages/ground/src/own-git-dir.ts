@@ -5,6 +5,7 @@
  */
 import { copyFile, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { writeFileAtomic } from './atomic-file.ts';
 
 export type ObjectFormat = 'sha1' | 'sha256';
 
@@ -35,7 +36,6 @@ export async function createOwnGitDir(options: OwnGitDirOptions): Promise<void> 
     mkdir(at('info'), { recursive: true }),
   ]);
   await Promise.all([
-    writeFile(at('HEAD'), 'ref: refs/heads/none\n'),
     writeFile(at('config'), configText(options.objectFormat)),
     writeFile(at('info/attributes'), EXACT_ATTRIBUTES),
     writeFile(at('info/exclude'), options.ignoreRules ?? ''),
@@ -44,6 +44,8 @@ export async function createOwnGitDir(options: OwnGitDirOptions): Promise<void> 
       : symlink(options.objectDir, at('objects')),
     options.shallowFile === undefined ? undefined : copyFile(options.shallowFile, at('shallow')),
   ]);
+  // Last and in one step: who finds a HEAD takes the rest for complete, also after a crash.
+  await writeFileAtomic(at('HEAD'), 'ref: refs/heads/none\n', { durable: false });
 }
 
 function configText(objectFormat: ObjectFormat): string {
