@@ -99,10 +99,10 @@ describe('a link', () => {
     ['a', '..'],
     ['a/b', '../../x'],
     ['p/q/r/a', '../../k/../..'], // `k` may be a link to the top
-    ['a', '/work/project/../other'],
-    ['a', '/work/project-other'],
+    ['a', '/srv/project/../other'],
+    ['a', '/srv/project-other'],
   ])('at %s to %s leaves the project', (path, target) => {
-    expect(leavesProject(path, target, '/work/project')).toBe(true);
+    expect(leavesProject(path, target, '/srv/project')).toBe(true);
   });
 
   it.each([
@@ -110,10 +110,10 @@ describe('a link', () => {
     ['a/b', '../c'],
     ['a/b/c', '../../x/y'],
     ['a', './b'],
-    ['a', '/work/project/b'],
+    ['a', '/srv/project/b'],
     ['a', '.'],
   ])('at %s to %s stays in it', (path, target) => {
-    expect(leavesProject(path, target, '/work/project')).toBe(false);
+    expect(leavesProject(path, target, '/srv/project')).toBe(false);
   });
 });
 
