@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { TrustReport } from '@caisson/engine';
+import { grantTrust, type TrustReport } from '@caisson/engine';
 import { openTerminal, type Terminal } from './on-terminal.ts';
 import { createProject, until, type Project, type ProjectOptions } from './project.ts';
 
@@ -170,6 +170,15 @@ describe('agreeing', () => {
     expect((await project.caisson('run', '--', 'true')).code).toBe(0);
     project.env['CAISSON_TRUST'] = `sha256:${'0'.repeat(64)}`;
     expect((await project.caisson('run', '--', 'true')).code).toBe(4);
+  });
+
+  it('is refused when it changed between looking and agreeing', async () => {
+    const project = openAsking();
+    const { digest } = await report(project);
+    project.write('setup.sh', 'echo hostile\n');
+    const given = { cwd: project.root, env: project.env, digest };
+    await expect(grantTrust(given)).rejects.toMatchObject({ code: 'TRUST_REQUIRED' });
+    expect((await report(project)).status).toBe('new');
   });
 
   it('is taken back by --revoke', async () => {
