@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -15,6 +15,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import {
   adoptStateFolder,
@@ -57,6 +59,28 @@ test('an empty folder, a new disk and what a creation that was cut off left are 
   writeFileSync(join(place.stateDir, '.gitignore'), '*\n');
   openStateFolder(place);
   expect(statSync(place.stateDir).mode & 0o7777).toBe(0o700);
+});
+
+test('all who make one at the same moment get the same, and so do those who find a stale id', async () => {
+  const place = createPlace();
+  const rounds = Array.from({ length: 30 }, (_, round) => join(place.base, `round-${round}`));
+  for (const [round, stateDir] of rounds.entries()) {
+    if (round % 2 === 0) continue;
+    mkdirSync(stateDir);
+    writeFileSync(join(stateDir, 'id'), `${'0'.repeat(32)}\n`);
+  }
+  const racer = fileURLToPath(new URL('fixtures/race-for-folders.ts', import.meta.url));
+  const startAt = Date.now() + 1500;
+  const racers = Array.from({ length: 4 }, async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      racer,
+      JSON.stringify({ places: rounds.map((stateDir) => ({ ...place, stateDir })), startAt, everyMs: 25 }),
+    ]);
+    return JSON.parse(stdout) as string[];
+  });
+  const [first, ...others] = await Promise.all(racers);
+  expect(first?.every((id) => /^[0-9a-f]{32}$/.test(id))).toBe(true);
+  expect(others).toEqual([first, first, first]);
 });
 
 test('a folder with other files is not taken', () => {

@@ -10,12 +10,13 @@
  * S3  Adopting makes the folder ours, not what lies in it: what carries no signature of ours is still not acted on.
  */
 import { randomBytes } from 'node:crypto';
-import { chmodSync, linkSync, rmdirSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, linkSync, renameSync, rmdirSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   createSeal,
   isErrno,
   makeFolder,
+  readSmallFileSync,
   statIfThere,
   writeFileAtomicSync,
   type Seal,
@@ -80,27 +81,49 @@ function createStateFolder(place: StatePlace): void {
     chmodSync(stateDir, 0o700);
   });
   if (!isEmptyState(stateDir)) return; // from now on nobody else can put anything in: look again
-  // An id comes after its marker: one without is what a creation that was undone, or another user folder, left.
-  if (readMarkedState(stateDir, place.folders.state).kind !== 'known')
-    rmSync(join(stateDir, STATE_ID_FILE), { force: true });
+  clearStaleId(place);
   let marker: StateMarker;
   try {
     marker = createMarker(place, stateDir);
   } catch (error) {
-    if (isNew) removeIfEmpty(stateDir);
+    if (isNew) tryTo(() => rmdirSync(stateDir)); // unless somebody else uses it by now
     throw error;
   }
   try {
     guardWriting(stateDir, () => {
       // It ignores itself, so that no project has to. What lies there under that name is not written through.
-      rmSync(join(stateDir, '.gitignore'), { force: true });
-      writeFileSync(join(stateDir, '.gitignore'), '*\n', { flag: 'wx' });
+      writeFileAtomicSync(join(stateDir, '.gitignore'), '*\n');
       if (!writeNew(join(stateDir, STATE_ID_FILE), `${marker.id}\n`)) removeMarker(place, marker);
     });
   } catch (error) {
     removeMarker(place, marker);
     throw error;
   }
+}
+
+/**
+ * An id comes after its marker: one without is what a creation that was undone, or another user folder, left. Another
+ * process may replace it meanwhile, so it is moved away first, and put back if it is not the one that was looked at.
+ */
+function clearStaleId({ stateDir, folders }: StatePlace): void {
+  const file = join(stateDir, STATE_ID_FILE);
+  const stale = readId(file);
+  if (stale === null || readMarkedState(stateDir, folders.state).kind === 'known') return;
+  const aside = `${file}.${randomBytes(6).toString('hex')}.tmp`;
+  try {
+    renameSync(file, aside);
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return; // another process was faster
+    throw new StateFolderError(stateDir, error as NodeJS.ErrnoException);
+  }
+  if (readId(aside) !== stale) tryTo(() => linkSync(aside, file)); // unless there is a newer one
+  rmSync(aside, { recursive: true, force: true });
+}
+
+/** What lies under the name of the id: null when nothing does, empty when it is no file that holds one. */
+function readId(file: string): string | null {
+  if (statIfThere(file, 'itself') === null) return null;
+  return readSmallFileSync(file, 64)?.text ?? '';
 }
 
 function guardWriting(stateDir: string, work: () => void): void {
@@ -128,11 +151,11 @@ function writeNew(path: string, text: string): boolean {
   }
 }
 
-function removeIfEmpty(folder: string): void {
+function tryTo(work: () => void): void {
   try {
-    rmdirSync(folder);
+    work();
   } catch {
-    // somebody else uses it by now
+    // best effort, as its callers say
   }
 }
 

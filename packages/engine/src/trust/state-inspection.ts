@@ -60,12 +60,13 @@ function inspectFolder(path: string, stats: Stats, { folders }: StatePlace): Ins
       `the state folder ${path} belongs to user ${stats.uid}, and this is user ${ownUid()}.`,
       'Run as its owner, or choose a folder of your own with --state-dir.',
     );
+  const isEmpty = isEmptyState(path); // first: whoever puts something in has put the id there before
   const marked = readMarkedState(path, folders.state);
   const tracked = findTracked(path, marked.kind === 'known' ? marked.marker.index : undefined);
   if (tracked.problem !== null) return refuseTracked(path, tracked.problem);
   if (statIfThere(join(path, '.git'), 'itself') !== null)
     return refuseTracked(path, 'it is a git repository of its own');
-  if (marked.kind !== 'known' && isEmptyState(path)) return { kind: 'absent' };
+  if (marked.kind !== 'known' && isEmpty) return { kind: 'absent' };
   if ((stats.mode & 0o022) !== 0)
     return refuse(
       'writable',
