@@ -35,8 +35,12 @@ export function explainConfig(options: LoadConfigOptions = {}): Promise<Explaine
  * `parts` are the top-level keys that are about to be used; without them all are.
  */
 export async function requireTrust(config: ResolvedConfig, parts?: readonly string[]): Promise<void> {
-  const isUsed =
-    parts === undefined || config.asked.asks.some(({ path: [part = ''] }) => parts.includes(part));
-  if (config.trust.kind !== 'required' || !isUsed) return;
+  if (isTrusted(config, parts)) return;
   throw new TrustRequiredError(await openTrust().report(config.asked));
+}
+
+/** Whether nothing that the project asks for there waits for the user's agreement. */
+export function isTrusted(config: ResolvedConfig, parts?: readonly string[]): boolean {
+  if (config.trust.kind !== 'required') return true;
+  return parts !== undefined && !config.asked.asks.some(({ path: [part = ''] }) => parts.includes(part));
 }

@@ -67,6 +67,8 @@ export interface RunRow {
   readonly costUsd?: number;
   /** Present where a part of `costUsd`, or of the tokens behind it, is an estimate. */
   readonly costIsEstimate?: true;
+  /** Present from the ending until the run is sealed or forgotten. */
+  readonly unsealed?: true;
 }
 
 export interface AttemptRow {
@@ -119,6 +121,8 @@ export interface RunFilter {
   readonly status?: RunStatus | readonly RunStatus[];
   readonly session?: string;
   readonly idempotencyKey?: string;
+  /** Only runs that have ended and have no seal. */
+  readonly unsealed?: true;
   readonly newestFirst?: boolean;
   readonly limit?: number;
 }
