@@ -103,6 +103,13 @@ export const StreamGap = defineEvent({
   summary: 'A line of the worker could not be read.',
   data: z.object({ reason: z.string(), bytes: z.int(), head: z.string() }),
 });
+export const EventsLost = defineEvent({
+  type: 'events.lost',
+  version: 1,
+  durable: true,
+  summary: 'Events of the run could not be recorded: how many, by type.',
+  data: z.object({ count: z.int(), types: z.record(z.string(), z.int()) }),
+});
 /** Live only: heard on the bus and in `-o ndjson`, never written. */
 export const WorkerProgressed = defineEvent({
   type: 'worker.progress',

@@ -11,7 +11,7 @@ import {
   type Keyring,
   type ResultSink,
 } from '../evidence/index.ts';
-import { ZERO_HASH, type Ledger, type NewEvent, type StoredEvent } from '../ledger/index.ts';
+import { ZERO_HASH, type Ledger, type Recorder, type StoredEvent } from '../ledger/index.ts';
 import type { Store } from '../store/index.ts';
 import { deliverSealed } from './deliver-sealed.ts';
 import { digestProgram } from './digest-program.ts';
@@ -20,6 +20,7 @@ import { openUserKeyring } from './user-keys.ts';
 
 export interface SealerOptions {
   readonly ledger: Ledger;
+  readonly recorder: Recorder;
   readonly store: Store;
   readonly config: ResolvedConfig;
   readonly path: string;
@@ -73,15 +74,8 @@ async function seal(
   const resultRef = ending.data['resultRef'];
   const resultBytes = typeof resultRef === 'string' ? await store.getBlob(resultRef) : null;
   const artefacts = await listArtefacts(store, ending, resultBytes);
-  const after = (type: string, data: Record<string, unknown>): NewEvent => ({
-    runId,
-    attempt: ending.attempt,
-    type,
-    version: 1,
-    at: options.clock.now().toISOString(),
-    trace: ending.trace,
-    data,
-  });
+  const record = options.recorder.of(runId, ending.trace);
+  const { attempt } = ending;
   const sealed = await chain.add(runId, {
     key: await keyring.getSigningKey(),
     prepared: await prepareSeal({
@@ -92,7 +86,8 @@ async function seal(
       resultBytes,
       artefacts,
     }),
-    describe: (type, data) => after(type, data),
+    record,
+    attempt,
   });
   // A host that dies before this is made up for: whoever recovers the run delivers again.
   const undelivered = await deliverSealed(
@@ -100,8 +95,8 @@ async function seal(
     { runId, envelope: sealed.envelope, seal: sealed.sealRef, resultBytes, artefacts },
     options.clock,
   );
-  for (const message of undelivered) options.warn(message);
-  await ledger.append(undelivered.map((message) => after('warning', { source: 'evidence', message })));
+  for (const message of undelivered)
+    await record.append('warning', { source: 'evidence', message }, { attempt });
 }
 
 function findEnding(ledger: Ledger, runId: string, events: readonly StoredEvent[]): StoredEvent | undefined {

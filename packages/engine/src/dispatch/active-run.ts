@@ -1,6 +1,6 @@
 import type { AdmittedRun } from './contract.ts';
 import type { FollowedAttempt } from './follow.ts';
-import type { RunRecord } from './run-record.ts';
+import type { RunRecord } from '../ledger/index.ts';
 import type { RunStream } from './run-stream.ts';
 
 /** A run that is under way in this host. */

@@ -2,7 +2,7 @@
 import type { RemoveResult } from '../workspace/index.ts';
 import type { AttemptRemains } from './attempt-remains.ts';
 import type { DispatchRooms } from './rooms.ts';
-import type { RunRecord } from './run-record.ts';
+import type { RunRecord } from '../ledger/index.ts';
 import { removeAttemptFolders } from './state-paths.ts';
 
 /** Never rejects: what cannot be removed is told, and stays for `caisson gc` or a person. */

@@ -1,41 +1,37 @@
 /** The coordinator, kept small: it moves a run from stage to stage and owns what is under way in this host. */
 import type { Clock } from '@caisson/ground';
 import type { DispatchResult } from '@caisson/protocol';
+import type { HeardEvent } from '../ledger/index.ts';
 import { backoffMs, createPrefixedId } from '../platform/index.ts';
 import { durationOf, stopRun, type ActiveRun } from './active-run.ts';
 import { admit } from './admit.ts';
-import type { AdmittedRun, Dispatcher, DispatchRequest, LiveEvent, RunHandle } from './contract.ts';
+import type { AdmittedRun, Dispatcher, DispatchRequest, RunHandle } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { describeRun } from './describe-run.ts';
 import { place } from './place.ts';
 import { freeFolder } from './hold-folder.ts';
 import { failureOf, runAttempt } from './run-attempt.ts';
-import { createRunRecord } from './run-record.ts';
 import { createRunStream } from './run-stream.ts';
 import { cancelWithoutWorker } from './settle-without-worker.ts';
 
-export function createDispatcher(base: DispatchRooms): Dispatcher {
+export function createDispatcher(rooms: DispatchRooms): Dispatcher {
   const active = new Map<string, { run: ActiveRun; handle: RunHandle }>();
-  const early = new Map<string, LiveEvent[]>();
-  const rooms: DispatchRooms = {
-    ...base,
-    publish(event) {
-      if (event.runId !== null) {
-        const found = active.get(event.runId);
-        if (found) found.run.stream.push(event);
-        else if (event.type === 'dispatch.accepted') early.set(event.runId, [event]);
-      }
-      base.publish(event);
-    },
-  };
+  const early = new Map<string, HeardEvent>();
+  rooms.recorder.listen((event) => {
+    if (event.runId === null) return;
+    const found = active.get(event.runId);
+    if (found) found.run.stream.push(event);
+    else if (event.type === 'dispatch.accepted') early.set(event.runId, event);
+  });
 
   const begin = (run: AdmittedRun): RunHandle => {
     const stream = createRunStream();
-    for (const event of early.get(run.runId) ?? []) stream.push(event);
+    const accepted = early.get(run.runId);
+    if (accepted !== undefined) stream.push(accepted);
     early.delete(run.runId);
     const entry: ActiveRun = {
       run,
-      record: createRunRecord(rooms, run.runId, run.trace),
+      record: rooms.recorder.of(run.runId, run.trace),
       stream,
       abort: new AbortController(),
       acceptedMs: rooms.clock.monotonicMs(),

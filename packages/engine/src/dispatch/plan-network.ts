@@ -2,7 +2,7 @@
 import type { AdmittedRun } from './contract.ts';
 import type { DispatchRooms, NetworkDoor, OpenedNetwork } from './rooms.ts';
 import { loginHosts } from './login-files.ts';
-import type { RunRecord } from './run-record.ts';
+import type { RunRecord } from '../ledger/index.ts';
 
 /** A denial is reported once per target and reason, and no longer once a run has tried this many. */
 const MAX_TOLD_DENIALS = 64;

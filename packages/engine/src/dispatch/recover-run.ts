@@ -1,6 +1,6 @@
 /** One run of a dead host, from what is on disk to its ending. */
 import { rm } from 'node:fs/promises';
-import type { RunRow, StoredEvent } from '../ledger/index.ts';
+import type { RunRecord, RunRow, StoredEvent } from '../ledger/index.ts';
 import { PreparedWorkspace } from '../workspace/index.ts';
 import type { WorkerHandle } from '../compute/index.ts';
 import type { AttemptRemains } from './attempt-remains.ts';
@@ -10,14 +10,13 @@ import type { DispatchRooms } from './rooms.ts';
 import { endingOfResult, type Ending } from './find-ending.ts';
 import { findLeftWork } from './left-work.ts';
 import { readResult, type FoundResult } from './read-result.ts';
-import { createRunRecord, type RunRecord } from './run-record.ts';
 import { finishSettled, settle } from './settle.ts';
 import { attemptPaths, removeAttemptFolders } from './state-paths.ts';
 
 /** Settles a run whose host is dead. */
 export async function recoverRun(rooms: DispatchRooms, row: RunRow): Promise<void> {
   const events = rooms.ledger.read({ runId: row.runId });
-  const record = createRunRecord(rooms, row.runId, events[0]?.trace ?? '');
+  const record = rooms.recorder.of(row.runId, events[0]?.trace ?? '');
   const launched = lastLaunched(events);
   if (launched !== undefined && !isEnded(events, launched.attempt)) {
     await recoverAttempt(rooms, record, launched, hasStarted(events, launched.attempt));
@@ -41,7 +40,7 @@ export async function finishEnded(rooms: DispatchRooms, runId: string): Promise<
   const events = rooms.ledger.read({ runId });
   const launched = lastLaunched(events);
   if (rooms.ledger.run(runId)?.ending === undefined) return;
-  const record = createRunRecord(rooms, runId, events[0]?.trace ?? '');
+  const record = rooms.recorder.of(runId, events[0]?.trace ?? '');
   if (launched === undefined) return sweepUnlaunched(rooms, record, runId, 1);
   await orWarn(record, launched.attempt, 'compute', () => rooms.compute.release(handleOf(launched)));
   let remains: AttemptRemains;

@@ -12,7 +12,6 @@ import type { Hosts } from '../hosts/index.ts';
 import { IllegalTransitionError, type RunRow } from '../ledger/index.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { recoverRun, finishEnded } from './recover-run.ts';
-import { createRunRecord } from './run-record.ts';
 
 export interface Recovery {
   readonly rooms: DispatchRooms;
@@ -79,9 +78,7 @@ async function giveUp(rooms: DispatchRooms, row: RunRow, error: Error): Promise<
   const [first] = rooms.ledger.read({ runId: row.runId });
   const durationMs = Math.max(0, rooms.clock.wallMs() - Date.parse(row.acceptedAt));
   const detail = `the host died, and what it left could not be settled: ${error.message}`.slice(0, 8000);
-  await createRunRecord(rooms, row.runId, first?.trace ?? '').append(
-    'dispatch.failed',
-    { durationMs, failure: { reason: 'lost', detail } },
-    { attempt: row.attempt },
-  );
+  await rooms.recorder
+    .of(row.runId, first?.trace ?? '')
+    .append('dispatch.failed', { durationMs, failure: { reason: 'lost', detail } }, { attempt: row.attempt });
 }

@@ -11,7 +11,7 @@ import { cleanUp, orWarn } from './clean-up.ts';
 import type { DispatchRooms } from './rooms.ts';
 import type { Ending } from './find-ending.ts';
 import { keepCaptures } from './keep-captures.ts';
-import type { RunRecord } from './run-record.ts';
+import type { RunRecord } from '../ledger/index.ts';
 import type { FoundResult } from './read-result.ts';
 
 export interface SettleInput {

@@ -195,3 +195,10 @@ export class AddonMissingError extends CaissonError {
     });
   }
 }
+
+/** Whether the ledger took the call and refused what is in it. It will never take it. */
+export function isRefusal(error: unknown): boolean {
+  return [InvalidEventError, IllegalTransitionError, EventIdConflictError].some(
+    (kind) => error instanceof kind,
+  );
+}
