@@ -19,7 +19,13 @@ import { probeSandboxHere } from './composition/probe-sandbox-here.ts';
 import { openState } from './composition/state-folder.ts';
 import { createLocalCompute, type SpareWorker } from './compute/index.ts';
 import { readHostEnvironment, type ResolvedConfig } from './config/index.ts';
-import { createDispatcher, recover, type Dispatcher, type DispatchRooms } from './dispatch/index.ts';
+import {
+  createDispatcher,
+  recover,
+  type Dispatcher,
+  type DispatchRooms,
+  type Recovered,
+} from './dispatch/index.ts';
 import type { ResultSink } from './evidence/index.ts';
 import { createLocalHosts, type HostPost, type Hosts } from './hosts/index.ts';
 import { createRecorder, type Ledger, type Recorder } from './ledger/index.ts';
@@ -58,7 +64,7 @@ export interface Engine {
   /** Starts to listen for orders; a process that only looks never does. */
   openPost(): Promise<void>;
   /** Settles what dead hosts left behind. */
-  recover(): Promise<readonly string[]>;
+  recover(): Promise<Recovered>;
   close(): Promise<void>;
 }
 
@@ -104,8 +110,8 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     await (post = hosts.open(hostId, (order) => obeyOrder(order, { approvals, dispatcher })));
     callbacks.resume();
   };
-  let recovering: Promise<readonly string[]> | null = null;
-  const recoverDead = (): Promise<readonly string[]> => {
+  let recovering: Promise<Recovered> | null = null;
+  const recoverDead = (): Promise<Recovered> => {
     recovering ??= recover({ rooms, hosts, announce: openPost }).finally(() => {
       recovering = null;
     });

@@ -44,6 +44,7 @@ export const AttemptEnded = defineEvent({
     usage: z.optional(Usage),
     costUsd: z.optional(z.number()),
     patchRef: z.optional(Sha256),
+    patchMissing: z.optional(z.string()),
     checkpoint: z.optional(CheckpointRef),
   }),
 });
@@ -124,4 +125,12 @@ export const WorkerBeat = defineEvent({
   durable: false,
   summary: 'The worker is alive; real counters since the last beat.',
   data: z.object({ counters: HeartbeatCounters }),
+});
+export const SettleWaiting = defineEvent({
+  type: 'settle.waiting',
+  version: 1,
+  durable: false,
+  summary:
+    'The attempt is over and cannot be settled yet, for this reason; it is tried again. Its slot and its work are kept.',
+  data: z.object({ reason: z.string(), delayMs: z.number() }),
 });

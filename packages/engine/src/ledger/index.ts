@@ -20,7 +20,7 @@ export { hashEvent, ZERO_HASH } from './event-record.ts';
  * has changed nothing.
  */
 export function openLedger(file: string, options: LedgerOptions = {}): Ledger {
-  return createLedger(openSqliteStorage(file), options);
+  return createLedger(openSqliteStorage(file, undefined, options.patienceMs), options);
 }
 
 /** A ledger that keeps every promise but durability. */

@@ -18,7 +18,7 @@ import type { Migration } from './schema.ts';
 import { translating } from './translate-error.ts';
 
 /** How long one transaction waits, blocking, for other processes. */
-const BUSY_TIMEOUT_MS = 5_000;
+export const BUSY_TIMEOUT_MS = 5_000;
 // Small enough that the log is soon written over again, which syncs faster than a growing file; large enough that the
 // checkpoint's own fsyncs stay out of the 99th percentile of a single append.
 const CHECKPOINT_PAGES = 2_000;
