@@ -2,8 +2,8 @@
  * A write that fails while a run is settled: the host waits and tries again, or dies and recovery does it. No ending hides
  * work, and no durable event is lost. The ledger is locked by a real transaction of another process, writes fail by strace.
  */
-import { spawn } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openLedger } from '../../packages/engine/src/ledger/index.ts';
@@ -146,3 +146,54 @@ async function failSyncs(pid: number, count: number): Promise<void> {
   tracer.stderr.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')));
   await until('strace', () => said.includes('attached'));
 }
+
+describe('work that is in no patch', { timeout: 60_000 }, () => {
+  it('is named by its checkpoint, with a command that gets it', async () => {
+    const project = createImpatientProject();
+    const run = await startHeld(project);
+    const unlock = lock(project);
+    await untilWaits(run); // it has its checkpoint
+    process.kill(run.host, 'SIGKILL');
+    await run.ended;
+    for (const folder of ['worktrees', 'runtime/captures', 'runtime/results'])
+      rmSync(join(project.root, '.caisson', folder), { recursive: true });
+    unlock();
+    const ref = `refs/caisson/${run.runId}/1`;
+    for (const command of ['diff', 'apply']) {
+      const refused = await project.caisson(command, run.runId);
+      expect(refused.code).toBe(1);
+      expect(refused.stdout).toBe('');
+      expect(refused.stderr).toContain(`is in no patch, but in checkpoint ${ref}`);
+      expect(refused.stderr).toContain(`git diff --binary ${ref}^ ${ref} | git apply`);
+    }
+    expect((await project.caisson('show', run.runId)).stdout).toContain(`the work is in: checkpoint ${ref}`);
+    execFileSync('sh', ['-c', `git diff --binary ${ref}^ ${ref} | git apply`], { cwd: project.root });
+    expect(project.git('status', '--short')).toContain('work.txt');
+  });
+
+  it('is named by its folder, when the repository is gone', async () => {
+    const project = createProject();
+    const run = await startHeld(project);
+    rmSync(join(project.root, '.git'), { recursive: true });
+    run.letGo();
+    expect((await run.ended).code).toBe(1);
+    const refused = await project.caisson('diff', run.runId);
+    expect(refused.code).toBe(1);
+    const [, folder = ''] = /is in no patch, but in folder (\S+): /.exec(refused.stderr) ?? [];
+    expect(execFileSync('cat', [join(folder, 'work.txt')], { encoding: 'utf8' })).toBe('precious\n');
+  });
+
+  it('is named by its folder, when the project was moved under the run', async () => {
+    const project = createProject();
+    const run = await startHeld(project);
+    const moved = `${project.root}-moved`;
+    renameSync(project.root, moved);
+    expect((await run.ended).code).toBe(1);
+    const there = createProject({ at: moved, env: project.env });
+    const refused = await there.caisson('diff', run.runId);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain(
+      `in no patch, but in folder ${moved}/.caisson/worktrees/${run.runId}.1/files`,
+    );
+  });
+});

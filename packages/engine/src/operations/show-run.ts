@@ -3,14 +3,18 @@ import { describeRun } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
 import type { QuestionRow } from '../ledger/index.ts';
 import { isForgotten } from './run-forgotten.ts';
+import { findUnpatched } from './unpatched-work.ts';
 
 /** The run as its ledger tells it, what it was asked and answered, and where its callbacks stand. */
 export async function showRun(engine: Engine, runId: string): Promise<DispatchResult> {
-  const result = await describeRun(engine.rooms, runId, { withContents: !isForgotten(engine, runId) });
+  const withContents = !isForgotten(engine, runId);
+  const result = await describeRun(engine.rooms, runId, { withContents });
+  const unpatched = withContents ? await findUnpatched(engine, runId) : null;
   const callbacks = engine.callbacks.standings(runId);
   return {
     ...result,
     ...describeQuestions(engine, runId),
+    ...(unpatched === null ? {} : { unpatched }),
     ...(callbacks.length === 0 ? {} : { callbacks: [...callbacks] }),
   };
 }
