@@ -139,7 +139,7 @@ export async function createCaisson(options: CaissonOptions = {}): Promise<Caiss
   const engine = createEngine(live.current, cwd, options);
   try {
     await engine.recover();
-    for (const message of await makeUpSeals(engine)) options.onNotice?.(message);
+    for (const message of (await makeUpSeals(engine)).failures) options.onNotice?.(message);
     if (options.onNotice !== undefined) {
       for (const message of await engine.workspaces.recoverApplies(engine.config)) options.onNotice(message);
     }
