@@ -5,7 +5,7 @@ import {
   loadConfig as loadBare,
   readHostEnvironment,
   resolveUserFolders,
-  type ConfigRow,
+  type ExplainedConfig,
   type LoadConfigOptions,
   type ResolvedConfig,
 } from '../config/index.ts';
@@ -25,8 +25,8 @@ export function loadConfig(options: LoadConfigOptions = {}): Promise<ResolvedCon
   return loadBare(withTrust(options));
 }
 
-/** Every setting with its value and where it stands, then what else the files say, then what is withheld. */
-export function explainConfig(options: LoadConfigOptions = {}): Promise<readonly ConfigRow[]> {
+/** The same, with a row for every setting, then for what else the files say, then for what is withheld. */
+export function explainConfig(options: LoadConfigOptions = {}): Promise<ExplainedConfig> {
   return explainBare(withTrust(options));
 }
 

@@ -82,11 +82,14 @@ export function createLocalCompute(options: LocalComputeOptions): Compute {
       await killMarked(MARKER_NAME, name);
       await findCgroup(name).remove();
     },
-    removeLeftGroups: (isOver) =>
-      listEmptyCgroups().filter(({ name, ageMs, remove }) => {
+    async removeLeftGroups(isOver) {
+      let removed = 0;
+      for (const { name, ageMs, remove } of listEmptyCgroups()) {
         const [, runId] = /^(run_[a-z0-9]+)\.\d+$/.exec(name) ?? [];
-        return runId !== undefined && isOver(runId, ageMs) && remove();
-      }).length,
+        if (runId !== undefined && isOver(runId, ageMs) && (await remove())) removed += 1;
+      }
+      return removed;
+    },
   };
 }
 

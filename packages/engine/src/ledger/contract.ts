@@ -173,20 +173,21 @@ export interface Reclaimed {
  */
 export interface Leases {
   /**
-   * Takes a slot if fewer than `limit` are live and this run heads the queue (lowest priority number, then
-   * acceptance order). Taking leaves the queue; asking again says `taken`.
+   * Takes a slot if fewer than `limit` are live and this run heads the queue at `nowMs` (see turn.ts). Taking leaves
+   * the queue; asking again says `taken`.
    */
   tryTake(request: {
     pool: string;
     runId: string;
     hostId: string;
     limit: number;
+    nowMs: number;
   }): 'taken' | 'full' | 'not-head';
   /** Gives the slot back, once the run has ended; a run that could still start would be in the queue again. */
   release(runId: string): boolean;
   listSlots(pool?: string): SlotRow[];
-  /** Who waits, next one first. */
-  listQueue(pool: string): SlotRow[];
+  /** Who waits at `nowMs`, next one first. */
+  listQueue(pool: string, nowMs: number): SlotRow[];
   queueLength(pool: string): number;
   /** Takes the named exclusive lease; true also for whoever already holds it. */
   tryHold(name: string, holder: string, hostId?: string): boolean;

@@ -48,7 +48,7 @@ export async function collectGarbage(engine: Engine, options: GarbageOptions = {
   await undoLeftApplies(engine);
   await removeLeftWorkspaces(engine);
   await removeDeadSockets(engine);
-  removeLeftGroups(engine);
+  await removeLeftGroups(engine);
   openUserHeads(engine.config).prune(new Date(engine.clock.wallMs() - HEAD_TTL_MS));
   const { deleted } = await engine.workspaces.gc({
     stateDir,
@@ -92,9 +92,9 @@ async function removeDeadSockets({ hosts, hostId }: Engine): Promise<void> {
 }
 
 /** Runs of other projects share the place; of those nothing is known, and only the age tells. */
-function removeLeftGroups({ rooms, ledger }: Engine): void {
+async function removeLeftGroups({ rooms, ledger }: Engine): Promise<void> {
   const held = new Set(ledger.leases.listSlots().map((slot) => slot.runId));
-  rooms.compute.removeLeftGroups((runId, ageMs) => {
+  await rooms.compute.removeLeftGroups((runId, ageMs) => {
     const run = ledger.run(runId);
     return run === null ? ageMs > FOREIGN_GROUP_AGE_MS : run.ending !== undefined && !held.has(runId);
   });

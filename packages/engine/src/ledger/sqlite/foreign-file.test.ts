@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createLedger } from '../create-ledger.ts';
-import { accepted, fact, finished, launched } from '../fixtures/sample-events.ts';
+import { accepted, AT, fact, finished, launched } from '../fixtures/sample-events.ts';
 import { DEFAULT_POOL, LedgerForeignError, LedgerTooNewError, openLedger } from '../index.ts';
 import { latestVersion, MIGRATIONS } from './schema.ts';
 import { openSqliteStorage } from './sqlite-storage.ts';
@@ -86,7 +86,7 @@ describe('a file that is not our ledger', () => {
       DELETE FROM schema_versions WHERE version > 1; PRAGMA user_version = 1;`);
     db.close();
     const migrated = openLedger(file);
-    expect(migrated.leases.listQueue(DEFAULT_POOL)).toEqual([
+    expect(migrated.leases.listQueue(DEFAULT_POOL, Date.parse(AT))).toEqual([
       { runId: 'run_b', pool: DEFAULT_POOL, hostId: 'host_1' },
       { runId: 'run_a', pool: DEFAULT_POOL, hostId: 'host_1' },
     ]);
