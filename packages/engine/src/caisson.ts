@@ -147,7 +147,7 @@ export async function createCaisson(options: CaissonOptions = {}): Promise<Caiss
       if (options.onUnsettled !== undefined) options.onUnsettled(error);
       else options.onNotice?.(error.message);
     }
-    for (const message of await makeUpSeals(engine)) options.onNotice?.(message);
+    for (const message of (await makeUpSeals(engine)).failures) options.onNotice?.(message);
     if (options.onNotice !== undefined) {
       for (const message of await engine.workspaces.recoverApplies(engine.config)) options.onNotice(message);
     }

@@ -152,6 +152,23 @@ export interface RecoverableWorkspace {
   readonly prepared: PreparedWorkspace | null;
 }
 
+/** A ref under `refs/caisson/`. */
+export interface OwnRef {
+  readonly repository: string;
+  readonly ref: string;
+  readonly runId: string;
+  /** Git cannot read it. */
+  readonly isBroken: boolean;
+}
+
+export interface InspectedWorkspaces {
+  readonly refs: readonly OwnRef[];
+  /** Attempt folders that were never removed; `hasRepository`: what keeps their checkpoints is still there. */
+  readonly attempts: readonly (RecoverableWorkspace & { readonly hasRepository: boolean })[];
+  /** What else lies beside them and is not ours. */
+  readonly foreign: readonly string[];
+}
+
 export interface ApplyOptions {
   readonly projectRoot: string;
   readonly stateDir: string;
@@ -224,6 +241,8 @@ export interface Workspaces {
   }): Promise<{ deleted: readonly string[] }>;
   /** Every attempt folder of ours that was never removed, oldest first. */
   recoverList(options: { stateDir: string }): Promise<readonly RecoverableWorkspace[]>;
+  /** Every ref and attempt folder of ours, whoever's run it is. */
+  inspect(options: { projectRoot: string; stateDir: string }): Promise<InspectedWorkspaces>;
   /** Brings a patch into the project's files: all of it or nothing, unless conflicts are asked for. */
   apply(options: ApplyOptions): Promise<ApplyResult>;
   /** Whether every folder that is to be saved or removed lies where this state folder keeps them. */

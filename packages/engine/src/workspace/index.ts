@@ -9,6 +9,7 @@ import { checkpointWorkspace } from './checkpoint.ts';
 import { findCheckpoint } from './custody.ts';
 import type { Workspaces } from './contract.ts';
 import { forgetCheckpoints } from './forget.ts';
+import { inspectWorkspaces } from './inspect.ts';
 import { findRepository, findTop } from './locate-repository.ts';
 import { prepareWorkspace } from './prepare.ts';
 import { recoverApplies } from './recover-applies.ts';
@@ -21,6 +22,7 @@ export type {
   ApplyResult,
   Checkpoint,
   EarlierWork,
+  InspectedWorkspaces,
   PrepareOptions,
   RecoverableWorkspace,
   RemoveResult,
@@ -58,6 +60,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     remove: (prepared, choice = {}) => removeWorkspace(prepared, choice.force ?? false),
     gc: (given) => emptyTrash({ ...given, nowMs: now() }),
     recoverList: ({ stateDir }) => listRecoverable(stateDir, seal),
+    inspect: (given) => inspectWorkspaces(given, { user, seal }),
     apply: (given) => applyPatch(given, { user, seal }),
     isWithinState: (prepared, { stateDir }) => isWithinState(prepared, stateDir),
     recoverApplies: (given) => recoverApplies({ ...given, seal }),
