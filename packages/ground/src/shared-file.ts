@@ -49,7 +49,7 @@ export async function updateSharedFile<T, R>(
       if (Buffer.byteLength(text) > kind.maxBytes) {
         throw new SharedFileFullError(`${path} would pass ${kind.maxBytes} bytes; remove something first.`);
       }
-      writeFileAtomicSync(path, text, { durable: false });
+      writeFileAtomicSync(path, text);
       return result;
     },
     options,
