@@ -12,7 +12,7 @@ import { findRepository, findTop } from './locate-repository.ts';
 import { prepareWorkspace } from './prepare.ts';
 import { recoverApplies } from './recover-applies.ts';
 import { isWithinState, listRecoverable } from './record.ts';
-import { emptyTrash, removeWorkspace } from './remove.ts';
+import { emptyTrash, removeWorkspace, trashMoved } from './remove.ts';
 
 export type {
   AgentGit,
@@ -55,6 +55,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     checkpoint: checkpointWorkspace,
     remove: (prepared, choice = {}) => removeWorkspace(prepared, choice.force ?? false),
     gc: (given) => emptyTrash({ ...given, nowMs: now() }),
+    trashMoved: ({ stateDir, isOver }) => trashMoved(stateDir, seal, isOver),
     recoverList: ({ stateDir }) => listRecoverable(stateDir, seal),
     apply: (given) => applyPatch(given, { user, seal }),
     isWithinState: (prepared, { stateDir }) => isWithinState(prepared, stateDir),
