@@ -42,8 +42,11 @@ export function createAttemptFolders(paths: AttemptPaths): void {
     mkdirSync(path, { recursive: true, mode: 0o700 });
 }
 
-/** Removes what an attempt wrote beside its workspace; the result file and the spools stay, `gc` takes them. */
+/** Removes what an attempt wrote beside its workspace, but for what it said and printed: see `removeStored`. */
 export async function removeAttemptFolders(paths: AttemptPaths): Promise<void> {
-  for (const path of [paths.captures, paths.mailbox, paths.home, paths.job, paths.netSocket, paths.overlay])
+  for (const path of [
+    ...[paths.captures, paths.mailbox, paths.home, paths.job],
+    ...[paths.netSocket, paths.overlay, paths.events],
+  ])
     await removeTree(path);
 }
