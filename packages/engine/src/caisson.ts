@@ -18,12 +18,7 @@ import { exportRun, type Exported, type Verification, type VerifyOptions } from 
 import type { QuestionRow, RunFilter, RunRow, SpendRow } from './ledger/index.ts';
 import { answerQuestion, expireQuestions } from './operations/answer-question.ts';
 import { cancelRun, type CancelOutcome } from './operations/cancel-run.ts';
-import {
-  collectGarbage,
-  sweepAtStart,
-  type GarbageOptions,
-  type GarbageReport,
-} from './operations/collect-garbage.ts';
+import { collectGarbage, type GarbageOptions, type GarbageReport } from './operations/collect-garbage.ts';
 import { decideApproval } from './operations/decide-approval.ts';
 import { discoverHere } from './operations/discover-here.ts';
 import { dispatchOnce } from './operations/dispatch-once.ts';
@@ -40,6 +35,7 @@ import { sealEnded } from './operations/seal-ended.ts';
 import { showRun } from './operations/show-run.ts';
 import { sendMessage } from './operations/send-message.ts';
 import { runBackground, startBackground } from './operations/start-background.ts';
+import { createSweeper } from './operations/sweep.ts';
 import { verifyHere } from './operations/verify-here.ts';
 import { listApprovals, type ApprovalDecision, type ApprovalRow } from './questions/index.ts';
 import type { Sessions } from './session/index.ts';
@@ -156,7 +152,7 @@ export async function createCaisson(options: CaissonOptions = {}): Promise<Caiss
 function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
   const { ledger } = engine;
   const find = (given: string): string => resolveRunId(ledger, given);
-  let hasSwept = false;
+  const sweeper = createSweeper(engine);
   const openForWork = async (): Promise<void> => {
     await requireTrust(engine.config);
     await engine.openPost();
@@ -170,8 +166,7 @@ function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
     async dispatch(request) {
       await openForWork();
       const handle = await dispatchOnce(engine, request);
-      if (!hasSwept) sweepBeside(engine);
-      hasSwept = true;
+      sweeper.dispatched();
       return handle;
     },
     async dispatchDetached(request, entry) {
@@ -180,6 +175,7 @@ function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
     },
     async serveDetached(runId) {
       await requireTrust(engine.config);
+      sweeper.dispatched();
       return runBackground(engine, runId);
     },
     runs: (filter) => Promise.resolve(ledger.runs(filter)),
@@ -197,6 +193,7 @@ function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
     cancel: async (run, how) => cancelRun(engine, find(run), how),
     async retry(run, changes) {
       await openForWork();
+      sweeper.dispatched();
       return retryRun(engine, find(run), changes);
     },
     send: async (run, body) => sendMessage(engine, find(run), body),
@@ -206,6 +203,7 @@ function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
     },
     async answer(question, answer) {
       await openForWork();
+      sweeper.dispatched();
       return answerQuestion(engine, question, answer);
     },
     approvals: (filter = {}) => Promise.resolve(listApprovals(ledger, { openOnly: filter.all !== true })),
@@ -230,13 +228,9 @@ function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
       await requireTrust(engine.config, ['store']);
       return collectGarbage(engine, how);
     },
-    close: () => engine.close(),
+    async close() {
+      await sweeper.stop();
+      await engine.close();
+    },
   };
-}
-
-/** The run does not wait for it. */
-function sweepBeside(engine: Engine): void {
-  sweepAtStart(engine).catch((error: unknown) => {
-    engine.bus.emit(BusTopic.WARNING, { source: 'sweep', message: (error as Error).message });
-  });
 }
