@@ -14,7 +14,7 @@ import {
 import type { DiscoveredRuntime } from './discovery/index.ts';
 import { flatten, type DispatchRequest, type RunHandle } from './dispatch/index.ts';
 import { createEngine, type Engine, type EngineOptions } from './engine.ts';
-import { exportRun, type Exported, type Verification, type VerifyOptions } from './evidence/index.ts';
+import type { Exported, Verification, VerifyOptions } from './evidence/index.ts';
 import type { QuestionRow, RunFilter, RunRow, SpendRow } from './ledger/index.ts';
 import { answerQuestion, expireQuestions } from './operations/answer-question.ts';
 import { cancelRun, type CancelOutcome } from './operations/cancel-run.ts';
@@ -25,18 +25,17 @@ import { dispatchOnce } from './operations/dispatch-once.ts';
 import { followRunLog } from './operations/follow-run-log.ts';
 import { followRun } from './operations/follow-run.ts';
 import { forgetRun } from './operations/forget-run.ts';
-import { requireRemembered } from './operations/run-forgotten.ts';
 import { readRunLog, type LogName } from './operations/read-run-log.ts';
 import { createRegistryFace, type RegistryFace } from './operations/registry-face.ts';
 import { resolveRunId } from './operations/resolve-run-id.ts';
 import { retryRun } from './operations/retry-run.ts';
 import { applyRun, readPatch, type ApplyChoice } from './operations/run-patch.ts';
-import { sealEnded } from './operations/seal-ended.ts';
+import { keepSealing, makeUpSeals, sealEnded } from './operations/seal-ended.ts';
 import { showRun } from './operations/show-run.ts';
 import { sendMessage } from './operations/send-message.ts';
 import { runBackground, startBackground } from './operations/start-background.ts';
 import { createSweeper } from './operations/sweep.ts';
-import { verifyHere } from './operations/verify-here.ts';
+import { exportHere, verifyHere } from './operations/verify-here.ts';
 import { listApprovals, type ApprovalDecision, type ApprovalRow } from './questions/index.ts';
 import type { Sessions } from './session/index.ts';
 import type { ApplyResult } from './workspace/index.ts';
@@ -136,6 +135,7 @@ export async function createCaisson(options: CaissonOptions = {}): Promise<Caiss
   const engine = createEngine(live.current, cwd, options);
   try {
     await engine.recover();
+    for (const message of await makeUpSeals(engine)) options.onNotice?.(message);
     if (options.onNotice !== undefined) {
       for (const message of await engine.workspaces.recoverApplies(engine.config)) options.onNotice(message);
     }
@@ -153,9 +153,13 @@ function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
   const { ledger } = engine;
   const find = (given: string): string => resolveRunId(ledger, given);
   const sweeper = createSweeper(engine);
+  let stopSealing: (() => Promise<void>) | null = null;
   const openForWork = async (): Promise<void> => {
     await requireTrust(engine.config);
     await engine.openPost();
+    stopSealing ??= keepSealing(engine, (message) =>
+      engine.bus.emit(BusTopic.WARNING, { source: 'evidence', message }),
+    );
   };
   return {
     config: engine.config,
@@ -211,8 +215,7 @@ function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
     sessions: engine.sessions,
     budget: (session) => Promise.resolve(engine.budget.standings(session)),
     spend: (filter) => Promise.resolve(ledger.spend(filter)),
-    export: async (run, to) =>
-      exportRun({ ledger, store: engine.store, runId: requireRemembered(engine, find(run)), to }),
+    export: (run, to) => exportHere(engine, find(run), to),
     verify: (run, how = {}) => verifyHere(engine, run, how),
     async seal(run) {
       await requireTrust(engine.config, ['keys', 'evidence']);
@@ -230,6 +233,7 @@ function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
     },
     async close() {
       await sweeper.stop();
+      await stopSealing?.();
       await engine.close();
     },
   };

@@ -47,7 +47,7 @@ export const command = defineCommand({
     if (output.format === 'ndjson') for (const probe of probes) output.event(probe);
     else output.result({ verdict, probes }, () => formatReport(probes, output.style));
     if (ledger.some(({ id, verdict: found }) => id !== 'ledger' && found === 'fail'))
-      return EXIT_CODES.integrityFailed;
+      return EXIT_CODES.tampered;
     return isWell ? EXIT_CODES.finished : EXIT_CODES.failed;
   },
 });

@@ -5,10 +5,12 @@
 import { join } from 'node:path';
 import { makeFolder, withFileLock } from '@caisson/ground';
 import {
+  findLostSeal,
   findSeal,
   nextLink,
   parseStoredEnvelope,
   signSeal,
+  TamperedError,
   type HeadVerdict,
   type PreparedSeal,
   type RecordedSeal,
@@ -16,7 +18,7 @@ import {
   type SigningKey,
 } from '../evidence/index.ts';
 import type { NewEvent } from '../ledger/index.ts';
-import type { SealerOptions } from './seal-evidence.ts';
+import type { SealerOptions, SealOptions } from './seal-evidence.ts';
 import { openUserHeads } from './user-keys.ts';
 import { createWitnessCourier } from './witness-courier.ts';
 
@@ -25,7 +27,7 @@ const TURN_MS = 120_000;
 
 export interface SealChain {
   /** The run's seal: the one that it has, or a new one at the end of the chain. */
-  add(runId: string, parts: SealParts): Promise<Seal>;
+  add(runId: string, parts: SealParts, options?: SealOptions): Promise<Seal>;
   settle(waitMs: number): Promise<void>;
 }
 
@@ -41,10 +43,15 @@ export function createSealChain(options: SealerOptions): SealChain {
   const heads = openUserHeads(config);
   const courier = createWitnessCourier(config.evidence.witness, ledger, warn);
   const runtime = join(config.stateDir, 'runtime');
-  const append = async (runId: string, { prepared, key, describe }: SealParts): Promise<Seal> => {
+  const append = async (
+    runId: string,
+    { prepared, key, describe }: SealParts,
+    isLate: boolean,
+  ): Promise<Seal> => {
     const known = findSeal(ledger.read({ runId }));
     if (known !== null)
       return { envelope: parseStoredEnvelope(await store.getBlob(known.envelopeRef)), sealRef: known };
+    if (isLate) refuseAnother(runId);
     const seal = await signSeal(prepared, key, nextLink(ledger));
     const recorded = describe('evidence.sealed', { ...seal.sealRef });
     await ledger.append([{ ...recorded, id: `evidence.sealed:${runId}` }]);
@@ -57,6 +64,16 @@ export function createSealChain(options: SealerOptions): SealChain {
     courier?.tell(newest);
     return seal;
   };
+  const refuseAnother = (runId: string): void => {
+    const verdict = heads.judge(config.stateDir, ledger);
+    const isNoted = verdict.kind === 'rolled-back' && verdict.head.runId === runId;
+    const lost = isNoted ? null : findLostSeal(ledger, runId);
+    if (!isNoted && lost === null) return;
+    const witness = lost === null ? `the note in ${heads.folder}` : `the seal of ${lost.runId}`;
+    throw new TamperedError(`${runId} had a seal, as ${witness} says, and ${ledger.file} has lost it`, {
+      remedy: 'Restore the ledger from a backup.',
+    });
+  };
   const advanceHead = (newest: RecordedSeal): string | null => {
     try {
       return describeVerdict(heads.advance(config.stateDir, ledger, newest), ledger.file);
@@ -65,9 +82,9 @@ export function createSealChain(options: SealerOptions): SealChain {
     }
   };
   return {
-    async add(runId, parts) {
+    async add(runId, parts, { waitMs = TURN_MS, isLate = false } = {}) {
       makeFolder(runtime);
-      return await withFileLock(join(runtime, 'seal.lock'), () => append(runId, parts), { waitMs: TURN_MS });
+      return await withFileLock(join(runtime, 'seal.lock'), () => append(runId, parts, isLate), { waitMs });
     },
     settle: async (waitMs) => courier?.settle(waitMs),
   };

@@ -5,7 +5,14 @@ export { parsePublicKey } from './public-key.ts';
 export { encodeManifest, EvidenceManifest } from './manifest.ts';
 export { merkleRoot } from './merkle.ts';
 export { prepareSeal, signSeal, type PreparedSeal, type Seal, type SealInput } from './seal.ts';
-export { findChainBreak, listNewestSeals, listSeals, nextLink, type RecordedSeal } from './seal-chain.ts';
+export {
+  findChainBreak,
+  findLostSeal,
+  listNewestSeals,
+  listSeals,
+  nextLink,
+  type RecordedSeal,
+} from './seal-chain.ts';
 export { openLedgerHeads, type HeadVerdict, type LedgerHeads } from './ledger-head.ts';
 export {
   describeWitnessed,

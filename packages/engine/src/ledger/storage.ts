@@ -2,6 +2,7 @@ import type { AttemptRow, HoldRow, QuestionRow, RunFilter, SlotRow, SpendRow } f
 import type { Draft } from './draft.ts';
 import type { EventRecord, StreamHead } from './event-record.ts';
 import type { LedgerView, RunState } from './ledger-view.ts';
+import type { WaitingRow } from './turn.ts';
 
 /**
  * Where a ledger keeps its rows. It stores and finds; it decides nothing.
@@ -48,9 +49,10 @@ export interface WorkingRows {
   slots(pool?: string): SlotRow[];
   putSlot(row: SlotRow): void;
   deleteSlot(runId: string): boolean;
-  /** The runs that wait for a slot of the pool, next one first: a projection, without those that hold one. */
-  queue(pool: string): SlotRow[];
-  queueHead(pool: string): string | null;
+  /** The runs that wait for a slot of the pool, in no order: a projection, without those that hold one. */
+  queue(pool: string): WaitingRow[];
+  /** Of each priority the one that was accepted first. */
+  queueFronts(pool: string): WaitingRow[];
   queueCount(pool: string): number;
   hold(name: string): HoldRow | null;
   holds(): HoldRow[];
