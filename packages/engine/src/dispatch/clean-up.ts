@@ -18,9 +18,9 @@ export async function cleanUp(
     if (why !== null) throw new Error(`${workspace.attemptDir} was left in place: ${why}`);
   });
   await orWarn(record, remains.attempt, 'state', async () => {
-    await removeAttemptFolders(paths);
-    // Before that somebody may still follow what it prints, and another attempt may follow this one.
+    // Before the ending somebody may still follow what it prints, and another attempt may follow this one.
     if (rooms.ledger.run(remains.runId)?.ending !== undefined) await removeStored(rooms, paths);
+    await removeAttemptFolders(paths);
   });
 }
 

@@ -3,9 +3,8 @@
  * one that the store lacks (a result that was refused, a log that was too long for the record) stays for `gc`.
  */
 import { createHash } from 'node:crypto';
-import { rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isErrno, readFileCapped, removeTree } from '@caisson/ground';
+import { readFileCapped, removeTree } from '@caisson/ground';
 import type { DispatchRooms } from './rooms.ts';
 import type { AttemptPaths } from './state-paths.ts';
 
@@ -20,7 +19,6 @@ export async function removeStored(
   const stderr = join(paths.spool, 'stderr');
   await removeTree(join(paths.spool, 'tools.sock')); // of a worker that was killed
   for (const path of [paths.result, stdout, stderr]) if (await isStored(store, path)) await removeTree(path);
-  await removeIfEmpty(paths.spool);
 }
 
 async function isStored(store: DispatchRooms['store'], path: string): Promise<boolean> {
@@ -31,10 +29,4 @@ async function isStored(store: DispatchRooms['store'], path: string): Promise<bo
   } catch {
     return false; // not there, or too long, or no file: nothing that the store could have
   }
-}
-
-async function removeIfEmpty(folder: string): Promise<void> {
-  await rmdir(folder).catch((error: unknown) => {
-    if (!isErrno(error, 'ENOENT') && !isErrno(error, 'ENOTEMPTY') && !isErrno(error, 'EEXIST')) throw error;
-  });
 }

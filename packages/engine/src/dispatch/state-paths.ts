@@ -1,7 +1,8 @@
 /** Where one attempt's files are in the state folder. Every name is made here. */
 import { mkdirSync } from 'node:fs';
+import { rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { removeTree } from '@caisson/ground';
+import { isErrno, removeTree } from '@caisson/ground';
 
 export interface AttemptPaths {
   readonly job: string;
@@ -49,4 +50,11 @@ export async function removeAttemptFolders(paths: AttemptPaths): Promise<void> {
     ...[paths.netSocket, paths.overlay, paths.events],
   ])
     await removeTree(path);
+  await removeIfEmpty(paths.spool);
+}
+
+async function removeIfEmpty(folder: string): Promise<void> {
+  await rmdir(folder).catch((error: unknown) => {
+    if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].some((code) => isErrno(error, code))) throw error;
+  });
 }
