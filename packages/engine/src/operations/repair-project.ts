@@ -64,8 +64,10 @@ async function rebuildRows(file: string, done: (detail: string) => void): Promis
   }
 }
 
-async function settleDead(engine: Engine, done: (detail: string) => void): Promise<void> {
-  for (const runId of await engine.recover()) done(`${runId}, whose host is dead, was settled`);
+async function settleDead(engine: Engine, ...[done, failed]: Parameters<Step>): Promise<void> {
+  const { settled, left } = await engine.recover();
+  for (const runId of settled) done(`${runId}, whose host is dead, was settled`);
+  for (const error of left) failed(error.message);
   for (const message of await engine.workspaces.recoverApplies(engine.config)) done(message);
 }
 
