@@ -16,6 +16,8 @@ export interface Findings {
   readonly hasStruck: boolean;
   /** Broken invariants, each with its name first. */
   readonly violations: readonly string[];
+  /** What the product said in such a case. */
+  readonly context?: readonly string[];
 }
 
 export interface PlannedCase {

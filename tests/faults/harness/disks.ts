@@ -32,14 +32,17 @@ export function mountExt4(folder: string): Disk {
   mkdirSync(path);
   execFileSync('truncate', ['-s', String(IMAGE_BYTES), image]);
   execFileSync('mkfs.ext4', ['-q', '-F', '-E', 'lazy_itable_init=0,nodiscard', image]);
-  const mount = (): void => void execFileSync('mount', ['-o', 'loop,errors=remount-ro', image, path]);
+  // Nothing reaches the medium by itself while a case runs.
+  const options = 'loop,errors=remount-ro,commit=3600';
+  const mount = (): void => void execFileSync('mount', ['-o', options, image, path]);
   mount();
   return {
     path,
     cutPower: () => void execFileSync('perl', ['-e', CUT_POWER, path]),
     turnReadOnly: () => void execFileSync('mount', ['-o', 'remount,abort', path]),
     renew() {
-      execFileSync('umount', [path]);
+      waitFor('umount "$1"', path);
+      waitFor('[ -z "$(losetup -j "$1")" ]', image); // a sandbox that is about to end has a mount of its own
       mount();
     },
     sync: () => void execFileSync('sync', ['--file-system', path]),
@@ -75,6 +78,12 @@ function startFuse(source: string, path: string): number {
   const program = `bindfs -f "$1" "$2" >/dev/null 2>&1 & echo $!
     for look in $(seq 250); do mountpoint -q "$2" && exit 0; sleep 0.02; done; exit 1`;
   return Number(execFileSync('sh', ['-c', program, 'sh', source, path], { encoding: 'utf8' }));
+}
+
+/** Repeats a command until it works; the kernel takes a moment to let go of a disk. */
+function waitFor(command: string, argument: string): void {
+  const program = `until ${command} 2>/dev/null; do sleep 0.02; done`;
+  execFileSync('sh', ['-c', program, 'sh', argument], { timeout: 20_000 });
 }
 
 /** Fills a disk to its last block. */

@@ -48,7 +48,7 @@ const PAIRED: [CreateFault, ...CreateFault[]] = [
   createFreezeFault,
   createClockFault,
   createGitFault,
-  createLockFault,
+  (random) => createLockFault(random),
   (random) => fillUp(choosePhase(random), 1000),
 ];
 
@@ -67,7 +67,7 @@ const pair: Kind = {
 const BESIDE_RECOVERY: [CreateFault, ...CreateFault[]] = [
   (random) => killAtCall(random, 'recovery'),
   (random) => createErrnoFault(random, 'recovery'),
-  createLockFault,
+  (random) => createLockFault(random, ['accepted']),
 ];
 
 const recovery: Kind = {
@@ -94,7 +94,7 @@ export const KINDS: readonly Kind[] = [
   single('clock', 'a wall clock that jumps', createClockFault, findClockObstacle),
   single('power', 'a power cut', createPowerFault, () => findDiskObstacle('ext4')),
   single('git', 'git maintenance beside runs', createGitFault),
-  single('lock', 'a ledger that another process has locked', createLockFault),
+  single('lock', 'a ledger that another process has locked', (random) => createLockFault(random)),
   single('stale', 'stale handles of a network disk', createStaleFault, () => findDiskObstacle('fuse')),
   pair,
   recovery,

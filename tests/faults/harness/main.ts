@@ -26,6 +26,7 @@ function tell(report: Report): void {
   process.stdout.write(`${mark} ${kind} ${index}: ${name}: ${outcome}, ${(tookMs / 1000).toFixed(1)} s\n`);
   for (const violation of violations)
     process.stdout.write(`     ${violation.replaceAll('\n', '\n       ')}\n`);
+  for (const line of report.context ?? []) process.stdout.write(`       ${line}\n`);
   if (violations.length > 0) process.stdout.write(`     again: ${report.repeat}\n`);
 }
 

@@ -40,11 +40,21 @@ async function play(stage: Stage, { setting, faults, recoveryFaults = [] }: Scen
   const outcome = outcomeOf(stage); // before the invariants start runs of their own
   if (next.code !== 0) violations.push(`next-command: exit ${next.code}: ${next.stdout}${next.stderr}`); // C2
   else violations.push(...(await checkAll({ stage, cli: first.cli, losesUnsynced: faults.some(isLossy) })));
-  return {
-    outcome,
-    hasStruck: first.hasStruck && after.hasStruck,
-    violations,
-  };
+  const context = violations.length === 0 ? [] : describeContext(stage, [...first.cli, ...after.cli, next]);
+  return { outcome, hasStruck: first.hasStruck && after.hasStruck, violations, context };
+}
+
+/** What the product itself said, for whoever looks into a violation. */
+function describeContext(stage: Stage, cli: readonly CliRun[]): string[] {
+  const told = cli.map(
+    ({ code, stderr }) => `exit ${code}: ${stderr.trim().split('\n').slice(-4).join(' | ')}`,
+  );
+  try {
+    const warnings = stage.ledger().read({ types: ['warning', 'dispatch.failed'] });
+    return [...told, ...warnings.map(({ type, data }) => `${type}: ${JSON.stringify(data).slice(0, 600)}`)];
+  } catch {
+    return told; // the ledger cannot be read; an invariant has said so
+  }
 }
 
 function wrapAll(command: Command, faults: readonly Fault[], stage: Stage): Command {

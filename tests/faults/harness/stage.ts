@@ -19,7 +19,6 @@ export async function openStage(setting: Setting, config = ''): Promise<Stage> {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'caisson-fault-')));
   ends.push(() => rmSync(base, { recursive: true, force: true }));
   const disk = mountDisk(setting, base);
-  if (disk !== null) ends.push(() => disk.remove());
   const project = openProject(
     {
       git: setting.workspace === 'worktree',
@@ -29,6 +28,7 @@ export async function openStage(setting: Setting, config = ''): Promise<Stage> {
     },
     (end) => ends.push(end),
   );
+  if (disk !== null) ends.push(() => disk.remove()); // before the project, which may be unreadable on it
   const state = setting.state === 'tmpfs' ? mountTmpfs(join(base, 'state'), STATE_SIZE) : null;
   if (state !== null) ends.push(() => state.remove());
   const stateDir = state === null ? join(project.root, '.caisson') : join(state.path, 'state');

@@ -32,7 +32,8 @@ export function killAtCall(random: Random, command: CommandName = 'run'): Fault 
 
 function killAtPhase(random: Random, target: Target): Fault {
   const phase = choosePhase(random, momentsOf(target));
-  const isEndless = phase.moment === 'agent' && target !== 'agent';
+  // The agent ends with its killer's target, except where that is itself or a git that comes after it.
+  const isEndless = phase.moment === 'agent' && target !== 'agent' && target !== 'git';
   return {
     name: `kill ${target} ${describePhase(phase)}`,
     phase,
