@@ -3,7 +3,7 @@
  * event is durable; evidence is signed; only then is anything cleaned up (D4).
  */
 import { createRedactor, type NamedSecret } from '@caisson/ground';
-import { isRetryable, type Resolved, type Result, type Usage } from '@caisson/protocol';
+import { exitCodeOf, isRetryable, type Resolved, type Result, type Usage } from '@caisson/protocol';
 import { createPrefixedId } from '../platform/index.ts';
 import type { Checkpoint } from '../workspace/index.ts';
 import type { AttemptRemains } from './attempt-remains.ts';
@@ -79,7 +79,7 @@ export async function settle(
   await record.appendAll(
     terminalEvents(rooms, ending, kept.result, {
       durationMs: input.durationMs,
-      exitCode: kept.result?.exitCode ?? null,
+      exitCode: exitCodeOf(ending.kind, kept.result?.exitCode ?? null),
       ...(kept.resultRef === undefined ? {} : { resultRef: kept.resultRef }),
       ...work,
     }),
