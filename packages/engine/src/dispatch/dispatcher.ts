@@ -17,6 +17,7 @@ import { cancelWithoutWorker } from './settle-without-worker.ts';
 export function createDispatcher(base: DispatchRooms): Dispatcher {
   const active = new Map<string, { run: ActiveRun; handle: RunHandle }>();
   const early = new Map<string, LiveEvent[]>();
+  const closing = new AbortController();
   const rooms: DispatchRooms = {
     ...base,
     publish(event) {
@@ -42,9 +43,10 @@ export function createDispatcher(base: DispatchRooms): Dispatcher {
       workerStartedMs: null,
       followed: null,
       unsent: [],
-      isShutdown: false,
+      isShutdown: closing.signal.aborted,
       isInterrupt: false,
     };
+    if (entry.isShutdown) stopRun(entry, { force: false });
     const ended = driveToEnd(rooms, entry).finally(() => {
       letGo(rooms, entry);
       active.delete(run.runId);
@@ -62,9 +64,11 @@ export function createDispatcher(base: DispatchRooms): Dispatcher {
       return begin(await admit(rooms, request));
     },
     active: (runId) => active.get(runId)?.handle ?? null,
+    closing: closing.signal,
     async shutdown(options = {}) {
+      closing.abort();
       for (const { run } of active.values()) {
-        run.isShutdown = true;
+        run.isShutdown ||= !run.abort.signal.aborted;
         stopRun(run, { force: options.force ?? false });
       }
       await Promise.allSettled([...active.values()].map(({ handle }) => handle.ended));
