@@ -12,6 +12,7 @@ import { findLeftWork } from './left-work.ts';
 import { readResult, type FoundResult } from './read-result.ts';
 import { createRunRecord, type RunRecord } from './run-record.ts';
 import { finishSettled, settle } from './settle.ts';
+import { settleBranch } from './settle-branch.ts';
 import { attemptPaths, removeAttemptFolders } from './state-paths.ts';
 
 /** Settles a run whose host is dead. */
@@ -31,7 +32,12 @@ export async function recoverRun(rooms: DispatchRooms, row: RunRow): Promise<voi
       : 'the host died between two attempts';
   const failure = { reason: 'lost', detail };
   const { data } = findLeftWork(rooms, row.runId);
-  await record.append('dispatch.failed', { durationMs, failure, ...data }, { attempt: row.attempt });
+  const branch = await settleBranch(rooms, row.runId, data.checkpoint);
+  await record.append(
+    'dispatch.failed',
+    { durationMs, failure, ...data, ...branch },
+    { attempt: row.attempt },
+  );
   rooms.budget.settle(row.runId, undefined);
   await orWarn(record, row.attempt, 'evidence', () => rooms.seal(row.runId));
 }

@@ -19,10 +19,12 @@ export interface Recovery {
   readonly hosts: Hosts;
   /** Starts to listen, before the first thing is touched (R1). */
   announce(): Promise<void>;
+  /** A host may be dead because the power was cut: what it had under `refs/caisson` may be broken. */
+  repairRefs(): Promise<unknown>;
 }
 
 /** Returns the ids of the runs that were settled. */
-export async function recover({ rooms, hosts, announce }: Recovery): Promise<readonly string[]> {
+export async function recover({ rooms, hosts, announce, repairRefs }: Recovery): Promise<readonly string[]> {
   const { ledger, hostId } = rooms;
   const open = ledger.runs({ status: ['queued', 'running'] });
   const known = new Set([...open.map((row) => row.host), ...ledger.leases.hosts()]);
@@ -31,6 +33,7 @@ export async function recover({ rooms, hosts, announce }: Recovery): Promise<rea
   for (const host of known) if (!(await hosts.isAlive(host))) dead.push(host);
   if (dead.length === 0) return [];
   await announce();
+  await repairRefs();
   const recovered: string[] = [];
   for (const host of dead) {
     if (!holdHost(rooms, host, dead)) continue;

@@ -4,6 +4,7 @@ import { durationOf, type ActiveRun } from './active-run.ts';
 import { orWarn } from './clean-up.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { findLeftWork } from './left-work.ts';
+import { settleBranch } from './settle-branch.ts';
 
 /** An attempt whose worker never started: the run is told why, and may be tried again. */
 export async function settleWithoutWorker(
@@ -47,7 +48,8 @@ async function end(
   const left = findLeftWork(rooms, runId);
   const own = attempt ?? left.attempt;
   const durationMs = durationOf(entry, rooms.clock.monotonicMs());
-  await entry.record.append(type, { durationMs, ...data, ...left.data }, { attempt: own });
+  const branch = await settleBranch(rooms, runId, left.data.checkpoint);
+  await entry.record.append(type, { durationMs, ...data, ...left.data, ...branch }, { attempt: own });
   rooms.budget.settle(runId, undefined);
   await orWarn(entry.record, own, 'evidence', () => rooms.seal(runId));
 }

@@ -13,6 +13,7 @@ import type { Ending } from './find-ending.ts';
 import { keepCaptures } from './keep-captures.ts';
 import type { RunRecord } from './run-record.ts';
 import type { FoundResult } from './read-result.ts';
+import { settleBranch } from './settle-branch.ts';
 
 export interface SettleInput {
   readonly remains: AttemptRemains;
@@ -75,6 +76,7 @@ export async function settle(
   for (const message of [...(checkpoint?.warnings ?? []), ...kept.warnings.map(redact)])
     await record.append('warning', { source: 'workspace', message }, { attempt });
   const ending: Ending = kept.failure === null ? next.ending : { kind: 'failed', failure: kept.failure };
+  const branch = await settleBranch(rooms, runId, saved);
   await record.flush();
   await record.appendAll(
     terminalEvents(rooms, ending, kept.result, {
@@ -82,6 +84,7 @@ export async function settle(
       exitCode: kept.result?.exitCode ?? null,
       ...(kept.resultRef === undefined ? {} : { resultRef: kept.resultRef }),
       ...work,
+      ...branch,
     }),
     attempt,
   );

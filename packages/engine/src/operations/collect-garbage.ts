@@ -1,4 +1,4 @@
-/** Removes what nothing refers to any more. Work that is not saved is never touched. */
+/** Removes what nothing refers to any more. The only copy of work goes only where a person said so. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { removeTree } from '@caisson/ground';
@@ -6,7 +6,9 @@ import { BusTopic } from '@caisson/protocol';
 import { createRunId } from '../platform/index.ts';
 import { openUserHeads } from '../composition/user-keys.ts';
 import type { Engine } from '../engine.ts';
+import type { RefRepair } from '../workspace/index.ts';
 import { ageOfOldestOpenRun, listRoots } from './blob-roots.ts';
+import { repairOwnRefs } from './repair-own-refs.ts';
 
 const DAY_MS = 86_400_000;
 /** An agent's own session that nobody continued for so long is not resumed any more. */
@@ -31,6 +33,10 @@ export interface GarbageReport {
   /** Event files of workers, and what background hosts left. */
   readonly logs: number;
   readonly workspaces: readonly string[];
+  /** Work that nothing but the state folder holds: it stays until a person takes it away. */
+  readonly heldBack: readonly string[];
+  /** Refs of ours that were broken. */
+  readonly repairedRefs: readonly RefRepair[];
   /** Boards and findings of runs that had no session; a named session stays until it is reset. */
   readonly sessions: readonly string[];
 }
@@ -40,20 +46,24 @@ export interface GarbageOptions {
   readonly graceMs?: number;
   /** Trashed workspaces older than this are deleted. Default seven days. */
   readonly trashTtlMs?: number;
+  /** Also deletes the only copy of work that is older than this. Default: never. */
+  readonly heldBackTtlMs?: number;
 }
 
 export async function collectGarbage(engine: Engine, options: GarbageOptions = {}): Promise<GarbageReport> {
   const graceMs = Math.max(options.graceMs ?? DAY_MS, ageOfOldestOpenRun(engine));
   const { stateDir } = engine.config;
+  const repairedRefs = await repairOwnRefs(engine);
   const swept = await engine.store.gc(await listRoots(engine), { graceMs });
   await undoLeftApplies(engine);
   await removeLeftWorkspaces(engine);
   await removeDeadSockets(engine);
   removeLeftGroups(engine);
   openUserHeads(engine.config).prune(new Date(engine.clock.wallMs() - HEAD_TTL_MS));
-  const { deleted } = await engine.workspaces.gc({
+  const { deleted, kept } = await engine.workspaces.gc({
     stateDir,
     trashTtlMs: options.trashTtlMs ?? TRASH_TTL_MS,
+    ...(options.heldBackTtlMs === undefined ? {} : { heldBackTtlMs: options.heldBackTtlMs }),
   });
   await sweepFolder(engine, join(stateDir, 'runtime', 'sessions'), Math.max(graceMs, SESSION_TTL_MS));
   return {
@@ -66,6 +76,8 @@ export async function collectGarbage(engine: Engine, options: GarbageOptions = {
       (await sweepFolder(engine, join(stateDir, 'runtime', 'events'), graceMs)) +
       (await sweepFolder(engine, join(stateDir, 'runtime', 'background'), graceMs, { isUnknownSwept: true })),
     workspaces: deleted,
+    heldBack: kept,
+    repairedRefs,
     sessions: await sweepPrivateSessions(engine, graceMs),
   };
 }

@@ -5,14 +5,17 @@ import type { Seal } from '@caisson/ground';
 
 import { applyPatch } from './apply-patch.ts';
 import { findCommit } from './baseline.ts';
+import { findBranch, writeBranch } from './branch-ref.ts';
 import { checkpointWorkspace } from './checkpoint.ts';
 import type { Workspaces } from './contract.ts';
+import { listCustodies } from './custody.ts';
 import { forgetCheckpoints } from './forget.ts';
 import { findRepository, findTop } from './locate-repository.ts';
 import { prepareWorkspace } from './prepare.ts';
 import { recoverApplies } from './recover-applies.ts';
-import { isWithinState, listRecoverable } from './record.ts';
+import { isWithinState, listRecoverable, syncAttempt } from './record.ts';
 import { emptyTrash, removeWorkspace } from './remove.ts';
+import { repairRefs } from './repair-refs.ts';
 
 export type {
   AgentGit,
@@ -26,8 +29,10 @@ export type {
   Workspaces,
 } from './contract.ts';
 export { PreparedWorkspace, WorkspaceKind } from './contract.ts';
+export type { BranchStanding, PlannedBranch } from './branch-ref.ts';
 export { diffText } from './diff-text.ts';
 export { WorkspaceError } from './errors.ts';
+export type { RefRepair } from './repair-refs.ts';
 
 export interface WorkspacesOptions {
   /** Where the user's own git settings and ignore rules are read from. */
@@ -52,6 +57,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
       return repository === null ? null : await findCommit(repository, ref);
     },
     prepare: (given) => prepareWorkspace(given, { user, seal }),
+    sync: syncAttempt,
     checkpoint: checkpointWorkspace,
     remove: (prepared, choice = {}) => removeWorkspace(prepared, choice.force ?? false),
     gc: (given) => emptyTrash({ ...given, nowMs: now() }),
@@ -60,5 +66,11 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     isWithinState: (prepared, { stateDir }) => isWithinState(prepared, stateDir),
     recoverApplies: (given) => recoverApplies({ ...given, seal }),
     forget: (given) => forgetCheckpoints(given, user),
+    findBranch: (given) => findBranch(given, user),
+    writeBranch: ({ custodyDir, branch, from }) => writeBranch(custodyDir, branch, from),
+    async repairRefs({ findCommit: find, ...place }) {
+      const repairs = (await listCustodies(place, user)).map((repository) => repairRefs(repository, find));
+      return (await Promise.all(repairs)).flat();
+    },
   };
 }
