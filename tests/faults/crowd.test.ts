@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openLedger, type Ledger } from '../../packages/engine/src/ledger/index.ts';
 import { createProject, finish, makeState, until, type CliRun, type Project } from '../e2e/project.ts';
+import { fakeClock } from './fake-clock.ts';
 import { countCommands } from './processes.ts';
 
 const CROWD = Number(process.env['CAISSON_FAULT_CROWD'] ?? 20);
@@ -126,6 +127,20 @@ describe('a crowd', { timeout: 120_000 }, () => {
       (await Promise.all([holder.ended, ...waiting.map((each) => each.ended)])).map((cli) => cli.code),
     ).toEqual([0, 0, 0, 0, 0]);
     expect(startedOrder(stage.ledger).slice(1)).toEqual([high, normal, second, low]);
+  });
+
+  it('keeps nobody waiting for ever: whoever waited long goes before a later one of the first priority', async () => {
+    const stage = openStage('concurrency: 1');
+    const clock = fakeClock(stage.project);
+    const holder = await holdSlot(stage, 'go');
+    const low = await queueRun(stage, '--priority', '10');
+    clock.jump('+270'); // nine steps of 30 s
+    const high = await queueRun(stage, '--priority', '1');
+    const [, first, second] = stage.ledger.read({ types: ['dispatch.accepted'] }).map((event) => event.runId);
+    holder.release();
+    const ended = await Promise.all([holder.ended, low.ended, high.ended]);
+    expect(ended.map((cli) => cli.code)).toEqual([0, 0, 0]);
+    expect(startedOrder(stage.ledger).slice(1)).toEqual([first, second]);
   });
 
   it('is refused beyond the slots with --overflow reject, and beyond the bound of the queue, each with an event', async () => {

@@ -1,9 +1,10 @@
 /** Processes that stand still and clocks that jump: nothing is killed for it, and no duration goes wrong. */
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
 import { describe, expect, it } from 'vitest';
 import { createProject, finish, until, type Project } from '../e2e/project.ts';
+import { fakeClock } from './fake-clock.ts';
 import { findWorker, readCommand, treeOf } from './processes.ts';
 
 const STILL_MS = 3000;
@@ -96,34 +97,19 @@ describe('a process that stands still', { timeout: 120_000 }, () => {
   });
 });
 
-const LIBFAKETIME = [
-  '/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1',
-  '/usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1',
-].find((path) => existsSync(path));
-
 describe('a wall clock that jumps under the host', { timeout: 120_000 }, () => {
   it.each([
     ['forward by an hour', '+3600'],
     ['back by a day', '-86400'],
   ])('%s times nothing out and leaves every duration right', async (_name, offset) => {
-    if (LIBFAKETIME === undefined) throw new Error('libfaketime is needed: apt-get install libfaketime');
-    const project = createProject({ git: false });
-    const clock = join(project.root, '../clock');
-    writeFileSync(clock, '+0\n');
-    Object.assign(project.env, {
-      ...FAST,
-      LD_PRELOAD: LIBFAKETIME,
-      FAKETIME_TIMESTAMP_FILE: clock,
-      FAKETIME_NO_CACHE: '1',
-      FAKETIME_DONT_FAKE_MONOTONIC: '1',
-      DONT_FAKE_MONOTONIC: '1',
-    });
+    const project = createProject({ git: false, env: FAST });
+    const clock = fakeClock(project);
     const { result, events } = await runMeddled(
       project,
       ['--timeout', '30s', '--stall-timeout', '10s'],
       talk(2),
       () => {
-        writeFileSync(clock, `${offset}\n`);
+        clock.jump(offset);
         return Promise.resolve();
       },
     );

@@ -109,7 +109,11 @@ export const RUN_OPTIONS = {
   },
   accept: { type: 'string', value: 'TEXT', summary: 'when the task is done, in words' },
   branch: { type: 'string', value: 'NAME', summary: 'leave the work on this new branch when the run ends' },
-  priority: { type: 'string', value: '1-10', summary: '1 is first, 10 last; default 5' },
+  priority: {
+    type: 'string',
+    value: '1-10',
+    summary: '1 is first, 10 last; every 30 s of waiting raise it by one; default 5',
+  },
   retries: { type: 'string', value: 'N', summary: 'further attempts for endings that may heal; default 2' },
   tool: {
     type: 'string',

@@ -4,17 +4,22 @@ import type { DispatchRooms } from './rooms.ts';
 /** What a run that ends between two attempts has to show: the work of the last one. */
 export interface LeftWork {
   readonly attempt: number;
-  readonly data: { readonly patchRef?: string; readonly checkpoint?: CheckpointRef };
+  readonly data: {
+    readonly patchRef?: string;
+    readonly patchMissing?: string;
+    readonly checkpoint?: CheckpointRef;
+  };
 }
 
 export function findLeftWork({ ledger }: Pick<DispatchRooms, 'ledger'>, runId: string): LeftWork {
   const ended = ledger.read({ runId, types: ['attempt.ended'] });
   const last = ended.findLast(({ data }) => data['patchRef'] !== undefined) ?? ended.at(-1);
-  const { patchRef, checkpoint } = (last?.data ?? {}) as LeftWork['data'];
+  const { patchRef, patchMissing, checkpoint } = (last?.data ?? {}) as LeftWork['data'];
   return {
     attempt: ended.at(-1)?.attempt ?? 0,
     data: {
       ...(patchRef === undefined ? {} : { patchRef }),
+      ...(patchMissing === undefined ? {} : { patchMissing }),
       ...(checkpoint === undefined ? {} : { checkpoint }),
     },
   };

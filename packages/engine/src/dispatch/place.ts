@@ -6,7 +6,7 @@ import type { AdmittedRun } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { orWarn } from './clean-up.ts';
 import { poolOf } from './pool-room.ts';
-import type { RunRecord } from './run-record.ts';
+import type { RunRecord } from '../ledger/index.ts';
 
 const POLL_MS = 250;
 /** How often a waiting run looks whether those before it are still alive. */
@@ -22,10 +22,11 @@ export async function place(
   const { ledger, settings, hostId, clock } = rooms;
   const pool = poolOf(run);
   const request = { pool, runId: run.runId, hostId, limit: settings.concurrency };
-  const tryTake = (): boolean => ledger.leases.tryTake(request) === 'taken';
+  const tryTake = (): boolean => ledger.leases.tryTake({ ...request, nowMs: clock.wallMs() }) === 'taken';
   if (!signal.aborted && tryTake()) return 'placed';
   if (!signal.aborted) {
-    const position = ledger.leases.listQueue(pool).findIndex((row) => row.runId === run.runId) + 1;
+    const queue = ledger.leases.listQueue(pool, clock.wallMs());
+    const position = queue.findIndex((row) => row.runId === run.runId) + 1;
     await record.append('run.queued', { position, limit: settings.concurrency });
   }
   let lookAtMs = clock.monotonicMs() + LOOK_MS;

@@ -5,6 +5,7 @@
 import type { RunBranch } from '@caisson/protocol';
 import { PreparedWorkspace, type BranchStanding, type PlannedBranch } from '../workspace/index.ts';
 import type { AdmittedRun } from './contract.ts';
+import type { MayPass } from './passing-failure.ts';
 import type { RequestRefusal } from './request-checks.ts';
 import type { DispatchRooms } from './rooms.ts';
 
@@ -37,13 +38,14 @@ export async function findTakenBranch(
 }
 
 /**
- * Writes the branch of a run that ends now, and returns what the terminal event says of it. Never rejects. A branch that
- * was taken meanwhile is left alone: the run is done all the same, and its work is in the checkpoint.
+ * Writes the branch of a run that ends now, and returns what the terminal event says of it. Rejects only with what `mayPass`.
+ * A branch that was taken meanwhile is left alone: the run is done all the same, and its work is in the checkpoint.
  */
 export async function settleBranch(
   { ledger, workspaces }: Pick<DispatchRooms, 'ledger' | 'workspaces'>,
   runId: string,
-  checkpoint: { readonly ref: string; readonly branch?: PlannedBranch } | null | undefined,
+  checkpoint: { readonly ref: string; readonly branch?: PlannedBranch | undefined } | null | undefined,
+  mayPass: MayPass = () => false,
 ): Promise<{ branch?: RunBranch }> {
   const planned = checkpoint?.branch;
   if (checkpoint == null || planned === undefined) return {};
@@ -60,6 +62,7 @@ export async function settleBranch(
       branch: { name, commit, status: 'taken', detail: `${describeTaken(outcome.by)}; ${whereWork}` },
     };
   } catch (error) {
+    if (mayPass(error)) throw error;
     const detail = `${(error as Error).message.slice(0, 1000)}; ${whereWork}`;
     return { branch: { name, commit, status: 'failed', detail } };
   }

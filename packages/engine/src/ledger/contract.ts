@@ -67,6 +67,8 @@ export interface RunRow {
   readonly costUsd?: number;
   /** Present where a part of `costUsd`, or of the tokens behind it, is an estimate. */
   readonly costIsEstimate?: true;
+  /** Present from the ending until the run is sealed or forgotten. */
+  readonly unsealed?: true;
 }
 
 export interface AttemptRow {
@@ -119,6 +121,8 @@ export interface RunFilter {
   readonly status?: RunStatus | readonly RunStatus[];
   readonly session?: string;
   readonly idempotencyKey?: string;
+  /** Only runs that have ended and have no seal. */
+  readonly unsealed?: true;
   readonly newestFirst?: boolean;
   readonly limit?: number;
 }
@@ -137,6 +141,8 @@ export interface VerifyAllReport {
   readonly events: number;
   readonly runs: number;
   readonly problems: readonly string[];
+  /** The events are sound, and only rows that were derived from them are wrong: `rebuildProjections` fixes that. */
+  readonly isRebuildable: boolean;
 }
 
 /** The pool of a run that names none. */
@@ -167,20 +173,21 @@ export interface Reclaimed {
  */
 export interface Leases {
   /**
-   * Takes a slot if fewer than `limit` are live and this run heads the queue (lowest priority number, then
-   * acceptance order). Taking leaves the queue; asking again says `taken`.
+   * Takes a slot if fewer than `limit` are live and this run heads the queue at `nowMs` (see turn.ts). Taking leaves
+   * the queue; asking again says `taken`.
    */
   tryTake(request: {
     pool: string;
     runId: string;
     hostId: string;
     limit: number;
+    nowMs: number;
   }): 'taken' | 'full' | 'not-head';
   /** Gives the slot back, once the run has ended; a run that could still start would be in the queue again. */
   release(runId: string): boolean;
   listSlots(pool?: string): SlotRow[];
-  /** Who waits, next one first. */
-  listQueue(pool: string): SlotRow[];
+  /** Who waits at `nowMs`, next one first. */
+  listQueue(pool: string, nowMs: number): SlotRow[];
   queueLength(pool: string): number;
   /** Takes the named exclusive lease; true also for whoever already holds it. */
   tryHold(name: string, holder: string, hostId?: string): boolean;

@@ -4,6 +4,7 @@
 
 import type { Leases } from './contract.ts';
 import type { WorkingRows } from './storage.ts';
+import { byTurn } from './turn.ts';
 
 type InTransaction = <T>(work: () => T) => T;
 
@@ -16,7 +17,10 @@ export function createLeases(rows: WorkingRows, reading: InTransaction, writing:
     },
     release: (runId) => writing(() => rows.deleteSlot(runId)),
     listSlots: (pool) => reading(() => rows.slots(pool)),
-    listQueue: (pool) => reading(() => rows.queue(pool)),
+    listQueue: (pool, nowMs) =>
+      reading(() => rows.queue(pool))
+        .sort(byTurn(nowMs))
+        .map(({ runId, hostId }) => ({ runId, pool, hostId })),
     queueLength: (pool) => reading(() => rows.queueCount(pool)),
     tryHold: (name, holder, hostId = holder) =>
       writing(() => {
@@ -45,12 +49,13 @@ type TakeRequest = Parameters<Leases['tryTake']>[0];
 
 function chanceOf(
   rows: WorkingRows,
-  { pool, runId, hostId, limit }: TakeRequest,
+  { pool, runId, hostId, limit, nowMs }: TakeRequest,
 ): 'taken' | 'full' | 'not-head' {
   const slot = rows.slot(runId);
   if (slot !== null) return slot.hostId === hostId ? 'taken' : 'not-head';
   if (rows.slots(pool).length >= limit) return 'full';
-  return rows.queueHead(pool) === runId ? 'taken' : 'not-head';
+  const [head] = rows.queueFronts(pool).sort(byTurn(nowMs));
+  return head?.runId === runId ? 'taken' : 'not-head';
 }
 
 function take(rows: WorkingRows, request: TakeRequest): 'taken' | 'full' | 'not-head' {

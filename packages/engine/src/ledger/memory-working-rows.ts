@@ -11,15 +11,14 @@ export function createMemoryRows(runs: ReadonlyMap<string, RunState>): WorkingRo
   const queue = (pool: string) =>
     [...runs.values()]
       .filter((run) => queuedIn(run) === pool && !slots.has(run.runId))
-      .sort((a, b) => a.priority - b.priority || a.acceptedOffset - b.acceptedOffset)
-      .map(({ runId, host }) => ({ runId, pool, hostId: host }));
+      .map(({ host, ...run }) => ({ ...run, hostId: host }));
   return {
     slot: (runId) => slots.get(runId) ?? null,
     slots: (pool) => [...slots.values()].filter((row) => pool === undefined || row.pool === pool),
     putSlot: (row) => slots.set(row.runId, { ...row }),
     deleteSlot: (runId) => slots.delete(runId),
     queue,
-    queueHead: (pool) => queue(pool)[0]?.runId ?? null,
+    queueFronts: queue, // a list this short has no index to save
     queueCount: (pool) => queue(pool).length,
     hold: (name) => holds.get(name) ?? null,
     holds: () => [...holds.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),

@@ -2,6 +2,7 @@ import type { AttemptRow, HoldRow, QuestionRow, RunFilter, SlotRow, SpendRow } f
 import type { Draft } from './draft.ts';
 import type { EventRecord, StreamHead } from './event-record.ts';
 import type { LedgerView, RunState } from './ledger-view.ts';
+import type { WaitingRow } from './turn.ts';
 
 /**
  * Where a ledger keeps its rows. It stores and finds; it decides nothing.
@@ -27,8 +28,10 @@ export interface Storage extends LedgerView {
   streamIds(): (string | null)[];
   /** What the seal says the run must hold, once it has ended. */
   seal(runId: string | null): StreamHead | null;
-  /** Damage that the medium itself can find, and rows that are filed under other values than they hold. */
+  /** Damage that the medium itself can find. */
   damage(): string[];
+  /** Derived rows that are filed under other values than they hold. */
+  misfiled(): string[];
 
   runs(filter: RunFilter): RunState[];
   attempts(runId: string): AttemptRow[];
@@ -48,9 +51,10 @@ export interface WorkingRows {
   slots(pool?: string): SlotRow[];
   putSlot(row: SlotRow): void;
   deleteSlot(runId: string): boolean;
-  /** The runs that wait for a slot of the pool, next one first: a projection, without those that hold one. */
-  queue(pool: string): SlotRow[];
-  queueHead(pool: string): string | null;
+  /** The runs that wait for a slot of the pool, in no order: a projection, without those that hold one. */
+  queue(pool: string): WaitingRow[];
+  /** Of each priority the one that was accepted first. */
+  queueFronts(pool: string): WaitingRow[];
   queueCount(pool: string): number;
   hold(name: string): HoldRow | null;
   holds(): HoldRow[];

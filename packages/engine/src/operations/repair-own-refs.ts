@@ -17,15 +17,17 @@ export async function repairOwnRefs({
   try {
     const findCommit = (ref: string): string | null => findRecorded(ledger, ref);
     const repairs = await workspaces.repairRefs({ projectRoot, stateDir, findCommit });
-    for (const { ref, problem, restoredTo } of repairs)
-      warn(
-        `${ref} was broken (${problem}): ${restoredTo === null ? 'it was removed' : `it is at ${restoredTo} again`}`,
-      );
+    for (const repair of repairs) warn(describeRepair(repair));
     return repairs;
   } catch (error) {
     warn(`the refs of this project could not be looked at: ${(error as Error).message.slice(0, 500)}`);
     return [];
   }
+}
+
+/** One repair, for a person. */
+export function describeRepair({ ref, problem, restoredTo }: RefRepair): string {
+  return `${ref} was broken (${problem}): ${restoredTo === null ? 'it was removed' : `it is at ${restoredTo} again`}`;
 }
 
 /** The commit that an event of the run names for a ref; those of an agent's own branches are in no event. */

@@ -6,7 +6,10 @@
  * B2  A branch that is checked out somewhere is never moved: its files would look changed.
  * B3  Writing it again after a crash is the same as having written it once.
  */
+import { isDeepStrictEqual } from 'node:util';
+
 import { custodyGit, swapRef } from './custody.ts';
+import { WorkspaceError } from './errors.ts';
 import { findRepository, type UserFolders } from './locate-repository.ts';
 
 export interface PlannedBranch {
@@ -52,19 +55,16 @@ export async function writeBranch(
   from: string | null,
 ): Promise<BranchOutcome> {
   const standing = await look(custodyDir, name);
-  const ref = `refs/heads/${name}`;
-  if (standing.kind === 'free') {
-    if (await swapRef(custodyDir, { ref, from: null, to: commit })) return { kind: 'created', commit };
-    return { kind: 'taken', by: await look(custodyDir, name) };
-  }
-  const { commit: present } = standing;
-  if (standing.name === name && present !== null) {
-    if (present === commit || (await isSameWork(custodyDir, present, commit)))
-      return { kind: 'created', commit: present }; // B3
-    const isOurs = present === from && standing.checkedOutIn === null; // B1, B2
-    if (isOurs && (await swapRef(custodyDir, { ref, from, to: commit }))) return { kind: 'created', commit };
-  }
-  return { kind: 'taken', by: standing };
+  const present = standing.kind === 'taken' && standing.name === name ? standing.commit : null;
+  if (present !== null && (present === commit || (await isSameWork(custodyDir, present, commit))))
+    return { kind: 'created', commit: present }; // B3
+  if (standing.kind === 'taken' && (present === null || present !== from || standing.checkedOutIn !== null))
+    return { kind: 'taken', by: standing }; // B1, B2
+  const problem = await swapRef(custodyDir, { ref: `refs/heads/${name}`, from: present, to: commit });
+  if (problem === null) return { kind: 'created', commit };
+  const now = await look(custodyDir, name);
+  if (!isDeepStrictEqual(now, standing)) return { kind: 'taken', by: now };
+  throw new WorkspaceError(`Branch ${name} could not be written: ${problem}`);
 }
 
 /** Git cannot have a branch `a` and a branch `a/b`. */

@@ -61,11 +61,15 @@ export async function checkpointWorkspace(
     ...(branch?.isHeld === true ? [[`refs/heads/${branch.name}`, branch.commit] as const] : []),
   ]);
   const file = held.size === 0 ? null : await writeBundle(prepared, held); // H3
-  await writeRefs(
-    prepared,
-    new Map([[ref, commit], ...pinBranch(prepared, branch, commit), ...heads.visible]),
-  );
+  const isAlone = held.size + heads.visible.size + agent.warnings.length === 0;
+  const isNothing = isAlone && (await isNothingToKeep(prepared, complete, staged));
+  if (!isNothing)
+    await writeRefs(
+      prepared,
+      new Map([[ref, commit], ...pinBranch(prepared, branch, commit), ...heads.visible]),
+    );
   await writeFileAtomic(join(prepared.attemptDir, SAVED_TREE_FILE), staged.tree, { durable: false });
+  if (isNothing) return null;
   const found = { risks, headPaths: heads.paths, ref: [...held.keys()][0] ?? ref };
   return {
     ref,
@@ -107,6 +111,17 @@ function pinBranch(
   return [[branchPinRef(runId, attempt), branch.commit]];
 }
 
+/** The user's own commit, and nothing to say about it: no ref of ours has to keep anything. */
+async function isNothingToKeep(
+  prepared: PreparedWorkspace,
+  commit: string,
+  staged: { warnings: readonly string[]; oversized: readonly OversizedFile[] },
+): Promise<boolean> {
+  if (commit !== prepared.baseCommit || prepared.branch !== undefined) return false;
+  if (staged.warnings.length + staged.oversized.length > 0) return false;
+  return (await findChangedIncluded(prepared)).length === 0;
+}
+
 /** `outputs/` is not in the patch but is work all the same: only ours and what was brought along stays out. */
 export async function stageForCustody(prepared: PreparedWorkspace) {
   return await stageWorkspace({
@@ -142,7 +157,7 @@ function describePlace(prepared: PreparedWorkspace, path: string): string {
 }
 
 /** Where the removal moves an attempt's folder. */
-export function trashPlace({ attemptDir }: PreparedWorkspace): string {
+export function trashPlace({ attemptDir }: Pick<PreparedWorkspace, 'attemptDir'>): string {
   return join(dirname(dirname(attemptDir)), 'trash', basename(attemptDir));
 }
 

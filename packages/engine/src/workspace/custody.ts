@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 
 import { createGit, createOwnGitDir, type Git, type ObjectFormat } from '@caisson/ground';
 
+import type { PreparedWorkspace } from './contract.ts';
 import { findRepository, readIfThere, type UserFolders } from './locate-repository.ts';
 import { syncIfThere } from './sync-objects.ts';
 
@@ -60,23 +61,20 @@ export async function updateRefs(custodyDir: string, refs: ReadonlyMap<string, s
   await syncRefs(custodyDir, [...refs.keys()]);
 }
 
-/**
- * Moves one ref from what it is known to be (null: nothing) to a commit. False when it is something else by now, or when
- * another ref is in the way.
- */
+/** Moves one ref from what it is known to be (null: nothing) to a commit. Null, or why git did not do it. */
 export async function swapRef(
   custodyDir: string,
   { ref, from, to }: { ref: string; from: string | null; to: string },
-): Promise<boolean> {
+): Promise<string | null> {
   const expected = from ?? '0'.repeat(to.length);
   const swapped = await custodyGit(custodyDir).run(['update-ref', '--stdin'], {
     stdin: `update ${ref} ${to} ${expected}\n`,
     config: SYNCED_REFS,
     okExitCodes: [0, 128],
   });
-  if (swapped.exitCode !== 0) return false;
+  if (swapped.exitCode !== 0) return swapped.stderr.trim();
   await syncRefs(custodyDir, [ref]);
-  return true;
+  return null;
 }
 
 /** The names of new refs and their folders; a ref store that has no such files syncs by itself. */
@@ -101,4 +99,24 @@ export async function listCustodies(
 
 export function custodyGit(custodyDir: string): Git {
   return createGit({ cwd: custodyDir, gitDir: custodyDir, foreign: true });
+}
+
+/** The checkpoint of an attempt as its repository has it. */
+export async function findCheckpoint({
+  custodyDir,
+  runId,
+  attempt,
+}: Pick<PreparedWorkspace, 'custodyDir' | 'runId' | 'attempt'>): Promise<{
+  ref: string;
+  commit: string;
+  tree: string;
+} | null> {
+  if (!existsSync(custodyDir)) return null;
+  const ref = checkpointRef(runId, attempt);
+  const found = await custodyGit(custodyDir).run(['rev-parse', '--verify', '--quiet', `${ref}^{commit}`], {
+    okExitCodes: [0, 1, 128],
+  });
+  const commit = found.stdout.toString('utf8').trim();
+  if (found.exitCode !== 0 || commit === '') return null;
+  return { ref, commit, tree: await custodyGit(custodyDir).text(['rev-parse', `${commit}^{tree}`]) };
 }

@@ -8,13 +8,14 @@ import { findCommit } from './baseline.ts';
 import { findBranch, writeBranch } from './branch-ref.ts';
 import { checkpointWorkspace } from './checkpoint.ts';
 import type { Workspaces } from './contract.ts';
-import { listCustodies } from './custody.ts';
+import { findCheckpoint, listCustodies } from './custody.ts';
 import { forgetCheckpoints } from './forget.ts';
+import { inspectWorkspaces } from './inspect.ts';
 import { findRepository, findTop } from './locate-repository.ts';
 import { prepareWorkspace } from './prepare.ts';
 import { recoverApplies } from './recover-applies.ts';
 import { isWithinState, listRecoverable, syncAttempt } from './record.ts';
-import { emptyTrash, removeWorkspace } from './remove.ts';
+import { emptyTrash, removeWorkspace, trashMoved } from './remove.ts';
 import { repairRefs } from './repair-refs.ts';
 
 export type {
@@ -23,6 +24,7 @@ export type {
   ApplyResult,
   Checkpoint,
   EarlierWork,
+  InspectedWorkspaces,
   PrepareOptions,
   RecoverableWorkspace,
   RemoveResult,
@@ -59,9 +61,12 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     prepare: (given) => prepareWorkspace(given, { user, seal }),
     sync: syncAttempt,
     checkpoint: checkpointWorkspace,
+    findCheckpoint,
     remove: (prepared, choice = {}) => removeWorkspace(prepared, choice.force ?? false),
     gc: (given) => emptyTrash({ ...given, nowMs: now() }),
+    trashMoved: ({ stateDir, isOver }) => trashMoved(stateDir, seal, isOver),
     recoverList: ({ stateDir }) => listRecoverable(stateDir, seal),
+    inspect: (given) => inspectWorkspaces(given, { user, seal }),
     apply: (given) => applyPatch(given, { user, seal }),
     isWithinState: (prepared, { stateDir }) => isWithinState(prepared, stateDir),
     recoverApplies: (given) => recoverApplies({ ...given, seal }),

@@ -1,5 +1,5 @@
 /** Removal is a move into the trash (W2); only `gc` deletes, and only what has expired there. */
-import { statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { readdir, rename, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
@@ -15,6 +15,7 @@ import {
   stageWorkspace,
   statIfThere,
   undoLaid,
+  type Seal,
 } from '@caisson/ground';
 
 import { SAVED_TREE_FILE, stageForCustody, trashPlace } from './checkpoint.ts';
@@ -23,12 +24,20 @@ import { heldBackPlace } from './held-back.ts';
 import { findChangedIncluded } from './included-memory.ts';
 import { findLiveProcesses } from './live-processes.ts';
 import { readIfThere } from './locate-repository.ts';
-import { listFolder } from './record.ts';
+import { listFolder, listMoved } from './record.ts';
 
 /** Why a folder is in the trash; without a mark it counts as unsaved. */
-type TrashMark = 'saved' | 'unused' | 'unsaved';
+type TrashMark =
+  /** A checkpoint has all of it. */
+  | 'saved'
+  /** Nothing was done in it: it waits only for somebody who has the time to remove it. */
+  | 'untouched'
+  /** No agent has run in it. */
+  | 'unused'
+  /** Nothing else has it. */
+  | 'unsaved';
 const MARK_FILE = 'trashed';
-
+const MAX_SMALL = 128;
 const DEFAULT_SAVED_TTL_MS = 10 * 60_000;
 
 export async function removeWorkspace(prepared: PreparedWorkspace, force: boolean): Promise<RemoveResult> {
@@ -42,11 +51,16 @@ export async function removeWorkspace(prepared: PreparedWorkspace, force: boolea
     await removeTree(prepared.attemptDir);
     return { kind: 'removed' };
   }
-  const left = isBare ? [] : await findUnsaved(prepared);
+  const left = isBare ? { isTouched: true, paths: [] } : await findUnsaved(prepared);
   if (left === null && !force) return { kind: 'refused', reason: 'unsaved-work' };
+  if (left?.isTouched === false && isSmall(prepared.path)) {
+    await removeTree(prepared.attemptDir);
+    return { kind: 'removed' };
+  }
   if (prepared.kind === 'in-place' && left !== null) await takeOutLaid(prepared);
-  const mark = left === null ? 'unused' : (await holdBack(prepared, left)) ? 'saved' : 'unsaved';
-  return { kind: 'trashed', path: await moveToTrash(prepared, mark), isSaved: mark === 'saved' };
+  const mark = left === null ? 'unused' : await holdBack(prepared, left);
+  const isSaved = mark === 'saved' || mark === 'untouched';
+  return { kind: 'trashed', path: await moveToTrash(prepared, mark), isSaved };
 }
 
 export interface TrashOptions {
@@ -63,6 +77,7 @@ export async function emptyTrash(options: TrashOptions): Promise<{ deleted: stri
   const { savedTtlMs = DEFAULT_SAVED_TTL_MS, trashTtlMs, heldBackTtlMs = Infinity } = options;
   const ttlMs: Record<TrashMark, number> = {
     saved: Math.min(savedTtlMs, trashTtlMs),
+    untouched: 0,
     unused: trashTtlMs,
     unsaved: heldBackTtlMs,
   };
@@ -135,19 +150,27 @@ async function removeBare(prepared: PreparedWorkspace): Promise<boolean> {
   return true;
 }
 
-/** What no checkpoint has, relative to the workspace; null when there is none, or it is not of these files. */
-async function findUnsaved(prepared: PreparedWorkspace): Promise<readonly string[] | null> {
+interface Unsaved {
+  /** False: the files are as they were laid out, ignored ones included, so there is nothing to look into later. */
+  readonly isTouched: boolean;
+  /** What no checkpoint has, relative to the workspace. */
+  readonly paths: readonly string[];
+}
+
+/** Null when there is no checkpoint, or it is not of these files. */
+async function findUnsaved(prepared: PreparedWorkspace): Promise<Unsaved | null> {
   const savedTree = await readIfThere(join(prepared.attemptDir, SAVED_TREE_FILE));
   if (savedTree === null) return null;
   // The files stay where they are, and the user may have changed them by now: our folder holds nothing of them.
-  if (prepared.kind === 'in-place') return [];
+  if (prepared.kind === 'in-place') return { isTouched: true, paths: [] };
   const staged = await stageForCustody(prepared);
   if (staged.warnings.length > 0 || savedTree !== staged.tree) return null;
-  return [...staged.oversized.map(({ path }) => path), ...(await findChangedIncluded(prepared))];
+  const paths = [...staged.oversized.map(({ path }) => path), ...(await findChangedIncluded(prepared))];
+  return { isTouched: staged.isFirst !== true || paths.length > 0, paths };
 }
 
-/** W2. False when something could not be moved; then all of it is kept. */
-async function holdBack(prepared: PreparedWorkspace, paths: readonly string[]): Promise<boolean> {
+/** W2. Where something cannot be moved, all of it is kept. */
+async function holdBack(prepared: PreparedWorkspace, { paths, isTouched }: Unsaved): Promise<TrashMark> {
   let isComplete = true;
   for (const path of paths) {
     const target = join(heldBackPlace(prepared), path);
@@ -162,7 +185,7 @@ async function holdBack(prepared: PreparedWorkspace, paths: readonly string[]): 
       isComplete = false; // an odd name, a link on the way, a file that cannot be opened
     }
   }
-  return isComplete;
+  return isComplete ? (isTouched ? 'saved' : 'untouched') : 'unsaved';
 }
 
 /** Capabilities and inputs were only lent to the user's folder. */
@@ -173,9 +196,37 @@ async function takeOutLaid(prepared: PreparedWorkspace): Promise<void> {
   await undoLaid({ workspace: path, gitDir, baselineTree }, tree);
 }
 
-async function moveToTrash(prepared: PreparedWorkspace, mark: TrashMark): Promise<string> {
-  const { attemptDir } = prepared;
-  const target = trashPlace(prepared);
+/** To remove it takes no time that somebody would notice who waits for the run. */
+function isSmall(folder: string): boolean {
+  const waiting = [folder];
+  let seen = 0;
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    const entries = readdirSync(path, { withFileTypes: true });
+    seen += entries.length;
+    if (seen > MAX_SMALL) return false;
+    waiting.push(...entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(path ?? '', name)));
+  }
+  return true;
+}
+
+export async function trashMoved(
+  stateDir: string,
+  seal: Seal,
+  isOver: (runId: string) => boolean,
+): Promise<string[]> {
+  const trashed: string[] = [];
+  for (const { runId, attemptDir } of await listMoved(stateDir, seal)) {
+    if (!isOver(runId) || findLiveProcesses(attemptDir).length > 0) continue;
+    trashed.push(await moveToTrash({ attemptDir }, 'unsaved'));
+  }
+  return trashed;
+}
+
+async function moveToTrash(
+  { attemptDir }: Pick<PreparedWorkspace, 'attemptDir'>,
+  mark: TrashMark,
+): Promise<string> {
+  const target = trashPlace({ attemptDir });
   makeFolder(dirname(target));
   await writeFile(join(attemptDir, MARK_FILE), `${mark}\n`);
   await rename(attemptDir, target);
@@ -184,5 +235,5 @@ async function moveToTrash(prepared: PreparedWorkspace, mark: TrashMark): Promis
 
 async function readMark(path: string): Promise<TrashMark> {
   const text = (await readIfThere(join(path, MARK_FILE)))?.trim();
-  return text === 'saved' || text === 'unused' ? text : 'unsaved';
+  return text === 'saved' || text === 'unused' || text === 'untouched' ? text : 'unsaved';
 }

@@ -1,5 +1,6 @@
 import { DEFAULT_POOL } from '../contract.ts';
 import type { Ledger } from '../contract.ts';
+import { AT } from '../fixtures/sample-events.ts';
 
 /** All projections at once, to compare before and after a rebuild. */
 export function everyRow(ledger: Ledger) {
@@ -10,7 +11,7 @@ export function everyRow(ledger: Ledger) {
     questions: ledger.questions(),
     spend: ledger.spend(),
     queue: [...new Set(runs.map((run) => run.pool ?? DEFAULT_POOL))].map((pool) =>
-      ledger.leases.listQueue(pool),
+      ledger.leases.listQueue(pool, Date.parse(AT)),
     ),
   };
 }

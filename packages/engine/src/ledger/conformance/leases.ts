@@ -1,9 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createManualClock } from '@caisson/ground';
 import { DEFAULT_POOL } from '../contract.ts';
 import type { Ledger } from '../contract.ts';
 import { PoolFullError } from '../errors.ts';
-import { accepted, fact, finished, launched } from '../fixtures/sample-events.ts';
+import { accepted, AT, fact, finished, launched } from '../fixtures/sample-events.ts';
 import type { OpenLedger } from './open-ledger.ts';
+
+const NOW = Date.parse(AT);
 
 export function describeLeases(open: OpenLedger): void {
   describe('leases', () => {
@@ -20,8 +23,9 @@ export function describeLeases(open: OpenLedger): void {
         accepted('run_c', { pool: 'p' }),
         accepted('run_d', {}, 1),
       ]);
-      const take = (runId: string) => ledger.leases.tryTake({ pool: 'p', runId, hostId: 'h', limit: 2 });
-      expect(ledger.leases.listQueue('p').map((row) => row.runId)).toEqual(['run_b', 'run_a', 'run_c']);
+      const take = (runId: string) =>
+        ledger.leases.tryTake({ pool: 'p', runId, hostId: 'h', limit: 2, nowMs: NOW });
+      expect(ledger.leases.listQueue('p', NOW).map((row) => row.runId)).toEqual(['run_b', 'run_a', 'run_c']);
       expect([take('run_a'), take('run_b'), take('run_c'), take('run_a'), take('run_c')]).toEqual([
         'not-head',
         'taken',
@@ -38,11 +42,51 @@ export function describeLeases(open: OpenLedger): void {
       expect(ledger.leases.listSlots('p').map((row) => row.runId)).toEqual(['run_a', 'run_c']);
     });
 
+    test('every 30 s of waiting raise a run by one step: no stream of others keeps it waiting for ever', async () => {
+      const clock = createManualClock(NOW);
+      let count = 0;
+      const accept = async (priority: number): Promise<string> => {
+        const event = accepted(`run_${++count}`, { pool: 'p' }, priority);
+        await ledger.append([{ ...event, at: clock.now().toISOString() }]);
+        return `run_${count}`;
+      };
+      const last = await accept(10);
+      const ranMs = new Map<string, number>();
+      while (!ranMs.has(last) && ranMs.size < 50) {
+        await accept(1); // one comes every 10 s, and one is done in that time
+        const [head] = ledger.leases.listQueue('p', clock.wallMs());
+        const request = { pool: 'p', runId: head?.runId ?? '', hostId: 'h', limit: 1, nowMs: clock.wallMs() };
+        expect(ledger.leases.tryTake(request)).toBe('taken');
+        ranMs.set(request.runId, clock.monotonicMs());
+        clock.advance(10_000);
+        await ledger.append([finished(request.runId, 0)]);
+        ledger.leases.release(request.runId);
+      }
+      expect(ranMs.get(last)).toBe(9 * 30_000);
+    });
+
+    test('a run is raised against those that come later, and a clock that was set back takes nothing away', async () => {
+      const wait = (runId: string, priority: number, ms: number) => ({
+        ...accepted(runId, { pool: 'p' }, priority),
+        at: new Date(NOW + ms).toISOString(),
+      });
+      await ledger.append([wait('run_a', 7, 0), wait('run_b', 5, 59_000), wait('run_c', 5, 60_000)]);
+      const queueAt = (ms: number) => ledger.leases.listQueue('p', NOW + ms).map(({ runId }) => runId.at(-1));
+      expect([-90_000, 60_000, 120_000, 200_000].map((ms) => queueAt(ms).join(''))).toEqual([
+        'bca', // all as they were asked for
+        'bac', // two steps: as good as the third one, and earlier
+        'bac',
+        'abc', // all have the first priority: in the order of their acceptance
+      ]);
+    });
+
     test('a run that ended while it waited does not block the queue', async () => {
       await ledger.append([accepted('run_a', { pool: 'p' }), accepted('run_b', { pool: 'p' })]);
       await ledger.append([{ ...finished('run_a', 0), type: 'dispatch.cancelled', data: { cause: 'user' } }]);
       expect(ledger.leases.queueLength('p')).toBe(1);
-      expect(ledger.leases.tryTake({ pool: 'p', runId: 'run_b', hostId: 'h', limit: 1 })).toBe('taken');
+      expect(ledger.leases.tryTake({ pool: 'p', runId: 'run_b', hostId: 'h', limit: 1, nowMs: NOW })).toBe(
+        'taken',
+      );
     });
 
     test('a pool takes no more runs than its bound, also from calls that share a commit', async () => {
@@ -52,7 +96,9 @@ export function describeLeases(open: OpenLedger): void {
       expect(first.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected']);
       expect(ledger.run('run_d')).toBeNull();
       await expect(accept('run_e')).rejects.toThrow(PoolFullError);
-      expect(ledger.leases.tryTake({ pool: 'p', runId: 'run_a', hostId: 'h', limit: 1 })).toBe('taken');
+      expect(ledger.leases.tryTake({ pool: 'p', runId: 'run_a', hostId: 'h', limit: 1, nowMs: NOW })).toBe(
+        'taken',
+      );
       await ledger.append([launched('run_a', 1)]);
       await expect(accept('run_e')).rejects.toThrow(PoolFullError); // whoever has a slot counts, too
       await ledger.append([finished('run_a', 1)]);
@@ -62,7 +108,7 @@ export function describeLeases(open: OpenLedger): void {
     });
 
     test('a run waits from its acceptance to its first attempt, and a retry keeps its slot', async () => {
-      const waiting = () => ledger.leases.listQueue(DEFAULT_POOL).map((row) => row.runId);
+      const waiting = () => ledger.leases.listQueue(DEFAULT_POOL, NOW).map((row) => row.runId);
       await ledger.append([accepted('run_a'), accepted('run_b')]);
       expect(waiting()).toEqual(['run_a', 'run_b']);
       await ledger.append([launched('run_a', 1)]);
@@ -89,7 +135,7 @@ export function describeLeases(open: OpenLedger): void {
     test('everything of a dead host can be taken back at once', async () => {
       await ledger.append([accepted('run_a'), accepted('run_b')]);
       const take = (runId: string, hostId: string) =>
-        ledger.leases.tryTake({ pool: DEFAULT_POOL, runId, hostId, limit: 1 });
+        ledger.leases.tryTake({ pool: DEFAULT_POOL, runId, hostId, limit: 1, nowMs: NOW });
       expect([take('run_a', 'dead'), take('run_b', 'alive')]).toEqual(['taken', 'full']);
       ledger.leases.tryHold('key', 'run_a', 'dead');
       ledger.leases.tryHold('other', 'run_b', 'alive');

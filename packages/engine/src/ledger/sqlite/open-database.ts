@@ -13,13 +13,14 @@ import {
   LedgerTruncatedError,
 } from '../errors.ts';
 import { findAddon } from './find-addon.ts';
+import { findCutPage } from './missing-end.ts';
 import { createLedgerId, LEDGER_ID } from '../ledger-id.ts';
 import { APPLICATION_ID, latestVersion, MIGRATIONS } from './schema.ts';
 import type { Migration } from './schema.ts';
 import { translating } from './translate-error.ts';
 
 /** How long one transaction waits, blocking, for other processes. */
-const BUSY_TIMEOUT_MS = 5_000;
+export const BUSY_TIMEOUT_MS = 5_000;
 // Small enough that the log is soon written over again, which syncs faster than a growing file; large enough that the
 // checkpoint's own fsyncs stay out of the 99th percentile of a single append.
 const CHECKPOINT_PAGES = 2_000;
@@ -79,6 +80,8 @@ function prepareConnection(db: Database.Database, file: string, migrations: read
   const applicationId = db.pragma('application_id', { simple: true });
   if (applicationId !== APPLICATION_ID)
     throw new LedgerForeignError(file, 'it is a database of another program');
+  const cut = findCutPage(file); // looked at before anything is written, which would hide it
+  if (cut !== null) throw new LedgerTruncatedError(file, cut);
   const version = Number(db.pragma('user_version', { simple: true }));
   const known = latestVersion(migrations);
   if (version > known) throw new LedgerTooNewError(file, version, known);

@@ -1,13 +1,15 @@
 import type { HoldRow, SlotRow } from '../contract.ts';
 import type { WorkingRows } from '../storage.ts';
+import type { WaitingRow } from '../turn.ts';
 import type { Statements } from './statements.ts';
 
 const SLOT = 'SELECT run AS runId, pool, host AS hostId FROM slots';
 const HOLD = 'SELECT name, holder, host AS hostId FROM holds';
-// The index runs_in_turn has the order already: the head is found behind at most as many rows as there are slots.
+// The index runs_in_turn has the order already: the front is found behind at most as many rows as there are slots.
 const WAITING =
   'FROM runs r WHERE r.queued_in = ? AND NOT EXISTS (SELECT 1 FROM slots s WHERE s.run = r.run)';
-const IN_TURN = 'ORDER BY r.priority, r.accepted_offset';
+const WAITING_ROW = `SELECT r.run AS runId, r.row ->> '$.host' AS hostId, r.priority,
+  r.accepted_offset AS acceptedOffset, r.row ->> '$.acceptedAt' AS acceptedAt`;
 
 /** Slots, the queue for them, holds and small values in SQLite. */
 export function createWorkingRows(statements: Statements): WorkingRows {
@@ -22,13 +24,17 @@ export function createWorkingRows(statements: Statements): WorkingRows {
     putSlot: ({ runId, pool, hostId }) =>
       statements.run('INSERT OR REPLACE INTO slots VALUES (?, ?, ?)', runId, pool, hostId),
     deleteSlot: (runId) => statements.run('DELETE FROM slots WHERE run = ?', runId) > 0,
-    queue: (pool) =>
-      statements.all<SlotRow>(
-        `SELECT r.run AS runId, r.queued_in AS pool, r.row ->> '$.host' AS hostId ${WAITING} ${IN_TURN}`,
-        pool,
-      ),
-    queueHead: (pool) =>
-      statements.get<{ id: string }>(`SELECT r.run AS id ${WAITING} ${IN_TURN} LIMIT 1`, pool)?.id ?? null,
+    queue: (pool) => statements.all<WaitingRow>(`${WAITING_ROW} ${WAITING}`, pool),
+    queueFronts: (pool) => {
+      const fronts: WaitingRow[] = [];
+      for (let last = 0; ;) {
+        const sql = `${WAITING_ROW} ${WAITING} AND r.priority > ? ORDER BY r.priority, r.accepted_offset LIMIT 1`;
+        const front = statements.get<WaitingRow>(sql, pool, last);
+        if (front === undefined) return fronts;
+        fronts.push(front);
+        last = front.priority;
+      }
+    },
     queueCount: (pool) => statements.get<{ n: number }>(`SELECT count(*) AS n ${WAITING}`, pool)?.n ?? 0,
     hold: (name) => statements.get<HoldRow>(`${HOLD} WHERE name = ?`, name) ?? null,
     holds: () => statements.all<HoldRow>(`${HOLD} ORDER BY name`),
