@@ -7,7 +7,8 @@ import { BusTopic } from '@caisson/protocol';
 import { createRunId } from '../platform/index.ts';
 import { openUserHeads } from '../composition/user-keys.ts';
 import type { Engine } from '../engine.ts';
-import { ageOfOldestOpenRun, listRoots } from './blob-roots.ts';
+import { ageOfOldestOpenRun } from './blob-roots.ts';
+import { sweepStore, type SweptStore } from './sweep-store.ts';
 
 export const DAY_MS = 86_400_000;
 /** An agent's own session that nobody continued for so long is not resumed any more. */
@@ -24,9 +25,7 @@ const TEMPORARY = /^caisson-(?:pipes|probe|put)-[\w-]+$/;
 /** No attempt takes as long. */
 const FOREIGN_GROUP_AGE_MS = 7 * DAY_MS;
 
-export interface GarbageReport {
-  readonly blobs: number;
-  readonly bytes: number;
+export interface GarbageReport extends SweptStore {
   /** Blobs that the bucket lacked and has now; null without a bucket. */
   readonly sent: number | null;
   readonly results: number;
@@ -48,7 +47,7 @@ export interface GarbageOptions {
 export async function collectGarbage(engine: Engine, options: GarbageOptions = {}): Promise<GarbageReport> {
   const graceMs = Math.max(options.graceMs ?? DAY_MS, ageOfOldestOpenRun(engine));
   const { stateDir } = engine.config;
-  const swept = await engine.store.gc(await listRoots(engine), { graceMs });
+  const swept = await sweepStore(engine, graceMs);
   await undoLeftApplies(engine);
   await removeLeftWorkspaces(engine);
   await removeDeadSockets(engine);
@@ -61,8 +60,7 @@ export async function collectGarbage(engine: Engine, options: GarbageOptions = {
   });
   await sweepFolder(engine, join(stateDir, 'runtime', 'sessions'), Math.max(graceMs, SESSION_TTL_MS));
   return {
-    blobs: swept.removedBlobs,
-    bytes: swept.removedBytes,
+    ...swept,
     sent: await sendMissing(engine),
     ...(await sweepRuntime(engine, graceMs)),
     workspaces: deleted,
