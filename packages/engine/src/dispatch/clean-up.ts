@@ -1,4 +1,5 @@
 /** After the ending is durable: the attempt's files go, except the result file, which stays a day as a second witness. */
+import { explainError } from '@caisson/ground';
 import type { RemoveResult } from '../workspace/index.ts';
 import type { AttemptRemains } from './attempt-remains.ts';
 import type { DispatchRooms } from './rooms.ts';
@@ -36,7 +37,7 @@ export async function orWarn<T>(
   try {
     return await work();
   } catch (error) {
-    const message = (error as Error).message.slice(0, 4000);
+    const message = explainError(error).slice(0, 4000);
     await record
       .append('warning', { source, message }, { attempt })
       .catch(() => record.tell('warning', { source, message }, attempt));

@@ -5,7 +5,14 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { capturePatch, describeFile, judgeTrees, withoutChanges, type TreeChange } from '@caisson/ground';
+import {
+  capturePatch,
+  describeFile,
+  explainError,
+  judgeTrees,
+  withoutChanges,
+  type TreeChange,
+} from '@caisson/ground';
 import { pathRules, ruleAgainst } from '@caisson/policy';
 import { MAX_RISKY_LISTED, type Failure, type ListedRisk, type Result } from '@caisson/protocol';
 import type { AttemptRemains } from './attempt-remains.ts';
@@ -52,7 +59,7 @@ function failureOf(error: NodeJS.ErrnoException): Failure {
   const isMissing = error.code === 'ENOENT' || error.code === undefined;
   return {
     reason: isMissing ? 'output-invalid' : 'worker-failed',
-    detail: `what the run captured could not be stored: ${error.message}`,
+    detail: `what the run captured could not be stored: ${explainError(error)}`,
   };
 }
 
@@ -100,7 +107,7 @@ async function keepLate(
       warnings: forbidden.slice(0, MAX_TOLD).map(({ why }) => why),
     };
   } catch (error) {
-    const why = `no patch could be taken from ${workspace.path}: ${(error as Error).message}`;
+    const why = `no patch could be taken from ${workspace.path}: ${explainError(error)}`;
     return { result: null, failure, warnings: [why] };
   }
 }
