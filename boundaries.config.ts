@@ -116,6 +116,11 @@ export const PRIVILEGES = {
     'packages/worker/src/acp/': 'a program of its own, inside the sandbox',
     'packages/testkit/src/serve.ts': 'a program for tests in other languages',
   },
+  'computed-import': {
+    'packages/engine/src/ledger/sqlite/find-addon.ts': 'the compiled part of SQLite lies beside the bundle',
+    'packages/worker/src/steps/load-driver.ts':
+      'an adapter is loaded from the bytes whose digest was checked',
+  },
   'raw-topic': {
     'packages/protocol/src/bus-topics.ts': 'topics are named here and nowhere else',
   },

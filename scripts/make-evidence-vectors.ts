@@ -23,7 +23,7 @@ interface Vector {
   readonly file: string;
   readonly about: string;
   readonly outcome: VerifyOutcome;
-  /** Ids of the checks that must fail, and no others. */
+  /** Ids of the checks that must fail, or miss what they look at, and no others. */
   readonly failed: readonly string[];
 }
 const keyPair = (): SigningKey => {
@@ -33,9 +33,10 @@ const keyPair = (): SigningKey => {
     sign: (data) => Promise.resolve(sign(null, data, privateKey)),
   };
 };
-function outcomeOf(failed: readonly string[]): VerifyOutcome {
+function outcomeOf(failed: readonly string[], isOnlyMissing: boolean): VerifyOutcome {
+  if (isOnlyMissing) return 'incomplete';
   if (failed.includes('signature')) return 'bad-signature';
-  if (failed.some((id) => id !== 'key')) return 'integrity-failed';
+  if (failed.some((id) => id !== 'key')) return 'tampered';
   return failed.length > 0 ? 'no-key' : 'ok';
 }
 
@@ -52,9 +53,15 @@ rmSync(FOLDER, { recursive: true, force: true });
 mkdirSync(FOLDER, { recursive: true });
 const own = keyPair();
 const vectors: Vector[] = [];
-const write = (name: string, bytes: Buffer, about: string, failed: readonly string[]): void => {
+const write = (
+  name: string,
+  bytes: Buffer,
+  about: string,
+  failed: readonly string[],
+  isOnlyMissing = false,
+): void => {
   writeFileSync(join(FOLDER, `${name}.tar`), bytes);
-  vectors.push({ file: `${name}.tar`, about, outcome: outcomeOf(failed), failed });
+  vectors.push({ file: `${name}.tar`, about, outcome: outcomeOf(failed, isOnlyMissing), failed });
 };
 const base = await exportStage({ key: own });
 write('good', base, 'A run with a result, a patch and an output.', []);
@@ -70,10 +77,12 @@ write(
   'A seal of the first versions, without a place among the seals.',
   [],
 );
-for (const [name, { about, failed, edit, damage }] of Object.entries(listCases(own, keyPair()))) {
+for (const [name, { about, failed, isOnlyMissing, edit, damage }] of Object.entries(
+  listCases(own, keyPair()),
+)) {
   const parts = readParts(base);
   await edit?.(parts);
-  write(name, damage === undefined ? writeParts(parts) : damage(base), about, failed);
+  write(name, damage === undefined ? writeParts(parts) : damage(base), about, failed, isOnlyMissing);
 }
 writeFileSync(join(FOLDER, 'key.pem'), own.pem);
 writeFileSync(join(FOLDER, 'index.json'), `${JSON.stringify({ key: 'key.pem', vectors }, null, 2)}\n`);

@@ -1,12 +1,12 @@
 // A second verifier of Caisson's exports, written from docs/evidence-format.md alone: it shares no code with
 // Caisson and needs nothing but Node 20 or newer, so that a stranger can read all of it before believing it.
 //   node verify-evidence.mjs PROOF.tar PUBLIC-KEY.pem...
-// Ends with 0 (as it was signed, by one of the keys), 6 (something was changed or is missing), 7 (the statement is not
-// what the key signed) or 8 (all agrees, but the key is none of the given ones).
+// Ends with 0 (as it was signed, by one of the keys), 6 (something was changed), 7 (the statement is not what the key
+// signed), 8 (all agrees, but the key is none of the given ones) or 10 (something is missing, and the rest agrees).
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
-const EXIT = { ok: 0, 'integrity-failed': 6, 'bad-signature': 7, 'no-key': 8 };
+const EXIT = { ok: 0, tampered: 6, 'bad-signature': 7, 'no-key': 8, incomplete: 10 };
 const ENDINGS = ['finished', 'failed', 'cancelled', 'needs_input'].map((name) => `dispatch.${name}`);
 const FIXED_PARTS = 'caisson-export.json envelope.json public-key.pem manifest.json events.ndjson'.split(' ');
 const TYPE = 'application/vnd.in-toto+json';
@@ -19,8 +19,8 @@ const hasOnly = (value, keys) => isObject(value) && Object.keys(value).sort().jo
 const isEmpty = (bytes) => !bytes.some((byte) => byte !== 0);
 const parse = (bytes) => JSON.parse(bytes.toString('utf8'));
 
-function must(isTrue, complaint) {
-  if (!isTrue) throw new Error(complaint);
+function must(isTrue, complaint, isMissing = false) {
+  if (!isTrue) throw Object.assign(new Error(complaint), { isMissing });
 }
 
 /** Members sorted by UTF-16 code units, no blanks: the only spelling of a value. */
@@ -37,17 +37,21 @@ function readTar(bytes) {
   const parts = new Map();
   let at = 0;
   for (let header = bytes.subarray(0, 512); !isEmpty(header); header = bytes.subarray(at, at + 512)) {
+    must(/^[a-z0-9./-]*(\0|$)/.test(header.toString('latin1')), 'a header is damaged');
+    must(header.length === 512, 'cut short', true);
     const name = header.toString('latin1', 0, header.indexOf(0));
     const digits = header.toString('latin1', 124, 135);
     must(/^[a-z0-9./-]{1,99}$/.test(name) && /^[0-7]{11}$/.test(digits), 'a header is damaged');
     must(header.equals(tarHeader(name, digits)) && !parts.has(name), `the header of ${name} is not ours`);
     const end = at + 512 + Number.parseInt(digits, 8);
     const next = Math.ceil(end / 512) * 512;
-    must(next <= bytes.length && isEmpty(bytes.subarray(end, next)), `${name} does not end as it should`);
+    must(next <= bytes.length, `${name} is cut short`, true);
+    must(isEmpty(bytes.subarray(end, next)), `${name} does not end as it should`);
     parts.set(name, bytes.subarray(at + 512, end));
     at = next;
   }
-  must(bytes.length - at === 1024 && isEmpty(bytes.subarray(at)), 'the end of the container is damaged');
+  must(bytes.length - at <= 1024 && isEmpty(bytes.subarray(at)), 'the end of the container is damaged');
+  must(bytes.length - at === 1024, 'the end of the container is cut short', true);
   return parts;
 }
 
@@ -130,15 +134,15 @@ function verifyExport(bytes, trusted) {
     try {
       return work();
     } catch (error) {
-      failed.push({ id, detail: error.message });
+      failed.push({ id, detail: error.message, isMissing: error.isMissing === true });
       return null;
     }
   };
   const parts = check('container', () => readTar(bytes));
-  if (parts === null) return { outcome: 'integrity-failed', failed };
-  const part = (name) => parts.get(name) ?? must(false, `${name} is missing`);
+  if (parts === null) return { outcome: outcomeOf(failed), failed };
+  const part = (name) => parts.get(name) ?? must(false, `${name} is missing`, true);
   const envelope = check('envelope', () => readEnvelope(part('envelope.json')));
-  const said = check('statement', () => readStatement(envelope.payload));
+  const said = check('statement', () => part('envelope.json') && readStatement(envelope.payload));
   check('run-id', () => {
     const { runId } = parse(part('caisson-export.json'));
     const header = Buffer.from(`${canonical({ format: 'caisson/export/1', runId })}\n`);
@@ -150,16 +154,26 @@ function verifyExport(bytes, trusted) {
     must(readKey(pem).pem === pem && pem === (said?.publicKey ?? pem), 'not the key of the statement');
   });
   check('signature', () => {
-    const { payload, signature, keyId } = envelope;
+    const { payload, signature, keyId } = part('envelope.json') && envelope;
     const { id, key } = trusted.find((one) => one.id === keyId) ?? readKey(said.publicKey);
     const signed = Buffer.concat([Buffer.from(`DSSEv1 ${TYPE.length} ${TYPE} ${payload.length} `), payload]);
     must(id === keyId && verify(null, signed, key, signature), 'the key did not sign this');
   });
-  check('key', () => must(!trusted.every(({ id }) => id !== envelope.keyId), 'no given key signed'));
+  check('key', () => {
+    const { keyId } = part('envelope.json') && envelope;
+    must(!trusted.every(({ id }) => id !== keyId), 'no given key signed');
+  });
   if (said !== null) checkParts(said, parts, part, check);
-  const grades = failed.map(({ id }) => (id === 'signature' ? 2 : id === 'key' ? 0 : 1));
-  const outcome = ['no-key', 'integrity-failed', 'bad-signature'][Math.max(...grades)] ?? 'ok';
-  return { outcome, failed };
+  return { outcome: outcomeOf(failed), failed };
+}
+
+/** The worst of what was found. */
+function outcomeOf(failed) {
+  const wrong = failed.filter(({ isMissing }) => !isMissing).map(({ id }) => id);
+  if (wrong.includes('signature')) return 'bad-signature';
+  if (wrong.some((id) => id !== 'key')) return 'tampered';
+  if (failed.length > wrong.length) return 'incomplete';
+  return wrong.length > 0 ? 'no-key' : 'ok';
 }
 
 /** Everything that the signed statement speaks of, and nothing else, is there. */
@@ -171,8 +185,13 @@ function checkParts(said, parts, part, check) {
   });
   const events = check('event-chain', () => readEvents(part('events.ndjson'), said.runId));
   const sealed = events?.slice(0, said.events.count);
-  check('event-count', () => must(events.length === said.events.count, 'other events than were sealed'));
+  const allEvents = () => {
+    must(part('events.ndjson') && !(events?.length < said.events.count), 'the tail is missing', true);
+    return events;
+  };
+  check('event-count', () => must(allEvents().length === said.events.count, 'other events than were sealed'));
   check('merkle-root', () => {
+    allEvents();
     const { hash, type } = sealed.at(-1);
     must(merkle(sealed.map((event) => event.hash)) === said.events.merkleRoot, 'the root is another one');
     must(hash === said.events.head && ENDINGS.includes(type), 'the last event is not the sealed ending');

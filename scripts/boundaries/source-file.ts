@@ -25,6 +25,8 @@ export interface SourceFile {
   /** Path below the package's `src`. */
   readonly inner: string;
   readonly imports: readonly ImportEdge[];
+  /** Lines with an `import()` of something that is known only when it runs. */
+  readonly computedImports: readonly number[];
   readonly tree: SyntaxNode;
   lineOf(offset: number): number;
 }
@@ -45,6 +47,9 @@ export function readSourceFile(root: string, path: string): SourceFile {
       ...listStaticImports(parsed.module, lineOf),
       ...listDynamicImports(parsed.module, text, lineOf),
     ],
+    computedImports: parsed.module.dynamicImports
+      .filter(({ moduleRequest }) => readSpecifier(text, moduleRequest) === null)
+      .map(({ start }) => lineOf(start)),
     tree: parsed.program as unknown as SyntaxNode,
     lineOf,
   };
@@ -79,9 +84,8 @@ function* listDynamicImports(
   lineOf: (offset: number) => number,
 ): Generator<ImportEdge> {
   for (const { moduleRequest, start } of module.dynamicImports) {
-    const written = text.slice(moduleRequest.start, moduleRequest.end);
-    const specifier = /^(['"`])(.*)\1$/.exec(written)?.[2];
-    if (specifier === undefined) continue; // computed at run time: the program's own business
+    const specifier = readSpecifier(text, moduleRequest);
+    if (specifier === null) continue;
     yield {
       specifier,
       line: lineOf(start),
@@ -90,4 +94,9 @@ function* listDynamicImports(
       names: [{ name: '*', isType: false }],
     };
   }
+}
+
+/** `null` for one that is computed. */
+function readSpecifier(text: string, { start, end }: { start: number; end: number }): string | null {
+  return /^(['"`])([^'"`$]*)\1$/.exec(text.slice(start, end))?.[2] ?? null;
 }

@@ -8,6 +8,7 @@ const STARTERS = new Set(
 );
 /** Globals that a browser does not have. */
 const NODE_GLOBALS = new Set(['process', 'Buffer', 'require', '__dirname', '__filename', 'setImmediate']);
+const SEEN_IMPORTS = 'import by a name that this check can read.';
 const WATCHED_GLOBALS = new Set([...NODE_GLOBALS, 'console']);
 
 /** What a file does, beyond what it imports: environment, printing, processes, topics, git. */
@@ -31,10 +32,14 @@ export function* checkSyntax(file: SourceFile): Generator<Violation> {
     }
     if (/^(node:)?process$/.test(edge.specifier))
       yield* refuse('process-env', edge.line, 'use the global process, which this check can see.');
+    if (/^(node:)?module$/.test(edge.specifier) && !edge.isTypeOnly)
+      yield* refuse('computed-import', edge.line, `${edge.specifier}: ${SEEN_IMPORTS}`);
     const git = edge.names.find(({ name, isType }) => !isType && /git/i.test(name));
     if (edge.specifier === '@caisson/ground' && git !== undefined)
       yield* refuse('git', edge.line, `${git.name}: git on the host is run by the workspace room.`);
   }
+  for (const line of file.computedImports)
+    yield* refuse('computed-import', line, `import() of a computed name: ${SEEN_IMPORTS}`);
   for (const { node, isGlobal } of walk(file.tree, new Set())) {
     const line = file.lineOf(node.start);
     const member = isGlobal ? readMember(node) : null;
@@ -47,6 +52,8 @@ export function* checkSyntax(file: SourceFile): Generator<Violation> {
         );
       if (member.object === 'process' && /^std(out|err)$/.test(member.property))
         yield* refuse('printing', line, `process.${member.property}: only the output of the CLI prints.`);
+      if (member.object === 'process' && member.property === 'getBuiltinModule')
+        yield* refuse('computed-import', line, `process.getBuiltinModule: ${SEEN_IMPORTS}`);
       if (member.object === 'console')
         yield* refuse('printing', line, `console.${member.property}: only the output of the CLI prints.`);
     }

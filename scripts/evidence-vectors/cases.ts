@@ -27,6 +27,7 @@ const containers = (): Record<string, Case> => ({
   },
   'bad-cut-short': {
     about: 'The last 512 bytes are missing.',
+    isOnlyMissing: true,
     failed: ['container'],
     damage: (bytes) => bytes.subarray(0, -512),
   },
@@ -45,7 +46,12 @@ const containers = (): Record<string, Case> => ({
     failed: ['container'],
     damage: flip((bytes) => 512 + bytes.subarray(512).indexOf(0)),
   },
-  'bad-empty-file': { about: 'No bytes at all.', failed: ['container'], damage: () => Buffer.alloc(0) },
+  'bad-empty-file': {
+    about: 'No bytes at all.',
+    isOnlyMissing: true,
+    failed: ['container'],
+    damage: () => Buffer.alloc(0),
+  },
   'bad-part-twice': {
     about: 'A part is there twice.',
     failed: ['container'],
@@ -56,6 +62,7 @@ const containers = (): Record<string, Case> => ({
 const envelopes = (own: SigningKey, stranger: SigningKey): Record<string, Case> => ({
   'bad-no-envelope': {
     about: 'The envelope is missing.',
+    isOnlyMissing: true,
     failed: UNREADABLE,
     edit: (parts) => void parts.delete('envelope.json'),
   },
@@ -173,6 +180,7 @@ const events = (): Record<string, Case> => ({
   },
   'bad-event-tail': {
     about: 'The last event is missing.',
+    isOnlyMissing: true,
     failed: ['event-count', 'merkle-root'],
     edit: editLines((lines) => lines.slice(0, -1)),
   },
@@ -202,6 +210,7 @@ const contents = (own: SigningKey): Record<string, Case> => ({
   },
   'bad-no-manifest': {
     about: 'The manifest is missing.',
+    isOnlyMissing: true,
     failed: ['manifest'],
     edit: (parts) => void parts.delete('manifest.json'),
   },

@@ -12,6 +12,8 @@ export type Parts = Map<string, Buffer>;
 export interface Case {
   readonly about: string;
   readonly failed: readonly string[];
+  /** What is there agrees with the signature. */
+  readonly isOnlyMissing?: true;
   edit?(parts: Parts): void | Promise<void>;
   damage?(bytes: Buffer): Buffer;
 }

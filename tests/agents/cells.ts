@@ -212,13 +212,16 @@ async function board(agent: AgentUnderTest): Promise<void> {
         tool: { intent: 'mcp', tool: 'board_write', arguments: { key: 'port', value: 8080 } },
         ...usage(40, 9),
       },
+      { tool: { intent: 'mcp', tool: 'board_read', arguments: {} }, ...usage(45, 9) },
       { say: 'It is on the board.', ...usage(50, 4) },
     ],
   });
-  const ran = await stage.run('tell the others', '--tool', 'board_write', '--session', 'team');
+  const tools = ['--tool', 'board_write', '--tool', 'board_read'];
+  const ran = await stage.run('tell the others', ...tools, '--session', 'team');
   expectDone(ran, 'It is on the board.');
   const { stdout } = await stage.project.caisson('board', '--session', 'team', '-o', 'json');
   expect(stdout).toContain('8080');
+  expect(JSON.stringify(stage.model.requests.at(-1)?.body)).toContain(ran.runId); // who wrote it
   expectUsage(stage, ran);
 }
 

@@ -23,6 +23,30 @@ const VIOLATIONS = [
     "await import('@caisson/engine');",
   ],
   [
+    'a worker that makes itself a require',
+    'computed-import',
+    'packages/worker/src/x.ts',
+    "import { createRequire } from 'node:module';\ncreateRequire(import.meta.url)('@caisson/engine');",
+  ],
+  [
+    'a worker that computes what it imports',
+    'computed-import',
+    'packages/worker/src/x.ts',
+    "const name = '@caisson/' + 'engine';\nawait import(name);",
+  ],
+  [
+    'a name in a template',
+    'computed-import',
+    'packages/worker/src/x.ts',
+    "const name = 'engine';\nawait import(`@caisson/${name}`);",
+  ],
+  [
+    'a module asked for by way of the process',
+    'computed-import',
+    'packages/worker/src/x.ts',
+    "process.getBuiltinModule('node:module').createRequire(import.meta.url)('@caisson/engine');",
+  ],
+  [
     'a type taken from where nothing may be taken',
     'package-import',
     'packages/ground/src/x.ts',

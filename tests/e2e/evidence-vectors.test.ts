@@ -8,7 +8,7 @@ import { createProject, ROOT } from './project.ts';
 
 interface Vector {
   readonly file: string;
-  readonly outcome: Verification['outcome'];
+  readonly outcome: keyof typeof CODES;
   readonly failed: readonly string[];
 }
 
@@ -19,7 +19,7 @@ interface Verdict {
 
 const FOLDER = join(ROOT, 'tests/vectors/evidence');
 const SCRIPT = join(ROOT, 'scripts/verify-evidence.mjs');
-const CODES = { ok: 0, 'integrity-failed': 6, 'bad-signature': 7, 'no-key': 8 };
+const CODES = { ok: 0, tampered: 6, 'bad-signature': 7, 'no-key': 8, incomplete: 10 };
 const { key, vectors } = JSON.parse(readFileSync(join(FOLDER, 'index.json'), 'utf8')) as {
   key: string;
   vectors: Vector[];
@@ -29,7 +29,9 @@ const keyFile = join(FOLDER, key);
 async function askFirst(file: string, pemFile: string): Promise<Verdict> {
   const trustedKeys = [parsePublicKey(readFileSync(pemFile, 'utf8'), pemFile)];
   const { outcome, checks } = await verifyExport(file, { trustedKeys });
-  const failed = checks.filter((check) => check.verdict === 'failed').map((check) => check.id);
+  const failed = checks
+    .filter(({ verdict }) => verdict === 'failed' || verdict === 'missing')
+    .map((check) => check.id);
   return { outcome, failed: failed.toSorted() };
 }
 
@@ -67,9 +69,9 @@ describe('the vectors of the evidence format', () => {
 });
 
 describe('the second verifier', () => {
-  it('is one file of fewer than 200 lines that imports nothing but Node', () => {
+  it('is one file of fewer than 250 lines that imports nothing but Node', () => {
     const text = readFileSync(SCRIPT, 'utf8');
-    expect(text.trimEnd().split('\n').length).toBeLessThan(200);
+    expect(text.trimEnd().split('\n').length).toBeLessThan(250);
     const imports = [...text.matchAll(/^import .* from '(.*)';$/gm)].map(([, name]) => name);
     expect(imports).toEqual(['node:crypto', 'node:fs']);
     expect(text).not.toMatch(/import\(|require\(/);

@@ -98,6 +98,20 @@ describe('in a project that nobody has agreed to', () => {
     expect(JSON.parse((await project.caisson('runs', '-o', 'json')).stdout)).toEqual([]);
   });
 
+  it.each([
+    [['gc'], 'store: { s3: { bucket: other, endpoint: "http://127.0.0.1:9" } }'],
+    [['forget', 'latest'], 'store: { s3: { bucket: other, endpoint: "http://127.0.0.1:9" } }'],
+    [['seal', '--all'], 'keys: { signer: "ssh-agent:/tmp/agent.sock" }'],
+    [['seal', '--all'], 'evidence: { witness: ./witness }'],
+  ])('%j is refused while the part that it uses is withheld: %s', async (words, config) => {
+    const project = open({});
+    expect((await project.caisson('run', '--', 'true')).code).toBe(0);
+    project.write('caisson.yaml', config);
+    const refused = await project.caisson(...words);
+    expect([refused.code, refused.stderr]).toEqual([4, expect.stringContaining('caisson trust')]);
+    expect((await project.caisson('show', 'latest')).code).toBe(0);
+  });
+
   it('harmless settings work at once, also beside ones that do not', async () => {
     const project = open({ config: 'limits: { timeout: 5m, memory: 64g }\nmode: suggest\n' });
     const rows = JSON.parse((await project.caisson('config', '-o', 'json')).stdout) as {

@@ -19,6 +19,8 @@ import { expect, it } from 'vitest';
 import { createProject, ROOT, type Project } from '../e2e/project.ts';
 
 const MARK = 'NOT-FOR-AGENTS';
+/** In the markers of state folders, outside of every project. */
+const STATE_SECRET = '"secret":"';
 const KINDS = ['CONFIG', 'DATA', 'STATE', 'CACHE'];
 const isWritable = (folder: string): boolean => {
   try {
@@ -45,12 +47,15 @@ async function createMarked(
   }
   expect((await project.run('--', 'true')).status).toBe('done');
   expect(existsSync(join(xdg, 'data/caisson/keys/signing-key.pem'))).toBe(true);
+  const markers = join(xdg, 'state/caisson/states');
+  for (const name of readdirSync(markers))
+    expect(readFileSync(join(markers, name), 'utf8')).toContain(STATE_SECRET);
   return { project, base, xdg };
 }
 
-/** Everything that a run finds of the marks and of private keys, in files and in the objects of its repository. */
+/** Everything that a run finds of the marks, of private keys and of what signs the state, in files and in the objects of its repository. */
 async function search(project: Project, places: readonly string[], ...args: string[]): Promise<string[]> {
-  const words = `-e ${MARK} -e 'BEGIN PRIVATE KEY'`;
+  const words = `-e ${MARK} -e 'BEGIN PRIVATE KEY' -e '${STATE_SECRET}'`;
   const script = `grep -rslI ${words} ${places.join(' ')}; git cat-file --batch-all-objects --batch 2>/dev/null | grep -aqs ${words} && echo objects; true`;
   const run = await project.run(...args, '--', 'sh', '-c', script);
   expect(run.status).toBe('done');

@@ -8,9 +8,11 @@ export const EXIT_CODES = {
   needsInput: 3,
   policyDenied: 4,
   budgetExceeded: 5,
-  integrityFailed: 6,
+  tampered: 6,
   badSignature: 7,
   noKey: 8,
+  unsealed: 9,
+  incomplete: 10,
   timeout: 124,
   cancelled: 130,
 } as const;
@@ -20,7 +22,7 @@ const BY_REASON: Partial<Record<FailureReason, ExitCode>> = {
   timeout: EXIT_CODES.timeout,
   'budget-exceeded': EXIT_CODES.budgetExceeded,
   'policy-denied': EXIT_CODES.policyDenied,
-  'integrity-failed': EXIT_CODES.integrityFailed,
+  'integrity-failed': EXIT_CODES.tampered,
 };
 
 const BY_ERROR_CODE: Readonly<Record<string, ExitCode>> = {
@@ -34,11 +36,16 @@ const BY_ERROR_CODE: Readonly<Record<string, ExitCode>> = {
   PROJECT_REFUSED: EXIT_CODES.policyDenied,
   STATE_REFUSED: EXIT_CODES.policyDenied,
   BUDGET_EXCEEDED: EXIT_CODES.budgetExceeded,
-  INTEGRITY_FAILED: EXIT_CODES.integrityFailed,
-  LEDGER_CORRUPT: EXIT_CODES.integrityFailed,
-  LEDGER_ROLLED_BACK: EXIT_CODES.integrityFailed,
-  STORE_CORRUPT: EXIT_CODES.integrityFailed,
-  REGISTRY_CORRUPT: EXIT_CODES.integrityFailed,
+  INTEGRITY_FAILED: EXIT_CODES.tampered,
+  LEDGER_CORRUPT: EXIT_CODES.tampered,
+  LEDGER_ROLLED_BACK: EXIT_CODES.tampered,
+  STORE_CORRUPT: EXIT_CODES.tampered,
+  REGISTRY_CORRUPT: EXIT_CODES.tampered,
+  TAMPERED: EXIT_CODES.tampered,
+  UNSEALED: EXIT_CODES.unsealed,
+  INCOMPLETE: EXIT_CODES.incomplete,
+  BLOB_MISSING: EXIT_CODES.incomplete,
+  LEDGER_TRUNCATED: EXIT_CODES.incomplete,
   BAD_SIGNATURE: EXIT_CODES.badSignature,
   NO_KEY: EXIT_CODES.noKey,
 };

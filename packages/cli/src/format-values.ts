@@ -1,6 +1,6 @@
 /** How values read on a terminal. */
 import type { Usage } from '@caisson/protocol';
-import { printable } from './printable.ts';
+import { isPlainAscii, printable } from './printable.ts';
 
 export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
@@ -33,6 +33,7 @@ export function formatBytes(bytes: number): string {
 
 /** Columns that a text takes on a terminal: wide characters take two, combining marks none. */
 export function widthOf(text: string): number {
+  if (isPlainAscii(text)) return text.length;
   let width = 0;
   for (const character of text) width += widthOfCharacter(character);
   return width;

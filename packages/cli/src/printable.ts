@@ -5,8 +5,14 @@
  */
 const OBEYED = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
+/** Whether a text has nothing but letters, digits and signs of ASCII. Nearly every text: the tables of Unicode are slow. */
+export function isPlainAscii(text: string): boolean {
+  return /^[ -~]*$/.test(text);
+}
+
 /** The text on one line, fit to stand before a person's eyes: what a terminal would obey is shown as its number. */
 export function printable(text: string): string {
+  if (isPlainAscii(text)) return text;
   return text.replaceAll(OBEYED, (character) => {
     const code = (character.codePointAt(0) ?? 0).toString(16);
     return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`;

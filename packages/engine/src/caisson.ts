@@ -14,33 +14,28 @@ import {
 import type { DiscoveredRuntime } from './discovery/index.ts';
 import { flatten, type DispatchRequest, type RunHandle } from './dispatch/index.ts';
 import { createEngine, type Engine, type EngineOptions } from './engine.ts';
-import { exportRun, type Exported, type Verification, type VerifyOptions } from './evidence/index.ts';
+import type { Exported, Verification, VerifyOptions } from './evidence/index.ts';
 import type { QuestionRow, RunFilter, RunRow, SpendRow } from './ledger/index.ts';
 import { answerQuestion, expireQuestions } from './operations/answer-question.ts';
 import { cancelRun, type CancelOutcome } from './operations/cancel-run.ts';
-import {
-  collectGarbage,
-  sweepAtStart,
-  type GarbageOptions,
-  type GarbageReport,
-} from './operations/collect-garbage.ts';
+import { collectGarbage, type GarbageOptions, type GarbageReport } from './operations/collect-garbage.ts';
 import { decideApproval } from './operations/decide-approval.ts';
 import { discoverHere } from './operations/discover-here.ts';
 import { dispatchOnce } from './operations/dispatch-once.ts';
 import { followRunLog } from './operations/follow-run-log.ts';
 import { followRun } from './operations/follow-run.ts';
 import { forgetRun } from './operations/forget-run.ts';
-import { requireRemembered } from './operations/run-forgotten.ts';
 import { readRunLog, type LogName } from './operations/read-run-log.ts';
 import { createRegistryFace, type RegistryFace } from './operations/registry-face.ts';
 import { resolveRunId } from './operations/resolve-run-id.ts';
 import { retryRun } from './operations/retry-run.ts';
 import { applyRun, readPatch, type ApplyChoice } from './operations/run-patch.ts';
-import { sealEnded } from './operations/seal-ended.ts';
+import { keepSealing, makeUpSeals, sealEnded } from './operations/seal-ended.ts';
 import { showRun } from './operations/show-run.ts';
 import { sendMessage } from './operations/send-message.ts';
 import { runBackground, startBackground } from './operations/start-background.ts';
-import { verifyHere } from './operations/verify-here.ts';
+import { createSweeper } from './operations/sweep.ts';
+import { exportHere, verifyHere } from './operations/verify-here.ts';
 import { listApprovals, type ApprovalDecision, type ApprovalRow } from './questions/index.ts';
 import type { Sessions } from './session/index.ts';
 import type { ApplyResult } from './workspace/index.ts';
@@ -56,7 +51,10 @@ export interface CaissonOptions extends EngineOptions {
    * disk, for example). Such runs are then shown as they were.
    */
   readonly onUnsettled?: (error: Error) => void;
-  /** Is told what was undone of an apply whose process had died. Without it that waits for the next `apply` or `gc`. */
+  /**
+   * Is told what was undone of an apply whose process had died (without it that waits for the next `apply` or `gc`) and,
+   * without `onUnsettled`, which run of a dead host is left to the next process.
+   */
   readonly onNotice?: (message: string) => void;
 }
 
@@ -144,7 +142,13 @@ export async function createCaisson(options: CaissonOptions = {}): Promise<Caiss
   );
   const engine = createEngine(live.current, cwd, options);
   try {
-    await engine.recover();
+    const { left } = await engine.recover();
+    // A run that cannot be settled now keeps nobody from working.
+    for (const error of left) {
+      if (options.onUnsettled !== undefined) options.onUnsettled(error);
+      else options.onNotice?.(error.message);
+    }
+    for (const message of (await makeUpSeals(engine)).failures) options.onNotice?.(message);
     if (options.onNotice !== undefined) {
       for (const message of await engine.workspaces.recoverApplies(engine.config)) options.onNotice(message);
     }
@@ -161,10 +165,14 @@ export async function createCaisson(options: CaissonOptions = {}): Promise<Caiss
 function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
   const { ledger } = engine;
   const find = (given: string): string => resolveRunId(ledger, given);
-  let hasSwept = false;
+  const sweeper = createSweeper(engine);
+  let stopSealing: (() => Promise<void>) | null = null;
   const openForWork = async (): Promise<void> => {
     await requireTrust(engine.config);
     await engine.openPost();
+    stopSealing ??= keepSealing(engine, (message) =>
+      engine.bus.emit(BusTopic.WARNING, { source: 'evidence', message }),
+    );
   };
   return {
     config: engine.config,
@@ -175,8 +183,7 @@ function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
     async dispatch(request) {
       await openForWork();
       const handle = await dispatchOnce(engine, request);
-      if (!hasSwept) sweepBeside(engine);
-      hasSwept = true;
+      sweeper.dispatched();
       return handle;
     },
     async dispatchDetached(request, entry) {
@@ -185,6 +192,7 @@ function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
     },
     async serveDetached(runId) {
       await requireTrust(engine.config);
+      sweeper.dispatched();
       return runBackground(engine, runId);
     },
     shutdown: (how) => engine.dispatcher.shutdown(how),
@@ -203,6 +211,7 @@ function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
     cancel: async (run, how) => cancelRun(engine, find(run), how),
     async retry(run, changes) {
       await openForWork();
+      sweeper.dispatched();
       return retryRun(engine, find(run), changes);
     },
     send: async (run, body) => sendMessage(engine, find(run), body),
@@ -212,6 +221,7 @@ function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
     },
     async answer(question, answer) {
       await openForWork();
+      sweeper.dispatched();
       return answerQuestion(engine, question, answer);
     },
     approvals: (filter = {}) => Promise.resolve(listApprovals(ledger, { openOnly: filter.all !== true })),
@@ -219,8 +229,7 @@ function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
     sessions: engine.sessions,
     budget: (session) => Promise.resolve(engine.budget.standings(session)),
     spend: (filter) => Promise.resolve(ledger.spend(filter)),
-    export: async (run, to) =>
-      exportRun({ ledger, store: engine.store, runId: requireRemembered(engine, find(run)), to }),
+    export: (run, to) => exportHere(engine, find(run), to),
     verify: (run, how = {}) => verifyHere(engine, run, how),
     async seal(run) {
       await requireTrust(engine.config, ['keys', 'evidence']);
@@ -236,13 +245,10 @@ function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
       await requireTrust(engine.config, ['store']);
       return collectGarbage(engine, how);
     },
-    close: () => engine.close(),
+    async close() {
+      await sweeper.stop();
+      await stopSealing?.();
+      await engine.close();
+    },
   };
-}
-
-/** The run does not wait for it. */
-function sweepBeside(engine: Engine): void {
-  sweepAtStart(engine).catch((error: unknown) => {
-    engine.bus.emit(BusTopic.WARNING, { source: 'sweep', message: (error as Error).message });
-  });
 }

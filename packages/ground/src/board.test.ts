@@ -42,6 +42,17 @@ describe('the board', () => {
     ]);
   });
 
+  it('is left as it is by a write that nobody could read', async () => {
+    const board = openBoard(join(folder, 'board.json'));
+    await board.write({ key: 'port', value: 1, by });
+    const anonymous = { key: 'port', value: 2 } as Parameters<typeof board.write>[0];
+    await expect(board.write(anonymous)).rejects.toMatchObject({
+      code: 'SHARED_FILE_INVALID',
+      message: expect.stringContaining('by') as string,
+    });
+    expect(await board.read()).toMatchObject([{ items: [{ value: 1 }] }]);
+  });
+
   it('forgets what has outlived its time', async () => {
     const clock = createManualClock();
     const board = openBoard(join(folder, 'board.json'), clock);

@@ -14,6 +14,11 @@ export class SharedFileFullError extends CaissonError {
   readonly code = 'SHARED_FILE_FULL';
 }
 
+/** The change would leave a file that its readers refuse. */
+export class SharedFileInvalidError extends CaissonError {
+  readonly code = 'SHARED_FILE_INVALID';
+}
+
 export interface SharedFileKind<T> {
   readonly maxBytes: number;
   /** What an absent file stands for. */
@@ -49,9 +54,27 @@ export async function updateSharedFile<T, R>(
       if (Buffer.byteLength(text) > kind.maxBytes) {
         throw new SharedFileFullError(`${path} would pass ${kind.maxBytes} bytes; remove something first.`);
       }
-      writeFileAtomicSync(path, text, { durable: false });
+      demandReadable(path, kind, text);
+      writeFileAtomicSync(path, text);
       return result;
     },
     options,
   );
+}
+
+function demandReadable<T>(path: string, kind: SharedFileKind<T>, text: string): void {
+  try {
+    kind.parse(JSON.parse(text));
+  } catch (error) {
+    throw new SharedFileInvalidError(`${path} is left as it is: ${describe(error as Error)}`, {
+      cause: error,
+      remedy: 'Correct what was to be written.',
+    });
+  }
+}
+
+/** The place and the words of the first problem that a schema found. */
+function describe(error: Error & { issues?: readonly { path: PropertyKey[]; message: string }[] }): string {
+  const [first] = error.issues ?? [];
+  return first === undefined ? error.message : `${first.path.join('.')}: ${first.message}`;
 }

@@ -14,14 +14,19 @@ export type TrustMark = (typeof TRUST_MARKS)[number];
 /** A key of the configuration: its mark, its schema, and what it means. */
 export const described = <T extends z.ZodMiniType>(trust: TrustMark, schema: T, description: string): T =>
   schema.check(z.meta({ description, trust }));
-/** The mark that {@link described} gave to a schema; `null` where it gave none. */
+
+/** The same for a key that may be left out. The mark is put on the wrapper, which is new: copies of schemas cost time. */
+export function optional<T extends z.ZodMiniType>(trust: TrustMark, schema: T, description: string) {
+  const key = z.optional(schema);
+  z.globalRegistry.add(key, { description, trust });
+  return key;
+}
+
+/** The mark that {@link described} or {@link optional} gave to a schema; `null` where they gave none. */
 export function trustMarkOf(schema: object): TrustMark | null {
   const mark = z.globalRegistry.get(schema as z.core.$ZodType)?.['trust'];
   return TRUST_MARKS.find((known) => known === mark) ?? null;
 }
-
-export const optional = <T extends z.ZodMiniType>(trust: TrustMark, schema: T, description: string) =>
-  z.optional(described(trust, schema, description));
 
 export const text = (max = 4096) =>
   z.string().check(z.minLength(1), z.maxLength(max), z.regex(/^[^\0]*$/, 'must not contain a NUL character'));

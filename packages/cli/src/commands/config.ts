@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { explainConfig, loadConfig, USER_CONFIG_FILE_NAME, type ConfigRow } from '@caisson/engine';
+import { explainConfig, USER_CONFIG_FILE_NAME, type ConfigRow } from '@caisson/engine';
 import { findNearest, formatSetting } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
@@ -24,10 +24,9 @@ export const command = defineCommand({
     },
   ],
   async run({ options, positionals: [key], output }) {
-    const given = { flags: { state: options['state-dir'] } };
-    const rows = await explainConfig(given);
+    const { config, rows } = await explainConfig({ flags: { state: options['state-dir'] } });
     if (key !== undefined) return printOne(rows, key, output);
-    const { projectRoot, file, userFile, stateDir, folders, trust } = await loadConfig(given);
+    const { projectRoot, file, userFile, stateDir, folders, trust } = config;
     output.result({ projectRoot, file, userFile, stateDir, trust, settings: rows }, () => [
       `project  ${projectRoot}`,
       `file     ${file ?? 'none (caisson init writes one)'}`,

@@ -18,7 +18,9 @@ import { withCaissonToRead } from '../with-caisson.ts';
 
 const BY_OUTCOME: Readonly<Record<Verification['outcome'], ExitCode>> = {
   ok: EXIT_CODES.finished,
-  'integrity-failed': EXIT_CODES.integrityFailed,
+  tampered: EXIT_CODES.tampered,
+  unsealed: EXIT_CODES.unsealed,
+  incomplete: EXIT_CODES.incomplete,
   'bad-signature': EXIT_CODES.badSignature,
   'no-key': EXIT_CODES.noKey,
 };
@@ -27,8 +29,10 @@ export const command = defineCommand({
   usage: 'RUN|FILE [--key KEY] [--witness FILE]',
   about:
     'Checks a run of this project, or an exported file, which needs no state folder and no network. Exit codes:\n' +
-    '0 all is well, 6 something was changed or is missing, 7 the signature is wrong, 8 nobody here trusts the key. A run of\n' +
-    'this project is also checked against the newest seal that was noted of its ledger, and against evidence.witness.',
+    '0 all is well, 6 tampered (something was changed), 7 the signature is wrong, 8 nobody here trusts the key, 9 unsealed\n' +
+    '(nothing was signed yet), 10 incomplete (something is missing or cannot be read, and the rest agrees). A run of this\n' +
+    'project that ended without a seal is sealed first, if the key is at hand. It is also checked against the newest seal\n' +
+    'that was noted of its ledger, and against evidence.witness.',
   options: {
     key: { type: 'string', value: 'FILE', summary: 'public key (PEM) to believe instead of the key ring' },
     witness: { type: 'string', value: 'FILE', summary: 'the seal must be among the lines of this witness' },
@@ -92,7 +96,12 @@ function readWitness(file: string): readonly WitnessLine[] {
 }
 
 function describe(verification: Verification, style: Style): Lines {
-  const marks = { ok: style.green('ok'), failed: style.red('FAILED'), 'not-applicable': style.dim('n/a') };
+  const marks = {
+    ok: style.green('ok'),
+    failed: style.red('FAILED'),
+    missing: style.yellow('MISSING'),
+    'not-applicable': style.dim('n/a'),
+  };
   const lines = verification.checks.map(
     (check) => line`${marks[check.verdict]}  ${check.id}  ${style.dim(check.detail)}`,
   );

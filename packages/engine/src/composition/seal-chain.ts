@@ -5,18 +5,20 @@
 import { join } from 'node:path';
 import { makeFolder, withFileLock } from '@caisson/ground';
 import {
+  findLostSeal,
   findSeal,
   nextLink,
   parseStoredEnvelope,
   signSeal,
+  TamperedError,
   type HeadVerdict,
   type PreparedSeal,
   type RecordedSeal,
   type Seal,
   type SigningKey,
 } from '../evidence/index.ts';
-import type { NewEvent } from '../ledger/index.ts';
-import type { SealerOptions } from './seal-evidence.ts';
+import type { RunRecord } from '../ledger/index.ts';
+import type { SealerOptions, SealOptions } from './seal-evidence.ts';
 import { openUserHeads } from './user-keys.ts';
 import { createWitnessCourier } from './witness-courier.ts';
 
@@ -25,15 +27,15 @@ const TURN_MS = 120_000;
 
 export interface SealChain {
   /** The run's seal: the one that it has, or a new one at the end of the chain. */
-  add(runId: string, parts: SealParts): Promise<Seal>;
+  add(runId: string, parts: SealParts, options?: SealOptions): Promise<Seal>;
   settle(waitMs: number): Promise<void>;
 }
 
 interface SealParts {
   readonly prepared: PreparedSeal;
   readonly key: SigningKey;
-  /** An event of the run, now. */
-  describe(type: string, data: Record<string, unknown>): NewEvent;
+  readonly record: RunRecord;
+  readonly attempt: number;
 }
 
 export function createSealChain(options: SealerOptions): SealChain {
@@ -41,21 +43,34 @@ export function createSealChain(options: SealerOptions): SealChain {
   const heads = openUserHeads(config);
   const courier = createWitnessCourier(config.evidence.witness, ledger, warn);
   const runtime = join(config.stateDir, 'runtime');
-  const append = async (runId: string, { prepared, key, describe }: SealParts): Promise<Seal> => {
+  const append = async (
+    runId: string,
+    { prepared, key, record, attempt }: SealParts,
+    isLate: boolean,
+  ): Promise<Seal> => {
     const known = findSeal(ledger.read({ runId }));
     if (known !== null)
       return { envelope: parseStoredEnvelope(await store.getBlob(known.envelopeRef)), sealRef: known };
+    if (isLate) refuseAnother(runId);
     const seal = await signSeal(prepared, key, nextLink(ledger));
-    const recorded = describe('evidence.sealed', { ...seal.sealRef });
-    await ledger.append([{ ...recorded, id: `evidence.sealed:${runId}` }]);
-    const newest = { runId, at: recorded.at, seal: seal.sealRef };
+    const place = { attempt, id: `evidence.sealed:${runId}` };
+    const { at } = await record.append('evidence.sealed', { ...seal.sealRef }, place);
+    const newest = { runId, at, seal: seal.sealRef };
     const problem = advanceHead(newest);
-    if (problem !== null) {
-      warn(problem);
-      await ledger.append([describe('warning', { source: 'evidence', message: problem })]);
-    }
+    if (problem !== null)
+      await record.append('warning', { source: 'evidence', message: problem }, { attempt });
     courier?.tell(newest);
     return seal;
+  };
+  const refuseAnother = (runId: string): void => {
+    const verdict = heads.judge(config.stateDir, ledger);
+    const isNoted = verdict.kind === 'rolled-back' && verdict.head.runId === runId;
+    const lost = isNoted ? null : findLostSeal(ledger, runId);
+    if (!isNoted && lost === null) return;
+    const witness = lost === null ? `the note in ${heads.folder}` : `the seal of ${lost.runId}`;
+    throw new TamperedError(`${runId} had a seal, as ${witness} says, and ${ledger.file} has lost it`, {
+      remedy: 'Restore the ledger from a backup.',
+    });
   };
   const advanceHead = (newest: RecordedSeal): string | null => {
     try {
@@ -65,9 +80,9 @@ export function createSealChain(options: SealerOptions): SealChain {
     }
   };
   return {
-    async add(runId, parts) {
+    async add(runId, parts, { waitMs = TURN_MS, isLate = false } = {}) {
       makeFolder(runtime);
-      return await withFileLock(join(runtime, 'seal.lock'), () => append(runId, parts), { waitMs: TURN_MS });
+      return await withFileLock(join(runtime, 'seal.lock'), () => append(runId, parts, isLate), { waitMs });
     },
     settle: async (waitMs) => courier?.settle(waitMs),
   };

@@ -1,17 +1,18 @@
 /** Signs a run that has ended: the manifest is read off the ledger, so that recovery can seal what another host began. */
 import type { Clock } from '@caisson/ground';
-import { CaissonError, DispatchAccepted, Result } from '@caisson/protocol';
+import { DispatchAccepted, Result } from '@caisson/protocol';
 import * as z from 'zod/mini';
 import type { ResolvedConfig } from '../config/index.ts';
 import {
   EvidenceManifest,
   prepareSeal,
+  TamperedError,
   UnsealedError,
   type Artefact,
   type Keyring,
   type ResultSink,
 } from '../evidence/index.ts';
-import { ZERO_HASH, type Ledger, type NewEvent, type StoredEvent } from '../ledger/index.ts';
+import { ZERO_HASH, type Ledger, type Recorder, type StoredEvent } from '../ledger/index.ts';
 import type { Store } from '../store/index.ts';
 import { deliverSealed } from './deliver-sealed.ts';
 import { digestProgram } from './digest-program.ts';
@@ -20,6 +21,7 @@ import { openUserKeyring } from './user-keys.ts';
 
 export interface SealerOptions {
   readonly ledger: Ledger;
+  readonly recorder: Recorder;
   readonly store: Store;
   readonly config: ResolvedConfig;
   readonly path: string;
@@ -29,9 +31,16 @@ export interface SealerOptions {
   warn(message: string): void;
 }
 
+export interface SealOptions {
+  /** How long to wait for others who sign. */
+  readonly waitMs?: number;
+  /** The run ended a while ago: one whose seal was taken away meanwhile gets no other, and TamperedError is thrown. */
+  readonly isLate?: boolean;
+}
+
 export interface Sealer {
   /** Signs the ended run, once; one that is sealed already is delivered again, which sinks must not mind. */
-  seal(runId: string): Promise<void>;
+  seal(runId: string, options?: SealOptions): Promise<void>;
   /** Does what the first seal of a process takes longest for, while there is nothing else to do. */
   prepare(): void;
   /** Waits, no longer than that, for a witness that is being told. */
@@ -43,11 +52,11 @@ export function createSealer(options: SealerOptions): Sealer {
   const chain = createSealChain(options);
   let isPrepared = false;
   return {
-    async seal(runId) {
+    async seal(runId, how = {}) {
       try {
-        await seal(options, keyring, chain, runId);
+        await seal(options, keyring, chain, { runId, ...how });
       } catch (error) {
-        throw error instanceof CaissonError ? new UnsealedError(runId, error) : error;
+        throw error instanceof TamperedError ? error : new UnsealedError(runId, error as Error);
       }
     },
     settle: (waitMs) => chain.settle(waitMs),
@@ -64,7 +73,7 @@ async function seal(
   options: SealerOptions,
   keyring: Keyring,
   chain: SealChain,
-  runId: string,
+  { runId, ...how }: SealOptions & { readonly runId: string },
 ): Promise<void> {
   const { ledger, store } = options;
   const events = ledger.read({ runId });
@@ -73,35 +82,26 @@ async function seal(
   const resultRef = ending.data['resultRef'];
   const resultBytes = typeof resultRef === 'string' ? await store.getBlob(resultRef) : null;
   const artefacts = await listArtefacts(store, ending, resultBytes);
-  const after = (type: string, data: Record<string, unknown>): NewEvent => ({
+  const prepared = await prepareSeal({
+    store,
     runId,
-    attempt: ending.attempt,
-    type,
-    version: 1,
-    at: options.clock.now().toISOString(),
-    trace: ending.trace,
-    data,
+    events: events.filter((event) => event.seq <= ending.seq),
+    manifest: composeManifest(options, runId, events),
+    resultBytes,
+    artefacts,
   });
-  const sealed = await chain.add(runId, {
-    key: await keyring.getSigningKey(),
-    prepared: await prepareSeal({
-      store,
-      runId,
-      events: events.filter((event) => event.seq <= ending.seq),
-      manifest: composeManifest(options, runId, events),
-      resultBytes,
-      artefacts,
-    }),
-    describe: (type, data) => after(type, data),
-  });
+  const key = await keyring.getSigningKey();
+  const record = options.recorder.of(runId, ending.trace);
+  const { attempt } = ending;
+  const sealed = await chain.add(runId, { key, prepared, record, attempt }, how);
   // A host that dies before this is made up for: whoever recovers the run delivers again.
   const undelivered = await deliverSealed(
     options.sinks,
     { runId, envelope: sealed.envelope, seal: sealed.sealRef, resultBytes, artefacts },
     options.clock,
   );
-  for (const message of undelivered) options.warn(message);
-  await ledger.append(undelivered.map((message) => after('warning', { source: 'evidence', message })));
+  for (const message of undelivered)
+    await record.append('warning', { source: 'evidence', message }, { attempt });
 }
 
 function findEnding(ledger: Ledger, runId: string, events: readonly StoredEvent[]): StoredEvent | undefined {

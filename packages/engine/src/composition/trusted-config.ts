@@ -5,7 +5,7 @@ import {
   loadConfig as loadBare,
   readHostEnvironment,
   resolveUserFolders,
-  type ConfigRow,
+  type ExplainedConfig,
   type LoadConfigOptions,
   type ResolvedConfig,
 } from '../config/index.ts';
@@ -25,8 +25,8 @@ export function loadConfig(options: LoadConfigOptions = {}): Promise<ResolvedCon
   return loadBare(withTrust(options));
 }
 
-/** Every setting with its value and where it stands, then what else the files say, then what is withheld. */
-export function explainConfig(options: LoadConfigOptions = {}): Promise<readonly ConfigRow[]> {
+/** The same, with a row for every setting, then for what else the files say, then for what is withheld. */
+export function explainConfig(options: LoadConfigOptions = {}): Promise<ExplainedConfig> {
   return explainBare(withTrust(options));
 }
 
@@ -35,8 +35,12 @@ export function explainConfig(options: LoadConfigOptions = {}): Promise<readonly
  * `parts` are the top-level keys that are about to be used; without them all are.
  */
 export async function requireTrust(config: ResolvedConfig, parts?: readonly string[]): Promise<void> {
-  const isUsed =
-    parts === undefined || config.asked.asks.some(({ path: [part = ''] }) => parts.includes(part));
-  if (config.trust.kind !== 'required' || !isUsed) return;
+  if (isTrusted(config, parts)) return;
   throw new TrustRequiredError(await openTrust().report(config.asked));
+}
+
+/** Whether nothing that the project asks for there waits for the user's agreement. */
+export function isTrusted(config: ResolvedConfig, parts?: readonly string[]): boolean {
+  if (config.trust.kind !== 'required') return true;
+  return parts !== undefined && !config.asked.asks.some(({ path: [part = ''] }) => parts.includes(part));
 }

@@ -71,5 +71,5 @@ export interface Compute {
   /** Ends and takes away whatever an attempt left whose handle was never written down. */
   sweep(runId: string, attempt: number): Promise<void>;
   /** Takes away the empty cgroups of attempts that `isOver` knows to be over; returns how many there were. */
-  removeLeftGroups(isOver: (runId: string, ageMs: number) => boolean): number;
+  removeLeftGroups(isOver: (runId: string, ageMs: number) => boolean): Promise<number>;
 }

@@ -71,6 +71,12 @@ export interface ConfigRow {
   readonly isWithheld?: true;
 }
 
+/** A configuration, and how it came to be. */
+export interface ExplainedConfig {
+  readonly config: ResolvedConfig;
+  readonly rows: readonly ConfigRow[];
+}
+
 /** The configuration after every source was asked: complete, in base units, frozen. `null` is "not limited" or "not set". */
 export interface ResolvedConfig {
   readonly projectRoot: string;

@@ -2,6 +2,7 @@ export type {
   Ask,
   ConfigChange,
   ConfigRow,
+  ExplainedConfig,
   ConfigSource,
   KeySend,
   LoadConfigOptions,

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ConfigChange, ConfigRow, LoadConfigOptions, ResolvedConfig } from './contract.ts';
-import { loadExplained } from './load-config.ts';
+import { explainConfig } from './load-config.ts';
 
 /** The configuration of a host that stays up. */
 export interface LiveConfig {
@@ -14,13 +14,13 @@ export async function createLiveConfig(
   options: LoadConfigOptions,
   onChange: (change: ConfigChange) => void,
 ): Promise<LiveConfig> {
-  let loaded = await loadExplained(options);
+  let loaded = await explainConfig(options);
   return {
     get current() {
       return loaded.config;
     },
     async reload() {
-      const next = await loadExplained(options);
+      const next = await explainConfig(options);
       const changes = compareRows(loaded.rows, next.rows);
       loaded = next;
       for (const change of changes) onChange(change);

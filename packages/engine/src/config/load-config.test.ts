@@ -48,7 +48,7 @@ describe('which value wins', () => {
     expect(
       (['limits.timeout', 'limits.memory', 'limits.pids', 'limits.queue'] as const).map(config.sourceOf),
     ).toEqual(['file', 'env', 'flag', 'default']);
-    const rows = await explainConfig(options);
+    const { rows } = await explainConfig(options);
     expect(
       rows.filter((row) => ['limits.timeout', 'limits.memory', 'limits.pids'].includes(row.key)),
     ).toEqual([
@@ -71,7 +71,7 @@ describe('which value wins', () => {
 
   it('explains what else the file says, with its line', async () => {
     write('agents:\n  reviewer:\n    runtime: codex\nnetwork:\n  hosts: ["a:443", "b:443"]\n');
-    const rows = await explainConfig({ cwd: root, env: HOME_ENV });
+    const { rows } = await explainConfig({ cwd: root, env: HOME_ENV });
     expect(
       rows.filter((row) => row.source === 'file').map(({ key, value, line }) => ({ key, value, line })),
     ).toEqual([

@@ -4,7 +4,7 @@ import type { ConfigFile, Mode } from '@caisson/protocol';
 import { anchorRule } from './anchor-rule.ts';
 import { readConfigDocument } from './config-document.ts';
 import type {
-  ConfigRow,
+  ExplainedConfig,
   LoadConfigOptions,
   ResolvedBudget,
   ResolvedConfig,
@@ -26,18 +26,11 @@ import { weighFile } from './weigh-file.ts';
 
 /** Resolves flag > env > project's file > user's file > default once. Problems throw `ConfigError`; no file is ever written. */
 export async function loadConfig(options: LoadConfigOptions = {}): Promise<ResolvedConfig> {
-  return (await loadExplained(options)).config;
+  return (await explainConfig(options)).config;
 }
 
-/** Every setting with its value and where it stands, then what else the file says. */
-export async function explainConfig(options: LoadConfigOptions = {}): Promise<readonly ConfigRow[]> {
-  return (await loadExplained(options)).rows;
-}
-
-/** Both of the above from one reading. */
-export async function loadExplained(
-  options: LoadConfigOptions,
-): Promise<{ config: ResolvedConfig; rows: readonly ConfigRow[] }> {
+/** The same, with a row for every setting: its value and where it stands. */
+export async function explainConfig(options: LoadConfigOptions = {}): Promise<ExplainedConfig> {
   const given = {
     cwd: options.cwd ?? getCurrentFolder(),
     env: options.env ?? readHostEnvironment(),

@@ -36,8 +36,8 @@ export function memberOfSchema(node: SchemaNode | undefined, key: string): Schem
 
 /** What a project may do with this key before its user has agreed; `null` for the values of a map of names. */
 export function markOf(node: SchemaNode | undefined): TrustMark | null {
-  const schema = unwrap(node);
-  return schema === undefined ? null : trustMarkOf(schema);
+  if (node === undefined) return null;
+  return trustMarkOf(node) ?? markOf(definitionOf(node).innerType);
 }
 
 function shapesOf(definition: SchemaDefinition, value: unknown): Readonly<Record<string, SchemaNode>>[] {

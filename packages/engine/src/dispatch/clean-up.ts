@@ -1,9 +1,10 @@
-/** After the ending is durable: the attempt's files go, except the result file, which stays a day as a second witness. */
+/** After the ending is durable: the attempt's files go. */
 import { explainError } from '@caisson/ground';
 import type { RemoveResult } from '../workspace/index.ts';
 import type { AttemptRemains } from './attempt-remains.ts';
 import type { DispatchRooms } from './rooms.ts';
-import type { RunRecord } from './run-record.ts';
+import type { RunRecord } from '../ledger/index.ts';
+import { removeStored } from './remove-stored.ts';
 import { removeAttemptFolders } from './state-paths.ts';
 
 /** Never rejects: what cannot be removed is told, and stays for `caisson gc` or a person. */
@@ -17,7 +18,11 @@ export async function cleanUp(
     const why = refusalOf(await rooms.workspaces.remove(workspace));
     if (why !== null) throw new Error(`${workspace.attemptDir} was left in place: ${why}`);
   });
-  await orWarn(record, remains.attempt, 'state', () => removeAttemptFolders(paths));
+  await orWarn(record, remains.attempt, 'state', async () => {
+    // Before the ending somebody may still follow what it prints, and another attempt may follow this one.
+    if (rooms.ledger.run(remains.runId)?.ending !== undefined) await removeStored(rooms, paths);
+    await removeAttemptFolders(paths);
+  });
 }
 
 function refusalOf(removed: RemoveResult): string | null {
@@ -38,20 +43,18 @@ export async function orWarn<T>(
     return await work();
   } catch (error) {
     const message = explainError(error).slice(0, 4000);
-    await record
-      .append('warning', { source, message }, { attempt })
-      .catch(() => record.tell('warning', { source, message }, attempt));
+    record.keep('warning', { source, message }, { attempt });
     return undefined;
   }
 }
 
 /** Nobody is told that a run is over, tree and all, when part of it is not. */
-export async function tellSurvivors(
-  record: Pick<RunRecord, 'append'>,
+export function tellSurvivors(
+  record: Pick<RunRecord, 'keep'>,
   attempt: number,
   pids: readonly number[],
-): Promise<void> {
+): void {
   if (pids.length === 0) return;
   const message = `processes of this run could not be ended and may still be there: pid ${pids.join(', ')}`;
-  await record.append('warning', { source: 'compute', message }, { attempt });
+  record.keep('warning', { source: 'compute', message }, { attempt });
 }

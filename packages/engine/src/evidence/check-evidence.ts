@@ -6,20 +6,16 @@ import { hash } from 'node:crypto';
 
 import { isTerminal } from '@caisson/protocol';
 
-import { CheckReport } from './check-report.ts';
-import type { Artefact, Check, PublicKey, Verification, VerifyOutcome } from './contract.ts';
+import { CheckReport, decideOutcome, KEY_CHECK, SIGNATURE_CHECK } from './check-report.ts';
+import type { Artefact, PublicKey, Verification } from './contract.ts';
 import { parseEnvelope, parseJson, verifyEnvelope, type ReadEnvelope } from './dsse.ts';
-import { EvidenceMalformedError } from './errors.ts';
+import { EvidenceMalformedError, IncompleteError } from './errors.ts';
 import { findBreak, type ChainEvent } from './event-chain.ts';
 import type { EvidenceSource } from './evidence-source.ts';
 import { parseManifest } from './manifest.ts';
 import { merkleRoot } from './merkle.ts';
 import { parsePublicKey } from './public-key.ts';
 import { parseStatement, type ReadStatement } from './statement.ts';
-
-/** Checks that concern the signature itself; the rest is integrity. */
-const KEY_CHECK = 'key';
-const SIGNATURE_CHECK = 'signature';
 
 export async function checkEvidence(
   source: EvidenceSource,
@@ -31,15 +27,16 @@ export async function checkEvidence(
     async () => parseEnvelope(await source.readEnvelope()),
     'canonical DSSE envelope',
   );
-  const statement = await report.value(
-    'statement',
-    () => parseStatement(demand(envelope, 'there is no readable envelope').payload),
-    'in-toto statement with SLSA v1 provenance',
-  );
+  // Without an envelope nothing was found to be wrongly signed.
+  const isThere = !report.isMissing('envelope');
+  if (!isThere) report.miss(['statement', SIGNATURE_CHECK, KEY_CHECK], 'there is no envelope');
+  const statement = isThere ? await readStatement(report, envelope) : null;
   await report.check('run-id', () => checkRunId(source, statement));
   await report.check('public-key', () => checkPublicKey(source, statement));
-  await report.check(SIGNATURE_CHECK, async () => checkSignature(envelope, statement, trusted));
-  await report.check(KEY_CHECK, async () => checkTrust(envelope, trusted));
+  if (isThere) {
+    await report.check(SIGNATURE_CHECK, async () => checkSignature(envelope, statement, trusted));
+    await report.check(KEY_CHECK, async () => checkTrust(envelope, trusted));
+  }
   if (statement === null)
     report.skip(
       ['manifest', 'event-chain', 'event-count', 'merkle-root', 'result'],
@@ -55,13 +52,18 @@ export async function checkEvidence(
 }
 
 /** A verification that could not even begin. */
-export function failVerification(id: string, detail: string): Verification {
-  return {
-    runId: null,
-    keyId: null,
-    checks: [{ id, verdict: 'failed', detail }],
-    outcome: 'integrity-failed',
-  };
+export async function failVerification(id: string, cause: unknown): Promise<Verification> {
+  const report = new CheckReport();
+  await report.check(id, () => Promise.reject(cause));
+  return { runId: null, keyId: null, checks: report.checks, outcome: decideOutcome(report.checks) };
+}
+
+function readStatement(report: CheckReport, envelope: ReadEnvelope | null): Promise<ReadStatement | null> {
+  return report.value(
+    'statement',
+    () => parseStatement(demand(envelope, 'there is no readable envelope').payload),
+    'in-toto statement with SLSA v1 provenance',
+  );
 }
 
 async function checkAgainst(
@@ -75,8 +77,12 @@ async function checkAgainst(
     async () => readChain(source, statement),
     'every event has its hash and follows the one before',
   );
-  await report.check('event-count', () => checkCount(events, statement, source));
-  await report.check('merkle-root', async () => checkRoot(events, statement));
+  if (report.isMissing('event-chain')) report.miss(['event-count', 'merkle-root'], 'there are no events');
+  else {
+    await report.check('event-count', () => checkCount(events, statement, source));
+    if (report.isMissing('event-count')) report.miss(['merkle-root'], 'it is over all events');
+    else await report.check('merkle-root', async () => checkRoot(events, statement));
+  }
   await report.check('result', () => checkResult(source, statement, events));
   for (const artefact of statement.artefacts)
     await report.check(`artefact:${artefact.name}`, () => checkArtefact(source, artefact));
@@ -162,7 +168,7 @@ function checkCount(
   const { count } = statement.events;
   const found = demand(events, 'the events are not readable').length;
   if (found < count)
-    throw new EvidenceMalformedError(`${count} events were sealed, ${found} are here: the tail is missing`);
+    throw new IncompleteError(`${count} events were sealed, ${found} are here: the tail is missing`);
   if (found > count && !hasLaterEvents)
     throw new EvidenceMalformedError(
       `${count} events were sealed, ${found} are here: nobody signed for the rest`,
@@ -235,12 +241,4 @@ function demandDigest(what: string, bytes: Buffer, expected: string): void {
 function demand<T>(value: T | null, complaint: string): T {
   if (value === null) throw new EvidenceMalformedError(complaint);
   return value;
-}
-
-/** The worst of what the checks found. */
-export function decideOutcome(checks: readonly Check[]): VerifyOutcome {
-  const failed = checks.filter((check) => check.verdict === 'failed').map((check) => check.id);
-  if (failed.includes(SIGNATURE_CHECK)) return 'bad-signature';
-  if (failed.some((id) => id !== KEY_CHECK)) return 'integrity-failed';
-  return failed.length > 0 ? 'no-key' : 'ok';
 }

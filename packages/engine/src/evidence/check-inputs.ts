@@ -4,8 +4,9 @@ import type * as z from 'zod/mini';
 
 import type { StoredEvent } from '../ledger/index.ts';
 import type { Store } from '../store/index.ts';
+import { isAbsence } from './check-report.ts';
 
-/** Throws what the store says about the first thing that is damaged or gone; null when there is nothing to check. */
+/** Throws what the store says about the first thing that is damaged, else gone; null when there is nothing to check. */
 export async function checkInputs(store: Store, events: readonly StoredEvent[]): Promise<string | null> {
   const accepted = events.find((event) => event.type === 'dispatch.accepted')?.data;
   const { requestRef } = accepted ?? {};
@@ -14,15 +15,24 @@ export async function checkInputs(store: Store, events: readonly StoredEvent[]):
     ...(typeof requestRef === 'string' ? [requestRef] : []),
     ...[resolved?.agent, resolved?.pipeline, ...(resolved?.env ?? [])].flatMap((item) => item?.hash ?? []),
   ];
-  for (const digest of definitions) await store.getBlob(digest);
+  const absences: unknown[] = [];
+  const look = async <T>(read: Promise<T>): Promise<T | null> => {
+    try {
+      return await read;
+    } catch (cause) {
+      if (!isAbsence(cause)) throw cause;
+      absences.push(cause);
+      return null;
+    }
+  };
+  for (const digest of definitions) await look(store.getBlob(digest));
   let files = 0;
-  for (const capability of resolved?.capabilities ?? []) files += await checkBundle(store, capability.hash);
+  for (const capability of resolved?.capabilities ?? []) {
+    const entries = (await look(store.readManifest(capability.hash)))?.entries ?? [];
+    for (const entry of entries) if (entry.kind === 'file') await look(store.getBlob(entry.digest));
+    files += entries.length;
+  }
+  if (absences.length > 0) throw absences[0];
   if (definitions.length + files === 0) return null;
   return `${definitions.length} definitions and ${files} files of capabilities`;
-}
-
-async function checkBundle(store: Store, hash: string): Promise<number> {
-  const { entries } = await store.readManifest(hash);
-  for (const entry of entries) if (entry.kind === 'file') await store.getBlob(entry.digest);
-  return entries.length;
 }

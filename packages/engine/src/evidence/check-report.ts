@@ -1,4 +1,12 @@
-import type { Check } from './contract.ts';
+import { LedgerTruncatedError } from '../ledger/index.ts';
+import { BlobMissingError, StoreAccessError } from '../store/index.ts';
+import type { Check, Verdict, VerifyOutcome } from './contract.ts';
+import { IncompleteError } from './errors.ts';
+
+/** Checks that concern the signature itself, and whether there is one; the rest is integrity. */
+export const KEY_CHECK = 'key';
+export const SIGNATURE_CHECK = 'signature';
+const SEAL_CHECK = 'seal';
 
 /** Collects the answers of a verification; what a check throws is its answer. */
 export class CheckReport {
@@ -27,15 +35,49 @@ export class CheckReport {
     }
   }
 
+  /** Whether what that check looks at is not here. */
+  isMissing(id: string): boolean {
+    return this.checks.some((check) => check.id === id && check.verdict === 'missing');
+  }
+
   skip(ids: readonly string[], detail: string): void {
-    for (const id of ids) this.checks.push({ id, verdict: 'not-applicable', detail });
+    this.#push(ids, 'not-applicable', detail);
+  }
+
+  /** What these look at is not here. */
+  miss(ids: readonly string[], detail: string): void {
+    this.#push(ids, 'missing', detail);
+  }
+
+  #push(ids: readonly string[], verdict: Verdict, detail: string): void {
+    for (const id of ids) this.checks.push({ id, verdict, detail });
   }
 
   #fail(id: string, cause: unknown): void {
     this.checks.push({
       id,
-      verdict: 'failed',
+      verdict: isAbsence(cause) ? 'missing' : 'failed',
       detail: cause instanceof Error ? cause.message : String(cause),
     });
   }
+}
+
+const ABSENCES = [IncompleteError, BlobMissingError, StoreAccessError, LedgerTruncatedError];
+
+/** Whether a check failed only because what it looks at is not here, or cannot be read. */
+export function isAbsence(cause: unknown): boolean {
+  return ABSENCES.some((absence) => cause instanceof absence);
+}
+
+/** The worst of what the checks found. */
+export function decideOutcome(checks: readonly Check[]): VerifyOutcome {
+  const idsOf = (verdict: Verdict): string[] =>
+    checks.filter((check) => check.verdict === verdict).map((check) => check.id);
+  const failed = idsOf('failed');
+  const missing = idsOf('missing');
+  if (failed.includes(SIGNATURE_CHECK)) return 'bad-signature';
+  if (failed.some((id) => id !== KEY_CHECK)) return 'tampered';
+  if (missing.includes(SEAL_CHECK)) return 'unsealed';
+  if (missing.length > 0) return 'incomplete';
+  return failed.length > 0 ? 'no-key' : 'ok';
 }

@@ -54,7 +54,8 @@ export interface SealRef {
   readonly chain?: RecordedLink | undefined;
 }
 
-export type Verdict = 'ok' | 'failed' | 'not-applicable';
+/** `missing`: it could not be checked, because something is not here or cannot be read. */
+export type Verdict = 'ok' | 'failed' | 'missing' | 'not-applicable';
 
 /** One answer of a verification. `id` is public API: `container`, `signature`, `manifest`, `artefact:<name>`, … */
 export interface Check {
@@ -64,11 +65,14 @@ export interface Check {
 }
 
 /**
+ * The worst of what was found, in this order:
  * `bad-signature`: the statement is not what the key signed, so nothing it says counts.
- * `integrity-failed`: the signed statement holds, and something else differs from it, or is missing.
+ * `tampered`: something differs from what was signed or recorded.
+ * `unsealed`: nothing was signed yet, so there is nothing to compare with.
+ * `incomplete`: what is here agrees with what was signed, and something is not here or cannot be read.
  * `no-key`: everything agrees, but nobody here trusts the key that signed.
  */
-export type VerifyOutcome = 'ok' | 'integrity-failed' | 'bad-signature' | 'no-key';
+export type VerifyOutcome = 'ok' | 'tampered' | 'unsealed' | 'incomplete' | 'bad-signature' | 'no-key';
 
 export interface Verification {
   readonly runId: string | null;

@@ -72,15 +72,26 @@ export class SealRefusedError extends CaissonError {
 
 /** The run has no seal, so there is nothing that a stranger could check. */
 export class NotSealedError extends CaissonError {
-  readonly code = 'NOT_SEALED';
+  readonly code = 'UNSEALED';
+}
+
+/** Something is not what was signed or recorded. */
+export class TamperedError extends CaissonError {
+  readonly code = 'TAMPERED';
+}
+
+/** Something that was signed is not here or cannot be read; nothing that is here contradicts it. */
+export class IncompleteError extends CaissonError {
+  readonly code = 'INCOMPLETE';
 }
 
 /** A run has ended and could not be sealed; it can be later. */
 export class UnsealedError extends CaissonError {
   readonly code = 'UNSEALED';
 
-  constructor(runId: string, cause: CaissonError) {
-    const remedy = cause.remedy ?? `Seal it once that is put right: caisson seal ${runId}`;
+  constructor(runId: string, cause: Error) {
+    const known = cause instanceof CaissonError ? cause.remedy : undefined;
+    const remedy = known ?? `Seal it once that is put right: caisson seal ${runId}`;
     super(`${runId} is not sealed: ${cause.message}. ${remedy}`, { cause, remedy });
   }
 }

@@ -25,7 +25,9 @@ import { encodeTarHeader, listTar, paddingOf, TAR_END } from './tar.ts';
 import { verifyExport, verifyRun } from './verify.ts';
 
 const failedIds = (verification: Verification) =>
-  verification.checks.filter((check) => check.verdict === 'failed').map((check) => check.id);
+  verification.checks
+    .filter(({ verdict }) => verdict === 'failed' || verdict === 'missing')
+    .map((check) => check.id);
 
 function readParts(bytes: Buffer): Map<string, Buffer> {
   const entries = listTar({
@@ -130,8 +132,8 @@ describe('an export', () => {
     for (let length = 0; length < bytes.length; length += 97) {
       const verification = await verifyExport(bytes.subarray(0, length), { trustedKeys });
       expect(verification).toMatchObject({
-        outcome: 'integrity-failed',
-        checks: [{ id: 'container', verdict: 'failed' }],
+        outcome: 'incomplete',
+        checks: [{ id: 'container', verdict: 'missing' }],
       });
     }
     const longer = await verifyExport(Buffer.concat([bytes, Buffer.alloc(512)]), { trustedKeys });
@@ -140,7 +142,7 @@ describe('an export', () => {
 
   it('names a deleted, moved, doubled or missing last event', async () => {
     const deleted = await changeEvents((events) => events.toSpliced(2, 1));
-    expect(deleted.outcome).toBe('integrity-failed');
+    expect(deleted.outcome).toBe('tampered');
     expect(failedIds(deleted)).toContain('event-chain');
     const moved = await changeEvents((events) =>
       events.with(2, events[3] as ChainEvent).with(3, events[2] as ChainEvent),
@@ -149,7 +151,7 @@ describe('an export', () => {
     const doubled = await changeEvents((events) => events.toSpliced(2, 0, events[2] as ChainEvent));
     expect(failedIds(doubled)).toContain('event-chain');
     const cut = await changeEvents((events) => events.slice(0, -1));
-    expect(cut.outcome).toBe('integrity-failed');
+    expect(cut.outcome).toBe('incomplete');
     expect(failedIds(cut)).toEqual(['event-count', 'merkle-root']);
     const none = await changeEvents(() => []);
     expect(failedIds(none)).toEqual(['event-count', 'merkle-root']);
@@ -165,7 +167,7 @@ describe('an export', () => {
         return { ...next, hash: prevHash };
       });
     });
-    expect(forged.outcome).toBe('integrity-failed');
+    expect(forged.outcome).toBe('tampered');
     expect(failedIds(forged)).toEqual(['merkle-root']);
   });
 
@@ -174,7 +176,7 @@ describe('an export', () => {
       const manifest = createStageManifest();
       parts.set('manifest.json', encodeManifest({ ...manifest, model: { requested: 'another' } }).bytes);
     });
-    expect([forged.outcome, failedIds(forged)]).toEqual(['integrity-failed', ['manifest']]);
+    expect([forged.outcome, failedIds(forged)]).toEqual(['tampered', ['manifest']]);
     const unsigned = await change((parts) => {
       const envelope = JSON.parse(String(parts.get('envelope.json')));
       envelope.signatures[0].sig = Buffer.alloc(64, 1).toString('base64');
@@ -215,7 +217,7 @@ describe('an export', () => {
       ).toBe(true);
     }
     const extra = await change((parts) => parts.set('blobs/extra', Buffer.from('x')));
-    expect([extra.outcome, failedIds(extra)]).toEqual(['integrity-failed', ['parts']]);
+    expect([extra.outcome, failedIds(extra)]).toEqual(['tampered', ['parts']]);
   });
 
   it('has the same bytes each time, and any tar can unpack it', async () => {
@@ -299,7 +301,7 @@ describe('a sealed run in its state folder', () => {
       const verification = await verifyAfter(flip(text));
       expect([text, verification.outcome, failedIds(verification)]).toEqual([
         text,
-        'integrity-failed',
+        'tampered',
         ['event-chain'],
       ]);
     }
@@ -318,7 +320,7 @@ describe('a sealed run in its state folder', () => {
       const verification = await verifyAfter(remove(where));
       expect([where, verification.outcome, failedIds(verification)]).toEqual([
         where,
-        'integrity-failed',
+        'tampered',
         ['event-chain'],
       ]);
     }
@@ -332,8 +334,8 @@ describe('a sealed run in its state folder', () => {
     expect(verification.checks.find((check) => check.id === 'result')?.verdict).toBe('not-applicable');
     const unknown = 'run_zzzzzzzzzzzzzzzzzzzz';
     expect(await verifyRun(bare.ledger, bare.store, unknown, { trustedKeys })).toMatchObject({
-      outcome: 'integrity-failed',
-      checks: [{ id: 'seal', verdict: 'failed' }],
+      outcome: 'unsealed',
+      checks: [{ id: 'seal', verdict: 'missing' }],
     });
     const to = join(bare.folder, 'none.tar');
     await expect(exportRun({ ...bare, runId: unknown, to })).rejects.toThrow(NotSealedError);

@@ -1,7 +1,7 @@
 /** An export as something to verify: its parts, found by name. */
 import { createHash } from 'node:crypto';
 
-import { EvidenceMalformedError } from './errors.ts';
+import { EvidenceMalformedError, IncompleteError } from './errors.ts';
 import { parseEvents } from './event-chain.ts';
 import type { EvidenceSource, FoundBlob } from './evidence-source.ts';
 import {
@@ -85,7 +85,7 @@ export class ExportSource implements EvidenceSource {
 
   #find(name: string): TarEntry {
     const entry = this.#parts.get(name);
-    if (entry === undefined) throw new EvidenceMalformedError(`part ${name} is missing`);
+    if (entry === undefined) throw new IncompleteError(`part ${name} is missing`);
     return entry;
   }
 }

@@ -1,12 +1,14 @@
-import { open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { open, rm, type FileHandle } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
 
-import { syncFolder } from '@caisson/ground';
+import { publishFile } from '@caisson/ground';
+import { CaissonError } from '@caisson/protocol';
 
 import type { Ledger } from '../ledger/index.ts';
-import type { Store } from '../store/index.ts';
-import { NotSealedError } from './errors.ts';
+import { StoreCorruptError, type Store } from '../store/index.ts';
+import { IncompleteError, NotSealedError, TamperedError } from './errors.ts';
+import { isAbsence } from './check-report.ts';
 import { encodeEvents } from './event-chain.ts';
 import {
   blobPart,
@@ -45,11 +47,14 @@ export async function exportRun(input: ExportInput): Promise<Exported> {
   const events = ledger.read({ runId });
   const seal = findSeal(events);
   if (seal === null) {
-    throw new NotSealedError(`run ${runId} has no seal`, {
-      remedy: 'Wait for the run to end; a run is sealed after its terminal event.',
+    const hasEnded = ledger.run(runId)?.ending !== undefined;
+    throw new NotSealedError(`run ${runId} has ${hasEnded ? 'ended and has no seal' : 'not ended yet'}`, {
+      remedy: hasEnded ? `Seal it: caisson seal ${runId}` : 'A run is sealed after its ending.',
     });
   }
-  const envelope = await store.getBlob(seal.envelopeRef);
+  const get = (what: string, digest: string): Promise<Buffer> =>
+    reading(runId, what, () => store.getBlob(digest));
+  const envelope = await get('envelope', seal.envelopeRef);
   const read = parseEnvelope(envelope);
   const statement = parseStatement(read.payload);
   const sealed = events.slice(0, statement.events.count);
@@ -57,20 +62,44 @@ export async function exportRun(input: ExportInput): Promise<Exported> {
     await tar.add(HEADER_PART, encodeExportHeader(runId));
     await tar.add(ENVELOPE_PART, envelope);
     await tar.add(KEY_PART, Buffer.from(statement.publicKeyPem));
-    await tar.add(MANIFEST_PART, await store.getBlob(statement.manifestDigest));
+    await tar.add(MANIFEST_PART, await get('manifest', statement.manifestDigest));
     if (statement.resultDigest !== null)
-      await tar.add(RESULT_PART, await store.getBlob(statement.resultDigest));
+      await tar.add(RESULT_PART, await get('result', statement.resultDigest));
     await tar.add(EVENTS_PART, encodeEvents(sealed));
-    const blobs = new Map(statement.artefacts.map((artefact) => [artefact.digest, artefact.size]));
-    for (const [digest, size] of [...blobs].toSorted(([left], [right]) => (left < right ? -1 : 1))) {
+    const blobs = new Map(statement.artefacts.map((artefact) => [artefact.digest, artefact]));
+    for (const [digest, { name, size }] of [...blobs].toSorted(([left], [right]) =>
+      left < right ? -1 : 1,
+    )) {
       input.signal?.throwIfAborted();
-      await tar.addStream(blobPart(digest), size, await store.openBlob(digest));
+      await reading(runId, name, async () =>
+        tar.addStream(blobPart(digest), size, await store.openBlob(digest)),
+      );
     }
   });
   return { file: input.to, bytes, events: sealed.length, keyId: read.keyId };
 }
 
-/** temp beside the target → write → fsync → rename: a reader sees a whole export or none. */
+/** What the store says of a part becomes what it means for the run. */
+async function reading<T>(runId: string, what: string, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (cause) {
+    if (!(cause instanceof CaissonError)) throw cause;
+    if (isAbsence(cause))
+      throw new IncompleteError(`run ${runId} is incomplete: its ${what} cannot be read: ${cause.message}`, {
+        cause,
+        remedy: 'Restore it from a backup, or fetch it from the bucket: caisson doctor --repair',
+      });
+    if (cause instanceof StoreCorruptError)
+      throw new TamperedError(`run ${runId} is tampered: its ${what} was changed: ${cause.message}`, {
+        cause,
+        ...(cause.remedy === undefined ? {} : { remedy: cause.remedy }),
+      });
+    throw cause;
+  }
+}
+
+/** A reader sees a whole export or none. */
 async function writeInOneStep(to: string, write: (tar: TarWriter) => Promise<void>): Promise<number> {
   const temp = join(dirname(to), `.caisson-export-${randomBytes(8).toString('hex')}`);
   const file = await open(temp, 'wx', 0o644);
@@ -78,10 +107,8 @@ async function writeInOneStep(to: string, write: (tar: TarWriter) => Promise<voi
     const tar = new TarWriter(file);
     await write(tar);
     await tar.end();
-    await file.sync();
     await file.close();
-    await rename(temp, to);
-    await syncFolder(dirname(to));
+    await publishFile(temp, to);
     return tar.bytes;
   } catch (cause) {
     await file.close();
@@ -109,7 +136,7 @@ class TarWriter {
     const startedAt = this.bytes;
     for await (const chunk of content) await this.#write(chunk);
     if (this.bytes - startedAt !== size)
-      throw new NotSealedError(`part ${name} has ${this.bytes - startedAt} bytes, sealed were ${size}`);
+      throw new TamperedError(`part ${name} has ${this.bytes - startedAt} bytes, sealed were ${size}`);
     await this.#write(paddingOf(size));
   }
 

@@ -5,7 +5,14 @@ export { parsePublicKey } from './public-key.ts';
 export { encodeManifest, EvidenceManifest } from './manifest.ts';
 export { merkleRoot } from './merkle.ts';
 export { prepareSeal, signSeal, type PreparedSeal, type Seal, type SealInput } from './seal.ts';
-export { findChainBreak, listNewestSeals, listSeals, nextLink, type RecordedSeal } from './seal-chain.ts';
+export {
+  findChainBreak,
+  findLostSeal,
+  listNewestSeals,
+  listSeals,
+  nextLink,
+  type RecordedSeal,
+} from './seal-chain.ts';
 export { openLedgerHeads, type HeadVerdict, type LedgerHeads } from './ledger-head.ts';
 export {
   describeWitnessed,
@@ -16,7 +23,7 @@ export {
 } from './witness.ts';
 export type { AgentSigner } from './agent-key.ts';
 export { parseStoredEnvelope } from './dsse.ts';
-export { findSeal } from './find-seal.ts';
+export { findSeal, listSealedArtefacts } from './find-seal.ts';
 export { exportRun, type Exported, type ExportInput } from './export.ts';
 export { verifyExport, verifyRun, type LedgerCheck, type VerifyOptions } from './verify.ts';
 export { createFileSink } from './file-sink.ts';

@@ -56,6 +56,16 @@ export function listNewestSeals(
   return found.reverse();
 }
 
+/**
+ * A seal that says that this run had one before it, although the ledger has none of the run any more; null when there is
+ * none. Looks back along the chain to the time of the run's acceptance.
+ */
+export function findLostSeal(ledger: Ledger, runId: string): RecordedSeal | null {
+  const acceptedAt = ledger.run(runId)?.acceptedAt ?? '';
+  const later = listNewestSeals(ledger, null, ({ at }) => at < acceptedAt);
+  return later.find(({ seal }) => seal.chain?.previousRun === runId) ?? null;
+}
+
 /** What breaks the chain first, in words; null when every seal follows the one before it. */
 export function findChainBreak(seals: readonly RecordedSeal[]): string | null {
   let before: RecordedSeal | undefined;

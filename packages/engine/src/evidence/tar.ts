@@ -2,7 +2,7 @@
  * The container of an export: a ustar archive in which every byte is determined by names, sizes and contents
  * (owner 0, mode 0644, time 0, no extensions). Any tar can unpack it; our reader accepts no other spelling.
  */
-import { EvidenceMalformedError } from './errors.ts';
+import { EvidenceMalformedError, IncompleteError } from './errors.ts';
 
 export const BLOCK_BYTES = 512;
 const ZERO_BLOCK = Buffer.alloc(BLOCK_BYTES);
@@ -55,7 +55,7 @@ export function listTar(source: ByteSource): TarEntry[] {
     if (names.has(entry.name)) throw new EvidenceMalformedError(`part ${entry.name} is there twice`);
     const padding = paddingOf(entry.size).length;
     if (entry.offset + entry.size + padding > source.size)
-      throw new EvidenceMalformedError(`part ${entry.name} is cut short`);
+      throw new IncompleteError(`part ${entry.name} is cut short`);
     if (!source.readAt(entry.offset + entry.size, padding).equals(paddingOf(entry.size))) {
       throw new EvidenceMalformedError(`part ${entry.name} is followed by stray bytes`);
     }
@@ -63,15 +63,20 @@ export function listTar(source: ByteSource): TarEntry[] {
     entries.push(entry);
     position = entry.offset + entry.size + padding;
   }
-  const end = source.size - position === TAR_END.length ? source.readAt(position, TAR_END.length) : null;
-  if (end === null || !end.equals(TAR_END))
+  const rest = source.size - position;
+  if (!source.readAt(position, Math.min(rest, TAR_END.length)).equals(TAR_END.subarray(0, rest)))
     throw new EvidenceMalformedError('the end of the container is damaged');
+  if (rest < TAR_END.length) throw new IncompleteError('the end of the container is cut short');
+  if (rest > TAR_END.length) throw new EvidenceMalformedError('something follows the end of the container');
   return entries;
 }
 
 function readWithin(source: ByteSource, offset: number, length: number, where: string): Buffer {
-  if (offset + length > source.size) throw new EvidenceMalformedError(`container is cut short at ${where}`);
-  return source.readAt(offset, length);
+  if (offset + length <= source.size) return source.readAt(offset, length);
+  const rest = source.readAt(offset, source.size - offset).toString('latin1');
+  // What does not even begin like a header was never one of ours.
+  if (!/^[a-z0-9./-]*(\0|$)/.test(rest)) throw new EvidenceMalformedError(`${where} is not ours`);
+  throw new IncompleteError(`container is cut short at ${where}`);
 }
 
 function parseHeader(header: Buffer, offset: number, where: string): TarEntry {

@@ -5,11 +5,11 @@ import { isTerminal } from '@caisson/protocol';
 
 import type { Ledger, StoredEvent } from '../ledger/index.ts';
 import type { Store } from '../store/index.ts';
-import { checkEvidence, decideOutcome, failVerification } from './check-evidence.ts';
+import { checkEvidence, failVerification } from './check-evidence.ts';
 import { checkInputs } from './check-inputs.ts';
-import { CheckReport } from './check-report.ts';
+import { CheckReport, decideOutcome } from './check-report.ts';
 import type { PublicKey, Verification } from './contract.ts';
-import { EvidenceMalformedError } from './errors.ts';
+import { EvidenceMalformedError, IncompleteError, TamperedError } from './errors.ts';
 import type { FoundBlob } from './evidence-source.ts';
 import { ExportSource } from './export-source.ts';
 import { parseEnvelope } from './dsse.ts';
@@ -24,12 +24,15 @@ export interface VerifyOptions {
   readonly trustedKeys: readonly PublicKey[];
   /** What a witness noted; the seal must be among it. */
   readonly witness?: readonly WitnessLine[];
+  /** What kept the run from being sealed just now. */
+  readonly unsealedBy?: Error;
 }
 
 /** Something about the ledger that concerns every run in it: gives its detail, null when it does not apply, or throws. */
 export interface LedgerCheck {
   readonly id: string;
-  run(seal: Buffer): string | null;
+  /** `seal` is the run's envelope; null where it has none, or it cannot be read. */
+  run(seal: Buffer | null): string | null;
 }
 
 /** Checks an export, given as bytes or as a file. Needs no state folder and no network. */
@@ -59,10 +62,15 @@ export async function verifyRun(
   try {
     events = ledger.read({ runId });
   } catch (cause) {
-    return failVerification('event-chain', cause instanceof Error ? cause.message : String(cause));
+    return await failVerification('event-chain', cause);
   }
   const seal = findSeal(events);
-  if (seal === null) return failVerification('seal', describeUnsealed(runId, events));
+  if (seal === null) {
+    const unsealed = await failVerification('seal', whyUnsealed(runId, events, options.unsealedBy));
+    return await withMore({ ...unsealed, runId }, async (report) => {
+      for (const { id, run } of ledgerChecks) await report.check(id, () => run(null));
+    });
+  }
   const verification = await checkEvidence(
     {
       readRunId: () => runId,
@@ -80,11 +88,11 @@ export async function verifyRun(
   return await withMore(verification, async (report) => {
     await report.check('inputs', () => checkInputs(store, events));
     const envelope = await store.getBlob(seal.envelopeRef).catch(() => null);
+    for (const { id, run } of ledgerChecks) await report.check(id, () => run(envelope));
     if (envelope === null) return;
     await report.check('seal-chain', () =>
       checkLink(ledger, parseStatement(parseEnvelope(envelope).payload).chain, seal.chain),
     );
-    for (const { id, run } of ledgerChecks) await report.check(id, () => run(envelope));
     if (options.witness !== undefined)
       await report.check('witness', () => demandWitnessed(envelope, options));
   });
@@ -111,7 +119,7 @@ async function verifySource(source: ByteSource, options: VerifyOptions): Promise
   try {
     entries = listTar(source);
   } catch (cause) {
-    return failVerification('container', cause instanceof Error ? cause.message : String(cause));
+    return await failVerification('container', cause);
   }
   const parts = new ExportSource(source, entries);
   const verification = await checkEvidence(parts, options.trustedKeys);
@@ -172,10 +180,12 @@ async function measureBlob(store: Store, digest: string): Promise<FoundBlob> {
   return { digest: hashing.digest('hex'), size };
 }
 
-function describeUnsealed(runId: string, events: readonly StoredEvent[]): string {
-  if (events.length === 0) return `there is no run ${runId} in this ledger`;
-  const hasEnded = events.some((event) => isTerminal(event.type));
-  return hasEnded
-    ? `run ${runId} has ended, but its seal is missing`
-    : `run ${runId} has not ended, so it has no seal yet`;
+/** A seal that was taken away is not a seal that is still to be made. */
+function whyUnsealed(runId: string, events: readonly StoredEvent[], by: Error | undefined): Error {
+  if (by instanceof TamperedError) return by;
+  if (events.length === 0) return new IncompleteError(`there is no run ${runId} in this ledger`);
+  if (!events.some((event) => isTerminal(event.type)))
+    return new IncompleteError(`run ${runId} has not ended, so it has no seal yet`);
+  const why = by === undefined ? '' : `: ${by.message}`;
+  return new IncompleteError(`run ${runId} has ended and has no seal${why}`);
 }

@@ -67,6 +67,8 @@ export interface RunRow {
   readonly costUsd?: number;
   /** Present where a part of `costUsd`, or of the tokens behind it, is an estimate. */
   readonly costIsEstimate?: true;
+  /** Present from the ending until the run is sealed or forgotten. */
+  readonly unsealed?: true;
 }
 
 export interface AttemptRow {
@@ -119,6 +121,8 @@ export interface RunFilter {
   readonly status?: RunStatus | readonly RunStatus[];
   readonly session?: string;
   readonly idempotencyKey?: string;
+  /** Only runs that have ended and have no seal. */
+  readonly unsealed?: true;
   readonly newestFirst?: boolean;
   readonly limit?: number;
 }
@@ -137,6 +141,8 @@ export interface VerifyAllReport {
   readonly events: number;
   readonly runs: number;
   readonly problems: readonly string[];
+  /** The events are sound, and only rows that were derived from them are wrong: `rebuildProjections` fixes that. */
+  readonly isRebuildable: boolean;
 }
 
 /** The pool of a run that names none. */

@@ -46,6 +46,7 @@ function filterRuns(runs: readonly RunState[], filter: RunFilter): RunState[] {
     .filter((run) => statuses?.has(run.status) ?? true)
     .filter((run) => isAsked(filter.session, run.session))
     .filter((run) => isAsked(filter.idempotencyKey, run.idempotencyKey))
+    .filter((run) => isAsked(filter.unsealed, run.unsealed))
     .toSorted((a, b) => a.acceptedOffset - b.acceptedOffset);
   return (filter.newestFirst === true ? found.reverse() : found).slice(0, filter.limit);
 }

@@ -13,10 +13,17 @@ import type { RunState } from './ledger-view.ts';
 export type ProjectedEvent = Pick<StoredEvent, 'runId' | 'attempt' | 'type' | 'at' | 'offset' | 'data'>;
 
 const DEFAULT_PRIORITY = 5;
+/** After these nobody owes the run a seal any more. */
+const SETTLES_SEAL = new Set(['evidence.sealed', 'run.forgotten']);
 
 /** True for the few types that change a row; the rest need not be looked at. */
 export function isProjected(type: string): boolean {
-  return type.startsWith('dispatch.') || type.startsWith('attempt.') || type.startsWith('question.');
+  return (
+    type.startsWith('dispatch.') ||
+    type.startsWith('attempt.') ||
+    type.startsWith('question.') ||
+    SETTLES_SEAL.has(type)
+  );
 }
 
 /** Puts the rows that follow from `event` into the draft. */
@@ -41,6 +48,8 @@ export function project(event: ProjectedEvent, draft: Draft): void {
 export function projectRun(row: RunState | null, event: ProjectedEvent): RunState | null {
   if (event.type === 'dispatch.accepted') return acceptedRun(event);
   if (row === null) return null;
+  if (SETTLES_SEAL.has(event.type))
+    return row.unsealed === undefined ? null : compact({ ...row, unsealed: undefined });
   const attempt = Math.max(row.attempt, event.attempt);
   switch (event.type) {
     case 'attempt.launched':
@@ -94,6 +103,7 @@ function endedRun(row: RunState, event: ProjectedEvent): RunState {
     failure,
     costUsd: costOf(event),
     costIsEstimate: isEstimated(event) ? (true as const) : undefined,
+    unsealed: true as const,
   });
 }
 

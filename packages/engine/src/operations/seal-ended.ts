@@ -1,30 +1,112 @@
-/** Seals what ended while nobody could sign: an agent was locked, or a key folder could not be read. */
-import { isTerminal } from '@caisson/protocol';
+/**
+ * Seals what ended without a seal: a key could not be used, a disk failed, the ledger was locked, a host was killed
+ * right after the ending. Whoever opens the project next makes it up, and so does a host that goes on living.
+ * M1  A run whose host lives is left to that host, which tries again itself.
+ * M2  Sealing never keeps anybody from what they came for: it takes little time, and a failure is only reported.
+ * M3  Nobody is asked for a signature whom no command is about: a key in an ssh-agent signs only with what starts work.
+ */
+import { isTrusted, requireTrust } from '../composition/trusted-config.ts';
 import type { Engine } from '../engine.ts';
+import type { RunRow } from '../ledger/index.ts';
 import { isForgotten } from './run-forgotten.ts';
 import { RunNotEndedError } from './retry-run.ts';
+
+/** How long an open may take longer for it. */
+const PATIENCE_MS = 2_000;
+/** After so many failures the rest is left to a later time: they have the same reason. */
+const MAX_FAILURES = 3;
+const REPEAT_MS = 30_000;
 
 /** The runs that were sealed now, oldest first. Without a run, every one that ended unsealed is. */
 export async function sealEnded(engine: Engine, runId?: string): Promise<readonly string[]> {
   const { ledger, sealer } = engine;
-  if (runId !== undefined && ledger.run(runId)?.ending === undefined)
+  const row = runId === undefined ? null : ledger.run(runId);
+  if (row !== null && row.ending === undefined)
     throw new RunNotEndedError(`${runId} has not ended`, { remedy: 'A run is sealed after its ending.' });
   const sealed: string[] = [];
-  for (const candidate of listUnsealed(engine, runId)) {
-    await sealer.seal(candidate);
-    sealed.push(candidate);
+  for (const candidate of row === null ? listUnsealed(engine) : [row]) {
+    if (candidate.unsealed === undefined || isForgotten(engine, candidate.runId)) continue;
+    await sealer.seal(candidate.runId, { isLate: true });
+    sealed.push(candidate.runId);
   }
   return sealed;
 }
 
-/** Runs that have an ending and no seal; one whose contents were taken away cannot be sealed any more. */
-function listUnsealed(engine: Engine, runId: string | undefined): string[] {
-  const ended: string[] = [];
-  const sealed = new Set<string>();
-  for (const event of engine.ledger.read(runId === undefined ? {} : { runId })) {
-    if (event.runId === null) continue;
-    if (isTerminal(event.type)) ended.push(event.runId);
-    if (event.type === 'evidence.sealed') sealed.add(event.runId);
+/** Seals one run that somebody asks for. Returns what keeps it unsealed; null when it is sealed, or has not ended. */
+export async function sealIfOwed(engine: Engine, runId: string): Promise<Error | null> {
+  if (engine.ledger.run(runId)?.unsealed === undefined) return null;
+  try {
+    await requireTrust(engine.config, ['keys', 'evidence']);
+    await engine.sealer.seal(runId, { isLate: true });
+    return null;
+  } catch (error) {
+    return error as Error;
   }
-  return ended.filter((id) => !sealed.has(id) && !isForgotten(engine, id));
+}
+
+/** Ended runs without a seal whose host is not at work on it, oldest first. */
+export async function listOwedSeals(engine: Engine): Promise<readonly string[]> {
+  const owed: string[] = [];
+  for (const row of listUnsealed(engine)) if (await isOwed(engine, row)) owed.push(row.runId);
+  return owed;
+}
+
+/** What came of it: runs that were sealed, and what to say of those that could not be. */
+export interface MadeUp {
+  readonly sealed: readonly string[];
+  readonly failures: readonly string[];
+}
+
+/** Seals what is owed (M1, M2). */
+export async function makeUpSeals(engine: Engine, { isForWork = false } = {}): Promise<MadeUp> {
+  const { config, clock, sealer } = engine;
+  const sealed: string[] = [];
+  const failures: string[] = [];
+  const needsAgent = config.keys.agentSocket !== null; // M3
+  if ((needsAgent && !isForWork) || !isTrusted(config, ['keys', 'evidence'])) return { sealed, failures };
+  const startedMs = clock.monotonicMs();
+  for (const runId of await listOwedSeals(engine)) {
+    const leftMs = PATIENCE_MS - (clock.monotonicMs() - startedMs);
+    if (leftMs <= 0 || failures.length >= MAX_FAILURES) break;
+    try {
+      await sealer.seal(runId, { waitMs: leftMs, isLate: true });
+      sealed.push(runId);
+    } catch (error) {
+      failures.push((error as Error).message);
+    }
+  }
+  return { sealed, failures };
+}
+
+/** Does that now and again for as long as the host lives. Returns how to stop, which waits for what is under way. */
+export function keepSealing(engine: Engine, warn: (message: string) => void): () => Promise<void> {
+  let underWay: Promise<void> | null = null;
+  const sealOnce = async (): Promise<void> => {
+    try {
+      for (const message of (await makeUpSeals(engine, { isForWork: true })).failures) warn(message);
+    } catch (error) {
+      warn((error as Error).message);
+    }
+  };
+  const repeat = (): void => {
+    underWay ??= sealOnce().finally(() => (underWay = null));
+  };
+  const timer = setInterval(repeat, REPEAT_MS);
+  timer.unref();
+  repeat();
+  return async () => {
+    clearInterval(timer);
+    await underWay;
+  };
+}
+
+/** One whose contents were taken away cannot be sealed any more. */
+function listUnsealed(engine: Engine): RunRow[] {
+  return engine.ledger.runs({ unsealed: true }).filter(({ runId }) => !isForgotten(engine, runId));
+}
+
+/** M1 */
+async function isOwed({ hostId, hosts, dispatcher }: Engine, { runId, host }: RunRow): Promise<boolean> {
+  if (host === hostId) return dispatcher.active(runId) === null;
+  return !(await hosts.isAlive(host));
 }

@@ -1,12 +1,11 @@
 /** `--detach`: another process becomes the host of the run; this one only waits until the run is accepted. */
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isSameProcess, readProcess, startDetached, writeFileAtomic } from '@caisson/ground';
 import { BusTopic, CaissonError, ErrorInfo } from '@caisson/protocol';
 import { readHostEnvironment } from '../config/index.ts';
 import type { DispatchRequest } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
-import type { NewEvent } from '../ledger/index.ts';
 import { createRunId } from '../platform/index.ts';
 import { findRunOfKey } from './find-run-of-key.ts';
 
@@ -70,6 +69,8 @@ export async function startBackground(
     const isAlive = isSameProcess(pid, startTime); // asked first: its last word may come just before its end
     const refusal = readRefusal(paths) ?? (isAlive ? null : diedAtOnce(paths));
     if (refusal !== null) {
+      if (engine.ledger.run(runId) !== null) return runId; // it was accepted, and has ended, since we looked
+      for (const path of Object.values(paths)) rmSync(path, { force: true }); // we are told, and pass it on
       const other = await findRunOfKey(engine, request); // somebody was faster with the same key
       if (other !== null) return other;
       throw new BackgroundRefusedError(refusal);
@@ -80,7 +81,7 @@ export async function startBackground(
 }
 
 function diedAtOnce(paths: BackgroundPaths): ErrorInfo {
-  const log = readFileSync(paths.log, 'utf8').slice(-2000);
+  const log = existsSync(paths.log) ? readFileSync(paths.log, 'utf8').slice(-2000) : '';
   return {
     code: 'BACKGROUND_DIED',
     message: `the background host ended at once: ${log}`,
@@ -106,6 +107,7 @@ export async function runBackground(engine: Engine, runId: string): Promise<void
     await writeFileAtomic(paths.refusal, JSON.stringify(info), { mode: 0o600 });
   } finally {
     await warnings.flush();
+    if (statSync(paths.log, { throwIfNoEntry: false })?.size === 0) rmSync(paths.log, { force: true });
   }
 }
 
@@ -121,31 +123,22 @@ function aborted(signal: AbortSignal): Promise<void> {
 }
 
 /** A background host has no terminal: what it warns of becomes part of its run's record, where `show` and `logs` find it. */
-function keepWarnings({ bus, ledger, clock }: Engine, runId: string): { flush(): Promise<void> } {
-  const early: NewEvent[] = [];
-  let kept: Promise<unknown> = Promise.resolve();
-  const keep = (events: NewEvent[]): void => {
-    if (events.length > 0) kept = Promise.allSettled([kept, ledger.append(events)]);
+function keepWarnings({ bus, ledger, recorder }: Engine, runId: string): { flush(): Promise<void> } {
+  const record = recorder.of(runId);
+  const early: { source: string; message: string }[] = [];
+  const keep = (): void => {
+    if (ledger.run(runId) === null) return;
+    for (const data of early.splice(0)) record.keep('warning', data);
   };
   bus.on(BusTopic.WARNING, ({ runId: ofRun, source, message }) => {
     if (ofRun !== undefined) return;
-    const data = { source, message: message.slice(0, MAX_WARNING_CHARACTERS) };
-    const event = {
-      runId,
-      attempt: 0,
-      type: 'warning',
-      version: 1,
-      at: clock.now().toISOString(),
-      trace: '',
-      data,
-    };
-    if (ledger.run(runId) === null) early.push(event);
-    else keep([...early.splice(0), event]);
+    early.push({ source, message: message.slice(0, MAX_WARNING_CHARACTERS) });
+    keep();
   });
   return {
     async flush() {
-      if (ledger.run(runId) !== null) keep(early.splice(0));
-      await kept;
+      keep();
+      await record.flush();
     },
   };
 }

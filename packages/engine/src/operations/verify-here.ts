@@ -8,15 +8,18 @@ import { RunNotFoundError } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
 import {
   describeWitnessed,
+  exportRun,
   findContradiction,
   parseWitness,
   verifyRun,
+  type Exported,
   type LedgerCheck,
   type Verification,
   type VerifyOptions,
 } from '../evidence/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { resolveRunId } from './resolve-run-id.ts';
+import { sealIfOwed } from './seal-ended.ts';
 import { requireRemembered } from './run-forgotten.ts';
 
 /** The ledger had runs that it does not have any more. */
@@ -38,12 +41,27 @@ export async function verifyHere(
 ): Promise<Verification> {
   const { ledger, store, config } = engine;
   const runId = requireRemembered(engine, findRun(engine, given));
-  const trustedKeys = how.trustedKeys ?? (await openUserKeyring(config).trustedKeys());
   const { witness } = how;
-  const options = { trustedKeys, ...(witness === undefined ? {} : { witness }) };
+  const unsealedBy = await sealIfOwed(engine, runId);
+  const trustedKeys =
+    how.trustedKeys ?? (unsealedBy === null ? await openUserKeyring(config).trustedKeys() : []);
   const own = witness === undefined ? config.evidence.witness : null;
   const checks = [checkHead(engine), ...(own === null ? [] : [checkOwnWitness(own, ledger)])];
+  const options = {
+    trustedKeys,
+    ...(witness === undefined ? {} : { witness }),
+    ...(unsealedBy === null ? {} : { unsealedBy }),
+  };
   return await verifyRun(ledger, store, runId, options, checks);
+}
+
+/** Writes one file that a stranger can check, after sealing the run where that is still owed. */
+export async function exportHere(engine: Engine, runId: string, to: string): Promise<Exported> {
+  const { ledger, store } = engine;
+  requireRemembered(engine, runId);
+  const unsealedBy = await sealIfOwed(engine, runId);
+  if (unsealedBy !== null) throw unsealedBy;
+  return await exportRun({ ledger, store, runId, to });
 }
 
 /** A run that nobody knows may be one that was taken away. */
@@ -51,7 +69,7 @@ function findRun(engine: Engine, given: string): string {
   try {
     return resolveRunId(engine.ledger, given);
   } catch (error) {
-    if (error instanceof RunNotFoundError) checkHead(engine).run(Buffer.alloc(0));
+    if (error instanceof RunNotFoundError) checkHead(engine).run(null);
     throw error;
   }
 }
@@ -75,7 +93,7 @@ function checkOwnWitness(witness: string, ledger: Ledger): LedgerCheck {
     run(envelope) {
       if (isAddress(witness) || !existsSync(witness)) return null;
       const lines = parseWitness(readFileSync(witness, 'utf8'));
-      const seen = describeWitnessed(envelope, lines);
+      const seen = envelope === null ? null : describeWitnessed(envelope, lines);
       const problem = findContradiction(lines, ledger);
       if (problem !== null) throw new LedgerRolledBackError(problem);
       return seen;

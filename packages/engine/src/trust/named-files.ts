@@ -1,7 +1,7 @@
 /** The project's own files that an asked-for value names: agreeing to the value is agreeing to what they hold. */
 import { createHash, randomUUID } from 'node:crypto';
-import { constants } from 'node:fs';
-import { open, readdir, stat } from 'node:fs/promises';
+import { closeSync, constants, createReadStream, fstatSync, openSync, readFileSync } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { listCommandWords } from '@caisson/ground';
 import { PROJECT_SERVER_FILES } from '@caisson/protocol';
@@ -14,6 +14,7 @@ interface NamedFile {
 
 /** Folders are walked only where the key is a folder of files to lay over a workspace. */
 const MAX_FILES = 5000;
+const SMALL_BYTES = 1024 * 1024;
 
 /** Ignored files change with every build, and the state folder with every run: their names are what is agreed to. */
 const NAMES_ONLY = /^(workspace\.include|state|network\.hosts|sandbox\.toolchains)$/;
@@ -63,17 +64,27 @@ function listTexts(value: unknown): string[] {
   return Object.values(value).flatMap(listTexts);
 }
 
-/** `null` where there is no regular file. Never waits for a pipe. */
+/** `null` where there is no regular file. Never waits for a pipe, nor for another thread where the file is small. */
 async function digestFile(path: string): Promise<string | null> {
-  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => null);
-  if (handle === null) return null;
+  const fd = openIfThere(path);
+  if (fd === null) return null;
   try {
-    if (!(await handle.stat()).isFile()) return null;
+    const stats = fstatSync(fd);
+    if (!stats.isFile()) return null;
     const hash = createHash('sha256');
-    for await (const chunk of handle.createReadStream({ autoClose: false })) hash.update(chunk as Buffer);
+    if (stats.size <= SMALL_BYTES) return hash.update(readFileSync(fd)).digest('hex');
+    for await (const chunk of createReadStream('', { fd, autoClose: false })) hash.update(chunk as Buffer);
     return hash.digest('hex');
   } finally {
-    await handle.close();
+    closeSync(fd);
+  }
+}
+
+function openIfThere(path: string): number | null {
+  try {
+    return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch {
+    return null;
   }
 }
 

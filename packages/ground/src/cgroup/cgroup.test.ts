@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { enterCgroups } from '../sandbox/cgroup-entry.ts';
@@ -10,6 +11,7 @@ import { readHierarchies } from './hierarchies.ts';
 import { createCgroup, listEmptyCgroups, probeCgroups, reopenCgroup, type Cgroup } from './index.ts';
 
 const MB = 2 ** 20;
+const GROUPS = 30;
 let count = 0;
 const nextName = (): string => `test-${process.pid}.${(count += 1)}`;
 
@@ -18,6 +20,11 @@ async function startIn(group: Cgroup, argv: string[]): Promise<number> {
   const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
   await once(child.stdout, 'data');
   return child.pid ?? 0;
+}
+
+/** All memory groups of the kernel, those without a name included; the same number always where there are none. */
+function countMemoryGroups(): number {
+  return Number(/^memory\s+\d+\s+(\d+)/m.exec(readFileSync('/proc/cgroups', 'utf8'))?.[1] ?? 0);
 }
 
 const TREE = [
@@ -36,6 +43,20 @@ describe('a cgroup of this machine', () => {
     for (const file of group.procsFiles) expect(existsSync(dirname(file))).toBe(false);
   });
 
+  it('leaves nothing in the kernel: what its members wrote to the disk does not keep it there', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'caisson-cgroup-'));
+    const before = countMemoryGroups();
+    for (let index = 0; index < GROUPS; index += 1) {
+      const group = createCgroup({ name: nextName(), limits: { memory: 64 * MB } });
+      const write = `head -c 65536 /dev/zero > ${folder}/${index}; echo x`;
+      await startIn(group, ['sh', '-c', write]);
+      await group.remove();
+    }
+    // Other programs of this machine make groups, too; a group of ours that stays is one more for each round.
+    expect(countMemoryGroups() - before).toBeLessThan(GROUPS / 2);
+    rmSync(folder, { recursive: true });
+  });
+
   it('is found and taken away once it is empty, and not before', async () => {
     const group = createCgroup({ name: nextName(), limits: { memory: 64 * MB } });
     const find = () =>
@@ -45,7 +66,7 @@ describe('a cgroup of this machine', () => {
     await group.kill();
     const left = find();
     expect(left?.ageMs).toBeLessThan(60_000);
-    expect(left?.remove()).toBe(true);
+    expect(await left?.remove()).toBe(true);
     for (const file of group.procsFiles) expect(existsSync(dirname(file))).toBe(false);
   });
 

@@ -1,4 +1,5 @@
 import { existsSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -92,9 +93,24 @@ function sendKill(pid: number): void {
   }
 }
 
+/**
+ * Gives back the memory that a group without members still has, the file cache above all. A memory group that is removed
+ * with any of it stays in the kernel, without a name, until somebody else needs that memory. Best effort: what cannot be
+ * given back is not the group's end. Not in our own thread, because the kernel may have to write a lot to the disk.
+ */
+export async function emptyMemory(folder: string): Promise<void> {
+  const isV1 = existsSync(join(folder, 'memory.force_empty'));
+  const [file, amount] = isV1
+    ? (['memory.force_empty', 0] as const)
+    : (['memory.reclaim', readLimit(join(folder, 'memory.current')) ?? 0] as const);
+  if (!isV1 && amount === 0) return;
+  await writeFile(join(folder, file), String(amount), { flag: 'r+' }).catch(() => undefined);
+}
+
 /** Removes an empty group with what is below it; the kernel may say "busy" while the last member is being buried. */
 export async function removeGroup(folder: string): Promise<void> {
   for (const subgroup of listSubgroups(folder)) await removeGroup(subgroup);
+  await emptyMemory(folder);
   const startedAt = performance.now();
   for (;;) {
     try {

@@ -2,14 +2,14 @@
 import { readdirSync, rmdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { findV2Parent } from './create-v2.ts';
-import { isCode, listMembers, listSubgroups } from './group-files.ts';
+import { emptyMemory, isCode, listMembers, listSubgroups } from './group-files.ts';
 import { readHierarchies } from './hierarchies.ts';
 
 export interface LeftGroup {
   readonly name: string;
   readonly ageMs: number;
   /** Takes it away if nobody is in it; never kills anyone. */
-  remove(): boolean;
+  remove(): Promise<boolean>;
 }
 
 /** The groups of ours in which nobody is. A run between two of its commands has such a group, too. */
@@ -30,7 +30,7 @@ export function listEmptyCgroups(parentHint = 'caisson'): LeftGroup[] {
       {
         name,
         ageMs: Date.now() - changedAtMs,
-        remove: () => own.map(removeEmpty).every((isGone) => isGone),
+        remove: async () => (await Promise.all(own.map(removeEmpty))).every((isGone) => isGone),
       },
     ];
   });
@@ -48,9 +48,10 @@ function listNames(folder: string): string[] {
 }
 
 /** The kernel itself refuses while anyone is in it. */
-function removeEmpty(folder: string): boolean {
+async function removeEmpty(folder: string): Promise<boolean> {
+  for (const subgroup of listSubgroups(folder)) await removeEmpty(subgroup);
+  await emptyMemory(folder);
   try {
-    for (const subgroup of listSubgroups(folder)) removeEmpty(subgroup);
     rmdirSync(folder);
     return true;
   } catch (error) {

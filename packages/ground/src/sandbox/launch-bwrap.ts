@@ -5,17 +5,24 @@
 //
 // bubblewrap keeps two processes: the outer one (our child) and `init`, first of the new PID namespace. When init is
 // dead the kernel has already killed and reaped everything inside, `setsid` or not (S1). Both die with our process,
-// and until both are armed to do so the program waits at the gate.
+// and until both are armed to do so the program waits at the gate and the launch guard (launch-guard.ts) watches.
 import type { ChildProcess } from 'node:child_process';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { childPids, isSameProcess, readProcess, type ProcessInfo } from '../process-tree.ts';
-import type { LaunchOptions, SandboxExit, SandboxProcess, SandboxSpec } from './contract.ts';
+import {
+  MARKER_NAME,
+  type LaunchOptions,
+  type SandboxExit,
+  type SandboxProcess,
+  type SandboxSpec,
+} from './contract.ts';
 import { diagnose } from './diagnose.ts';
 import { drainStreams } from './drain.ts';
 import { SandboxStartError, SandboxUnavailableError } from './errors.ts';
 import { HeadCapture } from './head-capture.ts';
 import { takeInotifyLimiter } from './inotify-limit.ts';
+import { launchGuard } from './launch-guard.ts';
 import { holdMountPoints } from './mount-points.ts';
 import { spawnBwrap, type SpawnedBwrap } from './spawn-bwrap.ts';
 import { interruptProgram, sendSignal } from './signal-program.ts';
@@ -25,6 +32,11 @@ import { isOwnProgram, listBelow, terminateAll, untilGone } from './terminate-tr
 const INIT_GONE_POLL_MS = 2;
 /** A process in an uninterruptible wait (a dead network disk) cannot be killed by anybody: then we stop waiting. */
 const INIT_GONE_LIMIT_MS = 10_000;
+
+/** A clone with all namespaces takes some milliseconds. */
+const STOPPED_LIMIT_MS = 100;
+const STOPPED_POLL_MS = 0.2;
+const NOBODY_WAKES = new Int32Array(new SharedArrayBuffer(4));
 
 const MAX_VANISHED = 8;
 
@@ -50,7 +62,9 @@ interface Ending {
 export async function launchBwrap(spec: SandboxSpec, options: LaunchOptions): Promise<SandboxProcess> {
   const releaseMountPoints = holdMountPoints(spec);
   const vanished = new Set<string>();
+  const marker = spec.env[MARKER_NAME];
   for (;;) {
+    const guarded = marker === undefined ? () => {} : launchGuard().launching(`${MARKER_NAME}=${marker}`);
     try {
       return await bringUp(spawnBwrap(spec, options, vanished), spec, options, releaseMountPoints);
     } catch (error) {
@@ -61,6 +75,8 @@ export async function launchBwrap(spec: SandboxSpec, options: LaunchOptions): Pr
       }
       releaseMountPoints();
       throw error;
+    } finally {
+      guarded();
     }
   }
 }
@@ -230,10 +246,21 @@ async function gone(init: NamedProcess | null): Promise<void> {
   }
 }
 
-/** Before bubblewrap is armed, its first child would outlive it: held still, it cannot make another one meanwhile. */
+/**
+ * Before bubblewrap is armed, its first child would outlive it: held still, it cannot make another one meanwhile. A
+ * clone that is under way when the signal comes is finished first, so the children are listed once it really stands.
+ */
 function killWithChildren(child: ChildProcess): void {
   if (child.pid === undefined) return;
   child.kill('SIGSTOP');
+  const until = performance.now() + STOPPED_LIMIT_MS;
+  while (!isStill(child.pid) && performance.now() < until) Atomics.wait(NOBODY_WAKES, 0, 0, STOPPED_POLL_MS);
   for (const pid of childPids(child.pid)) sendSignal(pid, 'SIGKILL');
   child.kill('SIGKILL');
+}
+
+/** Stopped, or dead. */
+function isStill(pid: number): boolean {
+  const state = readProcess(pid)?.state;
+  return state === undefined || 'TtZX'.includes(state);
 }

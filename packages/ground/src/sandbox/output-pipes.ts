@@ -1,12 +1,14 @@
 // Node gives a child sockets where a shell would give it pipes, and a socket cannot be opened by name: then
 // `echo oops >/dev/stderr`, in so many build scripts, fails inside. Two nameless FIFOs are real pipes.
 import { spawnSync } from 'node:child_process';
-import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { closeSync, constants, mkdirSync, openSync, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { SandboxStartError } from './errors.ts';
+import { launchGuard } from './launch-guard.ts';
 
 /** The write ends for the child, and our read ends as streams. */
 export interface OutputPipes {
@@ -37,12 +39,14 @@ export function createOutputPipes(): OutputPipes {
 }
 
 function makePipes(): OutputPipes[] {
-  const folder = mkdtempSync(join(tmpdir(), 'caisson-pipes-'));
+  const folder = join(tmpdir(), `caisson-pipes-${randomBytes(8).toString('hex')}`);
   const paths = Array.from({ length: MADE_AT_ONCE }, (_, index) => [
     join(folder, `${index}.1`),
     join(folder, `${index}.2`),
   ]);
+  const isDone = launchGuard().using(folder);
   try {
+    mkdirSync(folder, { mode: 0o700 });
     const made = spawnSync('mkfifo', ['-m', '600', ...paths.flat()], {
       env: { PATH: '/usr/bin:/bin' },
       stdio: 'ignore',
@@ -54,6 +58,7 @@ function makePipes(): OutputPipes[] {
     return paths.map(openPair);
   } finally {
     rmSync(folder, { recursive: true, force: true });
+    isDone();
   }
 }
 

@@ -35,7 +35,7 @@ export function boardTools({ context }: ToolBench, file: string): CoordinationTo
           ...(namespace === undefined ? {} : { namespace }),
           ...(key === undefined ? {} : { key }),
         });
-        return JSON.stringify(entries);
+        return JSON.stringify({ entries }); // an object: gemini's client takes nothing else
       },
     },
     {

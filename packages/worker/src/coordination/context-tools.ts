@@ -46,7 +46,7 @@ export function contextTools({ context }: ToolBench, file: string): Coordination
           ...(key === undefined ? {} : { key }),
           ...(after === undefined ? {} : { after }),
         });
-        return JSON.stringify(findings);
+        return JSON.stringify({ findings }); // an object: gemini's client takes nothing else
       },
     },
   ];

@@ -203,9 +203,9 @@ describe.each(['perl', 'node'] as const)('the tools, as an MCP client sees them 
     const client = await connect(mcp);
     await client.callTool({ name: 'board_write', arguments: { key: 'port', value: 1, ttl_seconds: 60 } });
     const read = await client.callTool({ name: 'board_read', arguments: { key: 'port' } });
-    expect(JSON.parse(textOf(read))).toMatchObject([
-      { key: 'port', items: [{ value: 1, by: { agent: 'tester' } }] },
-    ]);
+    expect(JSON.parse(textOf(read))).toMatchObject({
+      entries: [{ key: 'port', items: [{ value: 1, by: { agent: 'tester' } }] }],
+    });
     const [entry] = await openBoard(join(attempt.folder, 'board.json')).read();
     expect(entry?.items[0]?.expiresAt).toBeDefined();
   });

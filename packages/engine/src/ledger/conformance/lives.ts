@@ -36,7 +36,22 @@ export function describeLives(open: OpenLedger): void {
         ending: 'dispatch.finished',
         durationMs: 12,
         costUsd: 0.25,
+        unsealed: true,
       });
+    });
+
+    test.each(['evidence.sealed', 'run.forgotten'])('it is unsealed from its ending to %s', async (type) => {
+      const unsealed = (): string[] => ledger.runs({ unsealed: true }).map(({ runId }) => runId);
+      await ledger.append([accepted('run_a'), accepted('run_b'), launched('run_b', 1)]);
+      expect(unsealed()).toEqual([]);
+      await ledger.append([finished('run_b', 1), finished('run_a', 0)]);
+      expect(unsealed()).toEqual(['run_a', 'run_b']);
+      await ledger.append([{ ...fact('run_a'), type }, fact('run_b')]);
+      expect(unsealed()).toEqual(['run_b']);
+      expect(ledger.run('run_a')?.unsealed).toBeUndefined();
+      expect(ledger.verifyAll()).toMatchObject({ ok: true, problems: [] });
+      ledger.rebuildProjections();
+      expect(unsealed()).toEqual(['run_b']);
     });
 
     test.each([

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createLedger } from '../create-ledger.ts';
-import { accepted, AT, fact, launched } from '../fixtures/sample-events.ts';
+import { accepted, AT, fact, finished, launched } from '../fixtures/sample-events.ts';
 import { DEFAULT_POOL, LedgerForeignError, LedgerTooNewError, openLedger } from '../index.ts';
 import { latestVersion, MIGRATIONS } from './schema.ts';
 import { openSqliteStorage } from './sqlite-storage.ts';
@@ -81,6 +81,7 @@ describe('a file that is not our ledger', () => {
     await ledger.close();
     const db = new Database(file);
     db.exec(`DROP INDEX runs_in_turn; ALTER TABLE runs DROP COLUMN queued_in;
+      DROP INDEX runs_unsealed; ALTER TABLE runs DROP COLUMN unsealed;
       CREATE TABLE queue (run TEXT PRIMARY KEY, pool TEXT NOT NULL, host TEXT NOT NULL) STRICT, WITHOUT ROWID;
       DELETE FROM schema_versions WHERE version > 1; PRAGMA user_version = 1;`);
     db.close();
@@ -89,6 +90,23 @@ describe('a file that is not our ledger', () => {
       { runId: 'run_b', pool: DEFAULT_POOL, hostId: 'host_1' },
       { runId: 'run_a', pool: DEFAULT_POOL, hostId: 'host_1' },
     ]);
+    expect(migrated.verifyAll()).toMatchObject({ ok: true, problems: [] });
+    await migrated.close();
+  });
+
+  test('a ledger of the second version learns which runs have no seal', async () => {
+    const ledger = openLedger(file);
+    const sealed = { ...fact('run_a'), id: 'evidence.sealed:run_a', type: 'evidence.sealed' };
+    await ledger.append([accepted('run_a'), finished('run_a', 0), sealed]);
+    await ledger.append([accepted('run_b'), finished('run_b', 0), accepted('run_c')]);
+    await ledger.close();
+    const db = new Database(file);
+    db.exec(`DROP INDEX runs_unsealed; ALTER TABLE runs DROP COLUMN unsealed;
+      UPDATE runs SET row = json_remove(row, '$.unsealed', '$.check');
+      DELETE FROM schema_versions WHERE version > 2; PRAGMA user_version = 2;`);
+    db.close();
+    const migrated = openLedger(file);
+    expect(migrated.runs({ unsealed: true })).toMatchObject([{ runId: 'run_b', unsealed: true }]);
     expect(migrated.verifyAll()).toMatchObject({ ok: true, problems: [] });
     await migrated.close();
   });

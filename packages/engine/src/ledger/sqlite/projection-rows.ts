@@ -77,6 +77,7 @@ const MISFILED = {
     accepted_offset: '$.acceptedOffset',
     session: '$.session',
     idempotency_key: '$.idempotencyKey',
+    unsealed: '$.unsealed',
   }).concat(QUEUED_ELSEWHERE),
   attempts: differences({ run: '$.runId', attempt: '$.attempt' }),
   questions: differences({
@@ -116,10 +117,10 @@ function putRows(statements: Statements, draft: Draft): void {
 function putRun(statements: Statements, row: RunState): void {
   // Not REPLACE: a taken idempotency key must fail instead of deleting the other run's row.
   statements.run(
-    `INSERT INTO runs (run, status, priority, accepted_offset, session, idempotency_key, queued_in, row)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO runs (run, status, priority, accepted_offset, session, idempotency_key, queued_in, unsealed, row)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (run) DO UPDATE SET status = excluded.status, priority = excluded.priority,
-       queued_in = excluded.queued_in, row = excluded.row`,
+       queued_in = excluded.queued_in, unsealed = excluded.unsealed, row = excluded.row`,
     row.runId,
     row.status,
     row.priority,
@@ -127,6 +128,7 @@ function putRun(statements: Statements, row: RunState): void {
     row.session ?? null,
     row.idempotencyKey ?? null,
     queuedIn(row),
+    row.unsealed === true ? 1 : null,
     writeRow(row),
   );
 }
@@ -135,6 +137,7 @@ function runConditions(filter: RunFilter): { where: string; values: unknown[] } 
   const base = conditions([
     ['session', filter.session],
     ['idempotency_key', filter.idempotencyKey],
+    ['unsealed', filter.unsealed === true ? 1 : undefined],
   ]);
   if (filter.status === undefined) return base;
   const statuses = [filter.status].flat();
@@ -145,7 +148,7 @@ function runConditions(filter: RunFilter): { where: string; values: unknown[] } 
   };
 }
 
-function conditions(columns: [string, string | undefined][]): { where: string; values: unknown[] } {
+function conditions(columns: [string, string | number | undefined][]): { where: string; values: unknown[] } {
   const given = columns.filter(([, value]) => value !== undefined);
   if (given.length === 0) return { where: '', values: [] };
   return {
@@ -183,6 +186,6 @@ function damagedRow(file: string, how: string, cause?: unknown): LedgerCorruptEr
   return new LedgerCorruptError(file, `a row that was derived from its events ${how}`, {
     cause,
     remedy:
-      'The events are the truth: caisson doctor checks them, caisson doctor --rebuild derives the rows again.',
+      'The events are the truth: caisson doctor checks them, caisson doctor --repair derives the rows again.',
   });
 }

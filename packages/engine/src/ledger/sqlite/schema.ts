@@ -76,6 +76,18 @@ UPDATE runs SET queued_in = 'runs' WHERE status = 'queued' AND row ->> '$.attemp
 DROP TABLE queue;
 `,
   },
+  {
+    version: 3,
+    sql: `
+-- A run that ended without a seal is found without looking at the others. A changed row loses its check until it is
+-- written again: SQL cannot compute it.
+ALTER TABLE runs ADD COLUMN unsealed INTEGER;
+UPDATE runs SET unsealed = 1, row = json_set(json_remove(row, '$.check'), '$.unsealed', json('true'))
+  WHERE CASE WHEN json_valid(row) THEN row ->> '$.ending' IS NOT NULL END
+    AND NOT EXISTS (SELECT 1 FROM events WHERE id IN ('evidence.sealed:' || runs.run, 'run.forgotten:' || runs.run));
+CREATE INDEX runs_unsealed ON runs (accepted_offset) WHERE unsealed IS NOT NULL;
+`,
+  },
 ];
 
 /** The newest version in a list of migrations. */

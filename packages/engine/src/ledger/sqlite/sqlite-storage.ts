@@ -5,7 +5,8 @@ import { LedgerGoneError } from '../errors.ts';
 import type { Storage } from '../storage.ts';
 import { createEventRows } from './event-rows.ts';
 import { HeadCache } from './head-cache.ts';
-import { openDatabase } from './open-database.ts';
+import { findCutPage } from './missing-end.ts';
+import { BUSY_TIMEOUT_MS, openDatabase } from './open-database.ts';
 import { createProjectionRows } from './projection-rows.ts';
 import type { Migration } from './schema.ts';
 import { Statements } from './statements.ts';
@@ -14,8 +15,13 @@ import { watchFile } from './watch-file.ts';
 import { createWorkingRows } from './working-rows.ts';
 
 /** Keeps a ledger in one SQLite file: WAL, synchronous FULL, several processes at once. */
-export function openSqliteStorage(file: string, migrations?: readonly Migration[]): Storage {
+export function openSqliteStorage(
+  file: string,
+  migrations?: readonly Migration[],
+  patienceMs = BUSY_TIMEOUT_MS,
+): Storage {
   const db = openDatabase(file, migrations);
+  if (patienceMs < BUSY_TIMEOUT_MS) db.pragma(`busy_timeout = ${patienceMs}`);
   const isThere = recogniseFile(file);
   const statements = new Statements(db);
   const events = createEventRows(statements);
@@ -68,7 +74,7 @@ export function openSqliteStorage(file: string, migrations?: readonly Migration[
       if (draft.events.length > 0) events.putTotal(draft.total());
       projections.put(draft);
     },
-    damage: () => [...findDamage(db), ...projections.misfiled()],
+    damage: () => findDamage(db, file),
     working: createWorkingRows(statements),
     watchOthers: (onChange) => watchFile(file, dataVersion, onChange),
     close: () => {
@@ -99,7 +105,11 @@ function transact<T>(db: Database.Database, statements: Statements, begin: strin
   }
 }
 
-function findDamage(db: Database.Database): string[] {
+function findDamage(db: Database.Database, file: string): string[] {
   const rows = db.pragma('integrity_check(20)') as { integrity_check: string }[];
-  return rows.map((row) => row.integrity_check).filter((text) => text !== 'ok');
+  const cut = findCutPage(file);
+  return rows
+    .map((row) => row.integrity_check)
+    .filter((text) => text !== 'ok')
+    .concat(cut ?? []);
 }
