@@ -7,6 +7,7 @@ import { loadConfig } from '../../packages/engine/src/config/index.ts';
 import { WorkerStartError } from '../../packages/engine/src/compute/index.ts';
 import { createDispatcher, type DispatchRooms } from '../../packages/engine/src/dispatch/index.ts';
 import { createEngine, type Engine } from '../../packages/engine/src/engine.ts';
+import { createRecorder, type Ledger } from '../../packages/engine/src/ledger/index.ts';
 import { createProject, finish, until, type Project } from '../e2e/project.ts';
 import { listFolder } from './moments.ts';
 import { findWorker } from './processes.ts';
@@ -20,6 +21,15 @@ async function openEngine(project: Project): Promise<Engine> {
   onTestFinished(() => engine.close());
   await engine.openPost();
   return engine;
+}
+
+/** Rooms whose ledger cannot take one type of event. */
+function withoutRoomFor({ rooms }: Engine, type: string): DispatchRooms {
+  const append: Ledger['append'] = (events, options) =>
+    events[0]?.type === type
+      ? Promise.reject(new Error('the disk is full'))
+      : rooms.ledger.append(events, options);
+  return { ...rooms, recorder: createRecorder({ ledger: { append }, clock: rooms.clock }) };
 }
 
 function expectNothingLeft(project: Project): void {
@@ -85,17 +95,7 @@ describe('a run that breaks half-way', { timeout: 120_000 }, () => {
   it('when its launch cannot be recorded leaves no worker behind', async () => {
     const project = createProject();
     const engine = await openEngine(project);
-    const { ledger } = engine.rooms;
-    const rooms: DispatchRooms = {
-      ...engine.rooms,
-      ledger: {
-        ...ledger,
-        append: (events, options) =>
-          events[0]?.type === 'attempt.launched'
-            ? Promise.reject(new Error('the disk is full'))
-            : ledger.append(events, options),
-      },
-    };
+    const rooms = withoutRoomFor(engine, 'attempt.launched');
     const result = await (await createDispatcher(rooms).dispatch({ ...REQUEST })).ended;
     expect(result).toMatchObject({
       status: 'error',
@@ -108,17 +108,7 @@ describe('a run that breaks half-way', { timeout: 120_000 }, () => {
   it('when its start cannot be recorded never lets the agent go', async () => {
     const project = createProject({ git: false });
     const engine = await openEngine(project);
-    const { ledger } = engine.rooms;
-    const rooms: DispatchRooms = {
-      ...engine.rooms,
-      ledger: {
-        ...ledger,
-        append: (events, options) =>
-          events[0]?.type === 'dispatch.started'
-            ? Promise.reject(new Error('the disk is full'))
-            : ledger.append(events, options),
-      },
-    };
+    const rooms = withoutRoomFor(engine, 'dispatch.started');
     const result = await (
       await createDispatcher(rooms).dispatch({ ...REQUEST, argv: ['touch', 'ran'] })
     ).ended;

@@ -2,12 +2,13 @@
  * A disk that is full, read-only or failing: the run ends or is refused with a message that names the file and the
  * remedy, nothing hangs, and the ledger stays readable. Small disks are mounted, so these tests need root.
  */
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, type TestContext } from 'vitest';
 import { openLedger } from '../../packages/engine/src/ledger/index.ts';
 import { createProject, finish, ROOT, until, type CliRun, type Project } from '../e2e/project.ts';
+import { childrenOf } from './processes.ts';
 
 const FILLED = 'fill';
 
@@ -67,18 +68,22 @@ describe('a disk without room', { timeout: 120_000 }, () => {
     expect(readdirSync(disk)).toEqual([FILLED]);
   });
 
-  it('filled by the agent itself ends the run, and the next command settles it', async (context) => {
+  it('filled by the agent itself is waited for, and the run ends once there is room', async (context) => {
     const project = createProject({ git: false });
     const disk = mountDisk(project, 'size=3m', context);
     const program = 'dd if=/dev/zero of=big bs=64k; exit 5';
-    const full = await project.caisson(
+    const child = project.start(
       ...['run', '--state-dir', disk, '--workspace', 'empty', '--retries', '0', '--', 'sh', '-c', program],
     );
-    expect(full.code).toBe(1);
-    expect(full.stderr).toMatch(/error: .*ledger\.db is full.*Free some space|failed/s);
-    expect(full.stderr).not.toMatch(/\n {4}at /);
+    const ended = finish(child);
+    await untilWaits(child);
     execFileSync('mount', ['-o', 'remount,size=64m', disk]);
-    expect((await project.caisson('runs', '--state-dir', disk)).code).toBe(0);
+    const full = await ended;
+    expect(full.code).toBe(1);
+    expect(full.stderr).toMatch(/is full|No space left/);
+    expect(full.stderr).not.toMatch(/\n {4}at /);
+    const listed = await listRuns(project, ['--state-dir', disk]);
+    expect(listed).toMatchObject([{ status: 'error' }]);
     expectReadable(disk);
   });
 });
@@ -128,6 +133,13 @@ describe('a disk that is full while a run of a dead host is not settled', { time
   });
 });
 
+/** The run is over and waits until its ending can be recorded. */
+function untilWaits(child: ChildProcess): Promise<boolean> {
+  let said = '';
+  child.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString('utf8')));
+  return until('it waits', () => said.includes('cannot be settled yet'), 60_000);
+}
+
 async function listRuns(project: Project, state: readonly string[]): Promise<{ status: string }[]> {
   return JSON.parse((await project.caisson('runs', ...state, '-o', 'json')).stdout) as { status: string }[];
 }
@@ -155,14 +167,14 @@ describe('a state folder that cannot be written', { timeout: 120_000 }, () => {
 
 describe('an fsync that fails', { timeout: 120_000 }, () => {
   it.each([1, 5, 9, 13, 17, 21])(
-    'from the %ith on gives a clear ending and leaves a ledger that can be read',
+    'from the %ith on gives a clear ending, or leaves the run to the next command, and a ledger that can be read',
     async (first) => {
       const project = createProject({ git: false });
       const cli = await runWithFailingSync(project, first);
       expect([0, 1]).toContain(cli.code);
       if (cli.code === 1)
         expect(cli.stderr).toMatch(
-          /error: .*(ledger\.db|EIO).*Check (the disk|that the state folder)|failed/s,
+          /error: .*(ledger\.db|EIO).*(Check (the disk|that the state folder)|The next caisson command settles it)|failed/s,
         );
       expect(cli.stderr).not.toMatch(/\n {4}at /);
       const listed = await project.caisson('runs', '-o', 'json');
@@ -172,7 +184,7 @@ describe('an fsync that fails', { timeout: 120_000 }, () => {
   );
 });
 
-/** strace makes every fsync of host and worker fail from the nth on. */
+/** strace makes every fsync of host and worker fail from the nth on. A host that waits for better times is forced to leave. */
 function runWithFailingSync(project: Project, first: number): Promise<CliRun> {
   if (!existsSync('/usr/bin/strace')) throw new Error('strace is needed: apt-get install strace');
   const inject = `inject=fsync,fdatasync:error=EIO:when=${first}+`;
@@ -186,5 +198,13 @@ function runWithFailingSync(project: Project, first: number): Promise<CliRun> {
     { cwd: project.root, env: project.env, stdio: ['ignore', 'pipe', 'pipe'] },
   );
   onTestFinished(() => void child.kill('SIGKILL'));
+  const interrupt = (): void => childrenOf(child.pid ?? 0).forEach((host) => process.kill(host, 'SIGINT'));
+  let said = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    const before = said;
+    said += chunk.toString('utf8');
+    for (const word of ['cannot be settled yet', 'Press Ctrl-C again'])
+      if (said.includes(word) && !before.includes(word)) interrupt();
+  });
   return finish(child);
 }

@@ -64,6 +64,7 @@ const WORDS: Readonly<Record<string, Words>> = {
     `${text(event['event'])} to ${text(event['url'])}: ${text(event['status'])} at try ${text(event['tries'])}`,
   'callback.failed': (event) =>
     `${text(event['event'])} to ${text(event['url'])}: ${text(event['detail'])} after ${text(event['tries'])} tries`,
+  'events.lost': (event) => `${text(event['count'])} in all: ${text(JSON.stringify(event['types']))}`,
   warning: (event) => `${text(event['source'])}: ${text(event['message'])}`,
   'stream.malformed': (event) => `${text(event['reason'])}, ${bytes(event['bytes'])}: ${text(event['head'])}`,
   'script.ran': (event) =>

@@ -9,6 +9,7 @@ import {
   isInPlace,
   isUnderWay,
   labelled,
+  listOutsideScope,
 } from './format-ending.ts';
 import { isCommand, replyLines } from './format-reply.ts';
 import { countFiles, formatTimeline } from './format-timeline.ts';
@@ -41,7 +42,8 @@ export function formatRun(
       ...(result.failure === undefined ? [] : [...describeFailure(result.failure), '']),
       ...(isForgotten
         ? ['Its contents were taken away (caisson forget).']
-        : describeOutcome(result, events, style)),
+        : [...describeOutcome(result, events, style), ...describeUnpatched(result)]),
+      ...listOutsideScope(result),
     ]),
     section('Cost', describeCost(result)),
     section('Told', (result.callbacks ?? []).map(describeCallback)),
@@ -149,6 +151,11 @@ function describeOutcome(result: DispatchResult, events: readonly EventEnvelope[
   return lines.length === 0 && result.failure === undefined ? ['nothing'] : lines;
 }
 
+function describeUnpatched({ unpatched }: DispatchResult): Line[] {
+  if (unpatched === undefined) return [];
+  return [...labelled('no patch', unpatched.why), `the work is in: ${unpatched.where}`];
+}
+
 /** Money and tokens; and the three times apart: the worker's, the model's, those of checks. */
 function describeCost(result: DispatchResult): string[] {
   const { usage, verify } = result.result ?? {};
@@ -178,7 +185,10 @@ function describeCallback({ url, event, status, tries, detail }: Callback): stri
   return `${word}  ${event} to ${url} (${count}${detail === undefined ? '' : `, ${detail}`})`;
 }
 
-function describeNext({ runId, status, result, asked, risky }: DispatchResult, inPlace: boolean): Line[] {
+function describeNext(
+  { runId, status, result, asked, risky, unpatched }: DispatchResult,
+  inPlace: boolean,
+): Line[] {
   const lines: Line[] = [];
   if (asked !== undefined) {
     lines.push(...labelled('question', asked.question));
@@ -190,7 +200,8 @@ function describeNext({ runId, status, result, asked, risky }: DispatchResult, i
   }
   if (result?.patchRef !== undefined) lines.push(describeApply(runId, inPlace, risky));
   if (status !== 'done' && status !== 'waiting' && status !== 'queued' && status !== 'running') {
-    if (result?.patchRef === undefined) lines.push(`work so far, if any: caisson diff ${runId}`);
+    if (unpatched !== undefined) lines.push(...labelled('the work', unpatched.remedy));
+    else if (result?.patchRef === undefined) lines.push(`work so far, if any: caisson diff ${runId}`);
     lines.push(`again: caisson retry ${runId}`);
   }
   if (status === 'queued' || status === 'running') lines.push(`follow: caisson logs ${runId} -f`);

@@ -39,6 +39,7 @@ const DESCRIPTIONS: Readonly<Record<string, (event: EventEnvelope) => string>> =
   'channel.sent': (event) => String(event['body']),
   'callback.delivered': (event) => `${String(event['event'])} to ${String(event['url'])}`,
   'callback.failed': (event) => `${String(event['event'])} to ${String(event['url'])}`,
+  'events.lost': (event) => JSON.stringify(event['types']),
   warning: (event) => `${String(event['source'])}: ${String(event['message'])}`,
 };
 

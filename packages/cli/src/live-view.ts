@@ -3,6 +3,7 @@ import type { EventEnvelope } from '@caisson/protocol';
 import type { Output } from './output.ts';
 import { joinLine, type Line, type Lines, type Painted, type Style } from './painted.ts';
 import { cutToWidth, formatCost, formatDuration, widthOf } from './format-values.ts';
+import { isOfHost } from './tell-warnings.ts';
 
 const REDRAW_MS = 200;
 
@@ -78,7 +79,9 @@ function absorb(state: State, event: EventEnvelope, runId: string): string | nul
     case 'policy.denied':
       return `denied: ${String((event['denial'] as { what?: string }).what)}`;
     case 'warning':
-      return `warning: ${firstLine(event['message'])}`;
+      return isOfHost(String(event['source'])) ? null : `warning: ${firstLine(event['message'])}`;
+    case 'events.lost':
+      return `${String(event['count'])} events could not be recorded (caisson logs ${runId})`;
     case 'attempt.ended':
       return `attempt ${event.attempt} failed: ${firstLine((event['failure'] as { detail?: string }).detail)}; trying again`;
     case 'script.ran':

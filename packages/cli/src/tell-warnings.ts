@@ -4,7 +4,7 @@ import type { Output } from './output.ts';
 
 /**
  * Where the host itself warns: a callback that could not be queued, a secret that others can read, evidence that was
- * not sealed, a blob that is not in the bucket. Nothing of that is an event of a run, so nobody else would show it.
+ * not sealed, a blob that is not in the bucket. Said here in every output format, and nowhere else.
  */
 const HOST_SOURCES: ReadonlySet<string> = new Set([
   'apply',
@@ -19,6 +19,10 @@ const HOST_SOURCES: ReadonlySet<string> = new Set([
 /** Says on stderr what the host warns of, from now until it is closed. */
 export function tellWarnings(caisson: Pick<Caisson, 'bus'>, output: Pick<Output, 'note'>): void {
   caisson.bus.on(BusTopic.WARNING, ({ source, message }) => {
-    if (HOST_SOURCES.has(source)) output.note(`warning: ${source}: ${message}`);
+    if (isOfHost(source)) output.note(`warning: ${source}: ${message}`);
   });
+}
+
+export function isOfHost(source: string): boolean {
+  return HOST_SOURCES.has(source);
 }

@@ -1,10 +1,11 @@
 /** Watches a run to its end, live, and tells how it ended. */
 import type { RunHandle } from '@caisson/engine';
-import type { DispatchResult } from '@caisson/protocol';
+import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
 import { createTerminalAsker, type Decide } from './ask-on-terminal.ts';
 import { exitCodeOfResult, type ExitCode } from './exit-codes.ts';
 import { formatEnding, isInPlace, type Whereabouts } from './format-ending.ts';
 import { isCommand } from './format-reply.ts';
+import { formatDuration } from './format-values.ts';
 import { createLiveView } from './live-view.ts';
 import type { Output } from './output.ts';
 
@@ -29,6 +30,7 @@ export async function watchRun(
       worksInPlace ||= isInPlace(event);
       isOfCommand ||= isCommand(event);
       view.show(event);
+      if (event.type === 'settle.waiting') beside.note(describeWait(event));
       asker.hear(event);
     }
     const result = await handle.ended;
@@ -45,6 +47,13 @@ export async function watchRun(
 function printResult(result: DispatchResult, output: Output, work: Whereabouts): void {
   if (output.format === 'ndjson') return;
   output.result(result, () => formatEnding(result, output.style, work));
+}
+
+/** In every format: without it, a run that waits for a disk or a lock looks like one that hangs. */
+function describeWait(event: EventEnvelope): string {
+  const reason = String(event['reason']).replace(/[^.!?]$/, '$&.');
+  const next = formatDuration(Number(event['delayMs']));
+  return `The run is over, but cannot be settled yet: ${reason} Trying again in ${next}. Ctrl-C twice leaves it to the next caisson command.`;
 }
 
 /** Once: ask. Twice: force. */

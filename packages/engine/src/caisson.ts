@@ -55,7 +55,10 @@ export interface CaissonOptions extends EngineOptions {
    * disk, for example). Such runs are then shown as they were.
    */
   readonly onUnsettled?: (error: Error) => void;
-  /** Is told what was undone of an apply whose process had died. Without it that waits for the next `apply` or `gc`. */
+  /**
+   * Is told what was undone of an apply whose process had died (without it that waits for the next `apply` or `gc`) and,
+   * without `onUnsettled`, which run of a dead host is left to the next process.
+   */
   readonly onNotice?: (message: string) => void;
 }
 
@@ -138,7 +141,12 @@ export async function createCaisson(options: CaissonOptions = {}): Promise<Caiss
   );
   const engine = createEngine(live.current, cwd, options);
   try {
-    await engine.recover();
+    const { left } = await engine.recover();
+    // A run that cannot be settled now keeps nobody from working.
+    for (const error of left) {
+      if (options.onUnsettled !== undefined) options.onUnsettled(error);
+      else options.onNotice?.(error.message);
+    }
     for (const message of (await makeUpSeals(engine)).failures) options.onNotice?.(message);
     if (options.onNotice !== undefined) {
       for (const message of await engine.workspaces.recoverApplies(engine.config)) options.onNotice(message);

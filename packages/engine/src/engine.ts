@@ -19,10 +19,16 @@ import { probeSandboxHere } from './composition/probe-sandbox-here.ts';
 import { openState } from './composition/state-folder.ts';
 import { createLocalCompute, type SpareWorker } from './compute/index.ts';
 import { readHostEnvironment, type ResolvedConfig } from './config/index.ts';
-import { createDispatcher, recover, type Dispatcher, type DispatchRooms } from './dispatch/index.ts';
+import {
+  createDispatcher,
+  recover,
+  type Dispatcher,
+  type DispatchRooms,
+  type Recovered,
+} from './dispatch/index.ts';
 import type { ResultSink } from './evidence/index.ts';
 import { createLocalHosts, type HostPost, type Hosts } from './hosts/index.ts';
-import type { Ledger } from './ledger/index.ts';
+import { createRecorder, type Ledger, type Recorder } from './ledger/index.ts';
 import { createNetwork } from './network/index.ts';
 import { createPrefixedId } from './platform/index.ts';
 import { createApprovals, type Approvals } from './questions/index.ts';
@@ -37,6 +43,8 @@ export interface Engine {
   readonly clock: Clock;
   readonly hostId: string;
   readonly ledger: Ledger;
+  /** The one writer of durable events. */
+  readonly recorder: Recorder;
   /** Signs what is written into the state folder for a later process to act on. */
   readonly seal: Seal;
   readonly store: Store;
@@ -56,7 +64,7 @@ export interface Engine {
   /** Starts to listen for orders; a process that only looks never does. */
   openPost(): Promise<void>;
   /** Settles what dead hosts left behind. */
-  recover(): Promise<readonly string[]>;
+  recover(): Promise<Recovered>;
   close(): Promise<void>;
 }
 
@@ -73,9 +81,13 @@ export interface EngineOptions {
 
 export function createEngine(config: ResolvedConfig, cwd: string, options: EngineOptions = {}): Engine {
   const base = layBase(config);
-  const { hostId, bus, hosts, mirror, ledger } = base;
+  const { hostId, bus, hosts, mirror, ledger, recorder } = base;
   const desks = openDesks(config, base);
   const { callbacks, approvals } = desks;
+  recorder.listen(createBusPublisher(bus));
+  recorder.listen((event) => {
+    if (event.seq > 0) callbacks.hear(event);
+  });
   const sealer = createSealer({
     ...base,
     config,
@@ -98,8 +110,8 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     await (post = hosts.open(hostId, (order) => obeyOrder(order, { approvals, dispatcher })));
     callbacks.resume();
   };
-  let recovering: Promise<readonly string[]> | null = null;
-  const recoverDead = (): Promise<readonly string[]> => {
+  let recovering: Promise<Recovered> | null = null;
+  const recoverDead = (): Promise<Recovered> => {
     recovering ??= recover({ rooms, hosts, announce: openPost }).finally(() => {
       recovering = null;
     });
@@ -140,6 +152,7 @@ function layBase(config: ResolvedConfig) {
     hostId: createPrefixedId('host', clock),
     bus,
     ledger,
+    recorder: createRecorder({ ledger, clock }),
     seal: state.seal,
     store,
     mirror,
@@ -152,7 +165,7 @@ function layBase(config: ResolvedConfig) {
 type Base = ReturnType<typeof layBase>;
 
 /** Those that a run, or a person who looks after one, deals with. */
-function openDesks(config: ResolvedConfig, { clock, bus, ledger, hosts, hostId, seal }: Base) {
+function openDesks(config: ResolvedConfig, { clock, bus, ledger, recorder, hosts, hostId, seal }: Base) {
   const secrets = createSecrets({
     env: readHostEnvironment(),
     home: config.folders.home,
@@ -172,6 +185,7 @@ function openDesks(config: ResolvedConfig, { clock, bus, ledger, hosts, hostId, 
     callbacks: createCallbacks({
       endpoints: config.callbacks,
       ledger,
+      recorder,
       hostId,
       clock,
       seal,
@@ -196,15 +210,15 @@ function openRooms(
   { config, cwd, options, base, desks, sealer }: Plan,
   back: Pick<Dispatcher, 'dispatch'> & Pick<DispatchRooms, 'recoverDead'>,
 ): DispatchRooms {
-  const { clock, hostId, ledger, store, bus, registry, workspaces } = base;
+  const { clock, hostId, ledger, recorder, store, registry, workspaces } = base;
   const { approvals, budget, callbacks, secrets, sessions } = desks;
   const env = readHostEnvironment();
   const settings = createDispatchSettings(config, env, cwd);
-  const publishOnBus = createBusPublisher(bus);
   return {
     hostId,
     clock,
     ledger,
+    recorder,
     store,
     compute: createLocalCompute({
       node: settings.node,
@@ -226,10 +240,6 @@ function openRooms(
     seal: sealer.seal,
     prepareToSeal: sealer.prepare,
     recoverDead: back.recoverDead,
-    publish(event) {
-      publishOnBus(event);
-      if (event.seq > 0) callbacks.hear(event);
-    },
   };
 }
 

@@ -38,6 +38,10 @@ export const DispatchResult = z.object({
   result: z.nullable(Result),
   /** Changes of the patch that `apply` asks about; absent when there are none. */
   risky: z.optional(z.array(ListedRisk)),
+  /** Work that is in no patch, because none could be taken or recorded. `show` says it. */
+  unpatched: z.optional(z.object({ why: z.string(), where: z.string(), remedy: z.string() })),
+  /** Changed files that no pattern of the task's scope covers; absent without a scope, or when there are none. */
+  outsideScope: z.optional(z.array(z.string())),
   events: z.object({ count: z.int(), lastSeq: z.int() }),
   /** The run that this one continues and, where it goes on with an answer, what was asked and answered. */
   continues: z.optional(

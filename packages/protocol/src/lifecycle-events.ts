@@ -100,6 +100,8 @@ function terminal<T extends z.core.$ZodShape>(extra: T) {
     exitCode: z.optional(z.nullable(z.int())),
     resultRef: z.optional(Sha256),
     patchRef: z.optional(Sha256),
+    /** Why there is no patch although there may be work. */
+    patchMissing: z.optional(z.string()),
     usage: z.optional(Usage),
     costUsd: z.optional(z.number()),
     checkpoint: z.optional(CheckpointRef),

@@ -44,6 +44,7 @@ export const AttemptEnded = defineEvent({
     usage: z.optional(Usage),
     costUsd: z.optional(z.number()),
     patchRef: z.optional(Sha256),
+    patchMissing: z.optional(z.string()),
     checkpoint: z.optional(CheckpointRef),
   }),
 });
@@ -103,6 +104,13 @@ export const StreamGap = defineEvent({
   summary: 'A line of the worker could not be read.',
   data: z.object({ reason: z.string(), bytes: z.int(), head: z.string() }),
 });
+export const EventsLost = defineEvent({
+  type: 'events.lost',
+  version: 1,
+  durable: true,
+  summary: 'Events of the run could not be recorded: how many, by type.',
+  data: z.object({ count: z.int(), types: z.record(z.string(), z.int()) }),
+});
 /** Live only: heard on the bus and in `-o ndjson`, never written. */
 export const WorkerProgressed = defineEvent({
   type: 'worker.progress',
@@ -117,4 +125,12 @@ export const WorkerBeat = defineEvent({
   durable: false,
   summary: 'The worker is alive; real counters since the last beat.',
   data: z.object({ counters: HeartbeatCounters }),
+});
+export const SettleWaiting = defineEvent({
+  type: 'settle.waiting',
+  version: 1,
+  durable: false,
+  summary:
+    'The attempt is over and cannot be settled yet, for this reason; it is tried again. Its slot and its work are kept.',
+  data: z.object({ reason: z.string(), delayMs: z.number() }),
 });

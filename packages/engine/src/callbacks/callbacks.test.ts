@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createManualClock, createSeal, type ManualClock } from '@caisson/ground';
 import { expect, it, onTestFinished } from 'vitest';
-import { createMemoryLedger, type Ledger, type NewEvent } from '../ledger/index.ts';
+import { createMemoryLedger, createRecorder, type Ledger, type NewEvent } from '../ledger/index.ts';
 import { createCallbacks, type Callbacks, type CallbackEndpoint } from './index.ts';
 
 const RUN = 'run_00000000000000000001';
@@ -67,6 +67,7 @@ function host(
 ): Host {
   const clock = createManualClock();
   const callbacks = createCallbacks({
+    recorder: createRecorder({ ledger, clock }),
     endpoints,
     ledger,
     hostId,

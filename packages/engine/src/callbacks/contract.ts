@@ -10,7 +10,7 @@
  * C6  A row says where to send what, and which secret goes along: one that we did not sign is dropped, never sent.
  */
 import type { Clock, Seal } from '@caisson/ground';
-import type { Ledger } from '../ledger/index.ts';
+import type { Ledger, Recorder } from '../ledger/index.ts';
 
 /** Who is told what. References, never the secrets themselves. */
 export interface CallbackEndpoint {
@@ -61,7 +61,8 @@ export interface Callbacks {
 
 export interface CallbacksOptions {
   readonly endpoints: readonly CallbackEndpoint[];
-  readonly ledger: Pick<Ledger, 'kv' | 'leases' | 'read' | 'append' | 'run'>;
+  readonly ledger: Pick<Ledger, 'kv' | 'leases' | 'read' | 'run'>;
+  readonly recorder: Recorder;
   readonly hostId: string;
   readonly clock: Clock;
   /** Signs the rows, which name where to send what with which secret. */

@@ -115,18 +115,13 @@ export class Courier {
     data: Record<string, unknown>,
   ): Promise<void> {
     const { runId, attempt, trace, event, endpoint } = delivery;
-    await this.#options.ledger.append([
-      {
-        id: `callback:${delivery.id}`,
-        runId,
-        attempt,
+    await this.#options.recorder
+      .of(runId, trace)
+      .append(
         type,
-        version: 1,
-        at: this.#options.clock.now().toISOString(),
-        trace,
-        data: { url: describeUrl(endpoint.url), event, ...data },
-      },
-    ]);
+        { url: describeUrl(endpoint.url), event, ...data },
+        { attempt, id: `callback:${delivery.id}` },
+      );
     this.#outbox.remove(delivery.id);
   }
 

@@ -1,10 +1,10 @@
 import { BusTopic } from '@caisson/protocol';
 import { expect, it } from 'vitest';
 import { createBus } from '../bus/index.ts';
-import type { LiveEvent } from '../dispatch/index.ts';
+import type { HeardEvent } from '../ledger/index.ts';
 import { createBusPublisher } from './publish-on-bus.ts';
 
-const event = (type: string, data: Record<string, unknown>): LiveEvent => ({
+const event = (type: string, data: Record<string, unknown>): HeardEvent => ({
   id: 'x',
   runId: 'run_00000000000000000001',
   attempt: 1,

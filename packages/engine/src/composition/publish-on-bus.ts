@@ -1,12 +1,12 @@
 /** Events that a topic exists for are told on the bus; the ledger has them all. */
 import { BusTopic, DispatchAccepted, isTerminal, statusOfEnding, type BusPayloads } from '@caisson/protocol';
 import type { SafeEventBus } from '../bus/index.ts';
-import type { LiveEvent } from '../dispatch/index.ts';
+import type { HeardEvent } from '../ledger/index.ts';
 
 type Started = BusPayloads[typeof BusTopic.RUN_STARTED];
 
 /** Remembers what was accepted until it starts: `run-started` tells both. */
-export function createBusPublisher(bus: SafeEventBus): (event: LiveEvent) => void {
+export function createBusPublisher(bus: SafeEventBus): (event: HeardEvent) => void {
   const accepted = new Map<string, Omit<Started, 'runId' | 'attempt' | 'at'>>();
   return (event) => {
     if (event.runId === null) return;
@@ -28,7 +28,7 @@ export function createBusPublisher(bus: SafeEventBus): (event: LiveEvent) => voi
   };
 }
 
-function describeAccepted(event: LiveEvent): Omit<Started, 'runId' | 'attempt' | 'at'> {
+function describeAccepted(event: HeardEvent): Omit<Started, 'runId' | 'attempt' | 'at'> {
   const { task, runtime, agent, resolved } = DispatchAccepted.data.parse(event.data);
   const model = resolved.model.requested;
   return {
@@ -42,7 +42,7 @@ function describeAccepted(event: LiveEvent): Omit<Started, 'runId' | 'attempt' |
 function publishWhileRunning(
   bus: SafeEventBus,
   who: { runId: string; attempt: number; at: string },
-  event: LiveEvent,
+  event: HeardEvent,
 ): void {
   const { data } = event;
   if (event.type === 'worker.progress') {

@@ -17,7 +17,7 @@ import {
   type Seal,
   type SigningKey,
 } from '../evidence/index.ts';
-import type { NewEvent } from '../ledger/index.ts';
+import type { RunRecord } from '../ledger/index.ts';
 import type { SealerOptions, SealOptions } from './seal-evidence.ts';
 import { openUserHeads } from './user-keys.ts';
 import { createWitnessCourier } from './witness-courier.ts';
@@ -34,8 +34,8 @@ export interface SealChain {
 interface SealParts {
   readonly prepared: PreparedSeal;
   readonly key: SigningKey;
-  /** An event of the run, now. */
-  describe(type: string, data: Record<string, unknown>): NewEvent;
+  readonly record: RunRecord;
+  readonly attempt: number;
 }
 
 export function createSealChain(options: SealerOptions): SealChain {
@@ -45,7 +45,7 @@ export function createSealChain(options: SealerOptions): SealChain {
   const runtime = join(config.stateDir, 'runtime');
   const append = async (
     runId: string,
-    { prepared, key, describe }: SealParts,
+    { prepared, key, record, attempt }: SealParts,
     isLate: boolean,
   ): Promise<Seal> => {
     const known = findSeal(ledger.read({ runId }));
@@ -53,14 +53,12 @@ export function createSealChain(options: SealerOptions): SealChain {
       return { envelope: parseStoredEnvelope(await store.getBlob(known.envelopeRef)), sealRef: known };
     if (isLate) refuseAnother(runId);
     const seal = await signSeal(prepared, key, nextLink(ledger));
-    const recorded = describe('evidence.sealed', { ...seal.sealRef });
-    await ledger.append([{ ...recorded, id: `evidence.sealed:${runId}` }]);
-    const newest = { runId, at: recorded.at, seal: seal.sealRef };
+    const place = { attempt, id: `evidence.sealed:${runId}` };
+    const { at } = await record.append('evidence.sealed', { ...seal.sealRef }, place);
+    const newest = { runId, at, seal: seal.sealRef };
     const problem = advanceHead(newest);
-    if (problem !== null) {
-      warn(problem);
-      await ledger.append([describe('warning', { source: 'evidence', message: problem })]);
-    }
+    if (problem !== null)
+      await record.append('warning', { source: 'evidence', message: problem }, { attempt });
     courier?.tell(newest);
     return seal;
   };

@@ -12,7 +12,7 @@ import {
   type Keyring,
   type ResultSink,
 } from '../evidence/index.ts';
-import { ZERO_HASH, type Ledger, type NewEvent, type StoredEvent } from '../ledger/index.ts';
+import { ZERO_HASH, type Ledger, type Recorder, type StoredEvent } from '../ledger/index.ts';
 import type { Store } from '../store/index.ts';
 import { deliverSealed } from './deliver-sealed.ts';
 import { digestProgram } from './digest-program.ts';
@@ -21,6 +21,7 @@ import { openUserKeyring } from './user-keys.ts';
 
 export interface SealerOptions {
   readonly ledger: Ledger;
+  readonly recorder: Recorder;
   readonly store: Store;
   readonly config: ResolvedConfig;
   readonly path: string;
@@ -81,15 +82,6 @@ async function seal(
   const resultRef = ending.data['resultRef'];
   const resultBytes = typeof resultRef === 'string' ? await store.getBlob(resultRef) : null;
   const artefacts = await listArtefacts(store, ending, resultBytes);
-  const after = (type: string, data: Record<string, unknown>): NewEvent => ({
-    runId,
-    attempt: ending.attempt,
-    type,
-    version: 1,
-    at: options.clock.now().toISOString(),
-    trace: ending.trace,
-    data,
-  });
   const prepared = await prepareSeal({
     store,
     runId,
@@ -99,15 +91,17 @@ async function seal(
     artefacts,
   });
   const key = await keyring.getSigningKey();
-  const sealed = await chain.add(runId, { key, prepared, describe: after }, how);
+  const record = options.recorder.of(runId, ending.trace);
+  const { attempt } = ending;
+  const sealed = await chain.add(runId, { key, prepared, record, attempt }, how);
   // A host that dies before this is made up for: whoever recovers the run delivers again.
   const undelivered = await deliverSealed(
     options.sinks,
     { runId, envelope: sealed.envelope, seal: sealed.sealRef, resultBytes, artefacts },
     options.clock,
   );
-  for (const message of undelivered) options.warn(message);
-  await ledger.append(undelivered.map((message) => after('warning', { source: 'evidence', message })));
+  for (const message of undelivered)
+    await record.append('warning', { source: 'evidence', message }, { attempt });
 }
 
 function findEnding(ledger: Ledger, runId: string, events: readonly StoredEvent[]): StoredEvent | undefined {

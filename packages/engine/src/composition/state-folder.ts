@@ -1,6 +1,6 @@
 /** The ledger of a state folder that is ours, and proof that it is the one we made there. */
 import { join } from 'node:path';
-import type { ResolvedConfig } from '../config/index.ts';
+import { readHostEnvironment, type ResolvedConfig } from '../config/index.ts';
 import { openLedger, type Ledger } from '../ledger/index.ts';
 import { openStateFolder, StateFolderRefused, type OwnState } from '../trust/index.ts';
 
@@ -16,7 +16,7 @@ export interface OpenedState {
 export function openState(config: ResolvedConfig): OpenedState {
   const state = openStateFolder(config);
   const file = join(config.stateDir, 'ledger.db');
-  const ledger = openLedger(file);
+  const ledger = openLedger(file, { patienceMs: patienceMs(readHostEnvironment()) });
   try {
     demandOwnLedger(ledger, state, file);
   } catch (error) {
@@ -48,4 +48,10 @@ function isUnused(ledger: Ledger): boolean {
   const isEmpty = ledger.read({ limit: 1 }).length + ledger.runs({ limit: 1 }).length === 0;
   const left = ['callback-endpoints', 'callback-outbox'].map((space) => ledger.kv.list(space).length);
   return isEmpty && left.every((count) => count === 0) && ledger.leases.hosts().length === 0;
+}
+
+/** Tests may ask for less patience with a locked ledger; everyone else gets the ledger's own. */
+function patienceMs(env: Readonly<Record<string, string | undefined>>): number | undefined {
+  const asked = Number(env['CAISSON_LEDGER_PATIENCE_MS']);
+  return Number.isInteger(asked) && asked >= 50 ? asked : undefined;
 }

@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import type { AdmittedRun, DispatchRequest } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { poolOf, poolRoom } from './pool-room.ts';
-import { createRunRecord } from './run-record.ts';
 
 export async function accept(rooms: DispatchRooms, run: AdmittedRun): Promise<void> {
   const { request } = run;
@@ -34,7 +33,7 @@ export async function accept(rooms: DispatchRooms, run: AdmittedRun): Promise<vo
     ...wentIn(run, rooms.settings.rules),
     requestRef: (await rooms.store.putBlob(Buffer.from(JSON.stringify(repeatable(run))))).digest,
   };
-  const record = createRunRecord(rooms, run.runId, run.trace);
+  const record = rooms.recorder.of(run.runId, run.trace);
   await record.append('dispatch.accepted', data, { room: poolRoom(run, rooms.settings) });
 }
 

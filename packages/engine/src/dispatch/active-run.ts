@@ -1,6 +1,6 @@
 import type { AdmittedRun } from './contract.ts';
 import type { FollowedAttempt } from './follow.ts';
-import type { RunRecord } from './run-record.ts';
+import type { RunRecord } from '../ledger/index.ts';
 import type { RunStream } from './run-stream.ts';
 
 /** A run that is under way in this host. */
@@ -18,10 +18,13 @@ export interface ActiveRun {
   readonly unsent: { kind: 'message'; id: string; body: string }[];
   isShutdown: boolean;
   isInterrupt: boolean;
+  /** Aborted when the host must not wait for this run's ending any longer (until-settled.ts). */
+  leave: AbortController;
 }
 
 export function stopRun(entry: ActiveRun, options: { force: boolean }): void {
   entry.abort.abort();
+  if (options.force || entry.isShutdown) entry.leave.abort(new Error('the host was told to leave'));
   const reason = entry.isShutdown ? 'shutdown' : entry.isInterrupt ? 'interrupt' : 'user';
   entry.followed?.supervision.stop(reason, options);
 }

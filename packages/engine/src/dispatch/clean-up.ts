@@ -2,7 +2,7 @@
 import type { RemoveResult } from '../workspace/index.ts';
 import type { AttemptRemains } from './attempt-remains.ts';
 import type { DispatchRooms } from './rooms.ts';
-import type { RunRecord } from './run-record.ts';
+import type { RunRecord } from '../ledger/index.ts';
 import { removeAttemptFolders } from './state-paths.ts';
 
 /** Never rejects: what cannot be removed is told, and stays for `caisson gc` or a person. */
@@ -37,20 +37,18 @@ export async function orWarn<T>(
     return await work();
   } catch (error) {
     const message = (error as Error).message.slice(0, 4000);
-    await record
-      .append('warning', { source, message }, { attempt })
-      .catch(() => record.tell('warning', { source, message }, attempt));
+    record.keep('warning', { source, message }, { attempt });
     return undefined;
   }
 }
 
 /** Nobody is told that a run is over, tree and all, when part of it is not. */
-export async function tellSurvivors(
-  record: Pick<RunRecord, 'append'>,
+export function tellSurvivors(
+  record: Pick<RunRecord, 'keep'>,
   attempt: number,
   pids: readonly number[],
-): Promise<void> {
+): void {
   if (pids.length === 0) return;
   const message = `processes of this run could not be ended and may still be there: pid ${pids.join(', ')}`;
-  await record.append('warning', { source: 'compute', message }, { attempt });
+  record.keep('warning', { source: 'compute', message }, { attempt });
 }

@@ -20,7 +20,6 @@ import type {
   ScriptLens,
   SessionResume,
 } from '@caisson/protocol';
-import type { StoredEvent } from '../ledger/index.ts';
 import type { FoundRuntime, FoundAgent } from './rooms.ts';
 
 export type WorkspaceKind = 'worktree' | 'in-place' | 'empty';
@@ -89,9 +88,6 @@ export interface Refusal {
   /** Which exit code a face chooses. */
   readonly kind: 'usage' | 'policy' | 'budget' | 'unavailable' | 'full';
 }
-
-/** An event as it is heard: a stored one, or a live one that was never written (then `seq` and `offset` are 0). */
-export type LiveEvent = Omit<StoredEvent, 'prevHash' | 'hash'>;
 
 /** A task that passed admission. */
 export interface AdmittedRun {

@@ -10,6 +10,7 @@ import {
 import type { StoredEvent } from '../ledger/index.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { RunNotFoundError } from './errors.ts';
+import { findChangesOutsideScope } from './outside-scope.ts';
 
 export async function describeRun(
   rooms: Pick<DispatchRooms, 'ledger' | 'store'>,
@@ -22,6 +23,7 @@ export async function describeRun(
   const accepted = events.find((event) => event.type === 'dispatch.accepted');
   const ending = events.findLast((event) => event.type === row.ending);
   const result = withContents ? withUsage(await findResult(rooms, ending), ending) : null;
+  const outsideScope = withContents ? await findChangesOutsideScope(rooms, events, ending) : [];
   const resolved = accepted?.data['resolved'] as Resolved;
   const failure = ending?.data['failure'] as Failure | undefined;
   return {
@@ -43,6 +45,7 @@ export async function describeRun(
     ...(withContents && ending?.data['risky'] !== undefined
       ? { risky: ending.data['risky'] as ListedRisk[] }
       : {}),
+    ...(outsideScope.length === 0 ? {} : { outsideScope }),
     events: { count: events.length, lastSeq: events.at(-1)?.seq ?? 0 },
   };
 }

@@ -1,41 +1,41 @@
 /** The coordinator, kept small: it moves a run from stage to stage and owns what is under way in this host. */
 import type { Clock } from '@caisson/ground';
 import type { DispatchResult } from '@caisson/protocol';
+import { LedgerGoneError, type HeardEvent } from '../ledger/index.ts';
 import { backoffMs, createPrefixedId } from '../platform/index.ts';
 import { durationOf, stopRun, type ActiveRun } from './active-run.ts';
 import { admit } from './admit.ts';
-import type { AdmittedRun, Dispatcher, DispatchRequest, LiveEvent, RunHandle } from './contract.ts';
+import type { AdmittedRun, Dispatcher, DispatchRequest, RunHandle } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { describeRun } from './describe-run.ts';
+import { RunUnsettledError } from './errors.ts';
+import { pause } from './pause.ts';
 import { place } from './place.ts';
+import { recoverRun } from './recover-run.ts';
 import { freeFolder } from './hold-folder.ts';
 import { failureOf, runAttempt } from './run-attempt.ts';
-import { createRunRecord } from './run-record.ts';
 import { createRunStream } from './run-stream.ts';
 import { cancelWithoutWorker } from './settle-without-worker.ts';
+import { untilSettled } from './until-settled.ts';
 
-export function createDispatcher(base: DispatchRooms): Dispatcher {
+export function createDispatcher(rooms: DispatchRooms): Dispatcher {
   const active = new Map<string, { run: ActiveRun; handle: RunHandle }>();
-  const early = new Map<string, LiveEvent[]>();
-  const rooms: DispatchRooms = {
-    ...base,
-    publish(event) {
-      if (event.runId !== null) {
-        const found = active.get(event.runId);
-        if (found) found.run.stream.push(event);
-        else if (event.type === 'dispatch.accepted') early.set(event.runId, [event]);
-      }
-      base.publish(event);
-    },
-  };
+  const early = new Map<string, HeardEvent>();
+  rooms.recorder.listen((event) => {
+    if (event.runId === null) return;
+    const found = active.get(event.runId);
+    if (found) found.run.stream.push(event);
+    else if (event.type === 'dispatch.accepted') early.set(event.runId, event);
+  });
 
   const begin = (run: AdmittedRun): RunHandle => {
     const stream = createRunStream();
-    for (const event of early.get(run.runId) ?? []) stream.push(event);
+    const accepted = early.get(run.runId);
+    if (accepted !== undefined) stream.push(accepted);
     early.delete(run.runId);
     const entry: ActiveRun = {
       run,
-      record: createRunRecord(rooms, run.runId, run.trace),
+      record: rooms.recorder.of(run.runId, run.trace),
       stream,
       abort: new AbortController(),
       acceptedMs: rooms.clock.monotonicMs(),
@@ -44,9 +44,9 @@ export function createDispatcher(base: DispatchRooms): Dispatcher {
       unsent: [],
       isShutdown: false,
       isInterrupt: false,
+      leave: new AbortController(),
     };
     const ended = driveToEnd(rooms, entry).finally(() => {
-      letGo(rooms, entry);
       active.delete(run.runId);
       stream.end();
     });
@@ -73,17 +73,20 @@ export function createDispatcher(base: DispatchRooms): Dispatcher {
 }
 
 /**
- * Slot and folder are free for others. A ledger that cannot take that keeps them until we are dead, and so does a run
- * whose ending could not be written: without its slot it would stand in the queue again.
+ * Slot and folder are free for others. A run whose ending could not be written keeps them until we are dead: without its
+ * slot it would stand in the queue again.
  */
-function letGo(rooms: DispatchRooms, { run, record }: ActiveRun): void {
+async function letGo(rooms: DispatchRooms, entry: ActiveRun): Promise<void> {
   const { ledger } = rooms;
-  try {
-    if (ledger.run(run.runId)?.ending !== undefined) ledger.leases.release(run.runId);
-    freeFolder(rooms, run.runId);
-  } catch (error) {
-    record.tell('warning', { source: 'ledger', message: (error as Error).message }, 0);
-  }
+  const { runId } = entry.run;
+  const release = (): void => {
+    if (ledger.run(runId)?.ending === undefined) return;
+    ledger.leases.release(runId);
+    freeFolder(rooms, runId);
+  };
+  await untilSettled(rooms, entry, 0, async () => release()).catch((error: unknown) =>
+    entry.record.tell('warning', { source: 'ledger', message: (error as Error).message }, 0),
+  );
 }
 
 function createHandle(entry: ActiveRun, ended: Promise<DispatchResult>, clock: Clock): RunHandle {
@@ -106,20 +109,30 @@ function createHandle(entry: ActiveRun, ended: Promise<DispatchResult>, clock: C
   };
 }
 
-/** D1 also when a stage breaks: the run is told why. A ledger that cannot even take that is left to recovery. */
 async function driveToEnd(rooms: DispatchRooms, entry: ActiveRun): Promise<DispatchResult> {
-  const { runId } = entry.run;
   try {
-    await drive(rooms, entry);
-  } catch (error) {
-    if (rooms.ledger.run(runId)?.ending === undefined) await failBroken(rooms, entry, error);
+    await drive(rooms, entry).catch((error: unknown) => endBroken(rooms, entry, error as Error));
+    return await describeRun(rooms, entry.run.runId);
+  } finally {
+    await letGo(rooms, entry);
   }
-  return describeRun(rooms, runId);
 }
 
-async function failBroken(rooms: DispatchRooms, entry: ActiveRun, error: unknown): Promise<void> {
+/**
+ * D1 also when a stage breaks. A run without a worker is told why; a ledger that cannot take that is left to recovery.
+ * Where a worker was launched there may be work: it is settled as recovery would do it.
+ */
+async function endBroken(rooms: DispatchRooms, entry: ActiveRun, error: Error): Promise<void> {
+  if (error instanceof RunUnsettledError || error instanceof LedgerGoneError) throw error;
+  const { ledger } = rooms;
+  const row = ledger.run(entry.run.runId);
+  if (row === null || row.ending !== undefined) return;
+  const { attempt } = row;
+  if (ledger.attempts(row.runId).some(({ launchedAt }) => launchedAt !== undefined)) {
+    const left = { row, why: `the host failed: ${error.message}` };
+    return untilSettled(rooms, entry, attempt, (mayPass) => recoverRun(rooms, left, mayPass));
+  }
   const durationMs = durationOf(entry, rooms.clock.monotonicMs());
-  const attempt = rooms.ledger.run(entry.run.runId)?.attempt ?? 0;
   await entry.record
     .append('dispatch.failed', { durationMs, failure: failureOf(error) }, { attempt })
     .catch(() => {
@@ -135,18 +148,7 @@ async function drive(rooms: DispatchRooms, entry: ActiveRun): Promise<void> {
     const delayMs = backoffMs(attempt - 1);
     const outcome = await runAttempt(rooms, entry, attempt, { attemptsLeft, delayMs });
     if (outcome === 'ended') return;
-    await pause(rooms, delayMs, abort.signal);
+    await pause(rooms.clock, delayMs, abort.signal);
     if (abort.signal.aborted) return cancelWithoutWorker(rooms, entry);
   }
-}
-
-function pause(rooms: DispatchRooms, ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const cancel = rooms.clock.setTimer(ms, resolve);
-    signal.addEventListener('abort', () => {
-      cancel();
-      resolve();
-    });
-  });
 }

@@ -37,3 +37,16 @@ export class RunNotFoundError extends CaissonError {
     super(`there is no run ${runId}`, { remedy: 'caisson runs lists the runs of this project.' });
   }
 }
+
+/** The run is over and its ending could not be recorded; whoever opens the project next settles it. */
+export class RunUnsettledError extends CaissonError {
+  readonly code = 'RUN_UNSETTLED';
+  override readonly retryable = true;
+
+  constructor(runId: string, cause: unknown) {
+    super(`${runId} is over and could not be settled: ${(cause as Error).message}`, {
+      cause,
+      remedy: 'Its work is kept. The next caisson command settles it once that no longer happens.',
+    });
+  }
+}

@@ -6,8 +6,9 @@ import type { WorkerProcess } from '../compute/index.ts';
 import type { AdmittedRun } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
 import type { PreparedAttempt } from './prepare.ts';
-import type { RunRecord } from './run-record.ts';
+import type { RunRecord } from '../ledger/index.ts';
 import { watchUsage } from './watch-usage.ts';
+import { keepLine } from './worker-lines.ts';
 
 export interface FollowedAttempt {
   readonly supervision: Supervision;
@@ -29,15 +30,7 @@ export function follow(
   let hasStarted = false;
   let held = 0;
 
-  const keep = (type: string, data: Record<string, unknown>): void => {
-    record.append(type, data, { attempt }).catch((error: unknown) => {
-      record.tell(
-        'warning',
-        { source: 'ledger', message: `${type} was not recorded: ${(error as Error).message}` },
-        attempt,
-      );
-    });
-  };
+  const keep = (type: string, data: Record<string, unknown>): void => record.keep(type, data, { attempt });
   const onHeader = async (header: WorkerHeader): Promise<Failure | null> => {
     const mismatch = compareHeader(run, prepared, header);
     if (mismatch !== null) return mismatch;
@@ -47,10 +40,9 @@ export function follow(
     return null;
   };
   const onLine = (line: WorkerLine): void => {
-    const { seq: _seq, at: _at, kind, ...data } = line;
-    const durable = durableOf(line, data);
-    if (durable !== null) return keep(durable.type, durable.data);
+    if (keepLine(record, { runId: run.runId, attempt }, line)) return;
     if (line.kind === 'request') return void answerRequest(line);
+    const { seq: _seq, at: _at, kind, ...data } = line;
     if (kind === 'heartbeat') record.tell('worker.heartbeat', data, attempt);
     if (line.kind !== 'progress') return;
     record.tell('worker.progress', data, attempt);
@@ -93,30 +85,6 @@ export function follow(
   });
   const usage = watchUsage(rooms, run, prepared, (detail) => supervision.stop('budget', { detail }));
   return { supervision, ended: supervision.ended, hasStarted: () => hasStarted, countUsage: usage.count };
-}
-
-/**
- * What of a worker's line is written down, or `null`. Boot, sandbox and verify lines are in the result; the terminal ones
- * are settled, not repeated.
- */
-function durableOf(
-  line: WorkerLine,
-  data: Record<string, unknown>,
-): { type: string; data: Record<string, unknown> } | null {
-  switch (line.kind) {
-    case 'channel.received':
-      return { type: line.kind, data: { messageId: line.id } };
-    case 'setup-script.ran':
-      return { type: 'script.ran', data: { lens: 'setup', ...data } };
-    case 'script.ran':
-    case 'runtime.adapter.ran':
-    case 'capture.done':
-    case 'policy.denied':
-    case 'warning':
-      return { type: line.kind, data };
-    default:
-      return null;
-  }
 }
 
 /** Invariant 5: the worker echoes what it applied; anything else ends the run before the agent exists. */

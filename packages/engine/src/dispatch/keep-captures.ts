@@ -10,6 +10,7 @@ import { pathRules, ruleAgainst } from '@caisson/policy';
 import { MAX_RISKY_LISTED, type Failure, type ListedRisk, type Result } from '@caisson/protocol';
 import type { AttemptRemains } from './attempt-remains.ts';
 import type { DispatchRooms } from './rooms.ts';
+import type { MayPass } from './passing-failure.ts';
 import type { FoundResult } from './read-result.ts';
 
 const MAX_TOLD = 64;
@@ -17,6 +18,8 @@ const MAX_TOLD = 64;
 export interface KeptCaptures {
   readonly resultRef?: string;
   readonly patchRef?: string;
+  /** Why there is no patch although there may be work. */
+  readonly patchMissing?: string;
   /** Changes of the patch that a person is asked about. */
   readonly risky?: readonly ListedRisk[];
   /** The result that can be trusted: every capture it names is in the store. */
@@ -30,8 +33,9 @@ export async function keepCaptures(
   rooms: DispatchRooms,
   remains: AttemptRemains,
   found: FoundResult,
+  mayPass: MayPass,
 ): Promise<KeptCaptures> {
-  if (found.kind !== 'valid') return keepLate(rooms, remains, null);
+  if (found.kind !== 'valid') return keepLate(rooms, remains, null, mayPass);
   const { result, bytes } = found;
   try {
     await ingest(rooms, remains, refsOf(result));
@@ -41,9 +45,10 @@ export async function keepCaptures(
       const risky = result.risky === undefined ? {} : { risky: result.risky };
       return { resultRef, ...patch, ...risky, result, failure: null, warnings: [] };
     }
-    return { ...(await keepLate(rooms, remains, null)), resultRef, result };
+    return { ...(await keepLate(rooms, remains, null, mayPass)), resultRef, result };
   } catch (error) {
-    return keepLate(rooms, remains, failureOf(error as NodeJS.ErrnoException));
+    if (mayPass(error)) throw error;
+    return keepLate(rooms, remains, failureOf(error as NodeJS.ErrnoException), mayPass);
   }
 }
 
@@ -79,6 +84,7 @@ async function keepLate(
   rooms: DispatchRooms,
   remains: AttemptRemains,
   failure: Failure | null,
+  mayPass: MayPass,
 ): Promise<KeptCaptures> {
   const { workspace } = remains;
   try {
@@ -100,8 +106,9 @@ async function keepLate(
       warnings: forbidden.slice(0, MAX_TOLD).map(({ why }) => why),
     };
   } catch (error) {
-    const why = `no patch could be taken from ${workspace.path}: ${(error as Error).message}`;
-    return { result: null, failure, warnings: [why] };
+    if (mayPass(error)) throw error;
+    const patchMissing = `no patch could be taken from ${workspace.path}: ${(error as Error).message}`;
+    return { result: null, failure, patchMissing, warnings: [patchMissing] };
   }
 }
 

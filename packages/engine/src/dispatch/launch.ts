@@ -3,7 +3,7 @@ import type { WorkerProcess } from '../compute/index.ts';
 import type { AdmittedRun } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
 import type { PreparedAttempt } from './prepare.ts';
-import type { RunRecord } from './run-record.ts';
+import type { RunRecord } from '../ledger/index.ts';
 
 export async function launch(
   rooms: DispatchRooms,

@@ -9,11 +9,12 @@ export interface LeftWork {
 export function findLeftWork({ ledger }: Pick<DispatchRooms, 'ledger'>, runId: string): LeftWork {
   const ended = ledger.read({ runId, types: ['attempt.ended'] });
   const last = ended.findLast(({ data }) => data['patchRef'] !== undefined) ?? ended.at(-1);
-  const { patchRef, checkpoint } = last?.data ?? {};
+  const { patchRef, patchMissing, checkpoint } = last?.data ?? {};
   return {
     attempt: ended.at(-1)?.attempt ?? 0,
     data: {
       ...(patchRef === undefined ? {} : { patchRef }),
+      ...(patchMissing === undefined ? {} : { patchMissing }),
       ...(checkpoint === undefined ? {} : { checkpoint }),
     },
   };

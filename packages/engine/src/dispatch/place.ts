@@ -6,7 +6,7 @@ import type { AdmittedRun } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { orWarn } from './clean-up.ts';
 import { poolOf } from './pool-room.ts';
-import type { RunRecord } from './run-record.ts';
+import type { RunRecord } from '../ledger/index.ts';
 
 const POLL_MS = 250;
 /** How often a waiting run looks whether those before it are still alive. */

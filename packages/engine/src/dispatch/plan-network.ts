@@ -2,7 +2,7 @@
 import type { AdmittedRun } from './contract.ts';
 import type { DispatchRooms, NetworkDoor, OpenedNetwork } from './rooms.ts';
 import { loginHosts } from './login-files.ts';
-import type { RunRecord } from './run-record.ts';
+import type { RunRecord } from '../ledger/index.ts';
 
 /** A denial is reported once per target and reason, and no longer once a run has tried this many. */
 const MAX_TOLD_DENIALS = 64;
@@ -35,20 +35,20 @@ export async function openNetwork(
 ): Promise<OpenedNetwork | null> {
   if (plan === null) return null;
   const { attempt } = where;
-  const append = (type: 'network.connection' | 'policy.denied', data: Record<string, unknown>): void =>
-    void record.append(type, data, { attempt }).catch(() => undefined); // the run may have ended by now
+  const keep = (type: 'network.connection' | 'policy.denied', data: Record<string, unknown>): void =>
+    record.keep(type, data, { attempt });
   const denied = new Set<string>();
   return rooms.network.open({
     ...plan,
     ...where,
     onConnection: (data) => {
-      append('network.connection', data);
+      keep('network.connection', data);
       const { target, verdict, via, detail } = data;
       const what = `connection to ${String(target)}: ${typeof detail === 'string' ? detail : 'refused'}`;
       if (verdict !== 'denied' || denied.has(what) || denied.size >= MAX_TOLD_DENIALS) return;
       denied.add(what);
       const rule = via === 'broker' ? 'broker' : 'network.hosts';
-      append('policy.denied', { denial: { layer: 'network', what, actionClass: 'network', rule } });
+      keep('policy.denied', { denial: { layer: 'network', what, actionClass: 'network', rule } });
     },
   });
 }

@@ -26,7 +26,7 @@ import {
   removeAttemptFolders,
   type AttemptPaths,
 } from './state-paths.ts';
-import type { RunRecord } from './run-record.ts';
+import type { RunRecord } from '../ledger/index.ts';
 
 export interface PreparedAttempt {
   readonly attempt: number;

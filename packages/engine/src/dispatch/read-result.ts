@@ -4,6 +4,7 @@
  */
 import { readFileCapped } from '@caisson/ground';
 import { Result } from '@caisson/protocol';
+import type { MayPass } from './passing-failure.ts';
 
 const MAX_RESULT_BYTES = 64 * 1024 * 1024;
 
@@ -15,12 +16,14 @@ export type FoundResult =
 export async function readResult(
   path: string,
   expected: { runId: string; attempt: number; nonce: string },
+  mayPass: MayPass,
 ): Promise<FoundResult> {
   let bytes: Buffer;
   try {
     bytes = await readFileCapped(path, MAX_RESULT_BYTES);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { kind: 'absent' };
+    if (mayPass(error)) throw error;
     return { kind: 'refused', why: (error as Error).message };
   }
   return judge(bytes, expected);

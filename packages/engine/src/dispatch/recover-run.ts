@@ -1,47 +1,91 @@
 /** One run of a dead host, from what is on disk to its ending. */
 import { rm } from 'node:fs/promises';
-import type { RunRow, StoredEvent } from '../ledger/index.ts';
+import type { Usage } from '@caisson/protocol';
+import { IllegalTransitionError, type RunRecord, type RunRow, type StoredEvent } from '../ledger/index.ts';
 import { PreparedWorkspace } from '../workspace/index.ts';
 import type { WorkerHandle } from '../compute/index.ts';
 import type { AttemptRemains } from './attempt-remains.ts';
 import { orWarn, tellSurvivors } from './clean-up.ts';
 import { atLeast, findEarlierUse } from './count-usage.ts';
 import type { DispatchRooms } from './rooms.ts';
+import { endUnsettled } from './end-unsettled.ts';
 import { endingOfResult, type Ending } from './find-ending.ts';
 import { findLeftWork } from './left-work.ts';
+import type { MayPass } from './passing-failure.ts';
 import { readResult, type FoundResult } from './read-result.ts';
-import { createRunRecord, type RunRecord } from './run-record.ts';
 import { finishSettled, settle } from './settle.ts';
 import { attemptPaths, removeAttemptFolders } from './state-paths.ts';
+import { keepLeftLines } from './worker-lines.ts';
 
-/** Settles a run whose host is dead. */
-export async function recoverRun(rooms: DispatchRooms, row: RunRow): Promise<void> {
-  const events = rooms.ledger.read({ runId: row.runId });
-  const record = createRunRecord(rooms, row.runId, events[0]?.trace ?? '');
+/** A run that nobody drives any more, and why. */
+export interface LeftRun {
+  readonly row: RunRow;
+  /** How a failure that comes of it begins. */
+  readonly why: string;
+}
+
+/**
+ * Settles a run that nobody drives. Throws what `mayPass`, and has recorded no ending then; whatever else fails, the run
+ * ends and says where its work is (R4).
+ */
+export async function recoverRun(rooms: DispatchRooms, left: LeftRun, mayPass: MayPass): Promise<void> {
+  const { runId } = left.row;
+  const events = rooms.ledger.read({ runId });
+  const record = rooms.recorder.of(runId, events[0]?.trace ?? '');
   const launched = lastLaunched(events);
-  if (launched !== undefined && !isEnded(events, launched.attempt)) {
-    await recoverAttempt(rooms, record, launched, hasStarted(events, launched.attempt));
-    return;
+  if (launched === undefined || isEnded(events, launched.attempt))
+    return endUnlaunched(rooms, record, left, launched);
+  try {
+    await recoverAttempt(
+      rooms,
+      record,
+      { launched, why: left.why, mayPass },
+      hasStarted(events, launched.attempt),
+    );
+  } catch (error) {
+    const isOver = rooms.ledger.run(runId)?.ending !== undefined;
+    if (isOver || mayPass(error) || error instanceof IllegalTransitionError) throw error;
+    await endUnsettled(
+      rooms,
+      record,
+      launched,
+      `${left.why}, and what it left could not be settled: ${(error as Error).message}`,
+    );
   }
-  await sweepUnlaunched(rooms, record, row.runId, (launched?.attempt ?? 0) + 1);
+}
+
+async function endUnlaunched(
+  rooms: DispatchRooms,
+  record: RunRecord,
+  { row, why }: LeftRun,
+  launched: StoredEvent | undefined,
+): Promise<void> {
+  const { runId, attempt } = row;
+  await sweepUnlaunched(rooms, record, runId, (launched?.attempt ?? 0) + 1);
   const durationMs = Math.max(0, rooms.clock.wallMs() - Date.parse(row.acceptedAt));
   const detail =
     row.status === 'queued' && launched === undefined
-      ? 'the host died before the run had a worker'
-      : 'the host died between two attempts';
+      ? `${why} before the run had a worker`
+      : `${why} between two attempts`;
   const failure = { reason: 'lost', detail };
-  const { data } = findLeftWork(rooms, row.runId);
-  await record.append('dispatch.failed', { durationMs, failure, ...data }, { attempt: row.attempt });
-  rooms.budget.settle(row.runId, undefined);
-  await orWarn(record, row.attempt, 'evidence', () => rooms.seal(row.runId));
+  const { data } = findLeftWork(rooms, runId);
+  await record.flush();
+  await record.append('dispatch.failed', { durationMs, failure, ...data }, { attempt });
+  rooms.budget.settle(runId, undefined);
+  await orWarn(record, attempt, 'evidence', () => rooms.seal(runId));
 }
 
 /** Makes up for what a host owed after the ending of a run: seal and clean-up. */
 export async function finishEnded(rooms: DispatchRooms, runId: string): Promise<void> {
   const events = rooms.ledger.read({ runId });
   const launched = lastLaunched(events);
-  if (rooms.ledger.run(runId)?.ending === undefined) return;
-  const record = createRunRecord(rooms, runId, events[0]?.trace ?? '');
+  const ending = rooms.ledger.run(runId)?.ending;
+  if (ending === undefined) return;
+  rooms.budget.settle(
+    runId,
+    events.findLast(({ type }) => type === ending)?.data['usage'] as Usage | undefined,
+  );
+  const record = rooms.recorder.of(runId, events[0]?.trace ?? '');
   if (launched === undefined) return sweepUnlaunched(rooms, record, runId, 1);
   await orWarn(record, launched.attempt, 'compute', () => rooms.compute.release(handleOf(launched)));
   let remains: AttemptRemains;
@@ -77,26 +121,28 @@ async function sweepUnlaunched(
 async function recoverAttempt(
   rooms: DispatchRooms,
   record: RunRecord,
-  launched: StoredEvent,
+  { launched, why, mayPass }: { launched: StoredEvent; why: string; mayPass: MayPass },
   wasStarted: boolean,
 ): Promise<void> {
   const { attempt } = launched;
-  await tellSurvivors(record, attempt, await rooms.compute.stop(handleOf(launched)));
+  tellSurvivors(record, attempt, await rooms.compute.stop(handleOf(launched)));
   const remains = await remainsOf(rooms, launched);
+  await keepLeftLines(record, remains, remains.paths.events);
   const nonce = String(launched.data['nonce']);
-  const found = await readResult(remains.paths.result, { runId: remains.runId, attempt, nonce });
+  const found = await readResult(remains.paths.result, { runId: remains.runId, attempt, nonce }, mayPass);
   const sinceMs = Math.max(0, rooms.clock.wallMs() - Date.parse(launched.at));
   await settle(
     rooms,
     record,
     {
       remains,
-      ending: endingOf(found, wasStarted),
+      ending: endingOf(found, wasStarted, why),
       found,
       durationMs: found.kind === 'valid' ? found.result.durationMs : sinceMs,
       // The counters died with the host; what it had told for the sake of a cap is charged.
       countUsage: (told) =>
         atLeast(told ?? rooms.budget.lastUsage(remains.runId, findEarlierUse(rooms, remains.runId))),
+      mayPass,
     },
     { attemptsLeft: 0, delayMs: 0 }, // recovery dispatches nothing: decision 0010
   );
@@ -135,10 +181,8 @@ function hasStarted(events: readonly StoredEvent[], attempt: number): boolean {
   return events.some((event) => event.type === 'dispatch.started' && event.attempt === attempt);
 }
 
-function endingOf(found: FoundResult, wasStarted: boolean): Ending {
+function endingOf(found: FoundResult, wasStarted: boolean, why: string): Ending {
   if (found.kind === 'valid') return endingOfResult(found.result);
-  const detail = wasStarted
-    ? 'the host died while the run was under way'
-    : 'the host died before the agent was started';
-  return { kind: 'failed', failure: { reason: 'lost', detail } };
+  const detail = `${why} ${wasStarted ? 'while the run was under way' : 'before the agent was started'}`;
+  return { kind: 'failed', failure: { reason: 'lost', detail: detail.slice(0, 8000) } };
 }

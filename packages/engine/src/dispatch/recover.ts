@@ -6,13 +6,19 @@
  *     `recover:HOST` and listens like any host, so that a recoverer that died is known to be dead too.
  * R2  Whoever comes late learns it from the ledger: it takes one terminal event.
  * R3  The workspace is checkpointed before anything is removed.
- * R4  A run that cannot be settled in order still ends, `lost`, with the reason; it never blocks the other runs.
+ * R4  A run that cannot be settled in order still ends, `lost`, with the reason and where its work is; it never blocks
+ *     the other runs.
+ * R5  A failure that may pass ends no run. Where the ledger can record nothing, recovery stops; for anything else the run
+ *     is left to the next command, for PATIENT_MS after its launch. Its host keeps its slots until then.
  */
 import type { Hosts } from '../hosts/index.ts';
-import { IllegalTransitionError, type RunRow } from '../ledger/index.ts';
+import { IllegalTransitionError, isOutage, type RunRow } from '../ledger/index.ts';
+import { RunUnsettledError } from './errors.ts';
+import { isPassing } from './passing-failure.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { recoverRun, finishEnded } from './recover-run.ts';
-import { createRunRecord } from './run-record.ts';
+
+const PATIENT_MS = 24 * 3_600_000;
 
 export interface Recovery {
   readonly rooms: DispatchRooms;
@@ -21,25 +27,34 @@ export interface Recovery {
   announce(): Promise<void>;
 }
 
-/** Returns the ids of the runs that were settled. */
-export async function recover({ rooms, hosts, announce }: Recovery): Promise<readonly string[]> {
+export interface Recovered {
+  readonly settled: readonly string[];
+  /** Runs that are left to the next command (R5). */
+  readonly left: readonly RunUnsettledError[];
+}
+
+export async function recover({ rooms, hosts, announce }: Recovery): Promise<Recovered> {
   const { ledger, hostId } = rooms;
   const open = ledger.runs({ status: ['queued', 'running'] });
   const known = new Set([...open.map((row) => row.host), ...ledger.leases.hosts()]);
   known.delete(hostId);
   const dead: string[] = [];
   for (const host of known) if (!(await hosts.isAlive(host))) dead.push(host);
-  if (dead.length === 0) return [];
+  const all: { settled: string[]; left: RunUnsettledError[] } = { settled: [], left: [] };
+  if (dead.length === 0) return all;
   await announce();
-  const recovered: string[] = [];
   for (const host of dead) {
     if (!holdHost(rooms, host, dead)) continue;
-    recovered.push(...(await recoverHost(rooms, host)));
-    ledger.leases.reclaim(host);
+    const { settled, left } = await recoverHost(rooms, host);
+    all.settled.push(...settled);
+    all.left.push(...left);
+    if (left.length === 0) {
+      ledger.leases.reclaim(host);
+      hosts.forget(host);
+    }
     ledger.leases.free(`recover:${host}`, hostId);
-    hosts.forget(host);
   }
-  return recovered;
+  return all;
 }
 
 /** R1. A hold that a dead recoverer left is taken over. */
@@ -52,36 +67,35 @@ function holdHost({ ledger, hostId }: DispatchRooms, host: string, dead: readonl
   return ledger.leases.tryHold(name, hostId, hostId);
 }
 
-async function recoverHost(rooms: DispatchRooms, host: string): Promise<string[]> {
-  const recovered: string[] = [];
+async function recoverHost(rooms: DispatchRooms, host: string): Promise<Recovered> {
+  const settled: string[] = [];
+  const left: RunUnsettledError[] = [];
   for (const row of rooms.ledger.runs({ status: ['queued', 'running'] })) {
-    if (row.host === host && (await settleLeft(rooms, row))) recovered.push(row.runId);
+    if (row.host !== host) continue;
+    const outcome = await settleLeft(rooms, row);
+    if (outcome === 'settled') settled.push(row.runId);
+    else if (outcome !== 'ended-elsewhere') left.push(outcome);
   }
   // A slot is given back last of all: an ended run that still has one was not cleaned up.
   const slots = rooms.ledger.leases.listSlots().filter((slot) => slot.hostId === host);
-  for (const { runId } of slots) if (!recovered.includes(runId)) await finishEnded(rooms, runId);
-  return recovered;
+  for (const { runId } of slots) if (!settled.includes(runId)) await finishEnded(rooms, runId);
+  return { settled, left };
 }
 
-async function settleLeft(rooms: DispatchRooms, row: RunRow): Promise<boolean> {
+async function settleLeft(
+  rooms: DispatchRooms,
+  row: RunRow,
+): Promise<'settled' | 'ended-elsewhere' | RunUnsettledError> {
+  const launchedAt = rooms.ledger.attempts(row.runId).at(-1)?.launchedAt ?? row.acceptedAt;
+  const isYoung = rooms.clock.wallMs() - Date.parse(launchedAt) < PATIENT_MS;
+  const mayPass = isYoung ? isPassing : isOutage;
   try {
-    await recoverRun(rooms, row);
-    return true;
+    await recoverRun(rooms, { row, why: 'the host died' }, mayPass);
+    return 'settled';
   } catch (error) {
-    if (error instanceof IllegalTransitionError) return false; // R2
-    if (rooms.ledger.run(row.runId)?.ending !== undefined) return true;
-    await giveUp(rooms, row, error as Error); // R4
-    return true;
+    if (error instanceof IllegalTransitionError) return 'ended-elsewhere'; // R2
+    if (rooms.ledger.run(row.runId)?.ending !== undefined) return 'settled';
+    if (isOutage(error) || !mayPass(error)) throw error;
+    return new RunUnsettledError(row.runId, error); // R5
   }
-}
-
-async function giveUp(rooms: DispatchRooms, row: RunRow, error: Error): Promise<void> {
-  const [first] = rooms.ledger.read({ runId: row.runId });
-  const durationMs = Math.max(0, rooms.clock.wallMs() - Date.parse(row.acceptedAt));
-  const detail = `the host died, and what it left could not be settled: ${error.message}`.slice(0, 8000);
-  await createRunRecord(rooms, row.runId, first?.trace ?? '').append(
-    'dispatch.failed',
-    { durationMs, failure: { reason: 'lost', detail } },
-    { attempt: row.attempt },
-  );
 }

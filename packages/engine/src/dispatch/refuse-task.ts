@@ -2,13 +2,12 @@ import type { DispatchRequest, Refusal } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { describeTask } from './describe-task.ts';
 import { TaskRefusedError } from './errors.ts';
-import { createRunRecord } from './run-record.ts';
 
 const MAX_TASK_CHARACTERS = 1000;
 
 /** Records that there is no run, and why; returns what is thrown then. */
 export async function refuseTask(
-  rooms: Pick<DispatchRooms, 'ledger' | 'clock' | 'publish'>,
+  rooms: Pick<DispatchRooms, 'recorder'>,
   request: DispatchRequest,
   refused: TaskRefusedError | Refusal,
   trace = '',
@@ -16,6 +15,6 @@ export async function refuseTask(
   const error = refused instanceof TaskRefusedError ? refused : new TaskRefusedError(refused);
   const { check, detail } = error.refusal;
   const task = describeTask(request).slice(0, MAX_TASK_CHARACTERS);
-  await createRunRecord(rooms, null, trace).append('task.refused', { check, detail, task });
+  await rooms.recorder.of(null, trace).append('task.refused', { check, detail, task });
   return error;
 }

@@ -12,12 +12,11 @@ import type {
 } from '@caisson/protocol';
 import type { Budget } from '../budget/index.ts';
 import type { Compute } from '../compute/index.ts';
-import type { Ledger } from '../ledger/index.ts';
+import type { Ledger, Recorder } from '../ledger/index.ts';
 import type { ObservedUsage } from '../network/index.ts';
 import type { Sessions } from '../session/index.ts';
 import type { Store } from '../store/index.ts';
 import type { Workspaces } from '../workspace/index.ts';
-import type { LiveEvent } from './contract.ts';
 
 /** What the configuration says, resolved once by the engine. */
 export interface DispatchSettings {
@@ -189,6 +188,8 @@ export interface DispatchRooms {
   readonly hostId: string;
   readonly clock: Clock;
   readonly ledger: Ledger;
+  /** Writes every durable event; nothing here appends to the ledger by itself. */
+  readonly recorder: Recorder;
   readonly store: Store;
   readonly compute: Compute;
   readonly workspaces: Workspaces;
@@ -208,6 +209,4 @@ export interface DispatchRooms {
   prepareToSeal(): void;
   /** Settles what dead hosts hold, so that a slot or the queue is never theirs for ever. */
   recoverDead(): Promise<unknown>;
-  /** Hears every event of every run, durable ones after they are on disk. */
-  publish(event: LiveEvent): void;
 }

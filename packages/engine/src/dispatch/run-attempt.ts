@@ -14,6 +14,7 @@ import { PrepareFailure } from './prepare-failure.ts';
 import { readResult } from './read-result.ts';
 import { settle } from './settle.ts';
 import { cancelWithoutWorker, settleWithoutWorker } from './settle-without-worker.ts';
+import { untilSettled } from './until-settled.ts';
 
 export interface Retry {
   readonly attemptsLeft: number;
@@ -61,25 +62,25 @@ async function settleFollowed(
   };
   if (!rooms.ledger.isThere()) await release();
   demandLedger(rooms);
-  await tellSurvivors(entry.record, attempt, end.survivors);
-  const found = await readResult(paths.result, { runId, attempt, nonce });
-  const ending = findEnding(found, end, prepared.limits, prepared.network?.usage?.read());
-  const settled = await settle(
-    rooms,
-    entry.record,
-    {
+  tellSurvivors(entry.record, attempt, end.survivors);
+  const durationMs = durationOf(entry, rooms.clock.monotonicMs());
+  const settled = await untilSettled(rooms, entry, attempt, async (mayPass) => {
+    const found = await readResult(paths.result, { runId, attempt, nonce }, mayPass);
+    const ending = findEnding(found, end, prepared.limits, prepared.network?.usage?.read());
+    const input = {
       remains: { runId, attempt, paths, workspace, release },
       ending: shutdownAware(
         followed.hasStarted() ? ending : (findUnreadableJob(ending, prepared.job) ?? ending),
         entry,
       ),
       found,
-      durationMs: durationOf(entry, rooms.clock.monotonicMs()),
+      durationMs,
       secrets: prepared.job.secrets,
       countUsage: followed.countUsage,
-    },
-    retry,
-  );
+      mayPass,
+    };
+    return settle(rooms, entry.record, input, retry);
+  });
   return settled.kind;
 }
 

@@ -1,11 +1,11 @@
 /** The events of one run for one reader: in order, bounded, and honest about a gap when the reader is too slow. */
 import type { EventEnvelope } from '@caisson/protocol';
-import type { LiveEvent } from './contract.ts';
+import type { HeardEvent } from '../ledger/index.ts';
 
 const MAX_WAITING = 20_000;
 
 export interface RunStream {
-  push(event: LiveEvent): void;
+  push(event: HeardEvent): void;
   end(): void;
   read(): AsyncIterable<EventEnvelope>;
 }
@@ -52,7 +52,7 @@ export function createRunStream(): RunStream {
 }
 
 /** The form that people and programs see: the envelope with the data beside it. */
-export function flatten(event: LiveEvent): EventEnvelope {
+export function flatten(event: HeardEvent): EventEnvelope {
   const { data, type, version, runId, attempt, seq, offset, at, trace } = event;
   return { type, version, seq, offset, runId, attempt, at, trace, ...data };
 }

@@ -1,7 +1,7 @@
 /** How the model shall answer: said by the agent's definition, and either taken by the runtime or warned about by name. */
 import type { Sampling } from '@caisson/protocol';
 import type { AdmittedRun } from './contract.ts';
-import type { RunRecord } from './run-record.ts';
+import type { RunRecord } from '../ledger/index.ts';
 
 const WORDS: Readonly<Record<Sampling, string>> = {
   maxTokens: 'longest answer (maxTokens)',

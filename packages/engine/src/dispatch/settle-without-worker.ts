@@ -4,6 +4,7 @@ import { durationOf, type ActiveRun } from './active-run.ts';
 import { orWarn } from './clean-up.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { findLeftWork } from './left-work.ts';
+import { untilSettled } from './until-settled.ts';
 
 /** An attempt whose worker never started: the run is told why, and may be tried again. */
 export async function settleWithoutWorker(
@@ -18,7 +19,7 @@ export async function settleWithoutWorker(
   const { attempt, failure, retry } = input;
   if (retry.attemptsLeft > 0 && isRetryable(failure)) {
     const next = { failure, nextAttempt: attempt + 1, delayMs: retry.delayMs };
-    await entry.record.append('attempt.ended', next, { attempt });
+    await recordKept(rooms, entry, attempt, 'attempt.ended', next);
     return 'retry';
   }
   await end(rooms, entry, 'dispatch.failed', { failure }, attempt);
@@ -47,7 +48,24 @@ async function end(
   const left = findLeftWork(rooms, runId);
   const own = attempt ?? left.attempt;
   const durationMs = durationOf(entry, rooms.clock.monotonicMs());
-  await entry.record.append(type, { durationMs, ...data, ...left.data }, { attempt: own });
+  await recordKept(rooms, entry, own, type, { durationMs, ...data, ...left.data });
   rooms.budget.settle(runId, undefined);
   await orWarn(entry.record, own, 'evidence', () => rooms.seal(runId));
+}
+
+/** Before the first launch there is no work that waiting could save: what cannot be recorded then is left to recovery. */
+async function recordKept(
+  rooms: DispatchRooms,
+  entry: ActiveRun,
+  attempt: number,
+  type: string,
+  data: Record<string, unknown>,
+): Promise<void> {
+  const record = async (): Promise<void> => {
+    if (rooms.ledger.run(entry.run.runId)?.ending !== undefined) return;
+    await entry.record.flush();
+    await entry.record.append(type, data, { attempt });
+  };
+  if (entry.workerStartedMs === null) await record();
+  else await untilSettled(rooms, entry, attempt, record);
 }

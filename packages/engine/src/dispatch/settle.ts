@@ -4,14 +4,15 @@
  */
 import { createRedactor, type NamedSecret } from '@caisson/ground';
 import { isRetryable, type Resolved, type Result, type Usage } from '@caisson/protocol';
+import type { EventContent, RunRecord } from '../ledger/index.ts';
 import { createPrefixedId } from '../platform/index.ts';
 import type { Checkpoint } from '../workspace/index.ts';
 import type { AttemptRemains } from './attempt-remains.ts';
 import { cleanUp, orWarn } from './clean-up.ts';
 import type { DispatchRooms } from './rooms.ts';
 import type { Ending } from './find-ending.ts';
-import { keepCaptures } from './keep-captures.ts';
-import type { RunRecord } from './run-record.ts';
+import { keepCaptures, type KeptCaptures } from './keep-captures.ts';
+import type { MayPass } from './passing-failure.ts';
 import type { FoundResult } from './read-result.ts';
 
 export interface SettleInput {
@@ -23,71 +24,120 @@ export interface SettleInput {
   readonly secrets?: readonly NamedSecret[];
   /** What the attempt used; `told` is what its result says. */
   countUsage(told: Usage | undefined): Usage | undefined;
+  /** Which failures are thrown so that all of this is done again later; any other becomes a warning of the run. */
+  readonly mayPass: MayPass;
+}
+
+interface Retry {
+  readonly attemptsLeft: number;
+  readonly delayMs: number;
 }
 
 export interface Settled {
   readonly kind: 'retry' | 'ended';
 }
 
+/** May be repeated until it works: what is done already is found, and nothing is recorded twice. */
 export async function settle(
   rooms: DispatchRooms,
   record: RunRecord,
   input: SettleInput,
-  retry: { attemptsLeft: number; delayMs: number },
+  retry: Retry,
 ): Promise<Settled> {
   const { remains } = input;
-  const { runId, attempt } = remains;
-  await orWarn(record, attempt, 'compute', () => remains.release());
-  await orWarn(record, attempt, 'questions', () =>
-    rooms.desk.close(runId, (type, data) => record.append(type, data, { attempt })),
-  );
-  const usage = input.countUsage(input.found.kind === 'valid' ? input.found.result.usage : undefined);
-  const costUsd = usage === undefined ? undefined : rooms.budget.cost(usage, requestedModel(rooms, runId));
-  const secrets = input.secrets ?? [];
-  const { redact, redactBytes } = createRedactor(secrets);
-  const saved = await orWarn(record, attempt, 'workspace', () =>
-    rooms.workspaces.checkpoint(remains.workspace, { clean: secrets.length === 0 ? null : redactBytes }),
-  );
-  const checkpoint =
-    saved == null
-      ? saved
-      : {
-          ...saved,
-          heads: saved.heads.map(redact),
-          warnings: saved.warnings.map(redact),
-          ...(saved.heldBack === undefined
-            ? {}
-            : { heldBack: { ...saved.heldBack, paths: saved.heldBack.paths.map(redact) } }),
-        };
-  const next = planRetry(input, retry, checkpoint);
-  const kept = await keepCaptures(rooms, remains, input.found);
-  const work = {
-    ...(kept.patchRef === undefined ? {} : { patchRef: kept.patchRef }),
-    ...spent(usage, costUsd),
-    ...(checkpoint == null ? {} : { checkpoint }),
-    ...(kept.risky === undefined ? {} : { risky: kept.risky }),
-  };
-  if (next.kind === 'retry') {
-    await record.append('attempt.ended', { ...next.data, ...work }, { attempt });
-    await cleanUp(rooms, record, remains);
-    return { kind: 'retry' };
+  if (rooms.ledger.run(remains.runId)?.ending === undefined) {
+    const recorded = await recordEnd(rooms, record, input, await saveWork(rooms, record, input), retry);
+    if (recorded.kind === 'retry') {
+      await cleanUp(rooms, record, remains);
+      return recorded;
+    }
   }
-  for (const message of [...(checkpoint?.warnings ?? []), ...kept.warnings.map(redact)])
-    await record.append('warning', { source: 'workspace', message }, { attempt });
-  const ending: Ending = kept.failure === null ? next.ending : { kind: 'failed', failure: kept.failure };
-  await record.flush();
-  await record.appendAll(
-    terminalEvents(rooms, ending, kept.result, {
-      durationMs: input.durationMs,
-      exitCode: kept.result?.exitCode ?? null,
-      ...(kept.resultRef === undefined ? {} : { resultRef: kept.resultRef }),
-      ...work,
-    }),
-    attempt,
-  );
-  rooms.budget.settle(runId, usage);
+  rooms.budget.settle(remains.runId, usageOf(input));
   await finishSettled(rooms, record, remains);
   return { kind: 'ended' };
+}
+
+interface SavedWork {
+  readonly checkpoint: Checkpoint | null | undefined;
+  readonly kept: KeptCaptures;
+  readonly warnings: readonly EventContent[];
+}
+
+/** Checkpoint and captures: after this the work is safe, whatever becomes of the workspace. */
+async function saveWork(rooms: DispatchRooms, record: RunRecord, input: SettleInput): Promise<SavedWork> {
+  const { remains, mayPass } = input;
+  const { runId, attempt, workspace } = remains;
+  const secrets = input.secrets ?? [];
+  const { redact, redactBytes } = createRedactor(secrets);
+  const warnings: EventContent[] = [];
+  const warn = (source: string, message: string): void =>
+    void warnings.push({ type: 'warning', data: { source, message: message.slice(0, 4000) } });
+  const orWarn = <T>(source: string, work: () => Promise<T>): Promise<T | undefined> =>
+    work().catch((error: Error) => {
+      if (mayPass(error)) throw error;
+      warn(source, error.message);
+      return undefined;
+    });
+  await orWarn('compute', () => remains.release());
+  await orWarn('questions', () =>
+    rooms.desk.close(runId, (type, data) => record.append(type, data, { attempt })),
+  );
+  const clean = secrets.length === 0 ? null : redactBytes;
+  const saved = await orWarn('workspace', () => rooms.workspaces.checkpoint(workspace, { clean }));
+  const checkpoint = saved == null ? saved : redactCheckpoint(saved, redact);
+  const kept = await keepCaptures(rooms, remains, input.found, mayPass);
+  for (const message of [...(checkpoint?.warnings ?? []), ...kept.warnings.map(redact)])
+    warn('workspace', message);
+  return { checkpoint, kept, warnings };
+}
+
+function redactCheckpoint(saved: Checkpoint, redact: (text: string) => string): Checkpoint {
+  const { heads, warnings, heldBack } = saved;
+  return {
+    ...saved,
+    heads: heads.map(redact),
+    warnings: warnings.map(redact),
+    ...(heldBack === undefined ? {} : { heldBack: { ...heldBack, paths: heldBack.paths.map(redact) } }),
+  };
+}
+
+/** The ending waits for all that was kept, and its warnings stand or fall with it: a second try repeats none. */
+async function recordEnd(
+  rooms: DispatchRooms,
+  record: RunRecord,
+  input: SettleInput,
+  { checkpoint, kept, warnings }: SavedWork,
+  retry: Retry,
+): Promise<Settled> {
+  const { runId, attempt } = input.remains;
+  const usage = usageOf(input);
+  const costUsd = usage === undefined ? undefined : rooms.budget.cost(usage, requestedModel(rooms, runId));
+  const { patchRef, patchMissing, risky, resultRef } = kept;
+  const work = definedOnly({
+    patchRef,
+    patchMissing,
+    usage,
+    costUsd,
+    checkpoint: checkpoint ?? undefined,
+    risky,
+  });
+  const next = planRetry(input, retry, checkpoint);
+  await record.flush();
+  if (next.kind === 'retry') {
+    const ended = { type: 'attempt.ended', data: { ...next.data, ...work } };
+    await record.appendAll([...warnings, ended], attempt);
+    return { kind: 'retry' };
+  }
+  const ending: Ending = kept.failure === null ? next.ending : { kind: 'failed', failure: kept.failure };
+  const { durationMs } = input;
+  const exitCode = kept.result?.exitCode ?? null;
+  const common = { durationMs, exitCode, ...definedOnly({ resultRef }), ...work };
+  await record.appendAll([...warnings, ...terminalEvents(rooms, ending, kept.result, common)], attempt);
+  return { kind: 'ended' };
+}
+
+function usageOf({ found, countUsage }: SettleInput): Usage | undefined {
+  return countUsage(found.kind === 'valid' ? found.result.usage : undefined);
 }
 
 /** What follows a durable ending; a host that dies here leaves it to recovery. */
@@ -106,7 +156,7 @@ export async function finishSettled(
  */
 function planRetry(
   { ending, remains }: SettleInput,
-  retry: { attemptsLeft: number; delayMs: number },
+  retry: Retry,
   checkpoint: Checkpoint | null | undefined,
 ): { kind: 'retry'; data: Record<string, unknown> } | { kind: 'end'; ending: Ending } {
   if (ending.kind !== 'failed' || retry.attemptsLeft <= 0 || !isRetryable(ending.failure))
@@ -128,8 +178,8 @@ function requestedModel(rooms: DispatchRooms, runId: string): string {
   return (accepted?.data['resolved'] as Resolved | undefined)?.model.requested ?? '';
 }
 
-function spent(usage: Usage | undefined, costUsd: number | undefined): Record<string, unknown> {
-  return { ...(usage === undefined ? {} : { usage }), ...(costUsd === undefined ? {} : { costUsd }) };
+function definedOnly(data: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(data).filter(([, value]) => value !== undefined));
 }
 
 function terminalEvents(
@@ -137,7 +187,7 @@ function terminalEvents(
   ending: Ending,
   result: Result | null,
   common: Record<string, unknown>,
-): { type: string; data: Record<string, unknown> }[] {
+): EventContent[] {
   switch (ending.kind) {
     case 'finished':
       return [{ type: 'dispatch.finished', data: common }];

@@ -8,7 +8,7 @@
  */
 import type { Grant, PipelineSpec, ScriptLens } from '@caisson/protocol';
 import type { AdmittedRun, Refusal, WorkspaceKind } from './contract.ts';
-import type { RunRecord } from './run-record.ts';
+import type { RunRecord } from '../ledger/index.ts';
 
 /** L1, L2 */
 export function defaultLens(workspace: WorkspaceKind, { sandbox }: Pick<Grant, 'sandbox'>): ScriptLens {

@@ -17,6 +17,8 @@ import { verifyAll, verifyRun } from './verify.ts';
 
 export interface LedgerOptions {
   readonly createEventId?: () => string;
+  /** How long an append waits while other processes hold the lock. Default 30 s. */
+  readonly patienceMs?: number | undefined;
 }
 
 /** The one brain of every ledger; `storage` says where its rows live. */
@@ -24,7 +26,7 @@ export function createLedger(storage: Storage, options: LedgerOptions = {}): Led
   const createEventId = options.createEventId ?? createEventIds();
   const listeners = createListeners((onChange) => storage.watchOthers(onChange));
   const isChanged = () => listeners.tell({ origin: 'own' });
-  const group = new GroupCommit(storage, isChanged);
+  const group = new GroupCommit(storage, isChanged, options.patienceMs);
   let closing: Promise<void> | null = null;
 
   const demandOpen = () => {

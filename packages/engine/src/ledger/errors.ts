@@ -195,3 +195,17 @@ export class AddonMissingError extends CaissonError {
     });
   }
 }
+
+/** Whether the ledger can take nothing now and may be able to later: it is locked, full, failing or read-only. */
+export function isOutage(error: unknown): boolean {
+  return [LedgerBusyError, LedgerFullError, LedgerIoError, LedgerUnwritableError].some(
+    (kind) => error instanceof kind,
+  );
+}
+
+/** Whether the ledger took the call and refused what is in it. It will never take it. */
+export function isRefusal(error: unknown): boolean {
+  return [InvalidEventError, IllegalTransitionError, EventIdConflictError].some(
+    (kind) => error instanceof kind,
+  );
+}

@@ -12,8 +12,9 @@ import { queuedIn } from './project.ts';
 import type { Storage } from './storage.ts';
 
 const MAX_CALLS_PER_COMMIT = 1024;
-/** How long an append keeps trying while other processes hold the lock. */
-const BUSY_PATIENCE_MS = 30_000;
+/** How long an append keeps trying while other processes hold the lock, unless said otherwise. */
+const DEFAULT_PATIENCE_MS = 30_000;
+const LAST_PATIENCE_MS = 10_000;
 
 interface Call {
   readonly events: readonly AdmittedEvent[];
@@ -28,13 +29,15 @@ type Planned = { kind: 'recorded'; records: EventRecord[] } | { kind: 'refused';
 export class GroupCommit {
   readonly #storage: Storage;
   readonly #onCommit: () => void;
+  #patienceMs: number;
   #waiting: Call[] = [];
   #isScheduled = false;
   #idle: { promise: Promise<void>; resolve: () => void } | null = null;
 
-  constructor(storage: Storage, onCommit: () => void) {
+  constructor(storage: Storage, onCommit: () => void, patienceMs = DEFAULT_PATIENCE_MS) {
     this.#storage = storage;
     this.#onCommit = onCommit;
+    this.#patienceMs = patienceMs;
   }
 
   submit(events: readonly AdmittedEvent[], options: AppendOptions = {}): Promise<readonly EventRecord[]> {
@@ -44,8 +47,9 @@ export class GroupCommit {
     });
   }
 
-  /** Resolves once nothing is waiting any more. */
+  /** Resolves once nothing is waiting any more: a process that wants to leave is not held for long. */
   drain(): Promise<void> {
+    this.#patienceMs = Math.min(this.#patienceMs, LAST_PATIENCE_MS);
     if (this.#waiting.length === 0) return Promise.resolve();
     this.#idle ??= Promise.withResolvers<void>();
     return this.#idle.promise;
@@ -94,7 +98,7 @@ export class GroupCommit {
     if (
       error instanceof LedgerBusyError &&
       first !== undefined &&
-      performance.now() - first.askedAtMs < BUSY_PATIENCE_MS
+      performance.now() - first.askedAtMs < this.#patienceMs
     ) {
       return 'busy';
     }

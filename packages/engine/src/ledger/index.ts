@@ -10,6 +10,8 @@ export type { LedgerOptions } from './create-ledger.ts';
 export * from './errors.ts';
 export { canonicalJson } from './canonical-json.ts';
 export { findLedgerId, getLedgerId } from './ledger-id.ts';
+export { createRecorder } from './recorder.ts';
+export type { EventContent, HeardEvent, Recorder, RunRecord } from './recorder.ts';
 export { hashEvent, ZERO_HASH } from './event-record.ts';
 
 /**
@@ -18,7 +20,7 @@ export { hashEvent, ZERO_HASH } from './event-record.ts';
  * has changed nothing.
  */
 export function openLedger(file: string, options: LedgerOptions = {}): Ledger {
-  return createLedger(openSqliteStorage(file), options);
+  return createLedger(openSqliteStorage(file, undefined, options.patienceMs), options);
 }
 
 /** A ledger that keeps every promise but durability. */

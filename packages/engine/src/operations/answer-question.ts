@@ -119,16 +119,7 @@ async function record(
   data: Record<string, unknown>,
 ): Promise<void> {
   const trace = engine.ledger.read({ runId: question.runId, limit: 1 })[0]?.trace ?? '';
-  await engine.ledger.append([
-    {
-      id: `${type}:${question.questionId}`,
-      runId: question.runId,
-      attempt: question.attempt,
-      type,
-      version: 1,
-      at: engine.clock.now().toISOString(),
-      trace,
-      data,
-    },
-  ]);
+  await engine.recorder
+    .of(question.runId, trace)
+    .append(type, data, { attempt: question.attempt, id: `${type}:${question.questionId}` });
 }

@@ -39,18 +39,7 @@ export async function forgetRun(engine: Engine, runId: string): Promise<void> {
     stateDir: engine.config.stateDir,
     runId,
   });
-  await engine.ledger.append([
-    {
-      id: `run.forgotten:${runId}`,
-      runId,
-      attempt: 0,
-      type: 'run.forgotten',
-      version: 1,
-      at: engine.clock.now().toISOString(),
-      trace: '',
-      data: {},
-    },
-  ]);
+  await engine.recorder.of(runId).append('run.forgotten', {}, { id: `run.forgotten:${runId}` });
 }
 
 /** While other runs are under way, what is as young as they are may be theirs too, and is left to the next gc. */

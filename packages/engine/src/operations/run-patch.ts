@@ -4,12 +4,14 @@ import { findOwnControls } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
 import type { ApplyResult } from '../workspace/index.ts';
 import { requireRemembered } from './run-forgotten.ts';
+import { findUnpatched } from './unpatched-work.ts';
 
 /** There is nothing to show or apply. */
 export class NoPatchError extends CaissonError {
   readonly code = 'NO_PATCH';
 }
 
+/** Empty where the run changed nothing. Throws NoPatchError where it did, or may have, and there is no patch of it. */
 export async function readPatch(engine: Engine, runId: string): Promise<Buffer> {
   const row = engine.ledger.run(runId);
   if (row?.ending === undefined) {
@@ -20,7 +22,11 @@ export async function readPatch(engine: Engine, runId: string): Promise<Buffer> 
   requireRemembered(engine, runId);
   const ending = engine.ledger.read({ runId, types: [row.ending] }).at(-1);
   const ref = ending?.data['patchRef'];
-  return typeof ref === 'string' ? engine.store.getBlob(ref) : Buffer.alloc(0);
+  if (typeof ref === 'string') return engine.store.getBlob(ref);
+  const unpatched = await findUnpatched(engine, runId);
+  if (unpatched === null) return Buffer.alloc(0);
+  const { why, where, remedy } = unpatched;
+  throw new NoPatchError(`the work of ${runId} is in no patch, but in ${where}: ${why}`, { remedy });
 }
 
 export interface ApplyChoice {

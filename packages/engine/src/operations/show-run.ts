@@ -4,14 +4,17 @@ import type { Engine } from '../engine.ts';
 import type { QuestionRow } from '../ledger/index.ts';
 import { toProblem } from '../store/index.ts';
 import { isForgotten } from './run-forgotten.ts';
+import { findUnpatched } from './unpatched-work.ts';
 
 /** The run as its ledger tells it, what it was asked and answered, and where its callbacks stand. */
 export async function showRun(engine: Engine, runId: string): Promise<DispatchResult> {
   const result = await describeReadable(engine, runId);
+  const unpatched = isForgotten(engine, runId) ? null : await findUnpatched(engine, runId);
   const callbacks = engine.callbacks.standings(runId);
   return {
     ...result,
     ...describeQuestions(engine, runId),
+    ...(unpatched === null ? {} : { unpatched }),
     ...(callbacks.length === 0 ? {} : { callbacks: [...callbacks] }),
   };
 }

@@ -6,7 +6,6 @@ import { BusTopic, CaissonError, ErrorInfo } from '@caisson/protocol';
 import { readHostEnvironment } from '../config/index.ts';
 import type { DispatchRequest } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
-import type { NewEvent } from '../ledger/index.ts';
 import { createRunId } from '../platform/index.ts';
 import { findRunOfKey } from './find-run-of-key.ts';
 
@@ -111,31 +110,22 @@ export async function runBackground(engine: Engine, runId: string): Promise<void
 }
 
 /** A background host has no terminal: what it warns of becomes part of its run's record, where `show` and `logs` find it. */
-function keepWarnings({ bus, ledger, clock }: Engine, runId: string): { flush(): Promise<void> } {
-  const early: NewEvent[] = [];
-  let kept: Promise<unknown> = Promise.resolve();
-  const keep = (events: NewEvent[]): void => {
-    if (events.length > 0) kept = Promise.allSettled([kept, ledger.append(events)]);
+function keepWarnings({ bus, ledger, recorder }: Engine, runId: string): { flush(): Promise<void> } {
+  const record = recorder.of(runId);
+  const early: { source: string; message: string }[] = [];
+  const keep = (): void => {
+    if (ledger.run(runId) === null) return;
+    for (const data of early.splice(0)) record.keep('warning', data);
   };
   bus.on(BusTopic.WARNING, ({ runId: ofRun, source, message }) => {
     if (ofRun !== undefined) return;
-    const data = { source, message: message.slice(0, MAX_WARNING_CHARACTERS) };
-    const event = {
-      runId,
-      attempt: 0,
-      type: 'warning',
-      version: 1,
-      at: clock.now().toISOString(),
-      trace: '',
-      data,
-    };
-    if (ledger.run(runId) === null) early.push(event);
-    else keep([...early.splice(0), event]);
+    early.push({ source, message: message.slice(0, MAX_WARNING_CHARACTERS) });
+    keep();
   });
   return {
     async flush() {
-      if (ledger.run(runId) !== null) keep(early.splice(0));
-      await kept;
+      keep();
+      await record.flush();
     },
   };
 }

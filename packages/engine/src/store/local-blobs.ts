@@ -1,11 +1,11 @@
 /** Finding, reading and writing single blobs in a store folder, be they files of their own or in a pack. */
 import { closeSync, createWriteStream, openSync, utimesSync } from 'node:fs';
-import { open, readFile, rename, rm } from 'node:fs/promises';
+import { open, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
-import { syncFolder } from '@caisson/ground';
+import { publishFile } from '@caisson/ground';
 
 import type { BlobRef } from './contract.ts';
 import { digestOf, HashingStream, refuseInvalidDigest, verifyBytes, VerifyingStream } from './digest.ts';
@@ -127,13 +127,7 @@ export class LocalBlobs {
     if (this.#reuse(digest, bytes.length)) return { digest, size: bytes.length };
     const temp = createTempPath(this.layout);
     try {
-      const file = await open(temp, 'wx', 0o600);
-      try {
-        await file.writeFile(bytes);
-        await file.sync();
-      } finally {
-        await file.close();
-      }
+      await writeFile(temp, bytes, { flag: 'wx', mode: 0o600 });
       await this.#publish(temp, digest);
     } catch (cause) {
       await rm(temp, { force: true });
@@ -147,7 +141,7 @@ export class LocalBlobs {
     const temp = createTempPath(this.layout);
     const hashing = new HashingStream();
     try {
-      const target = createWriteStream(temp, { flags: 'wx', mode: 0o600, flush: true });
+      const target = createWriteStream(temp, { flags: 'wx', mode: 0o600 });
       await pipeline(source, hashing, target, { signal });
       const { digest, size } = hashing;
       if (this.#reuse(digest, size)) await rm(temp, { force: true });
@@ -183,8 +177,7 @@ export class LocalBlobs {
   async #publish(temp: string, digest: string): Promise<void> {
     const file = blobFile(this.layout, digest);
     ensureFolder(dirname(file));
-    await rename(temp, file);
-    await syncFolder(dirname(file));
+    await publishFile(temp, file);
   }
 
   /** gc may move what we just found; then it is looked for once more. */

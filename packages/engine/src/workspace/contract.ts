@@ -223,6 +223,10 @@ export interface Workspaces {
     prepared: PreparedWorkspace,
     options?: { clean?: ((text: Buffer) => Buffer) | null },
   ): Promise<Checkpoint | null>;
+  /** The checkpoint that the attempt has; null where it has none, or its repository is gone. */
+  findCheckpoint(
+    prepared: Pick<PreparedWorkspace, 'custodyDir' | 'runId' | 'attempt'>,
+  ): Promise<Pick<Checkpoint, 'ref' | 'commit' | 'tree'> | null>;
   /** Moves the attempt's folder to the trash; refuses while work is unsaved (unless `force`) or processes live in it. */
   remove(prepared: PreparedWorkspace, options?: { force?: boolean }): Promise<RemoveResult>;
   /**

@@ -1,9 +1,11 @@
 /** Where checkpoints are kept: the user's repository, or one of ours for projects without git. */
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { createGit, createOwnGitDir, isErrno, type Git, type ObjectFormat } from '@caisson/ground';
 
+import type { PreparedWorkspace } from './contract.ts';
 import { WorkspaceError } from './errors.ts';
 
 const IDENTITY = ['user.name=Caisson', 'user.email=caisson@caisson.invalid'];
@@ -70,4 +72,24 @@ export async function createBranchRef(custodyDir: string, branch: string, commit
   throw new WorkspaceError(`Branch ${branch} could not be created at ${commit}: ${made.stderr.trim()}`, {
     remedy: `The work is saved; choose another name with \`git branch NAME ${commit}\`.`,
   });
+}
+
+/** The checkpoint of an attempt as its repository has it. */
+export async function findCheckpoint({
+  custodyDir,
+  runId,
+  attempt,
+}: Pick<PreparedWorkspace, 'custodyDir' | 'runId' | 'attempt'>): Promise<{
+  ref: string;
+  commit: string;
+  tree: string;
+} | null> {
+  if (!existsSync(custodyDir)) return null;
+  const ref = checkpointRef(runId, attempt);
+  const found = await custodyGit(custodyDir).run(['rev-parse', '--verify', '--quiet', `${ref}^{commit}`], {
+    okExitCodes: [0, 1, 128],
+  });
+  const commit = found.stdout.toString('utf8').trim();
+  if (found.exitCode !== 0 || commit === '') return null;
+  return { ref, commit, tree: await custodyGit(custodyDir).text(['rev-parse', `${commit}^{tree}`]) };
 }

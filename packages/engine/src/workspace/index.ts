@@ -6,6 +6,7 @@ import type { Seal } from '@caisson/ground';
 import { applyPatch } from './apply-patch.ts';
 import { findCommit } from './baseline.ts';
 import { checkpointWorkspace } from './checkpoint.ts';
+import { findCheckpoint } from './custody.ts';
 import type { Workspaces } from './contract.ts';
 import { forgetCheckpoints } from './forget.ts';
 import { inspectWorkspaces } from './inspect.ts';
@@ -55,6 +56,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     },
     prepare: (given) => prepareWorkspace(given, { user, seal }),
     checkpoint: checkpointWorkspace,
+    findCheckpoint,
     remove: (prepared, choice = {}) => removeWorkspace(prepared, choice.force ?? false),
     gc: (given) => emptyTrash({ ...given, nowMs: now() }),
     recoverList: ({ stateDir }) => listRecoverable(stateDir, seal),

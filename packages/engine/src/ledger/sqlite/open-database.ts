@@ -1,10 +1,11 @@
 // Opening never guesses and never overwrites: a file is ours by its application id, and a new one appears complete
 // or not at all. An empty ledger.db is therefore always a damaged one.
 
-import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import Database from 'better-sqlite3';
+import { makeFolder, publishNewFileSync } from '@caisson/ground';
 import {
   LedgerCorruptError,
   LedgerForeignError,
@@ -19,7 +20,7 @@ import type { Migration } from './schema.ts';
 import { translating } from './translate-error.ts';
 
 /** How long one transaction waits, blocking, for other processes. */
-const BUSY_TIMEOUT_MS = 5_000;
+export const BUSY_TIMEOUT_MS = 5_000;
 // Small enough that the log is soon written over again, which syncs faster than a growing file; large enough that the
 // checkpoint's own fsyncs stay out of the 99th percentile of a single append.
 const CHECKPOINT_PAGES = 2_000;
@@ -113,14 +114,12 @@ function createFile(file: string, migrations: readonly Migration[]): void {
     throw new LedgerCorruptError(file, 'the file is gone but its write-ahead log is still there');
   }
   const folder = dirname(file);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   const draft = join(folder, `.${basename(file)}.${process.pid}.${randomBytes(4).toString('hex')}.new`);
   try {
     closeSync(openSync(draft, 'wx', 0o600));
     buildSchema(draft, migrations);
-    syncPath(draft);
-    linkUnlessThere(draft, file);
-    syncPath(folder);
+    publishNewFileSync(draft, file);
   } finally {
     for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(draft + suffix, { force: true });
   }
@@ -140,22 +139,5 @@ function buildSchema(draft: string, migrations: readonly Migration[]): void {
     db.pragma('journal_mode = WAL');
   } finally {
     db.close();
-  }
-}
-
-function linkUnlessThere(draft: string, file: string): void {
-  try {
-    linkSync(draft, file);
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
-  }
-}
-
-function syncPath(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }

@@ -6,7 +6,7 @@ import type { Storage } from '../storage.ts';
 import { createEventRows } from './event-rows.ts';
 import { HeadCache } from './head-cache.ts';
 import { findCutPage } from './missing-end.ts';
-import { openDatabase } from './open-database.ts';
+import { BUSY_TIMEOUT_MS, openDatabase } from './open-database.ts';
 import { createProjectionRows } from './projection-rows.ts';
 import type { Migration } from './schema.ts';
 import { Statements } from './statements.ts';
@@ -15,8 +15,13 @@ import { watchFile } from './watch-file.ts';
 import { createWorkingRows } from './working-rows.ts';
 
 /** Keeps a ledger in one SQLite file: WAL, synchronous FULL, several processes at once. */
-export function openSqliteStorage(file: string, migrations?: readonly Migration[]): Storage {
+export function openSqliteStorage(
+  file: string,
+  migrations?: readonly Migration[],
+  patienceMs = BUSY_TIMEOUT_MS,
+): Storage {
   const db = openDatabase(file, migrations);
+  if (patienceMs < BUSY_TIMEOUT_MS) db.pragma(`busy_timeout = ${patienceMs}`);
   const isThere = recogniseFile(file);
   const statements = new Statements(db);
   const events = createEventRows(statements);

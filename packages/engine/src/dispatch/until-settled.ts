@@ -1,0 +1,46 @@
+/**
+ * Once a worker was launched there may be work, so no write that fails may end the run.
+ * U1  While the ledger cannot record the ending, settling is tried again for as long as this host lives. Slot, folder and
+ *     workspace are kept, and everybody who listens is told what it waits for.
+ * U2  What fails beside the ledger is tried PATIENT_TRIES times; then the run ends, and says what could not be kept.
+ * U3  A host that is told to leave (a shutdown, or a forced stop after settling began) leaves the run as it is. Recovery
+ *     settles it.
+ */
+import type { Clock } from '@caisson/ground';
+import { isOutage } from '../ledger/index.ts';
+import { backoffMs } from '../platform/index.ts';
+import type { ActiveRun } from './active-run.ts';
+import { RunUnsettledError } from './errors.ts';
+import { orAborted } from './or-aborted.ts';
+import { pause } from './pause.ts';
+import { isPassing, type MayPass } from './passing-failure.ts';
+
+const PATIENT_TRIES = 6;
+const LONGEST_PAUSE_MS = 30_000;
+
+/** `work` must be repeatable, and throw what `mayPass` is true for. */
+export async function untilSettled<T>(
+  { clock }: { readonly clock: Clock },
+  entry: ActiveRun,
+  attempt: number,
+  work: (mayPass: MayPass) => Promise<T>,
+): Promise<T> {
+  entry.leave = new AbortController();
+  const { signal } = entry.leave;
+  const { record, run } = entry;
+  for (let tries = 0; ; tries += 1) {
+    const mayPass = tries < PATIENT_TRIES ? isPassing : isOutage;
+    try {
+      return await orAborted(signal, work(mayPass));
+    } catch (error) {
+      if (!signal.aborted && !mayPass(error)) throw error;
+      const { message } = error as Error;
+      const delayMs = backoffMs(tries, { maxMs: LONGEST_PAUSE_MS });
+      if (!signal.aborted && !entry.isShutdown) {
+        record.tell('settle.waiting', { reason: message, delayMs }, attempt);
+        await pause(clock, delayMs, signal);
+      }
+      if (signal.aborted || entry.isShutdown) throw new RunUnsettledError(run.runId, error); // U3
+    }
+  }
+}

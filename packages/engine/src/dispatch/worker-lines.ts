@@ -1,0 +1,57 @@
+/**
+ * What of a worker's lines is written down. Each line has a number, so that one that was heard here and is read again
+ * from the worker's events file is recorded once.
+ */
+import { createReadStream } from 'node:fs';
+import { finished } from 'node:stream/promises';
+import { isErrno } from '@caisson/ground';
+import type { WorkerLine } from '@caisson/protocol';
+import type { EventContent, RunRecord } from '../ledger/index.ts';
+import { readWorkerStream } from '../supervision/index.ts';
+
+interface Attempt {
+  readonly runId: string;
+  readonly attempt: number;
+}
+
+/** Records the line if it is a durable one. */
+export function keepLine(record: RunRecord, { runId, attempt }: Attempt, line: WorkerLine): boolean {
+  const event = eventOf(line);
+  if (event === null) return false;
+  record.keep(event.type, event.data, { attempt, id: `line:${runId}.${attempt}.${line.seq}` });
+  return true;
+}
+
+/** Records what a host that died had not: the worker writes each line into its file before it says it. */
+export async function keepLeftLines(record: RunRecord, attempt: Attempt, eventsFile: string): Promise<void> {
+  const file = createReadStream(eventsFile);
+  readWorkerStream(file, {
+    onHeader: () => undefined,
+    onLine: (line) => void keepLine(record, attempt, line),
+    onMalformed: () => undefined, // its last line may have been cut off
+  });
+  try {
+    await finished(file);
+  } catch (error) {
+    if (!isErrno(error, 'ENOENT')) throw error;
+  }
+}
+
+/** Boot, sandbox and verify lines are in the result; the terminal ones are settled, not repeated. */
+function eventOf(line: WorkerLine): EventContent | null {
+  const { seq: _seq, at: _at, kind, ...data } = line;
+  switch (kind) {
+    case 'channel.received':
+      return { type: kind, data: { messageId: line.id } };
+    case 'setup-script.ran':
+      return { type: 'script.ran', data: { lens: 'setup', ...data } };
+    case 'script.ran':
+    case 'runtime.adapter.ran':
+    case 'capture.done':
+    case 'policy.denied':
+    case 'warning':
+      return { type: kind, data };
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,92 @@
+import { systemClock } from '@caisson/ground';
+import { expect, test } from 'vitest';
+import {
+  createMemoryLedger,
+  createRecorder,
+  LedgerBusyError,
+  type HeardEvent,
+  type Ledger,
+  type RunRecord,
+} from './index.ts';
+
+const RUN = 'run_00000000000000000001';
+const accepted = { task: { id: 't', description: 'd', priority: 5 }, runtime: 'command', host: 'host_a' };
+const ran = (exitCode: number) => ({ exitCode, durationMs: 1 });
+
+/** A record whose ledger can be locked, as another process would lock it. */
+async function openRecord() {
+  const ledger = createMemoryLedger();
+  let isLocked = false;
+  const append: Ledger['append'] = (events, options) =>
+    isLocked ? Promise.reject(new LedgerBusyError(ledger.file)) : ledger.append(events, options);
+  const recorder = createRecorder({ ledger: { append }, clock: systemClock });
+  const heard: HeardEvent[] = [];
+  recorder.listen((event) => heard.push(event));
+  const record = recorder.of(RUN, 'trace');
+  await record.append('dispatch.accepted', accepted);
+  const exits = (): unknown[] =>
+    ledger.read({ runId: RUN, types: ['runtime.adapter.ran'] }).map(({ data }) => data['exitCode']);
+  const lock = (value: boolean): void => void (isLocked = value);
+  return { ledger, recorder, record, heard, exits, lock };
+}
+
+/** Every write that was begun has been answered. */
+async function answered(record: RunRecord): Promise<void> {
+  await record.flush().catch(() => undefined);
+}
+
+test('a durable event is heard after it is on disk, whichever listener breaks', async () => {
+  const { ledger, recorder, record } = await openRecord();
+  const heard: HeardEvent[] = [];
+  recorder.listen(() => {
+    throw new Error('a listener that is broken');
+  });
+  recorder.listen((event) => heard.push(event));
+  await record.append('dispatch.started', {}, { attempt: 1 });
+  record.tell('worker.progress', { phase: 'agent' }, 1);
+  expect(heard.map(({ type, seq }) => [type, seq])).toEqual([
+    ['dispatch.started', 2],
+    ['worker.progress', 0],
+  ]);
+  expect(ledger.read().map(({ type }) => type)).toEqual(['dispatch.accepted', 'dispatch.started']);
+});
+
+test('events that are kept while the ledger is locked are written later, in their order', async () => {
+  const { record, heard, exits, lock } = await openRecord();
+  lock(true);
+  for (const exit of [1, 2]) record.keep('runtime.adapter.ran', ran(exit), { attempt: 1 });
+  await expect(record.flush()).rejects.toThrow(LedgerBusyError);
+  record.keep('runtime.adapter.ran', ran(3), { attempt: 1 });
+  await answered(record);
+  expect(exits()).toEqual([]);
+  lock(false);
+  record.keep('runtime.adapter.ran', ran(4), { attempt: 1 });
+  await record.flush();
+  expect(exits()).toEqual([1, 2, 3, 4]);
+  expect(heard.slice(1).map(({ data }) => data['exitCode'])).toEqual([1, 2, 3, 4]);
+});
+
+test('what the ledger refuses for good is recorded as a loss, and takes nothing with it', async () => {
+  const { ledger, record, exits, lock } = await openRecord();
+  const tooLarge = { ...ran(2), head: 'x'.repeat(5 * 1024 * 1024) };
+  record.keep('runtime.adapter.ran', tooLarge, { attempt: 1 });
+  lock(true);
+  record.keep('runtime.adapter.ran', ran(3), { attempt: 1 });
+  record.keep('script.ran', { lens: 'gate', ...tooLarge }, { attempt: 1 });
+  record.keep('runtime.adapter.ran', ran(4), { attempt: 1 });
+  await answered(record);
+  lock(false);
+  await record.flush();
+  await record.flush();
+  expect(exits()).toEqual([3, 4]);
+  expect(ledger.read({ types: ['events.lost'] }).map(({ data }) => data)).toEqual([
+    { count: 2, types: { 'runtime.adapter.ran': 1, 'script.ran': 1 } },
+  ]);
+});
+
+test('an event with an id is recorded once', async () => {
+  const { record, exits } = await openRecord();
+  for (const _ of [1, 2]) record.keep('runtime.adapter.ran', ran(0), { attempt: 1, id: 'line:1' });
+  await record.flush();
+  expect(exits()).toEqual([0]);
+});

@@ -1,0 +1,214 @@
+/**
+ * The one writer of durable events. Everything that is recorded goes through here.
+ * E1  An event is on disk before a listener hears it (invariant 3), and a listener that throws hurts nobody (9).
+ * E2  Within a record, order is the order of the calls.
+ * E3  `keep` drops nothing. What the ledger cannot take now is held and written later, at the latest by `flush`. What it
+ *     refuses for good, or what exceeds MAX_HELD, is counted, and `flush` records the count (`events.lost`).
+ */
+import type { Clock } from '@caisson/ground';
+import { eventManifest } from '@caisson/protocol';
+import { MAX_EVENTS_PER_APPEND } from './admit-event.ts';
+import type { Ledger, NewEvent, PoolRoom, StoredEvent } from './contract.ts';
+import { isRefusal } from './errors.ts';
+
+const MAX_HELD = 10_000;
+
+/** An event as it is heard: a stored one, or a live one that is never written (then `seq` and `offset` are 0). */
+export type HeardEvent = Omit<StoredEvent, 'prevHash' | 'hash'>;
+
+export interface EventContent {
+  readonly type: string;
+  readonly data: Record<string, unknown>;
+}
+
+export interface EventPlace {
+  /** 0, the default, for an event that belongs to no attempt. */
+  readonly attempt?: number;
+  /** Makes the event idempotent: it is recorded once, however often it is appended. */
+  readonly id?: string;
+}
+
+/** The record of one run. */
+export interface RunRecord {
+  /** Resolves when the event is durable. */
+  append(
+    type: string,
+    data: Record<string, unknown>,
+    options?: EventPlace & { room?: PoolRoom },
+  ): Promise<StoredEvent>;
+  /** Several events that stand or fall together. */
+  appendAll(events: readonly EventContent[], attempt: number): Promise<readonly StoredEvent[]>;
+  /** Records an event that nobody waits for (E3). */
+  keep(type: string, data: Record<string, unknown>, options?: EventPlace): void;
+  /** Heard now, never written. */
+  tell(type: string, data: Record<string, unknown>, attempt: number): void;
+  /** Waits for what was appended so far and writes what is held. Throws what the ledger throws, and can be repeated. */
+  flush(): Promise<void>;
+}
+
+export interface Recorder {
+  /** `null` is the project's own stream. */
+  of(runId: string | null, trace?: string): RunRecord;
+  /** Hears every event that this process records or tells. */
+  listen(listener: (event: HeardEvent) => void): void;
+}
+
+export function createRecorder({
+  ledger,
+  clock,
+}: {
+  ledger: Pick<Ledger, 'append'>;
+  clock: Clock;
+}): Recorder {
+  const listeners: ((event: HeardEvent) => void)[] = [];
+  const publish = (event: HeardEvent): void => {
+    for (const listener of listeners) callSafely(listener, event);
+  };
+  return {
+    of: (runId, trace = '') =>
+      new StreamRecord({
+        publish,
+        compose: ({ type, data }, { attempt = 0, id }) => ({
+          ...(id === undefined ? {} : { id }),
+          runId,
+          attempt,
+          type,
+          version: versionOf(type),
+          at: clock.now().toISOString(),
+          trace,
+          data,
+        }),
+        async write(events, room) {
+          const stored = await ledger.append(events, room === undefined ? {} : { room });
+          for (const event of stored) publish(event);
+          return stored;
+        },
+      }),
+    listen: (listener) => void listeners.push(listener),
+  };
+}
+
+interface Stream {
+  publish(event: HeardEvent): void;
+  compose(content: EventContent, place: EventPlace): NewEvent;
+  write(events: readonly NewEvent[], room?: PoolRoom): Promise<readonly StoredEvent[]>;
+}
+
+class StreamRecord implements RunRecord {
+  readonly #stream: Stream;
+  #pending: Promise<unknown> = Promise.resolve();
+  readonly #held: NewEvent[] = [];
+  #draining: Promise<void> | null = null;
+  readonly #lost = new Map<string, number>();
+  #lastAttempt = 0;
+
+  constructor(stream: Stream) {
+    this.#stream = stream;
+  }
+
+  async append(
+    type: string,
+    data: Record<string, unknown>,
+    { room, ...place }: EventPlace & { room?: PoolRoom } = {},
+  ): Promise<StoredEvent> {
+    const [stored] = await this.#write([this.#stream.compose({ type, data }, place)], room);
+    if (stored === undefined) throw new Error(`the ledger returned nothing for ${type}`);
+    return stored;
+  }
+
+  appendAll(events: readonly EventContent[], attempt: number): Promise<readonly StoredEvent[]> {
+    return this.#write(events.map((event) => this.#stream.compose(event, { attempt })));
+  }
+
+  keep(type: string, data: Record<string, unknown>, place: EventPlace = {}): void {
+    const event = this.#stream.compose({ type, data }, place);
+    this.#lastAttempt = event.attempt;
+    if (this.#held.length > 0) {
+      this.#hold(event); // E2
+      this.#drain().catch(() => undefined); // it stays held
+      return;
+    }
+    const written = this.#write([event]).catch((error: unknown) => {
+      if (isRefusal(error)) this.#lose(event.type);
+      else this.#hold(event);
+    });
+    this.#pending = Promise.all([this.#pending, written]);
+  }
+
+  tell(type: string, data: Record<string, unknown>, attempt: number): void {
+    const event = this.#stream.compose({ type, data }, { attempt });
+    this.#stream.publish({ ...event, id: event.id ?? '', seq: 0, offset: 0 });
+  }
+
+  async flush(): Promise<void> {
+    await this.#pending;
+    await this.#drain();
+    if (this.#lost.size === 0) return;
+    const types = Object.fromEntries(this.#lost);
+    const count = [...this.#lost.values()].reduce((sum, each) => sum + each, 0);
+    await this.append('events.lost', { count, types }, { attempt: this.#lastAttempt });
+    this.#lost.clear();
+  }
+
+  #write(events: readonly NewEvent[], room?: PoolRoom): Promise<readonly StoredEvent[]> {
+    const written = this.#stream.write(events, room);
+    this.#pending = Promise.all([this.#pending, written.catch(() => undefined)]);
+    return written;
+  }
+
+  #drain(): Promise<void> {
+    this.#draining ??= this.#writeHeld().finally(() => {
+      this.#draining = null;
+    });
+    return this.#draining;
+  }
+
+  /** All at once; one by one where the ledger refuses one of them. */
+  async #writeHeld(): Promise<void> {
+    while (this.#held.length > 0) {
+      const batch = this.#held.slice(0, MAX_EVENTS_PER_APPEND);
+      try {
+        await this.#write(batch);
+      } catch (error) {
+        if (!isRefusal(error)) throw error;
+        await this.#writeEach(batch);
+        continue;
+      }
+      this.#held.splice(0, batch.length);
+    }
+  }
+
+  async #writeEach(batch: readonly NewEvent[]): Promise<void> {
+    for (const event of batch) {
+      await this.#write([event]).catch((error: unknown) => {
+        if (!isRefusal(error)) throw error;
+        this.#lose(event.type);
+      });
+      this.#held.shift();
+    }
+  }
+
+  #hold(event: NewEvent): void {
+    if (this.#held.length < MAX_HELD) this.#held.push(event);
+    else this.#lose(event.type);
+  }
+
+  #lose(type: string): void {
+    this.#lost.set(type, (this.#lost.get(type) ?? 0) + 1);
+  }
+}
+
+function versionOf(type: string): number {
+  const definition = eventManifest().get(type);
+  if (definition === undefined) throw new Error(`${type} is not in the event manifest`);
+  return definition.version;
+}
+
+function callSafely(listener: (event: HeardEvent) => void, event: HeardEvent): void {
+  try {
+    listener(event);
+  } catch (error) {
+    const what = error instanceof Error ? error.message : String(error);
+    process.emitWarning(`a listener threw on ${event.type}: ${what}`);
+  }
+}

@@ -1,0 +1,62 @@
+/** Work of a run that is in no patch, because none could be taken or recorded: why, where it is, and how to get it. */
+import { existsSync } from 'node:fs';
+import { basename, join, relative } from 'node:path';
+import type { DispatchResult } from '@caisson/protocol';
+import type { Engine } from '../engine.ts';
+import type { StoredEvent } from '../ledger/index.ts';
+import { PreparedWorkspace, type Checkpoint } from '../workspace/index.ts';
+
+export type UnpatchedWork = NonNullable<DispatchResult['unpatched']>;
+
+type Saved = Pick<Checkpoint, 'ref' | 'tree'>;
+
+/** Null where the patch of the ended run has everything, or there is nothing. */
+export async function findUnpatched(engine: Engine, runId: string): Promise<UnpatchedWork | null> {
+  const { ledger } = engine;
+  const type = ledger.run(runId)?.ending;
+  const ending = type === undefined ? undefined : ledger.read({ runId, types: [type] }).at(-1);
+  const launched = ledger.read({ runId, types: ['attempt.launched'] }).at(-1);
+  const workspace = PreparedWorkspace.safeParse(launched?.data['workspace']).data;
+  if (ending === undefined || workspace === undefined || !mayLackPatch(ending)) return null;
+  const why = ending.data['patchMissing'];
+  const saved =
+    (ending.data['checkpoint'] as Saved | undefined) ?? (await engine.workspaces.findCheckpoint(workspace));
+  if (saved !== null)
+    return saved.tree === workspace.baselineTree ? null : inCheckpoint(workspace, saved, textOf(why));
+  const folder = findFolder(engine.config.stateDir, workspace);
+  return why === undefined && folder === null ? null : inFolder(runId, folder, textOf(why));
+}
+
+/** A result without a patch says that its worker looked, and that there was nothing. */
+function mayLackPatch({ data }: StoredEvent): boolean {
+  if (data['patchRef'] !== undefined) return false;
+  return data['patchMissing'] !== undefined || data['resultRef'] === undefined;
+}
+
+function textOf(why: unknown): string {
+  return typeof why === 'string' ? why : 'the run ended without recording a patch';
+}
+
+function inCheckpoint(workspace: PreparedWorkspace, { ref }: Saved, why: string): UnpatchedWork {
+  const { isUserRepository, baselineCommit, custodyDir } = workspace;
+  const command =
+    isUserRepository && baselineCommit !== null
+      ? `git diff --binary ${ref}^ ${ref} | git apply`
+      : `git --git-dir=${custodyDir} archive ${ref} | tar -x -C FOLDER`;
+  return { why, where: `checkpoint ${ref}`, remedy: `Get it with: ${command}` };
+}
+
+function inFolder(runId: string, folder: string | null, why: string): UnpatchedWork {
+  if (folder === null)
+    return { why, where: 'no checkpoint and no folder', remedy: `Do it again: caisson retry ${runId}` };
+  return { why, where: `folder ${folder}`, remedy: 'Copy what you need from there.' };
+}
+
+/** The attempt's files, where they are now: a project may have been moved. Null once they were removed. */
+function findFolder(stateDir: string, { kind, attemptDir, path }: PreparedWorkspace): string | null {
+  const own = ['worktrees', 'trash']
+    .map((place) => join(stateDir, place, basename(attemptDir)))
+    .find((folder) => existsSync(folder));
+  if (own === undefined) return null;
+  return kind === 'in-place' ? path : join(own, relative(attemptDir, path));
+}
