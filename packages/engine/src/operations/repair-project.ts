@@ -41,7 +41,7 @@ export async function repairProject(
   await step('project', async () => {
     const engine = createEngine(config, cwd, { version, keepsSpareWorker: false });
     try {
-      await step('runs', (done) => settleDead(engine, done));
+      await step('runs', (done, failed) => settleDead(engine, done, failed));
       await step('seals', (done, failed) => sealMissing(engine, done, failed));
       await step('store', (done, failed) => restoreBlobs(engine, done, failed));
       await step('worktrees', (done, failed) => removeStale(engine, done, failed));
@@ -64,8 +64,10 @@ async function rebuildRows(file: string, done: (detail: string) => void): Promis
   }
 }
 
-async function settleDead(engine: Engine, done: (detail: string) => void): Promise<void> {
-  for (const runId of await engine.recover()) done(`${runId}, whose host is dead, was settled`);
+async function settleDead(engine: Engine, ...[done, failed]: Parameters<Step>): Promise<void> {
+  const { settled, left } = await engine.recover();
+  for (const runId of settled) done(`${runId}, whose host is dead, was settled`);
+  for (const { message } of left) failed(message);
   for (const message of await engine.workspaces.recoverApplies(engine.config)) done(message);
 }
 
