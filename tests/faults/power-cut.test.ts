@@ -25,14 +25,14 @@ describe('a power cut', { timeout: 60_000 }, () => {
   it('takes nothing of a run that has ended', async (context) => {
     const { disk, project } = fragileProject(context);
     const first = await project.run('--branch', 'work', '--', 'sh', '-c', WORK);
-    await disk.cut();
+    disk.cut();
     const second = await project.run(
       '--',
       'sh',
       '-c',
       `${WORK}; git commit -qam mine; echo more >>README.md`,
     );
-    await disk.cut();
+    disk.cut();
     for (const { runId } of [first, second]) {
       expect(project.git('show', `refs/caisson/${runId}/1:new/file`)).toBe('made\n');
       expect((await project.caisson('diff', runId)).stdout).toContain('+changed');
@@ -47,7 +47,7 @@ describe('a power cut', { timeout: 60_000 }, () => {
     const host = project.start('run', '--', 'sh', '-c', `${WORK}; sync; echo late >late; sleep 600`);
     const worktrees = join(project.root, '.caisson/worktrees');
     await until('the work', () => spawnSync('grep', ['-rqs', 'late', worktrees]).status === 0);
-    await disk.cut(host);
+    disk.cut(host);
     const listed = await project.caisson('runs', '-o', 'json');
     const [run] = JSON.parse(listed.stdout) as { runId: string; status: string }[];
     expect(run?.status).toBe('interrupted');
