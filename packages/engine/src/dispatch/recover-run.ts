@@ -67,7 +67,7 @@ async function endUnlaunched(
     row.status === 'queued' && launched === undefined
       ? `${why} before the run had a worker`
       : `${why} between two attempts`;
-  const failure = { reason: 'lost', detail };
+  const failure = { reason: 'lost', detail } as const;
   const { data } = findLeftWork(rooms, runId);
   await record.flush();
   await record.append('dispatch.failed', { durationMs, failure, ...data }, { attempt });
