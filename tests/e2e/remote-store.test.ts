@@ -1,5 +1,5 @@
 /** `store.s3` in caisson.yaml, against a real S3-speaking server. */
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startS3Server, type TestBucket } from '../../packages/engine/src/store/fixtures/s3-server.ts';
@@ -15,6 +15,18 @@ async function startServer(): Promise<TestBucket> {
 
 function configFor(endpoint: string): string {
   return `store:\n  s3: { bucket: blobs-of-ours, prefix: team, endpoint: "${endpoint}" }\n`;
+}
+
+/** Every blob gets another byte in its middle. */
+function damageStore(store: string): void {
+  for (const entry of readdirSync(join(store, 'blobs'), { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const file = join(entry.parentPath, entry.name);
+    const bytes = readFileSync(file);
+    const at = Math.floor(bytes.length / 2);
+    bytes[at] = (bytes[at] ?? 0) ^ 1;
+    writeFileSync(file, bytes);
+  }
 }
 
 describe('a bucket named in the configuration', () => {
@@ -43,6 +55,13 @@ describe('a bucket named in the configuration', () => {
     expect(verified.code, verified.stdout + verified.stderr).toBe(0);
     const again = await project.run('--capability', 'rules', '--', 'cat', 'RULES.md');
     expect(again.stdout, again.cli.stderr).toBe('Be kind.\n');
+    damageStore(join(project.root, '.caisson', 'store'));
+    expect((await project.caisson('doctor')).code).toBe(6);
+    const repaired = await project.caisson('doctor', '--repair', '-o', 'json');
+    expect([repaired.code, repaired.stdout]).toEqual([
+      0,
+      expect.stringContaining(`patch of ${first.runId} was fetched from the bucket`),
+    ]);
   });
 
   it('that cannot be reached costs a warning and not the run', async () => {

@@ -109,7 +109,7 @@ it(
     for (const name of readdirSync(state(project))) rmSync(join(state(project), name), { recursive: true });
     cpSync(backup, state(project), { recursive: true });
     cutOut(project, runs[1] ?? '');
-    await project.caisson('doctor', '--rebuild');
+    await project.caisson('doctor', '--repair');
     const middle = await examine(project);
     expect(middle.failed).toEqual({
       seals: expect.stringContaining('follows a seal that is not in this ledger') as string,

@@ -32,6 +32,7 @@ export function formatEnding(
       `  answer: caisson answer ${result.runId} "…"`,
     );
   lines.push(...describeOutcome(result, style, work));
+  lines.push(...listOutsideScope(result).map((text) => `  ${text}`));
   if (result.status !== 'done' && result.status !== 'waiting' && result.result?.patchRef === undefined) {
     lines.push(`  work so far, if any: caisson diff ${result.runId}`);
   }
@@ -65,6 +66,15 @@ export function describeApply(
 export function isInPlace(event: EventEnvelope): boolean {
   const workspace = event['workspace'] as { kind?: string } | undefined;
   return event.type === 'attempt.launched' && workspace?.kind === 'in-place';
+}
+
+const MAX_OUTSIDE_SHOWN = 20;
+
+/** Files that the task was not about. */
+export function listOutsideScope({ outsideScope = [] }: Pick<DispatchResult, 'outsideScope'>): string[] {
+  const shown = outsideScope.slice(0, MAX_OUTSIDE_SHOWN).map((path) => `outside the scope: ${path}`);
+  const rest = outsideScope.length - shown.length;
+  return rest === 0 ? shown : [...shown, `outside the scope: ${rest} more (caisson show -o json lists all)`];
 }
 
 type Sealed = NonNullable<DispatchResult['result']>;

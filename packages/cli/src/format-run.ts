@@ -9,6 +9,7 @@ import {
   isInPlace,
   isUnderWay,
   labelled,
+  listOutsideScope,
 } from './format-ending.ts';
 import { isCommand, replyLines } from './format-reply.ts';
 import { countFiles, formatTimeline } from './format-timeline.ts';
@@ -42,6 +43,7 @@ export function formatRun(
       ...(isForgotten
         ? ['Its contents were taken away (caisson forget).']
         : [...describeOutcome(result, events, style), ...describeUnpatched(result)]),
+      ...listOutsideScope(result),
     ]),
     section('Cost', describeCost(result)),
     section('Told', (result.callbacks ?? []).map(describeCallback)),

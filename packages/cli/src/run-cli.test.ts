@@ -76,7 +76,10 @@ describe('the command line', () => {
       expect(tooWide, name).toEqual([]);
     }
     const help = JSON.parse((await caisson(['help', 'doctor', '-o', 'json'])).out) as Record<string, unknown>;
-    expect(help).toMatchObject({ name: 'doctor', usage: 'caisson doctor [--rebuild] [--accept-ledger]' });
+    expect(help).toMatchObject({
+      name: 'doctor',
+      usage: 'caisson doctor [--repair] [--quick] [--accept-ledger]',
+    });
     expect(JSON.parse((await caisson(['doctor', '--help', '-o', 'json'])).out)).toEqual(help);
     const { commands } = JSON.parse((await caisson(['help', '-o', 'json'])).out) as { commands: unknown[] };
     expect(commands).toHaveLength(COMMANDS.length);
@@ -253,7 +256,7 @@ describe('commands', () => {
     expect(probes.map(({ id }) => id)).toContain('user-namespaces');
   });
 
-  it('doctor checks the whole ledger, names the damage, and derives rows again when asked', async () => {
+  it('doctor checks the whole ledger and names the damage', async () => {
     const ledgerProbe = async (...args: string[]) => {
       const { code, out } = await caisson(['doctor', '-o', 'json', ...args]);
       const { probes } = JSON.parse(out) as { probes: { id: string; verdict: string; detail: string }[] };
@@ -262,16 +265,17 @@ describe('commands', () => {
     expect(await ledgerProbe()).toMatchObject({ verdict: 'ok', detail: expect.stringContaining('none yet') });
     expect(existsSync(join(folder, '.caisson'))).toBe(false);
     await caisson(['runs']);
-    expect(await ledgerProbe('--rebuild')).toMatchObject({
+    expect(await ledgerProbe('--repair')).toMatchObject({
       verdict: 'ok',
-      detail: '0 events of 0 runs, every hash holds, rows derived again',
+      detail: '0 events of 0 runs, every hash holds',
     });
     const file = join(folder, '.caisson', 'ledger.db');
     truncateSync(file, 10_000);
     const before = readFileSync(file);
     expect(await ledgerProbe()).toMatchObject({
-      code: 1,
+      code: 10,
       verdict: 'fail',
+      outcome: 'incomplete',
       detail: expect.stringContaining(`${file} is damaged`),
     });
     expect(readFileSync(file)).toEqual(before);

@@ -23,7 +23,8 @@ export {
   type StateRefusal,
   type StateStanding,
 } from './trust/index.ts';
-export { examineLedger, type ExamineLedgerOptions } from './operations/examine-ledger.ts';
+export { examineProject, type ExamineOptions } from './operations/examine-project.ts';
+export { repairProject, type Repair } from './operations/repair-project.ts';
 export type { LogName } from './operations/read-run-log.ts';
 export { openUserKeyring } from './composition/user-keys.ts';
 export { createFileSink, openKeyring, parsePublicKey, parseWitness, verifyExport } from './evidence/index.ts';

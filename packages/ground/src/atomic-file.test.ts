@@ -8,9 +8,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   FileTooLargeError,
   NotARegularFileError,
+  publishFile,
   readFileCapped,
   writeFileAtomic,
   writeFileAtomicSync,
+  writeNewFileSync,
 } from './atomic-file.ts';
 
 let folder: string;
@@ -55,6 +57,25 @@ describe.each([
     await write(path, 'x');
     expect(await readFile(path, 'utf8')).toBe('x');
   });
+});
+
+test('a new file is written once, whole, and never over another', async () => {
+  const path = join(folder, 'x');
+  expect([writeNewFileSync(path, 'first'), writeNewFileSync(path, 'second')]).toEqual([true, false]);
+  expect(await readFile(path, 'utf8')).toBe('first');
+  expect((await stat(path)).mode & 0o777).toBe(0o600);
+  expect(await readdir(folder)).toEqual(['x']);
+  expect(() => writeNewFileSync(join(folder, 'none', 'x'), 'x')).toThrow('ENOENT');
+});
+
+test('a draft replaces what has its name, and a link is no draft', async () => {
+  const [draft, path] = [join(folder, 'draft'), join(folder, 'x')];
+  await writeFile(path, 'old');
+  await writeFile(draft, 'new');
+  await publishFile(draft, path);
+  expect([await readFile(path, 'utf8'), await readdir(folder)]).toEqual(['new', ['x']]);
+  await symlink('x', draft);
+  await expect(publishFile(draft, path)).rejects.toThrow('ELOOP');
 });
 
 test('many writers at once leave one whole content', async () => {

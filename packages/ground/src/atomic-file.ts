@@ -1,14 +1,18 @@
 /**
- * Files that are either the old content or the new one, never a mixture, also after a crash.
- * temp in the same folder → write → fsync → rename → fsync of the folder.
+ * Files that are either the old content or the new one, never a mixture, also after a power cut.
+ * temp in the same folder → write → fsync → rename or link → fsync of the folder.
+ * Every rename that something relies on goes through here: without the first fsync a file system may keep the new name
+ * and lose the bytes, without the second one it may lose the name.
  */
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
   constants,
+  copyFileSync,
   fchmodSync,
   fstatSync,
   fsyncSync,
+  linkSync,
   openSync,
   readFileSync,
   renameSync,
@@ -29,7 +33,7 @@ export interface AtomicWriteOptions {
   readonly durable?: boolean;
 }
 
-export interface CappedReadOptions {
+export interface OpenOptions {
   /** Refuse a symbolic link as last component; for paths that somebody else may write. Default false. */
   readonly noFollow?: boolean;
 }
@@ -66,7 +70,7 @@ export async function writeFileAtomic(
     await rm(temp, { force: true });
     throw error;
   }
-  if (durable) await syncFolder(dirname(path));
+  if (durable) await syncPath(dirname(path));
 }
 
 /** {@link writeFileAtomic} for places that must not yield, such as a process about to exit. */
@@ -91,16 +95,61 @@ export function writeFileAtomicSync(
     rmSync(temp, { force: true });
     throw error;
   }
-  if (durable) syncFolderSync(dirname(path));
+  if (durable) syncPathSync(dirname(path));
 }
 
-/** Makes the names in a folder (creations, renames, removals) survive a power cut. */
-export async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
+/** Gives a finished draft its name, in one step. Draft and name may lie in different folders of one file system. */
+export async function publishFile(draft: string | Buffer, path: string): Promise<void> {
+  await syncPath(draft, { noFollow: true });
+  await rename(draft, path);
+  await syncPath(dirname(path));
+}
+
+/** Gives a finished draft a name that must be new, and removes the draft; false when the name is taken. */
+export function publishNewFileSync(draft: string, path: string): boolean {
   try {
-    await folder.sync();
+    syncPathSync(draft);
+    linkOrCopy(draft, path);
+    syncPathSync(dirname(path));
+    return true;
+  } catch (error) {
+    if (isErrno(error, 'EEXIST')) return false;
+    throw error;
   } finally {
-    await folder.close();
+    rmSync(draft, { force: true });
+  }
+}
+
+/** Writes a file that must be new, in one step; false when there is one already. */
+export function writeNewFileSync(path: string, bytes: Uint8Array | string): boolean {
+  const temp = tempBeside(path);
+  try {
+    writeFileSync(temp, bytes, { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    rmSync(temp, { force: true });
+    throw error;
+  }
+  return publishNewFileSync(temp, path);
+}
+
+/** Makes the bytes of a file, or the names in a folder, survive a power cut. */
+export async function syncPath(path: string | Buffer, { noFollow = false }: OpenOptions = {}): Promise<void> {
+  const link = noFollow ? constants.O_NOFOLLOW : 0;
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | link);
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** {@link syncPath} for places that must not yield. */
+export function syncPathSync(path: string): void {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
   }
 }
 
@@ -111,7 +160,7 @@ export async function syncFolder(path: string): Promise<void> {
 export async function readFileCapped(
   path: string,
   maxBytes: number,
-  options: CappedReadOptions = {},
+  options: OpenOptions = {},
 ): Promise<Buffer> {
   const noFollow = options.noFollow === true ? constants.O_NOFOLLOW : 0;
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | noFollow);
@@ -174,11 +223,14 @@ function tempBeside(path: string): string {
   return join(dirname(path), `.caisson-${randomBytes(9).toString('hex')}.tmp`);
 }
 
-function syncFolderSync(path: string): void {
-  const fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
+const WITHOUT_LINKS = ['EPERM', 'ENOTSUP', 'ENOSYS', 'EMLINK'];
+
+function linkOrCopy(draft: string, path: string): void {
   try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
+    linkSync(draft, path);
+  } catch (error) {
+    if (!WITHOUT_LINKS.some((code) => isErrno(error, code))) throw error;
+    copyFileSync(draft, path, constants.COPYFILE_EXCL); // a file system without links
+    syncPathSync(path);
   }
 }

@@ -1,8 +1,10 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
+import { syncPathSync } from './atomic-file.ts';
+
 /**
- * Makes a folder and all above it, for its owner only. Not `recursive`: where the parent is there and still takes no
+ * Makes a folder and all above it, for its owner only, so that it survives a power cut. Not `recursive`: where the parent is there and still takes no
  * folder (/proc, for one), Node's own way up and down the path never ends.
  */
 export function makeFolder(folder: string): void {
@@ -11,6 +13,7 @@ export function makeFolder(folder: string): void {
   if (parent !== folder) makeFolder(parent);
   try {
     mkdirSync(folder, { mode: 0o700 });
+    syncPathSync(parent);
   } catch (error) {
     // Another process may have been faster.
     if (!isFolder(folder)) throw error;

@@ -55,7 +55,7 @@ export async function updateSharedFile<T, R>(
         throw new SharedFileFullError(`${path} would pass ${kind.maxBytes} bytes; remove something first.`);
       }
       demandReadable(path, kind, text);
-      writeFileAtomicSync(path, text, { durable: false });
+      writeFileAtomicSync(path, text);
       return result;
     },
     options,

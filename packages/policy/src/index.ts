@@ -9,4 +9,5 @@ export { evaluate, evaluateCommand, type EvaluateRequest, type Evaluation } from
 export { forbidsPath } from './match-rule.ts';
 export { describeExcess, isWithin, meet, normalizeGrant } from './meet.ts';
 export { CommandRule, PathRule, PolicyRule } from '@caisson/protocol';
+export { findOutsideScope } from './outside-scope.ts';
 export { pathRules, ruleAgainst, type ChangedFile } from './rule-against.ts';

@@ -1,9 +1,9 @@
 /** Which rule of caisson.yaml forbids something. Matchers are compiled once per rule. */
-import picomatch from 'picomatch';
 import type { InspectedCommand } from './classify/command-inspector.ts';
 import { normalizePath } from './classify/path-kind.ts';
 import { createScope } from './classify/shell-scope.ts';
 import type { Access } from './classify-tool.ts';
+import { compilePattern } from './path-pattern.ts';
 import type { CommandRule, PathRule } from '@caisson/protocol';
 
 export interface Place {
@@ -52,14 +52,11 @@ export function forbidsCommand(rule: CommandRule, command: InspectedCommand): bo
 function matcherOf(rule: PathRule): PathMatcher {
   const known = pathMatchers.get(rule);
   if (known !== undefined) return known;
-  const pattern = rule.path.replace(/^\.\//, '').replace(/\/$/, '');
-  // A pattern without a slash means that name in any folder, unless it begins with ./; a folder means all that is in it.
-  const isAnchored = pattern.includes('/') || rule.path.startsWith('./');
-  const patterns = [pattern, `${pattern}/**`, ...(isAnchored ? [] : [`**/${pattern}`, `**/${pattern}/**`])];
+  const { pattern, matches } = compilePattern(rule.path);
   const fixed = pattern.split('/');
   const firstGlob = fixed.findIndex((part) => /[*?[{(!]/.test(part));
   const base = (firstGlob < 0 ? fixed : fixed.slice(0, firstGlob)).join('/');
-  const compiled = { matches: picomatch(patterns, { dot: true }), base };
+  const compiled = { matches, base };
   pathMatchers.set(rule, compiled);
   return compiled;
 }

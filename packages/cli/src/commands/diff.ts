@@ -3,6 +3,7 @@ import { listRisks } from '../apply-asking.ts';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatDiff } from '../format-diff.ts';
+import { listOutsideScope } from '../format-ending.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
 
 export const command = defineCommand({
@@ -18,7 +19,7 @@ export const command = defineCommand({
   run: ({ options, positionals, output }) =>
     withCaissonToRead(options['state-dir'], output, async (caisson) => {
       const patch = await caisson.patch(positionals[0] ?? '');
-      const { risky = [] } = await caisson.show(positionals[0] ?? '');
+      const { risky = [], outsideScope = [] } = await caisson.show(positionals[0] ?? '');
       if (output.format !== 'human')
         output.result(
           {
@@ -26,6 +27,7 @@ export const command = defineCommand({
             encoding: 'base64',
             bytes: patch.length,
             ...(risky.length === 0 ? {} : { risky }),
+            ...(outsideScope.length === 0 ? {} : { outsideScope }),
           },
           () => [],
         );
@@ -33,6 +35,7 @@ export const command = defineCommand({
       else output.copy(patch, { format: () => formatDiff(diffText(patch), output.style) });
       if (risky.length > 0)
         output.note(['Asked about before it is applied (--allow-risky):', ...listRisks(risky)]);
+      if (outsideScope.length > 0) output.note(listOutsideScope({ outsideScope }));
       return EXIT_CODES.finished;
     }),
 });

@@ -1,24 +1,33 @@
 import {
   examineConfig,
   examineHost,
-  examineLedger,
+  examineProject,
   examineState,
+  getCurrentFolder,
   readHostEnvironment,
+  repairProject,
   type ProbeReport,
+  type Repair,
 } from '@caisson/engine';
 import { defineCommand } from '../command.ts';
-import { EXIT_CODES } from '../exit-codes.ts';
+import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
+import type { Output } from '../output.ts';
 import { line, type Lines, type Style } from '../painted.ts';
+import { VERSION } from '../version.ts';
 
 export const command = defineCommand({
-  usage: '[--rebuild] [--accept-ledger]',
+  usage: '[--repair] [--quick] [--accept-ledger]',
   about:
-    'Looks at the configuration, at everything a run needs and at the whole ledger, and changes nothing unless asked to. Ends with 1 when something must be fixed first, with 6 when the ledger has lost runs or its history was rewritten.',
+    'Looks at the configuration, at everything a run needs, at the whole ledger, at every blob that a run needs, and at our\n' +
+    'refs and worktrees. Changes nothing unless asked to. Ends with 6 when something was tampered with, with 10 when something\n' +
+    'is missing or cannot be read, with 9 when runs are unsealed, and with 1 when something else must be fixed first.',
   options: {
-    rebuild: {
+    repair: {
       type: 'boolean',
-      summary: "derive the ledger's rows again from its events, which stay as they are",
+      summary:
+        'fix what can be fixed, and say what was: rows of the ledger, runs of dead hosts, missing seals, blobs that the bucket has, stale worktrees, broken refs',
     },
+    quick: { type: 'boolean', summary: 'only look whether blobs are there, without reading them' },
     'accept-ledger': {
       type: 'boolean',
       summary: 'believe the ledger as it is from now on, after you removed runs or put back a copy yourself',
@@ -26,9 +35,10 @@ export const command = defineCommand({
   },
   examples: [
     { line: 'caisson doctor', says: 'What is here, what is missing, and how to fix it.' },
+    { line: 'caisson doctor --repair', says: 'The same, after fixing what can be fixed.' },
     {
       line: 'caisson doctor -o json',
-      says: 'The same for a program: probes with id, verdict, detail and remedy.',
+      says: 'The same for a program: probes with id, verdict, outcome, detail, findings and remedy.',
     },
   ],
   async run({ options, output }) {
@@ -37,27 +47,64 @@ export const command = defineCommand({
     const host = { env: readHostEnvironment(), home: folders.home, stateDir, runtimes };
     const state = examineState(config);
     const found = [...(await examineHost(host))].map((probe) => (probe.id === state?.id ? state : probe));
-    const ledger =
-      state === null
-        ? await examineLedger(config, { rebuild: options.rebuild, accept: options['accept-ledger'] })
+    const isOurs = state === null;
+    const repaired =
+      options.repair === true && isOurs
+        ? await repairProject(config, { cwd: getCurrentFolder(), version: VERSION })
         : [];
-    const probes = [report, ...found, ...ledger];
-    const isWell = probes.every(({ verdict }) => verdict !== 'fail');
-    const verdict = isWell ? (probes.some((probe) => probe.verdict === 'warn') ? 'warn' : 'ok') : 'fail';
-    if (output.format === 'ndjson') for (const probe of probes) output.event(probe);
-    else output.result({ verdict, probes }, () => formatReport(probes, output.style));
-    if (ledger.some(({ id, verdict: found }) => id !== 'ledger' && found === 'fail'))
-      return EXIT_CODES.tampered;
-    return isWell ? EXIT_CODES.finished : EXIT_CODES.failed;
+    const project = isOurs
+      ? await examineProject(config, {
+          accept: options['accept-ledger'],
+          isQuick: options.quick,
+          ...showProgress(output),
+        })
+      : [];
+    const probes = [report, ...found, ...project];
+    const verdict = (['fail', 'warn'] as const).find((one) => probes.some((probe) => probe.verdict === one));
+    if (output.format === 'ndjson') for (const item of [...repaired, ...probes]) output.event(item);
+    else
+      output.result({ verdict: verdict ?? 'ok', repaired, probes }, () => [
+        ...formatRepairs(repaired, output.style),
+        ...formatReport(probes, output.style),
+      ]);
+    return exitCodeOf(probes);
   },
 });
+
+/** The worst that was found. */
+function exitCodeOf(probes: readonly ProbeReport[]): ExitCode {
+  const worst = (['tampered', 'incomplete', 'unsealed'] as const).find((outcome) =>
+    probes.some((probe) => probe.outcome === outcome),
+  );
+  if (worst !== undefined) return EXIT_CODES[worst];
+  return probes.some(({ verdict }) => verdict === 'fail') ? EXIT_CODES.failed : EXIT_CODES.finished;
+}
+
+/** A large store takes a while to read; only a terminal is told how far it is. */
+function showProgress(output: Output): { onProgress?: (done: number, total: number) => void } {
+  if (!output.isInteractive || output.format !== 'human') return {};
+  let shownAtMs = 0;
+  return {
+    onProgress(done, total) {
+      const nowMs = performance.now();
+      if (nowMs - shownAtMs < 100 && done < total) return;
+      shownAtMs = nowMs;
+      output.status(done === total ? null : `reading the store: ${done} of ${total} blobs`);
+    },
+  };
+}
+
+function formatRepairs(repaired: readonly Repair[], style: Style): Lines {
+  const marks = { ok: style.green('repaired'), fail: style.red('NOT REPAIRED') };
+  return repaired.map(({ verdict, id, detail }) => line`${marks[verdict]}  ${id}  ${detail}`);
+}
 
 function formatReport(probes: readonly ProbeReport[], style: Style): Lines {
   const marks = { ok: style.green('ok  '), warn: style.yellow('warn'), fail: style.red('FAIL') };
   const width = Math.max(...probes.map(({ id }) => id.length));
   const indent = ' '.repeat(width + 8);
-  return probes.flatMap(({ id, verdict, detail, remedy }) => [
-    line`${marks[verdict]}  ${id.padEnd(width)}  ${detail}`,
+  return probes.flatMap(({ id, verdict, outcome, detail, remedy }) => [
+    line`${marks[verdict]}  ${id.padEnd(width)}  ${outcome === undefined ? '' : `${outcome}: `}${detail}`,
     ...(remedy === undefined ? [] : [line`${indent}${style.dim(remedy)}`]),
   ]);
 }

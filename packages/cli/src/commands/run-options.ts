@@ -101,7 +101,12 @@ export const RUN_OPTIONS = {
     value: 'KEY=PATH',
     summary: 'file that appears at inputs/KEY',
   },
-  scope: { type: 'string', multiple: true, value: 'GLOB', summary: 'files the task is about' },
+  scope: {
+    type: 'string',
+    multiple: true,
+    value: 'GLOB',
+    summary: 'files the task is about; the agent is told, and changes to others are reported',
+  },
   accept: { type: 'string', value: 'TEXT', summary: 'when the task is done, in words' },
   branch: { type: 'string', value: 'NAME', summary: 'create this branch at the result' },
   priority: {

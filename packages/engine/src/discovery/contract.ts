@@ -10,6 +10,10 @@ export interface ProbeReport {
   readonly verdict: Verdict;
   readonly detail: string;
   readonly remedy?: string;
+  /** What that means for the evidence, in the words of `verify`. */
+  readonly outcome?: 'tampered' | 'unsealed' | 'incomplete';
+  /** Each thing that was found, where there are several. */
+  readonly findings?: readonly string[];
 }
 
 /** What probes may look at. They never write outside a temporary folder of their own. */

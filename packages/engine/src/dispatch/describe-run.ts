@@ -1,5 +1,6 @@
 /** A run as its ledger tells it: the DispatchResult of 4-protocol. */
 import {
+  exitCodeOf,
   Result,
   statusOfEnding,
   type DispatchResult,
@@ -10,6 +11,7 @@ import {
 import type { StoredEvent } from '../ledger/index.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { RunNotFoundError } from './errors.ts';
+import { findChangesOutsideScope } from './outside-scope.ts';
 
 export async function describeRun(
   rooms: Pick<DispatchRooms, 'ledger' | 'store'>,
@@ -22,6 +24,7 @@ export async function describeRun(
   const accepted = events.find((event) => event.type === 'dispatch.accepted');
   const ending = events.findLast((event) => event.type === row.ending);
   const result = withContents ? withUsage(await findResult(rooms, ending), ending) : null;
+  const outsideScope = withContents ? await findChangesOutsideScope(rooms, events, ending) : [];
   const resolved = accepted?.data['resolved'] as Resolved;
   const failure = ending?.data['failure'] as Failure | undefined;
   return {
@@ -31,7 +34,7 @@ export async function describeRun(
         ? row.status
         : statusOfEnding(ending.type, failure, ending.data['cause'] as string | undefined),
     ...(failure === undefined ? {} : { failure }),
-    exitCode: result?.exitCode ?? null,
+    exitCode: findExitCode(ending, failure),
     durationMs: numberOf(ending?.data['durationMs']),
     ...(row.costUsd === undefined ? {} : { costUsd: row.costUsd }),
     ...(row.costIsEstimate === true ? { costIsEstimate: true } : {}),
@@ -43,6 +46,7 @@ export async function describeRun(
     ...(withContents && ending?.data['risky'] !== undefined
       ? { risky: ending.data['risky'] as ListedRisk[] }
       : {}),
+    ...(outsideScope.length === 0 ? {} : { outsideScope }),
     events: { count: events.length, lastSeq: events.at(-1)?.seq ?? 0 },
   };
 }
@@ -64,6 +68,12 @@ async function findResult(
 
 async function textOf(rooms: Pick<DispatchRooms, 'store'>, ref: string | undefined): Promise<string> {
   return ref === undefined ? '' : (await rooms.store.getBlob(ref)).toString('utf8');
+}
+
+/** Endings of earlier versions tell 0 for failures, too. */
+function findExitCode(ending: StoredEvent | undefined, failure: Failure | undefined): number | null {
+  const told = ending?.data['exitCode'];
+  return exitCodeOf(failure === undefined ? 'finished' : 'failed', typeof told === 'number' ? told : null);
 }
 
 function numberOf(value: unknown): number {

@@ -1,8 +1,8 @@
-import { open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { open, rm, type FileHandle } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
 
-import { syncFolder } from '@caisson/ground';
+import { publishFile } from '@caisson/ground';
 import { CaissonError } from '@caisson/protocol';
 
 import type { Ledger } from '../ledger/index.ts';
@@ -99,7 +99,7 @@ async function reading<T>(runId: string, what: string, read: () => Promise<T>): 
   }
 }
 
-/** temp beside the target → write → fsync → rename: a reader sees a whole export or none. */
+/** A reader sees a whole export or none. */
 async function writeInOneStep(to: string, write: (tar: TarWriter) => Promise<void>): Promise<number> {
   const temp = join(dirname(to), `.caisson-export-${randomBytes(8).toString('hex')}`);
   const file = await open(temp, 'wx', 0o644);
@@ -107,10 +107,8 @@ async function writeInOneStep(to: string, write: (tar: TarWriter) => Promise<voi
     const tar = new TarWriter(file);
     await write(tar);
     await tar.end();
-    await file.sync();
     await file.close();
-    await rename(temp, to);
-    await syncFolder(dirname(to));
+    await publishFile(temp, to);
     return tar.bytes;
   } catch (cause) {
     await file.close();

@@ -1,7 +1,9 @@
 import { EvidenceSealed } from '@caisson/protocol';
 
 import type { StoredEvent } from '../ledger/index.ts';
-import type { SealRef } from './contract.ts';
+import type { Artefact, SealRef } from './contract.ts';
+import { parseEnvelope } from './dsse.ts';
+import { parseStatement } from './statement.ts';
 
 /** What `evidence.sealed` recorded for the run; the last one counts. */
 export function findSeal(events: readonly StoredEvent[]): SealRef | null {
@@ -9,4 +11,9 @@ export function findSeal(events: readonly StoredEvent[]): SealRef | null {
   if (event === undefined) return null;
   const parsed = EvidenceSealed.data.safeParse(event.data);
   return parsed.success ? parsed.data : null;
+}
+
+/** What an envelope says came out of its run; the signature is not looked at. */
+export function listSealedArtefacts(envelope: Buffer): readonly Artefact[] {
+  return parseStatement(parseEnvelope(envelope).payload).artefacts;
 }

@@ -23,7 +23,7 @@ export {
 } from './witness.ts';
 export type { AgentSigner } from './agent-key.ts';
 export { parseStoredEnvelope } from './dsse.ts';
-export { findSeal } from './find-seal.ts';
+export { findSeal, listSealedArtefacts } from './find-seal.ts';
 export { exportRun, type Exported, type ExportInput } from './export.ts';
 export { verifyExport, verifyRun, type LedgerCheck, type VerifyOptions } from './verify.ts';
 export { createFileSink } from './file-sink.ts';

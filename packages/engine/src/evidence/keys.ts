@@ -5,11 +5,11 @@
  *   agent/<keyid>.pem    public halves of the keys that an ssh-agent signed with for us
  *   trusted/<keyid>.pem  public keys of others
  */
-import { createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
-import { link, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { createPrivateKey, createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { makeFolder, syncFolder, writeFileAtomic } from '@caisson/ground';
+import { makeFolder, writeFileAtomic, writeNewFileSync } from '@caisson/ground';
 import { CaissonError } from '@caisson/protocol';
 
 import { findAgentKey, type AgentSigner } from './agent-key.ts';
@@ -148,20 +148,11 @@ class FolderKeyring implements Keyring {
     return parseSigningKey(pem, this.#own);
   }
 
-  /** A hard link fails when the name exists, so the first process wins and the others use its key. */
+  /** The first process wins, and the others use its key. */
   async #createOwn(): Promise<SigningKey> {
     await this.#using(async () => makeFolder(this.#folder));
     const { privateKey } = generateKeyPairSync('ed25519');
-    const draft = join(this.#folder, `.signing-key-${randomBytes(8).toString('hex')}`);
-    await writeFileAtomic(draft, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
-    try {
-      await link(draft, this.#own);
-      await syncFolder(this.#folder);
-    } catch (cause) {
-      if (!hasCode(cause, 'EEXIST')) throw cause;
-    } finally {
-      await rm(draft, { force: true });
-    }
+    writeNewFileSync(this.#own, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
     const key = await this.#findOwn();
     if (key === null)
       throw new KeyInvalidError(`signing key ${this.#own} vanished while it was made; try again`);

@@ -57,7 +57,7 @@ export function openLedgerHeads(folder: string): LedgerHeads {
   const fileOf = (stateDir: string): string => join(folder, `${hash('sha256', realPath(stateDir))}.json`);
   const write = (stateDir: string, head: LedgerHead | null): void => {
     makeFolder(folder);
-    writeFileAtomicSync(fileOf(stateDir), head === null ? '{}' : canonicalJson(head), { durable: false });
+    writeFileAtomicSync(fileOf(stateDir), head === null ? '{}' : canonicalJson(head));
   };
   const judge = (stateDir: string, ledger: Ledger | null): HeadVerdict => {
     const head = readHead(fileOf(stateDir));

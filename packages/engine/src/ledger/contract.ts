@@ -141,6 +141,8 @@ export interface VerifyAllReport {
   readonly events: number;
   readonly runs: number;
   readonly problems: readonly string[];
+  /** The events are sound, and only rows that were derived from them are wrong: `rebuildProjections` fixes that. */
+  readonly isRebuildable: boolean;
 }
 
 /** The pool of a run that names none. */

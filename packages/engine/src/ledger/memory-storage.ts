@@ -44,6 +44,7 @@ export function createMemoryStorage(): Storage {
       return stream?.isSealed === true ? stream : null;
     },
     damage: () => [],
+    misfiled: () => [],
     working: createMemoryRows(runs),
     watchOthers: () => () => undefined,
     close: () => undefined,

@@ -28,8 +28,10 @@ export interface Storage extends LedgerView {
   streamIds(): (string | null)[];
   /** What the seal says the run must hold, once it has ended. */
   seal(runId: string | null): StreamHead | null;
-  /** Damage that the medium itself can find, and rows that are filed under other values than they hold. */
+  /** Damage that the medium itself can find. */
   damage(): string[];
+  /** Derived rows that are filed under other values than they hold. */
+  misfiled(): string[];
 
   runs(filter: RunFilter): RunState[];
   attempts(runId: string): AttemptRow[];

@@ -36,12 +36,14 @@ export function verifyAll(storage: Storage): VerifyAllReport {
     }
   });
   problems.push(...order);
-  if (order.length === 0) problems.push(...problemsOf(() => compareProjections(storage, replayed)));
+  const rows = problemsOf(() => storage.misfiled().forEach((problem) => fail(storage, problem)));
+  if (order.length === 0) rows.push(...problemsOf(() => compareProjections(storage, replayed)));
   return {
-    ok: problems.length === 0,
+    ok: problems.length + rows.length === 0,
     events,
     runs: streams.filter((id) => id !== null).length,
-    problems: [...new Set(problems)],
+    problems: [...new Set([...problems, ...rows])],
+    isRebuildable: problems.length === 0 && rows.length > 0,
   };
 }
 
@@ -57,7 +59,7 @@ function compareProjections(storage: Storage, replayed: Draft): void {
     if (sortedText(stored) !== sortedText(expected)) {
       fail(
         storage,
-        `the ${name} table is not what the events replay to (caisson doctor --rebuild mends that)`,
+        `the ${name} table is not what the events replay to (caisson doctor --repair derives it again)`,
       );
     }
   }

@@ -1,7 +1,10 @@
 /** Which blobs somebody may need again. */
+import { CaissonError } from '@caisson/protocol';
 import type { Engine } from '../engine.ts';
+import { listSealedArtefacts } from '../evidence/index.ts';
 import type { StoredEvent } from '../ledger/index.ts';
-import { BlobMissingError } from '../store/index.ts';
+import { toProblem, type BlobProblem } from '../store/index.ts';
+import { listNamedBlobs, listResultBlobs, type NeededBlob } from './run-blobs.ts';
 
 /** Admission stores what a name stands for just before the run is accepted. */
 const START_MARGIN_MS = 60_000;
@@ -17,50 +20,93 @@ export function ageOfOldestOpenRun({ ledger, clock }: Rooms): number {
   return ageMs < 0 ? Infinity : ageMs + START_MARGIN_MS;
 }
 
+/** What is in the store for somebody. */
+export interface BlobSurvey {
+  /** Every digest that somebody may need again, and some that are none of a blob. */
+  readonly roots: ReadonlySet<string>;
+  /** The roots that are bundles. */
+  readonly bundles: ReadonlySet<string>;
+  /** What must be there, each with the first that needs it. */
+  readonly needed: ReadonlyMap<string, NeededBlob>;
+  /** False when a damaged result may name blobs that are not among the roots: then none may be removed. */
+  readonly isComplete: boolean;
+}
+
 /**
  * Everything a run that is not forgotten may need again: what its events name (request, patch, result, manifest,
- * envelope, resolved names), what its result names (reply, logs, outputs), and every version in the registry.
+ * envelope, resolved names), what its result names (reply, logs, outputs), and every version in the registry. What a
+ * damaged result names is taken from the seal.
  */
-export async function listRoots(rooms: Rooms): Promise<Set<string>> {
-  const roots = new Set<string>(await rooms.registry.listRoots());
-  const forgotten = new Set(rooms.ledger.kv.list('forgotten').map((entry) => entry.key));
-  for (const event of rooms.ledger.read()) {
-    if (event.runId !== null && forgotten.has(event.runId)) continue;
-    await addDigests(rooms, roots, event);
+export async function surveyBlobs(rooms: Pick<Rooms, 'ledger' | 'store' | 'registry'>): Promise<BlobSurvey> {
+  const { ledger, store, registry } = rooms;
+  const survey = new Survey();
+  for (const { hash, kind, name } of await registry.listVersions()) {
+    const isBundle = kind === 'capabilities';
+    survey.need({ digest: hash, runId: null, what: `${kind}/${name}`, ...(isBundle ? { isBundle } : {}) });
   }
-  for (const entry of rooms.ledger.kv.list('roots')) roots.add(entry.key);
-  return roots;
+  const forgotten = new Set(ledger.kv.list('forgotten').map((entry) => entry.key));
+  for (const event of ledger.read())
+    if (event.runId === null || !forgotten.has(event.runId)) await survey.addEvent(store, event);
+  for (const entry of ledger.kv.list('roots')) survey.roots.add(entry.key);
+  return survey;
 }
 
 /** What one run put in itself: its request, its result, all that came out, and its evidence. */
-export async function listOwnBlobs(rooms: Rooms, runId: string): Promise<Set<string>> {
-  const own = new Set<string>();
-  for (const event of rooms.ledger.read({ runId })) {
+export async function listOwnBlobs({ ledger, store }: Rooms, runId: string): Promise<ReadonlySet<string>> {
+  const survey = new Survey();
+  for (const event of ledger.read({ runId })) {
     const { resolved: _names, ...data } = event.data;
-    await addDigests(rooms, own, { data });
+    await survey.addEvent(store, { ...event, data });
   }
-  return own;
+  return survey.roots;
 }
 
-async function addDigests(
-  rooms: Rooms,
-  digests: Set<string>,
-  { data }: Pick<StoredEvent, 'data'>,
-): Promise<void> {
-  // A seal names the one before it, which belongs to another run, and is that run's to keep or to forget.
-  const { chain: _otherSeal, ...own } = data;
-  const { resultRef } = own;
-  const result = typeof resultRef === 'string' ? await readIfThere(rooms, resultRef) : '';
-  for (const text of [JSON.stringify(own), result])
-    for (const [digest] of text.matchAll(/\b[0-9a-f]{64}\b/g)) digests.add(digest);
-}
+class Survey implements BlobSurvey {
+  readonly roots = new Set<string>();
+  readonly bundles = new Set<string>();
+  readonly needed = new Map<string, NeededBlob>();
+  /** Runs whose result cannot be read, until their seal says what it names. */
+  readonly #unread = new Map<string | null, BlobProblem['kind']>();
 
-/** A result that is damaged stops the collection: what it names would be removed with it. */
-async function readIfThere({ store }: Rooms, digest: string): Promise<string> {
-  try {
-    return (await store.getBlob(digest)).toString('utf8');
-  } catch (error) {
-    if (error instanceof BlobMissingError) return '';
-    throw error;
+  /** What a result that is not there names, nobody can find any more. */
+  get isComplete(): boolean {
+    return [...this.#unread.values()].every((kind) => kind === 'missing');
+  }
+
+  need(blob: NeededBlob): void {
+    this.roots.add(blob.digest);
+    if (blob.isBundle === true) this.bundles.add(blob.digest);
+    if (!this.needed.has(blob.digest)) this.needed.set(blob.digest, blob);
+  }
+
+  async addEvent(store: Rooms['store'], event: StoredEvent): Promise<void> {
+    // A seal names the one before it, which belongs to another run, and is that run's to keep or to forget.
+    const { chain: _otherSeal, ...own } = event.data;
+    for (const [digest] of JSON.stringify(own).matchAll(/\b[0-9a-f]{64}\b/g)) this.roots.add(digest);
+    for (const blob of listNamedBlobs(event)) this.need(blob);
+    const { resultRef, envelopeRef } = own;
+    if (typeof resultRef === 'string') await this.#addResult(store, event.runId, resultRef);
+    if (typeof envelopeRef === 'string' && this.#unread.has(event.runId))
+      await this.#addSealed(store, event.runId, envelopeRef);
+  }
+
+  async #addResult(store: Rooms['store'], runId: string | null, digest: string): Promise<void> {
+    try {
+      const bytes = await store.getBlob(digest);
+      for (const [named] of bytes.toString('utf8').matchAll(/\b[0-9a-f]{64}\b/g)) this.roots.add(named);
+      for (const blob of listResultBlobs(runId, bytes)) this.need(blob);
+    } catch (error) {
+      this.#unread.set(runId, toProblem(digest, error).kind);
+    }
+  }
+
+  async #addSealed(store: Rooms['store'], runId: string | null, envelopeRef: string): Promise<void> {
+    try {
+      for (const { digest, name } of listSealedArtefacts(await store.getBlob(envelopeRef)))
+        this.need({ digest, runId, what: name });
+      this.#unread.delete(runId);
+    } catch (error) {
+      if (!(error instanceof CaissonError)) throw error;
+    }
   }
 }

@@ -11,17 +11,19 @@ import { countUnsent, isAddress } from '../composition/witness-courier.ts';
 import type { ResolvedConfig } from '../config/index.ts';
 import type { ProbeReport } from '../discovery/index.ts';
 import { findChainBreak, findContradiction, listSeals, parseWitness } from '../evidence/index.ts';
+import { createLocalHosts } from '../hosts/index.ts';
 import { openLedger, type Ledger } from '../ledger/index.ts';
+import { isForgotten } from './run-forgotten.ts';
 import { ROLLED_BACK_REMEDY } from './verify-here.ts';
 
 const DAMAGED =
   'Nothing was changed. Keep a copy of the file, then restore it from a backup or move it away to start a new ledger.';
 
 export interface ExamineLedgerOptions {
-  /** Derive the rows again from the events before looking; events are never touched. */
-  readonly rebuild?: boolean;
   /** Believe the ledger as it is from now on, whatever was noted of it before. */
-  readonly accept?: boolean;
+  readonly accept?: boolean | undefined;
+  /** What else is looked at while the ledger is open, if its events are sound. */
+  also?(ledger: Ledger): Promise<readonly ProbeReport[]>;
 }
 
 type Config = Pick<ResolvedConfig, 'stateDir' | 'folders' | 'evidence'>;
@@ -34,12 +36,7 @@ export async function examineLedger(
   const file = join(config.stateDir, 'ledger.db');
   if (!existsSync(file) && !existsSync(`${file}-wal`)) {
     if (options.accept === true) openUserHeads(config).accept(config.stateDir, null);
-    const none = {
-      id: 'ledger',
-      verdict: 'ok',
-      detail: 'there is none yet; the first run makes it',
-    } as const;
-    return [none, examineHead(config, null)];
+    return [reportNone(config.stateDir), examineHead(config, null)];
   }
   const { witness } = config.evidence;
   let ledger: Ledger;
@@ -50,14 +47,15 @@ export async function examineLedger(
   }
   try {
     if (options.accept === true) openUserHeads(config).accept(config.stateDir, ledger);
-    const events = probe('ledger', () => examineEvents(ledger, options));
+    const events = probe('ledger', () => examineEvents(ledger));
     const head = probe('ledger-head', () => examineHead(config, ledger));
     if (events.verdict === 'fail') return [events, head]; // its seals cannot be read in order
     return [
       events,
-      probe('seals', () => examineSeals(ledger)),
+      await examineSeals(config, ledger),
       head,
       ...(witness === null ? [] : [probe('witness', () => examineWitness(witness, ledger))]),
+      ...((await options.also?.(ledger)) ?? []),
     ];
   } finally {
     await ledger.close();
@@ -72,28 +70,74 @@ function probe(id: string, look: () => ProbeReport): ProbeReport {
   }
 }
 
-function asFinding(id: string, error: unknown): ProbeReport {
+/** A CaissonError as what the doctor found. */
+export function asFinding(id: string, error: unknown): ProbeReport {
   if (!(error instanceof CaissonError)) throw error;
-  return { id, verdict: 'fail', detail: error.message, remedy: error.remedy ?? DAMAGED };
-}
-
-function examineEvents(ledger: Ledger, { rebuild = false }: ExamineLedgerOptions): ProbeReport {
-  if (rebuild) ledger.rebuildProjections();
-  const { ok, events, runs, problems } = ledger.verifyAll();
-  if (!ok) return { id: 'ledger', verdict: 'fail', detail: problems.join(' '), remedy: DAMAGED };
-  const derived = rebuild ? ', rows derived again' : '';
+  const outcome = OUTCOMES[error.code];
   return {
-    id: 'ledger',
-    verdict: 'ok',
-    detail: `${events} events of ${runs} runs, every hash holds${derived}`,
+    id,
+    verdict: 'fail',
+    detail: error.message,
+    remedy: error.remedy ?? DAMAGED,
+    ...(outcome === undefined ? {} : { outcome }),
   };
 }
 
-function examineSeals(ledger: Ledger): ProbeReport {
+const OUTCOMES: Readonly<Record<string, NonNullable<ProbeReport['outcome']>>> = {
+  LEDGER_CORRUPT: 'tampered',
+  LEDGER_TRUNCATED: 'incomplete',
+};
+
+/** A store beside it says that there were runs. */
+function reportNone(stateDir: string): ProbeReport {
+  const id = 'ledger';
+  if (!existsSync(join(stateDir, 'store', 'blobs')))
+    return { id, verdict: 'ok', detail: 'there is none yet; the first run makes it' };
+  return {
+    id,
+    verdict: 'fail',
+    outcome: 'incomplete',
+    detail: `${join(stateDir, 'ledger.db')} is missing, and the store beside it holds what its runs made`,
+    remedy: 'Put it back from a backup before the next command, which would begin a new one.',
+  };
+}
+
+function examineEvents(ledger: Ledger): ProbeReport {
+  const id = 'ledger';
+  const { ok, events, runs, problems, isRebuildable } = ledger.verifyAll();
+  if (ok) return { id, verdict: 'ok', detail: `${events} events of ${runs} runs, every hash holds` };
+  const detail = problems.join(' ');
+  if (isRebuildable)
+    return { id, verdict: 'fail', detail, remedy: 'Derive the rows again: caisson doctor --repair' };
+  const isCut = problems.every((problem) => /it ends after \d+ of \d+ bytes/.test(problem));
+  return { id, verdict: 'fail', outcome: isCut ? 'incomplete' : 'tampered', detail, remedy: DAMAGED };
+}
+
+async function examineSeals({ stateDir }: Config, ledger: Ledger): Promise<ProbeReport> {
+  const id = 'seals';
   const seals = listSeals(ledger);
   const broken = findChainBreak(seals);
-  if (broken !== null) return { id: 'seals', verdict: 'fail', detail: broken, remedy: DAMAGED };
-  return { id: 'seals', verdict: 'ok', detail: `${seals.length} seals, each follows the one before it` };
+  if (broken !== null) return { id, verdict: 'fail', outcome: 'tampered', detail: broken, remedy: DAMAGED };
+  const unsealed = await listUnsealed(stateDir, ledger);
+  if (unsealed.length === 0)
+    return { id, verdict: 'ok', detail: `${seals.length} seals, each follows the one before it` };
+  return {
+    id,
+    verdict: 'fail',
+    outcome: 'unsealed',
+    detail: `${unsealed.length} runs have ended without a seal: ${unsealed.slice(0, 5).join(', ')}`,
+    findings: unsealed,
+    remedy: 'The next command seals them, or says why it cannot: caisson doctor --repair',
+  };
+}
+
+/** A host that lives is still at it. */
+async function listUnsealed(stateDir: string, ledger: Ledger): Promise<string[]> {
+  const hosts = createLocalHosts(stateDir);
+  const unsealed: string[] = [];
+  for (const { runId, host } of ledger.runs({ unsealed: true }))
+    if (!isForgotten({ ledger }, runId) && !(await hosts.isAlive(host))) unsealed.push(runId);
+  return unsealed;
 }
 
 function examineHead(config: Config, ledger: Ledger | null): ProbeReport {
@@ -107,7 +151,7 @@ function examineHead(config: Config, ledger: Ledger | null): ProbeReport {
     return { id, verdict: 'ok', detail };
   }
   if (verdict.kind === 'rolled-back')
-    return { id, verdict: 'fail', detail: problem, remedy: ROLLED_BACK_REMEDY };
+    return { id, verdict: 'fail', outcome: 'tampered', detail: problem, remedy: ROLLED_BACK_REMEDY };
   return { id, verdict: 'warn', detail: problem, remedy: 'If that was you: caisson doctor --accept-ledger' };
 }
 
@@ -132,7 +176,8 @@ function examineWitness(witness: string, ledger: Ledger): ProbeReport {
     };
   const lines = parseWitness(readFileSync(witness, 'utf8'));
   const problem = findContradiction(lines, ledger);
-  if (problem !== null) return { id, verdict: 'fail', detail: problem, remedy: ROLLED_BACK_REMEDY };
+  if (problem !== null)
+    return { id, verdict: 'fail', outcome: 'tampered', detail: problem, remedy: ROLLED_BACK_REMEDY };
   const seen = new Set(lines.map(({ seal }) => seal));
   const unseen = seals.filter(({ seal }) => !seen.has(seal.envelopeRef)).length;
   if (unseen === 0) return { id, verdict: 'ok', detail: `${witness} has seen all ${seals.length} seals` };

@@ -5,7 +5,7 @@
 import { rm } from 'node:fs/promises';
 import type { Engine } from '../engine.ts';
 import { attemptPaths } from '../dispatch/index.ts';
-import { ageOfOldestOpenRun, listOwnBlobs, listRoots } from './blob-roots.ts';
+import { ageOfOldestOpenRun, listOwnBlobs, surveyBlobs } from './blob-roots.ts';
 import { RunNotEndedError } from './retry-run.ts';
 import { backgroundPaths } from './start-background.ts';
 
@@ -44,9 +44,10 @@ export async function forgetRun(engine: Engine, runId: string): Promise<void> {
 
 /** While other runs are under way, what is as young as they are may be theirs too, and is left to the next gc. */
 async function removeBlobs(engine: Engine, own: ReadonlySet<string>): Promise<void> {
-  const needed = await listRoots(engine);
+  const { roots } = await surveyBlobs(engine);
   const kept: string[] = [];
   for await (const digest of engine.store.listBlobs())
-    if (needed.has(digest) || !own.has(digest)) kept.push(digest);
-  await engine.store.gc(kept, { graceMs: ageOfOldestOpenRun(engine) });
+    if (roots.has(digest) || !own.has(digest)) kept.push(digest);
+  // All that stays is named one by one, so nobody need follow a bundle, which might be damaged.
+  await engine.store.gc(kept, { graceMs: ageOfOldestOpenRun(engine), bundles: new Set() });
 }

@@ -51,23 +51,31 @@ export async function listOwedSeals(engine: Engine): Promise<readonly string[]> 
   return owed;
 }
 
-/** Seals what is owed (M1, M2). Returns what to say of the runs that could not be sealed. */
-export async function makeUpSeals(engine: Engine, { isForWork = false } = {}): Promise<readonly string[]> {
+/** What came of it: runs that were sealed, and what to say of those that could not be. */
+export interface MadeUp {
+  readonly sealed: readonly string[];
+  readonly failures: readonly string[];
+}
+
+/** Seals what is owed (M1, M2). */
+export async function makeUpSeals(engine: Engine, { isForWork = false } = {}): Promise<MadeUp> {
   const { config, clock, sealer } = engine;
-  const needsAgent = config.keys.agentSocket !== null; // M3
-  if ((needsAgent && !isForWork) || !isTrusted(config, ['keys', 'evidence'])) return [];
+  const sealed: string[] = [];
   const failures: string[] = [];
+  const needsAgent = config.keys.agentSocket !== null; // M3
+  if ((needsAgent && !isForWork) || !isTrusted(config, ['keys', 'evidence'])) return { sealed, failures };
   const startedMs = clock.monotonicMs();
   for (const runId of await listOwedSeals(engine)) {
     const leftMs = PATIENCE_MS - (clock.monotonicMs() - startedMs);
     if (leftMs <= 0 || failures.length >= MAX_FAILURES) break;
     try {
       await sealer.seal(runId, { waitMs: leftMs, isLate: true });
+      sealed.push(runId);
     } catch (error) {
       failures.push((error as Error).message);
     }
   }
-  return failures;
+  return { sealed, failures };
 }
 
 /** Does that now and again for as long as the host lives. Returns how to stop, which waits for what is under way. */
@@ -75,7 +83,7 @@ export function keepSealing(engine: Engine, warn: (message: string) => void): ()
   let underWay: Promise<void> | null = null;
   const sealOnce = async (): Promise<void> => {
     try {
-      for (const message of await makeUpSeals(engine, { isForWork: true })) warn(message);
+      for (const message of (await makeUpSeals(engine, { isForWork: true })).failures) warn(message);
     } catch (error) {
       warn((error as Error).message);
     }

@@ -1,15 +1,15 @@
-import type { DispatchResult } from '@caisson/protocol';
+import { BusTopic, type DispatchResult } from '@caisson/protocol';
 import { describeRun } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
 import type { QuestionRow } from '../ledger/index.ts';
+import { toProblem } from '../store/index.ts';
 import { isForgotten } from './run-forgotten.ts';
 import { findUnpatched } from './unpatched-work.ts';
 
 /** The run as its ledger tells it, what it was asked and answered, and where its callbacks stand. */
 export async function showRun(engine: Engine, runId: string): Promise<DispatchResult> {
-  const withContents = !isForgotten(engine, runId);
-  const result = await describeRun(engine.rooms, runId, { withContents });
-  const unpatched = withContents ? await findUnpatched(engine, runId) : null;
+  const result = await describeReadable(engine, runId);
+  const unpatched = isForgotten(engine, runId) ? null : await findUnpatched(engine, runId);
   const callbacks = engine.callbacks.standings(runId);
   return {
     ...result,
@@ -17,6 +17,18 @@ export async function showRun(engine: Engine, runId: string): Promise<DispatchRe
     ...(unpatched === null ? {} : { unpatched }),
     ...(callbacks.length === 0 ? {} : { callbacks: [...callbacks] }),
   };
+}
+
+/** What the ledger tells is shown also where the store cannot give the contents. */
+async function describeReadable(engine: Engine, runId: string): Promise<DispatchResult> {
+  const withContents = !isForgotten(engine, runId);
+  try {
+    return await describeRun(engine.rooms, runId, { withContents });
+  } catch (error) {
+    const { detail } = toProblem(runId, error);
+    engine.bus.emit(BusTopic.WARNING, { source: 'store', message: `contents are left out: ${detail}` });
+    return await describeRun(engine.rooms, runId, { withContents: false });
+  }
 }
 
 function describeQuestions({ ledger }: Engine, runId: string): Pick<DispatchResult, 'continues' | 'asked'> {

@@ -57,6 +57,6 @@ export interface Registry {
   loadEnvBundle(reference: string): Promise<RegistryVersion & { readonly bundle: EnvBundle }>;
   loadPipeline(reference: string): Promise<RegistryVersion & { readonly spec: PipelineSpec }>;
   loadCapability(reference: string): Promise<RegistryVersion>;
-  /** Every hash of every version: what gc must keep. */
-  listRoots(): Promise<readonly string[]>;
+  /** Every version: what gc must keep. */
+  listVersions(): Promise<readonly RegistryVersion[]>;
 }

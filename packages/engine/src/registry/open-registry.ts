@@ -115,14 +115,12 @@ class FolderRegistry implements Registry {
     return this.#find('capabilities', reference);
   }
 
-  async listRoots(): Promise<readonly string[]> {
-    const roots = new Set<string>();
-    for (const kind of ['agents', 'capabilities', 'envs', 'pipelines'] as const) {
-      for (const name of await this.#log.listNames(kind)) {
-        for (const version of await this.#log.read(kind, name)) roots.add(version.hash);
-      }
-    }
-    return [...roots].toSorted();
+  async listVersions(): Promise<readonly RegistryVersion[]> {
+    const versions: RegistryVersion[] = [];
+    for (const kind of ['agents', 'capabilities', 'envs', 'pipelines'] as const)
+      for (const name of await this.#log.listNames(kind))
+        versions.push(...(await this.#log.read(kind, name)));
+    return versions;
   }
 
   async #put(kind: RegistryKind, name: string, source: RegistrationSource): Promise<string> {

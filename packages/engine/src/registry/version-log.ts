@@ -5,11 +5,11 @@
  * processes that register at the same time cannot overwrite each other, and a crash leaves a whole version or none.
  * Each record carries the sha256 of the one before it: an edited or removed version is noticed when the name is read.
  */
-import { hash, randomBytes } from 'node:crypto';
-import { link, mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { hash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { syncFolder, writeFileAtomic } from '@caisson/ground';
+import { makeFolder, writeNewFileSync } from '@caisson/ground';
 import { RegistryKind, Sha256, Timestamp } from '@caisson/protocol';
 import * as z from 'zod/mini';
 
@@ -70,9 +70,8 @@ export class VersionLog {
     const folder = join(this.#folder, kind, name);
     const record = { kind, name, version, hash: digest, at, previous: before.at(-1)?.recordHash ?? null };
     try {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      await syncFolder(join(this.#folder, kind));
-      if (!(await linkNew(folder, `${version}.json`, JSON.stringify(record)))) return null;
+      makeFolder(folder);
+      if (!writeNewFileSync(join(folder, `${version}.json`), JSON.stringify(record))) return null;
     } catch (cause) {
       throw access(folder, cause);
     }
@@ -109,22 +108,6 @@ export class VersionLog {
       if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return [];
       throw access(folder, cause);
     }
-  }
-}
-
-/** False when the name exists already. */
-async function linkNew(folder: string, name: string, text: string): Promise<boolean> {
-  const draft = join(folder, `.draft-${randomBytes(8).toString('hex')}`);
-  try {
-    await writeFileAtomic(draft, text);
-    await link(draft, join(folder, name));
-    await syncFolder(folder);
-    return true;
-  } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'EEXIST') return false;
-    throw cause;
-  } finally {
-    await rm(draft, { force: true });
   }
 }
 

@@ -57,6 +57,8 @@ export interface MaterialiseOptions {
 export interface GcOptions {
   /** What was put or found again within this time is kept, rooted or not. */
   readonly graceMs: number;
+  /** The roots that may be bundles; without it any may be. While one of them is damaged, nothing is removed. */
+  readonly bundles?: ReadonlySet<string>;
   readonly signal?: AbortSignal;
 }
 
@@ -70,6 +72,16 @@ export interface GcReport {
   readonly sweptTemps: number;
   /** Roots, or blobs named by a rooted bundle, that the store does not hold. */
   readonly missing: readonly string[];
+  /** Roots and packs that are not what they should be, or cannot be read. They are left as they are. */
+  readonly problems: readonly BlobProblem[];
+}
+
+/** What is wrong with something in the store. */
+export interface BlobProblem {
+  /** Of the blob, or the name of a pack. */
+  readonly digest: string;
+  readonly kind: 'missing' | 'damaged' | 'unreadable';
+  readonly detail: string;
 }
 
 /** Bytes, a stream of bytes, or the path of a file. */
@@ -79,7 +91,8 @@ export type BlobSource = Uint8Array | Readable | string;
  * sha256-addressed blobs and bundles.
  *
  * Promises: what `put…` returned is durable; what a read returns has the digest that was asked for, or the
- * read throws `StoreCorruptError`; an unreadable store is an error and never an absent blob.
+ * read throws `StoreCorruptError`; an unreadable store is an error and never an absent blob; what is damaged keeps nobody
+ * from the rest.
  * Implementers must not: return unverified bytes, treat a failed read as a miss, remove anything outside `gc`.
  */
 export interface Store {

@@ -1,11 +1,11 @@
 /** Finding, reading and writing single blobs in a store folder, be they files of their own or in a pack. */
 import { closeSync, createWriteStream, openSync, utimesSync } from 'node:fs';
-import { open, readFile, rename, rm } from 'node:fs/promises';
+import { open, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
-import { syncFolder } from '@caisson/ground';
+import { publishFile } from '@caisson/ground';
 
 import type { BlobRef } from './contract.ts';
 import { digestOf, HashingStream, refuseInvalidDigest, verifyBytes, VerifyingStream } from './digest.ts';
@@ -22,6 +22,8 @@ import {
 } from './local-layout.ts';
 import { readExactly } from './pack-format.ts';
 import { Packs } from './packs.ts';
+
+const MAX_TRIES = 3;
 
 export type BlobPlace =
   | { readonly kind: 'loose'; readonly file: string; readonly size: number }
@@ -51,6 +53,14 @@ export class LocalBlobs {
 
   /** Where the blob is; null only when the whole store was readable and does not hold it. */
   find(digest: string): BlobPlace | null {
+    const place = this.findReadable(digest);
+    const [broken] = place === null ? this.packs.listBroken() : [];
+    if (broken !== undefined) throw broken.error;
+    return place;
+  }
+
+  /** Where the blob is; null also when only a pack that is broken may hold it. */
+  findReadable(digest: string): BlobPlace | null {
     refuseInvalidDigest(digest);
     const known = this.findKnown(digest);
     if (known !== null) return known;
@@ -74,10 +84,26 @@ export class LocalBlobs {
 
   async read(digest: string): Promise<Buffer> {
     return await this.#retryMoved(digest, async (place) => {
-      const bytes = place.kind === 'loose' ? await readFile(place.file) : readPacked(digest, place);
+      if (place.kind === 'packed') return await this.#readPacked(digest, place);
+      const bytes = await readFile(place.file);
       verifyBytes(digest, bytes, place.file);
       return bytes;
     });
+  }
+
+  /** A file of its own replaces what is damaged in a pack. */
+  async #readPacked(digest: string, place: BlobPlace & { kind: 'packed' }): Promise<Buffer> {
+    try {
+      const bytes = readPacked(digest, place);
+      verifyBytes(digest, bytes, place.file);
+      return bytes;
+    } catch (error) {
+      const loose = findLoose(blobFile(this.layout, digest));
+      if (loose === null || isMissing(error)) throw error;
+      const bytes = await readFile(loose.file);
+      verifyBytes(digest, bytes, loose.file);
+      return bytes;
+    }
   }
 
   async open(digest: string): Promise<Readable> {
@@ -97,13 +123,7 @@ export class LocalBlobs {
     if (this.#reuse(digest, bytes.length)) return { digest, size: bytes.length };
     const temp = createTempPath(this.layout);
     try {
-      const file = await open(temp, 'wx', 0o600);
-      try {
-        await file.writeFile(bytes);
-        await file.sync();
-      } finally {
-        await file.close();
-      }
+      await writeFile(temp, bytes, { flag: 'wx', mode: 0o600 });
       await this.#publish(temp, digest);
     } catch (cause) {
       await rm(temp, { force: true });
@@ -117,7 +137,7 @@ export class LocalBlobs {
     const temp = createTempPath(this.layout);
     const hashing = new HashingStream();
     try {
-      const target = createWriteStream(temp, { flags: 'wx', mode: 0o600, flush: true });
+      const target = createWriteStream(temp, { flags: 'wx', mode: 0o600 });
       await pipeline(source, hashing, target, { signal });
       const { digest, size } = hashing;
       if (this.#reuse(digest, size)) await rm(temp, { force: true });
@@ -129,17 +149,38 @@ export class LocalBlobs {
     }
   }
 
+  /** Writes the blob anew, whatever is in its place. */
+  async replace(digest: string, source: Readable): Promise<void> {
+    const temp = createTempPath(this.layout);
+    try {
+      const target = createWriteStream(temp, { flags: 'wx', mode: 0o600, flush: true });
+      await pipeline(source, new VerifyingStream(digest, temp), target);
+      // What is no file at all would keep the new one from its place.
+      await rm(blobFile(this.layout, digest), { force: true, recursive: true });
+      await this.#publish(temp, digest);
+    } catch (cause) {
+      await rm(temp, { force: true });
+      throw cause;
+    }
+  }
+
   /** True when the store holds the blob and gc now knows that it is wanted. A wrong size is damage: write it anew. */
   #reuse(digest: string, size: number): boolean {
-    const place = this.find(digest);
+    const place = this.findReadable(digest);
     return place !== null && place.size === size && this.touch(digest, place);
   }
 
   async #publish(temp: string, digest: string): Promise<void> {
     const file = blobFile(this.layout, digest);
-    ensureFolder(dirname(file));
-    await rename(temp, file);
-    await syncFolder(dirname(file));
+    for (let tries = 1; ; tries += 1) {
+      ensureFolder(dirname(file));
+      try {
+        await publishFile(temp, file);
+        return;
+      } catch (cause) {
+        if (!isMissing(cause) || tries === MAX_TRIES) throw cause; // the folder was empty and was removed meanwhile
+      }
+    }
   }
 
   /** gc may move what we just found; then it is looked for once more. */

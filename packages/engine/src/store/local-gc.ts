@@ -9,12 +9,21 @@
  * trash/; the next gc moves them back first and decides again.
  */
 import { mkdirSync, renameSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 
-import type { GcOptions, GcReport } from './contract.ts';
+import type { BlobProblem, GcOptions, GcReport } from './contract.ts';
+import { toProblem } from './inspect-blob.ts';
 import type { LocalBlobs } from './local-blobs.ts';
 import { LocalReader } from './local-reader.ts';
-import { accessError, blobFile, ensureFolder, isMissing, listNames, statOrNull } from './local-layout.ts';
+import {
+  accessError,
+  blobFile,
+  ensureFolder,
+  isMissing,
+  listNames,
+  statOrNull,
+  type LocalLayout,
+} from './local-layout.ts';
 import { markRoots } from './mark-roots.ts';
 import type { PackedBlob } from './pack-format.ts';
 import { PackWriter } from './pack-writer.ts';
@@ -31,24 +40,35 @@ export async function collectLocalGarbage(
 ): Promise<GcReport> {
   const collection = new Collection(blobs, options);
   collection.emptyTrash();
-  const { live, missing } = await markRoots(
+  const { live, missing, problems, isComplete } = await markRoots(
     {
-      findSize: async (digest) => blobs.find(digest)?.size ?? null,
+      findSize: async (digest) => blobs.findReadable(digest)?.size ?? null,
       read: (digest) => blobs.read(digest),
     },
     roots,
+    options.bundles,
   );
-  await collection.collectLoose(live);
-  await collection.collectPacks(live);
+  if (isComplete) {
+    await collection.collectLoose(live);
+    await collection.collectPacks(live);
+  }
   collection.sweepTemps();
   blobs.packs.refresh();
-  return { ...collection.counts, missing };
+  const broken = blobs.packs.listBroken().map(({ name, error }) => toProblem(name, error));
+  return { ...collection.counts, missing, problems: [...problems, ...broken, ...collection.problems] };
+}
+
+interface CopyTools {
+  readonly reader: LocalReader;
+  readonly writer: PackWriter;
+  pause(): Promise<void> | undefined;
 }
 
 class Collection {
   readonly #blobs: LocalBlobs;
   readonly #signal: AbortSignal | undefined;
   readonly #youngAfterMs: number;
+  readonly problems: BlobProblem[] = [];
   readonly counts = { keptBlobs: 0, youngBlobs: 0, removedBlobs: 0, removedBytes: 0, sweptTemps: 0 };
 
   constructor(blobs: LocalBlobs, options: GcOptions) {
@@ -71,13 +91,23 @@ class Collection {
     const { blobs } = this.#blobs.layout;
     const pause = createPacer(this.#signal);
     for (const shard of listNames(blobs)) {
-      for (const rest of listNames(join(blobs, shard))) {
+      for (const rest of this.#listShard(join(blobs, shard))) {
         const digest = shard + rest;
         const file = join(blobs, shard, rest);
         if (live.has(digest)) this.counts.keptBlobs += 1;
         else this.#count(this.#remove(file, digest));
         await pause();
       }
+    }
+  }
+
+  /** One that cannot be read keeps nobody from the others. */
+  #listShard(folder: string): string[] {
+    try {
+      return listNames(folder);
+    } catch (error) {
+      this.problems.push(toProblem(basename(folder), error));
+      return [];
     }
   }
 
@@ -102,10 +132,7 @@ class Collection {
           this.counts.youngBlobs += dead.length;
           continue;
         }
-        for (const blob of pack.blobs) {
-          if (live.has(blob.digest)) await writer.add(blob.digest, await reader.read(blob.digest));
-          await pause();
-        }
+        if (!(await this.#copyLive(pack, live, { reader, writer, pause }))) continue;
         doomed.push({ name: pack.name, file: pack.file, dead });
       }
       if (writer.count > 0) await writer.commit();
@@ -116,14 +143,26 @@ class Collection {
     for (const pack of doomed) this.#removePack(pack);
   }
 
-  sweepTemps(): void {
-    const { temps } = this.#blobs.layout;
-    for (const name of listNames(temps)) {
-      const stats = statOrNull(join(temps, name));
-      if (stats === null || Number(stats.mtimeMs) > Date.now() - TEMP_MAX_AGE_MS) continue;
-      rmSync(join(temps, name), { force: true, recursive: true });
-      this.counts.sweptTemps += 1;
+  /** False when something in it is damaged: then the pack stays, and what was copied is there twice. */
+  async #copyLive(
+    { blobs }: { readonly blobs: readonly PackedBlob[] },
+    live: ReadonlySet<string>,
+    { reader, writer, pause }: CopyTools,
+  ): Promise<boolean> {
+    for (const { digest } of blobs) {
+      try {
+        if (live.has(digest)) await writer.add(digest, await reader.read(digest));
+      } catch (error) {
+        this.problems.push(toProblem(digest, error));
+        return false;
+      }
+      await pause();
     }
+    return true;
+  }
+
+  sweepTemps(): void {
+    this.counts.sweptTemps += sweepTemps(this.#blobs.layout);
   }
 
   #removePack(pack: { name: string; file: string; dead: PackedBlob[] }): void {
@@ -163,9 +202,19 @@ class Collection {
       moveIfThere(trash, file);
       return 'young';
     }
-    rmSync(trash, { force: true });
+    rmSync(trash, { force: true, recursive: true });
     return Number(before.size);
   }
+}
+
+/** Removes what writers that were killed left half-way; returns how many there were. */
+export function sweepTemps({ temps }: LocalLayout): number {
+  const old = listNames(temps).filter((name) => {
+    const stats = statOrNull(join(temps, name));
+    return stats !== null && Number(stats.mtimeMs) <= Date.now() - TEMP_MAX_AGE_MS;
+  });
+  for (const name of old) rmSync(join(temps, name), { force: true, recursive: true });
+  return old.length;
 }
 
 /** False when the file is no longer there. */

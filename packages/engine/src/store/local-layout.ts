@@ -8,9 +8,11 @@
  *   unsent/            names of what the remote copy still lacks, if there is one
  *   stat-cache/        which digest an unchanged file had
  */
-import { closeSync, fsyncSync, lstatSync, mkdirSync, openSync, readdirSync, type BigIntStats } from 'node:fs';
+import { lstatSync, readdirSync, type BigIntStats } from 'node:fs';
 import { randomBytes } from 'node:crypto';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+
+import { makeFolder } from '@caisson/ground';
 
 import { StoreAccessError } from './errors.ts';
 
@@ -47,9 +49,7 @@ export function createTempPath(layout: LocalLayout): string {
 /** Makes the folder, durably, if it is not there. */
 export function ensureFolder(folder: string): void {
   try {
-    const first = mkdirSync(folder, { recursive: true, mode: 0o700 });
-    if (first === undefined) return;
-    for (let made = folder; made.length >= first.length; made = dirname(made)) syncFolderNow(dirname(made));
+    makeFolder(folder);
   } catch (cause) {
     throw new StoreAccessError(`cannot create store folder ${folder}: ${describeCause(cause)}`, {
       cause,
@@ -90,13 +90,4 @@ export function isMissing(cause: unknown): boolean {
 
 function describeCause(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
-}
-
-function syncFolderNow(folder: string): void {
-  const fd = openSync(folder, 'r');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
 }

@@ -22,9 +22,13 @@ export class LocalReader implements BlobReader {
     if (place?.kind !== 'packed') return this.#blobs.read(digest);
     const fd = this.#openPack(place);
     if (fd === null) return this.#blobs.read(digest);
-    const bytes = readPacked(digest, place, fd);
-    verifyBytes(digest, bytes, place.file);
-    return bytes;
+    try {
+      const bytes = readPacked(digest, place, fd);
+      verifyBytes(digest, bytes, place.file);
+      return bytes;
+    } catch {
+      return this.#blobs.read(digest); // it may be there a second time
+    }
   }
 
   open(digest: string): Promise<Readable> {

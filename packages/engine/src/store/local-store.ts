@@ -21,12 +21,18 @@ import { LocalReader } from './local-reader.ts';
 import { materialiseBundle } from './materialise.ts';
 import { putBundleLocally } from './put-bundle.ts';
 
-/** Opens the store in a folder. Touches no disk: the folder is made by the first put, and an absent one is empty. */
-export function openLocalStore(folder: string): Store {
-  return new LocalStore(folder);
+/** A store in a folder. */
+export interface LocalStore extends Store {
+  /** Writes the blob anew, whatever is in its place. Throws `StoreCorruptError` when the source is not that blob. */
+  replaceBlob(digest: string, source: Readable): Promise<void>;
 }
 
-class LocalStore implements Store {
+/** Opens the store in a folder. Touches no disk: the folder is made by the first put, and an absent one is empty. */
+export function openLocalStore(folder: string): LocalStore {
+  return new FolderStore(folder);
+}
+
+class FolderStore implements LocalStore {
   readonly #blobs: LocalBlobs;
 
   constructor(folder: string) {
@@ -38,6 +44,10 @@ class LocalStore implements Store {
       if (source instanceof Uint8Array) return this.#blobs.putBytes(source);
       return this.#blobs.putStream(typeof source === 'string' ? createReadStream(source) : source);
     });
+  }
+
+  async replaceBlob(digest: string, source: Readable): Promise<void> {
+    await this.#explain(() => this.#blobs.replace(digest, source));
   }
 
   getBlob(digest: string): Promise<Buffer> {

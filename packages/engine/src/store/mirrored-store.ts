@@ -1,12 +1,11 @@
 /**
  * A local store with a second copy of everything in a remote one.
  *
- * The local store alone decides: a put is durable once it is there, and damage there is never healed in silence. What
+ * The local store alone decides: a put is durable once it is there, and damage there is only replaced by `restore`. What
  * the remote lacks because it could not be reached is told as a warning and never costs a run its work. A blob that is
  * not here (another machine put it, or it was collected) is fetched, verified and kept.
  *
- * What the remote lacks is marked until it is sent. The first put that reaches the remote again sends the rest behind
- * the caller's back; `sendMissing` compares the two stores and sends everything.
+ * What the remote lacks is marked until it is sent: by the first put that reaches it again, or by `sendMissing`.
  */
 import type { Readable } from 'node:stream';
 
@@ -25,6 +24,7 @@ import type {
 } from './contract.ts';
 import { listFiles } from './bundle-manifest.ts';
 import { BlobMissingError } from './errors.ts';
+import type { LocalStore } from './local-store.ts';
 import { forEachOf } from './for-each-of.ts';
 import { UnsentMarks, type Unsent } from './unsent-marks.ts';
 
@@ -34,7 +34,7 @@ const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
 const REST_MS = 30_000;
 
 export interface MirrorOptions {
-  readonly local: Store;
+  readonly local: LocalStore;
   readonly remote: Store;
   /** Folder that remembers what the remote lacks. */
   readonly marks: string;
@@ -45,6 +45,8 @@ export interface MirrorOptions {
 
 /** A store with a copy elsewhere. */
 export interface MirroredStore extends Store {
+  /** Puts the remote's copy in the place of what is missing, damaged or unreadable here; false when it has none. */
+  restore(digest: string): Promise<boolean>;
   /** Sends everything that is here and not there; resolves with how many blobs that were. */
   sendMissing(): Promise<number>;
   /** Waits until what was owed is sent, at most so long; what is left then stays marked for the next process. */
@@ -57,7 +59,7 @@ export function openMirroredStore(options: MirrorOptions): MirroredStore {
 }
 
 class LocalWithRemote implements MirroredStore {
-  readonly #local: Store;
+  readonly #local: LocalStore;
   readonly #remote: Store;
   readonly #options: MirrorOptions;
   readonly #marks: UnsentMarks;
@@ -127,6 +129,12 @@ class LocalWithRemote implements MirroredStore {
 
   listBlobs(): AsyncIterable<string> {
     return this.#local.listBlobs();
+  }
+
+  async restore(digest: string): Promise<boolean> {
+    if (!(await this.#remote.hasBlob(digest))) return false;
+    await this.#local.replaceBlob(digest, await this.#remote.openBlob(digest));
+    return true;
   }
 
   async sendMissing(): Promise<number> {

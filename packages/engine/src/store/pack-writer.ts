@@ -1,8 +1,8 @@
-import { close, fsync, open, rename, rm, writev } from 'node:fs';
+import { close, open, rm, writev } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-import { syncFolder } from '@caisson/ground';
+import { publishFile } from '@caisson/ground';
 
 import { createTempPath, ensureFolder, type LocalLayout } from './local-layout.ts';
 import { encodePackIndex, type PackedBlob } from './pack-format.ts';
@@ -13,8 +13,6 @@ const FLUSH_PIECES = 1024;
 
 const openFile = promisify(open);
 const closeFile = promisify(close);
-const syncFile = promisify(fsync);
-const renameFile = promisify(rename);
 const removeFile = promisify(rm);
 
 /** Writes one pack: any number of `add`, then `commit` or `abandon`. Nothing is visible before `commit` resolves. */
@@ -56,12 +54,10 @@ export class PackWriter {
     await this.#flush();
     const temp = this.#temp;
     if (temp === null) throw new Error('a pack without content was committed');
-    await syncFile(temp.fd);
     await closeFile(temp.fd);
     this.#temp = null;
     ensureFolder(this.#layout.packs);
-    await renameFile(temp.path, join(this.#layout.packs, `${index.name}.pack`));
-    await syncFolder(this.#layout.packs);
+    await publishFile(temp.path, join(this.#layout.packs, `${index.name}.pack`));
     return index.name;
   }
 

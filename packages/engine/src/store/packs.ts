@@ -1,6 +1,7 @@
 import { utimesSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { StoreCorruptError, type StoreAccessError } from './errors.ts';
 import { accessError, isMissing, listNames, type LocalLayout } from './local-layout.ts';
 import { findInIndex, listIndex, readPackIndex, type PackedBlob } from './pack-format.ts';
 
@@ -16,26 +17,40 @@ interface KnownPack {
   readonly index: Buffer;
 }
 
+/** A pack whose index cannot be used: nobody knows what it holds. */
+interface BrokenPack {
+  readonly name: string;
+  readonly error: StoreCorruptError | StoreAccessError;
+}
+
 /** The packs of a store folder. Indexes are read once; `refresh` notices what others added or removed. */
 export class Packs {
   readonly #layout: LocalLayout;
   #known = new Map<string, KnownPack>();
+  #broken: readonly BrokenPack[] = [];
 
   constructor(layout: LocalLayout) {
     this.#layout = layout;
   }
 
-  /** A damaged index is an error: whatever it held must not look absent. */
   refresh(): void {
     const known = new Map<string, KnownPack>();
+    const broken: BrokenPack[] = [];
     for (const folder of [this.#layout.trash, this.#layout.packs]) {
       for (const file of listPackFiles(folder)) {
         const name = file.slice(0, -'.pack'.length);
         const loaded = this.#known.get(name)?.index ?? readIndexIfThere(join(folder, file), name);
-        if (loaded !== null) known.set(name, { file: join(folder, file), index: loaded });
+        if (Buffer.isBuffer(loaded)) known.set(name, { file: join(folder, file), index: loaded });
+        else if (loaded !== null) broken.push({ name, error: loaded });
       }
     }
     this.#known = known;
+    this.#broken = broken;
+  }
+
+  /** As of the last `refresh`. What is found nowhere may be in one of these, and must not look absent. */
+  listBroken(): readonly BrokenPack[] {
+    return this.#broken;
   }
 
   find(digest: string): PackPlace | null {
@@ -74,11 +89,11 @@ function listPackFiles(folder: string): string[] {
 }
 
 /** null: removed by a gc between listing and reading. */
-function readIndexIfThere(file: string, name: string): Buffer | null {
+function readIndexIfThere(file: string, name: string): Buffer | BrokenPack['error'] | null {
   try {
     return readPackIndex(file, name);
   } catch (cause) {
     if (isMissing(cause)) return null;
-    throw cause;
+    return cause instanceof StoreCorruptError ? cause : accessError(file, cause);
   }
 }

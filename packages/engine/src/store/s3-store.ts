@@ -109,25 +109,26 @@ class S3Store implements Store {
   }
 
   async gc(roots: Iterable<string>, options: GcOptions): Promise<GcReport> {
-    const { live, missing } = await markRoots(
+    const { live, missing, problems, isComplete } = await markRoots(
       {
         findSize: async (digest) => (await this.#objects.head(this.#key(digest)))?.size ?? null,
         read: (digest) => this.getBlob(digest),
       },
       roots,
+      options.bundles,
     );
     const youngAfterMs = Date.now() - options.graceMs;
     const counts = { keptBlobs: 0, youngBlobs: 0, removedBlobs: 0, removedBytes: 0, sweptTemps: 0 };
     for await (const object of this.#objects.list(this.#prefix)) {
       options.signal?.throwIfAborted();
-      if (live.has(object.key.slice(this.#prefix.length))) counts.keptBlobs += 1;
+      if (!isComplete || live.has(object.key.slice(this.#prefix.length))) counts.keptBlobs += 1;
       else if (!(await this.#removeOld(object, youngAfterMs))) counts.youngBlobs += 1;
       else {
         counts.removedBlobs += 1;
         counts.removedBytes += object.size;
       }
     }
-    return { ...counts, missing };
+    return { ...counts, missing, problems };
   }
 
   /** Looks once more right before removing: a put may have refreshed the object since it was listed. */

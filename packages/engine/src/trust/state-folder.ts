@@ -10,7 +10,7 @@
  * S3  Adopting makes the folder ours, not what lies in it: what carries no signature of ours is still not acted on.
  */
 import { randomBytes } from 'node:crypto';
-import { chmodSync, linkSync, renameSync, rmdirSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, linkSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   createSeal,
@@ -19,6 +19,7 @@ import {
   readSmallFileSync,
   statIfThere,
   writeFileAtomicSync,
+  writeNewFileSync,
   type Seal,
 } from '@caisson/ground';
 import { readMarkedState, STATE_ID_FILE, type StateMarker } from '../config/index.ts';
@@ -93,7 +94,7 @@ function createStateFolder(place: StatePlace): void {
     guardWriting(stateDir, () => {
       // It ignores itself, so that no project has to. What lies there under that name is not written through.
       writeFileAtomicSync(join(stateDir, '.gitignore'), '*\n');
-      if (!writeNew(join(stateDir, STATE_ID_FILE), `${marker.id}\n`)) removeMarker(place, marker);
+      if (!writeNewFileSync(join(stateDir, STATE_ID_FILE), `${marker.id}\n`)) removeMarker(place, marker);
     });
   } catch (error) {
     removeMarker(place, marker);
@@ -131,23 +132,6 @@ function guardWriting(stateDir: string, work: () => void): void {
     work();
   } catch (error) {
     throw new StateFolderError(stateDir, error as NodeJS.ErrnoException);
-  }
-}
-
-/** The whole file in one step; false when there is one already. */
-function writeNew(path: string, text: string): boolean {
-  const temp = `${path}.${randomBytes(6).toString('hex')}.tmp`;
-  writeFileSync(temp, text, { flag: 'wx', mode: 0o600 });
-  try {
-    linkSync(temp, path);
-    return true;
-  } catch (error) {
-    if (isErrno(error, 'EEXIST')) return false;
-    if (!['EPERM', 'ENOTSUP', 'ENOSYS', 'EMLINK'].some((code) => isErrno(error, code))) throw error;
-    writeFileSync(path, text, { flag: 'wx', mode: 0o600 }); // a file system without links
-    return true;
-  } finally {
-    unlinkSync(temp);
   }
 }
 

@@ -35,7 +35,7 @@ export function createMarker(
 /** Best effort: without it the next command only looks again. */
 export function updateMarker(place: StatePlace, marker: StateMarker): void {
   try {
-    writeFileAtomicSync(fileOf(place, marker), JSON.stringify(marker), { durable: false });
+    writeFileAtomicSync(fileOf(place, marker), JSON.stringify(marker));
   } catch {
     // a user folder that is read-only or full
   }

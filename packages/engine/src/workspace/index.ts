@@ -9,11 +9,12 @@ import { checkpointWorkspace } from './checkpoint.ts';
 import { findCheckpoint } from './custody.ts';
 import type { Workspaces } from './contract.ts';
 import { forgetCheckpoints } from './forget.ts';
+import { inspectWorkspaces } from './inspect.ts';
 import { findRepository, findTop } from './locate-repository.ts';
 import { prepareWorkspace } from './prepare.ts';
 import { recoverApplies } from './recover-applies.ts';
 import { isWithinState, listRecoverable } from './record.ts';
-import { emptyTrash, removeWorkspace } from './remove.ts';
+import { emptyTrash, removeWorkspace, trashMoved } from './remove.ts';
 
 export type {
   AgentGit,
@@ -21,6 +22,7 @@ export type {
   ApplyResult,
   Checkpoint,
   EarlierWork,
+  InspectedWorkspaces,
   PrepareOptions,
   RecoverableWorkspace,
   RemoveResult,
@@ -57,7 +59,9 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     findCheckpoint,
     remove: (prepared, choice = {}) => removeWorkspace(prepared, choice.force ?? false),
     gc: (given) => emptyTrash({ ...given, nowMs: now() }),
+    trashMoved: ({ stateDir, isOver }) => trashMoved(stateDir, seal, isOver),
     recoverList: ({ stateDir }) => listRecoverable(stateDir, seal),
+    inspect: (given) => inspectWorkspaces(given, { user, seal }),
     apply: (given) => applyPatch(given, { user, seal }),
     isWithinState: (prepared, { stateDir }) => isWithinState(prepared, stateDir),
     recoverApplies: (given) => recoverApplies({ ...given, seal }),

@@ -10,11 +10,12 @@
  * I4  Every folder on the way to a file is opened without following a link: whoever swaps one for a link meanwhile
  *     makes the whole fail, and nothing outside the project changes (beneath.ts of ground).
  * I3  What failed or died half-way is undone from the plan.
+ * I5  The plan goes when everything is on disk: a power cut leaves what was there before, or all that came in.
  */
 import { chmod, link, mkdir, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { beneath, isErrno, showPath, type Seal } from '@caisson/ground';
+import { beneath, isErrno, showPath, syncPath, type Seal } from '@caisson/ground';
 
 import { mapAtOnce } from './at-once.ts';
 import { WorkspaceError } from './errors.ts';
@@ -32,6 +33,7 @@ import {
   blobIdOf,
   copyEntry,
   lstatIfThere,
+  parentOf,
   pathIn,
   removeEmptyParents,
   removeEmptyTree,
@@ -63,6 +65,7 @@ export async function installFiles(options: InstallOptions): Promise<void> {
     if (changedSince.length === 0) await unlink(planFile(folder));
     throw error;
   }
+  await mapAtOnce(entries, (entry) => beneath(root, pathOf(entry), syncParent)); // I5
   await unlink(planFile(folder));
   for (const entry of leaving) await removeEmptyParents(root, pathOf(entry));
 }
@@ -99,6 +102,15 @@ async function takeOverMode(oldMode: number, wanted: Buffer): Promise<void> {
   await chmod(wanted, (entry.mode & 0o100) === 0 ? oldMode & ~0o111 : oldMode | readers);
 }
 
+async function syncParent(at: Buffer): Promise<void> {
+  await syncPath(parentOf(at));
+}
+
+/** A link has no bytes of its own. */
+async function syncFile(path: Buffer): Promise<void> {
+  if ((await lstatIfThere(path))?.isFile() === true) await syncPath(path, { noFollow: true });
+}
+
 /** I2, I4 */
 async function bringIn(options: InstallOptions, entry: InstallEntry, index: number): Promise<void> {
   if (entry.after === null) return;
@@ -109,12 +121,14 @@ async function bringIn(options: InstallOptions, entry: InstallEntry, index: numb
     path,
     async (target) => {
       if (!entry.wasThere) await removeEmptyTree(target);
+      await syncFile(wanted);
       try {
         await rename(wanted, target);
       } catch (error) {
         if (!isErrno(error, 'EXDEV')) throw error;
         const beside = besideOf(options.folder, target, index);
         await copyEntry(wanted, beside);
+        await syncFile(beside);
         await rename(beside, target);
       }
       return true;

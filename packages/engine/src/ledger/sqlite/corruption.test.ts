@@ -141,7 +141,7 @@ describe('a damaged ledger file', () => {
     for (const read of [() => ledger.runs(), () => ledger.run('run_b')])
       expect(thrownBy(read)).toMatchObject({
         code: 'LEDGER_CORRUPT',
-        message: expect.stringMatching(/ledger\.db is damaged: .* was changed\. .*caisson doctor --rebuild/),
+        message: expect.stringMatching(/ledger\.db is damaged: .* was changed\. .*caisson doctor --repair/),
       });
     expect(ledger.verifyAll().problems.join()).toContain('was changed');
     ledger.rebuildProjections();

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 
 const HEADER_BYTES = 100;
 
@@ -7,21 +7,46 @@ const HEADER_BYTES = 100;
  * SQLite has refused: while somebody checkpoints, a sound one may be shorter for a moment, too.
  */
 export function findMissingEnd(file: string): string | null {
+  const found = readLength(file);
+  return found === null || found.size >= found.whole ? null : describe(found);
+}
+
+/**
+ * The same for a file that ends within a page: SQLite would fill the rest with zeros and not say a word. It always
+ * writes whole pages; after a checkpoint that a full disk broke off, the log still has the page.
+ */
+export function findCutPage(file: string): string | null {
+  const found = readLength(file);
+  if (found === null || found.size % found.pageBytes === 0) return null;
+  return (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0 ? describe(found) : null;
+}
+
+interface Length {
+  readonly size: number;
+  readonly pageBytes: number;
+  /** What the header says. */
+  readonly whole: number;
+}
+
+function describe({ size, whole }: Length): string {
+  return `it ends after ${size} of ${whole} bytes`;
+}
+
+/** Null where the file says nothing about it. */
+function readLength(file: string): Length | null {
   const header = Buffer.alloc(HEADER_BYTES);
-  let size: number;
   try {
     const descriptor = openSync(file, 'r');
     try {
       if (readSync(descriptor, header, 0, HEADER_BYTES, 0) < HEADER_BYTES) return null;
-      ({ size } = fstatSync(descriptor));
+      // Page size and number of pages, as https://sqlite.org/fileformat.html puts them.
+      const pageBytes = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
+      if (pageBytes < 512) return null; // no database
+      return { size: fstatSync(descriptor).size, pageBytes, whole: pageBytes * header.readUInt32BE(28) };
     } finally {
       closeSync(descriptor);
     }
   } catch {
-    return null; // what SQLite said of it stands
+    return null; // what SQLite says of it stands
   }
-  // Page size and number of pages, as https://sqlite.org/fileformat.html puts them.
-  const pageBytes = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
-  const whole = pageBytes * header.readUInt32BE(28);
-  return size < whole ? `it ends after ${size} of ${whole} bytes` : null;
 }

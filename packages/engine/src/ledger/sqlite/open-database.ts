@@ -1,10 +1,11 @@
 // Opening never guesses and never overwrites: a file is ours by its application id, and a new one appears complete
 // or not at all. An empty ledger.db is therefore always a damaged one.
 
-import { closeSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import Database from 'better-sqlite3';
+import { makeFolder, publishNewFileSync } from '@caisson/ground';
 import {
   LedgerCorruptError,
   LedgerForeignError,
@@ -12,6 +13,7 @@ import {
   LedgerTruncatedError,
 } from '../errors.ts';
 import { findAddon } from './find-addon.ts';
+import { findCutPage } from './missing-end.ts';
 import { createLedgerId, LEDGER_ID } from '../ledger-id.ts';
 import { APPLICATION_ID, latestVersion, MIGRATIONS } from './schema.ts';
 import type { Migration } from './schema.ts';
@@ -78,6 +80,8 @@ function prepareConnection(db: Database.Database, file: string, migrations: read
   const applicationId = db.pragma('application_id', { simple: true });
   if (applicationId !== APPLICATION_ID)
     throw new LedgerForeignError(file, 'it is a database of another program');
+  const cut = findCutPage(file); // looked at before anything is written, which would hide it
+  if (cut !== null) throw new LedgerTruncatedError(file, cut);
   const version = Number(db.pragma('user_version', { simple: true }));
   const known = latestVersion(migrations);
   if (version > known) throw new LedgerTooNewError(file, version, known);
@@ -110,14 +114,12 @@ function createFile(file: string, migrations: readonly Migration[]): void {
     throw new LedgerCorruptError(file, 'the file is gone but its write-ahead log is still there');
   }
   const folder = dirname(file);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   const draft = join(folder, `.${basename(file)}.${process.pid}.${randomBytes(4).toString('hex')}.new`);
   try {
     closeSync(openSync(draft, 'wx', 0o600));
     buildSchema(draft, migrations);
-    syncPath(draft);
-    linkUnlessThere(draft, file);
-    syncPath(folder);
+    publishNewFileSync(draft, file);
   } finally {
     for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(draft + suffix, { force: true });
   }
@@ -137,22 +139,5 @@ function buildSchema(draft: string, migrations: readonly Migration[]): void {
     db.pragma('journal_mode = WAL');
   } finally {
     db.close();
-  }
-}
-
-function linkUnlessThere(draft: string, file: string): void {
-  try {
-    linkSync(draft, file);
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
-  }
-}
-
-function syncPath(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }

@@ -186,6 +186,6 @@ function damagedRow(file: string, how: string, cause?: unknown): LedgerCorruptEr
   return new LedgerCorruptError(file, `a row that was derived from its events ${how}`, {
     cause,
     remedy:
-      'The events are the truth: caisson doctor checks them, caisson doctor --rebuild derives the rows again.',
+      'The events are the truth: caisson doctor checks them, caisson doctor --repair derives the rows again.',
   });
 }

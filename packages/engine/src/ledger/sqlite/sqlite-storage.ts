@@ -5,6 +5,7 @@ import { LedgerGoneError } from '../errors.ts';
 import type { Storage } from '../storage.ts';
 import { createEventRows } from './event-rows.ts';
 import { HeadCache } from './head-cache.ts';
+import { findCutPage } from './missing-end.ts';
 import { BUSY_TIMEOUT_MS, openDatabase } from './open-database.ts';
 import { createProjectionRows } from './projection-rows.ts';
 import type { Migration } from './schema.ts';
@@ -73,7 +74,7 @@ export function openSqliteStorage(
       if (draft.events.length > 0) events.putTotal(draft.total());
       projections.put(draft);
     },
-    damage: () => [...findDamage(db), ...projections.misfiled()],
+    damage: () => findDamage(db, file),
     working: createWorkingRows(statements),
     watchOthers: (onChange) => watchFile(file, dataVersion, onChange),
     close: () => {
@@ -104,7 +105,11 @@ function transact<T>(db: Database.Database, statements: Statements, begin: strin
   }
 }
 
-function findDamage(db: Database.Database): string[] {
+function findDamage(db: Database.Database, file: string): string[] {
   const rows = db.pragma('integrity_check(20)') as { integrity_check: string }[];
-  return rows.map((row) => row.integrity_check).filter((text) => text !== 'ok');
+  const cut = findCutPage(file);
+  return rows
+    .map((row) => row.integrity_check)
+    .filter((text) => text !== 'ok')
+    .concat(cut ?? []);
 }

@@ -1,0 +1,45 @@
+/** What the doctor looks at of a project: ledger, store, refs and attempt folders. Changes nothing. */
+import type { ResolvedConfig } from '../config/index.ts';
+import type { ProbeReport } from '../discovery/index.ts';
+import type { Ledger } from '../ledger/index.ts';
+import { openStateFolder } from '../trust/index.ts';
+import { createWorkspaces } from '../workspace/index.ts';
+import { asFinding, examineLedger } from './examine-ledger.ts';
+import { examineStore, type StoreOptions } from './examine-store.ts';
+import { examineWorkspaces } from './examine-workspaces.ts';
+
+export interface ExamineOptions extends StoreOptions {
+  /** Believe the ledger as it is from now on, whatever was noted of it before. */
+  readonly accept?: boolean | undefined;
+}
+
+/** Never throws for what is damaged: that is its finding. */
+export async function examineProject(
+  config: ResolvedConfig,
+  { accept, ...options }: ExamineOptions = {},
+): Promise<readonly ProbeReport[]> {
+  const { stateDir, folders } = config;
+  const lookAtWorkspaces = async (ledger: Ledger): Promise<readonly ProbeReport[]> => {
+    const { seal } = openStateFolder(config);
+    const workspaces = createWorkspaces({ home: folders.home, seal });
+    return examineWorkspaces(await workspaces.inspect(config), ledger);
+  };
+  return await examineLedger(config, {
+    accept,
+    also: async (ledger) => [
+      ...(await probe('store', async () => [await examineStore(stateDir, ledger, options)])),
+      ...(await probe('worktrees', () => lookAtWorkspaces(ledger))),
+    ],
+  });
+}
+
+async function probe(
+  id: string,
+  look: () => Promise<readonly ProbeReport[]>,
+): Promise<readonly ProbeReport[]> {
+  try {
+    return await look();
+  } catch (error) {
+    return [asFinding(id, error)];
+  }
+}

@@ -1,0 +1,84 @@
+/** Every blob that a run or the registry needs, read and hashed for the doctor. Nothing is fetched or changed. */
+import { join } from 'node:path';
+import { systemClock } from '@caisson/ground';
+import type { ProbeReport } from '../discovery/index.ts';
+import type { Ledger } from '../ledger/index.ts';
+import { openRegistry } from '../registry/index.ts';
+import { inspectBlob, openLocalStore, toProblem, type BlobProblem, type Store } from '../store/index.ts';
+import { surveyBlobs } from './blob-roots.ts';
+import type { NeededBlob } from './run-blobs.ts';
+
+const ID = 'store';
+const MAX_NAMED = 5;
+
+export interface StoreOptions {
+  /** Only look whether the blobs are there, without reading them. */
+  readonly isQuick?: boolean | undefined;
+  onProgress?(done: number, total: number): void;
+}
+
+export interface NeededProblem extends BlobProblem, Pick<NeededBlob, 'runId' | 'what'> {}
+
+export async function examineStore(
+  stateDir: string,
+  ledger: Ledger,
+  options: StoreOptions = {},
+): Promise<ProbeReport> {
+  const { count, problems } = await findProblems(stateDir, ledger, options);
+  const how = options.isQuick === true ? 'is there' : 'has its digest';
+  if (problems.length === 0)
+    return { id: ID, verdict: 'ok', detail: `each of ${count} blobs that are needed ${how}` };
+  const findings = problems.map(describeProblem);
+  const more = findings.length > MAX_NAMED ? `; and ${findings.length - MAX_NAMED} more` : '';
+  return {
+    id: ID,
+    verdict: 'fail',
+    outcome: problems.some(({ kind }) => kind === 'damaged') ? 'tampered' : 'incomplete',
+    detail: `${findings.slice(0, MAX_NAMED).join('; ')}${more}`,
+    findings,
+    remedy: 'Fetch them from the bucket, if there is one (caisson doctor --repair), or from a backup.',
+  };
+}
+
+/** What is wrong with what is needed, in the order of the runs. */
+export async function findProblems(
+  stateDir: string,
+  ledger: Ledger,
+  { isQuick, onProgress }: StoreOptions = {},
+): Promise<{ readonly count: number; readonly problems: readonly NeededProblem[] }> {
+  const store = openLocalStore(join(stateDir, 'store'));
+  const registry = openRegistry({ folder: join(stateDir, 'registry'), store, clock: systemClock });
+  const { needed } = await surveyBlobs({ ledger, store, registry });
+  const problems: NeededProblem[] = [];
+  const all = new Map(needed);
+  let done = 0;
+  for (const blob of all.values()) {
+    const problem = await inspectBlob(store, blob.digest, isQuick === true ? { isQuick } : {});
+    if (problem !== null) problems.push({ ...problem, runId: blob.runId, what: blob.what });
+    else if (blob.isBundle === true) await addFiles(store, blob, all); // looked at later in this loop
+    done += 1;
+    onProgress?.(done, all.size);
+  }
+  return { count: all.size, problems };
+}
+
+async function addFiles(
+  store: Store,
+  { digest, runId, what }: NeededBlob,
+  all: Map<string, NeededBlob>,
+): Promise<void> {
+  const { entries } = await store.readManifest(digest).catch((error: unknown) => {
+    toProblem(digest, error);
+    return { entries: [] };
+  });
+  for (const entry of entries)
+    if (entry.kind === 'file' && !all.has(entry.digest))
+      all.set(entry.digest, { digest: entry.digest, runId, what: `${what}/${entry.path}` });
+}
+
+function describeProblem({ what, runId, kind, digest, detail }: NeededProblem): string {
+  const of = runId === null ? 'the registry' : runId;
+  return kind === 'missing'
+    ? `${what} of ${of} is missing (${digest})`
+    : `${what} of ${of} is ${kind}: ${detail}`;
+}

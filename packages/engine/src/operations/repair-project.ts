@@ -1,0 +1,113 @@
+/**
+ * What `doctor --repair` does. Each step is tried whatever came of the one before it; events, and work that nothing else
+ * holds, are never touched.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { isTrusted } from '../composition/trusted-config.ts';
+import type { ResolvedConfig } from '../config/index.ts';
+import type { ProbeReport } from '../discovery/index.ts';
+import { createEngine, type Engine } from '../engine.ts';
+import { openLedger } from '../ledger/index.ts';
+import { findProblems } from './examine-store.ts';
+import { makeUpSeals } from './seal-ended.ts';
+
+/** One thing that was done (`ok`), or that could not be done (`fail`). */
+export type Repair = Pick<ProbeReport, 'id' | 'detail'> & { readonly verdict: 'ok' | 'fail' };
+
+type Step = (done: (detail: string) => void, failed: (detail: string) => void) => Promise<void>;
+
+/** A project without a ledger has nothing to repair. */
+export async function repairProject(
+  config: ResolvedConfig,
+  { cwd, version }: { readonly cwd: string; readonly version: string },
+): Promise<readonly Repair[]> {
+  const repairs: Repair[] = [];
+  const file = join(config.stateDir, 'ledger.db');
+  const step = async (id: string, work: Step): Promise<void> => {
+    const add = (verdict: Repair['verdict'], detail: string): void =>
+      void repairs.push({ id, verdict, detail });
+    try {
+      await work(
+        (detail) => add('ok', detail),
+        (detail) => add('fail', detail),
+      );
+    } catch (error) {
+      add('fail', (error as Error).message);
+    }
+  };
+  if (!existsSync(file)) return repairs;
+  await step('ledger', (done) => rebuildRows(file, done));
+  await step('project', async () => {
+    const engine = createEngine(config, cwd, { version, keepsSpareWorker: false });
+    try {
+      await step('runs', (done, failed) => settleDead(engine, done, failed));
+      await step('seals', (done, failed) => sealMissing(engine, done, failed));
+      await step('store', (done, failed) => restoreBlobs(engine, done, failed));
+      await step('worktrees', (done, failed) => removeStale(engine, done, failed));
+    } finally {
+      await engine.close();
+    }
+  });
+  return repairs;
+}
+
+async function rebuildRows(file: string, done: (detail: string) => void): Promise<void> {
+  const ledger = openLedger(file);
+  try {
+    if (!ledger.verifyAll().isRebuildable) return;
+    ledger.rebuildProjections();
+    const { events, runs } = ledger.verifyAll();
+    done(`the rows of ${runs} runs were derived again from ${events} events`);
+  } finally {
+    await ledger.close();
+  }
+}
+
+async function settleDead(engine: Engine, ...[done, failed]: Parameters<Step>): Promise<void> {
+  const { settled, left } = await engine.recover();
+  for (const runId of settled) done(`${runId}, whose host is dead, was settled`);
+  for (const error of left) failed(error.message);
+  for (const message of await engine.workspaces.recoverApplies(engine.config)) done(message);
+}
+
+async function sealMissing(engine: Engine, ...[done, failed]: Parameters<Step>): Promise<void> {
+  const { sealed, failures } = await makeUpSeals(engine, { isForWork: true });
+  for (const runId of sealed) done(`${runId} was sealed`);
+  for (const message of failures) failed(message);
+}
+
+async function restoreBlobs(engine: Engine, ...[done, failed]: Parameters<Step>): Promise<void> {
+  const { config, ledger, mirror } = engine;
+  if (mirror === null || !isTrusted(config, ['store'])) return;
+  const tried = new Set<string>();
+  // A bundle that is restored may name more that is missing.
+  for (let isDone = false; !isDone;) {
+    const { problems } = await findProblems(config.stateDir, ledger);
+    const open = problems.filter(({ digest }) => !tried.has(digest));
+    isDone = open.length === 0;
+    for (const { digest, what, runId } of open) {
+      tried.add(digest);
+      const of = runId ?? 'the registry';
+      if (await mirror.restore(digest)) done(`${what} of ${of} was fetched from the bucket`);
+      else failed(`${what} of ${of} (${digest}) is not in the bucket`);
+    }
+  }
+}
+
+/** A folder whose run is unknown is saved and moved to the trash; one that cannot be saved stays. */
+async function removeStale(engine: Engine, ...[done, failed]: Parameters<Step>): Promise<void> {
+  const { config, ledger, workspaces } = engine;
+  for (const { runId, attemptDir, prepared, hasRepository } of (await workspaces.inspect(config)).attempts) {
+    if (ledger.run(runId) !== null) continue;
+    if (prepared === null || !hasRepository) {
+      const why = prepared === null ? 'it has no record' : `its repository ${prepared.custodyDir} is gone`;
+      failed(`${attemptDir} was left in place: ${why}`);
+      continue;
+    }
+    const checkpoint = await workspaces.checkpoint(prepared);
+    const { kind } = await workspaces.remove(prepared);
+    if (kind === 'refused') failed(`${attemptDir} was left in place: it is in use, or could not be saved`);
+    else done(`${attemptDir} was removed${checkpoint === null ? '' : `; its work is at ${checkpoint.ref}`}`);
+  }
+}

@@ -1,0 +1,46 @@
+/** The store's part of a garbage collection: what is damaged is named, and keeps nobody from the rest. */
+import { BusTopic } from '@caisson/protocol';
+import { describeVerdict } from '../composition/seal-chain.ts';
+import { openUserHeads } from '../composition/user-keys.ts';
+import type { Engine } from '../engine.ts';
+import type { BlobProblem } from '../store/index.ts';
+import { surveyBlobs } from './blob-roots.ts';
+
+/** So many problems are told one by one. */
+const MAX_TOLD = 5;
+
+export interface SweptStore {
+  readonly blobs: number;
+  readonly bytes: number;
+  /** Blobs and packs that runs or the registry need, and that are missing, damaged or unreadable. */
+  readonly problems: readonly BlobProblem[];
+}
+
+export async function sweepStore(engine: Engine, graceMs: number): Promise<SweptStore> {
+  const { roots, bundles, needed, isComplete } = await surveyBlobs(engine);
+  const lost = describeLoss(engine);
+  const isKept = lost !== null || !isComplete;
+  const swept = await engine.store.gc(roots, { graceMs: isKept ? Infinity : graceMs, bundles });
+  const missing = swept.missing
+    .filter((digest) => needed.has(digest))
+    .map((digest): BlobProblem => ({ digest, kind: 'missing', detail: `${digest} is missing` }));
+  const problems = [...swept.problems, ...missing];
+  if (lost !== null)
+    warn(engine, `no blob was removed: ${lost}. If that was you: caisson doctor --accept-ledger`);
+  else if (!isComplete)
+    warn(engine, 'no blob was removed: a result is damaged, and what it names is unknown');
+  for (const { detail } of problems.slice(0, MAX_TOLD)) warn(engine, detail);
+  if (problems.length > 0)
+    warn(engine, `${problems.length} blobs cannot be used; caisson doctor names the runs that need them`);
+  return { blobs: swept.removedBlobs, bytes: swept.removedBytes, problems };
+}
+
+/** Of a ledger that has lost runs nobody knows what they need; a backup of it may be put back. */
+function describeLoss({ config, ledger }: Engine): string | null {
+  const verdict = openUserHeads(config).judge(config.stateDir, ledger);
+  return verdict.kind === 'unreadable' ? null : describeVerdict(verdict, ledger.file);
+}
+
+function warn({ bus }: Engine, message: string): void {
+  bus.emit(BusTopic.WARNING, { source: 'store', message });
+}

@@ -1,0 +1,116 @@
+/** What is damaged in a store is named, keeps nobody from the rest, and is never taken for something else. */
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { digestOf } from './digest.ts';
+import { BlobMissingError, inspectBlob, openLocalStore, StoreCorruptError } from './index.ts';
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'caisson-damage-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const open = () => openLocalStore(join(folder, 'store'));
+const fileOf = (digest: string): string => join(folder, 'store/blobs', digest.slice(0, 2), digest.slice(2));
+const packFile = (): string => {
+  const packs = join(folder, 'store/packs');
+  return join(packs, readdirSync(packs).find((name) => name.endsWith('.pack')) ?? '');
+};
+const put = async (text: string): Promise<string> => (await open().putBlob(Buffer.from(text))).digest;
+
+async function putBundle(): Promise<{ hash: string; digests: string[] }> {
+  const source = join(folder, 'source');
+  mkdirSync(source);
+  for (const name of ['one', 'two']) writeFileSync(join(source, name), `content of ${name}`);
+  const { hash } = await open().putBundle(source);
+  return { hash, digests: ['one', 'two'].map((name) => digestOf(Buffer.from(`content of ${name}`))) };
+}
+
+function flip(file: string, text: string): void {
+  const bytes = readFileSync(file);
+  const at = bytes.indexOf(text);
+  expect(at).toBeGreaterThanOrEqual(0);
+  bytes[at] = (bytes[at] ?? 0) ^ 1;
+  writeFileSync(file, bytes);
+}
+
+const DAMAGES: [string, string, (file: string) => void][] = [
+  ['flipped', 'damaged', (file) => flip(file, 'bytes')],
+  ['truncated', 'damaged', (file) => truncateSync(file, 3)],
+  ['missing', 'missing', (file) => rmSync(file)],
+  ['unreadable', 'unreadable', (file) => (rmSync(file), mkdirSync(file))],
+];
+
+it.each(DAMAGES)('a %s blob is %s, and replaced by the right bytes alone', async (_title, kind, damage) => {
+  const [sound, bad] = [await put('sound'), await put('some bytes')];
+  damage(fileOf(bad));
+  expect(await inspectBlob(open(), sound)).toBeNull();
+  expect(await inspectBlob(open(), bad)).toMatchObject({ digest: bad, kind });
+  await expect(open().replaceBlob(bad, Readable.from([Buffer.from('others')]))).rejects.toThrow(
+    StoreCorruptError,
+  );
+  expect(await inspectBlob(open(), bad)).toMatchObject({ kind });
+  await open().replaceBlob(bad, Readable.from([Buffer.from('some bytes')]));
+  expect(await inspectBlob(open(), bad)).toBeNull();
+});
+
+it.each(DAMAGES)(
+  'gc names a root that is %s (%s) and removes the garbage all the same',
+  async (_t, kind, damage) => {
+    const [root, garbage] = [await put('some bytes'), await put('garbage')];
+    damage(fileOf(root));
+    const report = await open().gc([root], { graceMs: -1, bundles: new Set() });
+    expect(report.removedBlobs).toBe(1);
+    expect([...report.missing, ...report.problems.map(({ digest }) => digest)]).toEqual([root]);
+    expect(report.problems.map((problem) => problem.kind)).toEqual(kind === 'missing' ? [] : [kind]);
+    expect(await open().hasBlob(garbage)).toBe(false);
+  },
+);
+
+it('gc removes nothing while a bundle that something may be reached by is damaged', async () => {
+  const { hash, digests } = await putBundle();
+  flip(packFile(), '"entries"');
+  const garbage = await put('garbage');
+  const report = await open().gc([hash], { graceMs: -1, bundles: new Set([hash]) });
+  expect(report).toMatchObject({ removedBlobs: 0, problems: [{ digest: hash, kind: 'damaged' }] });
+  for (const digest of [...digests, garbage]) expect(await open().hasBlob(digest)).toBe(true);
+});
+
+it('a pack whose index is damaged hides nothing else, and nothing is put into it', async () => {
+  const { digests } = await putBundle();
+  const sound = await put('sound');
+  truncateSync(packFile(), 40);
+  expect(await inspectBlob(open(), sound)).toBeNull();
+  expect(await inspectBlob(open(), digests[0] ?? '')).toMatchObject({ kind: 'damaged' });
+  await expect(open().getBlob('0'.repeat(64))).rejects.toThrow(StoreCorruptError);
+  await put('new');
+  const report = await open().gc([sound], { graceMs: -1, bundles: new Set() });
+  expect(report).toMatchObject({ removedBlobs: 1, problems: [{ kind: 'damaged' }] });
+  rmSync(packFile());
+  await expect(open().getBlob('0'.repeat(64))).rejects.toThrow(BlobMissingError);
+});
+
+it('a blob that is damaged in its pack is replaced by a file of its own, and gc makes a sound pack', async () => {
+  const { hash, digests } = await putBundle();
+  const [one = '', two = ''] = digests;
+  flip(packFile(), 'content of one');
+  expect(await inspectBlob(open(), one)).toMatchObject({ kind: 'damaged' });
+  await open().replaceBlob(one, Readable.from([Buffer.from('content of one')]));
+  expect(await inspectBlob(open(), one)).toBeNull();
+  // The manifest is garbage here, so the pack is written anew.
+  await open().gc([one, two], { graceMs: -1, bundles: new Set() });
+  expect(await open().hasBlob(hash)).toBe(false);
+  for (const digest of digests) expect(await inspectBlob(open(), digest)).toBeNull();
+});

@@ -1,0 +1,9 @@
+import { compilePattern } from './path-pattern.ts';
+
+/** Which of these paths no pattern of a task's scope covers. Without a pattern everything is in scope. */
+export function findOutsideScope(scope: readonly string[], paths: readonly string[]): string[] {
+  const isWhole = (pattern: string): boolean => ['.', './', ''].includes(pattern.trim());
+  if (scope.length === 0 || scope.some(isWhole)) return [];
+  const patterns = scope.map(compilePattern);
+  return paths.filter((path) => !patterns.some(({ matches }) => matches(path)));
+}

@@ -1,0 +1,181 @@
+/** Damage of every kind: doctor and gc name it, and whatever is not damaged goes on as before. */
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { ProbeReport, Repair } from '@caisson/engine';
+import type { EventEnvelope } from '@caisson/protocol';
+import { expect, it } from 'vitest';
+import { createProject, type Project } from '../e2e/project.ts';
+
+interface Examined {
+  readonly code: number | null;
+  readonly repaired: readonly Repair[];
+  /** What is not well, by the id of its probe. */
+  readonly found: Readonly<Record<string, ProbeReport>>;
+}
+
+async function examine(project: Project, ...args: string[]): Promise<Examined> {
+  const { code, stdout } = await project.caisson('doctor', '-o', 'json', ...args);
+  const { probes, repaired } = JSON.parse(stdout) as { probes: ProbeReport[]; repaired: Repair[] };
+  const bad = probes.filter(({ id, verdict }) => verdict !== 'ok' && id !== 'agents');
+  return { code, repaired, found: Object.fromEntries(bad.map((probe) => [probe.id, probe])) };
+}
+
+const inState = (project: Project, ...path: string[]): string => join(project.root, '.caisson', ...path);
+const blobFile = (project: Project, digest: string): string =>
+  inState(project, 'store/blobs', digest.slice(0, 2), digest.slice(2));
+const ref = (events: readonly EventEnvelope[], name: string): string =>
+  String(events.find((event) => typeof event[name] === 'string')?.[name]);
+
+function flip(file: string): void {
+  const bytes = readFileSync(file);
+  const at = Math.floor(bytes.length / 2);
+  bytes[at] = (bytes[at] ?? 0) ^ 1;
+  writeFileSync(file, bytes);
+}
+
+const DAMAGES: [string, string, number, (file: string) => void][] = [
+  ['flipped', 'damaged', 6, flip],
+  ['truncated', 'damaged', 6, (file) => truncateSync(file, statSync(file).size - 1)],
+  ['missing', 'missing', 10, (file) => rmSync(file)],
+  ['unreadable', 'unreadable', 10, (file) => (rmSync(file), mkdirSync(file))],
+];
+
+it('blobs that are flipped, truncated, missing or unreadable are named, and block nothing else', async () => {
+  const project = createProject();
+  const work = 'echo said; echo changed > new.txt; mkdir -p outputs; echo report > outputs/report.txt';
+  const bad = await project.run('--', 'sh', '-c', work);
+  const sound = await project.run('--', 'sh', '-c', 'echo other > other.txt');
+  const events = await project.events(bad.runId);
+  const needed = {
+    result: ref(events, 'resultRef'),
+    patch: ref(events, 'patchRef'),
+    manifest: ref(events, 'manifestRef'),
+    'outputs/report.txt': bad.result?.outputs[0]?.ref ?? '',
+  };
+  expect(await examine(project)).toEqual({ code: 0, repaired: [], found: {} });
+  for (const [title, kind, code, damage] of DAMAGES) {
+    const files = Object.values(needed).map((digest) => blobFile(project, digest));
+    const good = files.map((file) => readFileSync(file));
+    files.forEach(damage);
+    const { found, ...doctor } = await examine(project);
+    expect([title, doctor.code, found['store']?.outcome]).toEqual([
+      title,
+      code,
+      code === 6 ? 'tampered' : 'incomplete',
+    ]);
+    const findings = (found['store']?.findings ?? []).join('\n');
+    for (const what of Object.keys(needed)) expect(findings).toContain(`${what} of ${bad.runId} is ${kind}`);
+    expect(findings.split('\n')).toHaveLength(4);
+    const swept = await project.caisson('gc', '-o', 'json');
+    const { problems } = JSON.parse(swept.stdout) as { problems: { digest: string; kind: string }[] };
+    expect(new Set(problems.map((problem) => `${problem.kind} ${problem.digest}`))).toEqual(
+      new Set(Object.values(needed).map((digest) => `${kind} ${digest}`)),
+    );
+    expect([swept.code, swept.stderr]).toEqual([0, expect.stringContaining('4 blobs cannot be used')]);
+    const shown = await project.caisson('show', bad.runId);
+    expect([shown.code, shown.stderr]).toEqual([0, expect.stringContaining('contents are left out')]);
+    files.forEach((file, index) => {
+      rmSync(file, { recursive: true, force: true });
+      writeFileSync(file, good[index] ?? '');
+    });
+  }
+  rmSync(blobFile(project, needed.result));
+  const missing = await project.caisson('export', bad.runId, '-o', 'json');
+  expect([missing.code, missing.stdout]).toEqual([10, expect.stringContaining('"code": "INCOMPLETE"')]);
+  expect((await project.caisson('verify', bad.runId)).code).toBe(10);
+  expect((await project.caisson('export', sound.runId)).code).toBe(0);
+  expect((await project.caisson('verify', sound.runId)).code).toBe(0);
+  expect((await project.run('--', 'true')).status).toBe('done');
+}, 120_000);
+
+it('refs and worktrees that no run owns are named, and repair saves what it can', async () => {
+  const project = createProject();
+  const run = await project.run('--', 'sh', '-c', 'echo work > new.txt');
+  const [checkpoint = ''] = project.git('for-each-ref', '--format=%(objectname)', 'refs/caisson').split('\n');
+  project.git('update-ref', 'refs/caisson/run_00000000000000000000/1', checkpoint);
+  writeFileSync(join(project.root, '.git/refs/caisson', run.runId, '9'), '');
+  const trashed = readdirSync(inState(project, 'trash')).find((name) => name.startsWith(run.runId)) ?? '';
+  mkdirSync(inState(project, 'worktrees'), { recursive: true });
+  mkdirSync(inState(project, 'worktrees/run_00000000000000000000.1'));
+  renameSync(inState(project, 'trash', trashed), inState(project, 'worktrees', trashed));
+  const { found, code } = await examine(project);
+  expect([code, found['checkpoints']?.findings, found['worktrees']?.findings]).toEqual([
+    1,
+    [
+      expect.stringContaining(`refs/caisson/${run.runId}/9`),
+      expect.stringContaining('refs/caisson/run_00000000000000000000/1'),
+    ],
+    [expect.stringMatching(/worktrees\/run_00000000000000000000\.1 is of no run/)],
+  ]);
+  renameSync(join(project.root, '.git'), join(project.root, '../git-aside'));
+  const gone = await examine(project);
+  expect(gone.found['worktrees']?.findings?.join()).toContain('.git is gone');
+  renameSync(join(project.root, '../git-aside'), join(project.root, '.git'));
+}, 60_000);
+
+it('a ledger that is missing beside its store, or cut within a page, is incomplete and not begun anew', async () => {
+  const project = createProject();
+  await project.run('--', 'true');
+  const file = inState(project, 'ledger.db');
+  const bytes = readFileSync(file);
+  truncateSync(file, bytes.length - 100);
+  const cut = await examine(project);
+  expect([cut.code, cut.found['ledger']]).toEqual([
+    10,
+    expect.objectContaining({
+      outcome: 'incomplete',
+      detail: expect.stringContaining('ends after') as string,
+    }),
+  ]);
+  const listed = await project.caisson('runs');
+  expect([listed.code, listed.stderr]).toEqual([10, expect.stringContaining('is damaged')]);
+  rmSync(file);
+  const gone = await examine(project);
+  expect([gone.code, gone.found['ledger']?.outcome]).toEqual([10, 'incomplete']);
+  writeFileSync(file, bytes);
+  expect((await examine(project)).code).toBe(0);
+}, 60_000);
+
+it('gc removes no blob beside a ledger that has lost runs', async () => {
+  const project = createProject();
+  await project.run('--', 'true');
+  const older = readFileSync(inState(project, 'ledger.db'));
+  await project.run('--', 'sh', '-c', 'echo lost > lost.txt');
+  writeFileSync(inState(project, 'ledger.db'), older);
+  const past = Date.now() / 1000 - 86_400;
+  const blobs = readdirSync(inState(project, 'store/blobs'), { recursive: true, withFileTypes: true });
+  for (const blob of blobs) utimesSync(join(blob.parentPath, blob.name), past, past);
+  const swept = await project.caisson('gc', '--older-than', '1h', '-o', 'json');
+  expect([swept.code, swept.stderr]).toEqual([
+    0,
+    expect.stringMatching(/no blob was removed: .*lost its newest/),
+  ]);
+  expect((JSON.parse(swept.stdout) as { blobs: number }).blobs).toBe(0);
+}, 60_000);
+
+it('doctor --repair derives damaged rows again and says so', async () => {
+  const project = createProject();
+  const run = await project.run('--', 'true');
+  const database = new DatabaseSync(inState(project, 'ledger.db'));
+  database.exec(`UPDATE runs SET status = 'queued', row = replace(row, '"done"', '"queued"')`);
+  database.close();
+  expect((await examine(project)).found['ledger']?.remedy).toContain('--repair');
+  const repaired = await examine(project, '--repair');
+  expect(repaired).toEqual({
+    code: 0,
+    found: {},
+    repaired: [{ id: 'ledger', verdict: 'ok', detail: expect.stringContaining('derived again') as string }],
+  });
+  expect((await project.caisson('verify', run.runId)).code).toBe(0);
+}, 60_000);
