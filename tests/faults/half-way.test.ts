@@ -125,7 +125,7 @@ describe('a run that breaks half-way', { timeout: 120_000 }, () => {
     const ended = finish(child);
     await until('it prepares', () => existsSync(join(project.root, 'begun')));
     const startedMs = performance.now();
-    child.kill('SIGTERM');
+    child.kill('SIGINT');
     const cli = await ended;
     expect(performance.now() - startedMs).toBeLessThan(3000);
     expect(cli.code).toBe(130);

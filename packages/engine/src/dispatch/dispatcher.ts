@@ -45,6 +45,7 @@ export function createDispatcher(rooms: DispatchRooms): Dispatcher {
       unsent: [],
       isShutdown: closing.signal.aborted,
       isInterrupt: false,
+      closing: closing.signal,
       leave: new AbortController(),
     };
     if (entry.isShutdown) stopRun(entry, { force: false });
