@@ -83,12 +83,13 @@ export function createDispatcher(rooms: DispatchRooms): Dispatcher {
 async function letGo(rooms: DispatchRooms, entry: ActiveRun): Promise<void> {
   const { ledger } = rooms;
   const { runId } = entry.run;
-  const release = (): void => {
+  const release = async (): Promise<void> => {
     if (ledger.run(runId)?.ending === undefined) return;
+    await entry.record.flush(); // what was warned of after the ending
     ledger.leases.release(runId);
     freeFolder(rooms, runId);
   };
-  await untilSettled(rooms, entry, 0, async () => release()).catch((error: unknown) =>
+  await untilSettled(rooms, entry, 0, release).catch((error: unknown) =>
     entry.record.tell('warning', { source: 'ledger', message: (error as Error).message }, 0),
   );
 }
