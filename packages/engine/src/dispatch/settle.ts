@@ -3,7 +3,14 @@
  * event is durable; evidence is signed; only then is anything cleaned up (D4).
  */
 import { createRedactor, type NamedSecret } from '@caisson/ground';
-import { exitCodeOf, isRetryable, type EventData, type Resolved, type Result, type Usage } from '@caisson/protocol';
+import {
+  exitCodeOf,
+  isRetryable,
+  type EventData,
+  type Resolved,
+  type Result,
+  type Usage,
+} from '@caisson/protocol';
 import type { EventContent, RunRecord } from '../ledger/index.ts';
 import { createPrefixedId } from '../platform/index.ts';
 import type { Checkpoint } from '../workspace/index.ts';
