@@ -21,11 +21,6 @@ it('the bytes of a default result are pinned, but for ids, times, paths and what
     join(project.root, '.caisson/store/blobs', ref.slice(0, 2), ref.slice(2)),
     'utf8',
   );
-  const file = readFileSync(
-    join(project.root, `.caisson/runtime/results/${run.runId}.1.result.json`),
-    'utf8',
-  );
-  expect(file).toBe(stored);
   const normal = stored
     .replace(run.runId, 'RUN')
     .replace(/"nonce":"[0-9a-f]{64}"/, '"nonce":"NONCE"')

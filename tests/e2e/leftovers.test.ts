@@ -1,22 +1,21 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createProject } from './project.ts';
+import { createProject, until } from './project.ts';
 
-test('gc and forget take what workers and background hosts left in the state folder', async () => {
+test('hosts in the foreground and in the background take their own files away', async () => {
   const project = createProject();
   const runtime = join(project.root, '.caisson/runtime');
   const left = (): string[] =>
-    ['events', 'background'].flatMap((folder) =>
+    ['events', 'background', 'results', 'spool'].flatMap((folder) =>
       existsSync(join(runtime, folder)) ? readdirSync(join(runtime, folder)) : [],
     );
   const detached = await project.caisson('run', '--detach', '--', 'true');
-  await project.caisson('logs', detached.stdout.trim(), '-f');
-  expect((await project.caisson('run', '--detach', '--mode', 'nonsense', '--', 'true')).code).not.toBe(0);
-  expect(left().length).toBeGreaterThanOrEqual(2);
-  await project.caisson('forget', detached.stdout.trim());
-  expect(left().filter((name) => name.startsWith(detached.stdout.trim()))).toEqual([]);
+  const runId = detached.stdout.trim();
+  await project.caisson('logs', runId, '-f');
+  await until('the background host is done', () => !left().some((name) => name.startsWith(runId)));
+  const refused = await project.caisson('run', '--detach', '--base', 'nonsense', '--', 'true');
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('names no commit') as string });
   await project.run('--', 'true');
-  await project.caisson('gc', '--older-than', '1ms');
   expect(left()).toEqual([]);
 });

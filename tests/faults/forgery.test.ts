@@ -39,8 +39,7 @@ describe('a forger', { timeout: 120_000 }, () => {
     expect(result.stderr).toMatch(/1 processes, \d+ written, \d+ refused, [1-9]\d* planted/);
     expect(result).toMatchObject({ status: 'error', exitCode: 7 });
     // The worker seals over whatever was planted.
-    const kept = readFileSync(join(state, 'runtime/results', `${result.runId}.1.result.json`), 'utf8');
-    expect(JSON.parse(kept)).toMatchObject({ status: 'failed', exitCode: 7 });
+    expect(result.result).toMatchObject({ status: 'failed', exitCode: 7 });
     await expectHonest(project, result.runId);
   });
 

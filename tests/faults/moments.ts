@@ -37,6 +37,7 @@ export interface Watched {
 export function hasCome(moment: Moment, { stateDir, ledger, custody }: Watched): boolean {
   const hasEvent = (type: string): boolean => ledger.read({ types: [type] }).length > 0;
   const hasFile = (folder: string): boolean => listFolder(join(stateDir, folder)).length > 0;
+  const hasEnded = (): boolean => ledger.runs().some((row) => row.ending !== undefined);
   switch (moment) {
     case 'accepted':
       return hasEvent('dispatch.accepted');
@@ -49,19 +50,26 @@ export function hasCome(moment: Moment, { stateDir, ledger, custody }: Watched):
     case 'started':
       return hasEvent('dispatch.started');
     case 'agent':
-      return listFolder(join(stateDir, 'runtime/spool')).some((name) =>
-        existsSync(join(stateDir, 'runtime/spool', name, 'stdout')),
+      // Whoever looks late finds the run ended and its files gone.
+      return (
+        hasEnded() ||
+        listFolder(join(stateDir, 'runtime/spool')).some((name) =>
+          existsSync(join(stateDir, 'runtime/spool', name, 'stdout')),
+        )
       );
     case 'captured':
       return listFolder(join(stateDir, 'runtime/captures')).some(
         (name) => listFolder(join(stateDir, 'runtime/captures', name)).length > 0,
       );
     case 'result':
-      return listFolder(join(stateDir, 'runtime/results')).some((name) => name.endsWith('.result.json'));
+      return (
+        hasEnded() ||
+        listFolder(join(stateDir, 'runtime/results')).some((name) => name.endsWith('.result.json'))
+      );
     case 'checkpointed':
       return listFolder(join(custody, 'refs/caisson')).length > 0;
     case 'ended':
-      return ledger.runs().some((row) => row.ending !== undefined);
+      return hasEnded();
     case 'sealed':
       return hasEvent('evidence.sealed');
     case 'removed':

@@ -18,12 +18,7 @@ import type { Exported, Verification, VerifyOptions } from './evidence/index.ts'
 import type { QuestionRow, RunFilter, RunRow, SpendRow } from './ledger/index.ts';
 import { answerQuestion, expireQuestions } from './operations/answer-question.ts';
 import { cancelRun, type CancelOutcome } from './operations/cancel-run.ts';
-import {
-  collectGarbage,
-  sweepAtStart,
-  type GarbageOptions,
-  type GarbageReport,
-} from './operations/collect-garbage.ts';
+import { collectGarbage, type GarbageOptions, type GarbageReport } from './operations/collect-garbage.ts';
 import { decideApproval } from './operations/decide-approval.ts';
 import { discoverHere } from './operations/discover-here.ts';
 import { dispatchOnce } from './operations/dispatch-once.ts';
@@ -39,6 +34,7 @@ import { keepSealing, makeUpSeals, sealEnded } from './operations/seal-ended.ts'
 import { showRun } from './operations/show-run.ts';
 import { sendMessage } from './operations/send-message.ts';
 import { runBackground, startBackground } from './operations/start-background.ts';
+import { createSweeper } from './operations/sweep.ts';
 import { exportHere, verifyHere } from './operations/verify-here.ts';
 import { listApprovals, type ApprovalDecision, type ApprovalRow } from './questions/index.ts';
 import type { Sessions } from './session/index.ts';
@@ -87,6 +83,11 @@ export interface Caisson {
   dispatchDetached(request: DispatchRequest, entry: readonly string[]): Promise<string>;
   /** What a background host does. */
   serveDetached(runId: string): Promise<void>;
+  /**
+   * Stops every run of this process: SIGTERM, the grace, then SIGKILL; with `force` at once. What was done is kept, and
+   * the runs end as `interrupted`. Resolves when all have ended; nothing can be dispatched after it.
+   */
+  shutdown(options?: { force?: boolean }): Promise<void>;
   runs(filter?: RunFilter): Promise<readonly RunRow[]>;
   /** The whole id of the run that is meant. */
   find(run: string): string;
@@ -164,12 +165,12 @@ export async function createCaisson(options: CaissonOptions = {}): Promise<Caiss
 function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
   const { ledger } = engine;
   const find = (given: string): string => resolveRunId(ledger, given);
-  let hasSwept = false;
+  const sweeper = createSweeper(engine);
   let stopSealing: (() => Promise<void>) | null = null;
   const openForWork = async (): Promise<void> => {
     await requireTrust(engine.config);
     await engine.openPost();
-    stopSealing ??= keepSealing(engine, (message) => warn(engine, 'evidence', message));
+    stopSealing ??= keepSealing(engine);
   };
   return {
     config: engine.config,
@@ -180,8 +181,7 @@ function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
     async dispatch(request) {
       await openForWork();
       const handle = await dispatchOnce(engine, request);
-      if (!hasSwept) sweepBeside(engine);
-      hasSwept = true;
+      sweeper.dispatched();
       return handle;
     },
     async dispatchDetached(request, entry) {
@@ -190,8 +190,10 @@ function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
     },
     async serveDetached(runId) {
       await requireTrust(engine.config);
+      sweeper.dispatched();
       return runBackground(engine, runId);
     },
+    shutdown: (how) => engine.dispatcher.shutdown(how),
     runs: (filter) => Promise.resolve(ledger.runs(filter)),
     find,
     show: async (run) => showRun(engine, find(run)),
@@ -207,6 +209,7 @@ function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
     cancel: async (run, how) => cancelRun(engine, find(run), how),
     async retry(run, changes) {
       await openForWork();
+      sweeper.dispatched();
       return retryRun(engine, find(run), changes);
     },
     send: async (run, body) => sendMessage(engine, find(run), body),
@@ -216,6 +219,7 @@ function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
     },
     async answer(question, answer) {
       await openForWork();
+      sweeper.dispatched();
       return answerQuestion(engine, question, answer);
     },
     approvals: (filter = {}) => Promise.resolve(listApprovals(ledger, { openOnly: filter.all !== true })),
@@ -240,17 +244,9 @@ function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
       return collectGarbage(engine, how);
     },
     async close() {
+      await sweeper.stop();
       await stopSealing?.();
       await engine.close();
     },
   };
-}
-
-/** The run does not wait for it. */
-function sweepBeside(engine: Engine): void {
-  sweepAtStart(engine).catch((error: unknown) => warn(engine, 'sweep', (error as Error).message));
-}
-
-function warn({ bus }: Engine, source: string, message: string): void {
-  bus.emit(BusTopic.WARNING, { source, message });
 }

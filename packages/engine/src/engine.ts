@@ -224,6 +224,7 @@ function openRooms(
       node: settings.node,
       workerEntry: bundlePath('worker.mjs'),
       compileCache: prepareCompileCache(config.folders),
+      temporaryFolder: env['TMPDIR'],
       ...(options.spareWorker === undefined ? {} : { spare: options.spareWorker }),
       keepsSpare: options.keepsSpareWorker ?? true,
     }),

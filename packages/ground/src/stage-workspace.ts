@@ -53,6 +53,8 @@ export interface StagedWorkspace {
   readonly warnings: readonly string[];
   /** What was left out because of its size (S6). */
   readonly oversized: readonly OversizedFile[];
+  /** Whether nothing at all was touched since the folder was made, ignored files included. */
+  readonly isFirst?: boolean | undefined;
 }
 
 let stageCount = 0;

@@ -20,6 +20,7 @@ const Memory = z.object({
   nested: z.array(z.string()),
   warnings: z.array(z.string()),
   oversized: z._default(z.array(z.object({ path: z.string(), size: z.number() })), []),
+  isFirst: z._default(z.boolean(), false),
   device: z.number(),
   changedAtMs: z.number(),
   workspace: z.string(),
@@ -35,6 +36,8 @@ export interface RememberedStage {
   readonly nested: readonly string[];
   readonly warnings: readonly string[];
   readonly oversized: readonly OversizedFile[];
+  /** Whether it is what the folder began as: nothing, ignored files included, was touched since it was made. */
+  readonly isFirst?: boolean | undefined;
 }
 
 interface StagePlace {
@@ -72,8 +75,8 @@ export async function recallStaged(place: StagePlace): Promise<RememberedStage |
   if (memory === null || memory.workspace !== place.workspace) return null;
   if (await differInWhatExists(place, memory.exclude)) return null;
   if (!(await isUntouched(place, memory))) return null;
-  const { tree, nested, warnings, oversized } = memory;
-  return { tree, nested, warnings, oversized };
+  const { tree, nested, warnings, oversized, isFirst } = memory;
+  return { tree, nested, warnings, oversized, isFirst };
 }
 
 /** What the last stage of this folder left out; null when there was none, or it gave the baseline itself. */

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { ResolvedNames } from './events.ts';
 import { Failure } from './failure.ts';
 import { RunId } from './ids.ts';
-import { Result } from './result.ts';
+import { Result, toldExitCode } from './result.ts';
 import { ListedRisk } from './risky-paths.ts';
 
 /** Derived from the ledger; never stored. */
@@ -25,7 +25,7 @@ export const DispatchResult = z.object({
   runId: RunId,
   status: RunStatus,
   failure: z.optional(Failure),
-  exitCode: z.nullable(z.int()),
+  exitCode: toldExitCode(),
   durationMs: z.number(),
   /** What the run cost, all attempts together: as the runtime said or by the price table. Absent is unknown. */
   costUsd: z.optional(z.number()),

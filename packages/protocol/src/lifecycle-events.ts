@@ -4,7 +4,7 @@ import { defineEvent } from './define-event.ts';
 import { Failure } from './failure.ts';
 import { Grant } from './grant.ts';
 import { Sha256 } from './ids.ts';
-import { Usage } from './result.ts';
+import { toldExitCode, Usage } from './result.ts';
 import { ListedRisk } from './risky-paths.ts';
 
 /** Where the work was saved. `heldBack`: the file that has what no ref of a repository may reach. */
@@ -97,7 +97,7 @@ export const DispatchCancelled = defineEvent({
 function terminal<T extends z.core.$ZodShape>(extra: T) {
   return z.object({
     durationMs: z.number(),
-    exitCode: z.optional(z.nullable(z.int())),
+    exitCode: z.optional(toldExitCode()),
     resultRef: z.optional(Sha256),
     patchRef: z.optional(Sha256),
     /** Why there is no patch although there may be work. */

@@ -8,9 +8,11 @@ import { prepareCompileCache } from './compile-cache.ts';
  * `createCaisson`, which ends it if it is not needed; it ends by itself with our process.
  */
 export function startWorkerInAdvance(): SpareWorker {
+  const env = readHostEnvironment();
   return startSpareWorker({
     node: process.execPath,
     workerEntry: bundlePath('worker.mjs'),
-    compileCache: prepareCompileCache(resolveUserFolders(readHostEnvironment())),
+    compileCache: prepareCompileCache(resolveUserFolders(env)),
+    temporaryFolder: env['TMPDIR'],
   });
 }

@@ -15,7 +15,7 @@ import {
 import { encodeNdjson, type Limits } from '@caisson/protocol';
 import type { AttemptLimits, Compute, WorkerHandle, WorkerProcess, WorkerStart } from './contract.ts';
 import { WorkerStartError } from './errors.ts';
-import { compileCacheVariable, startSpareWorker, WORKER_FLAGS, type SpareWorker } from './spare-worker.ts';
+import { folderVariables, startSpareWorker, WORKER_FLAGS, type SpareWorker } from './spare-worker.ts';
 
 const STDERR_TAIL_BYTES = 8192;
 const GONE_POLL_MS = 5;
@@ -26,6 +26,8 @@ export interface LocalComputeOptions {
   readonly workerEntry: string;
   /** Where workers keep compiled code between starts; a folder that no agent can write to. */
   readonly compileCache: string | null;
+  /** The user's folder for temporary files, where it is not the system's. */
+  readonly temporaryFolder?: string | undefined;
   /** A worker that was started before this room was. */
   readonly spare?: SpareWorker;
   /** Whether another one is started in advance as soon as one is taken: for a host that will dispatch again. */
@@ -121,7 +123,7 @@ function startFresh(options: LocalComputeOptions, start: WorkerStart): Promise<C
     file: options.node,
     args: [...WORKER_FLAGS, options.workerEntry],
     cwd: start.cwd,
-    env: { ...workerEnvironment(start), ...compileCacheVariable(options) },
+    env: { ...workerEnvironment(start), ...folderVariables(options) },
   }).catch((error: unknown) => {
     throw new WorkerStartError(
       `the worker of ${start.runId} could not be started: ${(error as Error).message}`,

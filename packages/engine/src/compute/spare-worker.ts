@@ -22,6 +22,8 @@ export interface SpareWorkerOptions {
   readonly workerEntry: string;
   /** Where compiled code is kept; null for nowhere. */
   readonly compileCache: string | null;
+  /** The user's folder for temporary files, where it is not the system's. */
+  readonly temporaryFolder?: string | undefined;
 }
 
 /**
@@ -30,11 +32,15 @@ export interface SpareWorkerOptions {
  */
 export const WORKER_FLAGS: readonly string[] = ['--min-semi-space-size=8'];
 
-/** For the environment of a worker. */
-export function compileCacheVariable({
+/** What of the environment every worker has from its start. */
+export function folderVariables({
   compileCache,
-}: Pick<SpareWorkerOptions, 'compileCache'>): Record<string, string> {
-  return compileCache === null ? {} : { NODE_COMPILE_CACHE: compileCache };
+  temporaryFolder,
+}: Pick<SpareWorkerOptions, 'compileCache' | 'temporaryFolder'>): Record<string, string> {
+  return {
+    ...(compileCache === null ? {} : { NODE_COMPILE_CACHE: compileCache }),
+    ...(temporaryFolder === undefined ? {} : { TMPDIR: temporaryFolder }),
+  };
 }
 
 /** Starts a worker in advance. It does not keep our process alive. */
@@ -48,7 +54,7 @@ export function startSpareWorker(options: SpareWorkerOptions): SpareWorker {
     env: {
       CAISSON_SPARE: '1',
       CAISSON_PARENT_PID: String(process.pid),
-      ...compileCacheVariable(options),
+      ...folderVariables(options),
     },
   }).then(
     (it) => {

@@ -1,8 +1,9 @@
-/** After the ending is durable: the attempt's files go, except the result file, which stays a day as a second witness. */
+/** After the ending is durable: the attempt's files go. */
 import type { RemoveResult } from '../workspace/index.ts';
 import type { AttemptRemains } from './attempt-remains.ts';
 import type { DispatchRooms } from './rooms.ts';
 import type { RunRecord } from '../ledger/index.ts';
+import { removeStored } from './remove-stored.ts';
 import { removeAttemptFolders } from './state-paths.ts';
 
 /** Never rejects: what cannot be removed is told, and stays for `caisson gc` or a person. */
@@ -16,7 +17,11 @@ export async function cleanUp(
     const why = refusalOf(await rooms.workspaces.remove(workspace));
     if (why !== null) throw new Error(`${workspace.attemptDir} was left in place: ${why}`);
   });
-  await orWarn(record, remains.attempt, 'state', () => removeAttemptFolders(paths));
+  await orWarn(record, remains.attempt, 'state', async () => {
+    // Before the ending somebody may still follow what it prints, and another attempt may follow this one.
+    if (rooms.ledger.run(remains.runId)?.ending !== undefined) await removeStored(rooms, paths);
+    await removeAttemptFolders(paths);
+  });
 }
 
 function refusalOf(removed: RemoveResult): string | null {

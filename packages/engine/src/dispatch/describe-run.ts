@@ -1,5 +1,6 @@
 /** A run as its ledger tells it: the DispatchResult of 4-protocol. */
 import {
+  exitCodeOf,
   Result,
   statusOfEnding,
   type DispatchResult,
@@ -33,7 +34,7 @@ export async function describeRun(
         ? row.status
         : statusOfEnding(ending.type, failure, ending.data['cause'] as string | undefined),
     ...(failure === undefined ? {} : { failure }),
-    exitCode: result?.exitCode ?? null,
+    exitCode: findExitCode(ending, failure),
     durationMs: numberOf(ending?.data['durationMs']),
     ...(row.costUsd === undefined ? {} : { costUsd: row.costUsd }),
     ...(row.costIsEstimate === true ? { costIsEstimate: true } : {}),
@@ -67,6 +68,12 @@ async function findResult(
 
 async function textOf(rooms: Pick<DispatchRooms, 'store'>, ref: string | undefined): Promise<string> {
   return ref === undefined ? '' : (await rooms.store.getBlob(ref)).toString('utf8');
+}
+
+/** Endings of earlier versions tell 0 for failures, too. */
+function findExitCode(ending: StoredEvent | undefined, failure: Failure | undefined): number | null {
+  const told = ending?.data['exitCode'];
+  return exitCodeOf(failure === undefined ? 'finished' : 'failed', typeof told === 'number' ? told : null);
 }
 
 function numberOf(value: unknown): number {

@@ -20,6 +20,7 @@ import { untilSettled } from './until-settled.ts';
 
 export function createDispatcher(rooms: DispatchRooms): Dispatcher {
   const active = new Map<string, { run: ActiveRun; handle: RunHandle }>();
+  const closing = new AbortController();
   const early = new Map<string, HeardEvent>();
   rooms.recorder.listen((event) => {
     if (event.runId === null) return;
@@ -42,10 +43,11 @@ export function createDispatcher(rooms: DispatchRooms): Dispatcher {
       workerStartedMs: null,
       followed: null,
       unsent: [],
-      isShutdown: false,
+      isShutdown: closing.signal.aborted,
       isInterrupt: false,
       leave: new AbortController(),
     };
+    if (entry.isShutdown) stopRun(entry, { force: false });
     const ended = driveToEnd(rooms, entry).finally(() => {
       active.delete(run.runId);
       stream.end();
@@ -62,9 +64,11 @@ export function createDispatcher(rooms: DispatchRooms): Dispatcher {
       return begin(await admit(rooms, request));
     },
     active: (runId) => active.get(runId)?.handle ?? null,
+    closing: closing.signal,
     async shutdown(options = {}) {
+      closing.abort();
       for (const { run } of active.values()) {
-        run.isShutdown = true;
+        run.isShutdown ||= !run.abort.signal.aborted;
         stopRun(run, { force: options.force ?? false });
       }
       await Promise.allSettled([...active.values()].map(({ handle }) => handle.ended));

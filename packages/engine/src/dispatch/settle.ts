@@ -3,7 +3,7 @@
  * event is durable; evidence is signed; only then is anything cleaned up (D4).
  */
 import { createRedactor, type NamedSecret } from '@caisson/ground';
-import { isRetryable, type Resolved, type Result, type Usage } from '@caisson/protocol';
+import { exitCodeOf, isRetryable, type Resolved, type Result, type Usage } from '@caisson/protocol';
 import type { EventContent, RunRecord } from '../ledger/index.ts';
 import { createPrefixedId } from '../platform/index.ts';
 import type { Checkpoint } from '../workspace/index.ts';
@@ -130,7 +130,7 @@ async function recordEnd(
   }
   const ending: Ending = kept.failure === null ? next.ending : { kind: 'failed', failure: kept.failure };
   const { durationMs } = input;
-  const exitCode = kept.result?.exitCode ?? null;
+  const exitCode = exitCodeOf(ending.kind, kept.result?.exitCode ?? null);
   const common = { durationMs, exitCode, ...definedOnly({ resultRef }), ...work };
   await record.appendAll([...warnings, ...terminalEvents(rooms, ending, kept.result, common)], attempt);
   return { kind: 'ended' };

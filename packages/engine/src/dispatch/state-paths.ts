@@ -1,7 +1,8 @@
 /** Where one attempt's files are in the state folder. Every name is made here. */
 import { mkdirSync } from 'node:fs';
+import { rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { removeTree } from '@caisson/ground';
+import { isErrno, removeTree } from '@caisson/ground';
 
 export interface AttemptPaths {
   readonly job: string;
@@ -42,8 +43,18 @@ export function createAttemptFolders(paths: AttemptPaths): void {
     mkdirSync(path, { recursive: true, mode: 0o700 });
 }
 
-/** Removes what an attempt wrote beside its workspace; the result file and the spools stay, `gc` takes them. */
+/** Removes what an attempt wrote beside its workspace, but for what it said and printed: see `removeStored`. */
 export async function removeAttemptFolders(paths: AttemptPaths): Promise<void> {
-  for (const path of [paths.captures, paths.mailbox, paths.home, paths.job, paths.netSocket, paths.overlay])
+  for (const path of [
+    ...[paths.captures, paths.mailbox, paths.home, paths.job],
+    ...[paths.netSocket, paths.overlay, paths.events],
+  ])
     await removeTree(path);
+  await removeIfEmpty(paths.spool);
+}
+
+async function removeIfEmpty(folder: string): Promise<void> {
+  await rmdir(folder).catch((error: unknown) => {
+    if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].some((code) => isErrno(error, code))) throw error;
+  });
 }

@@ -1,5 +1,6 @@
 /** Removes what nothing refers to any more. Work that is not saved is never touched. */
-import { readdir, stat } from 'node:fs/promises';
+import { lstat, readdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { removeTree } from '@caisson/ground';
 import { BusTopic } from '@caisson/protocol';
@@ -9,16 +10,18 @@ import type { Engine } from '../engine.ts';
 import { ageOfOldestOpenRun } from './blob-roots.ts';
 import { sweepStore, type SweptStore } from './sweep-store.ts';
 
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 /** An agent's own session that nobody continued for so long is not resumed any more. */
 const SESSION_TTL_MS = 7 * DAY_MS;
 /** The note of the newest seal of a project that was deleted is kept for so long. */
 const HEAD_TTL_MS = 30 * DAY_MS;
 const SOCKET_AGE_MS = 60_000;
-const TRASH_TTL_MS = 7 * DAY_MS;
-/** Nobody asked for it, so there is more time to look into a workspace of a run that just ended. */
-const SAVED_AT_START_TTL_MS = 60 * 60_000;
-const TRASH_LOOKED_AT = 8;
+export const TRASH_TTL_MS = 7 * DAY_MS;
+/** What is written, or locked, for so long belongs to nobody who lives. */
+const HALF_WRITTEN_AGE_MS = 60 * 60_000;
+/** A draft of an atomic write, of a new ledger, a lock's own file. */
+const HALF_WRITTEN = /^\.caisson-[0-9a-f]+\.tmp$|^\.ledger\.db\..+\.new|\.lock\.[0-9a-f]{24}$/;
+const TEMPORARY = /^caisson-(?:pipes|probe|put)-[\w-]+$/;
 /** No attempt takes as long. */
 const FOREIGN_GROUP_AGE_MS = 7 * DAY_MS;
 
@@ -49,6 +52,7 @@ export async function collectGarbage(engine: Engine, options: GarbageOptions = {
   await removeLeftWorkspaces(engine);
   await removeDeadSockets(engine);
   await removeLeftGroups(engine);
+  await removeHalfWritten(engine);
   openUserHeads(engine.config).prune(new Date(engine.clock.wallMs() - HEAD_TTL_MS));
   const { deleted } = await engine.workspaces.gc({
     stateDir,
@@ -58,11 +62,7 @@ export async function collectGarbage(engine: Engine, options: GarbageOptions = {
   return {
     ...swept,
     sent: await sendMissing(engine),
-    results: await sweepFolder(engine, join(stateDir, 'runtime', 'results'), DAY_MS),
-    spools: await sweepFolder(engine, join(stateDir, 'runtime', 'spool'), graceMs),
-    logs:
-      (await sweepFolder(engine, join(stateDir, 'runtime', 'events'), graceMs)) +
-      (await sweepFolder(engine, join(stateDir, 'runtime', 'background'), graceMs, { isUnknownSwept: true })),
+    ...(await sweepRuntime(engine, graceMs)),
     workspaces: deleted,
     sessions: await sweepPrivateSessions(engine, graceMs),
   };
@@ -86,13 +86,13 @@ async function undoLeftApplies({ workspaces, config, bus }: Engine): Promise<voi
 }
 
 /** A host that was killed before it had anything left a socket that no row names. */
-async function removeDeadSockets({ hosts, hostId }: Engine): Promise<void> {
+export async function removeDeadSockets({ hosts, hostId }: Engine): Promise<void> {
   for (const host of hosts.list(SOCKET_AGE_MS))
     if (host !== hostId && !(await hosts.isAlive(host))) hosts.forget(host);
 }
 
 /** Runs of other projects share the place; of those nothing is known, and only the age tells. */
-async function removeLeftGroups({ rooms, ledger }: Engine): Promise<void> {
+export async function removeLeftGroups({ rooms, ledger }: Engine): Promise<void> {
   const held = new Set(ledger.leases.listSlots().map((slot) => slot.runId));
   await rooms.compute.removeLeftGroups((runId, ageMs) => {
     const run = ledger.run(runId);
@@ -101,11 +101,14 @@ async function removeLeftGroups({ rooms, ledger }: Engine): Promise<void> {
 }
 
 /** A removal that was refused when its run ended (a process still looked at it) is tried again. */
-async function removeLeftWorkspaces(engine: Engine): Promise<void> {
+export async function removeLeftWorkspaces(engine: Engine): Promise<void> {
   const { stateDir } = engine.config;
+  const held = new Set(engine.ledger.leases.listSlots().map((slot) => slot.runId)); // their hosts are not done with them
+  const isOver = (runId: string): boolean =>
+    engine.ledger.run(runId)?.ending !== undefined && !held.has(runId);
+  await engine.workspaces.trashMoved({ stateDir, isOver });
   for (const { runId, prepared } of await engine.workspaces.recoverList({ stateDir })) {
-    if (prepared === null || engine.ledger.run(runId)?.ending === undefined) continue;
-    if (engine.ledger.leases.listSlots().some((slot) => slot.runId === runId)) continue; // its host is not done with it
+    if (prepared === null || !isOver(runId)) continue;
     try {
       await engine.workspaces.checkpoint(prepared);
       await engine.workspaces.remove(prepared);
@@ -117,19 +120,39 @@ async function removeLeftWorkspaces(engine: Engine): Promise<void> {
   }
 }
 
-/**
- * What every host start removes: result files that the ledger has held for a day, and a few workspaces that expired in
- * the trash, so that a project that nobody tidies up does not grow for ever.
- */
-export async function sweepAtStart(engine: Engine): Promise<void> {
-  const { stateDir } = engine.config;
-  await sweepFolder(engine, join(stateDir, 'runtime', 'results'), DAY_MS);
-  await engine.workspaces.gc({
-    stateDir,
-    trashTtlMs: TRASH_TTL_MS,
-    savedTtlMs: SAVED_AT_START_TTL_MS,
-    oldest: TRASH_LOOKED_AT,
-  });
+/** Each attempt's own file or folder in these goes with its clean-up; what a killed host left there goes here. */
+const ATTEMPT_FOLDERS = ['jobs', 'captures', 'mailboxes', 'homes', 'net', 'overlays'];
+
+/** Files of attempts that are over. */
+export async function sweepRuntime(
+  engine: Engine,
+  graceMs: number,
+): Promise<Pick<GarbageReport, 'results' | 'spools' | 'logs'>> {
+  const folder = (name: string): string => join(engine.config.stateDir, 'runtime', name);
+  for (const name of ATTEMPT_FOLDERS) await sweepFolder(engine, folder(name), graceMs);
+  return {
+    results: await sweepFolder(engine, folder('results'), DAY_MS),
+    spools: await sweepFolder(engine, folder('spool'), graceMs),
+    logs:
+      (await sweepFolder(engine, folder('events'), graceMs)) +
+      (await sweepFolder(engine, folder('background'), graceMs, { isUnknownSwept: true })),
+  };
+}
+
+/** Drafts and locks of processes that were killed, where no other sweep looks. */
+export async function removeHalfWritten({ config, clock }: Engine): Promise<void> {
+  const { stateDir } = config;
+  const own = [stateDir, join(stateDir, 'runtime')];
+  const places = [
+    ...own.map((folder) => ({ folder, isOurs: (name: string) => HALF_WRITTEN.test(name) })),
+    { folder: tmpdir(), isOurs: (name: string) => TEMPORARY.test(name) },
+  ];
+  for (const { folder, isOurs } of places)
+    for (const name of (await listIfThere(folder)).filter(isOurs)) {
+      const found = await lstat(join(folder, name)).catch(() => null);
+      const isOld = found !== null && clock.wallMs() - found.mtimeMs > HALF_WRITTEN_AGE_MS;
+      if (isOld && found.uid === process.getuid?.()) await removeTree(join(folder, name));
+    }
 }
 
 async function sweepPrivateSessions(engine: Engine, olderThanMs: number): Promise<readonly string[]> {
@@ -148,13 +171,7 @@ async function sweepFolder(
   olderThanMs: number,
   { isUnknownSwept = false } = {},
 ): Promise<number> {
-  let names: string[];
-  try {
-    names = await readdir(folder);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;
-    throw error;
-  }
+  const names = await listIfThere(folder);
   let removed = 0;
   // Ids sort by time: a file of a run that was accepted later cannot be old enough, and is not even looked at.
   const newest = createRunId({ wallMs: () => engine.clock.wallMs() - olderThanMs });
@@ -164,11 +181,21 @@ async function sweepFolder(
     if (!isHalfWritten && runId > newest) continue;
     if (!isHalfWritten && !isOver(engine, runId, isUnknownSwept)) continue;
     const path = join(folder, name);
-    if (engine.clock.wallMs() - (await stat(path)).mtimeMs < olderThanMs) continue;
+    const found = await lstat(path).catch(() => null);
+    if (found === null || engine.clock.wallMs() - found.mtimeMs < olderThanMs) continue; // or another host was faster
     await removeTree(path);
     removed += 1;
   }
   return removed;
+}
+
+async function listIfThere(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
 }
 
 function isOver({ ledger }: Engine, runId: string, isUnknownOver: boolean): boolean {

@@ -26,23 +26,27 @@ export async function* followRunLog(
     // Looked up before the bytes are read: what was printed before that is then all there.
     const row = engine.ledger.run(runId);
     const chunk = readFrom(join(attemptPaths(engine.config.stateDir, runId, attempt).spool, name), offset);
-    if (chunk.length > 0) {
+    if (chunk !== null && chunk.length > 0) {
       offset += chunk.length;
       yield chunk;
     } else if (row !== null && row.attempt > attempt) {
       attempt += 1;
       offset = 0;
-    } else if (row?.ending !== undefined) return;
-    else await wait();
+    } else if (row?.ending !== undefined) {
+      // The host has cleaned up since we looked: what it printed last is in the record.
+      if (chunk === null) yield (await readRunLog(engine, runId, name)).subarray(offset);
+      return;
+    } else await wait();
   }
 }
 
-function readFrom(path: string, offset: number): Buffer {
+/** Null when the file is not there, or not any more. */
+function readFrom(path: string, offset: number): Buffer | null {
   let file: number;
   try {
     file = openSync(path, 'r');
   } catch (error) {
-    if (isErrno(error, 'ENOENT')) return Buffer.alloc(0);
+    if (isErrno(error, 'ENOENT')) return null;
     throw error;
   }
   try {

@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isErrno } from '@caisson/ground';
 import { attemptPaths, describeRun } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
 import { requireRemembered } from './run-forgotten.ts';
@@ -12,7 +12,11 @@ export async function readRunLog(engine: Engine, runId: string, name: LogName): 
   requireRemembered(engine, runId);
   const attempt = engine.ledger.run(runId)?.attempt ?? 0;
   const spool = join(attemptPaths(engine.config.stateDir, runId, attempt).spool, name);
-  if (existsSync(spool)) return readFile(spool);
+  try {
+    return await readFile(spool);
+  } catch (error) {
+    if (!isErrno(error, 'ENOENT')) throw error; // gone since its run has ended
+  }
   const { result } = await describeRun(engine.rooms, runId);
   return result === null ? Buffer.alloc(0) : engine.store.getBlob(result.logs[name].ref);
 }

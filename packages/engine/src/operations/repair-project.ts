@@ -9,6 +9,7 @@ import type { ResolvedConfig } from '../config/index.ts';
 import type { ProbeReport } from '../discovery/index.ts';
 import { createEngine, type Engine } from '../engine.ts';
 import { openLedger } from '../ledger/index.ts';
+import { removeLeftWorkspaces } from './collect-garbage.ts';
 import { findProblems } from './examine-store.ts';
 import { makeUpSeals } from './seal-ended.ts';
 
@@ -95,11 +96,14 @@ async function restoreBlobs(engine: Engine, ...[done, failed]: Parameters<Step>)
   }
 }
 
-/** A folder whose run is unknown is saved and moved to the trash; one that cannot be saved stays. */
+/** What runs that are over left goes as `gc` takes it. A folder whose run is unknown is saved first, or stays. */
 async function removeStale(engine: Engine, ...[done, failed]: Parameters<Step>): Promise<void> {
   const { config, ledger, workspaces } = engine;
-  for (const { runId, attemptDir, prepared, hasRepository } of (await workspaces.inspect(config)).attempts) {
-    if (ledger.run(runId) !== null) continue;
+  const before = (await workspaces.inspect(config)).attempts;
+  await removeLeftWorkspaces(engine);
+  for (const { runId, attemptDir, prepared, hasRepository } of before) {
+    if (!existsSync(attemptDir)) done(`${attemptDir}, which ${runId} had left, was removed`);
+    if (!existsSync(attemptDir) || ledger.run(runId) !== null) continue;
     if (prepared === null || !hasRepository) {
       const why = prepared === null ? 'it has no record' : `its repository ${prepared.custodyDir} is gone`;
       failed(`${attemptDir} was left in place: ${why}`);

@@ -1,5 +1,5 @@
 /** `--detach`: another process becomes the host of the run; this one only waits until the run is accepted. */
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isSameProcess, readProcess, startDetached, writeFileAtomic } from '@caisson/ground';
 import { BusTopic, CaissonError, ErrorInfo } from '@caisson/protocol';
@@ -69,6 +69,8 @@ export async function startBackground(
     const isAlive = isSameProcess(pid, startTime); // asked first: its last word may come just before its end
     const refusal = readRefusal(paths) ?? (isAlive ? null : diedAtOnce(paths));
     if (refusal !== null) {
+      if (engine.ledger.run(runId) !== null) return runId; // it was accepted, and has ended, since we looked
+      for (const path of Object.values(paths)) rmSync(path, { force: true }); // we are told, and pass it on
       const other = await findRunOfKey(engine, request); // somebody was faster with the same key
       if (other !== null) return other;
       throw new BackgroundRefusedError(refusal);
@@ -79,7 +81,7 @@ export async function startBackground(
 }
 
 function diedAtOnce(paths: BackgroundPaths): ErrorInfo {
-  const log = readFileSync(paths.log, 'utf8').slice(-2000);
+  const log = existsSync(paths.log) ? readFileSync(paths.log, 'utf8').slice(-2000) : '';
   return {
     code: 'BACKGROUND_DIED',
     message: `the background host ended at once: ${log}`,
@@ -96,8 +98,7 @@ export async function runBackground(engine: Engine, runId: string): Promise<void
     await engine.openPost();
     const handle = await engine.dispatcher.dispatch(request);
     await handle.ended;
-    await engine.callbacks.settle(BACKGROUND_CALLBACKS_MS);
-    await engine.mirror?.settle(BACKGROUND_BLOBS_MS);
+    await Promise.race([settleDeliveries(engine), aborted(engine.dispatcher.closing)]);
   } catch (error) {
     const info =
       error instanceof CaissonError
@@ -106,7 +107,19 @@ export async function runBackground(engine: Engine, runId: string): Promise<void
     await writeFileAtomic(paths.refusal, JSON.stringify(info), { mode: 0o600 });
   } finally {
     await warnings.flush();
+    if (statSync(paths.log, { throwIfNoEntry: false })?.size === 0) rmSync(paths.log, { force: true });
   }
+}
+
+/** A host that is told to shut down leaves what could not be delivered yet to the next one. */
+async function settleDeliveries({ callbacks, mirror }: Engine): Promise<void> {
+  await callbacks.settle(BACKGROUND_CALLBACKS_MS);
+  await mirror?.settle(BACKGROUND_BLOBS_MS);
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
 /** A background host has no terminal: what it warns of becomes part of its run's record, where `show` and `logs` find it. */

@@ -3,4 +3,5 @@ export * from './errors.ts';
 export { inspectBlob, toProblem } from './inspect-blob.ts';
 export { openLocalStore } from './local-store.ts';
 export { openMirroredStore, type MirroredStore, type MirrorOptions } from './mirrored-store.ts';
+export { tidyStore } from './pack-loose.ts';
 export { openS3Store, type S3StoreOptions } from './s3-store.ts';

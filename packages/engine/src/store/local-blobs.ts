@@ -23,6 +23,8 @@ import {
 import { readExactly } from './pack-format.ts';
 import { Packs } from './packs.ts';
 
+const MAX_TRIES = 3;
+
 export type BlobPlace =
   | { readonly kind: 'loose'; readonly file: string; readonly size: number }
   | {
@@ -176,8 +178,15 @@ export class LocalBlobs {
 
   async #publish(temp: string, digest: string): Promise<void> {
     const file = blobFile(this.layout, digest);
-    ensureFolder(dirname(file));
-    await publishFile(temp, file);
+    for (let tries = 1; ; tries += 1) {
+      ensureFolder(dirname(file));
+      try {
+        await publishFile(temp, file);
+        return;
+      } catch (cause) {
+        if (!isMissing(cause) || tries === MAX_TRIES) throw cause; // the folder was empty and was removed meanwhile
+      }
+    }
   }
 
   /** gc may move what we just found; then it is looked for once more. */

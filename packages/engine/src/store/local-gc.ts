@@ -15,7 +15,15 @@ import type { BlobProblem, GcOptions, GcReport } from './contract.ts';
 import { toProblem } from './inspect-blob.ts';
 import type { LocalBlobs } from './local-blobs.ts';
 import { LocalReader } from './local-reader.ts';
-import { accessError, blobFile, ensureFolder, isMissing, listNames, statOrNull } from './local-layout.ts';
+import {
+  accessError,
+  blobFile,
+  ensureFolder,
+  isMissing,
+  listNames,
+  statOrNull,
+  type LocalLayout,
+} from './local-layout.ts';
 import { markRoots } from './mark-roots.ts';
 import type { PackedBlob } from './pack-format.ts';
 import { PackWriter } from './pack-writer.ts';
@@ -154,13 +162,7 @@ class Collection {
   }
 
   sweepTemps(): void {
-    const { temps } = this.#blobs.layout;
-    for (const name of listNames(temps)) {
-      const stats = statOrNull(join(temps, name));
-      if (stats === null || Number(stats.mtimeMs) > Date.now() - TEMP_MAX_AGE_MS) continue;
-      rmSync(join(temps, name), { force: true, recursive: true });
-      this.counts.sweptTemps += 1;
-    }
+    this.counts.sweptTemps += sweepTemps(this.#blobs.layout);
   }
 
   #removePack(pack: { name: string; file: string; dead: PackedBlob[] }): void {
@@ -203,6 +205,16 @@ class Collection {
     rmSync(trash, { force: true, recursive: true });
     return Number(before.size);
   }
+}
+
+/** Removes what writers that were killed left half-way; returns how many there were. */
+export function sweepTemps({ temps }: LocalLayout): number {
+  const old = listNames(temps).filter((name) => {
+    const stats = statOrNull(join(temps, name));
+    return stats !== null && Number(stats.mtimeMs) <= Date.now() - TEMP_MAX_AGE_MS;
+  });
+  for (const name of old) rmSync(join(temps, name), { force: true, recursive: true });
+  return old.length;
 }
 
 /** False when the file is no longer there. */

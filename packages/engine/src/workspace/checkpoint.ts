@@ -61,6 +61,11 @@ export async function checkpointWorkspace(
     ...(branch?.isHeld === true ? [[`refs/heads/${branch.name}`, branch.commit] as const] : []),
   ]);
   const file = held.size === 0 ? null : await writeBundle(prepared, held); // H3
+  const isAlone = held.size + heads.visible.size + agent.warnings.length === 0;
+  if (isAlone && (await isNothingToKeep(prepared, complete, staged))) {
+    await writeFile(join(prepared.attemptDir, SAVED_TREE_FILE), staged.tree);
+    return null;
+  }
   await updateRefs(prepared.custodyDir, new Map([[ref, commit], ...heads.visible]));
   await writeFile(join(prepared.attemptDir, SAVED_TREE_FILE), staged.tree);
   if (prepared.branch !== undefined && branch === null) throw noRepository(prepared);
@@ -85,6 +90,17 @@ export async function checkpointWorkspace(
       ...(branch?.warnings ?? []),
     ],
   };
+}
+
+/** The user's own commit, and nothing to say about it: no ref of ours has to keep anything. */
+async function isNothingToKeep(
+  prepared: PreparedWorkspace,
+  commit: string,
+  staged: { warnings: readonly string[]; oversized: readonly OversizedFile[] },
+): Promise<boolean> {
+  if (commit !== prepared.baseCommit || prepared.branch !== undefined) return false;
+  if (staged.warnings.length + staged.oversized.length > 0) return false;
+  return (await findChangedIncluded(prepared)).length === 0;
 }
 
 /** `outputs/` is not in the patch but is work all the same: only ours and what was brought along stays out. */
@@ -126,7 +142,7 @@ function describeKept(prepared: PreparedWorkspace, { path, size }: OversizedFile
 }
 
 /** Where the removal moves an attempt's folder. */
-export function trashPlace({ attemptDir }: PreparedWorkspace): string {
+export function trashPlace({ attemptDir }: Pick<PreparedWorkspace, 'attemptDir'>): string {
   return join(dirname(dirname(attemptDir)), 'trash', basename(attemptDir));
 }
 

@@ -215,8 +215,8 @@ export interface Workspaces {
   /** Makes the attempt's folder and its baseline. Throws {@link WorkspaceError}; leaves nothing half-made behind. */
   prepare(options: PrepareOptions): Promise<PreparedWorkspace>;
   /**
-   * Saves every file that is not ignored, and the agent's own commits, under `refs/caisson/`. Null when an empty
-   * workspace is still empty. The workspace must be still. May be called again. `clean` takes secrets out of what the
+   * Saves every file that is not ignored, and the agent's own commits, under `refs/caisson/`. Null when there is nothing
+   * to save: an empty workspace is still empty, or the files are those of the user's commit. The workspace must be still. May be called again. `clean` takes secrets out of what the
    * agent wrote beside its files: commit messages, authors, names of branches.
    */
   checkpoint(
@@ -239,6 +239,11 @@ export interface Workspaces {
     savedTtlMs?: number;
     oldest?: number;
   }): Promise<{ deleted: readonly string[] }>;
+  /**
+   * Moves to the trash what was left in a state folder that has been moved since: the paths in it lead elsewhere, so it
+   * can be neither saved nor compared, and counts as unsaved. Only of runs that `isOver`. Returns where it is now.
+   */
+  trashMoved(options: { stateDir: string; isOver(runId: string): boolean }): Promise<readonly string[]>;
   /** Every attempt folder of ours that was never removed, oldest first. */
   recoverList(options: { stateDir: string }): Promise<readonly RecoverableWorkspace[]>;
   /** Every ref and attempt folder of ours, whoever's run it is. */

@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readFileSync,
   readdirSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -192,13 +193,11 @@ describe('the agent’s git', () => {
 });
 
 describe('checkpoint', () => {
-  it('holds outputs and deletions, points at the commit before when nothing changed, and may be repeated', async () => {
+  it('holds outputs and deletions, is not made when nothing changed, and may be repeated', async () => {
     const prepared = await project.prepare();
     const head = project.git('rev-parse', 'HEAD');
-    expect(await project.workspaces.checkpoint(prepared)).toMatchObject({
-      commit: head,
-      ref: `refs/caisson/${prepared.runId}/1`,
-    });
+    expect(await project.workspaces.checkpoint(prepared)).toBeNull();
+    expect(project.git('for-each-ref', 'refs/caisson')).toBe('');
     mkdirSync(join(prepared.path, 'outputs'));
     writeFileSync(join(prepared.path, 'outputs/report'), 'r');
     rmSync(join(prepared.path, 'a.txt'));
@@ -207,6 +206,19 @@ describe('checkpoint', () => {
       'D\ta.txt\nA\toutputs/report',
     );
     expect(await project.workspaces.checkpoint(prepared)).toMatchObject({ tree: again?.tree });
+  });
+
+  it('keeps what the user had not committed, also when the agent changed nothing', async () => {
+    project.write('a.txt', 'uncommitted\n');
+    const saved = await project.workspaces.checkpoint(await project.prepare());
+    expect(project.git('show', `${saved?.ref}:a.txt`)).toBe('uncommitted');
+  });
+
+  it('keeps a commit of the agent that changes no file', async () => {
+    const prepared = await project.prepare();
+    inSandbox(prepared, 'git commit -q --allow-empty -m mine');
+    const saved = await project.workspaces.checkpoint(prepared);
+    expect(project.git('log', '-1', '--format=%s', saved?.heads[0] ?? '')).toBe('mine');
   });
 
   it('creates the branch asked for and never moves one that exists', async () => {
@@ -275,6 +287,50 @@ describe('remove', () => {
     expect(readdirSync(join(project.stateDir, 'trash'))).toEqual([]);
   });
 
+  it('keeps nothing of a workspace in which nothing was done', async () => {
+    const prepared = await project.prepare();
+    await project.workspaces.checkpoint(prepared);
+    expect(await project.workspaces.remove(prepared)).toEqual({ kind: 'removed' });
+    expect(existsSync(prepared.attemptDir)).toBe(false);
+  });
+
+  it('leaves a large one in which nothing was done to the next sweep', async () => {
+    for (let index = 0; index < 150; index += 1) project.write(`many/${index}`, 'x');
+    project.commit('many');
+    const prepared = await project.prepare();
+    await project.workspaces.checkpoint(prepared);
+    expect(await project.workspaces.remove(prepared)).toMatchObject({ kind: 'trashed', isSaved: true });
+    const ttl = { stateDir: project.stateDir, trashTtlMs: 1_000_000, savedTtlMs: 60_000 };
+    expect((await project.workspaces.gc(ttl)).deleted).toHaveLength(1);
+  });
+
+  it('leaves ignored files that the agent made in the trash for a while', async () => {
+    const prepared = await project.prepare();
+    writeFileSync(join(prepared.path, 'build'), 'made');
+    expect(await project.workspaces.checkpoint(prepared)).toBeNull();
+    const removed = await project.workspaces.remove(prepared);
+    if (removed.kind !== 'trashed') throw new Error(removed.kind);
+    expect(readFileSync(join(removed.path, 'files/build'), 'utf8')).toBe('made');
+  });
+
+  it('moves what was left in a state folder that was moved since to the trash, once its run is over', async () => {
+    const prepared = await project.prepare();
+    writeFileSync(join(prepared.path, 'b.txt'), 'unsaved');
+    const stateDir = join(project.base, 'moved');
+    renameSync(project.stateDir, stateDir);
+    expect(await project.workspaces.recoverList({ stateDir })).toEqual([]);
+    expect(await project.workspaces.trashMoved({ stateDir, isOver: () => false })).toEqual([]);
+    const [path = ''] = await project.workspaces.trashMoved({
+      stateDir,
+      isOver: (runId) => runId === prepared.runId,
+    });
+    expect(readFileSync(join(path, 'files/b.txt'), 'utf8')).toBe('unsaved');
+    expect(readdirSync(join(stateDir, 'worktrees'))).toEqual([]);
+    expect((await project.workspaces.gc({ stateDir, trashTtlMs: 60_000, savedTtlMs: 0 })).deleted).toEqual(
+      [],
+    );
+  });
+
   it('keeps what is too large for a checkpoint in the trash, for the long expiry, and names the place', async () => {
     const limits = { maxFileBytes: 1000, maxTotalBytes: 5000 };
     const prepared = await project.prepare({ limits });
@@ -301,7 +357,7 @@ describe('remove', () => {
     const idle = await project.prepare({ include });
     writeFileSync(join(idle.path, '.env.same'), 'A=1\n');
     expect((await project.workspaces.checkpoint(idle))?.warnings).toEqual([]);
-    expect(await project.workspaces.remove(idle)).toMatchObject({ isSaved: true });
+    expect(await project.workspaces.remove(idle)).toEqual({ kind: 'removed' });
 
     const prepared = await project.prepare({ include });
     writeFileSync(join(prepared.path, '.env.test'), 'A=2\n');
@@ -390,7 +446,7 @@ describe('remove', () => {
       child.kill('SIGKILL');
       await once(child, 'close');
     }
-    expect((await project.workspaces.remove(prepared)).kind).toBe('trashed');
+    expect((await project.workspaces.remove(prepared)).kind).toBe('removed');
   });
 
   it('leaves the files of an in-place workspace where they are', async () => {

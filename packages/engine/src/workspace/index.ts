@@ -14,7 +14,7 @@ import { findRepository, findTop } from './locate-repository.ts';
 import { prepareWorkspace } from './prepare.ts';
 import { recoverApplies } from './recover-applies.ts';
 import { isWithinState, listRecoverable } from './record.ts';
-import { emptyTrash, removeWorkspace } from './remove.ts';
+import { emptyTrash, removeWorkspace, trashMoved } from './remove.ts';
 
 export type {
   AgentGit,
@@ -59,6 +59,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     findCheckpoint,
     remove: (prepared, choice = {}) => removeWorkspace(prepared, choice.force ?? false),
     gc: (given) => emptyTrash({ ...given, nowMs: now() }),
+    trashMoved: ({ stateDir, isOver }) => trashMoved(stateDir, seal, isOver),
     recoverList: ({ stateDir }) => listRecoverable(stateDir, seal),
     inspect: (given) => inspectWorkspaces(given, { user, seal }),
     apply: (given) => applyPatch(given, { user, seal }),

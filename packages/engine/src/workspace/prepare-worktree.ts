@@ -149,6 +149,7 @@ async function rememberCheckout(prepared: PreparedWorkspace): Promise<StageMark>
     nested: [],
     warnings: [],
     oversized: [],
+    isFirst: true,
   };
   await rememberStaged({ ...prepared, workspace: prepared.path }, staged, mark);
   return mark;

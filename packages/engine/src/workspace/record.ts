@@ -39,6 +39,21 @@ export async function listRecoverable(stateDir: string, seal: Seal): Promise<Rec
   return listed.filter((_, index) => isOurs[index]) as RecoverableWorkspace[];
 }
 
+/** Attempt folders of ours that have been moved, with all of the state folder, since their record was written. */
+export async function listMoved(
+  stateDir: string,
+  seal: Seal,
+): Promise<{ runId: string; attemptDir: string }[]> {
+  const found: { runId: string; attemptDir: string }[] = [];
+  for (const name of await listFolder(join(stateDir, 'worktrees'))) {
+    const attemptDir = join(stateDir, 'worktrees', name);
+    const prepared = await readRecord(attemptDir, seal);
+    if (prepared === null || prepared === 'foreign') continue;
+    if (prepared.attemptDir !== (await toReal(attemptDir))) found.push({ runId: prepared.runId, attemptDir });
+  }
+  return found;
+}
+
 /**
  * Whether what is said of an attempt stays in its own folder. Removing, saving and capturing follow these paths: ones
  * that lead elsewhere are a mistake, or somebody's wish.

@@ -1,4 +1,5 @@
 /** Removal is a move into the trash (W2); only `gc` deletes, and only what has expired there. */
+import { readdirSync } from 'node:fs';
 import { mkdir, readFile, rename, rmdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
@@ -10,6 +11,7 @@ import {
   removeTree,
   stageWorkspace,
   undoLaid,
+  type Seal,
 } from '@caisson/ground';
 
 import { SAVED_TREE_FILE, stageForCustody, trashPlace } from './checkpoint.ts';
@@ -17,9 +19,13 @@ import type { PreparedWorkspace, RemoveResult } from './contract.ts';
 import { findChangedIncluded } from './included-memory.ts';
 import { findLiveProcesses } from './live-processes.ts';
 import { readIfThere } from './locate-repository.ts';
-import { listFolder } from './record.ts';
+import { listFolder, listMoved } from './record.ts';
 
 const SAVED_MARK = 'saved';
+const UNSAVED_MARK = 'unsaved';
+/** Nothing was done in it: it waits only for somebody who has the time to remove it. */
+const UNTOUCHED_MARK = 'untouched';
+const MAX_SMALL = 128;
 const DEFAULT_SAVED_TTL_MS = 10 * 60_000;
 
 export async function removeWorkspace(prepared: PreparedWorkspace, force: boolean): Promise<RemoveResult> {
@@ -32,9 +38,14 @@ export async function removeWorkspace(prepared: PreparedWorkspace, force: boolea
   }
   const saved = await lookForUnsaved(prepared);
   if (saved === 'not' && !force) return { kind: 'refused', reason: 'unsaved-work' };
+  if (saved === 'untouched' && isSmall(prepared.path)) {
+    await removeTree(prepared.attemptDir);
+    return { kind: 'removed' };
+  }
   if (prepared.kind === 'in-place' && saved !== 'not') await takeOutLaid(prepared);
-  const isSaved = saved === 'all';
-  return { kind: 'trashed', path: await moveToTrash(prepared, isSaved), isSaved };
+  const isSaved = saved === 'all' || saved === 'untouched';
+  const mark = saved === 'untouched' ? UNTOUCHED_MARK : isSaved ? SAVED_MARK : UNSAVED_MARK;
+  return { kind: 'trashed', path: await moveToTrash(prepared, mark), isSaved };
 }
 
 /** Deletes what has expired. A folder whose age cannot be told is kept. */
@@ -50,9 +61,10 @@ export async function emptyTrash(options: {
   const names = (await listFolder(trash)).toSorted((left, right) => (left < right ? -1 : 1)); // ids sort by time
   for (const name of names.slice(0, options.oldest ?? names.length)) {
     const path = join(trash, name);
-    const ttlMs = (await isMarkedSaved(path))
-      ? Math.min(options.savedTtlMs ?? DEFAULT_SAVED_TTL_MS, options.trashTtlMs)
-      : options.trashTtlMs;
+    const mark = await readMark(path);
+    const savedTtlMs = mark === UNTOUCHED_MARK ? 0 : (options.savedTtlMs ?? DEFAULT_SAVED_TTL_MS);
+    const isSaved = mark === SAVED_MARK || mark === UNTOUCHED_MARK;
+    const ttlMs = isSaved ? Math.min(savedTtlMs, options.trashTtlMs) : options.trashTtlMs;
     if (options.nowMs - (await trashedAtMs(path)) < ttlMs) continue;
     await removeTree(path);
     deleted.push(path);
@@ -87,8 +99,13 @@ async function removeBare(prepared: PreparedWorkspace): Promise<boolean> {
   return true;
 }
 
-/** In place the files stay where they are; only our own folder goes, and the checkpoint is still owed. */
-async function lookForUnsaved(prepared: PreparedWorkspace): Promise<'all' | 'all-but-kept' | 'not'> {
+/**
+ * In place the files stay where they are; only our own folder goes, and the checkpoint is still owed. `untouched`: the
+ * files are as they were laid out, ignored ones included, so there is nothing to look into later.
+ */
+async function lookForUnsaved(
+  prepared: PreparedWorkspace,
+): Promise<'untouched' | 'all' | 'all-but-kept' | 'not'> {
   const savedTree = await readIfThere(join(prepared.attemptDir, SAVED_TREE_FILE));
   if (savedTree === null) return 'not';
   const staged = await stageForCustody(prepared);
@@ -96,7 +113,8 @@ async function lookForUnsaved(prepared: PreparedWorkspace): Promise<'all' | 'all
   // In place a file that is too large stays where it is: our folder holds nothing of it.
   if (prepared.kind === 'in-place') return 'all';
   const kept = staged.oversized.length + (await findChangedIncluded(prepared)).length;
-  return kept === 0 ? 'all' : 'all-but-kept';
+  if (kept > 0) return 'all-but-kept';
+  return staged.isFirst === true ? 'untouched' : 'all';
 }
 
 /** Capabilities and inputs were only lent to the user's folder. */
@@ -107,20 +125,48 @@ async function takeOutLaid(prepared: PreparedWorkspace): Promise<void> {
   await undoLaid({ workspace: path, gitDir, baselineTree }, tree);
 }
 
-async function moveToTrash(prepared: PreparedWorkspace, isSaved: boolean): Promise<string> {
-  const { attemptDir } = prepared;
-  const target = trashPlace(prepared);
+/** To remove it takes no time that somebody would notice who waits for the run. */
+function isSmall(folder: string): boolean {
+  const waiting = [folder];
+  let seen = 0;
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    const entries = readdirSync(path, { withFileTypes: true });
+    seen += entries.length;
+    if (seen > MAX_SMALL) return false;
+    waiting.push(...entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(path ?? '', name)));
+  }
+  return true;
+}
+
+export async function trashMoved(
+  stateDir: string,
+  seal: Seal,
+  isOver: (runId: string) => boolean,
+): Promise<string[]> {
+  const trashed: string[] = [];
+  for (const { runId, attemptDir } of await listMoved(stateDir, seal)) {
+    if (!isOver(runId) || findLiveProcesses(attemptDir).length > 0) continue;
+    trashed.push(await moveToTrash({ attemptDir }, UNSAVED_MARK));
+  }
+  return trashed;
+}
+
+async function moveToTrash(
+  { attemptDir }: Pick<PreparedWorkspace, 'attemptDir'>,
+  mark: string,
+): Promise<string> {
+  const target = trashPlace({ attemptDir });
   await mkdir(dirname(target), { recursive: true, mode: 0o700 });
-  await writeFile(join(attemptDir, 'trashed'), `${isSaved ? SAVED_MARK : 'unsaved'}\n`);
+  await writeFile(join(attemptDir, 'trashed'), `${mark}\n`);
   await rename(attemptDir, target);
   return target;
 }
 
-async function isMarkedSaved(path: string): Promise<boolean> {
+async function readMark(path: string): Promise<string | null> {
   try {
-    return (await readFile(join(path, 'trashed'), 'utf8')).trim() === SAVED_MARK;
+    return (await readFile(join(path, 'trashed'), 'utf8')).trim();
   } catch (error) {
-    if (isErrno(error, 'ENOENT')) return false;
+    if (isErrno(error, 'ENOENT')) return null;
     throw error;
   }
 }

@@ -1,0 +1,91 @@
+/**
+ * What a host removes by itself while it lives, so that a project that nobody tidies up does not grow for ever: beside
+ * its first dispatch, after every few runs, and every few minutes.
+ */
+import { join } from 'node:path';
+import { BusTopic } from '@caisson/protocol';
+import type { Engine } from '../engine.ts';
+import { tidyStore } from '../store/index.ts';
+import {
+  DAY_MS,
+  removeDeadSockets,
+  removeHalfWritten,
+  removeLeftGroups,
+  removeLeftWorkspaces,
+  sweepRuntime,
+  TRASH_TTL_MS,
+} from './collect-garbage.ts';
+
+const EVERY_MS = 10 * 60_000;
+/** Nobody asked for it, so there is more time to look into a workspace of a run that just ended. */
+const SAVED_TTL_MS = 60 * 60_000;
+/** A pass beside a dispatch shares the machine with a run that somebody waits for. */
+const LOOKED_AT_BESIDE = 32;
+const EVERY_RUNS = 16;
+
+export interface Sweeper {
+  /** A run has been accepted: it is swept beside it, if it is time. */
+  dispatched(): void;
+  /** Resolves when nothing is being removed any more. */
+  stop(): Promise<void>;
+}
+
+export function createSweeper(engine: Engine, everyMs = EVERY_MS): Sweeper {
+  let timer: NodeJS.Timeout | null = null;
+  let passing: Promise<void> | null = null;
+  let isOver = false;
+  let runs = 0;
+  const pass = (steps: readonly Step[]): void => {
+    passing ??= takeSteps(steps).finally(() => (passing = null));
+  };
+  /** What fails costs a warning, and nothing that comes after it. */
+  const takeSteps = async (steps: readonly Step[]): Promise<void> => {
+    for (const step of steps) {
+      if (isOver) return;
+      try {
+        await step(engine);
+      } catch (error) {
+        engine.bus.emit(BusTopic.WARNING, { source: 'sweep', message: (error as Error).message });
+      }
+    }
+  };
+  return {
+    dispatched() {
+      if (isOver) return;
+      timer ??= setInterval(() => pass(ALL), everyMs).unref(); // it keeps nobody alive
+      if (runs % EVERY_RUNS === 0) pass(BESIDE);
+      runs += 1;
+    },
+    async stop() {
+      isOver = true;
+      if (timer !== null) clearInterval(timer);
+      await passing;
+    },
+  };
+}
+
+type Step = (engine: Engine) => Promise<unknown>;
+
+const emptyTrash = ({ workspaces, config }: Engine, oldest?: number): Promise<unknown> =>
+  workspaces.gc({
+    stateDir: config.stateDir,
+    trashTtlMs: TRASH_TTL_MS,
+    savedTtlMs: SAVED_TTL_MS,
+    ...(oldest === undefined ? {} : { oldest }),
+  });
+
+const BESIDE: readonly Step[] = [
+  (engine) => sweepRuntime(engine, DAY_MS),
+  (engine) => emptyTrash(engine, LOOKED_AT_BESIDE),
+  ({ config }) => tidyStore(join(config.stateDir, 'store')),
+];
+
+const ALL: readonly Step[] = [
+  (engine) => sweepRuntime(engine, DAY_MS),
+  (engine) => emptyTrash(engine),
+  ({ config }) => tidyStore(join(config.stateDir, 'store')),
+  removeLeftWorkspaces,
+  removeDeadSockets,
+  removeLeftGroups,
+  removeHalfWritten,
+];

@@ -1,0 +1,51 @@
+import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { withTrust } from '../../packages/engine/src/composition/trusted-config.ts';
+import { createLiveConfig } from '../../packages/engine/src/config/index.ts';
+import { createEngine, type Engine } from '../../packages/engine/src/engine.ts';
+import { createSweeper } from '../../packages/engine/src/operations/sweep.ts';
+import { createProject, until } from './project.ts';
+
+const DAYS_MS = 2 * 86_400_000;
+
+async function openEngine(env: Record<string, string> = {}): Promise<Engine> {
+  const project = createProject({ env });
+  const live = await createLiveConfig(withTrust({ cwd: project.root, env: project.env }), () => undefined);
+  const engine = createEngine(live.current, project.root);
+  onTestFinished(() => engine.close());
+  return engine;
+}
+
+/** What somebody who was killed long ago had begun to write. */
+function leave({ config }: Engine, name: string): string {
+  const path = join(config.stateDir, name);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, 'half');
+  const then = (Date.now() - DAYS_MS) / 1000;
+  utimesSync(path, then, then);
+  return path;
+}
+
+const DRAFT = '.caisson-0123456789abcdef01.tmp';
+const FOLDERS = ['jobs', 'results', 'events', 'spool', 'captures', 'mailboxes', 'homes', 'net', 'overlays'];
+
+it('a host sweeps beside its first dispatch, and again as long as it lives', async () => {
+  const engine = await openEngine();
+  const sweeper = createSweeper(engine, 20);
+  const early = FOLDERS.map((folder) => leave(engine, `runtime/${folder}/${DRAFT}`));
+  sweeper.dispatched();
+  await until('the first pass', () => !early.some((path) => existsSync(path)));
+  const late = [
+    ...FOLDERS.map((folder) => leave(engine, `runtime/${folder}/${DRAFT}`)),
+    leave(engine, DRAFT),
+    leave(engine, `runtime/seal.lock.${'0'.repeat(24)}`),
+    leave(engine, 'store/tmp/0123'),
+  ];
+  await until('a later pass', () => !late.some((path) => existsSync(path)));
+  await sweeper.stop();
+  const after = leave(engine, DRAFT);
+  await new Promise((resolve) => setImmediate(resolve));
+  sweeper.dispatched();
+  expect(existsSync(after)).toBe(true);
+});

@@ -1,0 +1,97 @@
+/** What finished runs leave: in the state folder, the repository, the home, the temporary folder and the kernel. */
+import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openLedger } from '../../packages/engine/src/ledger/index.ts';
+import { createProject, finish, until, type Project } from '../e2e/project.ts';
+
+const IS_NIGHTLY = process.env['CAISSON_FAULT_NIGHTLY'] === '1';
+const RUNS = IS_NIGHTLY ? 1000 : 12;
+const KILLS = IS_NIGHTLY ? 40 : 3;
+const MOMENTS = ['dispatch.accepted', 'attempt.launched', 'dispatch.started', 'dispatch.finished'];
+
+/** A project whose user has a folder for temporary files of their own. */
+function createOwnProject(): { project: Project; temporary: string; folders: readonly string[] } {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), 'caisson-bounded-')));
+  onTestFinished(() => rmSync(base, { recursive: true, force: true }));
+  const [home, temporary] = [join(base, 'home'), join(base, 'tmp')];
+  for (const folder of [home, temporary]) mkdirSync(folder);
+  const project = createProject({ env: { HOME: home, TMPDIR: temporary } });
+  return { project, temporary, folders: [project.root, home, temporary] };
+}
+
+/** Files, and the disk space of files and folders together. */
+function measure(folders: readonly string[]): { files: number; bytes: number } {
+  let [files, bytes] = [0, 0];
+  for (const folder of folders)
+    for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+      if (!entry.isDirectory()) files += 1;
+      bytes += lstatSync(join(entry.parentPath, entry.name)).blocks * 512;
+    }
+  return { files, bytes };
+}
+
+function countMemoryGroups(): number {
+  return Number(/^memory\s+\d+\s+(\d+)/m.exec(readFileSync('/proc/cgroups', 'utf8'))?.[1] ?? 0);
+}
+
+describe('finished runs', { timeout: IS_NIGHTLY ? 3_600_000 : 120_000 }, () => {
+  it('that did nothing leave at most 4 files and 20 kB each, and no memory group', async () => {
+    const { project, temporary, folders } = createOwnProject();
+    await project.run('--', 'true');
+    const before = measure(folders);
+    const groups = countMemoryGroups();
+    for (let run = 0; run < RUNS; run += 1)
+      expect(await project.run('--', 'true')).toMatchObject({ status: 'done' });
+    const after = measure(folders);
+    expect((after.files - before.files) / RUNS).toBeLessThanOrEqual(4);
+    // With few runs, what is not packed yet weighs more than what stays.
+    expect((after.bytes - before.bytes) / RUNS).toBeLessThanOrEqual(IS_NIGHTLY ? 20_000 : 40_000);
+    // Other programs of this machine make groups, too.
+    expect(countMemoryGroups() - groups).toBeLessThan(RUNS / 2);
+    expect(readdirSync(temporary)).toEqual([]);
+    expect(
+      readdirSync(join(project.root, '.caisson/runtime'), { recursive: true }).filter(isFileOfRun),
+    ).toEqual([]);
+    const listed = await project.caisson('verify', 'latest');
+    expect(listed.code, listed.stderr).toBe(0);
+  });
+
+  it('leave what they printed to whoever asks later', async () => {
+    const { project } = createOwnProject();
+    const run = await project.run('--', 'sh', '-c', 'echo out; echo err >&2');
+    expect((await project.caisson('logs', run.runId, '--stdout')).stdout).toBe('out\n');
+    expect((await project.caisson('logs', run.runId, '--stderr')).stdout).toBe('err\n');
+    const spool = join(project.root, '.caisson/runtime/spool');
+    expect(readdirSync(spool)).toEqual([]);
+    // More than the record takes: the rest is nowhere else.
+    const long = await project.run('--', 'sh', '-c', 'head -c 5000000 /dev/zero | tr "\\0" x');
+    expect((await project.caisson('logs', long.runId, '--stdout')).stdout).toHaveLength(5_000_000);
+    expect(readdirSync(spool)).toEqual([`${long.runId}.1`]);
+  });
+
+  it('that were killed leave nothing in the temporary folder, nor files of theirs after recovery', async () => {
+    const { project, temporary } = createOwnProject();
+    await project.run('--', 'true');
+    const stateDir = join(project.root, '.caisson');
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      const moment = MOMENTS[kill % MOMENTS.length] ?? '';
+      const ledger = openLedger(join(stateDir, 'ledger.db'));
+      const seen = ledger.read({ types: [moment] }).length;
+      const child = project.start('run', '--', 'sleep', '0.2');
+      const ended = finish(child);
+      await until(moment, () => ledger.read({ types: [moment] }).length > seen);
+      child.kill('SIGKILL');
+      await ended;
+      await ledger.close();
+      expect((await project.caisson('runs')).code).toBe(0);
+    }
+    await until('nothing is left in the temporary folder', () => readdirSync(temporary).length === 0);
+    const left = readdirSync(join(stateDir, 'runtime'), { recursive: true }).filter(isFileOfRun);
+    expect(left).toEqual([]);
+    expect(readdirSync(join(stateDir, 'worktrees'))).toEqual([]);
+  });
+});
+
+const isFileOfRun = (name: string | Buffer): boolean => String(name).includes('run_');
