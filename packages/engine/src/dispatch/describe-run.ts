@@ -7,6 +7,7 @@ import {
   type Failure,
   type ListedRisk,
   type Resolved,
+  type RunBranch,
 } from '@caisson/protocol';
 import type { StoredEvent } from '../ledger/index.ts';
 import type { DispatchRooms } from './rooms.ts';
@@ -25,6 +26,7 @@ export async function describeRun(
   const ending = events.findLast((event) => event.type === row.ending);
   const result = withContents ? withUsage(await findResult(rooms, ending), ending) : null;
   const outsideScope = withContents ? await findChangesOutsideScope(rooms, events, ending) : [];
+  const branch = ending?.data['branch'] as RunBranch | undefined;
   const resolved = accepted?.data['resolved'] as Resolved;
   const failure = ending?.data['failure'] as Failure | undefined;
   return {
@@ -47,6 +49,7 @@ export async function describeRun(
       ? { risky: ending.data['risky'] as ListedRisk[] }
       : {}),
     ...(outsideScope.length === 0 ? {} : { outsideScope }),
+    ...(branch === undefined ? {} : { branch }),
     events: { count: events.length, lastSeq: events.at(-1)?.seq ?? 0 },
   };
 }

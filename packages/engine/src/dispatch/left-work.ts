@@ -1,15 +1,20 @@
+import type { CheckpointRef } from '@caisson/protocol';
 import type { DispatchRooms } from './rooms.ts';
 
 /** What a run that ends between two attempts has to show: the work of the last one. */
 export interface LeftWork {
   readonly attempt: number;
-  readonly data: Record<string, unknown>;
+  readonly data: {
+    readonly patchRef?: string;
+    readonly patchMissing?: string;
+    readonly checkpoint?: CheckpointRef;
+  };
 }
 
 export function findLeftWork({ ledger }: Pick<DispatchRooms, 'ledger'>, runId: string): LeftWork {
   const ended = ledger.read({ runId, types: ['attempt.ended'] });
   const last = ended.findLast(({ data }) => data['patchRef'] !== undefined) ?? ended.at(-1);
-  const { patchRef, patchMissing, checkpoint } = last?.data ?? {};
+  const { patchRef, patchMissing, checkpoint } = (last?.data ?? {}) as LeftWork['data'];
   return {
     attempt: ended.at(-1)?.attempt ?? 0,
     data: {

@@ -25,6 +25,8 @@ export interface Recovery {
   readonly hosts: Hosts;
   /** Starts to listen, before the first thing is touched (R1). */
   announce(): Promise<void>;
+  /** A host may be dead because the power was cut: what it had under `refs/caisson` may be broken. */
+  repairRefs(): Promise<unknown>;
 }
 
 export interface Recovered {
@@ -33,7 +35,7 @@ export interface Recovered {
   readonly left: readonly RunUnsettledError[];
 }
 
-export async function recover({ rooms, hosts, announce }: Recovery): Promise<Recovered> {
+export async function recover({ rooms, hosts, announce, repairRefs }: Recovery): Promise<Recovered> {
   const { ledger, hostId } = rooms;
   const open = ledger.runs({ status: ['queued', 'running'] });
   const known = new Set([...open.map((row) => row.host), ...ledger.leases.hosts()]);
@@ -43,6 +45,7 @@ export async function recover({ rooms, hosts, announce }: Recovery): Promise<Rec
   const all: { settled: string[]; left: RunUnsettledError[] } = { settled: [], left: [] };
   if (dead.length === 0) return all;
   await announce();
+  await repairRefs();
   for (const host of dead) {
     if (!holdHost(rooms, host, dead)) continue;
     const { settled, left } = await recoverHost(rooms, host);

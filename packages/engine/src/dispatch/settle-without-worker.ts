@@ -4,6 +4,7 @@ import { durationOf, type ActiveRun } from './active-run.ts';
 import { orWarn } from './clean-up.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { findLeftWork } from './left-work.ts';
+import { settleBranch } from './settle-branch.ts';
 import { untilSettled } from './until-settled.ts';
 
 /** An attempt whose worker never started: the run is told why, and may be tried again. */
@@ -48,7 +49,8 @@ async function end(
   const left = findLeftWork(rooms, runId);
   const own = attempt ?? left.attempt;
   const durationMs = durationOf(entry, rooms.clock.monotonicMs());
-  await recordKept(rooms, entry, own, type, { durationMs, ...data, ...left.data });
+  const branch = await settleBranch(rooms, runId, left.data.checkpoint);
+  await recordKept(rooms, entry, own, type, { durationMs, ...data, ...left.data, ...branch });
   rooms.budget.settle(runId, undefined);
   await orWarn(entry.record, own, 'evidence', () => rooms.seal(runId));
 }

@@ -14,6 +14,7 @@ import type { Ending } from './find-ending.ts';
 import { keepCaptures, type KeptCaptures } from './keep-captures.ts';
 import type { MayPass } from './passing-failure.ts';
 import type { FoundResult } from './read-result.ts';
+import { settleBranch } from './settle-branch.ts';
 
 export interface SettleInput {
   readonly remains: AttemptRemains;
@@ -131,7 +132,8 @@ async function recordEnd(
   const ending: Ending = kept.failure === null ? next.ending : { kind: 'failed', failure: kept.failure };
   const { durationMs } = input;
   const exitCode = exitCodeOf(ending.kind, kept.result?.exitCode ?? null);
-  const common = { durationMs, exitCode, ...definedOnly({ resultRef }), ...work };
+  const branch = await settleBranch(rooms, runId, checkpoint, input.mayPass);
+  const common = { durationMs, exitCode, ...definedOnly({ resultRef }), ...work, ...branch };
   await record.appendAll([...warnings, ...terminalEvents(rooms, ending, kept.result, common)], attempt);
   return { kind: 'ended' };
 }
