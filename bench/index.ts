@@ -12,4 +12,5 @@ export const BENCH_MODULES: Readonly<Record<string, string>> = {
   coordination: './coordination.ts',
   policy: './policy.ts',
   trust: './trust.ts',
+  footprint: './footprint.ts',
 };

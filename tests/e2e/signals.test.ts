@@ -1,5 +1,4 @@
 /** What a signal to a host does to its run: everybody in it is told and has a grace, and the ending says who stopped it. */
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isTerminal, type DispatchResult } from '@caisson/protocol';
@@ -75,9 +74,12 @@ describe('SIGTERM to the host of a run', { timeout: 60_000 }, () => {
     );
     const ended = finish(host);
     await until('it is up', () => existsSync(join(project.root, 'up')));
+    let said = '';
+    host.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()));
     host.kill('SIGTERM');
-    await once(host.stderr!, 'data'); // two that come at once would be one
-    host.kill('SIGTERM');
+    host.kill('SIGTERM'); // as timeout(1) does: to the process, and to its group
+    await until('a later one was heard', () => host.kill('SIGTERM') && said.includes('Forcing'));
+    expect(said).toMatch(/^Stopping.*\nForcing/m);
     const { code, stdout } = await ended;
     expect(code).toBe(130);
     expect(stdout).toMatch(/"dispatch\.cancelled".*"cause":"shutdown"/);

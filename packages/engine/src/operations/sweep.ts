@@ -76,6 +76,7 @@ const emptyTrash = ({ workspaces, config }: Engine, oldest?: number): Promise<un
 
 const BESIDE: readonly Step[] = [
   (engine) => sweepRuntime(engine, DAY_MS),
+  removeDeadSockets,
   (engine) => emptyTrash(engine, LOOKED_AT_BESIDE),
   ({ config }) => tidyStore(join(config.stateDir, 'store')),
 ];

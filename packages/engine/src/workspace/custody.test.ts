@@ -2,6 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   existsSync,
+  linkSync,
   mkdirSync,
   readFileSync,
   readdirSync,
@@ -207,6 +208,17 @@ describe('checkpoint', () => {
       'D\ta.txt\nA\toutputs/report',
     );
     expect(await project.workspaces.checkpoint(prepared)).toMatchObject({ tree: again?.tree });
+  });
+
+  it('never leaves half a note of the saved heads, which a second try would have to believe', async () => {
+    const prepared = await project.prepare();
+    inSandbox(prepared, 'echo two > b.txt; git add b.txt; git commit -qm mine');
+    const note = join(prepared.attemptDir, 'saved-heads');
+    writeFileSync(note, '[]');
+    linkSync(note, join(prepared.attemptDir, 'older')); // another name of the same bytes
+    const saved = await project.workspaces.checkpoint(prepared);
+    expect(JSON.parse(readFileSync(note, 'utf8'))).toMatchObject([['main', { ref: saved?.heads[0] }]]);
+    expect(readFileSync(join(prepared.attemptDir, 'older'), 'utf8')).toBe('[]'); // replaced, not written into
   });
 
   it('keeps what the user had not committed, also when the agent changed nothing', async () => {
