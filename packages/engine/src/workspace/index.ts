@@ -29,6 +29,7 @@ export type {
   Workspaces,
 } from './contract.ts';
 export { PreparedWorkspace, WorkspaceKind } from './contract.ts';
+export { readSavedTree } from './checkpoint.ts';
 export { diffText } from './diff-text.ts';
 export { WorkspaceError } from './errors.ts';
 
