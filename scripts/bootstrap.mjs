@@ -1,5 +1,5 @@
 // First contact with a clone. Plain JavaScript for Node 20 and up, because it runs before anything is installed:
-//   node scripts/bootstrap.mjs start|test|build|check|bench
+//   node scripts/bootstrap.mjs start|test|faults|build|check|bench
 // 1. installs the locked dependencies, the pinned Node among them, when they are missing or the lock file changed,
 // 2. installs (as root, with apt-get, unless CAISSON_NO_APT is set) or names the missing system packages,
 // 3. builds, and 4. hands over to the requested script, which runs on the pinned Node.
@@ -31,6 +31,18 @@ const TARGETS = {
       fish: 'fish',
       'ssh-agent': 'openssh-client',
       python3: 'python3',
+    },
+  },
+  faults: {
+    script: 'tests/faults/harness/main.ts',
+    needsBuild: true,
+    tools: {
+      strace: 'strace',
+      faketime: 'faketime',
+      perl: 'perl',
+      ps: 'procps',
+      bindfs: 'bindfs',
+      'mkfs.ext4': 'e2fsprogs',
     },
   },
   build: { script: 'scripts/build.mjs', needsBuild: false },

@@ -103,7 +103,7 @@ describe('the bootstrap', () => {
   it('refuses what it does not know and lists what it does', () => {
     expect(node([SCRIPT, 'deploy'])).toMatchObject({
       code: 2,
-      err: 'caisson: "deploy" is not one of start, test, build, check, bench.\n',
+      err: 'caisson: "deploy" is not one of start, test, faults, build, check, bench.\n',
     });
   });
 

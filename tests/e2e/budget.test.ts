@@ -29,6 +29,7 @@ it('stops a run in the middle when its money is spent, and charges it', async ()
   const project = open(await serve(20, 100_000));
   const result = await project.run('work', '--budget', '0.5');
   expect(result).toMatchObject({ status: 'budget_exceeded', failure: { reason: 'budget-exceeded' } });
+  expect(result.exitCode).not.toBe(0);
   expect(result.cli.code).toBe(5);
   expect(result.costUsd).toBeGreaterThan(0.5);
   expect(result.costUsd).toBeLessThan(2);

@@ -7,7 +7,7 @@ import { createProject, finish, makeState, until, type CliRun, type Project } fr
 import { fakeClock } from './fake-clock.ts';
 import { countCommands } from './processes.ts';
 
-const CROWD = Number(process.env['CAISSON_FAULT_CROWD'] ?? 20);
+const CROWD = 20;
 
 interface Stage {
   readonly project: Project;

@@ -83,14 +83,14 @@ it('blobs that are flipped, truncated, missing or unreadable are named, and bloc
       new Set(Object.values(needed).map((digest) => `${kind} ${digest}`)),
     );
     expect([swept.code, swept.stderr]).toEqual([0, expect.stringContaining('4 blobs cannot be used')]);
-    const shown = await project.caisson('show', bad.runId);
-    expect([shown.code, shown.stderr]).toEqual([0, expect.stringContaining('contents are left out')]);
     files.forEach((file, index) => {
       rmSync(file, { recursive: true, force: true });
       writeFileSync(file, good[index] ?? '');
     });
   }
   rmSync(blobFile(project, needed.result));
+  const shown = await project.caisson('show', bad.runId);
+  expect([shown.code, shown.stderr]).toEqual([0, expect.stringContaining('contents are left out')]);
   const missing = await project.caisson('export', bad.runId, '-o', 'json');
   expect([missing.code, missing.stdout]).toEqual([10, expect.stringContaining('"code": "INCOMPLETE"')]);
   expect((await project.caisson('verify', bad.runId)).code).toBe(10);
@@ -99,7 +99,7 @@ it('blobs that are flipped, truncated, missing or unreadable are named, and bloc
   expect((await project.run('--', 'true')).status).toBe('done');
 }, 120_000);
 
-it('refs and worktrees that no run owns are named, and repair saves what it can', async () => {
+it('refs and worktrees that no run owns, and worktrees without their repository, are named', async () => {
   const project = createProject();
   const run = await project.run('--', 'sh', '-c', 'echo work > new.txt');
   const [checkpoint = ''] = project.git('for-each-ref', '--format=%(objectname)', 'refs/caisson').split('\n');
@@ -147,12 +147,14 @@ it('a ledger that is missing beside its store, or cut within a page, is incomple
   expect((await examine(project)).code).toBe(0);
 }, 60_000);
 
-it('gc removes no blob beside a ledger that has lost runs', async () => {
+it('beside a ledger that has lost runs gc removes no blob, and repair saves their worktrees', async () => {
   const project = createProject();
   await project.run('--', 'true');
   const older = readFileSync(inState(project, 'ledger.db'));
-  await project.run('--', 'sh', '-c', 'echo lost > lost.txt');
+  const lost = await project.run('--', 'sh', '-c', 'echo lost > lost.txt');
   writeFileSync(inState(project, 'ledger.db'), older);
+  const [trashed = ''] = readdirSync(inState(project, 'trash')).filter((name) => name.startsWith(lost.runId));
+  renameSync(inState(project, 'trash', trashed), inState(project, 'worktrees', trashed));
   const past = Date.now() / 1000 - 86_400;
   const blobs = readdirSync(inState(project, 'store/blobs'), { recursive: true, withFileTypes: true });
   for (const blob of blobs) utimesSync(join(blob.parentPath, blob.name), past, past);
@@ -162,6 +164,18 @@ it('gc removes no blob beside a ledger that has lost runs', async () => {
     expect.stringMatching(/no blob was removed: .*lost its newest/),
   ]);
   expect((JSON.parse(swept.stdout) as { blobs: number }).blobs).toBe(0);
+  const repaired = await examine(project, '--repair');
+  expect([repaired.code, repaired.repaired]).toEqual([
+    6,
+    [
+      {
+        id: 'worktrees',
+        verdict: 'ok',
+        detail: expect.stringContaining(`refs/caisson/${lost.runId}/1`) as string,
+      },
+    ],
+  ]);
+  expect(readdirSync(inState(project, 'worktrees'))).toEqual([]);
 }, 60_000);
 
 it('doctor --repair derives damaged rows again and says so', async () => {

@@ -1,20 +1,13 @@
-/** Output without end, without a newline or without sense: memory stays bounded, and a run beside it is not slowed. */
+/**
+ * Output without end, without a newline or without sense: memory stays bounded, and a run beside it is not slowed. The
+ * gigabyte is `npm run test:faults -- --kind flood`.
+ */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createProject, finish, until, type Project } from '../e2e/project.ts';
 import { listFolder } from './moments.ts';
-import { childrenOf, peakMemoryMiB, readCommand } from './processes.ts';
-
-const IS_NIGHTLY = process.env['CAISSON_FAULT_NIGHTLY'] === '1';
-/** A bare Node of this version takes some 50 MiB; the rest is what we allow ourselves. */
-const MAX_HOST_MIB = 220;
-const MAX_WORKER_MIB = 260;
-
-interface Peaks {
-  host: number;
-  worker: number;
-}
+import { FLOOD_PROGRAM, MAX_HOST_MIB, MAX_WORKER_MIB, runFlood } from './harness/kinds/flood.ts';
 
 const NO_NEWLINE = `const b = Buffer.alloc(1 << 20, 97); let n = 0;
 const go = () => { while (n++ < 64) if (!process.stdout.write(b)) return process.stdout.once('drain', go); }; go();`;
@@ -27,8 +20,7 @@ const tick = () => { if (Date.now() - start > 3000) { process.stderr.write(Strin
 let text = ''; for (let i = 0; i < 1000; i++) text += 'line ' + (n++) + '\\n';
 process.stdout.write(text) ? setTimeout(tick, 9) : process.stdout.once('drain', tick); }; tick();`;
 
-const ONE_GIB = `const b = Buffer.from(('x'.repeat(127) + '\\n').repeat(8192)); let n = 0; const max = Number(process.argv[1]);
-const go = () => { while (n++ < max) if (!process.stdout.write(b)) return process.stdout.once('drain', go); }; go();`;
+const FLOOD_MIB = 256;
 
 describe('a flood of output', () => {
   const cases = [
@@ -36,15 +28,15 @@ describe('a flood of output', () => {
     { name: '16 MiB of invalid UTF-8', argv: ['-e', INVALID_UTF8], bytes: 16 * 2 ** 20 },
     { name: '100 000 short lines a second', argv: ['-e', MANY_LINES], bytes: 100_000 },
     {
-      name: '1 GiB',
-      argv: ['-e', ONE_GIB, IS_NIGHTLY ? '1024' : '256'],
-      bytes: (IS_NIGHTLY ? 1024 : 256) * 2 ** 20,
+      name: `${FLOOD_MIB} MiB`,
+      argv: ['-e', FLOOD_PROGRAM, String(FLOOD_MIB)],
+      bytes: FLOOD_MIB * 2 ** 20,
     },
   ];
   for (const { name, argv, bytes } of cases) {
     it(`of ${name} leaves host and worker small and ends the run in order`, async () => {
       const project = createProject({ git: false });
-      const { result, peaks } = await flood(project, argv);
+      const { result, peaks } = await runFlood(project, argv);
       expect(result).toMatchObject({ status: 'done', exitCode: 0 });
       const ran = (await project.events(result.runId)).find((event) => event.type === 'runtime.adapter.ran');
       expect((ran?.['stdout'] as { bytes: number } | undefined)?.bytes).toBeGreaterThanOrEqual(bytes);
@@ -67,7 +59,7 @@ describe('a flood of output', () => {
       '--',
       process.execPath,
       '-e',
-      ONE_GIB,
+      FLOOD_PROGRAM,
       '4096',
     );
     noise.stdout?.resume();
@@ -93,22 +85,4 @@ async function timeOne(project: Project): Promise<number> {
   const startedMs = performance.now();
   expect((await project.run('--workspace', 'empty', '--', 'true')).status).toBe('done');
   return performance.now() - startedMs;
-}
-
-async function flood(
-  project: Project,
-  argv: readonly string[],
-): Promise<{ result: Awaited<ReturnType<Project['run']>>; peaks: Peaks }> {
-  const peaks: Peaks = { host: 0, worker: 0 };
-  const child = project.start('run', '-o', 'json', '--', process.execPath, ...argv);
-  const host = child.pid ?? 0;
-  const sampling = setInterval(() => {
-    peaks.host = Math.max(peaks.host, peakMemoryMiB(host));
-    for (const pid of childrenOf(host))
-      if (readCommand(pid).includes('worker.mjs')) peaks.worker = Math.max(peaks.worker, peakMemoryMiB(pid));
-  }, 50);
-  const cli = await finish(child);
-  clearInterval(sampling);
-  process.stdout.write(`peak MiB: host ${peaks.host.toFixed(0)}, worker ${peaks.worker.toFixed(0)}\n`);
-  return { result: { ...JSON.parse(cli.stdout), cli }, peaks };
 }

@@ -1,4 +1,6 @@
 /** A seal that was missed is made up by whoever comes next, and a run without one is never called tampered. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   mkdirSync,
   readdirSync,
@@ -9,9 +11,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { DatabaseSync } from 'node:sqlite';
 import type { RunRow } from '@caisson/engine';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { createProject, finish, until, type Project } from '../e2e/project.ts';
 
 const dataFolder = (project: Project): string => join(project.env['HOME'] ?? '', '.local/share/caisson');
@@ -52,6 +55,26 @@ it('a key that could not be read: unsealed until then, and sealed by the next co
   expect([listed.stderr, (JSON.parse(listed.stdout) as RunRow[])[0]?.unsealed]).toEqual(['', undefined]);
   expect(await isSealed(project, run.runId)).toBe(true);
   expect((await project.caisson('verify', run.runId)).code).toBe(0);
+}, 60_000);
+
+it('a host that lives on seals its run once the key can be read, and nobody else does', async () => {
+  const project = createProject();
+  const restore = breakKeys(project);
+  const program = fileURLToPath(new URL('lives-on.mjs', import.meta.url));
+  const host = spawn(process.execPath, [program, project.root], {
+    env: project.env,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void host.kill('SIGKILL'));
+  const [printed] = (await once(host.stdout, 'data')) as [Buffer];
+  const listed = await project.caisson('runs', '-o', 'json');
+  const unsealed = [{ runId: printed.toString().trim(), unsealed: true }];
+  expect([listed.stderr, JSON.parse(listed.stdout)]).toMatchObject(['', unsealed]);
+  restore();
+  await until('the seal', async () => (await listRuns(project))[0]?.unsealed === undefined);
+  expect((await project.events('latest')).at(-1)?.type).toBe('evidence.sealed');
+  host.stdin.end();
+  expect(await once(host, 'exit')).toEqual([0, null]);
 }, 60_000);
 
 it('a host that is killed between the ending and the seal: sealed by the next command', async () => {

@@ -60,13 +60,30 @@ describe('a worker that dies', { timeout: 120_000 }, () => {
     expect((await ended).code).toBe(130);
   });
 
+  it('leaves the branch to the attempt that ends the run', async () => {
+    const project = createProject();
+    const mark = `sleep 75${process.pid}`;
+    const flag = join(project.root, '../was-here');
+    const program = `if [ -e ${flag} ]; then echo second >work.txt; exit; fi; touch ${flag}; echo first >work.txt; exec ${mark}`;
+    const { runId, ended } = await startAndKillWorker(
+      project,
+      mark,
+      ...['--sandbox', 'none', '--network', 'full', '--branch', 'work', '--', 'sh', '-c', program],
+    );
+    const { code, stdout } = await ended;
+    const result = JSON.parse(stdout) as DispatchResult;
+    expect([code, result.status, result.branch?.status]).toEqual([0, 'done', 'created']);
+    expect(project.git('show', 'work:work.txt')).toBe('second\n');
+    expect(project.git('show', `refs/caisson/${runId}/1:work.txt`)).toBe('first\n');
+  });
+
   it('and a cancel before the next attempt: the ending is of the attempt that ran, with its work', async () => {
     const project = createProject();
     const mark = `sleep 73${process.pid}`;
     const { runId, ended } = await startAndKillWorker(
       project,
       mark,
-      ...['--', 'sh', '-c', `echo step >> README.md; exec ${mark}`],
+      ...['--branch', 'work', '--', 'sh', '-c', `echo step >> README.md; exec ${mark}`],
     );
     await until('the attempt has ended', async () =>
       (await project.events(runId)).some((event) => event.type === 'attempt.ended'),
@@ -74,7 +91,12 @@ describe('a worker that dies', { timeout: 120_000 }, () => {
     await project.caisson('cancel', runId);
     expect((await ended).code).toBe(130);
     const cancelled = (await project.events(runId)).find((event) => event.type === 'dispatch.cancelled');
-    expect(cancelled).toMatchObject({ attempt: 1, cause: 'user' });
+    expect(cancelled).toMatchObject({
+      attempt: 1,
+      cause: 'user',
+      branch: { name: 'work', status: 'created' },
+    });
+    expect(project.git('show', 'work:README.md')).toBe('# sample\nstep\n');
     const { status, durationMs } = JSON.parse((await ended).stdout) as DispatchResult;
     expect([status, durationMs]).toEqual(['cancelled', cancelled?.['durationMs']]);
     const events = await project.events(runId);

@@ -13,8 +13,8 @@ import { childrenOf } from './processes.ts';
 const FILLED = 'fill';
 
 /** Mounts a small disk in memory; taken down with the test. */
-function mountDisk(project: Project, options: string, context: TestContext): string {
-  if (process.getuid?.() !== 0) context.skip('only root can mount a small disk');
+function mountDisk(project: Project, options: string, context?: TestContext): string {
+  if (process.getuid?.() !== 0) context?.skip('only root can mount a small disk');
   const path = join(project.root, '../disk');
   mkdirSync(path);
   execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', path]);
@@ -87,6 +87,44 @@ describe('a disk without room', { timeout: 120_000 }, () => {
     expectReadable(disk);
   });
 });
+
+describe('the disk of the repository, with the state elsewhere', { timeout: 120_000 }, () => {
+  const FULL =
+    /the disk that holds \S*\/disk\/\.git\S* is full: git .*No space left on device.* Free some space/s;
+  const READ_ONLY = /the disk that holds \S*\/disk\/\.git\S* is read-only.* Make it writable again/s;
+
+  it.each([
+    { when: 'full from the start', before: fillDisk, command: ['true'], says: FULL },
+    { when: 'full by the work', command: ['sh', '-c', 'head -c 3000000 /dev/urandom >big'], says: FULL },
+    { when: 'read-only from the start', before: makeReadOnly, command: ['true'], says: READ_ONLY },
+    {
+      when: 'read-only when the work is taken',
+      command: ['sh', '-c', 'echo x >new; mount -o remount,ro "$DISK"'],
+      says: READ_ONLY,
+    },
+  ])('$when: the failure says so, names it and the remedy', async ({ before, command, says }) => {
+    const outside = createProject({ git: false });
+    const disk = mountDisk(outside, 'size=2m');
+    const project = createProject({ at: disk, git: true });
+    project.write('.gitignore', '.caisson\n');
+    before?.(disk);
+    const options = [
+      '--state-dir',
+      join(outside.root, 'state'),
+      '--sandbox',
+      'none',
+      '--env',
+      `DISK=${disk}`,
+    ];
+    const result = await project.run(...options, '--retries', '0', '--', ...command);
+    expect([result.cli.code, result.failure?.detail]).toEqual([1, expect.stringMatching(says)]);
+    expect(result.failure?.detail).not.toContain('ignored');
+  });
+});
+
+function makeReadOnly(disk: string): void {
+  execFileSync('mount', ['-o', 'remount,ro', disk]);
+}
 
 describe('a disk that is full while a run of a dead host is not settled', { timeout: 120_000 }, () => {
   it('can still be looked at, and is settled once there is room', async (context) => {

@@ -33,6 +33,7 @@ export function formatEnding(
     );
   lines.push(...describeOutcome(result, style, work));
   lines.push(...listOutsideScope(result).map((text) => `  ${text}`));
+  if (result.branch !== undefined) lines.push(`  ${describeBranch(result.branch)}`);
   if (result.status !== 'done' && result.status !== 'waiting' && result.result?.patchRef === undefined) {
     lines.push(`  work so far, if any: caisson diff ${result.runId}`);
   }
@@ -66,6 +67,19 @@ export function describeApply(
 export function isInPlace(event: EventEnvelope): boolean {
   const workspace = event['workspace'] as { kind?: string } | undefined;
   return event.type === 'attempt.launched' && workspace?.kind === 'in-place';
+}
+
+/** What became of the branch that was asked for. */
+export function describeBranch({ name, status, detail }: NonNullable<DispatchResult['branch']>): string {
+  switch (status) {
+    case 'created':
+      return `branch: ${name}`;
+    case 'held':
+      return `branch: ${name} waits for a yes to its risky files; the warning above has the line that creates it`;
+    case 'taken':
+    case 'failed':
+      return `branch: ${name} was not created: ${detail ?? status}`;
+  }
 }
 
 const MAX_OUTSIDE_SHOWN = 20;

@@ -2,6 +2,7 @@
 import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
 import {
   describeApply,
+  describeBranch,
   describeFailure,
   describeGates,
   describeHeadline,
@@ -44,6 +45,7 @@ export function formatRun(
         ? ['Its contents were taken away (caisson forget).']
         : [...describeOutcome(result, events, style), ...describeUnpatched(result)]),
       ...listOutsideScope(result),
+      ...(result.branch === undefined ? [] : [describeBranch(result.branch)]),
     ]),
     section('Cost', describeCost(result)),
     section('Told', (result.callbacks ?? []).map(describeCallback)),

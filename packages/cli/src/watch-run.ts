@@ -1,5 +1,5 @@
 /** Watches a run to its end, live, and tells how it ended. */
-import type { RunHandle } from '@caisson/engine';
+import type { Caisson, RunHandle } from '@caisson/engine';
 import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
 import { createTerminalAsker, type Decide } from './ask-on-terminal.ts';
 import { exitCodeOfResult, type ExitCode } from './exit-codes.ts';
@@ -8,20 +8,56 @@ import { isCommand } from './format-reply.ts';
 import { formatDuration } from './format-values.ts';
 import { createLiveView } from './live-view.ts';
 import type { Output } from './output.ts';
+import { onStopSignals, type StopOrder } from './stop-signals.ts';
 
-/** `decide` carries what a person at the terminal says about calls that are held. */
+export interface WatchedRun {
+  readonly result: DispatchResult;
+  readonly code: ExitCode;
+}
+
+/** `begin` starts the run. Signals are heard from before it on: none of them kills the host of a run that is accepted. */
 export async function watchRun(
+  caisson: Pick<Caisson, 'decide' | 'shutdown'>,
+  begin: () => Promise<RunHandle>,
+  output: Output,
+  { isApplied = false }: { isApplied?: boolean } = {},
+): Promise<WatchedRun> {
+  const early: StopOrder[] = [];
+  let obey = (order: StopOrder): void => {
+    if (order.force) dieOf(order, stopListening); // an admission that does not end
+    early.push(order);
+  };
+  const stopListening = onStopSignals((order) => {
+    if (order.signal !== 'SIGINT') void caisson.shutdown(order);
+    obey(order);
+  });
+  try {
+    const handle = await begin();
+    const result = await follow(handle, output, caisson.decide, {
+      isApplied,
+      onReady(beside) {
+        obey = (order) => obeyOrder(order, handle, beside, stopListening);
+        early.forEach(obey);
+      },
+    });
+    return { result, code: exitCodeOfResult(result) };
+  } finally {
+    stopListening();
+  }
+}
+
+async function follow(
   handle: RunHandle,
   output: Output,
   decide: Decide,
-  { isApplied = false }: { isApplied?: boolean } = {},
-): Promise<ExitCode> {
+  { isApplied, onReady }: { isApplied: boolean; onReady(beside: Output): void },
+): Promise<DispatchResult> {
   let worksInPlace = false;
   let isOfCommand = false;
   const view = createLiveView(output, handle.runId);
   const beside: Output = { ...output, note: view.note };
-  const stopListening = listenForInterrupts(handle, beside);
   const asker = createTerminalAsker(beside, decide);
+  onReady(beside);
   if (handle.isEarlier === true)
     output.note(`${handle.runId} has this idempotency key already; nothing new is started`);
   try {
@@ -36,11 +72,10 @@ export async function watchRun(
     const result = await handle.ended;
     view.end();
     printResult(result, output, { isInPlace: worksInPlace, isApplied, isOfCommand });
-    return exitCodeOfResult(result);
+    return result;
   } finally {
     view.end();
     asker.stop();
-    stopListening();
   }
 }
 
@@ -56,22 +91,17 @@ function describeWait(event: EventEnvelope): string {
   return `The run is over, but cannot be settled yet: ${reason} Trying again in ${next}. Ctrl-C twice leaves it to the next caisson command.`;
 }
 
-/** Once: ask. Twice: force. */
-function listenForInterrupts(handle: RunHandle, output: Output): () => void {
-  let count = 0;
-  const onInterrupt = (): void => {
-    count += 1;
-    if (count === 1) output.note('Stopping; the work so far is kept. Press Ctrl-C again to force.');
-    else output.note('Forcing the run to stop.');
-    handle.cancel({ force: count > 1, interrupt: true });
-  };
-  const onTerminate = (): void => handle.cancel();
-  process.on('SIGINT', onInterrupt);
-  process.on('SIGTERM', onTerminate);
-  process.on('SIGHUP', onTerminate);
-  return () => {
-    process.off('SIGINT', onInterrupt);
-    process.off('SIGTERM', onTerminate);
-    process.off('SIGHUP', onTerminate);
-  };
+/** Ctrl-C is the user's cancel. Any other signal is for this process: a run that another host drives goes on there. */
+function obeyOrder(order: StopOrder, handle: RunHandle, output: Output, stopListening: () => void): void {
+  if (order.signal !== 'SIGINT' && handle.isEarlier === true) return dieOf(order, stopListening);
+  const { signal, force } = order;
+  const how = signal === 'SIGINT' ? 'Press Ctrl-C again to force.' : 'A second signal forces.';
+  output.note(force ? 'Forcing the run to stop.' : `Stopping; the work so far is kept. ${how}`);
+  if (signal === 'SIGINT') handle.cancel({ force, interrupt: true });
+}
+
+/** As if nobody had listened. */
+function dieOf({ signal }: StopOrder, stopListening: () => void): void {
+  stopListening();
+  process.kill(process.pid, signal);
 }

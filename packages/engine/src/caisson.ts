@@ -83,6 +83,11 @@ export interface Caisson {
   dispatchDetached(request: DispatchRequest, entry: readonly string[]): Promise<string>;
   /** What a background host does. */
   serveDetached(runId: string): Promise<void>;
+  /**
+   * Stops every run of this process: SIGTERM, the grace, then SIGKILL; with `force` at once. What was done is kept, and
+   * the runs end as `interrupted`. Resolves when all have ended; nothing can be dispatched after it.
+   */
+  shutdown(options?: { force?: boolean }): Promise<void>;
   runs(filter?: RunFilter): Promise<readonly RunRow[]>;
   /** The whole id of the run that is meant. */
   find(run: string): string;
@@ -190,6 +195,7 @@ function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
       sweeper.dispatched();
       return runBackground(engine, runId);
     },
+    shutdown: (how) => engine.dispatcher.shutdown(how),
     runs: (filter) => Promise.resolve(ledger.runs(filter)),
     find,
     show: async (run) => showRun(engine, find(run)),

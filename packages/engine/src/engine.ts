@@ -19,6 +19,7 @@ import { probeSandboxHere } from './composition/probe-sandbox-here.ts';
 import { openState } from './composition/state-folder.ts';
 import { createLocalCompute, type SpareWorker } from './compute/index.ts';
 import { readHostEnvironment, type ResolvedConfig } from './config/index.ts';
+import { repairOwnRefs } from './operations/repair-own-refs.ts';
 import {
   createDispatcher,
   recover,
@@ -112,7 +113,8 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
   };
   let recovering: Promise<Recovered> | null = null;
   const recoverDead = (): Promise<Recovered> => {
-    recovering ??= recover({ rooms, hosts, announce: openPost }).finally(() => {
+    const repairRefs = (): Promise<unknown> => repairOwnRefs({ ...base, config });
+    recovering ??= recover({ rooms, hosts, announce: openPost, repairRefs }).finally(() => {
       recovering = null;
     });
     return recovering;

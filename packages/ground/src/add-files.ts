@@ -1,4 +1,5 @@
 /** `git add`, and what it could not add. */
+import { findDiskTrouble } from './disk-trouble.ts';
 import { GitError, type Git } from './git.ts';
 
 interface AddProblems {
@@ -27,7 +28,7 @@ export async function addFiles(
   if (isDone) return { unborn: [], other: unopenedFolders(first.stderr) };
   const second = await git.run(['add', '-A', '--ignore-errors', ...args], { ...stdin, okExitCodes: [0, 1] });
   const errors = second.stderr.split('\n').filter((line) => line.startsWith('error: '));
-  refuseLoss(errors);
+  refuseLoss(errors, git.objects());
   const unborn = errors.flatMap(
     (line) => /^error: '(.+)\/' does not have a commit checked out$/.exec(line)?.[1] ?? [],
   );
@@ -39,12 +40,14 @@ export async function addFiles(
  * A file that cannot be read is somebody's choice, and told. A file that was read and could not be stored is work lost:
  * the store is full, broken, or another user's.
  */
-function refuseLoss(errors: readonly string[]): void {
+function refuseLoss(errors: readonly string[], place: string): void {
   const at = errors.findIndex((line) => line.endsWith(': failed to insert into database'));
   if (at === -1) return;
   const why = errors.slice(Math.max(at - 1, 0), at + 1).map((line) => line.slice('error: '.length));
-  throw new GitError(`git add could not store what it read: ${why.join('; ')}.`, errors.join('\n'), {
-    remedy: 'Look whether the disk is full, and whether all of .git/objects belongs to this user.',
+  const trouble = findDiskTrouble(errors.join('\n'), place);
+  const said = `git add could not store what it read: ${why.join('; ')}.`;
+  throw new GitError(trouble === null ? said : `${trouble.what}: ${said}`, errors.join('\n'), {
+    remedy: trouble?.remedy ?? `Look whether all of ${place} belongs to this user.`,
   });
 }
 

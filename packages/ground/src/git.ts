@@ -8,9 +8,12 @@
  *     outranks every `.gitattributes` (see own-git-dir.ts). A foreign git dir (the user's) is open to a closed
  *     list of commands that never look at contents.
  */
+import { realpathSync } from 'node:fs';
+import { join } from 'node:path';
 import { CaissonError } from '@caisson/protocol';
 
 import { MINIMAL_COMMAND_ENV, runBounded } from './bounded-command.ts';
+import { findDiskTrouble } from './disk-trouble.ts';
 
 export interface GitOptions {
   readonly cwd: string;
@@ -45,6 +48,8 @@ export interface GitOutput {
 
 /** A git that runs nothing but itself. */
 export interface Git {
+  /** Where it keeps what it stores. */
+  objects(): string;
   /** Runs one command; throws {@link GitError} unless the exit code is one of `okExitCodes`. */
   run(args: readonly string[], options?: GitRunOptions): Promise<GitOutput>;
   /** The same, with stdout as text without its last newline. */
@@ -162,7 +167,8 @@ export function createGit(options: GitOptions): Git {
     });
     const stderr = result.stderr.toString('utf8');
     const ok = call.okExitCodes ?? [0];
-    if (result.exitCode === null || !ok.includes(result.exitCode)) throw failed(args, result, stderr);
+    if (result.exitCode === null || !ok.includes(result.exitCode))
+      throw failed(args, result, stderr, options);
     if (result.stdoutTruncated) {
       throw new GitError(
         `git ${args[0]} wrote more than ${call.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES} bytes.`,
@@ -175,6 +181,7 @@ export function createGit(options: GitOptions): Git {
     return { exitCode: result.exitCode, stdout: result.stdout, stderr };
   };
   return {
+    objects: () => findObjects(options),
     run,
     text: async (args, call) => (await run(args, call)).stdout.toString('utf8').replace(/\n$/, ''),
   };
@@ -210,6 +217,7 @@ function failed(
   args: readonly string[],
   result: { exitCode: number | null; timedOut: boolean; aborted: boolean; signal: string | null },
   stderr: string,
+  options: GitOptions,
 ): GitError {
   const how = result.timedOut
     ? 'ran out of time'
@@ -218,11 +226,34 @@ function failed(
       : result.exitCode === null
         ? `died of ${result.signal ?? 'a signal'}`
         : `exited with ${result.exitCode}`;
-  return new GitError(`git ${args[0]} ${how}: ${briefly(stderr)}`, stderr);
+  const said = `git ${args[0]} ${how}: ${briefly(stderr)}`;
+  const trouble = findDiskTrouble(stderr, placeOf(stderr, options));
+  if (trouble === null) return new GitError(said, stderr);
+  return new GitError(`${trouble.what}: ${said}.`, stderr, { remedy: trouble.remedy });
 }
 
-/** Git's words, short enough for a message. */
+/** Where git could not write: into the work tree, or into its own folder. */
+function placeOf(stderr: string, options: GitOptions): string {
+  const { workTree } = options;
+  const isOfFiles = /unable to (?:write|create|unlink) (?:new )?(?:file|symlink)|could not create/.test(
+    stderr,
+  );
+  return (isOfFiles ? workTree : undefined) ?? findObjects(options);
+}
+
+/** The objects of a git dir of ours lie in another one. */
+function findObjects({ cwd, gitDir, objectDir }: GitOptions): string {
+  const named = objectDir ?? (gitDir === undefined ? cwd : join(gitDir, 'objects'));
+  try {
+    return realpathSync(named);
+  } catch {
+    return named; // not there, and that is what the command has failed of
+  }
+}
+
+/** Git's words, short enough for a message: what it complains about, without its hints, where it does. */
 export function briefly(stderr: string): string {
-  const text = stderr.trim();
+  const complaints = stderr.match(/^(?:error|fatal): .*$/gm);
+  const text = (complaints ?? [stderr.trim()]).join('\n');
   return text.length > STDERR_IN_MESSAGE ? `${text.slice(0, STDERR_IN_MESSAGE)}…` : text || 'no message';
 }

@@ -2,6 +2,7 @@ export * from './atomic-file.ts';
 export * from './bounded-command.ts';
 export * from './clock.ts';
 export * from './redactor.ts';
+export { explainError, findDiskTrouble } from './disk-trouble.ts';
 export * from './errno.ts';
 export { beneath, inFolder, LinkInPathError } from './beneath.ts';
 export { claimFolder, type FolderClaim } from './folder-claim.ts';

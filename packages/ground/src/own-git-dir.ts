@@ -5,7 +5,7 @@
  */
 import { copyFile, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { writeFileAtomic } from './atomic-file.ts';
+import { syncPath, writeFileAtomic } from './atomic-file.ts';
 
 export type ObjectFormat = 'sha1' | 'sha256';
 
@@ -18,6 +18,8 @@ export interface OwnGitDirOptions {
   readonly ignoreRules?: string;
   /** The `shallow` file of the repository whose objects are used. */
   readonly shallowFile?: string;
+  /** Survive a power cut: for one that is used for longer than a run. Default false. */
+  readonly durable?: boolean;
 }
 
 export const EMPTY_TREE: Readonly<Record<ObjectFormat, string>> = {
@@ -44,8 +46,21 @@ export async function createOwnGitDir(options: OwnGitDirOptions): Promise<void> 
       : symlink(options.objectDir, at('objects')),
     options.shallowFile === undefined ? undefined : copyFile(options.shallowFile, at('shallow')),
   ]);
+  const durable = options.durable ?? false;
+  const made = [
+    'config',
+    'info/attributes',
+    'info/exclude',
+    'info',
+    'refs',
+    'objects',
+    'objects/pack',
+    '',
+    '..',
+  ];
+  if (durable) await Promise.all(made.map((name) => syncPath(at(name))));
   // Last and in one step: who finds a HEAD takes the rest for complete, also after a crash.
-  await writeFileAtomic(at('HEAD'), 'ref: refs/heads/none\n', { durable: false });
+  await writeFileAtomic(at('HEAD'), 'ref: refs/heads/none\n', { durable });
 }
 
 function configText(objectFormat: ObjectFormat): string {

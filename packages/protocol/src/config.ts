@@ -69,7 +69,7 @@ export const LimitsConfig = z.strictObject({
   captureFile: optional(
     'may-lower',
     Size,
-    'Size of the largest file that is taken into a patch or checkpoint; larger ones are kept in the trash and named. Default 100m.',
+    'Size of the largest file that is taken into a patch or checkpoint; larger ones are held back in the state folder and named. Default 100m.',
   ),
   capture: optional(
     'may-lower',

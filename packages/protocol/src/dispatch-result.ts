@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
-import { ResolvedNames } from './events.ts';
+import { ResolvedNames, RunBranch } from './events.ts';
 import { Failure } from './failure.ts';
 import { RunId } from './ids.ts';
-import { Result } from './result.ts';
+import { Result, toldExitCode } from './result.ts';
 import { ListedRisk } from './risky-paths.ts';
 
 /** Derived from the ledger; never stored. */
@@ -25,7 +25,7 @@ export const DispatchResult = z.object({
   runId: RunId,
   status: RunStatus,
   failure: z.optional(Failure),
-  exitCode: z.nullable(z.int()),
+  exitCode: toldExitCode(),
   durationMs: z.number(),
   /** What the run cost, all attempts together: as the runtime said or by the price table. Absent is unknown. */
   costUsd: z.optional(z.number()),
@@ -42,6 +42,8 @@ export const DispatchResult = z.object({
   unpatched: z.optional(z.object({ why: z.string(), where: z.string(), remedy: z.string() })),
   /** Changed files that no pattern of the task's scope covers; absent without a scope, or when there are none. */
   outsideScope: z.optional(z.array(z.string())),
+  /** The branch that was asked for; absent when none was, or nothing was saved. */
+  branch: z.optional(RunBranch),
   events: z.object({ count: z.int(), lastSeq: z.int() }),
   /** The run that this one continues and, where it goes on with an answer, what was asked and answered. */
   continues: z.optional(

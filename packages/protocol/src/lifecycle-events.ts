@@ -4,7 +4,7 @@ import { defineEvent } from './define-event.ts';
 import { Failure } from './failure.ts';
 import { Grant } from './grant.ts';
 import { Sha256 } from './ids.ts';
-import { Usage } from './result.ts';
+import { toldExitCode, Usage } from './result.ts';
 import { ListedRisk } from './risky-paths.ts';
 
 /** Where the work was saved. `heldBack`: the file that has what no ref of a repository may reach. */
@@ -13,7 +13,22 @@ export const CheckpointRef = z.object({
   commit: z.string(),
   tree: z.string(),
   heldBack: z.optional(z.object({ file: z.string(), paths: z.array(z.string()) })),
+  /** What the branch that was asked for is to be, once the run ends. */
+  branch: z.optional(z.object({ name: z.string(), commit: z.string(), isHeld: z.boolean() })),
 });
+export type CheckpointRef = z.infer<typeof CheckpointRef>;
+
+/**
+ * What became of the branch that was asked for. `held`: it would bring risky files, and waits for a person's yes.
+ * `taken`: somebody else made or moved it meanwhile. `failed`: git could not write it. `detail` says where the work is.
+ */
+export const RunBranch = z.object({
+  name: z.string(),
+  commit: z.string(),
+  status: z.enum(['created', 'held', 'taken', 'failed']),
+  detail: z.optional(z.string()),
+});
+export type RunBranch = z.infer<typeof RunBranch>;
 
 const Resolved = z.object({
   agent: z.optional(z.object({ name: z.string(), hash: Sha256 })),
@@ -97,7 +112,7 @@ export const DispatchCancelled = defineEvent({
 function terminal<T extends z.core.$ZodShape>(extra: T) {
   return z.object({
     durationMs: z.number(),
-    exitCode: z.optional(z.nullable(z.int())),
+    exitCode: z.optional(toldExitCode()),
     resultRef: z.optional(Sha256),
     patchRef: z.optional(Sha256),
     /** Why there is no patch although there may be work. */
@@ -105,6 +120,7 @@ function terminal<T extends z.core.$ZodShape>(extra: T) {
     usage: z.optional(Usage),
     costUsd: z.optional(z.number()),
     checkpoint: z.optional(CheckpointRef),
+    branch: z.optional(RunBranch),
     risky: z.optional(z.array(ListedRisk)),
     ...extra,
   });

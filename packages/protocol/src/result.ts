@@ -8,6 +8,16 @@ import { ListedRisk, MAX_RISKY_LISTED } from './risky-paths.ts';
 const bytes = () => z.int().check(z.nonnegative());
 const milliseconds = () => z.number().check(z.nonnegative());
 
+/** The exit status of a run, wherever it is told. */
+export const toldExitCode = () =>
+  z
+    .nullable(z.int())
+    .check(
+      z.describe(
+        'Exit status of the agent, or of the setup script or gate that failed. Never 0 for a failed run: null where what failed has no exit status, as a budget or a question that cannot be read. What each part exited with is in blocks.',
+      ),
+    );
+
 /** Bytes that were captured: digest, size, and whether the cap cut them. */
 export const CapturedStream = z.object({ ref: Sha256, bytes: bytes(), truncated: z.boolean() });
 export type CapturedStream = z.infer<typeof CapturedStream>;
@@ -100,7 +110,7 @@ export const Result = z.object({
   nonce: z.string(),
   status: z.enum(['finished', 'needs_input', 'failed', 'cancelled']),
   failure: z.optional(Failure),
-  exitCode: z.nullable(z.int()),
+  exitCode: toldExitCode(),
   durationMs: milliseconds(),
   reply: z.object({ ref: Sha256, head: z.string().check(z.maxLength(65_536)), bytes: bytes() }),
   summary: z.optional(z.string()),
@@ -121,3 +131,8 @@ export const Result = z.object({
   resume: z.optional(SessionResume),
 });
 export type Result = z.infer<typeof Result>;
+
+/** A failed run never tells 0; see {@link toldExitCode}. */
+export function exitCodeOf(status: Result['status'], exitCode: number | null): number | null {
+  return status === 'failed' && exitCode === 0 ? null : exitCode;
+}

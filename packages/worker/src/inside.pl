@@ -66,6 +66,7 @@ sub gate {
     my ($path, $peer, $seconds) = @_;
     $SIG{ALRM} = sub { give_up(DENIED, 'The gate did not answer in time.') };
     alarm($seconds // 320);
+    $SIG{$_} = sub { give_up(DENIED, 'The gate was stopped.') } for qw(HUP INT TERM);
     my $call = do { local $/; <STDIN> } // '';
     $call =~ tr/\r\n/ /;    # in JSON these can only stand between words
     my $socket = dial($path) or give_up(DENIED, "The gate did not answer: $!");

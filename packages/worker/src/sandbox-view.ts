@@ -115,6 +115,7 @@ export function buildSandboxSpec(job: Job, options: ViewOptions): SandboxSpec {
     network: onHostNetwork ? 'host' : 'none',
     seccomp: true,
     cgroupPaths: [...paths.cgroup],
+    ownPrograms: listOwnPrograms(job),
     stdin: options.stdin ?? 'closed',
   };
 }
@@ -155,6 +156,12 @@ function agentGitBinds(job: Job, options: ViewOptions): SandboxSpec['binds'] {
 /** The relay listens on loopback inside, hands every byte to the broker's socket, and starts the command. */
 function relayed(job: Job, argv: readonly string[]): string[] {
   return [...job.sandbox.programs.relay, String(INSIDE.relayPort), INSIDE.brokerSocket, '--', ...argv];
+}
+
+/** The interpreter comes first and is anybody's. */
+function listOwnPrograms({ sandbox }: Job): string[] {
+  const words = Object.values(sandbox.programs).flatMap(([, ...rest]) => rest);
+  return [...new Set(words.filter((word) => word.startsWith('/')))];
 }
 
 function insideEnv(job: Job, options: ViewOptions): Record<string, string> {

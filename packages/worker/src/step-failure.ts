@@ -1,4 +1,5 @@
 import type { Failure, FailureCause, FailureReason } from '@caisson/protocol';
+import { explainError } from '@caisson/ground';
 import { CaissonError } from '@caisson/protocol';
 import { StoppedError } from './stop-order.ts';
 
@@ -33,11 +34,10 @@ export function fail(
 
 /** What was thrown, in words for the user. Only a bug of ours needs the place where it happened. */
 export function describeThrown(error: unknown): string {
-  if (error instanceof CaissonError) return [error.message, error.remedy].filter(Boolean).join(' ');
-  if (!(error instanceof Error)) return String(error);
+  if (error instanceof CaissonError || !(error instanceof Error)) return explainError(error);
   const isBug = error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
   const place = isBug && !('code' in error) ? /^\s+at .*$/m.exec(error.stack ?? '')?.[0].trim() : undefined;
-  return place === undefined ? error.message : `${error.message} (${place})`;
+  return place === undefined ? explainError(error) : `${error.message} (${place})`;
 }
 
 function attributed(error: unknown, step: number, reason: FailureReason): StepFailure | StoppedError {

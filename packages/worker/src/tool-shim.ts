@@ -32,6 +32,8 @@ function deny(reason: string): never {
 function gate(): void {
   process.on('uncaughtException', (error) => deny(`The gate did not work: ${error.message}`));
   setTimeout(() => deny('The gate did not answer in time.'), Number(seconds ?? LIMIT_S) * 1000);
+  for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'])
+    process.on(signal, () => deny('The gate was stopped.'));
   const call: unknown = JSON.parse(readFileSync(0, 'utf8'));
   const socket = reach();
   let answer = '';

@@ -15,6 +15,7 @@ export const command = defineCommand({
       const [given = '', answer = ''] = positionals;
       // The newest, open or not: an answer must not reach an older question because the one that was meant has expired.
       const question = given === 'latest' ? ((await caisson.questions()).at(-1)?.questionId ?? given) : given;
-      return watchRun(await caisson.answer(question, answer), output, caisson.decide);
+      const { code } = await watchRun(caisson, () => caisson.answer(question, answer), output);
+      return code;
     }),
 });

@@ -5,10 +5,14 @@ import { formatBytes } from '../format-values.ts';
 import { tellWarnings } from '../tell-warnings.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
 
+const HELD_BACK_TTL_MS = 7 * 86_400_000;
+const HELD_BACK_HINT =
+  'Take what you need; caisson forget RUN deletes the rest of a run, caisson gc --held-back of all.';
+
 export const command = defineCommand({
-  usage: '[--older-than DURATION]',
+  usage: '[--older-than DURATION] [--held-back]',
   about:
-    'Removes blobs that nothing refers to, old spools and result files, and expired trash. Unsaved work is never touched.\n' +
+    'Removes blobs that nothing refers to, old spools and result files, and expired trash. The only copy of work, such as a file too large to capture, stays and is named.\n' +
     'Where store.s3 is set, it also sends every blob that the bucket lacks.',
   options: {
     'older-than': {
@@ -16,15 +20,27 @@ export const command = defineCommand({
       value: 'DURATION',
       summary: 'what is younger is kept; default 1d (trash 7d)',
     },
+    'held-back': {
+      type: 'boolean',
+      summary: 'delete also work that nothing but the state folder holds, for good',
+    },
   },
-  examples: [{ line: 'caisson gc', says: 'Tidy up this project.' }],
+  examples: [
+    { line: 'caisson gc', says: 'Tidy up this project.' },
+    { line: 'caisson gc --held-back --older-than 30d', says: 'Delete also old work that was never taken.' },
+  ],
   run: ({ options, output }) =>
     withCaissonToRead(options['state-dir'], output, async (caisson) => {
       tellWarnings(caisson, output);
       const older = options['older-than'] === undefined ? undefined : parseDuration(options['older-than']);
-      const report = await caisson.gc(older === undefined ? {} : { graceMs: older, trashTtlMs: older });
+      const report = await caisson.gc({
+        ...(older === undefined ? {} : { graceMs: older, trashTtlMs: older }),
+        ...(options['held-back'] === true ? { heldBackTtlMs: older ?? HELD_BACK_TTL_MS } : {}),
+      });
       output.result(report, () => [
         `removed ${report.blobs} blobs (${formatBytes(report.bytes)}), ${report.results} results, ${report.spools} spools, ${report.workspaces.length} trashed workspaces, ${report.sessions.length} private sessions${report.sent === null ? '' : `; sent ${report.sent} blobs to the bucket`}`,
+        ...report.heldBack.map((path) => `kept, for nothing else holds it: ${path}`),
+        ...(report.heldBack.length === 0 ? [] : [HELD_BACK_HINT]),
       ]);
       return EXIT_CODES.finished;
     }),

@@ -1,16 +1,19 @@
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
+import { onStopSignals } from '../stop-signals.ts';
 import { withCaisson } from '../with-caisson.ts';
 
 export const command = defineCommand({
   usage: 'RUN',
-  about: 'What --detach starts: a background host for one run. Not for people.',
+  about:
+    'What --detach starts: a background host for one run. Not for people. SIGTERM stops the run with its grace, keeps its\n' +
+    'work and records it as interrupted; a second one forces.',
   options: {},
   positionals: { min: 1, max: 1 },
   examples: [{ line: 'caisson run --detach "…"', says: 'Starts one of these by itself.' }],
   run: ({ options, positionals }) =>
     withCaisson(options['state-dir'], async (caisson) => {
-      process.on('SIGHUP', () => undefined); // the terminal that started us may close
+      onStopSignals(({ force }) => void caisson.shutdown({ force }));
       await caisson.serveDetached(positionals[0] ?? '');
       return EXIT_CODES.finished;
     }),

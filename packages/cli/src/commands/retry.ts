@@ -9,7 +9,8 @@ export const command = defineCommand({
   positionals: { min: 1, max: 1 },
   examples: [{ line: 'caisson retry latest', says: 'Try the newest run again.' }],
   run: ({ options, positionals, output }) =>
-    withCaissonToWork(options['state-dir'], output, async (caisson) =>
-      watchRun(await caisson.retry(positionals[0] ?? ''), output, caisson.decide),
-    ),
+    withCaissonToWork(options['state-dir'], output, async (caisson) => {
+      const { code } = await watchRun(caisson, () => caisson.retry(positionals[0] ?? ''), output);
+      return code;
+    }),
 });

@@ -108,7 +108,7 @@ export const RUN_OPTIONS = {
     summary: 'files the task is about; the agent is told, and changes to others are reported',
   },
   accept: { type: 'string', value: 'TEXT', summary: 'when the task is done, in words' },
-  branch: { type: 'string', value: 'NAME', summary: 'create this branch at the result' },
+  branch: { type: 'string', value: 'NAME', summary: 'leave the work on this new branch when the run ends' },
   priority: {
     type: 'string',
     value: '1-10',

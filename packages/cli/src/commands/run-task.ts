@@ -33,16 +33,16 @@ async function carryOut(caisson: Caisson, task: RunTask, output: Output): Promis
     output.result({ runId }, () => [runId]);
     return EXIT_CODES.finished;
   }
-  const handle = await caisson.dispatch(request);
-  const code = await watchRun(handle, output, caisson.decide, { isApplied: task.apply });
+  const begin = () => caisson.dispatch(request);
+  const { result, code } = await watchRun(caisson, begin, output, { isApplied: task.apply });
   if (!task.apply || code !== EXIT_CODES.finished) return code;
-  const refusal = whyNotApplied(await handle.ended, request);
+  const refusal = whyNotApplied(result, request);
   if (refusal !== null) {
     output.note(`Not applied: ${refusal}`);
     return EXIT_CODES.failed;
   }
   const order = { allowRisky: request.allowRisky, stateDir: task.stateDir };
-  return await applyAsking(caisson, handle.runId, order, output.format === 'human' ? output : quiet(output));
+  return await applyAsking(caisson, result.runId, order, output.format === 'human' ? output : quiet(output));
 }
 
 /** What is applied without being looked at must have passed where nothing but the patch could make it pass. */

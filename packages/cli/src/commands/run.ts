@@ -9,7 +9,8 @@ export const command = defineCommand({
   usage: '[OPTIONS] "TASK" | @FILE | -   or   [OPTIONS] -- CMD ARGS…',
   about:
     'Gives one task to one agent in its own sandbox, shows it live and ends with a sealed result. Your files stay as\n' +
-    'they are: the work comes back as a patch. Ctrl-C once asks the run to stop, twice forces it.',
+    'they are: the work comes back as a patch. Ctrl-C once asks the run to stop, twice forces it; the run is then cancelled.\n' +
+    'SIGTERM and SIGHUP do the same, and the run is interrupted.',
   options: RUN_OPTIONS,
   positionals: { min: 0, max: 1 },
   takesRest: true,

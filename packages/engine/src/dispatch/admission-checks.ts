@@ -11,6 +11,7 @@ import { countIdenticalFailures, MAX_IDENTICAL_FAILURES } from './identical-fail
 import { loginBinds } from './login-files.ts';
 import { describeFull, poolRoom } from './pool-room.ts';
 import { findSecretInBranch } from './secret-in-branch.ts';
+import { findTakenBranch } from './settle-branch.ts';
 import { findImpossibleRoom, findLensWithoutCheck } from './verify-lens.ts';
 import { findBundleBeyondParent, findLoginBeyondParent } from './within-parent.ts';
 import {
@@ -58,6 +59,7 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
   check('repository', findNoRepository),
   check('not-the-home', findTooMuch),
   check('base-known', findUnknownBase),
+  check('branch-free', findTakenBranch),
   check('model-key', findNoModelKey),
   check('mode-ceiling', ({ grant }, { settings }) =>
     modeRank(grant.mode) > modeRank(settings.ceiling)

@@ -1,4 +1,5 @@
 /** After the ending is durable: the attempt's files go. */
+import { explainError } from '@caisson/ground';
 import type { RemoveResult } from '../workspace/index.ts';
 import type { AttemptRemains } from './attempt-remains.ts';
 import type { DispatchRooms } from './rooms.ts';
@@ -41,7 +42,7 @@ export async function orWarn<T>(
   try {
     return await work();
   } catch (error) {
-    const message = (error as Error).message.slice(0, 4000);
+    const message = explainError(error).slice(0, 4000);
     record.keep('warning', { source, message }, { attempt });
     return undefined;
   }

@@ -147,6 +147,11 @@ export interface Dispatcher {
   dispatch(request: DispatchRequest): Promise<RunHandle>;
   /** The run if this host drives it. */
   active(runId: string): RunHandle | null;
-  /** Stops every run of this host (`cancelled`, cause `shutdown`) and waits for their endings. */
+  /**
+   * Stops every run of this host, also one whose admission is under way (`cancelled`, cause `shutdown`), and waits for
+   * their endings. A run that somebody cancelled before stays theirs.
+   */
   shutdown(options?: { force?: boolean }): Promise<void>;
+  /** Aborted with the first `shutdown`. */
+  readonly closing: AbortSignal;
 }

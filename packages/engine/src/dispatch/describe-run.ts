@@ -1,11 +1,13 @@
 /** A run as its ledger tells it: the DispatchResult of 4-protocol. */
 import {
+  exitCodeOf,
   Result,
   statusOfEnding,
   type DispatchResult,
   type Failure,
   type ListedRisk,
   type Resolved,
+  type RunBranch,
 } from '@caisson/protocol';
 import type { StoredEvent } from '../ledger/index.ts';
 import type { DispatchRooms } from './rooms.ts';
@@ -24,6 +26,7 @@ export async function describeRun(
   const ending = events.findLast((event) => event.type === row.ending);
   const result = withContents ? withUsage(await findResult(rooms, ending), ending) : null;
   const outsideScope = withContents ? await findChangesOutsideScope(rooms, events, ending) : [];
+  const branch = ending?.data['branch'] as RunBranch | undefined;
   const resolved = accepted?.data['resolved'] as Resolved;
   const failure = ending?.data['failure'] as Failure | undefined;
   return {
@@ -33,7 +36,7 @@ export async function describeRun(
         ? row.status
         : statusOfEnding(ending.type, failure, ending.data['cause'] as string | undefined),
     ...(failure === undefined ? {} : { failure }),
-    exitCode: result?.exitCode ?? null,
+    exitCode: findExitCode(ending, failure),
     durationMs: numberOf(ending?.data['durationMs']),
     ...(row.costUsd === undefined ? {} : { costUsd: row.costUsd }),
     ...(row.costIsEstimate === true ? { costIsEstimate: true } : {}),
@@ -46,6 +49,7 @@ export async function describeRun(
       ? { risky: ending.data['risky'] as ListedRisk[] }
       : {}),
     ...(outsideScope.length === 0 ? {} : { outsideScope }),
+    ...(branch === undefined ? {} : { branch }),
     events: { count: events.length, lastSeq: events.at(-1)?.seq ?? 0 },
   };
 }
@@ -67,6 +71,12 @@ async function findResult(
 
 async function textOf(rooms: Pick<DispatchRooms, 'store'>, ref: string | undefined): Promise<string> {
   return ref === undefined ? '' : (await rooms.store.getBlob(ref)).toString('utf8');
+}
+
+/** Endings of earlier versions tell 0 for failures, too. */
+function findExitCode(ending: StoredEvent | undefined, failure: Failure | undefined): number | null {
+  const told = ending?.data['exitCode'];
+  return exitCodeOf(failure === undefined ? 'finished' : 'failed', typeof told === 'number' ? told : null);
 }
 
 function numberOf(value: unknown): number {

@@ -21,6 +21,7 @@ import { untilSettled } from './until-settled.ts';
 export function createDispatcher(rooms: DispatchRooms): Dispatcher {
   const active = new Map<string, { run: ActiveRun; handle: RunHandle }>();
   const early = new Map<string, HeardEvent>();
+  const closing = new AbortController();
   rooms.recorder.listen((event) => {
     if (event.runId === null) return;
     const found = active.get(event.runId);
@@ -42,10 +43,11 @@ export function createDispatcher(rooms: DispatchRooms): Dispatcher {
       workerStartedMs: null,
       followed: null,
       unsent: [],
-      isShutdown: false,
+      isShutdown: closing.signal.aborted,
       isInterrupt: false,
       leave: new AbortController(),
     };
+    if (entry.isShutdown) stopRun(entry, { force: false });
     const ended = driveToEnd(rooms, entry).finally(() => {
       active.delete(run.runId);
       stream.end();
@@ -62,9 +64,11 @@ export function createDispatcher(rooms: DispatchRooms): Dispatcher {
       return begin(await admit(rooms, request));
     },
     active: (runId) => active.get(runId)?.handle ?? null,
+    closing: closing.signal,
     async shutdown(options = {}) {
+      closing.abort();
       for (const { run } of active.values()) {
-        run.isShutdown = true;
+        run.isShutdown ||= !run.abort.signal.aborted;
         stopRun(run, { force: options.force ?? false });
       }
       await Promise.allSettled([...active.values()].map(({ handle }) => handle.ended));
@@ -79,12 +83,13 @@ export function createDispatcher(rooms: DispatchRooms): Dispatcher {
 async function letGo(rooms: DispatchRooms, entry: ActiveRun): Promise<void> {
   const { ledger } = rooms;
   const { runId } = entry.run;
-  const release = (): void => {
+  const release = async (): Promise<void> => {
     if (ledger.run(runId)?.ending === undefined) return;
+    await entry.record.flush(); // what was warned of after the ending
     ledger.leases.release(runId);
     freeFolder(rooms, runId);
   };
-  await untilSettled(rooms, entry, 0, async () => release()).catch((error: unknown) =>
+  await untilSettled(rooms, entry, 0, release).catch((error: unknown) =>
     entry.record.tell('warning', { source: 'ledger', message: (error as Error).message }, 0),
   );
 }

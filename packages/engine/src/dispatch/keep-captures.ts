@@ -5,7 +5,14 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { capturePatch, describeFile, judgeTrees, withoutChanges, type TreeChange } from '@caisson/ground';
+import {
+  capturePatch,
+  describeFile,
+  explainError,
+  judgeTrees,
+  withoutChanges,
+  type TreeChange,
+} from '@caisson/ground';
 import { pathRules, ruleAgainst } from '@caisson/policy';
 import { MAX_RISKY_LISTED, type Failure, type ListedRisk, type Result } from '@caisson/protocol';
 import type { AttemptRemains } from './attempt-remains.ts';
@@ -21,7 +28,7 @@ export interface KeptCaptures {
   /** Why there is no patch although there may be work. */
   readonly patchMissing?: string;
   /** Changes of the patch that a person is asked about. */
-  readonly risky?: readonly ListedRisk[];
+  readonly risky?: ListedRisk[];
   /** The result that can be trusted: every capture it names is in the store. */
   readonly result: Result | null;
   /** Why the worker's result cannot stand. */
@@ -57,7 +64,7 @@ function failureOf(error: NodeJS.ErrnoException): Failure {
   const isMissing = error.code === 'ENOENT' || error.code === undefined;
   return {
     reason: isMissing ? 'output-invalid' : 'worker-failed',
-    detail: `what the run captured could not be stored: ${error.message}`,
+    detail: `what the run captured could not be stored: ${explainError(error)}`,
   };
 }
 
@@ -107,7 +114,7 @@ async function keepLate(
     };
   } catch (error) {
     if (mayPass(error)) throw error;
-    const patchMissing = `no patch could be taken from ${workspace.path}: ${(error as Error).message}`;
+    const patchMissing = `no patch could be taken from ${workspace.path}: ${explainError(error)}`;
     return { result: null, failure, patchMissing, warnings: [patchMissing] };
   }
 }

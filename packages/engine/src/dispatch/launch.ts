@@ -25,11 +25,12 @@ export async function launch(
   });
   // The worker waits for `go`, which is sent only after this event and `dispatch.started` are durable.
   try {
-    await record.append(
-      'attempt.launched',
-      { handle: { ...worker.handle }, nonce: prepared.nonce, workspace: { ...prepared.workspace } },
-      { attempt: prepared.attempt },
-    );
+    const { attempt, nonce, workspace } = prepared;
+    const launched = { handle: { ...worker.handle }, nonce, workspace: { ...workspace } };
+    await Promise.all([
+      rooms.workspaces.sync(workspace),
+      record.append('attempt.launched', launched, { attempt }),
+    ]);
     return worker;
   } catch (error) {
     await rooms.compute.stop(worker.handle); // nobody would ever find it again

@@ -1,15 +1,16 @@
+import type { EventData } from '@caisson/protocol';
 import type { DispatchRooms } from './rooms.ts';
 
 /** What a run that ends between two attempts has to show: the work of the last one. */
 export interface LeftWork {
   readonly attempt: number;
-  readonly data: Record<string, unknown>;
+  readonly data: Pick<EventData['attempt.ended'], 'patchRef' | 'patchMissing' | 'checkpoint'>;
 }
 
 export function findLeftWork({ ledger }: Pick<DispatchRooms, 'ledger'>, runId: string): LeftWork {
   const ended = ledger.read({ runId, types: ['attempt.ended'] });
   const last = ended.findLast(({ data }) => data['patchRef'] !== undefined) ?? ended.at(-1);
-  const { patchRef, patchMissing, checkpoint } = last?.data ?? {};
+  const { patchRef, patchMissing, checkpoint } = (last?.data ?? {}) as LeftWork['data'];
   return {
     attempt: ended.at(-1)?.attempt ?? 0,
     data: {

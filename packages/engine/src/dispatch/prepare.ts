@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CaissonError, type FailureReason, type Job } from '@caisson/protocol';
+import { explainError } from '@caisson/ground';
+import type { FailureReason, Job } from '@caisson/protocol';
 import type { AttemptLimits } from '../compute/index.ts';
 import type { EarlierWork, PreparedWorkspace } from '../workspace/index.ts';
 import type { AdmittedRun } from './contract.ts';
@@ -188,16 +189,10 @@ async function failingAs<T>(
   } catch (error) {
     if (error instanceof PrepareFailure) throw error;
     throw new PrepareFailure(
-      { reason, detail: describe(error).slice(0, 8000), ...(step === undefined ? {} : { step }) },
+      { reason, detail: explainError(error).slice(0, 8000), ...(step === undefined ? {} : { step }) },
       { cause: error },
     );
   }
-}
-
-/** What failed, and what to do about it where whoever threw it knows. */
-function describe(error: unknown): string {
-  if (!(error instanceof CaissonError) || error.remedy === undefined) return (error as Error).message;
-  return error.message.includes(error.remedy) ? error.message : `${error.message} ${error.remedy}`;
 }
 
 /** Invariant 5: a limit that a person set and that cannot be held is refused; a default is recorded as unenforced. */

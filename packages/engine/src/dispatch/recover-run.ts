@@ -14,6 +14,7 @@ import { findLeftWork } from './left-work.ts';
 import type { MayPass } from './passing-failure.ts';
 import { readResult, type FoundResult } from './read-result.ts';
 import { finishSettled, settle } from './settle.ts';
+import { settleBranch } from './settle-branch.ts';
 import { attemptPaths, removeAttemptFolders } from './state-paths.ts';
 import { keepLeftLines } from './worker-lines.ts';
 
@@ -67,10 +68,11 @@ async function endUnlaunched(
     row.status === 'queued' && launched === undefined
       ? `${why} before the run had a worker`
       : `${why} between two attempts`;
-  const failure = { reason: 'lost', detail };
+  const failure = { reason: 'lost', detail } as const;
   const { data } = findLeftWork(rooms, runId);
+  const branch = await settleBranch(rooms, runId, data.checkpoint);
   await record.flush();
-  await record.append('dispatch.failed', { durationMs, failure, ...data }, { attempt });
+  await record.append('dispatch.failed', { durationMs, failure, ...data, ...branch }, { attempt });
   rooms.budget.settle(runId, undefined);
   await orWarn(record, attempt, 'evidence', () => rooms.seal(runId));
 }

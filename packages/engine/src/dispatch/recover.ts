@@ -25,6 +25,8 @@ export interface Recovery {
   readonly hosts: Hosts;
   /** Starts to listen, before the first thing is touched (R1). */
   announce(): Promise<void>;
+  /** A host may be dead because the power was cut: what it had under `refs/caisson` may be broken. */
+  repairRefs(): Promise<unknown>;
 }
 
 export interface Recovered {
@@ -33,7 +35,7 @@ export interface Recovered {
   readonly left: readonly RunUnsettledError[];
 }
 
-export async function recover({ rooms, hosts, announce }: Recovery): Promise<Recovered> {
+export async function recover({ rooms, hosts, announce, repairRefs }: Recovery): Promise<Recovered> {
   const { ledger, hostId } = rooms;
   const open = ledger.runs({ status: ['queued', 'running'] });
   const known = new Set([...open.map((row) => row.host), ...ledger.leases.hosts()]);
@@ -43,6 +45,7 @@ export async function recover({ rooms, hosts, announce }: Recovery): Promise<Rec
   const all: { settled: string[]; left: RunUnsettledError[] } = { settled: [], left: [] };
   if (dead.length === 0) return all;
   await announce();
+  await repairRefs();
   for (const host of dead) {
     if (!holdHost(rooms, host, dead)) continue;
     const { settled, left } = await recoverHost(rooms, host);
@@ -74,7 +77,7 @@ async function recoverHost(rooms: DispatchRooms, host: string): Promise<Recovere
     if (row.host !== host) continue;
     const outcome = await settleLeft(rooms, row);
     if (outcome === 'settled') settled.push(row.runId);
-    else if (outcome !== 'ended-elsewhere') left.push(outcome);
+    else if (outcome !== 'ended') left.push(outcome);
   }
   // A slot is given back last of all: an ended run that still has one was not cleaned up.
   const slots = rooms.ledger.leases.listSlots().filter((slot) => slot.hostId === host);
@@ -85,7 +88,7 @@ async function recoverHost(rooms: DispatchRooms, host: string): Promise<Recovere
 async function settleLeft(
   rooms: DispatchRooms,
   row: RunRow,
-): Promise<'settled' | 'ended-elsewhere' | RunUnsettledError> {
+): Promise<'settled' | 'ended' | RunUnsettledError> {
   const launchedAt = rooms.ledger.attempts(row.runId).at(-1)?.launchedAt ?? row.acceptedAt;
   const isYoung = rooms.clock.wallMs() - Date.parse(launchedAt) < PATIENT_MS;
   const mayPass = isYoung ? isPassing : isOutage;
@@ -93,8 +96,9 @@ async function settleLeft(
     await recoverRun(rooms, { row, why: 'the host died' }, mayPass);
     return 'settled';
   } catch (error) {
-    if (error instanceof IllegalTransitionError) return 'ended-elsewhere'; // R2
-    if (rooms.ledger.run(row.runId)?.ending !== undefined) return 'settled';
+    // R2, or all that failed came after the ending; what is owed then is owed for its slot.
+    const isOver = rooms.ledger.run(row.runId)?.ending !== undefined;
+    if (isOver || error instanceof IllegalTransitionError) return 'ended';
     if (isOutage(error) || !mayPass(error)) throw error;
     return new RunUnsettledError(row.runId, error); // R5
   }

@@ -1,4 +1,5 @@
 /** One attempt of a run, through the stages: prepare → launch → follow → settle. */
+import { explainError } from '@caisson/ground';
 import type { Failure } from '@caisson/protocol';
 import { WorkerStartError, type WorkerProcess } from '../compute/index.ts';
 import { LedgerGoneError } from '../ledger/index.ts';
@@ -106,6 +107,6 @@ function shutdownAware(ending: Ending, entry: ActiveRun): Ending {
 /** What a run is told that a stage before its worker broke. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof PrepareFailure) return error.failure;
-  const detail = (error instanceof Error ? error.message : String(error)).slice(0, 8000);
+  const detail = explainError(error).slice(0, 8000);
   return { reason: error instanceof WorkerStartError ? 'crashed' : 'worker-failed', detail };
 }

@@ -6,7 +6,7 @@
  * U3  A host that is told to leave (a shutdown, or a forced stop after settling began) leaves the run as it is. Recovery
  *     settles it.
  */
-import type { Clock } from '@caisson/ground';
+import { explainError, type Clock } from '@caisson/ground';
 import { isOutage } from '../ledger/index.ts';
 import { backoffMs } from '../platform/index.ts';
 import type { ActiveRun } from './active-run.ts';
@@ -34,10 +34,9 @@ export async function untilSettled<T>(
       return await orAborted(signal, work(mayPass));
     } catch (error) {
       if (!signal.aborted && !mayPass(error)) throw error;
-      const { message } = error as Error;
       const delayMs = backoffMs(tries, { maxMs: LONGEST_PAUSE_MS });
       if (!signal.aborted && !entry.isShutdown) {
-        record.tell('settle.waiting', { reason: message, delayMs }, attempt);
+        record.tell('settle.waiting', { reason: explainError(error), delayMs }, attempt);
         await pause(clock, delayMs, signal);
       }
       if (signal.aborted || entry.isShutdown) throw new RunUnsettledError(run.runId, error); // U3

@@ -1,4 +1,4 @@
-/** Removes what nothing refers to any more. Work that is not saved is never touched. */
+/** Removes what nothing refers to any more. The only copy of work goes only where a person said so. */
 import { lstat, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,9 @@ import { BusTopic } from '@caisson/protocol';
 import { createRunId } from '../platform/index.ts';
 import { openUserHeads } from '../composition/user-keys.ts';
 import type { Engine } from '../engine.ts';
+import type { RefRepair } from '../workspace/index.ts';
 import { ageOfOldestOpenRun } from './blob-roots.ts';
+import { repairOwnRefs } from './repair-own-refs.ts';
 import { sweepStore, type SweptStore } from './sweep-store.ts';
 
 export const DAY_MS = 86_400_000;
@@ -33,6 +35,10 @@ export interface GarbageReport extends SweptStore {
   /** Event files of workers, and what background hosts left. */
   readonly logs: number;
   readonly workspaces: readonly string[];
+  /** Work that nothing but the state folder holds: it stays until a person takes it away. */
+  readonly heldBack: readonly string[];
+  /** Refs of ours that were broken. */
+  readonly repairedRefs: readonly RefRepair[];
   /** Boards and findings of runs that had no session; a named session stays until it is reset. */
   readonly sessions: readonly string[];
 }
@@ -42,11 +48,14 @@ export interface GarbageOptions {
   readonly graceMs?: number;
   /** Trashed workspaces older than this are deleted. Default seven days. */
   readonly trashTtlMs?: number;
+  /** Also deletes the only copy of work that is older than this. Default: never. */
+  readonly heldBackTtlMs?: number;
 }
 
 export async function collectGarbage(engine: Engine, options: GarbageOptions = {}): Promise<GarbageReport> {
   const graceMs = Math.max(options.graceMs ?? DAY_MS, ageOfOldestOpenRun(engine));
   const { stateDir } = engine.config;
+  const repairedRefs = await repairOwnRefs(engine);
   const swept = await sweepStore(engine, graceMs);
   await undoLeftApplies(engine);
   await removeLeftWorkspaces(engine);
@@ -54,9 +63,10 @@ export async function collectGarbage(engine: Engine, options: GarbageOptions = {
   await removeLeftGroups(engine);
   await removeHalfWritten(engine);
   openUserHeads(engine.config).prune(new Date(engine.clock.wallMs() - HEAD_TTL_MS));
-  const { deleted } = await engine.workspaces.gc({
+  const { deleted, kept } = await engine.workspaces.gc({
     stateDir,
     trashTtlMs: options.trashTtlMs ?? TRASH_TTL_MS,
+    ...(options.heldBackTtlMs === undefined ? {} : { heldBackTtlMs: options.heldBackTtlMs }),
   });
   await sweepFolder(engine, join(stateDir, 'runtime', 'sessions'), Math.max(graceMs, SESSION_TTL_MS));
   return {
@@ -64,6 +74,8 @@ export async function collectGarbage(engine: Engine, options: GarbageOptions = {
     sent: await sendMissing(engine),
     ...(await sweepRuntime(engine, graceMs)),
     workspaces: deleted,
+    heldBack: kept,
+    repairedRefs,
     sessions: await sweepPrivateSessions(engine, graceMs),
   };
 }

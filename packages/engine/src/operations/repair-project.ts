@@ -10,6 +10,7 @@ import type { ProbeReport } from '../discovery/index.ts';
 import { createEngine, type Engine } from '../engine.ts';
 import { openLedger } from '../ledger/index.ts';
 import { findProblems } from './examine-store.ts';
+import { describeRepair, repairOwnRefs } from './repair-own-refs.ts';
 import { makeUpSeals } from './seal-ended.ts';
 
 /** One thing that was done (`ok`), or that could not be done (`fail`). */
@@ -41,6 +42,7 @@ export async function repairProject(
   await step('project', async () => {
     const engine = createEngine(config, cwd, { version, keepsSpareWorker: false });
     try {
+      await step('refs', (done) => repairRefs(engine, done));
       await step('runs', (done, failed) => settleDead(engine, done, failed));
       await step('seals', (done, failed) => sealMissing(engine, done, failed));
       await step('store', (done, failed) => restoreBlobs(engine, done, failed));
@@ -62,6 +64,10 @@ async function rebuildRows(file: string, done: (detail: string) => void): Promis
   } finally {
     await ledger.close();
   }
+}
+
+async function repairRefs(engine: Engine, done: (detail: string) => void): Promise<void> {
+  for (const repair of await repairOwnRefs(engine)) done(describeRepair(repair));
 }
 
 async function settleDead(engine: Engine, ...[done, failed]: Parameters<Step>): Promise<void> {

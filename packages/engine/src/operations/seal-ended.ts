@@ -15,7 +15,9 @@ import { RunNotEndedError } from './retry-run.ts';
 const PATIENCE_MS = 2_000;
 /** After so many failures the rest is left to a later time: they have the same reason. */
 const MAX_FAILURES = 3;
-const REPEAT_MS = 30_000;
+const REPEAT_MS = 2_000;
+/** An agent may ask its user each time. */
+const REPEAT_WITH_AGENT_MS = 600_000;
 
 /** The runs that were sealed now, oldest first. Without a run, every one that ended unsealed is. */
 export async function sealEnded(engine: Engine, runId?: string): Promise<readonly string[]> {
@@ -81,17 +83,19 @@ export async function makeUpSeals(engine: Engine, { isForWork = false } = {}): P
 /** Does that now and again for as long as the host lives. Returns how to stop, which waits for what is under way. */
 export function keepSealing(engine: Engine, warn: (message: string) => void): () => Promise<void> {
   let underWay: Promise<void> | null = null;
+  let told: readonly string[] = [];
   const sealOnce = async (): Promise<void> => {
-    try {
-      for (const message of (await makeUpSeals(engine, { isForWork: true })).failures) warn(message);
-    } catch (error) {
-      warn((error as Error).message);
-    }
+    const failures = await makeUpSeals(engine, { isForWork: true })
+      .then((madeUp) => madeUp.failures)
+      .catch((error: unknown) => [(error as Error).message]);
+    for (const message of failures) if (!told.includes(message)) warn(message);
+    told = failures;
   };
   const repeat = (): void => {
     underWay ??= sealOnce().finally(() => (underWay = null));
   };
-  const timer = setInterval(repeat, REPEAT_MS);
+  const hasAgent = engine.config.keys.agentSocket !== null;
+  const timer = setInterval(repeat, hasAgent ? REPEAT_WITH_AGENT_MS : REPEAT_MS);
   timer.unref();
   repeat();
   return async () => {

@@ -98,8 +98,7 @@ export async function runBackground(engine: Engine, runId: string): Promise<void
     await engine.openPost();
     const handle = await engine.dispatcher.dispatch(request);
     await handle.ended;
-    await engine.callbacks.settle(BACKGROUND_CALLBACKS_MS);
-    await engine.mirror?.settle(BACKGROUND_BLOBS_MS);
+    await Promise.race([settleDeliveries(engine), aborted(engine.dispatcher.closing)]);
   } catch (error) {
     const info =
       error instanceof CaissonError
@@ -110,6 +109,17 @@ export async function runBackground(engine: Engine, runId: string): Promise<void
     await warnings.flush();
     if (statSync(paths.log, { throwIfNoEntry: false })?.size === 0) rmSync(paths.log, { force: true });
   }
+}
+
+/** A host that is told to shut down leaves what could not be delivered yet to the next one. */
+async function settleDeliveries({ callbacks, mirror }: Engine): Promise<void> {
+  await callbacks.settle(BACKGROUND_CALLBACKS_MS);
+  await mirror?.settle(BACKGROUND_BLOBS_MS);
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
 /** A background host has no terminal: what it warns of becomes part of its run's record, where `show` and `logs` find it. */

@@ -1,5 +1,6 @@
 /** What is damaged in a store is named, keeps nobody from the rest, and is never taken for something else. */
 import {
+  cpSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -113,4 +114,22 @@ it('a blob that is damaged in its pack is replaced by a file of its own, and gc 
   await open().gc([one, two], { graceMs: -1, bundles: new Set() });
   expect(await open().hasBlob(hash)).toBe(false);
   for (const digest of digests) expect(await inspectBlob(open(), digest)).toBeNull();
+});
+
+it('a blob that is damaged in one pack is read from another', async () => {
+  const { digests } = await putBundle();
+  const [one = '', two = ''] = digests;
+  const bytes = readFileSync(packFile());
+  const other = openLocalStore(join(folder, 'other'));
+  mkdirSync(join(folder, 'one-file'));
+  writeFileSync(join(folder, 'one-file/one'), 'content of one');
+  await other.putBundle(join(folder, 'one-file'));
+  for (const name of readdirSync(join(folder, 'other/packs')))
+    cpSync(join(folder, 'other/packs', name), join(folder, 'store/packs', name));
+  for (const name of readdirSync(join(folder, 'store/packs'))) {
+    const file = join(folder, 'store/packs', name);
+    if (readFileSync(file).equals(bytes)) flip(file, 'content of one');
+  }
+  expect(await inspectBlob(open(), one)).toBeNull();
+  expect(await inspectBlob(open(), two)).toBeNull();
 });

@@ -91,15 +91,21 @@ export class LocalBlobs {
     });
   }
 
-  /** A file of its own replaces what is damaged in a pack. */
+  /** What is damaged in one pack may be whole in another, or in a file of its own. */
   async #readPacked(digest: string, place: BlobPlace & { kind: 'packed' }): Promise<Buffer> {
     try {
-      const bytes = readPacked(digest, place);
-      verifyBytes(digest, bytes, place.file);
-      return bytes;
+      return readVerified(digest, place);
     } catch (error) {
+      if (isMissing(error)) throw error;
+      for (const other of this.packs.findAll(digest)) {
+        try {
+          return readVerified(digest, { kind: 'packed', ...other });
+        } catch {
+          continue;
+        }
+      }
       const loose = findLoose(blobFile(this.layout, digest));
-      if (loose === null || isMissing(error)) throw error;
+      if (loose === null) throw error;
       const bytes = await readFile(loose.file);
       verifyBytes(digest, bytes, loose.file);
       return bytes;
@@ -209,6 +215,12 @@ export function readPacked(digest: string, place: BlobPlace & { kind: 'packed' }
   } finally {
     if (fd === undefined) closeSync(file);
   }
+}
+
+function readVerified(digest: string, place: BlobPlace & { kind: 'packed' }): Buffer {
+  const bytes = readPacked(digest, place);
+  verifyBytes(digest, bytes, place.file);
+  return bytes;
 }
 
 function findLoose(file: string): BlobPlace | null {

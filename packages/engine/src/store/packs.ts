@@ -55,12 +55,17 @@ export class Packs {
 
   find(digest: string): PackPlace | null {
     if (this.#known.size === 0) return null;
+    for (const place of this.findAll(digest)) return place;
+    return null;
+  }
+
+  /** Every pack that holds it; one of them may be damaged. */
+  *findAll(digest: string): Generator<PackPlace> {
     const wanted = Buffer.from(digest, 'hex');
     for (const [name, pack] of this.#known) {
       const place = findInIndex(pack.index, wanted);
-      if (place !== null) return { file: pack.file, name, ...place };
+      if (place !== null) yield { file: pack.file, name, ...place };
     }
-    return null;
   }
 
   /** Tells gc that the pack is in use again; false when it is gone. */

@@ -3,10 +3,10 @@
  * plain files, its objects only through a git dir of ours, and what comes over is hashed and checked again. Secrets are
  * taken out of messages and names before anything comes over.
  */
-import { lstat, readdir, readFile, writeFile } from 'node:fs/promises';
+import { lstat, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { createGit, GitError, isErrno, objectFormatOf, type Git } from '@caisson/ground';
+import { createGit, GitError, isErrno, objectFormatOf, writeFileAtomic, type Git } from '@caisson/ground';
 
 import { parsePackedHeads } from './agent-git.ts';
 import { isFolder, refuseForeignObjects } from './agent-objects.ts';
@@ -44,7 +44,7 @@ export async function saveAgentCommits(
   try {
     await refuseForeignObjects(source, prepared.agentGit !== undefined);
     const heads = await saveHeads(prepared, source, moved, clean);
-    await writeFile(join(prepared.attemptDir, SAVED_HEADS_FILE), JSON.stringify([...heads]));
+    await writeFileAtomic(join(prepared.attemptDir, SAVED_HEADS_FILE), JSON.stringify([...heads]));
     return { refs: refsOf(heads), warnings: [] };
   } catch (error) {
     if (!(error instanceof GitError)) throw error;

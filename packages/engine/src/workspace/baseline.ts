@@ -19,6 +19,7 @@ import { baselineRef, commitTree, updateRefs } from './custody.ts';
 import { WorkspaceError } from './errors.ts';
 import { listRefs, type Repository, type UserFolders } from './locate-repository.ts';
 import { readIgnoreRules, seedIndex } from './seed-index.ts';
+import { syncObjects } from './sync-objects.ts';
 
 export interface Baseline {
   readonly gitDir: string;
@@ -174,6 +175,7 @@ export async function pinBaseline(
     parents: parent === null ? [] : [parent],
     message: `caisson: files before ${options.runId}, attempt ${options.attempt}\n`,
   });
+  await syncObjects(gitDir, [commit], parent === null ? [] : [parent]);
   await updateRefs(custodyDir, new Map([[baselineRef(options.runId, options.attempt), commit]]));
   return commit;
 }

@@ -1,13 +1,13 @@
 /** Custody: whatever the ending, the attempt's files and the agent's commits are saved before anything is removed. */
 import { existsSync, readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
-import { basename, dirname, join, relative } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 
 import {
   emptyTreeLike,
   isWorkspaceBare,
   stageWorkspace,
   withoutPreparation,
+  writeFileAtomic,
   type OversizedFile,
   type RiskyChange,
 } from '@caisson/ground';
@@ -15,13 +15,14 @@ import {
 import { saveAgentCommits } from './agent-commits.ts';
 import { makeBranchCommit } from './branch-commit.ts';
 import type { Clean } from './clean-commits.ts';
+import type { PlannedBranch } from './branch-ref.ts';
 import type { Checkpoint, PreparedWorkspace } from './contract.ts';
-import { checkpointRef, commitTree, createBranchRef, updateRefs } from './custody.ts';
-import { WorkspaceError } from './errors.ts';
+import { branchPinRef, checkpointRef, commitTree, updateRefs } from './custody.ts';
 import {
   describeHeldBack,
   describeHeldBranch,
   findHeldBack,
+  heldBackPlace,
   sortHeads,
   withoutHeldBack,
   writeBundle,
@@ -49,7 +50,6 @@ export async function checkpointWorkspace(
   const staged = await stageForCustody(prepared);
   const agent = await saveAgentCommits(prepared, clean);
   const complete = await commitOf(prepared, staged.tree);
-  if (complete !== prepared.baseCommit) await syncObjects(prepared.gitDir, complete, prepared.baseCommit);
   const ref = checkpointRef(prepared.runId, prepared.attempt);
   const risks = await findHeldBack(prepared, staged.tree);
   const tree = await withoutHeldBack(prepared, staged.tree, risks);
@@ -63,34 +63,53 @@ export async function checkpointWorkspace(
   ]);
   const file = held.size === 0 ? null : await writeBundle(prepared, held); // H3
   const isAlone = held.size + heads.visible.size + agent.warnings.length === 0;
-  if (isAlone && (await isNothingToKeep(prepared, complete, staged))) {
-    await writeFile(join(prepared.attemptDir, SAVED_TREE_FILE), staged.tree);
-    return null;
-  }
-  await updateRefs(prepared.custodyDir, new Map([[ref, commit], ...heads.visible]));
-  await writeFile(join(prepared.attemptDir, SAVED_TREE_FILE), staged.tree);
-  if (prepared.branch !== undefined && branch === null) throw noRepository(prepared);
-  if (branch?.isHeld === false) await createBranchRef(prepared.custodyDir, branch.name, branch.commit);
+  const isNothing = isAlone && (await isNothingToKeep(prepared, complete, staged));
+  if (!isNothing)
+    await writeRefs(
+      prepared,
+      new Map([[ref, commit], ...pinBranch(prepared, branch, commit), ...heads.visible]),
+    );
+  await writeFileAtomic(join(prepared.attemptDir, SAVED_TREE_FILE), staged.tree, { durable: false });
+  if (isNothing) return null;
   const found = { risks, headPaths: heads.paths, ref: [...held.keys()][0] ?? ref };
-  const heldBranch = branch?.isHeld === true ? branch : null;
   return {
     ref,
     commit,
     tree,
     heads: [...heads.visible.keys()],
     ...(file === null ? {} : { heldBack: { file, paths: risks.map(({ path }) => path) } }),
+    ...(branch === null
+      ? {}
+      : { branch: { name: branch.name, commit: branch.commit, isHeld: branch.isHeld } }),
     warnings: [
       ...staged.warnings,
       ...describeAllKept(prepared, staged.oversized),
       ...(await findChangedIncluded(prepared)).map((path) => describeChanged(prepared, path)),
       ...agent.warnings,
       ...(file === null ? [] : describeHeldBack(prepared, file, found)),
-      ...(file === null || heldBranch === null
+      ...(file === null || branch?.isHeld !== true
         ? []
-        : [describeHeldBranch(heldBranch.name, file, heldBranch.risks)]),
+        : [describeHeldBranch(branch.name, file, branch.risks)]),
       ...(branch?.warnings ?? []),
     ],
   };
+}
+
+/** What refs name is on disk before they are. */
+async function writeRefs(prepared: PreparedWorkspace, refs: ReadonlyMap<string, string>): Promise<void> {
+  const { gitDir, custodyDir, baseCommit } = prepared;
+  await syncObjects(gitDir, [...refs.values()], baseCommit === null ? [] : [baseCommit]);
+  await updateRefs(custodyDir, refs);
+}
+
+/** Nothing else reaches the commit of a branch until the run ends. */
+function pinBranch(
+  { runId, attempt }: PreparedWorkspace,
+  branch: MadeBranch | null,
+  checkpoint: string,
+): [string, string][] {
+  if (branch === null || branch.isHeld || branch.commit === checkpoint) return [];
+  return [[branchPinRef(runId, attempt), branch.commit]];
 }
 
 /** The user's own commit, and nothing to say about it: no ref of ours has to keep anything. */
@@ -130,22 +149,18 @@ function describeAllKept(prepared: PreparedWorkspace, files: readonly OversizedF
     : [...told, `and ${rest} more files that are too large to be captured; they are kept there, too`];
 }
 
-/** W2: what is in no checkpoint stays with the workspace. */
+/** W2: the removal moves what is in no checkpoint to where nothing expires. */
 function describeChanged(prepared: PreparedWorkspace, path: string): string {
-  return `${path} (workspace.include) was changed and is not in the patch; it is kept in ${placeInTrash(prepared, path)} until the trash expires`;
+  return `${path} (workspace.include) was changed and is not in the patch; ${describePlace(prepared, path)}`;
 }
 
-function placeInTrash(prepared: PreparedWorkspace, path: string): string {
-  return join(trashPlace(prepared), relative(prepared.attemptDir, prepared.path), path);
-}
-
-/** Too large for a checkpoint is not too large to be kept: the removal moves it to the trash, unsaved (W2). */
 function describeKept(prepared: PreparedWorkspace, { path, size }: OversizedFile): string {
-  const place =
-    prepared.kind === 'in-place'
-      ? 'it stays where it is'
-      : `it is kept in ${placeInTrash(prepared, path)} until the trash expires`;
+  const place = prepared.kind === 'in-place' ? 'it stays where it is' : describePlace(prepared, path);
   return `${path} (${size} bytes) is too large to be captured (limits.captureFile, limits.capture) and not in the patch; ${place}`;
+}
+
+function describePlace(prepared: PreparedWorkspace, path: string): string {
+  return `it is kept in ${join(heldBackPlace(prepared), path)} until you take it away (caisson forget ${prepared.runId})`;
 }
 
 /** Where the removal moves an attempt's folder. */
@@ -163,11 +178,7 @@ async function commitOf(prepared: PreparedWorkspace, tree: string): Promise<stri
   });
 }
 
-interface PlannedBranch {
-  readonly name: string;
-  readonly commit: string;
-  /** Whether it would bring what a person must say yes to. */
-  readonly isHeld: boolean;
+interface MadeBranch extends PlannedBranch {
   readonly risks: readonly RiskyChange[];
   readonly warnings: readonly string[];
 }
@@ -176,7 +187,7 @@ interface PlannedBranch {
 async function planBranch(
   prepared: PreparedWorkspace,
   checkpoint: { complete: string; tree: string; risks: readonly RiskyChange[] },
-): Promise<PlannedBranch | null> {
+): Promise<MadeBranch | null> {
   const { branch: name } = prepared;
   if (name === undefined || !prepared.isUserRepository) return null;
   const ofAgent = await withoutPreparation(prepared, checkpoint.tree);
@@ -200,10 +211,4 @@ async function planBranch(
       ),
     ],
   };
-}
-
-function noRepository({ branch, projectRoot }: PreparedWorkspace): WorkspaceError {
-  return new WorkspaceError(`Branch ${branch} was asked for, but ${projectRoot} has no git repository.`, {
-    remedy: 'Leave out --branch, or run `git init` first.',
-  });
 }

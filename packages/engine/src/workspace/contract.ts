@@ -5,8 +5,9 @@
  *                       └──remove──► refused (unsaved work, live processes)
  *
  * W1  The user's index, stash, config, working files (except `in-place`) and refs outside `refs/caisson` are
- *     never written.
- * W2  Unsaved work is never deleted: removal is a move, and only work that a checkpoint holds has a short expiry.
+ *     never written, but for the branch that a task asked for (branch-ref.ts).
+ * W2  The only copy of work is never deleted: removal is a move, and only work that a checkpoint holds expires. What no
+ *     checkpoint takes (too large, included files that changed) is in `held-back/` until a person takes it away.
  * W3  Nothing of a repository runs on the host: all git goes through ground's hardened git.
  * W5  What a checkout, a fetch or a push can reach has gone through the table of risky paths (held-back.ts).
  * W4  What the agent's git dir says is data: it is never opened as a repository by the host.
@@ -14,6 +15,9 @@
 import type { StageLimits } from '@caisson/ground';
 import { OwnControl, type ListedRisk } from '@caisson/protocol';
 import * as z from 'zod/mini';
+
+import type { BranchOutcome, BranchStanding, PlannedBranch } from './branch-ref.ts';
+import type { RefRepair } from './repair-refs.ts';
 
 export const WorkspaceKind = z.enum(['worktree', 'in-place', 'empty']);
 export type WorkspaceKind = z.infer<typeof WorkspaceKind>;
@@ -75,7 +79,7 @@ export const PreparedWorkspace = z.object({
       include: z.object({ from: Path, to: z.string(), patterns: z.array(z.string()) }),
     }),
   ),
-  /** Branch to create at the checkpoint. */
+  /** Branch that the run is to leave its work on. */
   branch: z.optional(z.string()),
   /** Risky files of this project alone, relative to `path`. */
   controls: z.optional(z.array(OwnControl)),
@@ -114,7 +118,7 @@ export interface PrepareOptions {
   readonly include: readonly string[];
   /** Whether a clean room will be built from it: its parts are kept out of the agent's reach from the beginning. */
   readonly cleanRoom?: boolean;
-  /** Branch to create at the checkpoint. */
+  /** Branch that the run is to leave its work on. */
   readonly branch?: string;
   /** Risky files that the project's settings name, relative to the project. */
   readonly controls?: readonly OwnControl[];
@@ -134,7 +138,9 @@ export interface Checkpoint {
   /** Refs that keep the agent's own commits. */
   readonly heads: readonly string[];
   /** What no ref may reach, and the file that has all of the work (held-back.ts). */
-  readonly heldBack?: { readonly file: string; readonly paths: readonly string[] };
+  readonly heldBack?: { readonly file: string; readonly paths: string[] };
+  /** What the branch that was asked for is to be; `writeBranch` makes it, when the run ends. */
+  readonly branch?: PlannedBranch;
   readonly warnings: readonly string[];
 }
 
@@ -214,9 +220,12 @@ export interface Workspaces {
   findCommit(options: { projectRoot: string; ref: string }): Promise<string | null>;
   /** Makes the attempt's folder and its baseline. Throws {@link WorkspaceError}; leaves nothing half-made behind. */
   prepare(options: PrepareOptions): Promise<PreparedWorkspace>;
+  /** Makes what a later host needs of the workspace survive a power cut; not its files. */
+  sync(prepared: PreparedWorkspace): Promise<void>;
   /**
-   * Saves every file that is not ignored, and the agent's own commits, under `refs/caisson/`. Null when there is nothing
-   * to save: an empty workspace is still empty, or the files are those of the user's commit. The workspace must be still. May be called again. `clean` takes secrets out of what the
+   * Saves every file that is not ignored, and the agent's own commits, under `refs/caisson/`; a power cut does not take
+   * them away any more. Null when there is nothing to save: an empty workspace is still empty, or the files are those of
+   * the user's commit. The workspace must be still. May be called again. `clean` takes secrets out of what the
    * agent wrote beside its files: commit messages, authors, names of branches.
    */
   checkpoint(
@@ -229,21 +238,38 @@ export interface Workspaces {
   ): Promise<Pick<Checkpoint, 'ref' | 'commit' | 'tree'> | null>;
   /** Moves the attempt's folder to the trash; refuses while work is unsaved (unless `force`) or processes live in it. */
   remove(prepared: PreparedWorkspace, options?: { force?: boolean }): Promise<RemoveResult>;
+  /** What stands at a branch name; null without a repository. */
+  findBranch(options: { projectRoot: string; name: string }): Promise<BranchStanding | null>;
+  /** Writes the branch of a run that ends (branch-ref.ts); may be called again. */
+  writeBranch(options: {
+    custodyDir: string;
+    branch: PlannedBranch;
+    /** Where an earlier run of the same task left it. */
+    from: string | null;
+  }): Promise<BranchOutcome>;
   /**
-   * Deletes from the trash what is saved and older than `savedTtlMs`, or older than `trashTtlMs` at all. With `oldest`
-   * only so many are looked at, for who has no time.
+   * Deletes from the trash what a checkpoint holds (after `savedTtlMs`) and what no agent has worked in (after
+   * `trashTtlMs`). What nothing else holds stays, unless `heldBackTtlMs` says how old it may become; `kept` names it.
+   * With `oldest` only so many are looked at, for who has no time.
    */
   gc(options: {
     stateDir: string;
     trashTtlMs: number;
     savedTtlMs?: number;
+    heldBackTtlMs?: number;
     oldest?: number;
-  }): Promise<{ deleted: readonly string[] }>;
+  }): Promise<{ deleted: readonly string[]; kept: readonly string[] }>;
   /**
    * Moves to the trash what was left in a state folder that has been moved since: the paths in it lead elsewhere, so it
    * can be neither saved nor compared, and counts as unsaved. Only of runs that `isOver`. Returns where it is now.
    */
   trashMoved(options: { stateDir: string; isOver(runId: string): boolean }): Promise<readonly string[]>;
+  /** Finds refs of ours that are broken; each is set to the commit that `findCommit` knows for it, or removed. */
+  repairRefs(options: {
+    projectRoot: string;
+    stateDir: string;
+    findCommit: (ref: string) => string | null;
+  }): Promise<readonly RefRepair[]>;
   /** Every attempt folder of ours that was never removed, oldest first. */
   recoverList(options: { stateDir: string }): Promise<readonly RecoverableWorkspace[]>;
   /** Every ref and attempt folder of ours, whoever's run it is. */

@@ -2,6 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   existsSync,
+  linkSync,
   mkdirSync,
   readFileSync,
   readdirSync,
@@ -13,7 +14,7 @@ import {
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { createWorkspaces, type PreparedWorkspace } from './index.ts';
+import { createWorkspaces, type Checkpoint, type PreparedWorkspace } from './index.ts';
 import {
   captureProven,
   createScratchProject,
@@ -30,6 +31,15 @@ beforeEach(() => {
   project.commit('first');
 });
 afterEach(() => project.dispose());
+
+function writeBranch(
+  { custodyDir }: PreparedWorkspace,
+  saved: Partial<Checkpoint> | null,
+  from: string | null = null,
+): Promise<unknown> {
+  if (saved?.branch === undefined) throw new Error('no branch was planned');
+  return project.workspaces.writeBranch({ custodyDir, branch: saved.branch, from });
+}
 
 const inWorkspace = (prepared: PreparedWorkspace, ...args: string[]): string =>
   gitIn(prepared.path, project.home, ...args);
@@ -208,6 +218,17 @@ describe('checkpoint', () => {
     expect(await project.workspaces.checkpoint(prepared)).toMatchObject({ tree: again?.tree });
   });
 
+  it('never leaves half a note of the saved heads, which a second try would have to believe', async () => {
+    const prepared = await project.prepare();
+    inSandbox(prepared, 'echo two > b.txt; git add b.txt; git commit -qm mine');
+    const note = join(prepared.attemptDir, 'saved-heads');
+    writeFileSync(note, '[]');
+    linkSync(note, join(prepared.attemptDir, 'older')); // another name of the same bytes
+    const saved = await project.workspaces.checkpoint(prepared);
+    expect(JSON.parse(readFileSync(note, 'utf8'))).toMatchObject([['main', { ref: saved?.heads[0] }]]);
+    expect(readFileSync(join(prepared.attemptDir, 'older'), 'utf8')).toBe('[]'); // replaced, not written into
+  });
+
   it('keeps what the user had not committed, also when the agent changed nothing', async () => {
     project.write('a.txt', 'uncommitted\n');
     const saved = await project.workspaces.checkpoint(await project.prepare());
@@ -221,15 +242,37 @@ describe('checkpoint', () => {
     expect(project.git('log', '-1', '--format=%s', saved?.heads[0] ?? '')).toBe('mine');
   });
 
-  it('creates the branch asked for and never moves one that exists', async () => {
+  it('plans the branch asked for; writing it is a step of its own, can be repeated, and never moves another', async () => {
     const prepared = await project.prepare({ branch: 'worker/one' });
     writeFileSync(join(prepared.path, 'b.txt'), 'x');
     const saved = await project.workspaces.checkpoint(prepared);
+    expect(saved?.branch).toEqual({ name: 'worker/one', commit: saved?.commit, isHeld: false });
+    expect(project.git('branch', '--list', 'worker/one')).toBe('');
+    expect(await writeBranch(prepared, saved)).toEqual({ kind: 'created', commit: saved?.commit });
     expect(project.git('rev-parse', 'worker/one')).toBe(saved?.commit);
-    const second = await project.prepare({ branch: 'main' });
-    writeFileSync(join(second.path, 'b.txt'), 'y');
-    await expect(project.workspaces.checkpoint(second)).rejects.toThrow(/main could not be created/);
-    expect(project.git('show', `refs/caisson/${second.runId}/1:b.txt`)).toBe('y');
+    // A host that died before it could say so: the commit made anew differs in its time alone.
+    const later = { ...process.env, GIT_COMMITTER_DATE: '2001-01-01T00:00:00Z' };
+    const twin = execFileSync(
+      'git',
+      [
+        'commit-tree',
+        `${saved?.tree}`,
+        '-p',
+        'main',
+        '-m',
+        project.git('log', '-1', '--format=%B', 'worker/one'),
+      ],
+      { cwd: project.root, env: { ...later, HOME: project.home }, encoding: 'utf8' },
+    ).trim();
+    const again = { ...saved, branch: { name: 'worker/one', commit: twin, isHeld: false } };
+    expect(await writeBranch(prepared, again)).toEqual({ kind: 'created', commit: saved?.commit });
+
+    writeFileSync(join(prepared.path, 'b.txt'), 'y');
+    const second = await project.workspaces.checkpoint(prepared);
+    expect(await writeBranch(prepared, second)).toMatchObject({ kind: 'taken', by: { name: 'worker/one' } });
+    expect(project.git('rev-parse', 'worker/one')).toBe(saved?.commit);
+    expect(await writeBranch(prepared, second, saved?.commit)).toMatchObject({ kind: 'created' });
+    expect(project.git('show', 'worker/one:b.txt')).toBe('y');
   });
 
   it('creates a branch with the committed blobs of files that git converts, and shows the agent a clean status', async () => {
@@ -248,6 +291,8 @@ describe('checkpoint', () => {
     writeFileSync(join(prepared.path, 'edited.win'), 'one\r\ntwo\r\nagent\r\n');
     writeFileSync(join(prepared.path, 'edited.up'), 'agent\n');
     const saved = await project.workspaces.checkpoint(prepared);
+    project.git('gc', '-q', '--prune=now');
+    await writeBranch(prepared, saved);
     const touched = project.git('diff', '--name-only', base, 'converted').split('\n');
     expect(touched).toEqual(['edited.up', 'edited.win', 'mine.win']);
     expect(project.git('show', 'converted:edited.win')).toBe('one\ntwo\nagent');
@@ -281,7 +326,7 @@ describe('remove', () => {
     expect(removed).toMatchObject({ kind: 'trashed', isSaved: true });
     expect(existsSync(prepared.attemptDir)).toBe(false);
     const ttl = { stateDir: project.stateDir, trashTtlMs: 1_000_000, savedTtlMs: 60_000 };
-    expect(await workspaces.gc(ttl)).toEqual({ deleted: [] });
+    expect(await workspaces.gc(ttl)).toEqual({ deleted: [], kept: [] });
     nowMs = Date.now() + 61_000;
     expect((await workspaces.gc(ttl)).deleted).toHaveLength(1);
     expect(readdirSync(join(project.stateDir, 'trash'))).toEqual([]);
@@ -331,7 +376,7 @@ describe('remove', () => {
     );
   });
 
-  it('keeps what is too large for a checkpoint in the trash, for the long expiry, and names the place', async () => {
+  it('holds back what is too large for a checkpoint, for ever, and names the place', async () => {
     const limits = { maxFileBytes: 1000, maxTotalBytes: 5000 };
     const prepared = await project.prepare({ limits });
     writeFileSync(join(prepared.path, 'small'), 'x');
@@ -340,16 +385,60 @@ describe('remove', () => {
     const saved = await project.workspaces.checkpoint(prepared);
     const removed = await project.workspaces.remove(prepared);
 
-    const place = join(project.stateDir, 'trash', basename(prepared.attemptDir), 'files', 'large');
+    const held = join(project.stateDir, 'held-back', basename(prepared.attemptDir));
+    const place = join(held, 'large');
     expect(saved?.warnings).toEqual([expect.stringContaining(`large (2000 bytes)`)]);
     expect(saved?.warnings[0]).toContain(place);
     expect(project.git('ls-tree', '--name-only', saved?.commit ?? '')).toBe('.gitignore\na.txt\nsmall');
-    expect(removed).toMatchObject({ kind: 'trashed', isSaved: false });
-    await project.workspaces.gc({ stateDir: project.stateDir, trashTtlMs: 60_000, savedTtlMs: 0 });
+    expect(removed).toMatchObject({ kind: 'trashed', isSaved: true });
+    const collect = { stateDir: project.stateDir, trashTtlMs: 0, savedTtlMs: 0 };
+    expect(await project.workspaces.gc(collect)).toMatchObject({ kept: [held] });
     expect(readFileSync(place, 'utf8')).toHaveLength(2000);
+    expect(await project.workspaces.gc({ ...collect, heldBackTtlMs: 0 })).toEqual({
+      deleted: [held],
+      kept: [],
+    });
   });
 
-  it('names included files that the agent changed, and keeps them for the long expiry', async () => {
+  it('keeps the whole workspace where what is too large cannot be moved: nothing outside of it is', async () => {
+    project.write('folder/large', 'small\n');
+    project.commit('folder');
+    const outside = join(project.base, 'outside');
+    mkdirSync(outside);
+    writeFileSync(join(outside, 'large'), '0'.repeat(2000));
+    const prepared = await project.prepare({ limits: { maxFileBytes: 1000, maxTotalBytes: 5000 } });
+    rmSync(join(prepared.path, 'folder'), { recursive: true });
+    symlinkSync(outside, join(prepared.path, 'folder'));
+    await project.workspaces.checkpoint(prepared);
+    await project.workspaces.remove(prepared);
+    expect(readFileSync(join(outside, 'large'), 'utf8')).toHaveLength(2000);
+  });
+
+  it('is done already when the folder is gone, and has nothing to keep of an empty one', async () => {
+    const prepared = await project.prepare();
+    await project.workspaces.checkpoint(prepared);
+    expect((await project.workspaces.remove(prepared)).kind).toBe('trashed');
+    expect(await project.workspaces.remove(prepared)).toEqual({ kind: 'removed' });
+
+    const bare = createScratchProject();
+    try {
+      const empty = await bare.prepare({ sandboxed: false });
+      expect(await bare.workspaces.checkpoint(empty)).toBeNull();
+      expect(await bare.workspaces.remove(empty)).toMatchObject({ kind: 'trashed', isSaved: true });
+    } finally {
+      bare.dispose();
+    }
+  });
+
+  it('does not ask whether the files of an in-place workspace were changed after they were saved', async () => {
+    const prepared = await project.prepare({ kind: 'in-place' });
+    project.write('a.txt', 'two\n');
+    await project.workspaces.checkpoint(prepared);
+    project.write('a.txt', 'the user goes on\n');
+    expect(await project.workspaces.remove(prepared)).toMatchObject({ kind: 'trashed', isSaved: true });
+  });
+
+  it('names included files that the agent changed, and holds them back', async () => {
     project.write('.gitignore', '.env*\ncache\n');
     for (const name of ['.env.test', '.env.same', '.env.gone', 'cache/a', 'cache/b/c'])
       project.write(name, 'A=1\n');
@@ -366,7 +455,7 @@ describe('remove', () => {
     const { warnings } = (await project.workspaces.checkpoint(prepared)) ?? { warnings: [] };
     expect(warnings.map((text) => text.replace(/ .*/, '')).toSorted()).toEqual(['.env.test', 'cache']);
     const removed = await project.workspaces.remove(prepared);
-    expect(removed).toMatchObject({ kind: 'trashed', isSaved: false });
+    expect(removed).toMatchObject({ kind: 'trashed', isSaved: true });
     const place = /kept in (.+) until/.exec(warnings.find((text) => text.startsWith('.env.test')) ?? '')?.[1];
     expect(readFileSync(place ?? '', 'utf8')).toBe('A=2\n');
   });
@@ -398,7 +487,7 @@ describe('remove', () => {
     ]);
   });
 
-  it('keeps forced, unsaved work for the long expiry', async () => {
+  it('keeps what was removed by force for the long expiry', async () => {
     const prepared = await project.prepare();
     writeFileSync(join(prepared.path, 'b.txt'), 'x');
     const removed = await project.workspaces.remove(prepared, { force: true });

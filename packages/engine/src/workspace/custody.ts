@@ -1,12 +1,12 @@
 /** Where checkpoints are kept: the user's repository, or one of ours for projects without git. */
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
-import { createGit, createOwnGitDir, isErrno, type Git, type ObjectFormat } from '@caisson/ground';
+import { createGit, createOwnGitDir, type Git, type ObjectFormat } from '@caisson/ground';
 
 import type { PreparedWorkspace } from './contract.ts';
-import { WorkspaceError } from './errors.ts';
+import { findRepository, readIfThere, type UserFolders } from './locate-repository.ts';
+import { syncIfThere } from './sync-objects.ts';
 
 const IDENTITY = ['user.name=Caisson', 'user.email=caisson@caisson.invalid'];
 
@@ -26,12 +26,7 @@ export function baselineRef(runId: string, attempt: number): string {
 /** The repository of ours under the state folder; made on first use, safe to race. */
 export async function ensureOwnCustody(stateDir: string, objectFormat: ObjectFormat): Promise<string> {
   const path = join(stateDir, 'git');
-  try {
-    await readFile(join(path, 'HEAD'));
-  } catch (error) {
-    if (!isErrno(error, 'ENOENT')) throw error;
-    await createOwnGitDir({ path, objectFormat });
-  }
+  if (!(await readIfThere(join(path, 'HEAD')))) await createOwnGitDir({ path, objectFormat, durable: true });
   return path;
 }
 
@@ -47,31 +42,63 @@ export async function commitTree(
   });
 }
 
-/** All refs or none, in one process. */
+/** Where the commit of a branch is kept until the run ends, if it is another than the checkpoint's. */
+export function branchPinRef(runId: string, attempt: number): string {
+  return `refs/caisson/${runId}/branch/${attempt}`;
+}
+
+/** Git syncs a ref before it gives it its name; older ones than 2.36 do not know the setting, and sync nothing. */
+const SYNCED_REFS = ['core.fsync=reference'];
+
+/** All refs or none, in one process; on disk when it resolves. What they name must be there already. */
 export async function updateRefs(custodyDir: string, refs: ReadonlyMap<string, string>): Promise<void> {
   if (refs.size === 0) return;
-  const stdin = [...refs].map(([name, objectId]) => `update ${name} ${objectId}\n`).join('');
-  await custodyGit(custodyDir).run(['update-ref', '--stdin'], { stdin });
+  const orders = [...refs].map(([name, objectId]) => `update ${name} ${objectId}\n`);
+  await custodyGit(custodyDir).run(['update-ref', '--stdin'], {
+    stdin: orders.join(''),
+    config: SYNCED_REFS,
+  });
+  await syncRefs(custodyDir, [...refs.keys()]);
+}
+
+/** Moves one ref from what it is known to be (null: nothing) to a commit. Null, or why git did not do it. */
+export async function swapRef(
+  custodyDir: string,
+  { ref, from, to }: { ref: string; from: string | null; to: string },
+): Promise<string | null> {
+  const expected = from ?? '0'.repeat(to.length);
+  const swapped = await custodyGit(custodyDir).run(['update-ref', '--stdin'], {
+    stdin: `update ${ref} ${to} ${expected}\n`,
+    config: SYNCED_REFS,
+    okExitCodes: [0, 128],
+  });
+  if (swapped.exitCode !== 0) return swapped.stderr.trim();
+  await syncRefs(custodyDir, [ref]);
+  return null;
+}
+
+/** The names of new refs and their folders; a ref store that has no such files syncs by itself. */
+async function syncRefs(custodyDir: string, refs: readonly string[]): Promise<void> {
+  const folders = new Set<string>();
+  for (const ref of refs) for (let path = dirname(ref); path !== '.'; path = dirname(path)) folders.add(path);
+  await Promise.all([...refs, ...folders].map((path) => syncIfThere(join(custodyDir, path))));
+}
+
+/** The repositories that hold refs of ours for a project: the user's, and the one under the state folder. */
+export async function listCustodies(
+  { projectRoot, stateDir }: { projectRoot: string; stateDir: string },
+  user: UserFolders,
+): Promise<string[]> {
+  const repository = await findRepository(projectRoot, user);
+  const own = join(stateDir, 'git');
+  return [
+    ...(repository === null ? [] : [repository.commonDir]),
+    ...(existsSync(join(own, 'HEAD')) ? [own] : []),
+  ];
 }
 
 export function custodyGit(custodyDir: string): Git {
   return createGit({ cwd: custodyDir, gitDir: custodyDir, foreign: true });
-}
-
-/** Creates the branch; one that stands elsewhere already is never moved. */
-export async function createBranchRef(custodyDir: string, branch: string, commit: string): Promise<void> {
-  const ref = `refs/heads/${branch}`;
-  const git = custodyGit(custodyDir);
-  const made = await git.run(['update-ref', '--stdin'], {
-    stdin: `create ${ref} ${commit}\n`,
-    okExitCodes: [0, 128],
-  });
-  if (made.exitCode === 0) return;
-  const present = await git.run(['rev-parse', '--verify', '--quiet', ref], { okExitCodes: [0, 1, 128] });
-  if (present.stdout.toString('utf8').trim() === commit) return;
-  throw new WorkspaceError(`Branch ${branch} could not be created at ${commit}: ${made.stderr.trim()}`, {
-    remedy: `The work is saved; choose another name with \`git branch NAME ${commit}\`.`,
-  });
 }
 
 /** The checkpoint of an attempt as its repository has it. */

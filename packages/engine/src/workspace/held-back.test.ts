@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { findRisk, RISKY_PATHS, type RiskyPath } from '@caisson/protocol';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
-import type { PreparedWorkspace } from './index.ts';
+import type { Checkpoint, PreparedWorkspace } from './index.ts';
 import { captureProven, createScratchProject, gitIn, type ScratchProject } from './scratch-project-stage.ts';
 
 let project: ScratchProject;
@@ -36,6 +36,14 @@ function listMirrored(): string[] {
   return [...new Set(names.map((name) => name.trimStart()))].filter(Boolean).toSorted();
 }
 
+async function saveWithBranch(prepared: PreparedWorkspace): Promise<Checkpoint | null> {
+  const saved = await project.workspaces.checkpoint(prepared);
+  if (saved?.branch === undefined) throw new Error('no branch was planned');
+  const { custodyDir } = prepared;
+  await project.workspaces.writeBranch({ custodyDir, branch: saved.branch, from: null });
+  return saved;
+}
+
 it('of every entry of the table nothing is reached by a push or a checkout, and the bundle has all of it', async () => {
   const prepared = await project.prepare({ branch: 'work' });
   const places = RISKY_PATHS.map(placeOf);
@@ -66,7 +74,7 @@ it('what was allowed is on the branch, and what runs by itself is not', async ()
   const prepared = await project.prepare({ branch: 'work', allowRisky: true });
   for (const path of ['.github/workflows/ci.yml', '.envrc', 'sub/.caisson/ledger.db', 'sub/caisson.yaml'])
     put(prepared, path);
-  await project.workspaces.checkpoint(prepared);
+  await saveWithBranch(prepared);
   expect(project.git('diff', '--name-only', 'main', 'work').split('\n').filter(Boolean)).toEqual([
     '.github/workflows/ci.yml',
   ]);
@@ -79,7 +87,7 @@ it('links that leave the project, and folders that read as .git, are on no ref',
   symlinkSync('../..', join(prepared.path, 'up'));
   symlinkSync('a.txt', join(prepared.path, 'inside'));
   for (const name of ['.git ', 'GIT~1', '.g\u200cit', 'sub/.git.']) put(prepared, `${name}/hooks/pre-commit`);
-  await project.workspaces.checkpoint(prepared);
+  await saveWithBranch(prepared);
   expect(listMirrored()).toEqual(['a.txt', 'inside', 'package.json']);
   expect(project.git('ls-tree', '--name-only', 'work').split('\n').filter(Boolean)).toEqual([
     'a.txt',
@@ -111,7 +119,7 @@ it('ordinary work has no bundle: versions, dependencies, links inside, files of 
   put(prepared, 'src/config/hooks/index.ts');
   gitIn(prepared.path, project.home, 'add', '-A');
   gitIn(prepared.path, project.home, 'commit', '-qm', 'mine');
-  const saved = await project.workspaces.checkpoint(prepared);
+  const saved = await saveWithBranch(prepared);
   expect(saved).toMatchObject({ warnings: [], heads: [`refs/caisson/${prepared.runId}/heads/1/main`] });
   expect(saved?.heldBack).toBeUndefined();
   expect(project.git('show', 'work:src/config/hooks/index.ts')).toBe('x');

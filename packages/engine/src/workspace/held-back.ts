@@ -7,7 +7,6 @@
  *     gets it with `git fetch FILE REF`.
  * H3  The bundle is on disk before any ref is written.
  */
-import { mkdir, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import {
@@ -16,6 +15,8 @@ import {
   judgeTrees,
   listCommitChanges,
   listTreeChanges,
+  makeFolder,
+  publishFile,
   readPreparation,
   rewriteTree,
   undoOf,
@@ -120,8 +121,13 @@ function basesOf({ baseCommit, baselineCommit }: PreparedWorkspace): string[] {
 }
 
 /** Where the bundle of an attempt is. */
-export function bundleFile({ attemptDir, runId, attempt }: PreparedWorkspace): string {
-  return join(dirname(dirname(attemptDir)), 'held-back', `${runId}.${attempt}.bundle`);
+function bundleFile(prepared: PreparedWorkspace): string {
+  return `${heldBackPlace(prepared)}.bundle`;
+}
+
+/** Where the files of an attempt are that no checkpoint has. */
+export function heldBackPlace({ attemptDir, runId, attempt }: PreparedWorkspace): string {
+  return join(dirname(dirname(attemptDir)), 'held-back', `${runId}.${attempt}`);
 }
 
 /** H2, H3 */
@@ -131,7 +137,7 @@ export async function writeBundle(
 ): Promise<string> {
   const { gitDir } = prepared;
   const file = bundleFile(prepared);
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(file));
   // The refs are in the attempt's own git dir, which nobody checks out and which goes with the workspace.
   const git = createGit({ cwd: gitDir, gitDir, timeoutMs: 600_000 });
   const stdin = [...refs].map(([name, commit]) => `update ${name} ${commit}\n`).join('');
@@ -141,7 +147,7 @@ export async function writeBundle(
   await git.run(['bundle', 'create', '--quiet', draft, '--stdin'], {
     stdin: revisions.map((revision) => `${revision}\n`).join(''),
   });
-  await rename(draft, file);
+  await publishFile(draft, file);
   return file;
 }
 

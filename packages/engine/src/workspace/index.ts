@@ -5,16 +5,18 @@ import type { Seal } from '@caisson/ground';
 
 import { applyPatch } from './apply-patch.ts';
 import { findCommit } from './baseline.ts';
+import { findBranch, writeBranch } from './branch-ref.ts';
 import { checkpointWorkspace } from './checkpoint.ts';
-import { findCheckpoint } from './custody.ts';
 import type { Workspaces } from './contract.ts';
+import { findCheckpoint, listCustodies } from './custody.ts';
 import { forgetCheckpoints } from './forget.ts';
 import { inspectWorkspaces } from './inspect.ts';
 import { findRepository, findTop } from './locate-repository.ts';
 import { prepareWorkspace } from './prepare.ts';
 import { recoverApplies } from './recover-applies.ts';
-import { isWithinState, listRecoverable } from './record.ts';
+import { isWithinState, listRecoverable, syncAttempt } from './record.ts';
 import { emptyTrash, removeWorkspace, trashMoved } from './remove.ts';
+import { repairRefs } from './repair-refs.ts';
 
 export type {
   AgentGit,
@@ -29,9 +31,11 @@ export type {
   Workspaces,
 } from './contract.ts';
 export { PreparedWorkspace, WorkspaceKind } from './contract.ts';
+export type { BranchStanding, PlannedBranch } from './branch-ref.ts';
 export { readSavedTree } from './checkpoint.ts';
 export { diffText } from './diff-text.ts';
 export { WorkspaceError } from './errors.ts';
+export type { RefRepair } from './repair-refs.ts';
 
 export interface WorkspacesOptions {
   /** Where the user's own git settings and ignore rules are read from. */
@@ -56,6 +60,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
       return repository === null ? null : await findCommit(repository, ref);
     },
     prepare: (given) => prepareWorkspace(given, { user, seal }),
+    sync: syncAttempt,
     checkpoint: checkpointWorkspace,
     findCheckpoint,
     remove: (prepared, choice = {}) => removeWorkspace(prepared, choice.force ?? false),
@@ -67,5 +72,11 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     isWithinState: (prepared, { stateDir }) => isWithinState(prepared, stateDir),
     recoverApplies: (given) => recoverApplies({ ...given, seal }),
     forget: (given) => forgetCheckpoints(given, user),
+    findBranch: (given) => findBranch(given, user),
+    writeBranch: ({ custodyDir, branch, from }) => writeBranch(custodyDir, branch, from),
+    async repairRefs({ findCommit: find, ...place }) {
+      const repairs = (await listCustodies(place, user)).map((repository) => repairRefs(repository, find));
+      return (await Promise.all(repairs)).flat();
+    },
   };
 }

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import type { Seal } from '@caisson/ground';
 
 import type { InspectedWorkspaces, OwnRef, RecoverableWorkspace } from './contract.ts';
-import { custodyGit } from './custody.ts';
-import { findRepository, type UserFolders } from './locate-repository.ts';
+import { custodyGit, listCustodies } from './custody.ts';
+import type { UserFolders } from './locate-repository.ts';
 import { listFolder, listRecoverable } from './record.ts';
 
 const OWN_REF = /refs\/caisson\/([^/\s]+)\S*/;
@@ -15,12 +15,7 @@ export async function inspectWorkspaces(
   { projectRoot, stateDir }: { projectRoot: string; stateDir: string },
   { user, seal }: { user: UserFolders; seal: Seal },
 ): Promise<InspectedWorkspaces> {
-  const repository = await findRepository(projectRoot, user);
-  const own = join(stateDir, 'git');
-  const places = [
-    ...(repository === null ? [] : [repository.commonDir]),
-    ...(existsSync(join(own, 'HEAD')) ? [own] : []),
-  ];
+  const places = await listCustodies({ projectRoot, stateDir }, user);
   const attempts = await listRecoverable(stateDir, seal);
   const known = new Set(attempts.map(({ attemptDir }) => attemptDir));
   const names = await listFolder(join(stateDir, 'worktrees'));

@@ -3,7 +3,14 @@ import { constants } from 'node:fs';
 import { access, lstat, readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 
-import { createGit, isErrno, ownUid, readUserGitConfig, type ObjectFormat } from '@caisson/ground';
+import {
+  createGit,
+  findDiskTrouble,
+  isErrno,
+  ownUid,
+  readUserGitConfig,
+  type ObjectFormat,
+} from '@caisson/ground';
 
 import { WorkspaceError } from './errors.ts';
 
@@ -108,14 +115,14 @@ export async function demandWritable({ top, commonDir, objectDir }: Repository):
     try {
       await access(folder, constants.W_OK);
     } catch (error) {
-      throw new WorkspaceError(
-        `The repository ${top} cannot keep a run's work: ${(error as NodeJS.ErrnoException).code} on ${folder}.`,
-        {
-          cause: error,
-          remedy:
-            'Make its .git writable for this user, or clone it and work there; --workspace empty needs none.',
-        },
-      );
+      const trouble = findDiskTrouble(error, folder);
+      const why = trouble?.what ?? `${(error as NodeJS.ErrnoException).code} on ${folder}`;
+      throw new WorkspaceError(`The repository ${top} cannot keep a run's work: ${why}.`, {
+        cause: error,
+        remedy:
+          trouble?.remedy ??
+          'Make its .git writable for this user, or clone it and work there; --workspace empty needs none.',
+      });
     }
   }
 }

@@ -2,7 +2,15 @@
 import { mkdir, realpath, rm } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 
-import { createOwnGitDir, EMPTY_TREE, GitError, isErrno, stageWorkspace, type Seal } from '@caisson/ground';
+import {
+  createOwnGitDir,
+  EMPTY_TREE,
+  explainError,
+  GitError,
+  isErrno,
+  stageWorkspace,
+  type Seal,
+} from '@caisson/ground';
 import { CaissonError } from '@caisson/protocol';
 
 import { createAgentGit } from './agent-git.ts';
@@ -206,5 +214,5 @@ function remedyFor(error: unknown): { remedy?: string } {
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return error instanceof CaissonError ? error.message : explainError(error);
 }

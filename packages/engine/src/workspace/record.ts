@@ -1,10 +1,11 @@
 /** The record beside a workspace: what a later host needs to checkpoint and remove it. */
 import { readdir, readFile, realpath } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 
 import { isErrno, writeFileAtomic, type Seal } from '@caisson/ground';
 
 import { PreparedWorkspace, type RecoverableWorkspace } from './contract.ts';
+import { syncIfThere } from './sync-objects.ts';
 
 const FOLDER = /^(.+)\.(\d+)$/;
 
@@ -14,8 +15,17 @@ export function attemptFolder(stateDir: string, runId: string, attempt: number):
 
 export async function writeRecord(prepared: PreparedWorkspace, seal: Seal): Promise<void> {
   const sealed = seal.wrap(purposeOf(prepared.attemptDir), JSON.stringify(prepared));
-  // Not synced: after a power cut no agent lives, and a folder without a record is still never deleted unseen.
+  // Synced with the rest, by `syncAttempt`.
   await writeFileAtomic(join(prepared.attemptDir, 'record.json'), sealed, { durable: false });
+}
+
+/** What a later host needs to save the files: the record, and our git dir. The files themselves are the agent's to sync. */
+export async function syncAttempt({ attemptDir, gitDir }: PreparedWorkspace): Promise<void> {
+  const folders = [attemptDir, gitDir, join(gitDir, 'info')];
+  const listed = await Promise.all(folders.map((folder) => readdir(folder, { withFileTypes: true })));
+  const files = listed.flat().filter((entry) => entry.isFile());
+  const paths = files.map((entry) => join(entry.parentPath, entry.name));
+  await Promise.all([...paths, ...folders, dirname(attemptDir)].map(syncIfThere));
 }
 
 /** Every attempt folder of ours that was never removed; run ids sort by time. One with a record of others is left alone. */

@@ -1,87 +1,138 @@
 /** Removal is a move into the trash (W2); only `gc` deletes, and only what has expired there. */
-import { readdirSync } from 'node:fs';
-import { mkdir, readFile, rename, rmdir, stat, writeFile } from 'node:fs/promises';
+import { readdirSync, statSync } from 'node:fs';
+import { readdir, rename, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import {
+  beneath,
   emptyTreeLike,
   isErrno,
   isWorkspaceBare,
+  makeFolder,
   NEVER_IN_PATCH,
+  publishFile,
   removeTree,
   stageWorkspace,
+  statIfThere,
   undoLaid,
   type Seal,
 } from '@caisson/ground';
 
 import { SAVED_TREE_FILE, stageForCustody, trashPlace } from './checkpoint.ts';
 import type { PreparedWorkspace, RemoveResult } from './contract.ts';
+import { heldBackPlace } from './held-back.ts';
 import { findChangedIncluded } from './included-memory.ts';
 import { findLiveProcesses } from './live-processes.ts';
 import { readIfThere } from './locate-repository.ts';
 import { listFolder, listMoved } from './record.ts';
 
-const SAVED_MARK = 'saved';
-const UNSAVED_MARK = 'unsaved';
-/** Nothing was done in it: it waits only for somebody who has the time to remove it. */
-const UNTOUCHED_MARK = 'untouched';
+/** Why a folder is in the trash; without a mark it counts as unsaved. */
+type TrashMark =
+  /** A checkpoint has all of it. */
+  | 'saved'
+  /** Nothing was done in it: it waits only for somebody who has the time to remove it. */
+  | 'untouched'
+  /** No agent has run in it. */
+  | 'unused'
+  /** Nothing else has it. */
+  | 'unsaved';
+const MARK_FILE = 'trashed';
 const MAX_SMALL = 128;
 const DEFAULT_SAVED_TTL_MS = 10 * 60_000;
 
 export async function removeWorkspace(prepared: PreparedWorkspace, force: boolean): Promise<RemoveResult> {
-  if ((await isUntouched(prepared)) && (await removeBare(prepared))) return { kind: 'removed' };
+  // By a host that died right after it.
+  if (statIfThere(prepared.attemptDir, 'itself') === null) return { kind: 'removed' };
+  const isBare = await holdsNothing(prepared);
+  if (isBare && prepared.kind === 'empty' && (await removeBare(prepared))) return { kind: 'removed' };
   const pids = findLiveProcesses(prepared.kind === 'in-place' ? prepared.attemptDir : prepared.path);
   if (pids.length > 0) return { kind: 'refused', reason: 'live-processes', pids };
-  if (await isBareInPlace(prepared)) {
+  if (isBare && prepared.kind === 'in-place') {
     await removeTree(prepared.attemptDir);
     return { kind: 'removed' };
   }
-  const saved = await lookForUnsaved(prepared);
-  if (saved === 'not' && !force) return { kind: 'refused', reason: 'unsaved-work' };
-  if (saved === 'untouched' && isSmall(prepared.path)) {
+  const left = isBare ? { isTouched: true, paths: [] } : await findUnsaved(prepared);
+  if (left === null && !force) return { kind: 'refused', reason: 'unsaved-work' };
+  if (left?.isTouched === false && isSmall(prepared.path)) {
     await removeTree(prepared.attemptDir);
     return { kind: 'removed' };
   }
-  if (prepared.kind === 'in-place' && saved !== 'not') await takeOutLaid(prepared);
-  const isSaved = saved === 'all' || saved === 'untouched';
-  const mark = saved === 'untouched' ? UNTOUCHED_MARK : isSaved ? SAVED_MARK : UNSAVED_MARK;
+  if (prepared.kind === 'in-place' && left !== null) await takeOutLaid(prepared);
+  const mark = left === null ? 'unused' : await holdBack(prepared, left);
+  const isSaved = mark === 'saved' || mark === 'untouched';
   return { kind: 'trashed', path: await moveToTrash(prepared, mark), isSaved };
 }
 
-/** Deletes what has expired. A folder whose age cannot be told is kept. */
-export async function emptyTrash(options: {
-  stateDir: string;
-  trashTtlMs: number;
-  savedTtlMs?: number;
-  oldest?: number;
-  nowMs: number;
-}): Promise<{ deleted: string[] }> {
-  const trash = join(options.stateDir, 'trash');
+export interface TrashOptions {
+  readonly stateDir: string;
+  readonly trashTtlMs: number;
+  readonly savedTtlMs?: number;
+  readonly heldBackTtlMs?: number;
+  readonly oldest?: number;
+  readonly nowMs: number;
+}
+
+/** Deletes what has expired; what nothing else holds does not expire by itself (W2). */
+export async function emptyTrash(options: TrashOptions): Promise<{ deleted: string[]; kept: string[] }> {
+  const { savedTtlMs = DEFAULT_SAVED_TTL_MS, trashTtlMs, heldBackTtlMs = Infinity } = options;
+  const ttlMs: Record<TrashMark, number> = {
+    saved: Math.min(savedTtlMs, trashTtlMs),
+    untouched: 0,
+    unused: trashTtlMs,
+    unsaved: heldBackTtlMs,
+  };
   const deleted: string[] = [];
-  const names = (await listFolder(trash)).toSorted((left, right) => (left < right ? -1 : 1)); // ids sort by time
-  for (const name of names.slice(0, options.oldest ?? names.length)) {
-    const path = join(trash, name);
-    const mark = await readMark(path);
-    const savedTtlMs = mark === UNTOUCHED_MARK ? 0 : (options.savedTtlMs ?? DEFAULT_SAVED_TTL_MS);
-    const isSaved = mark === SAVED_MARK || mark === UNTOUCHED_MARK;
-    const ttlMs = isSaved ? Math.min(savedTtlMs, options.trashTtlMs) : options.trashTtlMs;
-    if (options.nowMs - (await trashedAtMs(path)) < ttlMs) continue;
+  const kept: string[] = [];
+  for (const { path, mark, sinceMs } of await listExpiring(options)) {
+    const isTaken = mark === 'unsaved' && (await isEmptied(path));
+    if (!isTaken && options.nowMs - sinceMs < ttlMs[mark]) {
+      if (mark === 'unsaved') kept.push(path);
+      continue;
+    }
     await removeTree(path);
     deleted.push(path);
   }
-  return { deleted };
+  return { deleted, kept };
 }
 
-/** An empty workspace that is still empty, but for the mailbox that is there without a sandbox, holds nothing to keep. */
-async function isUntouched(prepared: PreparedWorkspace): Promise<boolean> {
-  if (prepared.kind !== 'empty' || prepared.baselineTree !== emptyTreeLike(prepared.baselineTree))
-    return false;
-  return await isWorkspaceBare(prepared.path, prepared.exclude);
+interface Expiring {
+  readonly path: string;
+  readonly mark: TrashMark;
+  readonly sinceMs: number;
 }
 
-/** Nothing was owed for an empty folder in place: it has no checkpoint, and only our own folder goes. */
-async function isBareInPlace(prepared: PreparedWorkspace): Promise<boolean> {
-  if (prepared.kind !== 'in-place' || prepared.agentGit !== undefined) return false;
+/** The trash, oldest first, and what was held back from it. A folder whose age cannot be told is kept. */
+async function listExpiring({ stateDir, oldest }: TrashOptions): Promise<Expiring[]> {
+  const trash = join(stateDir, 'trash');
+  const names = (await listFolder(trash)).toSorted((left, right) => (left < right ? -1 : 1)); // ids sort by time
+  const found: Expiring[] = [];
+  for (const name of names) {
+    const path = join(trash, name);
+    const mark = await readMark(path);
+    if (oldest !== undefined && mark === 'unsaved') continue;
+    found.push({ path, mark, sinceMs: changedAtMs(join(path, MARK_FILE)) });
+    if (found.length === oldest) return found;
+  }
+  const aside = join(stateDir, 'held-back');
+  for (const path of (await listFolder(aside)).toSorted().map((name) => join(aside, name)))
+    found.push({ path, mark: 'unsaved', sinceMs: changedAtMs(path) });
+  return found;
+}
+
+function changedAtMs(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity;
+}
+
+/** The user has taken every file that was held back. */
+async function isEmptied(path: string): Promise<boolean> {
+  if (statIfThere(path, 'itself')?.isDirectory() !== true) return false;
+  for (const name of await readdir(path)) if (!(await isEmptied(join(path, name)))) return false;
+  return true;
+}
+
+/** What the checkpoint found nothing in, either. */
+async function holdsNothing(prepared: PreparedWorkspace): Promise<boolean> {
+  if (prepared.agentGit !== undefined) return false;
   if (prepared.baselineTree !== emptyTreeLike(prepared.baselineTree)) return false;
   return await isWorkspaceBare(prepared.path, prepared.exclude);
 }
@@ -99,22 +150,42 @@ async function removeBare(prepared: PreparedWorkspace): Promise<boolean> {
   return true;
 }
 
-/**
- * In place the files stay where they are; only our own folder goes, and the checkpoint is still owed. `untouched`: the
- * files are as they were laid out, ignored ones included, so there is nothing to look into later.
- */
-async function lookForUnsaved(
-  prepared: PreparedWorkspace,
-): Promise<'untouched' | 'all' | 'all-but-kept' | 'not'> {
+interface Unsaved {
+  /** False: the files are as they were laid out, ignored ones included, so there is nothing to look into later. */
+  readonly isTouched: boolean;
+  /** What no checkpoint has, relative to the workspace. */
+  readonly paths: readonly string[];
+}
+
+/** Null when there is no checkpoint, or it is not of these files. */
+async function findUnsaved(prepared: PreparedWorkspace): Promise<Unsaved | null> {
   const savedTree = await readIfThere(join(prepared.attemptDir, SAVED_TREE_FILE));
-  if (savedTree === null) return 'not';
+  if (savedTree === null) return null;
+  // The files stay where they are, and the user may have changed them by now: our folder holds nothing of them.
+  if (prepared.kind === 'in-place') return { isTouched: true, paths: [] };
   const staged = await stageForCustody(prepared);
-  if (staged.warnings.length > 0 || savedTree !== staged.tree) return 'not';
-  // In place a file that is too large stays where it is: our folder holds nothing of it.
-  if (prepared.kind === 'in-place') return 'all';
-  const kept = staged.oversized.length + (await findChangedIncluded(prepared)).length;
-  if (kept > 0) return 'all-but-kept';
-  return staged.isFirst === true ? 'untouched' : 'all';
+  if (staged.warnings.length > 0 || savedTree !== staged.tree) return null;
+  const paths = [...staged.oversized.map(({ path }) => path), ...(await findChangedIncluded(prepared))];
+  return { isTouched: staged.isFirst !== true || paths.length > 0, paths };
+}
+
+/** W2. Where something cannot be moved, all of it is kept. */
+async function holdBack(prepared: PreparedWorkspace, { paths, isTouched }: Unsaved): Promise<TrashMark> {
+  let isComplete = true;
+  for (const path of paths) {
+    const target = join(heldBackPlace(prepared), path);
+    try {
+      makeFolder(dirname(target));
+      const moved = await beneath(prepared.path, Buffer.from(path), async (source) => {
+        await publishFile(source, target);
+        return true;
+      });
+      isComplete &&= moved === true;
+    } catch {
+      isComplete = false; // an odd name, a link on the way, a file that cannot be opened
+    }
+  }
+  return isComplete ? (isTouched ? 'saved' : 'untouched') : 'unsaved';
 }
 
 /** Capabilities and inputs were only lent to the user's folder. */
@@ -146,36 +217,23 @@ export async function trashMoved(
   const trashed: string[] = [];
   for (const { runId, attemptDir } of await listMoved(stateDir, seal)) {
     if (!isOver(runId) || findLiveProcesses(attemptDir).length > 0) continue;
-    trashed.push(await moveToTrash({ attemptDir }, UNSAVED_MARK));
+    trashed.push(await moveToTrash({ attemptDir }, 'unsaved'));
   }
   return trashed;
 }
 
 async function moveToTrash(
   { attemptDir }: Pick<PreparedWorkspace, 'attemptDir'>,
-  mark: string,
+  mark: TrashMark,
 ): Promise<string> {
   const target = trashPlace({ attemptDir });
-  await mkdir(dirname(target), { recursive: true, mode: 0o700 });
-  await writeFile(join(attemptDir, 'trashed'), `${mark}\n`);
+  makeFolder(dirname(target));
+  await writeFile(join(attemptDir, MARK_FILE), `${mark}\n`);
   await rename(attemptDir, target);
   return target;
 }
 
-async function readMark(path: string): Promise<string | null> {
-  try {
-    return (await readFile(join(path, 'trashed'), 'utf8')).trim();
-  } catch (error) {
-    if (isErrno(error, 'ENOENT')) return null;
-    throw error;
-  }
-}
-
-async function trashedAtMs(path: string): Promise<number> {
-  try {
-    return (await stat(join(path, 'trashed'))).mtimeMs;
-  } catch (error) {
-    if (isErrno(error, 'ENOENT')) return Number.POSITIVE_INFINITY;
-    throw error;
-  }
+async function readMark(path: string): Promise<TrashMark> {
+  const text = (await readIfThere(join(path, MARK_FILE)))?.trim();
+  return text === 'saved' || text === 'unused' || text === 'untouched' ? text : 'unsaved';
 }

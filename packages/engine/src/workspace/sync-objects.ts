@@ -1,34 +1,37 @@
-/** Makes a commit survive a power cut before a ref names it. Git itself syncs refs and packs but not loose objects. */
-import { open } from 'node:fs/promises';
+/** Makes commits survive a power cut before a ref names them. */
 import { join } from 'node:path';
 
-import { createGit, isErrno } from '@caisson/ground';
+import { createGit, isErrno, syncPath } from '@caisson/ground';
 
 const AT_ONCE = 64;
 
-/** Syncs every loose object that `commit` has and `known` has not; objects in packs are synced by git. */
-export async function syncObjects(gitDir: string, commit: string, known: string | null): Promise<void> {
+/** Syncs every object that `commits` have and `known` have not, and the folders that they are in. */
+export async function syncObjects(
+  gitDir: string,
+  commits: readonly string[],
+  known: readonly string[],
+): Promise<void> {
+  const wanted = [...new Set(commits)].filter((commit) => !known.includes(commit));
+  if (wanted.length === 0) return;
   const git = createGit({ cwd: gitDir, gitDir });
-  const not = known === null ? [] : ['--not', known];
-  const ids = (await git.text(['rev-list', '--objects', '--no-object-names', commit, ...not])).split('\n');
+  const not = known.length === 0 ? [] : ['--not', ...known];
+  const listed = await git.text(['rev-list', '--objects', '--no-object-names', ...wanted, ...not]);
+  const ids = listed.split('\n').filter(Boolean);
   const objects = join(gitDir, 'objects');
   for (let at = 0; at < ids.length; at += AT_ONCE) {
     const part = ids.slice(at, at + AT_ONCE);
-    await Promise.all(part.map((id) => syncPath(join(objects, id.slice(0, 2), id.slice(2)))));
+    await Promise.all(part.map((id) => syncIfThere(join(objects, id.slice(0, 2), id.slice(2)))));
   }
-  const folders = [...new Set(ids.map((id) => id.slice(0, 2)))];
-  await Promise.all(folders.map((folder) => syncPath(join(objects, folder))));
+  // Git syncs a pack before it gives it its name, and leaves the name to us.
+  const folders = [...new Set(['', 'pack', ...ids.map((id) => id.slice(0, 2))])];
+  await Promise.all(folders.map((folder) => syncIfThere(join(objects, folder))));
 }
 
-async function syncPath(path: string): Promise<void> {
+/** What is in a pack has no file of its own. */
+export async function syncIfThere(path: string): Promise<void> {
   try {
-    const handle = await open(path);
-    try {
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
+    await syncPath(path);
   } catch (error) {
-    if (!isErrno(error, 'ENOENT')) throw error;
+    if (!isErrno(error, 'ENOENT') && !isErrno(error, 'ENOTDIR')) throw error;
   }
 }

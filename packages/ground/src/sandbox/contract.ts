@@ -78,6 +78,8 @@ export interface SandboxSpec {
   readonly seccomp: boolean;
   /** `cgroup.procs` files that the sandbox joins before anything of it runs. */
   readonly cgroupPaths: readonly string[];
+  /** Files of our own programs that serve those inside; a SIGTERM for all does not mean them. */
+  readonly ownPrograms?: readonly string[] | undefined;
   readonly stdin: 'closed' | 'pipe';
   /** Descriptors 3, 4, … inside: one of ours, or a new duplex channel that appears in `channels`. */
   readonly extraFds?: readonly (number | 'pipe')[] | undefined;
@@ -107,8 +109,12 @@ export interface SandboxProcess {
   readonly limitsInotify: boolean;
   /** The program itself as the host sees it, or `null` before it runs and after it ended. */
   agentPid(): number | null;
-  /** Sends a signal to the program alone, SIGINT to its process group, as a terminal does. `false` when it is not there to receive it. */
-  signalAgent(signal: NodeJS.Signals): boolean;
+  /**
+   * Asks it to stop; `false` when the program is not there to be asked. SIGINT reaches the program and its process
+   * group, as a terminal's Ctrl-C does. SIGTERM reaches everything inside, and from then on the end of the program is
+   * not the end of the others: `exited` waits until nobody is left, or for `kill`.
+   */
+  signalAgent(signal: 'SIGINT' | 'SIGTERM'): boolean;
   /** Ends everything inside at once. Idempotent; wait for `exited` to know that it is gone. */
   kill(): void;
   /** Resolves once nothing of the sandbox runs any more (S1, S2); never rejects. */

@@ -9,7 +9,7 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { childPids, isSameProcess, readProcess } from '../process-tree.ts';
+import { childPids, isSameProcess, readProcess, type ProcessInfo } from '../process-tree.ts';
 import {
   MARKER_NAME,
   type LaunchOptions,
@@ -25,8 +25,9 @@ import { takeInotifyLimiter } from './inotify-limit.ts';
 import { launchGuard } from './launch-guard.ts';
 import { holdMountPoints } from './mount-points.ts';
 import { spawnBwrap, type SpawnedBwrap } from './spawn-bwrap.ts';
-import { sendSignal, signalProgram } from './signal-program.ts';
+import { interruptProgram, sendSignal } from './signal-program.ts';
 import { hearGate, openGate } from './start-gate.ts';
+import { isOwnProgram, listBelow, terminateAll, untilGone } from './terminate-tree.ts';
 
 const INIT_GONE_POLL_MS = 2;
 /** A process in an uninterruptible wait (a dead network disk) cannot be killed by anybody: then we stop waiting. */
@@ -42,6 +43,14 @@ const MAX_VANISHED = 8;
 interface NamedProcess {
   readonly pid: number;
   readonly startTime: string;
+}
+
+/** What is known of a sandbox by now. */
+interface View {
+  init: NamedProcess | null;
+  agent: NamedProcess | null;
+  /** bubblewrap stands still, so that the end of the program is not the end of all. */
+  isHeld: boolean;
 }
 
 interface Ending {
@@ -93,11 +102,15 @@ async function bringUp(
   const ending = Promise.withResolvers<Ending>();
   child.once('exit', (code, signal) => ending.resolve({ code, signal }));
   const kill = (): void => {
+    // The program is gone already: bubblewrap, let go, tells how it ended and takes the rest along.
+    if (view.isHeld && agentPid() === null) return void child.kill('SIGCONT');
     if (view.init !== null && isSameProcess(view.init.pid, view.init.startTime))
       sendSignal(view.init.pid, 'SIGKILL');
     if (child.exitCode === null && child.signalCode === null) killWithChildren(child);
   };
-  const view: { init: NamedProcess | null } = { init: null };
+  const view: View = { init: null, agent: null, isHeld: false };
+  const agentPid = (): number | null =>
+    view.agent !== null && isSameProcess(view.agent.pid, view.agent.startTime) ? view.agent.pid : null;
   const word = hearGate(gate);
   const initPid = readInitPid(status);
   const startTime = await spawnedAt(child, spec);
@@ -113,7 +126,7 @@ async function bringUp(
     inotify.cancel();
     throw await startFailure(said, ending.promise, stderr, spec, view.init);
   }
-  const agent = findAgent(view.init);
+  view.agent = findAgent(view.init);
   const limitsInotify = view.init !== null && (await inotify.limit(view.init.pid));
   openGate(gate);
 
@@ -126,8 +139,6 @@ async function bringUp(
     releaseMountPoints();
     return exit;
   };
-  const agentPid = (): number | null =>
-    agent !== null && isSameProcess(agent.pid, agent.startTime) ? agent.pid : null;
   return {
     pid: child.pid ?? 0,
     startTime,
@@ -142,11 +153,23 @@ async function bringUp(
     agentPid,
     signalAgent: (signal) => {
       const pid = agentPid();
-      return pid !== null && signalProgram(pid, signal);
+      if (pid === null || signal === 'SIGINT') return pid !== null && interruptProgram(pid);
+      terminate(child, view, spec.ownPrograms ?? []);
+      return true;
     },
     kill,
     exited: finish(),
   };
+}
+
+/** bubblewrap ends everything once the program has ended; held still, it lets the others have their grace too. */
+function terminate(child: ChildProcess, view: View, ownPrograms: readonly string[]): void {
+  const init = view.init?.pid ?? 0;
+  const others = (): ProcessInfo[] => listBelow(init).filter((info) => !isOwnProgram(info, ownPrograms));
+  view.isHeld = child.kill('SIGSTOP');
+  terminateAll(others);
+  const isEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
+  void untilGone(others, isEnded).then(() => child.kill('SIGCONT'));
 }
 
 function spawnedAt(child: ChildProcess, spec: SandboxSpec): Promise<string> {

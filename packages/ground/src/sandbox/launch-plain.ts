@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { isSameProcess, readProcess } from '../process-tree.ts';
+import { isSameProcess, readProcess, type ProcessInfo } from '../process-tree.ts';
 import { enterCgroups } from './cgroup-entry.ts';
 import type { LaunchOptions, SandboxExit, SandboxProcess, SandboxSpec } from './contract.ts';
 import { drainStreams } from './drain.ts';
@@ -16,9 +16,10 @@ import { coverInheritedFds } from './inherited-fds.ts';
 import { createOutputPipes, type OutputPipes } from './output-pipes.ts';
 import { startPlainGuard } from './plain-guard.ts';
 import { leavesFolder } from './real-path.ts';
-import { signalProgram } from './signal-program.ts';
+import { interruptProgram } from './signal-program.ts';
 import { openSweepGroup } from './sweep-group.ts';
-import { LAUNCH_MARKER_NAME, sweepSurvivors } from './sweep.ts';
+import { findSurvivors, LAUNCH_MARKER_NAME, sweepSurvivors } from './sweep.ts';
+import { isOwnProgram, terminateAll, untilGone } from './terminate-tree.ts';
 
 /** Starts the program in its own session. Nothing but its processes is contained. */
 export async function launchPlain(spec: SandboxSpec, options: LaunchOptions): Promise<SandboxProcess> {
@@ -42,7 +43,11 @@ export async function launchPlain(spec: SandboxSpec, options: LaunchOptions): Pr
   const isAlive = (): boolean =>
     isSameProcess(pid, startTime) && child.exitCode === null && child.signalCode === null;
 
-  const sweep = (): Promise<void> => sweepSurvivors({ leader: { pid, startTime }, launchId, group });
+  const target = { leader: { pid, startTime }, launchId, group };
+  const sweep = (): Promise<void> => sweepSurvivors(target);
+  const others = (): ProcessInfo[] =>
+    findSurvivors(target).filter((info) => !isOwnProgram(info, spec.ownPrograms ?? []));
+  let isTerminated = false;
   let sweeping: Promise<void> | null = null;
   const kill = (): void => {
     sweeping ??= sweep();
@@ -53,6 +58,7 @@ export async function launchPlain(spec: SandboxSpec, options: LaunchOptions): Pr
   const finish = async (): Promise<SandboxExit> => {
     const ending = await exit.promise;
     options.signal?.removeEventListener('abort', kill);
+    if (isTerminated) await untilGone(others, () => sweeping !== null);
     await sweeping;
     await sweep();
     guard.dismiss();
@@ -72,7 +78,12 @@ export async function launchPlain(spec: SandboxSpec, options: LaunchOptions): Pr
       each === 'pipe' ? (child.stdio[3 + index] as Duplex) : null,
     ),
     agentPid: () => (isAlive() ? pid : null),
-    signalAgent: (signal) => isAlive() && signalProgram(pid, signal),
+    signalAgent: (signal) => {
+      if (!isAlive() || signal === 'SIGINT') return isAlive() && interruptProgram(pid);
+      isTerminated = true;
+      terminateAll(others);
+      return true;
+    },
     kill,
     exited: finish(),
   };

@@ -18,6 +18,7 @@ import {
   launchSandbox,
   SandboxSpecError,
   SandboxStartError,
+  type SandboxProcess,
   type SandboxSpec,
 } from './index.ts';
 
@@ -195,6 +196,44 @@ describe('a sandbox', () => {
     },
   );
 
+  it.each(['bwrap', 'none'] as const)(
+    'asks everyone but our own programs to stop, and waits for those that outlive the program (%s)',
+    async (kind) => {
+      const says = (word: string, last: string): string =>
+        `$| = 1; $SIG{TERM} = sub { select(undef, undef, undef, 0.2); print "${word}\\n"; ${last} }; print "up\\n"; sleep 600 while 1;`;
+      const own = join(root, 'workspace/own.pl');
+      writeFileSync(own, says('ours', 'exit'));
+      writeFileSync(join(root, 'workspace/tool.pl'), says('tool', 'exit'));
+      const script = `perl ${own} & setsid perl tool.pl & trap 'exit 3' TERM; wait`;
+      const running = await launchSandbox({
+        ...spec,
+        kind,
+        argv: ['bash', '-c', script],
+        ownPrograms: [own],
+      });
+      const printed = text(running.stdout);
+      await saysUp(running, 2);
+      expect(running.signalAgent('SIGTERM')).toBe(true);
+      expect(await running.exited).toMatchObject({ code: 3 });
+      expect(await printed).toBe('up\nup\ntool\n');
+    },
+  );
+
+  it.each(['bwrap', 'none'] as const)(
+    'tells how the program ended although somebody else inside had to be killed (%s)',
+    async (kind) => {
+      const script = `setsid bash -c 'trap "" TERM; echo up; sleep 600; :' & trap 'echo bye; exit 3' TERM; wait`;
+      const running = await launchSandbox({ ...spec, kind, argv: ['bash', '-c', script] });
+      await saysUp(running, 1);
+      running.signalAgent('SIGTERM');
+      await once(running.stdout, 'data');
+      const isGone = (): boolean => running.agentPid() === null;
+      while (!isGone()) await new Promise((resolve) => setImmediate(resolve));
+      running.kill();
+      expect(await running.exited).toMatchObject({ code: 3 });
+    },
+  );
+
   it('hands over extra descriptors: one of ours and a channel', async () => {
     const running = await launchSandbox({
       ...spec,
@@ -248,3 +287,14 @@ describe('a sandbox', () => {
     });
   });
 });
+
+/** Resolves when as many processes as expected have said that they run. */
+function saysUp(running: SandboxProcess, count: number): Promise<void> {
+  return new Promise((resolve) => {
+    let heard = '';
+    running.stdout.on('data', (chunk: Buffer) => {
+      heard += chunk.toString();
+      if (heard.split('up').length > count) resolve();
+    });
+  });
+}

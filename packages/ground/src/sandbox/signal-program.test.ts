@@ -13,8 +13,8 @@ it('an interrupt reaches those that we may signal, and what runs as somebody els
   onTestFinished(() => void program.stdin.end());
   await once(program.stdout, 'data');
   const interrupted = once(program.stdout, 'data');
-  const script = `const { signalProgram } = await import('${MODULE}'); process.setuid(${UID});
-    console.log(signalProgram(${program.pid}, 'SIGINT'));`;
+  const script = `const { interruptProgram } = await import('${MODULE}'); process.setuid(${UID});
+    console.log(interruptProgram(${program.pid}));`;
   const said = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
   expect(said).toBe('true\n');
   expect(String((await interrupted)[0])).toBe('interrupted\n');

@@ -5,18 +5,17 @@ import { descendants, readProcess } from '../process-tree.ts';
 /**
  * `false` when the program is not there to receive it. SIGINT reaches what a terminal's Ctrl-C would: the program and
  * those below it that stayed in its process group. A shell that waits for a command heeds an interrupt only if the
- * command does. Any other signal is for the program alone.
+ * command does.
  */
-export function signalProgram(pid: number, signal: NodeJS.Signals): boolean {
+export function interruptProgram(pid: number): boolean {
   const group = readProcess(pid)?.group;
-  const isReached = sendSignal(pid, signal);
-  if (!isReached || signal !== 'SIGINT') return isReached;
-  for (const below of descendants(pid)) if (below.group === group) sendIfAllowed(below.pid, signal);
+  if (!sendSignal(pid, 'SIGINT')) return false;
+  for (const below of descendants(pid)) if (below.group === group) sendIfAllowed(below.pid, 'SIGINT');
   return true;
 }
 
 /** What runs as somebody else (sudo, without a sandbox) is passed over, as the kernel does for a group. */
-function sendIfAllowed(pid: number, signal: NodeJS.Signals): void {
+export function sendIfAllowed(pid: number, signal: NodeJS.Signals): void {
   try {
     sendSignal(pid, signal);
   } catch (error) {

@@ -44,8 +44,14 @@ export async function sweepSurvivors(target: SweepTarget): Promise<void> {
   target.group.thaw();
 }
 
-/** Descendants are looked up from every process ever found, since a killed parent takes the way to its children along. */
-function findSurvivors(target: SweepTarget, known: ReadonlyMap<number, string>): ProcessInfo[] {
+/**
+ * Whoever of the launch runs now. Descendants are looked up from every process ever found, since a killed parent takes
+ * the way to its children along.
+ */
+export function findSurvivors(
+  target: SweepTarget,
+  known: ReadonlyMap<number, string> = new Map(),
+): ProcessInfo[] {
   const found = new Map<number, ProcessInfo>();
   const add = (info: ProcessInfo | null): void => {
     if (info === null || info.state === 'Z' || info.state === 'X' || info.pid === process.pid) return;

@@ -3,6 +3,7 @@ import { launchSandbox } from '@caisson/ground';
 import type { Failure, Job } from '@caisson/protocol';
 import type { AttemptContext } from '../attempt-context.ts';
 import { underDiskWatch } from './disk-watch.ts';
+import { obeyStop } from './obey-stop.ts';
 import { buildSandboxSpec, type SandboxPurpose } from '../sandbox-view.ts';
 
 const MAX_OUTPUT_BYTES = 256 * 1024;
@@ -55,9 +56,7 @@ async function runWatched(context: AttemptContext, options: CommandOptions): Pro
     timedOut = true;
     process.kill();
   }, options.timeoutMs);
-  const onStop = (): void => process.kill();
-  control.stop.addEventListener('abort', onStop);
-  if (control.stop.aborted) onStop();
+  const stopObeying = obeyStop(context, process);
   try {
     const exit = await process.exited;
     return {
@@ -71,7 +70,7 @@ async function runWatched(context: AttemptContext, options: CommandOptions): Pro
     };
   } finally {
     clearTimeout(timer);
-    control.stop.removeEventListener('abort', onStop);
+    stopObeying();
     context.running = null;
     context.script = null;
   }

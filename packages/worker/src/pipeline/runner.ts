@@ -1,6 +1,7 @@
 /**
  * Runs the blocks of a pipeline in order. Each block leaves evidence: kind, ordinal, status, exit code, duration.
- * P1  A failed agent or gate ends the pipeline; `verify` and `clean-room` only report.
+ * P1  A failed agent or gate ends the pipeline, and its exit code is the attempt's; `verify` and `clean-room` only
+ *     report.
  * P2  The seal is not a block: it follows in the attempt, whatever the pipeline says.
  * P3  A stop order ends the pipeline between blocks too.
  */
@@ -32,7 +33,9 @@ export async function runPipeline(context: AttemptContext): Promise<void> {
       ...(report.exitCode === undefined ? {} : { exitCode: report.exitCode }),
       durationMs: Math.round(performance.now() - startedAt),
     });
-    if (report.failure) throw report.failure; // P1
+    if (report.failure === undefined) continue;
+    context.gathered.exitCode = report.exitCode ?? null;
+    throw report.failure; // P1
   }
   throwIfStopped(context.control.stop);
 }

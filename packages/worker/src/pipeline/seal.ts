@@ -1,6 +1,12 @@
 /** Step 14: the structural end of every attempt. Whatever happened before, one result is written, once, atomically. */
 import { writeFileAtomic, type Redactor } from '@caisson/ground';
-import type { CapturedStream, Failure, NeedsInput, Result } from '@caisson/protocol';
+import {
+  exitCodeOf,
+  type CapturedStream,
+  type Failure,
+  type NeedsInput,
+  type Result,
+} from '@caisson/protocol';
 import type { AttemptContext } from '../attempt-context.ts';
 import { addUsage } from '../meter.ts';
 import { redactForeign, redactRecord } from '../redact-value.ts';
@@ -35,7 +41,7 @@ function composeResult(context: AttemptContext, ending: AttemptEnding, durationM
     nonce: job.nonce,
     status: ending.kind,
     ...(ending.kind === 'failed' ? { failure: redactRecord(redactor, ending.failure) } : {}),
-    exitCode: gathered.exitCode,
+    exitCode: exitCodeOf(ending.kind, gathered.exitCode),
     durationMs,
     reply: {
       ref: captures.put(reply),

@@ -9,10 +9,10 @@ import { throwIfStopped } from '../stop-order.ts';
 export async function runSetup(context: AttemptContext, setup: readonly SetupCommand[]): Promise<void> {
   for (const script of setup) {
     const outcome = await runSetupCommand(context, script);
-    if (outcome.limit !== undefined)
-      throw fail('worker-failed', `setup \`${script.title}\`: ${outcome.limit.detail}`, { cause: 'disk' });
     const problem = describeSetupFailure(script, outcome, context.job.setupTimeoutMs);
-    if (problem !== null) throw fail('worker-failed', problem);
+    if (problem === null) continue;
+    context.gathered.exitCode = outcome.exitCode;
+    throw fail('worker-failed', problem, outcome.limit === undefined ? {} : { cause: 'disk' });
   }
 }
 

@@ -8,7 +8,6 @@
 import { describeSandbox, launchSandbox, type SandboxProcess, type SandboxSpec } from '@caisson/ground';
 import { createLineSplitter, type LineSplitter } from '../line-splitter.ts';
 import type { AttemptContext } from '../../attempt-context.ts';
-import type { StopOrder } from '../../control.ts';
 import type { AgentSignal } from '../../runtimes/contract.ts';
 import type { RuledPaths } from '../../ruled-paths.ts';
 import { buildSandboxSpec } from '../../sandbox-view.ts';
@@ -20,6 +19,7 @@ import { concludeAgent, type AgentProcessExit } from '../conclude-agent.ts';
 import { watchControls } from '../created-controls.ts';
 import { underDiskWatch } from '../disk-watch.ts';
 import { adapterFailure } from '../guarded-driver.ts';
+import { obeyStop } from '../obey-stop.ts';
 import { createProgressTeller } from '../progress-teller.ts';
 import type { BlockReport } from '../runner.ts';
 
@@ -159,26 +159,5 @@ function askAdapter(context: AttemptContext, process: SandboxProcess): (work: ()
       gathered.limit ??= known.failure;
       process.kill();
     }
-  };
-}
-
-/** The kill ladder's lower half: a signal the agent can catch, the grace, then the whole tree. */
-function obeyStop(context: AttemptContext, process: SandboxProcess): () => void {
-  const { stop } = context.control;
-  let timer: NodeJS.Timeout | undefined;
-  const onStop = (): void => {
-    const order = stop.reason as StopOrder;
-    if (order.kind === 'host-lost' || order.graceMs === 0) {
-      process.kill();
-      return;
-    }
-    process.signalAgent(order.reason === 'interrupt' ? 'SIGINT' : 'SIGTERM');
-    timer = setTimeout(() => process.kill(), order.graceMs);
-  };
-  stop.addEventListener('abort', onStop);
-  if (stop.aborted) onStop();
-  return () => {
-    clearTimeout(timer);
-    stop.removeEventListener('abort', onStop);
   };
 }

@@ -1,0 +1,96 @@
+/**
+ * The branch that a task asked for. Refused at admission when it is taken; written once, at the ending of the run, by
+ * compare-and-swap. A run that continues another one moves the branch that the earlier run left, and no other.
+ */
+import type { RunBranch } from '@caisson/protocol';
+import { PreparedWorkspace, type BranchStanding, type PlannedBranch } from '../workspace/index.ts';
+import type { AdmittedRun } from './contract.ts';
+import type { MayPass } from './passing-failure.ts';
+import type { RequestRefusal } from './request-checks.ts';
+import type { DispatchRooms } from './rooms.ts';
+
+/** A branch that cannot be made is refused before there is a run. */
+export async function findTakenBranch(
+  { request, workspaceKind }: Pick<AdmittedRun, 'request' | 'workspaceKind'>,
+  { ledger, workspaces, settings }: Pick<DispatchRooms, 'ledger' | 'workspaces' | 'settings'>,
+): Promise<RequestRefusal | null> {
+  const { branch: name, continues } = request;
+  if (name === undefined) return null;
+  const { projectRoot } = settings;
+  const standing = workspaceKind === 'empty' ? null : await workspaces.findBranch({ projectRoot, name });
+  if (standing === null)
+    return {
+      kind: 'usage',
+      detail: `the branch ${name} was asked for, but the workspace is in no git repository`,
+      remedy: 'Leave out --branch, or work in a git repository.',
+    };
+  const earlier = findEarlierBranch({ ledger }, continues, name);
+  const isFree =
+    standing.kind === 'free' ||
+    (standing.name === name && standing.checkedOutIn === null && standing.commit === earlier);
+  return isFree
+    ? null
+    : {
+        kind: 'usage',
+        detail: `the branch ${name} cannot be created: ${describeTaken(standing)}`,
+        remedy: 'Choose another name for --branch, or remove that branch first.',
+      };
+}
+
+/**
+ * Writes the branch of a run that ends now, and returns what the terminal event says of it. Rejects only with what `mayPass`.
+ * A branch that was taken meanwhile is left alone: the run is done all the same, and its work is in the checkpoint.
+ */
+export async function settleBranch(
+  { ledger, workspaces }: Pick<DispatchRooms, 'ledger' | 'workspaces'>,
+  runId: string,
+  checkpoint: { readonly ref: string; readonly branch?: PlannedBranch | undefined } | null | undefined,
+  mayPass: MayPass = () => false,
+): Promise<{ branch?: RunBranch }> {
+  const planned = checkpoint?.branch;
+  if (checkpoint == null || planned === undefined) return {};
+  const { name, commit } = planned;
+  if (planned.isHeld) return { branch: { name, commit, status: 'held' } };
+  const whereWork = `the work is in ${checkpoint.ref}: git branch OTHER-NAME ${commit}`;
+  try {
+    const launched = ledger.read({ runId, types: ['attempt.launched'] }).at(-1);
+    const { custodyDir } = PreparedWorkspace.parse(launched?.data['workspace']);
+    const from = findEarlierBranch({ ledger }, ledger.run(runId)?.continues, name);
+    const outcome = await workspaces.writeBranch({ custodyDir, branch: planned, from });
+    if (outcome.kind === 'created') return { branch: { name, commit: outcome.commit, status: 'created' } };
+    return {
+      branch: { name, commit, status: 'taken', detail: `${describeTaken(outcome.by)}; ${whereWork}` },
+    };
+  } catch (error) {
+    if (mayPass(error)) throw error;
+    const detail = `${(error as Error).message.slice(0, 1000)}; ${whereWork}`;
+    return { branch: { name, commit, status: 'failed', detail } };
+  }
+}
+
+/** Where an earlier run of the same task left the branch. */
+function findEarlierBranch(
+  { ledger }: Pick<DispatchRooms, 'ledger'>,
+  runId: string | undefined,
+  name: string,
+): string | null {
+  const seen = new Set<string>();
+  for (let earlier = runId; earlier !== undefined && !seen.has(earlier);) {
+    seen.add(earlier);
+    const row = ledger.run(earlier);
+    const ending =
+      row?.ending === undefined ? undefined : ledger.read({ runId: earlier, types: [row.ending] }).at(-1);
+    const branch = ending?.data['branch'] as RunBranch | undefined;
+    if (branch?.name === name && branch.status === 'created') return branch.commit;
+    earlier = row?.continues;
+  }
+  return null;
+}
+
+function describeTaken(standing: BranchStanding): string {
+  if (standing.kind === 'free') return 'git would not create it';
+  const { name, checkedOutIn } = standing;
+  return checkedOutIn === null
+    ? `there is a branch ${name} already`
+    : `${name} is checked out in ${checkedOutIn}`;
+}

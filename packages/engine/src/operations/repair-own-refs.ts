@@ -1,0 +1,47 @@
+/** Puts refs of ours right that a power cut left broken: the ledger knows what each was. */
+import { BusTopic, type CheckpointRef } from '@caisson/protocol';
+import type { Engine } from '../engine.ts';
+import type { RefRepair } from '../workspace/index.ts';
+
+type Rooms = Pick<Engine, 'ledger' | 'workspaces' | 'config' | 'bus'>;
+
+/** Never rejects: each repair, and a repository that cannot be looked at, is reported as a warning. */
+export async function repairOwnRefs({
+  ledger,
+  workspaces,
+  config,
+  bus,
+}: Rooms): Promise<readonly RefRepair[]> {
+  const warn = (message: string): void => void bus.emit(BusTopic.WARNING, { source: 'workspace', message });
+  const { projectRoot, stateDir } = config;
+  try {
+    const findCommit = (ref: string): string | null => findRecorded(ledger, ref);
+    const repairs = await workspaces.repairRefs({ projectRoot, stateDir, findCommit });
+    for (const repair of repairs) warn(describeRepair(repair));
+    return repairs;
+  } catch (error) {
+    warn(`the refs of this project could not be looked at: ${(error as Error).message.slice(0, 500)}`);
+    return [];
+  }
+}
+
+/** One repair, for a person. */
+export function describeRepair({ ref, problem, restoredTo }: RefRepair): string {
+  return `${ref} was broken (${problem}): ${restoredTo === null ? 'it was removed' : `it is at ${restoredTo} again`}`;
+}
+
+/** The commit that an event of the run names for a ref; those of an agent's own branches are in no event. */
+function findRecorded(ledger: Engine['ledger'], ref: string): string | null {
+  const runId = /^refs\/caisson\/(run_[0-9a-z]+)\//.exec(ref)?.[1];
+  if (runId === undefined) return null;
+  for (const { data, attempt, type } of ledger.read({ runId }).toReversed()) {
+    const checkpoint = data['checkpoint'] as CheckpointRef | undefined;
+    if (checkpoint?.ref === ref) return checkpoint.commit;
+    if (checkpoint?.branch !== undefined && ref.endsWith(`/branch/${attempt}`))
+      return checkpoint.branch.commit;
+    const workspace = data['workspace'] as { baselineCommit?: string | null } | undefined;
+    if (type === 'attempt.launched' && ref.endsWith(`/base/${attempt}`))
+      return workspace?.baselineCommit ?? null;
+  }
+  return null;
+}

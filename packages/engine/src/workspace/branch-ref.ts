@@ -1,0 +1,95 @@
+/**
+ * The branch that a run was asked for. It belongs to the run: it is written once, when the run ends, and only from what
+ * it was known to be.
+ *
+ * B1  A branch that anybody else made or moved is never moved, also when that happened a moment ago.
+ * B2  A branch that is checked out somewhere is never moved: its files would look changed.
+ * B3  Writing it again after a crash is the same as having written it once.
+ */
+import { isDeepStrictEqual } from 'node:util';
+
+import { custodyGit, swapRef } from './custody.ts';
+import { WorkspaceError } from './errors.ts';
+import { findRepository, type UserFolders } from './locate-repository.ts';
+
+export interface PlannedBranch {
+  readonly name: string;
+  readonly commit: string;
+  /** It would bring what a person must say yes to, and is kept in the bundle of what was held back. */
+  readonly isHeld: boolean;
+}
+
+/** What stands at a branch name, or at a name that git cannot have beside it. */
+export type BranchStanding =
+  | { readonly kind: 'free' }
+  | {
+      readonly kind: 'taken';
+      readonly name: string;
+      /** Null for a branch without a commit yet. */
+      readonly commit: string | null;
+      readonly checkedOutIn: string | null;
+    };
+
+export type BranchOutcome =
+  | { readonly kind: 'created'; readonly commit: string }
+  | { readonly kind: 'taken'; readonly by: BranchStanding };
+
+/** What stands at or in the way of a branch name; null without a repository. */
+export async function findBranch(
+  { projectRoot, name }: { projectRoot: string; name: string },
+  user: UserFolders,
+): Promise<BranchStanding | null> {
+  const repository = await findRepository(projectRoot, user);
+  if (repository === null) return null;
+  const standing = await look(repository.commonDir, name);
+  // A branch without a commit yet is in no list; creating it would give the user's files a history.
+  return standing.kind === 'free' && repository.headRef === `refs/heads/${name}`
+    ? { kind: 'taken', name, commit: null, checkedOutIn: repository.top }
+    : standing;
+}
+
+/** `from`: where an earlier run of the same task left the branch; it may be moved on from there, and only from there. */
+export async function writeBranch(
+  custodyDir: string,
+  { name, commit }: PlannedBranch,
+  from: string | null,
+): Promise<BranchOutcome> {
+  const standing = await look(custodyDir, name);
+  const present = standing.kind === 'taken' && standing.name === name ? standing.commit : null;
+  if (present !== null && (present === commit || (await isSameWork(custodyDir, present, commit))))
+    return { kind: 'created', commit: present }; // B3
+  if (standing.kind === 'taken' && (present === null || present !== from || standing.checkedOutIn !== null))
+    return { kind: 'taken', by: standing }; // B1, B2
+  const problem = await swapRef(custodyDir, { ref: `refs/heads/${name}`, from: present, to: commit });
+  if (problem === null) return { kind: 'created', commit };
+  const now = await look(custodyDir, name);
+  if (!isDeepStrictEqual(now, standing)) return { kind: 'taken', by: now };
+  throw new WorkspaceError(`Branch ${name} could not be written: ${problem}`);
+}
+
+/** Git cannot have a branch `a` and a branch `a/b`. */
+async function look(custodyDir: string, name: string): Promise<BranchStanding> {
+  const listed = await custodyGit(custodyDir).text([
+    'for-each-ref',
+    '--format=%(refname)%00%(objectname)%00%(worktreepath)',
+    `refs/heads/${name.split('/')[0] ?? name}`,
+  ]);
+  for (const line of listed.split('\n').filter(Boolean)) {
+    const [ref = '', commit = '', worktree = ''] = line.split('\0');
+    const found = ref.slice('refs/heads/'.length);
+    if (found !== name && !found.startsWith(`${name}/`) && !name.startsWith(`${found}/`)) continue;
+    return { kind: 'taken', name: found, commit, checkedOutIn: worktree === '' ? null : worktree };
+  }
+  return { kind: 'free' };
+}
+
+/** A host that died after it wrote the branch left a commit that differs from ours in nothing but its time. */
+async function isSameWork(custodyDir: string, left: string, right: string): Promise<boolean> {
+  const describe = async (commit: string): Promise<string> => {
+    const text = await custodyGit(custodyDir).text(['cat-file', 'commit', commit]);
+    const tree = /^tree (.*)$/m.exec(text)?.[1] ?? '';
+    return `${tree}${text.slice(text.indexOf('\n\n'))}`;
+  };
+  const ours = await describe(right);
+  return ours.includes('\n\ncaisson: run_') && ours === (await describe(left));
+}

@@ -1,0 +1,54 @@
+/** A disk that is full or read-only, told so that a person knows which one it is and what to do about it. */
+import { CaissonError } from '@caisson/protocol';
+
+const FREE_SPACE = 'Free some space on that disk (caisson gc helps) and try again.';
+const TROUBLES = [
+  { code: 'ENOSPC', text: 'No space left on device', state: 'is full', remedy: FREE_SPACE },
+  { code: 'EDQUOT', text: 'Disk quota exceeded', state: 'gives this user no more space', remedy: FREE_SPACE },
+  {
+    code: 'EROFS',
+    text: 'Read-only file system',
+    state: 'is read-only',
+    remedy: 'Make it writable again (mount -o remount,rw); the system log tells why it is not.',
+  },
+] as const;
+
+export interface DiskTrouble {
+  /** For example `the disk that holds /srv/project is full`. */
+  readonly what: string;
+  readonly remedy: string;
+}
+
+/** What is wrong with the disk, from an error of the system or the words of a program; `null` when it is not the disk. */
+export function findDiskTrouble(said: unknown, path?: string): DiskTrouble | null {
+  const trouble = TROUBLES.find(({ code, text }) =>
+    typeof said === 'string'
+      ? said.includes(text)
+      : said instanceof Error && 'code' in said && said.code === code,
+  );
+  if (trouble === undefined) return null;
+  const place = path ?? pathOf(said);
+  const disk = place === null ? 'a disk' : `the disk that holds ${place}`;
+  return { what: `${disk} ${trouble.state}`, remedy: trouble.remedy };
+}
+
+/** What went wrong, in words for the user: with the disk that is to blame, and with what to do where that is known. */
+export function explainError(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const isOurs = error instanceof CaissonError;
+  const trouble = findDiskTrouble(isOurs ? error.cause : error);
+  if (trouble !== null && !/the disk that holds/i.test(error.message))
+    return `${trouble.what}: ${error.message.replace(/\.$/, '')}. ${trouble.remedy}`;
+  return isOurs ? withRemedy(error.message, error.remedy) : error.message;
+}
+
+function withRemedy(message: string, remedy: string | undefined): string {
+  return remedy === undefined || message.includes(remedy) ? message : `${message} ${remedy}`;
+}
+
+/** Where two paths are named, the second one was written to. */
+function pathOf(error: unknown): string | null {
+  const { path, dest } = error as { path?: unknown; dest?: unknown };
+  if (typeof dest === 'string') return dest;
+  return typeof path === 'string' ? path : null;
+}

@@ -1,0 +1,25 @@
+/** The kill ladder's lower half: a signal that can be caught, the grace, then the whole tree. */
+import type { SandboxProcess } from '@caisson/ground';
+import type { AttemptContext } from '../attempt-context.ts';
+import type { StopOrder } from '../control.ts';
+
+/** Stops the process when the attempt is ordered to stop. Returns how to end that. */
+export function obeyStop(context: AttemptContext, process: SandboxProcess): () => void {
+  const { stop } = context.control;
+  let timer: NodeJS.Timeout | undefined;
+  const onStop = (): void => {
+    const order = stop.reason as StopOrder;
+    if (order.kind === 'host-lost' || order.graceMs === 0) {
+      process.kill();
+      return;
+    }
+    process.signalAgent(order.reason === 'interrupt' ? 'SIGINT' : 'SIGTERM');
+    timer = setTimeout(() => process.kill(), order.graceMs);
+  };
+  stop.addEventListener('abort', onStop);
+  if (stop.aborted) onStop();
+  return () => {
+    clearTimeout(timer);
+    stop.removeEventListener('abort', onStop);
+  };
+}

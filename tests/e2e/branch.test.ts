@@ -1,0 +1,87 @@
+/** `--branch`: the branch belongs to the run, is written once, when the run ends, and never over somebody else's. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createProject, finish, until } from './project.ts';
+
+const write = (text: string): string[] => ['--', 'sh', '-c', `echo ${text} >work.txt`];
+
+describe('a branch that cannot be created is refused before there is a run', () => {
+  it('because it is there, in the way, checked out or without a repository', async () => {
+    const project = createProject();
+    project.git('branch', 'taken');
+    project.git('branch', 'folder/inside');
+    for (const name of ['taken', 'taken/below', 'folder', 'main']) {
+      const refused = await project.caisson('run', '--branch', name, ...write('x'));
+      expect([name, refused.code, refused.stdout]).toEqual([name, 2, '']);
+      expect(refused.stderr).toMatch(/cannot be created: .*\(check: branch-free\)\. Choose another name/);
+    }
+    const empty = await project.caisson('run', '--workspace', 'empty', '--branch', 'free', ...write('x'));
+    expect([empty.code, empty.stderr]).toEqual([2, expect.stringContaining('in no git repository')]);
+    expect((await project.caisson('runs', '-o', 'json')).stdout.trim()).toBe('[]');
+
+    const unborn = createProject({ git: false });
+    unborn.git('init', '-q', '-b', 'main');
+    const first = await unborn.caisson('run', '--branch', 'main', ...write('x'));
+    expect([first.code, first.stderr]).toEqual([2, expect.stringContaining('main is checked out in')]);
+  });
+});
+
+describe('a branch that is taken meanwhile', () => {
+  it('is left alone: the run is done, names its checkpoint and exits 1', async () => {
+    const project = createProject();
+    const [hasBegun, mayEnd] = ['begun', 'end'].map((name) => join(project.root, '..', name));
+    const program = `echo mine >work.txt; touch ${hasBegun}; until [ -e ${mayEnd} ]; do sleep 0.05; done`;
+    const options = ['--sandbox', 'none', '--network', 'full', '--branch', 'work'];
+    const host = finish(project.start('run', '-o', 'json', ...options, '--', 'sh', '-c', program));
+    await until('the agent has begun', () => existsSync(hasBegun ?? ''));
+    project.git('branch', 'work');
+    const before = project.git('rev-parse', 'work');
+    project.write('../end', '');
+    const { code, stdout } = await host;
+    const { runId, status, branch } = JSON.parse(stdout) as {
+      runId: string;
+      status: string;
+      branch: { commit: string };
+    };
+    const ref = `refs/caisson/${runId}/1`;
+    expect([code, status]).toEqual([1, 'done']);
+    expect(branch).toEqual({
+      name: 'work',
+      commit: project.git('rev-parse', ref).trim(),
+      status: 'taken',
+      detail: `there is a branch work already; the work is in ${ref}: git branch OTHER-NAME ${branch.commit}`,
+    });
+    expect(project.git('rev-parse', 'work')).toBe(before);
+    const shown = await project.caisson('show', runId);
+    expect(shown.stdout).toContain(
+      `branch: work was not created: there is a branch work already; the work is in ${ref}`,
+    );
+    expect(project.git('show', `${ref}:work.txt`)).toBe('mine\n');
+    expect((await project.events(runId)).filter(({ type }) => type === 'warning')).toEqual([]);
+  });
+});
+
+describe('a run that continues another', () => {
+  it('moves the branch of that one, and only from where that one left it', async () => {
+    const project = createProject();
+    const first = await project.run('--branch', 'work', '--', 'sh', '-c', 'date +%N >work.txt');
+    expect(first.branch).toMatchObject({ name: 'work', status: 'created' });
+    const retried = await project.caisson('retry', first.runId, '-o', 'json');
+    const second = JSON.parse(retried.stdout) as typeof first;
+    expect([retried.code, second.branch?.status]).toEqual([0, 'created']);
+    expect(project.git('show', 'work:work.txt')).toBe(
+      project.git('show', `refs/caisson/${second.runId}/1:work.txt`),
+    );
+
+    project.git('branch', '-f', 'work', 'main');
+    const refused = await project.caisson('retry', second.runId);
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining('there is a branch work already'),
+    ]);
+    project.git('branch', '-D', 'work');
+    expect((await project.caisson('retry', second.runId)).code).toBe(0);
+    expect(project.git('log', '-1', '--format=%s', 'work')).toContain('caisson: run_');
+  });
+});

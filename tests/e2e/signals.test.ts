@@ -1,0 +1,103 @@
+/** What a signal to a host does to its run: everybody in it is told and has a grace, and the ending says who stopped it. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { isTerminal, type DispatchResult } from '@caisson/protocol';
+import { describe, expect, it } from 'vitest';
+import { createProject, finish, pidsWith, until, type Project } from './project.ts';
+
+/** When told to stop, it takes a moment and leaves a file. */
+const SAVES = `my $name = shift; $SIG{TERM} = sub {
+  select(undef, undef, undef, 0.3);
+  open(my $file, '>', $name); print $file "saved\\n"; close $file; exit 0 };
+open(my $up, '>', "$name.up"); close $up; sleep 600;`;
+
+/** Trees in which a signal to the first process alone reaches nobody who would save anything. */
+const TREES = [
+  { name: 'a command that its shell waits for', line: 'perl saves.pl a; echo after', saved: ['a'] },
+  {
+    name: 'sessions of their own, below a program that ends at once',
+    line: 'setsid perl saves.pl a & (setsid sh -c "setsid perl saves.pl b & sleep 600" &); exec sleep 600',
+    saved: ['a', 'b'],
+  },
+];
+
+function createSaving(): Project {
+  const project = createProject({ git: false, config: 'limits: { grace: 20s }\n' });
+  project.write('saves.pl', SAVES);
+  return project;
+}
+
+const areUp = (project: Project, names: readonly string[]): Promise<unknown> =>
+  until('all are up', () => names.every((name) => existsSync(join(project.root, `${name}.up`))));
+
+async function expectInterrupted(project: Project, run: string, saved: readonly string[]): Promise<void> {
+  const shown = JSON.parse((await project.caisson('show', run, '-o', 'json')).stdout) as DispatchResult;
+  expect([shown.status, shown.failure, shown.stdout]).toEqual(['interrupted', undefined, '']);
+  const events = await project.events(run);
+  expect(events.filter(({ type }) => isTerminal(type))).toMatchObject([
+    { type: 'dispatch.cancelled', cause: 'shutdown' },
+  ]);
+  expect(events.map(({ type }) => type)).toContain('evidence.sealed');
+  const { stdout } = await project.caisson('diff', run);
+  for (const name of saved) expect(stdout).toContain(`diff --git a/${name} b/${name}`);
+}
+
+describe('SIGTERM to the host of a run', { timeout: 60_000 }, () => {
+  const cases = TREES.flatMap((tree) => [
+    { ...tree, sandbox: 'bwrap' },
+    { ...tree, sandbox: 'none' },
+  ]);
+  it.each(cases)('reaches $name (sandbox $sandbox), and what they save is in the patch', async (tree) => {
+    const project = createSaving();
+    await project.trust();
+    const command = ['--sandbox', tree.sandbox, '--', 'sh', '-c', tree.line];
+    const host = project.start('run', '-o', 'json', ...command);
+    const ended = finish(host);
+    await areUp(project, tree.saved);
+    host.kill('SIGTERM');
+    const { code, stdout, stderr } = await ended;
+    expect([code, stderr]).toEqual([130, expect.stringContaining('A second signal forces.')]);
+    await expectInterrupted(project, (JSON.parse(stdout) as DispatchResult).runId, tree.saved);
+  });
+
+  it('forces the run to stop when it comes twice', async () => {
+    const project = createProject({ git: false, config: 'limits: { grace: 10m }\n' });
+    await project.trust();
+    const host = project.start(
+      'run',
+      '-o',
+      'ndjson',
+      '--',
+      'sh',
+      '-c',
+      'trap "" TERM; echo >up; sleep 600; :',
+    );
+    const ended = finish(host);
+    await until('it is up', () => existsSync(join(project.root, 'up')));
+    let said = '';
+    host.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    host.kill('SIGTERM');
+    host.kill('SIGTERM'); // as timeout(1) does: to the process, and to its group
+    await until('a later one was heard', () => host.kill('SIGTERM') && said.includes('Forcing'));
+    expect(said).toMatch(/^Stopping.*\nForcing/m);
+    const { code, stdout } = await ended;
+    expect(code).toBe(130);
+    expect(stdout).toMatch(/"dispatch\.cancelled".*"cause":"shutdown"/);
+  });
+});
+
+describe('a signal to a background host', { timeout: 60_000 }, () => {
+  it.each(['SIGTERM', 'SIGHUP'] as const)(
+    '%s: the run has its grace and ends as interrupted, sealed',
+    async (signal) => {
+      const project = createSaving();
+      const line = ['sh', '-c', 'perl saves.pl a; echo after'];
+      const run = (await project.caisson('run', '--detach', '--', ...line)).stdout.trim();
+      await areUp(project, ['a']);
+      const [host = 0] = pidsWith(`host ${run}`);
+      process.kill(host, signal);
+      await until('the host is gone', () => pidsWith(`host ${run}`).length === 0);
+      await expectInterrupted(project, run, ['a']);
+    },
+  );
+});

@@ -1,0 +1,20 @@
+/** Every run that ended is sealed once the next command is over. */
+import type { Invariant } from './contract.ts';
+
+export const isSealed: Invariant = {
+  name: 'sealed',
+  async check({ stage }) {
+    const found: string[] = [];
+    for (const { runId } of stage.ledger().runs()) {
+      const { code, stdout, stderr } = await stage.caisson('verify', runId);
+      if (code !== 0) found.push(`verify ${runId} exits ${code}: ${lastLines(stdout + stderr)}`);
+    }
+    return found;
+  },
+};
+
+function lastLines(text: string): string {
+  const lines = text.trim().split('\n');
+  const failed = lines.filter((line) => line.includes('FAILED'));
+  return [...failed, ...lines.slice(-2)].join(' | ');
+}

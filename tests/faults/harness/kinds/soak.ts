@@ -1,0 +1,84 @@
+/**
+ * Many small runs through hosts that live on. One case is one host with a hundred runs, and `--count` counts runs.
+ * Memory, open files and groups are at the end what they were early on, and every run is proven.
+ */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { chooseSetting } from '../choose.ts';
+import type { Findings, Kind, Stage } from '../contract.ts';
+import { checkAll } from '../invariants/check-all.ts';
+import type { SoakReport } from '../soak-host.ts';
+import { openStage } from '../stage.ts';
+
+const RUNS_PER_HOST = 100;
+const HOST = fileURLToPath(new URL('../soak-host.ts', import.meta.url));
+/** Garbage that nobody collected yet is not a leak. */
+const MAX_GROWTH_MIB = 60;
+const MAX_GROWTH_FILES = 8;
+/** Other programs of this machine make groups, too. */
+const MAX_GROWTH_GROUPS = 20;
+
+export const soak: Kind = {
+  name: 'soak',
+  summary: 'many runs through few hosts',
+  isUsual: false,
+  findObstacle: () => null,
+  countCases: (runs) => Math.ceil(runs / RUNS_PER_HOST),
+  plan(random) {
+    const setting = chooseSetting(random, { agent: 'nothing', workspace: 'worktree', state: 'inside' });
+    return {
+      name: `${RUNS_PER_HOST} runs through one host`,
+      async run() {
+        const stage = await openStage(setting);
+        try {
+          return await soakOnce(stage);
+        } finally {
+          await stage.close();
+        }
+      },
+    };
+  },
+};
+
+async function soakOnce(stage: Stage): Promise<Findings> {
+  const groupsBefore = countMemoryGroups();
+  const running = stage.start({
+    argv: [process.execPath, '--expose-gc', HOST, String(RUNS_PER_HOST)],
+    env: {},
+  });
+  const { code, stdout, stderr } = await running.ended;
+  if (code !== 0) return { outcome: 'failed', hasStruck: true, violations: [`ends: ${stderr}`] };
+  const report = JSON.parse(stdout) as SoakReport;
+  const violations = [...judge(report), ...judgeGroups(groupsBefore), ...(await checkEvery(stage))];
+  return { outcome: 'done', hasStruck: true, violations };
+}
+
+function judge({ done, early, late }: SoakReport): string[] {
+  const memory = late.memoryMiB - early.memoryMiB;
+  const files = late.files - early.files;
+  return [
+    ...(done === RUNS_PER_HOST ? [] : [`ends: ${done} of ${RUNS_PER_HOST} runs ended as they should`]),
+    ...(memory <= MAX_GROWTH_MIB ? [] : [`memory: the host grew by ${memory} MiB`]),
+    ...(files <= MAX_GROWTH_FILES ? [] : [`files: the host has ${files} more open files`]),
+  ];
+}
+
+function judgeGroups(before: number): string[] {
+  const more = countMemoryGroups() - before;
+  return more <= MAX_GROWTH_GROUPS ? [] : [`groups: the kernel has ${more} more memory groups`];
+}
+
+/** Also those that are removed but still in memory. */
+function countMemoryGroups(): number {
+  const line = /^memory\s+\d+\s+(\d+)/m.exec(readFileSync('/proc/cgroups', 'utf8'));
+  return Number(line?.[1] ?? 0);
+}
+
+/** One `verify` after the other would take longer than the runs; the ledger is checked as a whole, the seals by count. */
+async function checkEvery(stage: Stage): Promise<string[]> {
+  const ledger = stage.ledger();
+  const sealed = new Set(ledger.read({ types: ['evidence.sealed'] }).map((event) => event.runId));
+  const unsealed = ledger.runs().filter((row) => !sealed.has(row.runId));
+  const left = await checkAll({ stage, cli: [], losesUnsynced: false }, { isBrief: true });
+  return [...left, ...unsealed.map(({ runId }) => `sealed: ${runId} is not`)];
+}

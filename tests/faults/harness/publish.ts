@@ -1,0 +1,38 @@
+/** Writes the newest table to the docs, with everything that is needed to get it again. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from '../../e2e/open-project.ts';
+import { KINDS } from './kinds.ts';
+import type { Options } from './options.ts';
+import type { Report } from './run-all.ts';
+import { createTable, formatMarkdown } from './table.ts';
+
+const PAGE = 'docs/fault-matrix.md';
+
+export function publish(options: Options, reports: readonly Report[]): string {
+  const struck = reports.filter(({ hasStruck }) => hasStruck).length;
+  const broken = reports.filter(({ violations }) => violations.length > 0);
+  const kinds = KINDS.filter((kind) => options.kinds.includes(kind));
+  const text = [
+    '<!-- Written by npm run test:faults -- --publish. Changes made here are lost. -->',
+    '# Faults, tried',
+    `On ${new Date().toISOString().slice(0, 10)}, with version ${readVersion()}: ${struck} faults struck in ${reports.length} cases, ${broken.length} of them broke an invariant.`,
+    'Struck: the fault met what it was meant for. The outcomes are those of the run that was hurt; all but a violation are in order. [The guide](guides/nightly.md) says what is checked after every case.',
+    formatMarkdown(createTable(kinds, reports)),
+    `To get it again: \`npm run test:faults -- --seed ${options.seed} --count ${options.count}\``,
+    ...(broken.length === 0 ? [] : ['## Violations', broken.map(describe).join('\n')]),
+  ].join('\n\n');
+  writeFileSync(join(ROOT, PAGE), `${text}\n`);
+  execFileSync(join(ROOT, 'node_modules/.bin/oxfmt'), [PAGE], { cwd: ROOT });
+  return PAGE;
+}
+
+function describe({ name, violations, repeat }: Report): string {
+  return `- ${name}: ${(violations[0] ?? '').split('\n', 1)[0]}. Again: \`${repeat}\``;
+}
+
+function readVersion(): string {
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+  return version;
+}
