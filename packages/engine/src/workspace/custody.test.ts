@@ -416,6 +416,7 @@ describe('remove', () => {
 
   it('is done already when the folder is gone, and has nothing to keep of an empty one', async () => {
     const prepared = await project.prepare();
+    writeFileSync(join(prepared.path, 'b.txt'), 'x');
     await project.workspaces.checkpoint(prepared);
     expect((await project.workspaces.remove(prepared)).kind).toBe('trashed');
     expect(await project.workspaces.remove(prepared)).toEqual({ kind: 'removed' });
