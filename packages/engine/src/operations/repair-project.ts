@@ -41,7 +41,7 @@ export async function repairProject(
   await step('project', async () => {
     const engine = createEngine(config, cwd, { version, keepsSpareWorker: false });
     try {
-      await step('runs', (done) => settleDead(engine, done));
+      await step('runs', (done, failed) => settleDead(engine, done, failed));
       await step('seals', (done, failed) => sealMissing(engine, done, failed));
       await step('store', (done, failed) => restoreBlobs(engine, done, failed));
       await step('worktrees', (done, failed) => removeStale(engine, done, failed));
