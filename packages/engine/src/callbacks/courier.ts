@@ -112,7 +112,7 @@ export class Courier {
   async #conclude(
     delivery: Delivery,
     type: 'callback.delivered' | 'callback.failed',
-    data: Record<string, unknown>,
+    data: { status: number; tries: number } | { detail: string; tries: number },
   ): Promise<void> {
     const { runId, attempt, trace, event, endpoint } = delivery;
     await this.#options.recorder

@@ -18,13 +18,15 @@ export interface ActiveRun {
   readonly unsent: { kind: 'message'; id: string; body: string }[];
   isShutdown: boolean;
   isInterrupt: boolean;
+  /** Aborted when the host ends. */
+  readonly closing: AbortSignal;
   /** Aborted when the host must not wait for this run's ending any longer (until-settled.ts). */
   leave: AbortController;
 }
 
 export function stopRun(entry: ActiveRun, options: { force: boolean }): void {
   entry.abort.abort();
-  if (options.force || entry.isShutdown) entry.leave.abort(new Error('the host was told to leave'));
+  if (options.force || entry.closing.aborted) entry.leave.abort();
   const reason = entry.isShutdown ? 'shutdown' : entry.isInterrupt ? 'interrupt' : 'user';
   entry.followed?.supervision.stop(reason, options);
 }

@@ -20,8 +20,8 @@ import { untilSettled } from './until-settled.ts';
 
 export function createDispatcher(rooms: DispatchRooms): Dispatcher {
   const active = new Map<string, { run: ActiveRun; handle: RunHandle }>();
-  const early = new Map<string, HeardEvent>();
   const closing = new AbortController();
+  const early = new Map<string, HeardEvent>();
   rooms.recorder.listen((event) => {
     if (event.runId === null) return;
     const found = active.get(event.runId);
@@ -45,6 +45,7 @@ export function createDispatcher(rooms: DispatchRooms): Dispatcher {
       unsent: [],
       isShutdown: closing.signal.aborted,
       isInterrupt: false,
+      closing: closing.signal,
       leave: new AbortController(),
     };
     if (entry.isShutdown) stopRun(entry, { force: false });
@@ -83,12 +84,13 @@ export function createDispatcher(rooms: DispatchRooms): Dispatcher {
 async function letGo(rooms: DispatchRooms, entry: ActiveRun): Promise<void> {
   const { ledger } = rooms;
   const { runId } = entry.run;
-  const release = (): void => {
+  const release = async (): Promise<void> => {
     if (ledger.run(runId)?.ending === undefined) return;
+    await entry.record.flush(); // what was warned of after the ending
     ledger.leases.release(runId);
     freeFolder(rooms, runId);
   };
-  await untilSettled(rooms, entry, 0, async () => release()).catch((error: unknown) =>
+  await untilSettled(rooms, entry, 0, release).catch((error: unknown) =>
     entry.record.tell('warning', { source: 'ledger', message: (error as Error).message }, 0),
   );
 }

@@ -1,12 +1,12 @@
 /** Stage 5: follows one worker. Its lines become our events; what it asks for is answered; what it spends is counted. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Failure, Usage, WorkerHeader, WorkerLine } from '@caisson/protocol';
+import type { EventData, EventType, Failure, Usage, WorkerHeader, WorkerLine } from '@caisson/protocol';
 import { supervise, type Supervision, type WorkerEnd } from '../supervision/index.ts';
 import type { WorkerProcess } from '../compute/index.ts';
 import type { AdmittedRun } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
 import type { PreparedAttempt } from './prepare.ts';
-import type { RunRecord } from '../ledger/index.ts';
+import type { Emit, RunRecord } from '../ledger/index.ts';
 import { watchUsage } from './watch-usage.ts';
 import { keepLine } from './worker-lines.ts';
 
@@ -30,7 +30,8 @@ export function follow(
   let hasStarted = false;
   let held = 0;
 
-  const keep = (type: string, data: Record<string, unknown>): void => record.keep(type, data, { attempt });
+  const keep = <T extends EventType>(type: T, data: EventData[T]): void =>
+    record.keep(type, data, { attempt });
   const onHeader = async (header: WorkerHeader): Promise<Failure | null> => {
     const mismatch = compareHeader(run, prepared, header);
     if (mismatch !== null) return mismatch;
@@ -42,19 +43,20 @@ export function follow(
   const onLine = (line: WorkerLine): void => {
     if (keepLine(record, { runId: run.runId, attempt }, line)) return;
     if (line.kind === 'request') return void answerRequest(line);
-    const { seq: _seq, at: _at, kind, ...data } = line;
-    if (kind === 'heartbeat') record.tell('worker.heartbeat', data, attempt);
+    if (line.kind === 'heartbeat') record.tell('worker.heartbeat', { counters: line.counters }, attempt);
     if (line.kind !== 'progress') return;
-    record.tell('worker.progress', data, attempt);
+    const { seq: _seq, at: _at, kind: _kind, ...progress } = line;
+    record.tell('worker.progress', progress, attempt);
     usage.hear(line);
   };
+  const emit: Emit = (type, data) => record.append(type, data, { attempt });
   const answerRequest = async (line: Extract<WorkerLine, { kind: 'request' }>): Promise<void> => {
     const who = {
       runId: run.runId,
       attempt,
       grant: run.grant,
       session: run.session,
-      emit: (type: string, data: Record<string, unknown>) => record.append(type, data, { attempt }),
+      emit,
     };
     if (line.request === 'approve') held += 1;
     supervision.setWaitingForPermission(held > 0);

@@ -28,7 +28,7 @@ export interface KeptCaptures {
   /** Why there is no patch although there may be work. */
   readonly patchMissing?: string;
   /** Changes of the patch that a person is asked about. */
-  readonly risky?: readonly ListedRisk[];
+  readonly risky?: ListedRisk[];
   /** The result that can be trusted: every capture it names is in the store. */
   readonly result: Result | null;
   /** Why the worker's result cannot stand. */

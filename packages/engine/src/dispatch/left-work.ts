@@ -1,14 +1,10 @@
-import type { CheckpointRef } from '@caisson/protocol';
+import type { EventData } from '@caisson/protocol';
 import type { DispatchRooms } from './rooms.ts';
 
 /** What a run that ends between two attempts has to show: the work of the last one. */
 export interface LeftWork {
   readonly attempt: number;
-  readonly data: {
-    readonly patchRef?: string;
-    readonly patchMissing?: string;
-    readonly checkpoint?: CheckpointRef;
-  };
+  readonly data: Pick<EventData['attempt.ended'], 'patchRef' | 'patchMissing' | 'checkpoint'>;
 }
 
 export function findLeftWork({ ledger }: Pick<DispatchRooms, 'ledger'>, runId: string): LeftWork {

@@ -35,20 +35,19 @@ export async function openNetwork(
 ): Promise<OpenedNetwork | null> {
   if (plan === null) return null;
   const { attempt } = where;
-  const keep = (type: 'network.connection' | 'policy.denied', data: Record<string, unknown>): void =>
-    record.keep(type, data, { attempt });
   const denied = new Set<string>();
   return rooms.network.open({
     ...plan,
     ...where,
     onConnection: (data) => {
-      keep('network.connection', data);
+      record.keep('network.connection', data, { attempt });
       const { target, verdict, via, detail } = data;
-      const what = `connection to ${String(target)}: ${typeof detail === 'string' ? detail : 'refused'}`;
+      const what = `connection to ${target}: ${detail ?? 'refused'}`;
       if (verdict !== 'denied' || denied.has(what) || denied.size >= MAX_TOLD_DENIALS) return;
       denied.add(what);
       const rule = via === 'broker' ? 'broker' : 'network.hosts';
-      keep('policy.denied', { denial: { layer: 'network', what, actionClass: 'network', rule } });
+      const denial = { layer: 'network', what, actionClass: 'network', rule } as const;
+      record.keep('policy.denied', { denial }, { attempt });
     },
   });
 }

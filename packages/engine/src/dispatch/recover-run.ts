@@ -68,7 +68,7 @@ async function endUnlaunched(
     row.status === 'queued' && launched === undefined
       ? `${why} before the run had a worker`
       : `${why} between two attempts`;
-  const failure = { reason: 'lost', detail };
+  const failure = { reason: 'lost', detail } as const;
   const { data } = findLeftWork(rooms, runId);
   const branch = await settleBranch(rooms, runId, data.checkpoint);
   await record.flush();

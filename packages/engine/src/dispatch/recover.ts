@@ -77,7 +77,7 @@ async function recoverHost(rooms: DispatchRooms, host: string): Promise<Recovere
     if (row.host !== host) continue;
     const outcome = await settleLeft(rooms, row);
     if (outcome === 'settled') settled.push(row.runId);
-    else if (outcome !== 'ended-elsewhere') left.push(outcome);
+    else if (outcome !== 'ended') left.push(outcome);
   }
   // A slot is given back last of all: an ended run that still has one was not cleaned up.
   const slots = rooms.ledger.leases.listSlots().filter((slot) => slot.hostId === host);
@@ -88,7 +88,7 @@ async function recoverHost(rooms: DispatchRooms, host: string): Promise<Recovere
 async function settleLeft(
   rooms: DispatchRooms,
   row: RunRow,
-): Promise<'settled' | 'ended-elsewhere' | RunUnsettledError> {
+): Promise<'settled' | 'ended' | RunUnsettledError> {
   const launchedAt = rooms.ledger.attempts(row.runId).at(-1)?.launchedAt ?? row.acceptedAt;
   const isYoung = rooms.clock.wallMs() - Date.parse(launchedAt) < PATIENT_MS;
   const mayPass = isYoung ? isPassing : isOutage;
@@ -96,8 +96,9 @@ async function settleLeft(
     await recoverRun(rooms, { row, why: 'the host died' }, mayPass);
     return 'settled';
   } catch (error) {
-    if (error instanceof IllegalTransitionError) return 'ended-elsewhere'; // R2
-    if (rooms.ledger.run(row.runId)?.ending !== undefined) return 'settled';
+    // R2, or all that failed came after the ending; what is owed then is owed for its slot.
+    const isOver = rooms.ledger.run(row.runId)?.ending !== undefined;
+    if (isOver || error instanceof IllegalTransitionError) return 'ended';
     if (isOutage(error) || !mayPass(error)) throw error;
     return new RunUnsettledError(row.runId, error); // R5
   }

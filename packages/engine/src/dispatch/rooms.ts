@@ -3,6 +3,7 @@ import type { Clock, StageLimits } from '@caisson/ground';
 import type {
   AgentDefinition,
   BudgetCaps,
+  EventData,
   Grant,
   Limits,
   Mode,
@@ -12,7 +13,7 @@ import type {
 } from '@caisson/protocol';
 import type { Budget } from '../budget/index.ts';
 import type { Compute } from '../compute/index.ts';
-import type { Ledger, Recorder } from '../ledger/index.ts';
+import type { Emit, Ledger, Recorder } from '../ledger/index.ts';
 import type { ObservedUsage } from '../network/index.ts';
 import type { Sessions } from '../session/index.ts';
 import type { Store } from '../store/index.ts';
@@ -145,7 +146,7 @@ export interface NetworkDoor {
     /** What the agent was given; it is in no record. */
     secrets?: readonly { name: string; value: string }[];
     onLoopback: boolean;
-    onConnection(record: Record<string, unknown>): void;
+    onConnection(record: EventData['network.connection']): void;
   }): Promise<OpenedNetwork>;
 }
 
@@ -172,15 +173,12 @@ export interface RequestDesk {
       grant: Grant;
       session: string | null;
       /** Records an event of the run and resolves when it is durable. */
-      emit(type: string, data: Record<string, unknown>): Promise<unknown>;
+      readonly emit: Emit;
     },
     request: { id: string; request: string; body: Record<string, unknown> },
   ): Promise<{ ok: boolean; value?: unknown }>;
   /** The attempt has ended, here or in a host that died: whatever is still open for its run is closed, on disk too. */
-  close(
-    runId: string,
-    emit: (type: string, data: Record<string, unknown>) => Promise<unknown>,
-  ): Promise<void>;
+  close(runId: string, emit: Emit): Promise<void>;
 }
 
 /** The rooms dispatch works with; built by the engine. */

@@ -1,5 +1,5 @@
 /** The end of a run that has no worker now: none was started, or the last attempt is over and the next did not begin. */
-import { isRetryable, type Failure } from '@caisson/protocol';
+import { isRetryable, type EventData, type EventType, type Failure } from '@caisson/protocol';
 import { durationOf, type ActiveRun } from './active-run.ts';
 import { orWarn } from './clean-up.ts';
 import type { DispatchRooms } from './rooms.ts';
@@ -23,7 +23,7 @@ export async function settleWithoutWorker(
     await recordKept(rooms, entry, attempt, 'attempt.ended', next);
     return 'retry';
   }
-  await end(rooms, entry, 'dispatch.failed', { failure }, attempt);
+  await end(rooms, entry, { failure }, attempt);
   return 'ended';
 }
 
@@ -34,15 +34,14 @@ export async function cancelWithoutWorker(
   attempt?: number,
 ): Promise<void> {
   const cause = entry.isShutdown ? 'shutdown' : 'user';
-  await end(rooms, entry, 'dispatch.cancelled', { cause }, attempt);
+  await end(rooms, entry, { cause }, attempt);
 }
 
 /** What earlier attempts did is not lost: the ending names it. */
 async function end(
   rooms: DispatchRooms,
   entry: ActiveRun,
-  type: string,
-  data: Record<string, unknown>,
+  ending: Pick<EventData['dispatch.failed'], 'failure'> | Pick<EventData['dispatch.cancelled'], 'cause'>,
   attempt?: number,
 ): Promise<void> {
   const { runId } = entry.run;
@@ -50,18 +49,19 @@ async function end(
   const own = attempt ?? left.attempt;
   const durationMs = durationOf(entry, rooms.clock.monotonicMs());
   const branch = await settleBranch(rooms, runId, left.data.checkpoint);
-  await recordKept(rooms, entry, own, type, { durationMs, ...data, ...left.data, ...branch });
+  const type = 'failure' in ending ? 'dispatch.failed' : 'dispatch.cancelled';
+  await recordKept(rooms, entry, own, type, { durationMs, ...ending, ...left.data, ...branch });
   rooms.budget.settle(runId, undefined);
   await orWarn(entry.record, own, 'evidence', () => rooms.seal(runId));
 }
 
 /** Before the first launch there is no work that waiting could save: what cannot be recorded then is left to recovery. */
-async function recordKept(
+async function recordKept<T extends EventType>(
   rooms: DispatchRooms,
   entry: ActiveRun,
   attempt: number,
-  type: string,
-  data: Record<string, unknown>,
+  type: T,
+  data: EventData[T],
 ): Promise<void> {
   const record = async (): Promise<void> => {
     if (rooms.ledger.run(entry.run.runId)?.ending !== undefined) return;

@@ -3,7 +3,14 @@
  * event is durable; evidence is signed; only then is anything cleaned up (D4).
  */
 import { createRedactor, type NamedSecret } from '@caisson/ground';
-import { exitCodeOf, isRetryable, type Resolved, type Result, type Usage } from '@caisson/protocol';
+import {
+  exitCodeOf,
+  isRetryable,
+  type EventData,
+  type Resolved,
+  type Result,
+  type Usage,
+} from '@caisson/protocol';
 import type { EventContent, RunRecord } from '../ledger/index.ts';
 import { createPrefixedId } from '../platform/index.ts';
 import type { Checkpoint } from '../workspace/index.ts';
@@ -114,26 +121,19 @@ async function recordEnd(
   const usage = usageOf(input);
   const costUsd = usage === undefined ? undefined : rooms.budget.cost(usage, requestedModel(rooms, runId));
   const { patchRef, patchMissing, risky, resultRef } = kept;
-  const work = definedOnly({
-    patchRef,
-    patchMissing,
-    usage,
-    costUsd,
-    checkpoint: checkpoint ?? undefined,
-    risky,
-  });
+  const saved = { patchRef, patchMissing, checkpoint: checkpoint ?? undefined, usage, costUsd };
   const next = planRetry(input, retry, checkpoint);
   await record.flush();
   if (next.kind === 'retry') {
-    const ended = { type: 'attempt.ended', data: { ...next.data, ...work } };
-    await record.appendAll([...warnings, ended], attempt);
+    const data = { ...next.data, ...saved };
+    await record.appendAll([...warnings, { type: 'attempt.ended', data }], attempt);
     return { kind: 'retry' };
   }
   const ending: Ending = kept.failure === null ? next.ending : { kind: 'failed', failure: kept.failure };
   const { durationMs } = input;
   const exitCode = exitCodeOf(ending.kind, kept.result?.exitCode ?? null);
   const branch = await settleBranch(rooms, runId, checkpoint, input.mayPass);
-  const common = { durationMs, exitCode, ...definedOnly({ resultRef }), ...work, ...branch };
+  const common = { durationMs, exitCode, resultRef, risky, ...saved, ...branch };
   await record.appendAll([...warnings, ...terminalEvents(rooms, ending, kept.result, common)], attempt);
   return { kind: 'ended' };
 }
@@ -160,7 +160,9 @@ function planRetry(
   { ending, remains }: SettleInput,
   retry: Retry,
   checkpoint: Checkpoint | null | undefined,
-): { kind: 'retry'; data: Record<string, unknown> } | { kind: 'end'; ending: Ending } {
+):
+  | { kind: 'retry'; data: Pick<EventData['attempt.ended'], 'failure' | 'nextAttempt' | 'delayMs'> }
+  | { kind: 'end'; ending: Ending } {
   if (ending.kind !== 'failed' || retry.attemptsLeft <= 0 || !isRetryable(ending.failure))
     return { kind: 'end', ending };
   const { failure } = ending;
@@ -180,15 +182,11 @@ function requestedModel(rooms: DispatchRooms, runId: string): string {
   return (accepted?.data['resolved'] as Resolved | undefined)?.model.requested ?? '';
 }
 
-function definedOnly(data: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(data).filter(([, value]) => value !== undefined));
-}
-
 function terminalEvents(
   rooms: DispatchRooms,
   ending: Ending,
   result: Result | null,
-  common: Record<string, unknown>,
+  common: EventData['dispatch.finished'],
 ): EventContent[] {
   switch (ending.kind) {
     case 'finished':

@@ -17,6 +17,7 @@ import { isPassing, type MayPass } from './passing-failure.ts';
 
 const PATIENT_TRIES = 6;
 const LONGEST_PAUSE_MS = 30_000;
+const LAST_TRY_MS = 5_000;
 
 /** `work` must be repeatable, and throw what `mayPass` is true for. */
 export async function untilSettled<T>(
@@ -25,21 +26,42 @@ export async function untilSettled<T>(
   attempt: number,
   work: (mayPass: MayPass) => Promise<T>,
 ): Promise<T> {
-  entry.leave = new AbortController();
-  const { signal } = entry.leave;
+  const { signal } = (entry.leave = new AbortController());
+  const lastTry = limitLastTry(clock, signal);
   const { record, run } = entry;
-  for (let tries = 0; ; tries += 1) {
-    const mayPass = tries < PATIENT_TRIES ? isPassing : isOutage;
-    try {
-      return await orAborted(signal, work(mayPass));
-    } catch (error) {
-      if (!signal.aborted && !mayPass(error)) throw error;
-      const delayMs = backoffMs(tries, { maxMs: LONGEST_PAUSE_MS });
-      if (!signal.aborted && !entry.isShutdown) {
-        record.tell('settle.waiting', { reason: explainError(error), delayMs }, attempt);
-        await pause(clock, delayMs, signal);
+  try {
+    for (let tries = 0; ; tries += 1) {
+      const mayPass = tries < PATIENT_TRIES ? isPassing : isOutage;
+      try {
+        return await orAborted(lastTry.signal, work(mayPass));
+      } catch (error) {
+        if (!lastTry.signal.aborted && !mayPass(error)) throw error;
+        const delayMs = backoffMs(tries, { maxMs: LONGEST_PAUSE_MS });
+        if (!signal.aborted && !entry.closing.aborted) {
+          record.tell('settle.waiting', { reason: explainError(error), delayMs }, attempt);
+          await pause(clock, delayMs, signal);
+        }
+        if (signal.aborted || entry.closing.aborted) throw new RunUnsettledError(run.runId, error); // U3
       }
-      if (signal.aborted || entry.isShutdown) throw new RunUnsettledError(run.runId, error); // U3
     }
+  } finally {
+    lastTry.cancel();
   }
+}
+
+/** A try that is under way when the host is told to leave may still succeed, and gets a little time for it. */
+function limitLastTry(clock: Clock, leave: AbortSignal): { signal: AbortSignal; cancel(): void } {
+  const over = new AbortController();
+  let cancel = (): void => undefined;
+  const onLeave = (): void => {
+    cancel = clock.setTimer(LAST_TRY_MS, () => over.abort(new Error('the host was told to leave')));
+  };
+  leave.addEventListener('abort', onLeave, { once: true });
+  return {
+    signal: over.signal,
+    cancel() {
+      leave.removeEventListener('abort', onLeave);
+      cancel();
+    },
+  };
 }

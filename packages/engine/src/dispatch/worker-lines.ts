@@ -9,6 +9,9 @@ import type { WorkerLine } from '@caisson/protocol';
 import type { EventContent, RunRecord } from '../ledger/index.ts';
 import { readWorkerStream } from '../supervision/index.ts';
 
+/** What every line has. */
+type Numbered = Pick<WorkerLine, 'seq' | 'at' | 'kind'>;
+
 interface Attempt {
   readonly runId: string;
   readonly attempt: number;
@@ -39,19 +42,31 @@ export async function keepLeftLines(record: RunRecord, attempt: Attempt, eventsF
 
 /** Boot, sandbox and verify lines are in the result; the terminal ones are settled, not repeated. */
 function eventOf(line: WorkerLine): EventContent | null {
-  const { seq: _seq, at: _at, kind, ...data } = line;
-  switch (kind) {
+  switch (line.kind) {
     case 'channel.received':
-      return { type: kind, data: { messageId: line.id } };
+      return { type: line.kind, data: { messageId: line.id } };
     case 'setup-script.ran':
-      return { type: 'script.ran', data: { lens: 'setup', ...data } };
+      return { type: 'script.ran', data: { lens: 'setup', ...dataOf(line) } };
     case 'script.ran':
+      return { type: line.kind, data: dataOf(line) };
     case 'runtime.adapter.ran':
+      return { type: line.kind, data: dataOf(line) };
     case 'capture.done':
+      return { type: line.kind, data: dataOf(line) };
     case 'policy.denied':
+      return { type: line.kind, data: dataOf(line) };
     case 'warning':
-      return { type: kind, data };
+      return { type: line.kind, data: dataOf(line) };
     default:
       return null;
   }
+}
+
+function dataOf<L extends WorkerLine>({
+  seq: _seq,
+  at: _at,
+  kind: _kind,
+  ...data
+}: L): Omit<L, keyof Numbered> {
+  return data;
 }

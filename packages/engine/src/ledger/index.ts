@@ -11,7 +11,7 @@ export * from './errors.ts';
 export { canonicalJson } from './canonical-json.ts';
 export { findLedgerId, getLedgerId } from './ledger-id.ts';
 export { createRecorder } from './recorder.ts';
-export type { EventContent, HeardEvent, Recorder, RunRecord } from './recorder.ts';
+export type { Emit, EventContent, HeardEvent, Recorder, RunRecord } from './recorder.ts';
 export { hashEvent, ZERO_HASH } from './event-record.ts';
 
 /**

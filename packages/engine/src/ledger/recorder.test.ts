@@ -1,4 +1,5 @@
 import { systemClock } from '@caisson/ground';
+import type { EventData } from '@caisson/protocol';
 import { expect, test } from 'vitest';
 import {
   createMemoryLedger,
@@ -10,7 +11,11 @@ import {
 } from './index.ts';
 
 const RUN = 'run_00000000000000000001';
-const accepted = { task: { id: 't', description: 'd', priority: 5 }, runtime: 'command', host: 'host_a' };
+const accepted = {
+  task: { id: 't', description: 'd', priority: 5 },
+  runtime: 'command',
+  host: 'host_a',
+} as EventData['dispatch.accepted'];
 const ran = (exitCode: number) => ({ exitCode, durationMs: 1 });
 
 /** A record whose ledger can be locked, as another process would lock it. */
@@ -42,13 +47,13 @@ test('a durable event is heard after it is on disk, whichever listener breaks', 
     throw new Error('a listener that is broken');
   });
   recorder.listen((event) => heard.push(event));
-  await record.append('dispatch.started', {}, { attempt: 1 });
+  await record.append('run.queued', { position: 1, limit: 1 });
   record.tell('worker.progress', { phase: 'agent' }, 1);
   expect(heard.map(({ type, seq }) => [type, seq])).toEqual([
-    ['dispatch.started', 2],
+    ['run.queued', 2],
     ['worker.progress', 0],
   ]);
-  expect(ledger.read().map(({ type }) => type)).toEqual(['dispatch.accepted', 'dispatch.started']);
+  expect(ledger.read().map(({ type }) => type)).toEqual(['dispatch.accepted', 'run.queued']);
 });
 
 test('events that are kept while the ledger is locked are written later, in their order', async () => {

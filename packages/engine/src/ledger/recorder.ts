@@ -6,7 +6,7 @@
  *     refuses for good, or what exceeds MAX_HELD, is counted, and `flush` records the count (`events.lost`).
  */
 import type { Clock } from '@caisson/ground';
-import { eventManifest } from '@caisson/protocol';
+import { eventManifest, type EventData, type EventType } from '@caisson/protocol';
 import { MAX_EVENTS_PER_APPEND } from './admit-event.ts';
 import type { Ledger, NewEvent, PoolRoom, StoredEvent } from './contract.ts';
 import { isRefusal } from './errors.ts';
@@ -16,10 +16,13 @@ const MAX_HELD = 10_000;
 /** An event as it is heard: a stored one, or a live one that is never written (then `seq` and `offset` are 0). */
 export type HeardEvent = Omit<StoredEvent, 'prevHash' | 'hash'>;
 
-export interface EventContent {
-  readonly type: string;
-  readonly data: Record<string, unknown>;
-}
+/** An event without its place: a type of the manifest, and what that type carries. */
+export type EventContent = {
+  [T in EventType]: { readonly type: T; readonly data: EventData[T] };
+}[EventType];
+
+/** Records an event of one run and resolves when it is durable. */
+export type Emit = <T extends EventType>(type: T, data: EventData[T]) => Promise<unknown>;
 
 export interface EventPlace {
   /** 0, the default, for an event that belongs to no attempt. */
@@ -31,17 +34,17 @@ export interface EventPlace {
 /** The record of one run. */
 export interface RunRecord {
   /** Resolves when the event is durable. */
-  append(
-    type: string,
-    data: Record<string, unknown>,
+  append<T extends EventType>(
+    type: T,
+    data: EventData[T],
     options?: EventPlace & { room?: PoolRoom },
   ): Promise<StoredEvent>;
   /** Several events that stand or fall together. */
   appendAll(events: readonly EventContent[], attempt: number): Promise<readonly StoredEvent[]>;
   /** Records an event that nobody waits for (E3). */
-  keep(type: string, data: Record<string, unknown>, options?: EventPlace): void;
+  keep<T extends EventType>(type: T, data: EventData[T], options?: EventPlace): void;
   /** Heard now, never written. */
-  tell(type: string, data: Record<string, unknown>, attempt: number): void;
+  tell<T extends EventType>(type: T, data: EventData[T], attempt: number): void;
   /** Waits for what was appended so far and writes what is held. Throws what the ledger throws, and can be repeated. */
   flush(): Promise<void>;
 }
@@ -68,7 +71,7 @@ export function createRecorder({
     of: (runId, trace = '') =>
       new StreamRecord({
         publish,
-        compose: ({ type, data }, { attempt = 0, id }) => ({
+        compose: (type, data, { attempt = 0, id }) => ({
           ...(id === undefined ? {} : { id }),
           runId,
           attempt,
@@ -90,7 +93,7 @@ export function createRecorder({
 
 interface Stream {
   publish(event: HeardEvent): void;
-  compose(content: EventContent, place: EventPlace): NewEvent;
+  compose(type: EventType, data: Record<string, unknown>, place: EventPlace): NewEvent;
   write(events: readonly NewEvent[], room?: PoolRoom): Promise<readonly StoredEvent[]>;
 }
 
@@ -106,22 +109,22 @@ class StreamRecord implements RunRecord {
     this.#stream = stream;
   }
 
-  async append(
-    type: string,
-    data: Record<string, unknown>,
+  async append<T extends EventType>(
+    type: T,
+    data: EventData[T],
     { room, ...place }: EventPlace & { room?: PoolRoom } = {},
   ): Promise<StoredEvent> {
-    const [stored] = await this.#write([this.#stream.compose({ type, data }, place)], room);
+    const [stored] = await this.#write([this.#stream.compose(type, data, place)], room);
     if (stored === undefined) throw new Error(`the ledger returned nothing for ${type}`);
     return stored;
   }
 
   appendAll(events: readonly EventContent[], attempt: number): Promise<readonly StoredEvent[]> {
-    return this.#write(events.map((event) => this.#stream.compose(event, { attempt })));
+    return this.#write(events.map(({ type, data }) => this.#stream.compose(type, data, { attempt })));
   }
 
-  keep(type: string, data: Record<string, unknown>, place: EventPlace = {}): void {
-    const event = this.#stream.compose({ type, data }, place);
+  keep<T extends EventType>(type: T, data: EventData[T], place: EventPlace = {}): void {
+    const event = this.#stream.compose(type, data, place);
     this.#lastAttempt = event.attempt;
     if (this.#held.length > 0) {
       this.#hold(event); // E2
@@ -135,8 +138,8 @@ class StreamRecord implements RunRecord {
     this.#pending = Promise.all([this.#pending, written]);
   }
 
-  tell(type: string, data: Record<string, unknown>, attempt: number): void {
-    const event = this.#stream.compose({ type, data }, { attempt });
+  tell<T extends EventType>(type: T, data: EventData[T], attempt: number): void {
+    const event = this.#stream.compose(type, data, { attempt });
     this.#stream.publish({ ...event, id: event.id ?? '', seq: 0, offset: 0 });
   }
 

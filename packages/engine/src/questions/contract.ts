@@ -9,6 +9,8 @@
  * AP2  It is decided exactly once; whoever comes second is told so.
  * AP3  No answer is a deny; so is a host that is gone.
  */
+import type { Emit } from '../ledger/index.ts';
+
 export type ApprovalDecision = 'allow' | 'deny';
 export type DecidedBy = 'user' | 'deadline' | 'ending';
 
@@ -19,7 +21,7 @@ export interface ApprovalRequest {
   readonly what: string;
   readonly actionClass: string;
   /** Records an event of this run and resolves when it is durable. */
-  emit(type: string, data: Record<string, unknown>): Promise<unknown>;
+  readonly emit: Emit;
 }
 
 export interface Approvals {

@@ -138,7 +138,7 @@ export interface Checkpoint {
   /** Refs that keep the agent's own commits. */
   readonly heads: readonly string[];
   /** What no ref may reach, and the file that has all of the work (held-back.ts). */
-  readonly heldBack?: { readonly file: string; readonly paths: readonly string[] };
+  readonly heldBack?: { readonly file: string; readonly paths: string[] };
   /** What the branch that was asked for is to be; `writeBranch` makes it, when the run ends. */
   readonly branch?: PlannedBranch;
   readonly warnings: readonly string[];
