@@ -18,6 +18,11 @@ export async function findUnpatched(engine: Engine, runId: string): Promise<Unpa
   const launched = ledger.read({ runId, types: ['attempt.launched'] }).at(-1);
   const workspace = PreparedWorkspace.safeParse(launched?.data['workspace']).data;
   if (ending === undefined || workspace === undefined || !mayLackPatch(ending)) return null;
+  // An agent is let go only after its start is recorded; before that there is no work.
+  if (
+    !ledger.read({ runId, types: ['dispatch.started'] }).some((event) => event.attempt === launched?.attempt)
+  )
+    return null;
   const why = ending.data['patchMissing'];
   const saved =
     (ending.data['checkpoint'] as Saved | undefined) ?? (await engine.workspaces.findCheckpoint(workspace));

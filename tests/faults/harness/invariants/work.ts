@@ -72,14 +72,20 @@ export const applyIsTrue: Invariant = {
     const applied = existsSync(file) ? readFileSync(file, 'utf8') : '';
     if (code === 0 && applied !== text)
       return [`apply exits 0 (${(stdout + stderr).trim()}), work.txt is ${JSON.stringify(applied)}`];
-    if (code !== 0 && !namesPlace(stderr, row.runId)) return [`apply fails: ${stderr.trim()}`];
+    const isTrue = namesPlace(stderr, row.runId) && hasBegun(stage, row.runId);
+    if (code !== 0 && !isTrue) return [`apply fails: ${stderr.trim()}`];
     return code !== 0 && applied !== '' ? ['apply failed and changed files'] : [];
   },
 };
 
 /** Where there is no patch, an error that names the checkpoint, or the folder that has the work, is the truth. */
 function namesPlace(stderr: string, runId: string): boolean {
-  return stderr.includes(`refs/caisson/${runId}`) || stderr.includes(`worktrees/${runId}.`);
+  return stderr.includes(`refs/caisson/${runId}`) || stderr.includes(`/${runId}.`);
+}
+
+/** Before its start is recorded no agent is let go, and there is no work to be missed. */
+function hasBegun(stage: Stage, runId: string): boolean {
+  return stage.ledger().read({ runId, types: ['dispatch.started'] }).length > 0;
 }
 
 /** The agent's file as it is kept: in the checkpoint, or else in the patch. */
