@@ -21,18 +21,18 @@ function fragileProject(context: TestContext): { disk: FragileDisk; project: Pro
   return { disk, project };
 }
 
-describe('a power cut', { timeout: 60_000 }, () => {
+describe('a power cut', { timeout: 120_000 }, () => {
   it('takes nothing of a run that has ended', async (context) => {
     const { disk, project } = fragileProject(context);
     const first = await project.run('--branch', 'work', '--', 'sh', '-c', WORK);
-    await disk.cut();
+    disk.cut();
     const second = await project.run(
       '--',
       'sh',
       '-c',
       `${WORK}; git commit -qam mine; echo more >>README.md`,
     );
-    await disk.cut();
+    disk.cut();
     for (const { runId } of [first, second]) {
       expect(project.git('show', `refs/caisson/${runId}/1:new/file`)).toBe('made\n');
       expect((await project.caisson('diff', runId)).stdout).toContain('+changed');
@@ -47,7 +47,7 @@ describe('a power cut', { timeout: 60_000 }, () => {
     const host = project.start('run', '--', 'sh', '-c', `${WORK}; sync; echo late >late; sleep 600`);
     const worktrees = join(project.root, '.caisson/worktrees');
     await until('the work', () => spawnSync('grep', ['-rqs', 'late', worktrees]).status === 0);
-    await disk.cut(host);
+    disk.cut(host);
     const listed = await project.caisson('runs', '-o', 'json');
     const [run] = JSON.parse(listed.stdout) as { runId: string; status: string }[];
     expect(run?.status).toBe('interrupted');
@@ -65,7 +65,7 @@ function expectHealthy(project: Project): void {
   expect(project.git('fsck', '--no-dangling', '--connectivity-only')).toBe('');
 }
 
-describe('what a power cut could take', { timeout: 60_000 }, () => {
+describe('what a power cut could take', { timeout: 120_000 }, () => {
   it('is no name that anybody relies on: bytes are synced before it, and its folder after it', async () => {
     const project = createProject();
     project.write('mine.txt', 'uncommitted\n');
