@@ -44,6 +44,11 @@ it('gc restores those whose commit is recorded and whole, removes the others, an
   );
   project.git('gc', '-q', '--prune=now');
   expect(project.git('log', '--all', '--oneline')).toContain(whole.runId);
+
+  breakRef(project, checkpointOf(whole), '');
+  const { stdout } = await project.caisson('doctor', '--repair');
+  expect(stdout).toContain(`${checkpointOf(whole)} was broken (empty): it is at `);
+  expect(project.git('rev-parse', '--verify', checkpointOf(whole))).toMatch(/^[0-9a-f]{40}\n$/);
 });
 
 it('the first command after a dead host repairs them, before it saves what that one left', async () => {

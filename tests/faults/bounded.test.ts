@@ -1,5 +1,14 @@
 /** What finished runs leave: in the state folder, the repository, the home, the temporary folder and the kernel. */
-import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -71,6 +80,30 @@ describe('finished runs', { timeout: IS_NIGHTLY ? 3_600_000 : 120_000 }, () => {
     const long = await project.run('--', 'sh', '-c', 'head -c 5000000 /dev/zero | tr "\\0" x');
     expect((await project.caisson('logs', long.runId, '--stdout')).stdout).toHaveLength(5_000_000);
     expect(readdirSync(spool)).toEqual([`${long.runId}.1`]);
+  });
+
+  it('that were killed before they changed anything have no work that could be missed', async () => {
+    const { project } = createOwnProject();
+    project.write('.gitignore', 'ignored\n');
+    project.git('add', '.');
+    project.git('commit', '-qm', 'ignore');
+    await project.run('--', 'true');
+    const ledger = openLedger(join(project.root, '.caisson/ledger.db'));
+    for (const before of ['true', 'echo made > ignored']) {
+      const seen = ledger.read({ types: ['attempt.launched'] }).length;
+      const child = project.start('run', '--', 'sh', '-c', `${before}; echo up; exec sleep 1000`);
+      const ended = finish(child);
+      const launched = await until('the worker', () => ledger.read({ types: ['attempt.launched'] })[seen]);
+      const printed = join(project.root, `.caisson/runtime/spool/${launched.runId}.1/stdout`);
+      await until('the agent', () => existsSync(printed) && readFileSync(printed, 'utf8') === 'up\n');
+      const { pid } = launched.data['handle'] as { pid: number };
+      for (const each of [pid, child.pid ?? 0]) process.kill(each, 'SIGKILL');
+      await ended;
+      const shown = await project.caisson('show', 'latest', '-o', 'json');
+      expect(JSON.parse(shown.stdout)).toMatchObject({ status: 'interrupted' });
+      expect(JSON.parse(shown.stdout)).not.toHaveProperty('unpatched');
+    }
+    await ledger.close();
   });
 
   it('whose host and worker are killed at once while the sandbox is built leave no process', async () => {

@@ -122,6 +122,12 @@ it('refs and worktrees that no run owns, and worktrees without their repository,
   const gone = await examine(project);
   expect(gone.found['worktrees']?.findings?.join()).toContain('.git is gone');
   renameSync(join(project.root, '../git-aside'), join(project.root, '.git'));
+  const { repaired, found: left } = await examine(project, '--repair');
+  expect(repaired.map(({ detail }) => detail).join()).toContain(`refs/caisson/${run.runId}/9 was broken`);
+  expect(left['checkpoints']).toMatchObject({
+    verdict: 'warn',
+    findings: [expect.stringContaining('of no run')],
+  });
 }, 60_000);
 
 it('a ledger that is missing beside its store, or cut within a page, is incomplete and not begun anew', async () => {

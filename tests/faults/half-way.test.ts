@@ -117,7 +117,10 @@ describe('a run that breaks half-way', { timeout: 120_000 }, () => {
     expectNothingLeft(project);
   });
 
-  it('by a cancel while it prepares ends at once, without a worker', async () => {
+  it.each([
+    ['SIGINT', 'cancelled'],
+    ['SIGTERM', 'interrupted'],
+  ] as const)('by %s while it prepares ends at once as %s, without a worker', async (signal, status) => {
     const project = createProject();
     const child = project.start(
       ...['run', '-o', 'json', '--secret', 'KEY=exec:touch begun; sleep 30; echo x', '--', 'true'],
@@ -125,12 +128,12 @@ describe('a run that breaks half-way', { timeout: 120_000 }, () => {
     const ended = finish(child);
     await until('it prepares', () => existsSync(join(project.root, 'begun')));
     const startedMs = performance.now();
-    child.kill('SIGINT');
+    child.kill(signal);
     const cli = await ended;
     expect(performance.now() - startedMs).toBeLessThan(3000);
     expect(cli.code).toBe(130);
     const result = JSON.parse(cli.stdout) as { runId: string; status: string };
-    expect(result.status).toBe('cancelled');
+    expect(result.status).toBe(status);
     const types = (await project.events(result.runId)).map((event) => event.type);
     expect(types).not.toContain('attempt.launched');
     expectNothingLeft(project);

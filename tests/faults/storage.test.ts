@@ -5,6 +5,7 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { DispatchResult } from '@caisson/protocol';
 import { describe, expect, it, onTestFinished, type TestContext } from 'vitest';
 import { openLedger } from '../../packages/engine/src/ledger/index.ts';
 import { createProject, finish, ROOT, until, type CliRun, type Project } from '../e2e/project.ts';
@@ -96,33 +97,42 @@ describe('the disk of the repository, with the state elsewhere', { timeout: 120_
   const READ_ONLY = /the disk that holds \S*\/disk\/\.git\S* is read-only.* Make it writable again/s;
 
   it.each([
-    { when: 'full from the start', before: fillDisk, command: ['true'], says: FULL },
-    { when: 'full by the work', command: ['sh', '-c', 'head -c 3000000 /dev/urandom >big'], says: FULL },
-    { when: 'read-only from the start', before: makeReadOnly, command: ['true'], says: READ_ONLY },
-    {
-      when: 'read-only when the work is taken',
-      command: ['sh', '-c', 'echo x >new; mount -o remount,ro "$DISK"'],
-      says: READ_ONLY,
-    },
-  ])('$when: the failure says so, names it and the remedy', async ({ before, command, says }) => {
-    const outside = createProject({ git: false });
-    const disk = mountDisk(outside, 'size=2m');
-    const project = createProject({ at: disk, git: true });
-    project.write('.gitignore', '.caisson\n');
-    before?.(disk);
-    const options = [
-      '--state-dir',
-      join(outside.root, 'state'),
-      '--sandbox',
-      'none',
-      '--env',
-      `DISK=${disk}`,
-    ];
-    const result = await project.run(...options, '--retries', '0', '--', ...command);
+    { when: 'full', before: fillDisk, says: FULL },
+    { when: 'read-only', before: makeReadOnly, says: READ_ONLY },
+  ])('$when from the start: the failure says so, names it and the remedy', async ({ before, says }) => {
+    const { project, disk, options } = openOnDisk();
+    before(disk);
+    const result = await project.run(...options, '--', 'true');
     expect([result.cli.code, result.failure?.detail]).toEqual([1, expect.stringMatching(says)]);
-    expect(result.failure?.detail).not.toContain('ignored');
+  });
+
+  it.each([
+    { when: 'full', command: 'head -c 3000000 /dev/urandom >big', mended: 'size=64m', says: FULL },
+    { when: 'read-only', command: 'mount -o remount,ro "$DISK"', mended: 'rw', says: READ_ONLY },
+  ])('$when when the work is taken: wait and failure say so', async ({ command, mended, says }) => {
+    const { project, disk, options } = openOnDisk();
+    const child = project.start('run', '-o', 'json', ...options, '--', 'sh', '-c', `echo x >new; ${command}`);
+    let told = '';
+    child.stderr?.on('data', (chunk: Buffer) => (told += chunk.toString()));
+    const ended = finish(child);
+    await until('it waits for the disk', () => says.test(told));
+    execFileSync('mount', ['-o', `remount,${mended}`, disk]);
+    const { failure } = JSON.parse((await ended).stdout) as DispatchResult;
+    expect(failure?.detail).toMatch(says);
+    expect(told + failure?.detail).not.toContain('ignored');
   });
 });
+
+/** A repository on a small disk, and the state of its runs on another one. */
+function openOnDisk(): { project: Project; disk: string; options: string[] } {
+  const outside = createProject({ git: false });
+  const disk = mountDisk(outside, 'size=2m');
+  const project = createProject({ at: disk, git: true });
+  project.write('.gitignore', '.caisson\n');
+  const state = join(outside.root, 'state');
+  const options = ['--state-dir', state, '--sandbox', 'none', '--env', `DISK=${disk}`, '--retries', '0'];
+  return { project, disk, options };
+}
 
 function makeReadOnly(disk: string): void {
   execFileSync('mount', ['-o', 'remount,ro', disk]);

@@ -170,9 +170,7 @@ function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
   const openForWork = async (): Promise<void> => {
     await requireTrust(engine.config);
     await engine.openPost();
-    stopSealing ??= keepSealing(engine, (message) =>
-      engine.bus.emit(BusTopic.WARNING, { source: 'evidence', message }),
-    );
+    stopSealing ??= keepSealing(engine);
   };
   return {
     config: engine.config,

@@ -20,8 +20,8 @@ import { untilSettled } from './until-settled.ts';
 
 export function createDispatcher(rooms: DispatchRooms): Dispatcher {
   const active = new Map<string, { run: ActiveRun; handle: RunHandle }>();
-  const early = new Map<string, HeardEvent>();
   const closing = new AbortController();
+  const early = new Map<string, HeardEvent>();
   rooms.recorder.listen((event) => {
     if (event.runId === null) return;
     const found = active.get(event.runId);

@@ -9,6 +9,7 @@ import type { ResolvedConfig } from '../config/index.ts';
 import type { ProbeReport } from '../discovery/index.ts';
 import { createEngine, type Engine } from '../engine.ts';
 import { openLedger } from '../ledger/index.ts';
+import { removeLeftWorkspaces } from './collect-garbage.ts';
 import { findProblems } from './examine-store.ts';
 import { describeRepair, repairOwnRefs } from './repair-own-refs.ts';
 import { makeUpSeals } from './seal-ended.ts';
@@ -42,7 +43,7 @@ export async function repairProject(
   await step('project', async () => {
     const engine = createEngine(config, cwd, { version, keepsSpareWorker: false });
     try {
-      await step('refs', (done) => repairRefs(engine, done));
+      await step('checkpoints', (done) => repairRefs(engine, done));
       await step('runs', (done, failed) => settleDead(engine, done, failed));
       await step('seals', (done, failed) => sealMissing(engine, done, failed));
       await step('store', (done, failed) => restoreBlobs(engine, done, failed));
@@ -73,7 +74,7 @@ async function repairRefs(engine: Engine, done: (detail: string) => void): Promi
 async function settleDead(engine: Engine, ...[done, failed]: Parameters<Step>): Promise<void> {
   const { settled, left } = await engine.recover();
   for (const runId of settled) done(`${runId}, whose host is dead, was settled`);
-  for (const error of left) failed(error.message);
+  for (const { message } of left) failed(message);
   for (const message of await engine.workspaces.recoverApplies(engine.config)) done(message);
 }
 
@@ -101,11 +102,14 @@ async function restoreBlobs(engine: Engine, ...[done, failed]: Parameters<Step>)
   }
 }
 
-/** A folder whose run is unknown is saved and moved to the trash; one that cannot be saved stays. */
+/** What runs that are over left goes as `gc` takes it. A folder whose run is unknown is saved first, or stays. */
 async function removeStale(engine: Engine, ...[done, failed]: Parameters<Step>): Promise<void> {
   const { config, ledger, workspaces } = engine;
-  for (const { runId, attemptDir, prepared, hasRepository } of (await workspaces.inspect(config)).attempts) {
-    if (ledger.run(runId) !== null) continue;
+  const before = (await workspaces.inspect(config)).attempts;
+  await removeLeftWorkspaces(engine);
+  for (const { runId, attemptDir, prepared, hasRepository } of before) {
+    if (!existsSync(attemptDir)) done(`${attemptDir}, which ${runId} had left, was removed`);
+    if (!existsSync(attemptDir) || ledger.run(runId) !== null) continue;
     if (prepared === null || !hasRepository) {
       const why = prepared === null ? 'it has no record' : `its repository ${prepared.custodyDir} is gone`;
       failed(`${attemptDir} was left in place: ${why}`);

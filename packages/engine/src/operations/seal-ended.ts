@@ -5,6 +5,7 @@
  * M2  Sealing never keeps anybody from what they came for: it takes little time, and a failure is only reported.
  * M3  Nobody is asked for a signature whom no command is about: a key in an ssh-agent signs only with what starts work.
  */
+import { BusTopic } from '@caisson/protocol';
 import { isTrusted, requireTrust } from '../composition/trusted-config.ts';
 import type { Engine } from '../engine.ts';
 import type { RunRow } from '../ledger/index.ts';
@@ -81,14 +82,15 @@ export async function makeUpSeals(engine: Engine, { isForWork = false } = {}): P
 }
 
 /** Does that now and again for as long as the host lives. Returns how to stop, which waits for what is under way. */
-export function keepSealing(engine: Engine, warn: (message: string) => void): () => Promise<void> {
+export function keepSealing(engine: Engine): () => Promise<void> {
   let underWay: Promise<void> | null = null;
   let told: readonly string[] = [];
   const sealOnce = async (): Promise<void> => {
     const failures = await makeUpSeals(engine, { isForWork: true })
       .then((madeUp) => madeUp.failures)
       .catch((error: unknown) => [(error as Error).message]);
-    for (const message of failures) if (!told.includes(message)) warn(message);
+    for (const message of failures.filter((each) => !told.includes(each)))
+      engine.bus.emit(BusTopic.WARNING, { source: 'evidence', message });
     told = failures;
   };
   const repeat = (): void => {

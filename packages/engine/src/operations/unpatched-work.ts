@@ -4,7 +4,7 @@ import { basename, join, relative } from 'node:path';
 import type { DispatchResult } from '@caisson/protocol';
 import type { Engine } from '../engine.ts';
 import type { StoredEvent } from '../ledger/index.ts';
-import { PreparedWorkspace, type Checkpoint } from '../workspace/index.ts';
+import { PreparedWorkspace, readSavedTree, type Checkpoint } from '../workspace/index.ts';
 
 export type UnpatchedWork = NonNullable<DispatchResult['unpatched']>;
 
@@ -52,11 +52,14 @@ function inFolder(runId: string, folder: string | null, why: string): UnpatchedW
   return { why, where: `folder ${folder}`, remedy: 'Copy what you need from there.' };
 }
 
-/** The attempt's files, where they are now: a project may have been moved. Null once they were removed. */
-function findFolder(stateDir: string, { kind, attemptDir, path }: PreparedWorkspace): string | null {
+/** The attempt's files, where they are now: a project may have been moved. Null once they were removed, or if they are the baseline's. */
+function findFolder(
+  stateDir: string,
+  { kind, attemptDir, path, baselineTree }: PreparedWorkspace,
+): string | null {
   const own = ['worktrees', 'trash']
     .map((place) => join(stateDir, place, basename(attemptDir)))
     .find((folder) => existsSync(folder));
-  if (own === undefined) return null;
+  if (own === undefined || readSavedTree(own) === baselineTree) return null;
   return kind === 'in-place' ? path : join(own, relative(attemptDir, path));
 }

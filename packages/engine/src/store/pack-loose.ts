@@ -8,7 +8,7 @@
 import { rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { StoreCorruptError, BlobMissingError } from './errors.ts';
+import { toProblem } from './inspect-blob.ts';
 import { LocalBlobs } from './local-blobs.ts';
 import { sweepTemps } from './local-gc.ts';
 import { blobFile, createLayout, listNames, statOrNull, type LocalLayout } from './local-layout.ts';
@@ -74,7 +74,7 @@ function listSmallPacks({ packs }: LocalBlobs): { name: string; file: string; di
   return small.length > MAX_SMALL_PACKS ? small : [];
 }
 
-/** Those that were written. One that is damaged, or was collected just now, stays as it is and stops nobody. */
+/** Those that were written. One that is damaged or unreadable, or was collected just now, stays as it is and stops nobody. */
 async function copy(blobs: LocalBlobs, writer: PackWriter, digests: readonly string[]): Promise<Set<string>> {
   const pause = createPacer();
   const copied = new Set<string>();
@@ -83,7 +83,7 @@ async function copy(blobs: LocalBlobs, writer: PackWriter, digests: readonly str
       await writer.add(digest, await blobs.read(digest));
       copied.add(digest);
     } catch (error) {
-      if (!(error instanceof StoreCorruptError || error instanceof BlobMissingError)) throw error;
+      toProblem(digest, error);
     }
     await pause();
   }

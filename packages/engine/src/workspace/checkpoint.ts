@@ -1,4 +1,5 @@
 /** Custody: whatever the ending, the attempt's files and the agent's commits are saved before anything is removed. */
+import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
 import {
@@ -120,6 +121,12 @@ async function isNothingToKeep(
   if (commit !== prepared.baseCommit || prepared.branch !== undefined) return false;
   if (staged.warnings.length + staged.oversized.length > 0) return false;
   return (await findChangedIncluded(prepared)).length === 0;
+}
+
+/** The tree that was safe when the folder of an attempt was looked at last; null when none was. */
+export function readSavedTree(attemptDir: string): string | null {
+  const file = join(attemptDir, SAVED_TREE_FILE);
+  return existsSync(file) ? readFileSync(file, 'utf8') : null;
 }
 
 /** `outputs/` is not in the patch but is work all the same: only ours and what was brought along stays out. */

@@ -14,12 +14,13 @@ import {
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { createWorkspaces, type Checkpoint, type PreparedWorkspace } from './index.ts';
+import { createWorkspaces, type PreparedWorkspace } from './index.ts';
 import {
   captureProven,
   createScratchProject,
   gitIn,
   SEAL,
+  writePlannedBranch,
   type ScratchProject,
 } from './scratch-project-stage.ts';
 
@@ -31,15 +32,6 @@ beforeEach(() => {
   project.commit('first');
 });
 afterEach(() => project.dispose());
-
-function writeBranch(
-  { custodyDir }: PreparedWorkspace,
-  saved: Partial<Checkpoint> | null,
-  from: string | null = null,
-): Promise<unknown> {
-  if (saved?.branch === undefined) throw new Error('no branch was planned');
-  return project.workspaces.writeBranch({ custodyDir, branch: saved.branch, from });
-}
 
 const inWorkspace = (prepared: PreparedWorkspace, ...args: string[]): string =>
   gitIn(prepared.path, project.home, ...args);
@@ -248,7 +240,10 @@ describe('checkpoint', () => {
     const saved = await project.workspaces.checkpoint(prepared);
     expect(saved?.branch).toEqual({ name: 'worker/one', commit: saved?.commit, isHeld: false });
     expect(project.git('branch', '--list', 'worker/one')).toBe('');
-    expect(await writeBranch(prepared, saved)).toEqual({ kind: 'created', commit: saved?.commit });
+    expect(await writePlannedBranch(project, prepared, saved)).toEqual({
+      kind: 'created',
+      commit: saved?.commit,
+    });
     expect(project.git('rev-parse', 'worker/one')).toBe(saved?.commit);
     // A host that died before it could say so: the commit made anew differs in its time alone.
     const later = { ...process.env, GIT_COMMITTER_DATE: '2001-01-01T00:00:00Z' };
@@ -265,13 +260,21 @@ describe('checkpoint', () => {
       { cwd: project.root, env: { ...later, HOME: project.home }, encoding: 'utf8' },
     ).trim();
     const again = { ...saved, branch: { name: 'worker/one', commit: twin, isHeld: false } };
-    expect(await writeBranch(prepared, again)).toEqual({ kind: 'created', commit: saved?.commit });
+    expect(await writePlannedBranch(project, prepared, again)).toEqual({
+      kind: 'created',
+      commit: saved?.commit,
+    });
 
     writeFileSync(join(prepared.path, 'b.txt'), 'y');
     const second = await project.workspaces.checkpoint(prepared);
-    expect(await writeBranch(prepared, second)).toMatchObject({ kind: 'taken', by: { name: 'worker/one' } });
+    expect(await writePlannedBranch(project, prepared, second)).toMatchObject({
+      kind: 'taken',
+      by: { name: 'worker/one' },
+    });
     expect(project.git('rev-parse', 'worker/one')).toBe(saved?.commit);
-    expect(await writeBranch(prepared, second, saved?.commit)).toMatchObject({ kind: 'created' });
+    expect(await writePlannedBranch(project, prepared, second, saved?.commit)).toMatchObject({
+      kind: 'created',
+    });
     expect(project.git('show', 'worker/one:b.txt')).toBe('y');
   });
 
@@ -292,7 +295,7 @@ describe('checkpoint', () => {
     writeFileSync(join(prepared.path, 'edited.up'), 'agent\n');
     const saved = await project.workspaces.checkpoint(prepared);
     project.git('gc', '-q', '--prune=now');
-    await writeBranch(prepared, saved);
+    await writePlannedBranch(project, prepared, saved);
     const touched = project.git('diff', '--name-only', base, 'converted').split('\n');
     expect(touched).toEqual(['edited.up', 'edited.win', 'mine.win']);
     expect(project.git('show', 'converted:edited.win')).toBe('one\ntwo\nagent');
@@ -416,6 +419,7 @@ describe('remove', () => {
 
   it('is done already when the folder is gone, and has nothing to keep of an empty one', async () => {
     const prepared = await project.prepare();
+    writeFileSync(join(prepared.path, 'b.txt'), 'x');
     await project.workspaces.checkpoint(prepared);
     expect((await project.workspaces.remove(prepared)).kind).toBe('trashed');
     expect(await project.workspaces.remove(prepared)).toEqual({ kind: 'removed' });

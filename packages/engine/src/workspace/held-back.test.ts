@@ -4,7 +4,13 @@ import { findRisk, RISKY_PATHS, type RiskyPath } from '@caisson/protocol';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
 import type { Checkpoint, PreparedWorkspace } from './index.ts';
-import { captureProven, createScratchProject, gitIn, type ScratchProject } from './scratch-project-stage.ts';
+import {
+  captureProven,
+  createScratchProject,
+  gitIn,
+  writePlannedBranch,
+  type ScratchProject,
+} from './scratch-project-stage.ts';
 
 let project: ScratchProject;
 beforeEach(() => {
@@ -38,9 +44,7 @@ function listMirrored(): string[] {
 
 async function saveWithBranch(prepared: PreparedWorkspace): Promise<Checkpoint | null> {
   const saved = await project.workspaces.checkpoint(prepared);
-  if (saved?.branch === undefined) throw new Error('no branch was planned');
-  const { custodyDir } = prepared;
-  await project.workspaces.writeBranch({ custodyDir, branch: saved.branch, from: null });
+  await writePlannedBranch(project, prepared, saved);
   return saved;
 }
 

@@ -32,6 +32,7 @@ export type {
 } from './contract.ts';
 export { PreparedWorkspace, WorkspaceKind } from './contract.ts';
 export type { BranchStanding, PlannedBranch } from './branch-ref.ts';
+export { readSavedTree } from './checkpoint.ts';
 export { diffText } from './diff-text.ts';
 export { WorkspaceError } from './errors.ts';
 export type { RefRepair } from './repair-refs.ts';

@@ -19,6 +19,7 @@ import {
   createScratchProject,
   gitIn,
   SEAL,
+  writePlannedBranch,
   type ScratchProject,
 } from './scratch-project-stage.ts';
 
@@ -321,9 +322,7 @@ describe('a worktree', () => {
       'src/a.txt',
     ]);
     const saved = await project.workspaces.checkpoint(prepared);
-    if (saved?.branch === undefined) throw new Error('no branch was planned');
-    const { custodyDir } = prepared;
-    await project.workspaces.writeBranch({ custodyDir, branch: saved.branch, from: null });
+    await writePlannedBranch(project, prepared, saved);
     expect(saved?.warnings).toEqual(['changes in submodule lib are in the patch but not on made']);
     expect(project.git('show', `${saved?.ref}:lib/lib.c`)).toBe('int y;');
     expect(project.git('diff', '--name-status', 'HEAD', 'made')).toBe('M\tsrc/a.txt');

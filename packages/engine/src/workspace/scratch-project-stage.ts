@@ -15,7 +15,13 @@ import { dirname, join } from 'node:path';
 
 import { capturePatch, createSeal, proveApplies, type CapturedPatch } from '@caisson/ground';
 
-import { createWorkspaces, type PreparedWorkspace, type PrepareOptions, type Workspaces } from './index.ts';
+import {
+  createWorkspaces,
+  type Checkpoint,
+  type PreparedWorkspace,
+  type PrepareOptions,
+  type Workspaces,
+} from './index.ts';
 
 export interface ScratchProject {
   readonly base: string;
@@ -121,4 +127,15 @@ export async function captureProven(prepared: PreparedWorkspace): Promise<Captur
 
 function sha(path: string): string {
   return createHash('sha256').update(readFileSync(path)).digest('hex');
+}
+
+/** Writes the branch that a checkpoint planned, as the ending of its run does. */
+export async function writePlannedBranch(
+  { workspaces }: ScratchProject,
+  { custodyDir }: PreparedWorkspace,
+  saved: Pick<Checkpoint, 'branch'> | null,
+  from: string | null = null,
+): Promise<unknown> {
+  if (saved?.branch === undefined) throw new Error('no branch was planned');
+  return await workspaces.writeBranch({ custodyDir, branch: saved.branch, from });
 }

@@ -56,12 +56,18 @@ const EMPTY_AFTERWARDS = [
   ...['runtime/overlays', 'worktrees'],
 ];
 
+/** Where a disk has lost what is needed to save a workspace, it stays for the user, and a warning says so. */
 export const noFolderLeft: Invariant = {
   name: 'no-folder',
-  check: ({ stage }) =>
-    EMPTY_AFTERWARDS.flatMap((folder) =>
-      listFolder(join(stage.stateDir, folder)).map((name) => `${folder}/${name}`),
-    ),
+  check({ stage, losesUnsynced }) {
+    const warnings = losesUnsynced ? stage.ledger().read({ types: ['warning'] }) : [];
+    const told = warnings.map((event) => String(event.data['message'])).join('\n');
+    return EMPTY_AFTERWARDS.flatMap((folder) =>
+      listFolder(join(stage.stateDir, folder))
+        .filter((name) => !told.includes(`${join(stage.stateDir, folder, name)} was left in place`))
+        .map((name) => `${folder}/${name}`),
+    );
+  },
 };
 
 export const noTemporaryLeft: Invariant = {

@@ -36,7 +36,7 @@ export const diffIsTrue: Invariant = {
       if (code !== 0 && text === '') continue;
       if (code === 0 && text !== '' && !stdout.includes(`+${FIRST_LINE}`))
         found.push(`${runId}: diff says "${(stdout + stderr).trim()}", its checkpoint has the work`);
-      if (code !== 0 && !namesCheckpoint(stderr, runId)) found.push(`${runId}: diff fails: ${stderr.trim()}`);
+      if (code !== 0 && !namesPlace(stderr, runId)) found.push(`${runId}: diff fails: ${stderr.trim()}`);
     }
     return found;
   },
@@ -72,14 +72,14 @@ export const applyIsTrue: Invariant = {
     const applied = existsSync(file) ? readFileSync(file, 'utf8') : '';
     if (code === 0 && applied !== text)
       return [`apply exits 0 (${(stdout + stderr).trim()}), work.txt is ${JSON.stringify(applied)}`];
-    if (code !== 0 && !namesCheckpoint(stderr, row.runId)) return [`apply fails: ${stderr.trim()}`];
+    if (code !== 0 && !namesPlace(stderr, row.runId)) return [`apply fails: ${stderr.trim()}`];
     return code !== 0 && applied !== '' ? ['apply failed and changed files'] : [];
   },
 };
 
-/** Where there is a checkpoint and no patch, an error that names the checkpoint is the truth. */
-function namesCheckpoint(stderr: string, runId: string): boolean {
-  return stderr.includes(`refs/caisson/${runId}`);
+/** Where there is no patch, an error that names the checkpoint, or the folder that has the work, is the truth. */
+function namesPlace(stderr: string, runId: string): boolean {
+  return stderr.includes(`refs/caisson/${runId}`) || stderr.includes(`worktrees/${runId}.`);
 }
 
 /** The agent's file as it is kept: in the checkpoint, or else in the patch. */
