@@ -6,7 +6,7 @@ import { createProject, finish, until } from './project.ts';
 
 const write = (text: string): string[] => ['--', 'sh', '-c', `echo ${text} >work.txt`];
 
-describe('a branch that cannot be created is refused before there is a run', () => {
+describe('a branch that cannot be created is refused before there is a run', { timeout: 120_000 }, () => {
   it('because it is there, in the way, checked out or without a repository', async () => {
     const project = createProject();
     project.git('branch', 'taken');
@@ -27,7 +27,7 @@ describe('a branch that cannot be created is refused before there is a run', () 
   });
 });
 
-describe('a branch that is taken meanwhile', () => {
+describe('a branch that is taken meanwhile', { timeout: 120_000 }, () => {
   it('is left alone: the run is done, names its checkpoint and exits 1', async () => {
     const project = createProject();
     const [hasBegun, mayEnd] = ['begun', 'end'].map((name) => join(project.root, '..', name));
@@ -62,7 +62,7 @@ describe('a branch that is taken meanwhile', () => {
   });
 });
 
-describe('a run that continues another', () => {
+describe('a run that continues another', { timeout: 120_000 }, () => {
   it('moves the branch of that one, and only from where that one left it', async () => {
     const project = createProject();
     const first = await project.run('--branch', 'work', '--', 'sh', '-c', 'date +%N >work.txt');

@@ -9,33 +9,42 @@ interface Report {
   readonly workspaces: readonly string[];
 }
 
-it('a file over the capture limit outlives gc, and goes when the user takes it or says so', async () => {
-  const project = createProject({ config: 'limits: { captureFile: 1k }\n' });
-  const program = 'mkdir -p deep; head -c 5000 /dev/zero | tr "\\0" x >deep/large; echo small >small';
-  const gc = async (...args: string[]): Promise<Report> =>
-    JSON.parse((await project.caisson('gc', '--older-than', '1ms', '-o', 'json', ...args)).stdout) as Report;
-  const first = await project.run('--', 'sh', '-c', program);
-  const second = await project.run('--', 'sh', '-c', program);
-  const places = [first, second].map(({ runId }) => join(project.root, '.caisson/held-back', `${runId}.1`));
-  const [place = '', other = ''] = places;
+it(
+  'a file over the capture limit outlives gc, and goes when the user takes it or says so',
+  { timeout: 120_000 },
+  async () => {
+    const project = createProject({ config: 'limits: { captureFile: 1k }\n' });
+    const program = 'mkdir -p deep; head -c 5000 /dev/zero | tr "\\0" x >deep/large; echo small >small';
+    const gc = async (...args: string[]): Promise<Report> =>
+      JSON.parse(
+        (await project.caisson('gc', '--older-than', '1ms', '-o', 'json', ...args)).stdout,
+      ) as Report;
+    const first = await project.run('--', 'sh', '-c', program);
+    const second = await project.run('--', 'sh', '-c', program);
+    const places = [first, second].map(({ runId }) => join(project.root, '.caisson/held-back', `${runId}.1`));
+    const [place = '', other = ''] = places;
 
-  expect(first.stderr + (await project.caisson('show', first.runId)).stdout).toContain(
-    `deep/large (5000 bytes) is too large to be captured (limits.captureFile, limits.capture) and not in the patch; it is kept in ${join(place, 'deep/large')}`,
-  );
-  expect(await gc()).toMatchObject({ heldBack: places, workspaces: [expect.anything(), expect.anything()] });
-  expect(readFileSync(join(place, 'deep/large'), 'utf8')).toBe('x'.repeat(5000));
-  expect((await project.caisson('gc')).stdout).toContain(`kept, for nothing else holds it: ${place}`);
+    expect(first.stderr + (await project.caisson('show', first.runId)).stdout).toContain(
+      `deep/large (5000 bytes) is too large to be captured (limits.captureFile, limits.capture) and not in the patch; it is kept in ${join(place, 'deep/large')}`,
+    );
+    expect(await gc()).toMatchObject({
+      heldBack: places,
+      workspaces: [expect.anything(), expect.anything()],
+    });
+    expect(readFileSync(join(place, 'deep/large'), 'utf8')).toBe('x'.repeat(5000));
+    expect((await project.caisson('gc')).stdout).toContain(`kept, for nothing else holds it: ${place}`);
 
-  rmSync(join(place, 'deep/large'));
-  expect(await gc()).toMatchObject({ heldBack: [other], workspaces: [place] });
-  expect(await gc('--held-back')).toMatchObject({ heldBack: [], workspaces: [other] });
+    rmSync(join(place, 'deep/large'));
+    expect(await gc()).toMatchObject({ heldBack: [other], workspaces: [place] });
+    expect(await gc('--held-back')).toMatchObject({ heldBack: [], workspaces: [other] });
 
-  const third = await project.run('--', 'sh', '-c', program);
-  await project.caisson('forget', third.runId);
-  expect((await gc()).heldBack).toEqual([]);
-});
+    const third = await project.run('--', 'sh', '-c', program);
+    await project.caisson('forget', third.runId);
+    expect((await gc()).heldBack).toEqual([]);
+  },
+);
 
-it('what an earlier version left unsaved in the trash stays as well', async () => {
+it('what an earlier version left unsaved in the trash stays as well', { timeout: 120_000 }, async () => {
   const project = createProject();
   await project.run('--', 'true');
   const left = join(project.root, '.caisson/trash/run_00000000000000000000.1');

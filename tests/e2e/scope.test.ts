@@ -6,7 +6,7 @@ import { createProject } from './project.ts';
 
 const PROGRAM = 'mkdir -p src docs; echo a >src/a.ts; echo b >docs/b.md; git mv README.md src/moved.md';
 
-it('edits outside the scope are in the result, in show and in diff', async () => {
+it('edits outside the scope are in the result, in show and in diff', { timeout: 120_000 }, async () => {
   const project = createProject();
   const result = await project.run('--scope', 'src/**', '--', 'sh', '-c', PROGRAM);
   const outside = ['README.md', 'docs/b.md'];
@@ -28,14 +28,18 @@ it('edits outside the scope are in the result, in show and in diff', async () =>
   expect(without).not.toHaveProperty('outsideScope');
 });
 
-it('the scope of a project below the top of its repository is relative to the project', async () => {
-  const whole = createProject();
-  mkdirSync(join(whole.root, 'part'));
-  whole.write('part/caisson.yaml', 'runtime: command\n');
-  whole.git('add', '.');
-  whole.git('commit', '-qm', 'part');
-  const project = createProject({ at: join(whole.root, 'part'), env: whole.env });
-  const program = 'mkdir -p src; echo a >src/a; echo b >../beside';
-  const result = await project.run('--scope', 'src', '--', 'sh', '-c', program);
-  expect(result.outsideScope).toEqual(['../beside']);
-});
+it(
+  'the scope of a project below the top of its repository is relative to the project',
+  { timeout: 120_000 },
+  async () => {
+    const whole = createProject();
+    mkdirSync(join(whole.root, 'part'));
+    whole.write('part/caisson.yaml', 'runtime: command\n');
+    whole.git('add', '.');
+    whole.git('commit', '-qm', 'part');
+    const project = createProject({ at: join(whole.root, 'part'), env: whole.env });
+    const program = 'mkdir -p src; echo a >src/a; echo b >../beside';
+    const result = await project.run('--scope', 'src', '--', 'sh', '-c', program);
+    expect(result.outsideScope).toEqual(['../beside']);
+  },
+);

@@ -21,7 +21,7 @@ function fragileProject(context: TestContext): { disk: FragileDisk; project: Pro
   return { disk, project };
 }
 
-describe('a power cut', { timeout: 60_000 }, () => {
+describe('a power cut', { timeout: 120_000 }, () => {
   it('takes nothing of a run that has ended', async (context) => {
     const { disk, project } = fragileProject(context);
     const first = await project.run('--branch', 'work', '--', 'sh', '-c', WORK);
@@ -65,7 +65,7 @@ function expectHealthy(project: Project): void {
   expect(project.git('fsck', '--no-dangling', '--connectivity-only')).toBe('');
 }
 
-describe('what a power cut could take', { timeout: 60_000 }, () => {
+describe('what a power cut could take', { timeout: 120_000 }, () => {
   it('is no name that anybody relies on: bytes are synced before it, and its folder after it', async () => {
     const project = createProject();
     project.write('mine.txt', 'uncommitted\n');

@@ -43,6 +43,7 @@ async function writeNew(file: string, text: string): Promise<void> {
     const handle = await open(file, 'wx');
     try {
       await handle.writeFile(text);
+      await handle.sync();
     } catch (error) {
       await rm(file, { force: true }); // half a file would be read as a whole one
       throw error;

@@ -1,8 +1,9 @@
 // A session is its messages in one file, written anew after every turn, so that whatever ends the agent leaves the
 // last whole turn behind.
 
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeFileAtomicSync } from '@caisson/ground';
 import type { AgentMessage } from '@earendil-works/pi-agent-core';
 
 const SESSION_ID = /^[0-9a-f-]{36}$/;
@@ -29,8 +30,7 @@ export function openTranscript(
     before: resume === undefined ? [] : readMessages(file),
     save: (messages) => {
       mkdirSync(folder, { recursive: true });
-      writeFileSync(`${file}.new`, JSON.stringify(messages), { mode: 0o600 });
-      renameSync(`${file}.new`, file);
+      writeFileAtomicSync(file, JSON.stringify(messages));
     },
   };
 }
