@@ -22,7 +22,7 @@ const CODES: ReadonlySet<unknown> = new Set([
 ]);
 /** As programs say it that pass no code on; git does. */
 const WORDS =
-  /No space left on device|Input\/output error|Disk quota exceeded|Read-only file system|Too many open files|Cannot allocate memory|Resource temporarily unavailable|Stale file handle|Device or resource busy/;
+  /No space left on device|Input\/output error|Disk quota exceeded|Read-only file system|Too many open files|Cannot allocate memory|Resource temporarily unavailable|Stale file handle|Device or resource busy|^git \S+ died of SIGKILL/;
 
 /** Also where it is the cause of what was thrown. */
 export const isPassing: MayPass = (error) => {
