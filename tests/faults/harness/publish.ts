@@ -20,7 +20,7 @@ export function publish(options: Options, reports: readonly Report[]): string {
     `On ${new Date().toISOString().slice(0, 10)}, with version ${readVersion()}: ${struck} faults struck in ${reports.length} cases, ${broken.length} of them broke an invariant.`,
     'Struck: the fault met what it was meant for. The outcomes are those of the run that was hurt; all but a violation are in order. [The guide](guides/nightly.md) says what is checked after every case.',
     formatMarkdown(createTable(kinds, reports)),
-    `To get it again: \`npm run test:faults -- --seed ${options.seed} --count ${options.count}\``,
+    `To get it again: \`npm run test:faults -- --seed ${options.seed} --count ${options.count} --kind ${options.kinds.map(({ name }) => name).join()}\``,
     ...(broken.length === 0 ? [] : ['## Violations', broken.map(describe).join('\n')]),
   ].join('\n\n');
   writeFileSync(join(ROOT, PAGE), `${text}\n`);
@@ -29,7 +29,7 @@ export function publish(options: Options, reports: readonly Report[]): string {
 }
 
 function describe({ name, violations, repeat }: Report): string {
-  return `- ${name}: ${(violations[0] ?? '').split('\n', 1)[0]}. Again: \`${repeat}\``;
+  return `- ${name}: ${(violations[0] ?? '').split('\n', 1)[0]?.replaceAll(/\/\S*\/caisson-fault-\w+\//g, '')}. Again: \`${repeat}\``;
 }
 
 function readVersion(): string {
