@@ -31,6 +31,8 @@ const TARGETS = {
       fish: 'fish',
       'ssh-agent': 'openssh-client',
       python3: 'python3',
+      bindfs: 'bindfs',
+      'mkfs.ext4': 'e2fsprogs',
     },
   },
   faults: {
