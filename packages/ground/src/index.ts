@@ -30,6 +30,7 @@ export { judgeChanges, judgeFiles, judgeTrees, type FileState, type RiskyChange 
 export { readBlobs } from './read-blobs.ts';
 export { readPreparation, rememberStart, undoLaid, withoutPreparation } from './preparation.ts';
 export * from './patch-files.ts';
+export * from './forget-staged.ts';
 export * from './stage-workspace.ts';
 export { createPresence, isWorkspaceBare } from './workspace-folder.ts';
 export { rememberStaged, takeMark, type StageMark } from './staged-memory.ts';

@@ -69,6 +69,10 @@ export async function rememberStaged(
   await writeFile(join(place.gitDir, MEMORY), JSON.stringify(memory));
 }
 
+export async function forgetMemory(gitDir: string): Promise<void> {
+  await rm(join(gitDir, MEMORY), { force: true });
+}
+
 /** What was staged last, if the folder is still exactly that. */
 export async function recallStaged(place: StagePlace): Promise<RememberedStage | null> {
   const memory = await readMemory(place.gitDir);

@@ -30,9 +30,11 @@ const MAX_PACKED_REFS_BYTES = 64 * 1024 * 1024;
 const MAX_REF_ENTRIES = 20_000;
 const REF_NAME = /^(?!.*(\.\.|@\{|\/\/|\.lock(\/|$)|\/\.))[\w][\w./+@=,-]*(?<![./])$/;
 
+/** `isAgain`: what was saved before may have been dropped, and is saved again where that can be done. */
 export async function saveAgentCommits(
   prepared: PreparedWorkspace,
   clean: Clean | null,
+  { isAgain = false }: { isAgain?: boolean } = {},
 ): Promise<AgentCommits> {
   const source = join(prepared.attemptDir, 'agent-git');
   const moved = await findMovedHeads(prepared, source);
@@ -40,7 +42,8 @@ export async function saveAgentCommits(
   // Who saves them again, to tidy up, does not know the secrets any more.
   const remembered = await readSavedHeads(prepared);
   const isSaved = [...moved].every(([name, id]) => remembered.get(name)?.from === id);
-  if (isSaved) return { refs: refsOf(remembered), warnings: [] };
+  const canRepeat = clean !== null || [...remembered.values()].every(({ from, to }) => from === to);
+  if (isSaved && !(isAgain && canRepeat)) return { refs: refsOf(remembered), warnings: [] };
   try {
     await refuseForeignObjects(source, prepared.agentGit !== undefined);
     const heads = await saveHeads(prepared, source, moved, clean);

@@ -13,6 +13,7 @@ import {
 } from '@caisson/ground';
 
 import { saveAgentCommits } from './agent-commits.ts';
+import { besideGc, demandObjects, handOver } from './beside-gc.ts';
 import { makeBranchCommit } from './branch-commit.ts';
 import type { Clean } from './clean-commits.ts';
 import type { PlannedBranch } from './branch-ref.ts';
@@ -39,6 +40,14 @@ export async function checkpointWorkspace(
   prepared: PreparedWorkspace,
   { clean = null }: { clean?: Clean | null } = {},
 ): Promise<Checkpoint | null> {
+  return await besideGc(prepared, (isAgain) => takeCheckpoint(prepared, clean, isAgain));
+}
+
+async function takeCheckpoint(
+  prepared: PreparedWorkspace,
+  clean: Clean | null,
+  isAgain: boolean,
+): Promise<Checkpoint | null> {
   const isBaselineEmpty = prepared.baselineTree === emptyTreeLike(prepared.baselineTree);
   if (
     isBaselineEmpty &&
@@ -48,7 +57,7 @@ export async function checkpointWorkspace(
     return null;
   }
   const staged = await stageForCustody(prepared);
-  const agent = await saveAgentCommits(prepared, clean);
+  const agent = await saveAgentCommits(prepared, clean, { isAgain });
   const complete = await commitOf(prepared, staged.tree);
   const ref = checkpointRef(prepared.runId, prepared.attempt);
   const risks = await findHeldBack(prepared, staged.tree);
@@ -95,11 +104,15 @@ export async function checkpointWorkspace(
   };
 }
 
-/** What refs name is on disk before they are. */
+/** What refs name is on disk before they are, and still there afterwards. */
 async function writeRefs(prepared: PreparedWorkspace, refs: ReadonlyMap<string, string>): Promise<void> {
   const { gitDir, custodyDir, baseCommit } = prepared;
-  await syncObjects(gitDir, [...refs.values()], baseCommit === null ? [] : [baseCommit]);
+  const [commits, known] = [[...refs.values()], baseCommit === null ? [] : [baseCommit]];
+  const letRepack = await handOver(gitDir, commits, known);
+  const ids = letRepack === null ? await syncObjects(gitDir, commits, known) : [];
   await updateRefs(custodyDir, refs);
+  await demandObjects(gitDir, ids);
+  await letRepack?.();
 }
 
 /** Nothing else reaches the commit of a branch until the run ends. */

@@ -68,6 +68,45 @@ function inSandbox(prepared: PreparedWorkspace, command: string): string {
   );
 }
 
+describe('beside a git gc of the user’s', () => {
+  const dropLoose = (): void => void project.git('gc', '--prune=now', '--quiet');
+
+  it('work whose objects were dropped after they were staged is written again', async () => {
+    project.write('folder [1]/b.txt', 'user\n');
+    const prepared = await project.prepare();
+    for (const name of ['a.txt', 'new.txt', 'folder [1]/b.txt', ':(top)odd'])
+      writeFileSync(join(prepared.path, name), `work in ${name}\n`);
+    await captureProven(prepared); // as a worker does, long before the checkpoint
+    dropLoose();
+    const saved = await project.workspaces.checkpoint(prepared);
+    expect(saved?.warnings).toEqual([]);
+    for (const name of ['a.txt', 'new.txt', 'folder [1]/b.txt', ':(top)odd'])
+      expect(project.git('show', `${saved?.ref}:${name}`)).toBe(`work in ${name}`);
+    expect(project.git('fsck', '--strict')).not.toContain('missing');
+  });
+
+  it('checkpoints are whole while one runs again and again', async () => {
+    const cleaner = spawn('sh', ['-c', 'while :; do git gc --prune=now --quiet; git repack -adq; done'], {
+      cwd: project.root,
+      stdio: 'ignore',
+      detached: true,
+    });
+    try {
+      for (let attempt = 1; attempt <= 4; attempt += 1) {
+        const prepared = await project.prepare({ attempt });
+        writeFileSync(join(prepared.path, 'new.txt'), `work ${attempt}\n`);
+        inSandbox(prepared, `git add new.txt; git commit -qm 'mine ${attempt}'`);
+        const saved = await project.workspaces.checkpoint(prepared);
+        expect(project.git('show', `${saved?.ref}:new.txt`)).toBe(`work ${attempt}`);
+        expect(project.git('log', '-1', '--format=%s', saved?.heads[0] ?? '')).toBe(`mine ${attempt}`);
+      }
+    } finally {
+      process.kill(-(cleaner.pid ?? 0), 'SIGKILL');
+      await once(cleaner, 'close');
+    }
+  }, 60_000);
+});
+
 describe('the agent’s git', () => {
   it('shows the user’s branch, history and identity, can commit, and cannot reach the user’s repository', async () => {
     project.git('tag', 'v1');

@@ -5,14 +5,14 @@ import { createGit, isErrno, syncPath } from '@caisson/ground';
 
 const AT_ONCE = 64;
 
-/** Syncs every object that `commits` have and `known` have not, and the folders that they are in. */
+/** Syncs every object that `commits` have and `known` have not, and the folders that they are in; returns their ids. */
 export async function syncObjects(
   gitDir: string,
   commits: readonly string[],
   known: readonly string[],
-): Promise<void> {
+): Promise<readonly string[]> {
   const wanted = [...new Set(commits)].filter((commit) => !known.includes(commit));
-  if (wanted.length === 0) return;
+  if (wanted.length === 0) return [];
   const git = createGit({ cwd: gitDir, gitDir });
   const not = known.length === 0 ? [] : ['--not', ...known];
   const listed = await git.text(['rev-list', '--objects', '--no-object-names', ...wanted, ...not]);
@@ -25,6 +25,7 @@ export async function syncObjects(
   // Git syncs a pack before it gives it its name, and leaves the name to us.
   const folders = [...new Set(['', 'pack', ...ids.map((id) => id.slice(0, 2))])];
   await Promise.all(folders.map((folder) => syncIfThere(join(objects, folder))));
+  return ids;
 }
 
 /** What is in a pack has no file of its own. */
