@@ -33,7 +33,7 @@ export async function findTakenBranch(
     : {
         kind: 'usage',
         detail: `the branch ${name} cannot be created: ${describeTaken(standing)}`,
-        remedy: 'Choose another name for --branch, or remove that branch first.',
+        remedy: 'Choose another name for --branch.',
       };
 }
 

@@ -54,6 +54,17 @@ const DAMAGES: [string, string, (file: string) => void][] = [
   ['unreadable', 'unreadable', (file) => (rmSync(file), mkdirSync(file))],
 ];
 
+it('content that is put again replaces the damaged copy, also in a pack', async () => {
+  const bad = await put('some bytes');
+  flip(fileOf(bad), 'bytes');
+  expect(await put('some bytes')).toBe(bad);
+  expect(await inspectBlob(open(), bad)).toBeNull();
+  const { digests } = await putBundle();
+  flip(packFile(), 'content of one');
+  await put('content of one');
+  expect((await open().getBlob(digests[0] ?? '')).toString()).toBe('content of one');
+});
+
 it.each(DAMAGES)('a %s blob is %s, and replaced by the right bytes alone', async (_title, kind, damage) => {
   const [sound, bad] = [await put('sound'), await put('some bytes')];
   damage(fileOf(bad));

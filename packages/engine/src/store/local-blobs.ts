@@ -23,6 +23,7 @@ import {
 import { readExactly } from './pack-format.ts';
 import { Packs } from './packs.ts';
 
+const MAX_REREAD_BYTES = 1024 * 1024;
 const MAX_TRIES = 3;
 
 export type BlobPlace =
@@ -126,7 +127,7 @@ export class LocalBlobs {
 
   async putBytes(bytes: Uint8Array): Promise<BlobRef> {
     const digest = digestOf(bytes);
-    if (this.#reuse(digest, bytes.length)) return { digest, size: bytes.length };
+    if (await this.#reuse(digest, bytes.length)) return { digest, size: bytes.length };
     const temp = createTempPath(this.layout);
     try {
       await writeFile(temp, bytes, { flag: 'wx', mode: 0o600 });
@@ -146,7 +147,7 @@ export class LocalBlobs {
       const target = createWriteStream(temp, { flags: 'wx', mode: 0o600 });
       await pipeline(source, hashing, target, { signal });
       const { digest, size } = hashing;
-      if (this.#reuse(digest, size)) await rm(temp, { force: true });
+      if (await this.#reuse(digest, size)) await rm(temp, { force: true });
       else await this.#publish(temp, digest);
       return { digest, size };
     } catch (cause) {
@@ -170,10 +171,22 @@ export class LocalBlobs {
     }
   }
 
-  /** True when the store holds the blob and gc now knows that it is wanted. A wrong size is damage: write it anew. */
-  #reuse(digest: string, size: number): boolean {
+  /** True when the store holds the blob and gc now knows that it is wanted. One that is damaged is written anew. */
+  async #reuse(digest: string, size: number): Promise<boolean> {
     const place = this.findReadable(digest);
-    return place !== null && place.size === size && this.touch(digest, place);
+    if (place === null || place.size !== size || !(await this.#isSound(digest, size))) return false;
+    return this.touch(digest, place);
+  }
+
+  /** Of a large blob only the size is looked at. */
+  async #isSound(digest: string, size: number): Promise<boolean> {
+    if (size > MAX_REREAD_BYTES) return true;
+    try {
+      await this.read(digest);
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   async #publish(temp: string, digest: string): Promise<void> {
