@@ -21,6 +21,8 @@ export interface RefRepair {
 
 const NAMESPACE = 'refs/caisson';
 const OBJECT_ID = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
+/** An object in its folder, which has the first two digits. Whatever else is there is being written by a git. */
+const OBJECT_FILE = /^([0-9a-f]{38}|[0-9a-f]{62})$/;
 /** No process of ours holds a ref for so long. */
 const LOCK_AGE_MS = 600_000;
 
@@ -53,9 +55,11 @@ export async function repairRefs(
 async function removeEmptyObjects(repository: string): Promise<void> {
   const objects = join(repository, 'objects');
   const folders = (await listFolder(objects)).filter((name) => /^[0-9a-f]{2}$/.test(name));
-  for (const folder of folders.map((name) => join(objects, name)))
-    for (const file of (await listFolder(folder)).map((name) => join(folder, name)))
+  for (const folder of folders.map((name) => join(objects, name))) {
+    const names = (await listFolder(folder)).filter((name) => OBJECT_FILE.test(name));
+    for (const file of names.map((name) => join(folder, name)))
       if (statIfThere(file, 'itself')?.size === 0) await removeFile(file);
+  }
 }
 
 async function findBrokenFiles(repository: string): Promise<Broken[]> {
