@@ -74,9 +74,6 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     forget: (given) => forgetCheckpoints(given, user),
     findBranch: (given) => findBranch(given, user),
     writeBranch: ({ custodyDir, branch, from }) => writeBranch(custodyDir, branch, from),
-    async repairRefs({ findCommit: find, ...place }) {
-      const repairs = (await listCustodies(place, user)).map((repository) => repairRefs(repository, find));
-      return (await Promise.all(repairs)).flat();
-    },
+    repairRefs: async (given) => repairRefs(await listCustodies(given, user), given.known),
   };
 }
