@@ -18,6 +18,7 @@ import * as z from 'zod/mini';
 
 import type { BranchOutcome, BranchStanding, PlannedBranch } from './branch-ref.ts';
 import type { KnownRefs, RefRepair } from './repair-refs.ts';
+import type { RefProblem } from './survey-refs.ts';
 
 export const WorkspaceKind = z.enum(['worktree', 'in-place', 'empty']);
 export type WorkspaceKind = z.infer<typeof WorkspaceKind>;
@@ -163,8 +164,8 @@ export interface OwnRef {
   readonly repository: string;
   readonly ref: string;
   readonly runId: string;
-  /** Git cannot read it. */
-  readonly isBroken: boolean;
+  /** What is wrong with it; null for one that names an object that is there. */
+  readonly problem: RefProblem | null;
 }
 
 export interface InspectedWorkspaces {

@@ -36,6 +36,7 @@ export { readSavedTree } from './checkpoint.ts';
 export { diffText } from './diff-text.ts';
 export { WorkspaceError } from './errors.ts';
 export type { RefRepair } from './repair-refs.ts';
+export type { RefProblem } from './survey-refs.ts';
 
 export interface WorkspacesOptions {
   /** Where the user's own git settings and ignore rules are read from. */
