@@ -55,6 +55,24 @@ it(
   },
 );
 
+it('doctor names a ref whose object is gone and a checkpoint that is not there; --repair puts back what git has', async () => {
+  const project = createProject();
+  const deleted = await project.run(...write('deleted'));
+  const gone = await project.run(...write('gone'));
+  expect((await project.caisson('doctor', '-o', 'json')).stdout).toContain('2 refs under refs/caisson');
+  project.git('update-ref', '-d', checkpointOf(deleted));
+  rmSync(fileOf(project, project.git('rev-parse', checkpointOf(gone)).trim()));
+  const found = await project.caisson('doctor', '-o', 'json');
+  expect(found.stdout).toContain(`${checkpointOf(deleted)}, which the ledger names, is gone`);
+  expect(found.stdout).toMatch(new RegExp(`${checkpointOf(gone)} in \\S+ names an object that is not there`));
+  expect(found.code).toBe(1);
+  const repaired = await project.caisson('doctor', '--repair');
+  expect(repaired.stdout).toContain(`${checkpointOf(deleted)} was gone: it is at `);
+  expect(repaired.stdout).toContain(`${checkpointOf(gone)}, which the ledger names, is gone`);
+  await project.caisson('forget', gone.runId);
+  expect((await project.caisson('doctor', '-o', 'json')).stdout).toContain('1 refs under refs/caisson');
+}, 60_000);
+
 it(
   'the first command after a dead host repairs them, before it saves what that one left',
   { timeout: 120_000 },

@@ -1,9 +1,21 @@
-/** Refs and attempt folders of ours that no run of the ledger owns, as findings of the doctor. */
+/** Refs and attempt folders of ours that are broken, gone, or of no run of the ledger, as findings of the doctor. */
 import type { ProbeReport } from '../discovery/index.ts';
 import type { Ledger } from '../ledger/index.ts';
-import type { InspectedWorkspaces } from '../workspace/index.ts';
+import type { InspectedWorkspaces, RefProblem } from '../workspace/index.ts';
+import { listRecordedCheckpoints } from './repair-own-refs.ts';
 
 const MAX_NAMED = 5;
+
+const WORDS: Readonly<Record<RefProblem, string>> = {
+  empty: 'cannot be read: it is empty',
+  garbage: 'cannot be read: it names no object',
+  'missing-object': 'names an object that is not there',
+  'left-lock': 'was left by a git that died',
+};
+const DAMAGED_REMEDY =
+  'caisson doctor --repair puts back what git still has, and takes away what is broken. Of a run whose work is lost: caisson forget RUN';
+const UNKNOWN_REMEDY =
+  'They may be of another state folder, or all that is left of a lost ledger: look at them (git log REF), then git update-ref -d REF.';
 
 export function examineWorkspaces(inspected: InspectedWorkspaces, ledger: Ledger): readonly ProbeReport[] {
   return [examineRefs(inspected, ledger), examineAttempts(inspected, ledger)];
@@ -11,24 +23,21 @@ export function examineWorkspaces(inspected: InspectedWorkspaces, ledger: Ledger
 
 function examineRefs({ refs }: InspectedWorkspaces, ledger: Ledger): ProbeReport {
   const id = 'checkpoints';
-  const broken = refs.filter(({ isBroken }) => isBroken);
-  const unknown = refs.filter(({ runId, isBroken }) => !isBroken && ledger.run(runId) === null);
-  const findings = [
-    ...broken.map(({ ref, repository }) => `${ref} in ${repository} cannot be read`),
-    ...unknown.map(({ ref, repository }) => `${ref} in ${repository} is of no run in this ledger`),
-  ];
+  const there = new Set(refs.map(({ ref }) => ref));
+  const broken = refs.flatMap(({ ref, repository, problem }) =>
+    problem === null ? [] : [`${ref} in ${repository} ${WORDS[problem]}`],
+  );
+  const gone = [...listRecordedCheckpoints(ledger).keys()].filter((ref) => !there.has(ref));
+  const damage = [...broken, ...gone.map((ref) => `${ref}, which the ledger names, is gone`)];
+  const unknown = refs
+    .filter(({ runId, problem }) => problem === null && ledger.run(runId) === null)
+    .map(({ ref, repository }) => `${ref} in ${repository} is of no run in this ledger`);
+  const findings = [...damage, ...unknown];
   if (findings.length === 0)
     return { id, verdict: 'ok', detail: `${refs.length} refs under refs/caisson, each of a run` };
-  return {
-    id,
-    verdict: broken.length > 0 ? 'fail' : 'warn',
-    detail: name(findings),
-    findings,
-    remedy:
-      broken.length > 0
-        ? 'Take broken refs away: caisson doctor --repair'
-        : 'They may be of another state folder, or all that is left of a lost ledger: look at them (git log REF), then git update-ref -d REF.',
-  };
+  const detail = name(findings);
+  if (damage.length > 0) return { id, verdict: 'fail', detail, findings, remedy: DAMAGED_REMEDY };
+  return { id, verdict: 'warn', detail, findings, remedy: UNKNOWN_REMEDY };
 }
 
 function examineAttempts({ attempts, foreign }: InspectedWorkspaces, ledger: Ledger): ProbeReport {

@@ -1,7 +1,8 @@
-/** Puts refs of ours right that a power cut left broken: the ledger knows what each was. */
-import { BusTopic, type CheckpointRef } from '@caisson/protocol';
+/** Puts refs of ours right that a power cut left broken or took away: the ledger knows what each was. */
+import { BusTopic, TERMINAL_TYPES, type CheckpointRef } from '@caisson/protocol';
 import type { Engine } from '../engine.ts';
 import type { RefRepair } from '../workspace/index.ts';
+import { isForgotten } from './run-forgotten.ts';
 
 type Rooms = Pick<Engine, 'ledger' | 'workspaces' | 'config' | 'bus'>;
 
@@ -15,8 +16,11 @@ export async function repairOwnRefs({
   const warn = (message: string): void => void bus.emit(BusTopic.WARNING, { source: 'workspace', message });
   const { projectRoot, stateDir } = config;
   try {
-    const findCommit = (ref: string): string | null => findRecorded(ledger, ref);
-    const repairs = await workspaces.repairRefs({ projectRoot, stateDir, findCommit });
+    const known = {
+      findCommit: (ref: string) => findRecorded(ledger, ref),
+      listExpected: () => listRecordedCheckpoints(ledger),
+    };
+    const repairs = await workspaces.repairRefs({ projectRoot, stateDir, known });
     for (const repair of repairs) warn(describeRepair(repair));
     return repairs;
   } catch (error) {
@@ -27,13 +31,25 @@ export async function repairOwnRefs({
 
 /** One repair, for a person. */
 export function describeRepair({ ref, problem, restoredTo }: RefRepair): string {
-  return `${ref} was broken (${problem}): ${restoredTo === null ? 'it was removed' : `it is at ${restoredTo} again`}`;
+  const was = problem === 'gone' ? 'gone' : `broken (${problem})`;
+  return `${ref} was ${was}: ${restoredTo === null ? 'it was removed' : `it is at ${restoredTo} again`}`;
+}
+
+/** The checkpoint refs that the events of attempts name, with their commits. A run that was forgotten has none. */
+export function listRecordedCheckpoints(ledger: Engine['ledger']): ReadonlyMap<string, string> {
+  const recorded = new Map<string, string>();
+  for (const { runId, data } of ledger.read({ types: ['attempt.ended', ...TERMINAL_TYPES] })) {
+    const checkpoint = data['checkpoint'] as CheckpointRef | undefined;
+    if (checkpoint !== undefined && runId !== null && !isForgotten({ ledger }, runId))
+      recorded.set(checkpoint.ref, checkpoint.commit);
+  }
+  return recorded;
 }
 
 /** The commit that an event of the run names for a ref; those of an agent's own branches are in no event. */
 function findRecorded(ledger: Engine['ledger'], ref: string): string | null {
   const runId = /^refs\/caisson\/(run_[0-9a-z]+)\//.exec(ref)?.[1];
-  if (runId === undefined) return null;
+  if (runId === undefined || isForgotten({ ledger }, runId)) return null;
   for (const { data, attempt, type } of ledger.read({ runId }).toReversed()) {
     const checkpoint = data['checkpoint'] as CheckpointRef | undefined;
     if (checkpoint?.ref === ref) return checkpoint.commit;

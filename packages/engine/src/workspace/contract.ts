@@ -17,7 +17,8 @@ import { OwnControl, type ListedRisk } from '@caisson/protocol';
 import * as z from 'zod/mini';
 
 import type { BranchOutcome, BranchStanding, PlannedBranch } from './branch-ref.ts';
-import type { RefRepair } from './repair-refs.ts';
+import type { KnownRefs, RefRepair } from './repair-refs.ts';
+import type { RefProblem } from './survey-refs.ts';
 
 export const WorkspaceKind = z.enum(['worktree', 'in-place', 'empty']);
 export type WorkspaceKind = z.infer<typeof WorkspaceKind>;
@@ -163,8 +164,8 @@ export interface OwnRef {
   readonly repository: string;
   readonly ref: string;
   readonly runId: string;
-  /** Git cannot read it. */
-  readonly isBroken: boolean;
+  /** What is wrong with it; null for one that names an object that is there. */
+  readonly problem: RefProblem | null;
 }
 
 export interface InspectedWorkspaces {
@@ -264,11 +265,14 @@ export interface Workspaces {
    * can be neither saved nor compared, and counts as unsaved. Only of runs that `isOver`. Returns where it is now.
    */
   trashMoved(options: { stateDir: string; isOver(runId: string): boolean }): Promise<readonly string[]>;
-  /** Finds refs of ours that are broken; each is set to the commit that `findCommit` knows for it, or removed. */
+  /**
+   * Finds refs of ours that are broken; each is set to the commit that is known for it, or removed. Those that should be
+   * there and are gone are made again, where git still has the commit.
+   */
   repairRefs(options: {
     projectRoot: string;
     stateDir: string;
-    findCommit: (ref: string) => string | null;
+    known: KnownRefs;
   }): Promise<readonly RefRepair[]>;
   /** Every attempt folder of ours that was never removed, oldest first. */
   recoverList(options: { stateDir: string }): Promise<readonly RecoverableWorkspace[]>;

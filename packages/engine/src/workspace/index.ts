@@ -36,6 +36,7 @@ export { readSavedTree } from './checkpoint.ts';
 export { diffText } from './diff-text.ts';
 export { WorkspaceError } from './errors.ts';
 export type { RefRepair } from './repair-refs.ts';
+export type { RefProblem } from './survey-refs.ts';
 
 export interface WorkspacesOptions {
   /** Where the user's own git settings and ignore rules are read from. */
@@ -74,9 +75,6 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     forget: (given) => forgetCheckpoints(given, user),
     findBranch: (given) => findBranch(given, user),
     writeBranch: ({ custodyDir, branch, from }) => writeBranch(custodyDir, branch, from),
-    async repairRefs({ findCommit: find, ...place }) {
-      const repairs = (await listCustodies(place, user)).map((repository) => repairRefs(repository, find));
-      return (await Promise.all(repairs)).flat();
-    },
+    repairRefs: async (given) => repairRefs(await listCustodies(given, user), given.known),
   };
 }

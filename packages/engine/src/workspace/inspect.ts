@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import type { Seal } from '@caisson/ground';
 
 import type { InspectedWorkspaces, OwnRef, RecoverableWorkspace } from './contract.ts';
-import { custodyGit, listCustodies } from './custody.ts';
+import { listCustodies } from './custody.ts';
 import type { UserFolders } from './locate-repository.ts';
 import { listFolder, listRecoverable } from './record.ts';
+import { surveyRefs } from './survey-refs.ts';
 
-const OWN_REF = /refs\/caisson\/([^/\s]+)\S*/;
+const OWN_REF = /^refs\/caisson\/([^/]+)/;
 
 export async function inspectWorkspaces(
   { projectRoot, stateDir }: { projectRoot: string; stateDir: string },
@@ -26,19 +27,13 @@ export async function inspectWorkspaces(
   };
 }
 
-/** Git leaves a broken ref out and names it on stderr. */
 async function listOwnRefs(repository: string): Promise<OwnRef[]> {
-  const { stdout, stderr } = await custodyGit(repository).run([
-    'for-each-ref',
-    '--format=%(refname)',
-    'refs/caisson/',
-  ]);
-  const parse = (text: string, isBroken: boolean): OwnRef[] =>
-    text.split('\n').flatMap((line) => {
-      const [ref, runId] = OWN_REF.exec(line) ?? [];
-      return ref === undefined || runId === undefined ? [] : [{ repository, ref, runId, isBroken }];
-    });
-  return [...parse(stdout.toString('utf8'), false), ...parse(stderr, true)];
+  const { whole, broken } = await surveyRefs(repository);
+  const all = [...whole.map((ref) => ({ ref, problem: null })), ...broken];
+  return all.flatMap(({ ref, problem }) => {
+    const runId = OWN_REF.exec(ref)?.[1];
+    return runId === undefined ? [] : [{ repository, ref, runId, problem }];
+  });
 }
 
 function hasRepository({ prepared }: RecoverableWorkspace): boolean {

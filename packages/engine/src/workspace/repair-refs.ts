@@ -1,47 +1,129 @@
 /**
- * Refs of ours that a power cut left broken: an empty file, or the id of an object that is not there. Git refuses to
- * collect garbage or to list a history as long as one is there, so they are taken away for the user's sake as well.
+ * Refs of ours that a power cut left broken or took away. Git refuses to collect garbage or to list a history as long as
+ * a broken one is there, so they are put right for the user's sake as well.
+ * P1  What is known for a ref is put in its place in one step; only where nothing is known is it removed.
+ * P2  A ref that somebody else writes meanwhile is theirs.
  */
-import { readdir, readFile, stat, unlink } from 'node:fs/promises';
+import { open, rename, rm, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import { isErrno, statIfThere, syncPath, type Git } from '@caisson/ground';
 
-import { custodyGit, updateRefs } from './custody.ts';
+import { custodyGit, swapRef } from './custody.ts';
+import { readIfThere } from './locate-repository.ts';
 import { listFolder } from './record.ts';
+import { findPresent, findTextProblem, surveyRefs, type BrokenRef, type RefProblem } from './survey-refs.ts';
 
-/** A ref of ours that was broken, as by a power cut, and what was done about it. */
+/** A ref of ours that was broken or gone, as by a power cut, and what was done about it. */
 export interface RefRepair {
   readonly repository: string;
   readonly ref: string;
-  readonly problem: 'empty' | 'garbage' | 'missing-object' | 'left-lock';
+  readonly problem: RefProblem | 'gone';
   /** Null: nothing whole was known for it, and it was removed. */
   readonly restoredTo: string | null;
 }
 
-const NAMESPACE = 'refs/caisson';
-const OBJECT_ID = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
-/** No process of ours holds a ref for so long. */
-const LOCK_AGE_MS = 600_000;
+/** What is known of refs without looking at a repository. */
+export interface KnownRefs {
+  /** The commit that a ref should name. */
+  findCommit(ref: string): string | null;
+  /** The refs that should be there now, with their commits. */
+  listExpected(): ReadonlyMap<string, string>;
+}
 
-type Broken = Pick<RefRepair, 'ref' | 'problem'>;
+/** An object in its folder, which has the first two digits. Whatever else is there is being written by a git. */
+const OBJECT_FILE = /^([0-9a-f]{38}|[0-9a-f]{62})$/;
 
-/** Looks at one repository. Whoever is writing a ref at the same time replaces it in one step, and is not seen. */
-export async function repairRefs(
-  repository: string,
-  findCommit: (ref: string) => string | null,
-): Promise<RefRepair[]> {
+export async function repairRefs(repositories: readonly string[], known: KnownRefs): Promise<RefRepair[]> {
+  const repaired = await Promise.all(repositories.map((each) => repairBroken(each, known)));
+  return [...repaired.flat(), ...(await restoreGone(repositories, known))];
+}
+
+async function repairBroken(repository: string, { findCommit }: KnownRefs): Promise<RefRepair[]> {
   const git = custodyGit(repository);
   await removeEmptyObjects(repository);
-  const broken = [...(await findBrokenFiles(repository)), ...(await findMissingObjects(git))];
   const repairs: RefRepair[] = [];
-  for (const { ref, problem } of broken) {
-    if (problem === 'missing-object') await git.run(['update-ref', '-d', ref]);
-    else await removeFile(join(repository, ref)); // beyond git
+  for (const broken of (await surveyRefs(repository)).broken) {
+    const { ref, problem } = broken;
     const known = problem === 'left-lock' ? null : findCommit(ref);
     const restoredTo = known !== null && (await isWhole(git, known)) ? known : null;
-    if (restoredTo !== null) await updateRefs(repository, new Map([[ref, restoredTo]]));
-    repairs.push({ repository, ref, problem, restoredTo });
+    if (await replace(repository, broken, restoredTo)) repairs.push({ repository, ref, problem, restoredTo });
+  }
+  return repairs;
+}
+
+/** False: it is not what it was any more, or somebody holds its lock (P2). */
+async function replace(
+  repository: string,
+  { ref, problem, id }: BrokenRef,
+  to: string | null,
+): Promise<boolean> {
+  if (problem === 'left-lock') {
+    await removeFile(join(repository, ref));
+    return true;
+  }
+  if (id === null) return await replaceFile(join(repository, ref), to);
+  if (to !== null) return (await swapRef(repository, { ref, from: id, to })) === null;
+  const removed = await custodyGit(repository).run(['update-ref', '-d', ref, id], {
+    okExitCodes: [0, 1, 128],
+  });
+  return removed.exitCode === 0;
+}
+
+/**
+ * Git replaces no ref that it cannot read. This does what git would do, under git's own lock; whoever is killed in
+ * between leaves the ref as it was, and a lock that is found later.
+ */
+async function replaceFile(file: string, to: string | null): Promise<boolean> {
+  const lock = `${file}.lock`;
+  const handle = await open(lock, 'wx').catch((error: unknown) => {
+    if (isErrno(error, 'EEXIST') || isErrno(error, 'ENOENT')) return null;
+    throw error;
+  });
+  if (handle === null) return false;
+  try {
+    try {
+      if (to !== null) await handle.writeFile(`${to}\n`);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    const text = await readIfThere(file);
+    const isStill = text !== null && findTextProblem(text) !== null;
+    if (isStill && to !== null) await rename(lock, file);
+    else {
+      if (isStill) await removeFile(file);
+      await rm(lock);
+    }
+    await syncPath(dirname(file));
+    return isStill;
+  } catch (error) {
+    await rm(lock, { force: true });
+    throw error;
+  }
+}
+
+/** Where the objects still are, as after a power cut that took the name alone. */
+async function restoreGone(
+  repositories: readonly string[],
+  { listExpected }: KnownRefs,
+): Promise<RefRepair[]> {
+  const surveys = await Promise.all(repositories.map(surveyRefs));
+  const there = new Set(surveys.flatMap(({ whole, broken }) => [...whole, ...broken.map(({ ref }) => ref)]));
+  // Asked after looking: what was taken away on purpose before is not among them.
+  const gone = [...listExpected()].filter(([ref]) => !there.has(ref));
+  const repairs: RefRepair[] = [];
+  for (const repository of repositories) {
+    const git = custodyGit(repository);
+    const present = await findPresent(
+      git,
+      gone.map(([, commit]) => commit),
+    );
+    for (const [ref, commit] of gone.filter((each) => present.has(each[1]))) {
+      if (!(await isWhole(git, commit))) continue;
+      if ((await swapRef(repository, { ref, from: null, to: commit })) === null)
+        repairs.push({ repository, ref, problem: 'gone', restoredTo: commit });
+    }
   }
   return repairs;
 }
@@ -53,60 +135,11 @@ export async function repairRefs(
 async function removeEmptyObjects(repository: string): Promise<void> {
   const objects = join(repository, 'objects');
   const folders = (await listFolder(objects)).filter((name) => /^[0-9a-f]{2}$/.test(name));
-  for (const folder of folders.map((name) => join(objects, name)))
-    for (const file of (await listFolder(folder)).map((name) => join(folder, name)))
+  for (const folder of folders.map((name) => join(objects, name))) {
+    const names = (await listFolder(folder)).filter((name) => OBJECT_FILE.test(name));
+    for (const file of names.map((name) => join(folder, name)))
       if (statIfThere(file, 'itself')?.size === 0) await removeFile(file);
-}
-
-async function findBrokenFiles(repository: string): Promise<Broken[]> {
-  const broken: Broken[] = [];
-  for (const ref of await listRefFiles(repository)) {
-    const file = join(repository, ref);
-    if (ref.endsWith('.lock')) {
-      if (Date.now() - (await stat(file)).mtimeMs > LOCK_AGE_MS) broken.push({ ref, problem: 'left-lock' });
-      continue;
-    }
-    const text = (await readFile(file, 'latin1')).trim();
-    if (OBJECT_ID.test(text)) continue;
-    broken.push({ ref, problem: text.replaceAll('\0', '') === '' ? 'empty' : 'garbage' });
   }
-  return broken;
-}
-
-async function listRefFiles(repository: string): Promise<string[]> {
-  try {
-    const entries = await readdir(join(repository, NAMESPACE), { recursive: true, withFileTypes: true });
-    return entries
-      .filter((entry) => entry.isFile())
-      .map((entry) => join(entry.parentPath, entry.name).slice(repository.length + 1));
-  } catch (error) {
-    if (isErrno(error, 'ENOENT')) return [];
-    throw error;
-  }
-}
-
-async function findMissingObjects(git: Git): Promise<Broken[]> {
-  const listed = await git.text(['for-each-ref', '--format=%(objectname) %(refname)', `${NAMESPACE}/`]);
-  const refs = listed.split('\n').flatMap((line) => {
-    const [id = '', ref = ''] = line.split(' ');
-    return ref === '' ? [] : [{ id, ref }];
-  });
-  const present = await findPresent(
-    git,
-    refs.map(({ id }) => id),
-  );
-  return refs
-    .filter(({ id }) => !present.has(id))
-    .map(({ ref }): Broken => ({ ref, problem: 'missing-object' }));
-}
-
-async function findPresent(git: Git, ids: readonly string[]): Promise<Set<string>> {
-  if (ids.length === 0) return new Set();
-  const checked = await git.text(['cat-file', '--batch-check=%(objectname) %(objecttype)'], {
-    stdin: ids.map((id) => `${id}\n`).join(''),
-  });
-  const lines = checked.split('\n').filter((line) => !line.endsWith(' missing'));
-  return new Set(lines.map((line) => line.slice(0, line.indexOf(' '))));
 }
 
 /** Every file of the commit is there; what it stands on is the user's own. */

@@ -1,0 +1,80 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+import { expect, it, onTestFinished } from 'vitest';
+
+import type { RefRepair } from './index.ts';
+import { createScratchProject, type ScratchProject } from './scratch-project-stage.ts';
+
+const REF = 'refs/caisson/run_00000000000000000001/1';
+
+function stage(): { project: ScratchProject; commit: string; write(path: string, text: string): string } {
+  const project = createScratchProject();
+  onTestFinished(() => project.dispose());
+  project.write('a.txt', 'a\n');
+  const commit = project.commit('first');
+  const write = (path: string, text: string): string => {
+    const file = join(project.root, '.git', path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+    return file;
+  };
+  return { project, commit, write };
+}
+
+it('an object without bytes goes, and what a git is about to write stays', async () => {
+  const { project, write } = stage();
+  const object = write(`objects/ab/${'c'.repeat(38)}`, '');
+  const draft = write('objects/ab/tmp_obj_x', '');
+  await repair(project, null);
+  expect([existsSync(object), existsSync(draft)]).toEqual([false, true]);
+});
+
+it('a ref is replaced under the lock of git, and whoever else holds that lock is let alone', async () => {
+  const { project, commit, write } = stage();
+  const file = write(REF, '');
+  const lock = write(`${REF}.lock`, '');
+  expect(await repair(project, commit)).toEqual([]);
+  expect(readFileSync(file, 'utf8')).toBe('');
+  rmSync(lock);
+  expect(await repair(project, commit)).toMatchObject([{ ref: REF, problem: 'empty', restoredTo: commit }]);
+  expect([project.git('rev-parse', REF).trim(), existsSync(lock)]).toEqual([commit, false]);
+  write(REF, 'nothing');
+  expect(await repair(project, null)).toMatchObject([{ ref: REF, problem: 'garbage', restoredTo: null }]);
+  expect([existsSync(file), existsSync(lock)]).toEqual([false, false]);
+});
+
+it('a ref whose object is gone is never away while it is put right', async () => {
+  const { project, commit, write } = stage();
+  const file = write(REF, `${'d'.repeat(40)}\n`);
+  const seen: boolean[] = [];
+  const watcher = watch(dirname(file), () => seen.push(existsSync(file)));
+  onTestFinished(() => watcher.close());
+  expect(await repair(project, commit)).toMatchObject([{ problem: 'missing-object', restoredTo: commit }]);
+  await expect.poll(() => seen.length).toBeGreaterThan(0);
+  expect(seen).not.toContain(false);
+  expect(project.git('rev-parse', REF).trim()).toBe(commit);
+});
+
+it('a ref that should be there and is gone is made again where git has the commit, and nothing else is', async () => {
+  const { project, commit } = stage();
+  const other = REF.replace(/1$/, '2');
+  const expected = new Map([
+    [REF, commit],
+    [other, 'd'.repeat(40)],
+  ]);
+  expect(await repair(project, null, expected)).toMatchObject([
+    { ref: REF, problem: 'gone', restoredTo: commit },
+  ]);
+  expect(await repair(project, null, expected)).toEqual([]);
+  expect(project.git('for-each-ref', '--format=%(refname)', 'refs/caisson').trim()).toBe(REF);
+});
+
+async function repair(
+  { workspaces, root, stateDir }: ScratchProject,
+  commit: string | null,
+  expected: ReadonlyMap<string, string> = new Map(),
+): Promise<readonly RefRepair[]> {
+  const known = { findCommit: () => commit, listExpected: () => expected };
+  return await workspaces.repairRefs({ projectRoot: root, stateDir, known });
+}
