@@ -35,7 +35,7 @@ export async function recoverRun(rooms: DispatchRooms, left: LeftRun, mayPass: M
   const record = rooms.recorder.of(runId, events[0]?.trace ?? '');
   const launched = lastLaunched(events);
   if (launched === undefined || isEnded(events, launched.attempt))
-    return endUnlaunched(rooms, record, left, launched);
+    return endUnlaunched(rooms, record, left, events);
   try {
     await recoverAttempt(
       rooms,
@@ -59,13 +59,13 @@ async function endUnlaunched(
   rooms: DispatchRooms,
   record: RunRecord,
   { row, why }: LeftRun,
-  launched: StoredEvent | undefined,
+  events: readonly StoredEvent[],
 ): Promise<void> {
   const { runId, attempt } = row;
-  await sweepUnlaunched(rooms, record, runId, (launched?.attempt ?? 0) + 1);
+  await sweepUnlaunched(rooms, record, runId, nextAttempt(events));
   const durationMs = Math.max(0, rooms.clock.wallMs() - Date.parse(row.acceptedAt));
   const detail =
-    row.status === 'queued' && launched === undefined
+    row.status === 'queued' && lastLaunched(events) === undefined
       ? `${why} before the run had a worker`
       : `${why} between two attempts`;
   const failure = { reason: 'lost', detail } as const;
@@ -88,7 +88,7 @@ export async function finishEnded(rooms: DispatchRooms, runId: string): Promise<
     events.findLast(({ type }) => type === ending)?.data['usage'] as Usage | undefined,
   );
   const record = rooms.recorder.of(runId, events[0]?.trace ?? '');
-  if (launched === undefined) return sweepUnlaunched(rooms, record, runId, 1);
+  if (launched === undefined) return sweepUnlaunched(rooms, record, runId, nextAttempt(events));
   await orWarn(record, launched.attempt, 'compute', () => rooms.compute.release(handleOf(launched)));
   let remains: AttemptRemains;
   try {
@@ -101,7 +101,10 @@ export async function finishEnded(rooms: DispatchRooms, runId: string): Promise<
   await finishSettled(rooms, record, remains);
 }
 
-/** The host died while it prepared: no agent has run, and no event names what is there. */
+/**
+ * The host died while it prepared: no agent has run, and no event names what is there. What earlier attempts left in place
+ * may be work, and is not touched.
+ */
 async function sweepUnlaunched(
   rooms: DispatchRooms,
   record: RunRecord,
@@ -112,7 +115,7 @@ async function sweepUnlaunched(
   await orWarn(record, 0, 'compute', () => rooms.compute.sweep(runId, attempt));
   await orWarn(record, 0, 'state', () => removeAttemptFolders(attemptPaths(stateDir, runId, attempt)));
   for (const left of await rooms.workspaces.recoverList({ stateDir })) {
-    if (left.runId !== runId) continue;
+    if (left.runId !== runId || left.attempt !== attempt) continue;
     await orWarn(record, 0, 'workspace', async () => {
       if (left.prepared === null) await rm(left.attemptDir, { recursive: true, force: true });
       else await rooms.workspaces.remove(left.prepared, { force: true });
@@ -173,6 +176,11 @@ function handleOf(launched: StoredEvent): WorkerHandle {
 
 function lastLaunched(events: readonly StoredEvent[]): StoredEvent | undefined {
   return events.findLast((event) => event.type === 'attempt.launched');
+}
+
+/** The attempt that was being prepared when the last one had ended. */
+function nextAttempt(events: readonly StoredEvent[]): number {
+  return (events.findLast((event) => event.type === 'attempt.ended')?.attempt ?? 0) + 1;
 }
 
 function isEnded(events: readonly StoredEvent[], attempt: number): boolean {

@@ -1,0 +1,53 @@
+/** What the recovery of a dead host does not touch, and what does not stop it. */
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { EventData } from '@caisson/protocol';
+import { expect, it, onTestFinished } from 'vitest';
+import { loadConfig } from '../../packages/engine/src/config/index.ts';
+import { createEngine, type Engine } from '../../packages/engine/src/engine.ts';
+import type { PreparedWorkspace } from '../../packages/engine/src/workspace/index.ts';
+import { createProject, type Project } from '../e2e/project.ts';
+
+const RUN = 'run_00000000000000000001';
+const HOST = 'host_00000000000000000001';
+
+async function openEngine(project: Project): Promise<Engine> {
+  const config = await loadConfig({ cwd: project.root, env: project.env });
+  const engine = createEngine(config, project.root, { keepsSpareWorker: false });
+  onTestFinished(() => engine.close());
+  return engine;
+}
+
+function prepareAttempt({ workspaces, config }: Engine, attempt: number): Promise<PreparedWorkspace> {
+  const { projectRoot, stateDir } = config;
+  const kind = 'worktree';
+  return workspaces.prepare({ kind, projectRoot, stateDir, keepOut: [], runId: RUN, attempt, include: [] });
+}
+
+const accept = ({ recorder }: Engine, runId = RUN) =>
+  recorder.of(runId, 'trace').append('dispatch.accepted', {
+    task: { id: 't', description: 'd', priority: 5 },
+    runtime: 'command',
+    host: HOST,
+  } as EventData['dispatch.accepted']);
+
+/** The first attempt is over, and its folder was left in place because it holds work; the second is being prepared. */
+async function leaveBetweenAttempts(engine: Engine): Promise<PreparedWorkspace[]> {
+  const record = engine.recorder.of(RUN, 'trace');
+  await accept(engine);
+  const first = await prepareAttempt(engine, 1);
+  const handle = { kind: 'local', pid: 2 ** 22, startTime: '1' };
+  await record.append('attempt.launched', { handle, nonce: 'n', workspace: { ...first } }, { attempt: 1 });
+  writeFileSync(join(first.path, 'work.txt'), 'precious');
+  const failure = { reason: 'crashed', detail: 'the worker died' } as const;
+  await record.append('attempt.ended', { failure, nextAttempt: 2, delayMs: 1 }, { attempt: 1 });
+  return [first, await prepareAttempt(engine, 2)];
+}
+
+it('takes away the attempt that was being prepared, and none before it', async () => {
+  const engine = await openEngine(createProject());
+  const [first, second] = await leaveBetweenAttempts(engine);
+  expect((await engine.recover()).settled).toEqual([RUN]);
+  expect(existsSync(join(first?.path ?? '', 'work.txt'))).toBe(true);
+  expect(existsSync(second?.attemptDir ?? '')).toBe(false);
+});
