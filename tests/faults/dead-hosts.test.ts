@@ -1,5 +1,5 @@
 /** What the recovery of a dead host does not touch, and what does not stop it. */
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EventData } from '@caisson/protocol';
 import { expect, it, onTestFinished } from 'vitest';
@@ -9,6 +9,7 @@ import type { PreparedWorkspace } from '../../packages/engine/src/workspace/inde
 import { createProject, type Project } from '../e2e/project.ts';
 
 const RUN = 'run_00000000000000000001';
+const OTHER = 'run_00000000000000000002';
 const HOST = 'host_00000000000000000001';
 
 async function openEngine(project: Project): Promise<Engine> {
@@ -50,4 +51,18 @@ it('takes away the attempt that was being prepared, and none before it', async (
   expect((await engine.recover()).settled).toEqual([RUN]);
   expect(existsSync(join(first?.path ?? '', 'work.txt'))).toBe(true);
   expect(existsSync(second?.attemptDir ?? '')).toBe(false);
+});
+
+it('ends its runs also when the record of some attempt cannot be read', async () => {
+  const engine = await openEngine(createProject());
+  await accept(engine);
+  const broken = join(engine.config.stateDir, 'worktrees', `${OTHER}.1`);
+  mkdirSync(broken, { recursive: true });
+  const sealed = engine.seal.wrap(`workspace:${OTHER}.1`, '{"attempt": "no number"}');
+  writeFileSync(join(broken, 'record.json'), sealed);
+  mkdirSync(join(engine.config.stateDir, 'worktrees', `${OTHER}.2`, 'record.json'), { recursive: true });
+  expect((await engine.recover()).settled).toEqual([RUN]);
+  expect(engine.ledger.run(RUN)?.ending).toBe('dispatch.failed');
+  const { foreign } = await engine.workspaces.inspect(engine.config);
+  expect(foreign).toEqual([broken, join(broken, `../${OTHER}.2`)]);
 });

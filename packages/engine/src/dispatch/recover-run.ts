@@ -34,24 +34,17 @@ export async function recoverRun(rooms: DispatchRooms, left: LeftRun, mayPass: M
   const events = rooms.ledger.read({ runId });
   const record = rooms.recorder.of(runId, events[0]?.trace ?? '');
   const launched = lastLaunched(events);
-  if (launched === undefined || isEnded(events, launched.attempt))
-    return endUnlaunched(rooms, record, left, events);
   try {
-    await recoverAttempt(
-      rooms,
-      record,
-      { launched, why: left.why, mayPass },
-      hasStarted(events, launched.attempt),
-    );
+    if (launched === undefined || isEnded(events, launched.attempt))
+      await endUnlaunched(rooms, record, left, events);
+    else await recoverAttempt(rooms, record, { launched, why: left.why, mayPass }, events);
   } catch (error) {
     const isOver = rooms.ledger.run(runId)?.ending !== undefined;
-    if (isOver || mayPass(error) || error instanceof IllegalTransitionError) throw error;
-    await endUnsettled(
-      rooms,
-      record,
-      launched,
-      `${left.why}, and what it left could not be settled: ${(error as Error).message}`,
-    );
+    const last = launched ?? events[0];
+    if (last === undefined || isOver || mayPass(error) || error instanceof IllegalTransitionError)
+      throw error;
+    const why = `${left.why}, and what it left could not be settled: ${(error as Error).message}`;
+    await endUnsettled(rooms, record, last, why);
   }
 }
 
@@ -114,20 +107,20 @@ async function sweepUnlaunched(
   const { stateDir } = rooms.settings;
   await orWarn(record, 0, 'compute', () => rooms.compute.sweep(runId, attempt));
   await orWarn(record, 0, 'state', () => removeAttemptFolders(attemptPaths(stateDir, runId, attempt)));
-  for (const left of await rooms.workspaces.recoverList({ stateDir })) {
-    if (left.runId !== runId || left.attempt !== attempt) continue;
-    await orWarn(record, 0, 'workspace', async () => {
+  await orWarn(record, 0, 'workspace', async () => {
+    for (const left of await rooms.workspaces.recoverList({ stateDir })) {
+      if (left.runId !== runId || left.attempt !== attempt) continue;
       if (left.prepared === null) await rm(left.attemptDir, { recursive: true, force: true });
       else await rooms.workspaces.remove(left.prepared, { force: true });
-    });
-  }
+    }
+  });
 }
 
 async function recoverAttempt(
   rooms: DispatchRooms,
   record: RunRecord,
   { launched, why, mayPass }: { launched: StoredEvent; why: string; mayPass: MayPass },
-  wasStarted: boolean,
+  events: readonly StoredEvent[],
 ): Promise<void> {
   const { attempt } = launched;
   tellSurvivors(record, attempt, await rooms.compute.stop(handleOf(launched)));
@@ -141,7 +134,7 @@ async function recoverAttempt(
     record,
     {
       remains,
-      ending: endingOf(found, wasStarted, why),
+      ending: endingOf(found, hasStarted(events, attempt), why),
       found,
       durationMs: found.kind === 'valid' ? found.result.durationMs : sinceMs,
       // The counters died with the host; what it had told for the sake of a cap is charged.

@@ -99,7 +99,7 @@ async function settleLeft(
     // R2, or all that failed came after the ending; what is owed then is owed for its slot.
     const isOver = rooms.ledger.run(row.runId)?.ending !== undefined;
     if (isOver || error instanceof IllegalTransitionError) return 'ended';
-    if (isOutage(error) || !mayPass(error)) throw error;
-    return new RunUnsettledError(row.runId, error); // R5
+    if (isOutage(error)) throw error;
+    return new RunUnsettledError(row.runId, error); // R4, R5
   }
 }
