@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import type { EventData } from '@caisson/protocol';
 import { expect, it, onTestFinished } from 'vitest';
 import { loadConfig } from '../../packages/engine/src/config/index.ts';
+import { recover } from '../../packages/engine/src/dispatch/index.ts';
 import { createEngine, type Engine } from '../../packages/engine/src/engine.ts';
+import { LedgerBusyError } from '../../packages/engine/src/ledger/index.ts';
 import type { PreparedWorkspace } from '../../packages/engine/src/workspace/index.ts';
 import { createProject, type Project } from '../e2e/project.ts';
 
@@ -66,3 +68,28 @@ it('ends its runs also when the record of some attempt cannot be read', async ()
   const { foreign } = await engine.workspaces.inspect(engine.config);
   expect(foreign).toEqual([broken, join(broken, `../${OTHER}.2`)]);
 });
+
+it('lets others try when it failed itself', async () => {
+  const project = createProject();
+  const engine = await openEngine(project);
+  await accept(engine);
+  const busy = new LedgerBusyError(engine.ledger.file);
+  const rooms = { ...engine.rooms, recorder: { ...engine.recorder, of: () => throwing(busy) } };
+  const recovery = { hosts: engine.hosts, announce: engine.openPost, repairRefs: () => Promise.resolve() };
+  await expect(recover({ ...recovery, rooms })).rejects.toThrow(busy);
+  const other = await openEngine(project);
+  expect(await other.recover()).toMatchObject({ settled: [RUN], skipped: [] });
+});
+
+it('says whose runs another process settles', async () => {
+  const project = createProject();
+  const [engine, other] = [await openEngine(project), await openEngine(project)];
+  await accept(engine);
+  await other.openPost();
+  other.ledger.leases.tryHold(`recover:${HOST}`, other.hostId, other.hostId);
+  expect(await engine.recover()).toEqual({ settled: [], left: [], skipped: [HOST] });
+});
+
+function throwing(error: Error): never {
+  throw error;
+}
