@@ -36,7 +36,7 @@ export async function recoverRun(rooms: DispatchRooms, left: LeftRun, mayPass: M
   const launched = lastLaunched(events);
   try {
     if (launched === undefined || isEnded(events, launched.attempt))
-      await endUnlaunched(rooms, record, left, events);
+      await endUnlaunched(rooms, record, { ...left, mayPass }, events);
     else await recoverAttempt(rooms, record, { launched, why: left.why, mayPass }, events);
   } catch (error) {
     const isOver = rooms.ledger.run(runId)?.ending !== undefined;
@@ -51,7 +51,7 @@ export async function recoverRun(rooms: DispatchRooms, left: LeftRun, mayPass: M
 async function endUnlaunched(
   rooms: DispatchRooms,
   record: RunRecord,
-  { row, why }: LeftRun,
+  { row, why, mayPass }: LeftRun & { mayPass: MayPass },
   events: readonly StoredEvent[],
 ): Promise<void> {
   const { runId, attempt } = row;
@@ -63,7 +63,7 @@ async function endUnlaunched(
       : `${why} between two attempts`;
   const failure = { reason: 'lost', detail } as const;
   const { data } = findLeftWork(rooms, runId);
-  const branch = await settleBranch(rooms, runId, data.checkpoint);
+  const branch = await settleBranch(rooms, runId, data.checkpoint, mayPass);
   await record.flush();
   await record.append('dispatch.failed', { durationMs, failure, ...data, ...branch }, { attempt });
   rooms.budget.settle(runId, undefined);

@@ -1,5 +1,6 @@
 /**
- * Once a worker was launched there may be work, so no write that fails may end the run.
+ * Once a worker was launched there may be work, so no write that fails may end the run. A run without a worker waits here
+ * for its ending to be recorded.
  * U1  While the ledger cannot record the ending, settling is tried again for as long as this host lives. Slot, folder and
  *     workspace are kept, and everybody who listens is told what it waits for.
  * U2  What fails beside the ledger is tried PATIENT_TRIES times; then the run ends, and says what could not be kept.
