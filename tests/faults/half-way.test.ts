@@ -7,7 +7,7 @@ import { loadConfig } from '../../packages/engine/src/config/index.ts';
 import { WorkerStartError } from '../../packages/engine/src/compute/index.ts';
 import { createDispatcher, type DispatchRooms } from '../../packages/engine/src/dispatch/index.ts';
 import { createEngine, type Engine } from '../../packages/engine/src/engine.ts';
-import { createRecorder, type Ledger } from '../../packages/engine/src/ledger/index.ts';
+import { createRecorder, LedgerBusyError, type Ledger } from '../../packages/engine/src/ledger/index.ts';
 import { createProject, finish, until, type Project } from '../e2e/project.ts';
 import { listFolder } from './moments.ts';
 import { findWorker } from './processes.ts';
@@ -90,6 +90,24 @@ describe('a run that breaks half-way', { timeout: 120_000 }, () => {
     expect(result.failure?.detail).toContain('heartbeatMs is no int');
     expect(engine.ledger.run(RUN)?.attempt).toBe(1);
     expectNothingLeft(project);
+  });
+
+  it('and whose ending the ledger takes only later waits for that, and gives its slot back', async () => {
+    const engine = await openEngine(createProject());
+    let refusals = 2;
+    const append: Ledger['append'] = (events, options) =>
+      events[0]?.type === 'dispatch.failed' && refusals-- > 0
+        ? Promise.reject(new LedgerBusyError(engine.ledger.file))
+        : engine.ledger.append(events, options);
+    const { rooms } = engine;
+    const dispatcher = createDispatcher({
+      ...rooms,
+      recorder: createRecorder({ ledger: { append }, clock: rooms.clock }),
+      compute: { ...rooms.compute, start: () => Promise.reject(new WorkerStartError('no more processes')) },
+    });
+    const result = await (await dispatcher.dispatch({ ...REQUEST })).ended;
+    expect(result).toMatchObject({ status: 'error', failure: { reason: 'crashed' } });
+    expect(engine.ledger.leases.listSlots()).toEqual([]);
   });
 
   it('when its launch cannot be recorded leaves no worker behind', async () => {

@@ -21,12 +21,13 @@ export interface ActiveRun {
   /** Aborted when the host ends. */
   readonly closing: AbortSignal;
   /** Aborted when the host must not wait for this run's ending any longer (until-settled.ts). */
-  leave: AbortController;
+  readonly leave: AbortController;
+  isSettling: boolean;
 }
 
 export function stopRun(entry: ActiveRun, options: { force: boolean }): void {
   entry.abort.abort();
-  if (options.force || entry.closing.aborted) entry.leave.abort();
+  if (entry.isSettling && (options.force || entry.closing.aborted)) entry.leave.abort();
   const reason = entry.isShutdown ? 'shutdown' : entry.isInterrupt ? 'interrupt' : 'user';
   entry.followed?.supervision.stop(reason, options);
 }

@@ -47,6 +47,7 @@ export function createDispatcher(rooms: DispatchRooms): Dispatcher {
       isInterrupt: false,
       closing: closing.signal,
       leave: new AbortController(),
+      isSettling: false,
     };
     if (entry.isShutdown) stopRun(entry, { force: false });
     const ended = driveToEnd(rooms, entry).finally(() => {

@@ -1,19 +1,19 @@
-/** The last resort for an attempt that cannot be settled in order: the run ends, and says where its work may be. */
+/** The last resort for a run that cannot be settled in order: the run ends, and says where its work may be. */
 import type { RunRecord, StoredEvent } from '../ledger/index.ts';
 import { PreparedWorkspace } from '../workspace/index.ts';
 import { orWarn } from './clean-up.ts';
 import type { DispatchRooms } from './rooms.ts';
 
-/** Nothing is removed: the workspace stays where it is. */
+/** Nothing is removed: the workspace stays where it is. `last` is the run's last launch, or its acceptance if it had none. */
 export async function endUnsettled(
   rooms: DispatchRooms,
   record: RunRecord,
-  launched: StoredEvent,
+  last: StoredEvent,
   detail: string,
 ): Promise<void> {
-  const { attempt } = launched;
-  const runId = launched.runId ?? '';
-  const workspace = PreparedWorkspace.safeParse(launched.data['workspace']).data;
+  const { attempt } = last;
+  const runId = last.runId ?? '';
+  const workspace = PreparedWorkspace.safeParse(last.data['workspace']).data;
   const checkpoint =
     workspace === undefined
       ? undefined
@@ -23,7 +23,7 @@ export async function endUnsettled(
   await record.append(
     'dispatch.failed',
     {
-      durationMs: Math.max(0, rooms.clock.wallMs() - Date.parse(launched.at)),
+      durationMs: Math.max(0, rooms.clock.wallMs() - Date.parse(last.at)),
       failure: { reason: 'lost', detail: why },
       patchMissing: why,
       ...(checkpoint == null ? {} : { checkpoint }),

@@ -8,6 +8,12 @@ test('a git that somebody killed, as the kernel does for want of memory, may wor
   expect(isPassing(new Error('the work could not be saved', { cause }))).toBe(true);
 });
 
+test('a git that found the lock of another one may work the next time', () => {
+  const said =
+    "fatal: cannot lock ref 'refs/heads/work': Unable to create '/p/.git/refs/heads/work.lock': File exists.";
+  expect(isPassing(new Error(`Branch work could not be written: ${said}`))).toBe(true);
+});
+
 test('a git that crashes or refuses does the same the next time', () => {
   expect(isPassing(new GitError('git add died of SIGSEGV: no message', ''))).toBe(false);
   expect(isPassing(new GitError('git add exited with 128: fatal: not a git repository', ''))).toBe(false);

@@ -6,23 +6,21 @@ import { isOutage } from '../ledger/index.ts';
 export type MayPass = (error: unknown) => boolean;
 
 const CODES: ReadonlySet<unknown> = new Set([
-  ...[
-    'EIO',
-    'ENOSPC',
-    'EDQUOT',
-    'EROFS',
-    'EMFILE',
-    'ENFILE',
-    'ENOMEM',
-    'EAGAIN',
-    'EBUSY',
-    'ESTALE',
-    'ETIMEDOUT',
-  ],
+  'EIO',
+  'ENOSPC',
+  'EDQUOT',
+  'EROFS',
+  'EMFILE',
+  'ENFILE',
+  'ENOMEM',
+  'EAGAIN',
+  'EBUSY',
+  'ESTALE',
+  'ETIMEDOUT',
 ]);
 /** As programs say it that pass no code on; git does. */
 const WORDS =
-  /No space left on device|Input\/output error|Disk quota exceeded|Read-only file system|Too many open files|Cannot allocate memory|Resource temporarily unavailable|Stale file handle|Device or resource busy|^git \S+ died of SIGKILL/;
+  /No space left on device|Input\/output error|Disk quota exceeded|Read-only file system|Too many open files|Cannot allocate memory|Resource temporarily unavailable|Stale file handle|Device or resource busy|Unable to create '[^']*\.lock': File exists|^git \S+ died of SIGKILL/;
 
 /** Also where it is the cause of what was thrown. */
 export const isPassing: MayPass = (error) => {

@@ -34,43 +34,36 @@ export async function recoverRun(rooms: DispatchRooms, left: LeftRun, mayPass: M
   const events = rooms.ledger.read({ runId });
   const record = rooms.recorder.of(runId, events[0]?.trace ?? '');
   const launched = lastLaunched(events);
-  if (launched === undefined || isEnded(events, launched.attempt))
-    return endUnlaunched(rooms, record, left, launched);
   try {
-    await recoverAttempt(
-      rooms,
-      record,
-      { launched, why: left.why, mayPass },
-      hasStarted(events, launched.attempt),
-    );
+    if (launched === undefined || isEnded(events, launched.attempt))
+      await endUnlaunched(rooms, record, { ...left, mayPass }, events);
+    else await recoverAttempt(rooms, record, { launched, why: left.why, mayPass }, events);
   } catch (error) {
     const isOver = rooms.ledger.run(runId)?.ending !== undefined;
-    if (isOver || mayPass(error) || error instanceof IllegalTransitionError) throw error;
-    await endUnsettled(
-      rooms,
-      record,
-      launched,
-      `${left.why}, and what it left could not be settled: ${(error as Error).message}`,
-    );
+    const last = launched ?? events[0];
+    if (last === undefined || isOver || mayPass(error) || error instanceof IllegalTransitionError)
+      throw error;
+    const why = `${left.why}, and what it left could not be settled: ${(error as Error).message}`;
+    await endUnsettled(rooms, record, last, why);
   }
 }
 
 async function endUnlaunched(
   rooms: DispatchRooms,
   record: RunRecord,
-  { row, why }: LeftRun,
-  launched: StoredEvent | undefined,
+  { row, why, mayPass }: LeftRun & { mayPass: MayPass },
+  events: readonly StoredEvent[],
 ): Promise<void> {
   const { runId, attempt } = row;
-  await sweepUnlaunched(rooms, record, runId, (launched?.attempt ?? 0) + 1);
+  await sweepUnlaunched(rooms, record, runId, nextAttempt(events));
   const durationMs = Math.max(0, rooms.clock.wallMs() - Date.parse(row.acceptedAt));
   const detail =
-    row.status === 'queued' && launched === undefined
+    row.status === 'queued' && lastLaunched(events) === undefined
       ? `${why} before the run had a worker`
       : `${why} between two attempts`;
   const failure = { reason: 'lost', detail } as const;
   const { data } = findLeftWork(rooms, runId);
-  const branch = await settleBranch(rooms, runId, data.checkpoint);
+  const branch = await settleBranch(rooms, runId, data.checkpoint, mayPass);
   await record.flush();
   await record.append('dispatch.failed', { durationMs, failure, ...data, ...branch }, { attempt });
   rooms.budget.settle(runId, undefined);
@@ -88,7 +81,7 @@ export async function finishEnded(rooms: DispatchRooms, runId: string): Promise<
     events.findLast(({ type }) => type === ending)?.data['usage'] as Usage | undefined,
   );
   const record = rooms.recorder.of(runId, events[0]?.trace ?? '');
-  if (launched === undefined) return sweepUnlaunched(rooms, record, runId, 1);
+  if (launched === undefined) return sweepUnlaunched(rooms, record, runId, nextAttempt(events));
   await orWarn(record, launched.attempt, 'compute', () => rooms.compute.release(handleOf(launched)));
   let remains: AttemptRemains;
   try {
@@ -101,7 +94,10 @@ export async function finishEnded(rooms: DispatchRooms, runId: string): Promise<
   await finishSettled(rooms, record, remains);
 }
 
-/** The host died while it prepared: no agent has run, and no event names what is there. */
+/**
+ * The host died while it prepared: no agent has run, and no event names what is there. What earlier attempts left in place
+ * may be work, and is not touched.
+ */
 async function sweepUnlaunched(
   rooms: DispatchRooms,
   record: RunRecord,
@@ -111,20 +107,20 @@ async function sweepUnlaunched(
   const { stateDir } = rooms.settings;
   await orWarn(record, 0, 'compute', () => rooms.compute.sweep(runId, attempt));
   await orWarn(record, 0, 'state', () => removeAttemptFolders(attemptPaths(stateDir, runId, attempt)));
-  for (const left of await rooms.workspaces.recoverList({ stateDir })) {
-    if (left.runId !== runId) continue;
-    await orWarn(record, 0, 'workspace', async () => {
+  await orWarn(record, 0, 'workspace', async () => {
+    for (const left of await rooms.workspaces.recoverList({ stateDir })) {
+      if (left.runId !== runId || left.attempt !== attempt) continue;
       if (left.prepared === null) await rm(left.attemptDir, { recursive: true, force: true });
       else await rooms.workspaces.remove(left.prepared, { force: true });
-    });
-  }
+    }
+  });
 }
 
 async function recoverAttempt(
   rooms: DispatchRooms,
   record: RunRecord,
   { launched, why, mayPass }: { launched: StoredEvent; why: string; mayPass: MayPass },
-  wasStarted: boolean,
+  events: readonly StoredEvent[],
 ): Promise<void> {
   const { attempt } = launched;
   tellSurvivors(record, attempt, await rooms.compute.stop(handleOf(launched)));
@@ -138,7 +134,7 @@ async function recoverAttempt(
     record,
     {
       remains,
-      ending: endingOf(found, wasStarted, why),
+      ending: endingOf(found, hasStarted(events, attempt), why),
       found,
       durationMs: found.kind === 'valid' ? found.result.durationMs : sinceMs,
       // The counters died with the host; what it had told for the sake of a cap is charged.
@@ -173,6 +169,11 @@ function handleOf(launched: StoredEvent): WorkerHandle {
 
 function lastLaunched(events: readonly StoredEvent[]): StoredEvent | undefined {
   return events.findLast((event) => event.type === 'attempt.launched');
+}
+
+/** The attempt that was being prepared when the last one had ended. */
+function nextAttempt(events: readonly StoredEvent[]): number {
+  return (events.findLast((event) => event.type === 'attempt.ended')?.attempt ?? 0) + 1;
 }
 
 function isEnded(events: readonly StoredEvent[], attempt: number): boolean {

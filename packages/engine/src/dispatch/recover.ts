@@ -33,6 +33,8 @@ export interface Recovered {
   readonly settled: readonly string[];
   /** Runs that are left to the next command (R5). */
   readonly left: readonly RunUnsettledError[];
+  /** Dead hosts whose runs somebody else settles at this moment (R1). */
+  readonly skipped: readonly string[];
 }
 
 export async function recover({ rooms, hosts, announce, repairRefs }: Recovery): Promise<Recovered> {
@@ -42,22 +44,37 @@ export async function recover({ rooms, hosts, announce, repairRefs }: Recovery):
   known.delete(hostId);
   const dead: string[] = [];
   for (const host of known) if (!(await hosts.isAlive(host))) dead.push(host);
-  const all: { settled: string[]; left: RunUnsettledError[] } = { settled: [], left: [] };
+  const all = { settled: [] as string[], left: [] as RunUnsettledError[], skipped: [] as string[] };
   if (dead.length === 0) return all;
   await announce();
   await repairRefs();
   for (const host of dead) {
-    if (!holdHost(rooms, host, dead)) continue;
-    const { settled, left } = await recoverHost(rooms, host);
-    all.settled.push(...settled);
-    all.left.push(...left);
-    if (left.length === 0) {
-      ledger.leases.reclaim(host);
-      hosts.forget(host);
+    if (!holdHost(rooms, host, dead)) {
+      all.skipped.push(host);
+      continue;
     }
-    ledger.leases.free(`recover:${host}`, hostId);
+    try {
+      const { settled, left } = await recoverHost(rooms, host);
+      all.settled.push(...settled);
+      all.left.push(...left);
+      if (left.length === 0) {
+        ledger.leases.reclaim(host);
+        hosts.forget(host);
+      }
+    } finally {
+      freeHost(rooms, host);
+    }
   }
   return all;
+}
+
+/** Also a recovery that failed lets others try. Where the ledger takes nothing, the hold goes with this host. */
+function freeHost({ ledger, hostId }: DispatchRooms, host: string): void {
+  try {
+    ledger.leases.free(`recover:${host}`, hostId);
+  } catch (error) {
+    if (!isOutage(error)) throw error;
+  }
 }
 
 /** R1. A hold that a dead recoverer left is taken over. */
@@ -70,7 +87,7 @@ function holdHost({ ledger, hostId }: DispatchRooms, host: string, dead: readonl
   return ledger.leases.tryHold(name, hostId, hostId);
 }
 
-async function recoverHost(rooms: DispatchRooms, host: string): Promise<Recovered> {
+async function recoverHost(rooms: DispatchRooms, host: string): Promise<Omit<Recovered, 'skipped'>> {
   const settled: string[] = [];
   const left: RunUnsettledError[] = [];
   for (const row of rooms.ledger.runs({ status: ['queued', 'running'] })) {
@@ -99,7 +116,7 @@ async function settleLeft(
     // R2, or all that failed came after the ending; what is owed then is owed for its slot.
     const isOver = rooms.ledger.run(row.runId)?.ending !== undefined;
     if (isOver || error instanceof IllegalTransitionError) return 'ended';
-    if (isOutage(error) || !mayPass(error)) throw error;
-    return new RunUnsettledError(row.runId, error); // R5
+    if (isOutage(error)) throw error;
+    return new RunUnsettledError(row.runId, error); // R4, R5
   }
 }

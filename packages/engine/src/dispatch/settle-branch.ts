@@ -45,7 +45,7 @@ export async function settleBranch(
   { ledger, workspaces }: Pick<DispatchRooms, 'ledger' | 'workspaces'>,
   runId: string,
   checkpoint: { readonly ref: string; readonly branch?: PlannedBranch | undefined } | null | undefined,
-  mayPass: MayPass = () => false,
+  mayPass: MayPass,
 ): Promise<{ branch?: RunBranch }> {
   const planned = checkpoint?.branch;
   if (checkpoint == null || planned === undefined) return {};

@@ -4,6 +4,7 @@ import { durationOf, type ActiveRun } from './active-run.ts';
 import { orWarn } from './clean-up.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { findLeftWork } from './left-work.ts';
+import type { MayPass } from './passing-failure.ts';
 import { settleBranch } from './settle-branch.ts';
 import { untilSettled } from './until-settled.ts';
 
@@ -20,7 +21,7 @@ export async function settleWithoutWorker(
   const { attempt, failure, retry } = input;
   if (retry.attemptsLeft > 0 && isRetryable(failure)) {
     const next = { failure, nextAttempt: attempt + 1, delayMs: retry.delayMs };
-    await recordKept(rooms, entry, attempt, 'attempt.ended', next);
+    await recordKept(rooms, entry, attempt, 'attempt.ended', () => Promise.resolve(next));
     return 'retry';
   }
   await end(rooms, entry, { failure }, attempt);
@@ -48,26 +49,27 @@ async function end(
   const left = findLeftWork(rooms, runId);
   const own = attempt ?? left.attempt;
   const durationMs = durationOf(entry, rooms.clock.monotonicMs());
-  const branch = await settleBranch(rooms, runId, left.data.checkpoint);
   const type = 'failure' in ending ? 'dispatch.failed' : 'dispatch.cancelled';
-  await recordKept(rooms, entry, own, type, { durationMs, ...ending, ...left.data, ...branch });
+  await recordKept(rooms, entry, own, type, async (mayPass) => {
+    const branch = await settleBranch(rooms, runId, left.data.checkpoint, mayPass);
+    return { durationMs, ...ending, ...left.data, ...branch };
+  });
   rooms.budget.settle(runId, undefined);
   await orWarn(entry.record, own, 'evidence', () => rooms.seal(runId));
 }
 
-/** Before the first launch there is no work that waiting could save: what cannot be recorded then is left to recovery. */
+/** Without its record the run would keep its slot for as long as this host lives: nobody recovers a host that is alive. */
 async function recordKept<T extends EventType>(
   rooms: DispatchRooms,
   entry: ActiveRun,
   attempt: number,
   type: T,
-  data: EventData[T],
+  compose: (mayPass: MayPass) => Promise<EventData[T]>,
 ): Promise<void> {
-  const record = async (): Promise<void> => {
+  await untilSettled(rooms, entry, attempt, async (mayPass) => {
     if (rooms.ledger.run(entry.run.runId)?.ending !== undefined) return;
+    const data = await compose(mayPass);
     await entry.record.flush();
     await entry.record.append(type, data, { attempt });
-  };
-  if (entry.workerStartedMs === null) await record();
-  else await untilSettled(rooms, entry, attempt, record);
+  });
 }

@@ -80,18 +80,18 @@ async function saveWork(rooms: DispatchRooms, record: RunRecord, input: SettleIn
   const warnings: EventContent[] = [];
   const warn = (source: string, message: string): void =>
     void warnings.push({ type: 'warning', data: { source, message: message.slice(0, 4000) } });
-  const orWarn = <T>(source: string, work: () => Promise<T>): Promise<T | undefined> =>
+  const warnUnlessPassing = <T>(source: string, work: () => Promise<T>): Promise<T | undefined> =>
     work().catch((error: Error) => {
       if (mayPass(error)) throw error;
       warn(source, error.message);
       return undefined;
     });
-  await orWarn('compute', () => remains.release());
-  await orWarn('questions', () =>
+  await warnUnlessPassing('compute', () => remains.release());
+  await warnUnlessPassing('questions', () =>
     rooms.desk.close(runId, (type, data) => record.append(type, data, { attempt })),
   );
   const clean = secrets.length === 0 ? null : redactBytes;
-  const saved = await orWarn('workspace', () => rooms.workspaces.checkpoint(workspace, { clean }));
+  const saved = await warnUnlessPassing('workspace', () => rooms.workspaces.checkpoint(workspace, { clean }));
   const checkpoint = saved == null ? saved : redactCheckpoint(saved, redact);
   const kept = await keepCaptures(rooms, remains, input.found, mayPass);
   for (const message of [...(checkpoint?.warnings ?? []), ...kept.warnings.map(redact)])

@@ -8,15 +8,18 @@ import { untilSettled } from './until-settled.ts';
 const RUN = 'run_00000000000000000001';
 const busy = () => new LedgerBusyError('ledger.db');
 
-/** Pauses are over at once, unless they are held; the last try's limit is never reached. */
-function open({ holdsPauses = false } = {}) {
+/** Pauses are over at once, unless they are held, and so is what `isOver`; no other limit of a try is ever reached. */
+function open({ holdsPauses = false, isOver = 0, isClosing = false } = {}) {
   const clock: Clock = {
     ...systemClock,
     setTimer: (ms, done) => {
-      if (!holdsPauses && ms !== 5000) setImmediate(done);
+      const isLimit = ms === 5000 || ms === 30_000;
+      if (isLimit ? ms === isOver : !holdsPauses) setImmediate(done);
       return () => undefined;
     },
   };
+  const closing = new AbortController();
+  if (isClosing) closing.abort();
   const recorder = createRecorder({ ledger: createMemoryLedger(), clock });
   const heard: HeardEvent[] = [];
   recorder.listen((event) => heard.push(event));
@@ -24,8 +27,9 @@ function open({ holdsPauses = false } = {}) {
     run: { runId: RUN },
     record: recorder.of(RUN),
     abort: new AbortController(),
-    closing: new AbortController().signal,
+    closing: closing.signal,
     leave: new AbortController(),
+    isSettling: false,
     followed: null,
   } as unknown as ActiveRun;
   return { clock, entry, heard };
@@ -75,4 +79,29 @@ test('a settle that is under way when the host is forced to leave is finished', 
   stopRun(entry, { force: true });
   setImmediate(() => work.resolve('whole'));
   expect(await settled).toBe('whole');
+});
+
+test('a forced stop before settling began leaves it all its tries', async () => {
+  const { clock, entry } = open();
+  stopRun(entry, { force: true });
+  let tries = 0;
+  const work = () => ((tries += 1) < 3 ? Promise.reject(busy()) : Promise.resolve('whole'));
+  expect(await untilSettled({ clock }, entry, 1, work)).toBe('whole');
+});
+
+test('a host that was forced to leave does not begin to wait again', async () => {
+  const { clock, entry, heard } = open({ holdsPauses: true });
+  const settled = untilSettled({ clock }, entry, 1, () => Promise.reject(busy()));
+  await expect.poll(() => heard).toHaveLength(1);
+  stopRun(entry, { force: true });
+  await expect(settled).rejects.toThrow(RunUnsettledError);
+  const after = untilSettled({ clock }, entry, 0, () => Promise.reject(busy()));
+  await expect(after).rejects.toThrow(RunUnsettledError);
+  expect(heard).toHaveLength(1);
+});
+
+test('a try that begins after the shutdown has a limit, too', async () => {
+  const { clock, entry } = open({ isOver: 30_000, isClosing: true });
+  const settled = untilSettled({ clock }, entry, 1, () => new Promise(() => undefined));
+  await expect(settled).rejects.toThrow(RunUnsettledError);
 });

@@ -1,10 +1,11 @@
 /**
- * Once a worker was launched there may be work, so no write that fails may end the run.
+ * Once a worker was launched there may be work, so no write that fails may end the run. A run without a worker waits here
+ * for its ending to be recorded.
  * U1  While the ledger cannot record the ending, settling is tried again for as long as this host lives. Slot, folder and
  *     workspace are kept, and everybody who listens is told what it waits for.
  * U2  What fails beside the ledger is tried PATIENT_TRIES times; then the run ends, and says what could not be kept.
- * U3  A host that is told to leave (a shutdown, or a forced stop after settling began) leaves the run as it is. Recovery
- *     settles it.
+ * U3  A host that is told to leave (a shutdown, or a forced stop after settling began) makes one more try of limited
+ *     length, and leaves the run as it is. Recovery settles it.
  */
 import { explainError, type Clock } from '@caisson/ground';
 import { isOutage } from '../ledger/index.ts';
@@ -17,7 +18,10 @@ import { isPassing, type MayPass } from './passing-failure.ts';
 
 const PATIENT_TRIES = 6;
 const LONGEST_PAUSE_MS = 30_000;
+/** For a try that is under way when the host is told to leave. */
 const LAST_TRY_MS = 5_000;
+/** For one that begins after the shutdown: it has all of its work before it. */
+const ONLY_TRY_MS = 30_000;
 
 /** `work` must be repeatable, and throw what `mayPass` is true for. */
 export async function untilSettled<T>(
@@ -26,9 +30,10 @@ export async function untilSettled<T>(
   attempt: number,
   work: (mayPass: MayPass) => Promise<T>,
 ): Promise<T> {
-  const { signal } = (entry.leave = new AbortController());
-  const lastTry = limitLastTry(clock, signal);
   const { record, run } = entry;
+  const { signal } = entry.leave;
+  const lastTry = limitLastTry(clock, entry);
+  entry.isSettling = true;
   try {
     for (let tries = 0; ; tries += 1) {
       const mayPass = tries < PATIENT_TRIES ? isPassing : isOutage;
@@ -45,22 +50,26 @@ export async function untilSettled<T>(
       }
     }
   } finally {
+    entry.isSettling = false;
     lastTry.cancel();
   }
 }
 
-/** A try that is under way when the host is told to leave may still succeed, and gets a little time for it. */
-function limitLastTry(clock: Clock, leave: AbortSignal): { signal: AbortSignal; cancel(): void } {
+function limitLastTry(clock: Clock, { leave, closing }: ActiveRun): { signal: AbortSignal; cancel(): void } {
   const over = new AbortController();
   let cancel = (): void => undefined;
-  const onLeave = (): void => {
-    cancel = clock.setTimer(LAST_TRY_MS, () => over.abort(new Error('the host was told to leave')));
+  const limitTo = (ms: number): void => {
+    cancel();
+    cancel = clock.setTimer(ms, () => over.abort(new Error('the host was told to leave')));
   };
-  leave.addEventListener('abort', onLeave, { once: true });
+  const onLeave = (): void => limitTo(LAST_TRY_MS);
+  if (leave.signal.aborted) onLeave();
+  else if (closing.aborted) limitTo(ONLY_TRY_MS);
+  leave.signal.addEventListener('abort', onLeave, { once: true });
   return {
     signal: over.signal,
     cancel() {
-      leave.removeEventListener('abort', onLeave);
+      leave.signal.removeEventListener('abort', onLeave);
       cancel();
     },
   };

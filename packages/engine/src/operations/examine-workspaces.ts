@@ -49,7 +49,7 @@ function examineAttempts({ attempts, foreign }: InspectedWorkspaces, ledger: Led
     ...attempts
       .filter(({ hasRepository }) => !hasRepository)
       .map(({ attemptDir, prepared }) => `${attemptDir}: its repository ${prepared?.custodyDir} is gone`),
-    ...foreign.map((path) => `${path} was not made by this Caisson`),
+    ...foreign.map((path) => `${path} was not made by this Caisson, or its record cannot be read`),
   ];
   if (findings.length === 0)
     return { id, verdict: 'ok', detail: `${attempts.length} attempt folders, each of a run` };

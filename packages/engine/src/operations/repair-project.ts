@@ -72,9 +72,10 @@ async function repairRefs(engine: Engine, done: (detail: string) => void): Promi
 }
 
 async function settleDead(engine: Engine, ...[done, failed]: Parameters<Step>): Promise<void> {
-  const { settled, left } = await engine.recover();
+  const { settled, left, skipped } = await engine.recover();
   for (const runId of settled) done(`${runId}, whose host is dead, was settled`);
   for (const { message } of left) failed(message);
+  for (const host of skipped) failed(`what ${host} left is being settled by another process`);
   for (const message of await engine.workspaces.recoverApplies(engine.config)) done(message);
 }
 

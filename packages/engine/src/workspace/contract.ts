@@ -237,7 +237,10 @@ export interface Workspaces {
   findCheckpoint(
     prepared: Pick<PreparedWorkspace, 'custodyDir' | 'runId' | 'attempt'>,
   ): Promise<Pick<Checkpoint, 'ref' | 'commit' | 'tree'> | null>;
-  /** Moves the attempt's folder to the trash; refuses while work is unsaved (unless `force`) or processes live in it. */
+  /**
+   * Moves the attempt's folder to the trash; refuses while processes live in it, or while work is unsaved. With `force`
+   * unsaved work goes to the trash, too, where it does not expire.
+   */
   remove(prepared: PreparedWorkspace, options?: { force?: boolean }): Promise<RemoveResult>;
   /** What stands at a branch name; null without a repository. */
   findBranch(options: { projectRoot: string; name: string }): Promise<BranchStanding | null>;

@@ -530,18 +530,23 @@ describe('remove', () => {
     ]);
   });
 
-  it('keeps what was removed by force for the long expiry', async () => {
+  it('keeps what was removed by force and is unused for the long expiry', async () => {
+    const prepared = await project.prepare();
+    const removed = await project.workspaces.remove(prepared, { force: true });
+    expect(removed).toMatchObject({ kind: 'trashed', isSaved: false });
+    const gc = (trashTtlMs: number) =>
+      project.workspaces.gc({ stateDir: project.stateDir, trashTtlMs, savedTtlMs: 0 });
+    expect((await gc(60_000)).deleted).toEqual([]);
+    expect((await gc(0)).deleted).toHaveLength(1);
+  });
+
+  it('keeps what was removed by force for good when somebody has worked in it', async () => {
     const prepared = await project.prepare();
     writeFileSync(join(prepared.path, 'b.txt'), 'x');
     const removed = await project.workspaces.remove(prepared, { force: true });
-    expect(removed).toMatchObject({ kind: 'trashed', isSaved: false });
-    expect(
-      (await project.workspaces.gc({ stateDir: project.stateDir, trashTtlMs: 60_000, savedTtlMs: 0 }))
-        .deleted,
-    ).toEqual([]);
-    expect(removed.kind === 'trashed' ? readFileSync(join(removed.path, 'files/b.txt'), 'utf8') : '').toBe(
-      'x',
-    );
+    if (removed.kind !== 'trashed') throw new Error(removed.kind);
+    await project.workspaces.gc({ stateDir: project.stateDir, trashTtlMs: 0, savedTtlMs: 0 });
+    expect(readFileSync(join(removed.path, 'files/b.txt'), 'utf8')).toBe('x');
   });
 
   it('refuses while a process works in the folder, in a sandbox too', async () => {

@@ -79,7 +79,10 @@ async function toReal(path: string): Promise<string> {
   return await realpath(path).catch(() => path);
 }
 
-/** Null when the host died before the workspace was ready; `foreign` when we did not write it. */
+/** Codes of a record that no later try will read. */
+const UNREADABLE = ['EACCES', 'EPERM', 'EISDIR', 'ENOTDIR', 'ELOOP'];
+
+/** Null when the host died before the workspace was ready; `foreign` when we did not write it, or it cannot be read. */
 async function readRecord(attemptDir: string, seal: Seal): Promise<PreparedWorkspace | 'foreign' | null> {
   try {
     const text = await readFile(join(attemptDir, 'record.json'), 'utf8');
@@ -87,6 +90,8 @@ async function readRecord(attemptDir: string, seal: Seal): Promise<PreparedWorks
     return record === null ? 'foreign' : PreparedWorkspace.parse(JSON.parse(record));
   } catch (error) {
     if (isErrno(error, 'ENOENT')) return null;
+    const isFileFailure = error instanceof Error && 'syscall' in error;
+    if (!isFileFailure || UNREADABLE.some((code) => isErrno(error, code))) return 'foreign';
     throw error;
   }
 }

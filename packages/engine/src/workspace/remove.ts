@@ -58,7 +58,7 @@ export async function removeWorkspace(prepared: PreparedWorkspace, force: boolea
     return { kind: 'removed' };
   }
   if (prepared.kind === 'in-place' && left !== null) await takeOutLaid(prepared);
-  const mark = left === null ? 'unused' : await holdBack(prepared, left);
+  const mark = left === null ? await markUnsaved(prepared) : await holdBack(prepared, left);
   const isSaved = mark === 'saved' || mark === 'untouched';
   return { kind: 'trashed', path: await moveToTrash(prepared, mark), isSaved };
 }
@@ -167,6 +167,18 @@ async function findUnsaved(prepared: PreparedWorkspace): Promise<Unsaved | null>
   if (staged.warnings.length > 0 || savedTree !== staged.tree) return null;
   const paths = [...staged.oversized.map(({ path }) => path), ...(await findChangedIncluded(prepared))];
   return { isTouched: staged.isFirst !== true || paths.length > 0, paths };
+}
+
+/** Whoever forces a removal believes that no agent has run. Files that are not as they were laid out say otherwise. */
+async function markUnsaved(prepared: PreparedWorkspace): Promise<TrashMark> {
+  if (prepared.kind === 'in-place') return 'unused'; // the files stay where they are
+  try {
+    const { tree, warnings, oversized } = await stageForCustody(prepared);
+    const isAsLaid = tree === (prepared.startTree ?? prepared.baselineTree);
+    return isAsLaid && warnings.length + oversized.length === 0 ? 'unused' : 'unsaved';
+  } catch {
+    return 'unsaved'; // nobody can tell
+  }
 }
 
 /** W2. Where something cannot be moved, all of it is kept. */
