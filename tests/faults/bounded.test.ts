@@ -1,14 +1,8 @@
-/** What finished runs leave: in the state folder, the repository, the home, the temporary folder and the kernel. */
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-} from 'node:fs';
+/**
+ * What finished runs leave: in the state folder, the repository, the home, the temporary folder and the kernel. A
+ * thousand of them are `npm run test:faults -- --kind footprint --count 1000`.
+ */
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -16,57 +10,25 @@ import { findByMarker, killMarked, MARKER_NAME } from '@caisson/ground';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openLedger } from '../../packages/engine/src/ledger/index.ts';
 import { createProject, finish, until, type Project } from '../e2e/project.ts';
+import { leaveFootprint } from './harness/kinds/footprint.ts';
 
-const IS_NIGHTLY = process.env['CAISSON_FAULT_NIGHTLY'] === '1';
-const RUNS = IS_NIGHTLY ? 1000 : 12;
-const KILLS = IS_NIGHTLY ? 40 : 3;
+const RUNS = 12;
+const KILLS = 3;
 const MOMENTS = ['dispatch.accepted', 'attempt.launched', 'dispatch.started', 'dispatch.finished'];
 
 /** A project whose user has a folder for temporary files of their own. */
-function createOwnProject(): { project: Project; temporary: string; folders: readonly string[] } {
+function createOwnProject(): { project: Project; temporary: string } {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'caisson-bounded-')));
   onTestFinished(() => rmSync(base, { recursive: true, force: true }));
   const [home, temporary] = [join(base, 'home'), join(base, 'tmp')];
   for (const folder of [home, temporary]) mkdirSync(folder);
   const project = createProject({ env: { HOME: home, TMPDIR: temporary } });
-  return { project, temporary, folders: [project.root, home, temporary] };
+  return { project, temporary };
 }
 
-/** Files, and the disk space of files and folders together. */
-function measure(folders: readonly string[]): { files: number; bytes: number } {
-  let [files, bytes] = [0, 0];
-  for (const folder of folders)
-    for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-      if (!entry.isDirectory()) files += 1;
-      bytes += lstatSync(join(entry.parentPath, entry.name)).blocks * 512;
-    }
-  return { files, bytes };
-}
-
-function countMemoryGroups(): number {
-  return Number(/^memory\s+\d+\s+(\d+)/m.exec(readFileSync('/proc/cgroups', 'utf8'))?.[1] ?? 0);
-}
-
-describe('finished runs', { timeout: IS_NIGHTLY ? 3_600_000 : 120_000 }, () => {
+describe('finished runs', { timeout: 120_000 }, () => {
   it('that did nothing leave at most 4 files and 20 kB each, and no memory group', async () => {
-    const { project, temporary, folders } = createOwnProject();
-    await project.run('--', 'true');
-    const before = measure(folders);
-    const groups = countMemoryGroups();
-    for (let run = 0; run < RUNS; run += 1)
-      expect(await project.run('--', 'true')).toMatchObject({ status: 'done' });
-    const after = measure(folders);
-    expect((after.files - before.files) / RUNS).toBeLessThanOrEqual(4);
-    // With few runs, what is not packed yet weighs more than what stays.
-    expect((after.bytes - before.bytes) / RUNS).toBeLessThanOrEqual(IS_NIGHTLY ? 20_000 : 40_000);
-    // Other programs of this machine have groups for a while, too.
-    await until('no group stayed', () => countMemoryGroups() - groups < RUNS / 2);
-    expect(readdirSync(temporary)).toEqual([]);
-    expect(
-      readdirSync(join(project.root, '.caisson/runtime'), { recursive: true }).filter(isFileOfRun),
-    ).toEqual([]);
-    const listed = await project.caisson('verify', 'latest');
-    expect(listed.code, listed.stderr).toBe(0);
+    expect((await leaveFootprint(RUNS)).violations).toEqual([]);
   });
 
   it('leave what they printed to whoever asks later', async () => {

@@ -35,7 +35,8 @@ export interface Kind {
   findObstacle(): string | null;
   /** For a kind of which one case is many runs: how many cases `--count` means. */
   countCases?(count: number): number;
-  plan(random: Random, index: number): PlannedCase;
+  /** `count` is that of the option, for a kind that counts runs. */
+  plan(random: Random, index: number, count: number): PlannedCase;
 }
 
 /** Between 0 and 1, the same sequence for the same seed. */

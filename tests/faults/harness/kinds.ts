@@ -6,6 +6,7 @@ import { createClockFault, findClockObstacle } from './kinds/clock.ts';
 import { createDiskFault, fillUp } from './kinds/disk.ts';
 import { createErrnoFault } from './kinds/errno.ts';
 import { flood } from './kinds/flood.ts';
+import { footprint } from './kinds/footprint.ts';
 import { createFreezeFault } from './kinds/freeze.ts';
 import { createGitFault } from './kinds/git.ts';
 import { createHostKill, createKillFault, killAtCall } from './kinds/kill.ts';
@@ -100,6 +101,7 @@ export const KINDS: readonly Kind[] = [
   recovery,
   trees,
   flood,
+  footprint,
   soak,
 ];
 

@@ -6,7 +6,7 @@ import type { Kind } from './contract.ts';
 export interface Options {
   readonly kinds: readonly Kind[];
   readonly seed: number;
-  /** Cases of every kind; runs, for the soak. */
+  /** Cases of every kind; runs, for footprint and soak. */
   readonly count: number;
   /** The one case to repeat, or null. */
   readonly only: number | null;
@@ -16,9 +16,9 @@ export interface Options {
 
 export const USAGE = `npm run test:faults -- [--kind K[,K…]] [--seed N] [--count N] [--only I] [--jobs N] [--publish]
 
-  --kind     ${KINDS.map(({ name }) => name).join(', ')}; default: all but flood and soak
+  --kind     ${KINDS.map(({ name }) => name).join(', ')}; default: all but flood, footprint and soak
   --seed     decides every case; default: today's date
-  --count    cases of every kind, runs for the soak; default 20
+  --count    cases of every kind, runs for footprint and soak; default 20
   --only     repeats the case with this number
   --jobs     cases at once; default 2
   --publish  writes the table to docs/fault-matrix.md

@@ -34,7 +34,7 @@ export async function runAll(
   const reports: Report[] = [];
   const serve = async (): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const report = await runOne(next, selection.seed);
+      const report = await runOne(next, selection);
       reports.push(report);
       onReport(report);
     }
@@ -48,8 +48,9 @@ function numbersOf(kind: Kind, { count, only }: Selection): number[] {
   return Array.from({ length: kind.countCases?.(count) ?? count }, (_, index) => index);
 }
 
-async function runOne({ kind, index }: Numbered, seed: number): Promise<Report> {
-  const planned = kind.plan(randomOf(seed, kind.name, index), index);
+async function runOne({ kind, index }: Numbered, { seed, count }: Selection): Promise<Report> {
+  const planned = kind.plan(randomOf(seed, kind.name, index), index, count);
+  const runs = kind.countCases === undefined ? '' : ` --count ${count}`;
   const startedMs = performance.now();
   const findings = await runSafely(planned);
   return {
@@ -58,7 +59,7 @@ async function runOne({ kind, index }: Numbered, seed: number): Promise<Report> 
     index,
     name: planned.name,
     tookMs: performance.now() - startedMs,
-    repeat: `npm run test:faults -- --seed ${seed} --kind ${kind.name} --only ${index}`,
+    repeat: `npm run test:faults -- --seed ${seed} --kind ${kind.name} --only ${index}${runs}`,
   };
 }
 

@@ -11,6 +11,7 @@ import { agentProgram } from './agents.ts';
 import type { Command, Disk, Running, Setting, Stage } from './contract.ts';
 import { mountExt4, mountFuse, mountTmpfs } from './disks.ts';
 import { findLeftProcesses, type LeftProcess } from './left-processes.ts';
+import { watchTold } from './told.ts';
 
 const STATE_SIZE = '64m';
 
@@ -67,6 +68,7 @@ function assembleStage(parts: {
     start(command) {
       const running = startCommand(project, command);
       stage.marks.add(`CAISSON_PARENT_PID=${running.pid}\0`); // a worker that waits knows nothing but this
+      void running.ended.finally(watchTold(stage));
       return running;
     },
     caisson: (name, ...args) => stage.start(caissonCommand(stage, name, ...args)).ended,

@@ -10,20 +10,20 @@ import {
   noTemporaryLeft,
 } from './left.ts';
 import { noEventLost, nothingTakenBack, nothingTwice, oneEnding, wholeChain } from './ledger.ts';
-import { isSealed } from './proof.ts';
+import { isSealed, verifies } from './proof.ts';
 import { gitWorks, goesOn } from './user.ts';
 import { applyIsTrue, diffIsTrue, showIsTrue, workIsKept } from './work.ts';
 
 /** Those that look at the project as a whole. */
 const OF_PROJECT: readonly Invariant[] = [
-  ...[oneEnding, wholeChain, nothingTakenBack, nothingTwice, noEventLost],
+  ...[oneEnding, wholeChain, nothingTakenBack, nothingTwice, noEventLost, isSealed],
   ...[noProcessLeft, noMountLeft, noLeaseLeft, noTemporaryLeft, noLockLeft],
 ];
 /** What a clean-up that failed left is taken by the next host: it is gone after the next run (decision 0023). */
 const AFTER_NEXT_RUN: readonly Invariant[] = [noGroupLeft, noFolderLeft];
 /** Those that start a command for every run, and those that change the project. */
 const OF_RUNS: readonly Invariant[] = [
-  ...[isSealed, workIsKept, showIsTrue, diffIsTrue],
+  ...[verifies, workIsKept, showIsTrue, diffIsTrue],
   ...[gitWorks, applyIsTrue, goesOn],
 ];
 

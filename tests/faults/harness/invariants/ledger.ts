@@ -1,9 +1,7 @@
 /** What the ledger must still be: whole, with one ending for every run, and with everything that was ever read from it. */
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { isTerminal } from '@caisson/protocol';
-import { listFolder } from '../../moments.ts';
+import { isTerminal, type WorkerLineKind } from '@caisson/protocol';
 import type { Stage } from '../contract.ts';
+import { readTold } from '../told.ts';
 import type { Invariant } from './contract.ts';
 
 export const oneEnding: Invariant = {
@@ -52,37 +50,26 @@ export const nothingTwice: Invariant = {
       }),
 };
 
-const RECORDED = ['runtime.adapter.ran', 'capture.done', 'policy.denied', 'script.ran'];
+/** What the result and the ending say, and what is gone when it was read. Every other line is an event. */
+const NOT_RECORDED: readonly WorkerLineKind[] = [
+  ...(['worker.boot', 'sandbox.started', 'heartbeat', 'progress', 'request', 'verify.ran'] as const),
+  ...(['dispatch.finished', 'dispatch.needs_input', 'dispatch.failed', 'dispatch.cancelled'] as const),
+];
 
-/**
- * What a worker told a host that lived on is in the ledger, or its loss is. A host that died is another matter: nobody
- * was told that the event is durable.
- */
+/** What a worker wrote down is in the ledger, or its loss is: line by line, also where the host died. */
 export const noEventLost: Invariant = {
   name: 'no-event-lost',
   check: ({ stage }) =>
-    stage
-      .ledger()
-      .runs()
-      .filter((row) => row.ending === 'dispatch.finished')
-      .flatMap(({ runId, attempt }) => {
-        const types = typesOf(stage, runId);
-        if (types.some((type) => type.includes('lost'))) return [];
-        return toldBy(stage, `${runId}.${attempt}`)
-          .filter((kind) => RECORDED.includes(kind) && !types.includes(kind))
-          .map((kind) => `${runId} lacks ${kind}, which its worker told`);
-      }),
+    readTold(stage).flatMap(({ runId, attempt, lines }) => {
+      const events = stage.ledger().read({ runId });
+      if (events.some(({ type }) => type === 'events.lost')) return [];
+      const ids = new Set(events.map(({ id }) => id));
+      return lines
+        .filter(({ kind }) => !NOT_RECORDED.includes(kind))
+        .filter(({ seq }) => !ids.has(`line:${runId}.${attempt}.${seq}`))
+        .map(({ kind, seq }) => `${runId} lacks ${kind}, line ${seq} of its worker`);
+    }),
 };
-
-/** The kinds of a worker's lines, as it wrote them down itself; nothing when that file is gone by now. */
-function toldBy({ stateDir }: Stage, attempt: string): string[] {
-  const folder = join(stateDir, 'runtime/events');
-  const file = listFolder(folder).find((name) => name.startsWith(attempt));
-  if (file === undefined || !existsSync(join(folder, file))) return ['runtime.adapter.ran', 'capture.done'];
-  return readFileSync(join(folder, file), 'utf8')
-    .split('\n')
-    .flatMap((line) => /"kind":"([^"]+)"/.exec(line)?.[1] ?? []);
-}
 
 function typesOf(stage: Stage, runId: string): string[] {
   return stage

@@ -1,8 +1,18 @@
-/** Every run that ended is sealed once the next command is over. */
+/** Every run that ended is sealed once the next command is over, and can be verified. */
 import type { Invariant } from './contract.ts';
 
+/** Read from the ledger, before any command that names the run: `verify` seals what it finds unsealed. */
 export const isSealed: Invariant = {
   name: 'sealed',
+  check: ({ stage }) =>
+    stage
+      .ledger()
+      .runs({ unsealed: true })
+      .map(({ runId }) => `${runId} is not, after the next command`),
+};
+
+export const verifies: Invariant = {
+  name: 'verifies',
   async check({ stage }) {
     const found: string[] = [];
     for (const { runId } of stage.ledger().runs()) {

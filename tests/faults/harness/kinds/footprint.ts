@@ -1,0 +1,77 @@
+/**
+ * What finished runs leave that did nothing: on the disk of the project, of the home and of temporary files, and in the
+ * kernel. `--count` counts runs.
+ */
+import { lstatSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { chooseSetting } from '../choose.ts';
+import type { Findings, Kind, Stage } from '../contract.ts';
+import { countMemoryGroups, judgeGroups } from '../groups.ts';
+import { checkAll } from '../invariants/check-all.ts';
+import { openStage } from '../stage.ts';
+
+const MAX_FILES = 4;
+const MAX_BYTES = 20_000;
+
+export const footprint: Kind = {
+  name: 'footprint',
+  summary: 'what runs that did nothing leave',
+  isUsual: false,
+  findObstacle: () => null,
+  countCases: () => 1,
+  plan: (_random, _index, count) => ({
+    name: `${count} runs that do nothing`,
+    run: () => leaveFootprint(count),
+  }),
+};
+
+export async function leaveFootprint(runs: number): Promise<Findings> {
+  const needs = { agent: 'nothing', workspace: 'worktree', state: 'inside' } as const;
+  const stage = await openStage(chooseSetting(() => 0, needs));
+  try {
+    const violations = await runMany(stage, runs);
+    return { outcome: violations.length === 0 ? 'done' : 'failed', hasStruck: true, violations };
+  } finally {
+    await stage.close();
+  }
+}
+
+async function runMany(stage: Stage, runs: number): Promise<string[]> {
+  const violations = await runOnce(stage); // makes what a project has once
+  const [before, groups] = [measure(stage), countMemoryGroups()];
+  for (let run = 0; run < runs; run += 1) violations.push(...(await runOnce(stage)));
+  const after = measure(stage);
+  const files = (after.files - before.files) / runs;
+  const bytes = (after.bytes - before.bytes) / runs;
+  return [
+    ...violations,
+    ...(files <= MAX_FILES ? [] : [`files: a run leaves ${files.toFixed(1)}, the limit is ${MAX_FILES}`]),
+    ...(bytes <= MAX_BYTES ? [] : [`bytes: a run leaves ${Math.round(bytes)}, the limit is ${MAX_BYTES}`]),
+    ...listOfRuns(stage),
+    ...(await judgeGroups(groups)),
+    ...(await checkAll({ stage, cli: [], losesUnsynced: false }, { isBrief: true })),
+  ];
+}
+
+async function runOnce(stage: Stage): Promise<string[]> {
+  const { code, stderr } = await stage.caisson('run', '--', 'true');
+  return code === 0 ? [] : [`ends: a run exits ${code}: ${stderr.trim()}`];
+}
+
+/** Files, and the disk space of files and folders together. */
+function measure({ project: { root, env } }: Stage): { files: number; bytes: number } {
+  let [files, bytes] = [0, 0];
+  for (const folder of [root, env['HOME'] ?? root, env['TMPDIR'] ?? root])
+    for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+      if (!entry.isDirectory()) files += 1;
+      bytes += lstatSync(join(entry.parentPath, entry.name)).blocks * 512;
+    }
+  return { files, bytes };
+}
+
+/** Everything a run had beside its record is gone. */
+function listOfRuns({ stateDir }: Stage): string[] {
+  return readdirSync(join(stateDir, 'runtime'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.includes('run_'))
+    .map((name) => `files: runtime/${name} is left`);
+}
