@@ -2,12 +2,15 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-import { createGit, createOwnGitDir, type Git, type ObjectFormat } from '@caisson/ground';
+import { createGit, createOwnGitDir, statIfThere, type Git, type ObjectFormat } from '@caisson/ground';
 
 import type { PreparedWorkspace } from './contract.ts';
+import { WorkspaceError } from './errors.ts';
 import { findRepository, readIfThere, type UserFolders } from './locate-repository.ts';
 import { syncIfThere } from './sync-objects.ts';
 
+/** Every ref of ours is below it. */
+export const NAMESPACE = 'refs/caisson';
 const IDENTITY = ['user.name=Caisson', 'user.email=caisson@caisson.invalid'];
 
 export function checkpointRef(runId: string, attempt: number): string {
@@ -53,12 +56,36 @@ const SYNCED_REFS = ['core.fsync=reference'];
 /** All refs or none, in one process; on disk when it resolves. What they name must be there already. */
 export async function updateRefs(custodyDir: string, refs: ReadonlyMap<string, string>): Promise<void> {
   if (refs.size === 0) return;
+  refuseLinkedNamespace(custodyDir, [...refs.keys()]);
   const orders = [...refs].map(([name, objectId]) => `update ${name} ${objectId}\n`);
   await custodyGit(custodyDir).run(['update-ref', '--stdin'], {
     stdin: orders.join(''),
     config: SYNCED_REFS,
   });
   await syncRefs(custodyDir, [...refs.keys()]);
+}
+
+/** A `.git` that was handed over may have links in it: behind them are files of the user's, or other refs. */
+function refuseLinkedNamespace(custodyDir: string, refs: readonly string[]): void {
+  for (const folder of new Set(refs.filter((ref) => ref.startsWith(`${NAMESPACE}/`)).map(dirname))) {
+    const linked = findLinkedFolder(custodyDir, folder);
+    if (linked === null || linked === 'refs') continue; // git-new-workdir shares all refs by a link
+    throw new WorkspaceError(
+      `${join(custodyDir, linked)} is a link, and refs of ours are not written through it.`,
+      {
+        remedy: 'Look where it leads, and remove it.',
+      },
+    );
+  }
+}
+
+/** The first folder on the way to a path in a repository that is no real folder; null where there is none. */
+export function findLinkedFolder(repository: string, path: string): string | null {
+  const above = dirname(path);
+  const earlier = above === '.' ? null : findLinkedFolder(repository, above);
+  if (earlier !== null) return earlier;
+  const stats = statIfThere(join(repository, path), 'itself');
+  return stats === null || stats.isDirectory() ? null : path;
 }
 
 /** Moves one ref from what it is known to be (null: nothing) to a commit. Null, or why git did not do it. */

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, watch, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 import { expect, it, onTestFinished } from 'vitest';
@@ -28,6 +28,28 @@ it('an object without bytes goes, and what a git is about to write stays', async
   const draft = write('objects/ab/tmp_obj_x', '');
   await repair(project, null);
   expect([existsSync(object), existsSync(draft)]).toEqual([false, true]);
+});
+
+it('nothing behind a link in a .git that was handed over is touched', async () => {
+  const { project, commit, write } = stage();
+  const docs = join(project.base, 'docs');
+  const keep = (name: string): string => {
+    mkdirSync(dirname(join(docs, name)), { recursive: true });
+    writeFileSync(join(docs, name), '');
+    return join(docs, name);
+  };
+  const files = [keep('letter.txt'), keep('run_00000000000000000001/1'), keep('c'.repeat(38))];
+  const git = join(project.root, '.git');
+  symlinkSync(docs, join(git, 'objects/ee'));
+  symlinkSync(docs, join(git, 'refs/caisson'));
+  expect(await repair(project, commit)).toEqual([]);
+  rmSync(join(git, 'refs/caisson'));
+  project.git('branch', 'mine');
+  mkdirSync(join(git, 'refs/caisson/run_00000000000000000001/heads'), { recursive: true });
+  symlinkSync(join(git, 'refs/heads'), join(git, 'refs/caisson/run_00000000000000000001/heads/1'));
+  write('refs/heads/mine', `${'d'.repeat(40)}\n`);
+  expect(await repair(project, null)).toEqual([]);
+  expect([...files, join(git, 'refs/heads/mine')].filter((file) => !existsSync(file))).toEqual([]);
 });
 
 it('a ref is replaced under the lock of git, and whoever else holds that lock is let alone', async () => {

@@ -136,6 +136,7 @@ async function removeEmptyObjects(repository: string): Promise<void> {
   const objects = join(repository, 'objects');
   const folders = (await listFolder(objects)).filter((name) => /^[0-9a-f]{2}$/.test(name));
   for (const folder of folders.map((name) => join(objects, name))) {
+    if (statIfThere(folder, 'itself')?.isDirectory() !== true) continue; // a link leads to somebody else's files
     const names = (await listFolder(folder)).filter((name) => OBJECT_FILE.test(name));
     for (const file of names.map((name) => join(folder, name)))
       if (statIfThere(file, 'itself')?.size === 0) await removeFile(file);

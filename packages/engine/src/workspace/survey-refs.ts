@@ -1,10 +1,11 @@
 /** The refs of ours in one repository, and which of them are broken, as by a power cut. Nothing is changed. */
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import { isErrno, statIfThere, type Git } from '@caisson/ground';
 
-import { custodyGit } from './custody.ts';
+import { custodyGit, findLinkedFolder, NAMESPACE } from './custody.ts';
+import { WorkspaceError } from './errors.ts';
 import { readIfThere } from './locate-repository.ts';
 
 export type RefProblem = 'empty' | 'garbage' | 'missing-object' | 'left-lock';
@@ -16,7 +17,8 @@ export interface BrokenRef {
   readonly id: string | null;
 }
 
-const NAMESPACE = 'refs/caisson';
+/** Every ref that we make. What else lies in the namespace is not ours to repair. */
+const OWN_REF = /^refs\/caisson\/run_[0-9a-z]+\/(\d+|(base|branch)\/\d+|heads\/\d+\/.+)(\.lock)?$/;
 const OBJECT_ID = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
 /** No process of ours holds a ref for so long. */
 const LOCK_AGE_MS = 600_000;
@@ -25,12 +27,13 @@ const LOCK_AGE_MS = 600_000;
 export async function surveyRefs(
   repository: string,
 ): Promise<{ readonly whole: readonly string[]; readonly broken: readonly BrokenRef[] }> {
+  if (findLinkedFolder(repository, NAMESPACE) !== null) return { whole: [], broken: [] };
   const git = custodyGit(repository);
   const files = await findBrokenFiles(repository);
   const listed = await git.text(['for-each-ref', '--format=%(objectname) %(refname)', `${NAMESPACE}/`]);
   const refs = listed.split('\n').flatMap((line) => {
     const [id = '', ref = ''] = line.split(' ');
-    return ref === '' ? [] : [{ id, ref }];
+    return isOwn(repository, ref) ? [{ id, ref }] : [];
   });
   const present = await findPresent(
     git,
@@ -43,20 +46,28 @@ export async function surveyRefs(
   };
 }
 
+/** A `.git` that was handed over may have links in it: behind them are files of the user's, or other refs. */
+function isOwn(repository: string, ref: string): boolean {
+  return OWN_REF.test(ref) && findLinkedFolder(repository, dirname(ref)) === null;
+}
+
 /** What is wrong with the text of a ref's file; null for one that git can read. */
 export function findTextProblem(text: string): 'empty' | 'garbage' | null {
   if (OBJECT_ID.test(text.trim())) return null;
   return text.replaceAll('\0', '').trim() === '' ? 'empty' : 'garbage';
 }
 
-/** Those of the objects that the repository has. */
+/** Those of the objects that the repository has. Throws where git could not look: that is no proof of anything. */
 export async function findPresent(git: Git, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
-  const checked = await git.text(['cat-file', '--batch-check=%(objectname) %(objecttype)'], {
+  const checked = await git.run(['cat-file', '--batch-check=%(objectname) %(objecttype)'], {
     stdin: ids.map((id) => `${id}\n`).join(''),
   });
-  const lines = checked.split('\n').filter((line) => !line.endsWith(' missing'));
-  return new Set(lines.map((line) => line.slice(0, line.indexOf(' '))));
+  if (checked.stderr.trim() !== '')
+    throw new WorkspaceError(`git objects could not be read: ${checked.stderr.trim().slice(0, 1000)}`);
+  const lines = checked.stdout.toString('utf8').split('\n');
+  const found = lines.filter((line) => line !== '' && !line.endsWith(' missing'));
+  return new Set(found.map((line) => line.slice(0, line.indexOf(' '))));
 }
 
 /** A file that goes meanwhile was a writer's lock, or is in the packed refs now. */
@@ -81,7 +92,8 @@ async function listRefFiles(repository: string): Promise<string[]> {
     const entries = await readdir(join(repository, NAMESPACE), { recursive: true, withFileTypes: true });
     return entries
       .filter((entry) => entry.isFile())
-      .map((entry) => join(entry.parentPath, entry.name).slice(repository.length + 1));
+      .map((entry) => join(entry.parentPath, entry.name).slice(repository.length + 1))
+      .filter((ref) => isOwn(repository, ref));
   } catch (error) {
     if (isErrno(error, 'ENOENT')) return [];
     throw error;
