@@ -99,6 +99,31 @@ it('a host that is killed between the ending and the seal: sealed by the next co
   expect((await project.caisson('doctor', '-o', 'json')).stdout).toContain('2 seals, each follows');
 }, 60_000);
 
+it('runs that can never be sealed keep no younger one from its seal', async () => {
+  const project = createProject();
+  const restore = breakKeys(project);
+  const runs = [];
+  for (let count = 0; count < 4; count += 1) runs.push(await project.run('--', 'sh', '-c', `echo ${count}`));
+  for (const { runId } of runs.slice(0, 3)) await removeResult(project, runId);
+  restore();
+  const listed = await listRuns(project);
+  expect(listed.map(({ runId, unsealed }) => [runId, unsealed])).toEqual(
+    runs.map(({ runId }, index) => [runId, index === 3 ? undefined : true]).toReversed(),
+  );
+  const all = await project.caisson('seal', '--all');
+  expect([all.code, all.stderr]).toEqual([9, expect.stringContaining('0 runs were sealed, 3 could not be')]);
+}, 60_000);
+
+async function removeResult(project: Project, runId: string): Promise<void> {
+  const ending = (await project.events(runId)).find(({ type }) => type === 'dispatch.finished');
+  const digest = String(ending?.['resultRef']);
+  const store = join(project.root, '.caisson/store');
+  const files = readdirSync(store, { recursive: true, encoding: 'utf8' });
+  const found = files.filter((name) => name.replaceAll('/', '').endsWith(digest));
+  expect(found).toHaveLength(1);
+  rmSync(join(store, found[0] ?? ''));
+}
+
 it('a run whose seal was taken away gets no other, and is tampered', async () => {
   const project = createProject();
   const [first] = [await project.run('--', 'true'), await project.run('--', 'true')];

@@ -96,6 +96,19 @@ export class UnsealedError extends CaissonError {
   }
 }
 
+/** Several runs could not be sealed; the others were. */
+export class UnsealedRunsError extends CaissonError {
+  readonly code: 'TAMPERED' | 'UNSEALED';
+
+  constructor(sealed: readonly string[], errors: readonly Error[]) {
+    const reasons = errors.map(({ message }) => message).join('; ');
+    super(`${sealed.length} runs were sealed, ${errors.length} could not be: ${reasons}`, {
+      cause: errors[0],
+    });
+    this.code = errors.some((error) => error instanceof TamperedError) ? 'TAMPERED' : 'UNSEALED';
+  }
+}
+
 /** A piece of evidence is not readable as what it should be. */
 export class EvidenceMalformedError extends CaissonError {
   readonly code = 'EVIDENCE_MALFORMED';

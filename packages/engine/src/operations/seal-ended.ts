@@ -4,34 +4,60 @@
  * M1  A run whose host lives is left to that host, which tries again itself.
  * M2  Sealing never keeps anybody from what they came for: it takes little time, and a failure is only reported.
  * M3  Nobody is asked for a signature whom no command is about: a key in an ssh-agent signs only with what starts work.
+ * M4  What is wrong with one run (a blob is missing, its seal was taken away) keeps no other from its seal. What is the
+ *     same for all (a key, a lock) is tried only so often, and the rest is left to a later time.
  */
+import { LockTimeoutError } from '@caisson/ground';
 import { BusTopic } from '@caisson/protocol';
 import { isTrusted, requireTrust } from '../composition/trusted-config.ts';
 import type { Engine } from '../engine.ts';
-import type { RunRow } from '../ledger/index.ts';
+import {
+  KeyChangedError,
+  KeyChoiceError,
+  KeyFolderError,
+  KeyInvalidError,
+  KeyUnknownError,
+  SignerUnusableError,
+  UnsealedError,
+  UnsealedRunsError,
+} from '../evidence/index.ts';
+import { isOutage, type RunRow } from '../ledger/index.ts';
 import { isForgotten } from './run-forgotten.ts';
 import { RunNotEndedError } from './retry-run.ts';
 
 /** How long an open may take longer for it. */
 const PATIENCE_MS = 2_000;
-/** After so many failures the rest is left to a later time: they have the same reason. */
+/** M4 */
 const MAX_FAILURES = 3;
+const COMMON = [
+  KeyInvalidError,
+  KeyFolderError,
+  KeyUnknownError,
+  KeyChoiceError,
+  KeyChangedError,
+  SignerUnusableError,
+  LockTimeoutError,
+] as const;
 const REPEAT_MS = 2_000;
 /** An agent may ask its user each time. */
 const REPEAT_WITH_AGENT_MS = 600_000;
 
-/** The runs that were sealed now, oldest first. Without a run, every one that ended unsealed is. */
+/**
+ * The runs that were sealed now, oldest first. Without a run, every one that ended unsealed is. Throws when any could not
+ * be, after the others were.
+ */
 export async function sealEnded(engine: Engine, runId?: string): Promise<readonly string[]> {
   const { ledger, sealer } = engine;
   const row = runId === undefined ? null : ledger.run(runId);
   if (row !== null && row.ending === undefined)
     throw new RunNotEndedError(`${runId} has not ended`, { remedy: 'A run is sealed after its ending.' });
-  const sealed: string[] = [];
-  for (const candidate of row === null ? listUnsealed(engine) : [row]) {
-    if (candidate.unsealed === undefined || isForgotten(engine, candidate.runId)) continue;
-    await sealer.seal(candidate.runId, { isLate: true });
-    sealed.push(candidate.runId);
-  }
+  const owed = (row === null ? listUnsealed(engine) : [row]).filter(
+    (each) => each.unsealed !== undefined && !isForgotten(engine, each.runId),
+  );
+  const runIds = owed.map((each) => each.runId);
+  const { sealed, errors } = await sealEach(runIds, (each) => sealer.seal(each, { isLate: true }));
+  if (errors.length > 1) throw new UnsealedRunsError(sealed, errors);
+  if (errors[0] !== undefined) throw errors[0];
   return sealed;
 }
 
@@ -63,22 +89,47 @@ export interface MadeUp {
 /** Seals what is owed (M1, M2). */
 export async function makeUpSeals(engine: Engine, { isForWork = false } = {}): Promise<MadeUp> {
   const { config, clock, sealer } = engine;
-  const sealed: string[] = [];
-  const failures: string[] = [];
   const needsAgent = config.keys.agentSocket !== null; // M3
-  if ((needsAgent && !isForWork) || !isTrusted(config, ['keys', 'evidence'])) return { sealed, failures };
+  if ((needsAgent && !isForWork) || !isTrusted(config, ['keys', 'evidence']))
+    return { sealed: [], failures: [] };
   const startedMs = clock.monotonicMs();
-  for (const runId of await listOwedSeals(engine)) {
+  const { sealed, errors } = await sealEach(await listOwedSeals(engine), (runId) => {
     const leftMs = PATIENCE_MS - (clock.monotonicMs() - startedMs);
-    if (leftMs <= 0 || failures.length >= MAX_FAILURES) break;
+    return leftMs <= 0 ? null : sealer.seal(runId, { waitMs: leftMs, isLate: true });
+  });
+  return { sealed, failures: errors.map((error) => error.message) };
+}
+
+/** M4. `seal` returns null when there is no time left. */
+async function sealEach(
+  runIds: readonly string[],
+  seal: (runId: string) => Promise<void> | null,
+): Promise<{ readonly sealed: readonly string[]; readonly errors: readonly Error[] }> {
+  const sealed: string[] = [];
+  const errors: Error[] = [];
+  let common = { reason: '', times: 0 };
+  for (const runId of runIds) {
+    if (common.times >= MAX_FAILURES) break;
     try {
-      await sealer.seal(runId, { waitMs: leftMs, isLate: true });
+      const sealing = seal(runId);
+      if (sealing === null) break;
+      await sealing;
       sealed.push(runId);
+      common = { reason: '', times: 0 };
     } catch (error) {
-      failures.push((error as Error).message);
+      errors.push(error as Error);
+      const reason = findCommonReason(error);
+      if (reason !== null) common = { reason, times: reason === common.reason ? common.times + 1 : 1 };
     }
   }
-  return { sealed, failures };
+  return { sealed, errors };
+}
+
+/** What keeps every run from being sealed, as a key or a lock does; null for what is wrong with one run. */
+function findCommonReason(error: unknown): string | null {
+  const cause = error instanceof UnsealedError ? error.cause : error;
+  const isCommon = isOutage(cause) || COMMON.some((kind) => cause instanceof kind);
+  return isCommon ? (cause as Error).message : null;
 }
 
 /** Does that now and again for as long as the host lives. Returns how to stop, which waits for what is under way. */

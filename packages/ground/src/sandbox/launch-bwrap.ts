@@ -164,8 +164,9 @@ async function bringUp(
 
 /** bubblewrap ends everything once the program has ended; held still, it lets the others have their grace too. */
 function terminate(child: ChildProcess, view: View, ownPrograms: readonly string[]): void {
-  const init = view.init?.pid ?? 0;
-  const others = (): ProcessInfo[] => listBelow(init).filter((info) => !isOwnProgram(info, ownPrograms));
+  const { init } = view;
+  if (init === null) return; // nothing is known to be below it
+  const others = (): ProcessInfo[] => listBelow(init.pid).filter((info) => !isOwnProgram(info, ownPrograms));
   view.isHeld = child.kill('SIGSTOP');
   terminateAll(others);
   const isEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
