@@ -110,6 +110,19 @@ describe('a run that breaks half-way', { timeout: 120_000 }, () => {
     expect(engine.ledger.leases.listSlots()).toEqual([]);
   });
 
+  it('before it has a slot is sealed like any other', async () => {
+    const engine = await openEngine(createProject());
+    const { rooms } = engine;
+    const tryTake = (): never => {
+      throw new Error('a bug');
+    };
+    const leases = { ...rooms.ledger.leases, tryTake };
+    const dispatcher = createDispatcher({ ...rooms, ledger: { ...rooms.ledger, leases } });
+    const result = await (await dispatcher.dispatch({ ...REQUEST })).ended;
+    expect(result).toMatchObject({ status: 'error', failure: { detail: 'a bug' } });
+    expect(engine.ledger.run(RUN)?.unsealed).toBeUndefined();
+  });
+
   it('when its launch cannot be recorded leaves no worker behind', async () => {
     const project = createProject();
     const engine = await openEngine(project);

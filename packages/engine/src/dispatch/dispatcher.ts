@@ -3,7 +3,7 @@ import type { Clock } from '@caisson/ground';
 import type { DispatchResult } from '@caisson/protocol';
 import { LedgerGoneError, type HeardEvent } from '../ledger/index.ts';
 import { backoffMs, createPrefixedId } from '../platform/index.ts';
-import { durationOf, stopRun, type ActiveRun } from './active-run.ts';
+import { stopRun, type ActiveRun } from './active-run.ts';
 import { admit } from './admit.ts';
 import type { AdmittedRun, Dispatcher, DispatchRequest, RunHandle } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
@@ -15,7 +15,7 @@ import { recoverRun } from './recover-run.ts';
 import { freeFolder } from './hold-folder.ts';
 import { failureOf, runAttempt } from './run-attempt.ts';
 import { createRunStream } from './run-stream.ts';
-import { cancelWithoutWorker } from './settle-without-worker.ts';
+import { cancelWithoutWorker, settleWithoutWorker } from './settle-without-worker.ts';
 import { untilSettled } from './until-settled.ts';
 
 export function createDispatcher(rooms: DispatchRooms): Dispatcher {
@@ -125,10 +125,7 @@ async function driveToEnd(rooms: DispatchRooms, entry: ActiveRun): Promise<Dispa
   }
 }
 
-/**
- * D1 also when a stage breaks. A run without a worker is told why; a ledger that cannot take that is left to recovery.
- * Where a worker was launched there may be work: it is settled as recovery would do it.
- */
+/** D1 also when a stage breaks. Where a worker was launched there may be work: it is settled as recovery would do it. */
 async function endBroken(rooms: DispatchRooms, entry: ActiveRun, error: Error): Promise<void> {
   if (error instanceof RunUnsettledError || error instanceof LedgerGoneError) throw error;
   const { ledger } = rooms;
@@ -137,14 +134,13 @@ async function endBroken(rooms: DispatchRooms, entry: ActiveRun, error: Error): 
   const { attempt } = row;
   if (ledger.attempts(row.runId).some(({ launchedAt }) => launchedAt !== undefined)) {
     const left = { row, why: `the host failed: ${error.message}` };
-    return untilSettled(rooms, entry, attempt, (mayPass) => recoverRun(rooms, left, mayPass));
-  }
-  const durationMs = durationOf(entry, rooms.clock.monotonicMs());
-  await entry.record
-    .append('dispatch.failed', { durationMs, failure: failureOf(error) }, { attempt })
-    .catch(() => {
-      throw error;
+    return untilSettled(rooms, entry, attempt, async (mayPass) => {
+      await entry.record.flush(); // before the ending, not after it
+      await recoverRun(rooms, left, mayPass);
     });
+  }
+  const retry = { attemptsLeft: 0, delayMs: 0 };
+  await settleWithoutWorker(rooms, entry, { attempt, failure: failureOf(error), retry });
 }
 
 async function drive(rooms: DispatchRooms, entry: ActiveRun): Promise<void> {
