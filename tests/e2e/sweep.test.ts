@@ -1,11 +1,14 @@
-import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { withTrust } from '../../packages/engine/src/composition/trusted-config.ts';
 import { createLiveConfig } from '../../packages/engine/src/config/index.ts';
 import { createEngine, type Engine } from '../../packages/engine/src/engine.ts';
 import { createSweeper } from '../../packages/engine/src/operations/sweep.ts';
-import { createProject, until } from './project.ts';
+import { listFolder } from '../faults/moments.ts';
+import { createProject, finish, until } from './project.ts';
 
 const DAYS_MS = 2 * 86_400_000;
 
@@ -48,4 +51,33 @@ it('a host sweeps beside its first dispatch, and again as long as it lives', asy
   await new Promise((resolve) => setImmediate(resolve));
   sweeper.dispatched();
   expect(existsSync(after)).toBe(true);
+});
+
+it('a workspace that could not be removed with its run is gone after the next one', async () => {
+  const project = createProject();
+  const worktrees = join(project.root, '.caisson/worktrees');
+  const run = project.start(
+    'run',
+    '--',
+    'sh',
+    '-c',
+    'echo work > work.txt; until [ -e go ]; do sleep 0.05; done',
+  );
+  const ended = finish(run);
+  const name = await until('the work', () => listFolder(worktrees).find(hasWork));
+  const files = join(worktrees, name, 'files');
+  const inTheWay = spawn('sleep', ['1000'], { cwd: files, stdio: 'ignore' });
+  onTestFinished(() => void inTheWay.kill('SIGKILL'));
+  await once(inTheWay, 'spawn');
+  writeFileSync(join(files, 'go'), '');
+  expect(await ended).toMatchObject({ code: 0 });
+  expect(readdirSync(worktrees)).toEqual([name]);
+  inTheWay.kill('SIGKILL');
+  await once(inTheWay, 'exit');
+  expect(await project.run('--', 'true')).toMatchObject({ status: 'done' });
+  expect(readdirSync(worktrees)).toEqual([]);
+
+  function hasWork(folder: string): boolean {
+    return existsSync(join(worktrees, folder, 'files/work.txt'));
+  }
 });

@@ -112,7 +112,7 @@ export async function removeLeftGroups({ rooms, ledger }: Engine): Promise<void>
   });
 }
 
-/** A removal that was refused when its run ended (a process still looked at it) is tried again. */
+/** A removal that was refused or failed when its run ended (a process still looked at it, a full disk) is tried again. */
 export async function removeLeftWorkspaces(engine: Engine): Promise<void> {
   const { stateDir } = engine.config;
   const held = new Set(engine.ledger.leases.listSlots().map((slot) => slot.runId)); // their hosts are not done with them

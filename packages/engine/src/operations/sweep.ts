@@ -74,7 +74,9 @@ const emptyTrash = ({ workspaces, config }: Engine, oldest?: number): Promise<un
     ...(oldest === undefined ? {} : { oldest }),
   });
 
+/** The first one is done even beside the shortest run. */
 const BESIDE: readonly Step[] = [
+  removeLeftWorkspaces,
   (engine) => sweepRuntime(engine, DAY_MS),
   removeDeadSockets,
   (engine) => emptyTrash(engine, LOOKED_AT_BESIDE),
