@@ -53,3 +53,10 @@ it('what an earlier version left unsaved in the trash stays as well', { timeout:
   await project.caisson('gc', '--older-than', '1ms');
   expect(existsSync(left)).toBe(true);
 });
+
+it('what an agent stashed is kept when the run is stopped', { timeout: 120_000 }, async () => {
+  const project = createProject();
+  const program = 'echo x >>a.txt; git add -A; git stash -q; sleep 30';
+  const { runId } = await project.run('--timeout', '3s', '--', 'sh', '-c', program);
+  expect(project.git('show', `refs/caisson/${runId}/heads/1/stash:a.txt`)).toContain('x');
+});

@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -158,6 +158,16 @@ describe('the lock', () => {
     await killHolder(`${lock}.bury-${token}`);
     expect(await withFileLock(lock, () => 'inside')).toBe('inside');
   });
+
+  it.each(['', '\0\0', '{"token":"../../x","pid":1', '{"token":"../../x","pid":1}'])(
+    'is taken where a power cut left %j in its file',
+    async (left) => {
+      const lock = join(folder, 'lock');
+      writeFileSync(lock, left);
+      expect(await Promise.all([1, 2, 3].map((name) => withFileLock(lock, () => name)))).toEqual([1, 2, 3]);
+      expect(readdirSync(folder)).toEqual([]);
+    },
+  );
 
   it('is not taken from a living holder', async () => {
     const lock = join(folder, 'lock');

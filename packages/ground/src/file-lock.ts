@@ -7,15 +7,19 @@
  * L1  A lock file is removed by its living holder, or by whoever holds the lock on burying exactly that holder.
  * L2  A holder's token never comes back, so a gravedigger that is late finds another token and leaves it alone.
  * L3  A gravedigger that dies leaves a lock of the same kind, under a name of its own, which is buried the same way.
+ * L4  Content that names nobody is what a power cut left: a lock file is complete before it gets its name. It counts as
+ *     dead after `BROKEN_LIMIT_MS`, and its inode and time are its token.
  *
  * A holder in another pid namespace cannot be looked at; it counts as dead after `FOREIGN_LIMIT_MS`.
  */
 import { randomBytes } from 'node:crypto';
 import { linkSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { CaissonError } from '@caisson/protocol';
+import * as z from 'zod/mini';
 import { isSameProcess, readProcess } from './process-tree.ts';
 
 const FOREIGN_LIMIT_MS = 30_000;
+const BROKEN_LIMIT_MS = 1000;
 const FIRST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 20;
 
@@ -31,11 +35,18 @@ export interface LockOptions {
   readonly signal?: AbortSignal;
 }
 
-interface Holder {
+const Holder = z.object({
+  token: z.string().check(z.regex(/^[0-9a-f]{24}$/)),
+  pid: z.int(),
+  startTime: z.string(),
+  namespace: z.string(),
+});
+type Holder = z.infer<typeof Holder>;
+
+/** L4 */
+interface Broken {
   readonly token: string;
-  readonly pid: number;
-  readonly startTime: string;
-  readonly namespace: string;
+  readonly sinceMs: number;
 }
 
 /** Runs `work` while no other process is inside for the same `lockPath`. `work` must not yield for long. */
@@ -82,7 +93,7 @@ async function takeLock(
 /** L1 to L3 */
 async function bury(
   lockPath: string,
-  dead: Holder,
+  dead: Holder | Broken,
   waitMs: number,
   signal: AbortSignal | undefined,
 ): Promise<void> {
@@ -109,16 +120,29 @@ function tryLink(own: string, lockPath: string): boolean {
 }
 
 /** `null` when nobody holds it (any more). */
-function readHolder(lockPath: string): Holder | null {
+function readHolder(lockPath: string): Holder | Broken | null {
+  const text = readIfThere(lockPath);
+  if (text === null) return null;
   try {
-    return JSON.parse(readFileSync(lockPath, 'utf8')) as Holder;
+    return Holder.parse(JSON.parse(text));
+  } catch {
+    const found = statSync(lockPath, { throwIfNoEntry: false });
+    if (found === undefined) return null;
+    return { token: `broken-${found.ino}-${Math.trunc(found.mtimeMs)}`, sinceMs: found.mtimeMs }; // L4
+  }
+}
+
+function readIfThere(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
   }
 }
 
-function isDead(holder: Holder, lockPath: string): boolean {
+function isDead(holder: Holder | Broken, lockPath: string): boolean {
+  if ('sinceMs' in holder) return Math.abs(Date.now() - holder.sinceMs) > BROKEN_LIMIT_MS; // the clock may jump
   if (holder.namespace === pidNamespace()) return !isSameProcess(holder.pid, holder.startTime);
   const heldSince = statSync(lockPath, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
   return Date.now() - heldSince > FOREIGN_LIMIT_MS;
@@ -137,7 +161,7 @@ function pidNamespace(): string {
   return readlinkSync('/proc/self/ns/pid');
 }
 
-function tooLate(lockPath: string, holder: Holder | null): LockTimeoutError {
-  const who = holder === null ? 'others' : `process ${holder.pid}`;
+function tooLate(lockPath: string, holder: Holder | Broken | null): LockTimeoutError {
+  const who = holder !== null && 'pid' in holder ? `process ${holder.pid}` : 'others';
   return new LockTimeoutError(`${lockPath} stayed locked by ${who}; try again.`);
 }

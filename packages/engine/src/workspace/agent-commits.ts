@@ -3,13 +3,12 @@
  * plain files, its objects only through a git dir of ours, and what comes over is hashed and checked again. Secrets are
  * taken out of messages and names before anything comes over.
  */
-import { lstat, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { createGit, GitError, isErrno, objectFormatOf, writeFileAtomic, type Git } from '@caisson/ground';
+import { createGit, GitError, objectFormatOf, writeFileAtomic, type Git } from '@caisson/ground';
 
-import { parsePackedHeads } from './agent-git.ts';
-import { isFolder, refuseForeignObjects } from './agent-objects.ts';
+import { refuseForeignObjects } from './agent-objects.ts';
+import { findMovedRefs } from './agent-refs.ts';
 import { cleanCommits, type Clean } from './clean-commits.ts';
 import type { PreparedWorkspace } from './contract.ts';
 import { headsPrefix } from './custody.ts';
@@ -21,13 +20,10 @@ export interface AgentCommits {
   readonly warnings: readonly string[];
 }
 
-/** What was saved of the agent's branches, for whoever saves them again. */
+/** What was saved of the agent's refs, for whoever saves them again. */
 const SAVED_HEADS_FILE = 'saved-heads';
+const MAX_TOLD = 16;
 const MAX_PACK_BYTES = 1024 * 1024 * 1024;
-const MAX_HEADS = 1000;
-const MAX_REF_BYTES = 4096;
-const MAX_PACKED_REFS_BYTES = 64 * 1024 * 1024;
-const MAX_REF_ENTRIES = 20_000;
 const REF_NAME = /^(?!.*(\.\.|@\{|\/\/|\.lock(\/|$)|\/\.))[\w][\w./+@=,-]*(?<![./])$/;
 
 /** `isAgain`: what was saved before may have been dropped, and is saved again where that can be done. */
@@ -36,38 +32,68 @@ export async function saveAgentCommits(
   clean: Clean | null,
   { isAgain = false }: { isAgain?: boolean } = {},
 ): Promise<AgentCommits> {
-  const source = join(prepared.attemptDir, 'agent-git');
-  const moved = await findMovedHeads(prepared, source);
-  if (moved.size === 0) return { refs: new Map(), warnings: [] };
+  const { refs: moved, unread } = await findMovedRefs(prepared);
+  const lost = unread.map((what) => `the agent's git has what was not saved: ${what}; ${WHERE}`);
+  if (moved.size === 0) return { refs: new Map(), warnings: lost };
   // Who saves them again, to tidy up, does not know the secrets any more.
   const remembered = await readSavedHeads(prepared);
   const isSaved = [...moved].every(([name, id]) => remembered.get(name)?.from === id);
   const canRepeat = clean !== null || [...remembered.values()].every(({ from, to }) => from === to);
-  if (isSaved && !(isAgain && canRepeat)) return { refs: refsOf(remembered), warnings: [] };
+  if (isSaved && !(isAgain && canRepeat))
+    return { refs: refsOf(remembered), warnings: [...lost, ...describeHeads(remembered)] };
   try {
-    await refuseForeignObjects(source, prepared.agentGit !== undefined);
-    const heads = await saveHeads(prepared, source, moved, clean);
+    const heads = await saveHeads(prepared, moved, clean);
     await writeFileAtomic(join(prepared.attemptDir, SAVED_HEADS_FILE), JSON.stringify([...heads]));
-    return { refs: refsOf(heads), warnings: [] };
+    return { refs: refsOf(heads), warnings: [...lost, ...describeHeads(heads)] };
   } catch (error) {
     if (!(error instanceof GitError)) throw error;
-    const names = [...moved.keys()].join(', ');
+    const names = listSome([...moved.keys()].map((name) => showName(name, clean)));
     return {
       refs: new Map(),
-      warnings: [`the agent's commits on ${names} could not be saved: ${error.message}`],
+      warnings: [...lost, `the agent's commits on ${names} could not be saved: ${error.message}; ${WHERE}`],
     };
   }
 }
 
-/** A branch of the agent's: where it stood, and what was saved for it under which ref. */
+/** Whether the agent's git dir names commits that no ref of ours and no bundle has. */
+export async function hasUnsavedCommits(prepared: PreparedWorkspace): Promise<boolean> {
+  const { refs, unread } = await findMovedRefs(prepared);
+  const saved = await readSavedHeads(prepared);
+  return unread.length > 0 || [...refs].some(([name, id]) => !isKept(saved.get(name), id));
+}
+
+const isKept = (head: SavedHead | undefined, id: string): boolean => head?.from === id && head.saved !== null;
+
+const WHERE = 'the removed workspace is kept for it (caisson gc names it)';
+
+/** A ref of the agent's: where it stood, and what was saved for it under which ref. */
 interface SavedHead {
   readonly from: string;
-  readonly ref: string;
-  readonly to: string;
+  /** Null: it names no commit. */
+  readonly saved: { readonly ref: string; readonly to: string } | null;
+  /** Its name for a person, where the ref has another. */
+  readonly shown?: string;
 }
 
 const refsOf = (heads: ReadonlyMap<string, SavedHead>): Map<string, string> =>
-  new Map([...heads.values()].map(({ ref, to }) => [ref, to]));
+  new Map([...heads.values()].flatMap(({ saved }) => (saved === null ? [] : [[saved.ref, saved.to]])));
+
+function describeHeads(heads: ReadonlyMap<string, SavedHead>): string[] {
+  const named = [...heads.values()].filter(({ shown }) => shown !== undefined);
+  const lost = named.filter(({ saved }) => saved === null).map(({ shown, from }) => `${shown} (${from})`);
+  const renamed = named.flatMap(({ saved, shown }) => (saved === null ? [] : [`${shown} as ${saved.ref}`]));
+  return [
+    ...(lost.length === 0
+      ? []
+      : [`the agent's ${listSome(lost)} could not be saved: there is no such commit; ${WHERE}`]),
+    ...(renamed.length === 0 ? [] : [`the agent's commits are kept under other names: ${listSome(renamed)}`]),
+  ];
+}
+
+function listSome(names: readonly string[]): string {
+  const rest = names.length - MAX_TOLD;
+  return names.slice(0, MAX_TOLD).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
+}
 
 async function readSavedHeads({ attemptDir }: PreparedWorkspace): Promise<ReadonlyMap<string, SavedHead>> {
   const text = await readIfThere(join(attemptDir, SAVED_HEADS_FILE));
@@ -76,14 +102,16 @@ async function readSavedHeads({ attemptDir }: PreparedWorkspace): Promise<Readon
 
 async function saveHeads(
   prepared: PreparedWorkspace,
-  source: string,
   moved: ReadonlyMap<string, string>,
   clean: Clean | null,
 ): Promise<Map<string, SavedHead>> {
-  const { gitDir, runId, attempt, attemptDir } = prepared;
+  const { gitDir, attemptDir } = prepared;
+  const source = join(attemptDir, 'agent-git');
+  await refuseForeignObjects(source, prepared.agentGit !== undefined);
   const reader = createGit({ cwd: gitDir, gitDir, alternates: [join(source, 'objects')] });
   const writer = createGit({ cwd: gitDir, gitDir });
-  const ids = [...new Set(moved.values())];
+  const commits = await findCommits(reader, [...new Set(moved.values())]);
+  const ids = [...new Set(commits.values())];
   const have = [...new Set([prepared.baseCommit, prepared.baselineCommit].filter((id) => id !== null))];
   const instead =
     clean === null
@@ -91,14 +119,55 @@ async function saveHeads(
       : await cleanCommits({ reader, writer, heads: ids, have, folder: attemptDir, clean });
   const wanted = [...new Set(ids.map((id) => instead.get(id) ?? id))];
   await transferObjects({ reader, writer, have, wanted, like: prepared.baselineTree });
-  const taken = new Set<string>();
+  const nameRef = createNaming(prepared, clean);
   return new Map(
-    [...moved].map(([name, from]) => {
-      const ref =
-        headsPrefix(runId, attempt) + unusedName(clean === null ? name : cleanName(name, clean), taken);
-      return [name, { from, ref, to: instead.get(from) ?? from }];
+    [...moved].map(([name, from]): [string, SavedHead] => {
+      const commit = commits.get(from);
+      if (commit === undefined) return [name, { from, saved: null, shown: showName(name, clean) }];
+      const { ref, isOther } = nameRef(name);
+      const saved = { ref, to: instead.get(commit) ?? commit };
+      return [name, { from, saved, ...(isOther ? { shown: showName(name, clean) } : {}) }];
     }),
   );
+}
+
+/** What each object is or, as a tag, names; those that lead to no commit are not in it. */
+async function findCommits(reader: Git, ids: readonly string[]): Promise<Map<string, string>> {
+  const stdin = ids.map((id) => `${id}^{commit}\n`).join('');
+  const lines = (await reader.text(['cat-file', '--batch-check=%(objectname)'], { stdin })).split('\n');
+  return new Map(
+    ids.flatMap((id, index) => {
+      const found = lines[index] ?? '';
+      return found.includes(' ') || found === '' ? [] : [[id, found]];
+    }),
+  );
+}
+
+/** Names that no ref of ours can have become `branch-N`: odd ones, and those of which one is a folder of another. */
+function createNaming(
+  { runId, attempt }: PreparedWorkspace,
+  clean: Clean | null,
+): (name: string) => { ref: string; isOther: boolean } {
+  const prefix = headsPrefix(runId, attempt);
+  const taken: string[] = [];
+  const isFree = (wanted: string): boolean =>
+    taken.every(
+      (name) => name !== wanted && !name.startsWith(`${wanted}/`) && !wanted.startsWith(`${name}/`),
+    );
+  return (name) => {
+    const plain = name.replace(/^refs\/(heads\/)?/, '');
+    const wanted = clean === null ? plain : cleanName(plain, clean);
+    let unused = wanted;
+    for (let count = 1; !REF_NAME.test(unused) || !isFree(unused); count++) unused = `branch-${count}`;
+    taken.push(unused);
+    return { ref: prefix + unused, isOther: unused !== wanted };
+  };
+}
+
+function showName(name: string, clean: Clean | null): string {
+  const bytes = Buffer.from(name.replace(/^refs\/heads\//, 'branch '), 'latin1');
+  const text = (clean === null ? bytes : clean(bytes)).toString('utf8');
+  return text.replaceAll(/\p{C}/gu, '?');
 }
 
 /** A mark has signs that no ref may have. */
@@ -106,70 +175,6 @@ function cleanName(name: string, clean: Clean): string {
   const cleaned = clean(Buffer.from(name)).toString('utf8');
   const plain = cleaned.replaceAll(/\[redacted:([^\]]*)\]/g, 'redacted-$1');
   return cleaned === name ? name : plain.replaceAll(/[^\w./+@=,-]+/g, '-');
-}
-
-function unusedName(name: string, taken: Set<string>): string {
-  let unused = name;
-  for (let count = 2; taken.has(unused); count++) unused = `${name}-${count}`;
-  taken.add(unused);
-  return unused;
-}
-
-/** Branches, and a detached HEAD, that are not where the agent was given them. */
-async function findMovedHeads(prepared: PreparedWorkspace, source: string): Promise<Map<string, string>> {
-  const given = parsePackedHeads((await readIfThere(join(prepared.attemptDir, 'given-refs'))) ?? '');
-  const present = new Map([
-    ...parsePackedHeads((await readPlain(join(source, 'packed-refs'), MAX_PACKED_REFS_BYTES)) ?? ''),
-    ...(await readLooseHeads(source)),
-  ]);
-  const head = (await readPlain(join(source, 'HEAD')))?.trim() ?? '';
-  const length = prepared.baselineTree.length;
-  const isId = (text: string): boolean => text.length === length && /^[0-9a-f]+$/.test(text);
-  const moved = new Map<string, string>();
-  for (const [name, id] of present) {
-    if (given.get(name) !== id && isId(id) && REF_NAME.test(name))
-      moved.set(name.slice('refs/heads/'.length), id);
-  }
-  const known = new Set([...given.values(), ...moved.values(), prepared.baseCommit]);
-  if (isId(head) && !known.has(head)) moved.set('HEAD', head);
-  return new Map([...moved].slice(0, MAX_HEADS));
-}
-
-async function readLooseHeads(source: string): Promise<Map<string, string>> {
-  const root = join(source, 'refs', 'heads');
-  const heads = new Map<string, string>();
-  for (const entry of await listFiles(root)) {
-    const text = await readPlain(join(root, entry));
-    if (text !== null) heads.set(`refs/heads/${entry}`, text.trim());
-  }
-  return heads;
-}
-
-/** Names of the regular files below the folder. No link is entered: Node's own recursive listing would. */
-async function listFiles(root: string): Promise<string[]> {
-  const files: string[] = [];
-  const folders = (await isFolder(root)) ? [''] : [];
-  let entries = 0;
-  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    for (const entry of await readdir(join(root, folder), { withFileTypes: true })) {
-      entries += 1;
-      if (entries > MAX_REF_ENTRIES || files.length >= MAX_HEADS) return files;
-      if (entry.isDirectory()) folders.push(join(folder, entry.name));
-      else if (entry.isFile()) files.push(join(folder, entry.name));
-    }
-  }
-  return files;
-}
-
-/** Refs are in short regular files; a link may point anywhere on the host, and a pipe would never end. */
-async function readPlain(path: string, maxBytes = MAX_REF_BYTES): Promise<string | null> {
-  try {
-    const found = await lstat(path);
-    return found.isFile() && found.size < maxBytes ? await readFile(path, 'utf8') : null;
-  } catch (error) {
-    if (isErrno(error, 'ENOENT')) return null;
-    throw error;
-  }
 }
 
 async function transferObjects({

@@ -110,12 +110,6 @@ function packedRefsText(refs: readonly Ref[]): string {
   return `# pack-refs with: sorted \n${visible.map((ref) => `${ref.objectId} ${ref.name}\n`).join('')}`;
 }
 
-/** The branches in the text of a packed-refs file. */
-export function parsePackedHeads(text: string): Map<string, string> {
-  const lines = text.split('\n').filter((line) => /^[0-9a-f]{40,64} refs\/heads\//.test(line));
-  return new Map(lines.map((line) => [line.slice(line.indexOf(' ') + 1), line.slice(0, line.indexOf(' '))]));
-}
-
 async function copyIfThere(from: string, to: string): Promise<void> {
   try {
     await copyFile(from, to);

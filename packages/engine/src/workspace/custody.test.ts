@@ -256,7 +256,9 @@ describe('checkpoint', () => {
     writeFileSync(note, '[]');
     linkSync(note, join(prepared.attemptDir, 'older')); // another name of the same bytes
     const saved = await project.workspaces.checkpoint(prepared);
-    expect(JSON.parse(readFileSync(note, 'utf8'))).toMatchObject([['main', { ref: saved?.heads[0] }]]);
+    expect(JSON.parse(readFileSync(note, 'utf8'))).toMatchObject([
+      ['refs/heads/main', { saved: { ref: saved?.heads[0] } }],
+    ]);
     expect(readFileSync(join(prepared.attemptDir, 'older'), 'utf8')).toBe('[]'); // replaced, not written into
   });
 

@@ -71,8 +71,10 @@ export async function sortHeads(
   const held = new Map<string, string>();
   const paths = new Set<string>();
   const known = heads.size === 0 ? new Map<string, string>() : await readKnown(prepared);
+  const judged = new Map<string, readonly string[]>();
   for (const [ref, commit] of heads) {
-    const risks = await judgeHistory(prepared, commit, known);
+    const risks = judged.get(commit) ?? (await judgeHistory(prepared, commit, known));
+    judged.set(commit, risks);
     (risks.length === 0 ? visible : held).set(ref, commit);
     for (const path of risks) paths.add(path);
   }

@@ -18,6 +18,7 @@ import {
   type Seal,
 } from '@caisson/ground';
 
+import { hasUnsavedCommits } from './agent-commits.ts';
 import { SAVED_TREE_FILE, stageForCustody, trashPlace } from './checkpoint.ts';
 import type { PreparedWorkspace, RemoveResult } from './contract.ts';
 import { heldBackPlace } from './held-back.ts';
@@ -155,6 +156,8 @@ interface Unsaved {
   readonly isTouched: boolean;
   /** What no checkpoint has, relative to the workspace. */
   readonly paths: readonly string[];
+  /** Something is only where it is now. */
+  readonly isStuck?: boolean;
 }
 
 /** Null when there is no checkpoint, or it is not of these files. */
@@ -162,11 +165,12 @@ async function findUnsaved(prepared: PreparedWorkspace): Promise<Unsaved | null>
   const savedTree = await readIfThere(join(prepared.attemptDir, SAVED_TREE_FILE));
   if (savedTree === null) return null;
   // The files stay where they are, and the user may have changed them by now: our folder holds nothing of them.
-  if (prepared.kind === 'in-place') return { isTouched: true, paths: [] };
+  const isStuck = await hasUnsavedCommits(prepared);
+  if (prepared.kind === 'in-place') return { isTouched: true, paths: [], isStuck };
   const staged = await stageForCustody(prepared);
   if (staged.warnings.length > 0 || savedTree !== staged.tree) return null;
   const paths = [...staged.oversized.map(({ path }) => path), ...(await findChangedIncluded(prepared))];
-  return { isTouched: staged.isFirst !== true || paths.length > 0, paths };
+  return { isTouched: staged.isFirst !== true || paths.length > 0 || isStuck, paths, isStuck };
 }
 
 /** Whoever forces a removal believes that no agent has run. Files that are not as they were laid out say otherwise. */
@@ -182,8 +186,11 @@ async function markUnsaved(prepared: PreparedWorkspace): Promise<TrashMark> {
 }
 
 /** W2. Where something cannot be moved, all of it is kept. */
-async function holdBack(prepared: PreparedWorkspace, { paths, isTouched }: Unsaved): Promise<TrashMark> {
-  let isComplete = true;
+async function holdBack(
+  prepared: PreparedWorkspace,
+  { paths, isTouched, isStuck = false }: Unsaved,
+): Promise<TrashMark> {
+  let isComplete = !isStuck;
   for (const path of paths) {
     const target = join(heldBackPlace(prepared), path);
     try {
