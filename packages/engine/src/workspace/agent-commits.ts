@@ -38,7 +38,10 @@ export async function saveAgentCommits(
   // Who saves them again, to tidy up, does not know the secrets any more.
   const remembered = await readSavedHeads(prepared);
   const isSaved = [...moved].every(([name, id]) => remembered.get(name)?.from === id);
-  const canRepeat = clean !== null || [...remembered.values()].every(({ from, to }) => from === to);
+  const isUncleaned = [...remembered.values()].every(
+    ({ from, saved }) => saved === null || saved.to === from,
+  );
+  const canRepeat = clean !== null || isUncleaned;
   if (isSaved && !(isAgain && canRepeat))
     return { refs: refsOf(remembered), warnings: [...lost, ...describeHeads(remembered)] };
   try {
