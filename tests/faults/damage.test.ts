@@ -15,7 +15,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { ProbeReport, Repair } from '@caisson/engine';
 import type { EventEnvelope } from '@caisson/protocol';
 import { expect, it } from 'vitest';
-import { createProject, type Project } from '../e2e/project.ts';
+import { createProject, finish, until, type Project } from '../e2e/project.ts';
 
 interface Examined {
   readonly code: number | null;
@@ -198,4 +198,24 @@ it('doctor --repair derives damaged rows again and says so', async () => {
     repaired: [{ id: 'ledger', verdict: 'ok', detail: expect.stringContaining('derived again') as string }],
   });
   expect((await project.caisson('verify', run.runId)).code).toBe(0);
+}, 60_000);
+
+it('doctor names the run of a dead host, and ends with 1 when something was not repaired', async () => {
+  const project = createProject();
+  const host = project.start('run', '--', 'sleep', '600');
+  await until('the agent', async () =>
+    (await project.caisson('runs', '-o', 'json')).stdout.includes('"running"'),
+  );
+  host.kill('SIGKILL');
+  await finish(host);
+  const found = await project.caisson('doctor');
+  expect([found.code, found.stdout]).toEqual([
+    0,
+    expect.stringContaining('has no ending, and its host is dead'),
+  ]);
+  mkdirSync(join(project.root, '.caisson/worktrees/run_00000000000000000000.1'));
+  const repaired = await project.caisson('doctor', '--repair');
+  expect(repaired.stdout).toContain('whose host is dead, was settled');
+  expect(repaired.stdout).toContain('NOT REPAIRED  worktrees');
+  expect([repaired.code, repaired.stdout]).toEqual([1, expect.stringContaining('0 runs are under way')]);
 }, 60_000);

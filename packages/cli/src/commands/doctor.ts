@@ -20,7 +20,8 @@ export const command = defineCommand({
   about:
     'Looks at the configuration, at everything a run needs, at the whole ledger, at every blob that a run needs, and at our\n' +
     'refs and worktrees. Changes nothing unless asked to. Ends with 6 when something was tampered with, with 10 when something\n' +
-    'is missing or cannot be read, with 9 when runs are unsealed, and with 1 when something else must be fixed first.',
+    'is missing or cannot be read, with 9 when runs are unsealed, and with 1 when something else must be fixed first, or\n' +
+    'could not be repaired.',
   options: {
     repair: {
       type: 'boolean',
@@ -60,24 +61,25 @@ export const command = defineCommand({
         })
       : [];
     const probes = [report, ...found, ...project];
-    const verdict = (['fail', 'warn'] as const).find((one) => probes.some((probe) => probe.verdict === one));
-    if (output.format === 'ndjson') for (const item of [...repaired, ...probes]) output.event(item);
+    const all = [...repaired, ...probes];
+    const verdict = (['fail', 'warn'] as const).find((one) => all.some((each) => each.verdict === one));
+    if (output.format === 'ndjson') for (const item of all) output.event(item);
     else
       output.result({ verdict: verdict ?? 'ok', repaired, probes }, () => [
         ...formatRepairs(repaired, output.style),
         ...formatReport(probes, output.style),
       ]);
-    return exitCodeOf(probes);
+    return exitCodeOf(probes, verdict === 'fail');
   },
 });
 
 /** The worst that was found. */
-function exitCodeOf(probes: readonly ProbeReport[]): ExitCode {
+function exitCodeOf(probes: readonly ProbeReport[], hasFailed: boolean): ExitCode {
   const worst = (['tampered', 'incomplete', 'unsealed'] as const).find((outcome) =>
     probes.some((probe) => probe.outcome === outcome),
   );
   if (worst !== undefined) return EXIT_CODES[worst];
-  return probes.some(({ verdict }) => verdict === 'fail') ? EXIT_CODES.failed : EXIT_CODES.finished;
+  return hasFailed ? EXIT_CODES.failed : EXIT_CODES.finished;
 }
 
 /** A large store takes a while to read; only a terminal is told how far it is. */

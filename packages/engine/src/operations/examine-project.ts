@@ -1,10 +1,11 @@
-/** What the doctor looks at of a project: ledger, store, refs and attempt folders. Changes nothing. */
+/** What the doctor looks at of a project: ledger, runs, store, refs and attempt folders. Changes nothing. */
 import type { ResolvedConfig } from '../config/index.ts';
 import type { ProbeReport } from '../discovery/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { openStateFolder } from '../trust/index.ts';
 import { createWorkspaces } from '../workspace/index.ts';
 import { asFinding, examineLedger } from './examine-ledger.ts';
+import { examineRuns } from './examine-runs.ts';
 import { examineStore, type StoreOptions } from './examine-store.ts';
 import { examineWorkspaces } from './examine-workspaces.ts';
 
@@ -27,6 +28,7 @@ export async function examineProject(
   return await examineLedger(config, {
     accept,
     also: async (ledger) => [
+      ...(await probe('runs', async () => [await examineRuns(stateDir, ledger)])),
       ...(await probe('store', async () => [await examineStore(stateDir, ledger, options)])),
       ...(await probe('worktrees', () => lookAtWorkspaces(ledger))),
     ],

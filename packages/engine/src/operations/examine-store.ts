@@ -6,10 +6,10 @@ import type { Ledger } from '../ledger/index.ts';
 import { openRegistry } from '../registry/index.ts';
 import { inspectBlob, openLocalStore, toProblem, type BlobProblem, type Store } from '../store/index.ts';
 import { surveyBlobs } from './blob-roots.ts';
+import { nameFirst } from './name-first.ts';
 import type { NeededBlob } from './run-blobs.ts';
 
 const ID = 'store';
-const MAX_NAMED = 5;
 
 export interface StoreOptions {
   /** Only look whether the blobs are there, without reading them. */
@@ -29,12 +29,11 @@ export async function examineStore(
   if (problems.length === 0)
     return { id: ID, verdict: 'ok', detail: `each of ${count} blobs that are needed ${how}` };
   const findings = problems.map(describeProblem);
-  const more = findings.length > MAX_NAMED ? `; and ${findings.length - MAX_NAMED} more` : '';
   return {
     id: ID,
     verdict: 'fail',
     outcome: problems.some(({ kind }) => kind === 'damaged') ? 'tampered' : 'incomplete',
-    detail: `${findings.slice(0, MAX_NAMED).join('; ')}${more}`,
+    detail: nameFirst(findings),
     findings,
     remedy: 'Fetch them from the bucket, if there is one (caisson doctor --repair), or from a backup.',
   };

@@ -2,9 +2,8 @@
 import type { ProbeReport } from '../discovery/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { InspectedWorkspaces, RefProblem } from '../workspace/index.ts';
+import { nameFirst } from './name-first.ts';
 import { listRecordedCheckpoints } from './repair-own-refs.ts';
-
-const MAX_NAMED = 5;
 
 const WORDS: Readonly<Record<RefProblem, string>> = {
   empty: 'cannot be read: it is empty',
@@ -35,7 +34,7 @@ function examineRefs({ refs }: InspectedWorkspaces, ledger: Ledger): ProbeReport
   const findings = [...damage, ...unknown];
   if (findings.length === 0)
     return { id, verdict: 'ok', detail: `${refs.length} refs under refs/caisson, each of a run` };
-  const detail = name(findings);
+  const detail = nameFirst(findings);
   if (damage.length > 0) return { id, verdict: 'fail', detail, findings, remedy: DAMAGED_REMEDY };
   return { id, verdict: 'warn', detail, findings, remedy: UNKNOWN_REMEDY };
 }
@@ -56,14 +55,9 @@ function examineAttempts({ attempts, foreign }: InspectedWorkspaces, ledger: Led
   return {
     id,
     verdict: 'warn',
-    detail: name(findings),
+    detail: nameFirst(findings),
     findings,
     remedy:
       'caisson doctor --repair saves and removes what it can; look at the others and remove them yourself.',
   };
-}
-
-function name(findings: readonly string[]): string {
-  const more = findings.length > MAX_NAMED ? `; and ${findings.length - MAX_NAMED} more` : '';
-  return `${findings.slice(0, MAX_NAMED).join('; ')}${more}`;
 }

@@ -9,6 +9,7 @@ import type { ResolvedConfig } from '../config/index.ts';
 import type { ProbeReport } from '../discovery/index.ts';
 import { createEngine, type Engine } from '../engine.ts';
 import { openLedger } from '../ledger/index.ts';
+import type { InspectedWorkspaces } from '../workspace/index.ts';
 import { removeLeftWorkspaces } from './collect-garbage.ts';
 import { findProblems } from './examine-store.ts';
 import { describeRepair, repairOwnRefs } from './repair-own-refs.ts';
@@ -105,20 +106,31 @@ async function restoreBlobs(engine: Engine, ...[done, failed]: Parameters<Step>)
 
 /** What runs that are over left goes as `gc` takes it. A folder whose run is unknown is saved first, or stays. */
 async function removeStale(engine: Engine, ...[done, failed]: Parameters<Step>): Promise<void> {
-  const { config, ledger, workspaces } = engine;
+  const { config, workspaces } = engine;
   const before = (await workspaces.inspect(config)).attempts;
   await removeLeftWorkspaces(engine);
-  for (const { runId, attemptDir, prepared, hasRepository } of before) {
-    if (!existsSync(attemptDir)) done(`${attemptDir}, which ${runId} had left, was removed`);
-    if (!existsSync(attemptDir) || ledger.run(runId) !== null) continue;
-    if (prepared === null || !hasRepository) {
-      const why = prepared === null ? 'it has no record' : `its repository ${prepared.custodyDir} is gone`;
-      failed(`${attemptDir} was left in place: ${why}`);
-      continue;
+  for (const attempt of before) {
+    try {
+      await removeUnknown(engine, attempt, done, failed);
+    } catch (error) {
+      failed(`${attempt.attemptDir} was left in place: ${(error as Error).message}`);
     }
-    const checkpoint = await workspaces.checkpoint(prepared);
-    const { kind } = await workspaces.remove(prepared);
-    if (kind === 'refused') failed(`${attemptDir} was left in place: it is in use, or could not be saved`);
-    else done(`${attemptDir} was removed${checkpoint === null ? '' : `; its work is at ${checkpoint.ref}`}`);
   }
+}
+
+async function removeUnknown(
+  { ledger, workspaces }: Engine,
+  { runId, attemptDir, prepared, hasRepository }: InspectedWorkspaces['attempts'][number],
+  ...[done, failed]: Parameters<Step>
+): Promise<void> {
+  if (!existsSync(attemptDir)) return done(`${attemptDir}, which ${runId} had left, was removed`);
+  if (ledger.run(runId) !== null) return;
+  if (prepared === null || !hasRepository) {
+    const why = prepared === null ? 'it has no record' : `its repository ${prepared.custodyDir} is gone`;
+    return failed(`${attemptDir} was left in place: ${why}`);
+  }
+  const checkpoint = await workspaces.checkpoint(prepared);
+  const { kind } = await workspaces.remove(prepared);
+  if (kind === 'refused') failed(`${attemptDir} was left in place: it is in use, or could not be saved`);
+  else done(`${attemptDir} was removed${checkpoint === null ? '' : `; its work is at ${checkpoint.ref}`}`);
 }

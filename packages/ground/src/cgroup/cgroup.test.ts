@@ -1,13 +1,25 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { enterCgroups } from '../sandbox/cgroup-entry.ts';
 import { createV1 } from './create-v1.ts';
 import { createV2, openV2Group } from './create-v2.ts';
-import { emptyMemory } from './group-files.ts';
+import { emptyMemory, removeGroup } from './group-files.ts';
 import { readHierarchies } from './hierarchies.ts';
 import { createCgroup, listEmptyCgroups, probeCgroups, reopenCgroup, type Cgroup } from './index.ts';
 
@@ -186,4 +198,18 @@ it('a lack of rights is told once, with the controllers it concerns', () => {
   expect(group.why).toMatch(
     /^no group can be made in \/sys\/kernel\/caisson, nor for memory, pids \([A-Z]+\)$/,
   );
+});
+
+it('a kernel that takes long to give memory back holds nobody up', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'caisson-cgroup-'));
+  const pipe = join(folder, 'memory.force_empty');
+  execFileSync('mkfifo', [pipe]);
+  const end = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
+  writeSync(end, Buffer.alloc(65_536)); // full: whoever writes next waits
+  const startedAt = performance.now();
+  expect(await removeGroup(folder)).toBe(false);
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
+  readSync(end, Buffer.alloc(65_536));
+  closeSync(end);
+  rmSync(folder, { recursive: true });
 });

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const EMPTY_POLL_MS = 2;
 const EMPTY_LIMIT_MS = 10_000;
+const EMPTY_MEMORY_LIMIT_MS = 2_000;
 
 /** A number in a group's file, or `null` for "max", "-1", absence. */
 export function readLimit(path: string): number | null {
@@ -96,28 +97,34 @@ function sendKill(pid: number): void {
 /**
  * Gives back the memory that a group without members still has, the file cache above all. A memory group that is removed
  * with any of it stays in the kernel, without a name, until somebody else needs that memory. Best effort: what cannot be
- * given back is not the group's end. Not in our own thread, because the kernel may have to write a lot to the disk.
+ * given back is not the group's end. Not in our own thread, because the kernel may have to write a lot to the disk. False
+ * when that takes too long: nobody's ending waits for it, and until it is done a removal would wait, too.
  */
-export async function emptyMemory(folder: string): Promise<void> {
+export async function emptyMemory(folder: string): Promise<boolean> {
   const isV1 = existsSync(join(folder, 'memory.force_empty'));
   const [file, amount] = isV1
     ? (['memory.force_empty', 0] as const)
     : (['memory.reclaim', readLimit(join(folder, 'memory.current')) ?? 0] as const);
-  if (!isV1 && amount === 0) return;
-  await writeFile(join(folder, file), String(amount), { flag: 'r+' }).catch(() => undefined);
+  if (!isV1 && amount === 0) return true;
+  const isDone = (): boolean => true;
+  const written = writeFile(join(folder, file), String(amount), { flag: 'r+' }).then(isDone, isDone);
+  return await Promise.race([written, delay(EMPTY_MEMORY_LIMIT_MS, false, { ref: false })]);
 }
 
-/** Removes an empty group with what is below it; the kernel may say "busy" while the last member is being buried. */
-export async function removeGroup(folder: string): Promise<void> {
-  for (const subgroup of listSubgroups(folder)) await removeGroup(subgroup);
-  await emptyMemory(folder);
+/**
+ * Removes an empty group with what is below it; the kernel may say "busy" while the last member is being buried. False:
+ * it was left to whoever looks for empty groups, because its memory could not be given back in time.
+ */
+export async function removeGroup(folder: string): Promise<boolean> {
+  for (const subgroup of listSubgroups(folder)) if (!(await removeGroup(subgroup))) return false;
+  if (!(await emptyMemory(folder))) return false;
   const startedAt = performance.now();
   for (;;) {
     try {
       rmdirSync(folder);
-      return;
+      return true;
     } catch (error) {
-      if (isCode(error, 'ENOENT')) return;
+      if (isCode(error, 'ENOENT')) return true;
       if (!isCode(error, 'EBUSY') || performance.now() - startedAt > EMPTY_LIMIT_MS) throw error;
     }
     await delay(EMPTY_POLL_MS);

@@ -50,7 +50,7 @@ function listNames(folder: string): string[] {
 /** The kernel itself refuses while anyone is in it. */
 async function removeEmpty(folder: string): Promise<boolean> {
   for (const subgroup of listSubgroups(folder)) await removeEmpty(subgroup);
-  await emptyMemory(folder);
+  if (!(await emptyMemory(folder))) return false;
   try {
     rmdirSync(folder);
     return true;

@@ -1,0 +1,23 @@
+/** Runs that a dead host left without an ending, as findings of the doctor. */
+import type { ProbeReport } from '../discovery/index.ts';
+import { createLocalHosts } from '../hosts/index.ts';
+import type { Ledger } from '../ledger/index.ts';
+import { nameFirst } from './name-first.ts';
+
+export async function examineRuns(stateDir: string, ledger: Ledger): Promise<ProbeReport> {
+  const id = 'runs';
+  const hosts = createLocalHosts(stateDir);
+  const open = ledger.runs({ status: ['queued', 'running'] });
+  const findings: string[] = [];
+  for (const { runId, host } of open)
+    if (!(await hosts.isAlive(host))) findings.push(`${runId} has no ending, and its host is dead`);
+  if (findings.length === 0)
+    return { id, verdict: 'ok', detail: `${open.length} runs are under way, each with a host that lives` };
+  return {
+    id,
+    verdict: 'warn',
+    detail: nameFirst(findings),
+    findings,
+    remedy: 'caisson doctor --repair settles them, and so does the next command that works with runs.',
+  };
+}
