@@ -189,7 +189,7 @@ function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
       return startBackground(engine, request, entry);
     },
     async serveDetached(runId) {
-      await requireTrust(engine.config);
+      await openForWork();
       sweeper.dispatched();
       return runBackground(engine, runId);
     },

@@ -1,15 +1,17 @@
 import type { EventData } from '@caisson/protocol';
 import type { DispatchRooms } from './rooms.ts';
 
-/** What a run that ends between two attempts has to show: the work of the last one. */
+/** What a run that ends between two attempts has to show: the work of the last one that left any. */
 export interface LeftWork {
   readonly attempt: number;
   readonly data: Pick<EventData['attempt.ended'], 'patchRef' | 'patchMissing' | 'checkpoint'>;
 }
 
+const KEYS = ['patchRef', 'patchMissing', 'checkpoint'];
+
 export function findLeftWork({ ledger }: Pick<DispatchRooms, 'ledger'>, runId: string): LeftWork {
   const ended = ledger.read({ runId, types: ['attempt.ended'] });
-  const last = ended.findLast(({ data }) => data['patchRef'] !== undefined) ?? ended.at(-1);
+  const last = ended.findLast(({ data }) => KEYS.some((key) => data[key] !== undefined));
   const { patchRef, patchMissing, checkpoint } = (last?.data ?? {}) as LeftWork['data'];
   return {
     attempt: ended.at(-1)?.attempt ?? 0,

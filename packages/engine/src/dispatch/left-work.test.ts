@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import type { Ledger, StoredEvent } from '../ledger/index.ts';
+import { findLeftWork } from './left-work.ts';
+
+const checkpoint = { ref: 'refs/caisson/run/1', commit: 'c', tree: 't' };
+
+function leftBy(...attempts: Record<string, unknown>[]) {
+  const events = attempts.map((data, index) => ({ attempt: index + 1, data }) as unknown as StoredEvent);
+  return findLeftWork({ ledger: { read: () => events } as unknown as Ledger }, 'run');
+}
+
+test('the last attempt that left anything is named, also when that is no patch', () => {
+  expect(leftBy({ patchRef: 'p' }, { patchMissing: 'why', checkpoint }, {})).toEqual({
+    attempt: 3,
+    data: { patchMissing: 'why', checkpoint },
+  });
+  expect(leftBy({ checkpoint }, {})).toEqual({ attempt: 2, data: { checkpoint } });
+});
+
+test('a run without an attempt has left nothing', () => {
+  expect(leftBy()).toEqual({ attempt: 0, data: {} });
+});
