@@ -7,26 +7,30 @@
  * looks after our death finds it by the mark of the attempt. The same holds for a folder that we were using just then.
  *
  *   one line, one order:  launching MARK · launched · using FOLDER · used
- *   end of file: we are gone. The folder is removed; whoever carries the mark of an open launch is killed until a pass
+ *   end of file: we are gone. The folders are removed; whoever carries the mark of an open launch is killed until a pass
  *   over all processes finds nobody. Without an open launch there is nothing to look for.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 
 const SCRIPT = `
-marks='' open=0 folder=''
+marks='' open=0 folders=''
 while read -r word value; do
   case $word in
     launching) open=$((open + 1)); marks="\${marks:+$marks
 }$value" ;;
     launched) open=$((open - 1)); if [ "$open" -eq 0 ]; then marks=''; fi ;;
-    using) folder=$value ;;
-    used) folder='' ;;
+    using) folders="$folders
+$value" ;;
+    used) folders=\${folders%
+*} ;;
   esac
 done
-pass=0
-while [ -n "$folder" ] && ! rm -rf -- "$folder" && [ "$pass" -lt 100 ]; do # somebody still writes into it
-  pass=$((pass + 1))
-  sleep 0.02
+printf '%s\\n' "$folders" | while IFS= read -r folder; do
+  pass=0
+  while [ -n "$folder" ] && ! rm -rf -- "$folder" && [ "$pass" -lt 100 ]; do # somebody still writes into it
+    pass=$((pass + 1))
+    sleep 0.02
+  done
 done
 pass=0
 while [ "$open" -gt 0 ] && [ "$pass" -lt 100 ]; do
@@ -41,7 +45,7 @@ done
 export interface LaunchGuard {
   /** `mark` is `NAME=VALUE` in the environment of what is being launched. Returns what to call once it needs no guard. */
   launching(mark: string): () => void;
-  /** Removes the folder if we die before the returned function is called. One at a time. */
+  /** Removes the folder once we are gone, unless the returned function is called: before the next folder is used. */
   using(folder: string): () => void;
 }
 

@@ -22,6 +22,7 @@ export interface OutputPipes {
 
 /** Starting the program that makes them takes longer than the making: a few are made at once. */
 const MADE_AT_ONCE = 4;
+const MAX_TRIES = 8;
 
 const ready: OutputPipes[] = [];
 
@@ -57,9 +58,20 @@ function makePipes(): OutputPipes[] {
       );
     return paths.map(openPair);
   } finally {
-    rmSync(folder, { recursive: true, force: true });
-    isDone();
+    if (isRemoved(folder)) isDone();
   }
+}
+
+/** A disk that fails once or twice does not cost the run its pipes; what stays then is removed by the guard. */
+function isRemoved(folder: string): boolean {
+  for (let tries = 0; tries < MAX_TRIES; tries += 1)
+    try {
+      rmSync(folder, { recursive: true, force: true });
+      return true;
+    } catch {
+      // tried again
+    }
+  return false;
 }
 
 function openPair(paths: readonly string[]): OutputPipes {
