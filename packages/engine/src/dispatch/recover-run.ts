@@ -98,7 +98,7 @@ export async function finishEnded(rooms: DispatchRooms, runId: string): Promise<
     await orWarn(record, launched.attempt, 'workspace', () => Promise.reject(error as Error));
     return;
   }
-  await finishSettled(rooms, record, remains);
+  await finishSettled(rooms, record, remains, { isLate: true });
 }
 
 /** The host died while it prepared: no agent has run, and no event names what is there. */

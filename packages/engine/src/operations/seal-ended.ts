@@ -29,7 +29,7 @@ export async function sealEnded(engine: Engine, runId?: string): Promise<readonl
   const sealed: string[] = [];
   for (const candidate of row === null ? listUnsealed(engine) : [row]) {
     if (candidate.unsealed === undefined || isForgotten(engine, candidate.runId)) continue;
-    await sealer.seal(candidate.runId, { isLate: true });
+    await sealer.seal(candidate.runId, { isLate: true, acceptsUnmarked: row !== null });
     sealed.push(candidate.runId);
   }
   return sealed;
