@@ -7,6 +7,7 @@ import { createCallbacks, type Callbacks } from './callbacks/index.ts';
 import type { Budget } from './budget/index.ts';
 import { bundlePath } from './composition/bundle-path.ts';
 import { prepareCompileCache } from './composition/compile-cache.ts';
+import type { EndingMarks } from './composition/ending-marks.ts';
 import { createDispatchSettings, searchPath } from './composition/dispatch-settings.ts';
 import { createSealer, type Sealer } from './composition/seal-evidence.ts';
 import { createNames } from './composition/names.ts';
@@ -48,6 +49,8 @@ export interface Engine {
   readonly recorder: Recorder;
   /** Signs what is written into the state folder for a later process to act on. */
   readonly seal: Seal;
+  /** Knows an ending that was recorded here. */
+  readonly endings: EndingMarks;
   readonly store: Store;
   /** The store again, where it has a copy in a bucket. */
   readonly mirror: MirroredStore | null;
@@ -144,7 +147,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
 
 /** What keeps: the ledger, the store, and who is told. */
 function layBase(config: ResolvedConfig) {
-  const { state, ledger } = openState(config);
+  const { state, ledger, endings } = openState(config);
   const clock = systemClock;
   // Who listens for warnings has failed, so there is nobody left on the bus to tell.
   const bus = createBus({ onUnreportable: (message) => process.emitWarning(message, 'CaissonBusWarning') });
@@ -156,6 +159,7 @@ function layBase(config: ResolvedConfig) {
     ledger,
     recorder: createRecorder({ ledger, clock }),
     seal: state.seal,
+    endings,
     store,
     mirror,
     registry: openRegistry({ folder: join(config.stateDir, 'registry'), store, clock }),

@@ -5,20 +5,18 @@
 import { join } from 'node:path';
 import { makeFolder, withFileLock } from '@caisson/ground';
 import {
-  findLostSeal,
   findSeal,
   nextLink,
   parseStoredEnvelope,
   signSeal,
-  TamperedError,
-  type HeadVerdict,
   type PreparedSeal,
   type RecordedSeal,
   type Seal,
   type SigningKey,
 } from '../evidence/index.ts';
-import type { RunRecord } from '../ledger/index.ts';
+import type { RunRecord, StoredEvent } from '../ledger/index.ts';
 import type { SealerOptions, SealOptions } from './seal-evidence.ts';
+import { createSealGuard, describeVerdict } from './seal-guard.ts';
 import { openUserHeads } from './user-keys.ts';
 import { createWitnessCourier } from './witness-courier.ts';
 
@@ -35,7 +33,7 @@ interface SealParts {
   readonly prepared: PreparedSeal;
   readonly key: SigningKey;
   readonly record: RunRecord;
-  readonly attempt: number;
+  readonly ending: StoredEvent;
 }
 
 export function createSealChain(options: SealerOptions): SealChain {
@@ -43,15 +41,17 @@ export function createSealChain(options: SealerOptions): SealChain {
   const heads = openUserHeads(config);
   const courier = createWitnessCourier(config.evidence.witness, ledger, warn);
   const runtime = join(config.stateDir, 'runtime');
+  const demandSealable = createSealGuard(options, heads);
   const append = async (
     runId: string,
-    { prepared, key, record, attempt }: SealParts,
-    isLate: boolean,
+    { prepared, key, record, ending }: SealParts,
+    how: SealOptions,
   ): Promise<Seal> => {
     const known = findSeal(ledger.read({ runId }));
     if (known !== null)
       return { envelope: parseStoredEnvelope(await store.getBlob(known.envelopeRef)), sealRef: known };
-    if (isLate) refuseAnother(runId);
+    demandSealable(runId, ending, how);
+    const { attempt } = ending;
     const seal = await signSeal(prepared, key, nextLink(ledger));
     const place = { attempt, id: `evidence.sealed:${runId}` };
     const { at } = await record.append('evidence.sealed', { ...seal.sealRef }, place);
@@ -62,16 +62,6 @@ export function createSealChain(options: SealerOptions): SealChain {
     courier?.tell(newest);
     return seal;
   };
-  const refuseAnother = (runId: string): void => {
-    const verdict = heads.judge(config.stateDir, ledger);
-    const isNoted = verdict.kind === 'rolled-back' && verdict.head.runId === runId;
-    const lost = isNoted ? null : findLostSeal(ledger, runId);
-    if (!isNoted && lost === null) return;
-    const witness = lost === null ? `the note in ${heads.folder}` : `the seal of ${lost.runId}`;
-    throw new TamperedError(`${runId} had a seal, as ${witness} says, and ${ledger.file} has lost it`, {
-      remedy: 'Restore the ledger from a backup.',
-    });
-  };
   const advanceHead = (newest: RecordedSeal): string | null => {
     try {
       return describeVerdict(heads.advance(config.stateDir, ledger, newest), ledger.file);
@@ -80,20 +70,11 @@ export function createSealChain(options: SealerOptions): SealChain {
     }
   };
   return {
-    async add(runId, parts, { waitMs = TURN_MS, isLate = false } = {}) {
+    async add(runId, parts, how = {}) {
+      const { waitMs = TURN_MS } = how;
       makeFolder(runtime);
-      return await withFileLock(join(runtime, 'seal.lock'), () => append(runId, parts, isLate), { waitMs });
+      return await withFileLock(join(runtime, 'seal.lock'), () => append(runId, parts, how), { waitMs });
     },
     settle: async (waitMs) => courier?.settle(waitMs),
   };
-}
-
-/** What is wrong, in words; null when the ledger has what it had. */
-export function describeVerdict(verdict: HeadVerdict, file: string): string | null {
-  if (verdict.kind === 'unreadable') return `what was noted as the newest seal of ${file} cannot be read`;
-  if (!('head' in verdict) || verdict.kind === 'ok') return null;
-  const { number, runId, at } = verdict.head;
-  return verdict.kind === 'rolled-back'
-    ? `${file} has lost its newest runs: seal ${number} (${runId}, ${at}) was in it and is not any more. Runs were removed, or an older copy was put in its place`
-    : `another ledger was in the place of ${file}, with seal ${number} (${runId}, ${at}) as its newest`;
 }

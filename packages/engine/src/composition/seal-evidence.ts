@@ -1,6 +1,6 @@
 /** Signs a run that has ended: the manifest is read off the ledger, so that recovery can seal what another host began. */
 import type { Clock } from '@caisson/ground';
-import { DispatchAccepted, Result } from '@caisson/protocol';
+import { DispatchAccepted, isTerminal, Result } from '@caisson/protocol';
 import * as z from 'zod/mini';
 import type { ResolvedConfig } from '../config/index.ts';
 import {
@@ -16,11 +16,13 @@ import { ZERO_HASH, type Ledger, type Recorder, type StoredEvent } from '../ledg
 import type { Store } from '../store/index.ts';
 import { deliverSealed } from './deliver-sealed.ts';
 import { digestProgram } from './digest-program.ts';
+import type { EndingMarks } from './ending-marks.ts';
 import { createSealChain, type SealChain } from './seal-chain.ts';
 import { openUserKeyring } from './user-keys.ts';
 
 export interface SealerOptions {
   readonly ledger: Ledger;
+  readonly endings: EndingMarks;
   readonly recorder: Recorder;
   readonly store: Store;
   readonly config: ResolvedConfig;
@@ -36,6 +38,8 @@ export interface SealOptions {
   readonly waitMs?: number;
   /** The run ended a while ago: one whose seal was taken away meanwhile gets no other, and TamperedError is thrown. */
   readonly isLate?: boolean;
+  /** Somebody asks for the seal of this very run: an ending that carries no mark is believed then. */
+  readonly acceptsUnmarked?: boolean;
 }
 
 export interface Sealer {
@@ -77,7 +81,7 @@ async function seal(
 ): Promise<void> {
   const { ledger, store } = options;
   const events = ledger.read({ runId });
-  const ending = findEnding(ledger, runId, events);
+  const ending = events.findLast((event) => isTerminal(event.type));
   if (ending === undefined) return;
   const resultRef = ending.data['resultRef'];
   const resultBytes = typeof resultRef === 'string' ? await store.getBlob(resultRef) : null;
@@ -93,7 +97,7 @@ async function seal(
   const key = await keyring.getSigningKey();
   const record = options.recorder.of(runId, ending.trace);
   const { attempt } = ending;
-  const sealed = await chain.add(runId, { key, prepared, record, attempt }, how);
+  const sealed = await chain.add(runId, { key, prepared, record, ending }, how);
   // A host that dies before this is made up for: whoever recovers the run delivers again.
   const undelivered = await deliverSealed(
     options.sinks,
@@ -102,11 +106,6 @@ async function seal(
   );
   for (const message of undelivered)
     await record.append('warning', { source: 'evidence', message }, { attempt });
-}
-
-function findEnding(ledger: Ledger, runId: string, events: readonly StoredEvent[]): StoredEvent | undefined {
-  const type = ledger.run(runId)?.ending;
-  return events.findLast((event) => event.type === type);
 }
 
 async function listArtefacts(

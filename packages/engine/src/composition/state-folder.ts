@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { readHostEnvironment, type ResolvedConfig } from '../config/index.ts';
 import { openLedger, type Ledger } from '../ledger/index.ts';
 import { openStateFolder, StateFolderRefused, type OwnState } from '../trust/index.ts';
+import { createEndingMarks, type EndingMarks } from './ending-marks.ts';
 
 const SPACE = 'state';
 const KEY = 'signature';
@@ -10,20 +11,25 @@ const KEY = 'signature';
 export interface OpenedState {
   readonly state: OwnState;
   readonly ledger: Ledger;
+  readonly endings: EndingMarks;
 }
 
 /** Opens or makes both. Throws StateFolderRefused for a folder, or a ledger in it, that is not ours. */
 export function openState(config: ResolvedConfig): OpenedState {
   const state = openStateFolder(config);
   const file = join(config.stateDir, 'ledger.db');
-  const ledger = openLedger(file, { patienceMs: patienceMs(readHostEnvironment()) });
+  const endings = createEndingMarks(state);
+  const ledger = openLedger(file, {
+    patienceMs: patienceMs(readHostEnvironment()),
+    markEnding: endings.mark,
+  });
   try {
     demandOwnLedger(ledger, state, file);
   } catch (error) {
     void ledger.close();
     throw error;
   }
-  return { state, ledger };
+  return { state, ledger, endings };
 }
 
 /** A file that was put in the place of ours has no signature, or that of another folder. */

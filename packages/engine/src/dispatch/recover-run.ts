@@ -91,7 +91,7 @@ export async function finishEnded(rooms: DispatchRooms, runId: string): Promise<
     await orWarn(record, launched.attempt, 'workspace', () => Promise.reject(error as Error));
     return;
   }
-  await finishSettled(rooms, record, remains);
+  await finishSettled(rooms, record, remains, { isLate: true });
 }
 
 /**

@@ -201,8 +201,11 @@ export interface DispatchRooms {
   readonly settings: DispatchSettings;
   /** Is a sandbox possible here? `null` when it is. */
   probeSandbox(): Promise<{ detail: string; remedy: string } | null>;
-  /** Signs the evidence of a run whose terminal event is durable; everything it needs is in ledger and store. */
-  seal(runId: string): Promise<void>;
+  /**
+   * Signs the evidence of a run whose terminal event is durable; everything it needs is in ledger and store. `isLate`
+   * says that another process recorded the ending.
+   */
+  seal(runId: string, options?: { readonly isLate?: boolean }): Promise<void>;
   /** Makes the first seal of this process faster; called when an agent has begun and we have nothing to do. */
   prepareToSeal(): void;
   /** Settles what dead hosts hold, so that a slot or the queue is never theirs for ever. */

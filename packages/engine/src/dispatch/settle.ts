@@ -147,8 +147,9 @@ export async function finishSettled(
   rooms: DispatchRooms,
   record: RunRecord,
   remains: AttemptRemains,
+  { isLate = false } = {},
 ): Promise<void> {
-  await orWarn(record, remains.attempt, 'evidence', () => rooms.seal(remains.runId));
+  await orWarn(record, remains.attempt, 'evidence', () => rooms.seal(remains.runId, { isLate }));
   await cleanUp(rooms, record, remains);
 }
 

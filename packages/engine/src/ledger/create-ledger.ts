@@ -1,6 +1,7 @@
 import { admitEvents } from './admit-event.ts';
 import type { Ledger, LedgerChange, RunRow } from './contract.ts';
 import { Draft } from './draft.ts';
+import type { MarkEnding } from './ending-marks.ts';
 import { LedgerClosedError } from './errors.ts';
 import { toStoredEvent } from './event-record.ts';
 import { findLast } from './find-last.ts';
@@ -19,6 +20,8 @@ export interface LedgerOptions {
   readonly createEventId?: () => string;
   /** How long an append waits while other processes hold the lock. Default 30 s. */
   readonly patienceMs?: number | undefined;
+  /** Makes the mark that is kept with each ending, in the same transaction. */
+  readonly markEnding?: MarkEnding;
 }
 
 /** The one brain of every ledger; `storage` says where its rows live. */
@@ -26,7 +29,7 @@ export function createLedger(storage: Storage, options: LedgerOptions = {}): Led
   const createEventId = options.createEventId ?? createEventIds();
   const listeners = createListeners((onChange) => storage.watchOthers(onChange));
   const isChanged = () => listeners.tell({ origin: 'own' });
-  const group = new GroupCommit(storage, isChanged, options.patienceMs);
+  const group = new GroupCommit(storage, isChanged, options);
   let closing: Promise<void> | null = null;
 
   const demandOpen = () => {

@@ -4,6 +4,7 @@
 import { CaissonError } from '@caisson/protocol';
 import type { AdmittedEvent } from './admit-event.ts';
 import { Draft } from './draft.ts';
+import { putEndingMarks, type MarkEnding } from './ending-marks.ts';
 import type { AppendOptions, PoolRoom } from './contract.ts';
 import { LedgerBusyError, LedgerFullError, PoolFullError } from './errors.ts';
 import type { EventRecord } from './event-record.ts';
@@ -24,20 +25,31 @@ interface Call {
   readonly reject: (error: unknown) => void;
 }
 
+interface GroupCommitOptions {
+  readonly patienceMs?: number | undefined;
+  readonly markEnding?: MarkEnding;
+}
+
 type Planned = { kind: 'recorded'; records: EventRecord[] } | { kind: 'refused'; error: unknown };
 
 export class GroupCommit {
   readonly #storage: Storage;
   readonly #onCommit: () => void;
+  readonly #markEnding: MarkEnding | undefined;
   #patienceMs: number;
   #waiting: Call[] = [];
   #isScheduled = false;
   #idle: { promise: Promise<void>; resolve: () => void } | null = null;
 
-  constructor(storage: Storage, onCommit: () => void, patienceMs = DEFAULT_PATIENCE_MS) {
+  constructor(
+    storage: Storage,
+    onCommit: () => void,
+    { patienceMs = DEFAULT_PATIENCE_MS, markEnding }: GroupCommitOptions = {},
+  ) {
     this.#storage = storage;
     this.#onCommit = onCommit;
     this.#patienceMs = patienceMs;
+    this.#markEnding = markEnding;
   }
 
   submit(events: readonly AdmittedEvent[], options: AppendOptions = {}): Promise<readonly EventRecord[]> {
@@ -88,6 +100,8 @@ export class GroupCommit {
     return this.#storage.write(() => {
       const commit = new Draft(this.#storage);
       const planned = calls.map((call) => planCall(this.#storage, commit, call));
+      if (this.#markEnding !== undefined)
+        putEndingMarks(this.#storage.working, commit.events, this.#markEnding);
       this.#storage.apply(commit);
       return planned;
     });

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CaissonError } from '@caisson/protocol';
-import { describeVerdict } from '../composition/seal-chain.ts';
+import { describeVerdict } from '../composition/seal-guard.ts';
 import { openUserHeads } from '../composition/user-keys.ts';
 import { countUnsent, isAddress } from '../composition/witness-courier.ts';
 import type { ResolvedConfig } from '../config/index.ts';

@@ -55,7 +55,9 @@ export async function sealEnded(engine: Engine, runId?: string): Promise<readonl
     (each) => each.unsealed !== undefined && !isForgotten(engine, each.runId),
   );
   const runIds = owed.map((each) => each.runId);
-  const { sealed, errors } = await sealEach(runIds, (each) => sealer.seal(each, { isLate: true }));
+  const { sealed, errors } = await sealEach(runIds, (each) =>
+    sealer.seal(each, { isLate: true, acceptsUnmarked: row !== null }),
+  );
   if (errors.length > 1) throw new UnsealedRunsError(sealed, errors);
   if (errors[0] !== undefined) throw errors[0];
   return sealed;

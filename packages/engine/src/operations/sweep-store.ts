@@ -1,6 +1,6 @@
 /** The store's part of a garbage collection: what is damaged is named, and keeps nobody from the rest. */
 import { BusTopic } from '@caisson/protocol';
-import { describeVerdict } from '../composition/seal-chain.ts';
+import { describeVerdict } from '../composition/seal-guard.ts';
 import { openUserHeads } from '../composition/user-keys.ts';
 import type { Engine } from '../engine.ts';
 import type { BlobProblem } from '../store/index.ts';

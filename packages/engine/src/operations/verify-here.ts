@@ -1,7 +1,7 @@
 /** Checks a run of this project, and whether the ledger still has everything that it once had. */
 import { existsSync, readFileSync } from 'node:fs';
 import { CaissonError } from '@caisson/protocol';
-import { describeVerdict } from '../composition/seal-chain.ts';
+import { describeVerdict } from '../composition/seal-guard.ts';
 import { openUserHeads, openUserKeyring } from '../composition/user-keys.ts';
 import { isAddress } from '../composition/witness-courier.ts';
 import { RunNotFoundError } from '../dispatch/index.ts';

@@ -1,0 +1,34 @@
+/**
+ * Tells an ending that we recorded from one that somebody wrote into the ledger: with it, in the same transaction, goes
+ * a mark that only the secret outside of the state folder makes. The hash of an ending covers the run up to it.
+ */
+import * as z from 'zod/mini';
+import { findEndingMark, type Ending, type Ledger } from '../ledger/index.ts';
+import type { OwnState } from '../trust/index.ts';
+
+/** `unmarked`: recorded by an older version, or in a folder that this one is a copy of. */
+export type EndingVerdict = 'ours' | 'unmarked' | 'forged';
+
+export interface EndingMarks {
+  mark(ending: Ending): unknown;
+  judge(ledger: Pick<Ledger, 'kv'>, ending: Ending): EndingVerdict;
+}
+
+const PURPOSE = 'ending';
+const Mark = z.object({ state: z.string(), signature: z.string() });
+
+export function createEndingMarks({ id, seal }: Pick<OwnState, 'id' | 'seal'>): EndingMarks {
+  const describe = ({ runId, hash }: Ending): string => `${runId} ${hash}`;
+  return {
+    mark: (ending) => ({ state: id, signature: seal.sign(PURPOSE, describe(ending)) }),
+    judge({ kv }, ending) {
+      const found = findEndingMark(kv, ending.runId);
+      if (found === undefined) return 'unmarked';
+      const mark = Mark.safeParse(found).data;
+      if (mark !== undefined && mark.state !== id) return 'unmarked';
+      return mark !== undefined && seal.isSigned(PURPOSE, describe(ending), mark.signature)
+        ? 'ours'
+        : 'forged';
+    },
+  };
+}

@@ -1,0 +1,67 @@
+/** What must hold before a run gets its seal, when that is not made by whoever recorded the ending a moment ago. */
+import {
+  findChainBreak,
+  findLostSeal,
+  listSeals,
+  SealRefusedError,
+  TamperedError,
+  type HeadVerdict,
+  type LedgerHeads,
+} from '../evidence/index.ts';
+import type { StoredEvent } from '../ledger/index.ts';
+import type { SealerOptions, SealOptions } from './seal-evidence.ts';
+
+const RESTORE = { remedy: 'Restore the ledger from a backup.' };
+const ACCEPT = 'If that was you: caisson doctor --accept-ledger';
+
+/**
+ * Throws TamperedError for a run that was changed after its ending or has lost a seal, and in a ledger that has lost
+ * runs; SealRefusedError where nobody can know.
+ */
+export function createSealGuard(
+  { ledger, endings, config }: Pick<SealerOptions, 'ledger' | 'endings' | 'config'>,
+  heads: LedgerHeads,
+): (runId: string, ending: StoredEvent, how: SealOptions) => void {
+  let isChainWhole = false; // looked at once: it is a look at every seal
+  const refuseAnother = (runId: string, verdict: HeadVerdict): void => {
+    const isNoted = verdict.kind === 'rolled-back' && verdict.head.runId === runId;
+    const lost = isNoted ? null : findLostSeal(ledger, runId);
+    if (!isNoted && lost === null) return;
+    const witness = lost === null ? `the note in ${heads.folder}` : `the seal of ${lost.runId}`;
+    throw new TamperedError(
+      `${runId} had a seal, as ${witness} says, and ${ledger.file} has lost it`,
+      RESTORE,
+    );
+  };
+  const demandWhole = (verdict: HeadVerdict): void => {
+    const problem = describeVerdict(verdict, ledger.file);
+    if (verdict.kind === 'rolled-back') throw new TamperedError(problem ?? '', { remedy: ACCEPT });
+    if (problem !== null) throw new SealRefusedError(problem, { remedy: ACCEPT });
+    const broken = isChainWhole ? null : findChainBreak(listSeals(ledger));
+    if (broken !== null) throw new TamperedError(broken, RESTORE);
+    isChainWhole = true;
+  };
+  return (runId, ending, { isLate = false, acceptsUnmarked = false }) => {
+    const verdict = isLate ? heads.judge(config.stateDir, ledger) : null;
+    if (verdict !== null) refuseAnother(runId, verdict);
+    const mark = endings.judge(ledger, { runId, hash: ending.hash });
+    if (mark === 'forged')
+      throw new TamperedError(`${runId} was changed after its ending was recorded`, RESTORE);
+    if (verdict !== null) demandWhole(verdict);
+    if (mark === 'unmarked' && !acceptsUnmarked)
+      throw new SealRefusedError(
+        'nothing shows that its ending was recorded in this state folder: an older version did it, or somebody else',
+        { remedy: `If it is what you expect (caisson show ${runId}): caisson seal ${runId}` },
+      );
+  };
+}
+
+/** What is wrong, in words; null when the ledger has what it had. */
+export function describeVerdict(verdict: HeadVerdict, file: string): string | null {
+  if (verdict.kind === 'unreadable') return `what was noted as the newest seal of ${file} cannot be read`;
+  if (!('head' in verdict) || verdict.kind === 'ok') return null;
+  const { number, runId, at } = verdict.head;
+  return verdict.kind === 'rolled-back'
+    ? `${file} has lost its newest runs: seal ${number} (${runId}, ${at}) was in it and is not any more. Runs were removed, or an older copy was put in its place`
+    : `another ledger was in the place of ${file}, with seal ${number} (${runId}, ${at}) as its newest`;
+}
