@@ -4,7 +4,13 @@ import { systemClock } from '@caisson/ground';
 import type { ProbeReport } from '../discovery/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { openRegistry } from '../registry/index.ts';
-import { inspectBlob, openLocalStore, toProblem, type BlobProblem, type Store } from '../store/index.ts';
+import {
+  inspectBlob,
+  openLocalStore,
+  throwUnlessProblem,
+  type BlobProblem,
+  type Store,
+} from '../store/index.ts';
 import { surveyBlobs } from './blob-roots.ts';
 import { nameFirst } from './name-first.ts';
 import type { NeededBlob } from './run-blobs.ts';
@@ -67,7 +73,7 @@ async function addFiles(
   all: Map<string, NeededBlob>,
 ): Promise<void> {
   const { entries } = await store.readManifest(digest).catch((error: unknown) => {
-    toProblem(digest, error);
+    throwUnlessProblem(error);
     return { entries: [] };
   });
   for (const entry of entries)

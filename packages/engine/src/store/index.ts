@@ -1,6 +1,6 @@
 export * from './contract.ts';
 export * from './errors.ts';
-export { inspectBlob, toProblem } from './inspect-blob.ts';
+export { inspectBlob, throwUnlessProblem, toProblem } from './inspect-blob.ts';
 export { openLocalStore } from './local-store.ts';
 export { openMirroredStore, type MirroredStore, type MirrorOptions } from './mirrored-store.ts';
 export { tidyStore } from './pack-loose.ts';

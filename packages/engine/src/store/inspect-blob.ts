@@ -24,6 +24,11 @@ export function toProblem(digest: string, error: unknown): BlobProblem {
   throw error;
 }
 
+/** For whoever leaves the problem itself to somebody else. */
+export function throwUnlessProblem(error: unknown): void {
+  toProblem('', error);
+}
+
 function describeMissing(digest: string): BlobProblem {
   return { digest, kind: 'missing', detail: `the store does not hold ${digest}` };
 }

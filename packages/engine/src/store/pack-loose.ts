@@ -8,7 +8,7 @@
 import { rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { toProblem } from './inspect-blob.ts';
+import { throwUnlessProblem } from './inspect-blob.ts';
 import { LocalBlobs } from './local-blobs.ts';
 import { sweepTemps } from './local-gc.ts';
 import { blobFile, createLayout, listNames, statOrNull, type LocalLayout } from './local-layout.ts';
@@ -83,7 +83,7 @@ async function copy(blobs: LocalBlobs, writer: PackWriter, digests: readonly str
       await writer.add(digest, await blobs.read(digest));
       copied.add(digest);
     } catch (error) {
-      toProblem(digest, error);
+      throwUnlessProblem(error);
     }
     await pause();
   }
