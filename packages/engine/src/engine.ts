@@ -23,6 +23,7 @@ import { readHostEnvironment, type ResolvedConfig } from './config/index.ts';
 import { repairOwnRefs } from './operations/repair-own-refs.ts';
 import {
   createDispatcher,
+  createHostBackoff,
   recover,
   type Dispatcher,
   type DispatchRooms,
@@ -104,7 +105,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     { config, cwd, options, base, desks, sealer },
     {
       dispatch: (request) => dispatcher.dispatch(request),
-      recoverDead: () => recoverDead(),
+      recoverDead: () => recoverDead({ backoff }),
     },
   );
   const dispatcher = createDispatcher(rooms);
@@ -115,9 +116,10 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     callbacks.resume();
   };
   let recovering: Promise<Recovered> | null = null;
-  const recoverDead = (): Promise<Recovered> => {
+  const backoff = createHostBackoff(base.clock);
+  const recoverDead = (how: { backoff?: typeof backoff } = {}): Promise<Recovered> => {
     const repairRefs = (): Promise<unknown> => repairOwnRefs({ ...base, config });
-    recovering ??= recover({ rooms, hosts, announce: openPost, repairRefs }).finally(() => {
+    recovering ??= recover({ rooms, hosts, announce: openPost, repairRefs, ...how }).finally(() => {
       recovering = null;
     });
     return recovering;
@@ -130,7 +132,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     sealer,
     dispatcher,
     openPost,
-    recover: recoverDead,
+    recover: () => recoverDead(),
     async close() {
       if (post !== null) bus.emit(BusTopic.SHUTDOWN_DRAINING, {});
       await dispatcher.shutdown();

@@ -1,6 +1,7 @@
 export type * from './contract.ts';
 export type * from './rooms.ts';
 export { createDispatcher } from './dispatcher.ts';
+export { createHostBackoff } from './host-backoff.ts';
 export { recover, type Recovered } from './recover.ts';
 export { describeRun } from './describe-run.ts';
 export { describeTask } from './describe-task.ts';

@@ -2,9 +2,9 @@
  * Stage 2: waits for a slot. The limit holds across all processes of the project: a slot is a row that is taken in
  * one immediate transaction by the run at the head of the queue.
  */
+import { explainError } from '@caisson/ground';
 import type { AdmittedRun } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
-import { orWarn } from './clean-up.ts';
 import { poolOf } from './pool-room.ts';
 import type { RunRecord } from '../ledger/index.ts';
 
@@ -29,16 +29,24 @@ export async function place(
     const position = queue.findIndex((row) => row.runId === run.runId) + 1;
     await record.append('run.queued', { position, limit: settings.concurrency });
   }
+  let told: string | null = null;
   let lookAtMs = clock.monotonicMs() + LOOK_MS;
   while (!signal.aborted) {
     await nextChange(rooms, signal);
     if (clock.monotonicMs() >= lookAtMs) {
-      await orWarn(record, 0, 'recovery', () => rooms.recoverDead());
+      const failure = await findFailure(rooms.recoverDead());
+      if (failure !== null && failure !== told)
+        record.keep('warning', { source: 'recovery', message: failure.slice(0, 4000) });
+      told = failure ?? told;
       lookAtMs = clock.monotonicMs() + LOOK_MS;
     }
     if (!signal.aborted && tryTake()) return 'placed';
   }
   return 'aborted';
+}
+
+function findFailure(work: Promise<unknown>): Promise<string | null> {
+  return work.then(() => null, explainError);
 }
 
 /** Wakes when anything was committed by anyone, after a short poll, or when aborted. */

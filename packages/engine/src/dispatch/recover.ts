@@ -14,6 +14,7 @@
 import type { Hosts } from '../hosts/index.ts';
 import { IllegalTransitionError, isOutage, type RunRow } from '../ledger/index.ts';
 import { RunUnsettledError } from './errors.ts';
+import type { HostBackoff } from './host-backoff.ts';
 import { isPassing } from './passing-failure.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { recoverRun, finishEnded } from './recover-run.ts';
@@ -27,6 +28,8 @@ export interface Recovery {
   announce(): Promise<void>;
   /** A host may be dead because the power was cut: what it had under `refs/caisson` may be broken. */
   repairRefs(): Promise<unknown>;
+  /** Given by those that look again and again: hosts that are not due are left out. */
+  readonly backoff?: HostBackoff;
 }
 
 export interface Recovered {
@@ -37,13 +40,15 @@ export interface Recovered {
   readonly skipped: readonly string[];
 }
 
-export async function recover({ rooms, hosts, announce, repairRefs }: Recovery): Promise<Recovered> {
+export async function recover(recovery: Recovery): Promise<Recovered> {
+  const { rooms, hosts, announce, repairRefs, backoff } = recovery;
   const { ledger, hostId } = rooms;
   const open = ledger.runs({ status: ['queued', 'running'] });
   const known = new Set([...open.map((row) => row.host), ...ledger.leases.hosts()]);
   known.delete(hostId);
   const dead: string[] = [];
-  for (const host of known) if (!(await hosts.isAlive(host))) dead.push(host);
+  for (const host of known)
+    if ((backoff?.isDue(host) ?? true) && !(await hosts.isAlive(host))) dead.push(host);
   const all = { settled: [] as string[], left: [] as RunUnsettledError[], skipped: [] as string[] };
   if (dead.length === 0) return all;
   await announce();
@@ -53,15 +58,18 @@ export async function recover({ rooms, hosts, announce, repairRefs }: Recovery):
       all.skipped.push(host);
       continue;
     }
+    let isSettled = false;
     try {
       const { settled, left } = await recoverHost(rooms, host);
       all.settled.push(...settled);
       all.left.push(...left);
-      if (left.length === 0) {
+      isSettled = left.length === 0;
+      if (isSettled) {
         ledger.leases.reclaim(host);
         hosts.forget(host);
       }
     } finally {
+      backoff?.note(host, isSettled);
       freeHost(rooms, host);
     }
   }

@@ -95,3 +95,31 @@ test('an event with an id is recorded once', async () => {
   await record.flush();
   expect(exits()).toEqual([0]);
 });
+
+test('an event that is appended waits for those that were kept before it, and overtakes none', async () => {
+  const { ledger, record, lock } = await openRecord();
+  lock(true);
+  record.keep('runtime.adapter.ran', ran(1), { attempt: 1 });
+  await expect(record.append('run.queued', { position: 1, limit: 1 })).rejects.toThrow(LedgerBusyError);
+  lock(false);
+  const appended = record.append('run.queued', { position: 2, limit: 1 });
+  record.keep('runtime.adapter.ran', ran(2), { attempt: 1 });
+  await appended;
+  await record.flush();
+  expect(ledger.read({ runId: RUN }).map(({ data }) => data['exitCode'] ?? data['position'])).toEqual([
+    undefined,
+    ...[1, 2, 2],
+  ]);
+});
+
+test('a loss that happens while losses are recorded is recorded, too', async () => {
+  const { ledger, record } = await openRecord();
+  const tooLarge = { ...ran(2), head: 'x'.repeat(5 * 1024 * 1024) };
+  record.keep('runtime.adapter.ran', tooLarge, { attempt: 1 });
+  const flushed = record.flush();
+  record.keep('runtime.adapter.ran', tooLarge, { attempt: 1 });
+  await flushed;
+  await record.flush();
+  const counts = ledger.read({ types: ['events.lost'] }).map(({ data }) => Number(data['count']));
+  expect(counts.reduce((sum, count) => sum + count, 0)).toBe(2);
+});

@@ -1,7 +1,7 @@
 /**
  * The one writer of durable events. Everything that is recorded goes through here.
  * E1  An event is on disk before a listener hears it (invariant 3), and a listener that throws hurts nobody (9).
- * E2  Within a record, order is the order of the calls.
+ * E2  Within a record, order is the order of the calls: an event waits for all before it, and fails if they cannot be written.
  * E3  `keep` drops nothing. What the ledger cannot take now is held and written later, at the latest by `flush`. What it
  *     refuses for good, or what exceeds MAX_HELD, is counted, and `flush` records the count (`events.lost`).
  */
@@ -97,12 +97,22 @@ interface Stream {
   write(events: readonly NewEvent[], room?: PoolRoom): Promise<readonly StoredEvent[]>;
 }
 
+/** What stands in the queue: an event that is kept, or events that somebody waits for (none: a flush). */
+type Queued =
+  | { readonly kind: 'kept'; readonly event: NewEvent }
+  | {
+      readonly kind: 'asked';
+      readonly events: readonly NewEvent[];
+      readonly room: PoolRoom | undefined;
+      readonly answer: PromiseWithResolvers<readonly StoredEvent[]>;
+    };
+
 class StreamRecord implements RunRecord {
   readonly #stream: Stream;
-  #pending: Promise<unknown> = Promise.resolve();
-  readonly #held: NewEvent[] = [];
-  #draining: Promise<void> | null = null;
-  readonly #lost = new Map<string, number>();
+  #queue: Queued[] = [];
+  #held = 0;
+  #isWriting = false;
+  #lost = new Map<string, number>();
   #lastAttempt = 0;
 
   constructor(stream: Stream) {
@@ -114,28 +124,22 @@ class StreamRecord implements RunRecord {
     data: EventData[T],
     { room, ...place }: EventPlace & { room?: PoolRoom } = {},
   ): Promise<StoredEvent> {
-    const [stored] = await this.#write([this.#stream.compose(type, data, place)], room);
+    const [stored] = await this.#ask([this.#stream.compose(type, data, place)], room);
     if (stored === undefined) throw new Error(`the ledger returned nothing for ${type}`);
     return stored;
   }
 
   appendAll(events: readonly EventContent[], attempt: number): Promise<readonly StoredEvent[]> {
-    return this.#write(events.map(({ type, data }) => this.#stream.compose(type, data, { attempt })));
+    return this.#ask(events.map(({ type, data }) => this.#stream.compose(type, data, { attempt })));
   }
 
   keep<T extends EventType>(type: T, data: EventData[T], place: EventPlace = {}): void {
     const event = this.#stream.compose(type, data, place);
     this.#lastAttempt = event.attempt;
-    if (this.#held.length > 0) {
-      this.#hold(event); // E2
-      this.#drain().catch(() => undefined); // it stays held
-      return;
-    }
-    const written = this.#write([event]).catch((error: unknown) => {
-      if (isRefusal(error)) this.#lose(event.type);
-      else this.#hold(event);
-    });
-    this.#pending = Promise.all([this.#pending, written]);
+    if (this.#held >= MAX_HELD) return this.#lose(event.type);
+    this.#held += 1;
+    this.#queue.push({ kind: 'kept', event });
+    void this.#write();
   }
 
   tell<T extends EventType>(type: T, data: EventData[T], attempt: number): void {
@@ -144,60 +148,90 @@ class StreamRecord implements RunRecord {
   }
 
   async flush(): Promise<void> {
-    await this.#pending;
-    await this.#drain();
+    await this.#ask([]);
     if (this.#lost.size === 0) return;
-    const types = Object.fromEntries(this.#lost);
-    const count = [...this.#lost.values()].reduce((sum, each) => sum + each, 0);
-    await this.append('events.lost', { count, types }, { attempt: this.#lastAttempt });
-    this.#lost.clear();
+    const lost = this.#lost;
+    this.#lost = new Map();
+    const count = [...lost.values()].reduce((sum, each) => sum + each, 0);
+    try {
+      const data = { count, types: Object.fromEntries(lost) };
+      await this.append('events.lost', data, { attempt: this.#lastAttempt });
+    } catch (error) {
+      for (const [type, times] of lost) this.#lose(type, times);
+      throw error;
+    }
   }
 
-  #write(events: readonly NewEvent[], room?: PoolRoom): Promise<readonly StoredEvent[]> {
-    const written = this.#stream.write(events, room);
-    this.#pending = Promise.all([this.#pending, written.catch(() => undefined)]);
-    return written;
+  #ask(events: readonly NewEvent[], room?: PoolRoom): Promise<readonly StoredEvent[]> {
+    const answer = Promise.withResolvers<readonly StoredEvent[]>();
+    this.#queue.push({ kind: 'asked', events, room, answer });
+    void this.#write();
+    return answer.promise;
   }
 
-  #drain(): Promise<void> {
-    this.#draining ??= this.#writeHeld().finally(() => {
-      this.#draining = null;
-    });
-    return this.#draining;
-  }
-
-  /** All at once; one by one where the ledger refuses one of them. */
-  async #writeHeld(): Promise<void> {
-    while (this.#held.length > 0) {
-      const batch = this.#held.slice(0, MAX_EVENTS_PER_APPEND);
-      try {
-        await this.#write(batch);
-      } catch (error) {
-        if (!isRefusal(error)) throw error;
-        await this.#writeEach(batch);
+  /** Never rejects. What is kept stays in the queue when it cannot be written; whoever waits behind it is told why. */
+  async #write(): Promise<void> {
+    if (this.#isWriting) return;
+    this.#isWriting = true;
+    for (let [first] = this.#queue; first !== undefined; [first] = this.#queue) {
+      if (first.kind === 'asked') {
+        this.#queue.shift();
+        await this.#writeAsked(first);
         continue;
       }
-      this.#held.splice(0, batch.length);
+      try {
+        await this.#writeKept();
+      } catch (error) {
+        const waiting = this.#queue;
+        this.#queue = waiting.filter(({ kind }) => kind === 'kept');
+        for (const each of waiting) if (each.kind === 'asked') each.answer.reject(error);
+        break;
+      }
     }
+    this.#isWriting = false;
+  }
+
+  async #writeAsked({ events, room, answer }: Extract<Queued, { kind: 'asked' }>): Promise<void> {
+    try {
+      answer.resolve(events.length === 0 ? [] : await this.#stream.write(events, room));
+    } catch (error) {
+      answer.reject(error);
+    }
+  }
+
+  /** What is kept in front, all at once; one by one where the ledger refuses one of them. */
+  async #writeKept(): Promise<void> {
+    const batch: NewEvent[] = [];
+    for (const queued of this.#queue) {
+      if (queued.kind === 'asked' || batch.length === MAX_EVENTS_PER_APPEND) break;
+      batch.push(queued.event);
+    }
+    try {
+      await this.#stream.write(batch);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      return this.#writeEach(batch);
+    }
+    this.#drop(batch.length);
   }
 
   async #writeEach(batch: readonly NewEvent[]): Promise<void> {
     for (const event of batch) {
-      await this.#write([event]).catch((error: unknown) => {
+      await this.#stream.write([event]).catch((error: unknown) => {
         if (!isRefusal(error)) throw error;
         this.#lose(event.type);
       });
-      this.#held.shift();
+      this.#drop(1);
     }
   }
 
-  #hold(event: NewEvent): void {
-    if (this.#held.length < MAX_HELD) this.#held.push(event);
-    else this.#lose(event.type);
+  #drop(count: number): void {
+    this.#queue.splice(0, count);
+    this.#held -= count;
   }
 
-  #lose(type: string): void {
-    this.#lost.set(type, (this.#lost.get(type) ?? 0) + 1);
+  #lose(type: string, times = 1): void {
+    this.#lost.set(type, (this.#lost.get(type) ?? 0) + times);
   }
 }
 
