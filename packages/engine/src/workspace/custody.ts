@@ -1,6 +1,8 @@
 /** Where checkpoints are kept: the user's repository, or one of ours for projects without git. */
 import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 
 import { createGit, createOwnGitDir, statIfThere, type Git, type ObjectFormat } from '@caisson/ground';
 
@@ -58,10 +60,14 @@ export async function updateRefs(custodyDir: string, refs: ReadonlyMap<string, s
   if (refs.size === 0) return;
   refuseLinkedNamespace(custodyDir, [...refs.keys()]);
   const orders = [...refs].map(([name, objectId]) => `update ${name} ${objectId}\n`);
-  await custodyGit(custodyDir).run(['update-ref', '--stdin'], {
-    stdin: orders.join(''),
-    config: SYNCED_REFS,
-  });
+  const update = (): Promise<unknown> =>
+    custodyGit(custodyDir).run(['update-ref', '--stdin'], { stdin: orders.join(''), config: SYNCED_REFS });
+  try {
+    await update();
+  } catch (error) {
+    if (!(await removeLeftLocks(custodyDir, [...refs.keys()]))) throw error;
+    await update();
+  }
   await syncRefs(custodyDir, [...refs.keys()]);
 }
 
@@ -86,6 +92,22 @@ export function findLinkedFolder(repository: string, path: string): string | nul
   if (earlier !== null) return earlier;
   const stats = statIfThere(join(repository, path), 'itself');
   return stats === null || stats.isDirectory() ? null : path;
+}
+
+/** A ref of a run has one writer at a time, which holds the lock for milliseconds. */
+const LEFT_LOCK_MS = 1000;
+
+/** A git that was killed leaves its lock. One of our own refs that stays the same for so long has no owner. */
+async function removeLeftLocks(custodyDir: string, refs: readonly string[]): Promise<boolean> {
+  const own = refs
+    .filter((ref) => ref.startsWith('refs/caisson/'))
+    .map((ref) => `${join(custodyDir, ref)}.lock`);
+  const inodeOf = (path: string): number | undefined => statIfThere(path, 'itself')?.ino;
+  const seen = own.map((path) => ({ path, inode: inodeOf(path) })).filter(({ inode }) => inode !== undefined);
+  if (seen.length === 0) return false;
+  await delay(LEFT_LOCK_MS);
+  for (const { path, inode } of seen) if (inodeOf(path) === inode) await rm(path, { force: true });
+  return true;
 }
 
 /** Moves one ref from what it is known to be (null: nothing) to a commit. Null, or why git did not do it. */
