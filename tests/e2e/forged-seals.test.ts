@@ -175,4 +175,18 @@ describe('tampering is not passed off as something less', { timeout: 60_000 }, (
     database.close();
     expect([await verify(), await exportIt()]).toEqual([6, 6]);
   });
+
+  it('as a forgotten run: nothing is hidden, and gc keeps what it needs', async () => {
+    await forge((events, database) => {
+      database.prepare('INSERT INTO kv VALUES (?, ?, ?)').run('forgotten', runs[0] ?? '', '"2026-01-01"');
+      return events;
+    });
+    expect([await verify(), await exportIt()]).toEqual([6, 6]);
+    expect((await project.caisson('gc', '--older-than', '1s')).code).toBe(0);
+    await forge((events, database) => {
+      database.exec(`DELETE FROM kv WHERE space = 'forgotten'`);
+      return events;
+    });
+    expect(await verify()).toBe(0);
+  });
 });
