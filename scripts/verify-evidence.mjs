@@ -186,7 +186,7 @@ function checkParts(said, parts, part, check) {
   const events = check('event-chain', () => readEvents(part('events.ndjson'), said.runId));
   const sealed = events?.slice(0, said.events.count);
   const allEvents = () => {
-    must(part('events.ndjson') && !(events?.length < said.events.count), 'the tail is missing', true);
+    part('events.ndjson');
     return events;
   };
   check('event-count', () => must(allEvents().length === said.events.count, 'other events than were sealed'));

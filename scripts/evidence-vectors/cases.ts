@@ -180,7 +180,6 @@ const events = (): Record<string, Case> => ({
   },
   'bad-event-tail': {
     about: 'The last event is missing.',
-    isOnlyMissing: true,
     failed: ['event-count', 'merkle-root'],
     edit: editLines((lines) => lines.slice(0, -1)),
   },

@@ -1,7 +1,7 @@
 /** Whoever can write the state folder, and nothing else, gets no signature for another history. */
 import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { forgeLedger, type ForgedEvent } from './forge-ledger.ts';
 import { openProject, type Project } from './open-project.ts';
@@ -148,4 +148,45 @@ it('an ending without a mark is sealed for whoever asks for that run', { timeout
   expect(await verify(runs[2])).toBe(9);
   expect((await project.caisson('seal', runs[2] ?? '')).code).toBe(0);
   expect(await verify(runs[2])).toBe(0);
+});
+
+describe('tampering is not passed off as something less', { timeout: 60_000 }, () => {
+  it('as an incomplete run: events before the ending dropped, the genuine seal kept', async () => {
+    await forge((events) => {
+      change(events);
+      const gone = events.filter(({ runId }) => runId === runs[0]).slice(2, 4);
+      return events.filter((event) => !gone.includes(event));
+    });
+    expect([await verify(), await exportIt()]).toEqual([6, 6]);
+  });
+
+  it('as an unsealed run: a seal that says nothing', async () => {
+    await forge((events) => {
+      for (const event of events.filter(isOf(runs[0], SEALED))) event.data = { x: 1 };
+      return events;
+    });
+    expect([await verify(), await exportIt()]).toEqual([6, 6]);
+  });
+
+  it('as an unsealed run: the seal dropped, and the row says that none is owed', async () => {
+    await forge((events) => events.filter((event) => !isOf(runs[0], SEALED)(event)));
+    const database = new DatabaseSync(join(stateDir, 'ledger.db'));
+    database.exec(`UPDATE runs SET unsealed = NULL, row = json_remove(row, '$.unsealed', '$.check')`);
+    database.close();
+    expect([await verify(), await exportIt()]).toEqual([6, 6]);
+  });
+
+  it('as a forgotten run: nothing is hidden, and gc keeps what it needs', async () => {
+    await forge((events, database) => {
+      database.prepare('INSERT INTO kv VALUES (?, ?, ?)').run('forgotten', runs[0] ?? '', '"2026-01-01"');
+      return events;
+    });
+    expect([await verify(), await exportIt()]).toEqual([6, 6]);
+    expect((await project.caisson('gc', '--older-than', '1s')).code).toBe(0);
+    await forge((events, database) => {
+      database.exec(`DELETE FROM kv WHERE space = 'forgotten'`);
+      return events;
+    });
+    expect(await verify()).toBe(0);
+  });
 });

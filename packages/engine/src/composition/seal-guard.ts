@@ -1,8 +1,8 @@
 /** What must hold before a run gets its seal, when that is not made by whoever recorded the ending a moment ago. */
 import {
   findChainBreak,
-  findLostSeal,
   listSeals,
+  refuseLostSeal,
   SealRefusedError,
   TamperedError,
   type HeadVerdict,
@@ -24,14 +24,12 @@ export function createSealGuard(
 ): (runId: string, ending: StoredEvent, how: SealOptions) => void {
   let isChainWhole = false; // looked at once: it is a look at every seal
   const refuseAnother = (runId: string, verdict: HeadVerdict): void => {
-    const isNoted = verdict.kind === 'rolled-back' && verdict.head.runId === runId;
-    const lost = isNoted ? null : findLostSeal(ledger, runId);
-    if (!isNoted && lost === null) return;
-    const witness = lost === null ? `the note in ${heads.folder}` : `the seal of ${lost.runId}`;
-    throw new TamperedError(
-      `${runId} had a seal, as ${witness} says, and ${ledger.file} has lost it`,
-      RESTORE,
-    );
+    if (verdict.kind === 'rolled-back' && verdict.head.runId === runId)
+      throw new TamperedError(
+        `${runId} had a seal, as the note in ${heads.folder} says, and ${ledger.file} has lost it`,
+        RESTORE,
+      );
+    refuseLostSeal(ledger, runId, ledger.read({ runId }));
   };
   const demandWhole = (verdict: HeadVerdict): void => {
     const problem = describeVerdict(verdict, ledger.file);

@@ -151,7 +151,7 @@ describe('an export', () => {
     const doubled = await changeEvents((events) => events.toSpliced(2, 0, events[2] as ChainEvent));
     expect(failedIds(doubled)).toContain('event-chain');
     const cut = await changeEvents((events) => events.slice(0, -1));
-    expect(cut.outcome).toBe('incomplete');
+    expect(cut.outcome).toBe('tampered');
     expect(failedIds(cut)).toEqual(['event-count', 'merkle-root']);
     const none = await changeEvents(() => []);
     expect(failedIds(none)).toEqual(['event-count', 'merkle-root']);

@@ -22,6 +22,7 @@ import {
 } from './export-parts.ts';
 import { parseEnvelope } from './dsse.ts';
 import { findSeal } from './find-seal.ts';
+import { refuseLostSeal } from './seal-chain.ts';
 import { parseStatement } from './statement.ts';
 import { encodeTarHeader, paddingOf, TAR_END } from './tar.ts';
 
@@ -47,6 +48,7 @@ export async function exportRun(input: ExportInput): Promise<Exported> {
   const events = ledger.read({ runId });
   const seal = findSeal(events);
   if (seal === null) {
+    refuseLostSeal(ledger, runId, events);
     const hasEnded = ledger.run(runId)?.ending !== undefined;
     throw new NotSealedError(`run ${runId} has ${hasEnded ? 'ended and has no seal' : 'not ended yet'}`, {
       remedy: hasEnded ? `Seal it: caisson seal ${runId}` : 'A run is sealed after its ending.',

@@ -7,10 +7,10 @@ export { merkleRoot } from './merkle.ts';
 export { prepareSeal, signSeal, type PreparedSeal, type Seal, type SealInput } from './seal.ts';
 export {
   findChainBreak,
-  findLostSeal,
   listNewestSeals,
   listSeals,
   nextLink,
+  refuseLostSeal,
   type RecordedSeal,
 } from './seal-chain.ts';
 export { openLedgerHeads, type HeadVerdict, type LedgerHeads } from './ledger-head.ts';

@@ -6,7 +6,7 @@ import { EvidenceSealed } from '@caisson/protocol';
 
 import { getLedgerId, type Ledger, type StoredEvent } from '../ledger/index.ts';
 import type { RecordedLink, SealLink, SealRef } from './contract.ts';
-import { EvidenceMalformedError } from './errors.ts';
+import { EvidenceMalformedError, TamperedError } from './errors.ts';
 import { findSeal } from './find-seal.ts';
 
 /** A seal where it is recorded. */
@@ -64,6 +64,19 @@ export function findLostSeal(ledger: Ledger, runId: string): RecordedSeal | null
   const acceptedAt = ledger.run(runId)?.acceptedAt ?? '';
   const later = listNewestSeals(ledger, null, ({ at }) => at < acceptedAt);
   return later.find(({ seal }) => seal.chain?.previousRun === runId) ?? null;
+}
+
+/** Throws for a run that has no readable seal and had one: it is not a run that is still to be sealed. */
+export function refuseLostSeal(ledger: Ledger, runId: string, events: readonly StoredEvent[]): void {
+  const isUnreadable = events.some(({ type }) => type === EvidenceSealed.type);
+  const lost = isUnreadable ? null : findLostSeal(ledger, runId);
+  if (!isUnreadable && lost === null) return;
+  throw new TamperedError(
+    lost === null
+      ? `what ${ledger.file} says of the seal of ${runId} is not what Caisson records`
+      : `${runId} had a seal, as the seal of ${lost.runId} says, and ${ledger.file} has lost it`,
+    { remedy: 'Restore the ledger from a backup.' },
+  );
 }
 
 /** What breaks the chain first, in words; null when every seal follows the one before it. */

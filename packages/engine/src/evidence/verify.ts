@@ -14,7 +14,7 @@ import type { FoundBlob } from './evidence-source.ts';
 import { ExportSource } from './export-source.ts';
 import { parseEnvelope } from './dsse.ts';
 import { findSeal } from './find-seal.ts';
-import { checkLink } from './seal-chain.ts';
+import { checkLink, refuseLostSeal } from './seal-chain.ts';
 import { parseStatement } from './statement.ts';
 import { listTar, type ByteSource, type TarEntry } from './tar.ts';
 import { describeWitnessed, type WitnessLine } from './witness.ts';
@@ -66,7 +66,7 @@ export async function verifyRun(
   }
   const seal = findSeal(events);
   if (seal === null) {
-    const unsealed = await failVerification('seal', whyUnsealed(runId, events, options.unsealedBy));
+    const unsealed = await failVerification('seal', whyUnsealed(ledger, runId, events, options.unsealedBy));
     return await withMore({ ...unsealed, runId }, async (report) => {
       for (const { id, run } of ledgerChecks) await report.check(id, () => run(null));
     });
@@ -181,8 +181,18 @@ async function measureBlob(store: Store, digest: string): Promise<FoundBlob> {
 }
 
 /** A seal that was taken away is not a seal that is still to be made. */
-function whyUnsealed(runId: string, events: readonly StoredEvent[], by: Error | undefined): Error {
+function whyUnsealed(
+  ledger: Ledger,
+  runId: string,
+  events: readonly StoredEvent[],
+  by: Error | undefined,
+): Error {
   if (by instanceof TamperedError) return by;
+  try {
+    refuseLostSeal(ledger, runId, events);
+  } catch (error) {
+    return error as Error;
+  }
   if (events.length === 0) return new IncompleteError(`there is no run ${runId} in this ledger`);
   if (!events.some((event) => isTerminal(event.type)))
     return new IncompleteError(`run ${runId} has not ended, so it has no seal yet`);

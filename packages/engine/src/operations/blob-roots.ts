@@ -4,6 +4,7 @@ import type { Engine } from '../engine.ts';
 import { listSealedArtefacts } from '../evidence/index.ts';
 import type { StoredEvent } from '../ledger/index.ts';
 import { toProblem, type BlobProblem } from '../store/index.ts';
+import { listForgotten } from './run-forgotten.ts';
 import { listNamedBlobs, listResultBlobs, type NeededBlob } from './run-blobs.ts';
 
 /** Admission stores what a name stands for just before the run is accepted. */
@@ -44,7 +45,7 @@ export async function surveyBlobs(rooms: Pick<Rooms, 'ledger' | 'store' | 'regis
     const isBundle = kind === 'capabilities';
     survey.need({ digest: hash, runId: null, what: `${kind}/${name}`, ...(isBundle ? { isBundle } : {}) });
   }
-  const forgotten = new Set(ledger.kv.list('forgotten').map((entry) => entry.key));
+  const forgotten = listForgotten(rooms);
   for (const event of ledger.read())
     if (event.runId === null || !forgotten.has(event.runId)) await survey.addEvent(store, event);
   for (const entry of ledger.kv.list('roots')) survey.roots.add(entry.key);

@@ -7,6 +7,7 @@ import type { Engine } from '../engine.ts';
 import { attemptPaths } from '../dispatch/index.ts';
 import { ageOfOldestOpenRun, listOwnBlobs, surveyBlobs } from './blob-roots.ts';
 import { RunNotEndedError } from './retry-run.ts';
+import { markForgotten } from './run-forgotten.ts';
 import { backgroundPaths } from './start-background.ts';
 
 export async function forgetRun(engine: Engine, runId: string): Promise<void> {
@@ -16,8 +17,7 @@ export async function forgetRun(engine: Engine, runId: string): Promise<void> {
       remedy: `Stop it first: caisson cancel ${runId}`,
     });
   const own = await listOwnBlobs(engine, runId); // while its result can still be read
-  // Marked first: whatever stops us half-way, nobody is shown what is left.
-  engine.ledger.kv.set('forgotten', runId, engine.clock.now().toISOString());
+  await markForgotten(engine, runId);
   for (let attempt = 1; attempt <= row.attempt; attempt += 1) {
     const paths = attemptPaths(engine.config.stateDir, runId, attempt);
     for (const path of [
@@ -39,7 +39,6 @@ export async function forgetRun(engine: Engine, runId: string): Promise<void> {
     stateDir: engine.config.stateDir,
     runId,
   });
-  await engine.recorder.of(runId).append('run.forgotten', {}, { id: `run.forgotten:${runId}` });
 }
 
 /** While other runs are under way, what is as young as they are may be theirs too, and is left to the next gc. */

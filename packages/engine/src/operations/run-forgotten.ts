@@ -1,19 +1,44 @@
 import { CaissonError } from '@caisson/protocol';
 import type { Engine } from '../engine.ts';
+import { TamperedError } from '../evidence/index.ts';
 
 /** Somebody took the run's contents away on purpose. That it happened is still in the ledger. */
 export class RunForgottenError extends CaissonError {
   readonly code = 'RUN_FORGOTTEN';
 }
 
-export function isForgotten(engine: Pick<Engine, 'ledger'>, runId: string): boolean {
-  return engine.ledger.kv.get('forgotten', runId) !== undefined;
+type WithLedger = Pick<Engine, 'ledger'>;
+
+const SPACE = 'forgotten';
+const EVENT = 'run.forgotten';
+
+/** The row finds it quickly; only the event, which is recorded before it, is believed. */
+export function isForgotten({ ledger }: WithLedger, runId: string): boolean {
+  return ledger.kv.get(SPACE, runId) !== undefined && ledger.read({ runId, types: [EVENT] }).length > 0;
+}
+
+/** Nobody is shown the run's contents from now on, whatever stops their removal half-way. */
+export async function markForgotten(
+  { ledger, recorder, clock }: Pick<Engine, 'ledger' | 'recorder' | 'clock'>,
+  runId: string,
+): Promise<void> {
+  await recorder.of(runId).append(EVENT, {}, { id: `${EVENT}:${runId}` });
+  ledger.kv.set(SPACE, runId, clock.now().toISOString());
+}
+
+export function listForgotten(engine: WithLedger): ReadonlySet<string> {
+  const marked = engine.ledger.kv.list(SPACE).map(({ key }) => key);
+  return new Set(marked.filter((runId) => isForgotten(engine, runId)));
 }
 
 /** Asked before contents are read, so that what still lies on the disk until the next gc is not shown either. */
-export function requireRemembered(engine: Pick<Engine, 'ledger'>, runId: string): string {
-  const forgottenAt = engine.ledger.kv.get('forgotten', runId);
+export function requireRemembered(engine: WithLedger, runId: string): string {
+  const forgottenAt = engine.ledger.kv.get(SPACE, runId);
   if (forgottenAt === undefined) return runId;
+  if (!isForgotten(engine, runId))
+    throw new TamperedError(`${runId} is marked as forgotten, and no event says that anybody forgot it`, {
+      remedy: `If you had it forgotten, do so again: caisson forget ${runId}`,
+    });
   throw new RunForgottenError(
     `${runId} was forgotten${typeof forgottenAt === 'string' ? ` at ${forgottenAt}` : ''}: its contents were taken away`,
     {

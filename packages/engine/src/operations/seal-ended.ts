@@ -8,7 +8,7 @@
  *     same for all (a key, a lock) is tried only so often, and the rest is left to a later time.
  */
 import { LockTimeoutError } from '@caisson/ground';
-import { BusTopic } from '@caisson/protocol';
+import { BusTopic, isTerminal } from '@caisson/protocol';
 import { isTrusted, requireTrust } from '../composition/trusted-config.ts';
 import type { Engine } from '../engine.ts';
 import {
@@ -21,7 +21,7 @@ import {
   UnsealedError,
   UnsealedRunsError,
 } from '../evidence/index.ts';
-import { isOutage, type RunRow } from '../ledger/index.ts';
+import { isOutage, type RunRow, type StoredEvent } from '../ledger/index.ts';
 import { isForgotten } from './run-forgotten.ts';
 import { RunNotEndedError } from './retry-run.ts';
 
@@ -65,14 +65,20 @@ export async function sealEnded(engine: Engine, runId?: string): Promise<readonl
 
 /** Seals one run that somebody asks for. Returns what keeps it unsealed; null when it is sealed, or has not ended. */
 export async function sealIfOwed(engine: Engine, runId: string): Promise<Error | null> {
-  if (engine.ledger.run(runId)?.unsealed === undefined) return null;
   try {
+    if (!isUnsealed(engine.ledger.read({ runId }))) return null;
     await requireTrust(engine.config, ['keys', 'evidence']);
     await engine.sealer.seal(runId, { isLate: true });
     return null;
   } catch (error) {
     return error as Error;
   }
+}
+
+/** As the events say: the row could have been changed. */
+function isUnsealed(events: readonly StoredEvent[]): boolean {
+  const has = (...types: string[]): boolean => events.some(({ type }) => types.includes(type));
+  return events.some(({ type }) => isTerminal(type)) && !has('evidence.sealed', 'run.forgotten');
 }
 
 /** Ended runs without a seal whose host is not at work on it, oldest first. */

@@ -11,6 +11,7 @@ import {
   exportRun,
   findContradiction,
   parseWitness,
+  TamperedError,
   verifyRun,
   type Exported,
   type LedgerCheck,
@@ -61,7 +62,20 @@ export async function exportHere(engine: Engine, runId: string, to: string): Pro
   requireRemembered(engine, runId);
   const unsealedBy = await sealIfOwed(engine, runId);
   if (unsealedBy !== null) throw unsealedBy;
+  await refuseTampered(engine, runId);
   return await exportRun({ ledger, store, runId, to });
+}
+
+/** Nobody is handed what this ledger contradicts. What is only missing is told by the export itself. */
+async function refuseTampered(engine: Engine, runId: string): Promise<void> {
+  const { ledger, store } = engine;
+  const { outcome, checks } = await verifyRun(ledger, store, runId, { trustedKeys: [] }, [checkHead(engine)]);
+  if (outcome !== 'tampered' && outcome !== 'bad-signature') return;
+  const failed = checks.filter(({ id, verdict }) => verdict === 'failed' && id !== 'key');
+  const [first] = failed;
+  throw new TamperedError(`run ${runId} is tampered: ${first?.id}: ${first?.detail}`, {
+    remedy: `See all that is wrong with it: caisson verify ${runId}`,
+  });
 }
 
 /** A run that nobody knows may be one that was taken away. */
