@@ -19,6 +19,7 @@ import type { PlannedBranch } from './branch-ref.ts';
 import type { Checkpoint, PreparedWorkspace } from './contract.ts';
 import { branchPinRef, checkpointRef, commitTree, updateRefs } from './custody.ts';
 import {
+  describeBeside,
   describeHeldBack,
   describeHeldBranch,
   findHeldBack,
@@ -48,7 +49,7 @@ export async function checkpointWorkspace(
     return null;
   }
   const staged = await stageForCustody(prepared);
-  const agent = await saveAgentCommits(prepared, clean);
+  const agent = await saveAgentCommits(prepared, clean, staged.tree === prepared.baselineTree);
   const complete = await commitOf(prepared, staged.tree);
   const ref = checkpointRef(prepared.runId, prepared.attempt);
   const risks = await findHeldBack(prepared, staged.tree);
@@ -71,6 +72,7 @@ export async function checkpointWorkspace(
     );
   await writeFileAtomic(join(prepared.attemptDir, SAVED_TREE_FILE), staged.tree, { durable: false });
   if (isNothing) return null;
+  const beside = describeBeside(agent.beside, held, file);
   const found = { risks, headPaths: heads.paths, ref: [...held.keys()][0] ?? ref };
   return {
     ref,
@@ -78,6 +80,7 @@ export async function checkpointWorkspace(
     tree,
     heads: [...heads.visible.keys()],
     ...(file === null ? {} : { heldBack: { file, paths: risks.map(({ path }) => path) } }),
+    ...(beside.length === 0 ? {} : { beside }),
     ...(branch === null
       ? {}
       : { branch: { name: branch.name, commit: branch.commit, isHeld: branch.isHeld } }),

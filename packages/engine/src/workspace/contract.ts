@@ -13,7 +13,7 @@
  * W4  What the agent's git dir says is data: it is never opened as a repository by the host.
  */
 import type { StageLimits } from '@caisson/ground';
-import { OwnControl, type ListedRisk } from '@caisson/protocol';
+import { OwnControl, type ListedRisk, type WorkBeside } from '@caisson/protocol';
 import * as z from 'zod/mini';
 
 import type { BranchOutcome, BranchStanding, PlannedBranch } from './branch-ref.ts';
@@ -139,6 +139,8 @@ export interface Checkpoint {
   readonly heads: readonly string[];
   /** What no ref may reach, and the file that has all of the work (held-back.ts). */
   readonly heldBack?: { readonly file: string; readonly paths: string[] };
+  /** Work that the patch does not have. */
+  readonly beside?: WorkBeside[];
   /** What the branch that was asked for is to be; `writeBranch` makes it, when the run ends. */
   readonly branch?: PlannedBranch;
   readonly warnings: readonly string[];
