@@ -78,3 +78,18 @@ it('commits on another branch are shown wherever the patch is', { timeout: 120_0
   expect((await project.caisson('diff', second.runId)).stderr).not.toContain('changed nothing');
   expect((await project.caisson('show', second.runId)).stdout).not.toMatch(/^ *nothing$/m);
 });
+
+it('what a run hides by ignore rules of its own is named and outlives gc', { timeout: 120_000 }, async () => {
+  const project = createProject();
+  const program =
+    'printf "*\\n" >.gitignore; echo precious >work.txt; mkdir -p deep node_modules; echo more >deep/file; echo p >node_modules/p';
+  const { runId, beside } = await project.run('--', 'sh', '-c', program);
+  const place = join(project.root, '.caisson/held-back', `${runId}.1`);
+  expect(beside?.map(({ get }) => get).toSorted()).toEqual(
+    ['.gitignore', 'deep', 'work.txt'].map((name) => `cp -r ${join(place, name)} .`),
+  );
+  await project.caisson('gc', '--older-than', '1ms');
+  expect(readFileSync(join(place, 'work.txt'), 'utf8')).toBe('precious\n');
+  expect(readFileSync(join(place, 'deep/file'), 'utf8')).toBe('more\n');
+  expect((await project.caisson('diff', runId)).stderr).toContain('not in the patch: work.txt');
+});

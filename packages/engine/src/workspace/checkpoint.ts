@@ -11,6 +11,7 @@ import {
   type OversizedFile,
   type RiskyChange,
 } from '@caisson/ground';
+import type { WorkBeside } from '@caisson/protocol';
 
 import { saveAgentCommits } from './agent-commits.ts';
 import { makeBranchCommit } from './branch-commit.ts';
@@ -28,6 +29,7 @@ import {
   withoutHeldBack,
   writeBundle,
 } from './held-back.ts';
+import { findHiddenWork } from './hidden-work.ts';
 import { findChangedIncluded } from './included-memory.ts';
 import { syncObjects } from './sync-objects.ts';
 
@@ -63,7 +65,8 @@ export async function checkpointWorkspace(
     ...(branch?.isHeld === true ? [[`refs/heads/${branch.name}`, branch.commit] as const] : []),
   ]);
   const file = held.size === 0 ? null : await writeBundle(prepared, held); // H3
-  const isAlone = held.size + heads.visible.size + agent.warnings.length === 0;
+  const hidden = staged.isFirst === true ? [] : await findHiddenWork(prepared);
+  const isAlone = held.size + heads.visible.size + agent.warnings.length + hidden.length === 0;
   const isNothing = isAlone && (await isNothingToKeep(prepared, complete, staged));
   if (!isNothing)
     await writeRefs(
@@ -72,7 +75,7 @@ export async function checkpointWorkspace(
     );
   await writeFileAtomic(join(prepared.attemptDir, SAVED_TREE_FILE), staged.tree, { durable: false });
   if (isNothing) return null;
-  const beside = describeBeside(agent.beside, held, file);
+  const beside = [...describeBeside(agent.beside, held, file), ...describeHidden(prepared, hidden)];
   const found = { risks, headPaths: heads.paths, ref: [...held.keys()][0] ?? ref };
   return {
     ref,
@@ -89,6 +92,7 @@ export async function checkpointWorkspace(
       ...describeAllKept(prepared, staged.oversized),
       ...(await findChangedIncluded(prepared)).map((path) => describeChanged(prepared, path)),
       ...agent.warnings,
+      ...describeHidden(prepared, hidden).map(({ what, get }) => `${what} is not in the patch: ${get}`),
       ...(file === null ? [] : describeHeldBack(prepared, file, found)),
       ...(file === null || branch?.isHeld !== true
         ? []
@@ -150,6 +154,18 @@ function describeAllKept(prepared: PreparedWorkspace, files: readonly OversizedF
   return rest === 0
     ? told
     : [...told, `and ${rest} more files that are too large to be captured; they are kept there, too`];
+}
+
+/** W2: what the run's own ignore rules hide. */
+function describeHidden(prepared: PreparedWorkspace, paths: readonly string[]): WorkBeside[] {
+  const rest = paths.length - MAX_TOLD;
+  const told = paths.slice(0, MAX_TOLD).map((path) => ({
+    what: `${path} (ignored by rules that the run wrote)`,
+    get: `cp -r ${join(heldBackPlace(prepared), path)} .`,
+  }));
+  if (rest <= 0) return told;
+  const more = { what: `${rest} more such files`, get: `cp -r ${heldBackPlace(prepared)}/. .` };
+  return [...told, more];
 }
 
 /** W2: the removal moves what is in no checkpoint to where nothing expires. */
