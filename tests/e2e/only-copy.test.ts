@@ -60,3 +60,36 @@ it('what an agent stashed is kept when the run is stopped', { timeout: 120_000 }
   const { runId } = await project.run('--timeout', '3s', '--', 'sh', '-c', program);
   expect(project.git('show', `refs/caisson/${runId}/heads/1/stash:a.txt`)).toContain('x');
 });
+
+it('commits on another branch are shown wherever the patch is', { timeout: 120_000 }, async () => {
+  const project = createProject();
+  const program =
+    'echo x >>a.txt; git add -A; git commit -qm mine; git switch -qc feature; git commit -qm more --allow-empty; git switch -q main';
+  const { runId, beside } = await project.run('--', 'sh', '-c', program);
+  const ref = `refs/caisson/${runId}/heads/1/feature`;
+  expect(beside).toEqual([{ what: `commits in ${ref}`, get: `git merge ${ref}` }]);
+  const line = `not in the patch: commits in ${ref}; get it: git merge ${ref}`;
+  expect((await project.caisson('show', runId)).stdout).toContain(line);
+  for (const command of ['diff', 'apply'])
+    expect((await project.caisson(command, runId)).stderr).toContain(line);
+
+  const hidden = 'git switch -qc feature; echo y >>a.txt; git commit -qam mine; git switch -q main';
+  const second = await project.run('--', 'sh', '-c', hidden);
+  expect((await project.caisson('diff', second.runId)).stderr).not.toContain('changed nothing');
+  expect((await project.caisson('show', second.runId)).stdout).not.toMatch(/^ *nothing$/m);
+});
+
+it('what a run hides by ignore rules of its own is named and outlives gc', { timeout: 120_000 }, async () => {
+  const project = createProject();
+  const program =
+    'printf "*\\n" >.gitignore; echo precious >work.txt; mkdir -p deep node_modules; echo more >deep/file; echo p >node_modules/p';
+  const { runId, beside } = await project.run('--', 'sh', '-c', program);
+  const place = join(project.root, '.caisson/held-back', `${runId}.1`);
+  expect(beside?.map(({ get }) => get).toSorted()).toEqual(
+    ['.gitignore', 'deep', 'work.txt'].map((name) => `cp -r ${join(place, name)} .`),
+  );
+  await project.caisson('gc', '--older-than', '1ms');
+  expect(readFileSync(join(place, 'work.txt'), 'utf8')).toBe('precious\n');
+  expect(readFileSync(join(place, 'deep/file'), 'utf8')).toBe('more\n');
+  expect((await project.caisson('diff', runId)).stderr).toContain('not in the patch: work.txt');
+});

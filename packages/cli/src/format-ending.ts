@@ -32,7 +32,7 @@ export function formatEnding(
       `  answer: caisson answer ${result.runId} "…"`,
     );
   lines.push(...describeOutcome(result, style, work));
-  lines.push(...listOutsideScope(result).map((text) => `  ${text}`));
+  lines.push(...[...listBeside(result), ...listOutsideScope(result)].map((text) => `  ${text}`));
   if (result.branch !== undefined) lines.push(`  ${describeBranch(result.branch)}`);
   if (result.status !== 'done' && result.status !== 'waiting' && result.result?.patchRef === undefined) {
     lines.push(`  work so far, if any: caisson diff ${result.runId}`);
@@ -89,6 +89,11 @@ export function listOutsideScope({ outsideScope = [] }: Pick<DispatchResult, 'ou
   const shown = outsideScope.slice(0, MAX_OUTSIDE_SHOWN).map((path) => `outside the scope: ${path}`);
   const rest = outsideScope.length - shown.length;
   return rest === 0 ? shown : [...shown, `outside the scope: ${rest} more (caisson show -o json lists all)`];
+}
+
+/** Work that neither `diff` nor `apply` has. */
+export function listBeside({ beside = [] }: Pick<DispatchResult, 'beside'>): string[] {
+  return beside.map(({ what, get }) => `not in the patch: ${what}; get it: ${get}`);
 }
 
 type Sealed = NonNullable<DispatchResult['result']>;

@@ -10,6 +10,7 @@ import {
   isInPlace,
   isUnderWay,
   labelled,
+  listBeside,
   listOutsideScope,
 } from './format-ending.ts';
 import { isCommand, replyLines } from './format-reply.ts';
@@ -44,6 +45,7 @@ export function formatRun(
       ...(isForgotten
         ? ['Its contents were taken away (caisson forget).']
         : [...describeOutcome(result, events, style), ...describeUnpatched(result)]),
+      ...listBeside(result),
       ...listOutsideScope(result),
       ...(result.branch === undefined ? [] : [describeBranch(result.branch)]),
     ]),
@@ -150,7 +152,8 @@ function describeOutcome(result: DispatchResult, events: readonly EventEnvelope[
     if (logs[name].bytes > 0)
       lines.push(`${name}: ${formatBytes(logs[name].bytes)}, caisson logs ${runId} --${name}`);
   for (const denial of policy.denials) lines.push(`denied by ${denial.layer}: ${denial.what}`);
-  return lines.length === 0 && result.failure === undefined ? ['nothing'] : lines;
+  const isNothing = lines.length === 0 && result.failure === undefined && result.beside === undefined;
+  return isNothing ? ['nothing'] : lines;
 }
 
 function describeUnpatched({ unpatched }: DispatchResult): Line[] {

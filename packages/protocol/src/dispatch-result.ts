@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { ResolvedNames, RunBranch } from './events.ts';
+import { ResolvedNames, RunBranch, WorkBeside } from './events.ts';
 import { Failure } from './failure.ts';
 import { RunId } from './ids.ts';
 import { Result, toldExitCode } from './result.ts';
@@ -40,6 +40,8 @@ export const DispatchResult = z.object({
   risky: z.optional(z.array(ListedRisk)),
   /** Work that is in no patch, because none could be taken or recorded. `show` says it. */
   unpatched: z.optional(z.object({ why: z.string(), where: z.string(), remedy: z.string() })),
+  /** Work that was saved beside the patch (commits on another branch, a stash); absent when there is none. */
+  beside: z.optional(z.array(WorkBeside)),
   /** Changed files that no pattern of the task's scope covers; absent without a scope, or when there are none. */
   outsideScope: z.optional(z.array(z.string())),
   /** The branch that was asked for; absent when none was, or nothing was saved. */

@@ -7,12 +7,17 @@ import { Sha256 } from './ids.ts';
 import { toldExitCode, Usage } from './result.ts';
 import { ListedRisk } from './risky-paths.ts';
 
+/** Work that the patch does not have, and the command that gets it. */
+export const WorkBeside = z.object({ what: z.string(), get: z.string() });
+export type WorkBeside = z.infer<typeof WorkBeside>;
+
 /** Where the work was saved. `heldBack`: the file that has what no ref of a repository may reach. */
 export const CheckpointRef = z.object({
   ref: z.string(),
   commit: z.string(),
   tree: z.string(),
   heldBack: z.optional(z.object({ file: z.string(), paths: z.array(z.string()) })),
+  beside: z.optional(z.array(WorkBeside)),
   /** What the branch that was asked for is to be, once the run ends. */
   branch: z.optional(z.object({ name: z.string(), commit: z.string(), isHeld: z.boolean() })),
 });

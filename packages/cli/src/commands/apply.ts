@@ -1,5 +1,6 @@
 import { applyAsking } from '../apply-asking.ts';
 import { defineCommand } from '../command.ts';
+import { listBeside } from '../format-ending.ts';
 import { withCaisson } from '../with-caisson.ts';
 
 export const command = defineCommand({
@@ -26,8 +27,8 @@ export const command = defineCommand({
   run: ({ options, positionals, output }) =>
     withCaisson(
       options['state-dir'],
-      (caisson) =>
-        applyAsking(
+      async (caisson) => {
+        const code = await applyAsking(
           caisson,
           positionals[0] ?? '',
           {
@@ -37,7 +38,11 @@ export const command = defineCommand({
             stateDir: options['state-dir'],
           },
           output,
-        ),
+        );
+        const { beside = [] } = await caisson.show(positionals[0] ?? '');
+        if (beside.length > 0) output.note(listBeside({ beside }));
+        return code;
+      },
       output,
     ),
 });

@@ -3,7 +3,7 @@ import { listRisks } from '../apply-asking.ts';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatDiff } from '../format-diff.ts';
-import { listOutsideScope } from '../format-ending.ts';
+import { listBeside, listOutsideScope } from '../format-ending.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
 
 export const command = defineCommand({
@@ -19,7 +19,7 @@ export const command = defineCommand({
   run: ({ options, positionals, output }) =>
     withCaissonToRead(options['state-dir'], output, async (caisson) => {
       const patch = await caisson.patch(positionals[0] ?? '');
-      const { risky = [], outsideScope = [] } = await caisson.show(positionals[0] ?? '');
+      const { risky = [], beside = [], outsideScope = [] } = await caisson.show(positionals[0] ?? '');
       if (output.format !== 'human')
         output.result(
           {
@@ -27,14 +27,17 @@ export const command = defineCommand({
             encoding: 'base64',
             bytes: patch.length,
             ...(risky.length === 0 ? {} : { risky }),
+            ...(beside.length === 0 ? {} : { beside }),
             ...(outsideScope.length === 0 ? {} : { outsideScope }),
           },
           () => [],
         );
-      else if (patch.length === 0) output.note('The run changed nothing.');
+      else if (patch.length === 0)
+        output.note(beside.length === 0 ? 'The run changed nothing.' : 'The patch is empty.');
       else output.copy(patch, { format: () => formatDiff(diffText(patch), output.style) });
       if (risky.length > 0)
         output.note(['Asked about before it is applied (--allow-risky):', ...listRisks(risky)]);
+      if (beside.length > 0) output.note(listBeside({ beside }));
       if (outsideScope.length > 0) output.note(listOutsideScope({ outsideScope }));
       return EXIT_CODES.finished;
     }),

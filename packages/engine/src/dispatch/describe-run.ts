@@ -2,6 +2,7 @@
 import {
   exitCodeOf,
   Result,
+  type CheckpointRef,
   statusOfEnding,
   type DispatchResult,
   type Failure,
@@ -27,6 +28,7 @@ export async function describeRun(
   const result = withContents ? withUsage(await findResult(rooms, ending), ending) : null;
   const outsideScope = withContents ? await findChangesOutsideScope(rooms, events, ending) : [];
   const branch = ending?.data['branch'] as RunBranch | undefined;
+  const { beside } = (ending?.data['checkpoint'] ?? {}) as Partial<CheckpointRef>;
   const resolved = accepted?.data['resolved'] as Resolved;
   const failure = ending?.data['failure'] as Failure | undefined;
   return {
@@ -48,6 +50,7 @@ export async function describeRun(
     ...(withContents && ending?.data['risky'] !== undefined
       ? { risky: ending.data['risky'] as ListedRisk[] }
       : {}),
+    ...(beside === undefined || !withContents ? {} : { beside }),
     ...(outsideScope.length === 0 ? {} : { outsideScope }),
     ...(branch === undefined ? {} : { branch }),
     events: { count: events.length, lastSeq: events.at(-1)?.seq ?? 0 },

@@ -100,11 +100,14 @@ async function saveWork(rooms: DispatchRooms, record: RunRecord, input: SettleIn
 }
 
 function redactCheckpoint(saved: Checkpoint, redact: (text: string) => string): Checkpoint {
-  const { heads, warnings, heldBack } = saved;
+  const { heads, warnings, heldBack, beside } = saved;
   return {
     ...saved,
     heads: heads.map(redact),
     warnings: warnings.map(redact),
+    ...(beside === undefined
+      ? {}
+      : { beside: beside.map(({ what, get }) => ({ what: redact(what), get: redact(get) })) }),
     ...(heldBack === undefined ? {} : { heldBack: { ...heldBack, paths: heldBack.paths.map(redact) } }),
   };
 }

@@ -17,6 +17,8 @@ import { readIfThere } from './locate-repository.ts';
 export interface AgentCommits {
   /** Ref of ours → commit of the agent's; the objects are in the custody's store already. */
   readonly refs: ReadonlyMap<string, string>;
+  /** Those of the refs that have commits which are not below what the agent's files stand on. */
+  readonly beside: ReadonlySet<string>;
   readonly warnings: readonly string[];
 }
 
@@ -30,11 +32,11 @@ const REF_NAME = /^(?!.*(\.\.|@\{|\/\/|\.lock(\/|$)|\/\.))[\w][\w./+@=,-]*(?<![.
 export async function saveAgentCommits(
   prepared: PreparedWorkspace,
   clean: Clean | null,
-  { isAgain = false }: { isAgain?: boolean } = {},
+  { isPatchEmpty, isAgain }: { isPatchEmpty: boolean; isAgain: boolean },
 ): Promise<AgentCommits> {
-  const { refs: moved, unread } = await findMovedRefs(prepared);
+  const { refs: moved, head, unread } = await findMovedRefs(prepared);
   const lost = unread.map((what) => `the agent's git has what was not saved: ${what}; ${WHERE}`);
-  if (moved.size === 0) return { refs: new Map(), warnings: lost };
+  if (moved.size === 0) return { ...toCommits(new Map()), warnings: lost };
   // Who saves them again, to tidy up, does not know the secrets any more.
   const remembered = await readSavedHeads(prepared);
   const isSaved = [...moved].every(([name, id]) => remembered.get(name)?.from === id);
@@ -43,16 +45,16 @@ export async function saveAgentCommits(
   );
   const canRepeat = clean !== null || isUncleaned;
   if (isSaved && !(isAgain && canRepeat))
-    return { refs: refsOf(remembered), warnings: [...lost, ...describeHeads(remembered)] };
+    return { ...toCommits(remembered), warnings: [...lost, ...describeHeads(remembered)] };
   try {
-    const heads = await saveHeads(prepared, moved, clean);
+    const heads = await saveHeads(prepared, moved, isPatchEmpty ? null : head, clean);
     await writeFileAtomic(join(prepared.attemptDir, SAVED_HEADS_FILE), JSON.stringify([...heads]));
-    return { refs: refsOf(heads), warnings: [...lost, ...describeHeads(heads)] };
+    return { ...toCommits(heads), warnings: [...lost, ...describeHeads(heads)] };
   } catch (error) {
     if (!(error instanceof GitError)) throw error;
     const names = listSome([...moved.keys()].map((name) => showName(name, clean)));
     return {
-      refs: new Map(),
+      ...toCommits(new Map()),
       warnings: [...lost, `the agent's commits on ${names} could not be saved: ${error.message}; ${WHERE}`],
     };
   }
@@ -73,13 +75,18 @@ const WHERE = 'the removed workspace is kept for it (caisson gc names it)';
 interface SavedHead {
   readonly from: string;
   /** Null: it names no commit. */
-  readonly saved: { readonly ref: string; readonly to: string } | null;
+  readonly saved: { readonly ref: string; readonly to: string; readonly isBeside: boolean } | null;
   /** Its name for a person, where the ref has another. */
   readonly shown?: string;
 }
 
-const refsOf = (heads: ReadonlyMap<string, SavedHead>): Map<string, string> =>
-  new Map([...heads.values()].flatMap(({ saved }) => (saved === null ? [] : [[saved.ref, saved.to]])));
+function toCommits(heads: ReadonlyMap<string, SavedHead>): Pick<AgentCommits, 'refs' | 'beside'> {
+  const all = [...heads.values()].flatMap(({ saved }) => saved ?? []);
+  return {
+    refs: new Map(all.map(({ ref, to }) => [ref, to])),
+    beside: new Set(all.filter(({ isBeside }) => isBeside).map(({ ref }) => ref)),
+  };
+}
 
 function describeHeads(heads: ReadonlyMap<string, SavedHead>): string[] {
   const named = [...heads.values()].filter(({ shown }) => shown !== undefined);
@@ -106,6 +113,8 @@ async function readSavedHeads({ attemptDir }: PreparedWorkspace): Promise<Readon
 async function saveHeads(
   prepared: PreparedWorkspace,
   moved: ReadonlyMap<string, string>,
+  /** What the patch has in it. */
+  shown: string | null,
   clean: Clean | null,
 ): Promise<Map<string, SavedHead>> {
   const { gitDir, attemptDir } = prepared;
@@ -122,13 +131,14 @@ async function saveHeads(
       : await cleanCommits({ reader, writer, heads: ids, have, folder: attemptDir, clean });
   const wanted = [...new Set(ids.map((id) => instead.get(id) ?? id))];
   await transferObjects({ reader, writer, have, wanted, like: prepared.baselineTree });
+  const beside = await findBeside(reader, ids, [...have, ...(shown === null ? [] : [shown])]);
   const nameRef = createNaming(prepared, clean);
   return new Map(
     [...moved].map(([name, from]): [string, SavedHead] => {
       const commit = commits.get(from);
       if (commit === undefined) return [name, { from, saved: null, shown: showName(name, clean) }];
       const { ref, isOther } = nameRef(name);
-      const saved = { ref, to: instead.get(commit) ?? commit };
+      const saved = { ref, to: instead.get(commit) ?? commit, isBeside: beside.has(commit) };
       return [name, { from, saved, ...(isOther ? { shown: showName(name, clean) } : {}) }];
     }),
   );
@@ -144,6 +154,20 @@ async function findCommits(reader: Git, ids: readonly string[]): Promise<Map<str
       return found.includes(' ') || found === '' ? [] : [[id, found]];
     }),
   );
+}
+
+/** Commits that are, or stand on, what `shown` does not have. */
+async function findBeside(
+  reader: Git,
+  commits: readonly string[],
+  shown: readonly string[],
+): Promise<Set<string>> {
+  const beside = new Set<string>();
+  for (const commit of commits.filter((id) => !shown.includes(id))) {
+    const listed = await reader.text(['rev-list', '--max-count=1', commit, '--not', ...shown, '--']);
+    if (listed !== '') beside.add(commit);
+  }
+  return beside;
 }
 
 /** Names that no ref of ours can have become `branch-N`: odd ones, and those of which one is a folder of another. */

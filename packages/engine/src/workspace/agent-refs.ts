@@ -18,6 +18,8 @@ const MAX_ENTRIES = 20_000;
 export interface MovedRefs {
   /** Full name → object, where that is not what the agent was given. */
   readonly refs: ReadonlyMap<string, string>;
+  /** What the agent has checked out; null when it has no commit. */
+  readonly head: string | null;
   /** What is there and was not read, for a person. */
   readonly unread: readonly string[];
 }
@@ -42,13 +44,19 @@ export async function findMovedRefs(prepared: PreparedWorkspace): Promise<MovedR
   const moved = new Map([...present].filter(([name, id]) => given.get(name) !== id && isId(id)));
   const known = new Set([...given.values(), ...moved.values(), prepared.baseCommit]);
   const worktrees = (await listFiles(source, 'worktrees', unread)).filter((name) => name.endsWith('/HEAD'));
+  const head = (await read('HEAD', MAX_REF_BYTES)).trim();
   for (const name of ['HEAD', ...worktrees]) {
-    const id = (await read(name, MAX_REF_BYTES)).trim();
+    const id = name === 'HEAD' ? head : (await read(name, MAX_REF_BYTES)).trim();
     if (isId(id) && !known.has(id)) moved.set(name, id);
   }
   const rest = moved.size - MAX_REFS;
   if (rest > 0) unread.push(`${rest} more refs than ${MAX_REFS}`);
-  return { refs: new Map([...moved].slice(0, MAX_REFS)), unread };
+  const checkedOut = present.get(head.replace(/^ref: /, '')) ?? head;
+  return {
+    refs: new Map([...moved].slice(0, MAX_REFS)),
+    head: isId(checkedOut) ? checkedOut : null,
+    unread,
+  };
 }
 
 /** The text of a packed-refs file. */

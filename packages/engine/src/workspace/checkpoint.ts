@@ -11,6 +11,7 @@ import {
   type OversizedFile,
   type RiskyChange,
 } from '@caisson/ground';
+import type { WorkBeside } from '@caisson/protocol';
 
 import { saveAgentCommits } from './agent-commits.ts';
 import { besideGc, demandObjects, handOver } from './beside-gc.ts';
@@ -20,6 +21,7 @@ import type { PlannedBranch } from './branch-ref.ts';
 import type { Checkpoint, PreparedWorkspace } from './contract.ts';
 import { branchPinRef, checkpointRef, commitTree, updateRefs } from './custody.ts';
 import {
+  describeBeside,
   describeHeldBack,
   describeHeldBranch,
   findHeldBack,
@@ -28,6 +30,7 @@ import {
   withoutHeldBack,
   writeBundle,
 } from './held-back.ts';
+import { findHiddenWork } from './hidden-work.ts';
 import { findChangedIncluded } from './included-memory.ts';
 import { syncObjects } from './sync-objects.ts';
 
@@ -57,7 +60,8 @@ async function takeCheckpoint(
     return null;
   }
   const staged = await stageForCustody(prepared);
-  const agent = await saveAgentCommits(prepared, clean, { isAgain });
+  const isPatchEmpty = staged.tree === prepared.baselineTree;
+  const agent = await saveAgentCommits(prepared, clean, { isPatchEmpty, isAgain });
   const complete = await commitOf(prepared, staged.tree);
   const ref = checkpointRef(prepared.runId, prepared.attempt);
   const risks = await findHeldBack(prepared, staged.tree);
@@ -71,7 +75,8 @@ async function takeCheckpoint(
     ...(branch?.isHeld === true ? [[`refs/heads/${branch.name}`, branch.commit] as const] : []),
   ]);
   const file = held.size === 0 ? null : await writeBundle(prepared, held); // H3
-  const isAlone = held.size + heads.visible.size + agent.warnings.length === 0;
+  const hidden = staged.isFirst === true ? [] : await findHiddenWork(prepared);
+  const isAlone = held.size + heads.visible.size + agent.warnings.length + hidden.length === 0;
   const isNothing = isAlone && (await isNothingToKeep(prepared, complete, staged));
   if (!isNothing)
     await writeRefs(
@@ -80,6 +85,7 @@ async function takeCheckpoint(
     );
   await writeFileAtomic(join(prepared.attemptDir, SAVED_TREE_FILE), staged.tree, { durable: false });
   if (isNothing) return null;
+  const beside = [...describeBeside(agent.beside, held, file), ...describeHidden(prepared, hidden)];
   const found = { risks, headPaths: heads.paths, ref: [...held.keys()][0] ?? ref };
   return {
     ref,
@@ -87,6 +93,7 @@ async function takeCheckpoint(
     tree,
     heads: [...heads.visible.keys()],
     ...(file === null ? {} : { heldBack: { file, paths: risks.map(({ path }) => path) } }),
+    ...(beside.length === 0 ? {} : { beside }),
     ...(branch === null
       ? {}
       : { branch: { name: branch.name, commit: branch.commit, isHeld: branch.isHeld } }),
@@ -95,6 +102,7 @@ async function takeCheckpoint(
       ...describeAllKept(prepared, staged.oversized),
       ...(await findChangedIncluded(prepared)).map((path) => describeChanged(prepared, path)),
       ...agent.warnings,
+      ...describeHidden(prepared, hidden).map(({ what, get }) => `${what} is not in the patch: ${get}`),
       ...(file === null ? [] : describeHeldBack(prepared, file, found)),
       ...(file === null || branch?.isHeld !== true
         ? []
@@ -160,6 +168,18 @@ function describeAllKept(prepared: PreparedWorkspace, files: readonly OversizedF
   return rest === 0
     ? told
     : [...told, `and ${rest} more files that are too large to be captured; they are kept there, too`];
+}
+
+/** W2: what the run's own ignore rules hide. */
+function describeHidden(prepared: PreparedWorkspace, paths: readonly string[]): WorkBeside[] {
+  const rest = paths.length - MAX_TOLD;
+  const told = paths.slice(0, MAX_TOLD).map((path) => ({
+    what: `${path} (ignored by rules that the run wrote)`,
+    get: `cp -r ${join(heldBackPlace(prepared), path)} .`,
+  }));
+  if (rest <= 0) return told;
+  const more = { what: `${rest} more such files`, get: `cp -r ${heldBackPlace(prepared)}/. .` };
+  return [...told, more];
 }
 
 /** W2: the removal moves what is in no checkpoint to where nothing expires. */

@@ -7,13 +7,13 @@
  * W1  The user's index, stash, config, working files (except `in-place`) and refs outside `refs/caisson` are
  *     never written, but for the branch that a task asked for (branch-ref.ts).
  * W2  The only copy of work is never deleted: removal is a move, and only work that a checkpoint holds expires. What no
- *     checkpoint takes (too large, included files that changed) is in `held-back/` until a person takes it away.
+ *     checkpoint takes (too large, included files that changed, hidden by the run's own ignore rules) is in `held-back/` until a person takes it away.
  * W3  Nothing of a repository runs on the host: all git goes through ground's hardened git.
  * W5  What a checkout, a fetch or a push can reach has gone through the table of risky paths (held-back.ts).
  * W4  What the agent's git dir says is data: it is never opened as a repository by the host.
  */
 import type { StageLimits } from '@caisson/ground';
-import { OwnControl, type ListedRisk } from '@caisson/protocol';
+import { OwnControl, type ListedRisk, type WorkBeside } from '@caisson/protocol';
 import * as z from 'zod/mini';
 
 import type { BranchOutcome, BranchStanding, PlannedBranch } from './branch-ref.ts';
@@ -140,6 +140,8 @@ export interface Checkpoint {
   readonly heads: readonly string[];
   /** What no ref may reach, and the file that has all of the work (held-back.ts). */
   readonly heldBack?: { readonly file: string; readonly paths: string[] };
+  /** Work that the patch does not have. */
+  readonly beside?: WorkBeside[];
   /** What the branch that was asked for is to be; `writeBranch` makes it, when the run ends. */
   readonly branch?: PlannedBranch;
   readonly warnings: readonly string[];

@@ -24,9 +24,12 @@ import {
   type TreeChange,
 } from '@caisson/ground';
 
+import type { WorkBeside } from '@caisson/protocol';
+
 import type { PreparedWorkspace } from './contract.ts';
 
 const MAX_COMMITS = 20_000;
+const MAX_BESIDE = 100;
 
 /** The changes of a tree that no ref may have. */
 export async function findHeldBack(prepared: PreparedWorkspace, tree: string): Promise<RiskyChange[]> {
@@ -171,6 +174,18 @@ export function describeHeldBack(
   return [
     `held back from every ref of the repository: ${shown}; the complete work is in ${file} (look at it: ${fetch} ${found.ref})`,
   ];
+}
+
+/** Commits that the patch does not have, and how a person gets them. */
+export function describeBeside(
+  refs: ReadonlySet<string>,
+  held: ReadonlyMap<string, string>,
+  file: string | null,
+): WorkBeside[] {
+  return [...refs].slice(0, MAX_BESIDE).map((ref) => {
+    const plain = ref.endsWith('/stash') ? `git stash apply ${ref}` : `git merge ${ref}`;
+    return { what: `commits in ${ref}`, get: held.has(ref) ? `git fetch ${file} ${ref}` : plain };
+  });
 }
 
 /** The branch that was asked for is not made: it would bring files that a person must say yes to. */

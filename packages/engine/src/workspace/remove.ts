@@ -22,6 +22,7 @@ import { hasUnsavedCommits } from './agent-commits.ts';
 import { SAVED_TREE_FILE, stageForCustody, trashPlace } from './checkpoint.ts';
 import type { PreparedWorkspace, RemoveResult } from './contract.ts';
 import { heldBackPlace } from './held-back.ts';
+import { findHiddenWork } from './hidden-work.ts';
 import { findChangedIncluded } from './included-memory.ts';
 import { findLiveProcesses } from './live-processes.ts';
 import { readIfThere } from './locate-repository.ts';
@@ -169,7 +170,11 @@ async function findUnsaved(prepared: PreparedWorkspace): Promise<Unsaved | null>
   if (prepared.kind === 'in-place') return { isTouched: true, paths: [], isStuck };
   const staged = await stageForCustody(prepared);
   if (staged.warnings.length > 0 || savedTree !== staged.tree) return null;
-  const paths = [...staged.oversized.map(({ path }) => path), ...(await findChangedIncluded(prepared))];
+  const paths = [
+    ...staged.oversized.map(({ path }) => path),
+    ...(await findChangedIncluded(prepared)),
+    ...(staged.isFirst === true ? [] : await findHiddenWork(prepared)),
+  ];
   return { isTouched: staged.isFirst !== true || paths.length > 0 || isStuck, paths, isStuck };
 }
 
