@@ -56,6 +56,8 @@ export interface Compute {
   start(start: WorkerStart): Promise<WorkerProcess>;
   /** A worker will be needed: one is started in advance, if none waits already. */
   warm(): void;
+  /** A worker has answered: the machine is free to start the next one in advance, if this host keeps one. */
+  warmNext(): void;
   /** Ends a worker that waits for nothing any more. */
   close(): void;
   /** Whether the worker of this handle, or anything it started, is still there. */

@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { MARKER_NAME, readProcess } from '@caisson/ground';
 import { expect, it, onTestFinished } from 'vitest';
 import { createLocalCompute } from './local-compute.ts';
@@ -25,4 +28,21 @@ it('whoever is still there when the time is over is told', async () => {
   const handle = await startMarked(`run_here${process.pid}`);
   const worker = { ...handle, startTime: '0' }; // another process by now: only the marked one is left
   expect(await createLocalCompute({ ...options, goneLimitMs: 0 }).stop(worker)).toEqual([handle.pid]);
+});
+
+it('what a worker says before anybody listens is kept, also by a host that keeps a spare one', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'caisson-compute-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const workerEntry = join(folder, 'worker.mjs');
+  writeFileSync(workerEntry, "process.stdout.write('first\\n'); process.stdin.resume();");
+  const compute = createLocalCompute({ ...options, workerEntry, keepsSpare: true });
+  onTestFinished(() => compute.close());
+  const worker = await compute.start({
+    ...{ runId: 'run_a', attempt: 1, jobFile: '', mode: 'suggest', boardFile: null, contextFile: null },
+    ...{ trace: '', path: process.env['PATH'] ?? '', cwd: folder },
+  });
+  onTestFinished(() => worker.kill());
+  await expect.poll(() => worker.stdout.readableLength).toBeGreaterThan(0); // it has come, and nobody listens
+  const [chunk] = (await once(worker.stdout, 'data')) as [Buffer];
+  expect(chunk.toString()).toBe('first\n');
 });

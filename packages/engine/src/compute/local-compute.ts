@@ -50,6 +50,9 @@ export function createLocalCompute(options: LocalComputeOptions): Compute {
 
   return {
     warm,
+    warmNext() {
+      if (options.keepsSpare === true) warm();
+    },
     close() {
       spare?.stop();
       spare = null;
@@ -64,10 +67,7 @@ export function createLocalCompute(options: LocalComputeOptions): Compute {
       const group = groups.get(`${start.runId}.${start.attempt}`);
       const child = await takeSpare();
       if (child !== null) assign(child, start);
-      const worker = describeWorker(child ?? (await startFresh(options, start)), start, group);
-      // Its first word ends what the user waits for; only then is the machine given to the next one.
-      if (options.keepsSpare === true) worker.stdout.once('data', warm);
-      return worker;
+      return describeWorker(child ?? (await startFresh(options, start)), start, group);
     },
     recover: (handle) => ({ alive: isAlive(handle) }),
     async stop(handle, { isProvenGone = false } = {}) {

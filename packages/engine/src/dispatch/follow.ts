@@ -37,7 +37,11 @@ export function follow(
     if (mismatch !== null) return mismatch;
     await record.append('dispatch.started', { grant: header.grant }, { attempt });
     hasStarted = true;
-    setImmediate(rooms.prepareToSeal); // `go` is sent first
+    setImmediate(() => {
+      // `go` is sent first
+      rooms.prepareToSeal();
+      rooms.compute.warmNext();
+    });
     return null;
   };
   const onLine = (line: WorkerLine): void => {
