@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { MARKER_NAME, readProcess } from '@caisson/ground';
 import { expect, it, onTestFinished } from 'vitest';
 import { createLocalCompute } from './local-compute.ts';
@@ -34,15 +35,20 @@ it('what a worker says before anybody listens is kept, also by a host that keeps
   const folder = mkdtempSync(join(tmpdir(), 'caisson-compute-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const workerEntry = join(folder, 'worker.mjs');
-  writeFileSync(workerEntry, "process.stdout.write('first\\n'); process.stdin.resume();");
+  const said = join(folder, 'said');
+  const program = `import { writeFileSync } from 'node:fs';
+    process.stdout.write('first\\n', () => writeFileSync(process.env.CAISSON_JOB_FILE, ''));
+    setInterval(() => undefined, 1000);`;
+  writeFileSync(workerEntry, program);
   const compute = createLocalCompute({ ...options, workerEntry, keepsSpare: true });
   onTestFinished(() => compute.close());
   const worker = await compute.start({
-    ...{ runId: 'run_a', attempt: 1, jobFile: '', mode: 'suggest', boardFile: null, contextFile: null },
+    ...{ runId: 'run_a', attempt: 1, jobFile: said, mode: 'suggest', boardFile: null, contextFile: null },
     ...{ trace: '', path: process.env['PATH'] ?? '', cwd: folder },
   });
   onTestFinished(() => worker.kill());
-  await expect.poll(() => worker.stdout.readableLength).toBeGreaterThan(0); // it has come, and nobody listens
+  await expect.poll(() => existsSync(said), { timeout: 10_000 }).toBe(true); // and nobody listens yet
+  await setImmediate();
   const [chunk] = (await once(worker.stdout, 'data')) as [Buffer];
   expect(chunk.toString()).toBe('first\n');
 });

@@ -11,6 +11,7 @@ import { descendants, readProcFile, type ProcessInfo } from '../process-tree.ts'
 import { sendIfAllowed } from './signal-program.ts';
 
 const POLL_MS = 20;
+const EMPTY_LOOKS = 3;
 /** A pass that finds nobody new ends it; what forks faster than it is stopped meets its limit of processes first. */
 const MAX_PASSES = 100;
 
@@ -31,9 +32,15 @@ export function terminateAll(list: ListProcesses): void {
     for (const { pid } of held.values()) sendIfAllowed(pid, signal);
 }
 
-/** Resolves when nobody is left, or when `isOver` says that nobody waits for it any more. */
+/**
+ * Resolves when nobody is left, or when `isOver` says that nobody waits for it any more. One look that finds nobody is no
+ * proof: a process whose parent ends just then gets another one, and can be missed by who reads the tree meanwhile.
+ */
 export async function untilGone(list: ListProcesses, isOver: () => boolean): Promise<void> {
-  while (!isOver() && list().length > 0) await delay(POLL_MS);
+  for (let empty = 0; !isOver() && empty < EMPTY_LOOKS;) {
+    empty = list().length === 0 ? empty + 1 : 0;
+    if (empty < EMPTY_LOOKS) await delay(POLL_MS);
+  }
 }
 
 /** Everything that lives below a process. */
