@@ -21,8 +21,8 @@ const LEDGER = '.caisson/ledger.db';
 
 const inTheWay: [string, string, (path: string) => void, number][] = [
   ['text', LEDGER, (path) => writeFileSync(path, 'dear diary\n'), 1],
-  ['nothing at all', LEDGER, (path) => writeFileSync(path, ''), 1],
-  ['half of one', LEDGER, (path) => writeHalf(path), 1],
+  ['nothing at all', LEDGER, (path) => writeFileSync(path, ''), 10],
+  ['half of one', LEDGER, (path) => writeHalf(path), 10],
   ['a folder', LEDGER, (path) => mkdirSync(path), 1],
   ['a pipe', LEDGER, (path) => execFileSync('mkfifo', [path]), 1],
   ['a link that leads nowhere', LEDGER, (path) => symlinkSync('/nowhere/at/all', path), 1],

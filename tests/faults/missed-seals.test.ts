@@ -84,7 +84,7 @@ it('a host that is killed between the ending and the seal: sealed by the next co
   const lock = join(project.root, '.caisson/runtime/seal.lock');
   const startTime = readFileSync('/proc/self/stat', 'latin1').split(') ')[1]?.split(' ')[19];
   const namespace = readlinkSync('/proc/self/ns/pid');
-  writeFileSync(lock, JSON.stringify({ pid: process.pid, startTime, namespace, token: 'test' }));
+  writeFileSync(lock, JSON.stringify({ pid: process.pid, startTime, namespace, token: '0'.repeat(24) }));
   const host = project.start('run', '--', 'sh', '-c', 'echo work > new.txt');
   const ended = await until('the ending', async () => {
     const [row] = await listRuns(project);
