@@ -7,6 +7,7 @@ import { HOSTILE, START_UP_FILES } from './hostile-settings.ts';
 const INSTALL_TIMEOUT_MS = 20 * 60_000;
 const RUN_TIMEOUT_MS = 180_000;
 
+if (isSkipped) process.stderr.write('CAISSON_SKIP_AGENTS=1: no agent meets hostile settings.\n');
 describe.skipIf(isSkipped).each(Object.entries(HOSTILE))(
   'in a hostile repository %s',
   (name, { settings }) => {

@@ -11,6 +11,7 @@ const note = (name: string) => ({
   ...usage,
 });
 
+if (isSkipped) process.stderr.write('CAISSON_SKIP_AGENTS=1: no agent meets servers of a project.\n');
 describe.skipIf(isSkipped).each(Object.entries(NAMED_IN))('%s', (name, namedIn) => {
   let agent: AgentUnderTest;
   beforeAll(async () => {
