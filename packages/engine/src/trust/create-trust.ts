@@ -21,7 +21,7 @@ export function createTrust({ folder, env, clock }: TrustOptions): Trust {
   const weigh = async (request: TrustRequest) => {
     const lines = await describeAsks(request.projectRoot, request.asks);
     const digest = digestAsks(lines, request);
-    const agreed = named?.digest === digest ? named : await store.find(realPath(request.projectRoot));
+    const agreed = named?.digest === digest ? named : store.find(realPath(request.projectRoot));
     const isVariableStale = (env[VARIABLE] ?? '') !== '' && named?.digest !== digest;
     return { ...createReport(request, lines, digest, agreed), isVariableStale };
   };

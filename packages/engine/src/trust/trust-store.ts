@@ -2,9 +2,9 @@
  * The record of what this user agreed to: `trust.json` in the user's state folder, by the project's real path.
  * A record that others could have written counts for nothing.
  */
-import { statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeFolder, readFileCapped, withFileLock, writeFileAtomic } from '@caisson/ground';
+import { makeFolder, withFileLock, writeFileAtomic } from '@caisson/ground';
 import * as z from 'zod/mini';
 import type { TrustRecord } from './contract.ts';
 import { TrustStoreError } from './errors.ts';
@@ -28,7 +28,7 @@ type TrustFile = z.infer<typeof TrustFile>;
 
 export interface TrustStore {
   readonly file: string;
-  find(projectRoot: string): Promise<TrustRecord | null>;
+  find(projectRoot: string): TrustRecord | null;
   put(projectRoot: string, record: TrustRecord): Promise<void>;
   /** False where there was none. */
   remove(projectRoot: string): Promise<boolean>;
@@ -36,15 +36,13 @@ export interface TrustStore {
 
 export function openTrustStore(folder: string): TrustStore {
   const file = join(folder, 'trust.json');
-  const read = async (): Promise<TrustFile> => {
-    if (!isOurs(folder, file)) return { version: 1, projects: {} };
-    return parse(file, (await readFileCapped(file, MAX_BYTES)).toString('utf8'));
-  };
+  // Read in this thread: starting a thread for a small file costs every command more than the file.
+  const read = (): TrustFile => (isOurs(folder, file) ? parse(file) : { version: 1, projects: {} });
   const change = async <T>(edit: (projects: TrustFile['projects']) => T): Promise<T> => {
     try {
       makeFolder(folder);
       return await withFileLock(`${file}.lock`, async () => {
-        const { projects } = await read();
+        const { projects } = read();
         const result = edit(projects);
         await writeFileAtomic(file, `${JSON.stringify({ version: 1, projects }, null, 2)}\n`);
         return result;
@@ -55,8 +53,8 @@ export function openTrustStore(folder: string): TrustStore {
   };
   return {
     file,
-    async find(projectRoot) {
-      const { projects } = await read();
+    find(projectRoot) {
+      const { projects } = read();
       return Object.hasOwn(projects, projectRoot) ? (projects[projectRoot] ?? null) : null;
     },
     put: (projectRoot, record) =>
@@ -72,6 +70,8 @@ export function openTrustStore(folder: string): TrustStore {
 function isOurs(folder: string, file: string): boolean {
   const info = statSync(file, { throwIfNoEntry: false });
   if (info === undefined) return false;
+  if (!info.isFile() || info.size > MAX_BYTES)
+    throw TrustStoreError.torn(file, new Error(`not a file of at most ${MAX_BYTES} bytes`));
   const uid = process.getuid?.() ?? info.uid;
   for (const [path, { uid: owner, mode }] of [[file, info] as const, [folder, statSync(folder)] as const]) {
     if (owner !== uid) throw TrustStoreError.foreign(path);
@@ -80,9 +80,9 @@ function isOurs(folder: string, file: string): boolean {
   return true;
 }
 
-function parse(file: string, text: string): TrustFile {
+function parse(file: string): TrustFile {
   try {
-    return TrustFile.parse(JSON.parse(text));
+    return TrustFile.parse(JSON.parse(readFileSync(file, 'utf8')));
   } catch (error) {
     throw TrustStoreError.torn(file, error as Error);
   }
