@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openBoard } from '../packages/ground/src/board.ts';
+import { openBoard } from '../packages/ground/src/session/board.ts';
 import type { BenchRow } from './bench-row.ts';
 
 const INSIDE = fileURLToPath(new URL('../packages/cli/dist/inside.pl', import.meta.url));

@@ -1,5 +1,5 @@
 // bubblewrap says what failed; this says why, and what a person can do about it.
-import { readProcFile } from '../process-tree.ts';
+import { readProcFile } from '../processes/index.ts';
 
 export interface Diagnosis {
   readonly reason: string;

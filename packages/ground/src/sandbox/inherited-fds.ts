@@ -1,7 +1,7 @@
 // Descriptors that our own process inherited without close-on-exec (a terminal's, a parent's log, the control channel)
 // would walk straight through the wall. Node opens its own with close-on-exec, so the list never grows.
 import { openSync, readdirSync } from 'node:fs';
-import { readProcFile } from '../process-tree.ts';
+import { readProcFile } from '../processes/index.ts';
 
 const O_CLOEXEC = 0o2000000;
 

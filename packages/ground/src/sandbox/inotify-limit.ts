@@ -9,7 +9,7 @@
 import { spawn } from 'node:child_process';
 import { accessSync, constants, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { MINIMAL_COMMAND_ENV } from '../bounded-command.ts';
+import { MINIMAL_COMMAND_ENV } from '../processes/index.ts';
 
 /** One sandbox gets this part of what the machine gives one user. */
 const SHARE = 4;

@@ -9,7 +9,7 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { childPids, isSameProcess, readProcess, type ProcessInfo } from '../process-tree.ts';
+import { childPids, isSameProcess, readProcess, type ProcessInfo } from '../processes/index.ts';
 import {
   MARKER_NAME,
   type LaunchOptions,

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { isSameProcess, readProcess, type ProcessInfo } from '../process-tree.ts';
+import { isSameProcess, readProcess, type ProcessInfo } from '../processes/index.ts';
 import { enterCgroups } from './cgroup-entry.ts';
 import type { LaunchOptions, SandboxExit, SandboxProcess, SandboxSpec } from './contract.ts';
 import { drainStreams } from './drain.ts';

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { statSync } from 'node:fs';
-import { readProcFile } from '../process-tree.ts';
+import { readProcFile } from '../processes/index.ts';
 import { findBwrap } from './bwrap-location.ts';
 import { diagnose } from './diagnose.ts';
 import { SandboxUnavailableError } from './errors.ts';

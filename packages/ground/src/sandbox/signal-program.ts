@@ -1,6 +1,6 @@
 /** How a signal reaches the program inside. */
-import { isErrno } from '../errno.ts';
-import { descendants, readProcess } from '../process-tree.ts';
+import { isErrno } from '../platform/index.ts';
+import { descendants, readProcess } from '../processes/index.ts';
 
 /**
  * `false` when the program is not there to receive it. SIGINT reaches what a terminal's Ctrl-C would: the program and

@@ -9,7 +9,7 @@ import {
   readProcess,
   readProcFile,
   type ProcessInfo,
-} from '../process-tree.ts';
+} from '../processes/index.ts';
 import type { SweepGroup } from './sweep-group.ts';
 
 /** Unique for each launch, unlike the attempt's own marker: two launches of one attempt never sweep each other. */

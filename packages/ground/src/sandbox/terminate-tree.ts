@@ -7,7 +7,7 @@
  *     would be taken for one that lets a call pass.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { descendants, readProcFile, type ProcessInfo } from '../process-tree.ts';
+import { descendants, readProcFile, type ProcessInfo } from '../processes/index.ts';
 import { sendIfAllowed } from './signal-program.ts';
 
 const POLL_MS = 20;

@@ -1,0 +1,167 @@
+/**
+ * A lock between processes that needs no kernel lock and cannot stay behind.
+ *
+ * The lock is a file that names its holder by pid and start time; it is put in place by a hard link, which exactly one
+ * process can do. Whoever finds a holder that is dead takes the lock file away, and only one process may do that:
+ *
+ * L1  A lock file is removed by its living holder, or by whoever holds the lock on burying exactly that holder.
+ * L2  A holder's token never comes back, so a gravedigger that is late finds another token and leaves it alone.
+ * L3  A gravedigger that dies leaves a lock of the same kind, under a name of its own, which is buried the same way.
+ * L4  Content that names nobody is what a power cut left: a lock file is complete before it gets its name. It counts as
+ *     dead after `BROKEN_LIMIT_MS`, and its inode and time are its token.
+ *
+ * A holder in another pid namespace cannot be looked at; it counts as dead after `FOREIGN_LIMIT_MS`.
+ */
+import { randomBytes } from 'node:crypto';
+import { linkSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { CaissonError } from '@caisson/protocol';
+import * as z from 'zod/mini';
+import { isSameProcess, readProcess } from '../processes/index.ts';
+
+const FOREIGN_LIMIT_MS = 30_000;
+const BROKEN_LIMIT_MS = 1000;
+const FIRST_PAUSE_MS = 1;
+const LONGEST_PAUSE_MS = 20;
+
+/** Somebody else held the lock for too long. */
+export class LockTimeoutError extends CaissonError {
+  readonly code = 'LOCK_TIMEOUT';
+  override readonly retryable = true;
+}
+
+export interface LockOptions {
+  /** How long to wait for the lock. Default 10 s. */
+  readonly waitMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+const Holder = z.object({
+  token: z.string().check(z.regex(/^[0-9a-f]{24}$/)),
+  pid: z.int(),
+  startTime: z.string(),
+  namespace: z.string(),
+});
+type Holder = z.infer<typeof Holder>;
+
+/** L4 */
+interface Broken {
+  readonly token: string;
+  readonly sinceMs: number;
+}
+
+/** Runs `work` while no other process is inside for the same `lockPath`. `work` must not yield for long. */
+export async function withFileLock<T>(
+  lockPath: string,
+  work: () => T | Promise<T>,
+  options: LockOptions = {},
+): Promise<T> {
+  const untilMs = performance.now() + (options.waitMs ?? 10_000);
+  const token = randomBytes(12).toString('hex');
+  const own = `${lockPath}.${token}`;
+  writeFileSync(own, JSON.stringify(describeSelf(token)), { mode: 0o600, flag: 'wx' });
+  try {
+    await takeLock(lockPath, own, untilMs, options.signal);
+    try {
+      return await work();
+    } finally {
+      rmSync(lockPath, { force: true }); // L1: we live and hold it
+    }
+  } finally {
+    rmSync(own, { force: true });
+  }
+}
+
+async function takeLock(
+  lockPath: string,
+  own: string,
+  untilMs: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  for (let pauseMs = FIRST_PAUSE_MS; !tryLink(own, lockPath);) {
+    signal?.throwIfAborted();
+    const holder = readHolder(lockPath);
+    if (holder !== null && isDead(holder, lockPath)) {
+      await bury(lockPath, holder, Math.max(0, untilMs - performance.now()), signal);
+      continue;
+    }
+    if (performance.now() >= untilMs) throw tooLate(lockPath, holder);
+    await new Promise((resolve) => setTimeout(resolve, pauseMs * (0.5 + Math.random())));
+    pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
+  }
+}
+
+/** L1 to L3 */
+async function bury(
+  lockPath: string,
+  dead: Holder | Broken,
+  waitMs: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const options = signal === undefined ? { waitMs } : { waitMs, signal };
+  await withFileLock(
+    `${lockPath}.bury-${dead.token}`,
+    () => {
+      if (readHolder(lockPath)?.token !== dead.token) return; // L2
+      rmSync(lockPath, { force: true });
+      rmSync(`${lockPath}.${dead.token}`, { force: true });
+    },
+    options,
+  );
+}
+
+function tryLink(own: string, lockPath: string): boolean {
+  try {
+    linkSync(own, lockPath);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** `null` when nobody holds it (any more). */
+function readHolder(lockPath: string): Holder | Broken | null {
+  const text = readIfThere(lockPath);
+  if (text === null) return null;
+  try {
+    return Holder.parse(JSON.parse(text));
+  } catch {
+    const found = statSync(lockPath, { throwIfNoEntry: false });
+    if (found === undefined) return null;
+    return { token: `broken-${found.ino}-${Math.trunc(found.mtimeMs)}`, sinceMs: found.mtimeMs }; // L4
+  }
+}
+
+function readIfThere(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+function isDead(holder: Holder | Broken, lockPath: string): boolean {
+  if ('sinceMs' in holder) return Math.abs(Date.now() - holder.sinceMs) > BROKEN_LIMIT_MS; // the clock may jump
+  if (holder.namespace === pidNamespace()) return !isSameProcess(holder.pid, holder.startTime);
+  const heldSince = statSync(lockPath, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+  return Date.now() - heldSince > FOREIGN_LIMIT_MS;
+}
+
+function describeSelf(token: string): Holder {
+  return {
+    token,
+    pid: process.pid,
+    startTime: readProcess(process.pid)?.startTime ?? '0',
+    namespace: pidNamespace(),
+  };
+}
+
+function pidNamespace(): string {
+  return readlinkSync('/proc/self/ns/pid');
+}
+
+function tooLate(lockPath: string, holder: Holder | Broken | null): LockTimeoutError {
+  const who = holder !== null && 'pid' in holder ? `process ${holder.pid}` : 'others';
+  return new LockTimeoutError(`${lockPath} stayed locked by ${who}; try again.`);
+}

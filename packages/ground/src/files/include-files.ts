@@ -1,0 +1,108 @@
+/**
+ * Brings ignored files a workspace needs (`workspace.include`): copied, by reflink where the file system can.
+ *
+ * I1  Nothing is written outside the target: a link on the way there ends the copy of that path.
+ */
+import { cp, glob, lstat, mkdir, realpath } from 'node:fs/promises';
+import { dirname, isAbsolute, join, normalize } from 'node:path';
+
+import { CaissonError } from '@caisson/protocol';
+
+import { runBounded } from '../processes/index.ts';
+import { isErrno } from '../platform/index.ts';
+
+/** `workspace.include` names what is not inside the project. */
+export class IncludeError extends CaissonError {
+  readonly code = 'INCLUDE_INVALID';
+}
+
+export interface IncludeOptions {
+  readonly patterns: readonly string[];
+  /** The user's project folder, and the same folder in the workspace. */
+  readonly from: string;
+  readonly to: string;
+  readonly signal?: AbortSignal;
+}
+
+export interface Included {
+  /** Paths, relative to the project, that the workspace did not have before. */
+  readonly brought: readonly string[];
+  readonly missing: readonly string[];
+}
+
+const COPY_TIMEOUT_MS = 600_000;
+
+export async function includeFiles(options: IncludeOptions): Promise<Included> {
+  const brought: string[] = [];
+  const missing: string[] = [];
+  for (const pattern of options.patterns) {
+    const paths = await findPaths(options.from, checkPattern(pattern));
+    if (paths.length === 0) missing.push(pattern);
+    for (const path of paths) if (await bring(options, path)) brought.push(path);
+  }
+  return { brought, missing };
+}
+
+function checkPattern(pattern: string): string {
+  const clean = normalize(pattern).replace(/\/$/, '');
+  if (
+    isAbsolute(clean) ||
+    clean === '.' ||
+    clean === '..' ||
+    clean.startsWith('../') ||
+    clean.split('/').includes('.git')
+  ) {
+    throw new IncludeError(
+      `workspace.include has ${JSON.stringify(pattern)}, which is not inside the project.`,
+      {
+        remedy: 'List files and folders relative to the project, without "..".',
+      },
+    );
+  }
+  return clean;
+}
+
+async function findPaths(from: string, pattern: string): Promise<string[]> {
+  if (!/[*?[{]/.test(pattern)) return (await kindOf(join(from, pattern))) === null ? [] : [pattern];
+  return (await Array.fromAsync(glob(pattern, { cwd: from }))).toSorted();
+}
+
+/** False when the workspace has the path already: what git tracks is not replaced. */
+async function bring(options: IncludeOptions, path: string): Promise<boolean> {
+  const source = join(options.from, path);
+  const target = join(options.to, path);
+  const existing = await kindOf(target);
+  if (existing === 'other' || (await leadsAway(options.to, dirname(target)))) return false;
+  await mkdir(dirname(target), { recursive: true });
+  const copied = await runBounded({
+    file: 'cp',
+    args: ['-a', '-n', '--reflink=auto', '-T', '--', source, target],
+    timeoutMs: COPY_TIMEOUT_MS,
+    maxOutputBytes: 64 * 1024,
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+  });
+  options.signal?.throwIfAborted();
+  // A `cp` without these options (busybox) leaves the work to Node, which is slower.
+  if (copied.exitCode !== 0)
+    await cp(source, target, { recursive: true, verbatimSymlinks: true, force: false });
+  return existing === null;
+}
+
+/** I1 */
+async function leadsAway(root: string, folder: string): Promise<boolean> {
+  for (let parent = folder; parent !== root; parent = dirname(parent)) {
+    if ((await kindOf(parent)) === null) continue;
+    const real = await realpath(parent);
+    return real !== join(await realpath(root), parent.slice(root.length));
+  }
+  return false;
+}
+
+async function kindOf(path: string): Promise<'folder' | 'other' | null> {
+  try {
+    return (await lstat(path)).isDirectory() ? 'folder' : 'other';
+  } catch (error) {
+    if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return null;
+    throw error;
+  }
+}

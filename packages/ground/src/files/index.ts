@@ -1,0 +1,14 @@
+export * from './atomic-file.ts';
+export { LinkInPathError, beneath, inFolder } from './beneath.ts';
+export { LockTimeoutError, type LockOptions, withFileLock } from './file-lock.ts';
+export { claimFolder, type FolderClaim } from './folder-claim.ts';
+export { isSticky, isWritableByOthers, ownUid } from './folder-owner.ts';
+export * from './growth-watch.ts';
+export { IncludeError, includeFiles, type IncludeOptions } from './include-files.ts';
+export { makeFolder } from './make-folder.ts';
+export { removeListedFile } from './remove-listed-file.ts';
+export { removeTree } from './remove-tree.ts';
+export { createSeal, type Seal } from './seal.ts';
+export * from './shared-file.ts';
+export { statIfThere } from './stat-if-there.ts';
+export * from './unlinked-files.ts';

@@ -1,0 +1,259 @@
+/**
+ * Git, with every way in which a repository can make git run code switched off.
+ *
+ * G1  No system or global config, no hooks, no fsmonitor, no pager, no editor, no prompt, no network, no
+ *     automatic maintenance. Command-line config outranks the repository's own.
+ * G2  Filters, textconv and merge drivers are chosen by attributes, which no command-line switch can turn off.
+ *     So commands that read or write file contents run only in a git dir of ours, whose `info/attributes`
+ *     outranks every `.gitattributes` (see own-git-dir.ts). A foreign git dir (the user's) is open to a closed
+ *     list of commands that never look at contents.
+ */
+import { realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { CaissonError } from '@caisson/protocol';
+
+import { MINIMAL_COMMAND_ENV, runBounded } from '../processes/index.ts';
+import { findDiskTrouble } from '../platform/index.ts';
+
+export interface GitOptions {
+  readonly cwd: string;
+  /** Never found by walking up: what is not named does not exist. */
+  readonly gitDir?: string;
+  readonly workTree?: string;
+  readonly indexFile?: string;
+  readonly objectDir?: string;
+  /** More object folders to read from. */
+  readonly alternates?: readonly string[];
+  /** True for a git dir that is not ours: only commands that never look at file contents are let through (G2). */
+  readonly foreign?: boolean;
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface GitRunOptions {
+  readonly stdin?: Buffer | string;
+  readonly timeoutMs?: number;
+  readonly maxOutputBytes?: number;
+  /** Exit codes that are answers rather than failures. Default: 0 alone. */
+  readonly okExitCodes?: readonly number[];
+  /** More `key=value` config for this call. */
+  readonly config?: readonly string[];
+}
+
+export interface GitOutput {
+  readonly exitCode: number;
+  readonly stdout: Buffer;
+  readonly stderr: string;
+}
+
+/** A git that runs nothing but itself. */
+export interface Git {
+  /** Where it keeps what it stores. */
+  objects(): string;
+  /** Runs one command; throws {@link GitError} unless the exit code is one of `okExitCodes`. */
+  run(args: readonly string[], options?: GitRunOptions): Promise<GitOutput>;
+  /** The same, with stdout as text without its last newline. */
+  text(args: readonly string[], options?: GitRunOptions): Promise<string>;
+}
+
+/** A git command failed, timed out or said more than its bound. */
+export class GitError extends CaissonError {
+  readonly code = 'GIT_FAILED';
+  readonly stderr: string;
+
+  constructor(message: string, stderr: string, options: { cause?: unknown; remedy?: string } = {}) {
+    super(message, options);
+    this.stderr = stderr;
+  }
+}
+
+const DEFAULT_TIMEOUT_MS = 120_000;
+const DEFAULT_MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
+const STDERR_IN_MESSAGE = 400;
+
+/** Commands that resolve, list or move names and never read or write a file's contents. */
+const FOREIGN_COMMANDS: ReadonlySet<string> = new Set([
+  'cat-file',
+  'commit-tree',
+  'config',
+  'for-each-ref',
+  'ls-tree',
+  'merge-base',
+  'rev-list',
+  'rev-parse',
+  'symbolic-ref',
+  'update-ref',
+]);
+
+const HARDENED_CONFIG: readonly string[] = [
+  'core.hooksPath=/dev/null',
+  'core.fsmonitor=false',
+  'core.untrackedCache=false',
+  'core.splitIndex=false',
+  'core.preloadIndex=true',
+  'core.pager=cat',
+  'core.editor=false',
+  'core.askPass=true',
+  'core.sshCommand=false',
+  'core.gitProxy=false',
+  'core.alternateRefsCommand=true',
+  'core.attributesFile=/dev/null',
+  'core.excludesFile=/dev/null',
+  'core.autocrlf=false',
+  'core.eol=lf',
+  'core.safecrlf=false',
+  'core.fileMode=true',
+  'core.symlinks=true',
+  'core.ignoreCase=false',
+  'core.precomposeUnicode=false',
+  'core.protectNTFS=false',
+  'core.protectHFS=false',
+  'core.commitGraph=false',
+  'core.multiPackIndex=false',
+  'core.logAllRefUpdates=false',
+  'credential.helper=',
+  'diff.external=',
+  'diff.ignoreSubmodules=none',
+  'gpg.program=false',
+  'commit.gpgSign=false',
+  'tag.gpgSign=false',
+  'merge.default=text',
+  'protocol.allow=never',
+  'submodule.recurse=false',
+  'gc.auto=0',
+  'maintenance.auto=false',
+  'advice.addEmbeddedRepo=false',
+  'safe.directory=*',
+];
+
+const HARDENED_ARGS: readonly string[] = HARDENED_CONFIG.flatMap((entry) => ['-c', entry]);
+
+const HARDENED_ENV: Readonly<Record<string, string>> = {
+  ...MINIMAL_COMMAND_ENV,
+  HOME: '/dev/null',
+  XDG_CONFIG_HOME: '/dev/null',
+  LC_ALL: 'C',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_CONFIG_SYSTEM: '/dev/null',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_ATTR_NOSYSTEM: '1',
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_ASKPASS: '/bin/true',
+  SSH_ASKPASS: '/bin/true',
+  GIT_SSH_COMMAND: '/bin/false',
+  GIT_EDITOR: '/bin/false',
+  GIT_PAGER: 'cat',
+  GIT_OPTIONAL_LOCKS: '0',
+  GIT_NO_LAZY_FETCH: '1',
+  GIT_NO_REPLACE_OBJECTS: '1',
+  GIT_ALLOW_PROTOCOL: 'none',
+};
+
+/** Opens git on exactly the folders named. Nothing runs until `run` is called. */
+export function createGit(options: GitOptions): Git {
+  const env = environmentOf(options);
+  const run = async (args: readonly string[], call: GitRunOptions = {}): Promise<GitOutput> => {
+    refuseContentsOfForeign(options, args);
+    const config = (call.config ?? []).flatMap((entry) => ['-c', entry]);
+    const result = await runBounded({
+      file: 'git',
+      args: ['--no-pager', ...HARDENED_ARGS, ...config, ...args],
+      cwd: options.cwd,
+      env,
+      ...(call.stdin === undefined ? {} : { stdin: call.stdin }),
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
+      timeoutMs: call.timeoutMs ?? options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+      maxOutputBytes: call.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES,
+    });
+    const stderr = result.stderr.toString('utf8');
+    const ok = call.okExitCodes ?? [0];
+    if (result.exitCode === null || !ok.includes(result.exitCode))
+      throw failed(args, result, stderr, options);
+    if (result.stdoutTruncated) {
+      throw new GitError(
+        `git ${args[0]} wrote more than ${call.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES} bytes.`,
+        stderr,
+        {
+          remedy: 'Keep large generated files out of the workspace, or list them in .gitignore.',
+        },
+      );
+    }
+    return { exitCode: result.exitCode, stdout: result.stdout, stderr };
+  };
+  return {
+    objects: () => findObjects(options),
+    run,
+    text: async (args, call) => (await run(args, call)).stdout.toString('utf8').replace(/\n$/, ''),
+  };
+}
+
+function environmentOf(options: GitOptions): Record<string, string> {
+  const env: Record<string, string> = { ...HARDENED_ENV };
+  if (options.gitDir !== undefined) env['GIT_DIR'] = options.gitDir;
+  if (options.workTree !== undefined) env['GIT_WORK_TREE'] = options.workTree;
+  if (options.indexFile !== undefined) env['GIT_INDEX_FILE'] = options.indexFile;
+  if (options.objectDir !== undefined) env['GIT_OBJECT_DIRECTORY'] = options.objectDir;
+  if (options.alternates !== undefined && options.alternates.length > 0) {
+    env['GIT_ALTERNATE_OBJECT_DIRECTORIES'] = options.alternates.map(quoteAlternate).join(':');
+  }
+  return env;
+}
+
+/** The variable is a colon-separated list in which a quoted entry may hold any byte. */
+function quoteAlternate(path: string): string {
+  return /[:"\\]/.test(path) ? `"${path.replace(/["\\]/g, (found) => `\\${found}`)}"` : path;
+}
+
+function refuseContentsOfForeign(options: GitOptions, args: readonly string[]): void {
+  const command = args[0] ?? '';
+  const isOurs = options.foreign !== true && options.gitDir !== undefined;
+  if (isOurs || FOREIGN_COMMANDS.has(command)) return;
+  throw new GitError(`git ${command} may not run in a git dir that is not ours.`, '', {
+    remedy: 'This is a bug in Caisson: open a git dir of ours for commands that look at file contents.',
+  });
+}
+
+function failed(
+  args: readonly string[],
+  result: { exitCode: number | null; timedOut: boolean; aborted: boolean; signal: string | null },
+  stderr: string,
+  options: GitOptions,
+): GitError {
+  const how = result.timedOut
+    ? 'ran out of time'
+    : result.aborted
+      ? 'was aborted'
+      : result.exitCode === null
+        ? `died of ${result.signal ?? 'a signal'}`
+        : `exited with ${result.exitCode}`;
+  const said = `git ${args[0]} ${how}: ${briefly(stderr)}`;
+  const trouble = findDiskTrouble(stderr, placeOf(stderr, options));
+  if (trouble === null) return new GitError(said, stderr);
+  return new GitError(`${trouble.what}: ${said}.`, stderr, { remedy: trouble.remedy });
+}
+
+/** Where git could not write: into the work tree, or into its own folder. */
+function placeOf(stderr: string, options: GitOptions): string {
+  const { workTree } = options;
+  const isOfFiles = /unable to (?:write|create|unlink) (?:new )?(?:file|symlink)|could not create/.test(
+    stderr,
+  );
+  return (isOfFiles ? workTree : undefined) ?? findObjects(options);
+}
+
+/** The objects of a git dir of ours lie in another one. */
+function findObjects({ cwd, gitDir, objectDir }: GitOptions): string {
+  const named = objectDir ?? (gitDir === undefined ? cwd : join(gitDir, 'objects'));
+  try {
+    return realpathSync(named);
+  } catch {
+    return named; // not there, and that is what the command has failed of
+  }
+}
+
+/** Git's words, short enough for a message: what it complains about, without its hints, where it does. */
+export function briefly(stderr: string): string {
+  const complaints = stderr.match(/^(?:error|fatal): .*$/gm);
+  const text = (complaints ?? [stderr.trim()]).join('\n');
+  return text.length > STDERR_IN_MESSAGE ? `${text.slice(0, STDERR_IN_MESSAGE)}…` : text || 'no message';
+}

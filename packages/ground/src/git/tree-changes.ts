@@ -1,0 +1,106 @@
+/** What differs between two trees, path by path. */
+import { createGit, type Git } from './git.ts';
+import { showPath } from '../platform/index.ts';
+import { removeIndex, useIndex } from './scratch-index.ts';
+
+export interface TreeChange {
+  /** As bytes in Latin-1, so that no name is changed by reading it. */
+  readonly path: string;
+  /** `000000` where the tree has nothing. */
+  readonly oldMode: string;
+  readonly newMode: string;
+  readonly oldId: string;
+  readonly newId: string;
+  /** Of a rename: where the old content was. */
+  readonly previousPath?: string;
+}
+
+/** A rename is a deletion and an addition, unless renames are asked for. */
+export async function listTreeChanges(
+  git: Git,
+  from: string,
+  to: string,
+  options: { readonly renames?: boolean } = {},
+): Promise<TreeChange[]> {
+  const how = options.renames === true ? '-M' : '--no-renames';
+  const { stdout } = await git.run(['diff-tree', '-r', '-z', '--raw', how, '--no-abbrev', from, to]);
+  return parseRawChanges(stdout);
+}
+
+/** Everything that the commits changed, each compared with each of its parents. */
+export async function listCommitChanges(git: Git, commits: readonly string[]): Promise<TreeChange[]> {
+  const form = ['-r', '-z', '--raw', '--no-renames', '--no-abbrev', '-m', '--root', '--no-commit-id'];
+  const { stdout } = await git.run(['diff-tree', '--stdin', ...form], {
+    stdin: commits.map((commit) => `${commit}\n`).join(''),
+    timeoutMs: 600_000,
+  });
+  return parseRawChanges(stdout);
+}
+
+function parseRawChanges(output: Buffer): TreeChange[] {
+  const fields = output.toString('latin1').split('\0');
+  const changes: TreeChange[] = [];
+  for (let at = 0; at + 1 < fields.length;) {
+    const [oldMode = '', newMode = '', oldId = '', newId = '', status = ''] = (fields[at] ?? '')
+      .slice(1)
+      .split(' ');
+    const isPair = /^[RC]/.test(status);
+    const ids = { oldMode, newMode, oldId, newId };
+    changes.push(
+      isPair
+        ? { path: fields[at + 2] ?? '', previousPath: fields[at + 1] ?? '', ...ids }
+        : { path: fields[at + 1] ?? '', ...ids },
+    );
+    at += isPair ? 3 : 2;
+  }
+  return changes;
+}
+
+/** A change in names that a person can read. */
+export function describeFile(change: TreeChange): { path: string; previousPath?: string; status: string } {
+  const text = (path: string): string => showPath(Buffer.from(path, 'latin1'));
+  const { path, previousPath, newMode } = change;
+  if (previousPath !== undefined)
+    return { path: text(path), previousPath: text(previousPath), status: 'renamed' };
+  return { path: text(path), status: /^0+$/.test(newMode) ? 'deleted' : 'changed' };
+}
+
+/** One entry that a tree is to have; mode 0 takes it out. */
+export interface TreeEntry {
+  /** Bytes in Latin-1. */
+  readonly path: string;
+  readonly mode: string;
+  readonly id: string;
+}
+
+/** What brings a path, of a rename both, back to how it was. */
+export function undoOf(change: TreeChange): TreeEntry[] {
+  const { path, previousPath, oldMode, oldId } = change;
+  if (previousPath !== undefined)
+    return [
+      { path, mode: '0', id: oldId },
+      { path: previousPath, mode: oldMode, id: oldId },
+    ];
+  return [{ path, mode: /^0+$/.test(oldMode) ? '0' : oldMode, id: oldId }];
+}
+
+/** The tree with other entries in it. `gitDir` is ours. */
+export async function rewriteTree(
+  gitDir: string,
+  tree: string,
+  entries: readonly TreeEntry[],
+): Promise<string> {
+  if (entries.length === 0) return tree;
+  const indexFile = useIndex(gitDir);
+  const git = createGit({ cwd: gitDir, gitDir, workTree: gitDir, indexFile });
+  try {
+    await git.run(['read-tree', tree]);
+    // What leaves goes first: a file may come back where a folder was made.
+    const ordered = entries.toSorted((one, other) => Number(other.mode === '0') - Number(one.mode === '0'));
+    const lines = ordered.map(({ mode, id, path }) => Buffer.from(`${mode} ${id}\t${path}\0`, 'latin1'));
+    await git.run(['update-index', '--replace', '-z', '--index-info'], { stdin: Buffer.concat(lines) });
+    return await git.text(['write-tree']);
+  } finally {
+    await removeIndex(indexFile);
+  }
+}

@@ -1,0 +1,5 @@
+export * from './bounded-command.ts';
+export * from './child.ts';
+export * from './kill-marked.ts';
+export * from './process-tree.ts';
+export * from './process-wait.ts';

@@ -1,0 +1,4 @@
+export { listCommandWords } from './command-words.ts';
+export * from './control-files.ts';
+export { isGitDir, listHarmfulParts } from './git-controls.ts';
+export { judgeChanges, judgeFiles, judgeTrees, type FileState, type RiskyChange } from './risky-changes.ts';

@@ -1,0 +1,31 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+
+import { createOwnGitDir, EMPTY_TREE } from '../index.ts';
+import { stageWorkspace } from './stage-workspace.ts';
+
+let root: string;
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'caisson-add-'));
+  await mkdir(join(root, 'files'));
+  await createOwnGitDir({ path: join(root, 'git'), objectFormat: 'sha1' });
+});
+afterEach(async () => await rm(root, { recursive: true, force: true }));
+
+const stage = () =>
+  stageWorkspace({
+    workspace: join(root, 'files'),
+    gitDir: join(root, 'git'),
+    exclude: [],
+    like: EMPTY_TREE.sha1,
+  });
+
+it('a file that was read and cannot be stored is an error, never a file that is left out', async () => {
+  await writeFile(join(root, 'files/work'), 'the work\n');
+  // What another user owns cannot be had as root: a folder that is not one refuses everybody.
+  for (let first = 0; first < 256; first += 1)
+    await writeFile(join(root, 'git/objects', first.toString(16).padStart(2, '0')), '');
+  await expect(stage()).rejects.toThrow(/git add could not store what it read: .*work: failed to insert/);
+});

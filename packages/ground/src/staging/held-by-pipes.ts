@@ -1,0 +1,78 @@
+/**
+ * Git opens some files of a workspace by their name, and reading a pipe that nobody writes to never ends. One
+ * `mkfifo .gitignore` by an agent would keep whoever stages its work waiting until git's own time is up.
+ *
+ * No walk is paid for where git is quick: only when it takes unusually long is the folder looked through.
+ */
+import { rm } from 'node:fs/promises';
+import { readdirSync, type Dirent } from 'node:fs';
+import { join, relative } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { isErrno } from '../platform/index.ts';
+
+const LOOK_AFTER_MS = 1000;
+const MAX_ENTRIES = 1_000_000;
+const OPENED_BY_GIT: ReadonlySet<string> = new Set(['.gitignore', '.gitattributes', '.gitmodules']);
+
+export interface Unheld<T> {
+  readonly value: T;
+  /** What was said about the pipes that stood in the way. */
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Does the work; where a pipe holds it, the work is stopped, the pipe is removed (it has no content) and the work is
+ * done again.
+ */
+export async function unlessHeldByPipes<T>(
+  workspace: string,
+  signal: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<Unheld<T>> {
+  const held = new AbortController();
+  const over = new AbortController();
+  const working = work(signal === undefined ? held.signal : AbortSignal.any([signal, held.signal]));
+  const isSlow = await Promise.race([working.then(isQuick, isQuick), isStillWaiting(over.signal)]);
+  over.abort();
+  const pipes = isSlow ? findPipes(workspace) : [];
+  if (pipes.length === 0) return { value: await working, warnings: [] };
+  held.abort();
+  await working.catch(() => undefined); // it was stopped; what it did is done again
+  for (const path of pipes) await rm(path, { force: true });
+  const warnings = pipes.map((path) => `removed the pipe ${relative(workspace, path)}, which git would read`);
+  return { value: await work(signal ?? new AbortController().signal), warnings };
+}
+
+const isQuick = (): boolean => false;
+
+async function isStillWaiting(signal: AbortSignal): Promise<boolean> {
+  return await delay(LOOK_AFTER_MS, true, { signal, ref: false }).catch(() => false);
+}
+
+/** Pipes at places that git opens; others are none of its business. The workspace's own git dir is not looked at. */
+function findPipes(workspace: string): string[] {
+  const pipes: string[] = [];
+  const folders = [{ path: workspace, isGit: false }];
+  let entries = 0;
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    for (const entry of list(folder.path)) {
+      entries += 1;
+      if (entries > MAX_ENTRIES) return pipes;
+      const path = join(folder.path, entry.name);
+      const isGit = folder.isGit || entry.name === '.git';
+      if (entry.isFIFO() && (isGit || OPENED_BY_GIT.has(entry.name))) pipes.push(path);
+      if (entry.isDirectory() && path !== join(workspace, '.git')) folders.push({ path, isGit });
+    }
+  }
+  return pipes;
+}
+
+function list(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch (error) {
+    if (['EACCES', 'ENOENT', 'ENOTDIR', 'ENAMETOOLONG'].some((code) => isErrno(error, code))) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,5 @@
+export * from './forget-staged.ts';
+export { TooManyOversizedError, type OversizedFile, type StageLimits } from './oversized-files.ts';
+export * from './stage-workspace.ts';
+export { rememberStaged, takeMark, type StageMark } from './staged-memory.ts';
+export { createPresence, isWorkspaceBare } from './workspace-folder.ts';

@@ -1,0 +1,47 @@
+/** A workspace as a folder, before git looks at it. */
+import { lstatSync, type Stats } from 'node:fs';
+import { chmod, readdir, stat } from 'node:fs/promises';
+
+import { isErrno } from '../platform/index.ts';
+
+/** True when the folder holds nothing but what is excluded: no process is needed to know its tree. */
+export async function isWorkspaceBare(workspace: string, exclude: readonly string[]): Promise<boolean> {
+  const names = await readdir(workspace);
+  return names.every((name) => name === '.git' || exclude.includes(name));
+}
+
+/** An agent that took all rights from its own folder would have git not even start there. */
+export async function openFolder(path: string): Promise<void> {
+  const { mode, uid } = await stat(path);
+  if ((mode & 0o700) !== 0o700 && uid === process.geteuid?.()) await chmod(path, (mode & 0o7777) | 0o700);
+}
+
+export async function hasFiles(folder: string): Promise<boolean> {
+  try {
+    return (await readdir(folder)).length > 0;
+  } catch (error) {
+    if (isErrno(error, 'ENOENT') || isErrno(error, 'ENOTDIR')) return false;
+    throw error;
+  }
+}
+
+/** Tells which paths of a folder are there. Folders that are not are asked for once: a sparse
+ * checkout has many. A path through a link is not there, as for git. */
+export function createPresence(root: string): (path: Buffer) => boolean {
+  const folders = new Map<string, boolean>();
+  const lookAt = (path: Buffer): Stats | undefined =>
+    lstatSync(Buffer.concat([Buffer.from(`${root}/`), path]), { throwIfNoEntry: false });
+  const hasFolder = (path: Buffer): boolean => {
+    const key = path.toString('latin1');
+    const known = folders.get(key);
+    if (known !== undefined) return known;
+    const isHere = path.length === 0 || (hasFolder(parentOf(path)) && lookAt(path)?.isDirectory() === true);
+    folders.set(key, isHere);
+    return isHere;
+  };
+  return (path) => hasFolder(parentOf(path)) && lookAt(path) !== undefined;
+}
+
+function parentOf(path: Buffer): Buffer {
+  return path.subarray(0, Math.max(path.lastIndexOf(0x2f), 0));
+}
