@@ -95,23 +95,21 @@ export const COMPOSITION_ROOTS = [
 export const PRIVILEGES = {
   'child-process': {
     'packages/ground/src/': 'every process of host and worker is started here',
-    'packages/worker/src/relay.ts': 'runs inside the sandbox and starts the program it was given',
+    'packages/worker/src/inside/relay.ts': 'runs inside the sandbox and starts the program it was given',
     'packages/worker/src/native/': 'runs inside the sandbox; its tools are commands',
     'packages/worker/src/acp/': 'runs inside the sandbox and starts the agent it speaks to',
   },
   'process-env': {
     'packages/engine/src/config/': "the host's only reader",
-    'packages/worker/src/environment.ts': "the worker's only reader",
-    'packages/worker/src/relay.ts': 'a program of its own, inside the sandbox',
-    'packages/worker/src/tool-shim.ts': 'a program of its own, inside the sandbox',
+    'packages/worker/src/attempt/environment.ts': "the worker's only reader",
+    'packages/worker/src/inside/': 'programs of their own, inside the sandbox',
     'packages/worker/src/native/': 'a program of its own, inside the sandbox',
     'packages/worker/src/acp/': 'a program of its own, inside the sandbox',
   },
   printing: {
     'packages/cli/src/main.ts': 'gives the streams to the output, which escapes all that commands print',
-    'packages/worker/src/voice.ts': "the worker's protocol goes over stdout",
-    'packages/worker/src/relay.ts': 'a program of its own, inside the sandbox',
-    'packages/worker/src/tool-shim.ts': 'a program of its own, inside the sandbox',
+    'packages/worker/src/attempt/voice.ts': "the worker's protocol goes over stdout",
+    'packages/worker/src/inside/': 'programs of their own, inside the sandbox',
     'packages/worker/src/native/': 'a program of its own, inside the sandbox',
     'packages/worker/src/acp/': 'a program of its own, inside the sandbox',
     'packages/testkit/src/serve.ts': 'a program for tests in other languages',

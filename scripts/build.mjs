@@ -38,8 +38,8 @@ const ENTRIES = {
   worker: 'packages/worker/src/main.ts',
   'native-agent': 'packages/worker/src/native/native-agent.ts',
   'acp-client': 'packages/worker/src/acp/acp-client.ts',
-  relay: 'packages/worker/src/relay.ts',
-  'tool-shim': 'packages/worker/src/tool-shim.ts',
+  relay: 'packages/worker/src/inside/relay.ts',
+  'tool-shim': 'packages/worker/src/inside/tool-shim.ts',
   'mcp-server': 'packages/worker/src/coordination/mcp-server.ts',
 };
 
@@ -147,7 +147,7 @@ try {
   const inputs = await bundle();
   takeBuiltinsDirectly(OUT);
   copyFileSync(join(ROOT, 'scripts', 'load-warm.cjs'), join(OUT, 'load-warm.cjs'));
-  copyFileSync(join(ROOT, 'packages', 'worker', 'src', 'inside.pl'), join(OUT, 'inside.pl'));
+  copyFileSync(join(ROOT, 'packages', 'worker', 'src', 'inside', 'inside.pl'), join(OUT, 'inside.pl'));
   writeSbom(inputs);
   emitDeclarations();
   // Two renames: whoever is starting a command meanwhile finds a whole build, the old or the new one.

@@ -12,7 +12,7 @@ import {
 import { createCell, removeCell, runInside, type Cell } from './run-inside.ts';
 
 const WORKER = join(import.meta.dirname, '../../packages/worker');
-const RELAY = join(WORKER, 'src/inside.pl');
+const RELAY = join(WORKER, 'src/inside/inside.pl');
 const KEY = 'sk-ant-real-Zq81xP0vTn55LmRw7YbKc2';
 const PORT = 8118;
 

@@ -1,9 +1,8 @@
 /** Entry of the worker: one process, one attempt. */
 import { prepareLaunch } from '@caisson/ground';
-import { carryOut } from './attempt.ts';
-import { openControl, type Control } from './control.ts';
-import { isSpare, readWorkerEnvironment, type WorkerEnvironment } from './environment.ts';
-import { parseJob, prepareToParse } from './steps/parse-job.ts';
+import { carryOut } from './carry-out.ts';
+import { openControl, type Control, isSpare, readWorkerEnvironment, type WorkerEnvironment } from './attempt/index.ts';
+import { parseJob, prepareToParse } from './steps/index.ts';
 
 // The terminal's Ctrl-C is for the host, which tells us over the control pipe; we are the witness and stay.
 process.on('SIGINT', () => undefined);

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createAttemptFixture, type AttemptFixture } from './coordination/attempt-fixture.ts';
 import { runPayload, type PayloadParts } from './payload.ts';
-import { fail } from './step-failure.ts';
-import { StoppedError } from './stop-order.ts';
+import { fail } from './attempt/step-failure.ts';
+import { StoppedError } from './attempt/stop-order.ts';
 
 let fixture: AttemptFixture;
 beforeEach(() => {

@@ -1,9 +1,6 @@
 /** Steps 10 to 12: the channel is open for as long as the pipeline runs. */
-import type { AttemptContext } from './attempt-context.ts';
-import { openChannel } from './channel.ts';
-import { runPipeline } from './pipeline/runner.ts';
-import { inStep, type StepFailure } from './step-failure.ts';
-import { StoppedError } from './stop-order.ts';
+import { type AttemptContext, openChannel, inStep, type StepFailure, StoppedError } from './attempt/index.ts';
+import { runPipeline } from './pipeline/index.ts';
 
 export interface PayloadParts {
   /** Returns what closes it. */

@@ -17,8 +17,7 @@ import {
   type ClientContext,
   type InitializeResponse,
 } from '@agentclientprotocol/sdk';
-import { createAnswers } from '../native/answers.ts';
-import { sayLine } from '../native/native-lines.ts';
+import { createAnswers, sayLine } from '../native/index.ts';
 import { readAcpConfig, type AcpConfig } from './acp-config.ts';
 import { openSession } from './open-session.ts';
 import { createPermissionDesk } from './permission.ts';

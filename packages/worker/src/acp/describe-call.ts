@@ -2,7 +2,7 @@
 // input where the agent cares to send it; each agent sends a different part of that.
 
 import type { ToolCall, ToolCallUpdate } from '@agentclientprotocol/sdk';
-import { objectOf, textOf } from '../runtimes/json-line.ts';
+import { objectOf, textOf } from '../runtimes/index.ts';
 
 export interface DescribedCall {
   readonly tool: string;

@@ -7,9 +7,7 @@ import type {
   RequestPermissionRequest,
   RequestPermissionResponse,
 } from '@agentclientprotocol/sdk';
-import type { Answers } from '../native/answers.ts';
-import type { SayLine } from '../native/native-lines.ts';
-import { createToolGate, type GatedCall, type ToolGate } from '../native/tool-gate.ts';
+import { type Answers, type SayLine, createToolGate, type GatedCall, type ToolGate } from '../native/index.ts';
 import type { AcpConfig } from './acp-config.ts';
 import { describeCall } from './describe-call.ts';
 

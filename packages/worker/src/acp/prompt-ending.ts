@@ -3,8 +3,8 @@
 
 import { RequestError, type StopReason } from '@agentclientprotocol/sdk';
 import type { AgentCause } from '@caisson/protocol';
-import type { NativeLine } from '../native/native-lines.ts';
-import { numberOf, objectOf, type Json } from '../runtimes/json-line.ts';
+import type { NativeLine } from '../native/index.ts';
+import { numberOf, objectOf, type Json } from '../runtimes/index.ts';
 
 type UsageLine = Extract<NativeLine, { type: 'usage' }>;
 type ErrorLine = Extract<NativeLine, { type: 'error' }>;

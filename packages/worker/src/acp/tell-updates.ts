@@ -2,8 +2,8 @@
 // pending without its input, some send nothing before it is over. A call is told once it is known, and always ended.
 
 import type { SessionUpdate, ToolCall, ToolCallUpdate } from '@agentclientprotocol/sdk';
-import type { SayLine } from '../native/native-lines.ts';
-import { objectOf } from '../runtimes/json-line.ts';
+import type { SayLine } from '../native/index.ts';
+import { objectOf } from '../runtimes/index.ts';
 import { describeCall } from './describe-call.ts';
 
 export interface UpdateTeller {

@@ -1,6 +1,6 @@
 /** Everything that judges and serves one agent. Heavy to load (it holds the shell parser), so it is loaded late. */
 import type { Failure } from '@caisson/protocol';
-import { deny, type AttemptContext } from '../attempt-context.ts';
+import { deny, type AttemptContext } from '../attempt/index.ts';
 import { askTool } from './ask-tool.ts';
 import { boardTools } from './board-tools.ts';
 import { contextTools } from './context-tools.ts';

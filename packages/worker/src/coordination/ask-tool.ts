@@ -1,5 +1,5 @@
 import { NeedsInput } from '@caisson/protocol';
-import { writeInMailbox } from '../mailbox-file.ts';
+import { writeInMailbox } from '../attempt/index.ts';
 import { objectSchema, type CoordinationTool, type ToolBench } from './coordination-tool.ts';
 
 /** Raises a question: the same sentinel that an agent may write by hand. */

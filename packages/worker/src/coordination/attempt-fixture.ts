@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createRedactor } from '@caisson/ground';
 import type { Job, WorkerSaying } from '@caisson/protocol';
-import type { AttemptContext } from '../attempt-context.ts';
+import type { AttemptContext } from '../attempt/index.ts';
 import type { HostReply } from './host-requests.ts';
 
 /** Both clients of the worker's socket. */
 export const SHIMS = {
-  perl: ['/usr/bin/perl', join(import.meta.dirname, '..', 'inside.pl')],
-  node: [process.execPath, join(import.meta.dirname, '..', 'tool-shim.ts')],
+  perl: ['/usr/bin/perl', join(import.meta.dirname, '../inside/inside.pl')],
+  node: [process.execPath, join(import.meta.dirname, '../inside/tool-shim.ts')],
 };
 
 export interface AttemptFixture {

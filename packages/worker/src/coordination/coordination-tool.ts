@@ -1,5 +1,5 @@
 import type { CoordinationTool as ToolName } from '@caisson/protocol';
-import type { AttemptContext } from '../attempt-context.ts';
+import type { AttemptContext } from '../attempt/index.ts';
 import type { HostRequests } from './host-requests.ts';
 import type { ToolGate } from './tool-gate.ts';
 

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { MODES } from '@caisson/protocol';
-import { writeInMailbox } from '../mailbox-file.ts';
+import { writeInMailbox } from '../attempt/index.ts';
 import { objectSchema, type CoordinationTool, type ToolBench } from './coordination-tool.ts';
 
 /** The host may be busy with the child for long; a word now and then shows that the parent waits and is not stuck. */

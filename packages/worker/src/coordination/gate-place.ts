@@ -4,8 +4,8 @@
  */
 import { statSync, type BigIntStats } from 'node:fs';
 import type { Failure } from '@caisson/protocol';
-import { deny, type AttemptContext } from '../attempt-context.ts';
-import { INSIDE } from '../sandbox-view.ts';
+import { deny, type AttemptContext } from '../attempt/index.ts';
+import { INSIDE } from '../view/index.ts';
 
 export interface GatePlace {
   /** Ends the agent, once, when the gate is gone or another one is in its place. */

@@ -1,6 +1,6 @@
 /** What this worker asks of its host, and the answers as they come back over the control wire. */
 import { randomUUID } from 'node:crypto';
-import type { AttemptContext } from '../attempt-context.ts';
+import type { AttemptContext } from '../attempt/index.ts';
 
 export interface HostReply {
   readonly ok: boolean;

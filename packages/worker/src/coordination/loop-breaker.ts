@@ -6,7 +6,7 @@
  */
 import { classifyTool } from '@caisson/policy';
 import type { Failure } from '@caisson/protocol';
-import type { AgentSignal } from '../runtimes/contract.ts';
+import type { AgentSignal } from '../runtimes/index.ts';
 
 const LIMIT = 5;
 

@@ -5,9 +5,9 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { COORDINATION_TOOLS, type Job } from '@caisson/protocol';
-import type { AttemptContext } from '../attempt-context.ts';
-import type { DriverInput } from '../runtimes/contract.ts';
-import { INSIDE } from '../sandbox-view.ts';
+import type { AttemptContext } from '../attempt/index.ts';
+import type { DriverInput } from '../runtimes/index.ts';
+import { INSIDE } from '../view/index.ts';
 import type { AgentLaw } from './agent-law.ts';
 import { watchGatePlace } from './gate-place.ts';
 import type { LoopBreaker } from './loop-breaker.ts';

@@ -1,6 +1,6 @@
 /** Agents that gate themselves, over their own streams: they hold a call until it is answered, and tell what they denied. */
-import { deny, type AttemptContext } from '../attempt-context.ts';
-import type { AgentSignal } from '../runtimes/contract.ts';
+import { deny, type AttemptContext } from '../attempt/index.ts';
+import type { AgentSignal } from '../runtimes/index.ts';
 import { describeCall } from './describe-call.ts';
 import type { Coordination } from './open-coordination.ts';
 

@@ -4,7 +4,7 @@
  */
 import { evaluate, PolicyRule, type Evaluation } from '@caisson/policy';
 import type { Job } from '@caisson/protocol';
-import { deny, type AttemptContext } from '../attempt-context.ts';
+import { deny, type AttemptContext } from '../attempt/index.ts';
 import { describeCall } from './describe-call.ts';
 import type { HostRequests } from './host-requests.ts';
 import type { LoopBreaker } from './loop-breaker.ts';

@@ -7,7 +7,7 @@
  */
 import { classifyTool, type Evaluation } from '@caisson/policy';
 import { RUNTIME_DESCRIPTORS, type Failure, type Job } from '@caisson/protocol';
-import type { AgentSignal } from '../runtimes/contract.ts';
+import type { AgentSignal } from '../runtimes/index.ts';
 import type { ToolCall, ToolGate } from './tool-gate.ts';
 
 export interface UngatedWatch {

@@ -1,7 +1,7 @@
 /** What a capability's folder holds. The store refused bad names when it was registered; here they are refused again. */
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { dirname, isAbsolute, join, normalize } from 'node:path';
-import { fail } from '../step-failure.ts';
+import { fail } from '../attempt/index.ts';
 import { OverlayRules } from './overlay-rules.ts';
 
 export interface CapabilityFile {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Job } from '@caisson/protocol';
-import { listFolder } from '../list-folder.ts';
+import { listFolder } from '../view/index.ts';
 import { SKILL_FOLDERS } from './overlay-rules.ts';
 
 /** The skills that capabilities bring, as they lie in the workspace: each replaces one of the same name as a whole. */

@@ -10,7 +10,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { StepFailure } from '../step-failure.ts';
+import { StepFailure } from '../attempt/step-failure.ts';
 import { layCapabilities } from './lay-capabilities.ts';
 
 function folder(files: Record<string, string | { link: string }>): string {

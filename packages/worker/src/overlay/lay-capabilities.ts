@@ -19,7 +19,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { fail, type StepFailure } from '../step-failure.ts';
+import { fail, type StepFailure } from '../attempt/index.ts';
 import { readCapability, type CapabilityContent, type CapabilityFile } from './capability-files.ts';
 import { deepMerge, findProtoMember, hasPlace, unionArrays } from './merge-json.ts';
 import { chooseStrategy, skillOf, type Strategy } from './overlay-rules.ts';

@@ -1,7 +1,6 @@
 /** Where the output of a pipeline's agents goes: one file a stream, in the order in which they ran. */
 import { join } from 'node:path';
-import type { AttemptContext } from '../attempt-context.ts';
-import { openSpool, type Spool } from '../spool.ts';
+import { type AttemptContext, openSpool, type Spool } from '../attempt/index.ts';
 
 const RECORD_STDOUT_BYTES = 4 * 1024 * 1024;
 const RECORD_STDERR_BYTES = 256 * 1024;

@@ -1,13 +1,11 @@
 /** Asks the driver how this agent is started and what surrounds it: endpoint, tools, files in its HOME. */
-import type { AttemptContext } from '../attempt-context.ts';
-import type { Coordination } from '../coordination/open-coordination.ts';
-import { describeTask } from '../describe-task.ts';
-import { findLaidSkills } from '../overlay/laid-skills.ts';
-import { openKeptFolders } from '../kept-folders.ts';
-import type { AgentCommand, AgentStream, DriverInput, NamedServer } from '../runtimes/contract.ts';
-import { maskSettings } from '../runtimes/project-settings.ts';
-import { brokerPort, type ViewOptions } from '../sandbox-view.ts';
-import { fail } from '../step-failure.ts';
+import { type AttemptContext, fail } from '../attempt/index.ts';
+import type { Coordination } from '../coordination/index.ts';
+import { describeTask } from './describe-task.ts';
+import { findLaidSkills } from '../overlay/index.ts';
+import { openKeptFolders } from './kept-folders.ts';
+import { type AgentCommand, type AgentStream, type DriverInput, type NamedServer, maskSettings } from '../runtimes/index.ts';
+import { brokerPort, type ViewOptions } from '../view/index.ts';
 import { guardDriver } from './guarded-driver.ts';
 import { warnOfUnmasked } from './unmasked-settings.ts';
 
@@ -65,7 +63,7 @@ export async function describeAgentStart(context: AttemptContext): Promise<Agent
 
 async function findServers({ job, voice }: AttemptContext, program: string): Promise<readonly NamedServer[]> {
   if (job.runtime.projectServers !== true) return [];
-  const { findProjectServers } = await import('../project-servers.ts');
+  const { findProjectServers } = await import('./project-servers.ts');
   const { servers, problems } = await findProjectServers(program, job.workspace);
   for (const message of problems) voice.say({ kind: 'warning', source: 'project-servers', message });
   return servers;
@@ -73,7 +71,7 @@ async function findServers({ job, voice }: AttemptContext, program: string): Pro
 
 /** Loaded late: a plain command needs none of it, and starts faster without. */
 async function loadCoordination(context: AttemptContext): Promise<Coordination> {
-  const { openCoordination } = await import('../coordination/open-coordination.ts');
+  const { openCoordination } = await import('../coordination/index.ts');
   return openCoordination(context);
 }
 

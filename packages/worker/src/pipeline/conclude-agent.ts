@@ -1,9 +1,6 @@
 /** From an agent that is gone to the report of its block. Its own events decide; the exit code only breaks a tie. */
-import type { AttemptContext } from '../attempt-context.ts';
-import type { StopOrder } from '../control.ts';
-import type { AgentEnding, AgentStream } from '../runtimes/contract.ts';
-import { fail, StepFailure } from '../step-failure.ts';
-import { StoppedError } from '../stop-order.ts';
+import { type AttemptContext, type StopOrder, fail, StepFailure, StoppedError } from '../attempt/index.ts';
+import type { AgentEnding, AgentStream } from '../runtimes/index.ts';
 import { recordLogs, type AgentSpools } from './agent-spools.ts';
 import type { BlockReport } from './runner.ts';
 import { tellWallDenials } from './wall-denials.ts';

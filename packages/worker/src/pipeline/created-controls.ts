@@ -7,8 +7,8 @@ import { lstatSync, readFileSync, realpathSync, renameSync, writeFileSync } from
 import { join, relative } from 'node:path';
 import { createGit, riskOfName, takeMark } from '@caisson/ground';
 import { findChangedParts, findRisk } from '@caisson/protocol';
-import { deny, type AttemptContext } from '../attempt-context.ts';
-import { findNestedControls, listHeldPaths } from '../nested-controls.ts';
+import { deny, type AttemptContext } from '../attempt/index.ts';
+import { findNestedControls, listHeldPaths } from '../view/index.ts';
 import { findNewControls } from './new-controls.ts';
 
 const CONTROL = 'is a control file';

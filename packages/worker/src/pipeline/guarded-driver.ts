@@ -2,14 +2,14 @@
  * A runtime's adapter may be code of the user's own. Whatever one of its methods throws, or returns instead of what
  * its contract says, is a failure of the attempt that names adapter and method: never the end of the worker.
  */
-import { fail, type StepFailure } from '../step-failure.ts';
+import { fail, type StepFailure } from '../attempt/index.ts';
 import type {
   AgentEnding,
   AgentSignal,
   AgentStream,
   DriverInput,
   RuntimeDriver,
-} from '../runtimes/contract.ts';
+} from '../runtimes/index.ts';
 
 export interface GuardedDriver {
   command(input: DriverInput): ReturnType<RuntimeDriver['command']>;

@@ -8,8 +8,7 @@ import { lstatSync, type Dirent } from 'node:fs';
 import { basename, join } from 'node:path';
 import { createControlTest, isGitDir, listHarmfulParts } from '@caisson/ground';
 import { foldName, listRiskyPaths, RISKY_PATHS, type Job } from '@caisson/protocol';
-import { listFolder } from '../list-folder.ts';
-import { heldGrades } from '../nested-controls.ts';
+import { listFolder, heldGrades } from '../view/index.ts';
 
 const MAX_FOLDERS = 50_000;
 /** What has a longer path cannot be named, by us or by a program that would obey it. */

@@ -1,7 +1,7 @@
 /** Turns the agent's signals into progress lines: tool changes and turns at once, text and counters at most every 200 ms. */
 import { StringDecoder } from 'node:string_decoder';
-import type { AttemptContext } from '../attempt-context.ts';
-import type { AgentSignal, UsageCount } from '../runtimes/contract.ts';
+import type { AttemptContext } from '../attempt/index.ts';
+import type { AgentSignal, UsageCount } from '../runtimes/index.ts';
 
 const QUIET_MS = 200;
 const MAX_TEXT = 2000;

@@ -6,12 +6,10 @@
  * P3  A stop order ends the pipeline between blocks too.
  */
 import type { Block, BlockOutcome } from '@caisson/protocol';
-import type { AttemptContext } from '../attempt-context.ts';
-import type { StepFailure } from '../step-failure.ts';
+import { type AttemptContext, type StepFailure, throwIfStopped } from '../attempt/index.ts';
 import { runAgentBlock } from './blocks/agent.ts';
 import { runCaptureBlock } from './blocks/capture.ts';
 import { runScriptBlock } from './blocks/script.ts';
-import { throwIfStopped } from '../stop-order.ts';
 
 /** What a block tells the runner; a failure is recorded as evidence first and thrown after that. */
 export interface BlockReport {

@@ -7,9 +7,7 @@ import {
   type NeedsInput,
   type Result,
 } from '@caisson/protocol';
-import type { AttemptContext } from '../attempt-context.ts';
-import { addUsage } from '../meter.ts';
-import { redactForeign, redactRecord } from '../redact-value.ts';
+import { type AttemptContext, addUsage, redactForeign, redactRecord } from '../attempt/index.ts';
 
 export type AttemptEnding =
   | { readonly kind: 'finished' }

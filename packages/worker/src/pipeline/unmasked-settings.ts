@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import type { AttemptContext } from '../attempt-context.ts';
-import type { ProjectMask } from '../runtimes/contract.ts';
+import type { AttemptContext } from '../attempt/index.ts';
+import type { ProjectMask } from '../runtimes/index.ts';
 
 /** Without a sandbox nothing is masked: what the program will obey is said, so that nobody takes it for held. */
 export function warnOfUnmasked({ job, voice }: AttemptContext, masks: readonly ProjectMask[]): void {

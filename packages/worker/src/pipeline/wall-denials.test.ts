@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { AttemptContext } from '../attempt-context.ts';
+import type { AttemptContext } from '../attempt/attempt-context.ts';
 import { tellWallDenials } from './wall-denials.ts';
 
 function contextOf(sandbox: 'bwrap' | 'none'): AttemptContext {

@@ -3,7 +3,7 @@
  * the filter ended has a telling exit, and most programs pass the kernel's words on to their stderr. These are the
  * program's word, so they are quoted as such, and only what a sandbox answers in them counts.
  */
-import { deny, type AttemptContext } from '../attempt-context.ts';
+import { deny, type AttemptContext } from '../attempt/index.ts';
 
 const SIGSYS_EXIT = 128 + 31;
 const REFUSED_WRITE = /^.*(?:Read-only file system|EROFS: read-only file system).*$/gm;

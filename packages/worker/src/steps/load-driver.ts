@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { isAcpRuntime, type Job } from '@caisson/protocol';
-import type { RuntimeDriver } from '../runtimes/contract.ts';
-import { findDriver } from '../runtimes/index.ts';
-import { fail } from '../step-failure.ts';
+import { type RuntimeDriver, findDriver } from '../runtimes/index.ts';
+import { fail } from '../attempt/index.ts';
 
 /** Step 2. A user's own adapter is loaded only when its bytes are the ones that were admitted. */
 export async function loadDriver(job: Job): Promise<RuntimeDriver> {

@@ -2,9 +2,8 @@ import { chmodSync, constants, copyFileSync, lstatSync, mkdirSync, readFileSync,
 import { join } from 'node:path';
 import { markLaid, markPrepared } from '@caisson/ground';
 import type { Job } from '@caisson/protocol';
-import type { AttemptContext } from '../attempt-context.ts';
-import { layCapabilities, type SetupScript } from '../overlay/lay-capabilities.ts';
-import { fail } from '../step-failure.ts';
+import { type AttemptContext, fail } from '../attempt/index.ts';
+import { layCapabilities, type SetupScript } from '../overlay/index.ts';
 import { hashFile } from './rehash-inputs.ts';
 
 /** One command that runs before the agent. */

@@ -1,7 +1,6 @@
 import { readFileSync, unlinkSync } from 'node:fs';
 import { Job, parsePipelineSpec } from '@caisson/protocol';
-import type { WorkerEnvironment } from '../environment.ts';
-import { fail } from '../step-failure.ts';
+import { type WorkerEnvironment, fail } from '../attempt/index.ts';
 
 /** Step 1. Reads the job and unlinks it: it may hold secrets and is read once. */
 export function parseJob(environment: WorkerEnvironment): Job {

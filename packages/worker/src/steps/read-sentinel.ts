@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { NeedsInput, type Job } from '@caisson/protocol';
-import { fail } from '../step-failure.ts';
+import { fail } from '../attempt/index.ts';
 
 const MAX_SENTINEL_BYTES = 1024 * 1024;
 

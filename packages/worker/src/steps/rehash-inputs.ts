@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { Job } from '@caisson/protocol';
-import { fail } from '../step-failure.ts';
+import { fail } from '../attempt/index.ts';
 
 /** Step 3. An input whose bytes are not the ones that were admitted ends the attempt. */
 export async function rehashInputs(job: Job): Promise<void> {

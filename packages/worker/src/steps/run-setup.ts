@@ -1,9 +1,7 @@
 import type { Job } from '@caisson/protocol';
-import type { AttemptContext } from '../attempt-context.ts';
-import { runInSandbox, type CommandOutcome } from '../pipeline/run-command.ts';
-import { fail } from '../step-failure.ts';
+import { type AttemptContext, fail, throwIfStopped } from '../attempt/index.ts';
+import { runInSandbox, type CommandOutcome } from '../commands/index.ts';
 import type { SetupCommand } from './overlay.ts';
-import { throwIfStopped } from '../stop-order.ts';
 
 /** Step 9. All setup scripts run, in order; the first that fails ends the attempt. */
 export async function runSetup(context: AttemptContext, setup: readonly SetupCommand[]): Promise<void> {

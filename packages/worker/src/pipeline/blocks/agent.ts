@@ -7,19 +7,17 @@
  */
 import { describeSandbox, launchSandbox, type SandboxProcess, type SandboxSpec } from '@caisson/ground';
 import { createLineSplitter, type LineSplitter } from '../line-splitter.ts';
-import type { AttemptContext } from '../../attempt-context.ts';
-import type { AgentSignal } from '../../runtimes/contract.ts';
-import type { RuledPaths } from '../../ruled-paths.ts';
-import { buildSandboxSpec } from '../../sandbox-view.ts';
-import { StepFailure } from '../../step-failure.ts';
-import { createSelfGate } from '../../coordination/self-gate.ts';
+import { type AttemptContext, StepFailure } from '../../attempt/index.ts';
+import type { AgentSignal } from '../../runtimes/index.ts';
+import type { RuledPaths } from '../ruled-paths.ts';
+import { buildSandboxSpec } from '../../view/index.ts';
+import { createSelfGate } from '../../coordination/index.ts';
 import { openAgentSpools, type AgentSpools } from '../agent-spools.ts';
 import { describeAgentStart, type AgentStart } from '../agent-start.ts';
 import { concludeAgent, type AgentProcessExit } from '../conclude-agent.ts';
 import { watchControls } from '../created-controls.ts';
-import { underDiskWatch } from '../disk-watch.ts';
+import { underDiskWatch, obeyStop } from '../../commands/index.ts';
 import { adapterFailure } from '../guarded-driver.ts';
-import { obeyStop } from '../obey-stop.ts';
 import { createProgressTeller } from '../progress-teller.ts';
 import type { BlockReport } from '../runner.ts';
 
@@ -49,7 +47,7 @@ export async function runAgentBlock(context: AttemptContext): Promise<BlockRepor
 async function findRuled(context: AttemptContext): Promise<RuledPaths | undefined> {
   const { job, voice } = context;
   if (job.grant.sandbox === 'none' || !job.rules.some((rule) => 'path' in rule)) return undefined;
-  const { findRuledPaths } = await import('../../ruled-paths.ts');
+  const { findRuledPaths } = await import('../ruled-paths.ts');
   const ruled = findRuledPaths(job);
   if (ruled.gap !== null) voice.say({ kind: 'warning', source: 'policy', message: ruled.gap });
   return ruled;

@@ -10,8 +10,7 @@ import {
   type TreeChange,
 } from '@caisson/ground';
 import type { CaptureBlock, OutputFile } from '@caisson/protocol';
-import { deny, type AttemptContext } from '../../attempt-context.ts';
-import { fail } from '../../step-failure.ts';
+import { deny, type AttemptContext, fail } from '../../attempt/index.ts';
 import { putAside, putBack } from '../created-controls.ts';
 import type { BlockReport } from '../runner.ts';
 import { judgeCapture, type ForbiddenChange } from './forbidden-changes.ts';

@@ -10,7 +10,7 @@ import {
   type TreeChange,
 } from '@caisson/ground';
 import { MAX_RISKY_LISTED, type ListedRisk } from '@caisson/protocol';
-import type { AttemptContext } from '../../attempt-context.ts';
+import type { AttemptContext } from '../../attempt/index.ts';
 
 export interface ForbiddenChange {
   readonly path: string;

@@ -1,8 +1,7 @@
 import type { Failure, ScriptBlock, VerifyReport } from '@caisson/protocol';
-import type { AttemptContext } from '../../attempt-context.ts';
-import { fail, StepFailure } from '../../step-failure.ts';
+import { type AttemptContext, fail, StepFailure } from '../../attempt/index.ts';
 import { runInCleanRoom } from '../clean-room.ts';
-import { runInSandbox, type CommandOutcome } from '../run-command.ts';
+import { runInSandbox, type CommandOutcome } from '../../commands/index.ts';
 import type { BlockReport } from '../runner.ts';
 
 /** Runs a gate, verify or clean-room command over the agent's work. */

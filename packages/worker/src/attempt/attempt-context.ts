@@ -12,7 +12,7 @@ import type {
 import { openCaptures, type Captures } from './captures.ts';
 import type { Control } from './control.ts';
 import { createMeter, type Meter } from './meter.ts';
-import type { RuntimeDriver } from './runtimes/contract.ts';
+import type { RuntimeDriver } from '../runtimes/index.ts';
 import type { Voice } from './voice.ts';
 
 /** What the pipeline has gathered so far; the seal turns it into the result. */

@@ -11,25 +11,10 @@
  */
 import { createRedactor } from '@caisson/ground';
 import type { Job } from '@caisson/protocol';
-import { createAttemptContext, deny, type AttemptContext } from './attempt-context.ts';
-import type { Control } from './control.ts';
-import type { WorkerEnvironment } from './environment.ts';
-import { startHeartbeat } from './heartbeat.ts';
-import { watchHost } from './host-watch.ts';
+import { createAttemptContext, deny, type AttemptContext, type Control, type WorkerEnvironment, startHeartbeat, watchHost, describeThrown, inStep, StepFailure, endingOfOrder, StoppedError, createVoice, selfStartTime } from './attempt/index.ts';
 import { runPayload } from './payload.ts';
-import { sealAttempt, type AttemptEnding } from './pipeline/seal.ts';
-import { describeThrown, inStep, StepFailure } from './step-failure.ts';
-import { loadDriver } from './steps/load-driver.ts';
-import { mergeEnv } from './steps/merge-env.ts';
-import { concludePreparation, overlayCapabilities } from './steps/overlay.ts';
-import { checkJob } from './steps/parse-job.ts';
-import { placeAnswer } from './steps/place-answer.ts';
-import { readSentinel } from './steps/read-sentinel.ts';
-import { rehashInputs } from './steps/rehash-inputs.ts';
-import { runSetup } from './steps/run-setup.ts';
-import { endingOfOrder, StoppedError } from './stop-order.ts';
-import { createVoice } from './voice.ts';
-import { selfStartTime } from './self-start-time.ts';
+import { sealAttempt, type AttemptEnding } from './pipeline/index.ts';
+import { loadDriver, mergeEnv, concludePreparation, overlayCapabilities, checkJob, placeAnswer, readSentinel, rehashInputs, runSetup } from './steps/index.ts';
 
 /** Carries out the job and returns the worker's exit code. */
 export async function carryOut(job: Job, environment: WorkerEnvironment, control: Control): Promise<number> {

@@ -10,7 +10,7 @@ import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { forbidsPath, pathRules } from '@caisson/policy';
 import type { Job, PathRule } from '@caisson/protocol';
-import { listFolder } from './list-folder.ts';
+import { listFolder } from '../view/index.ts';
 
 const MAX_ENTRIES = 200_000;
 const MAX_PATHS = 256;

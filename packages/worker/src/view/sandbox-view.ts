@@ -5,7 +5,7 @@
 import { MARKER_NAME, type SandboxSpec } from '@caisson/ground';
 import type { Bind, Job } from '@caisson/protocol';
 import { findNestedControls, listHeldPaths } from './nested-controls.ts';
-import type { AgentFile, ProjectMask } from './runtimes/contract.ts';
+import type { AgentFile, ProjectMask } from '../runtimes/index.ts';
 
 export type SandboxPurpose = 'agent' | 'setup' | 'script' | 'clean-room';
 

@@ -7,7 +7,7 @@ import { lstatSync, readFileSync, realpathSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { PROJECT_SERVER_FILES, type Job } from '@caisson/protocol';
 import * as z from 'zod/mini';
-import type { NamedServer } from './runtimes/contract.ts';
+import type { NamedServer } from '../runtimes/index.ts';
 
 const MAX_FILE_BYTES = 1024 * 1024;
 const MAX_SERVERS = 32;

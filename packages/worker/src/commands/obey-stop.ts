@@ -1,7 +1,6 @@
 /** The kill ladder's lower half: a signal that can be caught, the grace, then the whole tree. */
 import type { SandboxProcess } from '@caisson/ground';
-import type { AttemptContext } from '../attempt-context.ts';
-import type { StopOrder } from '../control.ts';
+import type { AttemptContext, StopOrder } from '../attempt/index.ts';
 
 /** Stops the process when the attempt is ordered to stop. Returns how to end that. */
 export function obeyStop(context: AttemptContext, process: SandboxProcess): () => void {

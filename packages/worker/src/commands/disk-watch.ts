@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { findHiding, measureUnlinked, watchGrowth, type GrowthWatch } from '@caisson/ground';
 import type { Job } from '@caisson/protocol';
-import type { AttemptContext } from '../attempt-context.ts';
+import type { AttemptContext } from '../attempt/index.ts';
 
 /**
  * Does the work under a watch that begins before it, so that nothing the sandbox writes is taken for what was there. What

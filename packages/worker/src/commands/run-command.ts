@@ -1,10 +1,10 @@
 /** Runs one command of the operator (setup, gate, verify, clean room) in the sandbox: bounded in time and output. */
 import { launchSandbox } from '@caisson/ground';
 import type { Failure, Job } from '@caisson/protocol';
-import type { AttemptContext } from '../attempt-context.ts';
+import type { AttemptContext } from '../attempt/index.ts';
 import { underDiskWatch } from './disk-watch.ts';
 import { obeyStop } from './obey-stop.ts';
-import { buildSandboxSpec, type SandboxPurpose } from '../sandbox-view.ts';
+import { buildSandboxSpec, type SandboxPurpose } from '../view/index.ts';
 
 const MAX_OUTPUT_BYTES = 256 * 1024;
 

@@ -1,6 +1,6 @@
 /** Counts what the agent does, from its own stream: turns, tool calls, tokens, cost, models. */
 import type { Usage } from '@caisson/protocol';
-import type { AgentSignal, UsageCount } from './runtimes/contract.ts';
+import type { AgentSignal, UsageCount } from '../runtimes/index.ts';
 
 const NOTHING: UsageCount = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
 

@@ -1,0 +1,3 @@
+export { underDiskWatch } from './disk-watch.ts';
+export { obeyStop } from './obey-stop.ts';
+export { runInSandbox, type CommandOutcome } from './run-command.ts';

@@ -1,0 +1,2 @@
+export { openCoordination, type Coordination } from './open-coordination.ts';
+export { createSelfGate } from './self-gate.ts';

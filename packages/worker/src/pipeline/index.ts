@@ -1,0 +1,2 @@
+export { runPipeline } from './runner.ts';
+export { sealAttempt, type AttemptEnding } from './seal.ts';
