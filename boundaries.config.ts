@@ -20,76 +20,93 @@ export const PACKAGES: Readonly<Record<string, PackageRule>> = {
   worker: { packages: ['protocol', 'policy', 'ground'], npm: 'any', usesNode: true },
   testkit: { packages: ['protocol'], npm: 'any', usesNode: true },
   cli: { packages: ['protocol', 'policy', 'engine'], npm: [], usesNode: true },
-  dashboard: { packages: ['protocol'], npm: 'any', usesNode: false },
 };
 
-/** Room of the engine → rooms whose door it may open. `platform` is open to all. */
-export const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  platform: [],
-  config: [],
-  trust: ['config'],
-  ledger: [],
-  bus: [],
-  store: [],
-  registry: ['store'],
-  secrets: [],
-  workspace: [],
-  compute: [],
-  discovery: [],
-  hosts: [],
-  network: ['secrets'],
-  questions: ['ledger'],
-  callbacks: ['ledger', 'secrets'],
-  session: [],
-  supervision: ['compute'],
-  budget: [],
-  dispatch: [
-    ...['ledger', 'registry', 'store', 'secrets', 'workspace', 'network', 'questions', 'session', 'compute'],
-    ...['supervision', 'budget', 'hosts'],
-  ],
-  evidence: ['store', 'ledger'],
-  handoff: ['dispatch', 'workspace'],
-  residents: ['ledger', 'dispatch', 'compute', 'supervision'],
-  telemetry: ['bus'],
-  api: [
-    ...[
-      'config',
-      'ledger',
-      'bus',
-      'store',
-      'registry',
-      'secrets',
-      'workspace',
-      'compute',
-      'discovery',
-      'hosts',
-    ],
-    ...[
-      'network',
-      'questions',
-      'callbacks',
-      'session',
-      'supervision',
-      'budget',
-      'dispatch',
-      'evidence',
-      'handoff',
-    ],
-    ...['residents', 'telemetry'],
-  ],
-};
+/** The rooms of one package. Every file of it lies in a room or belongs to the roots. */
+export interface RoomRule {
+  /** Room → rooms whose door it may open. `platform` is open to all. */
+  readonly rooms: Readonly<Record<string, readonly string[]>>;
+  /** Files, and folders with a slash at the end, where rooms are joined. They may open every door; no room imports them. */
+  readonly roots: readonly string[];
+  /** Whether only the roots may call what is named `create…` or `open…` of a room. */
+  readonly constructsInRoots: boolean;
+}
 
-/**
- * Where rooms are constructed and joined: `engine.ts`, the files it is cut into, and the library's face `caisson.ts`.
- * They may open every door.
- */
-export const COMPOSITION_ROOTS = [
-  'engine.ts',
-  'caisson.ts',
-  'index.ts',
-  'composition/',
-  'operations/',
-] as const;
+export const ROOMS: Readonly<Record<string, RoomRule>> = {
+  ground: {
+    roots: ['index.ts'],
+    constructsInRoots: false,
+    rooms: {
+      platform: [],
+      cgroup: [],
+      redaction: [],
+      processes: [],
+      files: ['processes'],
+      git: ['processes', 'files'],
+      staging: ['files', 'git'],
+      patch: ['files', 'git', 'staging'],
+      risk: ['files', 'git'],
+      session: ['files'],
+      sandbox: ['processes'],
+    },
+  },
+  worker: {
+    roots: ['main.ts', 'carry-out.ts', 'payload.ts', 'index.ts'],
+    constructsInRoots: false,
+    rooms: {
+      inside: [],
+      runtimes: [],
+      native: [],
+      acp: ['native', 'runtimes'],
+      attempt: ['runtimes'],
+      view: ['runtimes'],
+      overlay: ['attempt', 'view'],
+      commands: ['attempt', 'view'],
+      coordination: ['attempt', 'runtimes', 'view'],
+      steps: ['attempt', 'runtimes', 'overlay', 'commands'],
+      pipeline: ['attempt', 'runtimes', 'view', 'overlay', 'commands', 'coordination', 'steps'],
+    },
+  },
+  engine: {
+    roots: ['engine.ts', 'caisson.ts', 'index.ts', 'composition/', 'operations/'],
+    constructsInRoots: true,
+    rooms: {
+      platform: [],
+      config: [],
+      trust: ['config'],
+      ledger: [],
+      bus: [],
+      store: [],
+      registry: ['store'],
+      secrets: [],
+      workspace: [],
+      compute: [],
+      discovery: [],
+      hosts: [],
+      network: ['secrets'],
+      questions: ['ledger'],
+      callbacks: ['ledger', 'secrets'],
+      session: [],
+      supervision: ['compute'],
+      budget: [],
+      evidence: ['store', 'ledger'],
+      dispatch: [
+        ...[
+          'ledger',
+          'registry',
+          'store',
+          'secrets',
+          'workspace',
+          'network',
+          'questions',
+          'session',
+          'compute',
+        ],
+        ...['supervision', 'budget', 'hosts'],
+      ],
+    },
+  },
+};
 
 /** Places (a file, or a folder with a slash at its end) that may do what nobody else may, and why. */
 export const PRIVILEGES = {

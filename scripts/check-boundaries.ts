@@ -3,7 +3,7 @@
 import { globSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { checkCycles } from './boundaries/cycles.ts';
+import { checkFileCycles, checkRoomCycles } from './boundaries/cycles.ts';
 import { checkImports } from './boundaries/import-rules.ts';
 import { readSourceFile } from './boundaries/source-file.ts';
 import { checkSyntax } from './boundaries/syntax-rules.ts';
@@ -16,7 +16,11 @@ const IS_TEST = /(\.test|\.bench|-stage)\.tsx?$|\/fixtures\//;
 export function findViolations(root: string): Violation[] {
   const paths = globSync('packages/*/src/**/*.{ts,tsx}', { cwd: root }).filter((path) => !IS_TEST.test(path));
   const files = paths.toSorted().map((path) => readSourceFile(root, path));
-  return [...files.flatMap((file) => [...checkImports(file), ...checkSyntax(file)]), ...checkCycles(files)];
+  return [
+    ...files.flatMap((file) => [...checkImports(file), ...checkSyntax(file)]),
+    ...checkFileCycles(files),
+    ...checkRoomCycles(files),
+  ];
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -1,6 +1,6 @@
 import { isBuiltin } from 'node:module';
 import { posix } from 'node:path';
-import { COMPOSITION_ROOTS, PACKAGES, ROOMS } from '../../boundaries.config.ts';
+import { PACKAGES, ROOMS, type RoomRule } from '../../boundaries.config.ts';
 import type { ImportEdge, SourceFile } from './source-file.ts';
 import type { Violation } from './violation.ts';
 
@@ -8,26 +8,15 @@ type Found = Omit<Violation, 'path' | 'line'>;
 
 /** Every import of a file against the package table and the room table. */
 export function* checkImports(file: SourceFile): Generator<Violation> {
+  const place = { path: file.path, line: 1 };
   if (PACKAGES[file.packageName] === undefined) {
-    yield {
-      rule: 'package-unknown',
-      path: file.path,
-      line: 1,
-      message: `package ${file.packageName} is not in boundaries.config.ts.`,
-    };
+    const message = `package ${file.packageName} is not in boundaries.config.ts.`;
+    yield { rule: 'package-unknown', ...place, message };
     return;
   }
-  if (
-    file.packageName === 'engine' &&
-    !isCompositionRoot(file.inner) &&
-    ROOMS[roomOf(file.inner) ?? ''] === undefined
-  ) {
-    yield {
-      rule: 'room-unknown',
-      path: file.path,
-      line: 1,
-      message: `${roomOf(file.inner) ?? file.inner} is not a room of boundaries.config.ts.`,
-    };
+  if (hasNoRoom(file)) {
+    const message = `${roomOf(file.inner) ?? file.inner} is not a room of boundaries.config.ts.`;
+    yield { rule: 'room-unknown', ...place, message };
   }
   for (const edge of file.imports) {
     for (const found of checkEdge(file, edge)) yield { ...found, path: file.path, line: edge.line };
@@ -77,42 +66,50 @@ function* checkRelative(file: SourceFile, edge: ImportEdge): Generator<Found> {
       yield { rule: 'package-door', message: `${edge.specifier} leaves the package; import it by name.` };
     return;
   }
-  if (file.packageName === 'engine') yield* checkRoom(file, edge, target);
+  const rule = ROOMS[file.packageName];
+  if (rule !== undefined) yield* checkRoom(rule, file, edge, target);
 }
 
-function* checkRoom(file: SourceFile, edge: ImportEdge, target: string): Generator<Found> {
+function* checkRoom(rule: RoomRule, file: SourceFile, edge: ImportEdge, target: string): Generator<Found> {
   const [from, to] = [roomOf(file.inner), roomOf(target)];
   if (from === to && from !== null) return;
-  if (isCompositionRoot(target)) {
-    if (!isCompositionRoot(file.inner))
-      yield {
-        rule: 'room-composition',
-        message: `a room cannot import ${target}; what it needs is given to it.`,
-      };
+  const isInRoots = isRoot(file.packageName, file.inner);
+  if (isRoot(file.packageName, target)) {
+    const message = `a room cannot import ${target}; what it needs is given to it.`;
+    if (!isInRoots) yield { rule: 'room-composition', message };
     return;
   }
   if (to === null) return;
-  if (target !== `${to}/index.ts`)
-    yield {
-      rule: 'room-door',
-      message: `${edge.specifier} goes past the door of ${to}; import ../${to}/index.ts.`,
-    };
-  if (isCompositionRoot(file.inner) || to === 'platform') return;
-  if (ROOMS[from ?? '']?.includes(to) !== true)
+  if (target !== `${to}/index.ts`) {
+    const message = `${edge.specifier} goes past the door of ${to}; import ../${to}/index.ts.`;
+    yield { rule: 'room-door', message };
+  }
+  if (isInRoots || to === 'platform') return;
+  if (rule.rooms[from ?? '']?.includes(to) !== true)
     yield { rule: 'room-import', message: `${from ?? file.inner} may not open the door of ${to}.` };
-  const built = edge.names.find(({ name, isType }) => !isType && /^(create|open)[A-Z]/.test(name));
-  if (built !== undefined)
-    yield {
-      rule: 'room-construction',
-      message: `${built.name}: only engine.ts constructs rooms; take the room as an argument.`,
-    };
+  if (rule.constructsInRoots) yield* checkConstruction(edge);
 }
 
-function roomOf(inner: string): string | null {
+function* checkConstruction(edge: ImportEdge): Generator<Found> {
+  const built = edge.names.find(({ name, isType }) => !isType && /^(create|open)[A-Z]/.test(name));
+  if (built === undefined) return;
+  const message = `${built.name}: only engine.ts constructs rooms; take the room as an argument.`;
+  yield { rule: 'room-construction', message };
+}
+
+/** The folder right below `src`; null for a loose file. */
+export function roomOf(inner: string): string | null {
   const slash = inner.indexOf('/');
   return slash === -1 ? null : inner.slice(0, slash);
 }
 
-function isCompositionRoot(inner: string): boolean {
-  return COMPOSITION_ROOTS.some((root) => inner === root || (root.endsWith('/') && inner.startsWith(root)));
+/** Whether a file belongs to what joins the rooms of its package. */
+export function isRoot(packageName: string, inner: string): boolean {
+  const roots = ROOMS[packageName]?.roots ?? [];
+  return roots.some((root) => inner === root || (root.endsWith('/') && inner.startsWith(root)));
+}
+
+function hasNoRoom({ packageName, inner }: SourceFile): boolean {
+  const rooms = ROOMS[packageName]?.rooms;
+  return rooms !== undefined && !isRoot(packageName, inner) && rooms[roomOf(inner) ?? ''] === undefined;
 }

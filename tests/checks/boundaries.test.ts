@@ -13,43 +13,43 @@ const VIOLATIONS = [
   [
     'a worker that reaches for the engine',
     'package-import',
-    'packages/worker/src/x.ts',
+    'packages/worker/src/steps/x.ts',
     "import { loadConfig } from '@caisson/engine';",
   ],
   [
     'a worker that does so only when it runs',
     'package-import',
-    'packages/worker/src/x.ts',
+    'packages/worker/src/steps/x.ts',
     "await import('@caisson/engine');",
   ],
   [
     'a worker that makes itself a require',
     'computed-import',
-    'packages/worker/src/x.ts',
+    'packages/worker/src/steps/x.ts',
     "import { createRequire } from 'node:module';\ncreateRequire(import.meta.url)('@caisson/engine');",
   ],
   [
     'a worker that computes what it imports',
     'computed-import',
-    'packages/worker/src/x.ts',
+    'packages/worker/src/steps/x.ts',
     "const name = '@caisson/' + 'engine';\nawait import(name);",
   ],
   [
     'a name in a template',
     'computed-import',
-    'packages/worker/src/x.ts',
+    'packages/worker/src/steps/x.ts',
     "const name = 'engine';\nawait import(`@caisson/${name}`);",
   ],
   [
     'a module asked for by way of the process',
     'computed-import',
-    'packages/worker/src/x.ts',
+    'packages/worker/src/steps/x.ts',
     "process.getBuiltinModule('node:module').createRequire(import.meta.url)('@caisson/engine');",
   ],
   [
     'a type taken from where nothing may be taken',
     'package-import',
-    'packages/ground/src/x.ts',
+    'packages/ground/src/files/x.ts',
     "import type { Engine } from '@caisson/engine';",
   ],
   ['an engine that imports a face', 'package-import', 'packages/engine/src/bus/x.ts', "import 'caisson';"],
@@ -87,6 +87,25 @@ const VIOLATIONS = [
     "export * from '../ledger/index.ts';",
   ],
   ['a room that nobody listed', 'room-unknown', 'packages/engine/src/attic/x.ts', 'export const x = 1;'],
+  ['a loose file in ground', 'room-unknown', 'packages/ground/src/x.ts', 'export const x = 1;'],
+  [
+    'an import past the door of a room of ground',
+    'room-door',
+    'packages/ground/src/staging/x.ts',
+    "import '../git/git.ts';",
+  ],
+  [
+    'an import past the door of a room of the worker',
+    'room-door',
+    'packages/worker/src/acp/x.ts',
+    "import '../native/answers.ts';",
+  ],
+  [
+    'a door of the worker that is not open to this room',
+    'room-import',
+    'packages/worker/src/inside/x.ts',
+    "import type { AttemptContext } from '../attempt/index.ts';",
+  ],
   [
     'a room that imports the composition',
     'room-composition',
@@ -105,7 +124,12 @@ const VIOLATIONS = [
     'packages/engine/src/compute/x.ts',
     "import { spawn } from 'node:child_process';",
   ],
-  ['a thread outside of ground', 'child-process', 'packages/worker/src/x.ts', "import 'worker_threads';"],
+  [
+    'a thread outside of ground',
+    'child-process',
+    'packages/worker/src/steps/x.ts',
+    "import 'worker_threads';",
+  ],
   [
     'environment read in a room',
     'process-env',
@@ -133,12 +157,17 @@ const VIOLATIONS = [
   [
     'environment read in the worker',
     'process-env',
-    'packages/worker/src/x.ts',
+    'packages/worker/src/steps/x.ts',
     'export const x = process.env;',
   ],
   ['printing past the output', 'printing', 'packages/cli/src/commands/x.ts', "process.stdout.write('x');"],
   ['printing in the engine', 'printing', 'packages/engine/src/bus/x.ts', "console.log('x');"],
-  ['writing to stdout in the worker', 'printing', 'packages/worker/src/x.ts', "process.stdout.write('x');"],
+  [
+    'writing to stdout in the worker',
+    'printing',
+    'packages/worker/src/steps/x.ts',
+    "process.stdout.write('x');",
+  ],
   ['a raw topic', 'raw-topic', 'packages/engine/src/bus/x.ts', "export const x = 'caisson:run-started';"],
   ['a raw topic in a template', 'raw-topic', 'packages/cli/src/x.ts', 'export const x = `caisson:warning`;'],
   [
@@ -169,7 +198,7 @@ const ALLOWED = [
   ],
   [
     'a local variable that is called process',
-    'packages/ground/src/x.ts',
+    'packages/ground/src/files/x.ts',
     'export const x = (process: { stdout: string }) => process.stdout;\n',
   ],
   [
@@ -183,6 +212,30 @@ const ALLOWED = [
     '// process.env, console.log and caisson:warning\nexport const x = 1;\n',
   ],
   ['an open door', 'packages/engine/src/evidence/x.ts', "export type * from '../store/index.ts';\n"],
+] as const;
+
+/** Two rooms that know each other, by types alone: the second import closes the ring. */
+const ROOM_RINGS = [
+  {
+    packageName: 'ground',
+    ring: ['git', 'staging'],
+    planted: [['packages/ground/src/git/ring.ts', "import type * as Staging from '../staging/index.ts';"]],
+  },
+  {
+    packageName: 'worker',
+    ring: ['attempt', 'pipeline'],
+    planted: [
+      ['packages/worker/src/attempt/ring.ts', "import type * as Pipeline from '../pipeline/index.ts';"],
+    ],
+  },
+  {
+    packageName: 'cli',
+    ring: ['one.ts', 'rooms'],
+    planted: [
+      ['packages/cli/src/one.ts', "import './rooms/two.ts';"],
+      ['packages/cli/src/rooms/two.ts', "import type { One } from '../one.ts';"],
+    ],
+  },
 ] as const;
 
 let copy: string;
@@ -203,6 +256,7 @@ beforeAll(() => {
   put('packages/engine/src/bus/ring-a.ts', "import './ring-b.ts';");
   put('packages/engine/src/bus/ring-b.ts', "import './ring-c.ts';");
   put('packages/engine/src/bus/ring-c.ts', "import './ring-a.ts';");
+  for (const [path, text] of ROOM_RINGS.flatMap(({ planted }) => planted)) put(path, text);
   found = findViolations(copy);
 });
 afterAll(() => rmSync(copy, { recursive: true, force: true }));
@@ -227,6 +281,13 @@ describe('each way out of the architecture is caught', () => {
   it('a ring of imports', () => {
     const cycles = found.filter(({ rule, message }) => rule === 'cycle' && message.includes('ring-a.ts'));
     expect(cycles).toHaveLength(1);
+  });
+
+  it.each(ROOM_RINGS)('a ring of rooms in $packageName', ({ packageName, ring }) => {
+    const rings = found.filter(({ rule }) => rule === 'room-cycle').map(({ message }) => message);
+    const isPlanted = (message: string): boolean =>
+      ring.every((room) => message.split(/ → |: /).includes(`${packageName}/${room}`));
+    expect(rings.filter(isPlanted)).not.toEqual([]);
   });
 });
 

@@ -43,6 +43,8 @@ export interface CommandInput<O extends OptionSpecs> {
   /** Everything after `--`, untouched; null when there was no `--`. */
   readonly rest: readonly string[] | null;
   readonly output: Output;
+  /** Every command there is. */
+  readonly rows: readonly CommandRow[];
 }
 
 export interface Example {

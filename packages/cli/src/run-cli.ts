@@ -69,6 +69,7 @@ async function dispatchLine(
     positionals: parsed.positionals,
     rest: parsed.rest,
     output,
+    rows,
   });
 }
 

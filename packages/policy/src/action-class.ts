@@ -13,6 +13,9 @@ export const ACTION_CLASSES = [
 ] as const;
 export type ActionClass = (typeof ACTION_CLASSES)[number];
 
+/** What is done to one path. */
+export type Access = 'read' | 'write' | 'delete';
+
 /**
  * From harmless to worst: a command line takes the worst class of its parts. The order never
  * disagrees with the matrix: a later class is decided at least as strictly in every mode.

@@ -1,8 +1,6 @@
 /** What a tool call of any runtime does, by the tool's name and its input. */
-import type { ActionClass } from './action-class.ts';
+import type { Access, ActionClass } from './action-class.ts';
 import { readPatchPaths } from './patch-paths.ts';
-
-export type Access = 'read' | 'write' | 'delete';
 
 export interface ToolClass {
   /** `unknown` is decided as ask in every mode; it is never taken for a read. */

@@ -5,14 +5,14 @@
  * Order: rules of caisson.yaml first (they only forbid), then the matrix of the mode. An unknown
  * tool is asked about in every mode.
  */
-import { severityOf, type ActionClass } from './action-class.ts';
+import { severityOf, type Access, type ActionClass } from './action-class.ts';
 import { inspectCommand } from './classify-command.ts';
 import type { InspectedCommand } from './classify/command-inspector.ts';
 import { hitOfDelete } from './classify/delete-hit.ts';
 import { kindOfPath } from './classify/path-kind.ts';
 import { createScope } from './classify/shell-scope.ts';
 import { hitOfWrite } from './classify/write-hit.ts';
-import { classifyTool, type Access, type ToolClass } from './classify-tool.ts';
+import { classifyTool, type ToolClass } from './classify-tool.ts';
 import { decide, getMode, type Decision } from './decide.ts';
 import { forbidsCommand, forbidsPath, type Place } from './match-rule.ts';
 import type { PolicyRule } from '@caisson/protocol';

@@ -1,6 +1,6 @@
-export { ACTION_CLASSES, severityOf, type ActionClass } from './action-class.ts';
+export { ACTION_CLASSES, severityOf, type Access, type ActionClass } from './action-class.ts';
 export { classifyCommand, type ClassifyOptions, type CommandVerdict } from './classify-command.ts';
-export { classifyTool, type Access, type ToolClass } from './classify-tool.ts';
+export { classifyTool, type ToolClass } from './classify-tool.ts';
 export { isControlFile } from './classify/control-files.ts';
 export type { Finding } from './classify/finding.ts';
 export { decide, getMode, type Decision } from './decide.ts';

@@ -2,7 +2,7 @@
 import type { InspectedCommand } from './classify/command-inspector.ts';
 import { normalizePath } from './classify/path-kind.ts';
 import { createScope } from './classify/shell-scope.ts';
-import type { Access } from './classify-tool.ts';
+import type { Access } from './action-class.ts';
 import { compilePattern } from './path-pattern.ts';
 import type { CommandRule, PathRule } from '@caisson/protocol';
 

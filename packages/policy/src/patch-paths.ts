@@ -1,4 +1,4 @@
-import type { Access } from './classify-tool.ts';
+import type { Access } from './action-class.ts';
 
 /** The files that a patch names, in the `*** Update File:` form and in unified diffs. */
 export function readPatchPaths(patch: string): { path: string; access: Access }[] {

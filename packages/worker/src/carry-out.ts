@@ -11,10 +11,35 @@
  */
 import { createRedactor } from '@caisson/ground';
 import type { Job } from '@caisson/protocol';
-import { createAttemptContext, deny, type AttemptContext, type Control, type WorkerEnvironment, startHeartbeat, watchHost, describeThrown, inStep, StepFailure, endingOfOrder, StoppedError, createVoice, selfStartTime } from './attempt/index.ts';
+import {
+  createAttemptContext,
+  deny,
+  type AttemptContext,
+  type Control,
+  type WorkerEnvironment,
+  startHeartbeat,
+  watchHost,
+  describeThrown,
+  inStep,
+  StepFailure,
+  endingOfOrder,
+  StoppedError,
+  createVoice,
+  selfStartTime,
+} from './attempt/index.ts';
 import { runPayload } from './payload.ts';
 import { sealAttempt, type AttemptEnding } from './pipeline/index.ts';
-import { loadDriver, mergeEnv, concludePreparation, overlayCapabilities, checkJob, placeAnswer, readSentinel, rehashInputs, runSetup } from './steps/index.ts';
+import {
+  loadDriver,
+  mergeEnv,
+  concludePreparation,
+  overlayCapabilities,
+  checkJob,
+  placeAnswer,
+  readSentinel,
+  rehashInputs,
+  runSetup,
+} from './steps/index.ts';
 
 /** Carries out the job and returns the worker's exit code. */
 export async function carryOut(job: Job, environment: WorkerEnvironment, control: Control): Promise<number> {

@@ -1,7 +1,13 @@
 /** Entry of the worker: one process, one attempt. */
 import { prepareLaunch } from '@caisson/ground';
 import { carryOut } from './carry-out.ts';
-import { openControl, type Control, isSpare, readWorkerEnvironment, type WorkerEnvironment } from './attempt/index.ts';
+import {
+  openControl,
+  type Control,
+  isSpare,
+  readWorkerEnvironment,
+  type WorkerEnvironment,
+} from './attempt/index.ts';
 import { parseJob, prepareToParse } from './steps/index.ts';
 
 // The terminal's Ctrl-C is for the host, which tells us over the control pipe; we are the witness and stay.

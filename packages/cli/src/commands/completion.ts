@@ -1,5 +1,4 @@
 import { COMMON_OPTIONS, defineCommand, type CommandRow } from '../command.ts';
-import { COMMANDS } from '../command-table.ts';
 import { createCompletion, SHELLS, type CompletionRow } from '../completion-script.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { UsageError } from '../usage-error.ts';
@@ -13,13 +12,13 @@ export const command = defineCommand({
     { line: 'caisson completion zsh > "${fpath[1]}/_caisson"', says: 'For zsh.' },
     { line: 'caisson completion fish > ~/.config/fish/completions/caisson.fish', says: 'For fish.' },
   ],
-  async run({ positionals, output }) {
+  async run({ positionals, output, rows }) {
     const shell = SHELLS.find((name) => name === positionals[0]);
     if (shell === undefined)
       throw new UsageError(`There is no completion for "${positionals[0] ?? ''}".`, {
         remedy: `Choose ${SHELLS.join(', ')}.`,
       });
-    const script = createCompletion(shell, await Promise.all(COMMANDS.map(describe)));
+    const script = createCompletion(shell, await Promise.all(rows.map(describe)));
     output.result({ shell, script }, () => script.trimEnd().split('\n'));
     return EXIT_CODES.finished;
   },

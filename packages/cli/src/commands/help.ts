@@ -1,5 +1,4 @@
 import { defineCommand } from '../command.ts';
-import { COMMANDS } from '../command-table.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { describeCommand, formatCommandHelp, formatOverview } from '../help-text.ts';
 import { matchCommand } from '../parse-command-line.ts';
@@ -12,13 +11,13 @@ export const command = defineCommand({
     { line: 'caisson help', says: 'All commands.' },
     { line: 'caisson help config', says: 'The same as caisson config --help.' },
   ],
-  async run({ positionals, output }) {
+  async run({ positionals, output, rows }) {
     if (positionals.length === 0) {
-      const commands = COMMANDS.map(({ name, summary }) => ({ name, summary }));
-      output.result({ commands }, () => formatOverview(COMMANDS, output.style, output.columns()));
+      const commands = rows.map(({ name, summary }) => ({ name, summary }));
+      output.result({ commands }, () => formatOverview(rows, output.style, output.columns()));
       return EXIT_CODES.finished;
     }
-    const { row } = matchCommand(positionals, COMMANDS);
+    const { row } = matchCommand(positionals, rows);
     const { command: found } = await row.load();
     const help = () => formatCommandHelp(row, found, output.style, output.columns());
     output.result(describeCommand(row, found), help);

@@ -7,5 +7,12 @@ export { readBlobs, whichExist } from './read-blobs.ts';
 export { forgetIndexStats, replaceEntries, revealEntries, type ReplacedEntry } from './rewrite-index.ts';
 export { removeIndex, useIndex } from './scratch-index.ts';
 export { spliceEntries } from './splice-entries.ts';
-export { describeFile, listCommitChanges, listTreeChanges, rewriteTree, type TreeChange, undoOf } from './tree-changes.ts';
+export {
+  describeFile,
+  listCommitChanges,
+  listTreeChanges,
+  rewriteTree,
+  type TreeChange,
+  undoOf,
+} from './tree-changes.ts';
 export * from './user-git-config.ts';

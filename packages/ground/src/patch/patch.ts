@@ -7,8 +7,23 @@
  *     that was captured.
  * P4  What was prepared before the agent came is not in it (see preparation.ts).
  */
-import { createGit, parseDiffOutput, type PatchFile, removeIndex, useIndex, rewriteTree, undoOf, type TreeChange } from '../git/index.ts';
-import { type OversizedFile, type StageLimits, emptyTreeLike, stageWorkspace, isWorkspaceBare } from '../staging/index.ts';
+import {
+  createGit,
+  parseDiffOutput,
+  type PatchFile,
+  removeIndex,
+  useIndex,
+  rewriteTree,
+  undoOf,
+  type TreeChange,
+} from '../git/index.ts';
+import {
+  type OversizedFile,
+  type StageLimits,
+  emptyTreeLike,
+  stageWorkspace,
+  isWorkspaceBare,
+} from '../staging/index.ts';
 import { rememberLaid, rememberPreparation, withoutPreparation } from './preparation.ts';
 
 export interface CaptureOptions {

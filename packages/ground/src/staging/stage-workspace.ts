@@ -17,7 +17,17 @@ import { readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path';
 
 import { addFiles } from './add-files.ts';
-import { copyIndex, createGit, type Git, mayHaveSkipped, readIndexSummary, EMPTY_TREE, objectFormatOf, revealEntries, spliceEntries } from '../git/index.ts';
+import {
+  copyIndex,
+  createGit,
+  type Git,
+  mayHaveSkipped,
+  readIndexSummary,
+  EMPTY_TREE,
+  objectFormatOf,
+  revealEntries,
+  spliceEntries,
+} from '../git/index.ts';
 import { isErrno } from '../platform/index.ts';
 import { unlessHeldByPipes } from './held-by-pipes.ts';
 import { findOversized, mayBeOversized, type OversizedFile, type StageLimits } from './oversized-files.ts';

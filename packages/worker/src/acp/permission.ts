@@ -7,7 +7,13 @@ import type {
   RequestPermissionRequest,
   RequestPermissionResponse,
 } from '@agentclientprotocol/sdk';
-import { type Answers, type SayLine, createToolGate, type GatedCall, type ToolGate } from '../native/index.ts';
+import {
+  type Answers,
+  type SayLine,
+  createToolGate,
+  type GatedCall,
+  type ToolGate,
+} from '../native/index.ts';
 import type { AcpConfig } from './acp-config.ts';
 import { describeCall } from './describe-call.ts';
 

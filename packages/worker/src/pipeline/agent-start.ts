@@ -4,7 +4,13 @@ import type { Coordination } from '../coordination/index.ts';
 import { describeTask } from './describe-task.ts';
 import { findLaidSkills } from '../overlay/index.ts';
 import { openKeptFolders } from './kept-folders.ts';
-import { type AgentCommand, type AgentStream, type DriverInput, type NamedServer, maskSettings } from '../runtimes/index.ts';
+import {
+  type AgentCommand,
+  type AgentStream,
+  type DriverInput,
+  type NamedServer,
+  maskSettings,
+} from '../runtimes/index.ts';
 import { brokerPort, type ViewOptions } from '../view/index.ts';
 import { guardDriver } from './guarded-driver.ts';
 import { warnOfUnmasked } from './unmasked-settings.ts';

@@ -10,7 +10,12 @@ import { dirname, join } from 'node:path';
 import { includeFiles, layBaseline, layPatch, removeTree } from '@caisson/ground';
 import type { Job } from '@caisson/protocol';
 import { type AttemptContext, fail } from '../attempt/index.ts';
-import { overlayCapabilities, type SetupCommand, describeSetupFailure, runSetupCommand } from '../steps/index.ts';
+import {
+  overlayCapabilities,
+  type SetupCommand,
+  describeSetupFailure,
+  runSetupCommand,
+} from '../steps/index.ts';
 import { runInSandbox, type CommandOutcome } from '../commands/index.ts';
 
 /** Runs the command in a room that is made for it and removed again. A setup that fails there is the outcome. */

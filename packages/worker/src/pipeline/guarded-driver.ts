@@ -3,13 +3,7 @@
  * its contract says, is a failure of the attempt that names adapter and method: never the end of the worker.
  */
 import { fail, type StepFailure } from '../attempt/index.ts';
-import type {
-  AgentEnding,
-  AgentSignal,
-  AgentStream,
-  DriverInput,
-  RuntimeDriver,
-} from '../runtimes/index.ts';
+import type { AgentEnding, AgentSignal, AgentStream, DriverInput, RuntimeDriver } from '../runtimes/index.ts';
 
 export interface GuardedDriver {
   command(input: DriverInput): ReturnType<RuntimeDriver['command']>;

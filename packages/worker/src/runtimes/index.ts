@@ -14,6 +14,17 @@ const DRIVERS: readonly RuntimeDriver[] = [claudeCode, codex, gemini, opencode, 
 export function findDriver(name: string): RuntimeDriver | null {
   return DRIVERS.find((driver) => driver.name === name) ?? null;
 }
-export type { AgentCommand, AgentEnding, AgentFile, AgentSignal, AgentStream, DriverInput, NamedServer, ProjectMask, RuntimeDriver, UsageCount } from './contract.ts';
+export type {
+  AgentCommand,
+  AgentEnding,
+  AgentFile,
+  AgentSignal,
+  AgentStream,
+  DriverInput,
+  NamedServer,
+  ProjectMask,
+  RuntimeDriver,
+  UsageCount,
+} from './contract.ts';
 export { numberOf, objectOf, textOf, type Json } from './json-line.ts';
 export { maskSettings } from './project-settings.ts';

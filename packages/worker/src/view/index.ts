@@ -1,3 +1,9 @@
 export { listFolder } from './list-folder.ts';
 export { findNestedControls, heldGrades, listHeldPaths } from './nested-controls.ts';
-export { INSIDE, brokerPort, buildSandboxSpec, type SandboxPurpose, type ViewOptions } from './sandbox-view.ts';
+export {
+  INSIDE,
+  brokerPort,
+  buildSandboxSpec,
+  type SandboxPurpose,
+  type ViewOptions,
+} from './sandbox-view.ts';
