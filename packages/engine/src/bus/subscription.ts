@@ -28,40 +28,17 @@ export function createSubscription<T extends BusTopic>(
   source: SubscriptionSource,
 ): { subscription: BusSubscription<T>; sink: EventSink } {
   checkOptions(options, source.lastSeq);
-  type Item = BusEvent<T> | BusGap;
   const done: IteratorReturnResult<undefined> = { done: true, value: undefined };
   const { maxQueue, signal } = options;
-  const waiting: ((result: IteratorResult<Item, undefined>) => void)[] = [];
-  let queue: Item[] = [];
-  let head = 0;
-  let missed: { from: number; to: number } | null = null;
+  const waiting: ((result: IteratorResult<BusEvent<T> | BusGap, undefined>) => void)[] = [];
+  const queue = createQueue<T>(maxQueue);
   let isClosed = false;
   /** Emissions up to here are either replayed below or before this subscription's time. */
   const startSeq = source.lastSeq;
-
-  const add = (item: Item): void => {
-    const resolve = waiting.shift();
-    if (resolve === undefined) queue.push(item);
-    else resolve({ done: false, value: item });
-  };
   const offer = (seq: number, topic: BusTopic, payload: unknown): void => {
-    if (missed !== null) missed.to = seq;
-    else if (queue.length - head >= maxQueue) missed = { from: seq, to: seq };
-    else add({ kind: 'event', seq, topic, payload } as BusEvent<T>);
-  };
-  const take = (): Item | null => {
-    if (head < queue.length) {
-      const item = queue[head++] as Item;
-      if (head === queue.length || head > 1024) {
-        queue = queue.slice(head);
-        head = 0;
-      }
-      return item;
-    }
-    if (missed === null) return null;
-    const gap: BusGap = { kind: 'gap', ...missed };
-    missed = null;
-    return gap;
+    const resolve = waiting.shift();
+    if (resolve === undefined) queue.offer(seq, topic, payload);
+    else resolve({ done: false, value: { kind: 'event', seq, topic, payload } as BusEvent<T> });
   };
 
   const sink: EventSink = {
@@ -80,39 +57,78 @@ export function createSubscription<T extends BusTopic>(
   const subscription: BusSubscription<T> = {
     [Symbol.asyncIterator]: () => subscription,
     next() {
-      const item = take();
+      const item = queue.take();
       if (item !== null) return Promise.resolve({ done: false, value: item });
       if (isClosed) return Promise.resolve(done);
       return new Promise((resolve) => void waiting.push(resolve));
     },
     return() {
       sink.close();
-      queue = [];
-      head = 0;
-      missed = null;
+      queue.clear();
       return Promise.resolve(done);
     },
   };
 
-  if (options.after !== undefined) replay(options.after, topics, source, add, offer);
+  if (options.after !== undefined) replay(options.after, topics, source, queue);
   if (signal?.aborted === true) sink.close();
   else signal?.addEventListener('abort', sink.close, { once: true });
   return { subscription, sink };
 }
 
-function replay(
+function replay<T extends BusTopic>(
   after: number,
-  topics: readonly BusTopic[],
+  topics: readonly T[],
   { history, lastSeq }: SubscriptionSource,
-  add: (gap: BusGap) => void,
-  offer: (seq: number, topic: BusTopic, payload: unknown) => void,
+  queue: Queue<T>,
 ): void {
   const oldest = history.oldest(lastSeq);
-  if (after + 1 < oldest) add({ kind: 'gap', from: after + 1, to: oldest - 1 });
+  if (after + 1 < oldest) queue.addGap({ kind: 'gap', from: after + 1, to: oldest - 1 });
   for (let seq = Math.max(after + 1, oldest); seq <= lastSeq; seq++) {
     const topic = history.topicOf(seq);
-    if (topics.includes(topic)) offer(seq, topic, history.payloadOf(seq));
+    if (topics.some((wanted) => wanted === topic)) queue.offer(seq, topic, history.payloadOf(seq));
   }
+}
+
+interface Queue<T extends BusTopic> {
+  /** Keeps the event, or counts it as missed where the queue is full. */
+  offer(seq: number, topic: BusTopic, payload: unknown): void;
+  addGap(gap: BusGap): void;
+  /** The oldest item; what was missed comes last; null when there is nothing. */
+  take(): BusEvent<T> | BusGap | null;
+  clear(): void;
+}
+
+function createQueue<T extends BusTopic>(maxQueue: number): Queue<T> {
+  let items: (BusEvent<T> | BusGap)[] = [];
+  let head = 0;
+  let missed: { from: number; to: number } | null = null;
+  return {
+    offer(seq, topic, payload) {
+      if (missed !== null) missed.to = seq;
+      else if (items.length - head >= maxQueue) missed = { from: seq, to: seq };
+      else items.push({ kind: 'event', seq, topic, payload } as BusEvent<T>);
+    },
+    addGap: (gap) => void items.push(gap),
+    take() {
+      const item = items[head];
+      if (item === undefined) {
+        const gap: BusGap | null = missed === null ? null : { kind: 'gap', ...missed };
+        missed = null;
+        return gap;
+      }
+      head += 1;
+      if (head === items.length || head > 1024) {
+        items = items.slice(head);
+        head = 0;
+      }
+      return item;
+    },
+    clear() {
+      items = [];
+      head = 0;
+      missed = null;
+    },
+  };
 }
 
 function checkOptions({ maxQueue, after }: SubscribeOptions, lastSeq: number): void {

@@ -10,6 +10,9 @@ import { openTunnel } from './open-tunnel.ts';
 import { explainHostRefusal, refuseRequest, refuseTunnel } from './refuse.ts';
 import { createVettedLookup, type ResolveName } from './vetted-lookup.ts';
 
+const NOT_AN_HTTP_URL =
+  'caisson: only http:// URLs are proxied in this form; https goes through CONNECT';
+
 export interface ForwardProxy {
   /** A request in absolute form (`GET http://host/path`). */
   serveHttp(request: IncomingMessage, response: ServerResponse): void;
@@ -32,20 +35,13 @@ export function createForwardProxy(
       const url = URL.parse(request.url ?? '');
       const target = url?.protocol === 'http:' ? parseTarget(url.host, 80) : null;
       const connection = log.start('http', target?.text ?? request.url ?? '');
-      if (url === null || target === null) {
-        connection.end('denied', 'not an http URL');
-        refuseRequest(
-          response,
-          400,
-          'caisson: only http:// URLs are proxied in this form; https goes through CONNECT',
-        );
-        return;
-      }
-      if (!rules.allows(target)) {
-        connection.end('denied', 'not granted');
-        refuseRequest(response, 403, explainHostRefusal(target.text, rules.texts));
-        return;
-      }
+      const refuse = (why: string, status: number, text: string): void => {
+        connection.end('denied', why);
+        refuseRequest(response, status, text);
+      };
+      if (url === null || target === null) return refuse('not an http URL', 400, NOT_AN_HTTP_URL);
+      if (!rules.allows(target))
+        return refuse('not granted', 403, explainHostRefusal(target.text, rules.texts));
       exchange({
         request,
         response,
@@ -66,16 +62,14 @@ export function createForwardProxy(
       const target = parseTarget(request.url ?? '');
       const connection = log.start('connect', target?.text ?? request.url ?? '');
       inside.on('error', () => inside.destroy());
-      if (target === null) {
-        connection.end('denied', 'not host:port');
-        refuseTunnel(inside, 400, 'Bad Request', 'caisson: CONNECT needs host:port');
-        return;
-      }
-      if (!rules.allows(target)) {
-        connection.end('denied', 'not granted');
-        refuseTunnel(inside, 403, 'Forbidden', explainHostRefusal(target.text, rules.texts));
-        return;
-      }
+      const refuse = (why: string, status: number, title: string, text: string): void => {
+        connection.end('denied', why);
+        refuseTunnel(inside, status, title, text);
+      };
+      if (target === null)
+        return refuse('not host:port', 400, 'Bad Request', 'caisson: CONNECT needs host:port');
+      if (!rules.allows(target))
+        return refuse('not granted', 403, 'Forbidden', explainHostRefusal(target.text, rules.texts));
       const outside = openTunnel({ target, inside, head, connection, lookup: lookupFor(target) });
       tunnels.add(outside);
       outside.once('close', () => tunnels.delete(outside));

@@ -1,5 +1,5 @@
 /** Finding, reading and writing single blobs in a store folder, be they files of their own or in a pack. */
-import { closeSync, createWriteStream, openSync, utimesSync } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import { open, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -7,9 +7,10 @@ import { pipeline } from 'node:stream/promises';
 
 import { publishFile } from '@caisson/ground';
 
+import { findLoose, readVerified, touchFile, type BlobPlace } from './blob-place.ts';
 import type { BlobRef } from './contract.ts';
 import { digestOf, HashingStream, refuseInvalidDigest, verifyBytes, VerifyingStream } from './digest.ts';
-import { BlobMissingError, StoreCorruptError } from './errors.ts';
+import { BlobMissingError } from './errors.ts';
 import {
   accessError,
   blobFile,
@@ -17,24 +18,12 @@ import {
   ensureFolder,
   isMissing,
   listNames,
-  statOrNull,
   type LocalLayout,
 } from './local-layout.ts';
-import { readExactly } from './pack-format.ts';
 import { Packs } from './packs.ts';
 
 const MAX_REREAD_BYTES = 1024 * 1024;
 const MAX_TRIES = 3;
-
-export type BlobPlace =
-  | { readonly kind: 'loose'; readonly file: string; readonly size: number }
-  | {
-      readonly kind: 'packed';
-      readonly file: string;
-      readonly name: string;
-      readonly offset: number;
-      readonly size: number;
-    };
 
 export class LocalBlobs {
   readonly layout: LocalLayout;
@@ -215,40 +204,6 @@ export class LocalBlobs {
         this.packs.refresh();
       }
     }
-  }
-}
-
-/** Reads a blob out of its pack; not yet verified. */
-export function readPacked(digest: string, place: BlobPlace & { kind: 'packed' }, fd?: number): Buffer {
-  const file = fd ?? openSync(place.file, 'r');
-  try {
-    const bytes = readExactly(file, place.offset, place.size);
-    if (bytes === null) throw new StoreCorruptError(digest, place.file, 'pack is cut short');
-    return bytes;
-  } finally {
-    if (fd === undefined) closeSync(file);
-  }
-}
-
-function readVerified(digest: string, place: BlobPlace & { kind: 'packed' }): Buffer {
-  const bytes = readPacked(digest, place);
-  verifyBytes(digest, bytes, place.file);
-  return bytes;
-}
-
-function findLoose(file: string): BlobPlace | null {
-  const stats = statOrNull(file);
-  return stats === null ? null : { kind: 'loose', file, size: Number(stats.size) };
-}
-
-function touchFile(file: string): boolean {
-  try {
-    const now = Date.now() / 1000;
-    utimesSync(file, now, now);
-    return true;
-  } catch (cause) {
-    if (isMissing(cause)) return false;
-    throw accessError(file, cause);
   }
 }
 

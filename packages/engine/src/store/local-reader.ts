@@ -3,7 +3,8 @@ import type { Readable } from 'node:stream';
 
 import { verifyBytes } from './digest.ts';
 import { isMissing } from './local-layout.ts';
-import { readPacked, type BlobPlace, type LocalBlobs } from './local-blobs.ts';
+import { readPacked, type BlobPlace } from './blob-place.ts';
+import type { LocalBlobs } from './local-blobs.ts';
 import type { BlobReader } from './materialise.ts';
 
 /** Reads many blobs of a local store: each pack is opened once. Close it when done. */

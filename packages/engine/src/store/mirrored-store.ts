@@ -26,10 +26,9 @@ import { listFiles } from './bundle-manifest.ts';
 import { BlobMissingError } from './errors.ts';
 import type { LocalStore } from './local-store.ts';
 import { forEachOf } from './for-each-of.ts';
+import { Sender } from './sender.ts';
 import { UnsentMarks, type Unsent } from './unsent-marks.ts';
 
-/** Larger ones are sent as a stream. */
-const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
 /** After a failure the remote is left alone for so long: a dead server must not slow down every put of a run. */
 const REST_MS = 30_000;
 
@@ -62,6 +61,7 @@ class LocalWithRemote implements MirroredStore {
   readonly #local: LocalStore;
   readonly #remote: Store;
   readonly #options: MirrorOptions;
+  readonly #sender: Sender;
   readonly #marks: UnsentMarks;
   readonly #stop = new AbortController();
   /** What a put of this process sends right now. */
@@ -74,19 +74,20 @@ class LocalWithRemote implements MirroredStore {
   constructor(options: MirrorOptions) {
     this.#local = options.local;
     this.#remote = options.remote;
+    this.#sender = new Sender(options.local, options.remote);
     this.#marks = new UnsentMarks(options.marks);
     this.#options = options;
   }
 
   async putBlob(source: BlobSource): Promise<BlobRef> {
     const ref = await this.#local.putBlob(source);
-    await this.#mirror({ digest: ref.digest, kind: 'blob' }, async () => void (await this.#send(ref)));
+    await this.#mirror({ digest: ref.digest, kind: 'blob' }, async () => void (await this.#sender.send(ref)));
     return ref;
   }
 
   async putBundle(folder: string, options: PutBundleOptions = {}): Promise<BundleRef> {
     const ref = await this.#local.putBundle(folder, options);
-    await this.#mirror({ digest: ref.hash, kind: 'bundle' }, () => this.#sendBundle(ref.hash));
+    await this.#mirror({ digest: ref.hash, kind: 'bundle' }, () => this.#sender.sendBundle(ref.hash));
     return ref;
   }
 
@@ -195,39 +196,11 @@ class LocalWithRemote implements MirroredStore {
     const owed = this.#marks.list().filter(({ digest }) => !this.#inHand.has(digest));
     await forEachOf(owed, async (unsent) => {
       if (this.#stop.signal.aborted) return;
-      const count = (await this.#local.hasBlob(unsent.digest)) ? await this.#sendOwed(unsent) : 0;
+      const count = (await this.#local.hasBlob(unsent.digest)) ? await this.#sender.sendOwed(unsent) : 0;
       sent += count; // not in one expression: others add to it while this one waits
       this.#marks.remove(unsent);
     });
     return sent;
-  }
-
-  /** The manifest is no proof here: it may have been sent alone. */
-  async #sendOwed({ digest, kind }: Unsent): Promise<number> {
-    let sent = 0;
-    const files = kind === 'blob' ? [] : listFiles((await this.#local.readManifest(digest)).entries);
-    await forEachOf(files, async (file) => {
-      if (await this.#send(file)) sent += 1;
-    });
-    if (await this.#remote.hasBlob(digest)) return sent;
-    await this.#remote.putBlob(await this.#local.openBlob(digest));
-    return sent + 1;
-  }
-
-  /** False when it was there already. */
-  async #send({ digest, size }: BlobRef): Promise<boolean> {
-    if (await this.#remote.hasBlob(digest)) return false;
-    const isSmall = size <= MAX_BUFFERED_BYTES;
-    await this.#remote.putBlob(await (isSmall ? this.#local.getBlob(digest) : this.#local.openBlob(digest)));
-    return true;
-  }
-
-  /** The manifest goes last: a bundle whose manifest is there is there as a whole. */
-  async #sendBundle(hash: string): Promise<void> {
-    if (await this.#remote.hasBlob(hash)) return;
-    const { entries } = await this.#local.readManifest(hash);
-    await forEachOf(listFiles(entries), async (file) => void (await this.#send(file)));
-    await this.#remote.putBlob(await this.#local.getBlob(hash));
   }
 
   /** Only an absent blob is fetched; damage and unreadable files stay errors. */

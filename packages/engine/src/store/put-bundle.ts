@@ -16,7 +16,8 @@ import { refuseExcess, walkFolder, type FoundEntry, type FoundFile } from './bun
 import type { BundleEntry, BundleRef, PutBundleOptions } from './contract.ts';
 import { digestOf } from './digest.ts';
 import { BundleRefusedError, StoreAccessError } from './errors.ts';
-import type { BlobPlace, LocalBlobs } from './local-blobs.ts';
+import type { BlobPlace } from './blob-place.ts';
+import type { LocalBlobs } from './local-blobs.ts';
 import { readExactly } from './pack-format.ts';
 import { PackWriter } from './pack-writer.ts';
 import { createPacer } from './pacer.ts';

@@ -12,8 +12,9 @@ import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { CaissonError } from '@caisson/protocol';
 
-import { MINIMAL_COMMAND_ENV, runBounded } from '../processes/index.ts';
 import { findDiskTrouble } from '../platform/index.ts';
+import { runBounded } from '../processes/index.ts';
+import { FOREIGN_COMMANDS, HARDENED_ARGS, HARDENED_ENV } from './git-hardening.ts';
 
 export interface GitOptions {
   readonly cwd: string;
@@ -70,84 +71,6 @@ export class GitError extends CaissonError {
 const DEFAULT_TIMEOUT_MS = 120_000;
 const DEFAULT_MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
 const STDERR_IN_MESSAGE = 400;
-
-/** Commands that resolve, list or move names and never read or write a file's contents. */
-const FOREIGN_COMMANDS: ReadonlySet<string> = new Set([
-  'cat-file',
-  'commit-tree',
-  'config',
-  'for-each-ref',
-  'ls-tree',
-  'merge-base',
-  'rev-list',
-  'rev-parse',
-  'symbolic-ref',
-  'update-ref',
-]);
-
-const HARDENED_CONFIG: readonly string[] = [
-  'core.hooksPath=/dev/null',
-  'core.fsmonitor=false',
-  'core.untrackedCache=false',
-  'core.splitIndex=false',
-  'core.preloadIndex=true',
-  'core.pager=cat',
-  'core.editor=false',
-  'core.askPass=true',
-  'core.sshCommand=false',
-  'core.gitProxy=false',
-  'core.alternateRefsCommand=true',
-  'core.attributesFile=/dev/null',
-  'core.excludesFile=/dev/null',
-  'core.autocrlf=false',
-  'core.eol=lf',
-  'core.safecrlf=false',
-  'core.fileMode=true',
-  'core.symlinks=true',
-  'core.ignoreCase=false',
-  'core.precomposeUnicode=false',
-  'core.protectNTFS=false',
-  'core.protectHFS=false',
-  'core.commitGraph=false',
-  'core.multiPackIndex=false',
-  'core.logAllRefUpdates=false',
-  'credential.helper=',
-  'diff.external=',
-  'diff.ignoreSubmodules=none',
-  'gpg.program=false',
-  'commit.gpgSign=false',
-  'tag.gpgSign=false',
-  'merge.default=text',
-  'protocol.allow=never',
-  'submodule.recurse=false',
-  'gc.auto=0',
-  'maintenance.auto=false',
-  'advice.addEmbeddedRepo=false',
-  'safe.directory=*',
-];
-
-const HARDENED_ARGS: readonly string[] = HARDENED_CONFIG.flatMap((entry) => ['-c', entry]);
-
-const HARDENED_ENV: Readonly<Record<string, string>> = {
-  ...MINIMAL_COMMAND_ENV,
-  HOME: '/dev/null',
-  XDG_CONFIG_HOME: '/dev/null',
-  LC_ALL: 'C',
-  GIT_CONFIG_NOSYSTEM: '1',
-  GIT_CONFIG_SYSTEM: '/dev/null',
-  GIT_CONFIG_GLOBAL: '/dev/null',
-  GIT_ATTR_NOSYSTEM: '1',
-  GIT_TERMINAL_PROMPT: '0',
-  GIT_ASKPASS: '/bin/true',
-  SSH_ASKPASS: '/bin/true',
-  GIT_SSH_COMMAND: '/bin/false',
-  GIT_EDITOR: '/bin/false',
-  GIT_PAGER: 'cat',
-  GIT_OPTIONAL_LOCKS: '0',
-  GIT_NO_LAZY_FETCH: '1',
-  GIT_NO_REPLACE_OBJECTS: '1',
-  GIT_ALLOW_PROTOCOL: 'none',
-};
 
 /** Opens git on exactly the folders named. Nothing runs until `run` is called. */
 export function createGit(options: GitOptions): Git {

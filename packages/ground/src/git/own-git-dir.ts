@@ -73,3 +73,8 @@ function configText(objectFormat: ObjectFormat): string {
 export function objectFormatOf(objectId: string): ObjectFormat {
   return objectId.length === 64 ? 'sha256' : 'sha1';
 }
+
+/** The tree without entries, in the format of `like`. */
+export function emptyTreeLike(like: string): string {
+  return EMPTY_TREE[objectFormatOf(like)];
+}

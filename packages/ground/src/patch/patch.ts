@@ -9,6 +9,7 @@
  */
 import {
   createGit,
+  emptyTreeLike,
   parseDiffOutput,
   type PatchFile,
   removeIndex,
@@ -17,13 +18,7 @@ import {
   undoOf,
   type TreeChange,
 } from '../git/index.ts';
-import {
-  type OversizedFile,
-  type StageLimits,
-  emptyTreeLike,
-  stageWorkspace,
-  isWorkspaceBare,
-} from '../staging/index.ts';
+import { type OversizedFile, type StageLimits, stageWorkspace, isWorkspaceBare } from '../staging/index.ts';
 import { rememberLaid, rememberPreparation, withoutPreparation } from './preparation.ts';
 
 export interface CaptureOptions {

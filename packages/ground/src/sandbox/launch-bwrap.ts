@@ -7,9 +7,7 @@
 // dead the kernel has already killed and reaped everything inside, `setsid` or not (S1). Both die with our process,
 // and until both are armed to do so the program waits at the gate and the launch guard (launch-guard.ts) watches.
 import type { ChildProcess } from 'node:child_process';
-import type { Duplex } from 'node:stream';
-import { setTimeout as delay } from 'node:timers/promises';
-import { childPids, isSameProcess, readProcess, type ProcessInfo } from '../processes/index.ts';
+import { isSameProcess, type ProcessInfo } from '../processes/index.ts';
 import {
   MARKER_NAME,
   type LaunchOptions,
@@ -17,33 +15,28 @@ import {
   type SandboxProcess,
   type SandboxSpec,
 } from './contract.ts';
-import { diagnose } from './diagnose.ts';
+import { listChannels } from './channels.ts';
 import { drainStreams } from './drain.ts';
-import { SandboxStartError, SandboxUnavailableError } from './errors.ts';
+import { SandboxStartError } from './errors.ts';
 import { HeadCapture } from './head-capture.ts';
+import {
+  findAgent,
+  gone,
+  killWithChildren,
+  nameProcess,
+  readInitPid,
+  type NamedProcess,
+} from './init-process.ts';
 import { takeInotifyLimiter } from './inotify-limit.ts';
 import { launchGuard } from './launch-guard.ts';
 import { holdMountPoints } from './mount-points.ts';
 import { spawnBwrap, type SpawnedBwrap } from './spawn-bwrap.ts';
 import { interruptProgram, sendSignal } from './signal-program.ts';
+import { findVanished, startFailure } from './start-failure.ts';
 import { hearGate, openGate } from './start-gate.ts';
 import { isOwnProgram, listBelow, terminateAll, untilGone } from './terminate-tree.ts';
 
-const INIT_GONE_POLL_MS = 2;
-/** A process in an uninterruptible wait (a dead network disk) cannot be killed by anybody: then we stop waiting. */
-const INIT_GONE_LIMIT_MS = 10_000;
-
-/** A clone with all namespaces takes some milliseconds. */
-const STOPPED_LIMIT_MS = 100;
-const STOPPED_POLL_MS = 0.2;
-const NOBODY_WAKES = new Int32Array(new SharedArrayBuffer(4));
-
 const MAX_VANISHED = 8;
-
-interface NamedProcess {
-  readonly pid: number;
-  readonly startTime: string;
-}
 
 /** What is known of a sandbox by now. */
 interface View {
@@ -51,11 +44,6 @@ interface View {
   agent: NamedProcess | null;
   /** bubblewrap stands still, so that the end of the program is not the end of all. */
   isHeld: boolean;
-}
-
-interface Ending {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
 }
 
 /** Starts the program behind the wall. Resolves when the wall stands and the program is being executed. */
@@ -81,16 +69,6 @@ export async function launchBwrap(spec: SandboxSpec, options: LaunchOptions): Pr
   }
 }
 
-/** What was to be covered may be removed by its owner while the wall is built: then there is nothing to cover. */
-function findVanished(error: unknown): string | null {
-  if (!(error instanceof SandboxStartError)) return null;
-  return (
-    /Can't (?:create file at|mkdir|mkdir parents for) (\/.+): /.exec(error.message)?.[1] ??
-    / on \/newroot(\/.+): /.exec(error.message)?.[1] ??
-    null
-  );
-}
-
 async function bringUp(
   spawned: SpawnedBwrap,
   spec: SandboxSpec,
@@ -99,18 +77,10 @@ async function bringUp(
 ): Promise<SandboxProcess> {
   const { child, gate, status } = spawned;
   const inotify = takeInotifyLimiter();
-  const ending = Promise.withResolvers<Ending>();
+  const ending = Promise.withResolvers<SandboxExit>();
   child.once('exit', (code, signal) => ending.resolve({ code, signal }));
-  const kill = (): void => {
-    // The program is gone already: bubblewrap, let go, tells how it ended and takes the rest along.
-    if (view.isHeld && agentPid() === null) return void child.kill('SIGCONT');
-    if (view.init !== null && isSameProcess(view.init.pid, view.init.startTime))
-      sendSignal(view.init.pid, 'SIGKILL');
-    if (child.exitCode === null && child.signalCode === null) killWithChildren(child);
-  };
   const view: View = { init: null, agent: null, isHeld: false };
-  const agentPid = (): number | null =>
-    view.agent !== null && isSameProcess(view.agent.pid, view.agent.startTime) ? view.agent.pid : null;
+  const kill = (): void => killSandbox(child, view);
   const word = hearGate(gate);
   const initPid = readInitPid(status);
   const startTime = await spawnedAt(child, spec);
@@ -146,13 +116,11 @@ async function bringUp(
     stdin: child.stdin,
     stdout: spawned.stdout,
     stderr,
-    channels: (spec.extraFds ?? []).map((each, index) =>
-      each === 'pipe' ? (child.stdio[3 + index] as Duplex) : null,
-    ),
+    channels: listChannels(spec, child),
     limitsInotify,
-    agentPid,
+    agentPid: () => agentPidOf(view),
     signalAgent: (signal) => {
-      const pid = agentPid();
+      const pid = agentPidOf(view);
       if (pid === null || signal === 'SIGINT') return pid !== null && interruptProgram(pid);
       terminate(child, view, spec.ownPrograms ?? []);
       return true;
@@ -160,6 +128,18 @@ async function bringUp(
     kill,
     exited: finish(),
   };
+}
+
+function agentPidOf({ agent }: View): number | null {
+  return agent !== null && isSameProcess(agent.pid, agent.startTime) ? agent.pid : null;
+}
+
+function killSandbox(child: ChildProcess, view: View): void {
+  // The program is gone already: bubblewrap, let go, tells how it ended and takes the rest along.
+  if (view.isHeld && agentPidOf(view) === null) return void child.kill('SIGCONT');
+  if (view.init !== null && isSameProcess(view.init.pid, view.init.startTime))
+    sendSignal(view.init.pid, 'SIGKILL');
+  if (child.exitCode === null && child.signalCode === null) killWithChildren(child);
 }
 
 /** bubblewrap ends everything once the program has ended; held still, it lets the others have their grace too. */
@@ -184,84 +164,4 @@ function spawnedAt(child: ChildProcess, spec: SandboxSpec): Promise<string> {
       );
     });
   });
-}
-
-/** bubblewrap reports init's pid as soon as it exists; `null` when it ended before. */
-function readInitPid(status: Duplex): Promise<number | null> {
-  return new Promise((resolve) => {
-    let text = '';
-    status.on('data', (chunk: Buffer) => {
-      text += chunk.toString('latin1');
-      const found = /"child-pid":\s*(\d+)/.exec(text);
-      if (found !== null) resolve(Number(found[1]));
-    });
-    status.once('error', () => resolve(null));
-    status.once('close', () => resolve(null));
-    status.once('end', () => resolve(null));
-  });
-}
-
-async function startFailure(
-  said: 'missing' | null,
-  ending: Promise<Ending>,
-  stderr: HeadCapture,
-  spec: SandboxSpec,
-  init: NamedProcess | null,
-): Promise<SandboxStartError | SandboxUnavailableError> {
-  const { code, signal } = await ending;
-  stderr.resume();
-  await gone(init);
-  await drainStreams([stderr]);
-  if (said === 'missing') {
-    return new SandboxStartError(`The program ${spec.argv[0]} does not exist inside the sandbox.`, {
-      remedy: 'Its folder must be visible there: a PATH entry, or a folder declared as toolchain.',
-    });
-  }
-  const words = stderr.head() || 'it said nothing';
-  const diagnosis = diagnose(words);
-  if (diagnosis !== null) {
-    return new SandboxUnavailableError(`The sandbox cannot be built: ${diagnosis.reason}.`, {
-      remedy: diagnosis.remedy,
-    });
-  }
-  return new SandboxStartError(
-    `The sandbox ended (${signal ?? code}) before ${spec.argv[0]} could run: ${words}`,
-  );
-}
-
-/** At the gate the program is init's only child; later init may have adopted orphans. */
-function findAgent(init: NamedProcess | null): NamedProcess | null {
-  return init === null ? null : nameProcess(childPids(init.pid)[0] ?? null);
-}
-
-function nameProcess(pid: number | null): NamedProcess | null {
-  const info = pid === null ? null : readProcess(pid);
-  return info === null ? null : { pid: info.pid, startTime: info.startTime };
-}
-
-async function gone(init: NamedProcess | null): Promise<void> {
-  if (init === null) return;
-  const startedAt = performance.now();
-  while (isSameProcess(init.pid, init.startTime) && performance.now() - startedAt < INIT_GONE_LIMIT_MS) {
-    await delay(INIT_GONE_POLL_MS);
-  }
-}
-
-/**
- * Before bubblewrap is armed, its first child would outlive it: held still, it cannot make another one meanwhile. A
- * clone that is under way when the signal comes is finished first, so the children are listed once it really stands.
- */
-function killWithChildren(child: ChildProcess): void {
-  if (child.pid === undefined) return;
-  child.kill('SIGSTOP');
-  const until = performance.now() + STOPPED_LIMIT_MS;
-  while (!isStill(child.pid) && performance.now() < until) Atomics.wait(NOBODY_WAKES, 0, 0, STOPPED_POLL_MS);
-  for (const pid of childPids(child.pid)) sendSignal(pid, 'SIGKILL');
-  child.kill('SIGKILL');
-}
-
-/** Stopped, or dead. */
-function isStill(pid: number): boolean {
-  const state = readProcess(pid)?.state;
-  return state === undefined || 'TtZX'.includes(state);
 }

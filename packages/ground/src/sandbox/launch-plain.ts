@@ -6,10 +6,10 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import type { Duplex } from 'node:stream';
 import { isSameProcess, readProcess, type ProcessInfo } from '../processes/index.ts';
 import { enterCgroups } from './cgroup-entry.ts';
 import type { LaunchOptions, SandboxExit, SandboxProcess, SandboxSpec } from './contract.ts';
+import { listChannels } from './channels.ts';
 import { drainStreams } from './drain.ts';
 import { SandboxSpecError, SandboxStartError } from './errors.ts';
 import { coverInheritedFds } from './inherited-fds.ts';
@@ -30,27 +30,23 @@ export async function launchPlain(spec: SandboxSpec, options: LaunchOptions): Pr
   const child = spawnPlain(spec, pipes, group.procsFiles, launchId);
   pipes.closeWriteEnds();
   const { stdout, stderr } = pipes.openStreams();
-  const exit = Promise.withResolvers<{ code: number | null; signal: NodeJS.Signals | null }>();
+  const exit = Promise.withResolvers<SandboxExit>();
   child.once('exit', (code, signal) => exit.resolve({ code, signal }));
   await started(child, spec);
   const pid = child.pid ?? 0;
   const startTime = readProcess(pid)?.startTime ?? 'gone';
-  const guard = startPlainGuard({
-    mark: `${LAUNCH_MARKER_NAME}=${launchId}`,
-    leader: pid,
-    procsFiles: group.ownProcsFiles,
-  });
+  const mark = `${LAUNCH_MARKER_NAME}=${launchId}`;
+  const guard = startPlainGuard({ mark, leader: pid, procsFiles: group.ownProcsFiles });
   const isAlive = (): boolean =>
     isSameProcess(pid, startTime) && child.exitCode === null && child.signalCode === null;
 
   const target = { leader: { pid, startTime }, launchId, group };
-  const sweep = (): Promise<void> => sweepSurvivors(target);
   const others = (): ProcessInfo[] =>
     findSurvivors(target).filter((info) => !isOwnProgram(info, spec.ownPrograms ?? []));
   let isTerminated = false;
   let sweeping: Promise<void> | null = null;
   const kill = (): void => {
-    sweeping ??= sweep();
+    sweeping ??= sweepSurvivors(target);
   };
   if (options.signal?.aborted) kill();
   options.signal?.addEventListener('abort', kill, { once: true });
@@ -60,7 +56,7 @@ export async function launchPlain(spec: SandboxSpec, options: LaunchOptions): Pr
     options.signal?.removeEventListener('abort', kill);
     if (isTerminated) await untilGone(others, () => sweeping !== null);
     await sweeping;
-    await sweep();
+    await sweepSurvivors(target);
     guard.dismiss();
     group.close();
     await drainStreams([stdout, stderr]);
@@ -74,9 +70,7 @@ export async function launchPlain(spec: SandboxSpec, options: LaunchOptions): Pr
     stdout,
     stderr,
     limitsInotify: false,
-    channels: (spec.extraFds ?? []).map((each, index) =>
-      each === 'pipe' ? (child.stdio[3 + index] as Duplex) : null,
-    ),
+    channels: listChannels(spec, child),
     agentPid: () => (isAlive() ? pid : null),
     signalAgent: (signal) => {
       if (!isAlive() || signal === 'SIGINT') return isAlive() && interruptProgram(pid);

@@ -1,3 +1,4 @@
+export type { StageOptions } from './add-everything.ts';
 export * from './forget-staged.ts';
 export { TooManyOversizedError, type OversizedFile, type StageLimits } from './oversized-files.ts';
 export * from './stage-workspace.ts';

@@ -16,39 +16,13 @@
 import { readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { addFiles } from './add-files.ts';
-import {
-  copyIndex,
-  createGit,
-  type Git,
-  mayHaveSkipped,
-  readIndexSummary,
-  EMPTY_TREE,
-  objectFormatOf,
-  revealEntries,
-  spliceEntries,
-} from '../git/index.ts';
+import { copyIndex, mayHaveSkipped, revealEntries, type Git } from '../git/index.ts';
 import { isErrno } from '../platform/index.ts';
+import { addEverything, gitFor, type Added, type StageOptions } from './add-everything.ts';
 import { unlessHeldByPipes } from './held-by-pipes.ts';
-import { findOversized, mayBeOversized, type OversizedFile, type StageLimits } from './oversized-files.ts';
-import { createPresence, hasFiles, openFolder } from './workspace-folder.ts';
+import { mayBeOversized, type OversizedFile } from './oversized-files.ts';
 import { readStagedExclusions, recallStaged, rememberStaged, takeMark } from './staged-memory.ts';
-
-export interface StageOptions {
-  readonly workspace: string;
-  /** A git dir of ours; its `index` is the memory of what was staged last. */
-  readonly gitDir: string;
-  /** Paths relative to the workspace that stay as they were in the baseline. */
-  readonly exclude: readonly string[];
-  /** Tree of the first stage in this git dir; later ones take excluded paths from it (S5). */
-  readonly baselineTree?: string;
-  /** Object id of any object of this git dir; tells its format. */
-  readonly like: string;
-  /** Larger files stay as they were in the baseline (S6). Default: no limit. */
-  readonly limits?: StageLimits | undefined;
-  readonly timeoutMs?: number;
-  readonly signal?: AbortSignal;
-}
+import { createPresence, openFolder } from './workspace-folder.ts';
 
 export interface StagedWorkspace {
   readonly tree: string;
@@ -149,117 +123,10 @@ async function writeTree(git: Git, index: string): Promise<string> {
   return await git.text(['write-tree']);
 }
 
-/** Git writes no index for a folder in which there was nothing to add. */
-async function summariseIndex(
-  index: string,
-  like: string,
-): Promise<{ gitlinks: readonly Buffer[]; rootTree: string | null }> {
-  try {
-    return readIndexSummary(await readFile(index), like.length / 2);
-  } catch (error) {
-    if (isErrno(error, 'ENOENT')) return { gitlinks: [], rootTree: emptyTreeLike(like) };
-    throw error;
-  }
-}
-
 async function renameIfThere(from: string, to: string): Promise<void> {
   try {
     await rename(from, to);
   } catch (error) {
     if (!isErrno(error, 'ENOENT')) throw error;
   }
-}
-
-interface Added {
-  readonly nested: readonly string[];
-  readonly warnings: readonly string[];
-  readonly oversized: readonly OversizedFile[];
-  /** Size of everything that had to be read. */
-  readonly stagedBytes: number;
-  /** The tree, when the index remembers it. */
-  readonly rootTree: string | null;
-}
-
-async function addEverything(
-  options: StageOptions,
-  git: Git,
-  folder: string,
-  index: string,
-  prefix: string,
-): Promise<Added> {
-  // A nested repository is staged by itself: what is excluded in it is named from its own top there.
-  const exclude = options.exclude
-    .filter((path) => path.startsWith(prefix) && path !== prefix)
-    .map((path) => path.slice(prefix.length));
-  const pathspec = ['.', ...exclude.map((path) => `:(top,exclude,literal)${path}`)];
-  const found =
-    options.limits === undefined
-      ? { names: [], files: [], stagedBytes: 0 }
-      : await findOversized(git, folder, prefix, pathspec, options.limits);
-  const problems = await addFiles(git, pathspec, found.names);
-  const summary = await summariseIndex(index, options.like);
-  const isExcluded = (path: string): boolean =>
-    exclude.some((entry) => path === entry || path.startsWith(`${entry}/`));
-  const linked = summary.gitlinks.map((path) => path.toString('utf8')).filter((path) => !isExcluded(path));
-  let { rootTree } = summary;
-  const warnings = problems.other.map((problem) => (prefix === '' ? problem : `${prefix}: ${problem}`));
-  const nested: string[] = [];
-  const oversized = [...found.files];
-  let { stagedBytes } = found;
-  for (const path of [...linked, ...problems.unborn]) {
-    if (!(await hasFiles(join(folder, path)))) continue;
-    const inner = await flatten(withRoomLeft(options, stagedBytes), git, folder, path, index, prefix + path);
-    rootTree = null;
-    nested.push(prefix + path, ...inner.nested);
-    warnings.push(...inner.warnings);
-    oversized.push(...inner.oversized);
-    stagedBytes += inner.stagedBytes;
-  }
-  return { nested, warnings, oversized, stagedBytes, rootTree };
-}
-
-function withRoomLeft(options: StageOptions, stagedBytes: number): StageOptions {
-  const { limits } = options;
-  if (limits === undefined) return options;
-  return { ...options, limits: { ...limits, maxTotalBytes: limits.maxTotalBytes - stagedBytes } };
-}
-
-/** S1: stages the nested folder through an index of its own and splices the entries in where the link was. */
-async function flatten(
-  options: StageOptions,
-  git: Git,
-  folder: string,
-  path: string,
-  index: string,
-  fullPath: string,
-): Promise<Added> {
-  const inner = join(folder, path);
-  const innerIndex = `${index}.n`;
-  try {
-    const innerGit = gitFor(options, inner, innerIndex);
-    const added = await addEverything(options, innerGit, inner, innerIndex, `${fullPath}/`);
-    const entries = (await innerGit.run(['ls-files', '-s', '-z'])).stdout;
-    await git.run(['update-index', '-z', '--index-info'], {
-      stdin: spliceEntries(path, entries, options.like),
-    });
-    return added;
-  } finally {
-    await rm(innerIndex, { force: true });
-  }
-}
-
-function gitFor(options: StageOptions, workTree: string, indexFile: string): Git {
-  return createGit({
-    cwd: workTree,
-    gitDir: options.gitDir,
-    workTree,
-    indexFile,
-    ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
-    ...(options.signal === undefined ? {} : { signal: options.signal }),
-  });
-}
-
-/** The tree without entries, in the format of `like`. */
-export function emptyTreeLike(like: string): string {
-  return EMPTY_TREE[objectFormatOf(like)];
 }

@@ -76,11 +76,20 @@ function handlers(): ReadonlyMap<string, Handler> {
   return table;
 }
 
+type Register = (names: readonly string[], handler: Handler) => void;
+
 function buildTable(): ReadonlyMap<string, Handler> {
   const built = new Map<string, Handler>();
-  const register = (names: readonly string[], handler: Handler): void => {
+  const register: Register = (names, handler) => {
     for (const name of names) built.set(name, handler);
   };
+  registerFileTools(register);
+  registerBuildersAndShells(register);
+  registerServices(register);
+  return built;
+}
+
+function registerFileTools(register: Register): void {
   register(['rm', 'grm', 'unlink', 'srm', 'safe-rm', 'remove'], judgeRm);
   register(['rmdir'], judgeRmdir);
   register(['rimraf', 'del-cli', 'del', 'trash-cli', 'rd', 'ri', 'erase', 'deltree'], judgeRimraf);
@@ -114,6 +123,9 @@ function buildTable(): ReadonlyMap<string, Handler> {
   register(['ddrescue', 'ffmpeg', 'convert', 'magick', 'sox', 'gs', 'qemu-img'], judgeConverter);
   register(['xxd'], judgeXxd);
   register(['ssh-keygen'], judgeSshKeygen);
+}
+
+function registerBuildersAndShells(register: Register): void {
   register(['make', 'gmake', 'just', 'task', 'rake'], judgeMake);
   register(
     ['manage.py'],
@@ -137,6 +149,9 @@ function buildTable(): ReadonlyMap<string, Handler> {
   register(['unzip', 'bsdunzip'], judgeUnzip);
   register(['fallocate'], judgeFallocate);
   register(['history'], judgeHistory);
+}
+
+function registerServices(register: Register): void {
   register(['kill', 'pkill', 'killall', 'skill', 'xkill', 'taskkill'], judgeKill);
   register(NETWORK_PROGRAMS, judgeNetwork);
   register(['scp', 'sftp'], judgeScp);
@@ -149,7 +164,6 @@ function buildTable(): ReadonlyMap<string, Handler> {
   register(CONTAINER_PROGRAMS, judgeContainer);
   register(['ansible', 'ansible-playbook'], judgeAnsible);
   register(['exit', 'return', 'break', 'continue', 'shift'], () => hit('file_read', 'shell'));
-  return built;
 }
 
 /** The handler of a program; null for a program that has none. */

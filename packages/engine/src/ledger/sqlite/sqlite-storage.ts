@@ -46,22 +46,12 @@ export function openSqliteStorage(
     }
   }
 
-  /** In the WAL a commit without its own fsync is ordered before, and made durable by, the next one that has it. */
-  function withoutSync<T>(work: () => T): T {
-    db.pragma('synchronous = NORMAL');
-    try {
-      return work();
-    } finally {
-      db.pragma('synchronous = FULL');
-    }
-  }
-
   return {
     file,
     isThere,
     read: (work) => translating(file, () => transact(db, statements, 'BEGIN', work)),
     write: (work) => translating(file, () => writeAlone(work)),
-    writeWorking: (work) => translating(file, () => withoutSync(() => writeAlone(work))),
+    writeWorking: (work) => translating(file, () => withoutSync(db, () => writeAlone(work))),
     ...events,
     ...projections,
     stream: (runId) => heads.get(runId, () => events.stream(runId)),
@@ -90,6 +80,16 @@ function recogniseFile(file: string): () => boolean {
     const found = statSync(file, { throwIfNoEntry: false });
     return found !== undefined && found.ino === opened?.ino && found.dev === opened.dev;
   };
+}
+
+/** In the WAL a commit without its own fsync is ordered before, and made durable by, the next one that has it. */
+function withoutSync<T>(db: Database.Database, work: () => T): T {
+  db.pragma('synchronous = NORMAL');
+  try {
+    return work();
+  } finally {
+    db.pragma('synchronous = FULL');
+  }
 }
 
 function transact<T>(db: Database.Database, statements: Statements, begin: string, work: () => T): T {

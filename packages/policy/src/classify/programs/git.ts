@@ -82,93 +82,78 @@ function runAlias(call: Call, name: string, alias: string, rest: readonly string
 function judgeVerb(verb: string, args: readonly string[], call: Call): Hit | null {
   if (READS.has(verb)) return reads;
   if (hasFlag(args, '', '--help')) return reads;
-  switch (verb) {
-    case 'push':
-    case 'send-pack':
-    case 'send-email':
-      return judgePush(args);
-    case 'reset':
-      return args.some((arg) => /^--(ha|har|hard|merge|keep)$/.test(arg)) ? destroys('git-reset-hard') : acts;
-    case 'clean':
-      return judgeClean(args);
-    case 'checkout':
-      return judgeCheckout(args);
-    case 'switch':
-      return judgeSwitch(args);
-    case 'restore':
-      return judgeRestore(args);
-    case 'branch':
-      return judgeBranch(args);
-    case 'tag':
-      return judgeTag(args);
-    case 'stash':
-      return judgeStash(args);
-    case 'reflog':
-      return ['expire', 'delete'].includes(args[0] ?? '') ? destroys('git-reflog') : reads;
-    case 'gc':
-      return args.some((arg) => /^--prune(=(now|all|0|.*\.(second|minute)s?).*)?$/.test(arg))
-        ? destroys('git-gc-prune')
-        : acts;
-    case 'prune':
-      return hasFlag(args, 'n', '--dry-run') ? reads : destroys('git-prune');
-    case 'filter-branch':
-    case 'filter-repo':
-      return destroys('git-rewrite-history');
-    case 'update-ref':
-      return destroys('git-update-ref');
-    case 'replace':
-      return args.length === 0 || hasFlag(args, 'l', '--list') ? reads : destroys('git-update-ref');
-    case 'symbolic-ref':
-      return hasFlag(args, 'd', '--delete') || (args[0] === 'HEAD' && args.length > 1)
-        ? destroys('git-update-ref')
-        : acts;
-    case 'read-tree':
-      return hasFlag(args, 'u', '--reset') ? destroys('git-read-tree') : acts;
-    case 'checkout-index':
-      return hasFlag(args, 'f', '--force') ? destroys('git-checkout') : acts;
-    case 'worktree':
-      return judgeWorktree(args);
-    case 'submodule':
-      return judgeSubmodule(args, call);
-    case 'rm':
-      return judgeGitRm(args, call);
-    case 'mv':
-      rememberFilled(args.slice(0, -1), args.at(-1) ?? '', call.scope);
-      return acts;
-    case 'remote':
-      return args.length === 0 || /^(-v|--verbose|show|get-url)$/.test(args[0] ?? '')
-        ? reads
-        : judgeRemote(args);
-    case 'config':
-      return judgeGitConfig(args, call);
-    case 'notes':
-      return ['remove', 'prune'].includes(args[0] ?? '') ? destroys('git-notes') : acts;
-    case 'subtree':
-    case 'svn':
-    case 'p4':
-      return /^(push|dcommit|submit)$/.test(args[0] ?? '') ? hit('git_push', 'git-push') : acts;
-    case 'fetch':
-    case 'pull':
-    case 'clone':
-    case 'init':
-      return judgeTransport(verb, args, call);
-    case 'fast-import':
-      return hasFlag(args, '', '--force') ? destroys('git-update-ref') : acts;
-    case 'lfs':
-      if (args[0] === 'migrate' && args[1] !== 'info') return destroys('git-rewrite-history');
-      if (args[0] === 'prune' && !hasFlag(args, 'd', '--dry-run')) return destroys('git-prune');
-      return args[0] === 'push' ? hit('git_push', 'git-push') : acts;
-    case 'ls-remote':
-      return hit('network', 'network');
-    case 'rebase':
-    case 'bisect':
-    case 'difftool':
-    case 'mergetool':
-      return judgeRunsCommand(verb, args, call);
-    default:
-      return judgeForeignVerb(verb, args);
-  }
+  const judge = Object.hasOwn(VERBS, verb) ? VERBS[verb] : undefined;
+  return judge === undefined ? judgeForeignVerb(verb, args) : judge(args, call, verb);
 }
+
+type JudgeVerb = (args: readonly string[], call: Call, verb: string) => Hit | null;
+
+const judgeForeignHistory: JudgeVerb = ([first = '']) =>
+  /^(push|dcommit|submit)$/.test(first) ? hit('git_push', 'git-push') : acts;
+const transports: JudgeVerb = (args, call, verb) => judgeTransport(verb, args, call);
+const runsCommand: JudgeVerb = (args, call, verb) => judgeRunsCommand(verb, args, call);
+const destroysIf = (isGrave: boolean, rule: string): Hit => (isGrave ? destroys(rule) : acts);
+
+const VERBS: Readonly<Record<string, JudgeVerb>> = {
+  push: judgePush,
+  'send-pack': judgePush,
+  'send-email': judgePush,
+  reset: (args) =>
+    destroysIf(
+      args.some((arg) => /^--(ha|har|hard|merge|keep)$/.test(arg)),
+      'git-reset-hard',
+    ),
+  clean: judgeClean,
+  checkout: judgeCheckout,
+  switch: judgeSwitch,
+  restore: judgeRestore,
+  branch: judgeBranch,
+  tag: judgeTag,
+  stash: judgeStash,
+  reflog: ([first = '']) => (['expire', 'delete'].includes(first) ? destroys('git-reflog') : reads),
+  gc: (args) =>
+    destroysIf(
+      args.some((arg) => /^--prune(=(now|all|0|.*\.(second|minute)s?).*)?$/.test(arg)),
+      'git-gc-prune',
+    ),
+  prune: (args) => (hasFlag(args, 'n', '--dry-run') ? reads : destroys('git-prune')),
+  'filter-branch': () => destroys('git-rewrite-history'),
+  'filter-repo': () => destroys('git-rewrite-history'),
+  'update-ref': () => destroys('git-update-ref'),
+  replace: (args) => (args.length === 0 || hasFlag(args, 'l', '--list') ? reads : destroys('git-update-ref')),
+  'symbolic-ref': (args) =>
+    destroysIf(hasFlag(args, 'd', '--delete') || (args[0] === 'HEAD' && args.length > 1), 'git-update-ref'),
+  'read-tree': (args) => destroysIf(hasFlag(args, 'u', '--reset'), 'git-read-tree'),
+  'checkout-index': (args) => destroysIf(hasFlag(args, 'f', '--force'), 'git-checkout'),
+  worktree: judgeWorktree,
+  submodule: judgeSubmodule,
+  rm: judgeGitRm,
+  mv: (args, call) => {
+    rememberFilled(args.slice(0, -1), args.at(-1) ?? '', call.scope);
+    return acts;
+  },
+  remote: judgeRemote,
+  config: judgeGitConfig,
+  notes: ([first = '']) => destroysIf(['remove', 'prune'].includes(first), 'git-notes'),
+  subtree: judgeForeignHistory,
+  svn: judgeForeignHistory,
+  p4: judgeForeignHistory,
+  fetch: transports,
+  pull: transports,
+  clone: transports,
+  init: transports,
+  'fast-import': (args) => destroysIf(hasFlag(args, '', '--force'), 'git-update-ref'),
+  lfs: (args) => {
+    if (args[0] === 'migrate' && args[1] !== 'info') return destroys('git-rewrite-history');
+    if (args[0] === 'prune' && !hasFlag(args, 'd', '--dry-run')) return destroys('git-prune');
+    return args[0] === 'push' ? hit('git_push', 'git-push') : acts;
+  },
+  'ls-remote': () => hit('network', 'network'),
+  rebase: runsCommand,
+  bisect: runsCommand,
+  difftool: runsCommand,
+  mergetool: runsCommand,
+};
 
 /** Verbs that extensions add: `git flow release delete`, `git delete-branch`, `git town ship`. */
 function judgeForeignVerb(verb: string, args: readonly string[]): Hit {
@@ -210,8 +195,9 @@ function judgeGitRm(args: readonly string[], call: Call): Hit {
     : hit('file_delete', 'git-rm');
 }
 
-function judgeRemote(args: readonly string[]): Hit {
-  return args[0] === 'remove' || args[0] === 'rm' ? destroys('git-remote-remove') : acts;
+function judgeRemote([first = '-v']: readonly string[]): Hit {
+  if (/^(-v|--verbose|show|get-url)$/.test(first)) return reads;
+  return first === 'remove' || first === 'rm' ? destroys('git-remote-remove') : acts;
 }
 
 /** Verbs that run a command: `rebase --exec`, `bisect run`, `difftool -x`. */

@@ -50,72 +50,88 @@ export function findInterpreter(name: string): Handler | null {
   return form === undefined ? null : (call) => judgeInterpreter(call, form);
 }
 
+interface Split {
+  readonly codes: string[];
+  readonly operands: string[];
+  readonly flags: string[];
+}
+
 function judgeInterpreter(call: Call, form: InterpreterForm): ReturnType<Handler> {
-  const { codes, operands, flags } = split(call, form);
+  const words = split(call, form);
+  const { codes, operands, flags } = words;
   if (flags.some((flag) => /^-e(nc|ncodedcommand|c)?$/i.test(flag)) && /^p(wsh|owershell)$/i.test(call.name))
     return hit('bash_destructive', 'hidden-code');
   const runsModule = flags.includes('-m');
   if (runsModule) runModule(call, flags[flags.indexOf('-m') + 1] ?? '', operands);
-  const stdin =
-    !runsModule &&
-    (operands.length === 0 || operands[0] === '-' || (operands[0] === 'run' && operands.includes('-')))
-      ? call.stdin
-      : undefined;
   if (codes.length === 0 && flags.some((flag) => /^(--version|-V|-v|--help|-h)$/.test(flag)))
     return hit('file_read', 'read-only-program');
+  const stdin = runsModule || !readsStdin(operands) ? undefined : call.stdin;
   if (codes.length === 0 && !form.firstIsCode && stdin !== undefined) {
     if (isUnknown(stdin) && stdin.trim().length <= 2) return hit('bash_destructive', 'pipe-to-interpreter');
     codes.push(stdin);
   }
-  // A framework's own shell: `manage.py shell -c CODE`, `artisan tinker --execute=CODE`, `… | rails console`.
-  codes.push(...operands.slice(1).filter(looksLikeCode));
-  const isConsole =
-    /^(iex|irb|pry)$/.test(call.name) || operands.slice(1, 3).some((word) => FRAMEWORK_SHELL.test(word));
-  if (isConsole && call.stdin !== undefined) codes.push(call.stdin);
-  if (/^(vim?|nvim|ex|ed)$/.test(call.name) && operands.length > 0 && call.stdin !== undefined)
-    codes.push(call.stdin);
-  if (operands[0]?.startsWith(PROCESS) === true) codes.push(operands[0].slice(1));
-  const written = codes.length === 0 ? call.inspector.files.get(operands[0] ?? '') : undefined;
-  if (written !== undefined && !form.firstIsCode) codes.push(written);
+  addOtherCode(call, form, words);
   for (const code of codes) {
     if (code.trim() === UNTRUSTED) return hit('bash_destructive', 'pipe-to-interpreter');
     judgeCode(form.firstIsCode === true ? programOfAwk(code) : code, call);
     if (SHELL_LIKE.test(call.name)) runAsShell(code, call);
   }
-  if (isInPlaceEdit(call)) {
-    const empties =
-      codes.some((code) => code.trim() === '') && !call.args.some((arg) => /^-[a-z0-9]*p/.test(arg));
-    const isSilent =
-      call.args.some((arg) => /^-[a-z0-9]*n/.test(arg)) &&
-      !codes.some((code) => /\b(print|puts|say|p)\b/.test(code));
-    const erases = isSilent || codes.some(isEmptyingEdit);
-    return empties || erases ? hit('file_delete', 'truncate') : hitOfWrites(operands, call.scope);
-  }
-  const edits = /^(vim?|nvim|ex|ed|emacs)$/.test(call.name) && operands.length > 0;
-  if (edits && hitOfWrites(operands, call.scope).actionClass !== 'file_write')
-    return hitOfWrites(operands, call.scope);
-  if (/^(vim?|nvim|ex|ed)$/.test(call.name) && codes.length > 0 && operands.length > 0)
-    return hitOfWrites(operands, call.scope);
+  if (isInPlaceEdit(call)) return judgeInPlaceEdit(call, words);
+  if (editsFiles(call, words)) return hitOfWrites(operands, call.scope);
   if (form.firstIsCode === true)
     return judgeAwk(codes, flags, () => hitOfWrites(operands, call.scope), call.scope);
-  if (
-    /manage\.py$/.test(operands[0] ?? '') &&
-    (/^(flush|reset_db|sqlflush|reset_schema)$/.test(operands[1] ?? '') ||
-      (operands[1] === 'migrate' && operands.includes('zero')))
-  ) {
-    return hit('bash_destructive', 'database-reset');
-  }
-  if (operands[0] === 'artisan' && /^(migrate:(fresh|reset|refresh)|db:wipe)$/.test(operands[1] ?? ''))
-    return hit('bash_destructive', 'database-reset');
-  if (/^(deno|bun)$/.test(call.name) && operands[0] === 'publish') return hit('git_push', 'publish');
+  return judgeOperands(call, operands) ?? hit('bash_exec', codes.length > 0 ? 'inline-code' : 'interpreter');
+}
+
+function readsStdin(operands: readonly string[]): boolean {
+  const [first] = operands;
+  return first === undefined || first === '-' || (first === 'run' && operands.includes('-'));
+}
+
+/** Code that does not stand behind an option for it. */
+function addOtherCode(call: Call, form: InterpreterForm, { codes, operands }: Split): void {
+  // A framework's own shell: `manage.py shell -c CODE`, `artisan tinker --execute=CODE`, `… | rails console`.
+  codes.push(...operands.slice(1).filter(looksLikeCode));
+  const isConsole =
+    /^(iex|irb|pry)$/.test(call.name) || operands.slice(1, 3).some((word) => FRAMEWORK_SHELL.test(word));
+  if (isConsole && call.stdin !== undefined) codes.push(call.stdin);
+  if (IS_EDITOR.test(call.name) && operands.length > 0 && call.stdin !== undefined) codes.push(call.stdin);
+  if (operands[0]?.startsWith(PROCESS) === true) codes.push(operands[0].slice(1));
+  const written = codes.length === 0 ? call.inspector.files.get(operands[0] ?? '') : undefined;
+  if (written !== undefined && !form.firstIsCode) codes.push(written);
+}
+
+function judgeInPlaceEdit(call: Call, { codes, operands }: Split): Hit {
+  const empties =
+    codes.some((code) => code.trim() === '') && !call.args.some((arg) => /^-[a-z0-9]*p/.test(arg));
+  const isSilent =
+    call.args.some((arg) => /^-[a-z0-9]*n/.test(arg)) &&
+    !codes.some((code) => /\b(print|puts|say|p)\b/.test(code));
+  const erases = isSilent || codes.some(isEmptyingEdit);
+  return empties || erases ? hit('file_delete', 'truncate') : hitOfWrites(operands, call.scope);
+}
+
+/** An editor that has code for its files, or whose files are not ordinary ones. */
+function editsFiles(call: Call, { codes, operands }: Split): boolean {
+  if (operands.length === 0) return false;
+  if (IS_EDITOR.test(call.name) && codes.length > 0) return true;
+  const isEditor = IS_EDITOR.test(call.name) || call.name === 'emacs';
+  return isEditor && hitOfWrites(operands, call.scope).actionClass !== 'file_write';
+}
+
+/** What a script or a task is told to do. */
+function judgeOperands(call: Call, operands: readonly string[]): Hit | null {
+  const [first = '', second = ''] = operands;
+  const resetsDjango =
+    /manage\.py$/.test(first) &&
+    (/^(flush|reset_db|sqlflush|reset_schema)$/.test(second) ||
+      (second === 'migrate' && operands.includes('zero')));
+  const resetsLaravel = first === 'artisan' && /^(migrate:(fresh|reset|refresh)|db:wipe)$/.test(second);
+  if (resetsDjango || resetsLaravel) return hit('bash_destructive', 'database-reset');
+  if (/^(deno|bun)$/.test(call.name) && first === 'publish') return hit('git_push', 'publish');
   // `node ace migration:fresh`, `bun run db:drop`, `php bin/console doctrine:schema:drop`
-  if (
-    operands
-      .slice(1, 3)
-      .some((word) => (/[:.]/.test(word) ? saysDestroy(word) : operands[0] === 'run' && saysDestroy(word)))
-  )
-    return hit('bash_destructive', 'destructive-target');
-  return hit('bash_exec', codes.length > 0 ? 'inline-code' : 'interpreter');
+  const isGrave = (word: string): boolean => saysDestroy(word) && (/[:.]/.test(word) || first === 'run');
+  return operands.slice(1, 3).some(isGrave) ? hit('bash_destructive', 'destructive-target') : null;
 }
 
 /** `python -m twine upload`: a module is a program by another door. */
@@ -126,6 +142,7 @@ function runModule(call: Call, module: string, operands: readonly string[]): voi
   }
 }
 
+const IS_EDITOR = /^(vim?|nvim|ex|ed)$/;
 const FRAMEWORK_SHELL = /^(shell|shell_plus|dbshell|console|tinker|dbconsole|repl)$/;
 
 /** Shells with a grammar of their own: what they share with ours is judged as ours, too. */
@@ -142,7 +159,7 @@ function runAsShell(code: string, call: Call): void {
   }
 }
 
-function split(call: Call, form: InterpreterForm): { codes: string[]; operands: string[]; flags: string[] } {
+function split(call: Call, form: InterpreterForm): Split {
   const codes: string[] = [];
   const operands: string[] = [];
   const flags: string[] = [];

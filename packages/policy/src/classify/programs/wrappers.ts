@@ -30,21 +30,49 @@ function unwrap(call: Call, form: WrapperForm, words: readonly string[]): Return
   // `command -v X` only looks.
   if (call.name === 'command' && /^-[pvV]*[vV]$/.test(words[0] ?? ''))
     return hit('file_read', 'read-only-program');
-  if (/^(gdb|lldb)$/.test(call.name) && DUMPS_CORE.test(words.join(' ')) && dumpsSecrets(call))
+  if (IS_DEBUGGER.test(call.name) && DUMPS_CORE.test(words.join(' ')) && dumpsSecrets(call))
     return hit('bash_destructive', 'dumps-secrets');
   const scope = forkScope(call.scope);
   // On another machine one begins in a home, and what lies there is not this project's.
   if (/^(ssh|mosh)$/.test(call.name)) scope.cwd = '~';
+  const { rest, hasRun } = runOptions(call, form, words, scope);
+  if (isBareShell(call, form, rest)) return hit('system_modify', 'root-shell');
+  if (isSystemInstall(call.name, rest)) return hit('system_modify', 'system-install');
+  if (rest.length > 0) {
+    if (form.joins === true) runJoined(call, rest, scope);
+    else call.inspector.runArgv(rest, scope, call.cause, call.stdin);
+  }
+  return judgeWrapper(call, form, words, scope, hasRun || rest.length > 0);
+}
+
+function judgeWrapper(
+  call: Call,
+  form: WrapperForm,
+  words: readonly string[],
+  scope: Call['scope'],
+  hasRun: boolean,
+): ReturnType<Handler> {
+  const isFed =
+    /^(ssh|newgrp)$/.test(call.name) && !hasRun && call.stdin !== undefined && !isUnknown(call.stdin);
+  if (isFed) runText(call, call.stdin ?? '', scope);
+  if (call.name === 'ssh' && opensMachine('ssh', call.args)) return hit('bash_destructive', 'opens-machine');
+  if (call.name === 'ssh' || call.name === 'mosh') return hit('network', 'network');
+  if (hasRun || isFed) return null;
+  const isQuestion = words.some((word) => /^-(l|v|k|K|V|h|-list|-version|-help|-validate)$/.test(word));
+  return form.opensShell === true && !isQuestion
+    ? hit('system_modify', 'root-shell')
+    : hit('bash_exec', 'wrapper');
+}
+
+/** Takes the wrapper's own words away, and runs those that hold a command. */
+function runOptions(
+  call: Call,
+  form: WrapperForm,
+  words: readonly string[],
+  scope: Call['scope'],
+): { rest: string[]; hasRun: boolean } {
   const rest = [...words];
-  let ran = false;
-  const runText = (text: string): void => {
-    ran = true;
-    // Debuggers take `!cmd` and `shell cmd`.
-    const bare = /^(gdb|lldb)$/.test(call.name)
-      ? text.replace(/^\s*(?:!|(?:platform )?shell\b)\s*/, '')
-      : text;
-    call.inspector.runScript(bare, scope, call.cause, call.stdin);
-  };
+  let hasRun = false;
   let skip = form.skip ?? 0;
   while (rest.length > 0) {
     const word = rest[0] ?? '';
@@ -53,16 +81,9 @@ function unwrap(call: Call, form: WrapperForm, words: readonly string[]): Return
       if (skip === 0) break;
     } else if (word.startsWith('-') && word !== '-') {
       rest.shift();
-      const [option = word, inline] = splitInline(word);
-      const last = form.wholeWords === true ? word : lastOfCluster(word);
-      if (form.shellText?.includes(option)) runText(inline ?? rest.shift() ?? '');
-      else if (form.wholeWords !== true && form.shellText?.some((name) => isGluedValue(name, word)))
-        runText(word.slice(2));
-      else if (form.shellText?.includes(last)) runText(rest.shift() ?? '');
-      else if (form.writes?.includes(option)) reportWrite(call, inline ?? rest.shift() ?? '');
-      else if (call.name === 'ssh' && option === '-o') runSshSetting(call, rest.shift() ?? '');
-      else if (call.name === 'ssh' && /^-o./.test(word)) runSshSetting(call, word.slice(2));
-      else if (inline === undefined && form.valued?.includes(last)) rest.shift();
+      const text = takeOption(call, form, word, rest);
+      if (text !== null) runText(call, text, scope);
+      hasRun ||= text !== null;
     } else if (form.joins !== true && /^[A-Za-z_]\w*=/.test(word)) {
       rest.shift();
     } else if (skip > 0) {
@@ -70,34 +91,36 @@ function unwrap(call: Call, form: WrapperForm, words: readonly string[]): Return
       skip -= 1;
     } else break;
   }
-  if (
-    form.opensShell === true &&
-    rest.length === 1 &&
-    call.stdin === undefined &&
-    /(^|\/)(ba|z|da|k|fi)?sh$/.test(rest[0] ?? '')
-  ) {
-    return hit('system_modify', 'root-shell');
-  }
-  if (isSystemInstall(call.name, rest)) return hit('system_modify', 'system-install');
-  if (rest.length > 0) {
-    if (form.joins === true) runJoined(call, rest, scope);
-    else call.inspector.runArgv(rest, scope, call.cause, call.stdin);
-    ran = true;
-  }
-  if (/^(ssh|newgrp)$/.test(call.name) && !ran && call.stdin !== undefined && !isUnknown(call.stdin))
-    runText(call.stdin);
-  if (call.name === 'ssh' && opensMachine('ssh', call.args)) return hit('bash_destructive', 'opens-machine');
-  if (call.name === 'ssh' || call.name === 'mosh') return hit('network', 'network');
-  if (
-    !ran &&
-    form.opensShell === true &&
-    !words.some((word) => /^-(l|v|k|K|V|h|-list|-version|-help|-validate)$/.test(word))
-  ) {
-    return hit('system_modify', 'root-shell');
-  }
-  return ran ? null : hit('bash_exec', 'wrapper');
+  return { rest, hasRun };
 }
 
+/** Takes the value of an option away with it; the command that it holds, if it holds one. */
+function takeOption(call: Call, form: WrapperForm, word: string, rest: string[]): string | null {
+  const [option = word, inline] = splitInline(word);
+  const last = form.wholeWords === true ? word : lastOfCluster(word);
+  if (form.shellText?.includes(option)) return inline ?? rest.shift() ?? '';
+  if (form.wholeWords !== true && form.shellText?.some((name) => isGluedValue(name, word)))
+    return word.slice(2);
+  if (form.shellText?.includes(last)) return rest.shift() ?? '';
+  if (form.writes?.includes(option)) reportWrite(call, inline ?? rest.shift() ?? '');
+  else if (call.name === 'ssh' && option === '-o') runSshSetting(call, rest.shift() ?? '');
+  else if (call.name === 'ssh' && /^-o./.test(word)) runSshSetting(call, word.slice(2));
+  else if (inline === undefined && form.valued?.includes(last)) rest.shift();
+  return null;
+}
+
+function runText(call: Call, text: string, scope: Call['scope']): void {
+  // Debuggers take `!cmd` and `shell cmd`.
+  const bare = IS_DEBUGGER.test(call.name) ? text.replace(/^\s*(?:!|(?:platform )?shell\b)\s*/, '') : text;
+  call.inspector.runScript(bare, scope, call.cause, call.stdin);
+}
+
+function isBareShell(call: Call, form: WrapperForm, rest: readonly string[]): boolean {
+  if (form.opensShell !== true || rest.length !== 1 || call.stdin !== undefined) return false;
+  return /(^|\/)(ba|z|da|k|fi)?sh$/.test(rest[0] ?? '');
+}
+
+const IS_DEBUGGER = /^(gdb|lldb)$/;
 const DUMPS_CORE = /\b(generate-core-file|gcore|dump (binary )?memory|process save-core)\b/;
 
 function reportWrite(call: Call, path: string): void {
