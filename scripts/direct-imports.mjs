@@ -8,56 +8,7 @@ import { lazySchemaEdits } from './lazy-schemas.mjs';
 
 /** Makes the plugin for the workspace at `root`. */
 export function directImports(root) {
-  const modules = new Map();
-  const inspect = (file) => {
-    if (!modules.has(file)) {
-      const text = readFileSync(file, 'utf8'); // kept: the file may be saved while we build
-      const { module, program } = parseSync(file, text);
-      modules.set(file, { text, module, program });
-    }
-    return modules.get(file);
-  };
-  const resolveDoor = (specifier, importer) => {
-    const [, name] = /^@caisson\/([a-z]+)$/.exec(specifier) ?? [];
-    if (name !== undefined) return join(root, 'packages', name, 'src', 'index.ts');
-    return specifier.startsWith('.') && specifier.endsWith('.ts')
-      ? resolve(dirname(importer), specifier)
-      : null;
-  };
-
-  /** Where `name`, asked of `file`, is really defined; null when it cannot be told. */
-  const findHome = (file, name) => {
-    const stars = [];
-    for (const { entries } of inspect(file).module.staticExports) {
-      for (const { moduleRequest, importName, exportName } of entries) {
-        const target = moduleRequest == null ? null : resolveDoor(moduleRequest.value, file);
-        if (exportName.kind === 'Name' && exportName.name === name) {
-          if (moduleRequest == null) return { file, name };
-          return target === null || importName.kind !== 'Name' ? null : findHome(target, importName.name);
-        }
-        if (exportName.kind === 'None' && target !== null) stars.push(target);
-      }
-    }
-    for (const star of stars) {
-      const home = findHome(star, name);
-      if (home !== null) return home;
-    }
-    return null;
-  };
-
-  const rewrite = ({ moduleRequest, entries }, importer) => {
-    const door = resolveDoor(moduleRequest.value, importer);
-    const values = entries.filter((entry) => !entry.isType);
-    if (door === null || !door.endsWith('/index.ts') || values.length === 0) return null;
-    const homes = values.map(({ importName, localName }) => {
-      const home = importName.kind === 'Name' ? findHome(door, importName.name) : null;
-      return home === null
-        ? null
-        : `import { ${home.name} as ${localName.value} } from ${JSON.stringify(home.file)};`;
-    });
-    return homes.includes(null) ? null : homes.join(' ');
-  };
-
+  const inspect = createInspector();
   return {
     name: 'direct-imports',
     setup(build) {
@@ -67,13 +18,66 @@ export function directImports(root) {
         const imports = parsed.module.staticImports.map((statement) => ({
           start: statement.start,
           end: statement.end,
-          text: rewrite(statement, path),
+          text: rewrite({ root, inspect }, statement, path),
         }));
         const edits = [...imports.filter((edit) => edit.text !== null), ...lazySchemaEdits(parsed, text)];
         return { contents: applyEdits(text, edits), loader: 'ts' };
       });
     },
   };
+}
+
+function createInspector() {
+  const modules = new Map();
+  return (file) => {
+    if (!modules.has(file)) {
+      const text = readFileSync(file, 'utf8'); // kept: the file may be saved while we build
+      const { module, program } = parseSync(file, text);
+      modules.set(file, { text, module, program });
+    }
+    return modules.get(file);
+  };
+}
+
+function resolveDoor(root, specifier, importer) {
+  const [, name] = /^@caisson\/([a-z]+)$/.exec(specifier) ?? [];
+  if (name !== undefined) return join(root, 'packages', name, 'src', 'index.ts');
+  return specifier.startsWith('.') && specifier.endsWith('.ts')
+    ? resolve(dirname(importer), specifier)
+    : null;
+}
+
+/** Where `name`, asked of `file`, is really defined; null when it cannot be told. */
+function findHome(tree, file, name) {
+  const stars = [];
+  for (const { entries } of tree.inspect(file).module.staticExports) {
+    for (const { moduleRequest, importName, exportName } of entries) {
+      const target = moduleRequest == null ? null : resolveDoor(tree.root, moduleRequest.value, file);
+      if (exportName.kind === 'Name' && exportName.name === name) {
+        if (moduleRequest == null) return { file, name };
+        return target === null || importName.kind !== 'Name' ? null : findHome(tree, target, importName.name);
+      }
+      if (exportName.kind === 'None' && target !== null) stars.push(target);
+    }
+  }
+  for (const star of stars) {
+    const home = findHome(tree, star, name);
+    if (home !== null) return home;
+  }
+  return null;
+}
+
+function rewrite(tree, { moduleRequest, entries }, importer) {
+  const door = resolveDoor(tree.root, moduleRequest.value, importer);
+  const values = entries.filter((entry) => !entry.isType);
+  if (door === null || !door.endsWith('/index.ts') || values.length === 0) return null;
+  const homes = values.map(({ importName, localName }) => {
+    const home = importName.kind === 'Name' ? findHome(tree, door, importName.name) : null;
+    return home === null
+      ? null
+      : `import { ${home.name} as ${localName.value} } from ${JSON.stringify(home.file)};`;
+  });
+  return homes.includes(null) ? null : homes.join(' ');
 }
 
 function applyEdits(text, edits) {

@@ -10,8 +10,7 @@ import { openTunnel } from './open-tunnel.ts';
 import { explainHostRefusal, refuseRequest, refuseTunnel } from './refuse.ts';
 import { createVettedLookup, type ResolveName } from './vetted-lookup.ts';
 
-const NOT_AN_HTTP_URL =
-  'caisson: only http:// URLs are proxied in this form; https goes through CONNECT';
+const NOT_AN_HTTP_URL = 'caisson: only http:// URLs are proxied in this form; https goes through CONNECT';
 
 export interface ForwardProxy {
   /** A request in absolute form (`GET http://host/path`). */

@@ -51,14 +51,7 @@ async function takeCheckpoint(
   clean: Clean | null,
   isAgain: boolean,
 ): Promise<Checkpoint | null> {
-  const isBaselineEmpty = prepared.baselineTree === emptyTreeLike(prepared.baselineTree);
-  if (
-    isBaselineEmpty &&
-    prepared.agentGit === undefined &&
-    (await isWorkspaceBare(prepared.path, prepared.exclude))
-  ) {
-    return null;
-  }
+  if (await isStillEmpty(prepared)) return null;
   const staged = await stageForCustody(prepared);
   const isPatchEmpty = staged.tree === prepared.baselineTree;
   const agent = await saveAgentCommits(prepared, clean, { isPatchEmpty, isAgain });
@@ -98,9 +91,7 @@ async function takeCheckpoint(
       ? {}
       : { branch: { name: branch.name, commit: branch.commit, isHeld: branch.isHeld } }),
     warnings: [
-      ...staged.warnings,
-      ...describeAllKept(prepared, staged.oversized),
-      ...(await findChangedIncluded(prepared)).map((path) => describeChanged(prepared, path)),
+      ...(await describeLeftOut(prepared, staged)),
       ...agent.warnings,
       ...describeHidden(prepared, hidden).map(({ what, get }) => `${what} is not in the patch: ${get}`),
       ...(file === null ? [] : describeHeldBack(prepared, file, found)),
@@ -110,6 +101,11 @@ async function takeCheckpoint(
       ...(branch?.warnings ?? []),
     ],
   };
+}
+
+async function isStillEmpty({ path, exclude, baselineTree, agentGit }: PreparedWorkspace): Promise<boolean> {
+  if (baselineTree !== emptyTreeLike(baselineTree) || agentGit !== undefined) return false;
+  return await isWorkspaceBare(path, exclude);
 }
 
 /** What refs name is on disk before they are, and still there afterwards. */
@@ -160,6 +156,19 @@ export async function stageForCustody(prepared: PreparedWorkspace) {
     limits: prepared.limits,
     timeoutMs: 600_000,
   });
+}
+
+/** What of the workspace is in no patch. */
+async function describeLeftOut(
+  prepared: PreparedWorkspace,
+  staged: { warnings: readonly string[]; oversized: readonly OversizedFile[] },
+): Promise<string[]> {
+  const changed = await findChangedIncluded(prepared);
+  return [
+    ...staged.warnings,
+    ...describeAllKept(prepared, staged.oversized),
+    ...changed.map((path) => describeChanged(prepared, path)),
+  ];
 }
 
 function describeAllKept(prepared: PreparedWorkspace, files: readonly OversizedFile[]): string[] {

@@ -40,28 +40,25 @@ export function createUpdateTeller(say: SayLine): UpdateTeller {
     open.add(id);
     say({ type: 'tool_start', id, ...describeCall(call) });
   };
-  const end = (id: string, ok: boolean, detail?: string) => {
-    if (!open.delete(id)) return;
+  const end = (id: string, ending: CallEnding | null) => {
+    if (ending === null || !open.delete(id)) return;
     ended.add(id);
     isTurnOpen = false; // what comes next is a new answer of the model
-    say({ type: 'tool_end', id, ok, ...(detail === undefined ? {} : { detail: detail.slice(-MAX_DETAIL) }) });
+    say({ type: 'tool_end', id, ...ending });
   };
   const hearCall = (call: ToolCall | ToolCallUpdate, isAnnounced: boolean) => {
     if (!(isAnnounced && (call.status ?? 'pending') === 'pending')) start(call);
-    if (call.status === 'completed' && !hasFailed(call)) end(call.toolCallId, true);
-    else if (call.status === 'completed' || call.status === 'failed')
-      end(call.toolCallId, false, textIn(call));
+    end(call.toolCallId, endingOf(call));
   };
 
   return {
     tell: (update) => {
       switch (update.sessionUpdate) {
         case 'agent_message_chunk':
-          openTurn();
-          if (update.content.type === 'text') text += update.content.text;
-          return;
         case 'agent_thought_chunk':
-          return openTurn();
+          openTurn();
+          if (update.sessionUpdate === 'agent_message_chunk') text += textOf(update.content);
+          return;
         case 'tool_call':
           return hearCall(update, true);
         case 'tool_call_update':
@@ -74,16 +71,35 @@ export function createUpdateTeller(say: SayLine): UpdateTeller {
     },
     tellCall: start,
     finish: () => {
-      for (const id of open) end(id, false, 'the agent did not say how it ended');
+      for (const id of open) end(id, { ok: false, detail: 'the agent did not say how it ended' });
       return flushText();
     },
   };
+}
+
+interface CallEnding {
+  readonly ok: boolean;
+  readonly detail?: string;
+}
+
+/** Null for a call that is still under way. */
+function endingOf(call: ToolCall | ToolCallUpdate): CallEnding | null {
+  if (call.status !== 'completed' && call.status !== 'failed') return null;
+  if (call.status === 'completed' && !hasFailed(call)) return { ok: true };
+  const text = textIn(call);
+  return text === undefined ? { ok: false } : { ok: false, detail: text.slice(-MAX_DETAIL) };
 }
 
 /** To opencode a command that ran is completed, however it ended; its raw output says how. Gemini does not tell. */
 function hasFailed(call: ToolCall | ToolCallUpdate): boolean {
   const { exit } = objectOf(objectOf(call.rawOutput)['metadata']);
   return typeof exit === 'number' && exit !== 0;
+}
+
+function textOf(
+  content: Extract<SessionUpdate, { sessionUpdate: 'agent_message_chunk' }>['content'],
+): string {
+  return content.type === 'text' ? content.text : '';
 }
 
 function textIn(call: ToolCall | ToolCallUpdate): string | undefined {

@@ -34,7 +34,6 @@ export function openControl(): Control {
   const replyListeners: ((reply: { id: string; ok: boolean; value?: unknown }) => void)[] = [];
   /** Messages that came before anybody listened. */
   const early: { id: string; body: string }[] = [];
-  const decoder = createNdjsonDecoder();
   const stream = new Socket({ fd: CONTROL_FD, readable: true, writable: false });
 
   const halt = (order: StopOrder): void => {
@@ -49,14 +48,11 @@ export function openControl(): Control {
   const obey = (message: ControlMessage): void => {
     switch (message.kind) {
       case 'assign':
-        assigned.resolve(message);
-        return;
+        return assigned.resolve(message);
       case 'go':
-        going.resolve();
-        return;
+        return going.resolve();
       case 'stop':
-        halt(message);
-        return;
+        return halt(message);
       case 'message':
         if (messageListeners.length === 0 && early.length < MAX_EARLY) early.push(message);
         for (const listener of messageListeners) listener(message);
@@ -65,13 +61,7 @@ export function openControl(): Control {
         for (const listener of replyListeners) listener(message);
     }
   };
-  stream.on('data', (chunk) => {
-    for (const record of decoder.push(chunk)) {
-      if (record.kind !== 'value') continue;
-      const parsed = ControlMessage.safeParse(record.value);
-      if (parsed.success) obey(parsed.data);
-    }
-  });
+  readMessages(stream, obey);
   const lost = (): void => halt({ kind: 'host-lost' });
   stream.on('end', lost);
   stream.on('error', lost);
@@ -88,4 +78,15 @@ export function openControl(): Control {
     reportHostLost: lost,
     close: () => stream.destroy(),
   };
+}
+
+/** What is no message of this protocol is passed over. */
+function readMessages(stream: Socket, obey: (message: ControlMessage) => void): void {
+  const decoder = createNdjsonDecoder();
+  stream.on('data', (chunk) => {
+    for (const record of decoder.push(chunk)) {
+      const parsed = record.kind === 'value' ? ControlMessage.safeParse(record.value) : null;
+      if (parsed?.success === true) obey(parsed.data);
+    }
+  });
 }

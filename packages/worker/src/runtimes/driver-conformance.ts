@@ -1,24 +1,11 @@
 // The promises that every driver keeps, run on streams recorded from the real programs
 // (tests/agents/record-streams.ts) and on streams that no program would print.
 
-import { readFileSync } from 'node:fs';
 import { RUNTIME_DESCRIPTORS, type AgentCause, type Mode } from '@caisson/protocol';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type {
-  AgentEnding,
-  AgentExit,
-  AgentSignal,
-  DriverInput,
-  RuntimeDriver,
-  UsageCount,
-} from './contract.ts';
-
-interface RecordedCase {
-  readonly exit: AgentExit;
-  /** What the model server counted. */
-  readonly served: UsageCount;
-}
+import type { AgentEnding, AgentExit, DriverInput, RuntimeDriver, UsageCount } from './contract.ts';
+import { eventTypes, feed, recordedLines, replay, toolOutcomes, usageIn } from './recorded-streams.ts';
 
 /** Where a program cannot tell what the suite expects; each is a trap worth a line in the docs. */
 export interface Quirks {
@@ -42,7 +29,8 @@ export function describeDriver(driver: RuntimeDriver, quirks: Quirks = {}): void
     describeFailures(driver, quirks);
   });
   describe(`driver ${driver.name} on broken streams`, () => {
-    describeBroken(driver);
+    describeCutOff(driver);
+    describeNonsense(driver);
   });
   describe(`driver ${driver.name} as a command`, () => {
     describeCommand(driver);
@@ -97,25 +85,32 @@ function describeFailures(driver: RuntimeDriver, quirks: Quirks): void {
   });
 }
 
-function describeBroken(driver: RuntimeDriver): void {
+function endOf(driver: RuntimeDriver, lines: readonly string[], exit: AgentExit): AgentEnding {
+  return feed(driver, lines).stream.end(exit);
+}
+
+function describeCutOff(driver: RuntimeDriver): void {
   const half = () => {
     const lines = recordedLines(driver, 'edit');
     return lines.slice(0, Math.floor(lines.length / 2));
   };
-  const endOf = (lines: readonly string[], exit: AgentExit): AgentEnding =>
-    feed(driver, lines).stream.end(exit);
 
   test('a stream that stops half-way is never an answer', () => {
-    expect(endOf(half(), CLEAN)).toMatchObject({ kind: 'failed' });
-    expect(endOf(half(), { ...CLEAN, code: 7 })).toMatchObject({ kind: 'failed', cause: 'exit-code' });
-    expect(endOf(half(), { ...CLEAN, code: null, signal: 'SIGKILL' })).toMatchObject({ cause: 'crash' });
-    expect(endOf(half(), { ...CLEAN, code: null, signal: 'SIGTERM' })).toMatchObject({
+    expect(endOf(driver, half(), CLEAN)).toMatchObject({ kind: 'failed' });
+    expect(endOf(driver, half(), { ...CLEAN, code: 7 })).toMatchObject({
+      kind: 'failed',
+      cause: 'exit-code',
+    });
+    expect(endOf(driver, half(), { ...CLEAN, code: null, signal: 'SIGKILL' })).toMatchObject({
+      cause: 'crash',
+    });
+    expect(endOf(driver, half(), { ...CLEAN, code: null, signal: 'SIGTERM' })).toMatchObject({
       cause: 'interrupted',
     });
   });
   test('an empty stream takes its cause from stderr', () => {
     const exit = { code: 1, signal: null, stderrTail: 'error: 401 invalid api key' };
-    expect(endOf([], exit)).toMatchObject({ kind: 'failed', cause: 'auth' });
+    expect(endOf(driver, [], exit)).toMatchObject({ kind: 'failed', cause: 'auth' });
   });
   test.each([
     'warning: disk quota nearly reached',
@@ -123,13 +118,22 @@ function describeBroken(driver: RuntimeDriver): void {
     'note: retry after 429 files, rate limit is off, overloaded function signature',
   ])('a word or a number on stderr is no cause: %s', (stderrTail) => {
     const exit = { code: 3, signal: null, stderrTail };
-    expect(endOf(half(), exit)).toMatchObject({ kind: 'failed', cause: 'exit-code' });
-    expect(endOf(recordedLines(driver, 'edit'), exit)).toMatchObject({ kind: 'failed', cause: 'exit-code' });
+    expect(endOf(driver, half(), exit)).toMatchObject({ kind: 'failed', cause: 'exit-code' });
+    expect(endOf(driver, recordedLines(driver, 'edit'), exit)).toMatchObject({
+      kind: 'failed',
+      cause: 'exit-code',
+    });
   });
   test('an agent that answered and then exits with a code of its own was not turned away by its model', () => {
     const exit = { code: 3, signal: null, stderrTail: '429 Too Many Requests' };
-    expect(endOf(recordedLines(driver, 'edit'), exit)).toMatchObject({ kind: 'failed', cause: 'exit-code' });
+    expect(endOf(driver, recordedLines(driver, 'edit'), exit)).toMatchObject({
+      kind: 'failed',
+      cause: 'exit-code',
+    });
   });
+}
+
+function describeNonsense(driver: RuntimeDriver): void {
   test('lines of any content never throw', () => {
     const json = fc.json().map((text) => text);
     const event = fc.record({
@@ -143,7 +147,7 @@ function describeBroken(driver: RuntimeDriver): void {
       event.map((value) => JSON.stringify(value)),
     );
     fc.assert(
-      fc.property(fc.array(line), (lines) => void endOf(lines, CLEAN)),
+      fc.property(fc.array(line), (lines) => void endOf(driver, lines, CLEAN)),
       { numRuns: 300 },
     );
   });
@@ -155,7 +159,7 @@ function describeBroken(driver: RuntimeDriver): void {
         const keys = Object.keys(event).filter((key) => key !== 'type');
         const key = keys[at % Math.max(1, keys.length)];
         if (key !== undefined) event[key] = value;
-        void endOf([JSON.stringify(event)], CLEAN);
+        void endOf(driver, [JSON.stringify(event)], CLEAN);
       }),
       { numRuns: 300 },
     );
@@ -219,64 +223,4 @@ function describeCommand(driver: RuntimeDriver): void {
 function expectedUsage(served: UsageCount, { countsCacheAsInput }: Quirks): UsageCount {
   if (countsCacheAsInput !== true) return served;
   return { ...served, inputTokens: served.inputTokens + served.cacheReadTokens, cacheReadTokens: 0 };
-}
-
-function replay(driver: RuntimeDriver, title: string) {
-  const index: Record<string, RecordedCase> = JSON.parse(
-    readFileSync(recordedFile(driver, 'cases.json'), 'utf8'),
-  );
-  const recorded = index[title];
-  if (recorded === undefined) throw new Error(`no recording of ${driver.name} ${title}`);
-  const { signals, stream } = feed(driver, recordedLines(driver, title));
-  return { signals, ending: stream.end(recorded.exit), served: recorded.served };
-}
-
-function feed(driver: RuntimeDriver, lines: readonly string[]) {
-  const stream = driver.createStream();
-  const signals: AgentSignal[] = lines.flatMap((line) => [...stream.line(line)]);
-  return { stream, signals };
-}
-
-const recordedFile = (driver: RuntimeDriver, name: string): URL =>
-  new URL(`./recorded/${driver.name}/${name}`, import.meta.url);
-
-const recordedLines = (driver: RuntimeDriver, title: string): readonly string[] =>
-  readFileSync(recordedFile(driver, `${title}.ndjson`), 'utf8')
-    .split('\n')
-    .filter(Boolean);
-
-const eventTypes = (driver: RuntimeDriver): readonly string[] => [
-  ...new Set(recordedLines(driver, 'edit').flatMap((line) => /"type":"(\w[\w.]*)"/.exec(line)?.[1] ?? [])),
-  'none',
-];
-
-/** Whether each started tool ended well, in the order of their starts; a tool without an end fails the test. */
-function toolOutcomes(signals: readonly AgentSignal[]): readonly boolean[] {
-  const ends = new Map(
-    signals.flatMap((signal) => (signal.kind === 'tool-end' ? [[signal.callId, signal.ok]] : [])),
-  );
-  return signals.flatMap((signal) => {
-    if (signal.kind !== 'tool-start') return [];
-    const ok = ends.get(signal.callId);
-    if (ok === undefined) throw new Error(`tool ${signal.tool} has no end`);
-    return [ok];
-  });
-}
-
-function usageIn(signals: readonly AgentSignal[]): UsageCount {
-  let sum: UsageCount = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
-  for (const signal of signals) {
-    if (signal.kind !== 'usage') continue;
-    const { usage, how } = signal;
-    sum =
-      how === 'total'
-        ? usage
-        : {
-            inputTokens: sum.inputTokens + usage.inputTokens,
-            outputTokens: sum.outputTokens + usage.outputTokens,
-            cacheReadTokens: sum.cacheReadTokens + usage.cacheReadTokens,
-            cacheWriteTokens: sum.cacheWriteTokens + usage.cacheWriteTokens,
-          };
-  }
-  return sum;
 }

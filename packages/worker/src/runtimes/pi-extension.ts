@@ -17,7 +17,10 @@ const temperature = ${JSON.stringify(temperature ?? null)};
 const server = ${JSON.stringify(input.mcp ?? null)};
 const hidden = ${JSON.stringify(input.mode === 'suggest' ? CHANGING_TOOLS : [])};
 
-function connect() {
+${PROGRAM}`;
+}
+
+const PROGRAM = `function connect() {
   const child = spawn(server.command, server.args, { env: { ...process.env, ...server.env }, stdio: ['pipe', 'pipe', 'ignore'] });
   const waiting = new Map();
   let rest = '';
@@ -97,4 +100,3 @@ export default async function (pi) {
   pi.on('session_shutdown', () => mcp.close());
 }
 `;
-}

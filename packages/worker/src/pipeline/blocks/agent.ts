@@ -114,15 +114,8 @@ async function followAgent(
       for (const signal of stream.line(line)) hear(signal);
     }),
   );
-  process.stdout.on('data', (chunk: Buffer) => {
-    context.printedBytes += chunk.length;
-    spools.stdout.write(chunk);
-    lines.push(chunk);
-  });
-  process.stderr.on('data', (chunk: Buffer) => {
-    context.printedBytes += chunk.length;
-    spools.stderr.write(chunk);
-  });
+  keepOutput(context, process, spools);
+  process.stdout.on('data', (chunk: Buffer) => lines.push(chunk));
   if (process.stdin && command.stdin !== null) {
     process.stdin.on('error', () => undefined); // an agent that never reads its stdin is not an error of ours
     process.stdin.write(command.stdin);
@@ -139,6 +132,15 @@ async function followAgent(
     teller.flush();
     spools.stdout.end();
     spools.stderr.end();
+  }
+}
+
+function keepOutput(context: AttemptContext, process: SandboxProcess, spools: AgentSpools): void {
+  for (const name of ['stdout', 'stderr'] as const) {
+    process[name].on('data', (chunk: Buffer) => {
+      context.printedBytes += chunk.length;
+      spools[name].write(chunk);
+    });
   }
 }
 
