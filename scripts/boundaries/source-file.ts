@@ -15,6 +15,7 @@ export interface ImportEdge {
 export interface SyntaxNode {
   readonly type: string;
   readonly start: number;
+  readonly end: number;
   readonly [key: string]: unknown;
 }
 
@@ -38,7 +39,7 @@ export function readSourceFile(root: string, path: string): SourceFile {
   const [error] = parsed.errors;
   if (error !== undefined) throw new Error(`${path} cannot be parsed: ${error.message}`);
   const [, packageName = '', , ...rest] = path.split('/');
-  const lineOf = (offset: number): number => text.slice(0, offset).split('\n').length;
+  const lineOf = createLineFinder(text);
   return {
     path,
     packageName,
@@ -52,6 +53,21 @@ export function readSourceFile(root: string, path: string): SourceFile {
       .map(({ start }) => lineOf(start)),
     tree: parsed.program as unknown as SyntaxNode,
     lineOf,
+  };
+}
+
+/** Lines count from 1. */
+function createLineFinder(text: string): (offset: number) => number {
+  const starts = [0];
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
+  return (offset) => {
+    let [low, high] = [0, starts.length];
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2);
+      if ((starts[middle] ?? 0) <= offset) low = middle;
+      else high = middle;
+    }
+    return low + 1;
   };
 }
 
@@ -99,4 +115,16 @@ function* listDynamicImports(
 /** `null` for one that is computed. */
 function readSpecifier(text: string, { start, end }: { start: number; end: number }): string | null {
   return /^(['"`])([^'"`$]*)\1$/.exec(text.slice(start, end))?.[2] ?? null;
+}
+
+/** The nodes right below a node, each with the name of the member that holds it. */
+export function* childrenOf(node: SyntaxNode): Generator<[string, SyntaxNode]> {
+  for (const [key, value] of Object.entries(node)) {
+    for (const item of Array.isArray(value) ? (value as unknown[]) : [value])
+      if (isNode(item)) yield [key, item];
+  }
+}
+
+export function isNode(value: unknown): value is SyntaxNode {
+  return typeof value === 'object' && value !== null && 'type' in value && 'start' in value;
 }

@@ -1,5 +1,5 @@
 import { PACKAGES, PRIVILEGES, type Privilege } from '../../boundaries.config.ts';
-import type { SourceFile, SyntaxNode } from './source-file.ts';
+import { childrenOf, isNode, type SourceFile, type SyntaxNode } from './source-file.ts';
 import type { Violation } from './violation.ts';
 
 /** Modules that start processes or threads. */
@@ -91,17 +91,6 @@ function* walk(
     if ((key === 'property' || key === 'key') && node['computed'] !== true) continue;
     yield* walk(child, inside);
   }
-}
-
-function* childrenOf(node: SyntaxNode): Generator<[string, SyntaxNode]> {
-  for (const [key, value] of Object.entries(node)) {
-    for (const item of Array.isArray(value) ? (value as unknown[]) : [value])
-      if (isNode(item)) yield [key, item];
-  }
-}
-
-function isNode(value: unknown): value is SyntaxNode {
-  return typeof value === 'object' && value !== null && 'type' in value && 'start' in value;
 }
 
 function isScope(node: SyntaxNode): boolean {

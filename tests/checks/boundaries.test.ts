@@ -215,7 +215,11 @@ const ALLOWED = [
 ] as const;
 
 /** Two rooms that know each other, by types alone: the second import closes the ring. */
-const ROOM_RINGS = [
+const ROOM_RINGS: readonly {
+  readonly packageName: string;
+  readonly ring: readonly string[];
+  readonly planted: readonly (readonly [path: string, text: string])[];
+}[] = [
   {
     packageName: 'ground',
     ring: ['git', 'staging'],
@@ -236,7 +240,7 @@ const ROOM_RINGS = [
       ['packages/cli/src/rooms/two.ts', "import type { One } from '../one.ts';"],
     ],
   },
-] as const;
+];
 
 let copy: string;
 let found: Violation[];
@@ -307,4 +311,4 @@ it('the command fails with the place, the rule and the reason', () => {
   expect(stdout).toMatch(
     /^packages\/engine\/src\/bus\/violation-\d+\.ts:1: \[printing\] console\.log: only the output of the CLI prints\.$/m,
   );
-});
+}, 60_000);

@@ -1,113 +1,27 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { BudgetCaps, Usage } from '@caisson/protocol';
-import type {
-  Books,
-  Budget,
-  BudgetOptions,
-  BudgetRefusal,
-  BudgetRequest,
-  BudgetStanding,
-  EarlierUse,
-} from './contract.ts';
-import { findPassedFamily, findSpentFamily } from './family-caps.ts';
+import type { Books, Budget, BudgetOptions, BudgetStanding, EarlierUse } from './contract.ts';
+import { findPassedFamily } from './family-caps.ts';
 import { costOf, tokensOf } from './price-table.ts';
-import { refuseNothing, refuseSpent, refuseUnknownCost } from './refusals.ts';
+import { refuseNothing } from './refusals.ts';
 import {
   closeReservation,
   isReserved,
   lastUsage,
   listReservations,
-  promisedUsd,
-  sum,
   sweepReservations,
   writeReservation,
   type Reservation,
 } from './reservations.ts';
-import {
-  countsOf,
-  findPassedScopeCount,
-  hasCountCaps,
-  refuseCounted,
-  type CountedScope,
-} from './scope-counts.ts';
+import { NOTHING_EARLIER, reserve } from './reserve.ts';
+import { countsOf, findPassedScopeCount, hasCountCaps } from './scope-counts.ts';
+import { createScopes } from './scopes.ts';
 
 export function createBudget(options: BudgetOptions): Budget {
   const active = new Map<string, { caps: BudgetCaps; session: string | null; model: string }>();
   const { settings, books } = options;
-
-  /** Of a session, or of today: a run is charged on the day of its end, so all that run now are of today. */
-  const heldIn = (session: string | null): Reservation[] =>
-    listReservations(books).filter((row) => session === null || row.session === session);
-  const standing = (
-    scope: 'session' | 'day',
-    scopeId: string,
-    { viewer, counts }: { viewer: string | null; counts: 'promises' | 'caps' },
-  ): BudgetStanding => {
-    const rows = books.spend(scope === 'session' ? { session: scopeId } : { day: scopeId });
-    const held = heldIn(scope === 'session' ? scopeId : null);
-    return {
-      scope,
-      scopeId,
-      spentUsd: sum(rows.map((row) => row.costUsd ?? 0)),
-      reservedUsd: promisedUsd(held, viewer, counts),
-      ceilingUsd: scope === 'session' ? settings.perSessionUsd : settings.perDayUsd,
-      unknownCosts: sum(rows.map((row) => row.unknownCosts)),
-      estimatedCosts: sum(rows.map((row) => row.estimatedCosts ?? 0)),
-      runCount: rows.length,
-      tokensIn: sum(rows.map((row) => row.inputTokens)),
-      tokensOut: sum(rows.map((row) => row.outputTokens)),
-    };
-  };
-  const countedOf = (session: string | null): CountedScope[] => {
-    const day = options.today();
-    const ofDay = { spent: books.spend({ day }), held: heldIn(null) };
-    const scopes: CountedScope[] = [{ scope: 'day', scopeId: day, ...ofDay }];
-    if (session === null) return scopes;
-    const ofSession = {
-      spent: books.spend({ session }),
-      held: heldIn(session),
-    };
-    return [{ scope: 'session', scopeId: session, ...ofSession }, ...scopes];
-  };
   const isCounting = hasCountCaps(settings);
-  const scopesOf = (
-    session: string | null,
-    viewer: string | null = null,
-    counts: 'promises' | 'caps' = 'promises',
-  ): BudgetStanding[] => [
-    ...(session === null ? [] : [standing('session', session, { viewer, counts })]),
-    standing('day', options.today(), { viewer, counts }),
-  ];
-  const reserve = (request: BudgetRequest): BudgetRefusal | null => {
-    const parent = request.parent ?? null;
-    const scopes = scopesOf(request.session, parent).filter((scope) => scope.ceilingUsd !== null);
-    const unknown = refuseUnknownCost(request, scopes, settings.allowUnknownCost);
-    if (unknown !== null) return unknown;
-    if (!request.usesModel) return null;
-    const spent = scopes.find((scope) => roomOf(scope) <= 0);
-    if (spent !== undefined) return refuseSpent(spent);
-    const counted = isCounting ? refuseCounted(settings, countedOf(request.session)) : null;
-    if (counted !== null) return counted;
-    const above = findSpentFamily(listReservations(books), parent);
-    if (above !== null) return above;
-    // Without a cap of its own a run may spend all that is left, but others may start too: it is watched as it spends.
-    const room = Math.min(Infinity, ...scopes.map(roomOf));
-    const usd = Math.min(request.caps.usd ?? room / Math.max(2, settings.shares), room);
-    if (usd === Infinity && !isCounting) return null;
-    writeReservation(books, {
-      runId: request.runId,
-      usd: usd === Infinity ? 0 : usd,
-      capUsd: request.caps.usd ?? null,
-      usedUsd: 0,
-      counts: countsOf(NO_USAGE, NOTHING_EARLIER),
-      last: null,
-      childrenUsd: 0,
-      parent,
-      session: request.session,
-      atMs: books.nowMs(),
-    });
-    return null;
-  };
+  const scopes = createScopes(options);
 
   return {
     reserve(request) {
@@ -120,7 +34,7 @@ export function createBudget(options: BudgetOptions): Budget {
       const refusal = isCapped
         ? books.alone(() => {
             sweepReservations(books);
-            return reserve(request);
+            return reserve(options, scopes, request);
           })
         : null; // nothing to promise, and no write that admission would wait for
       if (refusal === null) active.set(runId, { caps, session, model });
@@ -133,13 +47,13 @@ export function createBudget(options: BudgetOptions): Budget {
       tellUsed(books, runId, earlier.costUsd + (costUsd ?? 0), { usage, earlier });
       const counted =
         findPassedCount(run.caps, usage, earlier) ??
-        (isCounting ? findPassedScopeCount(settings, countedOf(run.session), earlier) : null);
+        (isCounting ? findPassedScopeCount(settings, scopes.counted(run.session), earlier) : null);
       if (counted !== null || costUsd === undefined) return counted;
       const held = listReservations(books);
       return (
         findPassedMoney(run.caps, earlier.costUsd + costUsd) ??
         findPassedFamily(held, runId) ??
-        findPassedScope(scopesOf(run.session, runId, 'caps'), earlier.costUsd)
+        findPassedScope(scopes.standings(run.session, runId, 'caps'), earlier.costUsd)
       );
     },
     cost: costOf,
@@ -151,20 +65,11 @@ export function createBudget(options: BudgetOptions): Budget {
       const wasReserved = isReserved(books, runId);
       if (wasReserved) books.alone(() => closeReservation(books, runId, costUsd));
       if (!wasReserved && usage === undefined) return; // nothing was spent; to say so would read all of the day
-      for (const scope of scopesOf(run?.session ?? null)) options.onUpdate(scope);
+      for (const scope of scopes.standings(run?.session ?? null)) options.onUpdate(scope);
     },
-    standings: (session) => scopesOf(session ?? null),
+    standings: (session) => scopes.standings(session ?? null),
   };
 }
-
-const NO_USAGE: Usage = {
-  models: [],
-  inputTokens: 0,
-  outputTokens: 0,
-  cacheReadTokens: 0,
-  cacheWriteTokens: 0,
-};
-const NOTHING_EARLIER: EarlierUse = { tokens: 0, turns: 0, toolCalls: 0, costUsd: 0 };
 
 /** Others see what a run has spent before it ends; never less than they saw. */
 function tellUsed(
@@ -183,10 +88,6 @@ function tellUsed(
     if (row !== undefined && isMore(row))
       writeReservation(books, { ...row, usedUsd: Math.max(usedUsd, row.usedUsd), counts, last });
   });
-}
-
-function roomOf(scope: BudgetStanding): number {
-  return scope.ceilingUsd === null ? Infinity : scope.ceilingUsd - scope.spentUsd - scope.reservedUsd;
 }
 
 function findPassedCount(caps: BudgetCaps, usage: Usage, earlier: EarlierUse): { detail: string } | null {

@@ -1,0 +1,57 @@
+import type { Usage } from '@caisson/protocol';
+import type { BudgetOptions, BudgetRefusal, BudgetRequest, BudgetStanding, EarlierUse } from './contract.ts';
+import { findSpentFamily } from './family-caps.ts';
+import { refuseSpent, refuseUnknownCost } from './refusals.ts';
+import { listReservations, writeReservation } from './reservations.ts';
+import { countsOf, hasCountCaps, refuseCounted } from './scope-counts.ts';
+import type { Scopes } from './scopes.ts';
+
+export const NOTHING_EARLIER: EarlierUse = { tokens: 0, turns: 0, toolCalls: 0, costUsd: 0 };
+const NO_USAGE: Usage = {
+  models: [],
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+};
+
+/** Promises a run what it may spend, or says why nothing is left. The caller is alone with the books. */
+export function reserve(
+  { settings, books }: BudgetOptions,
+  scopes: Scopes,
+  request: BudgetRequest,
+): BudgetRefusal | null {
+  const parent = request.parent ?? null;
+  const capped = scopes.standings(request.session, parent).filter((scope) => scope.ceilingUsd !== null);
+  const unknown = refuseUnknownCost(request, capped, settings.allowUnknownCost);
+  if (unknown !== null) return unknown;
+  if (!request.usesModel) return null;
+  const spent = capped.find((scope) => roomOf(scope) <= 0);
+  if (spent !== undefined) return refuseSpent(spent);
+  const isCounting = hasCountCaps(settings);
+  const counted = isCounting ? refuseCounted(settings, scopes.counted(request.session)) : null;
+  if (counted !== null) return counted;
+  const above = findSpentFamily(listReservations(books), parent);
+  if (above !== null) return above;
+  // Without a cap of its own a run may spend all that is left, but others may start too: it is watched as it spends.
+  const room = Math.min(Infinity, ...capped.map(roomOf));
+  const usd = Math.min(request.caps.usd ?? room / Math.max(2, settings.shares), room);
+  if (usd === Infinity && !isCounting) return null;
+  writeReservation(books, {
+    runId: request.runId,
+    usd: usd === Infinity ? 0 : usd,
+    capUsd: request.caps.usd ?? null,
+    usedUsd: 0,
+    counts: countsOf(NO_USAGE, NOTHING_EARLIER),
+    last: null,
+    childrenUsd: 0,
+    parent,
+    session: request.session,
+    atMs: books.nowMs(),
+  });
+  return null;
+}
+
+function roomOf(scope: BudgetStanding): number {
+  return scope.ceilingUsd === null ? Infinity : scope.ceilingUsd - scope.spentUsd - scope.reservedUsd;
+}
