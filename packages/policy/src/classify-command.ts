@@ -32,7 +32,7 @@ export function classifyCommand(command: string, options: ClassifyOptions = {}):
   return inspectCommand(command, options).verdict;
 }
 
-/** The verdict together with the simple commands it rests on, for rules about paths and commands. */
+/** The verdict with the simple commands it is based on, for rules about paths and commands. */
 export function inspectCommand(
   command: string,
   options: ClassifyOptions = {},
@@ -45,7 +45,7 @@ export function inspectCommand(
   try {
     inspector.runScript(text, createScope(options), text);
   } catch (error) {
-    // Whatever defeats the classifier must not get past it; only a broken input does this.
+    // Input that breaks the classifier must not pass it; only malformed input does this.
     if (!(error instanceof Error)) throw error;
     const rule = error instanceof TooMuchWork ? 'too-much-work' : 'unparsable';
     inspector.report(unparsable(rule, text), text);

@@ -34,7 +34,7 @@ export function parseCorpus(text: string): string[] {
     .map((line) => line.replaceAll('␤', '\n'));
 }
 
-/** Flagged: the mode auto-edit would not simply let it run. */
+/** Flagged: the mode auto-edit would not allow it without a question. */
 export function isFlagged(command: string): boolean {
   return decide('auto-edit', classifyCommand(command).actionClass) !== 'allow';
 }

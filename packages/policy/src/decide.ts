@@ -2,7 +2,7 @@ import { findNearest, MODES, type Mode } from '@caisson/protocol';
 import type { ActionClass } from './action-class.ts';
 import { UnknownModeError } from './errors.ts';
 
-/** `ask` holds the call until a person (or the host's rule) answers. */
+/** `ask` pauses the call until a person (or the host's rule) answers. */
 export type Decision = 'allow' | 'ask' | 'deny';
 
 /** The matrix of 4-protocol.md: suggest, auto-edit, full-auto. */
@@ -19,7 +19,7 @@ const MATRIX: Record<ActionClass, Record<Mode, Decision>> = {
   system_modify: row('deny', 'deny', 'deny'),
 };
 
-/** What the mode says about a class of action. An unknown mode throws {@link UnknownModeError}. */
+/** The mode's decision about a class of action. An unknown mode throws {@link UnknownModeError}. */
 export function decide(mode: string, actionClass: ActionClass): Decision {
   return MATRIX[actionClass][getMode(mode)];
 }

@@ -1,9 +1,9 @@
 /**
- * The one function that decides about a tool call. `caisson policy check`, the worker's gate and
- * the native agent all call it; golden-decisions.json pins what it says.
+ * The one function that decides about a tool call. `caisson policy check`, the worker's gate and the native
+ * agent all call it; golden-decisions.json pins its answers.
  *
- * Order: rules of caisson.yaml first (they only forbid), then the matrix of the mode. An unknown
- * tool is asked about in every mode.
+ * Order: rules of caisson.yaml first (they only forbid), then the matrix of the mode. An unknown tool is
+ * asked about in every mode.
  */
 import { severityOf, type Access, type ActionClass } from './action-class.ts';
 import { inspectCommand } from './classify-command.ts';
@@ -70,7 +70,7 @@ function evaluateText(request: EvaluateRequest, command: string): Evaluation {
 
 type JudgedTool = Omit<ToolClass, 'command'> & { readonly rule: string; readonly cause: string | null };
 
-/** A write by a file tool is judged by where it goes, as one by a command is. */
+/** A write by a file tool is judged by its target, like one by a command. */
 function judgePaths(tool: ToolClass, place: Place): JudgedTool {
   let { actionClass } = tool;
   let rule = actionClass === 'unknown' ? 'unknown-tool' : 'tool';
@@ -157,7 +157,7 @@ function accessOf(name: string, actionClass: ActionClass | null, isLast: boolean
   if (/^(cp|install|ln|rsync|scp|dd)$/.test(name) && actionClass !== 'bash_destructive')
     return isLast ? 'write' : 'read';
   if (name === 'mv') return isLast ? 'write' : 'delete';
-  // What is made again may be deleted unasked, and still a rule may keep it.
+  // What is made again may be deleted without asking, and still a rule may protect it.
   if (DELETES.test(name)) return 'delete';
   switch (actionClass) {
     case 'file_write':

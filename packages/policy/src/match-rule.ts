@@ -19,7 +19,7 @@ const FORBIDS: Record<PathRule['action'], readonly Access[]> = {
 
 interface PathMatcher {
   readonly matches: (path: string) => boolean;
-  /** The fixed folders at the start of the glob: deleting one of their parents deletes what it guards. */
+  /** The fixed folders at the start of the glob: deleting one of their parents deletes what it protects. */
   readonly base: string;
 }
 

@@ -1,4 +1,4 @@
-/** The rules about files, applied to what was done instead of to what was asked for. */
+/** The rules about files, applied to what was done instead of to the request. */
 import { PathRule } from '@caisson/protocol';
 import { forbidsPath, type Place } from './match-rule.ts';
 

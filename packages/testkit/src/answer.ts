@@ -15,7 +15,7 @@ export const NO_USAGE: CountedUsage = {
   cacheWriteTokens: 0,
 };
 
-/** A call in the client's own words. */
+/** A call with the client's own names. */
 export interface ToolCall {
   readonly callId: string;
   readonly name: string;
@@ -25,22 +25,22 @@ export interface ToolCall {
   readonly namespace?: string;
 }
 
-/** What the model says in one turn, before it is put into a wire format. */
+/** The model's answer in one turn, before it is put into a wire format. */
 export interface Answer {
   readonly id: string;
   readonly model: string;
   readonly text: string;
   readonly call: ToolCall | null;
   readonly isRefusal: boolean;
-  /** It says that it was cut at the maximum number of tokens. */
+  /** It reports that it was cut at the maximum number of tokens. */
   readonly isCut: boolean;
   readonly usage: CountedUsage;
 }
 
-/** What the model says when it refuses. Clients that ask again send it back; it never moves a script on. */
+/** The model's text when it refuses. Clients that ask again send it back; it never advances a script. */
 export const REFUSAL_TEXT = "I can't help with that.";
 
-/** What a turn costs when its script does not say: four bytes a token, never nothing. */
+/** The usage of a turn when its script gives none: four bytes a token, never zero. */
 export function countUsage(
   given: ScriptUsage | undefined,
   requestBytes: number,

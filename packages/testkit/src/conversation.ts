@@ -1,5 +1,6 @@
-// The neutral form of a request. Where a conversation stands in its script is read from the request alone,
-// never remembered: a retried request gets the same answer again, and any number of clients can share a server.
+// The neutral form of a request. The position of a conversation in its script is read from the request alone,
+// never remembered: a retried request gets the same answer again, and any number of clients can share a
+// server.
 
 import { REFUSAL_TEXT } from './answer.ts';
 import type { ModelScript, ScriptTurn } from './script.ts';
@@ -46,7 +47,10 @@ export function findPosition(scripts: readonly ModelScript[], conversation: Conv
   return turn === undefined ? null : { script: match.script, index, turn };
 }
 
-/** The script whose `when` stands latest in the conversation wins: a resumed session follows its newest prompt. */
+/**
+ * The script whose `when` appears last in the conversation wins: a resumed conversation follows its newest
+ * prompt.
+ */
 function findScript(
   scripts: readonly ModelScript[],
   entries: readonly Entry[],
@@ -66,7 +70,7 @@ function lastUserEntryWith(entries: readonly Entry[], text: string): number {
   return entries.findLastIndex((entry) => entry.kind === 'user' && entry.text.includes(text));
 }
 
-/** A tool's result moves the script on by one; so does an answer that called no tool. */
+/** A tool's result advances the script by one; so does an answer that called no tool. */
 function countAnswers(entries: readonly Entry[]): number {
   return joinAssistant(entries).filter((entry) => entry.kind === 'tool-result' || isFinalAnswer(entry))
     .length;

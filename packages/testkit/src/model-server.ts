@@ -1,5 +1,5 @@
-// A scripted model that speaks four wire formats, chosen by the request's path. It remembers what it was asked,
-// and what it charged for answers that were sent whole, so that a test can compare with what the client reports.
+// A scripted model that speaks four wire formats, chosen by the request's path. It records its requests, and
+// the usage of answers that were sent completely, so that a test can compare with the client's report.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { addUsage, NO_USAGE, type CountedUsage } from './answer.ts';
@@ -27,7 +27,7 @@ export interface RecordedRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Parsed JSON, or the text where it was none. */
+  /** Parsed JSON, or the text if it is not JSON. */
   readonly body: unknown;
   /** Milliseconds since the epoch. */
   readonly at: number;
@@ -35,14 +35,14 @@ export interface RecordedRequest {
 }
 
 export interface ModelServer {
-  /** `http://127.0.0.1:PORT`, or `unix:PATH`. OpenAI clients want `/v1` behind it. */
+  /** `http://127.0.0.1:PORT`, or `unix:PATH`. OpenAI clients need `/v1` after it. */
   readonly url: string;
   /** 0 on a UNIX socket. */
   readonly port: number;
   readonly requests: readonly RecordedRequest[];
   /** Tokens of every answer that was sent to its end. */
   usage(): CountedUsage;
-  /** Requests that asked a model for an answer, whatever came of them. */
+  /** Requests to a model, whatever their outcome. */
   modelRequests(): readonly RecordedRequest[];
   /** Resolves with the first request, past or future, that matches. */
   waitForRequest(
@@ -58,7 +58,9 @@ interface Waiter {
   resolve(request: RecordedRequest): void;
 }
 
-/** Starts a scripted model server. A script that is not one throws: a fault that never strikes would prove nothing. */
+/**
+ * Starts a scripted model server. An invalid script throws: a fault that never happens would prove nothing.
+ */
 export async function startModelServer(options: ModelServerOptions): Promise<ModelServer> {
   const requests: RecordedRequest[] = [];
   const waiters = new Set<Waiter>();

@@ -44,6 +44,6 @@ function parseObject(text: string): Json | null {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? asObject(value) : null;
   } catch {
-    return null; // not JSON: the caller answers with the vendor's own complaint
+    return null; // not JSON: the caller answers with the vendor's own error
   }
 }

@@ -15,7 +15,7 @@ export interface AskedBody {
   readonly path: string;
 }
 
-/** Turns requests into replies. The only memory is how often a fault with `times` has struck. */
+/** Turns requests into replies. It only remembers how often a fault with `times` has happened. */
 export interface Replies {
   answer(response: ServerResponse, route: Route, asked: AskedBody): Promise<void>;
   count(response: ServerResponse, route: Route, bytes: number): void;
@@ -48,7 +48,7 @@ export function createReplies(
     unknown: (response, method, path) => {
       if (path.endsWith('/models') && method === 'GET')
         return sendJson(response, 200, { object: 'list', data: [], models: [] });
-      // Some clients knock at the root before they talk.
+      // Some clients request the root first.
       if (method === 'HEAD' || path === '/') return sendJson(response, 200, {});
       return sendJson(response, 404, {
         error: { message: `the testkit does not serve ${method} ${path}`, type: 'not_found' },
@@ -102,7 +102,7 @@ function createAnswer(
   return { id, model: conversation.model, text, call, ...how, usage };
 }
 
-/** Only what the client could read to its end is charged; a cut or stalled answer is not. */
+/** Only answers that the client could read completely are charged; a cut or stalled answer is not. */
 async function send(response: ServerResponse, sending: Sending, fault: Fault | null): Promise<void> {
   if (fault === 'stall') return sendStalled(response, sending);
   if (fault === 'cut') return sendCut(response, sending);

@@ -8,7 +8,7 @@ import type { Wire } from './wire/wire.ts';
 export interface Route {
   readonly api: WireApi;
   readonly wire: Wire;
-  /** `count` is a question about tokens, not to the model. */
+  /** `count` asks for a number of tokens, not for an answer. */
   readonly kind: 'answer' | 'count';
 }
 

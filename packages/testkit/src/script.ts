@@ -20,7 +20,7 @@ export type Fault = z.infer<typeof Fault>;
 
 const path = () => z.string().check(z.minLength(1), z.maxLength(4096));
 
-/** What the model wants done. The server says it with the tool that the client really offered for it. */
+/** What the model wants done. The server uses the tool that the client really offered for it. */
 export const ToolIntent = z.discriminatedUnion('intent', [
   z.strictObject({ intent: z.literal('write-file'), path: path(), content: z.string() }),
   z.strictObject({ intent: z.literal('edit-file'), path: path(), find: z.string(), replace: z.string() }),
@@ -32,7 +32,7 @@ export const ToolIntent = z.discriminatedUnion('intent', [
     tool: z.string(),
     arguments: z.optional(z.record(z.string(), z.unknown())),
   }),
-  /** A call exactly as written, offered or not: for clients' handling of tools that they do not have. */
+  /** A call exactly as written, offered or not: tests how clients handle tools that they do not have. */
   z.strictObject({
     intent: z.literal('call'),
     tool: z.string(),
@@ -56,10 +56,10 @@ export const ScriptTurn = z.strictObject({
   say: z.optional(z.string()),
   tool: z.optional(ToolIntent),
   usage: z.optional(ScriptUsage),
-  /** How long the model thinks before the first byte of its answer. */
+  /** How long the model waits before the first byte of its answer. */
   afterMs: z.optional(z.int().check(z.nonnegative(), z.maximum(600_000))),
   fault: z.optional(Fault),
-  /** The fault strikes this often, then the turn is answered normally. Absent: every time. */
+  /** The fault happens this often, then the turn is answered normally. Absent: every time. */
   times: z.optional(z.int().check(z.positive())),
 });
 export type ScriptTurn = z.infer<typeof ScriptTurn>;
@@ -71,6 +71,6 @@ export const ModelScript = z.strictObject({
 });
 export type ModelScript = z.infer<typeof ModelScript>;
 
-/** One script, its turns alone, or several scripts that are told apart by `when`. */
+/** One script, its turns alone, or several scripts that are selected by `when`. */
 export const ScriptInput = z.union([ModelScript, z.array(ModelScript), z.array(ScriptTurn)]);
 export type ScriptInput = z.infer<typeof ScriptInput>;

@@ -1,5 +1,6 @@
-// Runs a scripted model server from a file: node serve.ts [--port N | --socket PATH] [--key KEY] [--log FILE] SCRIPT.json
-// Prints one JSON line with its url when it listens, and one with the usage it counted when it is stopped.
+// Runs a scripted model server from a file: node serve.ts [--port N | --socket PATH] [--key KEY] [--log FILE]
+// SCRIPT.json Prints one JSON line with its url when it listens, and one with the counted usage when it is
+// stopped.
 
 import { appendFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -22,7 +23,7 @@ if (scriptFile === undefined) {
   process.exit(2);
 }
 
-/** A mistake in the script is told in one line, not as a stack. */
+/** Reports a mistake in the script in one line, not as a stack trace. */
 function fail(error: Error): never {
   process.stderr.write(`${scriptFile ?? ''}: ${error.message}\n`);
   process.exit(2);

@@ -1,4 +1,4 @@
-// Which tool of which client does what, learnt from the requests of the real programs. A row is tried only when
+// Which tool of which client does what, taken from the requests of the real programs. A row is used only when
 // the client offered a tool of that name, so that a script never calls what the client does not have.
 
 import type { ToolCall } from './answer.ts';
@@ -8,7 +8,7 @@ import type { ToolIntent } from './script.ts';
 type Input = ToolCall['input'];
 type IntentOf<K extends ToolIntent['intent']> = Extract<ToolIntent, { intent: K }>;
 
-/** Says an intent with one of the offered tools; `null` when none of them fits. */
+/** Expresses an intent with one of the offered tools; `null` when none of them fits. */
 export function toToolCall(
   intent: ToolIntent,
   offered: readonly OfferedTool[],

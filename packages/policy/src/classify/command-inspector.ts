@@ -1,4 +1,4 @@
-/** Judges scripts and commands, and keeps what was found. The order of a line is the walker's. */
+/** Judges scripts and commands, and keeps the findings. The walker decides the order of a line. */
 import { parse } from 'unbash';
 import type { ActionClass } from '../action-class.ts';
 import { hit, type Finding, type Hit } from './finding.ts';
@@ -20,7 +20,7 @@ export interface InspectedCommand {
   /** Program and arguments; for a redirection the operator and its target. */
   readonly argv: readonly string[];
   readonly cwd: string;
-  /** Null for a wrapper: what it runs is listed apart. */
+  /** Null for a wrapper: the command it runs has its own entry. */
   readonly actionClass: ActionClass | null;
   readonly cause: string;
 }
@@ -29,7 +29,7 @@ export class CommandInspector implements Inspector {
   readonly files = new WrittenFiles();
   readsCredentials = false;
   findings: Finding[] = [];
-  /** Every simple command, expanded, and every redirection: what path and command rules look at. */
+  /** Every simple command, expanded, and every redirection: the input of path and command rules. */
   readonly commands: InspectedCommand[] = [];
   /** The whole line: a cause is quoted from it. */
   readonly line: string;
@@ -93,7 +93,7 @@ export class CommandInspector implements Inspector {
     return inside;
   }
 
-  /** Every command and every turn of a loop costs one; a line may cost only so much. */
+  /** Every command and every loop turn costs one step; a line has a limited number of steps. */
   spendStep(): void {
     this.steps += 1;
     if (this.steps > MAX_STEPS) throw new TooMuchWork('too many steps');

@@ -1,8 +1,8 @@
 /**
  * Control files steer something that acts outside the run. Writing one is a way out of the policy, so it is
- * system_modify wherever the file lies. Those of a project are in the table of risky paths; what a person or a machine
- * has, and a project has not, is listed here. What a person is asked about when it leaves a run (CI files, for example)
- * is project content, and may be written.
+ * system_modify in every folder. Those of a project are in the table of risky paths; this list adds those of
+ * a person or a machine. Files that a person is asked about when they leave a run (CI files, for example) are
+ * project content, and may be written.
  */
 import { findRisk } from '@caisson/protocol';
 
@@ -36,7 +36,7 @@ export function isControlFile(path: string): boolean {
   return entry?.grade === 'never';
 }
 
-/** Files whose content is a credential: reading one and sending something is taken together. */
+/** Files whose content is a credential: reading one and then sending something counts as sending it. */
 export function isCredentialFile(path: string): boolean {
   return /(^|\/)\.(ssh|aws|gnupg|kube|config\/gcloud|azure)\/?$|(^|\/)(\.ssh\/(?!known_hosts|config|.*\.pub$)|\.aws\/credentials|\.netrc|\.pgpass|\.gnupg\/|\.kube\/config|\.docker\/config\.json|id_(rsa|ed25519|ecdsa)$|\.git-credentials|\.npmrc|\.pypirc|\.config\/gh\/hosts\.yml$|\.config\/(gcloud|glab-cli|doctl|hub)\/.*(credentials|\.json$|\.db$|config\.ya?ml$)|\.azure\/.*(token|\.json$)|\.terraform\.d\/credentials|\.cargo\/credentials|\.gem\/credentials|\.composer\/auth\.json|\.password-store\/|\.local\/share\/keyrings|\.claude\/\.credentials|\.codex\/auth\.json|\.vault-token$)|^\/etc\/shadow$|^(\/var)?\/run\/secrets\//.test(
     path,

@@ -2,7 +2,7 @@ import type { ParameterExpansionPart, Word } from 'unbash';
 import type { ShellScope } from './shell-scope.ts';
 import { LIST_BREAK, REFERENCE, UNKNOWN } from './unknown-text.ts';
 
-/** The value of `$NAME` as far as the line itself tells; UNKNOWN otherwise. */
+/** The value of `$NAME` if the line itself sets it; UNKNOWN otherwise. */
 export function lookUp(name: string, scope: ShellScope): string {
   const known = scope.variables.get(name);
   if (known?.startsWith(REFERENCE) === true) {
@@ -22,7 +22,7 @@ export function lookUp(name: string, scope: ShellScope): string {
   return UNKNOWN;
 }
 
-/** `${NAME…}` with the operations a line could hide a word behind. */
+/** `${NAME…}` with the operations that can hide a word. */
 export function expandParameter(
   part: ParameterExpansionPart,
   scope: ShellScope,

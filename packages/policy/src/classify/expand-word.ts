@@ -1,7 +1,7 @@
 /**
- * Turns a word of the shell into the fields it would become: quotes removed, names that the
- * line itself set put in, braces expanded, unquoted values split. Globs stay as written.
- * What only a run could tell becomes UNKNOWN.
+ * Turns a word of the shell into the fields it would become: quotes removed, names that the line itself set
+ * replaced, braces expanded, unquoted values split. Globs stay as written. A part that only a run could
+ * reveal becomes UNKNOWN.
  */
 import {
   forEachChild,
@@ -29,7 +29,7 @@ interface Piece {
   readonly text: string;
   /** Whether the shell would split this piece at blanks. */
   readonly splits: boolean;
-  /** In quotes only the elements of a list are apart. */
+  /** In quotes only the elements of a list are separate. */
   readonly isQuoted?: boolean;
   readonly alternatives?: readonly string[];
 }
@@ -122,7 +122,7 @@ function expandPart(
     case 'CommandExpansion':
       return { text: onSubstitution(part.script).replace(/\n+$/, ''), splits: true };
     case 'ProcessSubstitution':
-      // `>(sh)` is fed by the command it stands at.
+      // The command before `>(sh)` writes to it.
       return {
         text: PROCESS + onSubstitution(part.script, part.operator === '>' ? UNTRUSTED : undefined),
         splits: false,

@@ -1,9 +1,9 @@
 import { severityOf, type ActionClass } from '../action-class.ts';
 
-/** What a handler says about one simple command. */
+/** A handler's finding about one simple command. */
 export interface Hit {
   readonly actionClass: ActionClass;
-  /** Stable name of the rule that spoke; shown by `policy check` and asserted by tests. */
+  /** Stable name of the rule that matched; shown by `policy check` and asserted by tests. */
   readonly rule: string;
 }
 

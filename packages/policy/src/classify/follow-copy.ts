@@ -1,7 +1,7 @@
 import type { Call } from './inspector.ts';
 import { marksOfFile } from './secret-flow.ts';
 
-/** A secret that is copied is one under its new name as well, be that a file or a folder to put it in. */
+/** A copy of a secret is a secret under its new name as well; the target is a file or a folder. */
 export function followCopy(source: string, target: string, { inspector }: Call): void {
   const marks = marksOfFile(source, inspector.files);
   if (marks === '') return;

@@ -6,17 +6,17 @@ import type { WrittenFiles } from './written-files.ts';
 export type Stdin = string | undefined;
 
 /**
- * What a handler may ask of the classifier. Handlers see this and not the walker, so that
- * programs that run other programs (`sudo`, `find -exec`, `sh -c`) need no import of it.
+ * What a handler may ask of the classifier. Handlers use this and not the walker, so that programs that run
+ * other programs (`sudo`, `find -exec`, `sh -c`) need no import of it.
  */
 export interface Inspector {
   /** Judges a script that a command would hand to a shell. Returns its output if certain. */
   runScript(text: string, scope: ShellScope, cause: string, stdin?: Stdin): string;
   /** Judges a command given as words. Returns its output if certain. */
   runArgv(argv: readonly string[], scope: ShellScope, cause: string, stdin?: Stdin): string;
-  /** Records a finding of its own, besides what the handler returns. */
+  /** Records an extra finding, besides what the handler returns. */
   report(hit: Hit, cause: string): void;
-  /** Judges a run apart and takes its findings back: for commands that run elsewhere. */
+  /** Judges a run separately and returns its findings: for commands that run elsewhere. */
   collect(run: () => void): Finding[];
   /** The whole line, for the few questions that one command cannot answer. */
   readonly line: string;

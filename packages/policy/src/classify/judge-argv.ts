@@ -25,7 +25,7 @@ export interface ArgvCall {
 }
 
 export interface Judged {
-  /** Null when the command itself is nothing (its inner commands were reported apart). */
+  /** Null when the command itself does nothing (its inner commands have their own findings). */
   readonly hit: Hit | null;
   readonly output: string;
 }
@@ -105,7 +105,9 @@ function asksForHelp(args: readonly string[]): boolean {
   );
 }
 
-/** The program's bare name: without its folder, with globs and holes filled where only one fits. */
+/**
+ * The program's bare name: without its folder, with globs and unknown parts filled where only one name fits.
+ */
 function resolveName(program: string): string {
   let name = program.slice(program.lastIndexOf('/') + 1).replace(/\.exe$/i, '');
   const unversioned = name.replace(/(?<=.)@[\w.^~-]*$/, '');

@@ -71,7 +71,7 @@ export function injectsLibrary(name: string, value: string): boolean {
 export function injectsCode(name: string, value: string, scope: ShellScope): boolean {
   if (pointsElsewhere(name, value)) return true;
   if (!LOADED.test(name)) return false;
-  // Without any folder of programs, no command is what it seems.
+  // Without any folder of programs, no command name can be trusted.
   if (name === 'PATH' && !isUnknown(value) && !/\bs?bin\b/.test(value)) return true;
   const path = /(?:^|[\s=:]|-r|-I)((?:\/|~|\.\.\/)[^\s:=]*)/.exec(value)?.[1];
   return path !== undefined && (kindOfPath(path, scope) === 'temp' || path === '/tmp');

@@ -1,20 +1,20 @@
 /**
- * What may be deleted without asking: what a build, a package manager or a cache makes again, and
- * temporary files that have a name. `make clean` runs unasked; so does the same work spelled out.
- * Everything that makes the name say less than it seems is refused here and asked about instead.
+ * Lists what may be deleted without asking: what a build, a package manager or a cache makes again, and
+ * temporary files that have a name. `make clean` runs without asking; so does the same work as single
+ * commands. A name that is ambiguous is not accepted here; the user is asked instead.
  */
 import { kindOfPath, normalizePath } from './path-kind.ts';
 import type { ShellScope } from './shell-scope.ts';
 import { isUnknown, UNTRUSTED } from './unknown-text.ts';
 
-/** Names that are a tool's only by custom: right below sources they may be sources. */
+/** Names that belong to a tool only by custom: right below sources they may be sources. */
 const BY_CUSTOM = /^(build|out|target|tmp|temp|dist|coverage|obj|prebuilds|cache|artifacts)$/;
 const SOURCES = /^(src|source|sources|lib|libs|internal|cmd|pkg|include|tests?|scripts)$/;
 const TEMP_FOLDER = /^(?:\/private)?(?:\/tmp|\/var\/tmp)\/|^\/dev\/shm\//;
 /** What others keep below /tmp while they run: sockets, agents, private folders. */
 const OTHERS = /^(\.|systemd-|ssh-|tmux-|snap[.-]|caisson)/;
 
-/** Regenerable, but not alike: which versions were locked, and what was logged, is gone. */
+/** Made again, but not identical: the locked versions and the log are gone. */
 const NOT_ALIKE =
   /(^|\/)(package-lock\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|(?!npm-|p?npm-|yarn-|lerna-)[^/]*\.log)$/;
 
@@ -40,7 +40,7 @@ function isGenerated(path: string, scope: ShellScope): boolean {
   );
 }
 
-/** Whether such a path is all of a folder for temporary files, or holds what the line put there. */
+/** Whether such a path is a whole folder for temporary files, or contains what the line put there. */
 export function isSomethingElse(path: string, scope: ShellScope): boolean {
   const full = normalizePath(path, scope);
   return holdsSomethingElse(full, scope) || (TEMP_FOLDER.test(full) && !isNamedTemporary(full));
@@ -62,7 +62,7 @@ function isPlainName(part: string): boolean {
   return (!/[*?[{]/.test(part) && !isUnknown(part)) || /^[\w.-]{3}/.test(part);
 }
 
-/** A log or a lock that lies in a folder a tool made goes with that folder. */
+/** A log or a lock inside a folder that a tool made is deleted with that folder. */
 function isKept(path: string): boolean {
   return (
     NOT_ALIKE.test(path) && !/(^|\/)(node_modules|dist|build|out|target|coverage|tmp|\.cache)\//.test(path)
@@ -82,7 +82,7 @@ function holdsSomethingElse(path: string, scope: ShellScope): boolean {
   return false;
 }
 
-/** What generators of sites and books write to when they are not told otherwise. */
+/** Default output folders of generators of sites and books. */
 const GENERATES: ReadonlyMap<string, readonly [verb: RegExp, folder: string]> = new Map([
   ['mkdocs', [/^build$/, 'site']],
   ['hugo', [/^(build)?$/, 'public']],
@@ -99,7 +99,7 @@ const GENERATES: ReadonlyMap<string, readonly [verb: RegExp, folder: string]> = 
   ['next', [/^(build|export)$/, 'out']],
 ]);
 
-/** Remembers what a generator on the line makes, so that throwing it away again is no loss. */
+/** Remembers what a generator on the line makes, so that deleting it again is no loss. */
 export function rememberGenerated(name: string, args: readonly string[], scope: ShellScope): void {
   const form = GENERATES.get(name);
   if (args[0] === 'pack' && /^(npm|pnpm|yarn)$/.test(name) && !args.includes('--filename'))
@@ -113,7 +113,7 @@ export function rememberGenerated(name: string, args: readonly string[], scope: 
   if (form[0].test(verb)) scope.generated.add(normalizePath(form[1], scope));
 }
 
-/** `sed -i.bak`: what it kept of a file is the line's own to throw away. */
+/** `sed -i.bak`: the line may delete the backup that it made. */
 export function rememberBackups(flags: readonly string[], files: readonly string[], scope: ShellScope): void {
   const suffix = flags.map(
     (flag) => /^-(?:[nErsuz]*i|-in-place=)(\.?[\w~-]*(?:bak|orig|old|tmp|~)\w*)$/.exec(flag)?.[1],
@@ -124,7 +124,7 @@ export function rememberBackups(flags: readonly string[], files: readonly string
         scope.generated.add(normalizePath(file + ending, scope));
 }
 
-/** Remembers that the line puts something of its own at a place, unless that is made again as well. */
+/** Remembers that the line puts its own files at a place, unless those are made again as well. */
 export function rememberFilled(sources: readonly string[], target: string, scope: ShellScope): void {
   if (sources.length > 0 && sources.every((source) => isMadeAgain(source, scope))) return;
   scope.filled.add(normalizePath(target, scope));

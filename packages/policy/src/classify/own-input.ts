@@ -1,4 +1,4 @@
-/** A pipeline that takes its input from the file that it overwrites finds it empty. */
+/** A pipeline that reads the file that it overwrites finds it empty. */
 import type { Command } from 'unbash';
 import type { InspectedCommand } from './command-inspector.ts';
 

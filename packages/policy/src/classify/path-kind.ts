@@ -1,4 +1,4 @@
-/** What a path is to policy. The text is judged; no file system is asked. */
+/** The kind of a path for policy. Only the text is judged; no file system is read. */
 import { isControlFile, isMailboxFile } from './control-files.ts';
 import type { ShellScope } from './shell-scope.ts';
 import { isUnknown, UNKNOWN } from './unknown-text.ts';

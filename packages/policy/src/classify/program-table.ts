@@ -68,7 +68,7 @@ import { judgeParallel, judgeXargs } from './programs/xargs.ts';
 import { judgeChmod } from './programs/permissions.ts';
 import { judgeAnsible, judgeMake, judgeUnzip, judgeZip } from './programs/builders.ts';
 
-/** Built when it is first asked: a program that judges no command pays nothing for it. */
+/** Built on first use: a program that judges no command pays nothing for it. */
 let table: ReadonlyMap<string, Handler> | undefined;
 
 function handlers(): ReadonlyMap<string, Handler> {
@@ -168,7 +168,7 @@ function registerServices(register: Register): void {
 
 /** The handler of a program; null for a program that has none. */
 export function findHandler(name: string): Handler | null {
-  // Nothing is remembered here: what one line names must not change how another is judged.
+  // Keeps no state: one line must not change how another is judged.
   return (
     handlers().get(name) ??
     findWrapper(name) ??
@@ -178,7 +178,7 @@ export function findHandler(name: string): Handler | null {
   );
 }
 
-/** Every name that can be meant by a pattern such as `/bin/r?`, most telling first. */
+/** Every name that a pattern such as `/bin/r?` can mean, the gravest first. */
 export function programNames(): string[] {
   return [...handlers().keys(), ...systemProgramNames()];
 }

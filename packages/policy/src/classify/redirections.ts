@@ -24,7 +24,7 @@ interface RedirectCall {
 const RUNS_INPUT = /(^|\/)((ba|z|da|k)?sh|ssh|docker|kubectl|python[\d.]*|node|perl|ruby)$/;
 const ENDLESS = new Set(['/dev/zero', '/dev/urandom', '/dev/random']);
 
-/** What sending output to, or taking input from, a place is. Null when it changes nothing. */
+/** Classifies a redirection to or from a place. Null when it changes nothing. */
 export function judgeRedirect(call: RedirectCall): Hit | null {
   const { operator, target, program, argv } = call;
   if (target.startsWith(PROCESS)) return null;
@@ -53,7 +53,7 @@ export function judgeRedirect(call: RedirectCall): Hit | null {
   return written;
 }
 
-/** `exec 3> file` empties the file at once; a lock, a log or a temporary file is meant to be. */
+/** `exec 3> file` empties the file at once; that is intended for a lock, a log or a temporary file. */
 function isKept({ target, argv, scope }: RedirectCall): boolean {
   return (
     argv.length === 1 &&
@@ -62,7 +62,7 @@ function isKept({ target, argv, scope }: RedirectCall): boolean {
   );
 }
 
-/** `bash -i >& /dev/tcp/…` hands the machine over; a port check does not. */
+/** `bash -i >& /dev/tcp/…` gives the machine away; a port check does not. */
 function judgeSocket(call: RedirectCall): Hit {
   if (call.output.includes(SECRET)) return hit('bash_destructive', 'sends-credentials');
   const isShell = /(^|\/)(ba|z|da|k)?sh$/.test(call.program);
@@ -71,7 +71,7 @@ function judgeSocket(call: RedirectCall): Hit {
     : hit('network', 'network');
 }
 
-/** A pattern, or a name that a listing gave: every file in turn. */
+/** A pattern, or a name from a listing: every file in turn. */
 const MANY = /[*?\uE001\uE002]/;
 
 function isEmpty(call: RedirectCall): boolean {

@@ -32,7 +32,7 @@ export function isRunawayCount(node: ArithmeticFor): boolean {
   return node.test === undefined && leavesEveryTurn(node.body);
 }
 
-/** `for i in {1..99999}; do x & done`: not endless, but more at once than a machine bears. */
+/** `for i in {1..99999}; do x & done`: not endless, but more at once than a machine can run. */
 export function isRunawayRow(words: readonly { readonly text: string }[], body: SyntaxNode): boolean {
   const isLong = words.some(({ text }) => /\.\.\d{4,}\}|\bseq\b[^)]*\b\d{4,}\s*\)/.test(text));
   return isLong && leavesEveryTurn(body);

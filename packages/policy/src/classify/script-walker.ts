@@ -1,7 +1,6 @@
 /**
- * Walks a parsed line the way a shell would run it, without running it. Every simple command is
- * expanded and judged; names that the line sets are known to what comes after. Nothing is
- * skipped for being in a branch that might not be taken.
+ * Walks a parsed line the way a shell would run it, without running it. Every simple command is expanded and
+ * judged; variables that the line sets are known to later commands. No branch is skipped.
  */
 import type { Command, CommandNode, CompoundList, Script, Statement, Word } from 'unbash';
 import type { CommandInspector } from './command-inspector.ts';
@@ -25,7 +24,7 @@ import { forkScope, setVariable, withVariables } from './shell-scope.ts';
 import { judgeWritten } from './written-content.ts';
 import { UNKNOWN, UNTRUSTED } from './unknown-text.ts';
 
-/** Programs for which what flows in is code. */
+/** Programs that run their input as code. */
 const RUNS_STDIN =
   /(^|\/)(sudo|env|xargs|parallel|(ba|z|da|k|a)?sh|python[\d.]*|node|perl|ruby|php|psql|mysql|sqlite3)$/;
 

@@ -17,7 +17,7 @@ export function outputOfSearch(name: string, args: readonly string[], scope: She
   return root === undefined ? null : `${root.replace(/\/$/, '')}/${UNTRUSTED}`;
 }
 
-/** Whether a file to be changed is whatever such a search finds. */
+/** Whether a file to be changed comes from such a search. */
 export function isAnywhere(path: string, scope: ShellScope): boolean {
   const at = path.indexOf(UNTRUSTED);
   if (at < 1) return false;

@@ -1,4 +1,6 @@
-/** Follows secrets through a line: from the file or program they come from to one that sends them away. */
+/**
+ * Follows secrets through a line: from the file or program they come from to a program that sends them away.
+ */
 import { isCredentialFile } from './control-files.ts';
 import { isSecretSource } from './secret-sources.ts';
 import type { Call } from './inspector.ts';
@@ -23,9 +25,9 @@ const COPIES: ReadonlySet<string> = new Set(
   'scp sftp rsync aws gsutil gcloud az rclone s3cmd mc gh magic-wormhole wormhole croc transfer'.split(' '),
 );
 const ELSEWHERE = /^([\w.-]+@)?[\w.-]+:(?!\\)|^(s3|gs|az|r2):\/\/|^(gist|send)$/;
-/** What a copy of many files is told to pick: `--include '*.{pem,key}'`. */
+/** The files that a copy of many files selects: `--include '*.{pem,key}'`. */
 const CHOOSES_KEYS = /^(?:--include=?)?\S*\*\S*\b(?:pem|key|kdbx|p12|pfx|id_rsa|env)\b/;
-/** What proves who one is: a secret is meant to travel there. */
+/** What authenticates a user: a secret is meant to be sent there. */
 const PROVES_IDENTITY =
   /^(-H|--header|-u|--user|--oauth2-bearer|-b|--cookie|-i|-e|--key|--cert|-E|--cacert|-o|-O|--output)$/;
 export const UPLOADS = /^(-T|--upload-file|--post-file|--body-file|-a)$/;
@@ -42,7 +44,7 @@ export function markedContent(path: string, files: WrittenFiles): string | undef
   return written;
 }
 
-/** What a file is known to hold: by its name, or because the line copied or packed it there. */
+/** What a file is known to contain: by its name, or because the line copied or packed it there. */
 export function marksOfFile(path: string, files: WrittenFiles): string {
   const content = markedContent(path, files) ?? '';
   return (
@@ -50,7 +52,7 @@ export function marksOfFile(path: string, files: WrittenFiles): string {
   );
 }
 
-/** Whether a program's output holds a secret, as far as the line tells. */
+/** Whether a program's output contains a secret, as far as the line shows. */
 export function emitsSecret({ name, args, stdin, inspector }: Call): boolean {
   if (stdin?.includes(SECRET) === true || isSecretSource(name, args)) return true;
   if (LOOKS_FOR.has(name) && args.some((arg) => FORM_OF_SECRET.test(arg))) return true;
@@ -99,7 +101,7 @@ function isMarked(path: string, args: readonly string[], files: WrittenFiles): b
   );
 }
 
-/** A pattern under which one looks for keys and passwords. */
+/** A search pattern for keys and passwords. */
 const NAMES_SECRET =
   /^(\*?\.(pem|key|p12|pfx|kdbx|keystore|jks)|\*?id_(rsa|ed25519|ecdsa|\*|dsa)\*?|\.env(\*|\.\*|\.prod\w*)?|\*?credentials\*?|\*wallet\*?|wallet\.dat|\.(npmrc|pypirc|netrc|pgpass|git-credentials))$/;
 

@@ -1,6 +1,6 @@
 import type { Function as FunctionNode } from 'unbash';
 
-/** What a line has said so far about its own names: later commands on the line are read with it. */
+/** What a line has set so far: later commands on the line are read with it. */
 export interface ShellScope {
   readonly variables: Map<string, string>;
   readonly functions: Map<string, { node: FunctionNode; source: string }>;

@@ -1,4 +1,4 @@
-/** What a command certainly prints: how a line can hide text from a reader and hand it to a shell. */
+/** What a command certainly prints: a line can hide text that way and give it to a shell. */
 import type { Stdin } from './inspector.ts';
 import { isUnknown, PRODUCED, PROCESS, UNTRUSTED } from './unknown-text.ts';
 
@@ -6,7 +6,7 @@ import { isUnknown, PRODUCED, PROCESS, UNTRUSTED } from './unknown-text.ts';
 const UNTRUSTED_PRODUCERS =
   /^(curl|wget|http|https|xh|fetch|aria2c|nc|ncat|socat|ssh|base64|base32|xxd|openssl|gpg|gunzip|zcat|gzip|bzip2|xz|bunzip2|xzcat|uudecode|tr|sed|awk|gawk|perl|python[\d.]*|node|ruby|php|cat|head|tail|cut|rev|tac|dd|strings|jq|od|hexdump|dig|nslookup|host|read|paste|sort|grep|pbpaste|xclip|xsel|echo|printf|fold|column|tee)$/;
 
-/** The output of a program, in UNKNOWN characters where only a run could tell. */
+/** The output of a program, with UNKNOWN characters where only a run could reveal it. */
 export function staticOutput(name: string, args: readonly string[], stdin: Stdin): string {
   switch (name) {
     case 'echo':
@@ -42,7 +42,7 @@ export function staticOutput(name: string, args: readonly string[], stdin: Stdin
       return decodeHex(args, stdin) ?? UNTRUSTED;
     case 'pgrep':
     case 'pidof':
-      // Which process is meant is all that is known.
+      // Only the chosen process is known.
       return PRODUCED + (lastPlainArgument(args) ?? '');
     case 'mktemp':
       return '/tmp/mktemp';

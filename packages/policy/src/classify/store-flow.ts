@@ -1,4 +1,6 @@
-/** Follows whole stores of data, a database or a working folder, to a program that hands them to an address. */
+/**
+ * Follows whole stores of data, a database or a working folder, to a program that sends them to an address.
+ */
 import type { Call } from './inspector.ts';
 import { normalizePath } from './path-kind.ts';
 import { marksOfFile, OWN_SERVER, READS_CONTENT, UPLOADS } from './secret-flow.ts';
@@ -24,7 +26,7 @@ export function emitsStore({ name, args, stdin, scope, inspector }: Call): boole
   return name === 'redis-cli' && args.includes('--rdb');
 }
 
-/** The programs that the questions below are about; most lines name none of them. */
+/** The programs that the checks below are about; most lines name none of them. */
 const EMITS = new Set(
   'pg_dump pg_dumpall pg_basebackup mysqldump mariadb-dump mongodump mongoexport cockroach-dump mydumper docker podman nerdctl docker-compose kubectl oc ssh sudo doas env nice time timeout heroku fly flyctl tar gtar bsdtar zip git sqlite3 duckdb psql mysql redis-cli'.split(
     ' ',
@@ -60,14 +62,16 @@ export function markWritten({ name, args, inspector }: Call, marks: string): voi
   for (const file of [...written, ...inline]) inspector.files.mark(file, marks);
 }
 
-/** Programs that hand what they are given to whatever address is named. */
+/** Programs that send their input to any address. */
 const HANDS_OVER = new Set(
   'curl wget http https xh curlie nc ncat netcat socat telnet websocat wscat croc wormhole pastebinit ntfy'.split(
     ' ',
   ),
 );
 
-/** Whether this command carries such a store to an address; a copy of one's own to a bucket or host is a backup. */
+/**
+ * Whether this command sends such a store to an address; a copy to the user's own bucket or host is a backup.
+ */
 export function sendsStore({ name, args, stdin, inspector }: Call): boolean {
   if (!HANDS_OVER.has(name) || args.some((arg) => OWN_SERVER.test(arg))) return false;
   if (stdin?.includes(STORE) === true) return true;

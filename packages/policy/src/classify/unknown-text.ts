@@ -1,6 +1,6 @@
 /**
- * Characters that stand in expanded text for what cannot be known without running something.
- * Private-use characters, so that they never equal anything a person typed.
+ * Characters that represent, in expanded text, what cannot be known without running something. Private-use
+ * characters, so that they never equal typed text.
  */
 
 /** The value of a variable that the line itself did not set. */
@@ -12,13 +12,13 @@ export const PRODUCED = '\uE002';
 /** Opens the text that a process substitution would deliver. */
 export const PROCESS = '\uE003';
 
-/** Stands in text that holds a secret, next to what else is in it. */
+/** Marks text that contains a secret. */
 export const SECRET = '\uE004';
 /** Opens the name of the variable that a variable stands for: `declare -n`. */
 export const REFERENCE = '\uE005';
 /** Stands between the elements of a list. */
 export const LIST_BREAK = '\uE006';
-/** Stands in text that is a whole store of data: a database dump, a working folder. */
+/** Marks text that is a whole store of data: a database dump, a working folder. */
 export const STORE = '\uE007';
 
 const ANY_UNKNOWN = /[\uE000-\uE002]/;

@@ -3,7 +3,7 @@ import { kindOfPath } from './path-kind.ts';
 import { isAnywhere } from './search-output.ts';
 import type { ShellScope } from './shell-scope.ts';
 
-/** What writing to a path is: a plain file write, or something worse because of where it is. */
+/** Classifies a write to a path: a plain file write, or something worse because of its place. */
 export function hitOfWrite(path: string, scope: ShellScope): Hit | null {
   switch (kindOfPath(path, scope)) {
     case 'sink':

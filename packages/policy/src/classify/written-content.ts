@@ -1,7 +1,7 @@
 /**
- * What a line writes into a file is judged where the file will be run by itself later: settings that
- * stop an agent from asking, CI steps that send secrets, start-up code, a script in the place of a
- * program. An ordinary file of that name is a plain write; only the content decides.
+ * Judges what a line writes into a file that will later run by itself: settings that stop an agent from
+ * asking, CI steps that send secrets, start-up code, a script in the place of a program. An ordinary file of
+ * that name is a plain write; only the content decides.
  */
 import { hit, type Hit } from './finding.ts';
 import type { Call } from './inspector.ts';
@@ -15,7 +15,7 @@ const PIPELINE =
   /(^|\/)\.(github|gitea|forgejo)\/(workflows|actions)\/.*\.ya?ml$|(^|\/)(\.gitlab-ci|azure-pipelines|bitbucket-pipelines|\.travis|\.drone|\.woodpecker|cloudbuild|buildspec)[\w.-]*\.ya?ml$|(^|\/)\.circleci\/config\.yml$|(^|\/)Jenkinsfile$/;
 const START_UP = /(^|[/\uE000-\uE002])(site|user)customize\.py$/;
 const PATH_FILE = /\.pth$/;
-/** Programs that are there on every machine: a script of that name in front of them is in their place. */
+/** Programs that exist on every machine: a script of that name before them in PATH replaces them. */
 const SHIM =
   /(^|\/)(\.local\/bin|bin|\.bin|\.cargo\/bin|\.npm-global\/bin|node_modules\/\.bin|\.venv\/bin|venv\/bin)\/(git|ssh|scp|sudo|su|ls|cat|cd|rm|cp|mv|ps|curl|wget|gpg|bash|sh|zsh|env|grep|passwd|docker|npm|node|pip3?|python3?|claude|codex|gemini|kubectl|aws|make)$/;
 const SPEAKS = /\b(?:curl|wget|nc|ncat|netcat|socat|scp|https?|socket|urlopen|requests|fetch|\/dev\/tcp)\b/;
@@ -23,7 +23,7 @@ const MAX_CONTENT = 20_000;
 
 type Where = Pick<Call, 'inspector' | 'scope' | 'cause'>;
 
-/** Reports what the content makes of a plain write. */
+/** Reports the findings that the content adds to a plain write. */
 export function judgeWritten(path: string, content: string, where: Where): void {
   if (content.length < 8 || content.length > MAX_CONTENT) return;
   const found = hitOfContent(path, content, where);
@@ -41,7 +41,7 @@ function hitOfContent(path: string, content: string, where: Where): Hit | null {
   return SPEAKS.test(content) ? hitOfScript(path, content, where) : null;
 }
 
-/** A script that sends credentials or opens a shell to elsewhere is that wherever it lies. */
+/** A script that sends credentials or opens a shell to elsewhere is grave in every folder. */
 function hitOfScript(path: string, content: string, where: Where): Hit | null {
   const isShell = /^#!.*\b(?:ba|z|da|k)?sh\b/.test(content) || /\.(?:sh|bash|zsh)$/.test(path);
   const isCode = /\.(?:py|[cm]?[jt]s|rb|php|pl)$/.test(path);
@@ -112,7 +112,7 @@ function hitOfPipeline(content: string, where: Where): Hit | null {
 
 const MAX_STEPS = 16;
 const ONLY_SAYS = /^\s*(?:(?:echo|printf|true|:|exit 0)\b[^\n|;&]*(?:\n\s*|$))+$/;
-/** Says that something passed which nothing tried. */
+/** Reports a success that was never tested. */
 const PRETENDS = /\b(?:pass(?:ed|ing|es)?|success\w*|all (?:good|green)|ok)\b/i;
 
 /** The commands of a pipeline's steps: after `run:` or `script:`, on the line or in the block below it. */

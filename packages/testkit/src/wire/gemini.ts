@@ -11,7 +11,7 @@ import {
   type Wire,
 } from './wire.ts';
 
-/** Google's Gemini API. The model and the wish to stream stand in the path. */
+/** Google's Gemini API. The model and the streaming option are in the path. */
 export const gemini: Wire = {
   parse: (body, path) => ({
     api: 'gemini',

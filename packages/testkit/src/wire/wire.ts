@@ -36,7 +36,7 @@ export const asText = (value: unknown): string => (typeof value === 'string' ? v
 
 const MOST_CHUNKS = 500;
 
-/** Splits text so that a stream has more than one delta; not into so many that clients which join them anew choke. */
+/** Splits text so that a stream has more than one delta, but not so many that clients get slow. */
 export function chunksOf(text: string, least = 24): readonly string[] {
   const size = Math.max(least, Math.ceil(text.length / MOST_CHUNKS));
   const chunks: string[] = [];

@@ -39,7 +39,7 @@ export const judgeMake: Handler = (call) => {
   return hit('bash_exec', 'build');
 };
 
-/** The file that the line itself wrote, under the name it was given or the usual one. */
+/** The file that the line itself wrote, under its given name or the usual one. */
 function findMakefile(call: Call, file: string): string | undefined {
   const names = file === '' ? ['Makefile', 'makefile', 'GNUmakefile'] : [file];
   return names.map((name) => call.inspector.files.get(name)).find((text) => text !== undefined);

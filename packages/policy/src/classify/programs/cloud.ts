@@ -1,4 +1,4 @@
-/** Clients of clouds, clusters and hosted services: verbs that delete what lives there. */
+/** Clients of clouds, clusters and hosted services: verbs that delete remote resources. */
 import { hit, type Hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
 import { forkScope } from '../shell-scope.ts';
@@ -72,7 +72,7 @@ function runAfterDashes(call: Call): void {
   call.inspector.runArgv(argv, forkScope(call.scope), call.cause, call.stdin);
 }
 
-/** The script that is asked for, of a `package.json` that the line itself wrote. */
+/** The requested script, from a `package.json` that the line itself wrote. */
 function runWrittenScripts(call: Call): void {
   const written = call.inspector.files.get('package.json');
   if (written === undefined) return;

@@ -1,6 +1,6 @@
 /**
  * Code names a file of the home in many ways: `expanduser`, `homedir()`, `Path.home() / 'x'`, joins,
- * templates, a variable. They are folded into the one text '~/x' that the rest looks at.
+ * templates, a variable. All of them become the one text '~/x' for the other checks.
  */
 const HOME = String.raw`(?:os\.path\.expanduser\(\s*['"]~['"]\s*\)|expanduser\(\s*['"]~['"]\s*\)|process\.env\.HOME\b|process\.env\[['"]HOME['"]\]|(?:\bos|require\(['"](?:node:)?os['"]\))\.(?:homedir|userInfo)\(\)(?:\.homedir)?|\bhomedir\(\)|os\.environ(?:\.get\(\s*['"]HOME['"][^)]*\)|\[['"]HOME['"]\])|os\.getenv\(\s*['"]HOME['"]\s*\)|Deno\.env\.get\(['"]HOME['"]\)|Bun\.env\.HOME|ENV(?:\[['"]HOME['"]\]|\.fetch\(['"]HOME['"]\))|\$ENV\{['"]?HOME['"]?\}|\bgetenv\(\s*['"]HOME['"]\s*\)|\$_(?:SERVER|ENV)\[['"]HOME['"]\]|(?:pathlib\.)?Path\.home\(\)|Dir\.home\b(?:\(\))?|Sys\.getenv\(\s*['"]HOME['"]\s*\))`;
 const MENTIONS = new RegExp(`${HOME}|expanduser|expand_path|['"]~/`);
@@ -38,7 +38,7 @@ export function foldHome(code: string): string {
   return foldNames(text.replace(/(^|[^\w)])\(\s*(['"]~[^'"\n]*['"])\s*\)\./g, '$1Path($2).'));
 }
 
-/** `p = '~/.bashrc'; open(p, 'a')`: a name that is set once stands for its text. */
+/** `p = '~/.bashrc'; open(p, 'a')`: a name that is set once is replaced by its text. */
 function foldNames(code: string): string {
   let text = code;
   for (const [, name = '', , value = ''] of code.matchAll(

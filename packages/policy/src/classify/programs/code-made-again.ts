@@ -1,11 +1,11 @@
-/** Deletions in code whose target is written out and is made again: `shutil.rmtree('build')`. */
+/** Deletions in code whose target is a literal and is made again: `shutil.rmtree('build')`. */
 import { isMadeAgain } from '../made-again.ts';
 import type { ShellScope } from '../shell-scope.ts';
 
 /** One call that deletes one thing: a text in quotes, or the name of a loop over such texts. */
 const CALL =
   /(?:\brequire\(['"]rimraf['"]\)(?:\.sync)?|\b(?:rmtree|removedirs|rm_rf|rm_r|rmSync|rmdirSync|unlinkSync|rm|unlink|remove|removeSync|emptyDirSync|rimraf(?:\.sync|Sync)?|remove_tree|RemoveAll))\s*\(\s*(?:(['"])([\w.*/@-]+)\1|([A-Za-z_$][\w$]*))\s*(?:,[^()'"`]*)?\)/g;
-/** What makes a name mean another thing than it says. */
+/** Code that changes the meaning of a name. */
 const ELSEWHERE = /\b(?:chdir|rename\w*|replace|move\w*|symlink\w*|link\w*|chroot|mount)\s*\(/;
 const LOOPS = [
   /\bfor\s*\(?\s*(?:const|let|var)?\s*([\w$]+)\s+(?:in|of)\s*[[(]((?:\s*(?:'[^'\n\\]*'|"[^"\n\\]*")\s*,?)+)[\])]/g,
@@ -15,7 +15,7 @@ const NAMES =
 const IMPORTS =
   /\bfrom\s+(?:os|shutil|pathlib)\s+import\s+(?:rmtree|remove|unlink)\s*(?=[;\n]|$)|\b(?:const|let|var|import)\s*\{\s*(?:rm|rmSync|unlinkSync|rmdirSync)\s*\}\s*(?:=\s*require\(['"](?:node:)?fs['"]\)|from\s*['"](?:node:)?fs['"])|\b(?:const|let|var)\s+rimraf\s*=\s*require\(['"]rimraf['"]\)/g;
 
-/** The code without such calls, and whether there was one; the rest is judged as any other. */
+/** The code without such calls, and whether there was one; the rest is judged as usual. */
 export function withoutMadeAgain(code: string, scope: ShellScope): { text: string; deletes: boolean } {
   if (!NAMES.test(code) || ELSEWHERE.test(code)) return { text: code, deletes: false };
   const loops = loopsOf(code);
@@ -30,7 +30,7 @@ export function withoutMadeAgain(code: string, scope: ShellScope): { text: strin
   return deletes ? { text: text.replace(IMPORTS, ''), deletes } : { text: code, deletes };
 }
 
-/** Loops over a list that is written out; a name that is set again stands for nothing. */
+/** Loops over a literal list; a name that is set again counts for nothing. */
 function loopsOf(code: string): Map<string, string[]> {
   const loops = new Map<string, string[]>();
   for (const pattern of LOOPS) {
@@ -50,6 +50,6 @@ function loopsOf(code: string): Map<string, string[]> {
   return loops;
 }
 
-/** A folder that the code itself made to be thrown away. */
+/** A temporary folder that the code itself made. */
 const MADE_FOLDER =
   /([A-Za-z_$][\w$]*)\s*=\s*(?:tempfile\.)?(?:mkdtemp|mktemp|fs\.mkdtempSync|mkdtempSync|Dir\.mktmpdir)\s*\(/g;

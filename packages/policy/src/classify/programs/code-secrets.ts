@@ -1,4 +1,4 @@
-/** Code that reads secrets and speaks to another machine. */
+/** Code that reads secrets and connects to another machine. */
 
 const POSTS =
   /\brequests\.(?:post|put|patch|request)\(|\bfetch\s*\(|\burlopen\b|\burllib\.request\.Request\b|\baxios(?:\.(?:post|put|request))?\s*\(|\bhttps?['"]?\)?\.request\b|\bhttps?['"]?\)?\.get\s*\(|\bhttp\.client\b|\bNet::(?:HTTP|SMTP|FTP)\b|\bsocket\b|\bTCPSocket\b|\bIO::Socket\b|\bhttpx\.(?:post|put)\(|\baiohttp\b|\bsendmail\b|\bsmtplib\b|\bftplib\b|\bparamiko\b|\bput_object\b|\bupload_file(?:obj)?\b|\bgot\.(?:post|put)\(|\bRestClient\.(?:post|put)\b|\bHTTParty\.(?:post|put)\b|\bFaraday\b|\bLWP\b|\bHTTP::Tiny\b|\bcurl_exec\b|\bstream_context_create\b|\bfsockopen\b|\bgethostbyname\s*\(|\bdns\.(?:lookup|resolve\w*)\s*\(|\bwebsockets?\b|\bWebSocket\b|\bnet\.connect\b|\bcreateConnection\b/;
@@ -9,7 +9,7 @@ const FILES =
   /['"`/](?:[^'"`\n]{0,200}\/)?(?:\.env(?:\.\w+)?|\.npmrc|\.pypirc|\.netrc|\.pgpass|\.git-credentials|\.vault-token|id_rsa|id_ed25519|id_ecdsa|wallet\.dat|Login Data|Cookies|cookies\.sqlite|logins\.json|key4\.db|credentials(?:\.json|\.toml|\.ya?ml)?)['"`]|\.ssh\/(?!known_hosts|config)|\.(?:ssh|aws|gnupg|kube)['"`]|\.aws\/|\.kube\/config|\.docker\/config\.json|\.config\/(?:gcloud|gh)\b|\.gnupg\b|\/etc\/shadow\b|\.mozilla\/|google-chrome\/|Library\/Keychains|\.password-store|\.claude\/\.credentials|\.codex\/auth\.json|\/(?:var\/)?run\/secrets\//;
 const OWN_SERVER = /localhost|127\.0\.0\.1|\[::1\]/;
 
-/** One of these stands in every text that names a secret; most texts hold none. */
+/** Every text that names a secret contains one of these; most texts contain none. */
 const NEEDLES =
   'env ENV .ssh .aws .gnupg .kube .npmrc .pypirc .netrc .pgpass credential id_ wallet Login ookies logins key4 shadow .mozilla chrome .password secrets .docker .config .vault Keychains auth.json'.split(
     ' ',

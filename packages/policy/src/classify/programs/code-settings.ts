@@ -9,10 +9,10 @@ const NAMED =
   /(?:^|[;\n\s{(])\$?([A-Za-z_]\w*)\s*:?=\s*(?:(?:pathlib\.)?(?:Path|Pathname\.new|File\.join|path\.(?:join|resolve)|os\.path\.join)\(\s*)?(['"`])([^'"`\n]{2,200})\2((?:\s*[,/]\s*(['"`])[^'"`\n]{1,100}\5){0,4})/g;
 const MAX_NAMES = 24;
 const MAY_WRITE = /write|Write|dump|append|open|put_contents|copy|rename|replace/;
-/** A path that is more than a project's file has one of these in it. */
+/** A path outside the project's files contains one of these. */
 const MAY_STEER = /['"`](?:\/|~|\.)|caisson|opencode/;
 
-/** What code writes to a path that it named before. */
+/** What code writes to a path that it named earlier. */
 export function hitsOfNamedWrites(text: string, scope: ShellScope): Hit[] {
   if (!MAY_WRITE.test(text) || !MAY_STEER.test(text)) return [];
   const found: Hit[] = [];
@@ -43,7 +43,10 @@ const PIPELINE = /\.(?:github\/workflows|gitlab-ci)/;
 const LEAKING_STEP =
   /(?:toJSON\(\s*secrets|\b(?:printenv|env)\s*\||\bsecrets\.\w+\s*\}\}[^\n]{0,40}\|)[\s\S]{0,200}\b(?:curl|wget|nc)\b/i;
 
-/** What code writes that works later by itself: settings that stop an agent from asking, start-up code, a CI step. */
+/**
+ * What code writes and another program later runs by itself: settings that stop an agent from asking,
+ * start-up code, a CI step.
+ */
 export function hitOfPlanted(text: string): Hit | null {
   if (!MAY_WRITE.test(text) || !WRITES_TEXT.test(text)) return null;
   if (switchesGuardOff(text)) return hit('system_modify', 'agent-settings');

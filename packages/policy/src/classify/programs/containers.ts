@@ -51,7 +51,7 @@ export const judgeContainer: Handler = (call) => {
 };
 
 function judgeVerb(name: string, verb: string, second: string, rest: readonly string[]): Hit {
-  // Without --all only the cache of builds and what no name leads to any more.
+  // Without --all only the cache of builds and what has no name any more.
   const isCache = /^(builder|buildx|image)$/.test(verb) && second === 'prune' && name !== 'buildah';
   if (isCache && !rest.some((arg) => /^--all|^-\w*a|^--filter|^--volumes/.test(arg))) return runs;
   if (verb === 'system') return second === 'prune' || second === 'reset' ? destroys : runs;
@@ -64,7 +64,7 @@ function judgeVerb(name: string, verb: string, second: string, rest: readonly st
   if (/^(image|container|builder)$/.test(verb) && second === 'prune') return destroys;
   const removes =
     /^(rm|rmi|kill)$/.test(verb) || (/^(image|container)$/.test(verb) && /^(rm|remove)$/.test(second));
-  // One container by name is everyday work; whatever a listing returned is everything.
+  // One container by name is everyday work; the output of a listing is everything.
   if (removes && rest.some((arg) => isUnknown(arg) || arg === '--all' || /^-\w*[av]/.test(arg)))
     return destroys;
   if (/^(ctr|crictl|buildah|nerdctl)$/.test(name)) {

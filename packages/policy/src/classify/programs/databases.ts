@@ -1,4 +1,4 @@
-/** Database clients: what the SQL or command they are given does. */
+/** Database clients: judges the SQL or command they get. */
 import { hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
 import { isMadeAgain } from '../made-again.ts';
@@ -32,7 +32,7 @@ export const DATABASE_PROGRAMS = [
 const DESTRUCTIVE_SQL =
   /\bdrop\s+(table|database|schema|view|materialized|index|user|role|column|keyspace|collection|owned|type|function|trigger|sequence|extension|policy|tablespace|procedure|event|constraint|publication|subscription|server|domain|aggregate|stream|stage|warehouse|dictionary|if\s+exists)\b|\bpg_terminate_backend\b|\breset\s+master\b|\bpurge\s+binary\b|\blo_unlink\b|\balter\s+system\b|\btruncate\b\s*(table\s+)?[\w"'`]|\bdelete\s+from\s+[\w."`]+\s*(;|$|"|')|\balter\s+table\b[^;]*\bdrop\b|\bupdate\s+[\w."`]+\s+set\b(?![^;]*\bwhere\b)|\bdelete\s+from\b(?![^;]*\bwhere\b)|\bwhere\s+(1\s*=\s*1|true)\b|\\!\s*\S+/i;
 
-/** A comment ends with its line; what has no end of line is taken as code. */
+/** A comment ends with its line; without a line end the text counts as code. */
 function withoutComments(sql: string): string {
   const lines = sql.split('\n');
   return lines.map((line, index) => (index < lines.length - 1 ? line.replace(/--.*$/, '') : line)).join('\n');
@@ -41,7 +41,7 @@ function withoutComments(sql: string): string {
 /** Whether SQL text removes or empties something. */
 export function isDestructiveSql(sql: string): boolean {
   const code = withoutComments(sql).replace(/\/\*[^*]{0,2000}\*\//g, ' ');
-  // A text in quotes is data, unless the statement puts another one together.
+  // A text in quotes is data, unless the statement builds another statement from it.
   const buildsSql = /\bexecute\b|\|\||\bconcat\b|\bformat\s*\(/i.test(code);
   const bare = buildsSql ? code : code.replace(/'(?:[^']|'')*'/g, "''");
   return DESTRUCTIVE_SQL.test(bare) || GRANTING_SQL.test(bare);
@@ -97,7 +97,7 @@ function judgeDocuments(call: Call): ReturnType<Handler> {
   return destroys ? drops : runs;
 }
 
-/** A database in memory, or in a temporary file: what is dropped there was made for the trial. */
+/** A database in memory, or in a temporary file: what is dropped there was made for a test. */
 function isThrownAway({ name, args, stdin, scope }: Call): boolean {
   if (!/^(sqlite3?|duckdb|libsql)$/.test(name) || /\battach\b/i.test(`${args.join(' ')} ${stdin ?? ''}`))
     return false;

@@ -13,7 +13,7 @@ export const judgeDd: Handler = (call) => {
   if (found.actionClass !== 'file_write' || kindOfPath(target, call.scope) === 'sink') return found;
   const source = setting('if') ?? '';
   if (source === '/dev/null' || (source === '' && call.stdin === '')) return hit('file_delete', 'truncate');
-  // Zeros over a file that is there already, as `find -exec` names them.
+  // Zeros over an existing file, as `find -exec` names them.
   if (
     /^\/dev\/(zero|urandom|random)$/.test(source) &&
     (isUnknown(target) || isKeptFile(target) || setting('conv')?.includes('notrunc') === true)
@@ -35,7 +35,7 @@ function sizeOf(text = '512'): number {
   return Number(digits) * 1024 ** UNITS.indexOf(unit.toLowerCase());
 }
 
-/** A name under which people keep work or data, not a file made to fill a disk or try an upload. */
+/** A name under which people keep work or data, not a file made to fill a disk or to test an upload. */
 function isKeptFile(path: string): boolean {
   return /\.(db|sqlite3?|sql|ya?ml|json|toml|ini|env|conf|[cm]?[jt]sx?|py|rb|go|rs|java|c|h|cpp|cs|php|md|html?|css|sh|pem|key|docx?|xlsx?|pdf)$/i.test(
     path,

@@ -1,4 +1,4 @@
-/** Programs whose work is to delete. */
+/** Programs that delete. */
 import { severityOf } from '../../action-class.ts';
 import { hasFlag, parseOptions } from '../command-options.ts';
 import { hitOfDelete, hitOfDeletes } from '../delete-hit.ts';
@@ -14,7 +14,7 @@ export const judgeRm: Handler = (call) => {
   return hitOfDeletes(operands, isRecursive, call.scope);
 };
 
-/** `rmdir` removes empty folders only; that of another system takes `/s`. */
+/** `rmdir` removes empty folders only; that of another system accepts `/s`. */
 export const judgeRmdir: Handler = (call) => {
   const isRecursive = call.args.some((arg) => /^\/s$/i.test(arg));
   const paths = parseOptions(call.args).operands.filter((arg) => !/^\/[sq]$/i.test(arg));

@@ -1,10 +1,9 @@
 /**
- * The words by which programs nobody has listed say that they destroy: `flyway clean`,
- * `pm2 delete all`, `dokku apps:destroy`. One vocabulary for every tool with sub-commands, for
- * targets of `make` and for scripts of a package.
+ * The words with which unlisted programs destroy: `flyway clean`, `pm2 delete all`, `dokku apps:destroy`. One
+ * vocabulary for every tool with sub-commands, for targets of `make` and for scripts of a package.
  */
 
-/** Destroys whatever follows, in any tool. */
+/** Destroys its operand, in any tool. */
 const GRAVE = new Set(
   'delete destroy purge drop wipe erase nuke terminate truncate obliterate decommission annihilate unpublish undeploy teardown zap zeroize shred deltree dropall deleteall rmtree rmdir expunge eradicate flushall flushdb forcedelete selfdestruct rollbackall stopall killall rdelete unsubscribe deletefile'.split(
     ' ',
@@ -12,7 +11,7 @@ const GRAVE = new Set(
 );
 /** Destroys in most tools; in a package manager it edits a list of dependencies. */
 const REMOVES = new Set('rm remove del uninstall delete-all rmi unregister abandon undefine'.split(' '));
-/** Harmless by itself, grave when told to go all the way. */
+/** Harmless by itself, grave with an option that means everything. */
 const RESETS = new Set(
   'reset prune clean clear flush rollback undo downgrade revert kill stop revoke disable deactivate detach empty format expire forget evict drain cancel fresh recreate reinit clean-all leave'.split(
     ' ',
@@ -41,7 +40,7 @@ const PROSE_OPTION =
 const PACKAGE_MANAGERS =
   /^(npm|pnpm|yarn|bun|deno|jsr|cargo|go|pip[\d.]*|pip3|uv|poetry|pdm|pipenv|pipx|rye|hatch|conda|mamba|micromamba|gem|bundle|bundler|composer|dotnet|nuget|mix|hex|rebar3|opam|cabal|stack|nimble|luarocks|raco|ghcup|rustup|nvm|fnm|volta|n|asdf|mise|rtx|pyenv|rbenv|nodenv|goenv|jenv|sdk|sdkman|flutter|dart|pub|swift|pod|carthage|vcpkg|conan|spack|code|codium|pre-commit|husky|lerna|nx|ng|expo|shadcn|helm|krew|tlmgr|cpan|cpanm|elm|julia|gradle|gradlew|mvn|ctags|turbo|tuist|mint|shards|haxelib|dub|lake|devbox|nix|guix|direnv|gh-extension|changeset|storybook|sv|cmake|ninja|bazel|buck|buck2|pants|please|scons|meson|ant|sbt|lein|clj|watchman|xcodebuild)$/;
 
-/** Whether a word, read piece by piece (`db:drop`, `delete-stack`, `dropAll`), is an order to destroy. */
+/** Whether a word, read part by part (`db:drop`, `delete-stack`, `dropAll`), orders a destruction. */
 export function saysDestroy(word: string): boolean {
   if (GRAVE.has(word)) return true;
   if (!/^[A-Za-z][\w:.-]*$/.test(word) || FILE_NAME.test(word)) return false;
@@ -106,7 +105,7 @@ function verbWords(args: readonly string[]): string[] {
   return words;
 }
 
-/** `psql -f drop-all.sql`: the content is not on the line, but the name says what it is for. */
+/** `psql -f drop-all.sql`: the content is not on the line, but the name says what it does. */
 export function namesLoss(path: string): boolean {
   return /(^|[/_.-])(drop|truncate|wipe|nuke|destroy|purge|teardown|delete[_-]all|reset[_-]?(db|database|all))([_-]\w+)*\.(sql|sh|js|psql|cql|ya?ml|py|rb)$|(^|\/)reset\.sql$/i.test(
     path,

@@ -97,7 +97,7 @@ export const judgeXxd: Handler = (call) => {
   return written === undefined ? hit('file_read', 'read-only-program') : hitOfWrites([written], call.scope);
 };
 
-/** Making a key pair overwrites the file it is told. */
+/** Making a key pair overwrites the named file. */
 export const judgeSshKeygen: Handler = (call) => {
   const file = parseOptions(call.args, ['-f', '-t', '-b', '-C', '-N', '-P', '-R', '-F', '-m']).values.get(
     '-f',
@@ -106,7 +106,7 @@ export const judgeSshKeygen: Handler = (call) => {
   return hitOfWrites([file], call.scope);
 };
 
-/** An editor is opened to write the file it is given. */
+/** An editor may write the file it opens. */
 export const judgeEditor: Handler = (call) => {
   const found = hitOfWrites(parseOptions(call.args).operands, call.scope);
   return found.actionClass === 'file_write' ? hit('bash_exec', 'editor') : found;

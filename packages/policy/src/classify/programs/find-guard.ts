@@ -1,7 +1,7 @@
 /**
- * Which tests of a `find` hold for what one of its actions gets. `-o` and `,` begin another branch,
- * an action before its test is not held back by it, and `!` turns a test round: in all of these a
- * name on the line says nothing about what is deleted.
+ * Which tests of a `find` limit what one of its actions gets. `-o` and `,` begin another branch, a test after
+ * an action does not limit it, and `!` negates a test: in all of these a name on the line says nothing about
+ * what is deleted.
  */
 const NAME_TEST = new Set(['-name', '-iname', '-path', '-wholename', '-regex']);
 const NEGATION = new Set(['!', '-not']);
@@ -19,7 +19,7 @@ export function isGuarded(
       if (!NEGATION.has(args[at - 2] ?? '') && accepts(word, args[at - 1] ?? '')) return true;
       at -= 1;
     } else if (BRANCH.has(word)) {
-      // The branches before this one are no condition of it; what stands outside a bracket is.
+      // The branches before this one do not limit it; tests outside a bracket do.
       at = openingBefore(args, at);
     } else if (word === ')') {
       const open = openingBefore(args, at);
@@ -37,7 +37,7 @@ export function isGuarded(
   return false;
 }
 
-/** The patterns of all name tests that are not turned round. */
+/** The patterns of all name tests that are not negated. */
 export function namePatterns(args: readonly string[]): string[] {
   return args.filter((_, at) => isPattern(args, at) && !NEGATION.has(args[at - 2] ?? ''));
 }

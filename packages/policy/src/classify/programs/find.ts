@@ -11,12 +11,12 @@ import { isUnknown, UNKNOWN, UNTRUSTED } from '../unknown-text.ts';
 import { isGuarded, namePatterns } from './find-guard.ts';
 
 const EXEC = new Set(['-exec', '-execdir', '-ok', '-okdir']);
-/** A file of any name; the leading dot says that it is a file and nothing else. */
+/** A file of any name; the leading dot marks it as a file and nothing else. */
 const ANY_FILE = `./${UNKNOWN}`;
 /** Patterns of files that tools make again or that editors leave behind. */
 const LITTER =
   /^\*?\.(pyc|pyo|py\[co\w{0,2}\]|o|obj|\[oa\w{0,2}\]|class|tmp|temp|orig|rej|swp|swo|sw\[\w-+\]|cache|tsbuildinfo|gcda|gcno|DS_Store)$|^\*~$|^\.DS_Store$|^\._\*$|^\.#\*$|^Thumbs\.db$/;
-/** What nobody makes again, and hardly anybody misses. */
+/** Files that no tool makes again, and that hardly anyone needs. */
 const LEFT_OVER = /^[\w*.-]*\.(log|bak|map|old|dump|pid)(\.\*)?$/;
 
 export const judgeFind: Handler = (call) => {
@@ -68,7 +68,10 @@ function runOnFound(call: Call, command: readonly string[], starts: readonly str
   call.inspector.runArgv(words, forkScope(call.scope), call.cause, call.stdin);
 }
 
-/** One name that stands for all that is found: a harmless one only where every file must have such a name. */
+/**
+ * One name that represents everything that is found: a harmless one only where every file must have such a
+ * name.
+ */
 function describeFound(call: Call, starts: readonly string[], at: number): string {
   const { args, scope } = call;
   const patterns = namePatterns(args);
@@ -85,7 +88,7 @@ function describeFound(call: Call, starts: readonly string[], at: number): strin
   return name;
 }
 
-/** What a `-delete`, or a command that deletes, at this word does. */
+/** Classifies a `-delete`, or a command that deletes, at this word. */
 function deleteFound(call: Call, starts: readonly string[], at: number): Hit {
   const { args, scope } = call;
   const folders = starts.length === 0 ? ['.'] : starts;
@@ -113,10 +116,10 @@ function deleteFound(call: Call, starts: readonly string[], at: number): Hit {
   return hit('bash_destructive', 'find-delete');
 }
 
-/** Options by which what lies behind a link is found as well. */
+/** Options with which `find` follows links. */
 const FOLLOWS = new Set(['-L', '-follow']);
 
-/** A folder in which this deletion takes only what is made again. */
+/** A folder in which this deletion removes only what is made again. */
 function isOwn(folder: string, isLitter: boolean, { args, scope }: Call, at: number): boolean {
   if (isMadeAgain(folder, scope)) return true;
   const full = normalizePath(folder, scope);

@@ -1,14 +1,14 @@
-/** Programs that put this machine to work for somebody else. */
+/** Programs that make this machine work for another person. */
 import type { Call } from '../inspector.ts';
 import { normalizePath } from '../path-kind.ts';
 
 const MINERS =
   /^(xmrig|xmr-stak\S*|minerd|cpuminer\S*|ethminer|t-rex|nbminer|lolminer|cgminer|bfgminer|phoenixminer|nanominer|gminer|teamredminer|srbminer\S*|ccminer|claymore\S*|wildrig\S*)$/i;
-/** Where a program is put that is not meant to be found. */
+/** Where programs are hidden. */
 const HIDDEN =
   /^(?:\/tmp|\/var\/tmp|\/dev\/shm)\/(?:.*\/)?\.[\w.-]+\/|^\/dev\/shm\/|^~\/(?:.*\/)?\.(?:cache|config|local)\/(?:.*\/)?\.[\w.-]+\//;
 
-/** A miner, by name or by the pool it is told to work for; or what was unpacked where nobody looks. */
+/** A miner, by name or by its pool; or a program that was unpacked in a hiding place. */
 export function isMiner({ name, path, args, scope, inspector }: Call): boolean {
   if (MINERS.test(name)) return true;
   if (args.some((arg) => /^(?:stratum\+|--donate-level|--randomx\b|--coin=)/.test(arg))) return true;
@@ -25,7 +25,7 @@ export function isMinerImage(word: string): boolean {
   return MINERS.test(word.replace(/:[\w.-]+$/, '').replace(/.*\//, '')) || /^stratum\+/.test(word);
 }
 
-/** A runner that takes its work from another place: `./config.sh --url … --token …`. */
+/** A runner that gets its work from another machine: `./config.sh --url … --token …`. */
 export function registersRunner({ name, args }: Call): boolean {
   const has = (option: string): boolean => args.some((arg) => arg.split('=')[0] === option);
   if (/^config\.(sh|cmd)$/.test(name)) return has('--url') && has('--token');

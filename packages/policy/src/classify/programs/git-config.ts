@@ -46,7 +46,7 @@ export function aliasNamed(key: string): string | null {
   return /^alias\.(.+?)(?:\.command)?$/.exec(key)?.[1] ?? null;
 }
 
-/** The shell text that git would run because of a setting, by whichever of its commands; null for none. */
+/** The shell text that git, with any of its commands, would run because of a setting; null for none. */
 export function textOfSetting(key: string, value: string): string | null {
   if (!RUNS.test(key) || key.startsWith('url.') || key === 'core.hookspath' || HARMLESS.test(value))
     return null;
@@ -58,7 +58,7 @@ export function textOfSetting(key: string, value: string): string | null {
 export function runConfigValue(call: Call, key: string, value: string): void {
   if (!RUNS.test(key) || key.startsWith('url.') || HARMLESS.test(value)) return;
   if (key === 'core.hookspath') {
-    // Nowhere is how hooks are switched off; anywhere else is how they are brought in.
+    // An empty value switches hooks off; any other value brings new ones in.
     if (value !== '/dev/null' && !OWN_HOOKS.test(value))
       call.inspector.report(hit('system_modify', 'control-file'), call.cause);
     return;

@@ -1,4 +1,4 @@
-/** What git takes from elsewhere, where it is told to write, and what it runs on the way. */
+/** What git gets from elsewhere, where it writes, and what it runs on the way. */
 import { hasFlag, parseOptions } from '../command-options.ts';
 import { hit, type Hit } from '../finding.ts';
 import type { Call } from '../inspector.ts';
@@ -43,7 +43,7 @@ function overwritesBranches(args: readonly string[], operands: readonly string[]
     .some((refspec) => (force || refspec.startsWith('+')) && /:(?!refs\/(remotes|tags)\/)./.test(refspec));
 }
 
-/** Places that a verb is told to write to, and a program it is told to open files with. */
+/** Places that a verb writes to, and a program it opens files with. */
 export function reportOutputs(verb: string, args: readonly string[], call: Call): void {
   const { values, operands } = parseOptions(args, [
     '-o',

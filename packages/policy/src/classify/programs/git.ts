@@ -57,7 +57,7 @@ export const judgeGit: Handler = (call) => {
   }
   const word = call.args[index];
   if (word === undefined) return reads;
-  // `git ${x}push`: what is not known is taken to be nothing.
+  // `git ${x}push`: an unknown part is treated as empty.
   const verb = withoutUnknown(word);
   const rest = call.args.slice(index + 1);
   const alias = aliases.get(verb.toLowerCase());

@@ -1,13 +1,13 @@
 /**
- * Giving away access: a role that may do everything, a door open to everybody, a protection taken
- * off. Nothing is deleted, and all of it may be afterwards.
+ * Giving away access: a role that may do everything, an opening for everyone, a removed protection. Nothing
+ * is deleted, and everything may be afterwards.
  */
 import { hit, type Hit } from '../finding.ts';
 
 const EVERYBODY = String.raw`(?:0\.0\.0\.0\/0|::\/0)`;
 const anyone = (text: string): RegExp => new RegExp(text.replaceAll('EVERYBODY', EVERYBODY), 'i');
 
-/** Per program: words that widen who may do what. */
+/** Per program: words that widen access. */
 const GRANTS: Readonly<Record<string, RegExp>> = {
   kubectl: anyone(
     String.raw`\bcreate (?:cluster)?rolebinding\b.*(?:--(?:cluster)?role[= ](?:cluster-admin|admin|edit)\b|system:(?:anonymous|unauthenticated|authenticated|masters|serviceaccounts))|\bcreate (?:cluster)?role\b.*--verb[= ]\*|\bproxy\b.*--(?:address[= ]0\.0\.0\.0|disable-filter)|\brun\b.*(?:--privileged\b|"?(?:privileged|hostPID|hostNetwork)"?\s*:\s*true)|\bdebug node\/|\bpod-security\.kubernetes\.io\/\w+=privileged`,
@@ -33,17 +33,17 @@ const GRANTS: Readonly<Record<string, RegExp>> = {
   gh: /^api\b.*(?:collaborators|memberships|invitations|\/protection|\/keys|\/hooks|actions\/permissions)\b.*(?:-X|--method)[= ]?(?:PUT|POST|PATCH)|^api\b.*(?:-X|--method)[= ]?(?:PUT|POST|PATCH)\b.*(?:collaborators|memberships|invitations|\/protection|\/keys|\/hooks|actions\/permissions)\b|^(?:repo deploy-key|ssh-key|gpg-key) add\b/,
   glab: /^(?:ssh-key|deploy-key) add\b|^api\b.*\bmembers\b.*access_level=(?:40|50)/,
 };
-/** In any client of a cloud: a rule of a firewall for everybody. */
+/** In any client of a cloud: a firewall rule for everyone. */
 const OPENS = anyone(
   String.raw`\b(?:firewall|security[- ]?group|secgroup|ingress|inbound|nsg|acl|authorized-networks|allow-?list|whitelist|trusted-sources)\S*\b.*EVERYBODY`,
 );
 const CLOUD_CLIENT =
   /^(?:aws|gcloud|az|doctl|hcloud|openstack|linode-cli|oci|ibmcloud|scw|yc|ovhai|exo|civo|vultr-cli|upctl|aliyun|tccli|fly|flyctl)$/;
 
-/** Nobody writes a longer one; the patterns take a time that grows with the square. */
+/** Real commands are not longer; the patterns take a time that grows with the square. */
 const MAX_LENGTH = 3000;
 
-/** What the words of a service's client give away; null when nothing. */
+/** The access that the words of a service's client give away; null when none. */
 export function judgeGrant(name: string, line: string, stdin: string | undefined): Hit | null {
   const words = line.slice(0, MAX_LENGTH);
   const grants = Object.hasOwn(GRANTS, name) ? GRANTS[name] : undefined;
@@ -58,10 +58,10 @@ export function judgeGrant(name: string, line: string, stdin: string | undefined
   return isGiven ? hit('bash_destructive', 'grants-access') : null;
 }
 
-/** A manifest on the line that makes somebody the master of the cluster, or of the node. */
+/** A manifest on the line that gives full control of the cluster, or of the node. */
 const GIVES_CLUSTER =
   /kind:\s*ClusterRoleBinding[\s\S]{0,600}name:\s*cluster-admin\b|\bprivileged:\s*true\b|\bhostPID:\s*true\b|\bhostPath:\s*(?:\{\s*)?path:\s*\/\s/;
 
-/** SQL that makes somebody master of the server, or lets it write files and run programs. */
+/** SQL that gives full control of the server, or lets it write files and run programs. */
 export const GRANTING_SQL =
   /\b(?:alter|create)\s+(?:role|user|login)\b[^;]{0,300}\b(?:superuser|createrole|bypassrls|sysadmin)\b|\bgrant\s+all(?:\s+privileges)?\s+on\s+\*\s*\.\s*\*|\bgrant\s+all\b[^;]{0,300}\bto\s+public\b|\bgrant\b[^;]{0,300}\bwith\s+(?:grant|admin)\s+option\b|\bgrant\s+(?:role\s+)?(?:pg_(?:write_server_files|execute_server_program|read_server_files|write_all_data)|rds_superuser|cloudsqlsuperuser|sysadmin|dba|sysdba|accountadmin|securityadmin|super|file|shutdown|postgres|admin)\b[^;]{0,300}\bto\b|\bsp_addsrvrolemember\b|\bxp_cmdshell\b|\balter\s+server\s+role\s+sysadmin\b|\bidentified\s+by\s+''|\binto\s+(?:outfile|dumpfile)\b|\bcopy\b[^;]{0,300}\b(?:to|from)\s+program\b|\bpg_(?:read|write)_(?:binary_)?file\b|\blo_(?:import|export)\b|\bload_file\s*\(|\bdisable\s+(?:row\s+level\s+security|trigger)\b|\bset\s+global\s+(?:local_infile|secure_\w+|validate_password\w*|init_file)\b/i;

@@ -1,7 +1,7 @@
 /**
- * Code of other languages, judged by what it calls. This is not a parser of eight languages: it
- * looks for the calls that delete, for the strings that such code would hand to a shell, and for
- * the ways of hiding either. The sandbox is the wall; this is the sign in front of it.
+ * Code of other languages, judged by its calls. This is not a parser of eight languages: it looks for the
+ * calls that delete, for the strings that such code would give to a shell, and for the ways of hiding either.
+ * The sandbox is the boundary; this is a hint.
  */
 import { hit } from '../finding.ts';
 import type { Call } from '../inspector.ts';
@@ -31,7 +31,7 @@ const WRITES =
 /** Opened for writing, and nothing on the line writes. */
 const TRUNCATES =
   /\b(?:open|fopen|openSync)\s*\([^)]{0,300},\s*(?:mode\s*=\s*)?['"]wb?['"]|\bcreateWriteStream\s*\(\s*['"][^'"]+['"]\s*\)(?!\s*[,)]|\.)/;
-/** Libraries that speak to a repository without a shell. */
+/** Libraries that connect to a repository without a shell. */
 const DRIVES_GIT =
   /\.git\.(?:reset|clean|push|checkout|restore|rm)\(|\bremotes?(?:\.\w+|\([^)]*\)|\[[^\]]*\])?\.push\(|\b(?:simpleGit|simple_git|git)\([^)]*\)\.(?:push|reset|clean)\(/;
 const KILLS_ALL =
@@ -44,7 +44,10 @@ const HTTP_DELETE = /\b(?:requests|httpx|axios|session|client)\.delete\(|method[
 const REVERSE_SHELL =
   /socket[\s\S]{0,600}(?:dup2|\/bin\/(?:ba|z)?sh|pty\.spawn)|(?:net\.connect|createConnection|fsockopen|TCPSocket|IO::Socket)[\s\S]{0,600}(?:\/bin\/(?:ba)?sh|spawn\(|popen|\bexec\b|\bsystem\b)/;
 
-/** Names taken out of a module under any name: `from os import remove as r`, `const {unlink} = require('fs')`. */
+/**
+ * Names imported from a module under any name: `from os import remove as r`, `const {unlink} =
+ * require('fs')`.
+ */
 const IMPORTS_DELETION =
   /\bfrom\s+(?:os|shutil|pathlib|send2trash)\s+import\b[^;\n]{0,300}\b(?:remove|unlink|rmdir|removedirs|rmtree|truncate|send2trash)\b|[{,]\s*(?:unlink|rm|rmdir|truncate|remove)(?:Sync)?\b[^}]{0,300}\}\s*(?:=\s*(?:await\s+import|require)|from\b)|\b(?:unlink|rm|rmdir|truncate)Sync\b/;
 const IMPORTS_EXEC = /\bfrom\s+(?:os|subprocess|pty|commands|sh)\s+import\b/;
@@ -155,7 +158,7 @@ function runStrings(text: string, call: Call): void {
 const MAX_STRINGS = 400;
 const TELLING = /\b(rm|git|dd|sudo|mkfs|shred|kill|find|unlink|truncate|docker|kubectl|chmod|curl|sh|bash)\b/;
 
-/** Each text once; of more than anyone writes by hand, those that name a program worth judging. */
+/** Each text once; of very many, only those that name a program worth judging. */
 function mostTelling(texts: readonly string[]): string[] {
   const distinct = [...new Set(texts)];
   if (distinct.length <= MAX_STRINGS) return distinct;

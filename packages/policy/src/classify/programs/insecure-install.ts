@@ -1,4 +1,7 @@
-/** Packages fetched where anybody on the way can put another one: plain http, or a host that is told to be trusted. */
+/**
+ * Packages fetched where anyone on the way can replace them: plain http, or a host that is trusted without a
+ * check.
+ */
 import { hit, type Hit } from '../finding.ts';
 
 const INSTALLERS =
@@ -11,7 +14,7 @@ const KNOWN_HOST = new RegExp(
 const FETCHES =
   /^(?:install|i|add|ci|get|download|sync|config|sources?|source|repo|exec|dlx|run|tool|global|update|upgrade|require|pip|env)$/;
 
-/** An installer told to fetch from such a place; null when not. */
+/** An installer with such a source; null when not. */
 export function judgeInstall(name: string, args: readonly string[]): Hit | null {
   if (!INSTALLERS.test(name)) return null;
   const verb = args.find((arg) => !arg.startsWith('-')) ?? '';

@@ -134,7 +134,7 @@ function judgeOperands(call: Call, operands: readonly string[]): Hit | null {
   return operands.slice(1, 3).some(isGrave) ? hit('bash_destructive', 'destructive-target') : null;
 }
 
-/** `python -m twine upload`: a module is a program by another door. */
+/** `python -m twine upload`: a module is a program under another name. */
 function runModule(call: Call, module: string, operands: readonly string[]): void {
   const run = () => call.inspector.runArgv([module, ...operands], forkScope(call.scope), call.cause);
   for (const found of call.inspector.collect(run)) {
@@ -145,7 +145,7 @@ function runModule(call: Call, module: string, operands: readonly string[]): voi
 const IS_EDITOR = /^(vim?|nvim|ex|ed)$/;
 const FRAMEWORK_SHELL = /^(shell|shell_plus|dbshell|console|tinker|dbconsole|repl)$/;
 
-/** Shells with a grammar of their own: what they share with ours is judged as ours, too. */
+/** Shells with another grammar: the part they share with ours is judged like ours. */
 const SHELL_LIKE = /^(pwsh|powershell|cmd|nu|elvish|xonsh|zx)$/i;
 
 function runAsShell(code: string, call: Call): void {

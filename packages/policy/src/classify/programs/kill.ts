@@ -3,13 +3,13 @@ import { hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
 import { isUnknown, withoutUnknown } from '../unknown-text.ts';
 
-/** Processes that everything else, or everyone's data, hangs on. */
+/** Processes that everything else, or everyone's data, depends on. */
 const CRITICAL =
   /^(systemd|init|sshd|dockerd|containerd|kubelet|launchd|postgres(ql)?|postmaster|mysqld?|mariadbd?|mongod?|redis(-server)?|etcd|Xorg|gnome-shell|caisson)$/;
-/** What watches over this machine or keeps a program in its bounds. */
+/** What guards this machine or limits a program. */
 const GUARDS =
   /^(auditd|falco|osqueryd?|clamd|clamav|freshclam|wazuh(-\w+)?|ossec(-\w+)?|sysmon|falcon-sensor|sentinel(one|d|ctl)?|mdatp|fail2ban(-server)?|snort|suricata|apparmord?|bwrap|bubblewrap|firejail|seccomp|sandbox(-exec|d)?|rsyslogd?|syslogd?|syslog-ng|journald|systemd-journald|crowdstrike|carbonblack|cbagentd|aide|tripwire|rkhunter|usbguard(-daemon)?|opensnitchd?|littlesnitch|santad?|watchdogd?)$/i;
-/** Programs that run all kinds of work: several of them at once is whatever somebody has open. */
+/** Programs that run all kinds of work: several at once end everything the user has open. */
 const KINDS =
   /^(node|nodejs|python[\d.]*|java|ruby|php|perl|go|dotnet|chrome|google-chrome|chromium|firefox|safari|code|cursor|idea|bash|zsh|sh|fish|tmux|screen|docker|ssh|vim|nvim|emacs|slack|Terminal|iTerm2?|Finder|Dock)$/i;
 const EVERYONE = /^(-1|1|-9)$/;

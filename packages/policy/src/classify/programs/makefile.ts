@@ -7,7 +7,7 @@ interface Rule {
 
 const RULE = /^([\w./-]+(?:\s+[\w./-]+)*)\s*::?(?!=)([^;#]*)(?:;(.*))?$/;
 
-/** Those of the targets and of what they need; all of them when that cannot be told. */
+/** Those of the targets and of what they need; all of them when that is unclear. */
 export function recipesOf(makefile: string, operands: readonly string[]): string {
   const lines = makefile.split('\n');
   const targets = operands.filter((word) => !word.includes('='));

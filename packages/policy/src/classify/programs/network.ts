@@ -18,7 +18,9 @@ const network = hit('network', 'network');
 const LOCAL =
   /^(https?:\/\/)?(localhost|127\.\d+\.\d+\.\d+|\[::1\]|0\.0\.0\.0|[\w-]+\.(local|test|localhost))(:|\/|$)|^(:\d+)?\//;
 
-/** Local services that keep data or run the machine: what is deleted there is not a test of one's own server. */
+/**
+ * Local services that keep data or run the machine: a deletion there is not a test of a development server.
+ */
 const STORE =
   /:(9200|9201|5984|8500|8200|237[0-9]|6333|8086|8123|7474|4001|8983|15672|9000|5000\/v2|7700|8108|9090)(\/|$)|\/(indexes|indices|collections|databases|buckets|topics|queues|volumes|containers|_data_stream|_snapshot)(\/|$)|\/_all\b|\/\*$|docker\.sock/;
 /** Paths by which an ordinary request destroys. */
@@ -137,7 +139,7 @@ function downloadedNames(
   return folder === undefined ? names : names.map((file) => `${folder.replace(/\/$/, '')}/${file}`);
 }
 
-/** `tar cz . | nc host 9999`: whatever is in the files goes to a bare socket. */
+/** `tar cz . | nc host 9999`: the files go to a bare socket. */
 function sendsFiles({ name, args, stdin }: Call): boolean {
   if (/^(nc|ncat|netcat|telnet)$/.test(name) && /^\s*flush(_all|all|db)\b/i.test(stdin ?? '')) return true;
   return (
@@ -148,7 +150,7 @@ function sendsFiles({ name, args, stdin }: Call): boolean {
   );
 }
 
-/** `nc -e /bin/sh`, `socat exec:…`: hands a shell to the other side. */
+/** `nc -e /bin/sh`, `socat exec:…`: gives a shell to the other side. */
 function executes(name: string, args: readonly string[]): string | null {
   if (/^(nc|ncat|netcat)$/.test(name))
     return args.find((arg) => /^(-[a-z]*[ec]|--exec|--sh-exec)$/.test(arg)) ?? null;
@@ -156,7 +158,7 @@ function executes(name: string, args: readonly string[]): string | null {
   return null;
 }
 
-/** `!cmd` at the prompt of ftp and its kin runs here. */
+/** `!cmd` at the prompt of ftp and similar programs runs here. */
 function runEscapes(call: Call): void {
   for (const match of (call.stdin ?? '').matchAll(/^\s*!\s*(.+)$/gm))
     call.inspector.runScript(match[1] ?? '', forkScope(call.scope), call.cause);
@@ -169,7 +171,7 @@ function judgeRclone(args: readonly string[]): ReturnType<Handler> {
     : network;
 }
 
-/** `-o ProxyCommand=CMD`: ssh and its kin run the value. */
+/** `-o ProxyCommand=CMD`: ssh and similar programs run the value. */
 export function runSshSetting(call: Call, setting: string): void {
   const text = /^(?:ProxyCommand|LocalCommand|KnownHostsCommand|Match exec)[= ]\s*(.+)$/is.exec(setting)?.[1];
   if (text !== undefined) call.inspector.runScript(text, forkScope(call.scope), call.cause);
@@ -198,7 +200,7 @@ function openssl(call: Call): Hit {
   return written.length > 0 ? hitOfWrites(written, call.scope) : hit('bash_exec', 'openssl');
 }
 
-/** Programs that start another agent: its grant is the host's business. */
+/** Programs that start another agent: the host decides its grant. */
 export const AGENT_PROGRAMS =
   'claude codex gemini opencode pi aider cursor-agent goose amp crush qwen copilot droid auggie plandex kimi cline kilocode kiro-cli'.split(
     ' ',
@@ -221,7 +223,7 @@ export const judgeAgent: Handler = (call) => {
   return hit('agent_dispatch', 'agent-dispatch');
 };
 
-/** Our own program: a run is a dispatch; what decides about runs is the operator's. */
+/** Our own program: a run is a dispatch; only the operator decides about runs. */
 export const judgeCaisson: Handler = (call) => {
   const verb = call.args.find((arg) => !arg.startsWith('-')) ?? '';
   if (/^(run|batch|chain|retry|send|up)$/.test(verb)) return hit('agent_dispatch', 'agent-dispatch');

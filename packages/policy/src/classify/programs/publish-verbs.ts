@@ -1,4 +1,4 @@
-/** Sending out for good what others then use. */
+/** Publishes for good what others then use. */
 export const PUBLISHES: Readonly<Record<string, RegExp>> = {
   mvn: /(^|\s)(deploy|release:perform|deploy:deploy|nexus-staging:release)(\s|$)/,
   mvnw: /(^|\s)(deploy|release:perform)(\s|$)/,

@@ -116,7 +116,7 @@ export const judgeRead: Handler = (call) => {
   return hit('file_read', 'shell');
 };
 
-/** `IFS=, read …` splits where it is told. */
+/** `IFS=, read …` splits at the given characters. */
 function splitFields(text: string, scope: ShellScope): string[] {
   const separators = scope.variables.get('IFS') ?? '';
   const marked = [...text].map((char) => (separators.includes(char) ? LIST_BREAK : char)).join('');
@@ -144,9 +144,9 @@ export const judgeHistory: Handler = (call) =>
     : hit('file_read', 'shell');
 
 /**
- * Text that becomes commands. Text that is certain is judged as a script; text that begins with
- * something unknown cannot be judged and counts as unparsable. The output of an ordinary program
- * is let through for `eval` (`eval "$(direnv hook bash)"`), not through a pipe.
+ * Text that becomes commands. Certain text is judged as a script; text that begins with something unknown
+ * cannot be judged and counts as unparsable. The output of an ordinary program is allowed for `eval` (`eval
+ * "$(direnv hook bash)"`), not through a pipe.
  */
 function runText(
   call: Call,

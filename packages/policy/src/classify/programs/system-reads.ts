@@ -1,9 +1,9 @@
-/** Forms of programs that change the machine in which they only tell, try or work on a file. */
+/** Forms of machine-changing programs that only report, test or work on a file. */
 import type { Call } from '../inspector.ts';
 import { kindOfPath } from '../path-kind.ts';
 import { isUnknown } from '../unknown-text.ts';
 
-/** Per program: an option with which it only tells. */
+/** Per program: an option with which it only reports. */
 const ASKS: Readonly<Record<string, RegExp>> = {
   swapon: /^(--show\S*|-s|--summary)$/,
   mdadm: /^(--detail|--examine|-D|-E|--query|-Q)$/,

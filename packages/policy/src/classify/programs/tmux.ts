@@ -3,7 +3,7 @@ import { hit } from '../finding.ts';
 import type { Handler } from '../inspector.ts';
 import { forkScope } from '../shell-scope.ts';
 
-/** tmux and screen: what they are told to type is run. */
+/** tmux and screen: the text they type is run. */
 export const judgeTmux: Handler = (call) => {
   const at = call.args.findIndex((arg) =>
     /^(new|new-session|new-window|neww|send-keys|send|split-window|splitw|run-shell|run|respawn-pane|kill-server)$/.test(

@@ -1,4 +1,4 @@
-/** A tunnel by which others reach a shell of this machine; one to a web server under development is none. */
+/** A tunnel by which others reach a shell of this machine; one to a development web server does not count. */
 export function opensMachine(name: string, args: readonly string[]): boolean {
   const words = args.join(' ');
   if (name === 'ngrok') return /^(tcp|start --all)\b/.test(words);

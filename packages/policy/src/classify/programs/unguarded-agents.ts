@@ -1,6 +1,6 @@
-/** Agents that are started without their guard: whatever they are told then runs unasked and unbounded. */
+/** Agents that are started without their guard: their commands then run without questions and limits. */
 
-/** Options that say it in so many words, whatever the program. */
+/** Options that say it in so many words, in any program. */
 const SAYS_IT =
   /^--(?:allow-)?(?:dangerously-(?:skip-permissions|bypass-approvals-and-sandbox|allow-all|bypass\S*)|skip-permissions-unsafe|trust-all-tools|yolo|approval-mode[= ]yolo|permission-mode[= ]bypassPermissions|sandbox[= ]danger-full-access|auto-approve-everything)$/;
 const MAY_PAIR = /yolo|auto_all|bypass|dontAsk|danger-|Bash\(|^\*$/;
@@ -38,7 +38,7 @@ export function switchesGuardOff(text: string): boolean {
   return MAY_SWITCH.test(text) && SWITCHES_OFF.test(text);
 }
 
-/** Editors of one line that set such a key: `jq '.x=true'`, `sed -i 's/…/…/'`. */
+/** One-line edits that set such a key: `jq '.x=true'`, `sed -i 's/…/…/'`. */
 export function editsGuardOff(name: string, args: readonly string[]): boolean {
   if (/^(jq|yq|dasel|gojq|jaq)$/.test(name))
     return args.some((arg) => /[^=!<>]=(?!=)|\|=/.test(arg) && switchesGuardOff(arg));

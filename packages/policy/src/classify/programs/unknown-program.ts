@@ -1,7 +1,6 @@
 /**
- * A program without a handler of its own. Nothing is known about it, but its words still say
- * something: a command it is given to run, code it is given to evaluate, a verb that destroys,
- * a place it is told to write to.
+ * A program without its own handler. Nothing is known about it, but its words still show something: a command
+ * to run, code to evaluate, a verb that destroys, a file to write.
  */
 import type { ActionClass } from '../../action-class.ts';
 import { hit, type Finding, type Hit } from '../finding.ts';
@@ -21,10 +20,10 @@ import { judgeCode } from './inline-code.ts';
 export type FindHandler = (name: string) => Handler | null;
 
 const MAX_WORDS = 24;
-/** Options by which any tool takes a command for a shell. */
+/** Options with which any tool gets a command for a shell. */
 const COMMAND_OPTION =
   /^--?(scripts?|commands?|exec|exec-batch|execute|cmd|command|run|call|shell|shell-command|pre|pager|compress-program|use-compress-program|preview|bind|rsh|editor|hook|on-change|onchange|on-success|on-failure|pager|to-command|filter|post-hook|pre-hook|deploy-hook|then|post|action|script|entrypoint)$/;
-/** Options by which any interpreter takes code. */
+/** Options with which any interpreter gets code. */
 const CODE_OPTION = /^(-e|-c|-r|-E|-x|--eval|--expr|--expression|--execute|--code|--command|-eval)$/;
 const OUTPUT_OPTION =
   /^(-o|-O|--out|--output|--out-file|--outfile|--output-file|--output-document|--log-file|--logfile|--dest|--destination|--target|-out)$/;
@@ -67,7 +66,7 @@ const CONSOLE = new Set(
   'shell shell_plus console repl tinker php:cli php-eval eval eval-file iex pry c'.split(' '),
 );
 
-/** A framework's own console, told what to do on its standard input or in a word: `flask shell <<EOF`. */
+/** A framework's own console, with its orders on standard input or in a word: `flask shell <<EOF`. */
 export function judgeConsole(call: Call): void {
   const at = call.args.findIndex((word, index) => index < 3 && CONSOLE.has(word));
   if (at < 0) return;
@@ -84,7 +83,7 @@ function codesOf({ args, stdin, inspector }: Call): string[] {
   });
 }
 
-/** A client nobody listed, given a statement that drops or empties something. */
+/** An unlisted client with a statement that drops or empties something. */
 export function ordersSql({ args, stdin }: Call): boolean {
   const texts = args.filter((_, index) => !PROSE_OPTION.test(args[index - 1] ?? ''));
   return [...texts, stdin ?? ''].some(
@@ -171,7 +170,7 @@ function runText(call: Call, value: string): void {
   reportGrave(call, () => call.inspector.runScript(text, forkScope(call.scope), call.cause));
 }
 
-/** What may or may not be a command counts only when it is a grave one; a text that is no shell does not. */
+/** What may or may not be a command counts only when it is grave; a text that is no shell does not. */
 function reportGrave(call: Call, run: () => void): void {
   const findings: Finding[] = call.inspector.collect(run);
   for (const found of findings) {

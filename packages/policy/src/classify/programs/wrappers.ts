@@ -33,7 +33,7 @@ function unwrap(call: Call, form: WrapperForm, words: readonly string[]): Return
   if (IS_DEBUGGER.test(call.name) && DUMPS_CORE.test(words.join(' ')) && dumpsSecrets(call))
     return hit('bash_destructive', 'dumps-secrets');
   const scope = forkScope(call.scope);
-  // On another machine one begins in a home, and what lies there is not this project's.
+  // On another machine the start folder is a home, and its files are not this project's.
   if (/^(ssh|mosh)$/.test(call.name)) scope.cwd = '~';
   const { rest, hasRun } = runOptions(call, form, words, scope);
   if (isBareShell(call, form, rest)) return hit('system_modify', 'root-shell');

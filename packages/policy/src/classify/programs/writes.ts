@@ -1,4 +1,4 @@
-/** Programs that write where their words say: the side doors besides an editor. */
+/** Programs that write where their words say, besides editors. */
 import { hasFlag, parseOptions } from '../command-options.ts';
 import { hitOfDelete, hitOfDeletes } from '../delete-hit.ts';
 import { hit, worstOf, type Hit } from '../finding.ts';
@@ -31,7 +31,7 @@ export const judgeTouch: Handler = (call) => {
     : hitOfWrites(others, call.scope);
 };
 
-/** It is always there; agents make it all the same, in the line that leaves a question. */
+/** It always exists; agents make it all the same, in the line that leaves a question. */
 function isMailboxFolder(path: string, scope: Call['scope']): boolean {
   const full = normalizePath(path, scope).replace(/\/+$/, '');
   return full === '.caisson' || full === `${scope.workspace ?? ''}/.caisson`;
@@ -69,7 +69,7 @@ function linkOf(operands: readonly string[]): string {
   return operands.length === 1 ? last.replace(/\/+$/, '').replace(/.*\//, '') : last;
 }
 
-/** Into a home, what counts is the name it gets there; a whole folder of files may bring any. */
+/** In a home the new name counts; a whole folder of files may bring any name. */
 function hitOfCopy(sources: readonly string[], target: string, call: Call): Hit {
   if (kindOfPath(target, call.scope) !== 'home') return hitOfWrites([target], call.scope);
   if (sources.some((source) => /\/(\.|\.?\*|)$/.test(source))) return hit('system_modify', 'overwrites-home');
@@ -107,7 +107,7 @@ export const judgeMove: Handler = (call) => {
   if (/(^|\/)\.?Trash(es)?(\/|$)|\$Recycle\.Bin/i.test(target))
     return hitOfDeletes(sources, true, call.scope);
   if (sources.includes('/dev/null')) return hit('file_delete', 'truncate');
-  // A whole folder, put where the machine tidies up.
+  // A whole folder, moved to where the machine cleans up.
   const goesAway = isTidied(target, call) || kindOfPath(target, call.scope) === 'outside';
   if (goesAway && sources.some((source) => isWholeFolder(source, call)))
     return hit('bash_destructive', 'move-to-temp');

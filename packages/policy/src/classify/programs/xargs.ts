@@ -1,4 +1,4 @@
-/** `xargs` and `parallel`: programs that act on what they are given. */
+/** `xargs` and `parallel`: programs that act on their input. */
 import { hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
 import { forkScope } from '../shell-scope.ts';
