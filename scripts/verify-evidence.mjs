@@ -208,7 +208,7 @@ function checkParts(said, parts, part, check) {
   const blobs = said.artefacts.map(({ digest }) => `blobs/${digest}`);
   const signed = new Set([...FIXED_PARTS, ...blobs, ...(said.result === null ? [] : ['result.json'])]);
   const strays = [...parts.keys()].filter((name) => !signed.has(name));
-  check('parts', () => must(strays.length === 0, `nobody signed for ${strays.join(', ')}`));
+  check('parts', () => must(strays.length === 0, `not signed: ${strays.join(', ')}`));
 }
 
 const [file, ...keyFiles] = process.argv.slice(2);

@@ -184,7 +184,7 @@ const events = (): Record<string, Case> => ({
     edit: editLines((lines) => lines.slice(0, -1)),
   },
   'bad-event-added': {
-    about: 'An event that nobody signed for continues the chain.',
+    about: 'An event that is not signed continues the chain.',
     failed: ['event-count'],
     edit: editLines((lines) => [...lines, nextLine(lines.at(-1) ?? '')]),
   },
@@ -203,7 +203,7 @@ const events = (): Record<string, Case> => ({
 
 const contents = (own: SigningKey): Record<string, Case> => ({
   'bad-stray-part': {
-    about: 'A part that nobody signed for.',
+    about: 'A part that is not signed.',
     failed: ['parts'],
     edit: (parts) => void parts.set('blobs/extra', Buffer.from('x')),
   },

@@ -52,7 +52,7 @@ describe('for root', { timeout: LIMIT_MS }, () => {
     const inShared = await caissonAs({ cwd: shared, env }, 'runs');
     expect([inShared.code, inShared.stderr]).toEqual([
       4,
-      expect.stringMatching(/^error: other users can write .*tmp, so what .* may be theirs\. Move it/),
+      expect.stringMatching(/^error: other users can write .*tmp, so .* may be theirs\. Move it/),
     ]);
   });
 

@@ -83,7 +83,7 @@ it(
     expect(seen.code).toBe(0);
     const listed = await project.caisson('keys');
     expect(listed.stdout).toContain('agent');
-    expect(listed.stderr).toMatch(/cannot sign: (nobody listens there|there is no such socket)/);
+    expect(listed.stderr).toMatch(/cannot sign: (no process listens there|there is no such socket)/);
   },
 );
 

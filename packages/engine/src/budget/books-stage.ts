@@ -1,4 +1,4 @@
-/** Books in memory, for the tests of this room. */
+/** Records in memory, for the tests of this room. */
 import type { Books } from './contract.ts';
 
 export function createBooks(rows: Map<string, unknown>, more: Partial<Books> = {}): Books {

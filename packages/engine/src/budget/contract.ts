@@ -1,9 +1,10 @@
 /**
  * Money and counts.
- * B1  What a run may spend is reserved at admission, across all processes, and settled at its end, failures included:
+ * B1 What a run may spend is reserved at admission, across all processes, and settled at its end, failures
+ * included:
  *     its own cap, or, where only its session or day has one, a share of what is left.
- * B2  A cap is enforced while the run is running: the first report of usage that passes it stops the run.
- * B3  Unknown cost is said to be unknown; with a money cap it is refused unless the project allows it.
+ * B2 A cap is enforced while the run is running: the first report of usage that passes it stops the run.
+ * B3 Unknown cost is reported as unknown; with a money cap it is refused unless the project allows it.
  */
 import type { BudgetCaps, Usage } from '@caisson/protocol';
 
@@ -17,7 +18,7 @@ export interface BudgetSettings {
   readonly perSessionToolCalls?: number | null;
   readonly perDayToolCalls?: number | null;
   readonly allowUnknownCost: boolean;
-  /** How many runs may be running at once: a run without a cap of its own reserves one part in so many. */
+  /** How many runs may be running at once: a run without its own cap reserves this fraction. */
   readonly shares: number;
 }
 
@@ -26,11 +27,11 @@ export interface BudgetRequest {
   readonly session: string | null;
   readonly caps: BudgetCaps;
   readonly model: string;
-  /** Whether the runtime tells what it cost. */
+  /** Whether the runtime reports its cost. */
   readonly reportsCost: boolean;
   /** Whether the runtime uses a model at all. */
   readonly usesModel: boolean;
-  /** The run that dispatched it: what it spends is spent by that one too. */
+  /** The run that dispatched it: its spending counts for that one too. */
   readonly parent?: string;
 }
 
@@ -49,7 +50,7 @@ export interface BudgetRefusal {
   readonly remedy?: string;
 }
 
-/** Where a scope stands; what `caisson budget` and the bus tell. */
+/** The state of a scope, as `caisson budget` and the bus report it. */
 export interface BudgetStanding {
   readonly scope: 'session' | 'day';
   readonly scopeId: string;
@@ -69,19 +70,22 @@ export interface Budget {
   /** Null when the run may start; its money is then reserved. */
   reserve(request: BudgetRequest): BudgetRefusal | null;
   /**
-   * The detail of the first cap that this attempt's usage passes, together with what earlier attempts used; or null.
-   * Where the served model has no price, that of the requested one decides.
+   * The detail of the first cap that this attempt's usage passes, together with what earlier attempts used;
+   * or null. If the served model has no price, that of the requested one decides.
    */
   follow(runId: string, usage: Usage, earlier?: EarlierUse): { detail: string } | null;
-  /** What the usage cost; `requestedModel` stands in where the runtime does not say what served it. */
+  /** What the usage cost; `requestedModel` counts if the runtime does not report which model served it. */
   cost(usage: Usage, requestedModel: string): number | undefined;
-  /** What the attempt after `earlier` had used when its host last told it; undefined where no cap made it tell that. */
+  /**
+   * What the attempt after `earlier` had used when its host last recorded it; undefined if no cap required
+   * that.
+   */
   lastUsage(runId: string, earlier?: EarlierUse): Usage | undefined;
   settle(runId: string, usage: Usage | undefined): void;
   standings(session?: string): readonly BudgetStanding[];
 }
 
-/** What a run has cost so far, as the ledger tells it. */
+/** What a run has cost so far, according to the ledger. */
 export interface SpentRow {
   readonly costUsd: number | null;
   readonly unknownCosts: number;
@@ -93,7 +97,7 @@ export interface SpentRow {
   readonly toolCalls?: number;
 }
 
-/** The books, kept elsewhere: settled spending, and rows that all processes of the project share. */
+/** The stored records: settled spending, and rows that all processes of the project share. */
 export interface Books {
   spend(filter: { session?: string; day?: string }): readonly SpentRow[];
   stateOf(runId: string): 'unknown' | 'open' | 'ended';

@@ -36,7 +36,7 @@ export function createBudget(options: BudgetOptions): Budget {
             sweepReservations(books);
             return reserve(options, scopes, request);
           })
-        : null; // nothing to promise, and no write that admission would wait for
+        : null; // nothing to reserve, and no write that admission would wait for
       if (refusal === null) active.set(runId, { caps, session, model });
       return refusal;
     },
@@ -64,7 +64,7 @@ export function createBudget(options: BudgetOptions): Budget {
       const costUsd = usage === undefined ? undefined : costOf(usage, run?.model);
       const wasReserved = isReserved(books, runId);
       if (wasReserved) books.alone(() => closeReservation(books, runId, costUsd));
-      if (!wasReserved && usage === undefined) return; // nothing was spent; to say so would read all of the day
+      if (!wasReserved && usage === undefined) return; // nothing was spent; recording that would read the whole day
       for (const scope of scopes.standings(run?.session ?? null)) options.onUpdate(scope);
     },
     standings: (session) => scopes.standings(session ?? null),
@@ -107,7 +107,10 @@ function findPassedMoney(caps: BudgetCaps, costUsd: number): { detail: string } 
   return { detail: `$${costUsd.toFixed(4)} spent, the cap is $${caps.usd}` };
 }
 
-/** What others have spent, or may by a cap of theirs, counts too. Our earlier attempts are in the books and in our row. */
+/**
+ * What others have spent, or may spend by their cap, counts too. Our earlier attempts are in the ledger and
+ * in our row.
+ */
 function findPassedScope(scopes: readonly BudgetStanding[], earlierUsd: number): { detail: string } | null {
   for (const { scope, scopeId, ceilingUsd, spentUsd, reservedUsd } of scopes) {
     const total = spentUsd + reservedUsd - earlierUsd;

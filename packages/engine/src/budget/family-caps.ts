@@ -1,8 +1,8 @@
-/** The money cap of a run holds for everything that it dispatches, too. */
+/** The money cap of a run covers everything that it dispatches, too. */
 import type { BudgetRefusal } from './contract.ts';
 import { familyUsd, lineOf, type Reservation } from './reservations.ts';
 
-/** A child may spend no more than is left of those above it. */
+/** A child may spend no more than its parents have left. */
 export function findSpentFamily(held: readonly Reservation[], parent: string | null): BudgetRefusal | null {
   for (const { runId, capUsd } of lineOf(held, parent)) {
     const used = familyUsd(held, runId);

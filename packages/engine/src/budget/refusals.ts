@@ -11,7 +11,7 @@ export function refuseUnknownCost(
 ): BudgetRefusal | null {
   const hasMoneyCap = request.caps.usd !== undefined || scopes.length > 0;
   if (!hasMoneyCap || isAllowed || !request.usesModel) return null;
-  // A program that tells its cost knows the price of its own default, and 0 for what it does not know.
+  // A program that reports its cost knows the price of its own default, and reports 0 for unknown prices.
   if (request.model === '' ? request.reportsCost : findPrice(request.model) !== null) return null;
   return {
     kind: 'budget',
@@ -24,7 +24,7 @@ export function refuseUnknownCost(
   };
 }
 
-/** Every run asks its model once at least, so that a cap of 0 would be passed by the first answer. */
+/** Every run calls its model at least once, so the first answer would pass a cap of 0. */
 export function refuseNothing(caps: BudgetCaps): BudgetRefusal | null {
   const name = (['usd', 'tokens', 'turns'] as const).find((counted) => caps[counted] === 0);
   return name === undefined

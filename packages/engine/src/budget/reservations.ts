@@ -22,9 +22,9 @@ export interface Reservation {
   /** What it has spent so far, in all its attempts. */
   readonly usedUsd: number;
   readonly counts: Counts;
-  /** What the attempt under way has used, for a host that finds it alone; `earlier` tells which attempt that was. */
+  /** What the attempt under way has used, for a host that recovers it; `earlier` identifies the attempt. */
   readonly last: { readonly usage: Usage; readonly earlier: EarlierUse } | null;
-  /** What runs that it dispatched had spent when they ended. */
+  /** What its dispatched runs had spent when they ended. */
   readonly childrenUsd: number;
   /** The run that dispatched it. */
   readonly parent: string | null;
@@ -36,7 +36,10 @@ export function writeReservation(books: Books, reservation: Reservation): void {
   books.rows.set(SPACE, reservation.runId, reservation);
 }
 
-/** What a child spent is its parent's from now on. `usedUsd` is what it spent, where more is known than was told. */
+/**
+ * What a child spent counts for its parent from now on. `usedUsd` is what it spent, if more is known than was
+ * recorded.
+ */
 export function closeReservation(books: Books, runId: string, usedUsd = 0): void {
   const rows = readRows(books);
   const own = rows.find((row) => row.runId === runId);
@@ -48,7 +51,7 @@ export function closeReservation(books: Books, runId: string, usedUsd = 0): void
   books.rows.delete(SPACE, runId);
 }
 
-/** Those of runs that have ended, in whatever way, or never began, count no more. */
+/** Reservations of runs that have ended in any way, or never began, no longer count. */
 export function listReservations(books: Books): Reservation[] {
   return readRows(books).filter((row) => {
     const state = books.stateOf(row.runId);
@@ -56,7 +59,7 @@ export function listReservations(books: Books): Reservation[] {
   });
 }
 
-/** What the latest attempt had used when that was last written, or `null` where nobody wrote it. */
+/** What the latest attempt had used when that was last written, or `null` if it was not written. */
 export function lastUsage(books: Books, runId: string, earlier: EarlierUse): Usage | null {
   const last = readRows(books).find((row) => row.runId === runId)?.last ?? null;
   return last !== null && isDeepStrictEqual(last.earlier, earlier) ? last.usage : null;
@@ -84,7 +87,7 @@ const EMPTY = {
   atMs: 0,
 } as const;
 
-/** Drops the rows that nobody counts any more. */
+/** Drops the rows that no longer count. */
 export function sweepReservations(books: Books): void {
   const counted = new Set(listReservations(books).map(({ runId }) => runId));
   for (const { runId } of readRows(books)) if (!counted.has(runId)) closeReservation(books, runId);
@@ -108,9 +111,10 @@ export function familyUsd(held: readonly Reservation[], root: string): number {
 }
 
 /**
- * What is promised to running runs, or already spent by them, and not yet in the books. A parent's promise covers its
- * children. To the family itself only what was really spent counts, or a parent would stand in its own child's way.
- * `caps`: so it is with runs that have no cap of their own; their share keeps others from starting, not from going on.
+ * What is reserved for running runs, or already spent by them, and not yet settled. A parent's reservation
+ * covers its children. Within the family only real spending counts, or a parent would block its own child.
+ * `caps`: the same for runs without their own cap; their share prevents others from starting, not from
+ * continuing.
  */
 export function promisedUsd(
   held: readonly Reservation[],

@@ -33,7 +33,8 @@ export function reserve(
   if (counted !== null) return counted;
   const above = findSpentFamily(listReservations(books), parent);
   if (above !== null) return above;
-  // Without a cap of its own a run may spend all that is left, but others may start too: it is watched as it spends.
+  // Without its own cap a run may spend everything that is left, but others may start too: its spending is
+  // watched.
   const room = Math.min(Infinity, ...capped.map(roomOf));
   const usd = Math.min(request.caps.usd ?? room / Math.max(2, settings.shares), room);
   if (usd === Infinity && !isCounting) return null;

@@ -15,7 +15,7 @@ export interface CountedScope {
   readonly scope: 'session' | 'day';
   readonly scopeId: string;
   readonly spent: readonly SpentRow[];
-  /** Those of the scope alone. */
+  /** Only those of the scope. */
   readonly held: readonly Reservation[];
 }
 
@@ -45,7 +45,7 @@ export function refuseCounted(
   return null;
 }
 
-/** The run's own row must be up to date. Its earlier attempts are in it and in the books. */
+/** The run's own row must be up to date. Its earlier attempts are in it and in the ledger. */
 export function findPassedScopeCount(
   settings: BudgetSettings,
   scopes: readonly CountedScope[],

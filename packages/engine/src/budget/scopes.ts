@@ -11,7 +11,9 @@ export interface Scopes {
 }
 
 export function createScopes({ settings, books, today }: BudgetOptions): Scopes {
-  /** Of a session, or of today: a run is charged on the day of its end, so all that run now are of today. */
+  /**
+   * Of a session, or of today: a run is charged on the day of its end, so all running runs belong to today.
+   */
   const heldIn = (session: string | null): Reservation[] =>
     listReservations(books).filter((row) => session === null || row.session === session);
   const standing = (

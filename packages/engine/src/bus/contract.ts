@@ -1,19 +1,21 @@
 /**
- * What the bus promises. Live, in-process fan-out; the truth is in the ledger.
+ * What the bus promises. Live, in-process fan-out; the ledger is the source of truth.
  *
- * E1  `emit` never throws, never waits and runs no listener: delivery starts when the emitter's own code has returned.
- * E2  A listener that throws, rejects, hangs, subscribes or unsubscribes during delivery affects neither the emitter
+ * E1 `emit` never throws, never waits and runs no listener: delivery starts when the emitter's own code has
+ * returned.
+ * E2 A listener that throws, rejects, hangs, subscribes or unsubscribes during delivery affects neither the
+ * emitter
  *     nor the other listeners. Failures are reported on the warning topic; a failing warning listener is not
  *     reported there again.
- * E3  On every topic, and across topics, delivery is in order of emission.
- * E4  Listeners present at emission get the event, unless they were removed before its delivery.
- * E5  A subscriber that is slower than its topic costs `maxQueue` items and gets one `gap` for what it missed.
+ * E3 On every topic, and across topics, delivery is in order of emission.
+ * E4 Listeners present at emission get the event, unless they were removed before its delivery.
+ * E5 A subscriber that is slower than its topic costs `maxQueue` items and gets one `gap` for what it missed.
  *
  * A payload is one object for all listeners: they must not change it.
  */
 import type { BusPayloads, BusTopic } from '@caisson/protocol';
 
-/** May be async; nobody waits for it, and its rejection is reported like a throw. */
+/** May be async; the bus does not wait for it, and its rejection is reported like a throw. */
 export type BusListener<T extends BusTopic> = (payload: Readonly<BusPayloads[T]>) => unknown;
 
 /** One event with its number: consecutive over all topics of this bus, starting at 1. */
@@ -36,7 +38,10 @@ export interface BusGap {
 export interface SubscribeOptions {
   /** At most this many events wait for the consumer. */
   readonly maxQueue: number;
-  /** Continue behind this number, as far as the bus remembers; a `gap` says what it does not. Default: from now on. */
+  /**
+   * Continue after this number, as far as the bus remembers; a `gap` reports what it does not. Default: from
+   * now on.
+   */
   readonly after?: number;
   /** Ends the subscription. */
   readonly signal?: AbortSignal;
@@ -50,7 +55,7 @@ export interface BusSubscription<T extends BusTopic> extends AsyncIterableIterat
   return(): Promise<IteratorResult<BusEvent<T> | BusGap, undefined>>;
 }
 
-/** The least that something must have to be emitted on with `emitSafe`. */
+/** What an object must have to be used with `emitSafe`. */
 export interface BusLike {
   listeners(topic: BusTopic): readonly ((payload: never) => unknown)[];
 }
@@ -75,6 +80,6 @@ export interface BusOptions {
   readonly historySize?: number;
   /** How many events may wait for delivery before new ones are dropped and reported. Default 262144. */
   readonly maxPending?: number;
-  /** Hears what cannot be told on the warning topic: failures of its own listeners, and drops. */
+  /** Receives what cannot be reported on the warning topic: failures of its own listeners, and drops. */
   readonly onUnreportable?: (message: string) => void;
 }

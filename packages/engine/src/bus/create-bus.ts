@@ -66,6 +66,6 @@ function tellUnreportable({ onUnreportable }: BusOptions, message: string): void
   try {
     onUnreportable?.(message);
   } catch {
-    // The last place that could hear of a failure has failed; the work goes on (invariant 9).
+    // The last receiver of failures has failed; the work continues (invariant 9).
   }
 }

@@ -4,7 +4,7 @@ import type { Registration, Route } from './routes.ts';
 
 type Report = (topic: BusTopic, error: unknown) => void;
 
-/** Calls every listener of the route; what one of them does wrong goes to `report` and nowhere else (E2). */
+/** Calls every listener of the route; failures go to `report` and nowhere else (E2). */
 export function createDeliver(report: Report): (route: Route, payload: unknown) => void {
   return (route, payload) => {
     const { registrations } = route;
@@ -20,7 +20,7 @@ export function createDeliver(report: Report): (route: Route, payload: unknown) 
         }
       } catch (error) {
         i += 1;
-        report(route.topic, error); // the loop goes on behind the one that threw
+        report(route.topic, error); // the loop continues after the one that threw
       }
     }
   };

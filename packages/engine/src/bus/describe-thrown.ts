@@ -1,4 +1,4 @@
-/** Says what was thrown, also when the thrown thing fights back (a getter that throws, no prototype, a proxy). */
+/** Describes a thrown value, even a hostile one (a getter that throws, no prototype, a proxy). */
 export function describeThrown(error: unknown): string {
   try {
     return error instanceof Error ? `${error.name}: ${error.message}` : String(error);

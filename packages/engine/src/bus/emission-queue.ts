@@ -1,10 +1,10 @@
 import type { Route } from './routes.ts';
 
-/** Listeners that answer events with events may go on this long before other work of the process gets a turn. */
+/** How long listeners that answer events with events may run before other work of the process gets a turn. */
 const MAX_CASCADE = 64;
 const MAX_KEPT_CAPACITY = 8192;
 
-/** Emissions that wait for the next drain. The arrays stay as long as they once were: regrowing them costs more. */
+/** Emissions that wait for the next drain. The arrays keep their length: growing them again costs more. */
 interface Batch {
   readonly routes: (Route | undefined)[];
   readonly payloads: unknown[];
@@ -12,18 +12,20 @@ interface Batch {
 }
 
 export interface EmissionQueue {
-  /** The emission's number, or 0 when there was no room for it. */
+  /** The emission's number, or 0 when the queue is full. */
   put(route: Route, payload: unknown): number;
   lastSeq(): number;
 }
 
-/** Hands emissions out in order, all that came in one turn together, once the emitter's own code has returned (E1, E3). */
+/**
+ * Delivers emissions in order, all of one turn together, once the emitter's own code has returned (E1, E3).
+ */
 export function createEmissionQueue(
   maxPending: number,
   handOut: (seq: number, route: Route, payload: unknown) => void,
   onOverflow: (route: Route) => void,
 ): EmissionQueue {
-  // Two batches take turns: one is filled while the other is delivered.
+  // Two batches alternate: one is filled while the other is delivered.
   let pending = createBatch();
   let spare = createBatch();
   let lastSeq = 0;
@@ -72,7 +74,7 @@ function createBatch(): Batch {
   return { routes: [], payloads: [], count: 0 };
 }
 
-/** Ready for reuse, holding on to nothing that was delivered. */
+/** Ready for reuse, without references to what was delivered. */
 function emptied(batch: Batch): Batch {
   if (batch.count > MAX_KEPT_CAPACITY) return createBatch();
   batch.routes.fill(undefined, 0, batch.count);

@@ -1,6 +1,6 @@
 import type { BusTopic } from '@caisson/protocol';
 
-/** The latest emissions, for subscribers that continue behind a number. Memory is fixed. */
+/** The latest emissions, for subscribers that continue after a number. Memory is fixed. */
 export interface History {
   put(seq: number, topic: BusTopic, payload: unknown): void;
   /** The oldest number still known when `lastSeq` was the latest. */

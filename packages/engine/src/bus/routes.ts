@@ -7,7 +7,9 @@ export interface Registration {
   isActive: boolean;
 }
 
-/** Who hears a topic. Never changed, only replaced: an emission keeps the one it found (E4) at no cost. */
+/**
+ * The listeners of a topic. Never changed, only replaced: an emission keeps the one it found (E4) at no cost.
+ */
 export interface Route {
   readonly topic: BusTopic;
   readonly registrations: readonly Registration[];
@@ -20,11 +22,11 @@ export interface Routes {
   addListener(topic: BusTopic, listener: Registration['listener']): () => void;
   addSink(topics: readonly BusTopic[], sink: EventSink): void;
   removeSink(topics: readonly BusTopic[], sink: EventSink): void;
-  /** Removes everybody and ends every sink. */
+  /** Removes all listeners and ends every sink. */
   clear(): void;
 }
 
-/** Who listens to what on one bus. */
+/** All listeners of one bus, by topic. */
 export function createRoutes(): Routes {
   const routes = new Map<BusTopic, Route>();
   const get = (topic: BusTopic): Route => routes.get(topic) ?? { topic, registrations: [], sinks: [] };

@@ -1,23 +1,23 @@
 /**
  * Signed delivery of lifecycle events from a durable outbox.
  *
- * C1  What an endpoint should hear is on disk before a run begins; events are turned into deliveries when they are
+ * C1 What an endpoint should receive is on disk before a run begins; events become deliveries when they are
  *     durable, and again by the next host if this one died in between.
- * C2  A delivery ends as `callback.delivered` or `callback.failed`, never in silence.
- * C3  Nothing here can hold up or fail a run once it has started; nothing here throws into one.
- * C4  Keys and tokens are resolved for each try and kept nowhere.
- * C5  Two hosts never try the same delivery at the same time.
- * C6  A row says where to send what, and which secret goes along: one that we did not sign is dropped, never sent.
+ * C2 A delivery ends as `callback.delivered` or `callback.failed`, never silently.
+ * C3 Nothing here can delay or fail a run once it has started; nothing here throws into one.
+ * C4 Keys and tokens are resolved for each try and stored nowhere.
+ * C5 Two hosts never try the same delivery at the same time.
+ * C6 A row names the address, the content and the secret: one that we did not sign is dropped, never sent.
  */
 import type { Clock, Seal } from '@caisson/ground';
 import type { Ledger, Recorder } from '../ledger/index.ts';
 
-/** Who is told what. References, never the secrets themselves. */
+/** Which endpoint gets which events. References, never the secrets themselves. */
 export interface CallbackEndpoint {
   readonly url: string;
   readonly key?: string | undefined;
   readonly authorization?: string | undefined;
-  /** Lifecycle events to tell. Default: the terminal ones. */
+  /** Lifecycle events to send. Default: the terminal ones. */
   readonly when?: readonly string[] | undefined;
 }
 
@@ -43,19 +43,23 @@ export interface ToldEvent {
 }
 
 export interface Callbacks {
-  /** Remembers who is to be told about a run; `urls` come on top of the configured endpoints. Durable (C1). */
+  /**
+   * Records which endpoints want a run's events; `urls` are added to the configured endpoints. Durable (C1).
+   */
   open(runId: string, urls: readonly string[]): void;
-  /** Whether every key and token of the run's endpoints can be found. Throws what the secrets room throws. */
+  /**
+   * Whether every key and token of the run's endpoints can be found. Throws the errors of the secrets room.
+   */
   check(runId: string): Promise<void>;
-  /** Hears every durable event; queues and sends what is wanted. Never throws (C3). */
+  /** Receives every durable event; queues and sends the wanted ones. Never throws (C3). */
   hear(event: ToldEvent): void;
-  /** Takes up what earlier hosts left: events that were never queued, deliveries that are due. */
+  /** Continues what earlier hosts left: events that were never queued, deliveries that are due. */
   resume(): void;
-  /** Where the run's deliveries stand. */
+  /** The state of the run's deliveries. */
   standings(runId: string): readonly CallbackStanding[];
   /** Waits until nothing is due any more, at most this long. */
   settle(limitMs: number): Promise<void>;
-  /** Cuts what is in flight; it stays in the outbox. Idempotent. */
+  /** Aborts what is in flight; it stays in the outbox. Idempotent. */
   stop(): Promise<void>;
 }
 
@@ -65,7 +69,7 @@ export interface CallbacksOptions {
   readonly recorder: Recorder;
   readonly hostId: string;
   readonly clock: Clock;
-  /** Signs the rows, which name where to send what with which secret. */
+  /** Signs the rows, which name address, content and secret. */
   readonly seal: Seal;
   resolveSecret(ref: string): Promise<string>;
   isHostAlive(hostId: string): Promise<boolean>;

@@ -29,7 +29,7 @@ export class Courier {
     this.#inHand.set(id, work);
   }
 
-  /** Tries until it is told, failed for good, or this host stops. */
+  /** Tries until it is delivered, failed for good, or this host stops. */
   async #carry(id: string): Promise<void> {
     const { hostId, ledger } = this.#options;
     if (!(await this.#claim(id))) return;
@@ -108,7 +108,7 @@ export class Courier {
     this.#outbox.put({ ...delivery, tries, dueAtMs: nowMs + delayMs, problem: outcome.detail });
   }
 
-  /** C2: the fact first, then the row; in between, the id of the fact keeps it from being told twice. */
+  /** C2: the event first, then the row; in between, the id of the event prevents a second one. */
   async #conclude(
     delivery: Delivery,
     type: 'callback.delivered' | 'callback.failed',

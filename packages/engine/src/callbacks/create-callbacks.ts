@@ -54,7 +54,7 @@ class OutboxCallbacks implements Callbacks {
 
   resume(): void {
     void this.#takeUp().catch((error: unknown) =>
-      this.#options.warn(`callbacks were not taken up: ${(error as Error).message}`),
+      this.#options.warn(`earlier callbacks were not continued: ${(error as Error).message}`),
     );
   }
 
@@ -114,7 +114,7 @@ class OutboxCallbacks implements Callbacks {
     this.#courier.take(id);
   }
 
-  /** C1: what a host that died has not queued, and what is queued. */
+  /** C1: what a dead host has not queued, and what is queued. */
   async #takeUp(): Promise<void> {
     const { ledger, hostId, isHostAlive, warn } = this.#options;
     const foreign = this.#outbox.dropForeign();

@@ -1,4 +1,4 @@
-/** The rows of the outbox: what is to be told, and how often it was tried. */
+/** The rows of the outbox: what is to be sent, and how often it was tried. */
 import { createHash } from 'node:crypto';
 import type { Seal } from '@caisson/ground';
 import type { Ledger } from '../ledger/index.ts';
@@ -51,7 +51,7 @@ export class Outbox {
     return this.#read(Opened, ENDPOINTS, runId, this.#kv.get(ENDPOINTS, runId))?.endpoints ?? [];
   }
 
-  /** Everything of the run is queued: nobody needs to look at it again. */
+  /** Everything of the run is queued: it need not be checked again. */
   close(runId: string): void {
     this.#kv.delete(ENDPOINTS, runId);
   }
@@ -81,7 +81,7 @@ export class Outbox {
       .flatMap(({ key, value }) => this.#read(Delivery, DELIVERIES, key, value) ?? []);
   }
 
-  /** Deletes the rows that this state folder's Caisson did not write; how many there were. */
+  /** Deletes the rows that this state folder's Caisson did not write; returns how many there were. */
   dropForeign(): number {
     const foreign = [ENDPOINTS, DELIVERIES].flatMap((space) =>
       this.#kv
@@ -107,7 +107,7 @@ export class Outbox {
   }
 }
 
-/** The same for the same event and endpoint, whoever queues it. */
+/** The same for the same event and endpoint, in every process. */
 export function deliveryId(runId: string, seq: number, url: string): string {
   return createHash('sha256').update(`${runId}.${seq}.${url}`).digest('hex').slice(0, 32);
 }

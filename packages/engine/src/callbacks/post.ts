@@ -1,4 +1,4 @@
-/** One POST: bounded in time, no redirect is followed, and nothing of the answer but its status is read. */
+/** One POST: limited in time, follows no redirect, and reads only the status of the answer. */
 import type { IncomingMessage, RequestOptions } from 'node:http';
 
 export type PostOutcome =
@@ -8,7 +8,7 @@ export type PostOutcome =
   /** We stopped it ourselves; that says nothing about the endpoint. */
   | { readonly kind: 'cut' };
 
-/** Answers that may be different next time, although they blame the request. */
+/** Answers that may be different next time, although they are client errors. */
 const PASSING = new Set([408, 425, 429]);
 
 export async function post(options: {

@@ -1,4 +1,4 @@
-/** Project folders of another owner, or that others can write, which this user has agreed to use all the same. */
+/** Project folders of another owner, or that others can write, which this user has agreed to use anyway. */
 import { createHash } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,14 +8,17 @@ import { isPrivateFolder } from './state-marker.ts';
 
 const AcceptedRoot = z.object({ schemaVersion: z.literal(1), path: z.string(), owner: z.int() });
 
-/** For `caisson trust`: the folder's present owner, and whoever that owner lets write, are trusted from now on. */
+/**
+ * For `caisson trust`: trusts the folder's present owner, and the users that this owner lets write, from now
+ * on.
+ */
 export function acceptRoot(root: string, owner: number, userState: string): void {
   makeFolder(acceptedFolder(userState));
   const accepted = { schemaVersion: 1 as const, path: root, owner };
   writeFileAtomicSync(fileOf(root, userState), JSON.stringify(accepted));
 }
 
-/** Takes an acceptance back; false where there was none. */
+/** Revokes an acceptance; false where there was none. */
 export function forgetRoot(root: string, userState: string): boolean {
   const file = fileOf(root, userState);
   const wasThere = existsSync(file);

@@ -1,22 +1,25 @@
 /**
- * Commands that a project's file names run on the host, so only what can be looked at may run. Such a command is plain
- * words and operators; it runs in `/`, where no file of the project is reached by chance (a Makefile, `./x`, `$PWD`),
- * and a word that names a file of the project is written out. These files are then all that it has of the project, and
- * they are part of what the user agrees to.
+ * Commands that a project's file names run on the host, so only what a user can review may run. Such a
+ * command is plain words and operators; it runs in `/`, where it does not reach a file of the project by
+ * accident (a Makefile, `./x`, `$PWD`), and a word that names a file of the project becomes its full path. It
+ * uses no other files of the project, and the user agrees to their content.
  */
 import { statSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 
 const OPERATOR = /^(\||\|\||&&|;|<|>|2>|>>)$/;
-/** Nothing that a shell expands, and no way round the words: quotes hold plain text. */
+/** Nothing that a shell expands: quotes contain plain text. */
 const PLAIN_WORD = /^(?:[^\s$`*?[\]~\\'"(){}#!;|&<>]|'[^'$`\\]*'|"[^"$`\\]*")+$/;
 
-/** Whether nothing of the command can reach a file that it does not name. */
+/** Whether the command can reach only the files that it names. */
 export function isPlainCommand(command: string): boolean {
   return splitWords(command) !== null;
 }
 
-/** The command with its files written out. One that is not plain stays as it is: it cannot be agreed to. */
+/**
+ * The command with full paths of its files. One that is not plain stays as it is: the user cannot agree to
+ * it.
+ */
 export function anchorCommand(command: string, projectRoot: string): string {
   const words = splitWords(command);
   if (words === null) return command;

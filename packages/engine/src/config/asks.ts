@@ -1,6 +1,7 @@
 /**
- * What a project's file asks for. Every key has a mark in the schema (see `TrustMark`); this walks a parsed file along
- * the marks and cuts it in two: what works at once, and what has no effect until the user has agreed.
+ * What a project's file asks for. Every key has a mark in the schema (see `TrustMark`); this walks a parsed
+ * file along the marks and splits it in two: what works at once, and what has no effect until the user
+ * agrees.
  */
 import { ConfigFile, MODES, type TrustMark } from '@caisson/protocol';
 import type { Ask } from './contract.ts';
@@ -14,7 +15,10 @@ export interface DividedFile {
   readonly asks: readonly Ask[];
 }
 
-/** Divides a project's file. Values above the user's own are lowered to them first: agreeing does not raise those. */
+/**
+ * Splits a project's file. Values above the user's own are lowered to them first: agreeing does not raise
+ * those.
+ */
 export function divideFile(file: ConfigFile, user: ConfigFile): DividedFile {
   const asks: Ask[] = [];
   const keep = (node: SchemaNode | undefined, value: unknown, path: readonly string[]): unknown => {
@@ -40,7 +44,7 @@ export function divideFile(file: ConfigFile, user: ConfigFile): DividedFile {
       asks.push({ path, value });
       return undefined;
     }
-    // A map of names (`runtimes.codex`) has no mark of its own: its members have.
+    // A map of names (`runtimes.codex`) has no mark: its members have.
     if (mark === 'inside' || (mark === null && isMap(value)))
       return unlessEmptied(value, keep(schema, value, path));
     if (mark === 'may-lower' && isMap(value))
@@ -66,7 +70,7 @@ export function lowerToUser(file: ConfigFile, user: ConfigFile): ConfigFile {
         lower(memberOfSchema(node, key), member, [...path, key], mark === 'may-lower' ? mark : null),
       );
     if (mark !== 'may-lower') return value;
-    // Without a value of the project's, the user's own counts, and is shown with its place.
+    // Without a value of the project, the user's own counts, and is shown with its source.
     const own = valueAt(user, path);
     if (own !== undefined) return isAbove(value, own) ? undefined : value;
     const most = valueAt(user, settingOf(path).split('.'));
@@ -75,26 +79,26 @@ export function lowerToUser(file: ConfigFile, user: ConfigFile): ConfigFile {
   return lower(ConfigFile, file, [], null) as ConfigFile;
 }
 
-/** An entry of the project's that would take the place of one of the user's own, such as an agent with fewer rights. */
+/** An entry of the project that would replace one of the user's own, such as an agent with fewer rights. */
 function isNameOfUser(path: readonly string[], user: ConfigFile): boolean {
   const [kind, name, ...rest] = path;
   if ((kind !== 'agents' && kind !== 'envs') || name === undefined || rest.length > 0) return false;
   return Object.hasOwn(user[kind] ?? {}, name);
 }
 
-/** A map of which nothing is left says nothing: it must not take the place of something else. */
+/** An emptied map has no meaning: it must not replace anything. */
 function unlessEmptied(before: unknown, after: unknown): unknown {
   const isEmptied = isMap(before) && isMap(after) && Object.keys(after).length === 0;
   return isEmptied && Object.keys(before).length > 0 ? undefined : after;
 }
 
-/** What a value of the project may be without a question: the user's own value, else the default. */
+/** The highest value that a project may set without a question: the user's own value, else the default. */
 function bound(path: readonly string[], user: ConfigFile): unknown {
   const key = settingOf(path);
   return valueAt(user, key.split('.')) ?? SETTING_DEFAULTS[key as SettingKey];
 }
 
-/** An agent's own limits are bounded by the setting that holds where the agent says nothing. */
+/** An agent's own limits are limited by the general setting. */
 const AGENT_SETTINGS: Readonly<Record<string, SettingKey>> = {
   mode: 'mode',
   timeout: 'limits.timeout',
@@ -115,7 +119,7 @@ function settingOf(path: readonly string[]): string {
   return AGENT_SETTINGS[path.slice(2).join('.')] ?? path.join('.');
 }
 
-/** `null` bounds nothing. */
+/** `null` limits nothing. */
 function isAbove(value: unknown, most: unknown): boolean {
   if (most === null || most === undefined) return false;
   return rank(value) > rank(most);

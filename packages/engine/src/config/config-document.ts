@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import type { Alias, Document, LineCounter, Node } from 'yaml';
 import { ConfigError } from './errors.ts';
 
-/** Far beyond any config written by a person; a bigger file is something else. */
+/** Far larger than any handwritten config; a bigger file is something else. */
 const MAX_BYTES = 1024 * 1024;
 const MAX_ALIASES = 100;
 
@@ -14,12 +14,12 @@ export interface Position {
   readonly column: number;
 }
 
-/** A parsed file that remembers where everything stood. */
+/** A parsed file with the position of every value. */
 export interface ConfigDocument {
   readonly file: string;
   /** The plain value; `{}` for an empty file. */
   readonly value: unknown;
-  /** Where the value at `path` stands, or the nearest thing above it. With `key`, where that key of it stands. */
+  /** The position of the value at `path`, or of the nearest parent. With `key`, the position of that key. */
   locate(path: ConfigPath, key?: string): Position;
 }
 
@@ -43,7 +43,7 @@ export async function readConfigDocument(file: string): Promise<ConfigDocument> 
   };
 }
 
-/** In our words where the parser speaks to programmers. */
+/** Replaces messages of the parser that are for programmers. */
 function describeFault({ code, message }: { readonly code: string; readonly message: string }): string {
   if (code === 'MULTIPLE_DOCS') return 'a second document begins here; only one is read.';
   return message.includes('call stack') ? 'it is nested too deeply.' : message.trim();
@@ -67,7 +67,7 @@ async function readText(file: string): Promise<string> {
   }
 }
 
-/** Without waiting: a pipe that nobody writes to would hold us for ever, and a device may never end. */
+/** Without waiting: a pipe without a writer would block for ever, and a device may never end. */
 async function readBytes(file: string): Promise<Buffer> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
@@ -114,7 +114,7 @@ function toPlainValue(
   }
 }
 
-/** Sets, ordered maps and bytes are not settings, and would not be what a user is shown. */
+/** Sets, ordered maps and bytes are not settings, and would look different from what a user wrote. */
 function demandPlain(file: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const isPlain = Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;

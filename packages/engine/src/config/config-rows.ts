@@ -3,7 +3,7 @@ import type { Ask, ConfigRow } from './contract.ts';
 import type { Layer, Settings } from './gather-settings.ts';
 import { formatPath } from './parse-config.ts';
 
-/** The settings first, then every other leaf of the files in their own order, then what is withheld. */
+/** The settings first, then every other leaf of the files in their own order, then what has no effect yet. */
 export function listRows(settings: Settings, layers: readonly Layer[], withheld: WithheldKeys): ConfigRow[] {
   const rows: ConfigRow[] = [...settings.values()];
   const known = new Set(rows.map((row) => row.key));
@@ -18,7 +18,7 @@ export function listRows(settings: Settings, layers: readonly Layer[], withheld:
   return [...rows, ...listWithheld(withheld)];
 }
 
-/** What the project's file asks for in vain. */
+/** What the project's file asks for without an agreement. */
 interface WithheldKeys {
   readonly asks: readonly Ask[];
   readonly document: ConfigDocument | null;

@@ -4,7 +4,7 @@ import type { SettingKey } from './settings.ts';
 /** Where a value came from: `flag` beats `env` beats `file` (the project's) beats `user` (the user's file) beats `default`. */
 export type ConfigSource = 'flag' | 'env' | 'file' | 'user' | 'default';
 
-/** One key of a project's file that has no effect until the user has agreed to it. */
+/** One key of a project's file that has no effect until the user agrees to it. */
 export interface Ask {
   readonly path: readonly string[];
   readonly value: unknown;
@@ -33,24 +33,30 @@ export type TrustDecision =
   | { readonly kind: 'granted'; readonly digest: string }
   | { readonly kind: 'required'; readonly digest: string; readonly reason: 'new' | 'changed' | 'send' };
 
-/** Asks the record of what the user agreed to; room `trust` has it. */
+/** Reads the record of what the user agreed to; room `trust` has it. */
 export type DecideTrust = (request: TrustRequest) => Promise<TrustDecision>;
 
-/** What a caller gives. Nothing is read from the process when `env` and `cwd` are given. */
+/** A caller's options. Nothing is read from the process when `env` and `cwd` are given. */
 export interface LoadConfigOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** As if there were neither a `caisson.yaml` nor a file of the user; then it also does not matter whose the project is. */
+  /**
+   * As if there were neither a `caisson.yaml` nor a user's file; then the owner of the project does not
+   * matter either.
+   */
   readonly ignoresFile?: boolean;
-  /** Default true. False for what concerns the user alone: the project's file, and whose it is, do not matter. */
+  /** Default true. False for what concerns only the user: the project's file and its owner do not matter. */
   readonly usesProject?: boolean;
-  /** Without it nothing that a project's file asks for has an effect. */
+  /** Without it, nothing that a project's file asks for has an effect. */
   readonly decideTrust?: DecideTrust;
-  /** Values from the command line by setting, for example `{ 'limits.timeout': '10m' }`. Undefined is not given. */
+  /**
+   * Values from the command line by setting, for example `{ 'limits.timeout': '10m' }`. Undefined means
+   * absent.
+   */
   readonly flags?: Readonly<Partial<Record<SettingKey, string | number | boolean | undefined>>>;
 }
 
-/** The user's XDG folders for Caisson. None is created by asking for it. */
+/** The user's XDG folders for Caisson. Reading them creates none. */
 export interface UserFolders {
   readonly home: string;
   readonly config: string;
@@ -59,7 +65,7 @@ export interface UserFolders {
   readonly state: string;
 }
 
-/** A setting, its value, and where that value stands. */
+/** A setting, its value, and the source of that value. */
 export interface ConfigRow {
   readonly key: string;
   readonly value: unknown;
@@ -71,13 +77,16 @@ export interface ConfigRow {
   readonly isWithheld?: true;
 }
 
-/** A configuration, and how it came to be. */
+/** A configuration, and the sources of its values. */
 export interface ExplainedConfig {
   readonly config: ResolvedConfig;
   readonly rows: readonly ConfigRow[];
 }
 
-/** The configuration after every source was asked: complete, in base units, frozen. `null` is "not limited" or "not set". */
+/**
+ * The configuration after all sources were read: complete, in base units, frozen. `null` is "not limited" or
+ * "not set".
+ */
 export interface ResolvedConfig {
   readonly projectRoot: string;
   /** Absolute path of `caisson.yaml`, or null where there is none. */

@@ -14,7 +14,7 @@ export type RefusedWay =
   | { readonly kind: 'adopt'; readonly stateDir: string }
   | { readonly kind: 'none' };
 
-/** The files of the project must not be used: they are, or may be, somebody else's. Nothing of them was read. */
+/** The files of the project must not be used: another user owns them or can write them. None was read. */
 export class ProjectRefusedError extends CaissonError {
   readonly code = 'PROJECT_REFUSED';
   /** The folder or file that is not ours. */
@@ -36,7 +36,7 @@ export class ConfigError extends CaissonError {
   readonly code = 'CONFIG_INVALID';
   /** Every problem found, in the order of the file; never empty. */
   readonly problems: readonly [ConfigProblem, ...ConfigProblem[]];
-  /** The message as it is put together: one line for each problem, whatever characters a file put into it. */
+  /** The composed message: one line for each problem, whatever characters a file contains. */
   readonly lines: readonly string[];
 
   constructor(

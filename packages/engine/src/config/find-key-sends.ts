@@ -22,7 +22,7 @@ export function findKeySends(project: ConfigFile, user: ConfigFile): KeySend[] {
   ];
 }
 
-/** A secret that the project puts into the environment can go wherever the project lets the sandbox reach. */
+/** A secret that the project puts into the environment can go to every host that the project grants. */
 function sendsOfBundles(project: ConfigFile): KeySend[] {
   const agents = Object.values(project.agents ?? {});
   const hosts = new Set([
@@ -36,7 +36,7 @@ function sendsOfBundles(project: ConfigFile): KeySend[] {
   );
 }
 
-/** The vendor's own address, and one that the user's file names as well, are no news. */
+/** The vendor's own address, and one that the user's file names as well, are expected. */
 function sendsOfRuntime(name: string, project: ConfigFile, user: ConfigFile): KeySend[] {
   const [asked, own] = [project.runtimes?.[name] ?? {}, user.runtimes?.[name] ?? {}];
   if (asked.endpoint === undefined) return [];

@@ -21,7 +21,7 @@ export interface Layer {
 
 type Given = Required<Pick<LoadConfigOptions, 'flags' | 'env'>>;
 
-/** Asks flag, environment, the layers and the default, in this order, for every single-valued setting. */
+/** Reads flag, environment, the layers and the default, in this order, for every single-valued setting. */
 export async function gatherSettings(options: Given, layers: readonly Layer[]): Promise<Settings> {
   const settings = new Map<SettingKey, Setting>();
   for (const key of SETTING_KEYS) settings.set(key, await resolveSetting(key, options, layers));
@@ -44,7 +44,7 @@ async function resolveSetting(key: SettingKey, options: Given, layers: readonly 
   return { key, value: SETTING_DEFAULTS[key], source: 'default' };
 }
 
-/** Reads a flag or variable with the same schema as the file. Text that is a number or a boolean may stand for one. */
+/** Reads a flag or variable with the same schema as the file. A text may be a number or a boolean. */
 async function parseGiven(
   key: SettingKey,
   given: string | number | boolean,

@@ -2,14 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ConfigChange, ConfigRow, LoadConfigOptions, ResolvedConfig } from './contract.ts';
 import { explainConfig } from './load-config.ts';
 
-/** The configuration of a host that stays up. */
+/** The configuration of a long-lived host. */
 export interface LiveConfig {
   readonly current: ResolvedConfig;
   /** Reads every source again. A file that has become invalid throws `ConfigError` and leaves `current` as it was. */
   reload(): Promise<readonly ConfigChange[]>;
 }
 
-/** Loads the configuration and keeps it; `onChange` is told each setting that differs after a reload. */
+/** Loads the configuration and keeps it; `onChange` gets each setting that differs after a reload. */
 export async function createLiveConfig(
   options: LoadConfigOptions,
   onChange: (change: ConfigChange) => void,

@@ -29,7 +29,7 @@ export async function loadConfig(options: LoadConfigOptions = {}): Promise<Resol
   return (await explainConfig(options)).config;
 }
 
-/** The same, with a row for every setting: its value and where it stands. */
+/** The same, with a row for every setting: its value and its source. */
 export async function explainConfig(options: LoadConfigOptions = {}): Promise<ExplainedConfig> {
   const given = {
     cwd: options.cwd ?? getCurrentFolder(),
@@ -76,7 +76,7 @@ async function readProjectFile(projectRoot: string): Promise<ParsedFile | null> 
   return { document, file: await parseConfigDocument(document) };
 }
 
-/** The project that the options mean, and why its files must not be used, if so. */
+/** The project that the options select, and why its files must not be used, if so. */
 export function locateProject(options: Pick<LoadConfigOptions, 'cwd' | 'env' | 'flags'>): FoundProject {
   const env = options.env ?? readHostEnvironment();
   const isStateElsewhere = [options.flags?.state, env[envNameOf('state')]].some(
@@ -180,7 +180,7 @@ function assembleBudget(get: <T>(key: SettingKey) => T): ResolvedBudget {
   };
 }
 
-/** A shell may still stand in a folder that is gone, or in one whose name is no text: then we would work elsewhere. */
+/** The current folder of a shell may be gone, or its name may be no text: then we would work elsewhere. */
 export function getCurrentFolder(): string {
   try {
     const named = process.cwd();
@@ -195,7 +195,7 @@ export function getCurrentFolder(): string {
     const [message, remedy] =
       code === 'ENOENT'
         ? ['the current folder does not exist any more.', 'Change to a folder that exists.']
-        : [`the current folder cannot be reached by its name (${code}).`, 'Look at the folders above it.'];
+        : [`the current folder cannot be reached by its name (${code}).`, 'Check the folders above it.'];
     throw new ConfigError([{ file: '.', message }], { cause: error, remedy });
   }
 }

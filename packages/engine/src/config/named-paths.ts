@@ -1,4 +1,4 @@
-/** Where the configuration names files and secrets: one list for everybody who must find them. */
+/** Where the configuration names files and secrets: one list for all code that must find them. */
 import { isAbsolute, join } from 'node:path';
 
 /** A path of keys; `*` is any name of a map or any place of a list. */

@@ -3,7 +3,10 @@ import type { ConfigDocument } from './config-document.ts';
 import { ConfigError, type ConfigProblem } from './errors.ts';
 import { keysAt } from './schema-keys.ts';
 
-/** Guards the file's edge: what the schema says, or a {@link ConfigError} that points at every problem. */
+/**
+ * Guards the file's edge: returns what the schema accepts, or throws a {@link ConfigError} that lists every
+ * problem.
+ */
 export async function parseConfigDocument(document: ConfigDocument): Promise<ConfigFile> {
   const parsed = ConfigFile.safeParse(document.value);
   if (parsed.success) return parsed.data;
@@ -53,7 +56,7 @@ function unknownKey(document: ConfigDocument, path: readonly PropertyKey[], key:
 
 const NAME_RULE = 'a name has lowercase letters, digits, dots, dashes and underscores.';
 const VARIABLE_RULE = 'the name of a variable has letters, digits and underscores, and no digit first.';
-/** By what the names stand in. */
+/** By their parent. */
 const NAME_RULES: Readonly<Record<string, string>> = {
   pipelines: "a pipeline's name is <pack>.<name>, each of lowercase letters, digits and dashes.",
   env: VARIABLE_RULE,
@@ -93,7 +96,7 @@ function describeBound(issue: Extract<ConfigIssue, { code: 'too_small' | 'too_bi
   return `must have ${how} ${bound} ${issue.origin === 'string' ? 'characters' : 'entries'}.`;
 }
 
-/** In the words of somebody who writes a file. */
+/** In words for a person who writes a file. */
 const KINDS: Readonly<Record<string, string>> = {
   object: 'a map',
   record: 'a map',
@@ -111,7 +114,7 @@ export function suggestValue(issue: ConfigIssue, given: unknown): string | null 
   return nearest === null ? null : `Did you mean "${nearest}"?`;
 }
 
-/** The values that would have been right, where they can be listed. */
+/** The accepted values, where they can be listed. */
 function choicesOf(issue: ConfigIssue): string[] {
   if (issue.code === 'invalid_value') return issue.values.map(String);
   return 'options' in issue && Array.isArray(issue.options) ? issue.options.map(String) : [];

@@ -1,11 +1,14 @@
 /**
- * Which folder is the project: the nearest `caisson.yaml` or state folder at or below the top of the git repository, else
- * that top, else the current folder.
+ * Which folder is the project: the nearest `caisson.yaml` or state folder at or below the top of the git
+ * repository, else that top, else the current folder.
  *
- * P1  The way up ends at the git top, at a change of owner, and outside of git at a folder that others can write.
- * P2  Files of another user (root's apart), or in a folder that others can write, are refused and never skipped.
- * P3  A state folder counts when this user's Caisson made it. One that looks like a state folder and is not known is
- *     refused where it would change the project; where it changes nothing, that is left to those who open it.
+ * P1 The search upwards ends at the git top, at a change of owner, and outside of git at a folder that others
+ * can write.
+ * P2 Files of another user (except root's), or in a folder that others can write, are refused and never
+ * skipped.
+ * P3 A state folder counts when this user's Caisson made it. An unknown folder that looks like one is refused
+ * where it
+ *     would change the project; elsewhere, the code that opens it decides.
  */
 import { existsSync, lstatSync, realpathSync, statSync, type Stats } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -17,13 +20,16 @@ import { readMarkedState } from './state-marker.ts';
 export const CONFIG_FILE_NAME = 'caisson.yaml';
 export const STATE_FOLDER_NAME = '.caisson';
 
-/** What lies in a state folder and in nothing else of that name, such as a bundle's `.caisson/setup.sh`. */
+/**
+ * What only a state folder contains, and no other folder of that name, such as a bundle's
+ * `.caisson/setup.sh`.
+ */
 const STATE_NAMES = ['ledger.db', 'store', 'runtime', 'worktrees', 'tmp', 'trash', 'registry', 'sessions'];
 
 export interface ProjectRootOptions {
-  /** The user's folder of what Caisson remembers, `$XDG_STATE_HOME/caisson`. */
+  /** The user's folder for Caisson's records, `$XDG_STATE_HOME/caisson`. */
   readonly userState: string;
-  /** A flag or a variable names the state folder: one that lies about counts only when it is known. */
+  /** A flag or a variable names the state folder: another one counts only when it is known. */
   readonly isStateElsewhere?: boolean;
 }
 
@@ -40,7 +46,7 @@ export function findProjectRoot(cwd: string, options: ProjectRootOptions): strin
   return root;
 }
 
-/** The same as a value, for those who report or ask. */
+/** The same as a value, for callers that report or ask. */
 export function findProject(cwd: string, options: ProjectRootOptions): FoundProject {
   const start = toReal(resolve(cwd));
   const stats = statSync(start, { throwIfNoEntry: false });
@@ -59,7 +65,7 @@ export function findProject(cwd: string, options: ProjectRootOptions): FoundProj
   return { root: top ?? start, refusal: null };
 }
 
-/** True also for a link that leads nowhere: what it should have said must not be left out silently. */
+/** True also for a dangling link: what it should have contained must not be skipped silently. */
 export function isNamed(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
@@ -78,7 +84,7 @@ interface Territory {
   isTrusted(stats: Pick<Stats, 'uid'>): boolean;
 }
 
-/** P1. `.git` is a folder in a clone and a file in a worktree or submodule; that of somebody else is none. */
+/** P1. `.git` is a folder in a clone and a file in a worktree or submodule; another user's does not count. */
 function findGitTop(start: string, isTrusted: Territory['isTrusted']): string | null {
   for (let folder = start; ; folder = dirname(folder)) {
     const dotGit = lstatSync(join(folder, '.git'), { throwIfNoEntry: false });
@@ -117,7 +123,7 @@ function examineFolder(
   return { root: folder, refusal: refuseState(state) }; // P3
 }
 
-/** P2. The file, what it leads to if it is a link, and the folder that holds it. */
+/** P2. The file, its target if it is a link, and the folder around it. */
 function findUnsafeFile(file: string, { isTrusted, isAccepted }: Territory): ProjectRefusedError | null {
   const folder = dirname(file);
   if (!isAccepted && isWritableByOthers(statSync(folder))) return refuseWritable(folder, file);
@@ -129,7 +135,7 @@ function findUnsafeFile(file: string, { isTrusted, isAccepted }: Territory): Pro
   return null;
 }
 
-/** Null for a link that leads nowhere: reading it says so, as it does of what is no file. */
+/** Null for a dangling link: reading it reports that, as it does for what is no file. */
 function statTarget(file: string): Stats | null {
   try {
     return statSync(file);
@@ -138,7 +144,7 @@ function statTarget(file: string): Stats | null {
   }
 }
 
-/** A folder that was accepted stands for what its owner has below it. */
+/** An accepted folder covers what its owner has below it. */
 function findAcceptedOwner(start: string, { userState }: ProjectRootOptions): number | null {
   if (!existsSync(join(userState, 'roots'))) return null;
   for (let folder = start; ; folder = dirname(folder)) {
@@ -150,7 +156,7 @@ function findAcceptedOwner(start: string, { userState }: ProjectRootOptions): nu
 
 function refuseOwner(path: string, { uid }: Pick<Stats, 'uid'>): ProjectRefusedError {
   return new ProjectRefusedError(
-    `${path} belongs to user ${uid}, and this is user ${ownUid()}: what it says is not used.`,
+    `${path} belongs to user ${uid}, and this is user ${ownUid()}: it is not used.`,
     path,
     statSync(path).isDirectory()
       ? {
@@ -162,10 +168,10 @@ function refuseOwner(path: string, { uid }: Pick<Stats, 'uid'>): ProjectRefusedE
 }
 
 function refuseWritable(path: string, file: string): ProjectRefusedError {
-  return new ProjectRefusedError(`other users can write ${path}, so what ${file} says may be theirs.`, path, {
+  return new ProjectRefusedError(`other users can write ${path}, so ${file} may be theirs.`, path, {
     remedy: isSticky(statSync(path))
       ? 'Move it to a folder of your own; caisson trust accepts it as it is.'
-      : `Take that right away (chmod go-w ${path}), or move the project; caisson trust accepts it as it is.`,
+      : `Remove that right (chmod go-w ${path}), or move the project; caisson trust accepts it as it is.`,
     way: { kind: 'accept', folder: dirname(file) },
   });
 }

@@ -7,7 +7,7 @@ interface SchemaDefinition {
   readonly valueType?: SchemaNode;
   readonly element?: SchemaNode;
   readonly options?: readonly SchemaNode[];
-  /** The key by whose value one of `options` is chosen. */
+  /** The key whose value selects one of `options`. */
   readonly discriminator?: string;
   readonly values?: readonly unknown[];
   readonly entries?: Readonly<Record<string, unknown>>;
@@ -17,7 +17,7 @@ export interface SchemaNode {
   readonly _zod: { readonly def: object };
 }
 
-/** The keys that the config schema knows at a path of what was written; empty where any key goes, or none. */
+/** The keys that the config schema knows at a path of the input; empty where any key is allowed, or none. */
 export function keysAt(path: readonly PropertyKey[], written: unknown): string[] {
   let node: SchemaNode | undefined = ConfigFile;
   let value = written;

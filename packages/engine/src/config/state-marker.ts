@@ -1,7 +1,7 @@
 /**
- * How a state folder is known to be made here: it holds an id, and under that id lies a marker outside of every
- * repository, `$XDG_STATE_HOME/caisson/states/<id>.json`, that names the folder. A repository, a patch or another user
- * can make a folder that looks like ours; none of them can write the marker.
+ * How Caisson knows that it made a state folder: the folder has an id, and a marker with that id is outside
+ * of every repository, `$XDG_STATE_HOME/caisson/states/<id>.json`, and names the folder. A repository, a
+ * patch or another user can make a folder that looks like ours; none of them can write the marker.
  */
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ export const StateMarker = z.object({
   ino: Digits,
   /** Authenticates what we write into the folder. */
   secret: Hex,
-  /** The ledger is from before the folder was known: the next to open it makes it ours. */
+  /** The ledger is older than the marker: the next process that opens it makes it ours. */
   adoptsLedger: z.optional(z.boolean()),
   /** The git index that was last seen to track nothing of the folder. */
   index: z.optional(z.string()),
@@ -52,7 +52,7 @@ export function readMarkedState(folder: string, userState: string): MarkedState 
   return isSame ? { kind: 'known', marker } : { kind: 'copy', of: marker.path };
 }
 
-/** Where the state folders are that this user's Caisson made, as far as it remembers. */
+/** The state folders that this user's Caisson made, as far as it has markers. */
 export function listMarkedStates(userState: string): string[] {
   const folder = markersFolder(userState);
   if (!isPrivateFolder(folder)) return [];
@@ -73,7 +73,7 @@ function readMarker(userState: string, id: string): StateMarker | null {
   }
 }
 
-/** A real folder of this user that nobody else can write. */
+/** A real folder of this user that only this user can write. */
 export function isPrivateFolder(folder: string): boolean {
   const stats = statIfThere(folder, 'itself');
   return stats?.isDirectory() === true && stats.uid === ownUid() && !isWritableByOthers(stats);

@@ -1,18 +1,19 @@
 import { findNearest } from '@caisson/protocol';
 import { envNameOf, SETTING_KEYS } from './settings.ts';
 
-/** A variable that looks like a setting and is none. */
+/** A variable that looks like a setting but is not one. */
 export interface UnknownVariable {
   readonly name: string;
-  /** The variable that was probably meant. */
+  /** The variable that was probably intended. */
   readonly nearest: string | null;
 }
 
 const PREFIX = 'CAISSON_';
 
 /**
- * Variables that were probably meant as settings: near to the name of one, or in a group of settings. Others that begin
- * with CAISSON_ may well be somebody's own (`apiKey: env:CAISSON_KEY`), and those that a worker gives its agent are ours.
+ * Variables that were probably intended as settings: close to the name of one, or in a group of settings.
+ * Other variables that begin with CAISSON_ may be the user's own (`apiKey: env:CAISSON_KEY`), and those that
+ * a worker gives its agent are ours.
  */
 export function findUnknownVariables(env: Readonly<Record<string, string | undefined>>): UnknownVariable[] {
   const given = Object.keys(env).filter((name) => name.startsWith(PREFIX) && (env[name] ?? '') !== '');

@@ -1,4 +1,4 @@
-/** The user's own file, which needs no trust: keys, endpoints and limits that hold in every project. */
+/** The user's own file, which needs no trust: keys, endpoints and limits for every project. */
 import { lstatSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { isWritableByOthers, ownUid } from '@caisson/ground';
@@ -26,7 +26,7 @@ export async function readUserConfig(folders: UserFolders): Promise<ParsedFile |
   return { document, file };
 }
 
-/** A folder of another user that we may not even look into holds no file of ours. */
+/** A folder of another user that we may not read contains no file of ours. */
 function isThere(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
@@ -35,11 +35,11 @@ function isThere(path: string): boolean {
   }
 }
 
-/** What others can write is not what the user said. */
+/** A file that others can write may not be the user's. */
 function demandOwn(path: string): void {
   const folder = dirname(path);
   const link = lstatSync(path);
-  // A link that leads nowhere has no target: reading it says so.
+  // A dangling link has no target: reading it reports that.
   for (const [place, info] of [
     [folder, statSync(folder)],
     [path, link],
@@ -73,7 +73,10 @@ function isAddress(text: string): boolean {
   return /^https?:\/\//.test(text);
 }
 
-/** `file:` and `exec:` mean the folder of the file that holds them; a project must not put its own there. */
+/**
+ * `file:` and `exec:` are relative to the folder of the file that contains them; a project must not replace
+ * it.
+ */
 function anchorRef(ref: string, folder: string, home: string): string {
   if (ref.startsWith('file:')) return `file:${resolve(folder, expandHome(ref.slice(5), home))}`;
   if (ref.startsWith('exec:')) return `exec:cd ${quoteForShell(folder)} && ${ref.slice(5)}`;

@@ -23,8 +23,8 @@ export function resolveUserFolders(env: Readonly<Record<string, string | undefin
 }
 
 /**
- * A sandbox puts a folder of its own in the place of HOME, which must not be the kernel's. A HOME that is not there is
- * none of our business: nothing is kept in it but keys and a cache.
+ * A sandbox replaces HOME with its own folder, which must not be the kernel's. A missing HOME is accepted: it
+ * only has keys and a cache.
  */
 function demandHome(home: string): void {
   const isFolder = statSync(home, { throwIfNoEntry: false })?.isDirectory() ?? true;
@@ -33,7 +33,7 @@ function demandHome(home: string): void {
   throw new ConfigError([{ file: 'HOME', message }], { remedy: 'Set HOME to a folder of this user.' });
 }
 
-/** `os.homedir()` would believe a relative HOME; the password file never has one. */
+/** `os.homedir()` would accept a relative HOME; the password file never has one. */
 function homeOfUser(): string {
   try {
     return userInfo().homedir;

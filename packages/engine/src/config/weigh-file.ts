@@ -6,7 +6,7 @@ import { findKeySends } from './find-key-sends.ts';
 import { mapAt, SECRET_PATHS } from './named-paths.ts';
 
 export interface WeighedFile {
-  /** As much of the project's file as has an effect. */
+  /** The part of the project's file that has an effect. */
   readonly file: ConfigFile;
   readonly trust: TrustDecision;
   readonly asked: TrustRequest;
@@ -35,5 +35,5 @@ function anchorExec(file: ConfigFile, projectRoot: string): ConfigFile {
   return anchored as ConfigFile;
 }
 
-/** Nobody was named who could have agreed. */
+/** No decider was given. */
 const withholdAll: DecideTrust = () => Promise.resolve({ kind: 'required', digest: '', reason: 'new' });

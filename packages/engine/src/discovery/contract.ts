@@ -16,7 +16,7 @@ export interface ProbeReport {
   readonly findings?: readonly string[];
 }
 
-/** What probes may look at. They never write outside a temporary folder of their own. */
+/** What probes may read. They never write outside their own temporary folder. */
 export interface ProbeContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly home: string;
@@ -25,7 +25,7 @@ export interface ProbeContext {
   readonly signal?: AbortSignal;
 }
 
-/** A probe never throws: what goes wrong is its finding. */
+/** A probe never throws: an error is its finding. */
 export interface Probe {
   readonly id: string;
   run(context: ProbeContext): Promise<Omit<ProbeReport, 'id'>>;
@@ -42,12 +42,12 @@ export interface DiscoveredRuntime {
   readonly path: string | null;
   /** The user's own adapter, as the configuration names it. */
   readonly adapter?: string;
-  /** Null where the program did not say. */
+  /** Null if the program did not report it. */
   readonly version: string | null;
   readonly testedRange: { readonly from: string; readonly to: string } | null;
   readonly fit: 'tested' | 'older' | 'newer' | 'unknown';
   readonly login: LoginState;
   readonly reports: { readonly usage: boolean; readonly cost: boolean };
-  /** Why the program is not usable, where it is not. */
+  /** Why the program is not usable, if it is not. */
   readonly problem: string | null;
 }

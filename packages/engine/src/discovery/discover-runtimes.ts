@@ -32,7 +32,7 @@ export async function discoverRuntimes(context: DiscoveryContext): Promise<Disco
   return await Promise.all(locateRuntimes(context).map((located) => describeRuntime(context, located)));
 }
 
-/** The payload of the runtimes-discovered topic: what was found, without what was not. */
+/** The payload of the runtimes-discovered topic: only what was found. */
 export function toDiscoveredPayload(runtimes: readonly DiscoveredRuntime[]): {
   runtimes: { name: string; version: string | null; path: string }[];
 } {
@@ -114,7 +114,7 @@ function findLogin(
   return files.some((file) => existsSync(join(context.home, file))) ? 'login' : 'none';
 }
 
-/** What the configuration names is what a run will use, whatever else is set; where it lies elsewhere nobody looks. */
+/** A run uses what the configuration names; other places are not searched. */
 function hasKey(
   { env }: DiscoveryContext,
   descriptor: RuntimeDescriptor | null,

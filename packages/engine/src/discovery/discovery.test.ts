@@ -126,7 +126,7 @@ it('a program that is missing or broken is a finding, not an error', async () =>
   const problems = Object.fromEntries(found.map(({ name, problem }) => [name, problem]));
   expect(problems).toMatchObject({
     broken: '--version ended with 127: cannot find libfoo',
-    mute: '--version tells no version: banana',
+    mute: '--version reports no version: banana',
     gone: 'no-such-program was not found',
     own: 'the adapter ./no-such-adapter.js was not found',
   });
@@ -182,6 +182,6 @@ it('the doctor looks at the git that runs start, not at the first one in PATH', 
 it('a probe that throws is reported and does not hide the others', async () => {
   const broken = { id: 'broken', run: () => Promise.reject(new Error('boom')) };
   const [first, second] = await examineHost(context(), [broken, ...PROBES.slice(0, 1)]);
-  expect(first).toMatchObject({ id: 'broken', verdict: 'fail', detail: 'the probe broke: boom' });
+  expect(first).toMatchObject({ id: 'broken', verdict: 'fail', detail: 'the probe failed: boom' });
   expect(second?.id).toBe('platform');
 });

@@ -4,7 +4,7 @@ import type { Probe } from './contract.ts';
 
 const APPARMOR_SWITCH = '/proc/sys/kernel/apparmor_restrict_unprivileged_userns';
 
-/** Not a look at switches: a small sandbox is really started. */
+/** Does not read settings: a small sandbox is really started. */
 export const userNamespacesProbe: Probe = {
   id: 'user-namespaces',
   async run() {
@@ -53,9 +53,9 @@ export const cgroupsProbe: Probe = {
   },
 };
 
-/** v1 has no delegation by systemd: folders that root makes and gives away are the only way. */
+/** v1 has no delegation by systemd: root must make folders and give them to the user. */
 const CGROUP_REMEDIES = {
   v1: 'Start Caisson as root, or let root prepare this once per boot: for c in freezer memory pids cpu; do mkdir -p /sys/fs/cgroup/$c/caisson && chown USER /sys/fs/cgroup/$c/caisson; done',
   v2: 'Start Caisson as root, or in a delegated scope: systemd-run --user --scope -p Delegate=yes caisson …',
-  none: 'Mount the cgroup file system, or live without limits on memory, cpus and processes.',
+  none: 'Mount the cgroup file system, or run without limits on memory, cpus and processes.',
 } as const;

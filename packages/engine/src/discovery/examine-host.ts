@@ -9,7 +9,7 @@ import {
   temporaryFolderProbe,
 } from './storage-probes.ts';
 
-/** In the order in which a person would look. */
+/** In the order in which a person would check. */
 export const PROBES: readonly Probe[] = [
   platformProbe,
   nodeProbe,
@@ -42,7 +42,7 @@ async function runProbe(probe: Probe, context: ProbeContext): Promise<ProbeRepor
     return {
       id: probe.id,
       verdict: 'fail',
-      detail: `the probe broke: ${detail}`,
+      detail: `the probe failed: ${detail}`,
       remedy: 'Report this with the output of caisson doctor -o json.',
     };
   }

@@ -17,6 +17,6 @@ function isProgram(path: string): boolean {
     accessSync(path, constants.X_OK);
     return true;
   } catch {
-    return false; // not executable by us, or in a folder that is not ours to look into: a shell would pass over it too
+    return false; // not executable by us, or in a folder that we may not read: a shell would skip it too
   }
 }

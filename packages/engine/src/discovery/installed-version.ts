@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path';
 const MAX_PARENTS = 6;
 
 /**
- * The version that the package of an installed program names; null where it is in none. Nothing is started, so that it
- * may be asked before every run.
+ * The version that the package of an installed program names; null if it is in none. Nothing is started, so
+ * it can be read before every run.
  */
 export function findInstalledVersion(path: string, bins: readonly string[]): string | null {
   let folder = dirname(realpathSync(path));
@@ -18,7 +18,7 @@ export function findInstalledVersion(path: string, bins: readonly string[]): str
   return null;
 }
 
-/** Only of a package that brings the program: others lie above it, too. */
+/** Only of a package that brings the program: other packages contain it, too. */
 function versionIn(file: string, bins: readonly string[]): string | null {
   try {
     const manifest = JSON.parse(readFileSync(file, 'utf8')) as { version?: unknown; bin?: unknown };

@@ -44,7 +44,7 @@ export const bubblewrapProbe = createToolProbe('bubblewrap', {
   package: 'bubblewrap',
 });
 
-/** Without an agent program there is still the native agent and plain commands, so this only warns. */
+/** Without an agent program the native agent and plain commands still work, so this only warns. */
 export const agentsProbe: Probe = {
   id: 'agents',
   async run(context) {

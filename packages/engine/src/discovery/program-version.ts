@@ -8,12 +8,12 @@ const MAX_OUTPUT_BYTES = 64 * 1024;
 
 export interface VersionAnswer {
   readonly version: string | null;
-  /** Why there is no version, where there is none. */
+  /** Why there is no version, if so. */
   readonly problem: string | null;
 }
 
 /**
- * Asks a program for its version. It runs with a HOME of its own that is removed afterwards, because several agent
+ * Asks a program for its version. It runs with its own HOME that is removed afterwards, because several agent
  * programs write to HOME even for `--version`.
  */
 export async function askVersion(
@@ -44,7 +44,8 @@ export async function askVersion(
     if (result.timedOut)
       return { version, problem: `did not answer ${args.join(' ')} within ${TIMEOUT_MS / 1000} s` };
     const said = firstLine(result.stderr.toString()) || firstLine(result.stdout.toString());
-    const how = result.exitCode === 0 ? 'tells no version' : `ended with ${result.exitCode ?? result.signal}`;
+    const how =
+      result.exitCode === 0 ? 'reports no version' : `ended with ${result.exitCode ?? result.signal}`;
     return { version, problem: `${args.join(' ')} ${how}${said === '' ? '' : `: ${said}`}` };
   } catch (error) {
     return { version: null, problem: error instanceof Error ? error.message : String(error) };
@@ -55,7 +56,7 @@ export async function askVersion(
 
 const firstLine = (text: string): string => text.trim().split('\n', 1)[0]?.slice(0, 200) ?? '';
 
-/** The first thing in a text that looks like a version. */
+/** The first part of a text that looks like a version. */
 export function findVersion(text: string): string | null {
   return /(?<![\d.])\d+\.\d+(?:\.\d+)?(?:-[0-9A-Za-z.]+)?/.exec(text)?.[0] ?? null;
 }

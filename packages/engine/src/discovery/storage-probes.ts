@@ -22,7 +22,7 @@ export const diskProbe: Probe = {
   },
 };
 
-/** A folder that does not exist yet is not created: it is enough that it could be. */
+/** A folder that does not exist yet is not created: it only must be possible. */
 export const stateFolderProbe: Probe = {
   id: 'state-folder',
   async run({ stateDir }) {
@@ -59,7 +59,7 @@ export const localeProbe: Probe = {
       (value) => value !== undefined && value !== '',
     );
     if (locale !== undefined && /utf-?8/i.test(locale)) return { verdict: 'ok', detail: locale };
-    // Caisson itself always speaks UTF-8 and gives agents C.UTF-8; only the user's terminal is in question.
+    // Caisson itself always uses UTF-8 and gives agents C.UTF-8; only the user's terminal may differ.
     if (locale === undefined) return { verdict: 'ok', detail: 'not set; agents get C.UTF-8' };
     return {
       verdict: 'warn',

@@ -1,6 +1,7 @@
 /**
- * The checks, one after the other. A check that fails never stops the others: who reads the report wants to know
- * everything that is wrong. Order of trust: the signature proves the statement, the statement proves the rest.
+ * The checks, one after the other. A check that fails never stops the others: the reader needs to know
+ * everything that is wrong. Order of trust: the signature proves the statement, the statement proves the
+ * rest.
  */
 import { hash } from 'node:crypto';
 
@@ -27,7 +28,7 @@ export async function checkEvidence(
     async () => parseEnvelope(await source.readEnvelope()),
     'canonical DSSE envelope',
   );
-  // Without an envelope nothing was found to be wrongly signed.
+  // Without an envelope there is no wrong signature.
   const isThere = !report.isMissing('envelope');
   if (!isThere) report.miss(['statement', SIGNATURE_CHECK, KEY_CHECK], 'there is no envelope');
   const statement = isThere ? await readStatement(report, envelope) : null;
@@ -170,7 +171,7 @@ function checkCount(
     throw new EvidenceMalformedError(`${count} events were sealed, ${found} are here: some were removed`);
   if (found > count && !hasLaterEvents)
     throw new EvidenceMalformedError(
-      `${count} events were sealed, ${found} are here: nobody signed for the rest`,
+      `${count} events were sealed, ${found} are here: the rest is not signed`,
     );
   return found === count ? `${count} events` : `${count} events were sealed, ${found - count} came later`;
 }
@@ -227,8 +228,8 @@ async function checkArtefact(source: EvidenceSource, artefact: Artefact): Promis
 function checkStray(source: EvidenceSource, statement: ReadStatement): string {
   const digests = statement.artefacts.map((artefact) => artefact.digest);
   const stray = source.listStray({ digests, hasResult: statement.resultDigest !== null });
-  if (stray.length > 0) throw new EvidenceMalformedError(`nobody signed for ${stray.join(', ')}`);
-  return 'nothing is here that was not signed for';
+  if (stray.length > 0) throw new EvidenceMalformedError(`not signed: ${stray.join(', ')}`);
+  return 'nothing is here that was not signed';
 }
 
 function demandDigest(what: string, bytes: Buffer, expected: string): void {

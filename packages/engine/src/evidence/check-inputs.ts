@@ -1,4 +1,4 @@
-/** What went in by hash is still what it was: the request, and what its names were resolved to. */
+/** Checks that the inputs still have their hashes: the request, and what its names were resolved to. */
 import type { ResolvedNames } from '@caisson/protocol';
 import type * as z from 'zod/mini';
 
@@ -6,7 +6,9 @@ import type { StoredEvent } from '../ledger/index.ts';
 import type { Store } from '../store/index.ts';
 import { isAbsence } from './check-report.ts';
 
-/** Throws what the store says about the first thing that is damaged, else gone; null when there is nothing to check. */
+/**
+ * Throws the store's error about the first damaged, else missing, input; null when there is nothing to check.
+ */
 export async function checkInputs(store: Store, events: readonly StoredEvent[]): Promise<string | null> {
   const accepted = events.find((event) => event.type === 'dispatch.accepted')?.data;
   const { requestRef } = accepted ?? {};

@@ -8,11 +8,11 @@ export const KEY_CHECK = 'key';
 export const SIGNATURE_CHECK = 'signature';
 const SEAL_CHECK = 'seal';
 
-/** Collects the answers of a verification; what a check throws is its answer. */
+/** Collects the answers of a verification; an error that a check throws is its answer. */
 export class CheckReport {
   readonly checks: Check[] = [];
 
-  /** Runs a check that gives its detail, or null when it does not apply. */
+  /** Runs a check that returns its detail, or null when it does not apply. */
   async check(id: string, run: () => Promise<string | null> | string | null): Promise<void> {
     try {
       const detail = await run();
@@ -35,7 +35,7 @@ export class CheckReport {
     }
   }
 
-  /** Whether what that check looks at is not here. */
+  /** Whether the input of that check is missing. */
   isMissing(id: string): boolean {
     return this.checks.some((check) => check.id === id && check.verdict === 'missing');
   }
@@ -44,7 +44,7 @@ export class CheckReport {
     this.#push(ids, 'not-applicable', detail);
   }
 
-  /** What these look at is not here. */
+  /** The input of these is missing. */
   miss(ids: readonly string[], detail: string): void {
     this.#push(ids, 'missing', detail);
   }
@@ -64,12 +64,12 @@ export class CheckReport {
 
 const ABSENCES = [IncompleteError, BlobMissingError, StoreAccessError, LedgerTruncatedError];
 
-/** Whether a check failed only because what it looks at is not here, or cannot be read. */
+/** Whether a check failed only because its input is missing or cannot be read. */
 export function isAbsence(cause: unknown): boolean {
   return ABSENCES.some((absence) => cause instanceof absence);
 }
 
-/** The worst of what the checks found. */
+/** The worst of the checks' findings. */
 export function decideOutcome(checks: readonly Check[]): VerifyOutcome {
   const idsOf = (verdict: Verdict): string[] =>
     checks.filter((check) => check.verdict === verdict).map((check) => check.id);

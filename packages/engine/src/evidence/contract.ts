@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 
-/** A public key that somebody decided to believe, or the one that signed. */
+/** A trusted public key, or the one that signed. */
 export interface PublicKey {
   /** sha256 of the 32 raw bytes, lowercase hex. */
   readonly keyId: string;
@@ -14,7 +14,10 @@ export interface SigningKey extends PublicKey {
   sign(data: Uint8Array): Promise<Buffer>;
 }
 
-/** The place of a seal among the seals of its ledger. It is signed, so that none can be taken out of the middle. */
+/**
+ * The place of a seal among the seals of its ledger. It is signed, so that no seal can be removed from the
+ * middle.
+ */
 export interface SealLink {
   /** The random id of the ledger. */
   readonly ledger: string;
@@ -24,7 +27,7 @@ export interface SealLink {
   readonly previous: string | null;
 }
 
-/** The same, with the run of the seal before it, which is nobody's business outside the ledger. */
+/** The same, with the run of the seal before it, which stays inside the ledger. */
 export interface RecordedLink extends SealLink {
   readonly previousRun: string | null;
 }
@@ -54,7 +57,7 @@ export interface SealRef {
   readonly chain?: RecordedLink | undefined;
 }
 
-/** `missing`: it could not be checked, because something is not here or cannot be read. */
+/** `missing`: it could not be checked, because something is missing or cannot be read. */
 export type Verdict = 'ok' | 'failed' | 'missing' | 'not-applicable';
 
 /** One answer of a verification. `id` is public API: `container`, `signature`, `manifest`, `artefact:<name>`, … */
@@ -65,12 +68,11 @@ export interface Check {
 }
 
 /**
- * The worst of what was found, in this order:
- * `bad-signature`: the statement is not what the key signed, so nothing it says counts.
- * `tampered`: something differs from what was signed or recorded.
- * `unsealed`: nothing was signed yet, so there is nothing to compare with.
- * `incomplete`: what is here agrees with what was signed, and something is not here or cannot be read.
- * `no-key`: everything agrees, but nobody here trusts the key that signed.
+ * The worst finding, in this order: `bad-signature`: the statement is not what the key signed, so nothing it
+ * says counts. `tampered`: something differs from what was signed or recorded. `unsealed`: nothing was signed
+ * yet, so there is nothing to compare with. `incomplete`: what is here agrees with what was signed, and
+ * something is missing or cannot be read. `no-key`: everything agrees, but the key that signed is not trusted
+ * here.
  */
 export type VerifyOutcome = 'ok' | 'tampered' | 'unsealed' | 'incomplete' | 'bad-signature' | 'no-key';
 
@@ -93,8 +95,8 @@ export interface SealedResult {
 }
 
 /**
- * Receives sealed results elsewhere. `deliver` is called at least once for a run and must be idempotent by `runId`;
- * it must not change what it is given, and its failure never changes the run's ending.
+ * Receives sealed results elsewhere. `deliver` is called at least once for a run and must be idempotent by
+ * `runId`; it must not change its input, and its failure never changes the run's ending.
  */
 export interface ResultSink {
   readonly name: string;

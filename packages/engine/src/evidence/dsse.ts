@@ -52,7 +52,7 @@ export function parseStoredEnvelope(bytes: Buffer): DsseEnvelope {
   };
 }
 
-/** Guards the edge. Only the one canonical text passes: base64 and JSON both leave room for silent changes. */
+/** Guards the edge. Only the one canonical text passes: base64 and JSON both allow silent changes. */
 export function parseEnvelope(bytes: Buffer): ReadEnvelope {
   const parsed = Envelope.safeParse(parseJson(bytes));
   if (!parsed.success)
@@ -74,7 +74,7 @@ export function verifyEnvelope(envelope: ReadEnvelope, key: PublicKey): boolean 
   return verify(null, preAuthEncoding(IN_TOTO_TYPE, envelope.payload), key.key, envelope.signature);
 }
 
-/** JSON of any kind, or an error that says what it was not. */
+/** JSON of any kind, or an error that names the expected form. */
 export function parseJson(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString('utf8'));

@@ -59,18 +59,18 @@ export class KeyChangedError extends CaissonError {
     super(
       `the agent at ${socket} holds another key than the one that signed before: ${fingerprint} (${comment})`,
       {
-        remedy: `If that is meant, set keys.identity to ${fingerprint}; then seal what ended in the meantime: caisson seal --all`,
+        remedy: `If that is intended, set keys.identity to ${fingerprint}; then seal what ended in the meantime: caisson seal --all`,
       },
     );
   }
 }
 
-/** What was to be sealed does not hold together; nothing was signed. */
+/** The parts of the seal contradict each other; nothing was signed. */
 export class SealRefusedError extends CaissonError {
   readonly code = 'SEAL_REFUSED';
 }
 
-/** The run has no seal, so there is nothing that a stranger could check. */
+/** The run has no seal, so another person could check nothing. */
 export class NotSealedError extends CaissonError {
   readonly code = 'UNSEALED';
 }
@@ -80,7 +80,7 @@ export class TamperedError extends CaissonError {
   readonly code = 'TAMPERED';
 }
 
-/** Something that was signed is not here or cannot be read; nothing that is here contradicts it. */
+/** Something that was signed is missing or cannot be read; nothing that is here contradicts it. */
 export class IncompleteError extends CaissonError {
   readonly code = 'INCOMPLETE';
 }
@@ -91,7 +91,7 @@ export class UnsealedError extends CaissonError {
 
   constructor(runId: string, cause: Error) {
     const known = cause instanceof CaissonError ? cause.remedy : undefined;
-    const remedy = known ?? `Seal it once that is put right: caisson seal ${runId}`;
+    const remedy = known ?? `Seal it once that is fixed: caisson seal ${runId}`;
     super(`${runId} is not sealed: ${cause.message}. ${remedy}`, { cause, remedy });
   }
 }

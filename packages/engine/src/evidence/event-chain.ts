@@ -5,7 +5,7 @@ import { canonicalJson, hashEvent, ZERO_HASH, type StoredEvent } from '../ledger
 import { parseJson } from './dsse.ts';
 import { EvidenceMalformedError } from './errors.ts';
 
-/** An event without its place in the whole ledger, which is nobody else's business and not hashed. */
+/** An event without its offset in the whole ledger, which is internal and not hashed. */
 export type ChainEvent = Omit<StoredEvent, 'offset'>;
 
 const KEYS = ['at', 'attempt', 'data', 'hash', 'id', 'prevHash', 'runId', 'seq', 'trace', 'type', 'version'];
@@ -24,7 +24,7 @@ export function parseEvents(bytes: Buffer): ChainEvent[] {
   return lines.map((line, index) => parseLine(line, index + 1));
 }
 
-/** What breaks the chain first, in words; null when it holds. */
+/** The first break of the chain, in words; null when there is none. */
 export function findBreak(events: readonly ChainEvent[], runId: string): string | null {
   let previous = ZERO_HASH;
   for (const [index, event] of events.entries()) {

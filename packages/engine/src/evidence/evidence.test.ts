@@ -207,7 +207,7 @@ describe('an export', () => {
     expect((await change(resign(own.keyId))).outcome).toBe('bad-signature');
   });
 
-  it('fails for a part that is missing or that nobody signed for', async () => {
+  it('fails for a part that is missing or that is not signed', async () => {
     for (const name of readParts(bytes).keys()) {
       const verification = await change((parts) => parts.delete(name));
       expect(verification.outcome, name).not.toBe('ok');

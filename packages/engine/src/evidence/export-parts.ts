@@ -23,7 +23,7 @@ export function encodeExportHeader(runId: string): Buffer {
   return Buffer.from(`${canonicalJson({ format: 'caisson/export/1', runId })}\n`);
 }
 
-/** The run that an export says it is of. */
+/** The run that an export claims. */
 export function parseExportHeader(bytes: Buffer): string {
   const parsed = Header.safeParse(parseJson(bytes));
   if (!parsed.success) throw new EvidenceMalformedError('this is not an export that this version knows');

@@ -17,7 +17,7 @@ import {
 import type { ByteSource, TarEntry } from './tar.ts';
 
 const CHUNK_BYTES = 1024 * 1024;
-/** Parts that are read whole. Far above what the schemas allow, far below what hurts. */
+/** Parts that are read whole. Far above what the schemas allow, far below what fills the memory. */
 const MAX_PART_BYTES = 512 * 1024 * 1024;
 
 export class ExportSource implements EvidenceSource {

@@ -42,7 +42,10 @@ export interface Exported {
   readonly keyId: string;
 }
 
-/** Writes everything a stranger needs to check a sealed run into one file. The same run gives the same bytes. */
+/**
+ * Writes everything that another person needs to check a sealed run into one file. The same run gives the
+ * same bytes.
+ */
 export async function exportRun(input: ExportInput): Promise<Exported> {
   const { ledger, store, runId } = input;
   const events = ledger.read({ runId });
@@ -81,7 +84,7 @@ export async function exportRun(input: ExportInput): Promise<Exported> {
   return { file: input.to, bytes, events: sealed.length, keyId: read.keyId };
 }
 
-/** What the store says of a part becomes what it means for the run. */
+/** Turns the store's error about a part into what it means for the run. */
 async function reading<T>(runId: string, what: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();

@@ -13,7 +13,7 @@ export function findSeal(events: readonly StoredEvent[]): SealRef | null {
   return parsed.success ? parsed.data : null;
 }
 
-/** What an envelope says came out of its run; the signature is not looked at. */
+/** The outputs of a run as its envelope lists them; the signature is not checked. */
 export function listSealedArtefacts(envelope: Buffer): readonly Artefact[] {
   return parseStatement(parseEnvelope(envelope).payload).artefacts;
 }

@@ -28,8 +28,8 @@ export interface ListedKey {
 
 export interface Keyring {
   /**
-   * Our signing key: the agent's, or the file, which is made now if there is none. Processes that race for it end up
-   * with the same one.
+   * Our signing key: the agent's, or the file, which is made now if there is none. Processes that race for it
+   * get the same one.
    */
   getSigningKey(): Promise<SigningKey>;
   /** Why the agent's key cannot sign now; null when it can, and when a key file signs. */
@@ -37,11 +37,13 @@ export interface Keyring {
   list(): Promise<readonly ListedKey[]>;
   /** PEM of a known public key; ours when no id is given. */
   exportPublicKey(keyId?: string): Promise<string>;
-  /** Believes a public key from now on; idempotent. */
+  /** Trusts a public key from now on; idempotent. */
   trust(pem: string): Promise<PublicKey>;
   /** True when the key had been trusted. Our own key cannot be forgotten this way. */
   distrust(keyId: string): Promise<boolean>;
-  /** Everything `verify` may believe: our own keys, if there are any, and the trusted ones. Makes no key. */
+  /**
+   * Every key that `verify` may trust: our own keys, if there are any, and the trusted ones. Makes no key.
+   */
   trustedKeys(): Promise<readonly PublicKey[]>;
 }
 
@@ -179,7 +181,7 @@ class FolderKeyring implements Keyring {
     return keys;
   }
 
-  /** A refusal of the system names a path below HOME that nobody asked for; here it says whose it is. */
+  /** A system error names a path below HOME; this message says what the folder is for. */
   async #using<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();

@@ -1,7 +1,8 @@
 /**
- * The newest seal of each ledger, kept outside its state folder: whoever can write only there cannot take the newest
- * run away, or put an older copy of the ledger in its place, without being noticed. Nothing waits for the disk: a head
- * that a power cut sets back is an older seal of the same ledger, and still found in it.
+ * The newest seal of each ledger, kept outside its state folder: a process that can write only there cannot
+ * remove the newest run, or put an older copy of the ledger in its place, without being noticed. Nothing
+ * waits for the disk: a head that a power cut sets back is an older seal of the same ledger, and still found
+ * in it.
  *
  *   <folder>/<sha256 of the state folder's real path>.json
  */
@@ -38,18 +39,18 @@ export type HeadVerdict =
 export interface LedgerHeads {
   /** Where the heads are, for messages. */
   readonly folder: string;
-  /** Compares the kept head with the ledger; `null` stands for a ledger that is not there. */
+  /** Compares the kept head with the ledger; `null` means that there is no ledger. */
   judge(stateDir: string, ledger: Ledger | null): HeadVerdict;
   /**
-   * Remembers a seal that was just recorded. A head that the ledger has lost is kept instead, as the proof of it.
-   * Returns how the ledger stood to the head before.
+   * Remembers a seal that was just recorded. A head that the ledger has lost is kept instead, as the proof of
+   * it. Returns the state of the ledger before.
    */
   advance(stateDir: string, ledger: Ledger, newest: RecordedSeal): HeadVerdict;
-  /** Believes the ledger as it is from now on; without a seal in it, the head is forgotten. */
+  /** Accepts the ledger as it is from now on; without a seal in it, the head is forgotten. */
   accept(stateDir: string, ledger: Ledger | null): void;
   /** Forgets the heads of folders that are gone, and were used last before that time. */
   prune(before: Date): void;
-  /** Every state folder that a head is kept of. */
+  /** Every state folder with a kept head. */
   listStateFolders(): string[];
 }
 
@@ -103,9 +104,9 @@ function compare(head: LedgerHead, ledger: Ledger | null): 'ok' | 'replaced' | '
   if (ledger === null) return 'replaced';
   if (findSeal(readRun(ledger, head.runId))?.envelopeRef === head.seal) return 'ok';
   const id = findLedgerId(ledger.kv);
-  // A new ledger has an id from its first moment; one without any is a copy from before.
+  // A new ledger has an id from the start; one without an id is an older copy.
   if (id === null || id === head.ledger) return 'rolled-back';
-  // The id is only a row. What was sealed in the ledger that the head is of says so itself, and that is signed.
+  // The id is only a row. The signed seals of a ledger name it too, and that is the proof.
   return listSeals(ledger).some(({ seal }) => seal.chain?.ledger === head.ledger)
     ? 'rolled-back'
     : 'replaced';

@@ -39,7 +39,7 @@ export const EvidenceManifest = z.strictObject({
     binary: z.nullable(Sha256),
     adapter: z.optional(Sha256),
   }),
-  /** Empty when nobody asked for one. */
+  /** Empty when none was requested. */
   model: z.strictObject({ requested: z.string() }),
   host: z.strictObject({ caisson: z.string(), node: z.string(), platform: z.string() }),
 });
@@ -50,7 +50,7 @@ export interface EncodedManifest {
   readonly digest: string;
 }
 
-/** Validates and encodes; lists that have no order of their own are sorted. */
+/** Validates and encodes; lists without an order are sorted. */
 export function encodeManifest(manifest: EvidenceManifest): EncodedManifest {
   const valid = parse(manifest);
   const names = [...new Set(valid.env.names)].toSorted();

@@ -11,7 +11,7 @@ export function parsePublicKey(pem: string, where: string): PublicKey {
   } catch (cause) {
     throw new KeyInvalidError(`${where} is not a public key in PEM`, {
       cause,
-      remedy: 'Get the file with "caisson keys export" from whoever signed.',
+      remedy: 'Get the file with "caisson keys export" from the person who signed.',
     });
   }
   if (pem.includes('PRIVATE')) throw new KeyInvalidError(`${where} is a private key; give the public one`);

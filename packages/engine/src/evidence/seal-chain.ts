@@ -1,6 +1,7 @@
 /**
- * The seals of one ledger as a chain: each names the one before it, and the name is signed. A seal that is taken out of
- * the middle leaves one that follows nothing; one that is taken off the end is missed by the head (`ledger-head.ts`).
+ * The seals of one ledger as a chain: each names the one before it, and the name is signed. A seal that is
+ * removed from the middle leaves one that follows nothing; the head (`ledger-head.ts`) notices one that is
+ * removed from the end.
  */
 import { EvidenceSealed } from '@caisson/protocol';
 
@@ -16,7 +17,7 @@ export interface RecordedSeal {
   readonly seal: SealRef;
 }
 
-/** The place of the next seal. Only whoever holds the ledger's seal lock may use it. */
+/** The place of the next seal. Only the holder of the ledger's seal lock may use it. */
 export function nextLink(ledger: Ledger): RecordedLink {
   const id = getLedgerId(ledger);
   const newest = readSeal(ledger.findLast(EvidenceSealed.type));
@@ -36,8 +37,8 @@ export function listSeals(ledger: Ledger, afterOffset = 0): RecordedSeal[] {
 }
 
 /**
- * The seals from the newest (or `from`) back along the chain to the first that `isKnown`, which is left out; oldest
- * first. What is older is not read.
+ * The seals from the newest (or `from`) back along the chain to the first that `isKnown`, which is left out;
+ * oldest first. Older ones are not read.
  */
 export function listNewestSeals(
   ledger: Ledger,
@@ -57,8 +58,8 @@ export function listNewestSeals(
 }
 
 /**
- * A seal that says that this run had one before it, although the ledger has none of the run any more; null when there is
- * none. Looks back along the chain to the time of the run's acceptance.
+ * A seal that names an earlier seal of this run, although the ledger has none of the run any more; null when
+ * there is none. Searches back along the chain to the time of the run's acceptance.
  */
 export function findLostSeal(ledger: Ledger, runId: string): RecordedSeal | null {
   const acceptedAt = ledger.run(runId)?.acceptedAt ?? '';
@@ -66,20 +67,20 @@ export function findLostSeal(ledger: Ledger, runId: string): RecordedSeal | null
   return later.find(({ seal }) => seal.chain?.previousRun === runId) ?? null;
 }
 
-/** Throws for a run that has no readable seal and had one: it is not a run that is still to be sealed. */
+/** Throws for a run that had a seal and has no readable one: it must not be sealed again. */
 export function refuseLostSeal(ledger: Ledger, runId: string, events: readonly StoredEvent[]): void {
   const isUnreadable = events.some(({ type }) => type === EvidenceSealed.type);
   const lost = isUnreadable ? null : findLostSeal(ledger, runId);
   if (!isUnreadable && lost === null) return;
   throw new TamperedError(
     lost === null
-      ? `what ${ledger.file} says of the seal of ${runId} is not what Caisson records`
+      ? `${ledger.file} has no valid record of the seal of ${runId}`
       : `${runId} had a seal, as the seal of ${lost.runId} says, and ${ledger.file} has lost it`,
     { remedy: 'Restore the ledger from a backup.' },
   );
 }
 
-/** What breaks the chain first, in words; null when every seal follows the one before it. */
+/** The first break of the chain, in words; null when every seal follows the one before it. */
 export function findChainBreak(seals: readonly RecordedSeal[]): string | null {
   let before: RecordedSeal | undefined;
   for (const current of seals) {

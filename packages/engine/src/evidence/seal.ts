@@ -30,7 +30,7 @@ export interface Seal {
   readonly sealRef: SealRef;
 }
 
-/** A run that was found sound and whose parts are in the store: all but the signature. */
+/** A checked run whose parts are in the store: everything except the signature. */
 export interface PreparedSeal {
   readonly input: SealInput;
   readonly manifestDigest: string;
@@ -54,7 +54,7 @@ export async function prepareSeal(input: SealInput): Promise<PreparedSeal> {
   };
 }
 
-/** Binds what went in, what happened, what came out and the seal before it by one signature. */
+/** Binds the inputs, the events, the outputs and the seal before it with one signature. */
 export async function signSeal(
   prepared: PreparedSeal,
   key: SigningKey,

@@ -1,6 +1,7 @@
 /**
- * As much of the ssh-agent protocol (draft-ietf-sshm-ssh-agent) as it takes to sign with an Ed25519 key of an agent:
- * list the identities, ask for one signature. One connection a question; every answer is bounded in size and time.
+ * The part of the ssh-agent protocol (draft-ietf-sshm-ssh-agent) that signs with an Ed25519 key of an agent:
+ * list the identities, ask for one signature. One connection a request; every answer is limited in size and
+ * time.
  */
 import { createPublicKey, hash } from 'node:crypto';
 import { connect } from 'node:net';
@@ -21,7 +22,7 @@ const LIST_MS = 5000;
 /** An agent may ask its user first. */
 const SIGN_MS = 30_000;
 
-/** An Ed25519 key that the agent holds. */
+/** An Ed25519 key of the agent. */
 export interface AgentIdentity {
   /** As the agent names it on the wire. */
   readonly blob: Buffer;
@@ -90,7 +91,7 @@ function ask(socket: string, request: Buffer, expected: number, timeoutMs: numbe
       if (received.length < 5 || received.length < 4 + length) return;
       const kind = received[4];
       if (kind === FAILURE) return fail('it refused; it may be locked, or its user said no');
-      if (kind !== expected) return fail(`it gave an answer of kind ${kind} that nobody asked for`);
+      if (kind !== expected) return fail(`it gave an unexpected answer of kind ${kind}`);
       resolve(received.subarray(5, 4 + length));
       connection.destroy();
     });
@@ -99,7 +100,7 @@ function ask(socket: string, request: Buffer, expected: number, timeoutMs: numbe
 
 function describeConnect(error: NodeJS.ErrnoException): string {
   if (error.code === 'ENOENT') return 'there is no such socket';
-  if (error.code === 'ECONNREFUSED') return 'nobody listens there';
+  if (error.code === 'ECONNREFUSED') return 'no process listens there';
   if (error.code === 'EACCES') return 'this user may not use it';
   return error.message;
 }

@@ -41,7 +41,7 @@ const Statement = z.strictObject({
   }),
 });
 
-/** What a verifier takes from a statement. */
+/** What a verifier reads from a statement. */
 export interface ReadStatement {
   readonly runId: string;
   readonly manifestDigest: string;

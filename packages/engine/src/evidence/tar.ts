@@ -74,7 +74,7 @@ export function listTar(source: ByteSource): TarEntry[] {
 function readWithin(source: ByteSource, offset: number, length: number, where: string): Buffer {
   if (offset + length <= source.size) return source.readAt(offset, length);
   const rest = source.readAt(offset, source.size - offset).toString('latin1');
-  // What does not even begin like a header was never one of ours.
+  // What does not begin like a header is not ours.
   if (!/^[a-z0-9./-]*(\0|$)/.test(rest)) throw new EvidenceMalformedError(`${where} is not ours`);
   throw new IncompleteError(`container is cut short at ${where}`);
 }

@@ -20,18 +20,21 @@ import { listTar, type ByteSource, type TarEntry } from './tar.ts';
 import { describeWitnessed, type WitnessLine } from './witness.ts';
 
 export interface VerifyOptions {
-  /** Keys to believe: those of the keyring, or the one given with `--key`. */
+  /** Keys to trust: those of the keyring, or the one given with `--key`. */
   readonly trustedKeys: readonly PublicKey[];
   /** What a witness noted; the seal must be among it. */
   readonly witness?: readonly WitnessLine[];
-  /** What kept the run from being sealed just now. */
+  /** Why the run could not be sealed just now. */
   readonly unsealedBy?: Error;
 }
 
-/** Something about the ledger that concerns every run in it: gives its detail, null when it does not apply, or throws. */
+/**
+ * A check of the ledger that concerns every run in it: returns its detail, null when it does not apply, or
+ * throws.
+ */
 export interface LedgerCheck {
   readonly id: string;
-  /** `seal` is the run's envelope; null where it has none, or it cannot be read. */
+  /** `seal` is the run's envelope; null when it has none, or it cannot be read. */
   run(seal: Buffer | null): string | null;
 }
 
@@ -180,7 +183,7 @@ async function measureBlob(store: Store, digest: string): Promise<FoundBlob> {
   return { digest: hashing.digest('hex'), size };
 }
 
-/** A seal that was taken away is not a seal that is still to be made. */
+/** A seal that was removed is not a seal that is still to be made. */
 function whyUnsealed(
   ledger: Ledger,
   runId: string,

@@ -1,9 +1,9 @@
 /**
- * A witness is told of every seal, one line each, so that whoever holds the signing key cannot sign another history
- * unseen. Here are the lines and what they prove; who carries them is in `composition/witness-courier.ts`.
+ * A witness gets one line for every seal, so that the owner of the signing key cannot sign another history
+ * unseen. This file has the lines and what they prove; `composition/witness-courier.ts` sends them.
  *
- * A line of the witness that the ledger contradicts is an alarm. A seal that the witness has no line of is not: the
- * witness may have been named later, or could not be reached.
+ * A line of the witness that the ledger contradicts is an alarm. A seal without a line is not: the witness
+ * may have been configured later, or could not be reached.
  */
 import { hash } from 'node:crypto';
 
@@ -45,7 +45,7 @@ export function parseWitness(text: string): WitnessLine[] {
   });
 }
 
-/** What of the witness the ledger contradicts first, in words; null when nothing. */
+/** The first line that the ledger contradicts, in words; null when there is none. */
 export function findContradiction(lines: readonly WitnessLine[], ledger: Ledger): string | null {
   const seals = listSeals(ledger);
   const ids = new Set([findLedgerId(ledger.kv), ...seals.flatMap(({ seal }) => seal.chain?.ledger ?? [])]);
@@ -61,7 +61,10 @@ export function findContradiction(lines: readonly WitnessLine[], ledger: Ledger)
   return null;
 }
 
-/** How the witness saw a seal, in words; null when it has no line of it. Throws when it saw another one in its place. */
+/**
+ * When the witness saw a seal, in words; null when it has no line of it. Throws when it saw another one in
+ * its place.
+ */
 export function describeWitnessed(envelope: Buffer, lines: readonly WitnessLine[]): string | null {
   const seal = hash('sha256', envelope);
   const { runId, chain } = parseStatement(parseEnvelope(envelope).payload);

@@ -1,7 +1,8 @@
 /**
- * Which processes own runs of this project, and how to talk to them.
- * H1  A host listens on `runtime/hosts/<id>.sock` (0600) for as long as it lives; connection refused means dead.
- * H2  Orders (cancel, send, approve) go to the host that owns the run; nobody else touches its worker.
+ * Which processes own runs of this project, and how to send them orders.
+ * H1 A host listens on `runtime/hosts/<id>.sock` (0600) for as long as it lives; connection refused means
+ * dead.
+ * H2 Orders (cancel, send, approve) go to the host that owns the run; no other process touches its worker.
  */
 export interface HostOrder {
   readonly kind: 'cancel' | 'send' | 'decide' | 'ping';
@@ -22,13 +23,13 @@ export interface HostPost {
 }
 
 export interface Hosts {
-  /** Starts to listen; `obey` answers every order. */
+  /** Starts to listen; `obey` carries out every order. */
   open(hostId: string, obey: (order: HostOrder) => Promise<HostReply>): Promise<HostPost>;
   isAlive(hostId: string): Promise<boolean>;
-  /** Hosts that have a socket which is at least this old; a younger one may just be opening. */
+  /** Hosts whose socket is at least this old; a younger one may be opening. */
   list(olderThanMs: number): string[];
-  /** Takes away the socket of a host that is known to be dead. */
+  /** Removes the socket of a host that is known to be dead. */
   forget(hostId: string): void;
-  /** Throws HostUnreachableError when nobody answers. */
+  /** Throws HostUnreachableError when there is no answer. */
   order(hostId: string, order: HostOrder): Promise<HostReply>;
 }

@@ -34,7 +34,7 @@ function listSockets(folder: string, olderThanMs: number): string[] {
     .map((name) => name.slice(0, -'.sock'.length));
 }
 
-/** A socket's path may have at most 107 bytes; through a descriptor of its folder any project path will do. */
+/** A socket's path may have at most 107 bytes; through a descriptor of its folder any project path works. */
 async function throughFolder<T>(folder: string, use: (prefix: string) => Promise<T>): Promise<T> {
   const fd = openSync(folder, 'r');
   try {
@@ -52,7 +52,7 @@ async function openPost(folder: string, hostId: string, obey: (order: HostOrder)
     (prefix) =>
       new Promise<void>((resolve, reject) => {
         server.once('error', reject);
-        // The socket is made inside the call. Beyond it the mask would reach whatever else this process writes.
+        // The socket is made inside the call. A longer umask change would affect other files of this process.
         const previous = process.umask(0o177);
         server.listen(`${prefix}/${hostId}.sock`, resolve);
         process.umask(previous);
@@ -111,7 +111,10 @@ function exchange(folder: string, hostId: string, order: HostOrder): Promise<Hos
   });
 }
 
-/** A stopped host still has its socket, and that of another user is not ours to ask: only these two mean dead. */
+/**
+ * A stopped host still has its socket, and another user's socket is not ours to use: only these two mean
+ * dead.
+ */
 const MEANS_DEAD: ReadonlySet<string | undefined> = new Set(['ECONNREFUSED', 'ENOENT']);
 
 function isListening(folder: string, hostId: string): Promise<boolean> {

@@ -1,2 +1,2 @@
-/** The base of all errors lives in protocol, because it also travels; rooms take it from here or from there. */
+/** The base of all errors is in protocol, because it also crosses processes; rooms import it from either. */
 export { CaissonError, ErrorInfo, toErrorInfo } from '@caisson/protocol';

@@ -5,7 +5,7 @@ import { createId, type RunId } from '@caisson/protocol';
 
 const RANDOM_BYTES = 10;
 
-/** A new run's id. Ids sort by creation time; within a millisecond chance alone keeps them apart. */
+/** A new run's id. Ids sort by creation time; within a millisecond only randomness separates them. */
 export function createRunId(clock: Pick<Clock, 'wallMs'>): RunId {
   return createPrefixedId('run', clock);
 }

@@ -1,6 +1,6 @@
 /**
- * Structured log records, handed to whoever was injected. A logger prints nothing itself and can never hurt the work
- * that it tells about.
+ * Structured log records, passed to an injected sink. A logger prints nothing itself and can never disturb
+ * the work that it logs.
  */
 import type { Clock } from '@caisson/ground';
 import { encodeNdjson, toErrorInfo } from '@caisson/protocol';
@@ -12,7 +12,7 @@ export interface LogRecord {
   readonly at: string;
   readonly level: LogLevel;
   readonly message: string;
-  /** What the message is about: ids, counts, names. Errors are in their travelling form. */
+  /** What the message is about: ids, counts, names. Errors are in their serialised form. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
@@ -44,7 +44,7 @@ export function createLogger(options: LoggerOptions): Logger {
       const merged = withTravellingErrors({ ...options.fields, ...fields });
       options.sink({ at: options.clock.now().toISOString(), level, message, fields: merged });
     } catch {
-      // A full disk or a broken sink costs the record, never the run.
+      // A full disk or a broken sink loses the record, never the run.
     }
   };
   return {
@@ -56,7 +56,7 @@ export function createLogger(options: LoggerOptions): Logger {
   };
 }
 
-/** A sink that writes one JSON line a record. `redact` is given the whole line, so no field can slip past it. */
+/** A sink that writes one JSON line a record. `redact` gets the whole line, so it covers every field. */
 export function createLineSink(write: (line: string) => void, redact?: (line: string) => string): LogSink {
   return ({ fields, ...record }) => {
     const line = encodeNdjson({ ...record, ...(Object.keys(fields).length > 0 ? { fields } : {}) });

@@ -28,7 +28,7 @@ async function scanFolder(name: string, folder: string): Promise<ReadonlyMap<str
   const findings: CredentialFinding[] = [];
   let budget = MAX_CAPABILITY_BYTES;
   for (const path of await listFiles(name, folder)) {
-    // What does not fit is not scanned; the store refuses the whole folder as too large.
+    // What is over the limit is not scanned; the store refuses the whole folder as too large.
     if (budget <= 0) break;
     const bytes = await readFileCapped(join(folder, path), MAX_CAPABILITY_BYTES + 1, {
       noFollow: true,
@@ -48,7 +48,7 @@ async function listFiles(name: string, folder: string): Promise<string[]> {
   } catch (cause) {
     throw new DefinitionInvalidError(
       `capability ${name} was not registered: ${folder} ${describeListing(cause)}`,
-      { cause, remedy: 'A capability is a folder; what is in it is laid over the workspace.' },
+      { cause, remedy: 'A capability is a folder; its files are copied over the workspace.' },
     );
   }
 }
@@ -60,7 +60,7 @@ function describeListing(cause: unknown): string {
   return `cannot be listed: ${message}`;
 }
 
-/** Not Node's own recursive listing, which goes through links to folders: out of the bundle, or round in circles. */
+/** Not Node's own recursive listing, which follows links to folders: out of the bundle, or in circles. */
 async function listBelow(folder: string, prefix: string): Promise<string[]> {
   const files: string[] = [];
   for (const entry of await readdir(join(folder, prefix), { withFileTypes: true })) {
@@ -84,7 +84,7 @@ function refuseUnreadable(name: string, path: string): (cause: unknown) => never
   };
 }
 
-/** Laying such a file over a settings file would reach into every object. */
+/** Merging such a file into a settings file would change every object. */
 function refuseProtoKey(name: string, path: string, bytes: Buffer): void {
   const text = bytes.toString('utf8');
   if (!text.includes('__proto__') && !text.includes('\\u')) return;
@@ -95,7 +95,7 @@ function refuseProtoKey(name: string, path: string, bytes: Buffer): void {
       return value;
     });
   } catch {
-    return; // not JSON: nobody will merge it
+    return; // not JSON: it is never merged
   }
   if (!hasProto) return;
   throw new DefinitionInvalidError(
@@ -114,7 +114,7 @@ function refuseUnscanned(name: string, manifest: BundleManifest, scanned: Readon
   throw new DefinitionInvalidError(
     `capability ${name} was not registered: ${changed.path} changed meanwhile`,
     {
-      remedy: 'Stop whatever writes to the folder and register again.',
+      remedy: 'Stop the program that writes to the folder and register again.',
     },
   );
 }

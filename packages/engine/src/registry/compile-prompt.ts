@@ -18,15 +18,15 @@ export interface CompiledPrompt {
 }
 
 /**
- * The agent's system prompt for a task. Everything is put in at once: what fragments and the task contain is text,
- * never a template.
+ * The agent's system prompt for a task. All fragments are replaced at once: what fragments and the task
+ * contain is text, never a template.
  */
 export function compileSystemPrompt(name: string, agent: AgentDefinition, task?: string): CompiledPrompt {
   refuseUnknownFragments(name, agent);
   return compile(agent.systemPrompt ?? '', agent, task);
 }
 
-/** The task as the agent's own template words it; the task alone when it has none. */
+/** The task in the agent's own template; the task alone when there is none. */
 export function compileUserPrompt(name: string, agent: AgentDefinition, task: string): CompiledPrompt {
   refuseUnknownFragments(name, agent);
   return compile(agent.userPrompt ?? '{{task}}', agent, task);
@@ -42,7 +42,7 @@ function compile(template: string, agent: AgentDefinition, task: string | undefi
   return describePrompt(text, fragmentCount);
 }
 
-/** What is told of a prompt wherever its text is not. */
+/** What is reported of a prompt in place of its text. */
 export function describePrompt(text: string, fragmentCount: number): CompiledPrompt {
   return { text, hash: hash('sha256', text), fragmentCount, estimatedTokens: Math.ceil(text.length / 4) };
 }

@@ -1,6 +1,6 @@
 import type { AgentDefinition, EnvBundle, PipelineSpec, RegistryKind } from '@caisson/protocol';
 
-/** One version of a name. Versions are only ever added. */
+/** One version of a name. Versions are only added. */
 export interface RegistryVersion {
   readonly kind: RegistryKind;
   readonly name: string;
@@ -42,7 +42,10 @@ export type RegistrationSource = { readonly definition: unknown } | { readonly f
  */
 export interface Registry {
   register(kind: RegistryKind, name: string, source: RegistrationSource): Promise<Registration>;
-  /** Validates, scans and stores a thing that is declared elsewhere (`caisson.yaml`); gives its hash, records no name. */
+  /**
+   * Validates, scans and stores a thing that is declared elsewhere (`caisson.yaml`); returns its hash,
+   * records no name.
+   */
   stage(kind: RegistryKind, name: string, source: RegistrationSource): Promise<string>;
   /** The newest version of every name, by name. */
   list(kind: RegistryKind): Promise<readonly RegistryVersion[]>;
@@ -50,13 +53,13 @@ export interface Registry {
   versions(kind: RegistryKind, name: string): Promise<readonly RegistryVersion[]>;
   /** For showing: an env bundle comes without its values. */
   get(kind: RegistryKind, reference: string): Promise<RegistryItem>;
-  /** The hash that a reference stands for now. */
+  /** The hash that a reference means now. */
   resolve(kind: RegistryKind, reference: string): Promise<string>;
   loadAgent(reference: string): Promise<RegistryVersion & { readonly definition: AgentDefinition }>;
   /** With values: for the host's prepare stage, never for printing. */
   loadEnvBundle(reference: string): Promise<RegistryVersion & { readonly bundle: EnvBundle }>;
   loadPipeline(reference: string): Promise<RegistryVersion & { readonly spec: PipelineSpec }>;
   loadCapability(reference: string): Promise<RegistryVersion>;
-  /** Every version: what gc must keep. */
+  /** Every version: gc must keep them. */
   listVersions(): Promise<readonly RegistryVersion[]>;
 }

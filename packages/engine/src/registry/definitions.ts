@@ -1,4 +1,4 @@
-/** From what a person wrote to the bytes that are hashed, and back. */
+/** Converts what a person wrote to the bytes that are hashed, and back. */
 import {
   AgentDefinition,
   encodeAgentDefinition,
@@ -14,7 +14,7 @@ import { DefinitionInvalidError } from './errors.ts';
 
 export type DefinitionKind = 'agents' | 'envs' | 'pipelines';
 
-/** Validates a definition and gives the value that is stored. */
+/** Validates a definition and returns the value that is stored. */
 export function normaliseDefinition(kind: DefinitionKind, name: string, value: unknown): unknown {
   refuseProtoMember(`${kind}/${name}`, value);
   switch (kind) {
@@ -37,7 +37,7 @@ export function parseEnvBundle(name: string, value: unknown): EnvBundle {
   return parseWith(EnvBundle, `env bundle ${name}`, value);
 }
 
-/** The name is the id; whoever declares a pipeline under its name need not repeat it. */
+/** The name is the id; a pipeline that is declared under its name need not repeat it. */
 export function parsePipeline(name: string, value: unknown): PipelineSpec {
   const given = typeof value === 'object' && value !== null ? value : {};
   try {
@@ -53,7 +53,7 @@ export function parsePipeline(name: string, value: unknown): PipelineSpec {
   }
 }
 
-/** The schemas would drop it without a word. */
+/** The schemas would drop it silently. */
 function refuseProtoMember(what: string, value: unknown): void {
   if (typeof value !== 'object' || value === null) return;
   if (Object.hasOwn(value, '__proto__')) {
@@ -73,7 +73,7 @@ function parseWith<S extends z.ZodMiniType>(schema: S, what: string, value: unkn
   });
 }
 
-/** zod/mini carries no words of its own. */
+/** zod/mini has no messages. */
 function describe(issue: z.core.$ZodIssue): string {
   if (issue.code === 'unrecognized_keys') return `unknown member ${issue.keys.join(', ')}`;
   if (issue.code === 'invalid_type') return `must be ${issue.expected}`;

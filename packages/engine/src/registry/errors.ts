@@ -7,12 +7,12 @@ export class UnknownNameError extends CaissonError {
   readonly code = 'NAME_UNKNOWN';
 }
 
-/** The definition does not say what its kind must say. */
+/** The definition is not valid for its kind. */
 export class DefinitionInvalidError extends CaissonError {
   readonly code = 'DEFINITION_INVALID';
 }
 
-/** Something that looks like a credential would have been registered for everybody to read. */
+/** Something that looks like a credential would have been registered for everyone to read. */
 export class CredentialFoundError extends CaissonError {
   readonly code = 'CREDENTIAL_FOUND';
   readonly findings: readonly CredentialFinding[];
@@ -37,7 +37,7 @@ export class RegistryAccessError extends CaissonError {
   override readonly retryable = true;
 }
 
-/** `fast`, `standard` or `max` means nothing to this runtime. */
+/** This runtime has no model for `fast`, `standard` or `max`. */
 export class ModelLevelError extends CaissonError {
   readonly code = 'MODEL_LEVEL_UNKNOWN';
 }
@@ -47,7 +47,7 @@ export class PromptTemplateError extends CaissonError {
   readonly code = 'PROMPT_TEMPLATE_INVALID';
 }
 
-/** An env bundle would read secrets of the user, and nobody said that it may. */
+/** An env bundle would read secrets of the user, and the user has not allowed that. */
 export class SecretsNotAllowedError extends CaissonError {
   readonly code = 'TRUST_REQUIRED';
 
@@ -56,7 +56,7 @@ export class SecretsNotAllowedError extends CaissonError {
 
   constructor(name: string, secrets: Readonly<Record<string, string>>) {
     const lines = [
-      `the env bundle "${name}" would read secrets of yours in every run that uses it:`,
+      `the env bundle "${name}" would read your secrets in every run that uses it:`,
       ...Object.entries(secrets).map(([variable, ref]) => `  ${variable} from ${ref}`),
     ];
     super(lines.join('\n'), {

@@ -52,7 +52,7 @@ class FolderRegistry implements Registry {
       const before = (await this.#log.read(kind, name)).at(-1);
       if (before?.hash === hash) return { ...plain(before), changed: false, diff: [] };
       const added = await this.#log.append(kind, name, hash, this.#now());
-      if (added === null) continue; // another process was faster; look again at what the name stands for now
+      if (added === null) continue; // another process was faster; read again what the name means now
       return {
         ...added,
         changed: true,

@@ -1,11 +1,11 @@
 /**
  * Registers everything a folder declares, idempotently:
  *
- *   agents/<name>.yaml  envs/<name>.yaml  pipelines/<pack>.<name>.yaml  (also .yml, .json)
+ *   agents/<name>.yaml envs/<name>.yaml pipelines/<pack>.<name>.yaml (also .yml, .json)
  *   capabilities/<name>/
  *
- * Capabilities, envs and pipelines come first, because agents name them. Everything is read before anything is
- * registered, so that a typing error in the last file does not leave half of the folder behind.
+ * Capabilities, envs and pipelines come first, because agents name them. Everything is read before anything
+ * is registered, so that a typing error in the last file does not register half of the folder.
  */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
@@ -26,7 +26,7 @@ interface Declared {
   readonly source: RegistrationSource;
 }
 
-/** Throws where a definition is not to be registered. */
+/** Throws when a definition must not be registered. */
 export type CheckDefinition = (kind: RegistryKind, name: string, definition: unknown) => void;
 
 export async function registerFolder(
@@ -72,7 +72,7 @@ async function findDefinitions(folder: string, check: CheckDefinition): Promise<
   return found;
 }
 
-/** A definition as a YAML or JSON file says it; not yet validated. */
+/** A definition as written in a YAML or JSON file; not yet validated. */
 export async function readDefinition(file: string): Promise<unknown> {
   const { size } = await stat(file);
   if (size > MAX_DEFINITION_BYTES)

@@ -3,7 +3,7 @@ import { ModelLevel } from '@caisson/protocol';
 import { ModelLevelError } from './errors.ts';
 import levels from './model-levels.json' with { type: 'json' };
 
-/** The runtime's own name for a model: a level is looked up, anything else is taken to be native already. */
+/** The runtime's own name for a model: a level is looked up, anything else is already a model name. */
 export function resolveModel(runtime: string, model: string): string {
   const level = ModelLevel.safeParse(model);
   if (!level.success) return model;

@@ -1,6 +1,7 @@
 /**
- * Looks for texts that have the shape of a credential. Shapes are prefixes that issuers chose so that scanners can
- * find them; a bare high-entropy text is not enough, or every git hash, UUID and lockfile digest would be a hit.
+ * Finds texts that have the shape of a credential. Shapes are prefixes that issuers chose so that scanners
+ * can find them; a bare high-entropy text is not enough, or every git hash, UUID and lockfile digest would be
+ * a hit.
  */
 
 export interface CredentialFinding {
@@ -12,7 +13,7 @@ export interface CredentialFinding {
 
 interface Shape {
   readonly kind: string;
-  /** Looked for first: no file without one of these is searched. */
+  /** Checked first: a file without one of these is not searched. */
   readonly literals: readonly string[];
   /** Group 1, or else the whole match, is the part that must look random. */
   readonly pattern: RegExp;

@@ -1,2 +1,2 @@
-/** A module of ours around the YAML library: bundled, a dynamic import of CommonJS has no named exports. */
+/** Our module around the YAML library: bundled, a dynamic import of CommonJS has no named exports. */
 export { parseDocument } from 'yaml';

@@ -12,7 +12,7 @@ export function createAwsSource(options: SecretsOptions): SecretSource {
     check(what) {
       const { id, key } = split(what);
       if (id === '') return 'there is no name before the #';
-      return key === '' ? 'there is no key behind the #' : null;
+      return key === '' ? 'there is no key after the #' : null;
     },
     async fetch(what, signal) {
       const { id, key } = split(what);
@@ -43,7 +43,7 @@ async function load(options: SecretsOptions): Promise<{ sdk: Sdk; client: Secret
     maxAttempts: 2,
     ...(endpoint === undefined ? {} : { endpoint }),
     ...(region === undefined ? {} : { region }),
-    // Without keys in the environment the SDK looks where it always does: profiles, roles, instance metadata.
+    // Without keys in the environment the SDK uses its usual chain: profiles, roles, instance metadata.
     ...(accessKeyId === undefined || secretAccessKey === undefined
       ? {}
       : {
@@ -62,7 +62,7 @@ function split(what: string): { id: string; key: string | null } {
   return at === -1 ? { id: what, key: null } : { id: what.slice(0, at), key: what.slice(at + 1) };
 }
 
-/** K1: the parser's own complaint quotes the text, so it is not passed on. */
+/** K1: the parser's own message quotes the text, so it is not passed on. */
 function pick(text: string, key: string): string {
   let object: unknown;
   try {

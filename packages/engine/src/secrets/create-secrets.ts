@@ -34,7 +34,7 @@ export function createSecrets(options: SecretsOptions): Secrets {
     if (source.isKept) kept.set(ref, { value, until: clock.monotonicMs() + ttlMs });
     return value;
   };
-  /** Two runs that start together ask once; an ask that one of them may abort is its own. */
+  /** Two runs that start together fetch once; a fetch that one of them may abort is not shared. */
   const fetchShared = (ref: string, signal: AbortSignal | undefined): Promise<string> => {
     if (signal !== undefined) return fetchNow(ref, signal);
     const running = underWay.get(ref);
@@ -76,7 +76,8 @@ function locate(
   ref: string,
 ): { source: SecretSource; what: string } {
   const at = ref.indexOf(':');
-  // What has no scheme may be the secret itself, written in the wrong place: it is not repeated (K1).
+  // A reference without a scheme may be the secret itself, written in the wrong place: it is not repeated
+  // (K1).
   if (at === -1)
     throw new SecretUnavailableError(
       'a secret reference must say where the secret is, for example env:NAME; this one does not',
@@ -94,7 +95,7 @@ function locate(
   return { source, what };
 }
 
-/** One line end at the end is the editor's, not the value's. */
+/** One trailing line end comes from the editor and is not part of the value. */
 function tidy(value: string): string {
   const bare = value.replace(/\r?\n$/, '');
   if (bare === '') throw new Error('it is empty');

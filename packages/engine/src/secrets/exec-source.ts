@@ -19,7 +19,7 @@ export function createExecSource({ env, base }: SecretsOptions): SecretSource {
       });
       if (run.aborted) throw new Error('it was stopped');
       if (run.timedOut) throw new Error(`the command did not end within ${FETCH_TIMEOUT_MS / 1000} s`);
-      // What it printed stays out of the message: an error text of its own may hold the value (K1).
+      // The command's output stays out of the message: its error text may contain the value (K1).
       if (run.exitCode !== 0)
         throw new Error(
           `the command ended with ${run.exitCode ?? run.signal ?? 'no code'}; run it by hand to see why`,

@@ -58,7 +58,7 @@ describe('file:', () => {
     const secrets = create({ onWarning: (message) => warnings.push(message) });
     expect(await secrets.resolve('file:token')).toBe(VALUE);
     expect(warnings).toEqual([
-      `the secret file ${join(base, 'token')} can be read by other users; chmod 600 closes it`,
+      `the secret file ${join(base, 'token')} can be read by other users; run chmod 600 on it`,
     ]);
   });
 

@@ -1,9 +1,9 @@
 /**
  * What the runs of a session share on disk: board and context registry, one folder a session.
  *
- * SE1  Workers write these files too; every change goes through ground's lock, so nobody's change is lost.
- * SE2  Board and context are working data: no ending, no status and no evidence rests on them.
- * SE3  A run without a session has a private one, named by its own id; nobody else is given its paths.
+ * SE1 Workers write these files too; every change uses ground's lock, so no change is lost. SE2 Board and
+ * context are working data: no ending, no status and no evidence depends on them. SE3 A run without a session
+ * has a private one, named by its own id; no other run gets its paths.
  */
 import type { Board, ContextRegistry } from '@caisson/ground';
 
@@ -25,8 +25,8 @@ export interface Sessions {
   board(name: string): Board;
   context(name: string): ContextRegistry;
   list(): Promise<readonly SessionSummary[]>;
-  /** Empties board and context and says so on the bus; false when there was nothing. */
+  /** Empties board and context and reports it on the bus; false when there was nothing. */
   reset(name: string): Promise<boolean>;
-  /** Removes the sessions of these names, whatever they hold. */
+  /** Removes the sessions of these names with their content. */
   remove(names: readonly string[]): Promise<void>;
 }

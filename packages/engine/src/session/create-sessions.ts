@@ -16,7 +16,7 @@ export function createSessions({ stateDir, clock, onReset }: SessionsOptions): S
   const root = join(stateDir, 'sessions');
   const locate = (name: string): SessionPaths => {
     if (!SessionName.safeParse(name).success)
-      throw new SessionNameError(`"${name.slice(0, 200)}" is no name for a session`, {
+      throw new SessionNameError(`"${name.slice(0, 200)}" is not a valid name for a session`, {
         remedy: 'Use letters, digits, dots, dashes and underscores; at most 64.',
       });
     return { board: join(root, name, 'board.json'), context: join(root, name, 'context.json') };

@@ -1,6 +1,6 @@
 import { CaissonError } from '@caisson/protocol';
 
-/** The name cannot be that of a session. */
+/** The name is not valid for a session. */
 export class SessionNameError extends CaissonError {
   readonly code = 'SESSION_NAME';
 }

@@ -8,7 +8,7 @@ import { refuseUnsafePath, refuseUnsafeTree } from './bundle-rules.ts';
 import type { BlobRef, BundleEntry, BundleManifest, BundleRef } from './contract.ts';
 import { BundleRefusedError } from './errors.ts';
 
-/** Room for some 400 000 files; gc does not look for a manifest in a larger blob. */
+/** Space for some 400 000 files; gc does not look for a manifest in a larger blob. */
 export const MAX_MANIFEST_BYTES = 64 * 1024 * 1024;
 const MANIFEST_PREFIX = '{"bundle":1,"entries":[';
 
@@ -51,7 +51,7 @@ export function looksLikeManifest(bytes: Buffer): boolean {
   return bytes.subarray(0, MANIFEST_PREFIX.length).equals(Buffer.from(MANIFEST_PREFIX));
 }
 
-/** Guards the edge: a manifest of ours, canonical, and within the rules. */
+/** Guards the edge: accepts only our manifests, canonical, and within the rules. */
 export function parseManifest(bytes: Buffer): BundleManifest {
   const manifest = readJson(bytes);
   for (const entry of manifest.entries) refuseUnsafePath(entry.path);

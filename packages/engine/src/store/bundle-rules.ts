@@ -1,6 +1,6 @@
 /**
- * What may be in a bundle. The same rules hold for a folder that is put and for a manifest that is read,
- * because a manifest with the right hash may still have been written by somebody else's program.
+ * What may be in a bundle. The same rules apply to a folder that is put and to a manifest that is read,
+ * because another program may have written a manifest with the right hash.
  */
 import type { BundleEntry } from './contract.ts';
 import { BundleRefusedError } from './errors.ts';
@@ -39,7 +39,7 @@ export function refuseUnsafeSegment(segment: string, path: string): void {
   }
 }
 
-/** Throws when the entries together cannot be laid out on any file system, or when a link leaves the bundle. */
+/** Throws when no file system can hold all entries together, or when a link leaves the bundle. */
 export function refuseUnsafeTree(entries: readonly BundleEntry[]): void {
   const kinds = new Map<string, BundleEntry | 'parent'>();
   const folded = new Map<string, string>();

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 
-/** A stored byte string: named by what it is, never by where it came from. */
+/** A stored byte string: named by its content, never by its origin. */
 export interface BlobRef {
   /** sha256, lowercase hex. */
   readonly digest: string;
@@ -16,7 +16,7 @@ export interface BundleRef {
   readonly files: number;
 }
 
-/** Only the executable bit of a file is kept; everything else about its mode is the machine's business. */
+/** Only the executable bit of a file is kept; the rest of its mode depends on the machine. */
 export type FileMode = '644' | '755';
 
 export type BundleEntry =
@@ -47,8 +47,8 @@ export interface PutBundleOptions {
 
 export interface MaterialiseOptions {
   /**
-   * The caller promises that nobody writes to the files of the target (it is mounted read-only, say).
-   * Only then may a file be a hard link into the store.
+   * The caller promises that no process writes to the files of the target (for example, it is mounted
+   * read-only). Only then may a file be a hard link into the store.
    */
   readonly readOnly?: boolean;
   readonly signal?: AbortSignal;
@@ -70,9 +70,9 @@ export interface GcReport {
   readonly removedBytes: number;
   /** Leftovers of interrupted writes that were swept. */
   readonly sweptTemps: number;
-  /** Roots, or blobs named by a rooted bundle, that the store does not hold. */
+  /** Roots, or blobs named by a rooted bundle, that the store does not have. */
   readonly missing: readonly string[];
-  /** Roots and packs that are not what they should be, or cannot be read. They are left as they are. */
+  /** Roots and packs that are damaged or cannot be read. They are left as they are. */
   readonly problems: readonly BlobProblem[];
 }
 
@@ -90,10 +90,10 @@ export type BlobSource = Uint8Array | Readable | string;
 /**
  * sha256-addressed blobs and bundles.
  *
- * Promises: what `put…` returned is durable; what a read returns has the digest that was asked for, or the
- * read throws `StoreCorruptError`; an unreadable store is an error and never an absent blob; what is damaged keeps nobody
- * from the rest.
- * Implementers must not: return unverified bytes, treat a failed read as a miss, remove anything outside `gc`.
+ * Promises: what `put…` returned is durable; what a read returns has the requested digest, or the read throws
+ * `StoreCorruptError`; an unreadable store is an error and never an absent blob; damage does not affect the
+ * rest. Implementers must not: return unverified bytes, treat a failed read as a miss, remove anything
+ * outside `gc`.
  */
 export interface Store {
   putBlob(source: BlobSource): Promise<BlobRef>;
@@ -107,7 +107,7 @@ export interface Store {
   readManifest(hash: string): Promise<BundleManifest>;
   /** Writes the bundle to a folder that is absent or empty; on failure the folder is as it was. */
   materialise(hash: string, targetFolder: string, options?: MaterialiseOptions): Promise<BundleRef>;
-  /** The digest of every blob that is here now, in no order; content is not looked at. */
+  /** The digest of every blob that is here now, in no order; content is not read. */
   listBlobs(): AsyncIterable<string>;
   /** Removes every blob that no root reaches. A root is the digest of a blob or the hash of a bundle. */
   gc(roots: Iterable<string>, options: GcOptions): Promise<GcReport>;

@@ -42,7 +42,10 @@ export class HashingStream extends Transform {
   }
 }
 
-/** Holds back the last chunk until the whole is proven, so that a consumer never sees a clean end of wrong bytes. */
+/**
+ * Delays the last chunk until the whole is verified, so that a consumer never sees a clean end of wrong
+ * bytes.
+ */
 export class VerifyingStream extends Transform {
   readonly #hash = createHash('sha256');
   readonly #expected: string;

@@ -1,6 +1,6 @@
 import { CaissonError } from '@caisson/protocol';
 
-/** Stored bytes do not have the digest they are filed under. */
+/** Stored bytes do not have the digest of their name. */
 export class StoreCorruptError extends CaissonError {
   readonly code = 'STORE_CORRUPT';
   readonly digest: string;
@@ -15,13 +15,13 @@ export class StoreCorruptError extends CaissonError {
   }
 }
 
-/** The store does not hold the digest. */
+/** The store does not have the digest. */
 export class BlobMissingError extends CaissonError {
   readonly code = 'BLOB_MISSING';
   readonly digest: string;
 
   constructor(digest: string, where: string) {
-    super(`store ${where} does not hold ${digest}`, {
+    super(`store ${where} does not have ${digest}`, {
       remedy: 'Register or put the content again; it may have been collected as garbage.',
     });
     this.digest = digest;

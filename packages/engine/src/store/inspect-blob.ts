@@ -1,7 +1,10 @@
 import type { BlobProblem, Store } from './contract.ts';
 import { BlobMissingError, StoreAccessError, StoreCorruptError } from './errors.ts';
 
-/** What is wrong with one blob; null when it is sound. With `isQuick` it is only looked for, not read. */
+/**
+ * What is wrong with one blob; null when it is sound. With `isQuick` only its presence is checked, its
+ * content is not read.
+ */
 export async function inspectBlob(
   store: Pick<Store, 'hasBlob' | 'openBlob'>,
   digest: string,
@@ -16,7 +19,7 @@ export async function inspectBlob(
   }
 }
 
-/** The problem that an error of the store stands for; every other error is thrown. */
+/** The problem that an error of the store represents; every other error is thrown. */
 export function toProblem(digest: string, error: unknown): BlobProblem {
   if (error instanceof BlobMissingError) return describeMissing(digest);
   if (error instanceof StoreCorruptError) return { digest, kind: 'damaged', detail: error.message };
@@ -24,11 +27,11 @@ export function toProblem(digest: string, error: unknown): BlobProblem {
   throw error;
 }
 
-/** For whoever leaves the problem itself to somebody else. */
+/** For callers that do not handle the problem themselves. */
 export function throwUnlessProblem(error: unknown): void {
   toProblem('', error);
 }
 
 function describeMissing(digest: string): BlobProblem {
-  return { digest, kind: 'missing', detail: `the store does not hold ${digest}` };
+  return { digest, kind: 'missing', detail: `the store does not have ${digest}` };
 }

@@ -1,4 +1,4 @@
-/** Finding, reading and writing single blobs in a store folder, be they files of their own or in a pack. */
+/** Finds, reads and writes single blobs in a store folder, as loose files or in a pack. */
 import { createWriteStream } from 'node:fs';
 import { open, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -34,14 +34,14 @@ export class LocalBlobs {
     this.packs = new Packs(layout);
   }
 
-  /** Where the blob is, as far as is known without looking for new packs. */
+  /** Where the blob is, without looking for new packs. */
   findKnown(digest: string): BlobPlace | null {
     const packed = this.packs.find(digest);
     if (packed !== null) return { kind: 'packed', ...packed };
     return findLoose(blobFile(this.layout, digest));
   }
 
-  /** Where the blob is; null only when the whole store was readable and does not hold it. */
+  /** Where the blob is; null only when the whole store was readable and does not have it. */
   find(digest: string): BlobPlace | null {
     const place = this.findReadable(digest);
     const [broken] = place === null ? this.packs.listBroken() : [];
@@ -49,7 +49,7 @@ export class LocalBlobs {
     return place;
   }
 
-  /** Where the blob is; null also when only a pack that is broken may hold it. */
+  /** Where the blob is; null also when only a broken pack may have it. */
   findReadable(digest: string): BlobPlace | null {
     refuseInvalidDigest(digest);
     const known = this.findKnown(digest);
@@ -66,7 +66,7 @@ export class LocalBlobs {
       for (const rest of listNames(join(this.layout.blobs, shard))) yield shard + rest;
   }
 
-  /** Tells gc that the blob is in use again; false when it is gone by now. */
+  /** Marks the blob as used again for gc; false when it is gone by now. */
   touch(digest: string, place: BlobPlace): boolean {
     if (place.kind === 'packed') return this.packs.touch(place.name);
     return touchFile(blobFile(this.layout, digest));
@@ -81,7 +81,7 @@ export class LocalBlobs {
     });
   }
 
-  /** What is damaged in one pack may be whole in another, or in a file of its own. */
+  /** What is damaged in one pack may be intact in another, or in a loose file. */
   async #readPacked(digest: string, place: BlobPlace & { kind: 'packed' }): Promise<Buffer> {
     try {
       return readVerified(digest, place);
@@ -145,13 +145,13 @@ export class LocalBlobs {
     }
   }
 
-  /** Writes the blob anew, whatever is in its place. */
+  /** Writes the blob again, replacing what is in its place. */
   async replace(digest: string, source: Readable): Promise<void> {
     const temp = createTempPath(this.layout);
     try {
       const target = createWriteStream(temp, { flags: 'wx', mode: 0o600, flush: true });
       await pipeline(source, new VerifyingStream(digest, temp), target);
-      // What is no file at all would keep the new one from its place.
+      // Something that is not a file would block the new one.
       await rm(blobFile(this.layout, digest), { force: true, recursive: true });
       await this.#publish(temp, digest);
     } catch (cause) {
@@ -160,14 +160,14 @@ export class LocalBlobs {
     }
   }
 
-  /** True when the store holds the blob and gc now knows that it is wanted. One that is damaged is written anew. */
+  /** True when the store has the blob and gc now knows that it is used. A damaged one is written again. */
   async #reuse(digest: string, size: number): Promise<boolean> {
     const place = this.findReadable(digest);
     if (place === null || place.size !== size || !(await this.#isSound(digest, size))) return false;
     return this.touch(digest, place);
   }
 
-  /** Of a large blob only the size is looked at. */
+  /** Only the size of a large blob is checked. */
   async #isSound(digest: string, size: number): Promise<boolean> {
     if (size > MAX_REREAD_BYTES) return true;
     try {
@@ -191,7 +191,7 @@ export class LocalBlobs {
     }
   }
 
-  /** gc may move what we just found; then it is looked for once more. */
+  /** gc may move what we just found; then we look once more. */
   async #retryMoved<T>(digest: string, use: (place: BlobPlace) => Promise<T>): Promise<T> {
     for (let attempt = 0; ; attempt += 1) {
       const place = this.find(digest);

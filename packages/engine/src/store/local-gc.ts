@@ -1,12 +1,12 @@
 /**
  * Removes what no root reaches, while others keep putting and reading.
  *
- * A put that finds a blob in place touches its file and then relies on it. A removal is: look at the time,
- * move to trash/, look at the time again, and only then unlink. So for every order of the two:
- *  1. touch before the move: the second look sees a newer time, and the file moves back;
- *  2. touch after the move: the put finds nothing to touch and writes the blob anew.
- * trash/ is readable, so a reader never misses a blob that is about to move back. A crash leaves files in
- * trash/; the next gc moves them back first and decides again.
+ * A put that finds a blob in place touches its file and then relies on it. A removal is: read the time, move
+ * to trash/, read the time again, and only then unlink. So for every order of the two:
+ *  1. touch before the move: the second read sees a newer time, and the file moves back;
+ *  2. touch after the move: the put finds nothing to touch and writes the blob again. trash/ is readable, so
+ *     a reader never misses a blob that is about to move back. A crash leaves files in trash/; the next gc
+ *     moves them back first and decides again.
  */
 import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -101,7 +101,7 @@ class Collection {
     }
   }
 
-  /** One that cannot be read keeps nobody from the others. */
+  /** An unreadable one does not block the others. */
   #listShard(folder: string): string[] {
     try {
       return listNames(folder);
@@ -143,7 +143,7 @@ class Collection {
     for (const pack of doomed) this.#removePack(pack);
   }
 
-  /** False when something in it is damaged: then the pack stays, and what was copied is there twice. */
+  /** False when something in it is damaged: then the pack stays, and the copied blobs exist twice. */
   async #copyLive(
     { blobs }: { readonly blobs: readonly PackedBlob[] },
     live: ReadonlySet<string>,
@@ -197,7 +197,7 @@ class Collection {
     ensureFolder(dirname(trash));
     if (!moveIfThere(file, trash)) return 'young';
     const after = statOrNull(trash);
-    if (after === null) return 'young'; // another gc began meanwhile and moved it back; the decision is its own
+    if (after === null) return 'young'; // another gc began meanwhile and moved it back; that gc decides
     if (after.mtimeNs !== before.mtimeNs) {
       moveIfThere(trash, file);
       return 'young';
@@ -207,7 +207,7 @@ class Collection {
   }
 }
 
-/** Removes what writers that were killed left half-way; returns how many there were. */
+/** Removes what killed writers left behind; returns how many files that were. */
 export function sweepTemps({ temps }: LocalLayout): number {
   const old = listNames(temps).filter((name) => {
     const stats = statOrNull(join(temps, name));

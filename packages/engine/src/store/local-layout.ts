@@ -58,7 +58,7 @@ export function ensureFolder(folder: string): void {
   }
 }
 
-/** The names in a folder; none only when it is truly not there. */
+/** The names in a folder; none only when the folder does not exist. */
 export function listNames(folder: string): string[] {
   try {
     return readdirSync(folder);
@@ -68,7 +68,7 @@ export function listNames(folder: string): string[] {
   }
 }
 
-/** The file's stats, or null only when it is truly not there. */
+/** The file's stats, or null only when the file does not exist. */
 export function statOrNull(file: string): BigIntStats | null {
   try {
     return lstatSync(file, { bigint: true, throwIfNoEntry: false }) ?? null;

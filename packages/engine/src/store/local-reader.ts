@@ -28,7 +28,7 @@ export class LocalReader implements BlobReader {
       verifyBytes(digest, bytes, place.file);
       return bytes;
     } catch {
-      return this.#blobs.read(digest); // it may be there a second time
+      return this.#blobs.read(digest); // there may be a second copy
     }
   }
 
@@ -46,7 +46,7 @@ export class LocalReader implements BlobReader {
     this.#openPacks.clear();
   }
 
-  /** null: moved by a gc; the slow way finds it again. */
+  /** null: moved by a gc; the slow path finds it again. */
   #openPack(place: BlobPlace & { kind: 'packed' }): number | null {
     const known = this.#openPacks.get(place.name);
     if (known !== undefined) return known;

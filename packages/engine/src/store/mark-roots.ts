@@ -51,7 +51,7 @@ export async function markRoots(
   return { live, missing: [...missing].toSorted(), problems, isComplete };
 }
 
-/** Anybody may store bytes that begin like a manifest; only a real one reaches anything. */
+/** Anyone may store bytes that begin like a manifest; only a real one reaches anything. */
 function listReached(bytes: Buffer): string[] {
   if (!looksLikeManifest(bytes)) return [];
   try {

@@ -1,9 +1,9 @@
 /**
  * Writes a bundle to a folder. The tree is built beside the target and moved there in one rename, so a target
- * is either complete or untouched. Every file's bytes are hashed on their way.
+ * is either complete or untouched. Every file's bytes are hashed while they are written.
  *
  * How a file gets its content, cheapest first:
- *  - clone (reflink), when the blob is a file of its own and the file system can share blocks;
+ *  - clone (reflink), when the blob is a loose file and the file system can share blocks;
  *  - hard link, only when the caller promised a read-only target and the file is not executable,
  *    because a link shares the store's inode, mode included;
  *  - copy.
@@ -42,7 +42,7 @@ type FileEntry = Extract<BundleEntry, { kind: 'file' }>;
 /** Larger blobs are streamed. */
 const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
 
-/** Where materialise takes verified bytes from. */
+/** Where materialise gets verified bytes from. */
 export interface BlobReader {
   read(digest: string): Promise<Buffer> | Buffer;
   open(digest: string): Promise<Readable>;
@@ -83,7 +83,7 @@ class TreeWriter {
   readonly #root: string;
   readonly #options: MaterialiseOptions;
   readonly #made = new Set(['']);
-  /** Modes that the umask leaves alone, found out on the first file of each. */
+  /** Modes that the umask does not change, found with the first file of each. */
   readonly #exactModes = new Map<number, boolean>();
   #canClone = true;
   #canLink = true;
@@ -158,7 +158,7 @@ class TreeWriter {
     chmodSync(file, mode);
   }
 
-  /** Clone or hard link, then hash what the target holds now. */
+  /** Clone or hard link, then hash the target's content. */
   async #shareBlob(entry: FileEntry, file: string): Promise<boolean> {
     if (!this.#canClone && !this.#canLink) return false;
     const source = this.#reader.findFile(entry.digest);
@@ -189,7 +189,10 @@ class TreeWriter {
   }
 }
 
-/** A way of sharing that fails (other device, not supported, too many links) is not tried again; copying says why. */
+/**
+ * A failed way of sharing (other device, not supported, too many links) is not tried again; copying reports
+ * why.
+ */
 function succeeds(share: () => void): boolean {
   try {
     share();

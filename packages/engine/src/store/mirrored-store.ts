@@ -1,11 +1,12 @@
 /**
  * A local store with a second copy of everything in a remote one.
  *
- * The local store alone decides: a put is durable once it is there, and damage there is only replaced by `restore`. What
- * the remote lacks because it could not be reached is told as a warning and never costs a run its work. A blob that is
- * not here (another machine put it, or it was collected) is fetched, verified and kept.
+ * Only the local store decides: a put is durable once it is there, and only `restore` replaces damage there.
+ * If the remote cannot be reached, that is a warning; it never costs a run its work. A blob that is not here
+ * (another machine put it, or it was collected) is fetched, verified and kept.
  *
- * What the remote lacks is marked until it is sent: by the first put that reaches it again, or by `sendMissing`.
+ * What the remote lacks is marked until it is sent: by the first put that reaches it again, or by
+ * `sendMissing`.
  */
 import type { Readable } from 'node:stream';
 
@@ -29,7 +30,9 @@ import { forEachOf } from './for-each-of.ts';
 import { Sender } from './sender.ts';
 import { UnsentMarks, type Unsent } from './unsent-marks.ts';
 
-/** After a failure the remote is left alone for so long: a dead server must not slow down every put of a run. */
+/**
+ * After a failure the remote is not used for this long: a dead server must not slow down every put of a run.
+ */
 const REST_MS = 30_000;
 
 export interface MirrorOptions {
@@ -38,17 +41,17 @@ export interface MirrorOptions {
   /** Folder that remembers what the remote lacks. */
   readonly marks: string;
   readonly clock: Pick<Clock, 'wallMs' | 'setTimer'>;
-  /** Told, once per failure and rest, that the remote lacks something. */
+  /** Called once per failure and pause when the remote lacks something. */
   warn(message: string): void;
 }
 
 /** A store with a copy elsewhere. */
 export interface MirroredStore extends Store {
-  /** Puts the remote's copy in the place of what is missing, damaged or unreadable here; false when it has none. */
+  /** Replaces what is missing, damaged or unreadable here with the remote's copy; false when it has none. */
   restore(digest: string): Promise<boolean>;
   /** Sends everything that is here and not there; resolves with how many blobs that were. */
   sendMissing(): Promise<number>;
-  /** Waits until what was owed is sent, at most so long; what is left then stays marked for the next process. */
+  /** Waits until everything marked is sent, up to a limit; the rest stays marked for the next process. */
   settle(limitMs: number): Promise<void>;
 }
 
@@ -67,7 +70,7 @@ class LocalWithRemote implements MirroredStore {
   /** What a put of this process sends right now. */
   readonly #inHand = new Set<string>();
   #restsUntil = -Infinity;
-  /** Whether there may be marks of earlier. */
+  /** Whether there may be earlier marks. */
   #mayOwe = true;
   #paying: Promise<void> | null = null;
 
@@ -141,7 +144,8 @@ class LocalWithRemote implements MirroredStore {
   async sendMissing(): Promise<number> {
     const there = new Set<string>();
     for await (const digest of this.#remote.listBlobs()) there.add(digest);
-    // Marked before any is sent: a manifest that is there says that its files are, so being killed must not be final.
+    // Marked before any is sent: a manifest in the remote promises that its files are there too, so a kill
+    // must not be final.
     for await (const digest of this.#local.listBlobs())
       if (!there.has(digest)) this.#marks.add({ digest, kind: 'blob' });
     return await this.#pay();
@@ -190,14 +194,14 @@ class LocalWithRemote implements MirroredStore {
       .finally(() => (this.#paying = null));
   }
 
-  /** Sends what is marked. What is no longer here was collected, and nobody needs it. */
+  /** Sends what is marked. What is no longer here was collected and is not needed. */
   async #pay(): Promise<number> {
     let sent = 0;
     const owed = this.#marks.list().filter(({ digest }) => !this.#inHand.has(digest));
     await forEachOf(owed, async (unsent) => {
       if (this.#stop.signal.aborted) return;
       const count = (await this.#local.hasBlob(unsent.digest)) ? await this.#sender.sendOwed(unsent) : 0;
-      sent += count; // not in one expression: others add to it while this one waits
+      sent += count; // not in one expression: others add to it during the wait
       this.#marks.remove(unsent);
     });
     return sent;

@@ -23,7 +23,7 @@ export interface PackedBlob {
 }
 
 export interface EncodedIndex {
-  /** Index and footer, to be written behind the blobs. */
+  /** Index and footer, written after the blobs. */
   readonly bytes: Buffer;
   /** Name of the pack without `.pack`. */
   readonly name: string;
@@ -46,7 +46,7 @@ export function encodePackIndex(blobs: readonly PackedBlob[]): EncodedIndex {
   return { bytes: Buffer.concat([index, footer]), name };
 }
 
-/** Reads and proves the index of a pack file; `name` is its file name without `.pack`. */
+/** Reads and verifies the index of a pack file; `name` is its file name without `.pack`. */
 export function readPackIndex(file: string, name: string): Buffer {
   const fd = openSync(file, 'r');
   try {
@@ -69,7 +69,7 @@ export function readPackIndex(file: string, name: string): Buffer {
   }
 }
 
-/** Binary search; null when the pack does not hold the digest. */
+/** Binary search; null when the pack does not have the digest. */
 export function findInIndex(index: Buffer, digest: Buffer): { offset: number; size: number } | null {
   let low = 0;
   let high = index.length / RECORD_BYTES - 1;

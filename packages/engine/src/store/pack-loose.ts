@@ -1,9 +1,10 @@
 /**
- * Brings small blobs that have files of their own together in one pack, so that a thousand runs are a few files.
+ * Moves small loose blobs together into one pack, so that a thousand runs are a few files.
  *
- * Safe beside puts, reads and gc of any process: a file goes only after the pack with its content is durable, so the
- * content is there at every moment. A reader that finds the file gone looks into the packs again; a put that cannot
- * touch it any more writes it anew; the pack is as young as the newest of its blobs would be.
+ * Safe beside puts, reads and gc of any process: a file is removed only after the pack with its content is
+ * durable, so the content is there at every moment. A reader that finds the file gone looks into the packs
+ * again; a put that cannot touch it any more writes it again; the pack is as young as the newest of its blobs
+ * would be.
  */
 import { rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,13 +18,13 @@ import { createPacer } from './pacer.ts';
 
 /** Blobs are spread over up to 256 folders: so many folders are at least as many files. */
 const ENOUGH_FOLDERS = 32;
-/** Larger blobs are worth a file of their own. */
+/** Larger blobs stay loose files. */
 const MAX_BLOB_BYTES = 64 * 1024;
 /** Every process that looks for a blob reads the index of each pack: many small packs become one. */
 const MAX_SMALL_PACKS = 8;
 const MAX_SMALL_PACK_BYTES = 8 * 1024 * 1024;
 
-/** What a host does for its store while it lives: for blobs that nobody needs there is `gc`. */
+/** Tidying by a living host; `gc` removes blobs that are not needed. */
 export async function tidyStore(folder: string): Promise<void> {
   const layout = createLayout(folder);
   sweepTemps(layout);
@@ -74,7 +75,10 @@ function listSmallPacks({ packs }: LocalBlobs): { name: string; file: string; di
   return small.length > MAX_SMALL_PACKS ? small : [];
 }
 
-/** Those that were written. One that is damaged or unreadable, or was collected just now, stays as it is and stops nobody. */
+/**
+ * Those that were written. One that is damaged or unreadable, or was collected just now, stays as it is and
+ * does not stop the others.
+ */
 async function copy(blobs: LocalBlobs, writer: PackWriter, digests: readonly string[]): Promise<Set<string>> {
   const pause = createPacer();
   const copied = new Set<string>();

@@ -36,7 +36,7 @@ export class PackWriter {
     return this.#blobs.size;
   }
 
-  /** Takes the bytes; they must not be changed afterwards. */
+  /** Keeps the bytes; they must not be changed afterwards. */
   async add(digest: string, bytes: Uint8Array): Promise<void> {
     if (this.#blobs.has(digest)) return;
     this.#blobs.set(digest, { digest, offset: this.#offset, size: bytes.length });
@@ -82,7 +82,7 @@ export class PackWriter {
   }
 }
 
-/** writev may write less than asked; the rest is sent again. */
+/** writev may write less than requested; the rest is written again. */
 async function writeAll(fd: number, pieces: Uint8Array[]): Promise<void> {
   let rest = pieces;
   while (rest.length > 0) {

@@ -17,7 +17,7 @@ interface KnownPack {
   readonly index: Buffer;
 }
 
-/** A pack whose index cannot be used: nobody knows what it holds. */
+/** A pack whose index cannot be used: its content is unknown. */
 interface BrokenPack {
   readonly name: string;
   readonly error: StoreCorruptError | StoreAccessError;
@@ -48,7 +48,9 @@ export class Packs {
     this.#broken = broken;
   }
 
-  /** As of the last `refresh`. What is found nowhere may be in one of these, and must not look absent. */
+  /**
+   * As of the last `refresh`. A blob that is found nowhere may be in one of these, and must not look absent.
+   */
   listBroken(): readonly BrokenPack[] {
     return this.#broken;
   }
@@ -59,7 +61,7 @@ export class Packs {
     return null;
   }
 
-  /** Every pack that holds it; one of them may be damaged. */
+  /** Every pack that has it; one of them may be damaged. */
   *findAll(digest: string): Generator<PackPlace> {
     const wanted = Buffer.from(digest, 'hex');
     for (const [name, pack] of this.#known) {
@@ -68,7 +70,7 @@ export class Packs {
     }
   }
 
-  /** Tells gc that the pack is in use again; false when it is gone. */
+  /** Marks the pack as used again for gc; false when it is gone. */
   touch(name: string): boolean {
     try {
       const now = Date.now() / 1000;

@@ -1,4 +1,4 @@
-/** Puts a folder into a local store: small files together in one pack, large ones as blobs of their own. */
+/** Puts a folder into a local store: small files together in one pack, large ones as loose blobs. */
 import {
   closeSync,
   constants,
@@ -23,7 +23,7 @@ import { PackWriter } from './pack-writer.ts';
 import { createPacer } from './pacer.ts';
 import { StatCache } from './stat-cache.ts';
 
-/** Larger files are worth a file of their own: they can be cloned or linked when materialised. */
+/** Larger files stay loose: they can be cloned or linked when materialised. */
 const MAX_PACKED_BYTES = 1024 * 1024;
 const ATTEMPTS = 3;
 
@@ -142,7 +142,9 @@ class BundlePut {
     refuseExcess(0, this.#bytes, path, this.#options);
   }
 
-  /** Touched at once: from here on gc sees that it is wanted. What cannot be touched is gone, or about to be. */
+  /**
+   * Touched at once: from here on gc sees that it is used. What cannot be touched is gone, or about to be.
+   */
   #reuse(digest: string, size: number): boolean {
     if (this.#reused.has(digest)) return true;
     const place = this.#blobs.findKnown(digest);
@@ -183,7 +185,7 @@ function describeFile(entry: FoundFile, stats: BigIntStats, digest: string): Bun
   };
 }
 
-/** Never follows a link and never hangs on a pipe that took the file's place after the walk. */
+/** Never follows a link and never blocks on a pipe that replaced the file after the walk. */
 function openSource(file: string, path: string): number {
   try {
     return openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);

@@ -1,4 +1,4 @@
-/** The few calls we make to an S3-speaking server. The SDK is loaded with the first call: it costs start time. */
+/** The few calls we make to an S3 server. The SDK is loaded with the first call: it costs start time. */
 import type { Readable } from 'node:stream';
 
 import type { S3Client } from '@aws-sdk/client-s3';
@@ -139,7 +139,7 @@ function createClient(sdk: Sdk, options: S3StoreOptions): S3Client {
   return new sdk.S3Client({
     region: options.region ?? 'us-east-1',
     forcePathStyle: options.forcePathStyle ?? options.endpoint !== undefined,
-    // A server that says nothing must become an error: the SDK itself would wait for ever.
+    // A silent server must become an error: the SDK itself would wait for ever.
     requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: SILENCE_MS },
     // Our digests are stronger, and not every server knows the newer checksum headers.
     requestChecksumCalculation: 'WHEN_REQUIRED',

@@ -131,7 +131,7 @@ class S3Store implements Store {
     return { ...counts, missing, problems };
   }
 
-  /** Looks once more right before removing: a put may have refreshed the object since it was listed. */
+  /** Checks again right before removing: a put may have refreshed the object since it was listed. */
   async #removeOld(object: S3Object, youngAfterMs: number): Promise<boolean> {
     if (object.modifiedAtMs > youngAfterMs) return false;
     const now = await this.#objects.head(object.key);
@@ -179,7 +179,7 @@ class S3Store implements Store {
     );
   }
 
-  /** The length of a stream is not known before its end, and S3 wants it first. */
+  /** The length of a stream is unknown before its end, and S3 needs it first. */
   async #putStream(source: Readable): Promise<BlobRef> {
     const folder = await mkdtemp(join(tmpdir(), 'caisson-put-'));
     try {
@@ -191,7 +191,9 @@ class S3Store implements Store {
     }
   }
 
-  /** An old object is sent again: that is the one way to refresh its time that every server knows, and it heals. */
+  /**
+   * An old object is sent again: every server supports that way to refresh its time, and it repairs damage.
+   */
   async #reuse(ref: BlobRef): Promise<boolean> {
     const object = await this.#objects.head(this.#key(ref.digest));
     return object !== null && object.size === ref.size && object.modifiedAtMs > Date.now() - FRESH_MS;

@@ -52,7 +52,7 @@ export class StatCache {
     return entry[1];
   }
 
-  /** `stats` were taken before and after reading and are equal; `readAtMs` is the wall time before reading. */
+  /** `stats` were read before and after reading and are equal; `readAtMs` is the wall time before reading. */
   remember(path: string, stats: BigIntStats, digest: string, readAtMs: number): void {
     if (!this.#isSafe || isRacy(stats, readAtMs)) return;
     this.#changed = true;
@@ -97,7 +97,7 @@ function readOrEmpty(file: string): string {
   }
 }
 
-/** The checksum already says that we wrote it; only the format's version is open. */
+/** The checksum already proves that we wrote it; only the format's version is unknown. */
 function isCacheFile(value: unknown): value is [string, [string, CacheEntry][]] {
   return Array.isArray(value) && value[0] === FORMAT && Array.isArray(value[1]);
 }

@@ -11,8 +11,9 @@ export interface Unsent {
 }
 
 /**
- * What the remote store still lacks, as one empty file each. A mark is made before a send begins and taken away once
- * it is done, so whoever dies in between leaves it for the next process. A mark too many costs one question.
+ * What the remote store still lacks, as one empty file each. A mark is made before a send begins and removed
+ * once it is done, so a process that dies in between leaves it for the next one. An extra mark costs one
+ * request.
  */
 export class UnsentMarks {
   readonly #folder: string;

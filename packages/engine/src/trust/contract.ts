@@ -11,7 +11,7 @@ export interface TrustRecord {
   readonly sends: readonly Pick<KeySend, 'credential' | 'to'>[];
 }
 
-/** What a project asks for, in words, beside what the user has agreed to. */
+/** What a project asks for, as readable lines, and what the user has agreed to. */
 export interface TrustReport {
   readonly projectRoot: string;
   readonly digest: string;
@@ -20,9 +20,9 @@ export interface TrustReport {
   readonly sends: readonly KeySend[];
   /** Addresses among `sends` that the user has not named yet. */
   readonly missingSends: readonly string[];
-  /** Against what was agreed to before; empty where nothing was. */
+  /** The difference to what was agreed to before; empty where nothing was. */
   readonly difference: readonly { readonly sign: '+' | '-'; readonly line: string }[];
-  /** CAISSON_TRUST is set, and is for something else. */
+  /** CAISSON_TRUST is set, but for something else. */
   readonly isVariableStale: boolean;
   /** The value of CAISSON_TRUST that agrees to exactly this. */
   readonly variable: string;
@@ -44,6 +44,6 @@ export interface Trust {
   report(request: TrustRequest): Promise<TrustReport>;
   /** Records that the user agrees to what is asked for now. `sendsTo` names each address that may get a credential. */
   grant(request: TrustRequest, sendsTo: readonly string[]): Promise<TrustReport>;
-  /** Takes an agreement back; false where there was none. */
+  /** Revokes an agreement; false where there was none. */
   revoke(projectRoot: string): Promise<boolean>;
 }

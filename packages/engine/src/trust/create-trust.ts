@@ -7,7 +7,7 @@ import { describeAsks, formatAsk } from './describe-asks.ts';
 import { openTrustStore } from './trust-store.ts';
 
 export interface TrustOptions {
-  /** The user's state folder, where `trust.json` lies. */
+  /** The user's state folder, with `trust.json`. */
   readonly folder: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Pick<Clock, 'now'>;
@@ -50,7 +50,7 @@ function toDecision({ status, digest }: TrustReport): TrustDecision {
   return status === 'granted' ? { kind: status, digest } : { kind: 'required', digest, reason: status };
 }
 
-/** By record, or by the variable, which names addresses only: its digest covers the credentials. */
+/** By record, or by the variable, which names only addresses: its digest covers the credentials. */
 interface Agreed {
   readonly digest: string;
   readonly lines?: readonly string[];
@@ -104,7 +104,7 @@ function compareLines(before: readonly string[], after: readonly string[]): Trus
   ];
 }
 
-/** Over the values themselves and over what the files that they name hold. */
+/** Over the values themselves and the contents of the files that they name. */
 function digestAsks(lines: readonly AskLine[], { asks, sends }: TrustRequest): string {
   const text = JSON.stringify([
     'caisson-trust/1',
@@ -122,7 +122,7 @@ function parseVariable(text: string): Agreed | null {
   return { digest, sendsTo: rest.flatMap((part) => (part.startsWith('send-key=') ? [part.slice(9)] : [])) };
 }
 
-/** The same project by whatever way one came to it. */
+/** The same project by any path to it. */
 function realPath(path: string): string {
   try {
     return realpathSync(path);

@@ -1,10 +1,10 @@
-/** What a project asks for, in words that a person can agree to. */
+/** Describes what a project asks for, in words that a person can agree to. */
 import { formatSetting } from '@caisson/protocol';
 import type { Ask } from '../config/index.ts';
 import type { AskLine } from './contract.ts';
 import { digestNamedFiles } from './named-files.ts';
 
-/** The first pattern that fits says what agreeing means. */
+/** The first pattern that fits describes the consequence. */
 const MEANINGS: readonly (readonly [RegExp, string])[] = [
   [
     /^runtimes\.[^.]+\.bin$/,
@@ -24,11 +24,11 @@ const MEANINGS: readonly (readonly [RegExp, string])[] = [
   [/^sandbox\.toolchains$/, 'shows these folders of your home to the sandbox'],
   [/^workspace\.include$/, 'copies these ignored files into the workspace of the agent'],
   [/^workspace\.setup$|^pipelines\.|\.verify$/, 'runs this in the sandbox without the policy gate'],
-  [/^capabilities/, 'lays these files over the workspace and runs their setup in the sandbox'],
+  [/^capabilities/, 'copies these files over the workspace and runs their setup in the sandbox'],
   [/^keys\./, 'signs evidence with a key of this agent'],
   [/^evidence\./, 'writes a line for every seal there'],
   [/^state$/, "keeps Caisson's records here"],
-  [/^(mode|policy\.ceiling)$|\.mode$/, 'lets agents do more without asking than you allow by default'],
+  [/^(mode|policy\.ceiling)$|\.mode$/, 'lets agents do more without asking than your default allows'],
   [
     /^(limits|budget|sandbox|workspace)\.|\.(timeout|limits|budget|depth)\b/,
     'raises a limit above your default',
@@ -51,7 +51,7 @@ export async function describeAsks(projectRoot: string, asks: readonly Ask[]): P
   return lines.toSorted((a, b) => (a.key < b.key ? -1 : 1));
 }
 
-/** One line of text for one thing: what the record keeps, and what a difference is made of. */
+/** One line of text for one thing: the record stores it, and differences compare it. */
 export function formatAsk({ key, value, files }: AskLine): string {
   return [`${key}: ${value}`, ...files.map(({ path, sha256 }) => `[${path} ${sha256.slice(0, 12)}]`)].join(
     ' ',

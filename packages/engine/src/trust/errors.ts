@@ -19,12 +19,12 @@ export class TrustRequiredError extends CaissonError {
   }
 }
 
-/** What a project asks for changed between looking and agreeing. */
+/** What a project asks for changed between reading and agreeing. */
 export class TrustChangedError extends CaissonError {
   readonly code = 'TRUST_REQUIRED';
 
   constructor() {
-    super('what the project asks for changed while you looked at it; nothing was agreed to.', {
+    super('what the project asks for changed while you read it; nothing was agreed to.', {
       remedy: 'Look at it again with caisson trust.',
     });
   }
@@ -82,7 +82,7 @@ function summarize(report: TrustReport): string[] {
 }
 
 function describeRemedy({ missingSends, variable, isVariableStale }: TrustReport): string {
-  const stale = isVariableStale ? 'CAISSON_TRUST is set, and is for something else. ' : '';
+  const stale = isVariableStale ? 'CAISSON_TRUST is set, but for something else. ' : '';
   const sends = missingSends.map((to) => ` --send-key ${to}`).join('');
   return `${stale}Look at it with caisson trust, then agree with caisson trust --yes${sends}, or in CI with CAISSON_TRUST='${variable}'.`;
 }

@@ -1,4 +1,4 @@
-/** The project's own files that an asked-for value names: agreeing to the value is agreeing to what they hold. */
+/** The project's own files that an asked-for value names: agreeing to the value includes their content. */
 import { createHash, randomUUID } from 'node:crypto';
 import { closeSync, constants, createReadStream, fstatSync, openSync, readFileSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
@@ -12,11 +12,13 @@ interface NamedFile {
   readonly sha256: string;
 }
 
-/** Folders are walked only where the key is a folder of files to lay over a workspace. */
+/** Folders are walked only where the key is a folder of files to copy over a workspace. */
 const MAX_FILES = 5000;
 const SMALL_BYTES = 1024 * 1024;
 
-/** Ignored files change with every build, and the state folder with every run: their names are what is agreed to. */
+/**
+ * Ignored files change with every build, and the state folder with every run: only their names are agreed to.
+ */
 const NAMES_ONLY = /^(workspace\.include|state|network\.hosts|sandbox\.toolchains)$/;
 
 export async function digestNamedFiles(
@@ -34,7 +36,7 @@ export async function digestNamedFiles(
     if (sha256 !== null) found.set(name, sha256);
     else if (path[0] === 'capabilities') await digestFolder(projectRoot, full, found);
   }
-  // A value that is never the same twice: what nobody can look through cannot be agreed to.
+  // A value that is never the same twice: the user cannot agree to what cannot be read completely.
   for (const ref of listTexts(value).filter(isObscureCommand))
     found.set(`${ref}: not plain words, put it into a script of the project`, randomUUID());
   return [...found]
@@ -46,7 +48,7 @@ function isObscureCommand(text: string): boolean {
   return text.startsWith('exec:') && !isPlainCommand(text.slice('exec:'.length));
 }
 
-/** What `runtimes.X.projectServers` asks for stands in settings of that program. */
+/** `runtimes.X.projectServers` asks for servers in the settings of that program. */
 function listServerFiles([first, runtime = '', key]: readonly string[]): readonly string[] {
   return first === 'runtimes' && key === 'projectServers'
     ? (PROJECT_SERVER_FILES[runtime] ?? Object.values(PROJECT_SERVER_FILES).flat())
@@ -64,7 +66,9 @@ function listTexts(value: unknown): string[] {
   return Object.values(value).flatMap(listTexts);
 }
 
-/** `null` where there is no regular file. Never waits for a pipe, nor for another thread where the file is small. */
+/**
+ * `null` if there is no regular file. Never waits for a pipe, nor for another thread if the file is small.
+ */
 async function digestFile(path: string): Promise<string | null> {
   const fd = openIfThere(path);
   if (fd === null) return null;
@@ -91,7 +95,7 @@ function openIfThere(path: string): number | null {
 async function digestFolder(projectRoot: string, folder: string, found: Map<string, string>): Promise<void> {
   if ((await stat(folder).catch(() => null))?.isDirectory() !== true) return;
   const names = (await readdir(folder, { recursive: true })).toSorted();
-  // A value that is never the same twice: what nobody can look through cannot be agreed to.
+  // A value that is never the same twice: the user cannot agree to what cannot be read completely.
   if (names.length > MAX_FILES) found.set(`${relative(projectRoot, folder)}: too many files`, randomUUID());
   for (const name of names.slice(0, MAX_FILES)) {
     const full = join(folder, name);

@@ -1,6 +1,6 @@
 import { CaissonError } from '@caisson/protocol';
 
-/** Nothing can be kept where the state should be. */
+/** The state cannot be stored in its folder. */
 export class StateFolderError extends CaissonError {
   readonly code = 'STATE_UNWRITABLE';
 
@@ -15,12 +15,12 @@ export class StateFolderError extends CaissonError {
   }
 }
 
-/** A state folder could be made, but not the marker outside that says who made it. */
+/** A state folder could be made, but not the marker outside that names its owner. */
 export class StateMarkerError extends CaissonError {
   readonly code = 'STATE_UNWRITABLE';
 
   constructor(stateDir: string, markers: string, cause: NodeJS.ErrnoException) {
-    super(`it cannot be remembered in ${markers} that ${stateDir} is ours: ${cause.message}.`, {
+    super(`the state folder ${stateDir} cannot be registered as ours in ${markers}: ${cause.message}.`, {
       cause,
       remedy: `${MARKER_REMEDIES[cause.code ?? ''] ?? ''}Set XDG_STATE_HOME to a folder of this user that can be written and that is kept.`,
     });

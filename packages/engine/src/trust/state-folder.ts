@@ -1,13 +1,15 @@
 /**
  * The state folder is ours or it is not opened.
  *
- * absent ──create──► ours            refused (with the reason)
- * adoptable ──adopt──► ours ──copied, or its id lost──► adoptable
+ * absent ──create──► ours refused (with the reason) adoptable ──adopt──► ours ──copied, or its id lost──►
+ * adoptable
  *
- * S1  Ours is a real folder of this user that nobody else can write, that git does not track, and that is marked as made
- *     here outside of the repository. Every condition is checked by every process that opens it.
- * S2  Making one is safe to race and safe to cut off: the marker comes first, then the id appears in one step.
- * S3  Adopting makes the folder ours, not what lies in it: what carries no signature of ours is still not acted on.
+ * S1 Ours is a real folder of this user that only this user can write, that git does not track, and that is
+ * marked as made
+ *     here outside of the repository. Every process that opens it checks every condition.
+ * S2 Making one is safe to race and safe to interrupt: the marker comes first, then the id appears in one
+ * step.
+ * S3 Adopting makes the folder ours, not its content: what carries no signature of ours still has no effect.
  */
 import { randomBytes } from 'node:crypto';
 import { chmodSync, linkSync, renameSync, rmdirSync, rmSync } from 'node:fs';
@@ -32,7 +34,7 @@ export interface OwnState {
   readonly id: string;
   /** Signs what is written into the folder, and knows it again. */
   readonly seal: Seal;
-  /** Whether a ledger that carries no signature is to be taken over. */
+  /** Whether to adopt a ledger without a signature. */
   readonly adoptsLedger: boolean;
   /** The ledger carries our signature now. */
   ledgerIsOurs(): void;
@@ -60,8 +62,8 @@ export function openStateFolder(place: StatePlace): OwnState {
 }
 
 /**
- * For `caisson trust`, after the user has agreed: makes an adoptable folder ours, with an id of its own. One that is ours
- * already stays as it is; one that is refused throws {@link StateFolderRefused}.
+ * For `caisson trust`, after the user has agreed: makes an adoptable folder ours, with its own id. One that
+ * is already ours stays as it is; one that is refused throws {@link StateFolderRefused}.
  */
 export function adoptStateFolder(place: StatePlace): void {
   const standing = inspectPlace(place);
@@ -73,7 +75,7 @@ export function adoptStateFolder(place: StatePlace): void {
   writeFileAtomicSync(join(path, STATE_ID_FILE), `${marker.id}\n`);
 }
 
-/** S2. Whoever comes second finds the folder complete. */
+/** S2. The second process finds the folder complete. */
 function createStateFolder(place: StatePlace): void {
   const { stateDir } = place;
   const isNew = statIfThere(stateDir, 'itself') === null;
@@ -81,18 +83,18 @@ function createStateFolder(place: StatePlace): void {
     makeFolder(stateDir);
     chmodSync(stateDir, 0o700);
   });
-  if (!isEmptyState(stateDir)) return; // from now on nobody else can put anything in: look again
+  if (!isEmptyState(stateDir)) return; // from now on no other user can add anything: check again
   clearStaleId(place);
   let marker: StateMarker;
   try {
     marker = createMarker(place, stateDir);
   } catch (error) {
-    if (isNew) tryTo(() => rmdirSync(stateDir)); // unless somebody else uses it by now
+    if (isNew) tryTo(() => rmdirSync(stateDir)); // unless another process uses it by now
     throw error;
   }
   try {
     guardWriting(stateDir, () => {
-      // It ignores itself, so that no project has to. What lies there under that name is not written through.
+      // It ignores itself, so that no project has to. An existing file of that name is not written through.
       writeFileAtomicSync(join(stateDir, '.gitignore'), '*\n');
       if (!writeNewFileSync(join(stateDir, STATE_ID_FILE), `${marker.id}\n`)) removeMarker(place, marker);
     });
@@ -103,8 +105,9 @@ function createStateFolder(place: StatePlace): void {
 }
 
 /**
- * An id comes after its marker: one without is what a creation that was undone, or another user folder, left. Another
- * process may replace it meanwhile, so it is moved away first, and put back if it is not the one that was looked at.
+ * An id comes after its marker: an id without one was left by an undone creation, or by another user folder.
+ * Another process may replace it meanwhile, so it is moved away first, and put back if it is not the one that
+ * was read.
  */
 function clearStaleId({ stateDir, folders }: StatePlace): void {
   const file = join(stateDir, STATE_ID_FILE);
@@ -121,7 +124,7 @@ function clearStaleId({ stateDir, folders }: StatePlace): void {
   rmSync(aside, { recursive: true, force: true });
 }
 
-/** What lies under the name of the id: null when nothing does, empty when it is no file that holds one. */
+/** The content of the id file: null when there is none, empty when it is not a valid file. */
 function readId(file: string): string | null {
   if (statIfThere(file, 'itself') === null) return null;
   return readSmallFileSync(file, 64)?.text ?? '';
@@ -139,11 +142,14 @@ function tryTo(work: () => void): void {
   try {
     work();
   } catch {
-    // best effort, as its callers say
+    // best effort, as its callers expect
   }
 }
 
-/** Where the folder is now, and which index was found clean. A user folder that cannot be written costs only time. */
+/**
+ * Where the folder is now, and which index was found clean. A user folder that cannot be written only costs
+ * time.
+ */
 function rememberPlace(
   place: StatePlace,
   marker: StateMarker,

@@ -1,4 +1,4 @@
-/** Looks at a state folder and changes nothing: ours, absent, adoptable, or refused and why (S1). */
+/** Inspects a state folder and changes nothing: ours, absent, adoptable, or refused and why (S1). */
 import { readdirSync, realpathSync, type Stats } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { isSticky, isWritableByOthers, ownUid, statIfThere } from '@caisson/ground';
@@ -13,7 +13,7 @@ import {
 import type { StateRefusal } from './state-errors.ts';
 import { findTracked } from './state-tracked.ts';
 
-/** Where the state of a project is kept, and where this user's Caisson remembers what it made. */
+/** Where the state of a project is, and where this user's Caisson stores its markers. */
 export type StatePlace = Pick<ResolvedConfig, 'stateDir' | 'projectRoot' | 'folders'>;
 
 export type StateStanding =
@@ -33,7 +33,7 @@ type Inspected =
   | Exclude<StateStanding, { kind: 'ours' }>
   | { readonly kind: 'ours'; readonly path: string; readonly marker: StateMarker; readonly index: string };
 
-/** How the state folder stands. Never throws for a folder that is not ours: that is its answer. */
+/** The state of the state folder. Never throws for a folder that is not ours: that is its answer. */
 export function inspectStateFolder(place: StatePlace): StateStanding {
   const standing = inspectPlace(place);
   return standing.kind === 'ours' ? { kind: 'ours', path: standing.path } : standing;
@@ -60,7 +60,7 @@ function inspectFolder(path: string, stats: Stats, { folders }: StatePlace): Ins
       `the state folder ${path} belongs to user ${stats.uid}, and this is user ${ownUid()}.`,
       'Run as its owner, or choose a folder of your own with --state-dir.',
     );
-  const isEmpty = isEmptyState(path); // first: whoever puts something in has put the id there before
+  const isEmpty = isEmptyState(path); // first: a process that adds something has put the id there before
   const marked = readMarkedState(path, folders.state);
   const tracked = findTracked(path, marked.kind === 'known' ? marked.marker.index : undefined);
   if (tracked.problem !== null) return refuseTracked(path, tracked.problem);
@@ -71,11 +71,11 @@ function inspectFolder(path: string, stats: Stats, { folders }: StatePlace): Ins
     return refuse(
       'writable',
       `other users can write the state folder ${path}.`,
-      `Look at what is in it, then take that right away (chmod 700 ${path}), or choose another with --state-dir.`,
+      `Check its content, then remove that right (chmod 700 ${path}), or choose another with --state-dir.`,
     );
   if (marked.kind === 'known') return { kind: 'ours', path, marker: marked.marker, index: tracked.index };
   if (!looksLikeState(path))
-    return refuse('not-ours', `${path} holds other files than Caisson's, and was not made by it.`);
+    return refuse('not-ours', `${path} contains other files than Caisson's, and was not made by it.`);
   return {
     kind: 'adoptable',
     path,
@@ -102,13 +102,13 @@ function findLink(projectRoot: string, stateDir: string): string | null {
   return null;
 }
 
-/** Who can rename things in the folder above can put another folder in the place of ours. */
+/** A user who can rename things in the folder above can replace ours. */
 function findUnsafeParent(path: string, { folders }: StatePlace): string | null {
   const parent = nearestFolder(dirname(path));
   const stats = statIfThere(parent, 'target');
   if (stats === null || isAcceptedRoot(parent, stats.uid, folders.state)) return null;
   if (stats.uid !== ownUid() && stats.uid !== 0)
-    return `${parent}, which holds the state folder, belongs to user ${stats.uid}, and this is user ${ownUid()}.`;
+    return `${parent}, which contains the state folder, belongs to user ${stats.uid}, and this is user ${ownUid()}.`;
   return isWritableByOthers(stats) && !isSticky(stats)
     ? `other users can write ${parent}, and so could replace the state folder in it.`
     : null;
@@ -119,7 +119,7 @@ function nearestFolder(folder: string): string {
   return isThere || dirname(folder) === folder ? folder : nearestFolder(dirname(folder));
 }
 
-/** Also what a creation that was cut off leaves, and what a new disk has. */
+/** Also what an interrupted creation leaves, and what a new disk contains. */
 export function isEmptyState(path: string): boolean {
   return readdirSync(path).every(
     (name) => ['.gitignore', 'lost+found', STATE_ID_FILE].includes(name) || name.endsWith('.tmp'),
@@ -130,7 +130,7 @@ function toReal(path: string): string {
   try {
     return realpathSync(path);
   } catch {
-    return path; // not there, or not to be reached: those who make it say so
+    return path; // not there, or not reachable: the code that makes it reports that
   }
 }
 

@@ -7,7 +7,10 @@ import { isPrivateFolder, markersFolder, type StateMarker } from '../config/inde
 import { StateMarkerError } from './state-errors.ts';
 import type { StatePlace } from './state-inspection.ts';
 
-/** A new id and secret for the folder at `path`. Throws {@link StateMarkerError} where nothing can be remembered. */
+/**
+ * A new id and secret for the folder at `path`. Throws {@link StateMarkerError} if the marker cannot be
+ * stored.
+ */
 export function createMarker(
   place: StatePlace,
   path: string,
@@ -32,7 +35,7 @@ export function createMarker(
   return marker;
 }
 
-/** Best effort: without it the next command only looks again. */
+/** Best effort: without it the next command only checks again. */
 export function updateMarker(place: StatePlace, marker: StateMarker): void {
   try {
     writeFileAtomicSync(fileOf(place, marker), JSON.stringify(marker));
@@ -45,7 +48,7 @@ export function removeMarker(place: StatePlace, marker: StateMarker): void {
   rmSync(fileOf(place, marker), { force: true });
 }
 
-/** What tells the folder from a copy of it. */
+/** What distinguishes the folder from a copy of it. */
 export function describeFolder(path: string): Pick<StateMarker, 'path' | 'dev' | 'ino'> {
   const { dev, ino } = statSync(path, { bigint: true });
   return { path, dev: `${dev}`, ino: `${ino}` };

@@ -6,7 +6,7 @@ import { findIndexedBelow, readSmallFileSync, statIfThere } from '@caisson/groun
 export interface TrackedState {
   /** A tracked path in the folder, or the reason why that cannot be known; null when nothing is tracked. */
   readonly problem: string | null;
-  /** Names the index as it is now, so that it need not be read again until it changes. */
+  /** Identifies the present index, so that it is not read again until it changes. */
   readonly index: string;
 }
 
@@ -24,7 +24,7 @@ export function findTracked(folder: string, seen: string | undefined): TrackedSt
       const bytes = readFileSync(file);
       const sharedId = /sharedindex\.([0-9a-f]+)$/.exec(file)?.[1];
       if (sharedId === undefined) main = bytes;
-      else if (!main.includes(Buffer.from(sharedId, 'hex'))) continue; // a half that is not in use any more
+      else if (!main.includes(Buffer.from(sharedId, 'hex'))) continue; // a half that is no longer used
       const found = findIndexedBelow(bytes, path);
       if (found !== null) return { problem: `git tracks ${found.toString('utf8')}`, index };
     } catch (error) {

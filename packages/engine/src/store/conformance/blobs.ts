@@ -21,7 +21,7 @@ export function describeBlobs(at: StoreAtHand): void {
       expect((await listAll(at.store)).toSorted()).toEqual([digest, hash, small].toSorted());
     });
 
-    it('returns what was put, from bytes, a stream and a file, under the same digest', async () => {
+    it('returns the stored content, from bytes, a stream and a file, under the same digest', async () => {
       const bytes = randomBytes(300_000);
       const expected = { digest: createHash('sha256').update(bytes).digest('hex'), size: bytes.length };
       const file = join(await at.freshFolder(), 'blob');
@@ -36,13 +36,13 @@ export function describeBlobs(at: StoreAtHand): void {
       expect(await at.store.hasBlob(expected.digest)).toBe(true);
     });
 
-    it('holds an empty blob like any other', async () => {
+    it('stores an empty blob like any other', async () => {
       const { digest } = await at.store.putBlob(new Uint8Array());
       expect((await at.store.getBlob(digest)).length).toBe(0);
       expect((await buffer(await at.store.openBlob(digest))).length).toBe(0);
     });
 
-    it('says that a blob is missing, and refuses what is not a digest', async () => {
+    it('reports a missing blob, and refuses what is not a digest', async () => {
       const absent = '0'.repeat(64);
       expect(await at.store.hasBlob(absent)).toBe(false);
       await expect(at.store.getBlob(absent)).rejects.toThrow(BlobMissingError);

@@ -33,7 +33,7 @@ export function describeBundles(at: StoreAtHand): void {
       expect((await at.store.putBundle(target)).hash).toBe(ref.hash);
     });
 
-    it('gives the same content the same hash, wherever it lies and whenever it was written', async () => {
+    it('gives the same content the same hash, in any place and at any time', async () => {
       const one = await at.store.putBundle(await at.writeTree({ b: '2', 'a/c': '1' }));
       const two = await at.store.putBundle(await at.writeTree({ 'a/c': '1', b: '2' }));
       const three = await at.store.putBundle(await at.writeTree({ 'a/c': '1', b: '3' }));

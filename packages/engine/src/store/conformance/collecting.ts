@@ -33,7 +33,7 @@ export function describeCollecting(at: StoreAtHand): void {
       await at.store.materialise(ref.hash, join(await at.freshFolder(), 'out'));
     });
 
-    it('collects nothing while nobody knows what a damaged root reaches, and names it', async () => {
+    it('collects nothing while it is unknown what a damaged root reaches, and names it', async () => {
       const ref = await at.store.putBundle(await at.writeTree({ f: 'reached' }));
       await at.fixture.age(at.store, 3_600_000);
       await at.fixture.damage(at.store, ref.hash);

@@ -7,7 +7,7 @@ import type { Store } from '../contract.ts';
 export interface StoreFixture {
   /** A fresh, empty store. */
   open(): Promise<Store>;
-  /** Changes the stored bytes of a blob behind the store's back. */
+  /** Changes the stored bytes of a blob without the store. */
   damage(store: Store, digest: string): Promise<void>;
   /** Makes everything in the store look this old. */
   age(store: Store, ms: number): Promise<void>;
