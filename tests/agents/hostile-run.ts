@@ -3,7 +3,8 @@ import type { ScriptTurn } from '@caisson/testkit';
 import { expect } from 'vitest';
 import { createStage, type AgentRun, type Stage } from './agent-run.ts';
 import type { AgentUnderTest } from './agent-under-test.ts';
-import { HOSTILE, MARK, type HostileSetting } from './hostile-settings.ts';
+import { MARK, type HostileSetting } from './hostile-setting.ts';
+import { HOSTILE } from './hostile-settings.ts';
 
 const usage = { usage: { inputTokens: 50, outputTokens: 9 } };
 const PROMPT = 'The word of this project is quokka-7.';

@@ -57,13 +57,7 @@ export function openProject(options: ProjectOptions, onEnd: (end: () => void) =>
   if (options.at === undefined) mkdirSync(root);
   mkdirSync(home);
   onEnd(() => rmSync(base, { recursive: true, force: true }));
-  const env: Record<string, string> = {
-    PATH: `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin`,
-    HOME: home,
-    LANG: 'C.UTF-8',
-    XDG_CACHE_HOME: join(tmpdir(), 'caisson-e2e-cache'),
-    ...options.env,
-  };
+  const env = { ...environmentOf(home), ...options.env };
   const project: Project = {
     root,
     env,
@@ -113,6 +107,15 @@ export function openProject(options: ProjectOptions, onEnd: (end: () => void) =>
     project.git('commit', '-qm', 'first');
   }
   return project;
+}
+
+function environmentOf(home: string): Record<string, string> {
+  return {
+    PATH: `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin`,
+    HOME: home,
+    LANG: 'C.UTF-8',
+    XDG_CACHE_HOME: join(tmpdir(), 'caisson-e2e-cache'),
+  };
 }
 
 /** Agrees to what a project asks for, as its user would; a file that cannot be read is left to the command. */

@@ -3,7 +3,8 @@ import { readHostEnvironment, startWorkerInAdvance } from '@caisson/engine';
 import { defineCommand } from '../command.ts';
 import { takeEarlyWorker } from '../early-worker.ts';
 import { UsageError } from '../usage-error.ts';
-import { RUN_OPTIONS, toRequest } from './run-options.ts';
+import { RUN_OPTIONS } from './run-options.ts';
+import { toRequest } from './run-request.ts';
 
 export const command = defineCommand({
   usage: '[OPTIONS] "TASK" | @FILE | -   or   [OPTIONS] -- CMD ARGS…',

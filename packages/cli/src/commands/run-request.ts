@@ -1,0 +1,119 @@
+import type { DispatchRequest } from '@caisson/engine';
+import { parseDuration, parseSize } from '@caisson/protocol';
+import { UsageError } from '../usage-error.ts';
+import type { RunValues } from './run-options.ts';
+
+/** What was asked for on the command line; only what was really given is in it. */
+export function toRequest(
+  values: RunValues,
+  task: string | undefined,
+  argv: readonly string[] | null,
+  env: Readonly<Record<string, string | undefined>>,
+): DispatchRequest {
+  const request = {
+    task,
+    argv: argv ?? undefined,
+    runtime: values.runtime ?? (argv === null ? undefined : 'command'),
+    agent: values.agent,
+    model: values.model,
+    mode: values.mode,
+    sandbox: values.sandbox as DispatchRequest['sandbox'],
+    workspace: values.workspace as DispatchRequest['workspace'],
+    base: values.base,
+    timeoutMs: values.timeout === undefined ? undefined : parseDuration(values.timeout),
+    stallTimeoutMs:
+      values['stall-timeout'] === undefined ? undefined : parseDuration(values['stall-timeout']),
+    budget: definedOnly({
+      usd: readNumber('--budget', values.budget),
+      tokens: readNumber('--max-tokens', values['max-tokens']),
+      turns: readNumber('--max-turns', values['max-turns']),
+      toolCalls: readNumber('--max-tool-calls', values['max-tool-calls']),
+    }),
+    limits: definedOnly({
+      memory: values.memory === undefined ? undefined : parseSize(values.memory),
+      cpus: readNumber('--cpus', values.cpus),
+      pids: readNumber('--pids', values.pids),
+    }),
+    network: values.network === undefined ? undefined : readNetwork(values.network),
+    tools: values.tool.length === 0 ? undefined : values.tool,
+    verify: values.verify,
+    verifyLens: values['verify-lens'] as DispatchRequest['verifyLens'],
+    capabilities: values.capability,
+    env: Object.fromEntries(values.env.map((word) => readVariable(word, env))),
+    envBundles: values['env-bundle'],
+    secrets: Object.fromEntries(values.secret.map((word) => readPair('--secret', 'NAME=REF', word))),
+    pipeline: values.pipeline,
+    inputs: readInputs(values.input),
+    scope: values.scope,
+    acceptance: values.accept,
+    branch: values.branch,
+    allowRisky: values['allow-risky'],
+    priority: readNumber('--priority', values.priority),
+    retries: readNumber('--retries', values.retries),
+    session: values.session,
+    idempotencyKey: values['idempotency-key'],
+    overflow: values.overflow as DispatchRequest['overflow'],
+    callbacks: values.callback,
+  } satisfies { [K in keyof DispatchRequest]: DispatchRequest[K] | undefined };
+  return definedOnly(request);
+}
+
+function readNumber(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isFinite(value) || value < 0)
+    throw new UsageError(`${option} needs a number, got "${text}"`);
+  return value;
+}
+
+function readNetwork(text: string): NonNullable<DispatchRequest['network']> {
+  if (text === 'none' || text === 'full') return { kind: text };
+  if (text.startsWith('hosts=')) {
+    const hosts = text.slice('hosts='.length).split(',').filter(Boolean);
+    const bad = hosts.find((host) => !/^[A-Za-z0-9.\-_[\]:]+:\d{1,5}$/.test(host));
+    if (hosts.length === 0)
+      throw new UsageError('--network hosts= names no host', {
+        remedy: 'Use --network none, or name them: --network hosts=registry.npmjs.org:443',
+      });
+    if (bad !== undefined)
+      throw new UsageError(`--network: "${bad}" is not host:port`, {
+        remedy: 'For example: --network hosts=registry.npmjs.org:443',
+      });
+    return { kind: 'hosts', hosts: hosts.map((host) => host.toLowerCase()) };
+  }
+  throw new UsageError(`--network does not know "${text}"`, {
+    remedy: 'Use none, full, or hosts=a:443,b:443.',
+  });
+}
+
+function readVariable(word: string, env: Readonly<Record<string, string | undefined>>): [string, string] {
+  const at = word.indexOf('=');
+  if (at > 0) return [word.slice(0, at), word.slice(at + 1)];
+  const value = env[word];
+  if (value === undefined)
+    throw new UsageError(`--env ${word}: the variable is not set here`, {
+      remedy: `Give it a value: --env ${word}=…`,
+    });
+  return [word, value];
+}
+
+/** Of two files for one place one would be lost without a word. */
+function readInputs(words: readonly string[]): Record<string, string> {
+  const inputs = new Map<string, string>();
+  for (const word of words) {
+    const [key, path] = readPair('--input', 'KEY=PATH', word);
+    if (inputs.has(key)) throw new UsageError(`--input names "${key}" twice`);
+    inputs.set(key, path);
+  }
+  return Object.fromEntries(inputs);
+}
+
+function readPair(option: string, form: string, word: string): [string, string] {
+  const at = word.indexOf('=');
+  if (at < 1) throw new UsageError(`${option} needs ${form}, got "${word}"`);
+  return [word.slice(0, at), word.slice(at + 1)];
+}
+
+function definedOnly<T extends object>(value: T): Partial<T> {
+  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as Partial<T>;
+}
