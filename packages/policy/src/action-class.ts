@@ -34,6 +34,11 @@ const BY_SEVERITY: readonly ActionClass[] = [
 ];
 const SEVERITY = new Map(BY_SEVERITY.map((actionClass, index) => [actionClass, index]));
 
+/** Whether a class is worth reporting where a text only may be a command: everything worse than writing a file. */
+export function isGrave(actionClass: ActionClass): boolean {
+  return severityOf(actionClass) > severityOf('file_write');
+}
+
 /** How bad a class is; only the order means anything. */
 export function severityOf(actionClass: ActionClass): number {
   return SEVERITY.get(actionClass) ?? 0;

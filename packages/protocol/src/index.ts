@@ -25,3 +25,5 @@ export * from './acp-programs.ts';
 export * from './registry-schemas.ts';
 export * from './fold-name.ts';
 export * from './risky-paths.ts';
+export * from './git-dir-controls.ts';
+export * from './credential-paths.ts';

@@ -13,6 +13,7 @@
  */
 import * as z from 'zod/mini';
 import { foldName } from './fold-name.ts';
+import { READ_ONLY_GIT_CONTROLS } from './git-dir-controls.ts';
 
 export const RiskGrade = z.enum(['never', 'ask']);
 export type RiskGrade = z.infer<typeof RiskGrade>;
@@ -41,7 +42,7 @@ export interface RiskyPath {
 
 export const RISKY_PATHS: readonly RiskyPath[] = [
   ...never('git', '.gitmodules'),
-  { path: '.git', grade: 'never', obeyedBy: 'git', heldParts: ['config', 'hooks'] },
+  { path: '.git', grade: 'never', obeyedBy: 'git', heldParts: READ_ONLY_GIT_CONTROLS },
   ...never('Caisson', 'caisson.yaml', 'caisson.yml', '.caisson'),
   ...never('git, for every commit', '.husky'),
   ...never('direnv', '.envrc'),

@@ -7,6 +7,7 @@ import { copyFile, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { isErrno } from '@caisson/ground';
+import { READ_ONLY_GIT_CONTROLS } from '@caisson/protocol';
 
 import type { AgentGit } from './contract.ts';
 import type { Ref, Repository } from './locate-repository.ts';
@@ -53,7 +54,7 @@ export async function createAgentGit(options: AgentGitOptions): Promise<AgentGit
   return {
     source: path,
     target: options.target,
-    readOnly: ['config', 'hooks'],
+    readOnly: [...READ_ONLY_GIT_CONTROLS],
     objects: [
       ...borrowed.map((source, index) => ({
         source,

@@ -8,9 +8,12 @@
 import { lstatSync, readdirSync, readFileSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 
+import { GIT_DIR_CONTROLS } from '@caisson/protocol';
 import { isErrno } from '../platform/index.ts';
 
-const MAY_BE_HARMFUL: ReadonlySet<string> = new Set(['config', 'hooks', 'commondir', 'modules']);
+const MAY_BE_HARMFUL: ReadonlySet<string> = new Set(
+  GIT_DIR_CONTROLS.flatMap(({ name, isInEveryRepository }) => (isInEveryRepository === true ? [] : [name])),
+);
 const MAX_CONFIG_BYTES = 64 * 1024;
 const SECTION = /^\[(?:(core|user|extensions)|(remote|branch|submodule) "[^"\\]*")\]$/;
 const SETTING = /^([A-Za-z][A-Za-z0-9-]*)(?: *= *[^"\\]*)?$/;
@@ -28,11 +31,13 @@ const HARMLESS: Readonly<Record<string, ReadonlySet<string>>> = {
 
 /** What of a git dir could make git run a program; without these it still is a repository. */
 export function listHarmfulParts(gitDir: string): string[] {
-  return [
-    ...(isHarmlessConfig(join(gitDir, 'config')) ? [] : ['config']),
-    ...(holdsSamplesAlone(join(gitDir, 'hooks')) ? [] : ['hooks']),
-    ...['commondir', 'modules'].filter((name) => look(join(gitDir, name)) !== null),
-  ];
+  return [...MAY_BE_HARMFUL].filter((name) => isHarmful(join(gitDir, name), name));
+}
+
+function isHarmful(path: string, name: string): boolean {
+  if (name === 'config') return !isHarmlessConfig(path);
+  if (name === 'hooks') return !holdsSamplesAlone(path);
+  return look(path) !== null;
 }
 
 /** Whether a file is one that git would obey in a folder that is a git dir without being called so. */

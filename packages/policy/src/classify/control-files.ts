@@ -4,7 +4,7 @@
  * a person or a machine. Files that a person is asked about when they leave a run (CI files, for example) are
  * project content, and may be written.
  */
-import { findRisk } from '@caisson/protocol';
+import { findRisk, GIT_DIR_CONTROLS } from '@caisson/protocol';
 
 const OUTSIDE_PROJECTS: readonly RegExp[] = [
   /(^|\/)(\.gitconfig|\.config\/git\/.+)$/,
@@ -16,11 +16,16 @@ const OUTSIDE_PROJECTS: readonly RegExp[] = [
   /(^|\/)Library\/Launch(Agents|Daemons)(\/|$)/,
   /^(~|\/home\/[^/]+|\/root)\/\.(npmrc|pypirc|yarnrc)$/,
 ];
-/** Of a git dir only these steer git; the rest is a repository's data. */
-const GIT_CONTROLS = /(^|\/)\.git\/(hooks|config|config\.worktree|info|modules\/.*(hooks|config))(\/|$)/;
+const GIT_CONTROLS = new RegExp(String.raw`(^|/)\.git/(${namesOf(true)}/(.*/)?)?(${namesOf(false)})(/|$)`);
 const OWN_STATE = /(^|\/)\.caisson(\/|$)/;
 /** What an agent is meant to write into its mailbox. */
 const MAILBOX = /(^|\/)\.caisson\/(needs_input\.json|handoff\.json)(\.tmp)?$/;
+
+function namesOf(holdsGitDirs: boolean): string {
+  return GIT_DIR_CONTROLS.filter((control) => (control.holdsGitDirs === true) === holdsGitDirs)
+    .map(({ name }) => name.replaceAll('.', String.raw`\.`))
+    .join('|');
+}
 
 /** Whether this is a message an agent leaves for the host: writable in every mode. */
 export function isMailboxFile(path: string): boolean {
@@ -34,11 +39,4 @@ export function isControlFile(path: string): boolean {
   const entry = findRisk(path);
   if (entry?.path === '.git') return GIT_CONTROLS.test(lower);
   return entry?.grade === 'never';
-}
-
-/** Files whose content is a credential: reading one and then sending something counts as sending it. */
-export function isCredentialFile(path: string): boolean {
-  return /(^|\/)\.(ssh|aws|gnupg|kube|config\/gcloud|azure)\/?$|(^|\/)(\.ssh\/(?!known_hosts|config|.*\.pub$)|\.aws\/credentials|\.netrc|\.pgpass|\.gnupg\/|\.kube\/config|\.docker\/config\.json|id_(rsa|ed25519|ecdsa)$|\.git-credentials|\.npmrc|\.pypirc|\.config\/gh\/hosts\.yml$|\.config\/(gcloud|glab-cli|doctl|hub)\/.*(credentials|\.json$|\.db$|config\.ya?ml$)|\.azure\/.*(token|\.json$)|\.terraform\.d\/credentials|\.cargo\/credentials|\.gem\/credentials|\.composer\/auth\.json|\.password-store\/|\.local\/share\/keyrings|\.claude\/\.credentials|\.codex\/auth\.json|\.vault-token$)|^\/etc\/shadow$|^(\/var)?\/run\/secrets\//.test(
-    path,
-  );
 }

@@ -1,5 +1,5 @@
 /** Finds the program that a list of words runs and asks its handler. */
-import { isCredentialFile } from './control-files.ts';
+import { namesCredential } from '@caisson/protocol';
 import { hit, worstOf, type Hit } from './finding.ts';
 import type { Call, Inspector, Stdin } from './inspector.ts';
 import { rememberGenerated } from './made-again.ts';
@@ -38,7 +38,7 @@ export function judgeArgv(request: ArgvCall): Judged {
   }
   const name = resolveName(program);
   if (isUnknown(name)) return { hit: judgeHiddenProgram(name, args), output: UNTRUSTED };
-  if (READS_CONTENT.test(name) && args.some(isCredentialFile)) request.inspector.readsCredentials = true;
+  if (READS_CONTENT.test(name) && args.some(namesCredential)) request.inspector.readsCredentials = true;
   rememberGenerated(name, args, request.scope);
   const call: Call = { ...request, name, path: program, args };
   const isSecretSent = sendsSecret(call);

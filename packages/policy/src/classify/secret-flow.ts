@@ -1,7 +1,7 @@
 /**
  * Follows secrets through a line: from the file or program they come from to a program that sends them away.
  */
-import { isCredentialFile } from './control-files.ts';
+import { namesCredential } from '@caisson/protocol';
 import { isSecretSource } from './secret-sources.ts';
 import type { Call } from './inspector.ts';
 import { SECRET, STORE, UNTRUSTED } from './unknown-text.ts';
@@ -34,7 +34,7 @@ export const UPLOADS = /^(-T|--upload-file|--post-file|--body-file|-a)$/;
 export const OWN_SERVER = /^(https?:\/\/)?(localhost|127\.\d+\.\d+\.\d+|\[::1\])([:/]|$)/;
 
 export function isSecretFile(path: string): boolean {
-  return isCredentialFile(path) || SECRET_FILE.test(path);
+  return namesCredential(path) || SECRET_FILE.test(path);
 }
 
 /** The text of a file that is read: marked when the file is known to hold secrets. */

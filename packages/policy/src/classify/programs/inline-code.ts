@@ -3,6 +3,7 @@
  * calls that delete, for the strings that such code would give to a shell, and for the ways of hiding either.
  * The sandbox is the boundary; this is a hint.
  */
+import { isGrave } from '../../action-class.ts';
 import { hit } from '../finding.ts';
 import type { Call } from '../inspector.ts';
 import { forkScope } from '../shell-scope.ts';
@@ -121,7 +122,7 @@ const COPIES =
 function reportCopies(text: string, call: Call): void {
   for (const match of text.matchAll(COPIES)) {
     const found = hitOfWrite(match[2] ?? '', call.scope);
-    if (found !== null && GRAVE.has(found.actionClass)) call.inspector.report(found, call.cause);
+    if (found !== null && isGrave(found.actionClass)) call.inspector.report(found, call.cause);
   }
 }
 
@@ -149,8 +150,7 @@ function runStrings(text: string, call: Call): void {
     );
     for (const found of findings) {
       // A string that is no shell at all is not a command that cannot be parsed.
-      if (found.rule !== 'unparsable' && GRAVE.has(found.actionClass))
-        call.inspector.report(found, call.cause);
+      if (found.rule !== 'unparsable' && isGrave(found.actionClass)) call.inspector.report(found, call.cause);
     }
   }
 }
@@ -164,15 +164,6 @@ function mostTelling(texts: readonly string[]): string[] {
   if (distinct.length <= MAX_STRINGS) return distinct;
   return [...distinct.filter((text) => TELLING.test(text)), ...distinct].slice(0, MAX_STRINGS);
 }
-
-const GRAVE = new Set([
-  'file_delete',
-  'bash_destructive',
-  'git_push',
-  'git_destructive',
-  'system_modify',
-  'agent_dispatch',
-]);
 
 function stringsOf(text: string): string[] {
   const strings: string[] = [];

@@ -1,7 +1,7 @@
+import { namesCredential } from '@caisson/protocol';
 import { hasFlag, parseOptions } from '../command-options.ts';
 import { hit, worstOf, type Hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
-import { isCredentialFile } from '../control-files.ts';
 import { forkScope } from '../shell-scope.ts';
 import { isUnknown, UNTRUSTED } from '../unknown-text.ts';
 import { hitOfWrites } from '../write-hit.ts';
@@ -42,7 +42,7 @@ export const judgeNetwork: Handler = (call) => {
   const { args, name } = call;
   if (args.length === 1 && /^(--version|--help|-V|-h)$/.test(args[0] ?? ''))
     return hit('file_read', 'read-only-program');
-  if (args.some((arg) => isCredentialFile(arg.replace(/^(.*=)?@/, ''))))
+  if (args.some((arg) => namesCredential(arg.replace(/^(.*=)?@/, ''))))
     return hit('bash_destructive', 'sends-credentials');
   if (/^(ftp|lftp|sftp|telnet)$/.test(name)) runEscapes(call);
   const shell = executes(name, args);
@@ -185,7 +185,7 @@ export const judgeScp: Handler = (call) => {
   // What comes from elsewhere may be anything.
   for (const source of operands.slice(0, -1).filter((word) => word.includes(':')))
     call.inspector.files.set(source.replace(/.*[:/]/, ''), UNTRUSTED);
-  if (call.args.some((arg) => isCredentialFile(arg) && arg !== target && !call.args.includes('-i')))
+  if (call.args.some((arg) => namesCredential(arg) && arg !== target && !call.args.includes('-i')))
     return hit('bash_destructive', 'sends-credentials');
   return /:/.test(target) ? network : (worstOf([network, hitOfWrites([target], call.scope)]) ?? network);
 };

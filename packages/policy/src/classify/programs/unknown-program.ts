@@ -2,7 +2,7 @@
  * A program without its own handler. Nothing is known about it, but its words still show something: a command
  * to run, code to evaluate, a verb that destroys, a file to write.
  */
-import type { ActionClass } from '../../action-class.ts';
+import { isGrave } from '../../action-class.ts';
 import { hit, type Finding, type Hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
 import { forkScope } from '../shell-scope.ts';
@@ -29,13 +29,6 @@ const OUTPUT_OPTION =
   /^(-o|-O|--out|--output|--out-file|--outfile|--output-file|--output-document|--log-file|--logfile|--dest|--destination|--target|-out)$/;
 const PROSE_OPTION =
   /^(-m|-t|-b|-k|--(message|title|body|description|notes?|comment|subject|text|name|grep|reason|prompt|query))$/;
-const GRAVE: ReadonlySet<ActionClass> = new Set([
-  'file_delete',
-  'bash_destructive',
-  'git_push',
-  'git_destructive',
-  'system_modify',
-]);
 
 export function judgeUnknownProgram(call: Call, findHandler: FindHandler): Hit {
   judgeOptionValues(call);
@@ -123,7 +116,7 @@ export function judgeOptionValues(call: Call): void {
     if (COMMAND_OPTION.test(option) && /\s/.test(value)) runText(call, value);
     if (CODE_OPTION.test(option)) reportGrave(call, () => judgeCode(value, call));
     const written = OUTPUT_OPTION.test(option) ? hitOfWrite(value, call.scope) : null;
-    if (written !== null && GRAVE.has(written.actionClass)) call.inspector.report(written, call.cause);
+    if (written !== null && isGrave(written.actionClass)) call.inspector.report(written, call.cause);
   }
 }
 
@@ -174,7 +167,7 @@ function runText(call: Call, value: string): void {
 function reportGrave(call: Call, run: () => void): void {
   const findings: Finding[] = call.inspector.collect(run);
   for (const found of findings) {
-    if (GRAVE.has(found.actionClass) && !NOT_SHELL.has(found.rule)) call.inspector.report(found, found.cause);
+    if (isGrave(found.actionClass) && !NOT_SHELL.has(found.rule)) call.inspector.report(found, found.cause);
   }
 }
 
