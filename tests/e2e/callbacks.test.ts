@@ -93,6 +93,27 @@ it('the example receiver takes signed events and each of them once', async () =>
   expect((await project.caisson('verify', run.runId)).code).toBe(0);
 });
 
+it('a callback carries the question of a run that asks', async () => {
+  const receiver = await startReceiver();
+  const project = createProject({
+    config: configFor(receiver.url, ', when: [question.asked, dispatch.needs_input]'),
+    env: { HOOK_KEY: KEY },
+  });
+  const question = '{ "question": "Which one?", "options": ["a", "b"] }';
+  const run = await project.run('--', 'sh', '-c', `echo '${question}' > .caisson/needs_input.json`);
+  expect(run.cli.code).toBe(3);
+  const events = receiver.events();
+  expect(events.map((event) => String(event['type'])).toSorted()).toEqual([
+    'dispatch.needs_input',
+    'question.asked',
+  ]);
+  const asked = events.find((event) => event['type'] === 'question.asked');
+  expect(asked).toMatchObject({ runId: run.runId, text: 'Which one?', options: ['a', 'b'] });
+  expect(events.every((event) => event['questionId'] === asked?.['questionId'])).toBe(true);
+  const { callbacks } = await show(project, run.runId);
+  expect(callbacks?.map(({ status }) => status)).toEqual(['delivered', 'delivered']);
+});
+
 it('a delivery says whose it is, when, and proves it; a replay is not believed', async () => {
   const receiver = await listen((_heard, respond) => respond(200));
   const project = createProject({

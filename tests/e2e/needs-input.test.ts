@@ -79,6 +79,20 @@ it('the answer reaches a new run with all that was asked, once, from another hos
     answer: 'use sqlite',
     continuedBy: next.runId,
   });
+  const changed = { status: 'answered', continuedBy: next.runId };
+  const list = JSON.parse((await project.caisson('runs', '-o', 'json')).stdout) as { status: string }[];
+  expect(list).toMatchObject([
+    { runId: next.runId, status: 'waiting' },
+    { runId: asked.runId, ...changed },
+  ]);
+  const shown = await project.caisson('show', asked.runId, '-o', 'json');
+  expect(JSON.parse(shown.stdout)).toMatchObject(changed);
+  const page = (await project.caisson('show', asked.runId)).stdout;
+  expect(page).toMatch(/^answered {2}run_/);
+  expect(page).not.toContain('caisson retry');
+  const waiting = await project.caisson('runs', '--status', 'waiting');
+  expect(waiting.stdout).not.toContain(asked.runId);
+  expect((await project.caisson('doctor')).stdout).not.toContain('replay');
   const again = await project.caisson('answer', asked.runId, 'no, postgres');
   expect(again.code).toBe(1);
   expect(again.stderr).toContain('answered already');

@@ -60,7 +60,7 @@ const BY_REFUSAL: Readonly<Record<string, ExitCode>> = {
 export function exitCodeOfResult(result: Pick<DispatchResult, 'status' | 'failure' | 'branch'>): ExitCode {
   const isBranchMissing = result.branch?.status === 'taken' || result.branch?.status === 'failed';
   if (result.status === 'done') return isBranchMissing ? EXIT_CODES.failed : EXIT_CODES.finished;
-  if (result.status === 'waiting') return EXIT_CODES.needsInput;
+  if (result.status === 'waiting' || result.status === 'answered') return EXIT_CODES.needsInput;
   if (result.failure !== undefined) return BY_REASON[result.failure.reason] ?? EXIT_CODES.failed;
   return result.status === 'cancelled' || result.status === 'interrupted'
     ? EXIT_CODES.cancelled

@@ -29,12 +29,14 @@ export function formatEnding(
     lines.push(
       ...labelled('  question', question.question),
       ...(question.options ?? []).map((option) => `    - ${option}`),
-      `  answer: caisson answer ${result.runId} "…"`,
+      result.continuedBy === undefined
+        ? `  answer: caisson answer ${result.runId} "…"`
+        : `  goes on: caisson show ${result.continuedBy}`,
     );
   lines.push(...describeOutcome(result, style, work));
   lines.push(...[...listBeside(result), ...listOutsideScope(result)].map((text) => `  ${text}`));
   if (result.branch !== undefined) lines.push(`  ${describeBranch(result.branch)}`);
-  if (result.status !== 'done' && result.status !== 'waiting' && result.result?.patchRef === undefined) {
+  if (isBroken(result.status) && result.result?.patchRef === undefined) {
     lines.push(`  work so far, if any: caisson diff ${result.runId}`);
   }
   return lines;
@@ -120,6 +122,11 @@ export function isUnderWay({ status }: Pick<DispatchResult, 'status'>): boolean 
   return status === 'queued' || status === 'running';
 }
 
+/** Ended without doing its task, and without a question that somebody could answer. */
+export function isBroken(status: DispatchResult['status']): boolean {
+  return !['done', 'waiting', 'answered', 'queued', 'running'].includes(status);
+}
+
 function headline(result: DispatchResult, style: Style): Line {
   switch (result.status) {
     case 'done':
@@ -129,6 +136,8 @@ function headline(result: DispatchResult, style: Style): Line {
       return result.status;
     case 'waiting':
       return style.yellow('needs input');
+    case 'answered':
+      return result.status;
     case 'cancelled':
     case 'interrupted':
       return style.yellow(result.status);

@@ -7,6 +7,7 @@ import {
   describeGates,
   describeHeadline,
   describeVerify,
+  isBroken,
   isInPlace,
   isUnderWay,
   labelled,
@@ -204,7 +205,7 @@ function describeNext(
     if (asked.status === 'expired') lines.push(`expired; ask again: caisson retry ${runId}`);
   }
   if (result?.patchRef !== undefined) lines.push(describeApply(runId, inPlace, risky));
-  if (status !== 'done' && status !== 'waiting' && status !== 'queued' && status !== 'running') {
+  if (isBroken(status)) {
     if (unpatched !== undefined) lines.push(...labelled('the work', unpatched.remedy));
     else if (result?.patchRef === undefined) lines.push(`work so far, if any: caisson diff ${runId}`);
     lines.push(`again: caisson retry ${runId}`);

@@ -363,8 +363,9 @@ it('each ending of a run has its exit code', async () => {
   expect([
     exitCodeOfResult({ status: 'done' }),
     exitCodeOfResult({ status: 'waiting' }),
+    exitCodeOfResult({ status: 'answered' }),
     exitCodeOfResult({ status: 'cancelled' }),
-  ]).toEqual([0, 3, 130]);
+  ]).toEqual([0, 3, 3, 130]);
 });
 
 it('policy check decides as the gate of an agent would, with the rules of the project first', async () => {

@@ -18,7 +18,7 @@ import {
   Size,
   text,
 } from './config-values.ts';
-import { LIFECYCLE_TYPES } from './events.ts';
+import { CALLBACK_TYPES } from './events.ts';
 import { HostRule, Mode } from './grant.ts';
 import { findNearest } from './nearest-name.ts';
 import { PipelineId } from './pipeline.ts';
@@ -147,8 +147,8 @@ export const CallbackConfig = z.strictObject({
   authorization: optional('ask', SecretRef, 'Where a bearer token for the endpoint is.'),
   when: optional(
     'ask',
-    list(z.enum(LIFECYCLE_TYPES)),
-    'Event types to send, for example dispatch.finished. Default: the terminal ones.',
+    list(z.enum(CALLBACK_TYPES)),
+    'Event types to send, for example dispatch.finished or question.asked. Default: the terminal ones.',
   ),
 });
 

@@ -5,11 +5,15 @@ import { RunId } from './ids.ts';
 import { Result, toldExitCode } from './result.ts';
 import { ListedRisk } from './risky-paths.ts';
 
-/** Derived from the ledger; never stored. */
+/**
+ * Derived from the events. `waiting`: the run ended with a question that is open or expired. `answered`: another run
+ * continues with the answer (`continuedBy`); this one is not done and never will be.
+ */
 export const RUN_STATUSES = [
   'queued',
   'running',
   'waiting',
+  'answered',
   'done',
   'error',
   'timeout',
@@ -24,6 +28,8 @@ export type RunStatus = z.infer<typeof RunStatus>;
 export const DispatchResult = z.object({
   runId: RunId,
   status: RunStatus,
+  /** The run that continues with the answer; only with status `answered`. */
+  continuedBy: z.optional(RunId),
   failure: z.optional(Failure),
   exitCode: toldExitCode(),
   durationMs: z.number(),

@@ -68,7 +68,10 @@ export const DispatchAccepted = defineEvent({
     /** The request as it can be asked for again, in the store. */
     requestRef: z.optional(Sha256),
     /** What else went in, by digest: the evidence manifest is made of it. */
-    inputs: z.optional(z.array(z.object({ key: z.string(), sha256: Sha256 }))),
+    /** `isStored`: the bytes are in the store; runs of earlier versions have the digest only. */
+    inputs: z.optional(
+      z.array(z.object({ key: z.string(), sha256: Sha256, isStored: z.optional(z.literal(true)) })),
+    ),
     envNames: z.optional(z.array(z.string())),
     prompts: z.optional(z.object({ system: z.optional(Sha256), user: Sha256 })),
     pipeline: z.optional(z.object({ id: z.string(), hash: Sha256 })),
@@ -140,6 +143,8 @@ export const TERMINAL_TYPES = [
 ] as const;
 export type TerminalType = (typeof TERMINAL_TYPES)[number];
 export const LIFECYCLE_TYPES = ['dispatch.accepted', 'dispatch.started', ...TERMINAL_TYPES] as const;
+/** What a callback can be told. The question of a run that needs input is an event of its own. */
+export const CALLBACK_TYPES = [...LIFECYCLE_TYPES, 'question.asked'] as const;
 
 export function isTerminal(type: string): type is TerminalType {
   return (TERMINAL_TYPES as readonly string[]).includes(type);

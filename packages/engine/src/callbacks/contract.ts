@@ -1,5 +1,5 @@
 /**
- * Signed delivery of lifecycle events from a durable outbox.
+ * Signed delivery of a run's lifecycle events and its question from a durable outbox.
  *
  * C1 What an endpoint should receive is on disk before a run begins; events become deliveries when they are
  *     durable, and again by the next host if this one died in between.
@@ -17,7 +17,7 @@ export interface CallbackEndpoint {
   readonly url: string;
   readonly key?: string | undefined;
   readonly authorization?: string | undefined;
-  /** Lifecycle events to send. Default: the terminal ones. */
+  /** Event types to send (`CALLBACK_TYPES`). Default: the terminal ones. */
   readonly when?: readonly string[] | undefined;
 }
 

@@ -1,4 +1,4 @@
-import { isTerminal, LIFECYCLE_TYPES, TERMINAL_TYPES } from '@caisson/protocol';
+import { CALLBACK_TYPES, isTerminal, TERMINAL_TYPES } from '@caisson/protocol';
 import type {
   CallbackEndpoint,
   Callbacks,
@@ -42,7 +42,7 @@ class OutboxCallbacks implements Callbacks {
   }
 
   hear(event: ToldEvent): void {
-    if (event.runId === null || !(LIFECYCLE_TYPES as readonly string[]).includes(event.type)) return;
+    if (event.runId === null || !(CALLBACK_TYPES as readonly string[]).includes(event.type)) return;
     try {
       const endpoints = this.#outbox.endpointsOf(event.runId);
       for (const endpoint of endpoints) if (endpoint.when.includes(event.type)) this.#queue(event, endpoint);
@@ -135,7 +135,7 @@ class OutboxCallbacks implements Callbacks {
       ),
     );
     const endpoints = this.#outbox.endpointsOf(runId);
-    for (const event of this.#options.ledger.read({ runId, types: [...LIFECYCLE_TYPES] })) {
+    for (const event of this.#options.ledger.read({ runId, types: [...CALLBACK_TYPES] })) {
       for (const endpoint of endpoints) {
         const isWanted = endpoint.when.includes(event.type);
         if (isWanted && !told.has(`${event.type} ${describeUrl(endpoint.url)}`)) this.#queue(event, endpoint);

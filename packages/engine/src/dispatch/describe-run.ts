@@ -5,12 +5,13 @@ import {
   type CheckpointRef,
   statusOfEnding,
   type DispatchResult,
+  type EventData,
   type Failure,
   type ListedRisk,
   type Resolved,
   type RunBranch,
 } from '@caisson/protocol';
-import type { StoredEvent } from '../ledger/index.ts';
+import type { RunRow, StoredEvent } from '../ledger/index.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { RunNotFoundError } from './errors.ts';
 import { findChangesOutsideScope } from './outside-scope.ts';
@@ -33,10 +34,7 @@ export async function describeRun(
   const failure = ending?.data['failure'] as Failure | undefined;
   return {
     runId,
-    status:
-      ending === undefined
-        ? row.status
-        : statusOfEnding(ending.type, failure, ending.data['cause'] as string | undefined),
+    ...describeStatus(row, events, ending),
     ...(failure === undefined ? {} : { failure }),
     exitCode: findExitCode(ending, failure),
     durationMs: numberOf(ending?.data['durationMs']),
@@ -55,6 +53,21 @@ export async function describeRun(
     ...(branch === undefined ? {} : { branch }),
     events: { count: events.length, lastSeq: events.at(-1)?.seq ?? 0 },
   };
+}
+
+/** As the events have it: an ending that asked is `answered` once another run continues it. */
+function describeStatus(
+  row: RunRow,
+  events: readonly StoredEvent[],
+  ending: StoredEvent | undefined,
+): Pick<DispatchResult, 'status' | 'continuedBy'> {
+  if (ending === undefined) return { status: row.status };
+  const { failure, cause } = ending.data;
+  const status = statusOfEnding(ending.type, failure as Failure | undefined, cause as string | undefined);
+  const answered = events.find((event) => event.type === 'question.answered');
+  if (status !== 'waiting' || answered === undefined) return { status };
+  const { continuedBy } = answered.data as EventData['question.answered'];
+  return { status: 'answered', ...(continuedBy === undefined ? {} : { continuedBy }) };
 }
 
 /** The worker seals what its agent told; the ending has what was counted in all. */

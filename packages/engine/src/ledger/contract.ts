@@ -56,6 +56,8 @@ export interface RunRow {
   readonly session?: string;
   readonly idempotencyKey?: string;
   readonly continues?: string;
+  /** The run that continues with the answer to this one's question. */
+  readonly continuedBy?: string;
   readonly description: string;
   readonly runtime?: string;
   readonly agent?: string;

@@ -58,6 +58,8 @@ export function projectRun(row: RunState | null, event: ProjectedEvent): RunStat
       return { ...row, attempt, status: 'running', startedAt: row.startedAt ?? event.at };
     case 'attempt.ended':
       return { ...row, attempt, status: 'queued' };
+    case 'question.answered':
+      return row.status === 'waiting' ? answeredRun(row, event) : null;
     default:
       return isTerminal(event.type) ? endedRun({ ...row, attempt }, event) : null;
   }
@@ -105,6 +107,11 @@ function endedRun(row: RunState, event: ProjectedEvent): RunState {
     costIsEstimate: isEstimated(event) ? (true as const) : undefined,
     unsealed: true as const,
   });
+}
+
+/** Another run continues it; its ending stays what it was. */
+function answeredRun(row: RunState, event: ProjectedEvent): RunState {
+  return compact({ ...row, status: 'answered', continuedBy: text(event.data['continuedBy']) });
 }
 
 /** The attempt after `event`, or `null` when it changes nothing. */

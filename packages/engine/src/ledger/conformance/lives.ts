@@ -207,6 +207,7 @@ export function describeLives(open: OpenLedger): void {
       expect(ledger.question('q_1')).toMatchObject({ status: 'answered', answer: 'blue', closedAt: AT });
       expect(ledger.questions({ status: 'open' })).toEqual([]);
       expect(ledger.questions({ runId: 'run_a' }).length).toBe(1);
+      expect(ledger.run('run_a')).toMatchObject({ status: 'answered', continuedBy: 'run_b' });
       expect(Question.parse(ledger.question('q_1'))).toEqual(ledger.question('q_1'));
     });
 
@@ -258,6 +259,9 @@ async function appendSomeLives(ledger: Ledger): Promise<void> {
 }
 
 function question(what: 'asked' | 'answered' | 'expired') {
-  const data = what === 'asked' ? { text: 'red or blue?', options: ['red', 'blue'] } : { answer: 'blue' };
+  const data =
+    what === 'asked'
+      ? { text: 'red or blue?', options: ['red', 'blue'] }
+      : { answer: 'blue', continuedBy: 'run_b' };
   return { ...fact('run_a', { questionId: 'q_1', ...data }), type: `question.${what}`, attempt: 0 };
 }

@@ -111,6 +111,33 @@ describe('a file that is not our ledger', () => {
     await migrated.close();
   });
 
+  test('a ledger of the third version learns which runs were answered', async () => {
+    const ledger = openLedger(file);
+    const question = (type: string, data: Record<string, unknown>) => ({
+      ...fact('run_a', { questionId: 'q_1', ...data }),
+      attempt: 0,
+      type,
+    });
+    await ledger.append([
+      accepted('run_a'),
+      question('question.asked', { text: 'red?' }),
+      { ...finished('run_a', 0), type: 'dispatch.needs_input' },
+      question('question.answered', { answer: 'yes', continuedBy: 'run_b' }),
+    ]);
+    await ledger.append([accepted('run_b'), { ...finished('run_b', 0), type: 'dispatch.needs_input' }]);
+    await ledger.close();
+    const db = new Database(file);
+    db.exec(`UPDATE runs SET status = 'waiting',
+        row = json_set(json_remove(row, '$.continuedBy', '$.check'), '$.status', 'waiting');
+      DELETE FROM schema_versions WHERE version > 3; PRAGMA user_version = 3;`);
+    db.close();
+    const migrated = openLedger(file);
+    expect(migrated.runs({ status: 'answered' })).toMatchObject([{ runId: 'run_a', continuedBy: 'run_b' }]);
+    expect(migrated.runs({ status: 'waiting' })).toMatchObject([{ runId: 'run_b' }]);
+    expect(migrated.verifyAll()).toMatchObject({ ok: true, problems: [] });
+    await migrated.close();
+  });
+
   test('a migration that fails leaves the old version behind', async () => {
     await openLedger(file).close();
     const broken = [

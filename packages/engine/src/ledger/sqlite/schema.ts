@@ -88,6 +88,16 @@ UPDATE runs SET unsealed = 1, row = json_set(json_remove(row, '$.check'), '$.uns
 CREATE INDEX runs_unsealed ON runs (accepted_offset) WHERE unsealed IS NOT NULL;
 `,
   },
+  {
+    version: 4,
+    sql: `
+-- A run whose question was answered no longer waits. As above, a changed row loses its check.
+UPDATE runs SET status = 'answered', row = json_patch(json_remove(runs.row, '$.check'),
+    json_object('status', 'answered', 'continuedBy', questions.row ->> '$.continuedBy'))
+  FROM questions WHERE questions.run = runs.run AND questions.status = 'answered' AND runs.status = 'waiting'
+    AND json_valid(runs.row) AND json_valid(questions.row);
+`,
+  },
 ];
 
 /** The newest version in a list of migrations. */
