@@ -57,6 +57,35 @@ describe('caisson run -- CMD', () => {
     expect(result.cli.code).toBe(1);
   });
 
+  it('captures the outputs of a command that fails, and of one that fails and asks', async () => {
+    const project = createProject();
+    const report = 'mkdir outputs; echo why > outputs/report.txt';
+    const failed = await project.run('--', 'sh', '-c', `${report}; exit 7`);
+    expect(failed).toMatchObject({ status: 'error', exitCode: 7, failure: { reason: 'provider-failed' } });
+    expect(failed.result?.outputs).toMatchObject([{ path: 'outputs/report.txt', size: 4 }]);
+    expect((await project.caisson('show', failed.runId)).stdout).toContain('output: outputs/report.txt');
+    expect((await project.caisson('verify', failed.runId)).code).toBe(0);
+    const asks = `echo '{ "question": "Which?" }' > .caisson/needs_input.json`;
+    const asked = await project.run('--', 'sh', '-c', `${report}; ${asks}; exit 7`);
+    expect(asked.status).toBe('waiting');
+    expect(asked.result?.outputs).toHaveLength(1);
+  }, 60_000);
+
+  it('keeps the failure that came first where the outputs cannot be captured', async () => {
+    const project = createProject();
+    const failed = await project.run(
+      '--',
+      'sh',
+      '-c',
+      'mkdir outputs; touch outputs/$(seq -s" outputs/" 300); exit 7',
+    );
+    expect(failed).toMatchObject({ exitCode: 7, failure: { reason: 'provider-failed', cause: 'exit-code' } });
+    const warnings = (await project.events(failed.runId)).filter(({ type }) => type === 'warning');
+    expect(warnings).toMatchObject([
+      { source: 'outputs', message: expect.stringContaining('300 files') as string },
+    ]);
+  });
+
   it('keeps the work of a run that failed', async () => {
     const project = createProject();
     const result = await project.run('--', 'sh', '-c', 'echo half > half.txt; exit 1');

@@ -96,7 +96,7 @@ export const RUN_OPTIONS = {
     type: 'string',
     multiple: true,
     value: 'KEY=PATH',
-    summary: 'file that appears at inputs/KEY',
+    summary: 'file that appears at inputs/KEY, as it is when the run is accepted',
   },
   scope: {
     type: 'string',

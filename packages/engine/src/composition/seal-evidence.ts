@@ -148,7 +148,7 @@ function composeManifest(
     ...(resolved.agent === undefined ? {} : { agent: resolved.agent }),
     capabilities: resolved.capabilities,
     env: { bundles: resolved.env, names: accepted.envNames ?? [] },
-    inputs: accepted.inputs ?? [],
+    inputs: (accepted.inputs ?? []).map(({ key, sha256 }) => ({ key, sha256 })),
     ...(accepted.prompts === undefined ? {} : { prompts: accepted.prompts }),
     pipeline: accepted.pipeline ?? { id: 'caisson.default', hash: ZERO_HASH },
     policy: {

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { AdmittedRun, DispatchRequest } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { poolOf, poolRoom } from './pool-room.ts';
+import { toStoredInputs } from './stored-inputs.ts';
 
 export async function accept(rooms: DispatchRooms, run: AdmittedRun): Promise<void> {
   const { request } = run;
@@ -45,7 +46,7 @@ function wentIn(run: AdmittedRun, rules: readonly unknown[]): Record<string, unk
     ...run.envBundles.flatMap((bundle) => [...Object.keys(bundle.values), ...Object.keys(bundle.secrets)]),
   ];
   return {
-    inputs: run.inputs.map(({ key, sha256 }) => ({ key, sha256 })),
+    inputs: run.inputs.map(({ key, sha256 }) => ({ key, sha256, isStored: true })),
     envNames: [...new Set(names)].toSorted(),
     prompts: {
       ...(run.systemPrompt === '' ? {} : { system: sha256(run.systemPrompt) }),
@@ -65,8 +66,8 @@ function wentIn(run: AdmittedRun, rules: readonly unknown[]): Record<string, unk
  * in it: what an agent asked for beyond its own grant is not given by repeating it.
  */
 function repeatable(run: AdmittedRun): DispatchRequest {
-  const { runId: _runId, idempotencyKey: _key, ...rest } = run.request;
-  return rest;
+  const { runId: _runId, idempotencyKey: _key, inputs: _files, ...rest } = run.request;
+  return { ...rest, ...toStoredInputs(run.inputs) };
 }
 
 function sha256(text: string): string {

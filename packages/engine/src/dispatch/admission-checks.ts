@@ -5,7 +5,7 @@
 import { statSync } from 'node:fs';
 import { describeExcess, isWithin } from '@caisson/policy';
 import { InputEntry, MAX_INPUTS, MAX_OVERLAYS, MODES, SessionName, type Mode } from '@caisson/protocol';
-import type { AdmittedRun, Refusal } from './contract.ts';
+import type { Candidate, Refusal } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { countIdenticalFailures, MAX_IDENTICAL_FAILURES } from './identical-failures.ts';
 import { loginBinds } from './login-files.ts';
@@ -26,13 +26,13 @@ import {
 
 export interface AdmissionCheck {
   readonly name: string;
-  run(candidate: AdmittedRun, rooms: DispatchRooms): Refusal | null | Promise<Refusal | null>;
+  run(candidate: Candidate, rooms: DispatchRooms): Refusal | null | Promise<Refusal | null>;
 }
 
 const check = (
   name: string,
   run: (
-    candidate: AdmittedRun,
+    candidate: Candidate,
     rooms: DispatchRooms,
   ) => Omit<Refusal, 'check'> | null | Promise<Omit<Refusal, 'check'> | null>,
 ): AdmissionCheck => ({
@@ -163,13 +163,16 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
       ? null
       : { kind: 'usage', detail: `${inputs.length} inputs are too many; at most ${MAX_INPUTS} are taken` };
   }),
-  check('inputs-present', ({ inputs }) => {
-    const missing = inputs.find(
-      (input) => !(statSync(input.path, { throwIfNoEntry: false })?.isFile() ?? false),
-    );
-    return missing === undefined
-      ? null
-      : { kind: 'usage', detail: `input ${missing.key} is not a file: ${missing.path}` };
+  check('inputs-present', async ({ inputs }, { store }) => {
+    for (const input of inputs) {
+      if ('path' in input) {
+        if (statSync(input.path, { throwIfNoEntry: false })?.isFile() ?? false) continue;
+        return { kind: 'usage', detail: `input ${input.key} is not a file: ${input.path}` };
+      }
+      if (await store.hasBlob(input.sha256)) continue;
+      return { kind: 'usage', detail: `input ${input.key} is no longer in the store` };
+    }
+    return null;
   }),
   check('secret-references', ({ request, runtime, envBundles }, { secrets }) => {
     const refs = [

@@ -4,13 +4,14 @@ import { UnknownModeError } from '@caisson/policy';
 import { PoolFullError } from '../ledger/index.ts';
 import { accept } from './accept.ts';
 import { ADMISSION_CHECKS } from './admission-checks.ts';
-import type { AdmittedRun, DispatchRequest, Refusal } from './contract.ts';
+import type { AdmittedRun, Candidate, DispatchRequest, Refusal } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { describeCandidate } from './describe-candidate.ts';
 import { TaskRefusedError } from './errors.ts';
 import { describeFull } from './pool-room.ts';
 import { refuseTask } from './refuse-task.ts';
 import { findBadShape } from './request-shape.ts';
+import { storeInputs } from './stored-inputs.ts';
 
 /** Returns a run whose acceptance is durable. Throws TaskRefusedError after recording the refusal. */
 export async function admit(rooms: DispatchRooms, request: DispatchRequest): Promise<AdmittedRun> {
@@ -22,8 +23,7 @@ export async function admit(rooms: DispatchRooms, request: DispatchRequest): Pro
       const refusal = await check.run(candidate, rooms);
       if (refusal !== null) throw new TaskRefusedError(refusal);
     }
-    await acceptOrRefuse(rooms, candidate);
-    return candidate;
+    return await acceptOrRefuse(rooms, candidate);
   } catch (error) {
     const refused = asRefusal(error);
     if (refused === null) throw error;
@@ -45,13 +45,15 @@ function asRefusal(error: unknown): TaskRefusedError | null {
 }
 
 /** The last place may be taken by another process at this very moment; what was reserved for nothing is given back. */
-async function acceptOrRefuse(rooms: DispatchRooms, run: AdmittedRun): Promise<void> {
+async function acceptOrRefuse(rooms: DispatchRooms, candidate: Candidate): Promise<AdmittedRun> {
   try {
+    const run = { ...candidate, inputs: await storeInputs(rooms.store, candidate.inputs) };
     await accept(rooms, run);
+    return run;
   } catch (error) {
-    rooms.budget.settle(run.runId, undefined);
+    rooms.budget.settle(candidate.runId, undefined);
     if (!(error instanceof PoolFullError)) throw error;
-    throw new TaskRefusedError({ check: 'queue-bound', ...describeFull(run, rooms.settings) });
+    throw new TaskRefusedError({ check: 'queue-bound', ...describeFull(candidate, rooms.settings) });
   }
 }
 

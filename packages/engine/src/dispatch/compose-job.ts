@@ -21,6 +21,7 @@ export interface JobParts {
   readonly limits: AttemptLimits;
   readonly network: OpenedNetwork | null;
   readonly secrets: Job['secrets'];
+  readonly inputs: Job['inputs'];
   readonly overlay: Job['overlay'];
   readonly session: AgentSession;
   readonly isWorkLost: boolean;
@@ -38,7 +39,7 @@ export function composeJob(rooms: DispatchRooms, run: AdmittedRun, parts: JobPar
     rules: [...settings.rules, ...rulesAboutControls(settings, parts.workspace)],
     pipeline: run.pipeline,
     workspace: composeWorkspace(run, parts.workspace),
-    inputs: [...run.inputs],
+    inputs: parts.inputs,
     overlay: parts.overlay,
     setup: settings.setup === null ? [] : [settings.setup],
     env: {

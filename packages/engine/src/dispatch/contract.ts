@@ -60,6 +60,8 @@ export interface DispatchRequest {
   readonly pipeline?: string | PipelineSpec;
   /** Key → path of a file that lands at `inputs/<key>`. */
   readonly inputs?: Readonly<Record<string, string>>;
+  /** Key → a file that an earlier run put into the store; `retry` and `answer` fill it in. */
+  readonly storedInputs?: Readonly<Record<string, Omit<StoredInput, 'key'>>>;
   readonly scope?: readonly string[];
   readonly acceptance?: string;
   readonly branch?: string;
@@ -88,6 +90,19 @@ export interface Refusal {
   /** Which exit code a face chooses. */
   readonly kind: 'usage' | 'policy' | 'budget' | 'unavailable' | 'full';
 }
+
+/** A file in the store that lands at `inputs/<key>`. */
+export interface StoredInput {
+  readonly key: string;
+  readonly sha256: string;
+  readonly isExecutable: boolean;
+}
+
+/** An input before the run is accepted: in the store already, or still a file of the user's. */
+export type AskedInput = StoredInput | { readonly key: string; readonly path: string };
+
+/** A task whose names are resolved, before it passed admission. */
+export type Candidate = Omit<AdmittedRun, 'inputs'> & { readonly inputs: readonly AskedInput[] };
 
 /** A task that passed admission. */
 export interface AdmittedRun {
@@ -120,7 +135,7 @@ export interface AdmittedRun {
     values: Record<string, string>;
     secrets: Record<string, string>;
   }[];
-  readonly inputs: readonly { key: string; path: string; sha256: string }[];
+  readonly inputs: readonly StoredInput[];
   readonly workspaceKind: WorkspaceKind;
   readonly timeoutMs: number;
   readonly stallTimeoutMs: number | null;

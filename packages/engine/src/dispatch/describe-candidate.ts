@@ -1,8 +1,5 @@
 /** What a task would be as a run: every name resolved, every default filled in. Nothing is decided or written here. */
 import { createHash } from 'node:crypto';
-import { createReadStream, statSync } from 'node:fs';
-import { isAbsolute, resolve } from 'node:path';
-import { pipeline as pump } from 'node:stream/promises';
 import {
   createDefaultPipeline,
   DEFAULT_PRIORITY,
@@ -12,12 +9,13 @@ import {
   type ScriptLens,
 } from '@caisson/protocol';
 import { createRunId } from '../platform/index.ts';
-import type { AdmittedRun, DispatchRequest, WorkspaceKind } from './contract.ts';
+import type { Candidate, DispatchRequest, WorkspaceKind } from './contract.ts';
 import type { DispatchRooms, FoundAgent, FoundRuntime } from './rooms.ts';
 import { describeTask } from './describe-task.ts';
 import { TaskRefusedError } from './errors.ts';
 import { compilePrompts } from './prompts.ts';
 import { resolveGrant } from './resolve-grant.ts';
+import { listInputs } from './stored-inputs.ts';
 import { toolBinds } from './tool-binds.ts';
 import { defaultLens } from './verify-lens.ts';
 
@@ -25,7 +23,7 @@ export async function describeCandidate(
   rooms: DispatchRooms,
   request: DispatchRequest,
   trace: string,
-): Promise<AdmittedRun> {
+): Promise<Candidate> {
   const { settings, names, clock } = rooms;
   const agent = request.agent === undefined ? null : await names.agent(request.agent);
   const runtime = await chooseRuntime(rooms, request, agent);
@@ -69,7 +67,7 @@ export async function describeCandidate(
     resolved,
     capabilities,
     envBundles,
-    inputs: await describeInputs(request, settings.cwd),
+    inputs: listInputs(request, settings.cwd),
     workspaceKind,
     timeoutMs: Math.min(
       request.timeoutMs ?? agent?.definition.timeout ?? grant.limits.wall ?? settings.timeoutMs,
@@ -167,21 +165,4 @@ async function chooseWorkspace(
 ): Promise<WorkspaceKind> {
   if (request.workspace !== undefined) return request.workspace;
   return (await workspaces.findTop({ projectRoot })) === null ? 'in-place' : 'worktree';
-}
-
-async function describeInputs(request: DispatchRequest, cwd: string): Promise<AdmittedRun['inputs']> {
-  const entries = Object.entries(request.inputs ?? {});
-  return Promise.all(
-    entries.map(async ([key, path]) => {
-      const full = isAbsolute(path) ? path : resolve(cwd, path);
-      return { key, path: full, sha256: await hashIfFile(full) };
-    }),
-  );
-}
-
-/** A missing file is refused by the check `inputs-present`; here it only has no digest. */
-async function hashIfFile(path: string): Promise<string> {
-  const hash = createHash('sha256');
-  if (statSync(path, { throwIfNoEntry: false })?.isFile() ?? false) await pump(createReadStream(path), hash);
-  return hash.digest('hex');
 }

@@ -20,6 +20,7 @@ import { findOwnControls } from './own-controls.ts';
 import { orAborted } from './or-aborted.ts';
 import { hasCleanRoom, warnOfWeakerVerify } from './verify-lens.ts';
 import { tellUntakenSampling } from './sampling.ts';
+import { materialiseInputs } from './stored-inputs.ts';
 import { linkSession, openAgentSession, type AgentSession } from './session-folder.ts';
 import {
   attemptPaths,
@@ -87,6 +88,9 @@ async function prepareAll(
   const overlay = await failingAs('integrity-failed', 3, () =>
     materialiseCapabilities(rooms, run, paths.overlay),
   );
+  const inputs = await failingAs('integrity-failed', 3, () =>
+    materialiseInputs(rooms.store, run.inputs, join(paths.overlay, 'inputs')),
+  );
   if (run.workspaceKind === 'in-place') await holdFolder(rooms, run);
   const work = await failingAs('worker-failed', undefined, () => findContinuedWork(rooms, run, session));
   const workspace = await prepareWorkspace(rooms, run, { attempt, signal, work });
@@ -114,6 +118,7 @@ async function prepareAll(
     limits,
     network,
     secrets: secrets.values,
+    inputs,
     overlay,
     session,
     isWorkLost: work !== null && workspace.startTree === undefined,

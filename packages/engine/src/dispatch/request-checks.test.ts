@@ -2,12 +2,12 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { AdmittedRun, DispatchRequest } from './contract.ts';
+import type { Candidate, DispatchRequest } from './contract.ts';
 import { findBadShape } from './request-shape.ts';
 import { findBadRequest, findNoWorkTree, findTooMuch } from './request-checks.ts';
 
-const candidate = (request: DispatchRequest, more: Partial<AdmittedRun> = {}): AdmittedRun =>
-  ({ description: 'x', priority: request.priority ?? 5, request, ...more }) as AdmittedRun;
+const candidate = (request: DispatchRequest, more: Partial<Candidate> = {}): Candidate =>
+  ({ description: 'x', priority: request.priority ?? 5, request, ...more }) as Candidate;
 
 function scratchFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'caisson-request-'));

@@ -5,7 +5,7 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { Task } from '@caisson/protocol';
-import type { AdmittedRun, Refusal } from './contract.ts';
+import type { Candidate, Refusal } from './contract.ts';
 import type { DispatchRooms, DispatchSettings } from './rooms.ts';
 
 export type RequestRefusal = Omit<Refusal, 'check'>;
@@ -13,7 +13,7 @@ export type RequestRefusal = Omit<Refusal, 'check'>;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/;
 const MAX_KEY_CHARACTERS = 255;
 
-export function findBadRequest(candidate: AdmittedRun): RequestRefusal | null {
+export function findBadRequest(candidate: Candidate): RequestRefusal | null {
   const { request } = candidate;
   return (
     findBadTask(candidate) ??
@@ -29,7 +29,7 @@ export function findBadRequest(candidate: AdmittedRun): RequestRefusal | null {
  * the keys that a sandbox is there to keep, and `/` the whole machine.
  */
 export async function findTooMuch(
-  { workspaceKind, grant }: Pick<AdmittedRun, 'workspaceKind' | 'grant'>,
+  { workspaceKind, grant }: Pick<Candidate, 'workspaceKind' | 'grant'>,
   {
     workspaces,
     settings: { projectRoot, home },
@@ -57,7 +57,7 @@ function realPathOf(path: string): string {
 
 /** A bare repository has no files to work on, and its folder is not a place to work in. */
 export function findNoWorkTree(
-  candidate: Pick<AdmittedRun, 'workspaceKind'>,
+  candidate: Pick<Candidate, 'workspaceKind'>,
   { projectRoot }: Pick<DispatchSettings, 'projectRoot'>,
 ): RequestRefusal | null {
   if (candidate.workspaceKind === 'empty' || existsSync(join(projectRoot, '.git'))) return null;
@@ -76,7 +76,7 @@ export function findNoWorkTree(
 
 /** A worktree is made from a repository. */
 export async function findNoRepository(
-  { workspaceKind }: Pick<AdmittedRun, 'workspaceKind'>,
+  { workspaceKind }: Pick<Candidate, 'workspaceKind'>,
   { workspaces, settings: { projectRoot } }: Pick<DispatchRooms, 'workspaces' | 'settings'>,
 ): Promise<RequestRefusal | null> {
   if (workspaceKind !== 'worktree' || (await workspaces.findTop({ projectRoot })) !== null) return null;
@@ -89,7 +89,7 @@ export async function findNoRepository(
 
 /** A run that starts from nothing, or from other files than the ones that were meant, is not worth its wait. */
 export async function findUnknownBase(
-  { request, workspaceKind }: Pick<AdmittedRun, 'request' | 'workspaceKind'>,
+  { request, workspaceKind }: Pick<Candidate, 'request' | 'workspaceKind'>,
   { workspaces, settings }: Pick<DispatchRooms, 'workspaces' | 'settings'>,
 ): Promise<RequestRefusal | null> {
   const { base } = request;
@@ -113,7 +113,7 @@ export async function findUnknownBase(
 export function findMisplacedCommand({
   runtime,
   request,
-}: Pick<AdmittedRun, 'runtime' | 'request'>): RequestRefusal | null {
+}: Pick<Candidate, 'runtime' | 'request'>): RequestRefusal | null {
   const hasCommand = request.argv !== undefined && request.argv.length > 0;
   if (hasCommand === (runtime.name === 'command')) return null;
   return hasCommand
@@ -130,7 +130,7 @@ export function findMisplacedCommand({
 }
 
 /** Other agent programs say it themselves, and may have a log-in of their own. */
-export function findNoModelKey({ runtime }: Pick<AdmittedRun, 'runtime'>): RequestRefusal | null {
+export function findNoModelKey({ runtime }: Pick<Candidate, 'runtime'>): RequestRefusal | null {
   if (runtime.name !== 'native' || runtime.apiKeyRef !== null || runtime.endpoint !== null) return null;
   return {
     kind: 'unavailable',
@@ -139,7 +139,7 @@ export function findNoModelKey({ runtime }: Pick<AdmittedRun, 'runtime'>): Reque
   };
 }
 
-function findBadTask(candidate: AdmittedRun): RequestRefusal | null {
+function findBadTask(candidate: Candidate): RequestRefusal | null {
   const { description, priority, request } = candidate;
   const { shape } = Task;
   if (!shape.description.safeParse(description).success)
@@ -177,7 +177,7 @@ function findBlank(what: string, text: string | undefined): RequestRefusal | nul
 }
 
 /** What was given and is empty was meant to be something: a variable of a script that was never set, most likely. */
-function findBlankWord({ scope, tools, acceptance }: AdmittedRun['request']): RequestRefusal | null {
+function findBlankWord({ scope, tools, acceptance }: Candidate['request']): RequestRefusal | null {
   const words: readonly (readonly [string, readonly string[]])[] = [
     ['a pattern of the scope', scope ?? []],
     ['the name of a tool', tools ?? []],

@@ -2,7 +2,7 @@
  * What each member of a request must be. A request comes from programs too, and a worker takes a number where a text
  * belongs for a crash. Written by hand: building the schema of a whole job costs a first run 2 to 4 ms, this nothing.
  */
-import { BudgetCaps, findNearest, Grant, Limits, NeedsInput, SessionResume } from '@caisson/protocol';
+import { BudgetCaps, findNearest, Grant, Limits, NeedsInput, SessionResume, Sha256 } from '@caisson/protocol';
 import type { DispatchRequest } from './contract.ts';
 import type { RequestRefusal } from './request-checks.ts';
 
@@ -45,6 +45,9 @@ const fitting = (says: string, schema: { safeParse(value: unknown): { success: b
   fits: (value) => schema.safeParse(value).success,
 });
 
+const isStoredFile = (value: unknown): boolean =>
+  isRecord(value) && Sha256.safeParse(value['sha256']).success && typeof value['isExecutable'] === 'boolean';
+
 const network: Shape = {
   says: '{kind: "none"}, {kind: "full"} or {kind: "hosts", hosts: ["name:port", …]}',
   fits: (value) =>
@@ -80,6 +83,10 @@ const SHAPES: { readonly [Key in keyof Required<DispatchRequest>]: Shape } = {
   secrets: wordByName,
   pipeline: { says: 'a name or a pipeline', fits: (value) => isText(value) || isRecord(value) },
   inputs: wordByName,
+  storedInputs: {
+    says: 'an object whose values are {sha256, isExecutable}',
+    fits: (value) => isRecord(value) && Object.values(value).every(isStoredFile),
+  },
   scope: words,
   acceptance: text,
   branch: word,

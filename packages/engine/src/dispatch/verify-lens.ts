@@ -7,7 +7,7 @@
  * L3  A clean room that was asked for and cannot be had is refused, never replaced.
  */
 import type { Grant, PipelineSpec, ScriptLens } from '@caisson/protocol';
-import type { AdmittedRun, Refusal, WorkspaceKind } from './contract.ts';
+import type { AdmittedRun, Candidate, Refusal, WorkspaceKind } from './contract.ts';
 import type { RunRecord } from '../ledger/index.ts';
 
 /** L1, L2 */
@@ -20,7 +20,7 @@ export function hasCleanRoom({ blocks }: PipelineSpec): boolean {
 }
 
 /** L3 */
-export function findImpossibleRoom({ pipeline, grant }: AdmittedRun): Omit<Refusal, 'check'> | null {
+export function findImpossibleRoom({ pipeline, grant }: Candidate): Omit<Refusal, 'check'> | null {
   if (grant.sandbox !== 'none' || !hasCleanRoom(pipeline)) return null;
   return {
     kind: 'policy',
@@ -30,7 +30,7 @@ export function findImpossibleRoom({ pipeline, grant }: AdmittedRun): Omit<Refus
 }
 
 /** A lens that nothing would look through. */
-export function findLensWithoutCheck({ request, agent }: AdmittedRun): Omit<Refusal, 'check'> | null {
+export function findLensWithoutCheck({ request, agent }: Candidate): Omit<Refusal, 'check'> | null {
   const { verify, verifyLens, pipeline } = request;
   const isDefault = pipeline === undefined && agent?.definition.pipeline === undefined;
   const hasCheck = verify !== undefined || agent?.definition.verify !== undefined;

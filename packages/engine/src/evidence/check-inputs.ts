@@ -1,5 +1,5 @@
-/** Checks that the inputs still have their hashes: the request, and what its names were resolved to. */
-import type { ResolvedNames } from '@caisson/protocol';
+/** Checks that the inputs still have their hashes: the request, what its names were resolved to, and its files. */
+import { DispatchAccepted, type ResolvedNames } from '@caisson/protocol';
 import type * as z from 'zod/mini';
 
 import type { StoredEvent } from '../ledger/index.ts';
@@ -28,7 +28,10 @@ export async function checkInputs(store: Store, events: readonly StoredEvent[]):
     }
   };
   for (const digest of definitions) await look(store.getBlob(digest));
-  let files = 0;
+  const inputs = DispatchAccepted.data.shape.inputs.safeParse(accepted?.['inputs']).data ?? [];
+  const stored = inputs.filter(({ isStored }) => isStored === true);
+  for (const { sha256 } of stored) await look(drain(store, sha256));
+  let files = stored.length;
   for (const capability of resolved?.capabilities ?? []) {
     const entries = (await look(store.readManifest(capability.hash)))?.entries ?? [];
     for (const entry of entries) if (entry.kind === 'file') await look(store.getBlob(entry.digest));
@@ -36,5 +39,10 @@ export async function checkInputs(store: Store, events: readonly StoredEvent[]):
   }
   if (absences.length > 0) throw absences[0];
   if (definitions.length + files === 0) return null;
-  return `${definitions.length} definitions and ${files} files of capabilities`;
+  return `${definitions.length} definitions and ${files} files of inputs and capabilities`;
+}
+
+/** An input may be large, so it is read piece by piece; the store compares its digest. */
+async function drain(store: Store, digest: string): Promise<void> {
+  for await (const _chunk of await store.openBlob(digest)) continue;
 }

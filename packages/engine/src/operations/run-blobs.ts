@@ -1,5 +1,5 @@
 /** Which blobs the record of a run names, and what each is to it. */
-import { EvidenceSealed, Result, type ResolvedNames } from '@caisson/protocol';
+import { DispatchAccepted, EvidenceSealed, Result, type ResolvedNames } from '@caisson/protocol';
 import * as z from 'zod/mini';
 import type { StoredEvent } from '../ledger/index.ts';
 
@@ -51,6 +51,7 @@ function listInputs(runId: string | null, data: StoredEvent['data']): NeededBlob
       [`agent ${agent?.name}`, agent?.hash],
       [`pipeline ${pipeline?.id}`, pipeline?.hash],
       ...(env ?? []).map(({ name, hash }): [string, string] => [`env ${name}`, hash]),
+      ...listStoredInputs(data).map(({ key, sha256 }): [string, string] => [`input ${key}`, sha256]),
     ]),
     ...(capabilities ?? []).map(({ name, hash }) => ({
       digest: hash,
@@ -59,6 +60,11 @@ function listInputs(runId: string | null, data: StoredEvent['data']): NeededBlob
       isBundle: true as const,
     })),
   ];
+}
+
+function listStoredInputs({ inputs = [] }: StoredEvent['data']) {
+  const known = DispatchAccepted.data.shape.inputs.safeParse(inputs).data ?? [];
+  return known.filter(({ isStored }) => isStored === true);
 }
 
 function listDefined(

@@ -4,9 +4,11 @@
  *     report.
  * P2  The seal is not a block: it follows in the attempt, whatever the pipeline says.
  * P3  A stop order ends the pipeline between blocks too.
+ * P4  After a failure the outputs are still captured, if the pipeline captures them later: they may say what went
+ *     wrong. The failure stays the one that came first.
  */
 import type { Block, BlockOutcome } from '@caisson/protocol';
-import { type AttemptContext, type StepFailure, throwIfStopped } from '../attempt/index.ts';
+import { type AttemptContext, describeThrown, type StepFailure, throwIfStopped } from '../attempt/index.ts';
 import { runAgentBlock } from './blocks/agent.ts';
 import { runCaptureBlock } from './blocks/capture.ts';
 import { runScriptBlock } from './blocks/script.ts';
@@ -21,21 +23,42 @@ export interface BlockReport {
 export async function runPipeline(context: AttemptContext): Promise<void> {
   for (const [ordinal, block] of context.job.pipeline.blocks.entries()) {
     throwIfStopped(context.control.stop); // P3
-    const startedAt = performance.now();
-    const report = await runBlock(context, block, ordinal);
-    context.gathered.blocks.push({
-      kind: block.kind,
-      ordinal,
-      status: report.status,
-      ...(block.kind === 'script' ? { lens: block.lens } : {}),
-      ...(report.exitCode === undefined ? {} : { exitCode: report.exitCode }),
-      durationMs: Math.round(performance.now() - startedAt),
-    });
+    const report = await runRecorded(context, block, ordinal);
     if (report.failure === undefined) continue;
     context.gathered.exitCode = report.exitCode ?? null;
+    if (block.kind !== 'capture') await captureOutputsAfter(context, ordinal);
     throw report.failure; // P1
   }
   throwIfStopped(context.control.stop);
+}
+
+async function runRecorded(context: AttemptContext, block: Block, ordinal: number): Promise<BlockReport> {
+  const startedAt = performance.now();
+  const report = await runBlock(context, block, ordinal);
+  context.gathered.blocks.push({
+    kind: block.kind,
+    ordinal,
+    status: report.status,
+    ...(block.kind === 'script' ? { lens: block.lens } : {}),
+    ...(report.exitCode === undefined ? {} : { exitCode: report.exitCode }),
+    durationMs: Math.round(performance.now() - startedAt),
+  });
+  return report;
+}
+
+/** P4 */
+async function captureOutputsAfter(context: AttemptContext, failedOrdinal: number): Promise<void> {
+  const { control, job, voice } = context;
+  const later = [...job.pipeline.blocks.entries()].slice(failedOrdinal + 1);
+  const [ordinal, block] = later.find(([, next]) => next.kind === 'capture' && next.what === 'outputs') ?? [];
+  if (ordinal === undefined || block === undefined || control.stop.aborted) return;
+  const warn = (message: string): void => voice.say({ kind: 'warning', source: 'outputs', message });
+  try {
+    const { failure } = await runRecorded(context, block, ordinal);
+    if (failure !== undefined) warn(failure.message);
+  } catch (error) {
+    warn(describeThrown(error));
+  }
 }
 
 function runBlock(context: AttemptContext, block: Block, ordinal: number): Promise<BlockReport> {
