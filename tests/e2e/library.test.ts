@@ -168,6 +168,19 @@ it('refuses what admission refuses, with the check that refused it', async () =>
   });
 });
 
+it('refuses a board entry without its writer, and the board stays readable', async () => {
+  // The state folder is this process's, too.
+  const project = createProject({ env: { XDG_STATE_HOME: process.env['XDG_STATE_HOME'] ?? '' } });
+  const caisson = await open(project.root);
+  const board = caisson.sessions.board('team');
+  await board.write({ key: 'port', value: 1, by: { runId: null } });
+  const anonymous = { key: 'port', value: 2 } as Parameters<typeof board.write>[0];
+  await expect(board.write(anonymous)).rejects.toMatchObject({ code: 'SHARED_FILE_INVALID' });
+  const shown = await project.caisson('board', 'get', 'port', '--session', 'team', '-o', 'json');
+  expect(shown.code).toBe(0);
+  expect(shown.stdout).toContain('"value": 1');
+});
+
 it('tells everything that happens on the bus, and a listener that throws hurts nobody', async () => {
   const caisson = await open(createProject().root);
   const heard: string[] = [];

@@ -6,6 +6,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { withTrust } from '../../packages/engine/src/composition/trusted-config.ts';
 import { createLiveConfig } from '../../packages/engine/src/config/index.ts';
 import { createEngine, type Engine } from '../../packages/engine/src/engine.ts';
+import { createRunId } from '../../packages/engine/src/platform/index.ts';
 import { createSweeper } from '../../packages/engine/src/operations/sweep.ts';
 import { listFolder } from '../faults/moments.ts';
 import { createProject, finish, until } from './project.ts';
@@ -52,6 +53,32 @@ it('a host sweeps beside its first dispatch, and again as long as it lives', asy
   sweeper.dispatched();
   expect(existsSync(after)).toBe(true);
 });
+
+it('a later pass removes the files of runs that ended a day ago, and keeps those of younger ones', async () => {
+  const engine = await openEngine();
+  const sweeper = createSweeper(engine, 20);
+  sweeper.dispatched();
+  const old = await recordEnded(engine, Date.now() - DAYS_MS);
+  const young = await recordEnded(engine, Date.now());
+  const files = (runId: string): string[] =>
+    FOLDERS.map((folder) => leave(engine, `runtime/${folder}/${runId}.1`));
+  const kept = files(young);
+  const late = files(old);
+  await until('a later pass', () => !late.some((path) => existsSync(path)));
+  await sweeper.stop();
+  expect(kept.every((path) => existsSync(path))).toBe(true);
+});
+
+/** A run that a host of that time recorded. */
+async function recordEnded({ ledger, config }: Engine, atMs: number): Promise<string> {
+  const runId = createRunId({ wallMs: () => atMs });
+  const fact = { runId, attempt: 0, version: 1, at: new Date(atMs).toISOString(), trace: '' };
+  await ledger.append([
+    { ...fact, type: 'dispatch.accepted', data: { host: config.stateDir, task: { description: 'x' } } },
+    { ...fact, type: 'dispatch.finished', data: { durationMs: 1 } },
+  ]);
+  return runId;
+}
 
 it('a workspace that could not be removed with its run is gone after the next one', async () => {
   const project = createProject();
