@@ -13,83 +13,14 @@
  * W4  What the agent's git dir says is data: it is never opened as a repository by the host.
  */
 import type { StageLimits } from '@caisson/ground';
-import { OwnControl, type ListedRisk, type WorkBeside } from '@caisson/protocol';
-import * as z from 'zod/mini';
+import type { ListedRisk, OwnControl, WorkBeside } from '@caisson/protocol';
 
 import type { BranchOutcome, BranchStanding, PlannedBranch } from './branch-ref.ts';
+import type { PreparedWorkspace, WorkspaceKind } from './prepared-workspace.ts';
 import type { KnownRefs, RefRepair } from './repair-refs.ts';
 import type { RefProblem } from './survey-refs.ts';
 
-export const WorkspaceKind = z.enum(['worktree', 'in-place', 'empty']);
-export type WorkspaceKind = z.infer<typeof WorkspaceKind>;
-
-const ObjectId = z.string().check(z.regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/));
-const Path = z.string().check(z.minLength(1), z.maxLength(4096));
-
-const Bind = z.object({ source: Path, target: Path });
-
-/** How the sandbox shows the agent a git of its own. Absent when the project has no git. */
-export const AgentGit = z.object({
-  /** Host folder of the agent's private git dir. */
-  source: Path,
-  /** Where it must appear in the sandbox; an existing mount point. */
-  target: Path,
-  /** Names under `target` to bind again read-only. */
-  readOnly: z.array(Path),
-  /** The user's object folders, to be bound read-only. */
-  objects: z.array(Bind),
-});
-export type AgentGit = z.infer<typeof AgentGit>;
-
-/** Everything later steps, or a later host, need to know. Plain data: it is written beside the workspace. */
-export const PreparedWorkspace = z.object({
-  schemaVersion: z.literal(1),
-  kind: WorkspaceKind,
-  runId: z.string(),
-  attempt: z.int(),
-  /** Host folder that holds the attempt's files. */
-  path: Path,
-  /** Where the agent sees that folder. */
-  mountPath: Path,
-  /** Where the agent starts, as it sees it: the project's folder inside the mount. */
-  cwd: Path,
-  projectRoot: Path,
-  /** Folder of ours that holds the record, the git dirs and, except `in-place`, the files. */
-  attemptDir: Path,
-  /** Ours, for capture and checkpoint. */
-  gitDir: Path,
-  /** The repository that keeps checkpoints: the user's, or ours under the state folder. */
-  custodyDir: Path,
-  isUserRepository: z.boolean(),
-  baselineTree: ObjectId,
-  /** The tree that the files began as, where that is the work of an earlier run and not the baseline. */
-  startTree: z.optional(ObjectId),
-  /** Commit the baseline stands on, if any. */
-  baseCommit: z.nullable(ObjectId),
-  /** Parent of the checkpoint: `baseCommit`, or a commit of the user's uncommitted state on top of it. */
-  baselineCommit: z.nullable(ObjectId),
-  /** Left out of the patch, relative to `path`. */
-  exclude: z.array(Path),
-  /** How large a file, and all files together, may be to be captured and saved. */
-  limits: z.optional(z.object({ maxFileBytes: z.number(), maxTotalBytes: z.number() })),
-  agentGit: z.optional(AgentGit),
-  /** What a clean room needs beside baseline and patch, where one was asked for. */
-  cleanRoom: z.optional(
-    z.object({
-      git: z.optional(AgentGit),
-      include: z.object({ from: Path, to: z.string(), patterns: z.array(z.string()) }),
-    }),
-  ),
-  /** Branch that the run is to leave its work on. */
-  branch: z.optional(z.string()),
-  /** Risky files of this project alone, relative to `path`. */
-  controls: z.optional(z.array(OwnControl)),
-  /** A person has allowed what is otherwise asked about before it leaves the run. */
-  allowRisky: z.optional(z.boolean()),
-  /** What a person should know: an include that is missing, a submodule staged as files. */
-  warnings: z.array(z.string()),
-});
-export type PreparedWorkspace = z.infer<typeof PreparedWorkspace>;
+export * from './prepared-workspace.ts';
 
 /** What an earlier run had done: its patch, and what that patch stands on. */
 export interface EarlierWork extends Pick<

@@ -1,0 +1,65 @@
+/** Rows that are no events: who may run now, who holds what, and small values that processes share. */
+
+/** The pool of a run that names none. */
+export const DEFAULT_POOL = 'runs';
+
+export interface SlotRow {
+  readonly runId: string;
+  readonly pool: string;
+  readonly hostId: string;
+}
+
+export interface HoldRow {
+  readonly name: string;
+  readonly holder: string;
+  readonly hostId: string;
+}
+
+/** What a dead host had, now free. The caller decides what becomes of the runs. */
+export interface Reclaimed {
+  readonly slots: readonly string[];
+  readonly holds: readonly string[];
+}
+
+/**
+ * Working rows, not events: who may run now, and who holds what. Every call is one immediate transaction.
+ * The queue is no row of its own: its runs are those that were accepted for the pool, have had no attempt and have not
+ * ended, as the events say, without those that hold a slot by now.
+ */
+export interface Leases {
+  /**
+   * Takes a slot if fewer than `limit` are live and this run heads the queue at `nowMs` (see turn.ts). Taking leaves
+   * the queue; asking again says `taken`.
+   */
+  tryTake(request: {
+    pool: string;
+    runId: string;
+    hostId: string;
+    limit: number;
+    nowMs: number;
+  }): 'taken' | 'full' | 'not-head';
+  /** Gives the slot back, once the run has ended; a run that could still start would be in the queue again. */
+  release(runId: string): boolean;
+  listSlots(pool?: string): SlotRow[];
+  /** Who waits at `nowMs`, next one first. */
+  listQueue(pool: string, nowMs: number): SlotRow[];
+  queueLength(pool: string): number;
+  /** Takes the named exclusive lease; true also for whoever already holds it. */
+  tryHold(name: string, holder: string, hostId?: string): boolean;
+  /** Gives it up; false when `holder` did not hold it. */
+  free(name: string, holder: string): boolean;
+  holderOf(name: string): HoldRow | null;
+  listHolds(): HoldRow[];
+  /** Takes away everything a host had. Only for a host that is known to be dead. */
+  reclaim(hostId: string): Reclaimed;
+  /** Every host that still has a row. */
+  hosts(): string[];
+}
+
+/** Small working rows that several processes share. Values are JSON. */
+export interface KeyValues {
+  get(space: string, key: string): unknown;
+  set(space: string, key: string, value: unknown): void;
+  delete(space: string, key: string): boolean;
+  list(space: string): { key: string; value: unknown }[];
+}
