@@ -122,20 +122,17 @@ const COMMON_JS = {
   banner: { js: 'const __moduleUrl = require("node:url").pathToFileURL(__filename).href;' },
 };
 
-/** Started most often, so each is one CommonJS file that is started with its compiled code: see load-warm.cjs. */
+/** A program that starts a bundle is taken as it is written. */
+const START = { absWorkingDir: ROOT, outdir: OUT, outExtension: { '.js': '.mjs' }, logLevel: 'warning' };
+
+/** Started most often, so each is one CommonJS file that a small program starts with its compiled code (load-warm.cjs). */
 const WARM = {
-  caisson: "process.argv[2] ?? 'help'",
-  'caisson-light': 'process.argv[2]',
-  worker: "'attempt'",
+  caisson: 'packages/cli/src/start/caisson.mjs',
+  'caisson-light': 'packages/cli/src/start/caisson-light.mjs',
+  worker: 'packages/worker/src/start.mjs',
 };
 /** What a warm bundle does not take in. */
 const APART = { 'caisson-light': [lightOnly], worker: [mcpServerApart] };
-const START = {
-  caisson: `const light = ${JSON.stringify(['-V', '-h', '--version', '--help', ...LIGHT])}.includes(process.argv[2]);
-if (process.argv[2] === 'run') require('./early-worker.cjs').startEarlyWorker(process.argv.slice(3));
-if (light) await import('./caisson-light.mjs');
-else `,
-};
 /** The library has chunks for what few use. What is started inside a sandbox is one file: it is made visible by name. */
 const OTHERS = {
   index: { splitting: true, chunkNames: 'chunks/[name]-[hash]' },
@@ -146,7 +143,7 @@ process.on('exit', () => rmSync(OUT, { recursive: true, force: true }));
 try {
   const inputs = await bundle();
   takeBuiltinsDirectly(OUT);
-  copyFileSync(join(ROOT, 'scripts', 'load-warm.cjs'), join(OUT, 'load-warm.cjs'));
+  copyFileSync(join(ROOT, 'packages/cli/src/start/load-warm.cjs'), join(OUT, 'load-warm.cjs'));
   copyFileSync(join(ROOT, 'packages', 'worker', 'src', 'inside', 'inside.pl'), join(OUT, 'inside.pl'));
   writeSbom(inputs);
   emitDeclarations();
@@ -194,11 +191,11 @@ async function buildWarm(name, source) {
     plugins: [...(APART[name] ?? []), ...SHARED.plugins],
   });
   const hash = createHash('sha256').update(readFileSync(join(OUT, `${name}.cjs`)));
-  const words = [`'${name}'`, `'${hash.digest('hex').slice(0, 16)}'`, WARM[name]];
-  writeFileSync(
-    join(OUT, `${name}.mjs`),
-    `${REQUIRE_BANNER}\n${START[name] ?? ''}require('./load-warm.cjs')(${words.join(', ')});\n`,
-  );
+  await build({
+    ...START,
+    entryPoints: { [name]: WARM[name] },
+    define: { BUILD: JSON.stringify(hash.digest('hex').slice(0, 16)) },
+  });
   return result;
 }
 
