@@ -8,6 +8,7 @@ import { recover } from '../../packages/engine/src/dispatch/index.ts';
 import { createEngine, type Engine } from '../../packages/engine/src/engine.ts';
 import { LedgerBusyError } from '../../packages/engine/src/ledger/index.ts';
 import type { PreparedWorkspace } from '../../packages/engine/src/workspace/index.ts';
+import { openSpareWorkers } from '../../packages/engine/src/composition/open-spare-workers.ts';
 import { createProject, type Project } from '../e2e/project.ts';
 
 const RUN = 'run_00000000000000000001';
@@ -16,7 +17,9 @@ const HOST = 'host_00000000000000000001';
 
 async function openEngine(project: Project): Promise<Engine> {
   const config = await loadConfig({ cwd: project.root, env: project.env });
-  const engine = createEngine(config, project.root, { keepsSpareWorker: false });
+  const engine = createEngine(config, project.root, {
+    spareWorkers: openSpareWorkers({ keepsNext: false }),
+  });
   onTestFinished(() => engine.close());
   return engine;
 }

@@ -8,6 +8,7 @@ import { WorkerStartError } from '../../packages/engine/src/compute/index.ts';
 import { createDispatcher, type DispatchRooms } from '../../packages/engine/src/dispatch/index.ts';
 import { createEngine, type Engine } from '../../packages/engine/src/engine.ts';
 import { createRecorder, LedgerBusyError, type Ledger } from '../../packages/engine/src/ledger/index.ts';
+import { openSpareWorkers } from '../../packages/engine/src/composition/open-spare-workers.ts';
 import { createProject, finish, until, type Project } from '../e2e/project.ts';
 import { listFolder } from './moments.ts';
 import { findWorker } from './processes.ts';
@@ -17,7 +18,9 @@ const RUN = 'run_00000000000000000001';
 async function openEngine(project: Project): Promise<Engine> {
   const config = await loadConfig({ cwd: project.root, env: project.env });
   // Without a spare: a worker that waits for the next run would look like one that was left behind.
-  const engine = createEngine(config, project.root, { keepsSpareWorker: false });
+  const engine = createEngine(config, project.root, {
+    spareWorkers: openSpareWorkers({ keepsNext: false }),
+  });
   onTestFinished(() => engine.close());
   await engine.openPost();
   return engine;

@@ -2,9 +2,9 @@
  * Starting the worker takes longer than loading the CLI, so `caisson run` begins with it (decision 0006). This is a bundle
  * of its own, loaded before the CLI; the two meet in one property of the global object.
  */
-import { startWorkerInAdvance, type SpareWorker } from '@caisson/engine';
+import { openSpareWorkers, type SpareWorkers } from '@caisson/engine';
 
-const PLACE = Symbol.for('caisson.early-worker');
+const PLACE = Symbol.for('caisson.spare-workers');
 
 /** For a command line that looks like one that needs a worker; one that was not needed ends with this process. */
 export function startEarlyWorker(words: readonly string[]): void {
@@ -12,15 +12,17 @@ export function startEarlyWorker(words: readonly string[]): void {
   const own = end === -1 ? words : words.slice(0, end);
   if (own.some((word) => ['--help', '-h', '--detach'].includes(word))) return;
   try {
-    Reflect.set(globalThis, PLACE, startWorkerInAdvance());
+    ownSpareWorkers().warm();
   } catch {
     // what is wrong here (no home folder) is wrong for the CLI too, and told there
   }
 }
 
-/** The worker that was started so, once. */
-export function takeEarlyWorker(): SpareWorker | undefined {
-  const worker = Reflect.get(globalThis, PLACE) as SpareWorker | undefined;
-  Reflect.deleteProperty(globalThis, PLACE);
-  return worker;
+/** The source of workers of this process: the same one for the early bundle and for the CLI. */
+export function ownSpareWorkers(): SpareWorkers {
+  const known = Reflect.get(globalThis, PLACE) as SpareWorkers | undefined;
+  if (known !== undefined) return known;
+  const spares = openSpareWorkers({ keepsNext: false });
+  Reflect.set(globalThis, PLACE, spares);
+  return spares;
 }

@@ -7,6 +7,7 @@ import {
   type CaissonOptions,
 } from '@caisson/engine';
 import { canAsk } from './ask-on-terminal.ts';
+import { ownSpareWorkers } from './early-worker.ts';
 import type { Output } from './output.ts';
 import { tellWarnings } from './tell-warnings.ts';
 import { VERSION } from './version.ts';
@@ -63,7 +64,7 @@ async function use<T>(
 ): Promise<T> {
   const caisson = await createCaisson({
     version: VERSION,
-    keepsSpareWorker: false,
+    spareWorkers: ownSpareWorkers(),
     ...options,
     ...(stateDir === undefined ? {} : { stateDir }),
   });

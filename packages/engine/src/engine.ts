@@ -13,12 +13,13 @@ import { createSealer, type Sealer } from './composition/seal-evidence.ts';
 import { createNames } from './composition/names.ts';
 import { obeyOrder } from './composition/obey-order.ts';
 import { openBudget } from './composition/open-budget.ts';
+import { openSpareWorkers } from './composition/open-spare-workers.ts';
 import { openStore } from './composition/open-store.ts';
 import { createRequestDesk } from './composition/request-desk.ts';
 import { createBusPublisher } from './composition/publish-on-bus.ts';
 import { probeSandboxHere } from './composition/probe-sandbox-here.ts';
 import { openState } from './composition/state-folder.ts';
-import { createLocalCompute, type SpareWorker } from './compute/index.ts';
+import { createLocalCompute, type SpareWorkers } from './compute/index.ts';
 import { readHostEnvironment, type ResolvedConfig } from './config/index.ts';
 import { repairOwnRefs } from './operations/repair-own-refs.ts';
 import {
@@ -78,10 +79,8 @@ export interface EngineOptions {
   readonly version?: string;
   /** Sealed results are also delivered here. */
   readonly sinks?: readonly ResultSink[];
-  /** A worker that the caller started in advance, see {@link startSpareWorker}. */
-  readonly spareWorker?: SpareWorker;
-  /** Whether a worker always waits for the next dispatch once there was one. Default true; a process for one run says no. */
-  readonly keepsSpareWorker?: boolean;
+  /** Where workers that wait come from. Default: one always waits for the next dispatch, once there was one. */
+  readonly spareWorkers?: SpareWorkers;
 }
 
 export function createEngine(config: ResolvedConfig, cwd: string, options: EngineOptions = {}): Engine {
@@ -136,7 +135,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     async close() {
       if (post !== null) bus.emit(BusTopic.SHUTDOWN_DRAINING, {});
       await dispatcher.shutdown();
-      rooms.compute.close();
+      rooms.compute.spares.stop();
       await callbacks.settle(LAST_CALLBACKS_MS);
       await callbacks.stop();
       await sealer.settle(LAST_CALLBACKS_MS);
@@ -233,8 +232,7 @@ function openRooms(
       workerEntry: bundlePath('worker.mjs'),
       compileCache: prepareCompileCache(config.folders),
       temporaryFolder: env['TMPDIR'],
-      ...(options.spareWorker === undefined ? {} : { spare: options.spareWorker }),
-      keepsSpare: options.keepsSpareWorker ?? true,
+      spares: options.spareWorkers ?? openSpareWorkers({ keepsNext: true }),
     }),
     workspaces,
     names: createNames({ config, env, registry, node: settings.node }),

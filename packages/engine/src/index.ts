@@ -50,5 +50,5 @@ export type { DiffLine, Registration, RegistryVersion } from './registry/index.t
 export type { ApprovalDecision, ApprovalRow } from './questions/index.ts';
 export type { Sessions, SessionSummary } from './session/index.ts';
 export { DEFAULT_NAMESPACE, type Board, type BoardEntry } from '@caisson/ground';
-export { startWorkerInAdvance } from './composition/start-worker-in-advance.ts';
-export type { SpareWorker } from './compute/index.ts';
+export { openSpareWorkers } from './composition/open-spare-workers.ts';
+export type { SpareWorkers } from './compute/index.ts';

@@ -1,6 +1,6 @@
 /** The part of `caisson run` that needs the engine; loaded while the worker is already starting. */
 import { relative } from 'node:path';
-import type { Caisson, DispatchRequest, SpareWorker } from '@caisson/engine';
+import type { Caisson, DispatchRequest } from '@caisson/engine';
 import type { DispatchResult } from '@caisson/protocol';
 import { applyAsking } from '../apply-asking.ts';
 import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
@@ -13,17 +13,10 @@ export interface RunTask {
   readonly stateDir: string | undefined;
   readonly detach: boolean;
   readonly apply: boolean;
-  readonly spareWorker: SpareWorker | undefined;
 }
 
 export async function runTask(task: RunTask, output: Output): Promise<ExitCode> {
-  const { stateDir, spareWorker } = task;
-  return await withCaissonToWork(
-    stateDir,
-    output,
-    (caisson) => carryOut(caisson, task, output),
-    spareWorker === undefined ? {} : { spareWorker },
-  );
+  return await withCaissonToWork(task.stateDir, output, (caisson) => carryOut(caisson, task, output));
 }
 
 async function carryOut(caisson: Caisson, task: RunTask, output: Output): Promise<ExitCode> {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { readHostEnvironment, startWorkerInAdvance } from '@caisson/engine';
+import { readHostEnvironment } from '@caisson/engine';
 import { defineCommand } from '../command.ts';
-import { takeEarlyWorker } from '../early-worker.ts';
+import { ownSpareWorkers } from '../early-worker.ts';
 import { UsageError } from '../usage-error.ts';
 import { RUN_OPTIONS } from './run-options.ts';
 import { toRequest } from './run-request.ts';
@@ -45,7 +45,7 @@ export const command = defineCommand({
       });
     const request = toRequest(options, task, rest, env);
     // Starting a program takes longest, so that is begun first; a background host starts its own.
-    const spareWorker = options.detach ? undefined : (takeEarlyWorker() ?? startWorkerInAdvance());
+    if (options.detach !== true) ownSpareWorkers().warm();
     const { runTask } = await import('./run-task.ts');
     return runTask(
       {
@@ -53,7 +53,6 @@ export const command = defineCommand({
         stateDir: options['state-dir'],
         detach: options.detach ?? false,
         apply: options.apply ?? false,
-        spareWorker,
       },
       output,
     );

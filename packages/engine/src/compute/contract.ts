@@ -3,6 +3,7 @@
  * worker again, and never mistakes another process for it (pid plus start time).
  * Implementers must not read the worker's stream and must not decide why it ends: that is supervision's.
  */
+import type { SpareWorkers } from './spare-worker.ts';
 import type { Limits } from '@caisson/protocol';
 import type { Readable, Writable } from 'node:stream';
 
@@ -54,12 +55,8 @@ export interface Compute {
   /** Makes the attempt's cgroup before anything of it runs. */
   limit(runId: string, attempt: number, limits: Limits): AttemptLimits;
   start(start: WorkerStart): Promise<WorkerProcess>;
-  /** A worker will be needed: one is started in advance, if none waits already. */
-  warm(): void;
-  /** A worker has answered: the machine is free to start the next one in advance, if this host keeps one. */
-  warmNext(): void;
-  /** Ends a worker that waits for nothing any more. */
-  close(): void;
+  /** Where `start` takes a worker from that waits already. */
+  readonly spares: SpareWorkers;
   /** Whether the worker of this handle, or anything it started, is still there. */
   recover(handle: WorkerHandle): { readonly alive: boolean };
   /**

@@ -7,8 +7,10 @@ import { setImmediate } from 'node:timers/promises';
 import { MARKER_NAME, readProcess } from '@caisson/ground';
 import { expect, it, onTestFinished } from 'vitest';
 import { createLocalCompute } from './local-compute.ts';
+import { createSpareWorkers } from './spare-worker.ts';
 
-const options = { node: process.execPath, workerEntry: '', compileCache: null };
+const worker = { node: process.execPath, workerEntry: '', compileCache: null };
+const options = { ...worker, spares: createSpareWorkers({ ...worker, keepsNext: false }) };
 
 async function startMarked(runId: string) {
   const child = spawn('sleep', ['60'], { env: { [MARKER_NAME]: `${runId}.1` } });
@@ -40,8 +42,12 @@ it('what a worker says before anybody listens is kept, also by a host that keeps
     process.stdout.write('first\\n', () => writeFileSync(process.env.CAISSON_JOB_FILE, ''));
     setInterval(() => undefined, 1000);`;
   writeFileSync(workerEntry, program);
-  const compute = createLocalCompute({ ...options, workerEntry, keepsSpare: true });
-  onTestFinished(() => compute.close());
+  const compute = createLocalCompute({
+    ...options,
+    workerEntry,
+    spares: createSpareWorkers({ ...options, workerEntry, keepsNext: true }),
+  });
+  onTestFinished(() => compute.spares.stop());
   const worker = await compute.start({
     ...{ runId: 'run_a', attempt: 1, jobFile: said, mode: 'suggest', boardFile: null, contextFile: null },
     ...{ trace: '', path: process.env['PATH'] ?? '', cwd: folder },

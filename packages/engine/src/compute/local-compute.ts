@@ -15,7 +15,7 @@ import {
 import { encodeNdjson, type Limits } from '@caisson/protocol';
 import type { AttemptLimits, Compute, WorkerHandle, WorkerProcess, WorkerStart } from './contract.ts';
 import { WorkerStartError } from './errors.ts';
-import { folderVariables, startSpareWorker, WORKER_FLAGS, type SpareWorker } from './spare-worker.ts';
+import { folderVariables, WORKER_FLAGS, type SpareWorkers } from './spare-worker.ts';
 
 const STDERR_TAIL_BYTES = 8192;
 const GONE_POLL_MS = 5;
@@ -28,35 +28,15 @@ export interface LocalComputeOptions {
   readonly compileCache: string | null;
   /** The user's folder for temporary files, where it is not the system's. */
   readonly temporaryFolder?: string | undefined;
-  /** A worker that was started before this room was. */
-  readonly spare?: SpareWorker;
-  /** Whether another one is started in advance as soon as one is taken: for a host that will dispatch again. */
-  readonly keepsSpare?: boolean;
+  readonly spares: SpareWorkers;
   /** How long `stop` waits for processes that do not die. */
   readonly goneLimitMs?: number;
 }
 
 export function createLocalCompute(options: LocalComputeOptions): Compute {
   const groups = new Map<string, Cgroup>();
-  let spare = options.spare ?? null;
-  const warm = (): void => {
-    spare ??= startSpareWorker(options);
-  };
-  const takeSpare = async (): Promise<Child | null> => {
-    const taken = spare;
-    spare = null;
-    return (await taken?.take()) ?? null;
-  };
-
   return {
-    warm,
-    warmNext() {
-      if (options.keepsSpare === true) warm();
-    },
-    close() {
-      spare?.stop();
-      spare = null;
-    },
+    spares: options.spares,
     limit(runId, attempt, limits) {
       const name = `${runId}.${attempt}`;
       const group = createCgroup({ name, limits: cgroupLimits(limits) });
@@ -65,7 +45,7 @@ export function createLocalCompute(options: LocalComputeOptions): Compute {
     },
     async start(start) {
       const group = groups.get(`${start.runId}.${start.attempt}`);
-      const child = await takeSpare();
+      const child = await options.spares.take();
       if (child !== null) assign(child, start);
       return describeWorker(child ?? (await startFresh(options, start)), start, group);
     },

@@ -3,12 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
-import { startSpareWorker, type SpareWorker } from './index.ts';
+import { createSpareWorkers, type SpareWorkers } from './index.ts';
 
-function start(node = process.execPath): SpareWorker {
+function start(node = process.execPath): SpareWorkers {
   const compileCache = mkdtempSync(join(tmpdir(), 'caisson-spare-'));
   const workerEntry = fileURLToPath(new URL('../../../worker/src/main.ts', import.meta.url));
-  const spare = startSpareWorker({ node, workerEntry, compileCache });
+  const spare = createSpareWorkers({ node, workerEntry, compileCache, keepsNext: true });
+  spare.warm();
   onTestFinished(() => {
     spare.stop();
     rmSync(compileCache, { recursive: true, force: true, maxRetries: 5 });
@@ -43,4 +44,18 @@ it('hands out nothing after it was stopped', async () => {
 
 it('hands out nothing when the program cannot be started', async () => {
   expect(await start('/nowhere/node').take()).toBeNull();
+});
+
+it('starts the next one only for a host that keeps one', async () => {
+  const options = { node: process.execPath, workerEntry: '/nowhere.mjs', compileCache: null };
+  const [keeping, once] = [true, false].map((keepsNext) => createSpareWorkers({ ...options, keepsNext }));
+  const pids = await Promise.all(
+    [keeping, once].map(async (spares) => {
+      spares?.warmNext();
+      const child = await spares?.take();
+      child?.kill('SIGKILL');
+      return child?.pid;
+    }),
+  );
+  expect(pids).toEqual([expect.any(Number), undefined]);
 });

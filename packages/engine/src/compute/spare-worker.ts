@@ -11,8 +11,19 @@ import { startChild, type Child } from '@caisson/ground';
 /** Memory is given back when nobody has asked for a worker for so long. */
 const IDLE_LIMIT_MS = 30_000;
 
-export interface SpareWorker {
-  /** The waiting process, once; `null` when it could not be started or has ended meanwhile. */
+/** The one source of workers that are started in advance; at most one waits at a time. */
+export interface SpareWorkers {
+  /** A worker will be needed: one is started, if none waits already. */
+  warm(): void;
+  /** A worker has answered: the machine is free to start the next one, if this host keeps one. */
+  warmNext(): void;
+  /** The waiting process, once; `null` when there is none, or it could not be started or has ended meanwhile. */
+  take(): Promise<Child | null>;
+  /** Ends a worker that waits for nothing any more. */
+  stop(): void;
+}
+
+interface SpareWorker {
   take(): Promise<Child | null>;
   stop(): void;
 }
@@ -24,6 +35,8 @@ export interface SpareWorkerOptions {
   readonly compileCache: string | null;
   /** The user's folder for temporary files, where it is not the system's. */
   readonly temporaryFolder?: string | undefined;
+  /** Whether the next one is started when one has answered: for a host that will dispatch again. */
+  readonly keepsNext: boolean;
 }
 
 /**
@@ -43,8 +56,31 @@ export function folderVariables({
   };
 }
 
+/** Starts nothing before it is asked to. */
+export function createSpareWorkers(options: SpareWorkerOptions): SpareWorkers {
+  let spare: SpareWorker | null = null;
+  const warm = (): void => {
+    spare ??= startSpareWorker(options);
+  };
+  return {
+    warm,
+    warmNext() {
+      if (options.keepsNext) warm();
+    },
+    async take() {
+      const taken = spare;
+      spare = null;
+      return (await taken?.take()) ?? null;
+    },
+    stop() {
+      spare?.stop();
+      spare = null;
+    },
+  };
+}
+
 /** Starts a worker in advance. It does not keep our process alive. */
-export function startSpareWorker(options: SpareWorkerOptions): SpareWorker {
+function startSpareWorker(options: SpareWorkerOptions): SpareWorker {
   let child: Child | null = null;
   let isOver = false;
   const started = startChild({

@@ -62,7 +62,7 @@ export function createDispatcher(rooms: DispatchRooms): Dispatcher {
 
   return {
     async dispatch(request: DispatchRequest) {
-      rooms.compute.warm(); // starts while admission looks at the task
+      rooms.compute.spares.warm(); // starts while admission looks at the task
       return begin(await admit(rooms, request));
     },
     active: (runId) => active.get(runId)?.handle ?? null,

@@ -40,7 +40,7 @@ export function follow(
     setImmediate(() => {
       // `go` is sent first
       rooms.prepareToSeal();
-      rooms.compute.warmNext();
+      rooms.compute.spares.warmNext();
     });
     return null;
   };

@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isTrusted } from '../composition/trusted-config.ts';
+import { openSpareWorkers } from '../composition/open-spare-workers.ts';
 import type { ResolvedConfig } from '../config/index.ts';
 import type { ProbeReport } from '../discovery/index.ts';
 import { createEngine, type Engine } from '../engine.ts';
@@ -42,7 +43,10 @@ export async function repairProject(
   if (!existsSync(file)) return repairs;
   await step('ledger', (done) => rebuildRows(file, done));
   await step('project', async () => {
-    const engine = createEngine(config, cwd, { version, keepsSpareWorker: false });
+    const engine = createEngine(config, cwd, {
+      version,
+      spareWorkers: openSpareWorkers({ keepsNext: false }),
+    });
     try {
       await step('checkpoints', (done) => repairRefs(engine, done));
       await step('runs', (done, failed) => settleDead(engine, done, failed));
