@@ -1,6 +1,6 @@
 import { CommandInspector, type InspectedCommand } from './classify/command-inspector.ts';
 import { worstOf, type Finding } from './classify/finding.ts';
-import { TooMuchWork } from './classify/too-much-work.ts';
+import { WorkLimitError } from './classify/work-limit-error.ts';
 import { createScope } from './classify/shell-scope.ts';
 import type { ActionClass } from './action-class.ts';
 
@@ -47,7 +47,7 @@ export function inspectCommand(
   } catch (error) {
     // Input that breaks the classifier must not pass it; only malformed input does this.
     if (!(error instanceof Error)) throw error;
-    const rule = error instanceof TooMuchWork ? 'too-much-work' : 'unparsable';
+    const rule = error instanceof WorkLimitError ? 'too-much-work' : 'unparsable';
     inspector.report(unparsable(rule, text), text);
   }
   return { verdict: verdict(inspector.findings), commands: inspector.commands };

@@ -44,7 +44,7 @@ export function createBudget(options: BudgetOptions): Budget {
       const run = active.get(runId);
       if (run === undefined) return null;
       const costUsd = costOf(usage, run.model) ?? costOf({ ...withoutCost(usage), models: [] }, run.model);
-      tellUsed(books, runId, earlier.costUsd + (costUsd ?? 0), { usage, earlier });
+      recordUsed(books, runId, earlier.costUsd + (costUsd ?? 0), { usage, earlier });
       const counted =
         findPassedCount(run.caps, usage, earlier) ??
         (isCounting ? findPassedScopeCount(settings, scopes.counted(run.session), earlier) : null);
@@ -72,7 +72,7 @@ export function createBudget(options: BudgetOptions): Budget {
 }
 
 /** Others see what a run has spent before it ends; never less than they saw. */
-function tellUsed(
+function recordUsed(
   books: Books,
   runId: string,
   usedUsd: number,

@@ -26,7 +26,7 @@ export function reserve(
   const unknown = refuseUnknownCost(request, capped, settings.allowUnknownCost);
   if (unknown !== null) return unknown;
   if (!request.usesModel) return null;
-  const spent = capped.find((scope) => roomOf(scope) <= 0);
+  const spent = capped.find((scope) => leftOf(scope) <= 0);
   if (spent !== undefined) return refuseSpent(spent);
   const isCounting = hasCountCaps(settings);
   const counted = isCounting ? refuseCounted(settings, scopes.counted(request.session)) : null;
@@ -35,8 +35,8 @@ export function reserve(
   if (above !== null) return above;
   // Without its own cap a run may spend everything that is left, but others may start too: its spending is
   // watched.
-  const room = Math.min(Infinity, ...capped.map(roomOf));
-  const usd = Math.min(request.caps.usd ?? room / Math.max(2, settings.shares), room);
+  const left = Math.min(Infinity, ...capped.map(leftOf));
+  const usd = Math.min(request.caps.usd ?? left / Math.max(2, settings.shares), left);
   if (usd === Infinity && !isCounting) return null;
   writeReservation(books, {
     runId: request.runId,
@@ -53,6 +53,6 @@ export function reserve(
   return null;
 }
 
-function roomOf(scope: BudgetStanding): number {
+function leftOf(scope: BudgetStanding): number {
   return scope.ceilingUsd === null ? Infinity : scope.ceilingUsd - scope.spentUsd - scope.reservedUsd;
 }

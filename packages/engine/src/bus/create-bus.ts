@@ -31,13 +31,13 @@ export function createBus(options: BusOptions = {}): SafeEventBus {
 
   function report(topic: BusTopic, error: unknown): void {
     const message = `A listener of ${topic} failed: ${describeThrown(error)}`;
-    if (topic === BusTopic.WARNING) tellUnreportable(options, message); // E2: no recursion
+    if (topic === BusTopic.WARNING) reportUnreportable(options, message); // E2: no recursion
     else emit(BusTopic.WARNING, { source: 'bus', message });
   }
 
   function noteOverflow({ topic }: Route): void {
     const message = `More than ${maxPending} events wait for delivery; events from ${topic} on were dropped.`;
-    tellUnreportable(options, message);
+    reportUnreportable(options, message);
   }
 
   return {
@@ -62,7 +62,7 @@ export function createBus(options: BusOptions = {}): SafeEventBus {
   };
 }
 
-function tellUnreportable({ onUnreportable }: BusOptions, message: string): void {
+function reportUnreportable({ onUnreportable }: BusOptions, message: string): void {
   try {
     onUnreportable?.(message);
   } catch {

@@ -32,7 +32,7 @@ export interface CallbackStanding {
 }
 
 /** An event as it was recorded. */
-export interface ToldEvent {
+export interface CallbackEvent {
   readonly runId: string | null;
   readonly type: string;
   readonly seq: number;
@@ -52,7 +52,7 @@ export interface Callbacks {
    */
   check(runId: string): Promise<void>;
   /** Receives every durable event; queues and sends the wanted ones. Never throws (C3). */
-  hear(event: ToldEvent): void;
+  hear(event: CallbackEvent): void;
   /** Continues what earlier hosts left: events that were never queued, deliveries that are due. */
   resume(): void;
   /** The state of the run's deliveries. */

@@ -4,7 +4,7 @@ import type {
   Callbacks,
   CallbacksOptions,
   CallbackStanding,
-  ToldEvent,
+  CallbackEvent,
 } from './contract.ts';
 import { Courier } from './courier.ts';
 import { deliveryId, Outbox, type OpenEndpoint } from './outbox.ts';
@@ -41,7 +41,7 @@ class OutboxCallbacks implements Callbacks {
     }
   }
 
-  hear(event: ToldEvent): void {
+  hear(event: CallbackEvent): void {
     if (event.runId === null || !(CALLBACK_TYPES as readonly string[]).includes(event.type)) return;
     try {
       const endpoints = this.#outbox.endpointsOf(event.runId);
@@ -93,7 +93,7 @@ class OutboxCallbacks implements Callbacks {
     return this.#courier.stop();
   }
 
-  #queue(event: ToldEvent, endpoint: OpenEndpoint): void {
+  #queue(event: CallbackEvent, endpoint: OpenEndpoint): void {
     const runId = event.runId ?? '';
     const id = deliveryId(runId, event.seq, endpoint.url);
     const nowMs = this.#options.clock.wallMs();

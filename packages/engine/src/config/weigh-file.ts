@@ -17,7 +17,7 @@ export async function weighFile(
   projectRoot: string,
   written: ConfigFile,
   user: ConfigFile,
-  decideTrust: DecideTrust = withholdAll,
+  decideTrust: DecideTrust = refuseAll,
 ): Promise<WeighedFile> {
   const lowered = lowerToUser(written, user);
   const { harmless, asks } = divideFile(lowered, user);
@@ -36,4 +36,4 @@ function anchorExec(file: ConfigFile, projectRoot: string): ConfigFile {
 }
 
 /** No decider was given. */
-const withholdAll: DecideTrust = () => Promise.resolve({ kind: 'required', digest: '', reason: 'new' });
+const refuseAll: DecideTrust = () => Promise.resolve({ kind: 'required', digest: '', reason: 'new' });

@@ -200,7 +200,7 @@ class LocalWithRemote implements MirroredStore {
     const owed = this.#marks.list().filter(({ digest }) => !this.#inHand.has(digest));
     await forEachOf(owed, async (unsent) => {
       if (this.#stop.signal.aborted) return;
-      const count = (await this.#local.hasBlob(unsent.digest)) ? await this.#sender.sendOwed(unsent) : 0;
+      const count = (await this.#local.hasBlob(unsent.digest)) ? await this.#sender.sendUnsent(unsent) : 0;
       sent += count; // not in one expression: others add to it during the wait
       this.#marks.remove(unsent);
     });

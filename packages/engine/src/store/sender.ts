@@ -17,7 +17,7 @@ export class Sender {
   }
 
   /** The manifest is no proof here: it may have been sent alone. */
-  async sendOwed({ digest, kind }: Unsent): Promise<number> {
+  async sendUnsent({ digest, kind }: Unsent): Promise<number> {
     let sent = 0;
     const files = kind === 'blob' ? [] : listFiles((await this.#local.readManifest(digest)).entries);
     await forEachOf(files, async (file) => {

@@ -6,7 +6,7 @@ import type { Inspector, Stdin } from './inspector.ts';
 import { judgeArgv } from './judge-argv.ts';
 import { ScriptWalker } from './script-walker.ts';
 import { callScope, forkScope, type ShellScope } from './shell-scope.ts';
-import { TooMuchWork } from './too-much-work.ts';
+import { WorkLimitError } from './work-limit-error.ts';
 import { UNKNOWN } from './unknown-text.ts';
 import { WrittenFiles } from './written-files.ts';
 
@@ -47,7 +47,7 @@ export class CommandInspector implements Inspector {
       return UNKNOWN;
     }
     // The parser takes a time that grows with the square of what is opened and never closed.
-    if (OPENS_ENDLESSLY.test(text)) throw new TooMuchWork('nested too deeply');
+    if (OPENS_ENDLESSLY.test(text)) throw new WorkLimitError('nested too deeply');
     const script = parse(text);
     if (script.errors !== undefined && script.errors.length > 0) {
       this.report(hit('bash_destructive', 'unparsable'), cause);
@@ -96,7 +96,7 @@ export class CommandInspector implements Inspector {
   /** Every command and every loop turn costs one step; a line has a limited number of steps. */
   spendStep(): void {
     this.steps += 1;
-    if (this.steps > MAX_STEPS) throw new TooMuchWork('too many steps');
+    if (this.steps > MAX_STEPS) throw new WorkLimitError('too many steps');
   }
 }
 

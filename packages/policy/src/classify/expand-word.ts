@@ -15,7 +15,7 @@ import { expandBraces } from './brace-expansion.ts';
 import { expandParameter, lookUp } from './expand-parameter.ts';
 import type { Stdin } from './inspector.ts';
 import type { ShellScope } from './shell-scope.ts';
-import { TooMuchWork } from './too-much-work.ts';
+import { WorkLimitError } from './work-limit-error.ts';
 import { LIST_BREAK, PROCESS, UNKNOWN, UNTRUSTED } from './unknown-text.ts';
 
 /** Called for each `$( )`, backtick or `<( )`: judges the script and returns its output as far as known. */
@@ -37,7 +37,7 @@ interface Piece {
 /** The fields of a word; none when it expands to nothing. */
 export function expandWord(word: Word, scope: ShellScope, onSubstitution: OnSubstitution): string[] {
   if (word.parts === undefined) return [word.value];
-  if (word.parts.length > MAX_PARTS) throw new TooMuchWork('a word of too many parts');
+  if (word.parts.length > MAX_PARTS) throw new WorkLimitError('a word of too many parts');
   const pieces = word.parts.map((part) => expandPart(part, scope, onSubstitution));
   return joinPieces(pieces);
 }
@@ -45,7 +45,7 @@ export function expandWord(word: Word, scope: ShellScope, onSubstitution: OnSubs
 /** The word as one string, as in an assignment or a redirection. */
 export function expandToText(word: Word, scope: ShellScope, onSubstitution: OnSubstitution): string {
   if (word.parts === undefined) return word.value;
-  if (word.parts.length > MAX_PARTS) throw new TooMuchWork('a word of too many parts');
+  if (word.parts.length > MAX_PARTS) throw new WorkLimitError('a word of too many parts');
   return asText(word.parts.map((part) => expandPart(part, scope, onSubstitution).text).join(''));
 }
 
@@ -58,7 +58,7 @@ export function expandParts(
   let text = '';
   for (const part of parts) {
     text += asText(expandPart(part, scope, onSubstitution).text);
-    if (text.length > MAX_TEXT) throw new TooMuchWork('a here-document that grows without end');
+    if (text.length > MAX_TEXT) throw new WorkLimitError('a here-document that grows without end');
   }
   return text;
 }
@@ -78,7 +78,7 @@ function joinPieces(pieces: readonly Piece[]): string[] {
     if (piece.alternatives !== undefined) {
       const alternatives = piece.alternatives;
       if (fields.length * alternatives.length > MAX_FIELDS)
-        throw new TooMuchWork('too many brace alternatives');
+        throw new WorkLimitError('too many brace alternatives');
       fields = fields.flatMap((field) => alternatives.map((alternative) => field + alternative));
       isEmpty = false;
     } else if (piece.splits && (piece.isQuoted === true ? LISTED : BLANK).test(piece.text)) {

@@ -17,7 +17,7 @@ import {
 } from './judge-environment.ts';
 import { judgeRedirect } from './redirections.ts';
 import { withLaterTemporaries } from './later-temporary.ts';
-import { tellingWords } from './loop-words.ts';
+import { distinctWords } from './loop-words.ts';
 import { readsTarget } from './own-input.ts';
 import { isForkBomb, isRunawayCount, isRunawayLoop, isRunawayRow } from './runaway.ts';
 import { forkScope, setVariable, withVariables } from './shell-scope.ts';
@@ -119,7 +119,7 @@ export class ScriptWalker {
       this.inspector.report(hit('bash_destructive', 'runaway-loop'), this.cause(body, frame));
     const values = words?.flatMap((word) => this.words.fields(word, frame)) ?? [UNKNOWN];
     let output = '';
-    for (const value of tellingWords(values)) {
+    for (const value of distinctWords(values)) {
       frame.scope.variables.set(name.value, value);
       output += this.list(body, frame, stdin);
     }

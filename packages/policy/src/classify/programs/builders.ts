@@ -7,7 +7,7 @@ import { PROCESS } from '../unknown-text.ts';
 import { hitOfWrites } from '../write-hit.ts';
 import { recipesOf } from './makefile.ts';
 import { hitOfUnpack } from './file-tools.ts';
-import { namesLoss, saysDestroy } from './destructive-verbs.ts';
+import { namesLoss, ordersDestruction } from './destructive-verbs.ts';
 
 /** make runs what its files say, which is not on the line; what is on the line is judged. */
 export const judgeMake: Handler = (call) => {
@@ -31,7 +31,7 @@ export const judgeMake: Handler = (call) => {
     const recipes = recipesOf(makefile, operands);
     if (recipes !== '') call.inspector.runScript(recipes, forkScope(call.scope), call.cause);
   }
-  if (operands.some(saysDestroy) || operands.includes('db:schema:load'))
+  if (operands.some(ordersDestruction) || operands.includes('db:schema:load'))
     return hit('bash_destructive', 'destructive-target');
   if (operands.some((target) => /^(install|uninstall)$/.test(target)) && /^\s*sudo\b/.test(call.cause))
     return hit('system_modify', 'system-install');

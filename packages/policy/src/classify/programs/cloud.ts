@@ -2,7 +2,7 @@
 import { hit, type Hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
 import { forkScope } from '../shell-scope.ts';
-import { findDestructiveVerb, saysDestroy } from './destructive-verbs.ts';
+import { findDestructiveVerb, ordersDestruction } from './destructive-verbs.ts';
 import { isDryRun } from './dry-run.ts';
 import { judgeGrant } from './grants.ts';
 import { judgeCode } from './inline-code.ts';
@@ -116,7 +116,7 @@ function judgeScript({ name, args }: Call): Hit | null {
   const words = args.filter((arg) => !arg.startsWith('-'));
   if (isRunner) {
     const script = words[0] === 'run' || words[0] === 'run-script' ? words[1] : words[0];
-    return script !== undefined && /[:.-]|^run/.test(`${words[0]} ${script}`) && saysDestroy(script)
+    return script !== undefined && /[:.-]|^run/.test(`${words[0]} ${script}`) && ordersDestruction(script)
       ? hit('bash_destructive', 'destructive-target')
       : null;
   }

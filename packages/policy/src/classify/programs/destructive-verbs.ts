@@ -41,7 +41,7 @@ const PACKAGE_MANAGERS =
   /^(npm|pnpm|yarn|bun|deno|jsr|cargo|go|pip[\d.]*|pip3|uv|poetry|pdm|pipenv|pipx|rye|hatch|conda|mamba|micromamba|gem|bundle|bundler|composer|dotnet|nuget|mix|hex|rebar3|opam|cabal|stack|nimble|luarocks|raco|ghcup|rustup|nvm|fnm|volta|n|asdf|mise|rtx|pyenv|rbenv|nodenv|goenv|jenv|sdk|sdkman|flutter|dart|pub|swift|pod|carthage|vcpkg|conan|spack|code|codium|pre-commit|husky|lerna|nx|ng|expo|shadcn|helm|krew|tlmgr|cpan|cpanm|elm|julia|gradle|gradlew|mvn|ctags|turbo|tuist|mint|shards|haxelib|dub|lake|devbox|nix|guix|direnv|gh-extension|changeset|storybook|sv|cmake|ninja|bazel|buck|buck2|pants|please|scons|meson|ant|sbt|lein|clj|watchman|xcodebuild)$/;
 
 /** Whether a word, read part by part (`db:drop`, `delete-stack`, `dropAll`), orders a destruction. */
-export function saysDestroy(word: string): boolean {
+export function ordersDestruction(word: string): boolean {
   if (GRAVE.has(word)) return true;
   if (!/^[A-Za-z][\w:.-]*$/.test(word) || FILE_NAME.test(word)) return false;
   const tokens = word
@@ -85,7 +85,7 @@ export function findDestructiveVerb(name: string, args: readonly string[]): stri
     if (HARMLESS_VERB.test(word) || /(^|[:._-])(gen|generate|make|create|new|add)([:._-]|$)/.test(word))
       return null;
     if (/^caches?$/.test(words[index - 1] ?? '')) continue;
-    if (saysDestroy(word)) return word;
+    if (ordersDestruction(word)) return word;
     const isLast = index === words.length - 1 && index > 0;
     if (REMOVES.has(word) && !isPackageManager && !isLast) return word;
     if (REMOVES.has(word) && args.some((arg) => /^(--all|-a)$/.test(arg))) return word;

@@ -9,7 +9,7 @@ import { UNKNOWN, withoutUnknown } from '../unknown-text.ts';
 import { judgeCheckout, judgeRestore, judgeSwitch } from './git-checkout.ts';
 import { aliasNamed, judgeGitConfig, runConfigValue } from './git-config.ts';
 import { settingsIn } from './git-settings.ts';
-import { saysDestroy } from './destructive-verbs.ts';
+import { ordersDestruction } from './destructive-verbs.ts';
 import { judgePush } from './git-push.ts';
 import { judgeTransport, reportOutputs, splitConfig } from './git-transport.ts';
 import { judgeBranch, judgeClean, judgeStash, judgeTag, judgeWorktree } from './git-refs.ts';
@@ -160,7 +160,8 @@ function judgeForeignVerb(verb: string, args: readonly string[]): Hit {
   if (OWN_VERBS.has(verb)) return acts;
   if (/^(publish|submit|ship|sync-push|pushall|force-push)$/.test(verb)) return hit('git_push', 'git-push');
   const isGrave =
-    saysDestroy(verb) || (EXTENSIONS.test(verb) && args.slice(0, 2).some((word) => saysDestroy(word)));
+    ordersDestruction(verb) ||
+    (EXTENSIONS.test(verb) && args.slice(0, 2).some((word) => ordersDestruction(word)));
   return isGrave ? destroys('git-extension') : acts;
 }
 

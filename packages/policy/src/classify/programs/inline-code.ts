@@ -92,7 +92,7 @@ function reportFileDeletion(text: string, call: Call): void {
     /\b(for|map|each|forEach|r?glob|listdir|readdirSync|readdir|list\.files|walk|scandir|iterdir|children|RecursiveDirectoryIterator)\b|\bfind(?:depth)?\s*\(?\s*(?:sub\b|\{|\\&)|\bFind\.find\b/.test(
       text,
     );
-  const targets = mostTelling(stringsOf(text)).map((path) => hitOfDelete(path, false, call.scope));
+  const targets = gravestTexts(stringsOf(text)).map((path) => hitOfDelete(path, false, call.scope));
   const grave = targets.find((found) => found.actionClass === 'system_modify');
   if (grave !== undefined) call.inspector.report(grave, call.cause);
   else
@@ -142,7 +142,7 @@ function reportPerlOpens(text: string, call: Call): void {
 
 /** Every string, and every list of strings joined, is judged as the command it may be. */
 function runStrings(text: string, call: Call): void {
-  const texts = mostTelling([...stringsOf(text), ...listsOf(text), ...shellEscapesOf(text)]);
+  const texts = gravestTexts([...stringsOf(text), ...listsOf(text), ...shellEscapesOf(text)]);
   for (const candidate of texts) {
     if (!/^[\s\w./~\\$({:"'|>![-]/.test(candidate) || candidate.length > 2000) continue;
     const findings = call.inspector.collect(() =>
@@ -159,7 +159,7 @@ const MAX_STRINGS = 400;
 const TELLING = /\b(rm|git|dd|sudo|mkfs|shred|kill|find|unlink|truncate|docker|kubectl|chmod|curl|sh|bash)\b/;
 
 /** Each text once; of very many, only those that name a program worth judging. */
-function mostTelling(texts: readonly string[]): string[] {
+function gravestTexts(texts: readonly string[]): string[] {
   const distinct = [...new Set(texts)];
   if (distinct.length <= MAX_STRINGS) return distinct;
   return [...distinct.filter((text) => TELLING.test(text)), ...distinct].slice(0, MAX_STRINGS);

@@ -5,7 +5,7 @@ import type { Call, Handler } from '../inspector.ts';
 import { hitOfWrites } from '../write-hit.ts';
 import { isUnknown, PROCESS, UNTRUSTED } from '../unknown-text.ts';
 import { forkScope } from '../shell-scope.ts';
-import { saysDestroy } from './destructive-verbs.ts';
+import { ordersDestruction } from './destructive-verbs.ts';
 import { judgeCode, looksLikeCode } from './inline-code.ts';
 import { isEmptyingEdit } from './writes.ts';
 
@@ -130,7 +130,8 @@ function judgeOperands(call: Call, operands: readonly string[]): Hit | null {
   if (resetsDjango || resetsLaravel) return hit('bash_destructive', 'database-reset');
   if (/^(deno|bun)$/.test(call.name) && first === 'publish') return hit('git_push', 'publish');
   // `node ace migration:fresh`, `bun run db:drop`, `php bin/console doctrine:schema:drop`
-  const isGrave = (word: string): boolean => saysDestroy(word) && (/[:.]/.test(word) || first === 'run');
+  const isGrave = (word: string): boolean =>
+    ordersDestruction(word) && (/[:.]/.test(word) || first === 'run');
   return operands.slice(1, 3).some(isGrave) ? hit('bash_destructive', 'destructive-target') : null;
 }
 

@@ -57,7 +57,7 @@ export function onlyAsks(name: string, args: readonly string[]): boolean {
 }
 
 /** `zfs destroy -nv`. */
-export function saysDry(args: readonly string[]): boolean {
+export function isDryRunCall(args: readonly string[]): boolean {
   return args.some((arg) => /^-[a-zA-Z]*n[a-zA-Z]*$/.test(arg) || arg === '--dry-run');
 }
 

@@ -1,7 +1,7 @@
 /** Programs that change the machine: packages, services, users, disks, network, kernel. */
 import { hit, type Hit } from '../finding.ts';
 import type { Handler } from '../inspector.ts';
-import { makesImage, onlyAsks, saysDry } from './system-reads.ts';
+import { makesImage, onlyAsks, isDryRunCall } from './system-reads.ts';
 import { forkScope } from '../shell-scope.ts';
 
 const changes = hit('system_modify', 'system-program');
@@ -65,8 +65,8 @@ const PATTERNED: Record<string, (args: readonly string[]) => boolean> = {
   badblocks: (args) => args.some((arg) => /^-\w*w/.test(arg)),
   cryptsetup: (args) => !/^(status|isLuks|luksDump)$/.test(args[0] ?? ''),
   dmsetup: (args) => !/^(ls|info|status|table)$/.test(args[0] ?? ''),
-  zpool: (args) => !/^(status|list|get|history|iostat|events)$/.test(args[0] ?? '') && !saysDry(args),
-  zfs: (args) => !/^(list|get|diff|holds|version)$/.test(args[0] ?? '') && !saysDry(args),
+  zpool: (args) => !/^(status|list|get|history|iostat|events)$/.test(args[0] ?? '') && !isDryRunCall(args),
+  zfs: (args) => !/^(list|get|diff|holds|version)$/.test(args[0] ?? '') && !isDryRunCall(args),
   btrfs: (args) => args.some((arg) => /^(delete|create|format|resize|replace|remove)$/.test(arg)),
   crontab: (args) => !args.includes('-l'),
   iptables: (args) => !args.some((arg) => /^(-[a-zA-Z]*[LS][a-zA-Z]*|--list.*)$/.test(arg)),

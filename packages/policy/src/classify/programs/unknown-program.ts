@@ -7,7 +7,7 @@ import { hit, type Finding, type Hit } from '../finding.ts';
 import type { Call, Handler } from '../inspector.ts';
 import { forkScope } from '../shell-scope.ts';
 import { hitOfWrite } from '../write-hit.ts';
-import { findDestructiveVerb, saysDestroy } from './destructive-verbs.ts';
+import { findDestructiveVerb, ordersDestruction } from './destructive-verbs.ts';
 import { PROCESS } from '../unknown-text.ts';
 import { isDestructiveSql } from './databases.ts';
 import { isDryRun } from './dry-run.ts';
@@ -107,7 +107,9 @@ function isGraveCmdlet({ name, args }: Call): boolean {
 /** `./destroy.sh`, `aws-nuke`: named for what it does. */
 function namesLossItself(name: string): boolean {
   const bare = name.replace(/\.(sh|bash|py|js|bat|cmd|ps1)$/, '');
-  return saysDestroy(bare) || /^(kafka|zookeeper|hdfs|pg|mysql|redis)-(\w+-)?(delete|drop|purge)-/.test(bare);
+  return (
+    ordersDestruction(bare) || /^(kafka|zookeeper|hdfs|pg|mysql|redis)-(\w+-)?(delete|drop|purge)-/.test(bare)
+  );
 }
 
 /** Options that run a command or name a file to write, whatever the program is. Reports what is grave. */

@@ -1,2 +1,2 @@
 /** A line built to make the classifier work without end. It is judged as one that cannot be parsed. */
-export class TooMuchWork extends Error {}
+export class WorkLimitError extends Error {}
