@@ -1,6 +1,6 @@
 /** The tree an attempt starts from: the user's present files, or a commit named with `--base`. */
 import { existsSync, realpathSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 
 import {
@@ -13,13 +13,13 @@ import {
 } from '@caisson/ground';
 
 import { awaitAll } from './await-all.ts';
+import { besideGc, nameByRefs, takeOwnStore } from './beside-gc.ts';
 import type { PrepareOptions } from './contract.ts';
 import { findConversions, type Conversion } from './conversions.ts';
-import { baselineRef, commitTree, updateRefs } from './custody.ts';
+import { baselineRef, commitTree } from './custody.ts';
 import { WorkspaceError } from './errors.ts';
 import { listRefs, type Repository, type UserFolders } from './locate-repository.ts';
 import { readIgnoreRules, seedIndex } from './seed-index.ts';
-import { syncObjects } from './sync-objects.ts';
 
 export interface Baseline {
   readonly gitDir: string;
@@ -45,9 +45,23 @@ export async function takeBaseline(
   repository: Repository,
   user: UserFolders,
 ): Promise<Baseline> {
+  return await besideGc(
+    (isAgain) => takePresent(options, attemptDir, repository, user, isAgain),
+    () => rm(join(attemptDir, 'git'), { recursive: true, force: true }),
+  );
+}
+
+async function takePresent(
+  options: PrepareOptions,
+  attemptDir: string,
+  repository: Repository,
+  user: UserFolders,
+  isAgain: boolean,
+): Promise<Baseline> {
   const exclude = excludedPaths(options, repository.top);
   const home = homeRules(repository, user);
   const { gitDir, ignoreRules } = await makeGitDir(attemptDir, repository, user, exclude, home);
+  if (isAgain) await takeOwnStore(gitDir);
   const { headCommit } = repository;
   const [staged, headTree] = await awaitAll([
     seedIndex(repository, gitDir, user).then(() =>
@@ -175,8 +189,8 @@ export async function pinBaseline(
     parents: parent === null ? [] : [parent],
     message: `caisson: files before ${options.runId}, attempt ${options.attempt}\n`,
   });
-  await syncObjects(gitDir, [commit], parent === null ? [] : [parent]);
-  await updateRefs(custodyDir, new Map([[baselineRef(options.runId, options.attempt), commit]]));
+  const refs = new Map([[baselineRef(options.runId, options.attempt), commit]]);
+  await nameByRefs({ gitDir, custodyDir, known: parent }, refs);
   return commit;
 }
 

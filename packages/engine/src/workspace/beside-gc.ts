@@ -6,39 +6,70 @@
  * are to name goes over in one pack that git itself keeps (`.keep`) until they do.
  */
 import { lstat, mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 
-import { createGit, forgetStaged, GitError } from '@caisson/ground';
+import { createGit, GitError, statIfThere, writeFileAtomic } from '@caisson/ground';
 
-import type { PreparedWorkspace } from './contract.ts';
+import { updateRefs } from './custody.ts';
 import { WorkspaceError } from './errors.ts';
-import { syncIfThere } from './sync-objects.ts';
+import { readIfThere } from './locate-repository.ts';
+import { listFolder } from './record.ts';
+import { syncObjects } from './sync-objects.ts';
 
-const MAX_TRIES = 4;
+const MAX_TRIES = 8;
+const FIRST_PAUSE_MS = 25;
 const MAX_PACK_BYTES = 1024 * 1024 * 1024;
 const KEPT_BECAUSE = 'caisson is about to name it by a ref';
+/** Nobody takes so long from a pack to its refs. */
+const LEFT_KEEP_MS = 60 * 60_000;
 
 /** An object that was written is not there any more. */
 class ObjectsGoneError extends WorkspaceError {}
 
-/** Does `save` again when objects vanished under it. */
+/** Does `save` again when objects vanished under it; `beginAgain` gives it a store of our own and a clean start. */
 export async function besideGc<T>(
-  prepared: PreparedWorkspace,
   save: (isAgain: boolean) => Promise<T>,
+  beginAgain: () => Promise<void>,
 ): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await save(tries > 1);
     } catch (error) {
       if (tries === MAX_TRIES || !isObjectGone(error)) throw error;
-      await takeOwnStore(prepared.gitDir);
-      await forgetStaged({ ...prepared, workspace: prepared.path });
+      // What an earlier try left in the user's store is not written again as long as it is there, and may go any moment.
+      await delay(FIRST_PAUSE_MS * 2 ** (tries - 1));
+      await beginAgain();
     }
   }
 }
 
+/** What refs name is on disk before they are, and still there afterwards. The user's store has `known` for sure. */
+export async function nameByRefs(
+  { gitDir, custodyDir, known }: { gitDir: string; custodyDir: string; known: string | null },
+  refs: ReadonlyMap<string, string>,
+): Promise<void> {
+  const [commits, without] = [[...refs.values()], known === null ? [] : [known]];
+  const letRepack = await handOver(gitDir, commits, without);
+  const ids = letRepack === null ? await syncObjects(gitDir, commits, without) : [];
+  await updateRefs(custodyDir, refs);
+  await demandObjects(gitDir, ids);
+  await letRepack?.();
+}
+
+/** A host that was killed before its refs were written left a pack that git would never repack. */
+export async function removeLeftKeeps(repository: string): Promise<void> {
+  const folder = join(repository, 'objects/pack');
+  const keeps = (await listFolder(folder)).filter((name) => name.endsWith('.keep'));
+  for (const file of keeps.map((name) => join(folder, name))) {
+    const ageMs = Date.now() - (statIfThere(file, 'itself')?.mtimeMs ?? Infinity);
+    if (ageMs > LEFT_KEEP_MS && (await readIfThere(file))?.trim() === KEPT_BECAUSE)
+      await rm(file, { force: true });
+  }
+}
+
 /** Throws when one of the objects is not there. */
-export async function demandObjects(gitDir: string, ids: readonly string[]): Promise<void> {
+async function demandObjects(gitDir: string, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   const git = createGit({ cwd: gitDir, gitDir });
   const looked = await git.text(['cat-file', '--batch-check=%(objectname)'], { stdin: ids.join('\n') });
@@ -50,7 +81,7 @@ export async function demandObjects(gitDir: string, ids: readonly string[]): Pro
  * Where the git dir has a store of its own: puts what `commits` have and `known` have not into the store that it borrows
  * from. Returns how to let git repack it, once refs name it; null where there is no store of our own.
  */
-export async function handOver(
+async function handOver(
   gitDir: string,
   commits: readonly string[],
   known: readonly string[],
@@ -64,21 +95,26 @@ export async function handOver(
     { stdin: revisions, ...options },
   );
   if (packed.stdout.readUInt32BE(8) === 0) return () => Promise.resolve();
-  const writer = createGit({ cwd: gitDir, gitDir, objectDir });
-  const said = await writer.text(['index-pack', '--stdin', `--keep=${KEPT_BECAUSE}`], {
+  // Indexed in our own store: `git prune` removes the drafts of packs that it finds in the user's.
+  const said = await createGit({ cwd: gitDir, gitDir }).text(['index-pack', '--stdin'], {
     stdin: packed.stdout,
     ...options,
   });
-  await syncIfThere(join(objectDir, 'pack'));
-  const [, id = ''] = said.split('\t');
-  return () => rm(join(objectDir, 'pack', `pack-${id}.keep`), { force: true });
+  const name = `pack-${said.split('\t')[1] ?? ''}`;
+  const [from, to] = [join(gitDir, 'objects/pack', name), join(objectDir, 'pack', name)];
+  await mkdir(dirname(to), { recursive: true });
+  await writeFileAtomic(`${to}.keep`, `${KEPT_BECAUSE}\n`, { mode: 0o444 });
+  await writeFileAtomic(`${to}.pack`, packed.stdout, { mode: 0o444 });
+  await writeFileAtomic(`${to}.idx`, await readFile(`${from}.idx`), { mode: 0o444 }); // last: git goes by it
+  return () => rm(`${to}.keep`, { force: true });
 }
 
 async function isShared(gitDir: string): Promise<boolean> {
   return (await lstat(join(gitDir, 'objects'))).isSymbolicLink();
 }
 
-async function takeOwnStore(gitDir: string): Promise<void> {
+/** Gives the git dir a store of its own, which borrows from the one that it shared. */
+export async function takeOwnStore(gitDir: string): Promise<void> {
   if (!(await isShared(gitDir))) return;
   const objects = join(gitDir, 'objects');
   const own = `${objects}.own`;

@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path';
 
 import {
   emptyTreeLike,
+  forgetStaged,
   isWorkspaceBare,
   stageWorkspace,
   withoutPreparation,
@@ -14,12 +15,12 @@ import {
 import type { WorkBeside } from '@caisson/protocol';
 
 import { saveAgentCommits } from './agent-commits.ts';
-import { besideGc, demandObjects, handOver } from './beside-gc.ts';
+import { besideGc, nameByRefs, takeOwnStore } from './beside-gc.ts';
 import { makeBranchCommit } from './branch-commit.ts';
 import type { Clean } from './clean-commits.ts';
 import type { PlannedBranch } from './branch-ref.ts';
 import type { Checkpoint, PreparedWorkspace } from './contract.ts';
-import { branchPinRef, checkpointRef, commitTree, updateRefs } from './custody.ts';
+import { branchPinRef, checkpointRef, commitTree } from './custody.ts';
 import {
   describeBeside,
   describeHeldBack,
@@ -32,7 +33,6 @@ import {
 } from './held-back.ts';
 import { findHiddenWork } from './hidden-work.ts';
 import { findChangedIncluded } from './included-memory.ts';
-import { syncObjects } from './sync-objects.ts';
 
 /** Names the tree that is safe; removal compares the files with it. */
 export const SAVED_TREE_FILE = 'saved-tree';
@@ -43,7 +43,13 @@ export async function checkpointWorkspace(
   prepared: PreparedWorkspace,
   { clean = null }: { clean?: Clean | null } = {},
 ): Promise<Checkpoint | null> {
-  return await besideGc(prepared, (isAgain) => takeCheckpoint(prepared, clean, isAgain));
+  return await besideGc(
+    (isAgain) => takeCheckpoint(prepared, clean, isAgain),
+    async () => {
+      await takeOwnStore(prepared.gitDir);
+      await forgetStaged({ ...prepared, workspace: prepared.path });
+    },
+  );
 }
 
 async function takeCheckpoint(
@@ -72,8 +78,8 @@ async function takeCheckpoint(
   const isAlone = held.size + heads.visible.size + agent.warnings.length + hidden.length === 0;
   const isNothing = isAlone && (await isNothingToKeep(prepared, complete, staged));
   if (!isNothing)
-    await writeRefs(
-      prepared,
+    await nameByRefs(
+      { ...prepared, known: prepared.baseCommit },
       new Map([[ref, commit], ...pinBranch(prepared, branch, commit), ...heads.visible]),
     );
   await writeFileAtomic(join(prepared.attemptDir, SAVED_TREE_FILE), staged.tree, { durable: false });
@@ -106,17 +112,6 @@ async function takeCheckpoint(
 async function isStillEmpty({ path, exclude, baselineTree, agentGit }: PreparedWorkspace): Promise<boolean> {
   if (baselineTree !== emptyTreeLike(baselineTree) || agentGit !== undefined) return false;
   return await isWorkspaceBare(path, exclude);
-}
-
-/** What refs name is on disk before they are, and still there afterwards. */
-async function writeRefs(prepared: PreparedWorkspace, refs: ReadonlyMap<string, string>): Promise<void> {
-  const { gitDir, custodyDir, baseCommit } = prepared;
-  const [commits, known] = [[...refs.values()], baseCommit === null ? [] : [baseCommit]];
-  const letRepack = await handOver(gitDir, commits, known);
-  const ids = letRepack === null ? await syncObjects(gitDir, commits, known) : [];
-  await updateRefs(custodyDir, refs);
-  await demandObjects(gitDir, ids);
-  await letRepack?.();
 }
 
 /** Nothing else reaches the commit of a branch until the run ends. */

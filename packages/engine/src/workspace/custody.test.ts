@@ -85,13 +85,23 @@ describe('beside a git gc of the user’s', () => {
     expect(project.git('fsck', '--strict')).not.toContain('missing');
   });
 
-  it('checkpoints are whole while one runs again and again', async () => {
-    const cleaner = spawn('sh', ['-c', 'while :; do git gc --prune=now --quiet; git repack -adq; done'], {
+  /** Runs it again and again beside `work`. */
+  async function beside(chore: string, work: () => Promise<void>): Promise<void> {
+    const cleaner = spawn('sh', ['-c', `while :; do ${chore}; done`], {
       cwd: project.root,
       stdio: 'ignore',
       detached: true,
     });
     try {
+      await work();
+    } finally {
+      process.kill(-(cleaner.pid ?? 0), 'SIGKILL');
+      await once(cleaner, 'close');
+    }
+  }
+
+  it('checkpoints are whole while one runs again and again', async () => {
+    await beside('git gc --prune=now --quiet; git repack -adq', async () => {
       for (let attempt = 1; attempt <= 4; attempt += 1) {
         const prepared = await project.prepare({ attempt });
         writeFileSync(join(prepared.path, 'new.txt'), `work ${attempt}\n`);
@@ -100,10 +110,21 @@ describe('beside a git gc of the user’s', () => {
         expect(project.git('show', `${saved?.ref}:new.txt`)).toBe(`work ${attempt}`);
         expect(project.git('log', '-1', '--format=%s', saved?.heads[0] ?? '')).toBe(`mine ${attempt}`);
       }
-    } finally {
-      process.kill(-(cleaner.pid ?? 0), 'SIGKILL');
-      await once(cleaner, 'close');
-    }
+    });
+  }, 60_000);
+
+  it('a workspace begins with what the user has not committed while objects are pruned again and again', async () => {
+    await beside('git prune --expire=now', async () => {
+      for (let run = 1; run <= 6; run += 1) {
+        for (let file = 0; file < 20; file += 1) project.write(`new/${file}.txt`, `${run} ${file}\n`);
+        const prepared = await project.prepare();
+        expect(readFileSync(join(prepared.path, 'new/19.txt'), 'utf8')).toBe(`${run} 19\n`);
+        expect(project.git('show', `${prepared.baselineCommit}:new/0.txt`)).toBe(`${run} 0`);
+      }
+    });
+    expect(
+      readdirSync(join(project.root, '.git/objects/pack')).filter((name) => name.endsWith('.keep')),
+    ).toEqual([]);
   }, 60_000);
 });
 

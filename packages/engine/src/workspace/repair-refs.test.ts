@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, watch, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  watch,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 
 import { expect, it, onTestFinished } from 'vitest';
@@ -28,6 +37,19 @@ it('an object without bytes goes, and what a git is about to write stays', async
   const draft = write('objects/ab/tmp_obj_x', '');
   await repair(project, null);
   expect([existsSync(object), existsSync(draft)]).toEqual([false, true]);
+});
+
+it('a pack of ours that a killed host made git keep is let go after an hour, and one of the user’s is not', async () => {
+  const { project, write } = stage();
+  const ours = 'caisson is about to name it by a ref\n';
+  const keeps = [
+    { file: write('objects/pack/pack-1.keep', ours), ageMs: 2 * 3_600_000 },
+    { file: write('objects/pack/pack-2.keep', ours), ageMs: 0 },
+    { file: write('objects/pack/pack-3.keep', 'mine\n'), ageMs: 2 * 3_600_000 },
+  ];
+  for (const { file, ageMs } of keeps) utimesSync(file, new Date(), new Date(Date.now() - ageMs));
+  await repair(project, null);
+  expect(keeps.map(({ file }) => existsSync(file))).toEqual([false, true, true]);
 });
 
 it('nothing behind a link in a .git that was handed over is touched', async () => {

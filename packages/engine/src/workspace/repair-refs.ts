@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path';
 
 import { isErrno, statIfThere, syncPath, type Git } from '@caisson/ground';
 
+import { removeLeftKeeps } from './beside-gc.ts';
 import { custodyGit, swapRef } from './custody.ts';
 import { readIfThere } from './locate-repository.ts';
 import { listFolder } from './record.ts';
@@ -42,6 +43,7 @@ export async function repairRefs(repositories: readonly string[], known: KnownRe
 async function repairBroken(repository: string, { findCommit }: KnownRefs): Promise<RefRepair[]> {
   const git = custodyGit(repository);
   await removeEmptyObjects(repository);
+  await removeLeftKeeps(repository);
   const repairs: RefRepair[] = [];
   for (const broken of (await surveyRefs(repository)).broken) {
     const { ref, problem } = broken;
