@@ -108,6 +108,30 @@ describe('finished runs', { timeout: 120_000 }, () => {
     expect(left).toEqual([]);
     expect(readdirSync(join(stateDir, 'worktrees'))).toEqual([]);
   });
+
+  it('whose clean-up failed leave nothing after the next run, and what a run needs is not touched', async () => {
+    const { project } = createOwnProject();
+    const { runId } = await project.run('--', 'true');
+    const runtime = join(project.root, '.caisson/runtime');
+    const folders = ['jobs', 'captures', 'mailboxes', 'homes', 'net', 'overlays'].map((name) =>
+      join(runtime, name),
+    );
+    for (const folder of folders) mkdirSync(join(folder, `${runId}.1/left`), { recursive: true });
+    const child = project.start('run', '--', 'sh', '-c', 'while [ ! -e go ]; do sleep 0.05; done');
+    const ended = finish(child);
+    const left = (): string[] =>
+      folders.flatMap((folder) => readdirSync(folder)).filter((name) => name.startsWith(runId));
+    await until('what was left is gone', () => left().length === 0);
+    const [own] = await until('the run has files', () => listWorktrees(project));
+    expect(readdirSync(join(runtime, 'captures'))).toEqual([own]);
+    project.write(`.caisson/worktrees/${own}/files/go`, '');
+    expect((await ended).code).toBe(0);
+  });
 });
+
+function listWorktrees({ root }: Project): string[] | null {
+  const names = readdirSync(join(root, '.caisson/worktrees'));
+  return names.length === 0 ? null : names;
+}
 
 const isFileOfRun = (name: string | Buffer): boolean => String(name).includes('run_');

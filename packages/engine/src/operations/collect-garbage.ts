@@ -26,6 +26,8 @@ const HALF_WRITTEN = /^\.caisson-[0-9a-f]+\.tmp$|^\.ledger\.db\..+\.new|\.lock\.
 const TEMPORARY = /^caisson-(?:pipes|probe|put)-[\w-]+$/;
 /** No attempt takes as long. */
 const FOREIGN_GROUP_AGE_MS = 7 * DAY_MS;
+/** Folders of `runtime` in which each attempt has a file or folder of its own, which goes with its clean-up. */
+const ATTEMPT_FOLDERS = ['jobs', 'captures', 'mailboxes', 'homes', 'net', 'overlays'];
 
 export interface GarbageReport extends SweptStore {
   /** Blobs that the bucket lacked and has now; null without a bucket. */
@@ -58,7 +60,7 @@ export async function collectGarbage(engine: Engine, options: GarbageOptions = {
   const repairedRefs = await repairOwnRefs(engine);
   const swept = await sweepStore(engine, graceMs);
   await undoLeftApplies(engine);
-  await removeLeftWorkspaces(engine);
+  await removeLeftOfRuns(engine);
   await removeDeadSockets(engine);
   await removeLeftGroups(engine);
   await removeHalfWritten(engine);
@@ -105,19 +107,29 @@ export async function removeDeadSockets({ hosts, hostId }: Engine): Promise<void
 
 /** Runs of other projects share the place; of those nothing is known, and only the age tells. */
 export async function removeLeftGroups({ rooms, ledger }: Engine): Promise<void> {
-  const held = new Set(ledger.leases.listSlots().map((slot) => slot.runId));
-  await rooms.compute.removeLeftGroups((runId, ageMs) => {
-    const run = ledger.run(runId);
-    return run === null ? ageMs > FOREIGN_GROUP_AGE_MS : run.ending !== undefined && !held.has(runId);
-  });
+  const isLeft = findLeft(ledger);
+  await rooms.compute.removeLeftGroups((runId, ageMs) =>
+    ledger.run(runId) === null ? ageMs > FOREIGN_GROUP_AGE_MS : isLeft(runId),
+  );
 }
 
-/** A removal that was refused or failed when its run ended (a process still looked at it, a full disk) is tried again. */
-export async function removeLeftWorkspaces(engine: Engine): Promise<void> {
+/** Tells which runs have ended and have no host that is still cleaning up after them. */
+function findLeft(ledger: Engine['ledger']): (runId: string) => boolean {
+  const held = new Set(ledger.leases.listSlots().map((slot) => slot.runId));
+  return (runId) => ledger.run(runId)?.ending !== undefined && !held.has(runId);
+}
+
+/** A clean-up that was refused or failed when its run ended (a process still looked at it, a full disk) is tried again. */
+export async function removeLeftOfRuns(engine: Engine): Promise<void> {
+  const isOver = findLeft(engine.ledger);
+  await removeLeftWorkspaces(engine, isOver);
+  for (const folder of ATTEMPT_FOLDERS.map((name) => join(engine.config.stateDir, 'runtime', name)))
+    for (const name of await listIfThere(folder))
+      if (isOver(runOf(name))) await removeTree(join(folder, name));
+}
+
+async function removeLeftWorkspaces(engine: Engine, isOver: (runId: string) => boolean): Promise<void> {
   const { stateDir } = engine.config;
-  const held = new Set(engine.ledger.leases.listSlots().map((slot) => slot.runId)); // their hosts are not done with them
-  const isOver = (runId: string): boolean =>
-    engine.ledger.run(runId)?.ending !== undefined && !held.has(runId);
   await engine.workspaces.trashMoved({ stateDir, isOver });
   for (const { runId, prepared } of await engine.workspaces.recoverList({ stateDir })) {
     if (prepared === null || !isOver(runId)) continue;
@@ -132,16 +144,12 @@ export async function removeLeftWorkspaces(engine: Engine): Promise<void> {
   }
 }
 
-/** Each attempt's own file or folder in these goes with its clean-up; what a killed host left there goes here. */
-const ATTEMPT_FOLDERS = ['jobs', 'captures', 'mailboxes', 'homes', 'net', 'overlays'];
-
-/** Files of attempts that are over. */
+/** What attempts that are over leave for whoever looks later. */
 export async function sweepRuntime(
   engine: Engine,
   graceMs: number,
 ): Promise<Pick<GarbageReport, 'results' | 'spools' | 'logs'>> {
   const folder = (name: string): string => join(engine.config.stateDir, 'runtime', name);
-  for (const name of ATTEMPT_FOLDERS) await sweepFolder(engine, folder(name), graceMs);
   return {
     results: await sweepFolder(engine, folder('results'), DAY_MS),
     spools: await sweepFolder(engine, folder('spool'), graceMs),
@@ -188,7 +196,7 @@ async function sweepFolder(
   // Ids sort by time: a file of a run that was accepted later cannot be old enough, and is not even looked at.
   const newest = createRunId({ wallMs: () => engine.clock.wallMs() - olderThanMs });
   for (const name of names) {
-    const runId = name.split('.', 1)[0] ?? '';
+    const runId = runOf(name);
     const isHalfWritten = name.startsWith('.caisson-') && name.endsWith('.tmp'); // by somebody who was killed
     if (!isHalfWritten && runId > newest) continue;
     if (!isHalfWritten && !isOver(engine, runId, isUnknownSwept)) continue;
@@ -199,6 +207,11 @@ async function sweepFolder(
     removed += 1;
   }
   return removed;
+}
+
+/** Names in the runtime folders begin with the run's. */
+function runOf(name: string): string {
+  return name.split('.', 1)[0] ?? '';
 }
 
 async function listIfThere(folder: string): Promise<string[]> {

@@ -11,7 +11,7 @@ import type { ProbeReport } from '../discovery/index.ts';
 import { createEngine, type Engine } from '../engine.ts';
 import { openLedger } from '../ledger/index.ts';
 import type { InspectedWorkspaces } from '../workspace/index.ts';
-import { removeLeftWorkspaces } from './collect-garbage.ts';
+import { removeLeftOfRuns } from './collect-garbage.ts';
 import { findProblems } from './examine-store.ts';
 import { describeRepair, repairOwnRefs } from './repair-own-refs.ts';
 import { makeUpSeals } from './seal-ended.ts';
@@ -112,7 +112,7 @@ async function restoreBlobs(engine: Engine, ...[done, failed]: Parameters<Step>)
 async function removeStale(engine: Engine, ...[done, failed]: Parameters<Step>): Promise<void> {
   const { config, workspaces } = engine;
   const before = (await workspaces.inspect(config)).attempts;
-  await removeLeftWorkspaces(engine);
+  await removeLeftOfRuns(engine);
   for (const attempt of before) {
     try {
       await removeUnknown(engine, attempt, done, failed);

@@ -11,7 +11,7 @@ import {
   removeDeadSockets,
   removeHalfWritten,
   removeLeftGroups,
-  removeLeftWorkspaces,
+  removeLeftOfRuns,
   sweepRuntime,
   TRASH_TTL_MS,
 } from './collect-garbage.ts';
@@ -76,7 +76,7 @@ const emptyTrash = ({ workspaces, config }: Engine, oldest?: number): Promise<un
 
 /** The first one is done even beside the shortest run. */
 const BESIDE: readonly Step[] = [
-  removeLeftWorkspaces,
+  removeLeftOfRuns,
   (engine) => sweepRuntime(engine, DAY_MS),
   removeDeadSockets,
   (engine) => emptyTrash(engine, LOOKED_AT_BESIDE),
@@ -87,7 +87,7 @@ const ALL: readonly Step[] = [
   (engine) => sweepRuntime(engine, DAY_MS),
   (engine) => emptyTrash(engine),
   ({ config }) => tidyStore(join(config.stateDir, 'store')),
-  removeLeftWorkspaces,
+  removeLeftOfRuns,
   removeDeadSockets,
   removeLeftGroups,
   removeHalfWritten,
