@@ -1,8 +1,8 @@
 /** Project folders of another owner, or that others can write, which this user has agreed to use anyway. */
 import { createHash } from 'node:crypto';
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeFolder, ownUid, readSmallFileSync, writeFileAtomicSync } from '@caisson/ground';
+import { makeFolder, ownUid, readSmallFileSync, writeFileAtomicSync, removeFileSync } from '@caisson/ground';
 import * as z from 'zod/mini';
 import { isPrivateFolder } from './state-marker.ts';
 
@@ -22,7 +22,7 @@ export function acceptRoot(root: string, owner: number, userState: string): void
 export function forgetRoot(root: string, userState: string): boolean {
   const file = fileOf(root, userState);
   const wasThere = existsSync(file);
-  rmSync(file, { force: true });
+  removeFileSync(file);
   return wasThere;
 }
 

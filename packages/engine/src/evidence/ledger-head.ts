@@ -7,10 +7,10 @@
  *   <folder>/<sha256 of the state folder's real path>.json
  */
 import { hash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
-import { makeFolder, writeFileAtomicSync } from '@caisson/ground';
+import { makeFolder, writeFileAtomicSync, removeFileSync } from '@caisson/ground';
 import { Sha256 } from '@caisson/protocol';
 import * as z from 'zod/mini';
 
@@ -84,7 +84,7 @@ export function openLedgerHeads(folder: string): LedgerHeads {
       for (const file of listFiles(folder)) {
         const head = readHead(file);
         if (head === null || head === 'unreadable' || existsSync(head.stateDir)) continue;
-        if (Date.parse(head.at) < before.getTime()) rmSync(file, { force: true });
+        if (Date.parse(head.at) < before.getTime()) removeFileSync(file);
       }
     },
     listStateFolders: () =>

@@ -1,6 +1,7 @@
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { removeFileSync } from '@caisson/ground';
 import { createNdjsonDecoder, encodeNdjson } from '@caisson/protocol';
 import type { HostOrder, HostReply, Hosts } from './contract.ts';
 import { HostUnreachableError } from './errors.ts';
@@ -17,7 +18,7 @@ export function createLocalHosts(stateDir: string): Hosts {
     isAlive: (hostId) => isListening(folder, hostId),
     list: (olderThanMs) => listSockets(folder, olderThanMs),
     forget: (hostId) => {
-      if (HOST_ID.test(hostId)) rmSync(join(folder, `${hostId}.sock`), { force: true });
+      if (HOST_ID.test(hostId)) removeFileSync(join(folder, `${hostId}.sock`));
     },
     order: (hostId, order) => exchange(folder, hostId, order),
   };
@@ -65,7 +66,7 @@ async function openPost(folder: string, hostId: string, obey: (order: HostOrder)
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
       });
-      rmSync(join(folder, `${hostId}.sock`), { force: true });
+      removeFileSync(join(folder, `${hostId}.sock`));
     },
   };
 }

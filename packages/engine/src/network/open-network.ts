@@ -1,9 +1,9 @@
-import { chmodSync, closeSync, openSync, rmSync } from 'node:fs';
+import { chmodSync, closeSync, openSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { ListenOptions, Socket } from 'node:net';
 import { basename, dirname } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { createRedactor, type NamedSecret } from '@caisson/ground';
+import { createRedactor, type NamedSecret, removeFileSync } from '@caisson/ground';
 import { createConnectionLog, type ConnectionLog } from './connection-log.ts';
 import type { NetworkSettings, OpenNetwork, OpenNetworkOptions } from './contract.ts';
 import {
@@ -107,7 +107,7 @@ async function listenOnSocket(server: Server, socketPath: string): Promise<() =>
     // A socket's path may have at most 107 bytes; through a descriptor of its folder any will do. The descriptor stays
     // open as long as the server: closing unlinks by that path, and the number could stand for another folder by then.
     folder = openSync(dirname(socketPath), 'r');
-    rmSync(socketPath, { force: true });
+    removeFileSync(socketPath);
     await listening(server, { path: `/proc/self/fd/${folder}/${basename(socketPath)}` });
     chmodSync(socketPath, 0o600);
   } catch (error) {
@@ -120,7 +120,7 @@ async function listenOnSocket(server: Server, socketPath: string): Promise<() =>
   return async () => {
     await stop();
     closeSync(held);
-    rmSync(socketPath, { force: true });
+    removeFileSync(socketPath);
   };
 }
 

@@ -1,7 +1,7 @@
 /** `--detach`: another process becomes the host of the run; this one only waits until the run is accepted. */
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { isSameProcess, readProcess, startDetached, writeFileAtomic } from '@caisson/ground';
+import { isSameProcess, readProcess, startDetached, writeFileAtomic, removeFileSync } from '@caisson/ground';
 import { BusTopic, CaissonError, ErrorInfo } from '@caisson/protocol';
 import { readHostEnvironment } from '../config/index.ts';
 import type { DispatchRequest } from '../dispatch/index.ts';
@@ -70,7 +70,7 @@ export async function startBackground(
     const refusal = readRefusal(paths) ?? (isAlive ? null : diedAtOnce(paths));
     if (refusal !== null) {
       if (engine.ledger.run(runId) !== null) return runId; // it was accepted, and has ended, since we looked
-      for (const path of Object.values(paths)) rmSync(path, { force: true }); // we are told, and pass it on
+      for (const path of Object.values(paths)) removeFileSync(path); // we are told, and pass it on
       const other = await findRunOfKey(engine, request); // somebody was faster with the same key
       if (other !== null) return other;
       throw new BackgroundRefusedError(refusal);
@@ -107,7 +107,7 @@ export async function runBackground(engine: Engine, runId: string): Promise<void
     await writeFileAtomic(paths.refusal, JSON.stringify(info), { mode: 0o600 });
   } finally {
     await warnings.flush();
-    if (statSync(paths.log, { throwIfNoEntry: false })?.size === 0) rmSync(paths.log, { force: true });
+    if (statSync(paths.log, { throwIfNoEntry: false })?.size === 0) removeFileSync(paths.log);
   }
 }
 

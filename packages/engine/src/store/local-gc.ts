@@ -10,6 +10,7 @@
  */
 import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { removeFileSync } from '@caisson/ground';
 
 import type { BlobProblem, GcOptions, GcReport } from './contract.ts';
 import { toProblem } from './inspect-blob.ts';
@@ -82,7 +83,7 @@ class Collection {
     const { layout } = this.#blobs;
     for (const name of listNames(layout.trash)) {
       const home = name.endsWith('.pack') ? join(layout.packs, name) : blobFile(layout, name);
-      if (statOrNull(home) !== null) rmSync(join(layout.trash, name), { force: true });
+      if (statOrNull(home) !== null) removeFileSync(join(layout.trash, name));
       else moveIfThere(join(layout.trash, name), home);
     }
   }

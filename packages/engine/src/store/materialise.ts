@@ -30,6 +30,7 @@ import { rename } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { removeFileSync } from '@caisson/ground';
 
 import { describe } from './bundle-manifest.ts';
 import type { BundleEntry, BundleManifest, BundleRef, MaterialiseOptions } from './contract.ts';
@@ -178,7 +179,7 @@ class TreeWriter {
     this.#canClone = succeeds(() =>
       copyFileSync(source, file, constants.COPYFILE_FICLONE_FORCE | constants.COPYFILE_EXCL),
     );
-    if (!this.#canClone) rmSync(file, { force: true });
+    if (!this.#canClone) removeFileSync(file);
     return this.#canClone;
   }
 

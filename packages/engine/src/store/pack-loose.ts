@@ -6,8 +6,9 @@
  * again; a put that cannot touch it any more writes it again; the pack is as young as the newest of its blobs
  * would be.
  */
-import { rmdirSync, rmSync } from 'node:fs';
+import { rmdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { removeFileSync } from '@caisson/ground';
 
 import { throwUnlessProblem } from './inspect-blob.ts';
 import { LocalBlobs } from './local-blobs.ts';
@@ -47,11 +48,11 @@ async function packLoose(layout: LocalLayout): Promise<void> {
     );
     if (writer.count === 0) return;
     const name = await writer.commit();
-    for (const digest of packed) rmSync(blobFile(layout, digest), { force: true });
+    for (const digest of packed) removeFileSync(blobFile(layout, digest));
     const emptied = packs.filter(
       (pack) => pack.name !== name && pack.digests.every((each) => moved.has(each)),
     );
-    for (const { file } of emptied) rmSync(file, { force: true });
+    for (const { file } of emptied) removeFileSync(file);
     removeEmptyFolders(layout);
   } finally {
     await writer.abandon();

@@ -1,5 +1,6 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { removeFileSync } from '@caisson/ground';
 
 import { refuseInvalidDigest } from './digest.ts';
 import { ensureFolder, listNames } from './local-layout.ts';
@@ -30,7 +31,7 @@ export class UnsentMarks {
   }
 
   remove(unsent: Unsent): void {
-    rmSync(this.#fileOf(unsent), { force: true });
+    removeFileSync(this.#fileOf(unsent));
   }
 
   list(): Unsent[] {

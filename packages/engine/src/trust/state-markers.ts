@@ -1,8 +1,8 @@
 /** Writes the markers of state folders, outside of every repository; config reads them. */
 import { randomBytes } from 'node:crypto';
-import { rmSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { makeFolder, ownUid, statIfThere, writeFileAtomicSync } from '@caisson/ground';
+import { makeFolder, ownUid, statIfThere, writeFileAtomicSync, removeFileSync } from '@caisson/ground';
 import { isPrivateFolder, markersFolder, type StateMarker } from '../config/index.ts';
 import { StateMarkerError } from './state-errors.ts';
 import type { StatePlace } from './state-inspection.ts';
@@ -45,7 +45,7 @@ export function updateMarker(place: StatePlace, marker: StateMarker): void {
 }
 
 export function removeMarker(place: StatePlace, marker: StateMarker): void {
-  rmSync(fileOf(place, marker), { force: true });
+  removeFileSync(fileOf(place, marker));
 }
 
 /** What distinguishes the folder from a copy of it. */

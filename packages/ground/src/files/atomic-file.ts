@@ -16,7 +16,6 @@ import {
   openSync,
   readFileSync,
   renameSync,
-  rmSync,
   writeFileSync,
 } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
@@ -25,6 +24,7 @@ import { dirname, join } from 'node:path';
 import { CaissonError } from '@caisson/protocol';
 
 import { isErrno } from '../platform/index.ts';
+import { removeFileSync } from './remove-file.ts';
 
 export interface AtomicWriteOptions {
   /** Exact permissions of the new file, whatever the umask. Default 0o600. */
@@ -92,7 +92,7 @@ export function writeFileAtomicSync(
     }
     renameSync(temp, path);
   } catch (error) {
-    rmSync(temp, { force: true });
+    removeFileSync(temp);
     throw error;
   }
   if (durable) syncPathSync(dirname(path));
@@ -116,7 +116,7 @@ export function publishNewFileSync(draft: string, path: string): boolean {
     if (isErrno(error, 'EEXIST')) return false;
     throw error;
   } finally {
-    rmSync(draft, { force: true });
+    removeFileSync(draft);
   }
 }
 
@@ -126,7 +126,7 @@ export function writeNewFileSync(path: string, bytes: Uint8Array | string): bool
   try {
     writeFileSync(temp, bytes, { flag: 'wx', mode: 0o600 });
   } catch (error) {
-    rmSync(temp, { force: true });
+    removeFileSync(temp);
     throw error;
   }
   return publishNewFileSync(temp, path);

@@ -13,10 +13,11 @@
  * A holder in another pid namespace cannot be looked at; it counts as dead after `FOREIGN_LIMIT_MS`.
  */
 import { randomBytes } from 'node:crypto';
-import { linkSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { linkSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
 import { CaissonError } from '@caisson/protocol';
 import * as z from 'zod/mini';
 import { isSameProcess, readProcess } from '../processes/index.ts';
+import { removeFileSync } from './remove-file.ts';
 
 const FOREIGN_LIMIT_MS = 30_000;
 const BROKEN_LIMIT_MS = 1000;
@@ -64,10 +65,10 @@ export async function withFileLock<T>(
     try {
       return await work();
     } finally {
-      rmSync(lockPath, { force: true }); // L1: we live and hold it
+      removeFileSync(lockPath); // L1: we live and hold it
     }
   } finally {
-    rmSync(own, { force: true });
+    removeFileSync(own);
   }
 }
 
@@ -102,8 +103,8 @@ async function bury(
     `${lockPath}.bury-${dead.token}`,
     () => {
       if (readHolder(lockPath)?.token !== dead.token) return; // L2
-      rmSync(lockPath, { force: true });
-      rmSync(`${lockPath}.${dead.token}`, { force: true });
+      removeFileSync(lockPath);
+      removeFileSync(`${lockPath}.${dead.token}`);
     },
     options,
   );

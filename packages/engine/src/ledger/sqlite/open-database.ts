@@ -1,11 +1,11 @@
 // Opening never guesses and never overwrites: a file is ours by its application id, and a new one appears complete
 // or not at all. An empty ledger.db is therefore always a damaged one.
 
-import { closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import Database from 'better-sqlite3';
-import { makeFolder, publishNewFileSync } from '@caisson/ground';
+import { makeFolder, publishNewFileSync, removeFileSync } from '@caisson/ground';
 import {
   LedgerCorruptError,
   LedgerForeignError,
@@ -121,7 +121,7 @@ function createFile(file: string, migrations: readonly Migration[]): void {
     buildSchema(draft, migrations);
     publishNewFileSync(draft, file);
   } finally {
-    for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(draft + suffix, { force: true });
+    for (const suffix of ['', '-wal', '-shm', '-journal']) removeFileSync(draft + suffix);
   }
 }
 
