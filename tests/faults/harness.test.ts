@@ -29,9 +29,9 @@ describe('the fault harness', { timeout: 180_000 }, () => {
       const obstacle = kinds[0]?.findObstacle() ?? null;
       if (obstacle !== null) context.skip(obstacle);
       const [report] = await runAll({ kinds, seed, count: 1, only, jobs: 1 });
-      expect({ violations: report?.violations, hasStruck: report?.hasStruck }, report?.repeat).toEqual({
+      expect({ violations: report?.violations, missed: report?.missed }, report?.repeat).toEqual({
         violations: [],
-        hasStruck: true,
+        missed: 0,
       });
     });
   }
@@ -46,7 +46,7 @@ describe('the fault harness', { timeout: 180_000 }, () => {
   it('understands its options, and refuses others', () => {
     const { kinds, ...rest } = parseOptions(['--kind', 'kill,errno', '--seed', '4', '--only', '9']);
     expect(kinds.map(({ name }) => name)).toEqual(['kill', 'errno']);
-    expect(rest).toEqual({ seed: 4, count: 20, only: 9, jobs: 2, publishes: false });
+    expect(rest).toEqual({ seed: 4, count: 20, only: 9, jobs: 2, publishes: false, results: null });
     for (const args of [
       ['--kind', 'fire'],
       ['--count', 'many'],
@@ -55,21 +55,22 @@ describe('the fault harness', { timeout: 180_000 }, () => {
       expect(() => parseOptions(args)).toThrow(OptionsError);
   });
 
-  it('counts a case without a strike as a case and not as a fault', () => {
+  it('counts the faults that struck, and not the cases', () => {
     const common = {
       outcome: 'done',
       violations: [],
       kind: 'kill',
+      seed: 1,
       name: '',
       tookMs: 1000,
       repeat: '',
     } as const;
     const kinds = KINDS.filter((kind) => kind.name === 'kill');
     const table = createTable(kinds, [
-      { ...common, index: 0, hasStruck: true },
-      { ...common, index: 1, hasStruck: false, violations: ['ends: never'] },
+      { ...common, index: 0, struck: 2, missed: 0 },
+      { ...common, index: 1, struck: 0, missed: 1, violations: ['ends: never'] },
     ]);
-    expect(table[1]).toEqual(['kill', '2', '1', '2', '0', '0', '0', '1', '1.0', '1.0']);
+    expect(table[1]).toEqual(['kill', '2', '2', '2', '0', '0', '0', '1', '1.0', '1.0']);
     expect(formatTable(table).split('\n')).toHaveLength(3);
   });
 });

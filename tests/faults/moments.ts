@@ -23,9 +23,6 @@ export const MOMENTS: readonly Moment[] = [
   ...(['captured', 'result', 'checkpointed', 'ended', 'sealed', 'removed'] as const),
 ];
 
-/** Those at which there is a worker to kill. */
-export const WORKER_MOMENTS: readonly Moment[] = ['launched', 'started', 'agent', 'captured', 'result'];
-
 export interface Watched {
   readonly root: string;
   readonly stateDir: string;

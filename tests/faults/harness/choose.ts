@@ -27,6 +27,7 @@ export function chooseSetting(random: Random, needs: Partial<Setting> = {}): Set
     runs: 1,
     isEndless: false,
     hasNetwork: false,
+    isDirty: random() < 0.3,
     ...needs,
   };
 }

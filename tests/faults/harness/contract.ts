@@ -12,8 +12,9 @@ export type Outcome = 'done' | 'failed' | 'interrupted' | 'refused';
 
 export interface Findings {
   readonly outcome: Outcome;
-  /** Whether the fault met what it was meant for; a case in which it did not counts as no fault. */
-  readonly hasStruck: boolean;
+  /** Faults that met what they were meant for, and those that met nothing. */
+  readonly struck: number;
+  readonly missed: number;
   /** Broken invariants, each with its name first. */
   readonly violations: readonly string[];
   /** What the product said in such a case. */
@@ -56,6 +57,8 @@ export interface Setting {
   /** Whether the agent goes on until it is ended. */
   readonly isEndless: boolean;
   readonly hasNetwork: boolean;
+  /** Whether the user has files that are not committed: the runs begin with a baseline of their own. */
+  readonly isDirty: boolean;
 }
 
 /** A command line that a fault may put something before. */

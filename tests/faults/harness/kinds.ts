@@ -106,11 +106,11 @@ export const KINDS: readonly Kind[] = [
 ];
 
 function planScenario(scenario: Scenario): PlannedCase {
-  const { workspace, agent, state, retries } = scenario.setting;
+  const { workspace, agent, state, retries, isDirty } = scenario.setting;
   const faults = scenario.faults.map(({ name }) => name).join(' + ');
   const second = scenario.recoveryFaults?.map(({ name }) => `, then ${name}`).join('') ?? '';
   return {
-    name: `${faults}${second} (${workspace}, agent ${agent}, state ${state}, retries ${retries})`,
+    name: `${faults}${second} (${workspace}, agent ${agent}, state ${state}, retries ${retries}${isDirty ? ', uncommitted files' : ''})`,
     run: () => runScenario(scenario),
   };
 }

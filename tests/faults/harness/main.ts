@@ -1,6 +1,7 @@
 /** `npm run test:faults`: hurts runs in every way there is, checks what must hold afterwards, prints a table. */
 import { OptionsError, parseOptions, USAGE, type Options } from './options.ts';
 import { publish } from './publish.ts';
+import { openResults } from './results.ts';
 import { runAll, type Report } from './run-all.ts';
 import { createTable, formatTable } from './table.ts';
 
@@ -9,9 +10,16 @@ process.exitCode = await main(process.argv.slice(2));
 async function main(args: readonly string[]): Promise<number> {
   try {
     const options = parseOptions(args);
-    const reports = await runAll(options, tell);
+    const results = options.results === null ? null : openResults(options.results);
+    const known = results?.list() ?? [];
+    const isKnown = (repeat: string): boolean => known.some((report) => report.repeat === repeat);
+    const fresh = await runAll({ ...options, isKnown, signal: onTermination() }, (report) => {
+      results?.add(report);
+      tell(report);
+    });
+    const reports = [...known, ...fresh];
     process.stdout.write(`\n${formatTable(createTable(options.kinds, reports))}\n`);
-    if (options.publishes) process.stdout.write(`written to ${publish(options, reports)}\n`);
+    if (options.publishes) process.stdout.write(`written to ${publish(reports)}\n`);
     return conclude(options, reports);
   } catch (error) {
     if (!(error instanceof OptionsError)) throw error;
@@ -20,9 +28,15 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
+function onTermination(): AbortSignal {
+  const stop = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort());
+  return stop.signal;
+}
+
 function tell(report: Report): void {
-  const { kind, index, name, violations, hasStruck, outcome, tookMs } = report;
-  const mark = violations.length > 0 ? 'FAIL' : hasStruck ? 'ok  ' : 'miss';
+  const { kind, index, name, violations, missed, outcome, tookMs } = report;
+  const mark = violations.length > 0 ? 'FAIL' : missed === 0 ? 'ok  ' : 'miss';
   process.stdout.write(`${mark} ${kind} ${index}: ${name}: ${outcome}, ${(tookMs / 1000).toFixed(1)} s\n`);
   for (const violation of violations)
     process.stdout.write(`     ${violation.replaceAll('\n', '\n       ')}\n`);

@@ -12,15 +12,18 @@ export interface Options {
   readonly only: number | null;
   readonly jobs: number;
   readonly publishes: boolean;
+  /** Where every report is kept as it comes; what is there already is not tried again. Null: nowhere. */
+  readonly results: string | null;
 }
 
-export const USAGE = `npm run test:faults -- [--kind K[,K…]] [--seed N] [--count N] [--only I] [--jobs N] [--publish]
+export const USAGE = `npm run test:faults -- [--kind K[,K…]] [--seed N] [--count N] [--only I] [--jobs N] [--results FILE] [--publish]
 
   --kind     ${KINDS.map(({ name }) => name).join(', ')}; default: all but flood, footprint and soak
   --seed     decides every case; default: today's date
   --count    cases of every kind, runs for footprint and soak; default 20
   --only     repeats the case with this number
   --jobs     cases at once; default 2
+  --results  keeps every report in this file, and goes on where it stopped
   --publish  writes the table to docs/fault-matrix.md
 `;
 
@@ -35,6 +38,7 @@ export function parseOptions(args: readonly string[]): Options {
     only: values.only === undefined ? null : readNumber('only', values.only),
     jobs: Math.max(1, readNumber('jobs', values.jobs ?? '2')),
     publishes: values.publish ?? false,
+    results: values.results ?? null,
   };
 }
 
@@ -46,6 +50,7 @@ function parseStrict(args: readonly string[]) {
     count: text,
     only: text,
     jobs: text,
+    results: text,
     publish: { type: 'boolean' },
   } as const;
   try {

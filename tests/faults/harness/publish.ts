@@ -4,28 +4,37 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../e2e/open-project.ts';
 import { KINDS } from './kinds.ts';
-import type { Options } from './options.ts';
 import type { Report } from './run-all.ts';
-import { createTable, formatMarkdown } from './table.ts';
+import { countStruck, createTable, formatMarkdown } from './table.ts';
 
 const PAGE = 'docs/fault-matrix.md';
 
-export function publish(options: Options, reports: readonly Report[]): string {
-  const struck = reports.filter(({ hasStruck }) => hasStruck).length;
+export function publish(reports: readonly Report[]): string {
   const broken = reports.filter(({ violations }) => violations.length > 0);
-  const kinds = KINDS.filter((kind) => options.kinds.includes(kind));
+  const kinds = KINDS.filter((kind) => reports.some((report) => report.kind === kind.name));
   const text = [
     '<!-- Written by npm run test:faults -- --publish. Changes made here are lost. -->',
     '# Faults, tried',
-    `On ${new Date().toISOString().slice(0, 10)}, with version ${readVersion()}: ${struck} faults struck in ${reports.length} cases, ${broken.length} of them broke an invariant.`,
-    'Struck: the fault met what it was meant for. The outcomes are those of the run that was hurt; all but a violation are in order. [The guide](guides/nightly.md) says what is checked after every case.',
+    `On ${new Date().toISOString().slice(0, 10)}, with version ${readVersion()}: ${countStruck(reports)} faults struck in ${reports.length} cases, ${broken.length} of them broke an invariant.`,
+    'Struck: faults that met what they were meant for; a case of kind pair or recovery has two. The outcomes are those of the run that was hurt; all but a violation are in order. [The guide](guides/nightly.md) says what is checked after every case.',
     formatMarkdown(createTable(kinds, reports)),
-    `To get it again: \`npm run test:faults -- --seed ${options.seed} --count ${options.count} --kind ${options.kinds.map(({ name }) => name).join()}\``,
+    'To get it again:',
+    ['```sh', ...describeBatches(reports), '```'].join('\n'),
     ...(broken.length === 0 ? [] : ['## Violations', broken.map(describe).join('\n')]),
   ].join('\n\n');
   writeFileSync(join(ROOT, PAGE), `${text}\n`);
   execFileSync(join(ROOT, 'node_modules/.bin/oxfmt'), [PAGE], { cwd: ROOT });
   return PAGE;
+}
+
+/** One line for each seed. */
+function describeBatches(reports: readonly Report[]): string[] {
+  return [...new Set(reports.map(({ seed }) => seed))].map((seed) => {
+    const own = reports.filter((report) => report.seed === seed);
+    const count = Math.max(...own.map(({ index }) => index)) + 1;
+    const kinds = [...new Set(own.map(({ kind }) => kind))].toSorted().join();
+    return `npm run test:faults -- --seed ${seed} --count ${count} --kind ${kinds}`;
+  });
 }
 
 function describe({ name, violations, repeat }: Report): string {

@@ -41,7 +41,8 @@ async function play(stage: Stage, { setting, faults, recoveryFaults = [] }: Scen
   if (next.code !== 0) violations.push(`next-command: exit ${next.code}: ${next.stdout}${next.stderr}`); // C2
   else violations.push(...(await checkAll({ stage, cli: first.cli, losesUnsynced: faults.some(isLossy) })));
   const context = violations.length === 0 ? [] : describeContext(stage, [...first.cli, ...after.cli, next]);
-  return { outcome, hasStruck: first.hasStruck && after.hasStruck, violations, context };
+  const [struck, missed] = [first.struck + after.struck, first.missed + after.missed];
+  return { outcome, struck, missed, violations, context };
 }
 
 /** What the product itself said, for whoever looks into a violation. */
@@ -63,7 +64,8 @@ function wrapAll(command: Command, faults: readonly Fault[], stage: Stage): Comm
 
 interface Ran {
   readonly cli: readonly CliRun[];
-  readonly hasStruck: boolean;
+  readonly struck: number;
+  readonly missed: number;
   readonly violations: readonly string[];
 }
 
@@ -77,9 +79,9 @@ async function runUnder(stage: Stage, commands: readonly Command[], faults: read
   if (!isOver) endHosts(running);
   const cli = await Promise.all(running.map(({ ended }) => ended));
   for (const fault of faults) await fault.lift?.(stage);
-  const hasStruck = faults.every((fault, index) => fault.hasStruck?.() ?? struck[index] ?? false);
+  const hits = faults.filter((fault, index) => fault.hasStruck?.() ?? struck[index] ?? false).length;
   const hung = isOver || isBlocked ? [] : [`ends: the command hung for ${END_LIMIT_MS} ms`]; // C3
-  return { cli, hasStruck, violations: hung };
+  return { cli, struck: hits, missed: faults.length - hits, violations: hung };
 }
 
 async function endWithin(running: readonly Running[], limitMs: number): Promise<boolean> {

@@ -14,6 +14,8 @@ import { findLeftProcesses, type LeftProcess } from './left-processes.ts';
 import { watchTold } from './told.ts';
 
 const STATE_SIZE = '64m';
+/** A file of the user's that is in no commit. */
+export const UNCOMMITTED = 'uncommitted.txt';
 
 export async function openStage(setting: Setting, config = ''): Promise<Stage> {
   const ends: (() => void)[] = [];
@@ -33,6 +35,7 @@ export async function openStage(setting: Setting, config = ''): Promise<Stage> {
   const state = setting.state === 'tmpfs' ? mountTmpfs(join(base, 'state'), STATE_SIZE) : null;
   if (state !== null) ends.push(() => state.remove());
   const stateDir = state === null ? join(project.root, '.caisson') : join(state.path, 'state');
+  if (setting.isDirty) project.write(UNCOMMITTED, 'not committed\n');
   openStateFolder({ stateDir, projectRoot: project.root, folders: resolveUserFolders(project.env) });
   await project.trust();
   disk?.sync?.(); // what the user had before is on the disk

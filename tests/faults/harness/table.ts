@@ -25,12 +25,17 @@ function describeRow(name: string, reports: readonly Report[]): string[] {
   return [
     name,
     String(reports.length),
-    String(reports.filter(({ hasStruck }) => hasStruck).length),
+    String(countStruck(reports)),
     ...[count('done'), count('failed'), count('interrupted'), count('refused')],
     String(reports.filter(({ violations }) => violations.length > 0).length),
     (seconds[Math.floor(seconds.length / 2)] ?? 0).toFixed(1),
     (seconds.at(-1) ?? 0).toFixed(1),
   ];
+}
+
+/** A case has one fault, or two. */
+export function countStruck(reports: readonly Report[]): number {
+  return reports.reduce((sum, { struck }) => sum + struck, 0);
 }
 
 export function formatTable(rows: readonly (readonly string[])[]): string {

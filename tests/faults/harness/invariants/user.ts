@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import type { DispatchResult } from '@caisson/protocol';
 import type { Stage } from '../contract.ts';
+import { UNCOMMITTED } from '../stage.ts';
 import type { Invariant } from './contract.ts';
 
 const COMMANDS: readonly (readonly string[])[] = [
@@ -30,12 +31,15 @@ function runGit({ project }: Stage, args: readonly string[]): string[] {
     : [`git ${args[0]} exits ${status}: ${complaints.join('; ')}`];
 }
 
+/** As the harness itself left them. */
+const OWN_LINES = new RegExp(` (caisson\\.yaml|\\.caisson/|${UNCOMMITTED})$`);
+
 /** The run was to leave the user's files alone, and its own folder is ignored. */
 function findChanges({ project }: Stage): string[] {
   const options = { cwd: project.root, env: project.env, encoding: 'utf8' } as const;
   return spawnSync('git', ['status', '--porcelain'], options)
     .stdout.split('\n')
-    .filter((line) => line !== '' && !line.endsWith(' caisson.yaml') && !line.endsWith(' .caisson/'))
+    .filter((line) => line !== '' && !OWN_LINES.test(line))
     .map((line) => `git status: ${line}`);
 }
 

@@ -29,7 +29,8 @@ export const flood: Kind = {
         const isDone = result.status === 'done';
         return {
           outcome: isDone ? 'done' : 'failed',
-          hasStruck: true,
+          struck: 1,
+          missed: 0,
           violations: [
             ...(isDone ? [] : [`ends: the run is ${result.status}`]),
             ...(peaks.host < MAX_HOST_MIB ? [] : [`memory: the host took ${peaks.host} MiB`]),

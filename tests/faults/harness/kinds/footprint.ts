@@ -30,7 +30,7 @@ export async function leaveFootprint(runs: number): Promise<Findings> {
   const stage = await openStage(chooseSetting(() => 0, needs));
   try {
     const violations = await runMany(stage, runs);
-    return { outcome: violations.length === 0 ? 'done' : 'failed', hasStruck: true, violations };
+    return { outcome: violations.length === 0 ? 'done' : 'failed', struck: 1, missed: 0, violations };
   } finally {
     await stage.close();
   }

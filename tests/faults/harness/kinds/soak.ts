@@ -45,10 +45,10 @@ async function soakOnce(stage: Stage): Promise<Findings> {
     env: {},
   });
   const { code, stdout, stderr } = await running.ended;
-  if (code !== 0) return { outcome: 'failed', hasStruck: true, violations: [`ends: ${stderr}`] };
+  if (code !== 0) return { outcome: 'failed', struck: 1, missed: 0, violations: [`ends: ${stderr}`] };
   const report = JSON.parse(stdout) as SoakReport;
   const violations = [...judge(report), ...(await judgeGroups(groupsBefore)), ...(await checkEvery(stage))];
-  return { outcome: 'done', hasStruck: true, violations };
+  return { outcome: 'done', struck: 1, missed: 0, violations };
 }
 
 function judge({ done, early, late }: SoakReport): string[] {

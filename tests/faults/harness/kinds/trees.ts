@@ -46,7 +46,7 @@ export async function endTree(each: TreeCase): Promise<Findings> {
   const project = openProject({ git: false, config }, (end) => ends.push(end));
   try {
     await project.trust();
-    return { outcome: 'interrupted', hasStruck: true, violations: await growAndEnd(project, each) };
+    return { outcome: 'interrupted', struck: 1, missed: 0, violations: await growAndEnd(project, each) };
   } finally {
     for (const end of ends.toReversed()) end();
   }
