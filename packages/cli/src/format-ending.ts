@@ -55,6 +55,17 @@ export function describeHeadline(result: DispatchResult, style: Style): Painted 
   return line`${headline(result, style)}  ${result.runId}${took}`;
 }
 
+/** What all attempts used and took, where there was more than one; the money is theirs together. */
+export function describeTotal({ total, costUsd, costIsEstimate }: DispatchResult): string[] {
+  if (total === undefined) return [];
+  const { attempts, durationMs, usage } = total;
+  const used =
+    usage === undefined
+      ? ''
+      : `${usage.inputTokens} tokens in, ${usage.outputTokens} out, ${formatCost(costUsd, costIsEstimate)}, `;
+  return [`all ${attempts} attempts: ${used}${formatDuration(durationMs)}`];
+}
+
 /** What is to do about a patch. */
 export function describeApply(
   runId: string,
@@ -166,11 +177,12 @@ function describeOutcome(result: DispatchResult, style: Style, work: Whereabouts
   }
   if (sealed.usage !== undefined) {
     const { inputTokens, outputTokens, models, estimated } = sealed.usage;
-    const cost = formatCost(result.costUsd, result.costIsEstimate);
+    const cost = result.total === undefined ? `, ${formatCost(result.costUsd, result.costIsEstimate)}` : '';
     lines.push(
-      `  usage: ${inputTokens} in, ${outputTokens} out, ${cost}${models.length === 0 ? '' : `, ${models.join(', ')}`}${formatEstimate(estimated)}`,
+      `  usage: ${inputTokens} in, ${outputTokens} out${cost}${models.length === 0 ? '' : `, ${models.join(', ')}`}${formatEstimate(estimated)}`,
     );
   }
+  lines.push(...describeTotal(result).map((total) => `  ${total}`));
   // A plain command's complaints are worth a look; an agent program's chatter is not.
   if (sealed.usage === undefined && sealed.logs.stderr.bytes > 0)
     lines.push(`  stderr: ${formatBytes(sealed.logs.stderr.bytes)}, caisson logs ${result.runId} --stderr`);

@@ -6,6 +6,7 @@ import {
   describeFailure,
   describeGates,
   describeHeadline,
+  describeTotal,
   describeVerify,
   isBroken,
   isInPlace,
@@ -170,17 +171,28 @@ function describeCost(result: DispatchResult): string[] {
     ...(verify === undefined ? [] : [`verify ${formatDuration(verify.durationMs)}`]),
   ];
   return [
-    ...(usage === undefined && result.costUsd === undefined
-      ? []
-      : [
-          `${usage === undefined ? '' : `${usage.inputTokens} tokens in, ${usage.outputTokens} out, `}${formatCost(result.costUsd, result.costIsEstimate)}${formatEstimate(usage?.estimated)}`,
-        ]),
+    ...describeTotal(result),
+    ...describeUsage(result),
     ...(isUnderWay(result)
       ? []
       : [
           `${formatDuration(result.durationMs)}${times.length === 0 ? '' : `, of which ${times.join(', ')}`}`,
         ]),
   ];
+}
+
+/** With more than one attempt the money is told beside all of them. */
+function describeUsage({ result, total, costUsd, costIsEstimate }: DispatchResult): string[] {
+  const usage = result?.usage;
+  const parts = [
+    ...(usage === undefined ? [] : [`${usage.inputTokens} tokens in, ${usage.outputTokens} out`]),
+    ...(total !== undefined || (usage === undefined && costUsd === undefined)
+      ? []
+      : [formatCost(costUsd, costIsEstimate)]),
+  ];
+  if (parts.length === 0) return [];
+  const whose = total === undefined ? '' : 'the last attempt: ';
+  return [`${whose}${parts.join(', ')}${formatEstimate(usage?.estimated)}`];
 }
 
 type Callback = NonNullable<DispatchResult['callbacks']>[number];

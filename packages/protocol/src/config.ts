@@ -82,6 +82,11 @@ export const LimitsConfig = z.strictObject({
     count(0, 100),
     'Attempts after the first, for endings that may heal. Default 2.',
   ),
+  failedAnswers: optional(
+    'may-lower',
+    count(1, 100_000),
+    'Requests to the model that may fail one after the other before the run is stopped: its agent would ask without end. Default 50.',
+  ),
   depth: optional('may-lower', count(0, 16), 'How deep agents may dispatch agents. Default 2.'),
 });
 

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { ResolvedNames, RunBranch, WorkBeside } from './events.ts';
 import { Failure } from './failure.ts';
 import { RunId } from './ids.ts';
-import { Result, toldExitCode } from './result.ts';
+import { Result, RunTotal, toldExitCode } from './result.ts';
 import { ListedRisk } from './risky-paths.ts';
 
 /**
@@ -32,7 +32,10 @@ export const DispatchResult = z.object({
   continuedBy: z.optional(RunId),
   failure: z.optional(Failure),
   exitCode: toldExitCode(),
+  /** Of the last attempt, as `result.usage` is. */
   durationMs: z.number(),
+  /** All attempts together; absent where there was one. */
+  total: z.optional(RunTotal),
   /** What the run cost, all attempts together: as the runtime said or by the price table. Absent is unknown. */
   costUsd: z.optional(z.number()),
   /** A part of `costUsd` is an estimate: an answer of the model did not say what it used. */

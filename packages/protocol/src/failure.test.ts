@@ -6,5 +6,7 @@ it('only what another attempt may mend is tried again, and never a run whose hos
   expect(retried).toEqual(['fetch-failed', 'crashed']);
   expect(isRetryable({ reason: 'provider-failed', cause: 'overloaded', detail: '' })).toBe(true);
   expect(isRetryable({ reason: 'provider-failed', cause: 'rate-limit', detail: '' })).toBe(true);
+  expect(isRetryable({ reason: 'provider-failed', cause: 'stream-cut', detail: '' })).toBe(true);
   expect(isRetryable({ reason: 'provider-failed', cause: 'auth', detail: '' })).toBe(false);
+  expect(isRetryable({ reason: 'provider-failed', cause: 'failed-answers', detail: '' })).toBe(false);
 });

@@ -17,8 +17,20 @@ export const FAILURE_REASONS = [
 export const FailureReason = z.enum(FAILURE_REASONS);
 export type FailureReason = z.infer<typeof FailureReason>;
 
-/** The finer cause under a reason: what the agent reported, or which limit killed it. */
-export const FailureCause = z.enum([...AGENT_CAUSES, 'oom', 'pids', 'disk', 'gate', 'stalled']);
+/**
+ * The finer cause under a reason: what the agent reported, what the broker saw (`stream-cut`: the model's last answer
+ * broke off; `failed-answers`: too many failed in a row), or which limit stopped it.
+ */
+export const FailureCause = z.enum([
+  ...AGENT_CAUSES,
+  'stream-cut',
+  'failed-answers',
+  'oom',
+  'pids',
+  'disk',
+  'gate',
+  'stalled',
+]);
 export type FailureCause = z.infer<typeof FailureCause>;
 
 /** The same shape wherever a failure is told. */
@@ -30,6 +42,13 @@ export const Failure = z.object({
 });
 export type Failure = z.infer<typeof Failure>;
 
+/** Failures of the model's service that pass. */
+const PASSING_CAUSES: ReadonlySet<FailureCause> = new Set<FailureCause>([
+  'overloaded',
+  'rate-limit',
+  'stream-cut',
+]);
+
 /** Which failures another attempt of the same host may mend, whatever the task. */
 export function isRetryable(failure: Failure): boolean {
   switch (failure.reason) {
@@ -37,7 +56,7 @@ export function isRetryable(failure: Failure): boolean {
     case 'fetch-failed':
       return true;
     case 'provider-failed':
-      return failure.cause === 'overloaded' || failure.cause === 'rate-limit';
+      return failure.cause !== undefined && PASSING_CAUSES.has(failure.cause);
     case 'lost': // its host is dead, and whoever finds that out dispatches nothing: decision 0010
     case 'integrity-failed':
     case 'worker-failed':

@@ -4,7 +4,7 @@ import { defineEvent } from './define-event.ts';
 import { Failure } from './failure.ts';
 import { Grant } from './grant.ts';
 import { Sha256 } from './ids.ts';
-import { toldExitCode, Usage } from './result.ts';
+import { RunTotal, toldExitCode, Usage } from './result.ts';
 import { ListedRisk } from './risky-paths.ts';
 
 /** Work that the patch does not have, and the command that gets it. */
@@ -127,6 +127,8 @@ function terminal<T extends z.core.$ZodShape>(extra: T) {
     patchMissing: z.optional(z.string()),
     usage: z.optional(Usage),
     costUsd: z.optional(z.number()),
+    /** Absent where there was one attempt. */
+    total: z.optional(RunTotal),
     checkpoint: z.optional(CheckpointRef),
     branch: z.optional(RunBranch),
     risky: z.optional(z.array(ListedRisk)),

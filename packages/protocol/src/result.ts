@@ -58,6 +58,16 @@ export const SessionResume = z.object({
 });
 export type SessionResume = z.infer<typeof SessionResume>;
 
+/** All attempts of a run together; what stands beside it is of the last one alone. */
+export const RunTotal = z.object({
+  attempts: z.int().check(z.positive()),
+  /** Without the pauses between them. */
+  durationMs: milliseconds(),
+  /** Of the attempts whose usage is known. */
+  usage: z.optional(Usage),
+});
+export type RunTotal = z.infer<typeof RunTotal>;
+
 /** What the agent asks of a person; written by it as `needs_input.json`. */
 export const NeedsInput = z.object({
   question: z.string().check(z.minLength(1), z.maxLength(65_536)),

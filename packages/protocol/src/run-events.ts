@@ -4,7 +4,7 @@ import { defineEvent } from './define-event.ts';
 import { Failure } from './failure.ts';
 import { Sha256 } from './ids.ts';
 import { CheckpointRef } from './lifecycle-events.ts';
-import { Usage } from './result.ts';
+import { SessionResume, Usage } from './result.ts';
 import { HeartbeatCounters } from './worker-lines.ts';
 
 export const TaskRefused = defineEvent({
@@ -41,6 +41,9 @@ export const AttemptEnded = defineEvent({
     failure: Failure,
     nextAttempt: z.int(),
     delayMs: z.number(),
+    durationMs: z.optional(z.number()),
+    /** The session that the next attempt goes on with. */
+    resume: z.optional(SessionResume),
     usage: z.optional(Usage),
     costUsd: z.optional(z.number()),
     patchRef: z.optional(Sha256),
@@ -50,15 +53,16 @@ export const AttemptEnded = defineEvent({
 });
 export const RunStalled = defineEvent({
   type: 'run.stalled',
-  version: 2,
+  version: 3,
   durable: true,
   summary:
-    'The run makes no progress, and this is what it waits for: gone and stopped are about the worker or a stopped agent, exited-but-pipe-open about a sandbox that outlives its agent, model-silent about agents alone (decision 0009).',
+    'The run makes no progress, and this is what it waits for: gone and stopped are about the worker or a stopped agent, exited-but-pipe-open about a sandbox that outlives its agent, model-failing and model-silent about agents alone (decisions 0009, 0025).',
   data: z.object({
     reason: z.enum([
       'waiting-stdin',
       'waiting-permission',
       'in-tool',
+      'model-failing',
       'model-silent',
       'spinning',
       'stopped',

@@ -26,6 +26,11 @@ export function endingOfStop(reason: StopReason, detail = ''): StopEnding {
       return failed({ reason: 'timeout', cause: 'stalled' }, 'no progress');
     case 'budget':
       return failed({ reason: 'budget-exceeded' }, 'a budget cap was passed');
+    case 'failed-answers':
+      return failed(
+        { reason: 'provider-failed', cause: 'failed-answers' },
+        "too many of the model's answers failed in a row",
+      );
     case 'loop':
       return failed({ reason: 'provider-failed', cause: 'loop' }, 'the same call failed again and again');
     case 'disk':

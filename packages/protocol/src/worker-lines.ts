@@ -25,7 +25,17 @@ export const ControlMessage = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('go') }),
   z.object({
     kind: z.literal('stop'),
-    reason: z.enum(['user', 'shutdown', 'timeout', 'budget', 'stalled', 'loop', 'interrupt', 'disk']),
+    reason: z.enum([
+      'user',
+      'shutdown',
+      'timeout',
+      'budget',
+      'stalled',
+      'failed-answers',
+      'loop',
+      'interrupt',
+      'disk',
+    ]),
     graceMs: z.int(),
     detail: z.optional(z.string()),
   }),

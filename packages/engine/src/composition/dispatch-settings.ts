@@ -49,6 +49,7 @@ export function createDispatchSettings(
     captureLimits: { maxFileBytes: limits.captureFileBytes, maxTotalBytes: limits.captureBytes },
     spoolBytes: limits.spoolBytes,
     retries: limits.retries,
+    failedAnswers: limits.failedAnswers,
     depth: limits.depth,
     budget: withoutNull({
       usd: budget.perRunUsd,

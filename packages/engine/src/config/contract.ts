@@ -155,6 +155,7 @@ export interface ResolvedLimits {
   readonly captureBytes: number;
   readonly spoolBytes: number;
   readonly retries: number;
+  readonly failedAnswers: number;
   readonly depth: number;
 }
 

@@ -158,6 +158,7 @@ function assembleLimits(get: <T>(key: SettingKey) => T): ResolvedLimits {
     captureBytes: get('limits.capture'),
     spoolBytes: get('limits.spool'),
     retries: get('limits.retries'),
+    failedAnswers: get('limits.failedAnswers'),
     depth: get('limits.depth'),
   };
 }

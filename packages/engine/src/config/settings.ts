@@ -28,6 +28,7 @@ export const SETTING_DEFAULTS = {
   'limits.capture': 256 * MIB,
   'limits.spool': 64 * MIB,
   'limits.retries': 2,
+  'limits.failedAnswers': 50,
   'limits.depth': 2,
   'budget.perRunUsd': null,
   'budget.perSessionUsd': null,

@@ -6,7 +6,7 @@ import type { AttemptLimits } from '../compute/index.ts';
 import type { PreparedWorkspace } from '../workspace/index.ts';
 import type { AdmittedRun } from './contract.ts';
 import type { DispatchRooms, OpenedNetwork } from './rooms.ts';
-import { LOST_WORK_NOTE } from './continued-work.ts';
+import { LOST_WORK_NOTE, NEXT_ATTEMPT_NOTE } from './continued-work.ts';
 import { findNeighbourStates } from './neighbour-states.ts';
 import { rulesAboutControls } from './own-controls.ts';
 import { takenSampling } from './sampling.ts';
@@ -25,6 +25,8 @@ export interface JobParts {
   readonly overlay: Job['overlay'];
   readonly session: AgentSession;
   readonly isWorkLost: boolean;
+  /** The session is of an attempt before this one, not of another run. */
+  readonly isOwnSession: boolean;
 }
 
 export function composeJob(rooms: DispatchRooms, run: AdmittedRun, parts: JobParts): Job {
@@ -62,9 +64,10 @@ export function composeJob(rooms: DispatchRooms, run: AdmittedRun, parts: JobPar
 /** What is to be done, by whom, in which words, and what it goes on with. */
 function composeTask(
   run: AdmittedRun,
-  { session, isWorkLost }: JobParts,
+  parts: JobParts,
 ): Pick<Job, 'task' | 'runtime' | 'agent' | 'model' | 'prompts' | 'answer' | 'resume'> {
   const { request, runtime } = run;
+  const { session } = parts;
   return {
     task: {
       id: run.taskId,
@@ -91,11 +94,17 @@ function composeTask(
     ...(run.model === '' ? {} : { model: run.model }),
     prompts: {
       ...(run.systemPrompt === '' ? {} : { system: run.systemPrompt }),
-      user: isWorkLost ? `${LOST_WORK_NOTE}\n\n${run.userPrompt}` : run.userPrompt,
+      user: [...notesOf(parts), run.userPrompt].join('\n\n'),
     },
     ...(request.answer === undefined ? {} : { answer: describeAnswer(request.answer) }),
     ...(session.resume === undefined ? {} : { resume: session.resume }),
   };
+}
+
+/** What a resumed session must know before it hears its task. */
+function notesOf({ session, isOwnSession, isWorkLost }: JobParts): string[] {
+  if (session.resume === undefined) return [];
+  return [...(isWorkLost ? [LOST_WORK_NOTE] : []), ...(isOwnSession ? [NEXT_ATTEMPT_NOTE] : [])];
 }
 
 function composeWorkspace(run: AdmittedRun, workspace: PreparedWorkspace): Job['workspace'] {

@@ -1,25 +1,45 @@
 /**
- * A session that is resumed remembers its edits, so its workspace has them too: it begins with the patch of the run that
- * is continued, on the same baseline. The new patch then holds everything, and only the last run of a chain is applied.
+ * What an attempt goes on with: the session of the attempt before it or, for a first one, of the run that it continues. A
+ * session that is resumed remembers its edits, so its workspace has them too: it begins with the patch of that attempt, on
+ * the same baseline. The new patch then holds everything, and only the last run of a chain is applied. Without a session
+ * an attempt begins with the present files: done twice, half a task is not the task.
  */
+import type { EventData, SessionResume } from '@caisson/protocol';
 import { PreparedWorkspace, type EarlierWork } from '../workspace/index.ts';
 import type { AdmittedRun } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
-import type { AgentSession } from './session-folder.ts';
+
+/** A session, whose it is, and what was done in it. */
+export interface EarlierSession {
+  readonly runId: string;
+  readonly resume: SessionResume;
+  readonly patchRef: string | undefined;
+}
+
+export function findEarlierSession(
+  rooms: Pick<DispatchRooms, 'ledger'>,
+  { runId, request }: Pick<AdmittedRun, 'runId' | 'request'>,
+  attempt: number,
+): EarlierSession | null {
+  const before = attempt === 1 ? undefined : rooms.ledger.read({ runId, types: ['attempt.ended'] }).at(-1);
+  const { resume, patchRef } = (before?.data ?? {}) as Partial<EventData['attempt.ended']>;
+  if (resume !== undefined) return { runId, resume, patchRef };
+  const { continues } = request;
+  if (continues === undefined || request.resume === undefined) return null;
+  return { runId: continues, resume: request.resume, patchRef: patchRefOf(rooms, continues) };
+}
 
 /** What the resumed session had done; null where it left nothing, or works in place and has it before its eyes. */
 export async function findContinuedWork(
   rooms: Pick<DispatchRooms, 'ledger' | 'store'>,
-  run: Pick<AdmittedRun, 'request' | 'workspaceKind'>,
-  session: AgentSession,
+  run: Pick<AdmittedRun, 'workspaceKind'>,
+  session: EarlierSession | null,
 ): Promise<EarlierWork | null> {
-  const runId = run.request.continues;
-  if (runId === undefined || session.resume === undefined || run.workspaceKind === 'in-place') return null;
+  if (session?.patchRef === undefined || run.workspaceKind === 'in-place') return null;
+  const { runId, patchRef } = session;
   const launched = rooms.ledger.read({ runId, types: ['attempt.launched'] }).at(-1);
   const workspace = PreparedWorkspace.safeParse(launched?.data['workspace']).data;
   if (workspace === undefined || workspace.kind !== run.workspaceKind) return null;
-  const patchRef = patchRefOf(rooms, runId);
-  if (patchRef === undefined) return null;
   const { baselineTree, baseCommit, baselineCommit } = workspace;
   return { runId, baselineTree, baseCommit, baselineCommit, patch: await rooms.store.getBlob(patchRef) };
 }
@@ -34,3 +54,7 @@ function patchRefOf(rooms: Pick<DispatchRooms, 'ledger'>, runId: string): string
 /** Said to a session that is resumed without its work: it would build on files that are not there. */
 export const LOST_WORK_NOTE =
   'Note: the working folder was made anew. The changes that you made earlier in this conversation are not in it.';
+
+/** Said to a session that is resumed in another attempt of the same run: it hears its task again. */
+export const NEXT_ATTEMPT_NOTE =
+  'Note: the attempt before this one broke off. What you said and did in it is still there: go on from it. The task was:';

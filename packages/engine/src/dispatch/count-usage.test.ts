@@ -13,7 +13,12 @@ const seen = (more: Partial<ObservedUsage> = {}): ObservedUsage => ({
   isWhole: false,
   refusals: 0,
   lastStop: null,
-  lastError: null,
+  lastFailure: null,
+  hasAnswered: true,
+  failedInRow: 0,
+  toolCalls: 2,
+  openTool: null,
+  modelMs: 900,
   byModel: [{ model: 'gpt-5', ...COUNTS }],
   ...more,
 });
@@ -21,7 +26,7 @@ const count = (more: Partial<UsageSources>): Usage | undefined =>
   countUsage({ told: undefined, turns: 3, toolCalls: 2, seen: null, tellsOnce: false, ...more }, costOf);
 
 it('takes what the answers said where the agent told nothing', () => {
-  const counted = { models: ['gpt-5'], ...COUNTS, costUsd: 1.25, toolCalls: 2 };
+  const counted = { models: ['gpt-5'], ...COUNTS, costUsd: 1.25, toolCalls: 2, durationMs: 900 };
   expect(count({ seen: seen() })).toEqual({ ...counted, turns: 3 });
   expect(count({ seen: seen(), tellsOnce: true })).toEqual({ ...counted, turns: 4 });
 });
@@ -38,7 +43,7 @@ it('says 0 when no model has answered', () => {
 });
 
 it('takes the larger of the two, every model at its own price', () => {
-  expect(count({ told: TOLD, seen: seen() })).toEqual(TOLD);
+  expect(count({ told: TOLD, seen: seen() })).toEqual({ ...TOLD, durationMs: 900 });
   const both = seen({ byModel: [...seen().byModel, { model: 'claude-haiku-4-5', ...COUNTS }] });
   expect(count({ told: { ...TOLD, costUsd: 1 }, seen: both })).toMatchObject({
     models: ['gpt-5', 'claude-haiku-4-5'],

@@ -1,7 +1,7 @@
 /**
- * What an attempt used: what the model's answers said as they passed, and an estimate of what they did not say. Where
- * there is an estimate, what the agent told may be more, and then counts. Agents tell it at their end, or for a part of their requests, or add it up in
- * their own way; an agent that was stopped tells nothing.
+ * What an attempt used: what the model's answers said as they passed the broker, and an estimate of what they did not
+ * say. Where there is an estimate, what the agent told may be more, and then counts. Agents tell it at their end, or for
+ * a part of their requests, or add it up in their own way; an agent that was stopped tells nothing.
  */
 import type { Usage } from '@caisson/protocol';
 import type { Budget, EarlierUse } from '../budget/index.ts';
@@ -26,7 +26,8 @@ export function countUsage(sources: UsageSources, cost: Budget['cost']): Usage |
     turns: tellsOnce
       ? Math.max(seen?.answers ?? 0, sources.turns)
       : Math.max(sources.turns, told?.turns ?? 0),
-    toolCalls: Math.max(sources.toolCalls, told?.toolCalls ?? 0),
+    toolCalls: seen?.toolCalls ?? Math.max(sources.toolCalls, told?.toolCalls ?? 0),
+    ...(seen === null ? {} : { durationMs: seen.modelMs }),
   };
   if (seen === null) return told === undefined ? undefined : withoutFalseZero({ ...told, ...counts });
   const mark = seen.estimated.answers === 0 ? {} : { estimated: seen.estimated };
@@ -39,7 +40,6 @@ export function countUsage(sources: UsageSources, cost: Budget['cost']): Usage |
     ...observed,
     ...mark,
     ...(costUsd === undefined ? {} : { costUsd }),
-    ...(told?.durationMs === undefined ? {} : { durationMs: told.durationMs }),
     ...counts,
   });
 }

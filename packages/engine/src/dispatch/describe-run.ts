@@ -10,6 +10,7 @@ import {
   type ListedRisk,
   type Resolved,
   type RunBranch,
+  type RunTotal,
 } from '@caisson/protocol';
 import type { RunRow, StoredEvent } from '../ledger/index.ts';
 import type { DispatchRooms } from './rooms.ts';
@@ -32,12 +33,14 @@ export async function describeRun(
   const { beside } = (ending?.data['checkpoint'] ?? {}) as Partial<CheckpointRef>;
   const resolved = accepted?.data['resolved'] as Resolved;
   const failure = ending?.data['failure'] as Failure | undefined;
+  const total = ending?.data['total'] as RunTotal | undefined;
   return {
     runId,
     ...describeStatus(row, events, ending),
     ...(failure === undefined ? {} : { failure }),
     exitCode: findExitCode(ending, failure),
     durationMs: numberOf(ending?.data['durationMs']),
+    ...(total === undefined ? {} : { total }),
     ...(row.costUsd === undefined ? {} : { costUsd: row.costUsd }),
     ...(row.costIsEstimate === true ? { costIsEstimate: true } : {}),
     stdout: await textOf(rooms, result?.logs.stdout.ref),

@@ -6,7 +6,7 @@ import { findEnding } from './find-ending.ts';
 const END = { refusal: null, stopped: null, lastWord: undefined } as unknown as WorkerEnd;
 const LIMITS = { events: () => ({ oomKills: 0, pidsMax: 0 }) } as Parameters<typeof findEnding>[2];
 const EMPTY = Buffer.alloc(0);
-const NOBODY = { refusals: 0, lastStop: null, lastError: null };
+const NOBODY = { refusals: 0, lastStop: null, lastFailure: null };
 const BEFORE = { ...NOBODY, refusals: 1 };
 const AT_LAST = { ...BEFORE, lastStop: 'refusal' as const };
 
@@ -48,13 +48,34 @@ it('the words before a refusal are no answer; a refusal on the way is none', () 
 });
 
 it('an answer that broke off because the model was busy may be tried again, whatever the agent calls it', () => {
-  const seen = { ...NOBODY, lastError: 'overloaded' as const };
+  const seen = { ...NOBODY, lastFailure: { cause: 'overloaded' as const, detail: 'HTTP 529' } };
   for (const cause of ['api-error', 'empty-answer'])
     expect(findEnding(failedBy(cause), END, LIMITS, seen)).toMatchObject({
       failure: { cause: 'overloaded', detail: 'as told' },
     });
   expect(findEnding(failedBy('auth'), END, LIMITS, seen)).toMatchObject({ failure: { cause: 'auth' } });
-  expect(findEnding(finished, END, LIMITS, seen)).toEqual({ kind: 'finished' });
+});
+
+it('a run whose last request to the model failed is not done, whatever the agent says', () => {
+  const seen = { ...NOBODY, lastFailure: { cause: 'auth' as const, detail: 'HTTP 401' } };
+  expect(findEnding(finished, END, LIMITS, seen)).toEqual({
+    kind: 'failed',
+    failure: {
+      reason: 'provider-failed',
+      cause: 'auth',
+      detail: 'HTTP 401, though the agent said that it is done',
+    },
+  });
+});
+
+it('an answer that was cut off is named so, and not by what the agent makes of it', () => {
+  const seen = { ...NOBODY, lastFailure: { cause: 'stream-cut' as const, detail: 'cut off' } };
+  for (const cause of ['no-connection', 'api-error', 'empty-answer'])
+    expect(findEnding(failedBy(cause), END, LIMITS, seen)).toMatchObject({
+      failure: { cause: 'stream-cut' },
+    });
+  for (const cause of ['max-turns', 'crash'])
+    expect(findEnding(failedBy(cause), END, LIMITS, seen)).toMatchObject({ failure: { cause } });
 });
 
 it('a limit that kills a sandbox before its program runs is named', () => {

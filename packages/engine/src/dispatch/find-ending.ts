@@ -7,6 +7,12 @@ import type { FoundResult } from './read-result.ts';
 
 /** What a program says that could not make anything of an answer. */
 const VAGUE: ReadonlySet<Failure['cause']> = new Set<Failure['cause']>(['api-error', 'empty-answer']);
+/** What a program says of an answer that was cut off, beside the vague. */
+const CUT: ReadonlySet<Failure['cause']> = new Set<Failure['cause']>([
+  ...VAGUE,
+  'no-connection',
+  'exit-code',
+]);
 /** What a program says that got no answer and does not know why. */
 const WITHOUT_ANSWER: ReadonlySet<Failure['cause']> = new Set<Failure['cause']>([
   'empty-answer',
@@ -84,16 +90,30 @@ function canBeLimit({ reason, step }: Failure): boolean {
   return reason === 'provider-failed' || (reason === 'worker-failed' && (step === 9 || step === 11));
 }
 
-/** What the model's answers said beside their content. */
-export type SeenEndings = Pick<ObservedUsage, 'refusals' | 'lastStop' | 'lastError'>;
+/** What the broker saw of the model's answers beside their content. */
+export type SeenEndings = Pick<ObservedUsage, 'refusals' | 'lastStop' | 'lastFailure'>;
 
-/** Some programs do not pass on why an answer broke off; the model's own answer says it. */
+/**
+ * What the broker saw decides. Some programs do not pass on why an answer broke off or why none came, and some call it
+ * done: there is no success whose last request to the model failed.
+ */
 function withAnswers(ending: Ending, seen: SeenEndings | null): Ending {
   if (seen === null) return ending;
-  const { lastError } = seen;
-  if (lastError !== null && ending.kind === 'failed' && VAGUE.has(ending.failure.cause))
-    return { kind: 'failed', failure: { ...ending.failure, cause: lastError } };
-  return withEarlyStop(ending, seen);
+  const { lastFailure } = seen;
+  if (lastFailure === null) return withEarlyStop(ending, seen);
+  const { cause, detail } = lastFailure;
+  if (ending.kind === 'finished')
+    return {
+      kind: 'failed',
+      failure: {
+        reason: 'provider-failed',
+        cause,
+        detail: `${detail}, though the agent said that it is done`,
+      },
+    };
+  if (ending.kind !== 'failed') return ending;
+  const isUnsaid = (cause === 'stream-cut' ? CUT : VAGUE).has(ending.failure.cause);
+  return isUnsaid ? { kind: 'failed', failure: { ...ending.failure, cause } } : withEarlyStop(ending, seen);
 }
 
 const EARLY_STOP = {

@@ -1,6 +1,14 @@
 /** Stage 5: follows one worker. Its lines become our events; what it asks for is answered; what it spends is counted. */
 import { isDeepStrictEqual } from 'node:util';
-import type { EventData, EventType, Failure, Usage, WorkerHeader, WorkerLine } from '@caisson/protocol';
+import type {
+  EventData,
+  EventType,
+  Failure,
+  SessionResume,
+  Usage,
+  WorkerHeader,
+  WorkerLine,
+} from '@caisson/protocol';
 import { supervise, type Supervision, type WorkerEnd } from '../supervision/index.ts';
 import type { WorkerProcess } from '../compute/index.ts';
 import type { AdmittedRun } from './contract.ts';
@@ -16,6 +24,8 @@ export interface FollowedAttempt {
   hasStarted(): boolean;
   /** What was used, by all that was heard; `told` is what the result says. */
   countUsage(told?: Usage): Usage | undefined;
+  /** The session that another attempt can go on with; `told` is what the result says, a worker that died wrote none. */
+  findSession(told?: SessionResume): SessionResume | undefined;
 }
 
 export function follow(
@@ -82,6 +92,8 @@ export function follow(
     heartbeatMs: settings.heartbeatMs,
     stallTimeoutMs: run.stallTimeoutMs,
     canRecord: () => rooms.ledger.isThere(),
+    countBeat: (counters) => usage.countBeat(counters),
+    isModelFailing: () => usage.isModelFailing(),
     onHeader,
     onLine,
     onMalformed: (bad) => keep('stream.malformed', { ...bad }),
@@ -89,8 +101,14 @@ export function follow(
     onStalled: (reason, detail, silentMs) =>
       keep('run.stalled', { reason, detail, silentMs: Math.round(silentMs) }),
   });
-  const usage = watchUsage(rooms, run, prepared, (detail) => supervision.stop('budget', { detail }));
-  return { supervision, ended: supervision.ended, hasStarted: () => hasStarted, countUsage: usage.count };
+  const usage = watchUsage(rooms, run, prepared, (reason, detail) => supervision.stop(reason, { detail }));
+  return {
+    supervision,
+    ended: supervision.ended,
+    hasStarted: () => hasStarted,
+    countUsage: usage.count,
+    findSession: usage.findSession,
+  };
 }
 
 /** Invariant 5: the worker echoes what it applied; anything else ends the run before the agent exists. */

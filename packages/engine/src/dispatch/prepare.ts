@@ -10,7 +10,7 @@ import type { EarlierWork, PreparedWorkspace } from '../workspace/index.ts';
 import type { AdmittedRun } from './contract.ts';
 import type { DispatchRooms, OpenedNetwork } from './rooms.ts';
 import { composeJob } from './compose-job.ts';
-import { findContinuedWork } from './continued-work.ts';
+import { findContinuedWork, findEarlierSession, type EarlierSession } from './continued-work.ts';
 import { holdFolder } from './hold-folder.ts';
 import { linkLoginFiles } from './login-files.ts';
 import { openNetwork, planNetwork } from './plan-network.ts';
@@ -76,7 +76,8 @@ async function prepareAll(
   const paths = attemptPaths(settings.stateDir, run.runId, attempt);
   undo.push(() => removeAttemptFolders(paths));
   createAttemptFolders(paths);
-  const session = await openSession(rooms, run, record, attempt);
+  const earlier = findEarlierSession(rooms, run, attempt);
+  const session = await openSession(rooms, run, record, { attempt, earlier });
   if (attempt === 1) {
     await tellPrompt(run, record);
     await tellUntakenSampling(run, record);
@@ -92,7 +93,9 @@ async function prepareAll(
     materialiseInputs(rooms.store, run.inputs, join(paths.overlay, 'inputs')),
   );
   if (run.workspaceKind === 'in-place') await holdFolder(rooms, run);
-  const work = await failingAs('worker-failed', undefined, () => findContinuedWork(rooms, run, session));
+  const work = await failingAs('worker-failed', undefined, () =>
+    findContinuedWork(rooms, run, session.resume === undefined ? null : earlier),
+  );
   const workspace = await prepareWorkspace(rooms, run, { attempt, signal, work });
   undo.push(() => rooms.workspaces.remove(workspace, { force: true }));
   for (const message of workspace.warnings)
@@ -122,6 +125,7 @@ async function prepareAll(
     overlay,
     session,
     isWorkLost: work !== null && workspace.startTree === undefined,
+    isOwnSession: earlier?.runId === run.runId,
   });
   // Not through a temporary file: it holds secrets, and whoever clears up after a dead host knows only this name.
   await writeFile(paths.job, JSON.stringify(job), { mode: 0o600, flag: 'wx' });
@@ -133,9 +137,9 @@ async function openSession(
   { settings }: DispatchRooms,
   run: AdmittedRun,
   record: RunRecord,
-  attempt: number,
+  { attempt, earlier }: { attempt: number; earlier: EarlierSession | null },
 ): Promise<AgentSession> {
-  const session = await openAgentSession(run, settings.stateDir);
+  const session = await openAgentSession(run, settings.stateDir, earlier);
   if (session.problem !== undefined)
     await record.append('warning', { source: 'session', message: session.problem }, { attempt });
   if (run.grant.sandbox !== 'none') return session;

@@ -48,6 +48,8 @@ export interface DispatchSettings {
   /** How large a file, and all files together, may be to be captured. */
   readonly captureLimits: StageLimits;
   readonly retries: number;
+  /** So many requests to the model may fail in a row. */
+  readonly failedAnswers: number;
   readonly depth: number;
   readonly budget: BudgetCaps;
   readonly hosts: readonly string[];

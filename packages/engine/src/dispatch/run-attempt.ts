@@ -78,6 +78,7 @@ async function settleFollowed(
       durationMs,
       secrets: prepared.job.secrets,
       countUsage: followed.countUsage,
+      findSession: () => followed.findSession(found.kind === 'valid' ? found.result.resume : undefined),
       mayPass,
     };
     return settle(rooms, entry.record, input, retry);

@@ -23,17 +23,20 @@ function createState(): string {
   return stateDir;
 }
 
-function admitted(runtime: string, runId: string, request: AdmittedRun['request'] = {}) {
+function admitted(runtime: string, runId: string) {
   const descriptor = RUNTIME_DESCRIPTORS[runtime];
   if (descriptor === undefined) throw new Error(runtime);
-  return { runId, request, runtime: { descriptor } as AdmittedRun['runtime'] };
+  return { runId, runtime: { descriptor } as AdmittedRun['runtime'] };
 }
+
+/** The session `s1` of a run. */
+const sessionOf = (runId: string) => ({ runId, resume: { sessionId: 's1' }, patchRef: undefined });
 
 const rootOf = (stateDir: string, runId: string): string => join(stateDir, 'runtime/sessions', runId);
 
 test('a run has a folder that only we can enter, and one that continues it begins with a copy', async () => {
   const stateDir = createState();
-  const first = await openAgentSession(admitted('codex', 'run_a'), stateDir);
+  const first = await openAgentSession(admitted('codex', 'run_a'), stateDir, null);
   expect(first).toEqual({ folder: join(rootOf(stateDir, 'run_a'), 'own'), resume: undefined });
   expect(statSync(first.folder ?? '').mode & 0o777).toBe(0o700);
   writeFileSync(join(first.folder ?? '', 'said'), 'one');
@@ -42,7 +45,7 @@ test('a run has a folder that only we can enter, and one that continues it begin
   const resume = { sessionId: 's1' };
   const [left, right] = await Promise.all(
     ['run_b', 'run_c'].map((runId) =>
-      openAgentSession(admitted('codex', runId, { continues: 'run_a', resume }), stateDir),
+      openAgentSession(admitted('codex', runId), stateDir, sessionOf('run_a')),
     ),
   );
   expect([left?.resume, right?.resume]).toEqual([resume, resume]);
@@ -54,23 +57,35 @@ test('a run has a folder that only we can enter, and one that continues it begin
 
 test('a second attempt finds the session as the first one found it', async () => {
   const stateDir = createState();
-  const { folder } = await openAgentSession(admitted('codex', 'run_a'), stateDir);
+  const { folder } = await openAgentSession(admitted('codex', 'run_a'), stateDir, null);
   writeFileSync(join(folder ?? '', 'said'), 'one');
-  const run = admitted('codex', 'run_b', { continues: 'run_a', resume: { sessionId: 's1' } });
-  const first = await openAgentSession(run, stateDir);
+  const run = admitted('codex', 'run_b');
+  const first = await openAgentSession(run, stateDir, sessionOf('run_a'));
   writeFileSync(join(first.folder ?? '', 'said'), 'one and half of two');
-  const second = await openAgentSession(run, stateDir);
+  const second = await openAgentSession(run, stateDir, sessionOf('run_a'));
   expect(readFileSync(join(second.folder ?? '', 'said'), 'utf8')).toBe('one');
   expect(second.resume).toEqual({ sessionId: 's1' });
 });
 
+test('an attempt that goes on with the one before it finds what that one said', async () => {
+  const stateDir = createState();
+  const run = admitted('codex', 'run_a');
+  const first = await openAgentSession(run, stateDir, null);
+  writeFileSync(join(first.folder ?? '', 'said'), 'half');
+  const second = await openAgentSession(run, stateDir, sessionOf('run_a'));
+  expect(second).toEqual({ folder: first.folder, resume: { sessionId: 's1' } });
+  expect(readFileSync(join(second.folder ?? '', 'said'), 'utf8')).toBe('half');
+  const anew = await openAgentSession(run, stateDir, null);
+  expect([anew.resume, existsSync(join(anew.folder ?? '', 'said'))]).toEqual([undefined, false]);
+});
+
 test('links that an agent left are copied as links, and pipes are left out', async () => {
   const stateDir = createState();
-  const { folder } = await openAgentSession(admitted('codex', 'run_a'), stateDir);
+  const { folder } = await openAgentSession(admitted('codex', 'run_a'), stateDir, null);
   symlinkSync('/etc', join(folder ?? '', 'etc'));
   execFileSync('mkfifo', [join(folder ?? '', 'pipe')]);
-  const run = admitted('codex', 'run_b', { continues: 'run_a', resume: { sessionId: 's1' } });
-  const copied = await openAgentSession(run, stateDir);
+  const run = admitted('codex', 'run_b');
+  const copied = await openAgentSession(run, stateDir, sessionOf('run_a'));
   expect(copied.problem).toBeUndefined();
   expect(readlinkSync(join(copied.folder ?? '', 'etc'))).toBe('/etc');
   expect(existsSync(join(copied.folder ?? '', 'pipe'))).toBe(false);
@@ -78,14 +93,14 @@ test('links that an agent left are copied as links, and pipes are left out', asy
 
 test('a session is resumed only when its folder is still there, whichever attempt it is', async () => {
   const stateDir = createState();
-  const run = admitted('codex', 'run_b', { continues: 'run_a', resume: { sessionId: 's1' } });
-  expect((await openAgentSession(run, stateDir)).resume).toBeUndefined();
-  expect((await openAgentSession(run, stateDir)).resume).toBeUndefined();
+  const run = admitted('codex', 'run_b');
+  expect((await openAgentSession(run, stateDir, sessionOf('run_a'))).resume).toBeUndefined();
+  expect((await openAgentSession(run, stateDir, sessionOf('run_a'))).resume).toBeUndefined();
 });
 
 test('a runtime that cannot resume has no folder', async () => {
   const stateDir = createState();
-  expect(await openAgentSession(admitted('command', 'run_a'), stateDir)).toEqual({
+  expect(await openAgentSession(admitted('command', 'run_a'), stateDir, null)).toEqual({
     folder: null,
     resume: undefined,
   });

@@ -1,7 +1,7 @@
 /**
  * Where an agent keeps what it needs to go on later: one folder a run. It is the only part of the agent's private HOME
- * that outlives an attempt. Each attempt of a run that continues another begins with a copy of that one's folder, so
- * that all that go on from the same place find it as it was, and never write into one session.
+ * that outlives an attempt. A run that continues another begins with a copy of that one's folder, so that all that go
+ * on from the same place find it as it was, and never write into one session; a later attempt goes on in its own.
  *
  * The agent is shown `own` in it and never the folder itself: beside `own` lie the folders that are mounted by their
  * path at the next attempt, and a link in the place of one would mount any folder of the user.
@@ -10,6 +10,7 @@ import { constants, existsSync, lstatSync, mkdirSync, symlinkSync, utimesSync } 
 import { cp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Job } from '@caisson/protocol';
+import type { EarlierSession } from './continued-work.ts';
 import type { AdmittedRun } from './contract.ts';
 import { attemptPaths } from './state-paths.ts';
 
@@ -23,22 +24,22 @@ export interface AgentSession {
 
 /** Makes the folder, and says whether the earlier session is really there to be resumed. */
 export async function openAgentSession(
-  run: Pick<AdmittedRun, 'runId' | 'request' | 'runtime'>,
+  run: Pick<AdmittedRun, 'runId' | 'runtime'>,
   stateDir: string,
+  earlier: EarlierSession | null,
 ): Promise<AgentSession> {
   if (!run.runtime.descriptor.canResume) return { folder: null, resume: undefined };
   const folderOf = (runId: string): string => attemptPaths(stateDir, runId, 1).session;
-  const { continues, resume } = run.request;
   const root = folderOf(run.runId);
   const folder = join(root, 'own');
-  await rm(root, { recursive: true, force: true }); // of an attempt before this one
-  const isWanted = resume !== undefined && continues !== undefined;
-  const problem = isWanted ? await copySession(folderOf(continues), root) : null;
+  const isOwn = earlier?.runId === run.runId;
+  if (!isOwn) await rm(root, { recursive: true, force: true }); // of an attempt before this one
+  const problem = earlier === null || isOwn ? null : await copySession(folderOf(earlier.runId), root);
   const isThere = existsSync(root);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const now = new Date();
   utimesSync(root, now, now); // its age is how long nobody has used it
-  return { folder, resume: isThere ? resume : undefined, ...(problem === null ? {} : { problem }) };
+  return { folder, resume: isThere ? earlier?.resume : undefined, ...(problem === null ? {} : { problem }) };
 }
 
 /** All of it or nothing. What the agent wrote is copied as it is: no link is followed, and what is no file is left out. */

@@ -9,6 +9,7 @@ import {
   type EventData,
   type Resolved,
   type Result,
+  type SessionResume,
   type Usage,
 } from '@caisson/protocol';
 import type { EventContent, RunRecord } from '../ledger/index.ts';
@@ -22,6 +23,7 @@ import { keepCaptures, type KeptCaptures } from './keep-captures.ts';
 import type { MayPass } from './passing-failure.ts';
 import type { FoundResult } from './read-result.ts';
 import { settleBranch } from './settle-branch.ts';
+import { sumAttempts } from './sum-attempts.ts';
 
 export interface SettleInput {
   readonly remains: AttemptRemains;
@@ -32,6 +34,8 @@ export interface SettleInput {
   readonly secrets?: readonly NamedSecret[];
   /** What the attempt used; `told` is what its result says. */
   countUsage(told: Usage | undefined): Usage | undefined;
+  /** The session that another attempt can go on with; undefined where there is none. */
+  findSession?(): SessionResume | undefined;
   /** Which failures are thrown so that all of this is done again later; any other becomes a warning of the run. */
   readonly mayPass: MayPass;
 }
@@ -127,16 +131,17 @@ async function recordEnd(
   const saved = { patchRef, patchMissing, checkpoint: checkpoint ?? undefined, usage, costUsd };
   const next = planRetry(input, retry, checkpoint);
   await record.flush();
+  const { durationMs } = input;
   if (next.kind === 'retry') {
-    const data = { ...next.data, ...saved };
+    const data = { ...next.data, durationMs, resume: input.findSession?.(), ...saved };
     await record.appendAll([...warnings, { type: 'attempt.ended', data }], attempt);
     return { kind: 'retry' };
   }
   const ending: Ending = kept.failure === null ? next.ending : { kind: 'failed', failure: kept.failure };
-  const { durationMs } = input;
   const exitCode = exitCodeOf(ending.kind, kept.result?.exitCode ?? null);
   const branch = await settleBranch(rooms, runId, checkpoint, input.mayPass);
-  const common = { durationMs, exitCode, resultRef, risky, ...saved, ...branch };
+  const total = sumAttempts(rooms, runId, { usage, durationMs });
+  const common = { durationMs, exitCode, resultRef, risky, total, ...saved, ...branch };
   await record.appendAll([...warnings, ...terminalEvents(rooms, ending, kept.result, common)], attempt);
   return { kind: 'ended' };
 }

@@ -1,4 +1,6 @@
-import type { Usage, WorkerLine } from '@caisson/protocol';
+/** What an attempt uses while it runs, by what its model answered: caps hold, and its heartbeats tell it. */
+import type { HeartbeatCounters, SessionResume, StopReason, Usage, WorkerLine } from '@caisson/protocol';
+import type { ObservedUsage } from '../network/index.ts';
 import type { AdmittedRun } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { countUsage, findEarlierUse } from './count-usage.ts';
@@ -10,6 +12,12 @@ export interface UsageWatch {
   hear(line: Progress): void;
   /** What was used, by all that was heard; `told` is what the result says. */
   count(told?: Usage): Usage | undefined;
+  /** The counters of a beat, with what the broker saw in the place of what the agent told. */
+  countBeat(counters: HeartbeatCounters): HeartbeatCounters;
+  /** See {@link FollowedAttempt.findSession}. */
+  findSession(told?: SessionResume): SessionResume | undefined;
+  /** Whether the model's answers fail, so that an agent that talks on makes no progress. */
+  isModelFailing(): boolean;
 }
 
 /** Caps hold while a run is running (B2): looks at what the agent tells and at what the model's answers say. */
@@ -17,14 +25,16 @@ export function watchUsage(
   rooms: DispatchRooms,
   run: AdmittedRun,
   prepared: PreparedAttempt,
-  onPassed: (detail: string) => void,
+  stop: (reason: StopReason, detail: string) => void,
 ): UsageWatch {
   const earlier = prepared.attempt === 1 ? undefined : findEarlierUse(rooms, run.runId);
   const passing = prepared.network?.usage ?? null;
   let lastTold: Usage | undefined;
   let turns = 0;
   let toolCalls = 0;
+  let sessionId: string | undefined;
   let enforced = '';
+  let beaten = NOTHING;
 
   const count = (told = lastTold): Usage | undefined => {
     const tellsOnce = run.runtime.descriptor.tellsUsageOnce === true;
@@ -33,22 +43,69 @@ export function watchUsage(
   };
   const enforce = (): void => {
     const usage = count() ?? { ...NO_TOKENS, turns, toolCalls };
-    const text = JSON.stringify(usage);
+    const { durationMs: _passes, ...counts } = usage;
+    const text = JSON.stringify(counts);
     if (text === enforced) return;
     enforced = text;
     const passed = rooms.budget.follow(run.runId, usage, earlier);
-    if (passed !== null) onPassed(passed.detail);
+    if (passed !== null) stop('budget', passed.detail);
   };
-  if (passing !== null) passing.onChange = enforce;
+  const look = (): void => {
+    const endless = findEndless(passing?.read(), rooms.settings.failedAnswers);
+    if (endless !== null) stop('failed-answers', endless);
+    enforce();
+  };
+  if (passing !== null) passing.onChange = look;
   return {
     count,
+    countBeat(counters) {
+      if (passing === null) return counters;
+      const seen = passing.read();
+      const now = beatCounts(seen);
+      const since = beaten;
+      beaten = now;
+      const currentTool = counters.currentTool ?? seen.openTool;
+      return {
+        ...counters,
+        toolCalls: now.toolCalls - since.toolCalls,
+        tokensIn: Math.max(0, now.tokensIn - since.tokensIn),
+        tokensOut: Math.max(0, now.tokensOut - since.tokensOut),
+        currentTool,
+        waiting: counters.waiting ?? (currentTool === null ? null : 'tool'),
+      };
+    },
+    findSession(told) {
+      // A session in which no model has answered has nothing to go on with, and some programs do not find it.
+      if (passing?.read().hasAnswered === false) return undefined;
+      return told ?? (sessionId === undefined ? undefined : { sessionId });
+    },
+    isModelFailing: () => (passing?.read().lastFailure ?? null) !== null,
     hear(line) {
       lastTold = usageOf(line, run) ?? lastTold;
+      sessionId = line.sessionId ?? sessionId;
       turns = Math.max(turns, line.turns ?? 0);
       toolCalls = Math.max(toolCalls, line.toolCalls ?? 0);
       enforce();
     },
   };
+}
+
+type BeatCounts = Pick<HeartbeatCounters, 'toolCalls' | 'tokensIn' | 'tokensOut'>;
+const NOTHING: BeatCounts = { toolCalls: 0, tokensIn: 0, tokensOut: 0 };
+
+function beatCounts({ byModel, toolCalls }: ObservedUsage): BeatCounts {
+  return {
+    toolCalls,
+    tokensIn: byModel.reduce((sum, { inputTokens }) => sum + inputTokens, 0),
+    tokensOut: byModel.reduce((sum, { outputTokens }) => sum + outputTokens, 0),
+  };
+}
+
+/** An agent that asks again and again, and gets nothing, does not stop by itself. */
+function findEndless(seen: ObservedUsage | undefined, limit: number): string | null {
+  if (seen === undefined || seen.failedInRow < limit) return null;
+  const last = seen.lastFailure === null ? '' : `; at last ${seen.lastFailure.detail}`;
+  return `${seen.failedInRow} requests in a row brought no answer of the model (limits.failedAnswers)${last}`;
 }
 
 const NO_TOKENS = { models: [], inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };

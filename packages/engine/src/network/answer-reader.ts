@@ -10,8 +10,11 @@ export interface AnswerListener {
   hear(value: unknown): void;
   /** What could not be read: no JSON, or too long to hold. */
   miss(bytes: number): void;
-  end(isWhole: boolean): void;
+  end(how: AnswerEnd): void;
 }
+
+/** `cut`: the model's side broke off. `left`: the client went away before the end. */
+export type AnswerEnd = 'whole' | 'cut' | 'left';
 
 /** Hands every chunk on at once and looks at it afterwards. */
 export function createAnswerReader(contentType: string, listener: AnswerListener): Transform {
@@ -21,9 +24,9 @@ export function createAnswerReader(contentType: string, listener: AnswerListener
     (piece) => readPiece(piece, isStream, listener),
     (bytes) => listener.miss(bytes),
   );
-  return watchingStream(pieces.push, (isWhole) => {
+  return watchingStream(pieces.push, (how) => {
     pieces.end();
-    listener.end(isWhole);
+    listener.end(how);
   });
 }
 
@@ -31,14 +34,14 @@ export function createAnswerReader(contentType: string, listener: AnswerListener
 export function createBlindReader(listener: AnswerListener): Transform {
   return watchingStream(
     (chunk) => listener.miss(chunk.length * TEXT_PER_ENCODED_BYTE),
-    (isWhole) => listener.end(isWhole),
+    (how) => listener.end(how),
   );
 }
 
-function watchingStream(look: (chunk: Buffer) => void, onEnd: (isWhole: boolean) => void): Transform {
+function watchingStream(look: (chunk: Buffer) => void, onEnd: (how: AnswerEnd) => void): Transform {
   let isDone = false;
-  const finish = (isWhole: boolean): void => {
-    if (!isDone) onEnd(isWhole);
+  const finish = (how: AnswerEnd): void => {
+    if (!isDone) onEnd(how);
     isDone = true;
   };
   return new Transform({
@@ -47,14 +50,19 @@ function watchingStream(look: (chunk: Buffer) => void, onEnd: (isWhole: boolean)
       look(chunk);
     },
     flush(done) {
-      finish(true);
+      finish('whole');
       done();
     },
     destroy(error, done) {
-      finish(false);
+      finish(isOfClient(error) ? 'left' : 'cut');
       done(error);
     },
   });
+}
+
+/** A pipeline says so where its last part, the answer to the client, was closed; so does our own `close`. */
+function isOfClient(error: NodeJS.ErrnoException | null): boolean {
+  return error === null || error.code === 'ERR_STREAM_PREMATURE_CLOSE';
 }
 
 function readPiece(piece: string, isStream: boolean, listener: AnswerListener): void {

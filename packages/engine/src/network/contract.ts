@@ -12,6 +12,7 @@
 import type { LookupAddress } from 'node:dns';
 import type { Clock, NamedSecret } from '@caisson/ground';
 import type { ModelApi } from '@caisson/protocol';
+import type { ModelError } from './read-error.ts';
 import type { TokenCounts } from './read-usage.ts';
 
 /** The data of a `network.connection` event. */
@@ -64,7 +65,10 @@ export interface Mapping {
   readonly placeholder: string;
 }
 
-/** What the model's answers used: as they said it when they passed, and by an estimate where they did not. */
+/**
+ * What the broker saw of a model: what its answers used, as they said it when they passed and by an estimate where they
+ * did not, and how they ended. It has seen every answer, so it is the truth for every runtime.
+ */
 export interface ObservedUsage {
   /** Answers that the model began. */
   readonly answers: number;
@@ -82,8 +86,18 @@ export interface ObservedUsage {
   readonly refusals: number;
   /** Why the latest answer ended early, if it did and was asked for alone. */
   readonly lastStop: 'refusal' | 'max-tokens' | null;
-  /** What the model last answered with, where that was an error that every vendor has. */
-  readonly lastError: 'auth' | 'overloaded' | 'rate-limit' | null;
+  /** Why the latest request of the task brought no usable answer; null once one did. */
+  readonly lastFailure: { readonly cause: ModelError; readonly detail: string } | null;
+  /** Whether the model has given one answer at least that an agent can use. */
+  readonly hasAnswered: boolean;
+  /** How many requests failed since the last usable answer. */
+  readonly failedInRow: number;
+  /** Calls of tools in all answers, also while they come. */
+  readonly toolCalls: number;
+  /** The tool that the latest answer called, until the model is asked again. */
+  readonly openTool: string | null;
+  /** Time in which at least one request was under way. */
+  readonly modelMs: number;
   readonly byModel: readonly (TokenCounts & { readonly model: string })[];
 }
 

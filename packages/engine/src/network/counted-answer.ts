@@ -1,5 +1,6 @@
-/** One request to a model and its answer: what it said that it used, and an estimate of what it did not say. */
+/** One request to a model and its answer: what it used, by its own word or by an estimate, and which tools it called. */
 import { tokensInBackground, tokensOfBytes, tokensOfPiece } from './estimate-usage.ts';
+import { readCalls, type ToolCall } from './read-calls.ts';
 import { readError, type ModelError } from './read-error.ts';
 import { readStop, type EarlyStop } from './read-stop.ts';
 import { readUsage, type TokenCounts } from './read-usage.ts';
@@ -18,19 +19,31 @@ export interface CountedAnswer {
   miss(bytes: number): void;
   readonly stop: EarlyStop | null;
   readonly error: ModelError | null;
+  /** The tools that it called, in their order. */
+  readonly calls: readonly string[];
+  /** Nothing that it says or calls could be read. */
+  readonly isEmpty: boolean;
+  /** Whether the request offers tools: what an agent asks beside its task (a title, a summary) has none. */
+  offersTools(): boolean;
   /** What is still missing of the counts once nothing more will come, and whose it is; null where all was said. */
   estimate(isWhole: boolean): { model: string; inputTokens: number; outputTokens: number } | null;
 }
 
-/** `add` gets what each piece says beyond the ones before it. `path` names the model in Gemini's requests. */
-export function createCountedAnswer(
-  path: string,
-  add: (model: string, more: TokenCounts) => void,
-): CountedAnswer {
+export interface AnswerCounts {
+  /** What a piece says beyond the ones before it. */
+  add(model: string, more: TokenCounts): void;
+  /** A tool was called. */
+  called(): void;
+}
+
+/** `path` names the model in Gemini's requests. */
+export function createCountedAnswer(path: string, counts: AnswerCounts): CountedAnswer {
   const request = createRequestBody();
+  const calls = createCallList(counts.called);
   let model: string | null = null;
   let said = NO_TOKENS;
   let written = 0;
+  let hasContent = false;
   let promised = 0;
   let stop: EarlyStop | null = null;
   let error: ModelError | null = null;
@@ -44,10 +57,20 @@ export function createCountedAnswer(
     get error() {
       return error;
     },
+    get calls() {
+      return calls.tools;
+    },
+    get isEmpty() {
+      return !hasContent && calls.tools.length === 0 && stop === null;
+    },
+    offersTools: request.offersTools,
     hear(value) {
+      calls.take(readCalls(value));
       error ??= readError(value);
       stop ??= readStop(value);
-      written += tokensOfPiece(value);
+      const tokens = tokensOfPiece(value);
+      hasContent ||= tokens > 0;
+      written += tokens;
       promised = Math.max(promised, tokensInBackground(value));
       const piece = readUsage(value);
       model ??= piece?.model ?? null;
@@ -55,7 +78,7 @@ export function createCountedAnswer(
       // The pieces tell the sum so far, and a later one may know better: what differs is added.
       const sum = { ...said, ...piece.counts };
       if (totalOf(sum) === 0) return; // an answer that used nothing has not said what it used
-      add(nameModel(), minusTokens(sum, said));
+      counts.add(nameModel(), minusTokens(sum, said));
       said = sum;
     },
     estimate(isWhole) {
@@ -68,14 +91,42 @@ export function createCountedAnswer(
   };
 }
 
+/** A call may be told of in several pieces, and once more in the sum at the end. */
+function createCallList(onCall: () => void): {
+  readonly tools: readonly string[];
+  take(calls: readonly ToolCall[]): void;
+} {
+  const tools: string[] = [];
+  const known = new Set<string>();
+  return {
+    tools,
+    take(calls) {
+      for (const { key, tool } of calls) {
+        if (key !== null && known.has(key)) continue;
+        if (key !== null) known.add(key);
+        tools.push(tool);
+        onCall();
+      }
+    },
+  };
+}
+
 /** Kept until it is known whether the answer names its model: a request of many megabytes is only counted. */
 function createRequestBody(): {
   add(this: void, chunk: Buffer): void;
   bytes(): number;
   model(): string | null;
+  offersTools(this: void): boolean;
 } {
   let parts: Buffer[] = [];
   let bytes = 0;
+  const parsed = (): unknown => {
+    try {
+      return JSON.parse(Buffer.concat(parts).toString('utf8'));
+    } catch {
+      return null;
+    }
+  };
   return {
     add(chunk) {
       bytes += chunk.length;
@@ -83,14 +134,15 @@ function createRequestBody(): {
       else parts = [];
     },
     bytes: () => bytes,
-    model() {
-      try {
-        return readUsage(JSON.parse(Buffer.concat(parts).toString('utf8')))?.model ?? null;
-      } catch {
-        return null;
-      }
-    },
+    model: () => readUsage(parsed())?.model ?? null,
+    // What is too long to be kept is no title or summary.
+    offersTools: () => bytes > MAX_BODY_BYTES || hasTools(parsed()),
   };
+}
+
+function hasTools(body: unknown): boolean {
+  const tools = typeof body === 'object' && body !== null && 'tools' in body ? body.tools : null;
+  return Array.isArray(tools) && tools.length > 0;
 }
 
 export function plusTokens(left: TokenCounts, right: TokenCounts): TokenCounts {

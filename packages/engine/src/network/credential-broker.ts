@@ -3,7 +3,7 @@ import { Agent as HttpAgent, type IncomingMessage, type ServerResponse } from 'n
 import { Agent as HttpsAgent } from 'node:https';
 import { Transform, type Duplex } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
-import { createRedactor, type Redactor } from '@caisson/ground';
+import { createRedactor, type Clock, type Redactor } from '@caisson/ground';
 import type { ConnectionLog } from './connection-log.ts';
 import type { Mapping, ModelTarget, ServiceTarget } from './contract.ts';
 import type { ModelApi } from '@caisson/protocol';
@@ -14,7 +14,7 @@ import { findOperation } from './model-operations.ts';
 import { plainLineEnds } from './plain-line-ends.ts';
 import { createPlaceholder, randomWord } from './placeholder.ts';
 import { refuseRequest } from './refuse.ts';
-import { confineTarget, normalizeTarget, type ReadTarget } from './request-target.ts';
+import { confineTarget, joinEndpoint, normalizeTarget, type ReadTarget } from './request-target.ts';
 import { createUsageCounter, type CountedRequest, type UsageCounter } from './usage-counter.ts';
 import { MODEL_KEY_HEADERS, swapCredential, type CredentialSwap, type Outgoing } from './swap-credential.ts';
 
@@ -38,7 +38,7 @@ export interface Doorway extends Mapping {
   readonly model: { readonly api: ModelApi; readonly usage: UsageCounter } | null;
 }
 
-export function createModelDoorway(model: ModelTarget): Doorway {
+export function createModelDoorway(model: ModelTarget, clock: Clock): Doorway {
   const placeholder = createPlaceholder(model.api);
   const doorway = createDoorway('the model endpoint', model.endpoint, `/m-${randomWord(32)}`, {
     placeholder,
@@ -46,7 +46,7 @@ export function createModelDoorway(model: ModelTarget): Doorway {
     headers: MODEL_KEY_HEADERS,
     inQuery: model.api === 'gemini',
   });
-  return { ...doorway, model: { api: model.api, usage: createUsageCounter() } };
+  return { ...doorway, model: { api: model.api, usage: createUsageCounter(clock) } };
 }
 
 export function createServiceDoorway(service: ServiceTarget): Doorway {
@@ -120,13 +120,17 @@ function judge(doorway: Doorway, rest: string, request: IncomingMessage): Allowe
   const method = request.method ?? 'GET';
   if (model !== null && /websocket/i.test(request.headers.upgrade ?? ''))
     return { status: 426, verdict: 'failed', detail: 'WebSockets are not carried; use HTTP' };
-  const operation = model === null ? null : findOperation(model.api, method, target.path);
+  const joined =
+    model === null
+      ? { base: base.pathname.replace(/\/+$/, ''), path: target.path }
+      : joinEndpoint(base.pathname, target.path);
+  const operation = model === null ? null : findOperation(model.api, method, joined.path);
   if (model !== null && operation === null)
     return deny(
       403,
-      `${method} ${target.path} is no call that a run may make to its model; another part of the provider's API can be mapped with network.services in caisson.yaml`,
+      `${method} ${joined.path} is no call that a run may make to its model; another part of the provider's API can be mapped with network.services in caisson.yaml`,
     );
-  const path = `${base.pathname.replace(/\/+$/, '')}${target.path}`;
+  const path = `${joined.base}${joined.path}`;
   const headers = requestHeaders(request.headers, base.host);
   if (model !== null) dropOverrides(headers);
   // A key could hide in a compressed answer, and usage could not be read, so none is asked for; nor is a part of one, in
@@ -136,7 +140,7 @@ function judge(doorway: Doorway, rest: string, request: IncomingMessage): Allowe
   const sent = { headers, path: `${path === '' ? '/' : path}${target.query}` };
   const outgoing = swapCredential(sent, doorway.swap);
   if (outgoing === null) return deny(403, "the request does not carry this run's placeholder key");
-  const counted = operation?.asksModel === true ? (model?.usage.ask(target.path) ?? null) : null;
+  const counted = operation?.asksModel === true ? (model?.usage.ask(joined.path) ?? null) : null;
   return { outgoing, recordedPath: path, counted };
 }
 

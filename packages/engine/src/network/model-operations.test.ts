@@ -13,15 +13,15 @@ interface Opened {
   readonly verdicts: () => string[];
 }
 
-/** A model behind the base path /tenant that answers everything, and remembers what it was asked. */
-async function openModel(api: ModelApi): Promise<Opened> {
+/** A model behind a base path that answers everything, and remembers what it was asked. */
+async function openModel(api: ModelApi, base = '/tenant/'): Promise<Opened> {
   const seen: string[] = [];
   const port = await startOrigin((request, response) => {
     seen.push(`${request.method ?? ''} ${request.url ?? ''}`);
     request.resume().once('end', () => response.end('{"usage":{"input_tokens":5,"output_tokens":1}}'));
   });
   const network = await openTestNetwork({
-    model: { endpoint: `http://127.0.0.1:${port}/tenant/`, api, apiKey: KEY },
+    model: { endpoint: `http://127.0.0.1:${port}${base}`, api, apiKey: KEY },
   });
   const { pathPrefix, placeholder } = network.model ?? { pathPrefix: '', placeholder: '' };
   return {
@@ -53,6 +53,25 @@ test.each(ALLOWED)('%s passes on, as %i answers: %s %s', async (api, answers, me
   const model = await openModel(api);
   expect((await model.ask(method, path)).status).toBe(200);
   expect([model.seen, model.usage().answers]).toEqual([[`${method} /tenant${path}`], answers]);
+});
+
+const VERSIONED: readonly (readonly [ModelApi, base: string, asked: string, sent: string])[] = [
+  ['anthropic-messages', '/v1', '/v1/messages', '/v1/messages'],
+  ['anthropic-messages', '/v1', '/messages', '/v1/messages'],
+  ['anthropic-messages', '', '/v1/messages', '/v1/messages'],
+  ['anthropic-messages', '/tenant/v1/', '/v1/messages', '/tenant/v1/messages'],
+  ['anthropic-messages', '/v1/v1', '/messages', '/v1/messages'],
+  ['openai-chat', '/v1', '/v1/v1/chat/completions', '/v1/chat/completions'],
+  ['openai-responses', '/v1', '/responses', '/v1/responses'],
+  ['gemini', '/v1beta', '/v1beta/models/m:generateContent', '/v1beta/models/m:generateContent'],
+  ['gemini', '/v1', '/v1beta/models/m:generateContent', '/v1beta/models/m:generateContent'],
+  ['anthropic-messages', '/v1/tenant', '/v1/messages', '/v1/tenant/v1/messages'],
+];
+
+test.each(VERSIONED)('%s at an endpoint %s is asked for %s as %s', async (api, base, asked, sent) => {
+  const model = await openModel(api, base);
+  expect((await model.ask('POST', asked)).status).toBe(200);
+  expect([model.seen, model.usage().answers]).toEqual([[`POST ${sent}`], 1]);
 });
 
 const REFUSED: readonly (readonly [ModelApi, string, string])[] = [

@@ -30,7 +30,7 @@ export async function openNetwork(
   settings: NetworkSettings,
   options: OpenNetworkOptions,
 ): Promise<OpenNetwork> {
-  const model = options.model === null ? null : createModelDoorway(options.model);
+  const model = options.model === null ? null : createModelDoorway(options.model, settings.clock);
   const services = (options.services ?? []).map(createServiceDoorway);
   const doorways = model === null ? services : [model, ...services];
   const log = createConnectionLog({

@@ -1,11 +1,14 @@
-/** What a model's error means, where it is one that every vendor has. */
-export type ModelError = 'auth' | 'overloaded' | 'rate-limit';
+/**
+ * Why a request brought no answer that an agent can use. `api-error` is any other error of the API, `stream-cut` an
+ * answer that broke off, `no-connection` none at all.
+ */
+export type ModelError = 'auth' | 'overloaded' | 'rate-limit' | 'api-error' | 'stream-cut' | 'no-connection';
 
-/** By the status of an answer. */
-export function errorOfStatus(status: number): ModelError | null {
+/** By the status of an answer that is none of 2xx. */
+export function errorOfStatus(status: number): ModelError {
   if (status === 401 || status === 403) return 'auth';
   if (status === 429) return 'rate-limit';
-  return status === 503 || status === 529 ? 'overloaded' : null;
+  return status === 503 || status === 529 ? 'overloaded' : 'api-error';
 }
 
 const WORDS: readonly (readonly [ModelError, RegExp])[] = [
@@ -21,7 +24,7 @@ export function readError(value: unknown): ModelError | null {
     .find((one) => Object.keys(one).length > 0);
   if (error === undefined) return null;
   const words = [error['type'], error['code'], error['status']].join(' ');
-  return WORDS.find(([, pattern]) => pattern.test(words))?.[0] ?? null;
+  return WORDS.find(([, pattern]) => pattern.test(words))?.[0] ?? 'api-error';
 }
 
 function members(value: unknown): Readonly<Record<string, unknown>> {

@@ -29,6 +29,17 @@ export function normalizeTarget(target: string): ReadTarget {
   return { path: `/${segments.join('/')}`, query };
 }
 
+/**
+ * The endpoint's path and the request's, with the API's version once: users give an endpoint with it or without, and
+ * programs put it before their calls or do not. Where both name one, the request's counts.
+ */
+export function joinEndpoint(base: string, target: string): { readonly base: string; readonly path: string } {
+  const path = target.replace(/^(?:\/v1(?:alpha|beta)?)+(?=\/v1(?:alpha|beta)?\/)/, '');
+  const isNamed = /^\/v1(?:alpha|beta)?\//.test(path);
+  const own = base.replace(/\/+$/, '');
+  return { base: own.replace(/(?:\/v1(?:alpha|beta)?)*(\/v1(?:alpha|beta)?)$/, isNamed ? '' : '$1'), path };
+}
+
 /** For a service, whose paths may hold anything: sent on as it is, unless it would leave the endpoint's base path. */
 export function confineTarget(target: string): ReadTarget {
   const { path, query } = splitTarget(target);

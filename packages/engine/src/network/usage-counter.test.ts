@@ -13,11 +13,21 @@ const NONE = {
   isWhole: false,
   refusals: 0,
   lastStop: null,
-  lastError: null,
+  lastFailure: null,
+  hasAnswered: false,
+  failedInRow: 0,
+  toolCalls: 0,
+  openTool: null,
   byModel: [],
 };
 
 afterEach(cleanUp);
+
+/** Without the time, which is never twice the same. */
+function seenOf({ usage }: TestNetwork) {
+  const { modelMs: _modelMs, ...seen } = usage?.read() ?? { modelMs: 0 };
+  return seen;
+}
 
 async function openModel(
   endpoint: string,
@@ -69,8 +79,9 @@ test.each((Object.keys(ASKED) as WireApi[]).flatMap((api) => [[api, true] as con
       ...body,
     });
     expect(reply.status).toBe(200);
-    expect(network.usage?.read()).toEqual({
+    expect(seenOf(network)).toEqual({
       ...NONE,
+      hasAnswered: true,
       answers: 1,
       isWhole: true,
       byModel: [{ model: 'm-1', ...USAGE }],
@@ -97,17 +108,27 @@ test.each([[KEY], [null]])('a compressed answer is counted too, with the key %s'
 test('an answer that is refused costs nothing', async () => {
   const network = await openOrigin((response) => response.writeHead(429).end());
   await post(network, '/v1/messages');
-  expect(network.usage?.read()).toEqual({ ...NONE, lastError: 'rate-limit' });
+  expect(seenOf(network)).toEqual({
+    ...NONE,
+    failedInRow: 1,
+    lastFailure: { cause: 'rate-limit', detail: 'the model answered with HTTP 429' },
+  });
 });
 
 test('an endpoint that cannot be reached, a token count and a list of models are no answers', async () => {
   const nobody = await openModel('http://127.0.0.1:1');
   expect((await post(nobody, '/v1/messages')).status).toBe(502);
-  await expect.poll(() => nobody.usage?.read()).toEqual(NONE);
+  await expect
+    .poll(() => seenOf(nobody))
+    .toEqual({
+      ...NONE,
+      failedInRow: 1,
+      lastFailure: { cause: 'no-connection', detail: 'no answer came from the model' },
+    });
   const network = await openOrigin((response) => response.end('{"usage":{"input_tokens":5}}'));
   await post(network, '/v1/messages/count_tokens');
   await post(network, '/v1/models');
-  expect(network.usage?.read()).toEqual(NONE);
+  expect(seenOf(network)).toEqual(NONE);
 });
 
 test('line ends of a stream are plain, wherever its packets were cut', async () => {
@@ -248,7 +269,7 @@ const ERRORS: readonly (readonly [expected: string | null, piece: object])[] = [
   ['overloaded', { error: { code: 503, status: 'UNAVAILABLE', message: 'later' } }],
   ['rate-limit', { error: { type: 'rate_limit_error' } }],
   ['rate-limit', { error: { code: 429, status: 'RESOURCE_EXHAUSTED' } }],
-  [null, { type: 'error', error: { type: 'api_error', message: 'overloaded in words only' } }],
+  ['api-error', { type: 'error', error: { type: 'api_error', message: 'overloaded in words only' } }],
   [null, { type: 'response.completed', response: { error: null, usage: { input_tokens: 503 } } }],
 ];
 
@@ -258,7 +279,7 @@ test.each(ERRORS)('an error inside a stream is told as %s: %o', async (expected,
     response.end(`event: error\ndata: ${JSON.stringify(piece)}\n\n`);
   });
   await post(network, '/v1/messages');
-  expect(network.usage?.read().lastError).toBe(expected);
+  expect(network.usage?.read().lastFailure?.cause ?? null).toBe(expected);
 });
 
 test.each([

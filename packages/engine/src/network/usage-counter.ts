@@ -1,11 +1,18 @@
 /**
- * Counts what the model's answers say they used, as they pass, and sees how they ended. What an answer did not say,
+ * Counts what the model's answers say they used, as they pass, and remembers how they ended. What an answer did not say,
  * because it was cut off, names no usage or cannot be read, is estimated when it has ended, and known as an estimate.
  */
 import type { Transform } from 'node:stream';
-import { createAnswerReader, createBlindReader, type AnswerListener } from './answer-reader.ts';
+import type { Clock } from '@caisson/ground';
+import {
+  createAnswerReader,
+  createBlindReader,
+  type AnswerEnd,
+  type AnswerListener,
+} from './answer-reader.ts';
 import type { ObservedUsage } from './contract.ts';
 import { createCountedAnswer, NO_TOKENS, plusTokens, type CountedAnswer } from './counted-answer.ts';
+import { createModelStanding, type Outcome } from './model-standing.ts';
 import { errorOfStatus, type ModelError } from './read-error.ts';
 import type { EarlyStop } from './read-stop.ts';
 import type { TokenCounts } from './read-usage.ts';
@@ -18,7 +25,7 @@ export interface UsageCounter {
   read(): ObservedUsage;
   /** No answer comes to its end any more: what is under way is estimated as it stands. */
   close(): void;
-  /** Called when an answer begins and when it ends. */
+  /** Called when an answer begins and when a request has ended. */
   onChange: () => void;
 }
 
@@ -34,16 +41,15 @@ export interface CountedRequest {
   closed(hasAll: boolean): void;
 }
 
-export function createUsageCounter(): UsageCounter {
+export function createUsageCounter(clock: Clock): UsageCounter {
   const byModel = new Map<string, TokenCounts>();
   const open = new Set<() => void>();
   const estimated = { answers: 0, inputTokens: 0, outputTokens: 0 };
+  const standing = createModelStanding(clock);
   let answers = 0;
   let cut = 0;
-  let underWay = 0;
   let refusals = 0;
   let lastStop: EarlyStop | null = null;
-  let lastError: ModelError | null = null;
 
   const add = (model: string, more: TokenCounts): void => {
     const name = byModel.has(model) || byModel.size < MAX_MODELS ? model : 'other models';
@@ -62,50 +68,55 @@ export function createUsageCounter(): UsageCounter {
     onChange: () => undefined,
     read: () => ({
       answers,
-      underWay,
       estimated: { ...estimated },
-      isWhole: answers > 0 && underWay + cut + estimated.answers === 0,
+      isWhole: answers > 0 && standing.underWay + cut + estimated.answers === 0,
       refusals,
       lastStop,
-      lastError,
+      ...standing.read(),
       byModel: [...byModel].map(([model, counts]) => ({ model, ...counts })),
     }),
     close() {
       for (const cutOff of open) cutOff();
     },
     ask(path) {
-      const isAlone = underWay === 0; // what is asked beside something else is no answer to the task
-      underWay += 1;
-      const answer = createCountedAnswer(path, add);
+      const isAlone = standing.underWay === 0; // what is asked beside something else is no answer to the task
+      standing.begin();
+      const answer = createCountedAnswer(path, { add, called: standing.called });
       let ordinal: number | null = null;
-      const end = once((isCharged: boolean, isWhole: boolean) => {
-        underWay -= 1;
-        open.delete(cutOff);
-        if (isCharged) charge(answer, isWhole);
-        if (ordinal === null) return;
-        if (!isWhole) cut += 1;
+      let canBeRead = true;
+      const end = once((how: AnswerEnd, outcome: Outcome, isCharged: boolean) => {
+        open.delete(leave);
+        if (isCharged) charge(answer, how === 'whole');
+        if (ordinal !== null && how !== 'whole') cut += 1;
         if (answer.stop === 'refusal') refusals += 1;
-        if (ordinal === answers) lastStop = isAlone ? answer.stop : null;
-        lastError = answer.error;
+        if (ordinal !== null && ordinal === answers) lastStop = isAlone ? answer.stop : null;
+        standing.end(outcome);
         counter.onChange();
       });
-      const cutOff = (): void => end(true, false);
-      open.add(cutOff);
+      const fail = (cause: ModelError, detail: string): Outcome => {
+        return { kind: 'failed', cause, detail, isForTask: answer.offersTools };
+      };
+      const leave = (): void => end('left', { kind: 'left' }, true);
+      open.add(leave);
       const listener: AnswerListener = {
         hear: answer.hear,
         miss: answer.miss,
-        end: (isWhole) => end(true, isWhole),
+        end: (how) => end(how, outcomeOf(how, answer, { canBeRead, fail }), true),
       };
       return {
         send: answer.send,
         // Without an answer these were our own words; a client that went away may have left one to be paid for.
-        closed: (hasAll) => end(!hasAll || ordinal !== null, false),
+        closed(hasAll) {
+          if (hasAll && ordinal === null)
+            end('whole', fail('no-connection', 'no answer came from the model'), false);
+          else leave();
+        },
         answered(status, contentType, isReadable) {
           if (status < 200 || status > 299) {
-            lastError = errorOfStatus(status);
-            end(false, true);
+            end('whole', fail(errorOfStatus(status), `the model answered with HTTP ${status}`), false);
             return null;
           }
+          canBeRead = isReadable;
           ordinal = answers += 1;
           lastStop = null;
           counter.onChange();
@@ -115,6 +126,17 @@ export function createUsageCounter(): UsageCounter {
     },
   };
   return counter;
+}
+
+function outcomeOf(
+  how: AnswerEnd,
+  { error, calls, isEmpty }: CountedAnswer,
+  { canBeRead, fail }: { canBeRead: boolean; fail: (cause: ModelError, detail: string) => Outcome },
+): Outcome {
+  if (how === 'left') return { kind: 'left' };
+  if (error !== null) return fail(error, 'the model ended its answer with an error');
+  if (how === 'cut') return fail('stream-cut', 'the answer of the model was cut off');
+  return isEmpty && canBeRead ? { kind: 'empty' } : { kind: 'answered', calls };
 }
 
 function once<A extends unknown[]>(work: (...values: A) => void): (...values: A) => void {

@@ -1,5 +1,5 @@
 /** The same task again, as a new run that continues the old one; nothing of the old run changes. */
-import { CaissonError } from '@caisson/protocol';
+import { CaissonError, type Result } from '@caisson/protocol';
 import { describeRun, type DispatchRequest, type RunHandle } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
 import { readRequest } from './run-request.ts';
@@ -23,8 +23,13 @@ export async function retryRun(
   const { result } = await describeRun(engine.rooms, runId);
   return engine.dispatcher.dispatch({
     ...request,
-    ...(result?.resume === undefined ? {} : { resume: result.resume }),
+    ...(result === null ? {} : sessionOf(result)),
     ...changes,
     continues: runId,
   });
+}
+
+/** A session in which no model has answered has nothing to go on with, and some programs do not find it. */
+function sessionOf({ resume, usage }: Result): Pick<DispatchRequest, 'resume'> {
+  return resume === undefined || usage?.outputTokens === 0 ? {} : { resume };
 }

@@ -7,7 +7,14 @@
  * S4  Time is monotonic: a jump of the wall clock or a stopped host changes no decision.
  */
 import type { Clock } from '@caisson/ground';
-import type { ControlMessage, Failure, StopReason, WorkerHeader, WorkerLine } from '@caisson/protocol';
+import type {
+  ControlMessage,
+  Failure,
+  HeartbeatCounters,
+  StopReason,
+  WorkerHeader,
+  WorkerLine,
+} from '@caisson/protocol';
 import type { Compute, WorkerProcess } from '../compute/index.ts';
 
 export type HealthState = 'healthy' | 'stale' | 'dead' | 'recovered';
@@ -20,12 +27,14 @@ export type HealthState = 'healthy' | 'stale' | 'dead' | 'recovered';
  *   spinning              nothing is printed, but a good part of a core is in use
  *   stopped               worker or agent was stopped by a signal (SIGSTOP, Ctrl-Z) and waits for SIGCONT
  *   in-tool               a tool call, a script or a plain command has not returned
+ *   model-failing         the agent asks its model, and every answer fails
  *   model-silent          none of these: an agent waits for its model
  */
 export type StallReason =
   | 'waiting-stdin'
   | 'waiting-permission'
   | 'in-tool'
+  | 'model-failing'
   | 'model-silent'
   | 'spinning'
   | 'stopped'
@@ -63,6 +72,10 @@ export interface SupervisionOptions {
   onHeader(header: WorkerHeader): Promise<Failure | null>;
   /** Whether the run can still be recorded. Once it cannot, nobody could tell what the worker does: it is killed. */
   canRecord(): boolean;
+  /** The counters of a beat as the host knows them. */
+  countBeat(counters: HeartbeatCounters): HeartbeatCounters;
+  /** While the model's answers fail, nothing that the worker says is progress. */
+  isModelFailing(): boolean;
   onLine(line: WorkerLine): void;
   onMalformed(record: { reason: string; bytes: number; head: string }): void;
   onHealth(previous: HealthState, current: HealthState): void;

@@ -3,6 +3,7 @@ import { findSilence, findStallReason, type StallSignals } from './stall-reason.
 
 const QUIET: StallSignals = {
   isWaitingForPermission: false,
+  isModelFailing: false,
   waiting: null,
   openTool: null,
   cpuShare: 0,
@@ -13,6 +14,7 @@ it.each<[string, Partial<StallSignals>]>([
   ['model-silent', {}],
   ['in-tool', { usesModel: false }],
   ['in-tool', { openTool: 'Bash' }],
+  ['model-failing', { isModelFailing: true, cpuShare: 0.9 }],
   ['stopped', { waiting: 'stopped', openTool: 'Bash' }],
   ['spinning', { cpuShare: 0.9, waiting: 'stopped' }],
   ['waiting-stdin', { waiting: 'stdin', cpuShare: 0.9 }],

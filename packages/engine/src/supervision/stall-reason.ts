@@ -9,6 +9,7 @@ export interface Stall {
 
 export interface StallSignals {
   readonly isWaitingForPermission: boolean;
+  readonly isModelFailing: boolean;
   /** What the worker saw the agent's processes wait for. */
   readonly waiting: HeartbeatCounters['waiting'];
   readonly openTool: string | null;
@@ -23,6 +24,8 @@ const BUSY_SHARE = 0.1;
 export function findStallReason(signals: StallSignals): Stall {
   if (signals.isWaitingForPermission)
     return { reason: 'waiting-permission', detail: 'a tool call waits for a decision: caisson approvals' };
+  if (signals.isModelFailing)
+    return { reason: 'model-failing', detail: 'the agent asks its model, and every answer fails' };
   if (signals.waiting === 'pipe-open')
     return {
       reason: 'exited-but-pipe-open',

@@ -13,6 +13,8 @@ export interface StallWatch {
   /** `silence` says why the worker is not heard; then what it saw last explains nothing any more. */
   check(nowMs: number, silence: Stall | null): void;
   setWaitingForPermission(isWaiting: boolean): void;
+  /** While the model's answers fail there is no progress. */
+  setModelFailing(isFailing: boolean): void;
   silentMs(nowMs: number): number;
   /** Time in which we ourselves did not run counts for nobody. */
   excuse(ms: number): void;
@@ -27,6 +29,7 @@ export function createStallWatch(options: {
   let lastProgressMs = options.startedMs;
   let told: StallReason | null = null;
   let isWaitingForPermission = false;
+  let isModelFailing = false;
   let openTool: string | null = null;
   let waiting: HeartbeatCounters['waiting'] = null;
   let hasBeaten = false;
@@ -35,6 +38,7 @@ export function createStallWatch(options: {
   let cpuShare = 0;
 
   const progress = (nowMs: number): void => {
+    if (isModelFailing) return;
     lastProgressMs = nowMs;
     told = null;
   };
@@ -55,14 +59,17 @@ export function createStallWatch(options: {
       const silentMs = nowMs - lastProgressMs;
       if (silence === null && (!hasBeaten || silentMs < SILENT_BEATS * options.heartbeatMs)) return;
       const { usesModel } = options;
-      const { reason, detail } =
-        silence ?? findStallReason({ isWaitingForPermission, waiting, openTool, cpuShare, usesModel });
+      const signals = { isWaitingForPermission, isModelFailing, waiting, openTool, cpuShare, usesModel };
+      const { reason, detail } = silence ?? findStallReason(signals);
       if (reason === told) return;
       told = reason;
       options.onStalled(reason, detail, silentMs);
     },
     setWaitingForPermission(isWaiting) {
       isWaitingForPermission = isWaiting;
+    },
+    setModelFailing(isFailing) {
+      isModelFailing = isFailing;
     },
     silentMs: (nowMs) => nowMs - lastProgressMs,
     excuse(ms) {

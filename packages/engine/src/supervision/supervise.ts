@@ -90,9 +90,11 @@ function listen(
           worker.kill();
         });
     },
-    onLine(line) {
+    onLine(said) {
       const nowMs = clock.monotonicMs();
+      const line = said.kind === 'heartbeat' ? { ...said, counters: options.countBeat(said.counters) } : said;
       health.beat(nowMs);
+      stall.setModelFailing(options.isModelFailing());
       if (line.kind === 'heartbeat') stall.beat(nowMs, line.counters);
       else stall.progress(nowMs);
       if (isTerminal(line.kind)) seen.lastWord = line;

@@ -20,6 +20,7 @@ import { describeModel, loadStream } from './model-stream.ts';
 import { readNativeConfig, type NativeConfig } from './native-config.ts';
 import { sayLine, type SayLine } from './native-lines.ts';
 import { systemPromptFor } from './system-prompt.ts';
+import { retryCutStreams } from './retry-cut-streams.ts';
 import { createToolGate, type ToolGate } from './tool-gate.ts';
 import { createTeller } from './teller.ts';
 import { openTranscript, type Transcript } from './transcript.ts';
@@ -105,7 +106,7 @@ async function runLoop(loop: Loop): Promise<void> {
     },
     tell,
     signal,
-    await loadStream(config.api),
+    retryCutStreams(await loadStream(config.api)),
   );
 }
 

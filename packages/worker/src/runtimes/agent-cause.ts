@@ -22,7 +22,7 @@ const WORDS: readonly (readonly [AgentCause, RegExp])[] = [
   ['max-turns', /max(imum)?[_ ](number of )?turns/i],
   [
     'no-connection',
-    /ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|connection (refused|error|reset|(was )?closed)|cannot connect|socket hang up|fetch failed|stream (disconnected|closed)|error sending request|network error|terminated|unable to connect/i,
+    /ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|connection (refused|error|reset|(was )?closed)|cannot connect|socket hang up|fetch failed|stream (disconnected|closed|ended (before|without))|error sending request|network error|terminated|unable to connect/i,
   ],
 ];
 
