@@ -36,7 +36,6 @@ const CLAUDE_CODE: RuntimeDescriptor = {
   reportsUsage: true,
   sampling: ['maxTokens'],
   loginFiles: ['.claude/.credentials.json'],
-  loginTargets: { '.claude/.credentials.json': '.caisson-session/claude/.credentials.json' },
 };
 
 const CODEX: RuntimeDescriptor = {
@@ -62,7 +61,6 @@ const CODEX: RuntimeDescriptor = {
   tellsUsageOnce: true,
   sampling: [],
   loginFiles: ['.codex/auth.json'],
-  loginTargets: { '.codex/auth.json': '.caisson-session/codex/auth.json' },
 };
 
 const GEMINI: RuntimeDescriptor = {
@@ -89,7 +87,6 @@ const GEMINI: RuntimeDescriptor = {
   reportsUsage: true,
   sampling: ['maxTokens', 'temperature'],
   loginFiles: ['.gemini/oauth_creds.json'],
-  loginTargets: { '.gemini/oauth_creds.json': '.caisson-session/gemini/.gemini/oauth_creds.json' },
 };
 
 const OPENCODE: RuntimeDescriptor = {

@@ -76,6 +76,4 @@ export interface RuntimeDescriptor {
   readonly sampling: readonly Sampling[];
   /** Files under the user's HOME that mean "logged in", relative to HOME. */
   readonly loginFiles: readonly string[];
-  /** Where the program looks for them in the agent's private HOME, where that is another place. */
-  readonly loginTargets?: Readonly<Record<string, string>>;
 }

@@ -5,16 +5,9 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  capturePatch,
-  describeFile,
-  explainError,
-  judgeTrees,
-  withoutChanges,
-  type TreeChange,
-} from '@caisson/ground';
+import { capturePatch, explainError, sortChanges, withoutChanges, type SortedChanges } from '@caisson/ground';
 import { pathRules, ruleAgainst } from '@caisson/policy';
-import { MAX_RISKY_LISTED, type Failure, type ListedRisk, type Result } from '@caisson/protocol';
+import type { Failure, ListedRisk, Result } from '@caisson/protocol';
 import type { AttemptRemains } from './attempt-remains.ts';
 import type { DispatchRooms } from './rooms.ts';
 import type { MayPass } from './passing-failure.ts';
@@ -110,7 +103,9 @@ async function keepLate(
       ...(risky.length === 0 ? {} : { risky }),
       result: null,
       failure,
-      warnings: forbidden.slice(0, MAX_TOLD).map(({ why }) => why),
+      warnings: forbidden
+        .slice(0, MAX_TOLD)
+        .map(({ path: name, why }) => `${name} ${why} and was left out of the patch`),
     };
   } catch (error) {
     if (mayPass(error)) throw error;
@@ -119,30 +114,18 @@ async function keepLate(
   }
 }
 
-/** An agent that fails, or has itself killed, gets nothing into the patch that a finished one does not. */
+/** Judged as the worker would have judged it. */
 async function judgeLate(
   { settings }: DispatchRooms,
   workspace: AttemptRemains['workspace'],
   tree: string,
-): Promise<{ forbidden: { change: TreeChange; why: string }[]; risky: ListedRisk[] }> {
+): Promise<SortedChanges> {
   const { gitDir, baselineTree, mountPath, path, controls } = workspace;
-  const place = { gitDir, mountPath, own: controls, workspace: path };
-  const { changes, risks: judged } = await judgeTrees({ ...place, from: baselineTree, to: tree });
-  const risks = new Map(judged.map((risk) => [risk.change, risk]));
   const rules = pathRules(settings.rules);
   const seen = { workspace: workspace.cwd, home: settings.home, mountPath };
-  const forbidden = changes.flatMap((change) => {
-    const file = describeFile(change);
-    const risk = risks.get(change);
-    const rule = ruleAgainst(rules, file, seen);
-    if (rule === null && risk?.grade !== 'never') return [];
-    const cause = rule === null ? (risk?.why ?? '') : `is kept by a rule (${rule.reason})`;
-    return [{ change, why: `${file.path} ${cause} and was left out of the patch` }];
+  return await sortChanges({
+    ...{ gitDir, mountPath, own: controls, workspace: path, from: baselineTree, to: tree },
+    leavesOutAsked: false,
+    ruleAgainst: (file) => ruleAgainst(rules, file, seen),
   });
-  const left = new Set(forbidden.map(({ change }) => change));
-  const risky = judged
-    .filter(({ change }) => !left.has(change))
-    .slice(0, MAX_RISKY_LISTED)
-    .map(({ path: name, why }) => ({ path: name, why }));
-  return { forbidden, risky };
 }

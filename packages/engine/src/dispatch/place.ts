@@ -6,9 +6,8 @@ import { explainError } from '@caisson/ground';
 import type { AdmittedRun } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { poolOf } from './pool-room.ts';
-import type { RunRecord } from '../ledger/index.ts';
+import { nextChange, type RunRecord } from '../ledger/index.ts';
 
-const POLL_MS = 250;
 /** How often a waiting run looks whether those before it are still alive. */
 const LOOK_MS = 1000;
 
@@ -47,19 +46,4 @@ export async function place(
 
 function findFailure(work: Promise<unknown>): Promise<string | null> {
   return work.then(() => null, explainError);
-}
-
-/** Wakes when anything was committed by anyone, after a short poll, or when aborted. */
-function nextChange(rooms: DispatchRooms, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      stopWatching();
-      cancelPoll();
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const stopWatching = rooms.ledger.watch(done);
-    const cancelPoll = rooms.clock.setTimer(POLL_MS, done);
-    signal.addEventListener('abort', done, { once: true });
-  });
 }

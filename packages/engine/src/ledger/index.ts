@@ -29,3 +29,4 @@ export function openLedger(file: string, options: LedgerOptions = {}): Ledger {
 export function createMemoryLedger(options: LedgerOptions = {}): Ledger {
   return createLedger(createMemoryStorage(), options);
 }
+export { nextChange } from './next-change.ts';

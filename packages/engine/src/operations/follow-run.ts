@@ -2,8 +2,8 @@
 import { BusTopic, isTerminal, type EventEnvelope } from '@caisson/protocol';
 import { flatten } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
+import { nextChange } from '../ledger/index.ts';
 
-const POLL_MS = 250;
 /** How often somebody who waits looks whether those he waits for are still alive. */
 const LOOK_MS = 1000;
 
@@ -51,21 +51,4 @@ export function createWait(engine: Waiting, signal: AbortSignal | undefined): ()
     }
     lookAtMs = engine.clock.monotonicMs() + LOOK_MS;
   };
-}
-
-function nextChange(
-  engine: Pick<Engine, 'ledger' | 'clock'>,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      stopWatching();
-      cancelPoll();
-      signal?.removeEventListener('abort', done);
-      resolve();
-    };
-    const stopWatching = engine.ledger.watch(done);
-    const cancelPoll = engine.clock.setTimer(POLL_MS, done);
-    signal?.addEventListener('abort', done, { once: true });
-  });
 }

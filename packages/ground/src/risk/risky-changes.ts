@@ -73,9 +73,14 @@ export async function judgeChanges(options: JudgeOptions): Promise<RiskyChange[]
   });
 }
 
+export interface JudgeTreesOptions extends Omit<JudgeOptions, 'changes'> {
+  readonly from: string;
+  readonly to: string;
+}
+
 /** Everything that differs between two trees, renames found, and what of it is risky. */
 export async function judgeTrees(
-  options: Omit<JudgeOptions, 'changes'> & { readonly from: string; readonly to: string },
+  options: JudgeTreesOptions,
 ): Promise<{ readonly changes: readonly TreeChange[]; readonly risks: readonly RiskyChange[] }> {
   const { gitDir, from, to } = options;
   if (from === to) return { changes: [], risks: [] };

@@ -7,13 +7,14 @@ import {
   proveApplies,
   TooManyOversizedError,
   withoutChanges,
+  type ForbiddenChange,
   type TreeChange,
 } from '@caisson/ground';
 import type { CaptureBlock, OutputFile } from '@caisson/protocol';
 import { deny, type AttemptContext, fail } from '../../attempt/index.ts';
 import { putAside, putBack } from '../created-controls.ts';
 import type { BlockReport } from '../runner.ts';
-import { judgeCapture, type ForbiddenChange } from './forbidden-changes.ts';
+import { judgeCapture } from './forbidden-changes.ts';
 import { listOutputs, readOutput, type OutputEntry } from './list-outputs.ts';
 
 const MAX_OUTPUTS = 256;
