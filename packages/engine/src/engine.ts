@@ -1,13 +1,12 @@
 /** Builds the house: the only file that constructs rooms and hands them to each other. */
 import { join } from 'node:path';
-import { systemClock, type Clock, type Seal } from '@caisson/ground';
+import { systemClock } from '@caisson/ground';
 import { BusTopic } from '@caisson/protocol';
 import { createBus, type SafeEventBus } from './bus/index.ts';
-import { createCallbacks, type Callbacks } from './callbacks/index.ts';
-import type { Budget } from './budget/index.ts';
+import { createCallbacks } from './callbacks/index.ts';
 import { bundlePath } from './composition/bundle-path.ts';
+import type { Engine, EngineOptions } from './composition/engine-contract.ts';
 import { prepareCompileCache } from './composition/compile-cache.ts';
-import type { EndingMarks } from './composition/ending-marks.ts';
 import { createDispatchSettings, searchPath } from './composition/dispatch-settings.ts';
 import { createSealer, type Sealer } from './composition/seal-evidence.ts';
 import { createNames } from './composition/names.ts';
@@ -19,7 +18,7 @@ import { createRequestDesk } from './composition/request-desk.ts';
 import { createBusPublisher } from './composition/publish-on-bus.ts';
 import { probeSandboxHere } from './composition/probe-sandbox-here.ts';
 import { openState } from './composition/state-folder.ts';
-import { createLocalCompute, type SpareWorkers } from './compute/index.ts';
+import { createLocalCompute } from './compute/index.ts';
 import { readHostEnvironment, type ResolvedConfig } from './config/index.ts';
 import { repairOwnRefs } from './operations/repair-own-refs.ts';
 import {
@@ -30,62 +29,21 @@ import {
   type DispatchRooms,
   type Recovered,
 } from './dispatch/index.ts';
-import type { ResultSink } from './evidence/index.ts';
-import { createLocalHosts, type HostPost, type Hosts } from './hosts/index.ts';
-import { createRecorder, type Ledger, type Recorder } from './ledger/index.ts';
+import { createLocalHosts, type HostPost } from './hosts/index.ts';
+import { createRecorder } from './ledger/index.ts';
 import { createNetwork } from './network/index.ts';
 import { createPrefixedId } from './platform/index.ts';
-import { createApprovals, type Approvals } from './questions/index.ts';
-import { openRegistry, type Registry } from './registry/index.ts';
+import { createApprovals } from './questions/index.ts';
+import { openRegistry } from './registry/index.ts';
 import { createSecrets } from './secrets/index.ts';
-import { createSessions, type Sessions } from './session/index.ts';
-import type { MirroredStore, Store } from './store/index.ts';
-import { createWorkspaces, type Workspaces } from './workspace/index.ts';
+import { createSessions } from './session/index.ts';
+import { createWorkspaces } from './workspace/index.ts';
 
-export interface Engine {
-  readonly config: ResolvedConfig;
-  readonly clock: Clock;
-  readonly hostId: string;
-  readonly ledger: Ledger;
-  /** The one writer of durable events. */
-  readonly recorder: Recorder;
-  /** Signs what is written into the state folder for a later process to act on. */
-  readonly seal: Seal;
-  /** Knows an ending that was recorded here. */
-  readonly endings: EndingMarks;
-  readonly store: Store;
-  /** The store again, where it has a copy in a bucket. */
-  readonly mirror: MirroredStore | null;
-  readonly registry: Registry;
-  readonly bus: SafeEventBus;
-  readonly hosts: Hosts;
-  readonly workspaces: Workspaces;
-  readonly budget: Budget;
-  readonly callbacks: Callbacks;
-  readonly sessions: Sessions;
-  readonly approvals: Approvals;
-  readonly rooms: DispatchRooms;
-  readonly sealer: Sealer;
-  readonly dispatcher: Dispatcher;
-  /** Starts to listen for orders; a process that only looks never does. */
-  openPost(): Promise<void>;
-  /** Settles what dead hosts left behind. */
-  recover(): Promise<Recovered>;
-  close(): Promise<void>;
-}
-
-export interface EngineOptions {
-  /** Version of Caisson, for the evidence. */
-  readonly version?: string;
-  /** Sealed results are also delivered here. */
-  readonly sinks?: readonly ResultSink[];
-  /** Where workers that wait come from. Default: one always waits for the next dispatch, once there was one. */
-  readonly spareWorkers?: SpareWorkers;
-}
+export type * from './composition/engine-contract.ts';
 
 export function createEngine(config: ResolvedConfig, cwd: string, options: EngineOptions = {}): Engine {
   const base = layBase(config);
-  const { hostId, bus, hosts, mirror, ledger, recorder } = base;
+  const { hostId, bus, hosts, recorder } = base;
   const desks = openDesks(config, base);
   const { callbacks, approvals } = desks;
   recorder.listen(createBusPublisher(bus));
@@ -132,18 +90,25 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     dispatcher,
     openPost,
     recover: () => recoverDead(),
-    async close() {
-      if (post !== null) bus.emit(BusTopic.SHUTDOWN_DRAINING, {});
-      await dispatcher.shutdown();
-      rooms.compute.spares.stop();
-      await callbacks.settle(LAST_CALLBACKS_MS);
-      await callbacks.stop();
-      await sealer.settle(LAST_CALLBACKS_MS);
-      await mirror?.settle(LAST_BLOBS_MS);
-      await (await post)?.stop();
-      await ledger.close();
-    },
+    close: () => closeRooms({ ...base, ...desks, rooms, sealer, dispatcher }, post),
   };
+}
+
+/** In this order: nothing is told after what tells it is gone. */
+async function closeRooms(
+  engine: Omit<Engine, 'config' | 'openPost' | 'recover' | 'close'>,
+  post: Promise<HostPost> | null,
+): Promise<void> {
+  const { bus, dispatcher, rooms, callbacks, sealer, mirror, ledger } = engine;
+  if (post !== null) bus.emit(BusTopic.SHUTDOWN_DRAINING, {});
+  await dispatcher.shutdown();
+  rooms.compute.spares.stop();
+  await callbacks.settle(LAST_CALLBACKS_MS);
+  await callbacks.stop();
+  await sealer.settle(LAST_CALLBACKS_MS);
+  await mirror?.settle(LAST_BLOBS_MS);
+  await (await post)?.stop();
+  await ledger.close();
 }
 
 /** What keeps: the ledger, the store, and who is told. */

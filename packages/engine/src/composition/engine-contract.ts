@@ -1,0 +1,58 @@
+import type { Budget } from '../budget/index.ts';
+import type { SafeEventBus } from '../bus/index.ts';
+import type { Callbacks } from '../callbacks/index.ts';
+import type { SpareWorkers } from '../compute/index.ts';
+import type { ResolvedConfig } from '../config/index.ts';
+import type { DispatchRooms, Dispatcher, Recovered } from '../dispatch/index.ts';
+import type { ResultSink } from '../evidence/index.ts';
+import type { Hosts } from '../hosts/index.ts';
+import type { Ledger, Recorder } from '../ledger/index.ts';
+import type { Approvals } from '../questions/index.ts';
+import type { Registry } from '../registry/index.ts';
+import type { Sessions } from '../session/index.ts';
+import type { MirroredStore, Store } from '../store/index.ts';
+import type { Workspaces } from '../workspace/index.ts';
+import type { EndingMarks } from './ending-marks.ts';
+import type { Sealer } from './seal-evidence.ts';
+import type { Clock, Seal } from '@caisson/ground';
+
+export interface Engine {
+  readonly config: ResolvedConfig;
+  readonly clock: Clock;
+  readonly hostId: string;
+  readonly ledger: Ledger;
+  /** The one writer of durable events. */
+  readonly recorder: Recorder;
+  /** Signs what is written into the state folder for a later process to act on. */
+  readonly seal: Seal;
+  /** Knows an ending that was recorded here. */
+  readonly endings: EndingMarks;
+  readonly store: Store;
+  /** The store again, where it has a copy in a bucket. */
+  readonly mirror: MirroredStore | null;
+  readonly registry: Registry;
+  readonly bus: SafeEventBus;
+  readonly hosts: Hosts;
+  readonly workspaces: Workspaces;
+  readonly budget: Budget;
+  readonly callbacks: Callbacks;
+  readonly sessions: Sessions;
+  readonly approvals: Approvals;
+  readonly rooms: DispatchRooms;
+  readonly sealer: Sealer;
+  readonly dispatcher: Dispatcher;
+  /** Starts to listen for orders; a process that only looks never does. */
+  openPost(): Promise<void>;
+  /** Settles what dead hosts left behind. */
+  recover(): Promise<Recovered>;
+  close(): Promise<void>;
+}
+
+export interface EngineOptions {
+  /** Version of Caisson, for the evidence. */
+  readonly version?: string;
+  /** Sealed results are also delivered here. */
+  readonly sinks?: readonly ResultSink[];
+  /** Where workers that wait come from. Default: one always waits for the next dispatch, once there was one. */
+  readonly spareWorkers?: SpareWorkers;
+}
