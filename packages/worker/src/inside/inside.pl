@@ -84,16 +84,18 @@ sub mcp {
     my ($path, $peer) = @_;
     my $socket = dial($path) or give_up(1, "$path: $!");
     is_peer($socket, $peer) or give_up(1, "$path: somebody else listens there");
-    my $reader = fork_or_give_up();
-    if ($reader == 0) {
-        carry($socket, \*STDOUT);
-        kill 'TERM', getppid();
+    # The process that the program knows is the one that holds its stdout: whatever ends it, nobody is left to keep the
+    # program waiting for the end of that stream.
+    my $writer = fork_or_give_up();
+    if ($writer == 0) {
+        open $_, '>', '/dev/null' for \*STDOUT, \*STDERR;
+        carry(\*STDIN, $socket);
+        shutdown($socket, WRITING);
         exit 0;
     }
-    $SIG{TERM} = sub { exit 0 };
-    carry(\*STDIN, $socket);
-    shutdown($socket, WRITING);
-    waitpid($reader, 0);
+    close STDIN;
+    carry($socket, \*STDOUT);
+    kill 'TERM', $writer;
 }
 
 sub dial {
