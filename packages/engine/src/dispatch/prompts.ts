@@ -3,12 +3,18 @@ import { compileSystemPrompt, compileUserPrompt, describePrompt } from '../regis
 import type { AdmittedRun, DispatchRequest } from './contract.ts';
 import type { FoundAgent, FoundRuntime } from './rooms.ts';
 
-/** How an agent asks a person, and what to do when it is refused something. */
-const askingHelp = (mailbox: string): string =>
+/** How an agent asks a person and hears from one, and what to do when it is refused something. */
+const mailboxHelp = (mailbox: string, canInject: boolean): string =>
   [
     'You work alone in a sandbox; nobody reads along.',
     'If you cannot go on without a decision of a person, or were denied something you need, write the file',
     `${mailbox}/needs_input.json with {"question": "…", "options": ["…"], "context": "…", "partial_state": {…}} and stop.`,
+    ...(canInject
+      ? []
+      : [
+          `While you work, a person may send you messages: they are appended to ${mailbox}/channel/inbox.jsonl, one JSON object a line.`,
+          'Read that file before you begin, between steps and before you finish, and follow what its "body" says.',
+        ]),
     'Files for the person who asked (reports, images) go into the folder outputs/.',
   ].join(' ');
 
@@ -32,7 +38,7 @@ export function compilePrompts(options: {
       ? compileSystemPrompt(name, definition, description)
       : describePrompt(request.systemPrompt, 0);
   const user = compileUserPrompt(name, definition, description);
-  const systemPrompt = [own.text, askingHelp(nameMailbox(options.place))]
+  const systemPrompt = [own.text, mailboxHelp(nameMailbox(options.place), runtime.descriptor.canInject)]
     .filter((part) => part !== '')
     .join('\n\n');
   const { text: _text, ...compiled } = describePrompt(
