@@ -41,6 +41,23 @@ it('an adapter that is not there is refused by the name of its setting', async (
 });
 
 it.each([
+  ['a syntax error', 'export default {', /cannot be loaded/],
+  ['no driver in it', 'export default {};\n', /must export a driver/],
+])('an adapter with %s fails its run before it is called started', async (_what, source, detail) => {
+  const project = createProject({ config: CONFIG });
+  project.write('adapter.mjs', source);
+  const run = await project.run('--runtime', 'mine', 'do it');
+  expect(run.failure).toMatchObject({ reason: 'worker-failed', step: 2 });
+  expect(run.failure?.detail).toMatch(detail);
+  const types = (await project.events(run.runId)).map(({ type }) => type);
+  expect(types.filter((type) => type.startsWith('dispatch.'))).toEqual([
+    'dispatch.accepted',
+    'dispatch.failed',
+  ]);
+  expect(types).not.toContain('stream.malformed');
+});
+
+it.each([
   ['line', { line: `if (text === 'two') throw new Error('a bug of mine');` }],
   ['end', { end: `throw new Error('a bug of mine');` }],
   ['command', { command: `throw new Error('a bug of mine');` }],

@@ -85,7 +85,7 @@ export const DispatchStarted = defineEvent({
   version: 1,
   durable: true,
   summary:
-    'The worker is up, its echoed grant matched and inputs are verified. Nothing of the agent has run.',
+    'The worker is up: its echoed grant matched, the adapter is loaded, inputs are verified. Nothing of the agent has run.',
   data: z.object({ grant: Grant }),
 });
 export const DispatchFinished = defineEvent({

@@ -73,6 +73,8 @@ export type HeartbeatCounters = z.infer<typeof HeartbeatCounters>;
 /** What a worker says, by kind: one is looked up and checked, the others need not even be built. */
 export const WORKER_LINES = {
   'worker.boot': z.object({ kind: z.literal('worker.boot'), ...base, pid: z.int(), startTime: z.string() }),
+  /** Job, adapter and inputs are as they should be; the worker waits for `go`. */
+  'worker.ready': z.object({ kind: z.literal('worker.ready'), ...base }),
   'sandbox.started': z.object({
     kind: z.literal('sandbox.started'),
     ...base,

@@ -1,7 +1,7 @@
 /**
  * One attempt, from job to result: the fourteen steps.
  *
- *  1 parse job · 2 load runtime adapter · 3 re-hash inputs · 4 wire the emitter · 5 header, wait for go ·
+ *  1 parse job · 2 load runtime adapter · 3 re-hash inputs · 4 wire the emitter · 5 ready, wait for go ·
  *  6 overlay · 7 take secrets · 8 merge env · 9 setup scripts · 10 open channel · 11 pipeline · 12 close channel ·
  * 13 read the sentinel · 14 seal
  *
@@ -133,6 +133,7 @@ async function prepare(context: AttemptContext, environment: WorkerEnvironment):
   await inStep(1, 'integrity-failed', () => checkJob(job, environment));
   context.driver = await inStep(2, 'worker-failed', () => loadDriver(job));
   await inStep(3, 'integrity-failed', () => rehashInputs(job));
+  voice.say({ kind: 'worker.ready' });
   await control.waitForGo(); // W1
   const setup = await inStep(6, 'integrity-failed', () => overlayCapabilities(job));
   await inStep(8, 'worker-failed', () => {

@@ -42,17 +42,14 @@ export function follow(
 
   const keep = <T extends EventType>(type: T, data: EventData[T]): void =>
     record.keep(type, data, { attempt });
-  const onHeader = async (header: WorkerHeader): Promise<Failure | null> => {
-    const mismatch = compareHeader(run, prepared, header);
-    if (mismatch !== null) return mismatch;
-    await record.append('dispatch.started', { grant: header.grant }, { attempt });
+  const onReady = async (): Promise<void> => {
+    await record.append('dispatch.started', { grant: run.grant }, { attempt });
     hasStarted = true;
     setImmediate(() => {
       // `go` is sent first
       rooms.prepareToSeal();
       rooms.compute.spares.warmNext();
     });
-    return null;
   };
   const onLine = (line: WorkerLine): void => {
     if (keepLine(record, { runId: run.runId, attempt }, line)) return;
@@ -94,7 +91,8 @@ export function follow(
     canRecord: () => rooms.ledger.isThere(),
     countBeat: (counters) => usage.countBeat(counters),
     isModelFailing: () => usage.isModelFailing(),
-    onHeader,
+    onHeader: (header) => compareHeader(run, prepared, header),
+    onReady,
     onLine,
     onMalformed: (bad) => keep('stream.malformed', { ...bad }),
     onHealth: (previous, current) => keep('health.changed', { previous, current }),

@@ -68,8 +68,10 @@ export interface SupervisionOptions {
   readonly graceMs: number;
   readonly heartbeatMs: number;
   readonly stallTimeoutMs: number | null;
-  /** Compares the echoed grant and makes `dispatch.started` durable; a failure here ends the worker before `go`. */
-  onHeader(header: WorkerHeader): Promise<Failure | null>;
+  /** Compares the echoed grant; a failure here ends the worker before `go`. */
+  onHeader(header: WorkerHeader): Failure | null;
+  /** Makes `dispatch.started` durable; a failure here ends the worker before `go`. */
+  onReady(): Promise<void>;
   /** Whether the run can still be recorded. Once it cannot, nobody could tell what the worker does: it is killed. */
   canRecord(): boolean;
   /** The counters of a beat as the host knows them. */

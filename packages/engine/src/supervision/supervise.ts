@@ -70,27 +70,32 @@ function describeStop({ stopped }: Seen, graceMs: number): ControlMessage {
   return { kind: 'stop', reason: stopped?.reason ?? 'user', graceMs, ...detail };
 }
 
-/** The header is answered with `go` or with the worker's end; every line is a sign of life. */
+/** A worker whose header matches gets `go` once it is ready; every line is a sign of life. */
 function listen(
   options: SupervisionOptions,
   seen: Seen,
   { health, stall, send }: Watches & Pick<Supervision, 'send'>,
 ): void {
   const { worker, clock } = options;
+  const refuse = (failure: Failure): void => {
+    seen.refusal ??= failure;
+    worker.kill();
+  };
+  const release = async (): Promise<void> => {
+    try {
+      await options.onReady();
+      send({ kind: 'go' });
+    } catch (error) {
+      refuse({ reason: 'worker-failed', detail: (error as Error).message, step: 5 });
+    }
+  };
   readWorkerStream(worker.stdout, {
     onHeader(header) {
-      void options
-        .onHeader(header)
-        .catch((error: unknown): Failure => {
-          return { reason: 'worker-failed', detail: (error as Error).message, step: 5 };
-        })
-        .then((failure) => {
-          if (failure === null) return send({ kind: 'go' });
-          seen.refusal = failure;
-          worker.kill();
-        });
+      const failure = options.onHeader(header);
+      if (failure !== null) refuse(failure);
     },
     onLine(said) {
+      if (said.kind === 'worker.ready' && seen.refusal === null) void release();
       const nowMs = clock.monotonicMs();
       const line = said.kind === 'heartbeat' ? { ...said, counters: options.countBeat(said.counters) } : said;
       health.beat(nowMs);
