@@ -1,5 +1,5 @@
 /** Everything that judges and serves one agent. Heavy to load (it holds the shell parser), so it is loaded late. */
-import type { Failure } from '@caisson/protocol';
+import { findAcpProgram, isAcpRuntime, type Failure } from '@caisson/protocol';
 import { deny, type AttemptContext } from '../attempt/index.ts';
 import { askTool } from './ask-tool.ts';
 import { boardTools } from './board-tools.ts';
@@ -10,13 +10,16 @@ import { dispatchTool } from './dispatch-tool.ts';
 import { createHostRequests } from './host-requests.ts';
 import { createLoopBreaker, type LoopBreaker } from './loop-breaker.ts';
 import { createEvaluation, createToolGate, type ToolGate } from './tool-gate.ts';
-import { createUngatedWatch } from './ungated-watch.ts';
+import { createUnaskedWatch } from './unasked-watch.ts';
+import { createUngatedWatch, type UngatedWatch, type UngatedWatchOptions } from './ungated-watch.ts';
 
 export interface AgentLaw {
   readonly gate: ToolGate;
   readonly loop: LoopBreaker;
   /** Only what the grant names. */
   readonly tools: readonly CoordinationTool[];
+  /** No signal of the agent follows. */
+  agentEnded(): void;
 }
 
 export function createAgentLaw(context: AttemptContext): AgentLaw {
@@ -26,16 +29,7 @@ export function createAgentLaw(context: AttemptContext): AgentLaw {
     context.running?.kill();
   };
   const breaker = createLoopBreaker(end);
-  const ungated = createUngatedWatch({
-    runtime: context.job.runtime,
-    evaluate: createEvaluation(context.job),
-    found: (call, judged, failure) => {
-      const what = describeCall(call, judged, (text) => context.redactor.redact(text));
-      const { actionClass } = judged;
-      deny(context, { layer: 'gate', what: `ran ungated: ${what}`, actionClass, rule: 'ungated' });
-      end(failure);
-    },
-  });
+  const ungated = watchUngated(context, end);
   const gate = ungated.watched(createToolGate(context, requests, breaker));
   const loop: LoopBreaker = {
     denied: breaker.denied,
@@ -44,7 +38,31 @@ export function createAgentLaw(context: AttemptContext): AgentLaw {
       breaker.hear(signal);
     },
   };
-  return { gate, loop, tools: grantedTools({ context, requests, gate }) };
+  return { gate, loop, tools: grantedTools({ context, requests, gate }), agentEnded: ungated.agentEnded };
+}
+
+function watchUngated(context: AttemptContext, end: (failure: Failure) => void): UngatedWatch {
+  const { runtime } = context.job;
+  const common: Pick<UngatedWatchOptions, 'evaluate' | 'found'> = {
+    evaluate: createEvaluation(context.job),
+    found: (call, judged, failure) => {
+      const what = describeCall(call, judged, (text) => context.redactor.redact(text));
+      const { actionClass } = judged;
+      deny(context, { layer: 'gate', what: `ran ungated: ${what}`, actionClass, rule: 'ungated' });
+      end(failure);
+    },
+  };
+  if (runtime.adapter !== undefined || !isAcpRuntime(runtime.name, runtime.settings))
+    return createUngatedWatch({ runtime, ...common });
+  return createUnaskedWatch({
+    ...common,
+    title: runtime.name,
+    isKnownToAsk: findAcpProgram(runtime.bin, runtime.settings) !== null,
+    limitedBySandbox: (message) => {
+      context.gathered.enforced = { ...context.gathered.enforced, toolCalls: 'sandbox only' };
+      context.voice.say({ kind: 'warning', source: 'gate', message });
+    },
+  });
 }
 
 function grantedTools(bench: ToolBench): CoordinationTool[] {

@@ -72,9 +72,10 @@ export async function openCoordination(context: AttemptContext): Promise<Coordin
     },
     socketPath: desk.socketPath,
     warm: () => withLaw(() => undefined),
-    close: () => {
+    close: async () => {
       place.check();
-      return desk.close();
+      await loading?.then(({ agentEnded }) => agentEnded()).catch(() => undefined); // reported by withLaw
+      await desk.close();
     },
   };
 }

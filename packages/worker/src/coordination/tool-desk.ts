@@ -9,9 +9,10 @@ import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { basename, dirname } from 'node:path';
 import { createNdjsonDecoder } from '@caisson/protocol';
+import { objectOf } from '../runtimes/index.ts';
 import type { CoordinationTool } from './coordination-tool.ts';
 import type { McpConnection } from './mcp-server.ts';
-import type { ToolGate } from './tool-gate.ts';
+import type { ToolCall, ToolGate } from './tool-gate.ts';
 
 /** A write tool carries the whole file in its call. With the number of clients it bounds what the worker may hold. */
 const MAX_LINE_BYTES = 8 * 1024 * 1024;
@@ -106,17 +107,18 @@ function describeUnreadable(reason: string): string {
 }
 
 /** Hooks of the programs say it in the same words. */
-function gateCallIn(value: unknown): { tool: string; input: unknown } | null {
+function gateCallIn(value: unknown): ToolCall | null {
   if (typeof value !== 'object' || value === null || !('gate' in value)) return null;
-  const call = value.gate as { tool_name?: unknown; tool_input?: unknown } | null;
-  return { tool: typeof call?.tool_name === 'string' ? call.tool_name : 'unknown', input: call?.tool_input };
+  const call = objectOf(value.gate);
+  const { tool_name: tool, tool_input: input, tool_use_id: id } = call;
+  return {
+    tool: typeof tool === 'string' ? tool : 'unknown',
+    input,
+    ...(typeof id === 'string' ? { id } : {}),
+  };
 }
 
-async function answerGate(
-  socket: Socket,
-  gate: ToolGate,
-  call: { tool: string; input: unknown },
-): Promise<void> {
+async function answerGate(socket: Socket, gate: ToolGate, call: ToolCall): Promise<void> {
   const verdict = await gate
     .judge(call)
     .catch((error: unknown) => ({ allow: false, reason: `the gate failed: ${(error as Error).message}` }));

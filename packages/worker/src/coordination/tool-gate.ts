@@ -10,6 +10,8 @@ import type { HostRequests } from './host-requests.ts';
 import type { LoopBreaker } from './loop-breaker.ts';
 
 export interface ToolCall {
+  /** As the program numbers its calls; not every program says it. */
+  readonly id?: string;
   readonly tool: string;
   readonly input: unknown;
 }

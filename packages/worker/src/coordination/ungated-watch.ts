@@ -14,6 +14,7 @@ export interface UngatedWatch {
   /** The same gate; the watch hears of every question to it and of its answer. */
   watched(gate: ToolGate): ToolGate;
   hear(signal: AgentSignal): void;
+  agentEnded(): void;
 }
 
 export interface UngatedWatchOptions {
@@ -62,6 +63,7 @@ export function createUngatedWatch({ runtime, evaluate, found }: UngatedWatchOpt
       running.delete(signal.callId);
       if (signal.ok && call !== undefined) judgeRan(call);
     },
+    agentEnded: () => undefined,
   };
 }
 
