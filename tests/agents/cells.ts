@@ -5,6 +5,7 @@ import { denied, suggest, fullAuto, loop, failingLoop, approval } from './cells/
 import { budget, timeout, cancel } from './cells/limits.ts';
 import { auth, overloaded, refused, cut } from './cells/model-failures.ts';
 import { needsInput, resume, retry } from './cells/going-on.ts';
+import { megabytes, message, retryFailure } from './cells/robustness.ts';
 
 export const CELLS: readonly Cell[] = [
   { title: 'edits a file', isShort: true, prove: edit },
@@ -29,4 +30,7 @@ export const CELLS: readonly Cell[] = [
   { title: 'gets half an answer', isShort: false, prove: cut },
   { title: 'resumes its session', isShort: false, prove: resume },
   { title: 'goes on after a retry', isShort: false, prove: retry },
+  { title: 'fails, and is retried', isShort: false, prove: retryFailure },
+  { title: 'is sent a message', isShort: false, prove: message },
+  { title: 'prints megabytes', isShort: false, prove: megabytes },
 ];

@@ -15,7 +15,7 @@ import { findDriver } from '../../packages/worker/src/runtimes/index.ts';
 import { findAgentBin, pathWithPinnedNode } from './install-agents.mjs';
 
 const WORKER = join(dirname(fileURLToPath(import.meta.url)), '../../packages/worker/src');
-const RECORDED = join(WORKER, 'runtimes/recorded');
+const recordedFolder = (name: string): string => join(WORKER, 'runtimes', name, 'recorded');
 const NATIVE_ENTRY = join(WORKER, 'native/native-agent.ts');
 const LIMIT_MS = 60_000;
 const GRACE_MS = 2_000;
@@ -173,15 +173,15 @@ function scrubPaths(text: string, folder: string, port: number): string {
 async function recordRuntime(name: string): Promise<void> {
   const driver = findDriver(name);
   if (driver === null) throw new Error(`no driver named "${name}"`);
-  mkdirSync(join(RECORDED, name), { recursive: true });
+  mkdirSync(recordedFolder(name), { recursive: true });
   const index: Record<string, unknown> = {};
   for (const [title, script] of Object.entries(CASES)) {
     const { stdout, exit, served } = await record(driver, script);
-    writeFileSync(join(RECORDED, name, `${title}.ndjson`), stdout);
+    writeFileSync(join(recordedFolder(name), `${title}.ndjson`), stdout);
     index[title] = { exit, served };
     process.stdout.write(`${name} ${title}: exit ${exit.code ?? exit.signal}\n`);
   }
-  writeFileSync(join(RECORDED, name, 'cases.json'), `${JSON.stringify(index, null, 2)}\n`);
+  writeFileSync(join(recordedFolder(name), 'cases.json'), `${JSON.stringify(index, null, 2)}\n`);
 }
 
 const wanted = process.argv.slice(2);

@@ -45,6 +45,8 @@ export interface ProjectOptions {
   /** A project that is already there: nothing is written to it. */
   readonly at?: string;
   readonly env?: Record<string, string>;
+  /** Another build of the CLI than that of this tree. */
+  readonly bin?: string;
   /** Default true: the user agrees to whatever the project's file asks for, before every command. */
   readonly trusts?: boolean;
 }
@@ -78,7 +80,7 @@ export function openProject(options: ProjectOptions, onEnd: (end: () => void) =>
       return finish(project.start(...args));
     },
     start(...args) {
-      const child = spawn(process.execPath, [BIN, ...args], {
+      const child = spawn(process.execPath, [options.bin ?? BIN, ...args], {
         cwd: root,
         env,
         stdio: ['ignore', 'pipe', 'pipe'],

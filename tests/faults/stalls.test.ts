@@ -56,7 +56,7 @@ describe('a silent run says why', { timeout: 120_000 }, () => {
         'limits: { grace: 200ms }\nruntimes: { claude-code: { bin: ./agent.sh, endpoint: "http://127.0.0.1:9" } }\n',
     });
     const recorded = readFileSync(
-      join(ROOT, 'packages/worker/src/runtimes/recorded/claude-code/command.ndjson'),
+      join(ROOT, 'packages/worker/src/runtimes/claude-code/recorded/command.ndjson'),
       'utf8',
     ).split('\n');
     const until = recorded.findIndex((line) => line.includes('"tool_use"'));

@@ -9,12 +9,11 @@ export interface AcpProgram {
 }
 
 /** By the program's file name. */
-const KNOWN: Readonly<Record<string, AcpProgram>> = {
-  gemini: { program: 'gemini', args: ['--acp'] },
-  opencode: { program: 'opencode', args: ['acp'] },
-  'claude-agent-acp': { program: 'claude-code', args: [] },
-  'claude-code-acp': { program: 'claude-code', args: [] },
-};
+const KNOWN: ReadonlyMap<string, AcpProgram> = new Map(
+  Object.values(RUNTIME_DESCRIPTORS).flatMap(({ name: program, acpPrograms = {} }) =>
+    Object.entries(acpPrograms).map(([bin, args]) => [bin, { program, args }] as const),
+  ),
+);
 
 const APIS: readonly ModelApi[] = ['anthropic-messages', 'openai-responses', 'openai-chat', 'gemini', 'none'];
 
@@ -38,10 +37,9 @@ export function describeConfiguredRuntime(
 export function findAcpProgram(bin: string, settings: Readonly<Record<string, unknown>>): AcpProgram | null {
   const named = settings['program'];
   if (typeof named === 'string') {
-    return Object.values(KNOWN).find(({ program }) => program === named) ?? null;
+    return [...KNOWN.values()].find(({ program }) => program === named) ?? null;
   }
-  const name = bin.slice(bin.lastIndexOf('/') + 1);
-  return Object.hasOwn(KNOWN, name) ? (KNOWN[name] ?? null) : null;
+  return KNOWN.get(bin.slice(bin.lastIndexOf('/') + 1)) ?? null;
 }
 
 /** The descriptor of one configured ACP agent: wire format, key and log-in come from the program it wraps. */

@@ -61,14 +61,6 @@ export const RuntimeConfig = z.strictObject({
 });
 export type RuntimeConfig = z.infer<typeof RuntimeConfig>;
 
-/** Where a repository names MCP servers for a program; `projectServers` asks for what these say. */
-export const PROJECT_SERVER_FILES: Readonly<Record<string, readonly string[]>> = {
-  'claude-code': ['.mcp.json'],
-  codex: ['.codex/config.toml'],
-  gemini: ['.gemini/settings.json'],
-  opencode: ['opencode.json', 'opencode.jsonc', '.opencode/opencode.json', '.opencode/opencode.jsonc'],
-};
-
 export const VerifyConfig = z.strictObject({
   command: described('ask', text(65_536), 'Shell command that decides whether the work holds.'),
   timeout: optional('ask', Duration, 'Longest time it may take. Default 10m.'),

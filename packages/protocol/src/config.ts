@@ -24,7 +24,7 @@ import { findNearest } from './nearest-name.ts';
 import { PipelineId } from './pipeline.ts';
 import { PolicyRule } from './policy-rule.ts';
 import { EvidenceConfig, KeysConfig, StoreConfig } from './record-config.ts';
-import { BUILT_IN_RUNTIMES } from './runtimes.ts';
+import { BUILT_IN_RUNTIMES } from './runtime-descriptors.ts';
 
 export * from './agent-config.ts';
 export * from './record-config.ts';
@@ -216,7 +216,7 @@ export type ConfigFile = z.output<typeof ConfigFile>;
 /** A mistyped name would be a runtime that nobody asks for, and its settings would silently not hold. */
 function refuseUnknownRuntimes({ value, issues }: z.core.ParsePayload<Record<string, RuntimeConfig>>): void {
   for (const [name, { adapter, settings }] of Object.entries(value)) {
-    const isKnown = (BUILT_IN_RUNTIMES as readonly string[]).includes(name);
+    const isKnown = BUILT_IN_RUNTIMES.includes(name);
     if (isKnown || adapter !== undefined || settings?.['protocol'] !== undefined) continue;
     const nearest = findNearest(name, BUILT_IN_RUNTIMES);
     const hint = nearest === null ? `Known: ${BUILT_IN_RUNTIMES.join(', ')}` : `Did you mean "${nearest}"?`;

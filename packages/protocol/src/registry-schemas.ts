@@ -10,11 +10,6 @@ export const REGISTRY_KINDS = ['agents', 'capabilities', 'envs', 'pipelines'] as
 export const RegistryKind = z.enum(REGISTRY_KINDS);
 export type RegistryKind = z.infer<typeof RegistryKind>;
 
-/** Levels that each runtime maps to a model of its own; anything else is a native model id. */
-export const MODEL_LEVELS = ['fast', 'standard', 'max'] as const;
-export const ModelLevel = z.enum(MODEL_LEVELS);
-export type ModelLevel = z.infer<typeof ModelLevel>;
-
 /** An agent as it is written; durations such as `10m` become milliseconds once parsed. */
 export const AgentDefinition = AgentConfig;
 export type AgentDefinition = z.output<typeof AgentDefinition>;

@@ -11,6 +11,7 @@
  * R2  It counts for everything below it, and in every spelling that some file system takes for the same name.
  * R3  An entry with `parts` is a file that people change every day: only these members of its JSON count.
  */
+import { RUNTIME_DESCRIPTORS } from './runtime-descriptors.ts';
 import * as z from 'zod/mini';
 import { foldName } from './fold-name.ts';
 import { READ_ONLY_GIT_CONTROLS } from './git-dir-controls.ts';
@@ -46,16 +47,14 @@ export const RISKY_PATHS: readonly RiskyPath[] = [
   ...never('Caisson', 'caisson.yaml', 'caisson.yml', '.caisson'),
   ...never('git, for every commit', '.husky'),
   ...never('direnv', '.envrc'),
-  ...never('Claude Code', '.claude/settings.json', '.claude/settings.local.json', '.claude/hooks'),
+  ...Object.values(RUNTIME_DESCRIPTORS).flatMap(({ title, repository }) =>
+    never(title, ...(repository?.obeyed ?? [])),
+  ),
   ...ask('Claude Code, when it is used there', '.claude/commands', '.claude/agents', '.claude/skills'),
   ...never('agents that use MCP servers', '.mcp.json', '.cursor/mcp.json', '.vscode/mcp.json'),
   ...never('agents that use MCP servers', '.roo/mcp.json', '.kiro/settings/mcp.json', '.amazonq/mcp.json'),
   ...never('agents that use MCP servers', '.continue/mcpservers'),
-  ...never('Codex', '.codex'),
-  ...never('Gemini CLI', '.gemini/settings.json', '.gemini/extensions', '.gemini/.env'),
   ...never('Qwen Code', '.qwen/settings.json', '.qwen/extensions'),
-  ...never('opencode', '.opencode', 'opencode.json', 'opencode.jsonc'),
-  ...never('pi', '.pi'),
   ...never('Crush', 'crush.json', '.crush.json'),
   ...never('Cursor', '.cursor/hooks.json'),
   ...never('aider', '.aider.conf.yml'),

@@ -1,19 +1,6 @@
 import * as z from 'zod/mini';
 import type { Mode } from './grant.ts';
 
-/** The runtimes that ship with Caisson. `runtimes.X.adapter` in the config adds others. */
-export const BUILT_IN_RUNTIMES = [
-  'claude-code',
-  'codex',
-  'gemini',
-  'opencode',
-  'pi',
-  'acp',
-  'native',
-  'command',
-] as const;
-export type BuiltInRuntime = (typeof BUILT_IN_RUNTIMES)[number];
-
 /** Why an agent that ran did not succeed; the same words for every runtime. */
 export const AGENT_CAUSES = [
   'auth',
@@ -31,9 +18,15 @@ export const AGENT_CAUSES = [
   'crash',
   'interrupted',
   'loop',
+  'output-broke-off',
 ] as const;
 export const AgentCause = z.enum(AGENT_CAUSES);
 export type AgentCause = z.infer<typeof AgentCause>;
+
+/** Levels that each runtime maps to a model of its own; anything else is a native model id. */
+export const MODEL_LEVELS = ['fast', 'standard', 'max'] as const;
+export const ModelLevel = z.enum(MODEL_LEVELS);
+export type ModelLevel = z.infer<typeof ModelLevel>;
 
 /** How a model answers, as an agent's definition says it. */
 export type Sampling = 'maxTokens' | 'temperature';
@@ -48,6 +41,11 @@ export interface ModeMapping {
   /** Which layer decides a single tool call. */
   readonly perCall: 'hook' | 'permission-request' | 'own-settings' | 'sandbox only';
 }
+
+/** A program of ours is asked before each call. */
+export const hook = (own: string): ModeMapping => ({ own, perCall: 'hook' });
+export const permissionRequest = (own: string): ModeMapping => ({ own, perCall: 'permission-request' });
+export const sandboxOnly = (own: string): ModeMapping => ({ own, perCall: 'sandbox only' });
 
 /** What is known about a runtime without starting it: pure data, used by host, worker and docs. */
 export interface RuntimeDescriptor {
@@ -76,4 +74,36 @@ export interface RuntimeDescriptor {
   readonly sampling: readonly Sampling[];
   /** Files under the user's HOME that mean "logged in", relative to HOME. */
   readonly loginFiles: readonly string[];
+  /** What the levels of an agent's definition stand for. */
+  readonly modelLevels?: Readonly<Record<ModelLevel, string>>;
+  /** Programs that speak ACP with this runtime's settings, by file name, and the arguments that make them do so. */
+  readonly acpPrograms?: Readonly<Record<string, readonly string[]>>;
+  readonly repository?: RepositorySettings;
 }
+
+/** What the program reads in a repository. */
+export interface RepositorySettings {
+  /** Its settings folder: the program is shown an empty one instead. */
+  readonly folder: string;
+  /** What of the folder is a prompt and stays visible, by name. */
+  readonly keep: readonly string[];
+  /** What the folder has instead of the repository's, by name. */
+  readonly instead?: Readonly<Record<string, string>>;
+  /** Settings outside the folder, all of them JSON. */
+  readonly files?: readonly string[];
+  /** Paths that a later start of the program obeys without a question; a patch never brings them. */
+  readonly obeyed: readonly string[];
+  /** JSON settings that capabilities merge member by member. */
+  readonly merged?: readonly string[];
+  /** Each entry of this folder is a skill. */
+  readonly skills?: string;
+  /** Where it names MCP servers: `stdio` has command, args and env, `local` a list of words and an environment. */
+  readonly servers?: {
+    readonly files: readonly string[];
+    readonly member: string;
+    readonly shape: 'stdio' | 'local';
+  };
+}
+
+/** A program that finds this one looks for no `.env` further up. */
+export const NO_ENVIRONMENT = { '.env': '' };

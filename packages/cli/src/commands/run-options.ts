@@ -1,4 +1,5 @@
 /** The options of `run`; `run-request.ts` makes a request of them. */
+import { BUILT_IN_RUNTIMES } from '@caisson/protocol';
 import type { OptionSpecs, OptionValues } from '../command.ts';
 
 export const RUN_OPTIONS = {
@@ -6,7 +7,7 @@ export const RUN_OPTIONS = {
   runtime: {
     type: 'string',
     value: 'NAME',
-    summary: 'agent program: claude-code, codex, gemini, opencode, pi, native, acp, command',
+    summary: `agent program: ${BUILT_IN_RUNTIMES.join(', ')}`,
   },
   model: {
     type: 'string',

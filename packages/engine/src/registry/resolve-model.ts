@@ -1,15 +1,15 @@
-import { ModelLevel } from '@caisson/protocol';
+import { ModelLevel, RUNTIME_DESCRIPTORS } from '@caisson/protocol';
 
 import { ModelLevelError } from './errors.ts';
-import levels from './model-levels.json' with { type: 'json' };
 
 /** The runtime's own name for a model: a level is looked up, anything else is already a model name. */
 export function resolveModel(runtime: string, model: string): string {
   const level = ModelLevel.safeParse(model);
   if (!level.success) return model;
-  const table = Object.entries(levels).find(([name]) => name === runtime)?.[1];
-  if (table !== undefined) return table[level.data];
+  const named = Object.values(RUNTIME_DESCRIPTORS).find(({ name }) => name === runtime)?.modelLevels;
+  if (named !== undefined) return named[level.data];
+  const known = Object.values(RUNTIME_DESCRIPTORS).filter(({ modelLevels }) => modelLevels !== undefined);
   throw new ModelLevelError(`runtime ${runtime} has no model for level "${model}"`, {
-    remedy: `Name a model of ${runtime} instead; levels are known for ${Object.keys(levels).join(', ')}.`,
+    remedy: `Name a model of ${runtime} instead; levels are known for ${known.map(({ name }) => name).join(', ')}.`,
   });
 }

@@ -4,7 +4,7 @@ import { closeSync, constants, createReadStream, fstatSync, openSync, readFileSy
 import { readdir, stat } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { listCommandWords } from '@caisson/ground';
-import { PROJECT_SERVER_FILES } from '@caisson/protocol';
+import { RUNTIME_DESCRIPTORS } from '@caisson/protocol';
 import { isPlainCommand } from '../config/index.ts';
 
 interface NamedFile {
@@ -50,9 +50,11 @@ function isObscureCommand(text: string): boolean {
 
 /** `runtimes.X.projectServers` asks for servers in the settings of that program. */
 function listServerFiles([first, runtime = '', key]: readonly string[]): readonly string[] {
-  return first === 'runtimes' && key === 'projectServers'
-    ? (PROJECT_SERVER_FILES[runtime] ?? Object.values(PROJECT_SERVER_FILES).flat())
-    : [];
+  if (first !== 'runtimes' || key !== 'projectServers') return [];
+  const filesOf = (name: string): readonly string[] =>
+    RUNTIME_DESCRIPTORS[name]?.repository?.servers?.files ?? [];
+  const own = filesOf(runtime);
+  return own.length > 0 ? own : Object.keys(RUNTIME_DESCRIPTORS).flatMap(filesOf);
 }
 
 /** Every word of every text: a command names its script among other words. */

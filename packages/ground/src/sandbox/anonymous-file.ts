@@ -4,7 +4,7 @@ import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 
 /** Linux' O_TMPFILE, which Node does not export. */
-const O_TMPFILE = 0o20000000 | constants.O_DIRECTORY;
+export const O_TMPFILE = 0o20000000 | constants.O_DIRECTORY;
 
 /** A descriptor from which `content` can be read once. The caller closes it. */
 export function openAnonymousFile(content: string | Buffer): number {

@@ -81,6 +81,8 @@ export interface SandboxSpec {
   /** Files of our own programs that serve those inside; a SIGTERM for all does not mean them. */
   readonly ownPrograms?: readonly string[] | undefined;
   readonly stdin: 'closed' | 'pipe';
+  /** Stdout is a nameless file in this folder of the host instead of a pipe (output-file.ts). */
+  readonly stdoutFolder?: string | undefined;
   /** Descriptors 3, 4, … inside: one of ours, or a new duplex channel that appears in `channels`. */
   readonly extraFds?: readonly (number | 'pipe')[] | undefined;
 }

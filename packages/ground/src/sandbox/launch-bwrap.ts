@@ -16,7 +16,6 @@ import {
   type SandboxSpec,
 } from './contract.ts';
 import { listChannels } from './channels.ts';
-import { drainStreams } from './drain.ts';
 import { SandboxStartError } from './errors.ts';
 import { HeadCapture } from './head-capture.ts';
 import {
@@ -105,7 +104,7 @@ async function bringUp(
     const exit = await ending.promise;
     options.signal?.removeEventListener('abort', kill);
     await gone(view.init);
-    await drainStreams(streams);
+    await spawned.drain(streams);
     releaseMountPoints();
     return exit;
   };

@@ -10,7 +10,6 @@ import { isSameProcess, readProcess, type ProcessInfo } from '../processes/index
 import { enterCgroups } from './cgroup-entry.ts';
 import type { LaunchOptions, SandboxExit, SandboxProcess, SandboxSpec } from './contract.ts';
 import { listChannels } from './channels.ts';
-import { drainStreams } from './drain.ts';
 import { SandboxSpecError, SandboxStartError } from './errors.ts';
 import { coverInheritedFds } from './inherited-fds.ts';
 import { createOutputPipes, type OutputPipes } from './output-pipes.ts';
@@ -26,7 +25,7 @@ export async function launchPlain(spec: SandboxSpec, options: LaunchOptions): Pr
   const launchId = randomUUID();
   layFiles(spec);
   const group = openSweepGroup(spec.cgroupPaths, launchId);
-  const pipes = createOutputPipes();
+  const pipes = createOutputPipes(spec);
   const child = spawnPlain(spec, pipes, group.procsFiles, launchId);
   pipes.closeWriteEnds();
   const { stdout, stderr } = pipes.openStreams();
@@ -59,7 +58,7 @@ export async function launchPlain(spec: SandboxSpec, options: LaunchOptions): Pr
     await sweepSurvivors(target);
     guard.dismiss();
     group.close();
-    await drainStreams([stdout, stderr]);
+    await pipes.drain([stdout, stderr]);
     return ending;
   };
   return {

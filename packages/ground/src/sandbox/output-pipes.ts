@@ -7,8 +7,11 @@ import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import type { SandboxSpec } from './contract.ts';
+import { drainStreams } from './drain.ts';
 import { SandboxStartError } from './errors.ts';
 import { launchGuard } from './launch-guard.ts';
+import { followFile, openOutputFile } from './output-file.ts';
 
 /** The write ends for the child, and our read ends as streams. */
 export interface OutputPipes {
@@ -18,6 +21,8 @@ export interface OutputPipes {
   closeWriteEnds(): void;
   /** Starts to read; called once. */
   openStreams(): { stdout: Readable; stderr: Readable };
+  /** Waits for the end of the streams, at most a short while; nobody of the child is left. */
+  drain(streams: readonly Readable[]): Promise<void>;
 }
 
 /** Starting the program that makes them takes longer than the making: a few are made at once. */
@@ -31,12 +36,33 @@ export function prepareOutputPipes(): void {
   if (ready.length === 0) ready.push(...makePipes());
 }
 
-/** Both pipes, for one sandbox; nothing of them is left on the disk. */
-export function createOutputPipes(): OutputPipes {
+/** Both pipes, for one sandbox, or a file and a pipe; nothing of them is left on the disk. */
+export function createOutputPipes({ stdoutFolder }: Pick<SandboxSpec, 'stdoutFolder'>): OutputPipes {
   prepareOutputPipes();
   const pipes = ready.pop();
   if (pipes === undefined) throw new SandboxStartError('No pipe could be made.');
-  return pipes;
+  return stdoutFolder === undefined ? pipes : withStdoutFile(pipes, openOutputFile(stdoutFolder));
+}
+
+/** A file is read to its end, however long that takes: nobody else can hold it open. */
+const FILE_DRAIN_MS = 600_000;
+
+function withStdoutFile(pipes: OutputPipes, fd: number): OutputPipes {
+  const { stream, end } = followFile(fd);
+  return {
+    ...pipes,
+    stdoutFd: fd,
+    openStreams: () => {
+      const unused = pipes.openStreams();
+      unused.stdout.destroy();
+      return { stdout: stream, stderr: unused.stderr };
+    },
+    drain: async (streams) => {
+      end();
+      await drainStreams([stream], FILE_DRAIN_MS);
+      await drainStreams(streams);
+    },
+  };
 }
 
 function makePipes(): OutputPipes[] {
@@ -82,6 +108,7 @@ function openPair(paths: readonly string[]): OutputPipes {
     stderrFd: writeFds[1] ?? -1,
     closeWriteEnds: () => writeFds.forEach((fd) => closeSync(fd)),
     openStreams: () => ({ stdout: readEnd(readFds[0] ?? -1), stderr: readEnd(readFds[1] ?? -1) }),
+    drain: drainStreams,
   };
 }
 

@@ -11,7 +11,7 @@ import { MARKER_NAME, type LaunchOptions, type SandboxSpec } from './contract.ts
 import { SandboxUnavailableError } from './errors.ts';
 import { coverInheritedFds } from './inherited-fds.ts';
 import { planMounts } from './mount-plan.ts';
-import { createOutputPipes } from './output-pipes.ts';
+import { createOutputPipes, type OutputPipes } from './output-pipes.ts';
 import { buildSeccompProgram } from './seccomp.ts';
 import { listSystemView } from './system-view.ts';
 import { waitAtGate } from './start-gate.ts';
@@ -21,6 +21,7 @@ export interface SpawnedBwrap {
   readonly child: ChildProcess;
   readonly stdout: Readable;
   readonly stderr: Readable;
+  readonly drain: OutputPipes['drain'];
   readonly gate: Duplex;
   readonly status: Duplex;
 }
@@ -51,7 +52,7 @@ export function spawnBwrap(
     const [file = bwrap, ...args] = enterCgroups(spec.cgroupPaths, command);
     const marker = spec.env[MARKER_NAME];
     const own = [...extraFds, 'pipe' as const, 'pipe' as const, ...attached];
-    const pipes = createOutputPipes();
+    const pipes = createOutputPipes(spec);
     const child = spawn(file, args, {
       cwd: '/',
       detached: true,
@@ -68,6 +69,7 @@ export function spawnBwrap(
     return {
       child,
       ...pipes.openStreams(),
+      drain: pipes.drain,
       gate: child.stdio[gateFd] as Duplex,
       status: child.stdio[statusFd] as Duplex,
     };

@@ -45,6 +45,8 @@ export interface AttemptContext {
   readonly gathered: Gathered;
   readonly path: string;
   driver: RuntimeDriver | null;
+  /** The session that the agent goes on with; `undefined` once it was found to be missing. */
+  resume: Job['resume'];
   env: Record<string, string>;
   /** What is running in the sandbox now; killed at once when the host is gone. */
   running: SandboxProcess | null;
@@ -69,6 +71,7 @@ export function createAttemptContext(options: {
     meter: createMeter(),
     gathered: { reply: '', exitCode: null, outputs: [], blocks: [], denials: [], enforced: {} },
     driver: null,
+    resume: options.job.resume,
     env: {},
     running: null,
     script: null,

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import type { AgentCause } from '@caisson/protocol';
 
-/** What the native agent prints: one JSON object a line. The driver in `runtimes/native.ts` reads exactly this. */
+/** What the native agent prints: one JSON object a line. The driver in `runtimes/native/stream.ts` reads exactly this. */
 export type NativeLine =
   /** `model` is what was asked for; left out by an agent that tells what served it. */
   | { readonly type: 'session'; readonly id: string; readonly model?: string }

@@ -6,6 +6,7 @@
  *
  * The first rule that matches counts; where none does, the last write wins.
  */
+import { RUNTIME_DESCRIPTORS } from '@caisson/protocol';
 import * as z from 'zod/mini';
 import type { ArrayMerge } from './merge-json.ts';
 
@@ -22,23 +23,15 @@ const Rule = z.strictObject({
 export const OverlayRules = z.strictObject({ rules: z.array(Rule).check(z.maxLength(256)) });
 export type OverlayRules = z.infer<typeof OverlayRules>;
 
+const REPOSITORIES = Object.values(RUNTIME_DESCRIPTORS).flatMap(({ repository }) => repository ?? []);
+
 /** Settings that runtimes read: merged member by member, lists united. */
-const RESERVED_SETTINGS: readonly string[] = [
-  '.claude/settings.json',
-  '.claude/settings.local.json',
-  '.mcp.json',
-  'opencode.json',
-  '.opencode/opencode.json',
-  '.gemini/settings.json',
-];
+const RESERVED_SETTINGS: readonly string[] = REPOSITORIES.flatMap(({ merged }) => merged ?? []);
 
 /** Folders of skills: each entry in one is a skill, and a skill comes from one capability as a whole. */
 export const SKILL_FOLDERS: readonly string[] = [
-  '.claude/skills',
   '.agents/skills',
-  '.codex/skills',
-  '.gemini/skills',
-  '.opencode/skills',
+  ...REPOSITORIES.flatMap(({ skills }) => skills ?? []),
 ];
 
 export function chooseStrategy(path: string, declared: OverlayRules | null): Strategy {

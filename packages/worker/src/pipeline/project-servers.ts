@@ -5,7 +5,7 @@
  */
 import { lstatSync, readFileSync, realpathSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { PROJECT_SERVER_FILES, type Job } from '@caisson/protocol';
+import { RUNTIME_DESCRIPTORS, type Job } from '@caisson/protocol';
 import * as z from 'zod/mini';
 import type { NamedServer } from '../runtimes/index.ts';
 
@@ -27,28 +27,20 @@ const Local = z.object({
   enabled: z.optional(z.boolean()),
 });
 
-interface Source {
-  readonly member: string;
-  read(value: unknown): Omit<NamedServer, 'name'> | null;
-}
+type ServerReader = (value: unknown) => Omit<NamedServer, 'name'> | null;
 
-const stdio = (value: unknown): Omit<NamedServer, 'name'> | null => {
+const stdio: ServerReader = (value) => {
   const { data } = Stdio.safeParse(value);
   return data === undefined ? null : { command: data.command, args: data.args ?? [], env: data.env ?? {} };
 };
-const local = (value: unknown): Omit<NamedServer, 'name'> | null => {
+const local: ServerReader = (value) => {
   const { data } = Local.safeParse(value);
   if (data === undefined || data.enabled === false) return null;
   const [command = '', ...args] = data.command;
   return { command, args, env: data.environment ?? {} };
 };
 
-const SOURCES: Readonly<Record<string, Source>> = {
-  'claude-code': { member: 'mcpServers', read: stdio },
-  codex: { member: 'mcp_servers', read: stdio },
-  gemini: { member: 'mcpServers', read: stdio },
-  opencode: { member: 'mcp', read: local },
-};
+const READERS = { stdio, local };
 
 export interface ProjectServers {
   readonly servers: readonly NamedServer[];
@@ -60,16 +52,16 @@ export async function findProjectServers(
   program: string,
   { path, cwd, mountPath }: Pick<Job['workspace'], 'path' | 'cwd' | 'mountPath'>,
 ): Promise<ProjectServers> {
-  const source = SOURCES[program];
+  const source = RUNTIME_DESCRIPTORS[program]?.repository?.servers;
   if (source === undefined)
     return { servers: [], problems: [`the runtime ${program} cannot be given servers of the project`] };
   const folder = join(path, relative(mountPath, cwd));
   const servers = new Map<string, NamedServer>();
   const problems: string[] = [];
-  for (const file of PROJECT_SERVER_FILES[program] ?? []) {
+  for (const file of source.files) {
     try {
       for (const [name, value] of Object.entries(await readMember(path, join(folder, file), source.member))) {
-        const server = NAME.test(name) ? source.read(value) : null;
+        const server = NAME.test(name) ? READERS[source.shape](value) : null;
         if (server === null) problems.push(`the server ${JSON.stringify(name)} of ${file} is not started`);
         else servers.set(name, { name, ...server });
       }

@@ -63,10 +63,10 @@ function composeResult(context: AttemptContext, ending: AttemptEnding, durationM
 }
 
 /** The session's own sum: what it had counted before, and what this attempt added. */
-function resumeOf({ job, gathered, meter }: AttemptContext): Pick<Result, 'resume'> {
+function resumeOf({ resume, gathered, meter }: AttemptContext): Pick<Result, 'resume'> {
   const { sessionId } = gathered;
   if (sessionId === undefined || sessionId === '') return {};
-  const before = job.resume?.usage;
+  const before = resume?.usage;
   const usage = before === undefined ? meter.usage : addUsage(before, meter.usage);
   return { resume: { sessionId, usage } };
 }

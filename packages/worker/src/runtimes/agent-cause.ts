@@ -66,6 +66,12 @@ export function findCauseOnStderr(text: string): AgentCause | null {
   return PHRASES.find(([, pattern]) => pattern.test(text))?.[0] ?? null;
 }
 
+/** What programs say of a session that they are to resume and do not have. */
+const NO_SESSION =
+  /no previous sessions found|invalid session identifier|no conversation found|no rollout found|session not found|no session found/i;
+
+export const isSessionMissing = (text: string): boolean => NO_SESSION.test(text);
+
 /** The cause of a failure that its program reported in words, with a status where it gave one. */
 export function causeOf(text: string, status = 0): AgentCause {
   const named = findCause(text);

@@ -4,8 +4,8 @@
 // 2. An agent that concluded with a reply has answered, unless it then exited with a code of its own.
 //    (A signal after the conclusion is ours: it outstayed the grace window.)
 // 3. A conclusion without a reply is `tool-failure` if the last tool failed, else `empty-answer`.
-// 4. Without a conclusion it is the trouble that the agent last reported and was still retrying, else what stderr
-//    names beyond doubt, else `interrupted` by a signal, else `crash` or `exit-code`.
+// 4. Without a conclusion it is the trouble that the agent last reported and was still retrying, else
+//    `output-broke-off` where it left with half a line, else what stderr names beyond doubt, else `interrupted` by a signal, else `crash` or `exit-code`.
 
 import type { AgentCause } from '@caisson/protocol';
 import { findCauseOnStderr } from './agent-cause.ts';
@@ -30,6 +30,8 @@ export interface AgentRecord {
   /** What the agent said it would try again. Cleared by the next answer of the model. */
   trouble: Failure | null;
   isConcluded: boolean;
+  /** The last line was the beginning of an event and no more. */
+  isCutOff: boolean;
   reply: string;
   hasLastToolFailed: boolean;
 }
@@ -38,6 +40,7 @@ export const createRecord = (): AgentRecord => ({
   failure: null,
   trouble: null,
   isConcluded: false,
+  isCutOff: false,
   reply: '',
   hasLastToolFailed: false,
 });
@@ -67,6 +70,8 @@ export function resolveEnding(record: AgentRecord, exit: AgentExit): AgentEnding
   const hasOwnCode = exit.code !== null && exit.code !== 0;
   if (!record.isConcluded && record.trouble !== null)
     return failed(record.trouble.cause, record.trouble.detail);
+  if (!record.isConcluded && record.isCutOff && exit.code === 0)
+    return failed('output-broke-off', 'the agent exited with code 0 in the middle of a line of its output');
   if (!record.isConcluded) return failed(causeOfExit(exit), describeExit(exit));
   if (hasOwnCode) return failed('exit-code', describeExit(exit));
   if (reply.trim() !== '') return { kind: 'answered', reply };

@@ -79,6 +79,8 @@ export interface AgentCommand {
   readonly stdin: string | null;
   /** Stdin stays open after `stdin` was written, for the lines of `AgentStream.answer`. */
   readonly keepsStdinOpen?: boolean;
+  /** `file`: the program exits without waiting until its output was read, which only a file takes at once. */
+  readonly stdout?: 'pipe' | 'file';
   readonly files: readonly AgentFile[];
   /** Folders under HOME that are kept for a later run that resumes this session. No laid file may be in one. */
   readonly kept?: readonly string[];
@@ -157,5 +159,10 @@ export interface AgentStream {
 export interface RuntimeDriver {
   readonly name: string;
   command(input: DriverInput): AgentCommand;
+  /** What makes the program ask before every call when it is spoken to over ACP; `full-auto` sets no rule of its own. */
+  readonly overAcp?: {
+    args?(input: DriverInput): readonly string[];
+    readonly env?: Readonly<Record<string, string>>;
+  };
   createStream(start?: Pick<DriverInput, 'resume'>): AgentStream;
 }

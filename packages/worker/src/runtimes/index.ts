@@ -1,18 +1,29 @@
-import { acp } from './acp.ts';
-import { claudeCode } from './claude-code.ts';
-import { codex } from './codex.ts';
-import { gemini } from './gemini.ts';
-import { native } from './native.ts';
-import { opencode } from './opencode.ts';
-import { pi } from './pi.ts';
-import { command } from './command.ts';
+import type { BuiltInRuntime } from '@caisson/protocol';
+import { createAcpDriver } from './acp/driver.ts';
+import { claudeCode } from './claude-code/driver.ts';
+import { codex } from './codex/driver.ts';
+import { command } from './command/driver.ts';
 import type { RuntimeDriver } from './contract.ts';
+import { gemini } from './gemini/driver.ts';
+import { native } from './native/driver.ts';
+import { opencode } from './opencode/driver.ts';
+import { pi } from './pi/driver.ts';
 
-const DRIVERS: readonly RuntimeDriver[] = [claudeCode, codex, gemini, opencode, pi, acp, native, command];
+/** One driver for each row of the table in protocol; the compiler asks for it. */
+const DRIVERS: Readonly<Record<BuiltInRuntime, RuntimeDriver>> = {
+  'claude-code': claudeCode,
+  codex,
+  gemini,
+  opencode,
+  pi,
+  acp: createAcpDriver(findDriver),
+  native,
+  command,
+};
 
 /** The driver of a built-in runtime; `null` where there is none of that name. */
 export function findDriver(name: string): RuntimeDriver | null {
-  return DRIVERS.find((driver) => driver.name === name) ?? null;
+  return Object.values(DRIVERS).find((driver) => driver.name === name) ?? null;
 }
 export type {
   AgentCommand,
@@ -26,5 +37,6 @@ export type {
   RuntimeDriver,
   UsageCount,
 } from './contract.ts';
+export { isSessionMissing } from './agent-cause.ts';
 export { numberOf, objectOf, textOf, type Json } from './json-line.ts';
 export { maskSettings } from './project-settings.ts';

@@ -25,7 +25,7 @@ export function feed(driver: RuntimeDriver, lines: readonly string[]) {
 }
 
 const recordedFile = (driver: RuntimeDriver, name: string): URL =>
-  new URL(`./recorded/${driver.name}/${name}`, import.meta.url);
+  new URL(`./${driver.name}/recorded/${name}`, import.meta.url);
 
 export const recordedLines = (driver: RuntimeDriver, title: string): readonly string[] =>
   readFileSync(recordedFile(driver, `${title}.ndjson`), 'utf8')

@@ -1,12 +1,12 @@
 import { RUNTIME_DESCRIPTORS } from '@caisson/protocol';
 import { expect, test } from 'vitest';
 import type { DriverInput } from './contract.ts';
-import { claudeCode } from './claude-code.ts';
-import { codex } from './codex.ts';
-import { gemini } from './gemini.ts';
-import { native } from './native.ts';
-import { opencode } from './opencode.ts';
-import { pi } from './pi.ts';
+import { claudeCode } from './claude-code/driver.ts';
+import { codex } from './codex/driver.ts';
+import { gemini } from './gemini/driver.ts';
+import { native } from './native/driver.ts';
+import { opencode } from './opencode/driver.ts';
+import { pi } from './pi/driver.ts';
 
 const input: DriverInput = {
   bin: '/bin/agent',

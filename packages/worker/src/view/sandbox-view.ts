@@ -37,6 +37,7 @@ export interface ViewOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly files?: readonly AgentFile[];
   readonly stdin?: 'closed' | 'pipe';
+  readonly stdout?: 'pipe' | 'file';
   /** A socket of the worker that is made visible for tools. */
   readonly toolSocket?: string;
   /** What the rules of caisson.yaml keep from the agent, as seen inside. */
@@ -117,6 +118,7 @@ export function buildSandboxSpec(job: Job, options: ViewOptions): SandboxSpec {
     cgroupPaths: [...paths.cgroup],
     ownPrograms: listOwnPrograms(job),
     stdin: options.stdin ?? 'closed',
+    stdoutFolder: options.stdout === 'file' ? paths.spool : undefined,
   };
 }
 

@@ -4,11 +4,12 @@
  * A2  The agent's own events decide the ending; its exit code only breaks a tie.
  * A3  After the agent said that it is done it gets a grace window to exit; then the sandbox ends it.
  * A4  An adapter that throws ends the agent: from then on nobody could say what it does or costs.
+ * A5  A session that the program does not find is not resumed: the agent is started anew, once.
  */
 import { describeSandbox, launchSandbox, type SandboxProcess, type SandboxSpec } from '@caisson/ground';
 import { createLineSplitter, type LineSplitter } from '../line-splitter.ts';
 import { type AttemptContext, StepFailure } from '../../attempt/index.ts';
-import type { AgentSignal } from '../../runtimes/index.ts';
+import { isSessionMissing, type AgentSignal } from '../../runtimes/index.ts';
 import type { RuledPaths } from '../ruled-paths.ts';
 import { buildSandboxSpec } from '../../view/index.ts';
 import { createSelfGate } from '../../coordination/index.ts';
@@ -24,6 +25,16 @@ import type { BlockReport } from '../runner.ts';
 const AFTER_CONCLUDED_MS = 5000;
 
 export async function runAgentBlock(context: AttemptContext): Promise<BlockReport> {
+  const report = await runOnce(context);
+  const detail = report.failure?.failure.detail ?? '';
+  if (context.resume === undefined || !isSessionMissing(detail)) return report; // A5
+  const message = `the session ${context.resume.sessionId} is not there; the agent begins a new one`;
+  context.voice.say({ kind: 'warning', source: `runtime:${context.job.runtime.name}`, message });
+  context.resume = undefined;
+  return runOnce(context);
+}
+
+async function runOnce(context: AttemptContext): Promise<BlockReport> {
   const { job } = context;
   const startedAt = performance.now();
   context.voice.say({ kind: 'progress', phase: 'agent', message: job.runtime.name });

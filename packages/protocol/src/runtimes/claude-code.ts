@@ -1,0 +1,38 @@
+import { hook, type RuntimeDescriptor } from '../runtimes.ts';
+
+export const CLAUDE_CODE: RuntimeDescriptor = {
+  name: 'claude-code',
+  title: 'Claude Code',
+  npmPackage: '@anthropic-ai/claude-code',
+  bins: ['claude'],
+  versionArgs: ['--version'],
+  testedRange: { from: '2.1.200', to: '2.1.325' },
+  api: 'anthropic-messages',
+  keyEnv: 'ANTHROPIC_API_KEY',
+  defaultEndpoint: 'https://api.anthropic.com',
+  modes: {
+    suggest: hook('--permission-mode dontAsk; allowed: Read, Grep, Glob, LS'),
+    'auto-edit': hook('--permission-mode acceptEdits; allowed: Edit, Write, NotebookEdit, Bash, WebFetch'),
+    'full-auto': hook('--permission-mode bypassPermissions'),
+  },
+  promptVia: 'stdin',
+  canResume: true,
+  canInject: false,
+  reportsCost: true,
+  reportsUsage: true,
+  sampling: ['maxTokens'],
+  loginFiles: ['.claude/.credentials.json'],
+  modelLevels: { fast: 'haiku', standard: 'sonnet', max: 'opus' },
+  acpPrograms: { 'claude-agent-acp': [], 'claude-code-acp': [] },
+  repository: {
+    folder: '.claude',
+    // Its skills, commands and agents are more than prompts: they bring hooks, shell commands that run when they are
+    // read, and leave to use tools, all of it before the gate is asked.
+    keep: ['CLAUDE.md', 'rules'],
+    files: ['.mcp.json'],
+    obeyed: ['.claude/settings.json', '.claude/settings.local.json', '.claude/hooks'],
+    merged: ['.claude/settings.json', '.claude/settings.local.json', '.mcp.json'],
+    skills: '.claude/skills',
+    servers: { files: ['.mcp.json'], member: 'mcpServers', shape: 'stdio' },
+  },
+};

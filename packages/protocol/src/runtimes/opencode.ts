@@ -1,0 +1,45 @@
+import { hook, type RuntimeDescriptor } from '../runtimes.ts';
+
+export const OPENCODE: RuntimeDescriptor = {
+  name: 'opencode',
+  title: 'opencode',
+  npmPackage: 'opencode-ai',
+  bins: ['opencode'],
+  versionArgs: ['--version'],
+  testedRange: { from: '1.17.0', to: '1.18.33' },
+  api: 'openai-chat',
+  keyEnv: 'OPENAI_API_KEY',
+  defaultEndpoint: 'https://api.openai.com/v1',
+  modes: {
+    suggest: hook('permission: edit, bash, webfetch, external_directory deny'),
+    'auto-edit': hook('permission: edit, bash, webfetch allow; external_directory deny'),
+    'full-auto': hook('permission: edit, bash, webfetch, external_directory allow'),
+  },
+  promptVia: 'stdin',
+  canResume: true,
+  canInject: false,
+  reportsCost: true,
+  reportsUsage: true,
+  sampling: ['maxTokens', 'temperature'],
+  loginFiles: [], // its data folder is ours, so a lent log-in would not be found
+  modelLevels: {
+    fast: 'anthropic/claude-haiku-4-5',
+    standard: 'anthropic/claude-sonnet-4-5',
+    max: 'anthropic/claude-opus-4-5',
+  },
+  acpPrograms: { opencode: ['acp'] },
+  repository: {
+    folder: '.opencode',
+    keep: ['skills', 'skill', 'commands', 'command'],
+    // It says that it leaves them out, and yet loads the plugins that they name.
+    files: ['opencode.json', 'opencode.jsonc'],
+    obeyed: ['.opencode', 'opencode.json', 'opencode.jsonc'],
+    merged: ['opencode.json', '.opencode/opencode.json'],
+    skills: '.opencode/skills',
+    servers: {
+      files: ['opencode.json', 'opencode.jsonc', '.opencode/opencode.json', '.opencode/opencode.jsonc'],
+      member: 'mcp',
+      shape: 'local',
+    },
+  },
+};

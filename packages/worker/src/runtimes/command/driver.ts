@@ -1,0 +1,54 @@
+// `-- CMD ARGS…`: the operator's own command. Its stream is not understood; what it printed last is its reply, and
+// here the exit code is all there is to go by.
+
+import type {
+  AgentCommand,
+  AgentEnding,
+  AgentExit,
+  AgentStream,
+  DriverInput,
+  RuntimeDriver,
+} from '../contract.ts';
+
+const MAX_REPLY_LINES = 200;
+const MAX_REPLY_CHARACTERS = 32_768;
+const MAX_DETAIL = 2000;
+
+export const command: RuntimeDriver = {
+  name: 'command',
+  command: (input): AgentCommand => ({ argv: argvOf(input), env: {}, stdin: null, files: [], masks: [] }),
+  createStream: (): AgentStream => createTailStream(),
+};
+
+/** `settings.argv` where the CLI gave one; a configured `bin` with the prompt as its last word otherwise. */
+function argvOf(input: DriverInput): readonly string[] {
+  const argv = input.settings.argv;
+  if (Array.isArray(argv) && argv.length > 0 && argv.every((part) => typeof part === 'string')) return argv;
+  return [input.bin, ...(input.prompt === '' ? [] : [input.prompt])];
+}
+
+function createTailStream(): AgentStream {
+  const lines: string[] = [];
+  return {
+    line: (text) => {
+      lines.push(text.length > MAX_REPLY_CHARACTERS ? text.slice(-MAX_REPLY_CHARACTERS) : text);
+      if (lines.length > MAX_REPLY_LINES) lines.shift();
+      return [];
+    },
+    end: (exit) => endingOf(lines.join('\n').slice(-MAX_REPLY_CHARACTERS), exit),
+  };
+}
+
+function endingOf(reply: string, exit: AgentExit): AgentEnding {
+  if (exit.code === 0) return { kind: 'answered', reply };
+  const how =
+    exit.signal === null ? `exited with code ${exit.code ?? 'unknown'}` : `was ended by ${exit.signal}`;
+  const tail = exit.stderrTail.trim().slice(-MAX_DETAIL);
+  const cause = exit.signal === null ? 'exit-code' : exit.signal === 'SIGTERM' ? 'interrupted' : 'crash';
+  return {
+    kind: 'failed',
+    cause,
+    detail: `the command ${how}${tail === '' ? '' : `: ${tail}`}`,
+    ...(reply === '' ? {} : { reply }),
+  };
+}

@@ -1,0 +1,96 @@
+// Pi. Provider and model in a models.json of its own, the prompt over stdin, sessions in the kept folder.
+// It has no permissions of its own: `suggest` offers reading tools only, and the gate is an extension that we lay
+// into its HOME. A handler that fails blocks the call, so the gate fails closed.
+
+import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from '../contract.ts';
+import { createPiStream } from './stream.ts';
+import { piExtension } from './extension.ts';
+import { maskSettings } from '../project-settings.ts';
+import { samplingOf } from '../sampling.ts';
+import { sessionFolder } from '../session-folder.ts';
+
+const READING_TOOLS = 'read,grep,find,ls';
+const ALL_TOOLS = 'read,grep,find,ls,bash,edit,write';
+const DEFAULT_MODEL = 'claude-opus-5-5';
+const PROVIDER = 'caisson';
+
+export const pi: RuntimeDriver = {
+  name: 'pi',
+  command: (input): AgentCommand => ({
+    argv: argvOf(input),
+    env: {
+      PI_CODING_AGENT_DIR: agentFolder(input),
+      PI_OFFLINE: '1',
+      PI_TELEMETRY: '0',
+    },
+    stdin: input.prompt,
+    files: filesOf(input),
+    masks: maskSettings(input, 'pi'),
+  }),
+  createStream: (): AgentStream => createPiStream(),
+};
+
+const agentFolder = (input: DriverInput): string => `${input.home}/.pi/agent`;
+const extensionFile = (input: DriverInput): string => `${agentFolder(input)}/caisson.mjs`;
+const needsExtension = (input: DriverInput): boolean =>
+  input.gate !== undefined || input.mcp !== undefined || Object.keys(samplingOf(input)).length > 0;
+const promptFile = (input: DriverInput): string => `${agentFolder(input)}/caisson-system-prompt.md`;
+
+function argvOf(input: DriverInput): readonly string[] {
+  return [
+    input.bin,
+    '--mode',
+    'json',
+    '--print',
+    '--no-extensions',
+    '--session-dir',
+    `${sessionFolder(input.home)}/pi`,
+    ...toolsOf(input),
+    ...(input.endpoint === undefined ? [] : ['--provider', PROVIDER]),
+    ...(input.endpoint === undefined && input.model === undefined
+      ? []
+      : ['--model', input.model ?? DEFAULT_MODEL]),
+    ...(input.systemPrompt === undefined ? [] : ['--append-system-prompt', promptFile(input)]),
+    ...(needsExtension(input) ? ['--extension', extensionFile(input)] : []),
+    ...(input.resume === undefined ? [] : ['--session', input.resume.sessionId]),
+  ];
+}
+
+/** An allowlist would hide the coordination tools, whose names only the server knows; then the extension chooses. */
+function toolsOf(input: DriverInput): readonly string[] {
+  if (input.mcp !== undefined) return [];
+  return ['--tools', input.mode === 'suggest' ? READING_TOOLS : ALL_TOOLS];
+}
+
+function filesOf(input: DriverInput): readonly AgentFile[] {
+  const files: AgentFile[] = [
+    { path: `${agentFolder(input)}/settings.json`, content: JSON.stringify(settings()) },
+  ];
+  if (input.endpoint !== undefined) {
+    files.push({
+      path: `${agentFolder(input)}/models.json`,
+      content: JSON.stringify(modelsOf(input, input.endpoint)),
+    });
+  }
+  if (input.systemPrompt !== undefined) files.push({ path: promptFile(input), content: input.systemPrompt });
+  if (needsExtension(input)) files.push({ path: extensionFile(input), content: piExtension(input) });
+  return files;
+}
+
+/**
+ * The host retries with its own backoff. Settings and not flags wherever both exist: a version passes over a setting
+ * that it does not know and refuses such a flag.
+ */
+const settings = (): unknown => ({
+  // A repo's own settings and packages are not loaded; before 0.79 there was no such question.
+  defaultProjectTrust: 'never',
+  enableInstallTelemetry: false,
+  quietStartup: true,
+  retry: { enabled: true, maxRetries: 2, baseDelayMs: 1000 },
+});
+
+/** The key is the placeholder, so it may stand here; how a variable is named differs from version to version. */
+function modelsOf(input: DriverInput, endpoint: NonNullable<DriverInput['endpoint']>): unknown {
+  const models = [{ id: input.model ?? DEFAULT_MODEL }];
+  return { providers: { [PROVIDER]: { ...endpoint, api: 'anthropic-messages', models } } };
+}
