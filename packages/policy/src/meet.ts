@@ -1,6 +1,6 @@
 /**
- * The grant lattice. Every field is its own lattice, so the greatest lower bound of two grants is taken field
- * by field and is exact:
+ * The grant lattice. Every field is its own lattice, so the greatest lower bound of two grants is taken field by field
+ * and is exact:
  *
  * - mode, depth, limits, budget: chains; the smaller one. A missing limit is the top (unlimited).
  * - read, write: sets of folder prefixes; the folders that both sides cover, in canonical form.
@@ -8,8 +8,8 @@
  * - envs: a set; the intersection. A missing one is the bottom (none).
  * - sandbox: `bwrap` is below `none`.
  *
- * Canonical form (sorted, without a prefix that another one covers, `*` alone) makes equal grants equal
- * values: the worker reports its grant and the host compares.
+ * Canonical form (sorted, without a prefix that another one covers, `*` alone) makes equal grants equal values: the
+ * worker reports its grant and the host compares.
  */
 import { MODES, type BudgetCaps, type Grant, type Limits } from '@caisson/protocol';
 import { coversFolder, meetFolders, normalizeFolders } from './folder-set.ts';

@@ -1,6 +1,6 @@
 /**
- * A plain-regex gate as many tools ship it: fifteen patterns over the raw line. It exists only for
- * comparison, and is written to be fair: common spellings, flags in either order.
+ * A plain-regex gate as many tools ship it: fifteen patterns over the raw line. It exists only for comparison, and is
+ * written to be fair: common spellings, flags in either order.
  */
 const PATTERNS: readonly RegExp[] = [
   /\brm\s+(-\w*\s+)*-\w*[rR]\w*/,

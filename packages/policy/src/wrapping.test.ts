@@ -52,7 +52,7 @@ describe('a command that is caught', () => {
     expect(plain.filter((command) => !isFlagged(`${wrapper} ${command}`))).toEqual([]);
   });
 
-  it('is nearly always caught after a wrapper that nobody listed', () => {
+  it('is nearly always caught after an unlisted wrapper', () => {
     const plain = commands.filter(isPlain);
     const caught = plain.filter((command) => isFlagged(`some-new-wrapper --level 3 -- ${command}`));
     expect(caught.length / plain.length).toBeGreaterThanOrEqual(0.98);

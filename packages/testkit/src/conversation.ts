@@ -1,6 +1,5 @@
-// The neutral form of a request. The position of a conversation in its script is read from the request alone,
-// never remembered: a retried request gets the same answer again, and any number of clients can share a
-// server.
+// The neutral form of a request. The position of a conversation in its script is read from the request alone, never
+// remembered: a retried request gets the same answer again, and any number of clients can share a server.
 
 import { REFUSAL_TEXT } from './answer.ts';
 import type { ModelScript, ScriptTurn } from './script.ts';
@@ -47,10 +46,7 @@ export function findPosition(scripts: readonly ModelScript[], conversation: Conv
   return turn === undefined ? null : { script: match.script, index, turn };
 }
 
-/**
- * The script whose `when` appears last in the conversation wins: a resumed conversation follows its newest
- * prompt.
- */
+/** The script whose `when` appears last in the conversation wins: a resumed conversation follows its newest prompt. */
 function findScript(
   scripts: readonly ModelScript[],
   entries: readonly Entry[],

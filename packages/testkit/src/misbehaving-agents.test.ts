@@ -59,7 +59,7 @@ test('holds-stdout exits while its pipe stays open', async () => {
   expect(child.stdout.readableEnded).toBe(false);
 });
 
-test('floods-stdout writes as much as it was told', async () => {
+test('floods-stdout writes the requested amount', async () => {
   const child = start('floods-stdout', '3');
   let bytes = 0;
   child.stdout.on('data', (chunk: Buffer) => (bytes += chunk.length));

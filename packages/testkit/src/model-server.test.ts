@@ -119,7 +119,7 @@ test('the position in the script comes from the conversation, so a repeated requ
   }
 });
 
-test('scripts are told apart by the newest prompt, and a resumed session starts its own script', async () => {
+test('scripts are selected by the newest prompt, and a resumed session starts its own script', async () => {
   const server = await serve({
     script: [
       { when: 'apples', turns: [{ say: 'about apples' }] },
@@ -138,7 +138,7 @@ test('scripts are told apart by the newest prompt, and a resumed session starts 
   expect(await say(asked('hello'))).toBe('about anything');
 });
 
-test('a client without a fitting tool is told so in text', async () => {
+test('a client without a fitting tool gets a text that says so', async () => {
   const server = await serve({ script: writeThenSay });
   const reply = await post(server, '/v1/messages', { model: 'm', messages: [asked('go')], tools: [] });
   expect(await reply.json()).toMatchObject({
@@ -167,7 +167,7 @@ test.each([
   },
 );
 
-test('a fault with times strikes that often and then gives way', async () => {
+test('a fault with times happens that often and then stops', async () => {
   const server = await serve({ script: [{ fault: '529', times: 2, say: 'at last' }] });
   const ask = () => post(server, '/v1/messages', { messages: [asked('x')] });
   expect([(await ask()).status, (await ask()).status, (await ask()).status]).toEqual([529, 529, 200]);

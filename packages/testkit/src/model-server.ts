@@ -1,5 +1,5 @@
-// A scripted model that speaks four wire formats, chosen by the request's path. It records its requests, and
-// the usage of answers that were sent completely, so that a test can compare with the client's report.
+// A scripted model that speaks four wire formats, chosen by the request's path. It records its requests, and the usage
+// of answers that were sent completely, so that a test can compare with the client's report.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { addUsage, NO_USAGE, type CountedUsage } from './answer.ts';
@@ -58,9 +58,7 @@ interface Waiter {
   resolve(request: RecordedRequest): void;
 }
 
-/**
- * Starts a scripted model server. An invalid script throws: a fault that never happens would prove nothing.
- */
+/** Starts a scripted model server. An invalid script throws: a fault that never happens would prove nothing. */
 export async function startModelServer(options: ModelServerOptions): Promise<ModelServer> {
   const requests: RecordedRequest[] = [];
   const waiters = new Set<Waiter>();

@@ -5,8 +5,8 @@ type Path = readonly PropertyKey[];
 type Issue = z.core.$ZodIssue;
 
 /**
- * Normalises every accepted form to a list of scripts: one script, its turns alone, or several. Throws for
- * anything unknown, with its place: ignoring a misspelt fault or usage would prove nothing.
+ * Normalises every accepted form to a list of scripts: one script, its turns alone, or several. Throws for anything
+ * unknown, with its place: ignoring a misspelt fault or usage would prove nothing.
  */
 export function readScript(input: unknown): readonly ModelScript[] {
   if (!Array.isArray(input)) return [readPart(ModelScript, input, [])];

@@ -1,6 +1,5 @@
 // Runs a scripted model server from a file: node serve.ts [--port N | --socket PATH] [--key KEY] [--log FILE]
-// SCRIPT.json Prints one JSON line with its url when it listens, and one with the counted usage when it is
-// stopped.
+// SCRIPT.json Prints one JSON line with its url when it listens, and one with the counted usage when it is stopped.
 
 import { appendFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';

@@ -1,5 +1,5 @@
-// Which tool of which client does what, taken from the requests of the real programs. A row is used only when
-// the client offered a tool of that name, so that a script never calls what the client does not have.
+// Which tool of which client does what, taken from the requests of the real programs. A row is used only when the
+// client offered a tool of that name, so that a script never calls what the client does not have.
 
 import type { ToolCall } from './answer.ts';
 import type { OfferedTool } from './conversation.ts';

@@ -153,7 +153,7 @@ describe('a budget', () => {
     expect(budget.standings()[0]?.reservedUsd).toBe(3.5);
   });
 
-  it('lets runs without a cap of their own spend together what is left, and stops whoever passes it', () => {
+  it('lets runs without their own cap spend together what is left, and stops the one that passes it', () => {
     const { budget } = open({ perDayUsd: 5 });
     budget.reserve(ask('r1'));
     budget.reserve(ask('r2'));
@@ -220,7 +220,7 @@ describe('a budget', () => {
     expect(budget.follow('r1', { ...USAGE, models: ['renamed'] })?.detail).toMatch(/\$3.0000 spent/);
   });
 
-  it('reads no books and tells nobody of a run that had nothing to spend', () => {
+  it('reads no records and reports nothing for a run that had nothing to spend', () => {
     const { budget, updates } = open({}, [spentRow(2)]);
     expect(budget.reserve(ask('r1', { usesModel: false }))).toBe(null);
     budget.settle('r1', undefined);
@@ -229,7 +229,7 @@ describe('a budget', () => {
     expect(updates).toMatchObject([{ scope: 'day', spentUsd: 2 }]);
   });
 
-  it('tells where it stands when a run is settled, unknown costs apart', () => {
+  it('reports its state when a run is settled, unknown costs separately', () => {
     const { budget, updates } = open({ perDayUsd: 9 }, [spentRow(2), spentRow(null)]);
     budget.reserve(ask('r1', { caps: { usd: 1 } }));
     budget.settle('r1', USAGE);

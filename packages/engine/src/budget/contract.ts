@@ -1,10 +1,9 @@
 /**
  * Money and counts.
- * B1 What a run may spend is reserved at admission, across all processes, and settled at its end, failures
- * included:
+ * B1  What a run may spend is reserved at admission, across all processes, and settled at its end, failures included:
  *     its own cap, or, where only its session or day has one, a share of what is left.
- * B2 A cap is enforced while the run is running: the first report of usage that passes it stops the run.
- * B3 Unknown cost is reported as unknown; with a money cap it is refused unless the project allows it.
+ * B2  A cap is enforced while the run is running: the first report of usage that passes it stops the run.
+ * B3  Unknown cost is reported as unknown; with a money cap it is refused unless the project allows it.
  */
 import type { BudgetCaps, Usage } from '@caisson/protocol';
 
@@ -70,16 +69,13 @@ export interface Budget {
   /** Null when the run may start; its money is then reserved. */
   reserve(request: BudgetRequest): BudgetRefusal | null;
   /**
-   * The detail of the first cap that this attempt's usage passes, together with what earlier attempts used;
-   * or null. If the served model has no price, that of the requested one decides.
+   * The detail of the first cap that this attempt's usage passes, together with what earlier attempts used; or null. If
+   * the served model has no price, that of the requested one decides.
    */
   follow(runId: string, usage: Usage, earlier?: EarlierUse): { detail: string } | null;
   /** What the usage cost; `requestedModel` counts if the runtime does not report which model served it. */
   cost(usage: Usage, requestedModel: string): number | undefined;
-  /**
-   * What the attempt after `earlier` had used when its host last recorded it; undefined if no cap required
-   * that.
-   */
+  /** What the attempt after `earlier` had used when its host last recorded it; undefined if no cap required that. */
   lastUsage(runId: string, earlier?: EarlierUse): Usage | undefined;
   settle(runId: string, usage: Usage | undefined): void;
   standings(session?: string): readonly BudgetStanding[];

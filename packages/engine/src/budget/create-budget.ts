@@ -108,8 +108,7 @@ function findPassedMoney(caps: BudgetCaps, costUsd: number): { detail: string } 
 }
 
 /**
- * What others have spent, or may spend by their cap, counts too. Our earlier attempts are in the ledger and
- * in our row.
+ * What others have spent, or may spend by their cap, counts too. Our earlier attempts are in the ledger and in our row.
  */
 function findPassedScope(scopes: readonly BudgetStanding[], earlierUsd: number): { detail: string } | null {
   for (const { scope, scopeId, ceilingUsd, spentUsd, reservedUsd } of scopes) {

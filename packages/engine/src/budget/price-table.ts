@@ -1,6 +1,4 @@
-/**
- * What tokens cost. A model that is not in the table has an unknown cost, which is not the same as no cost.
- */
+/** What tokens cost. A model that is not in the table has an unknown cost, which is not the same as no cost. */
 import type { Usage } from '@caisson/protocol';
 import table from './prices.json' with { type: 'json' };
 
@@ -20,17 +18,16 @@ export function findPrice(model: string): Price | null {
 }
 
 /**
- * As the runtime reported, else by the table when every model that served has a price, else unknown. If a
- * runtime does not report which model served it, the requested model is charged. A runtime that reports 0 for
- * a model it used does not know the price.
+ * As the runtime reported, else by the table when every model that served has a price, else unknown. If a runtime does
+ * not report which model served it, the requested model is charged. A runtime that reports 0 for a model it used does
+ * not know the price.
  */
 export function costOf(usage: Usage, requestedModel = ''): number | undefined {
   if (usage.costUsd !== undefined && (usage.costUsd > 0 || tokensOf(usage) === 0)) return usage.costUsd;
   const models = usage.models.length === 0 ? [requestedModel] : usage.models;
   const prices = models.map(findPrice);
   if (prices.some((price) => price === null)) return undefined;
-  // Several models served and the runtime did not split the tokens: the most expensive is charged, never the
-  // cheapest.
+  // Several models served and the runtime did not split the tokens: the most expensive is charged, never the cheapest.
   return Math.max(...prices.map((price) => (price === null ? 0 : priced(usage, price))));
 }
 

@@ -37,8 +37,7 @@ export function writeReservation(books: Books, reservation: Reservation): void {
 }
 
 /**
- * What a child spent counts for its parent from now on. `usedUsd` is what it spent, if more is known than was
- * recorded.
+ * What a child spent counts for its parent from now on. `usedUsd` is what it spent, if more is known than was recorded.
  */
 export function closeReservation(books: Books, runId: string, usedUsd = 0): void {
   const rows = readRows(books);
@@ -111,10 +110,9 @@ export function familyUsd(held: readonly Reservation[], root: string): number {
 }
 
 /**
- * What is reserved for running runs, or already spent by them, and not yet settled. A parent's reservation
- * covers its children. Within the family only real spending counts, or a parent would block its own child.
- * `caps`: the same for runs without their own cap; their share prevents others from starting, not from
- * continuing.
+ * What is reserved for running runs, or already spent by them, and not yet settled. A parent's reservation covers its
+ * children. Within the family only real spending counts, or a parent would block its own child. `caps`: the same for
+ * runs without their own cap; their share prevents others from starting, not from continuing.
  */
 export function promisedUsd(
   held: readonly Reservation[],

@@ -33,8 +33,7 @@ export function reserve(
   if (counted !== null) return counted;
   const above = findSpentFamily(listReservations(books), parent);
   if (above !== null) return above;
-  // Without its own cap a run may spend everything that is left, but others may start too: its spending is
-  // watched.
+  // Without its own cap a run may spend everything that is left, but others may start too: its spending is watched.
   const left = Math.min(Infinity, ...capped.map(leftOf));
   const usd = Math.min(request.caps.usd ?? left / Math.max(2, settings.shares), left);
   if (usd === Infinity && !isCounting) return null;

@@ -11,9 +11,7 @@ export interface Scopes {
 }
 
 export function createScopes({ settings, books, today }: BudgetOptions): Scopes {
-  /**
-   * Of a session, or of today: a run is charged on the day of its end, so all running runs belong to today.
-   */
+  /** Of a session, or of today: a run is charged on the day of its end, so all running runs belong to today. */
   const heldIn = (session: string | null): Reservation[] =>
     listReservations(books).filter((row) => session === null || row.session === session);
   const standing = (

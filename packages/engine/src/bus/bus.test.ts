@@ -76,7 +76,7 @@ describe('delivery', () => {
 });
 
 describe('isolation', () => {
-  test('a listener that throws hurts nobody and is reported once per failure', async () => {
+  test('a listener that throws disturbs no other and is reported once per failure', async () => {
     const bus = createBus();
     bus.on(CHANGED, () => {
       throw new Error('boom');
@@ -89,7 +89,7 @@ describe('isolation', () => {
     expect(seen.warnings).toEqual(Array(2).fill('A listener of caisson:config-changed failed: Error: boom'));
   });
 
-  test('a listener that rejects hurts nobody and is reported', async () => {
+  test('a listener that rejects disturbs no other and is reported', async () => {
     const bus = createBus();
     bus.on(CHANGED, async () => {
       await nextMacrotask();
@@ -105,7 +105,7 @@ describe('isolation', () => {
     });
   });
 
-  test('a listener that never settles delays nobody', async () => {
+  test('a listener that never settles delays no other', async () => {
     const bus = createBus();
     bus.on(CHANGED, () => new Promise(() => {}));
     const seen = collect(bus);
@@ -264,7 +264,7 @@ describe('coming and going', () => {
     expect(seen).toEqual(['once', 'neighbour', 'neighbour']);
   });
 
-  test('a listener added after an emission, or during its delivery, hears only later ones', async () => {
+  test('a listener added after an emission, or during its delivery, gets only later ones', async () => {
     const bus = createBus();
     const seen: string[] = [];
     bus.on(CHANGED, ({ key }) => {
@@ -292,7 +292,7 @@ describe('coming and going', () => {
     expect(calls).toBe(1);
   });
 
-  test('clear removes everybody, also from what is not yet delivered', async () => {
+  test('clear removes all listeners, also from what is not yet delivered', async () => {
     const bus = createBus();
     const seen = collect(bus);
     bus.emit(CHANGED, change('a'));

@@ -1,15 +1,13 @@
 /**
  * What the bus promises. Live, in-process fan-out; the ledger is the source of truth.
  *
- * E1 `emit` never throws, never waits and runs no listener: delivery starts when the emitter's own code has
- * returned.
- * E2 A listener that throws, rejects, hangs, subscribes or unsubscribes during delivery affects neither the
- * emitter
- *     nor the other listeners. Failures are reported on the warning topic; a failing warning listener is not
- *     reported there again.
- * E3 On every topic, and across topics, delivery is in order of emission.
- * E4 Listeners present at emission get the event, unless they were removed before its delivery.
- * E5 A subscriber that is slower than its topic costs `maxQueue` items and gets one `gap` for what it missed.
+ * E1  `emit` never throws, never waits and runs no listener: delivery starts when the emitter's own code has returned.
+ * E2  A listener that throws, rejects, hangs, subscribes or unsubscribes during delivery affects neither the emitter
+ *     nor the other listeners. Failures are reported on the warning topic; a failing warning listener is not reported
+ *     there again.
+ * E3  On every topic, and across topics, delivery is in order of emission.
+ * E4  Listeners present at emission get the event, unless they were removed before its delivery.
+ * E5  A subscriber that is slower than its topic costs `maxQueue` items and gets one `gap` for what it missed.
  *
  * A payload is one object for all listeners: they must not change it.
  */
@@ -39,8 +37,7 @@ export interface SubscribeOptions {
   /** At most this many events wait for the consumer. */
   readonly maxQueue: number;
   /**
-   * Continue after this number, as far as the bus remembers; a `gap` reports what it does not. Default: from
-   * now on.
+   * Continue after this number, as far as the bus remembers; a `gap` reports what it does not. Default: from now on.
    */
   readonly after?: number;
   /** Ends the subscription. */

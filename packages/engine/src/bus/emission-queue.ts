@@ -17,9 +17,7 @@ export interface EmissionQueue {
   lastSeq(): number;
 }
 
-/**
- * Delivers emissions in order, all of one turn together, once the emitter's own code has returned (E1, E3).
- */
+/** Delivers emissions in order, all of one turn together, once the emitter's own code has returned (E1, E3). */
 export function createEmissionQueue(
   maxPending: number,
   handOut: (seq: number, route: Route, payload: unknown) => void,

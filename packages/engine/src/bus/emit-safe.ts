@@ -4,8 +4,8 @@ import type { BusLike } from './contract.ts';
 import { describeThrown } from './describe-thrown.ts';
 
 /**
- * Emits on any object that can list its listeners, with the promises of `emit`: it never throws and runs no
- * listener before the caller's own code has returned. A bus with its own `emitSafe` is used directly.
+ * Emits on any object that can list its listeners, with the promises of `emit`: it never throws and runs no listener
+ * before the caller's own code has returned. A bus with its own `emitSafe` is used directly.
  */
 export function emitSafe<T extends BusTopic>(bus: BusLike, topic: T, payload: BusPayloads[T]): void {
   try {

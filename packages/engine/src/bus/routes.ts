@@ -7,9 +7,7 @@ export interface Registration {
   isActive: boolean;
 }
 
-/**
- * The listeners of a topic. Never changed, only replaced: an emission keeps the one it found (E4) at no cost.
- */
+/** The listeners of a topic. Never changed, only replaced: an emission keeps the one it found (E4) at no cost. */
 export interface Route {
   readonly topic: BusTopic;
   readonly registrations: readonly Registration[];

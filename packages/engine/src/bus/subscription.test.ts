@@ -69,7 +69,7 @@ test('a slow consumer costs maxQueue items and gets one gap, then follows again'
   expect(await takeAll(subscription)).toEqual(['1002:live']);
 });
 
-test('a subscriber hears nothing from before its time unless it asks', async () => {
+test('a subscriber gets nothing from before its time unless it asks', async () => {
   const bus = createBus();
   emitKeys(bus, 'before');
   const subscription = bus.subscribe(CHANGED, { maxQueue: 3 });

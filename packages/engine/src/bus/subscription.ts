@@ -1,9 +1,8 @@
 /**
  * A bounded queue between the bus and one consumer.
  *
- * following ──queue full──► missing (events are counted, not kept) ──consumer has emptied the queue──► `gap`,
- * following any ──return(), signal or clear()──► closed: what was queued is still delivered, then the
- * iteration is done.
+ * following ──queue full──► missing (events are counted, not kept) ──consumer has emptied the queue──► `gap`, following
+ * any ──return(), signal or clear()──► closed: what was queued is still delivered, then the iteration is done.
  */
 import type { BusTopic } from '@caisson/protocol';
 

@@ -121,7 +121,7 @@ it('an endpoint that never takes the event is tried six times, then failed for g
   expect(ledger.kv.list('callback-endpoints')).toEqual([]);
 });
 
-it('what a dead host recorded and never queued is told by the next one, once', async () => {
+it('what a dead host recorded and never queued is sent by the next one, once', async () => {
   const ledger = createMemoryLedger();
   const { url, heard } = await serve(() => 200);
   const dead = host(ledger, [{ url }], 'host_a');
@@ -156,7 +156,7 @@ it('a delivery that a living host has in hand is left to it; that of a dead one 
   expect(await conclude(ledger, heir)).toMatchObject({ type: 'callback.delivered', tries: 2 });
 });
 
-it('only the events that were asked for are told, and a stopped host leaves the rest in the outbox', async () => {
+it('only the requested events are sent, and a stopped host leaves the rest in the outbox', async () => {
   const ledger = createMemoryLedger();
   const { url, heard } = await serve(() => 200);
   const one = host(ledger, [{ url, when: ['dispatch.accepted'] }, { url: 'http://127.0.0.1:1/' }], 'host_a');

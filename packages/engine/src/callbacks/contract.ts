@@ -43,13 +43,9 @@ export interface CallbackEvent {
 }
 
 export interface Callbacks {
-  /**
-   * Records which endpoints want a run's events; `urls` are added to the configured endpoints. Durable (C1).
-   */
+  /** Records which endpoints want a run's events; `urls` are added to the configured endpoints. Durable (C1). */
   open(runId: string, urls: readonly string[]): void;
-  /**
-   * Whether every key and token of the run's endpoints can be found. Throws the errors of the secrets room.
-   */
+  /** Whether every key and token of the run's endpoints can be found. Throws the errors of the secrets room. */
   check(runId: string): Promise<void>;
   /** Receives every durable event; queues and sends the wanted ones. Never throws (C3). */
   hear(event: CallbackEvent): void;

@@ -1,7 +1,7 @@
 /**
  * Where workers start. C1: workers are started nowhere else. C2: a handle is plain data; any later host can find the
- * worker again, and never mistakes another process for it (pid plus start time).
- * Implementers must not read the worker's stream and must not decide why it ends: that is supervision's.
+ * worker again, and never mistakes another process for it (pid plus start time). Implementers must not read the
+ * worker's stream and must not decide why it ends: supervision does.
  */
 import type { SpareWorkers } from './spare-worker.ts';
 import type { Limits } from '@caisson/protocol';
@@ -33,14 +33,14 @@ export interface WorkerHandle {
 export interface WorkerProcess {
   readonly handle: WorkerHandle;
   readonly stdout: Readable;
-  /** What the worker's own runtime complained about, the last few KiB. */
+  /** The last few KiB that the worker's own runtime printed as errors. */
   stderrTail(): string;
   readonly control: Writable;
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   kill(): void;
 }
 
-/** The limits of one attempt as they are really held. */
+/** The limits of one attempt that are really enforced. */
 export interface AttemptLimits {
   readonly name: string;
   readonly kind: 'v1' | 'v2' | 'none';
@@ -57,18 +57,18 @@ export interface Compute {
   start(start: WorkerStart): Promise<WorkerProcess>;
   /** Where `start` takes a worker from that waits already. */
   readonly spares: SpareWorkers;
-  /** Whether the worker of this handle, or anything it started, is still there. */
+  /** Whether the worker of this handle, or anything it started, still exists. */
   recover(handle: WorkerHandle): { readonly alive: boolean };
   /**
-   * Ends the worker and its whole tree; resolves when nothing of it is left, or after ten seconds with the pids that not
-   * even SIGKILL ended (they hang in the kernel). `isProvenGone` says that the worker itself
-   * saw the last of its sandboxes end, so that there is nobody left to look for among all processes of the machine.
+   * Ends the worker and its whole tree; resolves when nothing of it is left, or after ten seconds with the pids that
+   * not even SIGKILL ended (they hang in the kernel). `isProvenGone`: the worker itself saw the last of its sandboxes
+   * end, so the processes of the machine need not be searched.
    */
   stop(handle: WorkerHandle, options?: { readonly isProvenGone?: boolean }): Promise<readonly number[]>;
-  /** Takes away what `limit` made, also in another host than the one that made it. */
+  /** Removes what `limit` made, also in another host than the one that made it. */
   release(handle: WorkerHandle): Promise<void>;
-  /** Ends and takes away whatever an attempt left whose handle was never written down. */
+  /** Ends and removes what an attempt left whose handle was never recorded. */
   sweep(runId: string, attempt: number): Promise<void>;
-  /** Takes away the empty cgroups of attempts that `isOver` knows to be over; returns how many there were. */
+  /** Removes the empty cgroups of attempts that `isOver` reports as over; returns how many there were. */
   removeLeftGroups(isOver: (runId: string, ageMs: number) => boolean): Promise<number>;
 }

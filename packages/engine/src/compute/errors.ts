@@ -1,6 +1,6 @@
 import { CaissonError } from '@caisson/protocol';
 
-/** The worker could not be brought up. Another attempt may work. */
+/** The worker could not be started. Another attempt may work. */
 export class WorkerStartError extends CaissonError {
   readonly code = 'WORKER_START_FAILED';
   override readonly retryable = true;

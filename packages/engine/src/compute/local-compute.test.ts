@@ -21,19 +21,19 @@ async function startMarked(runId: string) {
   return { kind: 'local', runId, attempt: 1, pid, startTime, cgroup: { name: '', procsFiles: [] } } as const;
 }
 
-it('a tree that is ended leaves nobody to tell of', async () => {
+it('a tree that is ended leaves no process to report', async () => {
   const handle = await startMarked(`run_gone${process.pid}`);
   expect(await createLocalCompute(options).stop(handle)).toEqual([]);
   expect(readProcess(handle.pid)?.state ?? 'Z').toBe('Z');
 });
 
-it('whoever is still there when the time is over is told', async () => {
+it('a process that is still there when the time is over is reported', async () => {
   const handle = await startMarked(`run_here${process.pid}`);
   const worker = { ...handle, startTime: '0' }; // another process by now: only the marked one is left
   expect(await createLocalCompute({ ...options, goneLimitMs: 0 }).stop(worker)).toEqual([handle.pid]);
 });
 
-it('what a worker says before anybody listens is kept, also by a host that keeps a spare one', async () => {
+it('what a worker prints before there is a listener is kept, also by a host that keeps a spare one', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'caisson-compute-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const workerEntry = join(folder, 'worker.mjs');
@@ -53,7 +53,7 @@ it('what a worker says before anybody listens is kept, also by a host that keeps
     ...{ trace: '', path: process.env['PATH'] ?? '', cwd: folder },
   });
   onTestFinished(() => worker.kill());
-  await expect.poll(() => existsSync(said), { timeout: 10_000 }).toBe(true); // and nobody listens yet
+  await expect.poll(() => existsSync(said), { timeout: 10_000 }).toBe(true); // and no one listens yet
   await setImmediate();
   const [chunk] = (await once(worker.stdout, 'data')) as [Buffer];
   expect(chunk.toString()).toBe('first\n');

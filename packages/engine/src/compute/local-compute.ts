@@ -1,4 +1,4 @@
-/** Workers as plain processes of this machine, each in its own session and, where possible, its own cgroup. */
+/** Workers as plain processes of this machine, each in its own session and, if possible, its own cgroup. */
 import {
   createCgroup,
   findByMarker,
@@ -26,10 +26,10 @@ export interface LocalComputeOptions {
   readonly workerEntry: string;
   /** Where workers keep compiled code between starts; a folder that no agent can write to. */
   readonly compileCache: string | null;
-  /** The user's folder for temporary files, where it is not the system's. */
+  /** The user's folder for temporary files, if it is not the system's. */
   readonly temporaryFolder?: string | undefined;
   readonly spares: SpareWorkers;
-  /** How long `stop` waits for processes that do not die. */
+  /** How long `stop` waits for processes that do not end. */
   readonly goneLimitMs?: number;
 }
 
@@ -157,12 +157,12 @@ function isAlive(handle: WorkerHandle): boolean {
   return isSameProcess(handle.pid, handle.startTime) || leftovers(handle).length > 0;
 }
 
-/** Processes of the attempt other than the worker: found by the mark that each of them carries. */
+/** Processes of the attempt other than the worker: found by the mark in each of them. */
 function leftovers(handle: WorkerHandle): number[] {
   return findByMarker(MARKER_NAME, `${handle.runId}.${handle.attempt}`).map((found) => found.pid);
 }
 
-/** Resolves with whoever is still there when the time is over. */
+/** Resolves with the processes that are left when the time is over. */
 async function waitUntilGone(handle: WorkerHandle, limitMs = GONE_LIMIT_MS): Promise<readonly number[]> {
   const until = performance.now() + limitMs;
   for (;;) {
@@ -178,6 +178,6 @@ function killQuietly(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // already gone is what we wanted
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // already gone is fine
   }
 }

@@ -1,14 +1,14 @@
 /**
  * A worker that is started before it is needed, because starting a program takes longer than everything else a dispatch
- * does. It has loaded its code and waits on its control pipe for `assign`; it knows no run, holds no slot and has read
- * no file of a run. It becomes an attempt's worker with `assign`, and only then has a handle (D2).
+ * does. It has loaded its code and waits on its control pipe for `assign`; it knows no run, has no slot and has read no
+ * file of a run. It becomes an attempt's worker with `assign`, and only then has a handle (D2).
  *
  *   starting ──► waiting ──take──► an attempt's worker
  *                   └──stop, or the end of our process (end of file on fd 3)──► gone
  */
 import { startChild, type Child } from '@caisson/ground';
 
-/** Memory is given back when nobody has asked for a worker for so long. */
+/** An unused worker is ended after this long, to free memory. */
 const IDLE_LIMIT_MS = 30_000;
 
 /** The one source of workers that are started in advance; at most one waits at a time. */
@@ -19,7 +19,7 @@ export interface SpareWorkers {
   warmNext(): void;
   /** The waiting process, once; `null` when there is none, or it could not be started or has ended meanwhile. */
   take(): Promise<Child | null>;
-  /** Ends a worker that waits for nothing any more. */
+  /** Ends a waiting worker that is no longer needed. */
   stop(): void;
 }
 
@@ -33,19 +33,19 @@ export interface SpareWorkerOptions {
   readonly workerEntry: string;
   /** Where compiled code is kept; null for nowhere. */
   readonly compileCache: string | null;
-  /** The user's folder for temporary files, where it is not the system's. */
+  /** The user's folder for temporary files, if it is not the system's. */
   readonly temporaryFolder?: string | undefined;
   /** Whether the next one is started when one has answered: for a host that will dispatch again. */
   readonly keepsNext: boolean;
 }
 
 /**
- * What Node is told before the worker's file. All that a short attempt allocates fits into a first generation of this
- * size, so that it is never collected: three collections of what is nearly all still alive took 6 ms.
+ * Node's options for the worker. Everything that a short attempt allocates fits into a first generation of this size,
+ * so that it is never collected: three collections of mostly live data took 6 ms.
  */
 export const WORKER_FLAGS: readonly string[] = ['--min-semi-space-size=8'];
 
-/** What of the environment every worker has from its start. */
+/** The environment that every worker has from its start. */
 export function folderVariables({
   compileCache,
   temporaryFolder,
@@ -100,7 +100,7 @@ function startSpareWorker(options: SpareWorkerOptions): SpareWorker {
       if (isOver) it.kill('SIGKILL');
       return it;
     },
-    () => null, // a start that fails here will fail again, and be told, when the worker is needed
+    () => null, // a start that fails here fails again, and is reported, when the worker is needed
   );
   const stop = (): void => {
     isOver = true;

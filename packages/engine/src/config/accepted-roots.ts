@@ -8,10 +8,7 @@ import { isPrivateFolder } from './state-marker.ts';
 
 const AcceptedRoot = z.object({ schemaVersion: z.literal(1), path: z.string(), owner: z.int() });
 
-/**
- * For `caisson trust`: trusts the folder's present owner, and the users that this owner lets write, from now
- * on.
- */
+/** For `caisson trust`: trusts the folder's present owner, and the users that this owner lets write, from now on. */
 export function acceptRoot(root: string, owner: number, userState: string): void {
   makeFolder(acceptedFolder(userState));
   const accepted = { schemaVersion: 1 as const, path: root, owner };

@@ -1,8 +1,8 @@
 /**
- * Commands that a project's file names run on the host, so only what a user can review may run. Such a
- * command is plain words and operators; it runs in `/`, where it does not reach a file of the project by
- * accident (a Makefile, `./x`, `$PWD`), and a word that names a file of the project becomes its full path. It
- * uses no other files of the project, and the user agrees to their content.
+ * Commands that a project's file names run on the host, so only what a user can review may run. Such a command is plain
+ * words and operators; it runs in `/`, where it does not reach a file of the project by accident (a Makefile, `./x`,
+ * `$PWD`), and a word that names a file of the project becomes its full path. It uses no other files of the project,
+ * and the user agrees to their content.
  */
 import { statSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
@@ -16,10 +16,7 @@ export function isPlainCommand(command: string): boolean {
   return splitWords(command) !== null;
 }
 
-/**
- * The command with full paths of its files. One that is not plain stays as it is: the user cannot agree to
- * it.
- */
+/** The command with full paths of its files. One that is not plain stays as it is: the user cannot agree to it. */
 export function anchorCommand(command: string, projectRoot: string): string {
   const words = splitWords(command);
   if (words === null) return command;

@@ -4,8 +4,8 @@ import type { ConfigFile } from '@caisson/protocol';
 type Rule = NonNullable<NonNullable<ConfigFile['policy']>['rules']>[number];
 
 /**
- * A rule that names a place in the project by its absolute path means the same as a relative one: inside a
- * sandbox, and in a patch, files of the project have relative paths.
+ * A rule that names a place in the project by its absolute path means the same as a relative one: inside a sandbox, and
+ * in a patch, files of the project have relative paths.
  */
 export function anchorRule(rule: Rule, projectRoot: string, home: string): Rule {
   if (!('path' in rule)) return rule;

@@ -1,7 +1,6 @@
 /**
- * What a project's file asks for. Every key has a mark in the schema (see `TrustMark`); this walks a parsed
- * file along the marks and splits it in two: what works at once, and what has no effect until the user
- * agrees.
+ * What a project's file asks for. Every key has a mark in the schema (see `TrustMark`); this walks a parsed file along
+ * the marks and splits it in two: what works at once, and what has no effect until the user agrees.
  */
 import { ConfigFile, MODES, type TrustMark } from '@caisson/protocol';
 import type { Ask } from './contract.ts';
@@ -15,10 +14,7 @@ export interface DividedFile {
   readonly asks: readonly Ask[];
 }
 
-/**
- * Splits a project's file. Values above the user's own are lowered to them first: agreeing does not raise
- * those.
- */
+/** Splits a project's file. Values above the user's own are lowered to them first: agreeing does not raise those. */
 export function divideFile(file: ConfigFile, user: ConfigFile): DividedFile {
   const asks: Ask[] = [];
   const keep = (node: SchemaNode | undefined, value: unknown, path: readonly string[]): unknown => {

@@ -41,18 +41,14 @@ export interface LoadConfigOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
   /**
-   * As if there were neither a `caisson.yaml` nor a user's file; then the owner of the project does not
-   * matter either.
+   * As if there were neither a `caisson.yaml` nor a user's file; then the owner of the project does not matter either.
    */
   readonly ignoresFile?: boolean;
   /** Default true. False for what concerns only the user: the project's file and its owner do not matter. */
   readonly usesProject?: boolean;
   /** Without it, nothing that a project's file asks for has an effect. */
   readonly decideTrust?: DecideTrust;
-  /**
-   * Values from the command line by setting, for example `{ 'limits.timeout': '10m' }`. Undefined means
-   * absent.
-   */
+  /** Values from the command line by setting, for example `{ 'limits.timeout': '10m' }`. Undefined means absent. */
   readonly flags?: Readonly<Partial<Record<SettingKey, string | number | boolean | undefined>>>;
 }
 
@@ -84,8 +80,7 @@ export interface ExplainedConfig {
 }
 
 /**
- * The configuration after all sources were read: complete, in base units, frozen. `null` is "not limited" or
- * "not set".
+ * The configuration after all sources were read: complete, in base units, frozen. `null` is "not limited" or "not set".
  */
 export interface ResolvedConfig {
   readonly projectRoot: string;

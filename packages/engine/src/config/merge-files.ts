@@ -1,7 +1,6 @@
 /**
- * The user's file below the project's: maps are merged, lists are joined, and a single value of the project
- * replaces the user's. What must not be mixed, such as a service's address with another one's key, is
- * replaced as a whole.
+ * The user's file below the project's: maps are merged, lists are joined, and a single value of the project replaces
+ * the user's. What must not be mixed, such as a service's address with another one's key, is replaced as a whole.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { ConfigFile } from '@caisson/protocol';

@@ -4,8 +4,7 @@ import { ConfigError, type ConfigProblem } from './errors.ts';
 import { keysAt } from './schema-keys.ts';
 
 /**
- * Guards the file's edge: returns what the schema accepts, or throws a {@link ConfigError} that lists every
- * problem.
+ * Guards the file's edge: returns what the schema accepts, or throws a {@link ConfigError} that lists every problem.
  */
 export async function parseConfigDocument(document: ConfigDocument): Promise<ConfigFile> {
   const parsed = ConfigFile.safeParse(document.value);

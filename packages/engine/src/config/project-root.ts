@@ -1,13 +1,11 @@
 /**
- * Which folder is the project: the nearest `caisson.yaml` or state folder at or below the top of the git
- * repository, else that top, else the current folder.
+ * Which folder is the project: the nearest `caisson.yaml` or state folder at or below the top of the git repository,
+ * else that top, else the current folder.
  *
- * P1 The search upwards ends at the git top, at a change of owner, and outside of git at a folder that others
- * can write.
- * P2 Files of another user (except root's), or in a folder that others can write, are refused and never
- * skipped.
- * P3 A state folder counts when this user's Caisson made it. An unknown folder that looks like one is refused
- * where it
+ * P1  The search upwards ends at the git top, at a change of owner, and outside of git at a folder that others can
+ *     write.
+ * P2  Files of another user (except root's), or in a folder that others can write, are refused and never skipped.
+ * P3  A state folder counts when this user's Caisson made it. An unknown folder that looks like one is refused where it
  *     would change the project; elsewhere, the code that opens it decides.
  */
 import { existsSync, lstatSync, realpathSync, statSync, type Stats } from 'node:fs';
@@ -20,10 +18,7 @@ import { readMarkedState } from './state-marker.ts';
 export const CONFIG_FILE_NAME = 'caisson.yaml';
 export const STATE_FOLDER_NAME = '.caisson';
 
-/**
- * What only a state folder contains, and no other folder of that name, such as a bundle's
- * `.caisson/setup.sh`.
- */
+/** What only a state folder contains, and no other folder of that name, such as a bundle's `.caisson/setup.sh`. */
 const STATE_NAMES = ['ledger.db', 'store', 'runtime', 'worktrees', 'tmp', 'trash', 'registry', 'sessions'];
 
 export interface ProjectRootOptions {

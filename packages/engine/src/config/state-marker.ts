@@ -1,7 +1,7 @@
 /**
- * How Caisson knows that it made a state folder: the folder has an id, and a marker with that id is outside
- * of every repository, `$XDG_STATE_HOME/caisson/states/<id>.json`, and names the folder. A repository, a
- * patch or another user can make a folder that looks like ours; none of them can write the marker.
+ * How Caisson knows that it made a state folder: the folder has an id, and a marker with that id is outside of every
+ * repository, `$XDG_STATE_HOME/caisson/states/<id>.json`, and names the folder. A repository, a patch or another user
+ * can make a folder that looks like ours; none of them can write the marker.
  */
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -11,9 +11,9 @@ export interface UnknownVariable {
 const PREFIX = 'CAISSON_';
 
 /**
- * Variables that were probably intended as settings: close to the name of one, or in a group of settings.
- * Other variables that begin with CAISSON_ may be the user's own (`apiKey: env:CAISSON_KEY`), and those that
- * a worker gives its agent are ours.
+ * Variables that were probably intended as settings: close to the name of one, or in a group of settings. Other
+ * variables that begin with CAISSON_ may be the user's own (`apiKey: env:CAISSON_KEY`), and those that a worker gives
+ * its agent are ours.
  */
 export function findUnknownVariables(env: Readonly<Record<string, string | undefined>>): UnknownVariable[] {
   const given = Object.keys(env).filter((name) => name.startsWith(PREFIX) && (env[name] ?? '') !== '');

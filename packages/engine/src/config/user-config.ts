@@ -73,10 +73,7 @@ function isAddress(text: string): boolean {
   return /^https?:\/\//.test(text);
 }
 
-/**
- * `file:` and `exec:` are relative to the folder of the file that contains them; a project must not replace
- * it.
- */
+/** `file:` and `exec:` are relative to the folder of the file that contains them; a project must not replace it. */
 function anchorRef(ref: string, folder: string, home: string): string {
   if (ref.startsWith('file:')) return `file:${resolve(folder, expandHome(ref.slice(5), home))}`;
   if (ref.startsWith('exec:')) return `exec:cd ${quoteForShell(folder)} && ${ref.slice(5)}`;

@@ -23,8 +23,8 @@ export function resolveUserFolders(env: Readonly<Record<string, string | undefin
 }
 
 /**
- * A sandbox replaces HOME with its own folder, which must not be the kernel's. A missing HOME is accepted: it
- * only has keys and a cache.
+ * A sandbox replaces HOME with its own folder, which must not be the kernel's. A missing HOME is accepted: it only has
+ * keys and a cache.
  */
 function demandHome(home: string): void {
   const isFolder = statSync(home, { throwIfNoEntry: false })?.isDirectory() ?? true;

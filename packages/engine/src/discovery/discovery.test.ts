@@ -74,7 +74,7 @@ it('a folder of PATH that we may not look into is passed over, as a shell would'
   mkdirSync(closed, { mode: 0o000 });
   const uid = process.getuid?.() === 0 ? 31_234 : null;
   chmodSync(folder, 0o755);
-  // Nothing is closed to root, who hands the question to somebody else.
+  // Nothing is closed to root, so another user asks.
   const ask = `process.${uid === null ? 'getuid()' : `setuid(${uid})`};
     const { findProgram } = await import('./find-program.ts');
     console.log(findProgram('real', '${closed}:${folder}', '/'), findProgram('none', '${closed}', '/'));`;

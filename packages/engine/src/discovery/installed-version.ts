@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path';
 const MAX_PARENTS = 6;
 
 /**
- * The version that the package of an installed program names; null if it is in none. Nothing is started, so
- * it can be read before every run.
+ * The version that the package of an installed program names; null if it is in none. Nothing is started, so it can be
+ * read before every run.
  */
 export function findInstalledVersion(path: string, bins: readonly string[]): string | null {
   let folder = dirname(realpathSync(path));

@@ -13,8 +13,8 @@ export interface VersionAnswer {
 }
 
 /**
- * Asks a program for its version. It runs with its own HOME that is removed afterwards, because several agent
- * programs write to HOME even for `--version`.
+ * Asks a program for its version. It runs with its own HOME that is removed afterwards, because several agent programs
+ * write to HOME even for `--version`.
  */
 export async function askVersion(
   file: string,

@@ -1,7 +1,6 @@
 /**
- * The signing key in an ssh-agent. Its public half is remembered on first use, in `agent/<keyid>.pem` of the
- * key folder: `verify` then needs no agent, and an agent that suddenly offers another key does not sign
- * unnoticed.
+ * The signing key in an ssh-agent. Its public half is remembered on first use, in `agent/<keyid>.pem` of the key
+ * folder: `verify` then needs no agent, and an agent that suddenly offers another key does not sign unnoticed.
  */
 import { verify } from 'node:crypto';
 

@@ -1,7 +1,6 @@
 /**
- * The checks, one after the other. A check that fails never stops the others: the reader needs to know
- * everything that is wrong. Order of trust: the signature proves the statement, the statement proves the
- * rest.
+ * The checks, one after the other. A check that fails never stops the others: the reader needs to know everything that
+ * is wrong. Order of trust: the signature proves the statement, the statement proves the rest.
  */
 import { hash } from 'node:crypto';
 

@@ -6,9 +6,7 @@ import type { StoredEvent } from '../ledger/index.ts';
 import type { Store } from '../store/index.ts';
 import { isAbsence } from './check-report.ts';
 
-/**
- * Throws the store's error about the first damaged, else missing, input; null when there is nothing to check.
- */
+/** Throws the store's error about the first damaged, else missing, input; null when there is nothing to check. */
 export async function checkInputs(store: Store, events: readonly StoredEvent[]): Promise<string | null> {
   const accepted = events.find((event) => event.type === 'dispatch.accepted')?.data;
   const { requestRef } = accepted ?? {};

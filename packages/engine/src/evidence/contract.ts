@@ -14,10 +14,7 @@ export interface SigningKey extends PublicKey {
   sign(data: Uint8Array): Promise<Buffer>;
 }
 
-/**
- * The place of a seal among the seals of its ledger. It is signed, so that no seal can be removed from the
- * middle.
- */
+/** The place of a seal among the seals of its ledger. It is signed, so that no seal can be removed from the middle. */
 export interface SealLink {
   /** The random id of the ledger. */
   readonly ledger: string;
@@ -68,11 +65,10 @@ export interface Check {
 }
 
 /**
- * The worst finding, in this order: `bad-signature`: the statement is not what the key signed, so nothing it
- * says counts. `tampered`: something differs from what was signed or recorded. `unsealed`: nothing was signed
- * yet, so there is nothing to compare with. `incomplete`: what is here agrees with what was signed, and
- * something is missing or cannot be read. `no-key`: everything agrees, but the key that signed is not trusted
- * here.
+ * The worst finding, in this order: `bad-signature`: the statement is not what the key signed, so nothing it says
+ * counts. `tampered`: something differs from what was signed or recorded. `unsealed`: nothing was signed yet, so there
+ * is nothing to compare with. `incomplete`: what is here agrees with what was signed, and something is missing or
+ * cannot be read. `no-key`: everything agrees, but the key that signed is not trusted here.
  */
 export type VerifyOutcome = 'ok' | 'tampered' | 'unsealed' | 'incomplete' | 'bad-signature' | 'no-key';
 
@@ -95,8 +91,8 @@ export interface SealedResult {
 }
 
 /**
- * Receives sealed results elsewhere. `deliver` is called at least once for a run and must be idempotent by
- * `runId`; it must not change its input, and its failure never changes the run's ending.
+ * Receives sealed results elsewhere. `deliver` is called at least once for a run and must be idempotent by `runId`; it
+ * must not change its input, and its failure never changes the run's ending.
  */
 export interface ResultSink {
   readonly name: string;

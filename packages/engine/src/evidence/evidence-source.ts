@@ -7,8 +7,8 @@ export interface FoundBlob {
 }
 
 /**
- * What is to be verified, from any source. Each read may throw: the check that needed it then fails with the
- * error's message. Readers must not compare anything with the statement; the verifier does that.
+ * What is to be verified, from any source. Each read may throw: the check that needed it then fails with the error's
+ * message. Readers must not compare anything with the statement; the verifier does that.
  */
 export interface EvidenceSource {
   /** The run this claims to be about. */

@@ -190,7 +190,7 @@ describe('an export', () => {
     expect([distrusted.outcome, failedIds(distrusted)]).toEqual(['no-key', ['key']]);
   });
 
-  it('does not believe a statement that somebody else signed, with their own key or in the name of ours', async () => {
+  it('does not trust a statement that another person signed, with their own key or in the name of ours', async () => {
     const { privateKey, publicKey } = generateKeyPairSync('ed25519');
     const theirs = {
       ...describePublicKey(publicKey, 'test'),
@@ -305,7 +305,7 @@ describe('a sealed run in its state folder', () => {
         ['event-chain'],
       ]);
     }
-    // Somebody who can write the file can drop its triggers, too.
+    // A process that can write the file can drop its triggers, too.
     const remove = (where: string) => async (file: string) => {
       const database = new Database(file);
       const triggers = database

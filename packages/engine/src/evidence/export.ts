@@ -43,8 +43,7 @@ export interface Exported {
 }
 
 /**
- * Writes everything that another person needs to check a sealed run into one file. The same run gives the
- * same bytes.
+ * Writes everything that another person needs to check a sealed run into one file. The same run gives the same bytes.
  */
 export async function exportRun(input: ExportInput): Promise<Exported> {
   const { ledger, store, runId } = input;

@@ -28,8 +28,8 @@ export interface ListedKey {
 
 export interface Keyring {
   /**
-   * Our signing key: the agent's, or the file, which is made now if there is none. Processes that race for it
-   * get the same one.
+   * Our signing key: the agent's, or the file, which is made now if there is none. Processes that race for it get the
+   * same one.
    */
   getSigningKey(): Promise<SigningKey>;
   /** Why the agent's key cannot sign now; null when it can, and when a key file signs. */
@@ -41,9 +41,7 @@ export interface Keyring {
   trust(pem: string): Promise<PublicKey>;
   /** True when the key had been trusted. Our own key cannot be forgotten this way. */
   distrust(keyId: string): Promise<boolean>;
-  /**
-   * Every key that `verify` may trust: our own keys, if there are any, and the trusted ones. Makes no key.
-   */
+  /** Every key that `verify` may trust: our own keys, if there are any, and the trusted ones. Makes no key. */
   trustedKeys(): Promise<readonly PublicKey[]>;
 }
 

@@ -1,8 +1,7 @@
 /**
- * The newest seal of each ledger, kept outside its state folder: a process that can write only there cannot
- * remove the newest run, or put an older copy of the ledger in its place, without being noticed. Nothing
- * waits for the disk: a head that a power cut sets back is an older seal of the same ledger, and still found
- * in it.
+ * The newest seal of each ledger, kept outside its state folder: a process that can write only there cannot remove the
+ * newest run, or put an older copy of the ledger in its place, without being noticed. Nothing waits for the disk: a
+ * head that a power cut sets back is an older seal of the same ledger, and still found in it.
  *
  *   <folder>/<sha256 of the state folder's real path>.json
  */
@@ -42,8 +41,8 @@ export interface LedgerHeads {
   /** Compares the kept head with the ledger; `null` means that there is no ledger. */
   judge(stateDir: string, ledger: Ledger | null): HeadVerdict;
   /**
-   * Remembers a seal that was just recorded. A head that the ledger has lost is kept instead, as the proof of
-   * it. Returns the state of the ledger before.
+   * Remembers a seal that was just recorded. A head that the ledger has lost is kept instead, as the proof of it.
+   * Returns the state of the ledger before.
    */
   advance(stateDir: string, ledger: Ledger, newest: RecordedSeal): HeadVerdict;
   /** Accepts the ledger as it is from now on; without a seal in it, the head is forgotten. */

@@ -1,7 +1,6 @@
 /**
- * The seals of one ledger as a chain: each names the one before it, and the name is signed. A seal that is
- * removed from the middle leaves one that follows nothing; the head (`ledger-head.ts`) notices one that is
- * removed from the end.
+ * The seals of one ledger as a chain: each names the one before it, and the name is signed. A seal that is removed from
+ * the middle leaves one that follows nothing; the head (`ledger-head.ts`) notices one that is removed from the end.
  */
 import { EvidenceSealed } from '@caisson/protocol';
 
@@ -37,8 +36,8 @@ export function listSeals(ledger: Ledger, afterOffset = 0): RecordedSeal[] {
 }
 
 /**
- * The seals from the newest (or `from`) back along the chain to the first that `isKnown`, which is left out;
- * oldest first. Older ones are not read.
+ * The seals from the newest (or `from`) back along the chain to the first that `isKnown`, which is left out; oldest
+ * first. Older ones are not read.
  */
 export function listNewestSeals(
   ledger: Ledger,
@@ -58,8 +57,8 @@ export function listNewestSeals(
 }
 
 /**
- * A seal that names an earlier seal of this run, although the ledger has none of the run any more; null when
- * there is none. Searches back along the chain to the time of the run's acceptance.
+ * A seal that names an earlier seal of this run, although the ledger has none of the run any more; null when there is
+ * none. Searches back along the chain to the time of the run's acceptance.
  */
 export function findLostSeal(ledger: Ledger, runId: string): RecordedSeal | null {
   const acceptedAt = ledger.run(runId)?.acceptedAt ?? '';

@@ -1,7 +1,6 @@
 /**
- * The part of the ssh-agent protocol (draft-ietf-sshm-ssh-agent) that signs with an Ed25519 key of an agent:
- * list the identities, ask for one signature. One connection a request; every answer is limited in size and
- * time.
+ * The part of the ssh-agent protocol (draft-ietf-sshm-ssh-agent) that signs with an Ed25519 key of an agent: list the
+ * identities, ask for one signature. One connection a request; every answer is limited in size and time.
  */
 import { createPublicKey, hash } from 'node:crypto';
 import { connect } from 'node:net';

@@ -28,10 +28,7 @@ export interface VerifyOptions {
   readonly unsealedBy?: Error;
 }
 
-/**
- * A check of the ledger that concerns every run in it: returns its detail, null when it does not apply, or
- * throws.
- */
+/** A check of the ledger that concerns every run in it: returns its detail, null when it does not apply, or throws. */
 export interface LedgerCheck {
   readonly id: string;
   /** `seal` is the run's envelope; null when it has none, or it cannot be read. */

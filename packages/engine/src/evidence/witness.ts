@@ -1,9 +1,9 @@
 /**
- * A witness gets one line for every seal, so that the owner of the signing key cannot sign another history
- * unseen. This file has the lines and what they prove; `composition/witness-courier.ts` sends them.
+ * A witness gets one line for every seal, so that the owner of the signing key cannot sign another history unseen. This
+ * file has the lines and what they prove; `composition/witness-courier.ts` sends them.
  *
- * A line of the witness that the ledger contradicts is an alarm. A seal without a line is not: the witness
- * may have been configured later, or could not be reached.
+ * A line of the witness that the ledger contradicts is an alarm. A seal without a line is not: the witness may have
+ * been configured later, or could not be reached.
  */
 import { hash } from 'node:crypto';
 
@@ -62,8 +62,7 @@ export function findContradiction(lines: readonly WitnessLine[], ledger: Ledger)
 }
 
 /**
- * When the witness saw a seal, in words; null when it has no line of it. Throws when it saw another one in
- * its place.
+ * When the witness saw a seal, in words; null when it has no line of it. Throws when it saw another one in its place.
  */
 export function describeWitnessed(envelope: Buffer, lines: readonly WitnessLine[]): string | null {
   const seal = hash('sha256', envelope);

@@ -1,8 +1,7 @@
 /**
  * Which processes own runs of this project, and how to send them orders.
- * H1 A host listens on `runtime/hosts/<id>.sock` (0600) for as long as it lives; connection refused means
- * dead.
- * H2 Orders (cancel, send, approve) go to the host that owns the run; no other process touches its worker.
+ * H1  A host listens on `runtime/hosts/<id>.sock` (0600) for as long as it lives; connection refused means dead.
+ * H2  Orders (cancel, send, approve) go to the host that owns the run; no other process touches its worker.
  */
 export interface HostOrder {
   readonly kind: 'cancel' | 'send' | 'decide' | 'ping';

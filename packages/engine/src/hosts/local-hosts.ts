@@ -112,10 +112,7 @@ function exchange(folder: string, hostId: string, order: HostOrder): Promise<Hos
   });
 }
 
-/**
- * A stopped host still has its socket, and another user's socket is not ours to use: only these two mean
- * dead.
- */
+/** A stopped host still has its socket, and another user's socket is not ours to use: only these two mean dead. */
 const MEANS_DEAD: ReadonlySet<string | undefined> = new Set(['ECONNREFUSED', 'ENOENT']);
 
 function isListening(folder: string, hostId: string): Promise<boolean> {

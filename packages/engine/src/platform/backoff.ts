@@ -10,8 +10,8 @@ export interface BackoffOptions {
 const DEFAULTS = { baseMs: 1000, maxMs: 60_000, jitter: 0.25 };
 
 /**
- * How long to wait before retry number `retry`, the first being 0: 1 s doubled each time, at most 60 s, up to
- * a quarter less at random. Never above the maximum.
+ * How long to wait before retry number `retry`, the first being 0: 1 s doubled each time, at most 60 s, up to a quarter
+ * less at random. Never above the maximum.
  */
 export function backoffMs(retry: number, options: BackoffOptions = {}): number {
   if (!Number.isInteger(retry) || retry < 0) throw new RangeError(`retry must be 0 or above, got ${retry}.`);

@@ -1,6 +1,6 @@
 /**
- * Structured log records, passed to an injected sink. A logger prints nothing itself and can never disturb
- * the work that it logs.
+ * Structured log records, passed to an injected sink. A logger prints nothing itself and can never disturb the work
+ * that it logs.
  */
 import type { Clock } from '@caisson/ground';
 import { encodeNdjson, toErrorInfo } from '@caisson/protocol';

@@ -35,7 +35,7 @@ describe('an approval', () => {
     expect(await held).toEqual({ decision: 'allow', by: 'user' });
   });
 
-  test('is decided once; whoever comes second is told', async () => {
+  test('is decided once; a second decision is refused', async () => {
     const { approvals, ask, emitted, idOf, clock } = open();
     const held = ask();
     const answers = await Promise.all([

@@ -1,13 +1,12 @@
 /**
- * Approvals: tool calls that are held until somebody decides.
+ * Approvals: tool calls that wait until a person decides.
  *
  *   requested ──decided by a person (allow | deny)──► decided
  *       ├──────deadline passed (deny)───────────────► decided
  *       └──────the attempt ended (deny)─────────────► decided
  *
- * AP1  An approval is on disk before anyone can decide it, and its decision before the call goes on.
- * AP2  It is decided exactly once; whoever comes second is told so.
- * AP3  No answer is a deny; so is a host that is gone.
+ * AP1  An approval is on disk before it can be decided, and its decision before the call continues. AP2  It is decided
+ *      exactly once; a second decision is refused. AP3  No answer is a denial; so is a host that is gone.
  */
 import type { Emit } from '../ledger/index.ts';
 
@@ -25,7 +24,7 @@ export interface ApprovalRequest {
 }
 
 export interface Approvals {
-  /** Holds until the call is decided. */
+  /** Waits until the call is decided. */
   request(request: ApprovalRequest): Promise<{ decision: ApprovalDecision; by: DecidedBy }>;
   /** False when there is no such open approval here. */
   decide(approvalId: string, decision: ApprovalDecision): Promise<boolean>;
@@ -33,7 +32,7 @@ export interface Approvals {
   close(runId: string): Promise<void>;
 }
 
-/** An approval as the ledger tells it. */
+/** An approval as the ledger records it. */
 export interface ApprovalRow {
   readonly approvalId: string;
   readonly runId: string;

@@ -2,7 +2,7 @@ import type { Clock } from '@caisson/ground';
 import { createPrefixedId } from '../platform/index.ts';
 import type { ApprovalDecision, ApprovalRequest, Approvals, DecidedBy } from './contract.ts';
 
-/** More calls than this held at once by one run are denied: nobody reads a flood. */
+/** More waiting calls of one run than this are denied: a person cannot read them all. */
 const MAX_PENDING = 16;
 
 interface Pending {

@@ -3,7 +3,7 @@ import type { ApprovalRow, DecidedBy } from './contract.ts';
 
 const TYPES = ['approval.requested', 'approval.decided'];
 
-/** Approvals in the order in which they were asked for. An open one of a run that has ended was denied with it. */
+/** Approvals in the order of their requests. An open one of a run that has ended was denied with it. */
 export function listApprovals(
   ledger: Pick<Ledger, 'read' | 'runs'>,
   filter: { runId?: string; openOnly?: boolean } = {},

@@ -18,8 +18,8 @@ export interface CompiledPrompt {
 }
 
 /**
- * The agent's system prompt for a task. All fragments are replaced at once: what fragments and the task
- * contain is text, never a template.
+ * The agent's system prompt for a task. All fragments are replaced at once: what fragments and the task contain is
+ * text, never a template.
  */
 export function compileSystemPrompt(name: string, agent: AgentDefinition, task?: string): CompiledPrompt {
   refuseUnknownFragments(name, agent);

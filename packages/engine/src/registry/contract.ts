@@ -43,8 +43,7 @@ export type RegistrationSource = { readonly definition: unknown } | { readonly f
 export interface Registry {
   register(kind: RegistryKind, name: string, source: RegistrationSource): Promise<Registration>;
   /**
-   * Validates, scans and stores a thing that is declared elsewhere (`caisson.yaml`); returns its hash,
-   * records no name.
+   * Validates, scans and stores a thing that is declared elsewhere (`caisson.yaml`); returns its hash, records no name.
    */
   stage(kind: RegistryKind, name: string, source: RegistrationSource): Promise<string>;
   /** The newest version of every name, by name. */

@@ -1,11 +1,11 @@
 /**
  * Registers everything a folder declares, idempotently:
  *
- *   agents/<name>.yaml envs/<name>.yaml pipelines/<pack>.<name>.yaml (also .yml, .json)
+ *   agents/<name>.yaml  envs/<name>.yaml  pipelines/<pack>.<name>.yaml  (also .yml, .json)
  *   capabilities/<name>/
  *
- * Capabilities, envs and pipelines come first, because agents name them. Everything is read before anything
- * is registered, so that a typing error in the last file does not register half of the folder.
+ * Capabilities, envs and pipelines come first, because agents name them. Everything is read before anything is
+ * registered, so that a typing error in the last file does not register half of the folder.
  */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';

@@ -1,7 +1,6 @@
 /**
- * Finds texts that have the shape of a credential. Shapes are prefixes that issuers chose so that scanners
- * can find them; a bare high-entropy text is not enough, or every git hash, UUID and lockfile digest would be
- * a hit.
+ * Finds texts that have the shape of a credential. Shapes are prefixes that issuers chose so that scanners can find
+ * them; a bare high-entropy text is not enough, or every git hash, UUID and lockfile digest would be a hit.
  */
 
 export interface CredentialFinding {

@@ -1,10 +1,9 @@
 /**
  * The append-only record of versions: one small file a version, `<folder>/<kind>/<name>/<version>.json`.
  *
- * A version is written aside, made durable, and linked to its number; linking fails when the number is taken.
- * So processes that register at the same time cannot overwrite each other, and a crash leaves a complete
- * version or none. Each record carries the sha256 of the one before it: a reader of the name notices an
- * edited or removed version.
+ * A version is written aside, made durable, and linked to its number; linking fails when the number is taken. So
+ * processes that register at the same time cannot overwrite each other, and a crash leaves a complete version or none.
+ * Each record carries the sha256 of the one before it: a reader of the name notices an edited or removed version.
  */
 import { hash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';

@@ -1,10 +1,10 @@
 /**
  * Where secrets come from. A reference says where a value is; only this room turns it into the value.
  *
- * K1 A value is in memory only: never on disk, in a log, in an argument list or in an error.
- * K2 A value from a command or a service is kept for a short time, so that a retry does not fetch it again;
- *     it is dropped when that time is over. Files and variables are read every time.
- * K3 Every fetch is limited in time and size.
+ * K1  A value is in memory only: never on disk, in a log, in an argument list or in an error.
+ * K2  A value from a command or a service is kept for a short time, so that a retry does not fetch it again; it is
+ *     dropped when that time is over. Files and variables are read every time.
+ * K3  Every fetch is limited in time and size.
  */
 import type { Clock } from '@caisson/ground';
 

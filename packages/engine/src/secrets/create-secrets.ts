@@ -76,8 +76,7 @@ function locate(
   ref: string,
 ): { source: SecretSource; what: string } {
   const at = ref.indexOf(':');
-  // A reference without a scheme may be the secret itself, written in the wrong place: it is not repeated
-  // (K1).
+  // A reference without a scheme may be the secret itself, written in the wrong place: it is not repeated (K1).
   if (at === -1)
     throw new SecretUnavailableError(
       'a secret reference must say where the secret is, for example env:NAME; this one does not',

@@ -180,7 +180,7 @@ describe('aws-sm:', () => {
     );
   });
 
-  test('a missing secret, a missing key and a secret that is no JSON are told without the value', async () => {
+  test('a missing secret, a missing key and a secret that is no JSON are reported without the value', async () => {
     const messages = [
       await failure(secrets.resolve('aws-sm:missing')),
       await failure(secrets.resolve('aws-sm:pair#pass')),

@@ -1,6 +1,6 @@
 /**
- * What may be in a bundle. The same rules apply to a folder that is put and to a manifest that is read,
- * because another program may have written a manifest with the right hash.
+ * What may be in a bundle. The same rules apply to a folder that is put and to a manifest that is read, because another
+ * program may have written a manifest with the right hash.
  */
 import type { BundleEntry } from './contract.ts';
 import { BundleRefusedError } from './errors.ts';

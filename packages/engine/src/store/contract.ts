@@ -47,8 +47,8 @@ export interface PutBundleOptions {
 
 export interface MaterialiseOptions {
   /**
-   * The caller promises that no process writes to the files of the target (for example, it is mounted
-   * read-only). Only then may a file be a hard link into the store.
+   * The caller promises that no process writes to the files of the target (for example, it is mounted read-only). Only
+   * then may a file be a hard link into the store.
    */
   readonly readOnly?: boolean;
   readonly signal?: AbortSignal;
@@ -91,9 +91,8 @@ export type BlobSource = Uint8Array | Readable | string;
  * sha256-addressed blobs and bundles.
  *
  * Promises: what `put…` returned is durable; what a read returns has the requested digest, or the read throws
- * `StoreCorruptError`; an unreadable store is an error and never an absent blob; damage does not affect the
- * rest. Implementers must not: return unverified bytes, treat a failed read as a miss, remove anything
- * outside `gc`.
+ * `StoreCorruptError`; an unreadable store is an error and never an absent blob; damage does not affect the rest.
+ * Implementers must not: return unverified bytes, treat a failed read as a miss, remove anything outside `gc`.
  */
 export interface Store {
   putBlob(source: BlobSource): Promise<BlobRef>;

@@ -1,4 +1,4 @@
-/** What is damaged in a store is named, keeps nobody from the rest, and is never taken for something else. */
+/** Damage in a store is named, does not affect the rest, and is never mistaken for something else. */
 import {
   cpSync,
   mkdirSync,
@@ -121,7 +121,7 @@ it('a blob that is damaged in its pack is replaced by a file of its own, and gc 
   expect(await inspectBlob(open(), one)).toMatchObject({ kind: 'damaged' });
   await open().replaceBlob(one, Readable.from([Buffer.from('content of one')]));
   expect(await inspectBlob(open(), one)).toBeNull();
-  // The manifest is garbage here, so the pack is written anew.
+  // The manifest is garbage here, so the pack is written again.
   await open().gc([one, two], { graceMs: -1, bundles: new Set() });
   expect(await open().hasBlob(hash)).toBe(false);
   for (const digest of digests) expect(await inspectBlob(open(), digest)).toBeNull();

@@ -42,10 +42,7 @@ export class HashingStream extends Transform {
   }
 }
 
-/**
- * Delays the last chunk until the whole is verified, so that a consumer never sees a clean end of wrong
- * bytes.
- */
+/** Delays the last chunk until the whole is verified, so that a consumer never sees a clean end of wrong bytes. */
 export class VerifyingStream extends Transform {
   readonly #hash = createHash('sha256');
   readonly #expected: string;

@@ -1,10 +1,7 @@
 /** Requests to a remote store that are under way at once. */
 export const REMOTE_CONCURRENCY = 16;
 
-/**
- * Works on all items, several at once. After a failure it starts nothing new, waits for what runs, and
- * throws.
- */
+/** Works on all items, several at once. After a failure it starts nothing new, waits for what runs, and throws. */
 export async function forEachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const queue = items.values();
   let hasFailed = false;

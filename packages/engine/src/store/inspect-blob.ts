@@ -2,8 +2,8 @@ import type { BlobProblem, Store } from './contract.ts';
 import { BlobMissingError, StoreAccessError, StoreCorruptError } from './errors.ts';
 
 /**
- * What is wrong with one blob; null when it is sound. With `isQuick` only its presence is checked, its
- * content is not read.
+ * What is wrong with one blob; null when it is sound. With `isQuick` only its presence is checked, its content is not
+ * read.
  */
 export async function inspectBlob(
   store: Pick<Store, 'hasBlob' | 'openBlob'>,

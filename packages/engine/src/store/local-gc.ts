@@ -1,12 +1,12 @@
 /**
  * Removes what no root reaches, while others keep putting and reading.
  *
- * A put that finds a blob in place touches its file and then relies on it. A removal is: read the time, move
- * to trash/, read the time again, and only then unlink. So for every order of the two:
+ * A put that finds a blob in place touches its file and then relies on it. A removal is: read the time, move to trash/,
+ * read the time again, and only then unlink. So for every order of the two:
  *  1. touch before the move: the second read sees a newer time, and the file moves back;
- *  2. touch after the move: the put finds nothing to touch and writes the blob again. trash/ is readable, so
- *     a reader never misses a blob that is about to move back. A crash leaves files in trash/; the next gc
- *     moves them back first and decides again.
+ *  2. touch after the move: the put finds nothing to touch and writes the blob again. trash/ is readable, so a reader
+ *     never misses a blob that is about to move back. A crash leaves files in trash/; the next gc moves them back first
+ *     and decides again.
  */
 import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';

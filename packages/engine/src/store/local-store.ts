@@ -24,8 +24,7 @@ import { putBundleLocally } from './put-bundle.ts';
 /** A store in a folder. */
 export interface LocalStore extends Store {
   /**
-   * Writes the blob again, replacing what is in its place. Throws `StoreCorruptError` when the source is not
-   * that blob.
+   * Writes the blob again, replacing what is in its place. Throws `StoreCorruptError` when the source is not that blob.
    */
   replaceBlob(digest: string, source: Readable): Promise<void>;
 }

@@ -1,11 +1,11 @@
 /**
- * Writes a bundle to a folder. The tree is built beside the target and moved there in one rename, so a target
- * is either complete or untouched. Every file's bytes are hashed while they are written.
+ * Writes a bundle to a folder. The tree is built beside the target and moved there in one rename, so a target is either
+ * complete or untouched. Every file's bytes are hashed while they are written.
  *
  * How a file gets its content, cheapest first:
  *  - clone (reflink), when the blob is a loose file and the file system can share blocks;
- *  - hard link, only when the caller promised a read-only target and the file is not executable,
- *    because a link shares the store's inode, mode included;
+ *  - hard link, only when the caller promised a read-only target and the file is not executable, because a link shares
+ *    the store's inode, mode included;
  *  - copy.
  */
 import { randomBytes } from 'node:crypto';
@@ -190,10 +190,7 @@ class TreeWriter {
   }
 }
 
-/**
- * A failed way of sharing (other device, not supported, too many links) is not tried again; copying reports
- * why.
- */
+/** A failed way of sharing (other device, not supported, too many links) is not tried again; copying reports why. */
 function succeeds(share: () => void): boolean {
   try {
     share();

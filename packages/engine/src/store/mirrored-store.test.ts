@@ -100,7 +100,7 @@ async function startBucket() {
 }
 
 describe('a bucket that was away', () => {
-  it('is sent what it missed by the next process that reaches it, and by nobody twice', async () => {
+  it('gets what it missed from the next process that reaches it, and only once', async () => {
     const bucket = await startBucket();
     const { open, warnings, pass } = await mirror(bucket.open());
     const first = open('local');
@@ -134,7 +134,7 @@ describe('a bucket that was away', () => {
     expect(await bucket.open().hasBlob(digest)).toBe(true);
   });
 
-  it('is brought up to date as a whole when somebody asks for it, also after it was emptied', async () => {
+  it('is updated as a whole on request, also after it was emptied', async () => {
     const bucket = await startBucket();
     const { store, local } = await mirror(bucket.open());
     await local.putBlob(Buffer.from('from before there was a bucket'));

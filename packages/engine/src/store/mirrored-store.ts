@@ -1,12 +1,11 @@
 /**
  * A local store with a second copy of everything in a remote one.
  *
- * Only the local store decides: a put is durable once it is there, and only `restore` replaces damage there.
- * If the remote cannot be reached, that is a warning; it never costs a run its work. A blob that is not here
- * (another machine put it, or it was collected) is fetched, verified and kept.
+ * Only the local store decides: a put is durable once it is there, and only `restore` replaces damage there. If the
+ * remote cannot be reached, that is a warning; it never costs a run its work. A blob that is not here (another machine
+ * put it, or it was collected) is fetched, verified and kept.
  *
- * What the remote lacks is marked until it is sent: by the first put that reaches it again, or by
- * `sendMissing`.
+ * What the remote lacks is marked until it is sent: by the first put that reaches it again, or by `sendMissing`.
  */
 import type { Readable } from 'node:stream';
 
@@ -30,9 +29,7 @@ import { forEachOf } from './for-each-of.ts';
 import { Sender } from './sender.ts';
 import { UnsentMarks, type Unsent } from './unsent-marks.ts';
 
-/**
- * After a failure the remote is not used for this long: a dead server must not slow down every put of a run.
- */
+/** After a failure the remote is not used for this long: a dead server must not slow down every put of a run. */
 const REST_MS = 30_000;
 
 export interface MirrorOptions {
@@ -144,8 +141,8 @@ class LocalWithRemote implements MirroredStore {
   async sendMissing(): Promise<number> {
     const there = new Set<string>();
     for await (const digest of this.#remote.listBlobs()) there.add(digest);
-    // Marked before any is sent: a manifest in the remote promises that its files are there too, so a kill
-    // must not be final.
+    // Marked before any is sent: a manifest in the remote promises that its files are there too, so a kill must not be
+    // final.
     for await (const digest of this.#local.listBlobs())
       if (!there.has(digest)) this.#marks.add({ digest, kind: 'blob' });
     return await this.#pay();

@@ -1,10 +1,9 @@
 /**
  * Moves small loose blobs together into one pack, so that a thousand runs are a few files.
  *
- * Safe beside puts, reads and gc of any process: a file is removed only after the pack with its content is
- * durable, so the content is there at every moment. A reader that finds the file gone looks into the packs
- * again; a put that cannot touch it any more writes it again; the pack is as young as the newest of its blobs
- * would be.
+ * Safe beside puts, reads and gc of any process: a file is removed only after the pack with its content is durable, so
+ * the content is there at every moment. A reader that finds the file gone looks into the packs again; a put that cannot
+ * touch it any more writes it again; the pack is as young as the newest of its blobs would be.
  */
 import { rmdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -77,8 +76,8 @@ function listSmallPacks({ packs }: LocalBlobs): { name: string; file: string; di
 }
 
 /**
- * Those that were written. One that is damaged or unreadable, or was collected just now, stays as it is and
- * does not stop the others.
+ * Those that were written. One that is damaged or unreadable, or was collected just now, stays as it is and does not
+ * stop the others.
  */
 async function copy(blobs: LocalBlobs, writer: PackWriter, digests: readonly string[]): Promise<Set<string>> {
   const pause = createPacer();

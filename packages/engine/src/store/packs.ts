@@ -48,9 +48,7 @@ export class Packs {
     this.#broken = broken;
   }
 
-  /**
-   * As of the last `refresh`. A blob that is found nowhere may be in one of these, and must not look absent.
-   */
+  /** As of the last `refresh`. A blob that is found nowhere may be in one of these, and must not look absent. */
   listBroken(): readonly BrokenPack[] {
     return this.#broken;
   }

@@ -142,9 +142,7 @@ class BundlePut {
     refuseExcess(0, this.#bytes, path, this.#options);
   }
 
-  /**
-   * Touched at once: from here on gc sees that it is used. What cannot be touched is gone, or about to be.
-   */
+  /** Touched at once: from here on gc sees that it is used. What cannot be touched is gone, or about to be. */
   #reuse(digest: string, size: number): boolean {
     if (this.#reused.has(digest)) return true;
     const place = this.#blobs.findKnown(digest);

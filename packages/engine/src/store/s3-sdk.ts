@@ -1,6 +1,4 @@
-/**
- * The parts of the SDK we use, as our own module: bundled, a dynamic import of CommonJS has no named exports.
- */
+/** The parts of the SDK we use, as our own module: bundled, a dynamic import of CommonJS has no named exports. */
 export {
   DeleteObjectCommand,
   GetObjectCommand,

@@ -191,9 +191,7 @@ class S3Store implements Store {
     }
   }
 
-  /**
-   * An old object is sent again: every server supports that way to refresh its time, and it repairs damage.
-   */
+  /** An old object is sent again: every server supports that way to refresh its time, and it repairs damage. */
   async #reuse(ref: BlobRef): Promise<boolean> {
     const object = await this.#objects.head(this.#key(ref.digest));
     return object !== null && object.size === ref.size && object.modifiedAtMs > Date.now() - FRESH_MS;

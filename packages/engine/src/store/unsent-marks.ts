@@ -12,9 +12,8 @@ export interface Unsent {
 }
 
 /**
- * What the remote store still lacks, as one empty file each. A mark is made before a send begins and removed
- * once it is done, so a process that dies in between leaves it for the next one. An extra mark costs one
- * request.
+ * What the remote store still lacks, as one empty file each. A mark is made before a send begins and removed once it is
+ * done, so a process that dies in between leaves it for the next one. An extra mark costs one request.
  */
 export class UnsentMarks {
   readonly #folder: string;

@@ -2,8 +2,8 @@
  * One worker, from its first byte to its end.
  * S1  Settles exactly once, whatever happens and in whatever order.
  * S2  SIGKILL only after the full grace; then nothing of the tree is left when `ended` resolves.
- * S3  `dead` is a state, never a kill: only deadline, cancel, budget, limits, a stall timeout or a record that is gone
- *     stop a worker.
+ * S3  `dead` is a state, never a kill: only deadline, cancel, budget, limits, a stall timeout or a lost record stop a
+ *     worker.
  * S4  Time is monotonic: a jump of the wall clock or a stopped host changes no decision.
  */
 import type { Clock } from '@caisson/ground';
@@ -41,15 +41,15 @@ export type StallReason =
   | 'exited-but-pipe-open'
   | 'gone';
 
-/** How the worker process ended, before anyone looked at its result. */
+/** How the worker process ended, before its result is read. */
 export interface WorkerEnd {
   readonly code: number | null;
   readonly signal: string | null;
   /** The order that was given, if one was. */
   readonly stopped: { readonly reason: StopReason; readonly detail: string } | null;
-  /** The worker's own terminal line, if it came. */
+  /** The worker's own terminal line, if there was one. */
   readonly lastWord: WorkerLine | null;
-  /** Why the worker was not let go, if it was not. */
+  /** Why the worker did not get `go`, if it did not. */
   readonly refusal: Failure | null;
   readonly stderrTail: string;
   /** Processes of the attempt that could not be ended. */
@@ -58,7 +58,7 @@ export interface WorkerEnd {
 
 export interface SupervisionOptions {
   readonly worker: WorkerProcess;
-  /** Whether what the worker starts cannot outlive it unseen: it has namespaces of its own. */
+  /** Whether the worker's processes cannot outlive it unseen: it has its own namespaces. */
   readonly isEnclosed: boolean;
   /** Whether the agent asks a model; a plain command does not. */
   readonly usesModel: boolean;
@@ -72,7 +72,7 @@ export interface SupervisionOptions {
   onHeader(header: WorkerHeader): Failure | null;
   /** Makes `dispatch.started` durable; a failure here ends the worker before `go`. */
   onReady(): Promise<void>;
-  /** Whether the run can still be recorded. Once it cannot, nobody could tell what the worker does: it is killed. */
+  /** Whether the run can still be recorded. Once it cannot, the worker's actions would be unknown: it is killed. */
   canRecord(): boolean;
   /** The counters of a beat as the host knows them. */
   countBeat(counters: HeartbeatCounters): HeartbeatCounters;

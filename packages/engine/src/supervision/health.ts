@@ -11,7 +11,7 @@ export interface HealthMonitor {
   readonly state: HealthState;
   beat(nowMs: number): void;
   check(nowMs: number): void;
-  /** Time in which we ourselves did not run counts for nobody. */
+  /** Time in which our own process was stopped does not count. */
   excuse(ms: number): void;
 }
 

@@ -33,6 +33,6 @@ it.each([
   ['S', 'gone'],
   ['Z', 'gone'],
   [null, 'gone'],
-])('a worker in state %s that is not heard is %s', (state, reason) => {
+])('a worker in state %s that does not report is %s', (state, reason) => {
   expect(findSilence(state).reason).toBe(reason);
 });

@@ -1,4 +1,4 @@
-/** What a silent run is waiting for, from real signals. Pure, so that every case can be shown. */
+/** What a silent run waits for, from real signals. Pure, so that every case can be tested. */
 import type { HeartbeatCounters } from '@caisson/protocol';
 import type { StallReason } from './contract.ts';
 
@@ -13,12 +13,15 @@ export interface StallSignals {
   /** What the worker saw the agent's processes wait for. */
   readonly waiting: HeartbeatCounters['waiting'];
   readonly openTool: string | null;
-  /** Share of one core the tree used over the last looks. */
+  /** Share of one core the tree used over the last samples. */
   readonly cpuShare: number;
   readonly usesModel: boolean;
 }
 
-/** Whoever only waits for a model uses a few per cent; whoever spins gets at least this much, also on a full machine. */
+/**
+ * A process that only waits for a model uses a few per cent; one that spins gets at least this much, also on a full
+ * machine.
+ */
 const BUSY_SHARE = 0.1;
 
 export function findStallReason(signals: StallSignals): Stall {
@@ -37,14 +40,14 @@ export function findStallReason(signals: StallSignals): Stall {
   if (signals.waiting === 'stopped')
     return {
       reason: 'stopped',
-      detail: 'the agent, or a program it started, was stopped by a signal; SIGCONT lets it go on',
+      detail: 'the agent, or a program it started, was stopped by a signal; SIGCONT continues it',
     };
   if (signals.openTool !== null)
     return { reason: 'in-tool', detail: `the tool call ${signals.openTool} has not returned` };
   return signals.usesModel
     ? {
         reason: 'model-silent',
-        detail: 'nothing was printed and nothing is computed; an agent waits for its model',
+        detail: 'nothing is printed or computed; an agent waits for its model',
       }
     : { reason: 'in-tool', detail: 'the command has not returned; it prints nothing and computes nothing' };
 }
@@ -55,11 +58,11 @@ function spinning({ openTool, cpuShare }: StallSignals): Stall {
   return { reason: 'spinning', detail: `no output, but ${percent} % of a core is in use${where}` };
 }
 
-/** Why a worker is not heard: what the kernel says about its process. */
+/** Why a worker does not report: what the kernel says about its process. */
 export function findSilence(state: string | null): Stall {
   if (state === 'T')
-    return { reason: 'stopped', detail: 'the worker was stopped by a signal; SIGCONT lets it go on' };
+    return { reason: 'stopped', detail: 'the worker was stopped by a signal; SIGCONT continues it' };
   return state === null || state === 'Z' || state === 'X'
-    ? { reason: 'gone', detail: 'the worker process is not there any more' }
-    : { reason: 'gone', detail: 'the worker is there but says nothing; the machine may be overloaded' };
+    ? { reason: 'gone', detail: 'the worker process is gone' }
+    : { reason: 'gone', detail: 'the worker exists but does not report; the machine may be overloaded' };
 }

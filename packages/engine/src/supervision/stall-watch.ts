@@ -1,4 +1,4 @@
-/** Notices that a run makes no progress and says why, once per silence; a stall timeout is the caller's to act on. */
+/** Notices that a run makes no progress and reports why, once per silence; the caller acts on a stall timeout. */
 import type { HeartbeatCounters } from '@caisson/protocol';
 import type { StallReason } from './contract.ts';
 import { findStallReason, type Stall } from './stall-reason.ts';
@@ -10,13 +10,13 @@ export interface StallWatch {
   /** Anything that shows progress: output, a tool call, tokens. */
   progress(nowMs: number): void;
   beat(nowMs: number, counters: HeartbeatCounters): void;
-  /** `silence` says why the worker is not heard; then what it saw last explains nothing any more. */
+  /** `silence` is why the worker does not report; then what it saw last explains nothing any more. */
   check(nowMs: number, silence: Stall | null): void;
   setWaitingForPermission(isWaiting: boolean): void;
   /** While the model's answers fail there is no progress. */
   setModelFailing(isFailing: boolean): void;
   silentMs(nowMs: number): number;
-  /** Time in which we ourselves did not run counts for nobody. */
+  /** Time in which our own process was stopped does not count. */
   excuse(ms: number): void;
 }
 
@@ -33,7 +33,7 @@ export function createStallWatch(options: {
   let openTool: string | null = null;
   let waiting: HeartbeatCounters['waiting'] = null;
   let hasBeaten = false;
-  /** The last few looks at the tree's CPU time: one beat alone says little on a busy machine. */
+  /** The last few samples of the tree's CPU time: one beat alone means little on a busy machine. */
   let looks = [{ atMs: options.startedMs, totalMs: 0 }];
   let cpuShare = 0;
 

@@ -18,7 +18,7 @@ const CHECK_MS = 500;
 const DRAIN_MS = 500;
 const STOPPED_MS = 1000;
 
-/** Watches over one worker until nothing of it is left; see the contract for S1 to S4. */
+/** Supervises one worker until nothing of it is left; see the contract for S1 to S4. */
 export function supervise(options: SupervisionOptions): Supervision {
   const { worker, clock } = options;
   const startedMs = clock.monotonicMs();
@@ -109,7 +109,7 @@ function listen(
   });
 }
 
-/** Returns how to end the checks. */
+/** Returns a function that ends the checks. */
 function checkRegularly(
   options: SupervisionOptions,
   { health, stall, stop }: Watches & Pick<Supervision, 'stop'>,
@@ -121,7 +121,7 @@ function checkRegularly(
     const lateMs = nowMs - lastCheckMs - CHECK_MS;
     lastCheckMs = nowMs;
     if (lateMs > STOPPED_MS) {
-      health.excuse(lateMs); // S4: we were stopped; what the worker said meanwhile is still in the pipe
+      health.excuse(lateMs); // S4: we were stopped; the worker's lines of that time are still in the pipe
       stall.excuse(lateMs);
       return;
     }
@@ -168,7 +168,7 @@ function every(intervalMs: number, options: SupervisionOptions, work: () => void
   return () => cancel();
 }
 
-/** The worker's stream may still hold its last lines when it exits; a process that holds it open does not hold us. */
+/** The worker's stream may still have its last lines when it exits; a process that keeps it open does not block us. */
 function drained(options: SupervisionOptions): Promise<void> {
   const { stdout } = options.worker;
   if (stdout.readableEnded || stdout.destroyed) return Promise.resolve();

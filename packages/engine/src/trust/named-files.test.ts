@@ -47,7 +47,7 @@ test('a folder counts file by file where the key is a folder of files', async ()
   expect(await names(root, 'workspace.include', ['caps/one/a.md'])).toEqual([]);
 });
 
-test('a command that nobody can look through is never the same twice', async () => {
+test('a command that cannot be read completely is never the same twice', async () => {
   const root = createRoot({});
   const look = () => digestNamedFiles(root, ['runtimes', 'codex', 'apiKey'], 'exec:$(cat key)');
   const [first, second] = [await look(), await look()];

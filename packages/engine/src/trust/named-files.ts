@@ -16,9 +16,7 @@ interface NamedFile {
 const MAX_FILES = 5000;
 const SMALL_BYTES = 1024 * 1024;
 
-/**
- * Ignored files change with every build, and the state folder with every run: only their names are agreed to.
- */
+/** Ignored files change with every build, and the state folder with every run: only their names are agreed to. */
 const NAMES_ONLY = /^(workspace\.include|state|network\.hosts|sandbox\.toolchains)$/;
 
 export async function digestNamedFiles(
@@ -68,9 +66,7 @@ function listTexts(value: unknown): string[] {
   return Object.values(value).flatMap(listTexts);
 }
 
-/**
- * `null` if there is no regular file. Never waits for a pipe, nor for another thread if the file is small.
- */
+/** `null` if there is no regular file. Never waits for a pipe, nor for another thread if the file is small. */
 async function digestFile(path: string): Promise<string | null> {
   const fd = openIfThere(path);
   if (fd === null) return null;

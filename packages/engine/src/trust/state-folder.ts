@@ -1,15 +1,13 @@
 /**
  * The state folder is ours or it is not opened.
  *
- * absent ──create──► ours refused (with the reason) adoptable ──adopt──► ours ──copied, or its id lost──►
+ * absent ──create──► ours            refused (with the reason) adoptable ──adopt──► ours ──copied, or its id lost──►
  * adoptable
  *
- * S1 Ours is a real folder of this user that only this user can write, that git does not track, and that is
- * marked as made
- *     here outside of the repository. Every process that opens it checks every condition.
- * S2 Making one is safe to race and safe to interrupt: the marker comes first, then the id appears in one
- * step.
- * S3 Adopting makes the folder ours, not its content: what carries no signature of ours still has no effect.
+ * S1  Ours is a real folder of this user that only this user can write, that git does not track, and that is marked as
+ *     made here outside of the repository. Every process that opens it checks every condition.
+ * S2  Making one is safe to race and safe to interrupt: the marker comes first, then the id appears in one step.
+ * S3  Adopting makes the folder ours, not its content: what carries no signature of ours still has no effect.
  */
 import { randomBytes } from 'node:crypto';
 import { chmodSync, linkSync, renameSync, rmdirSync, rmSync } from 'node:fs';
@@ -62,8 +60,8 @@ export function openStateFolder(place: StatePlace): OwnState {
 }
 
 /**
- * For `caisson trust`, after the user has agreed: makes an adoptable folder ours, with its own id. One that
- * is already ours stays as it is; one that is refused throws {@link StateFolderRefused}.
+ * For `caisson trust`, after the user has agreed: makes an adoptable folder ours, with its own id. One that is already
+ * ours stays as it is; one that is refused throws {@link StateFolderRefused}.
  */
 export function adoptStateFolder(place: StatePlace): void {
   const standing = inspectPlace(place);
@@ -105,9 +103,8 @@ function createStateFolder(place: StatePlace): void {
 }
 
 /**
- * An id comes after its marker: an id without one was left by an undone creation, or by another user folder.
- * Another process may replace it meanwhile, so it is moved away first, and put back if it is not the one that
- * was read.
+ * An id comes after its marker: an id without one was left by an undone creation, or by another user folder. Another
+ * process may replace it meanwhile, so it is moved away first, and put back if it is not the one that was read.
  */
 function clearStaleId({ stateDir, folders }: StatePlace): void {
   const file = join(stateDir, STATE_ID_FILE);
@@ -146,10 +143,7 @@ function tryTo(work: () => void): void {
   }
 }
 
-/**
- * Where the folder is now, and which index was found clean. A user folder that cannot be written only costs
- * time.
- */
+/** Where the folder is now, and which index was found clean. A user folder that cannot be written only costs time. */
 function rememberPlace(
   place: StatePlace,
   marker: StateMarker,

@@ -7,10 +7,7 @@ import { isPrivateFolder, markersFolder, type StateMarker } from '../config/inde
 import { StateMarkerError } from './state-errors.ts';
 import type { StatePlace } from './state-inspection.ts';
 
-/**
- * A new id and secret for the folder at `path`. Throws {@link StateMarkerError} if the marker cannot be
- * stored.
- */
+/** A new id and secret for the folder at `path`. Throws {@link StateMarkerError} if the marker cannot be stored. */
 export function createMarker(
   place: StatePlace,
   path: string,

@@ -1,6 +1,6 @@
 /**
- * The record of what this user agreed to: `trust.json` in the user's state folder, by the project's real
- * path. A record that others could have written does not count.
+ * The record of what this user agreed to: `trust.json` in the user's state folder, by the project's real path. A record
+ * that others could have written does not count.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -52,7 +52,7 @@ it('every entry of the stash is saved', async () => {
   expect(await remove()).toBe('saved');
 });
 
-it('commits behind odd names, tags and other worktrees are saved, and their names are told', async () => {
+it('commits behind odd names, tags and other worktrees are saved, and their names are reported', async () => {
   for (const name of ['fix#12', 'größe']) commitOn(name, `on ${name}`);
   commitOn('tags', 'on tags');
   git('switch', '-q', '--detach');
@@ -96,7 +96,7 @@ it('what cannot be saved is named, keeps the workspace, and holds up nothing els
   expect(await remove()).toBe('unsaved');
 });
 
-it('more refs than anybody makes are named as not saved', async () => {
+it('more refs than a run makes are named as not saved', async () => {
   const id = project.git('rev-parse', 'HEAD');
   const lines = Array.from({ length: 1010 }, (_, index) => `${id} refs/tags/t${index}\n`);
   writeFileSync(join(prepared.attemptDir, 'agent-git/packed-refs'), lines.join(''), { flag: 'a' });

@@ -1,7 +1,7 @@
 /**
- * Saves the commits the agent made in its own git dir. W4: that folder is the agent's word. Its refs are read as
- * plain files, its objects only through a git dir of ours, and what comes over is hashed and checked again. Secrets are
- * taken out of messages and names before anything comes over.
+ * Saves the commits the agent made in its own git dir. W4: that folder is untrusted input. Its refs are read as plain
+ * files, its objects only through our git dir, and what is copied is hashed and checked again. Secrets are removed from
+ * messages and names before anything is copied.
  */
 import { join } from 'node:path';
 
@@ -15,29 +15,29 @@ import { headsPrefix } from './custody.ts';
 import { readIfThere } from './locate-repository.ts';
 
 export interface AgentCommits {
-  /** Ref of ours → commit of the agent's; the objects are in the custody's store already. */
+  /** Our ref → the agent's commit; the objects are already in the custody's store. */
   readonly refs: ReadonlyMap<string, string>;
-  /** Those of the refs that have commits which are not below what the agent's files stand on. */
+  /** Those of the refs with commits that are not below the commit of the agent's files. */
   readonly beside: ReadonlySet<string>;
   readonly warnings: readonly string[];
 }
 
-/** What was saved of the agent's refs, for whoever saves them again. */
+/** What was saved of the agent's refs, for a later save. */
 const SAVED_HEADS_FILE = 'saved-heads';
 const MAX_TOLD = 16;
 const MAX_PACK_BYTES = 1024 * 1024 * 1024;
 const REF_NAME = /^(?!.*(\.\.|@\{|\/\/|\.lock(\/|$)|\/\.))[\w][\w./+@=,-]*(?<![./])$/;
 
-/** `isAgain`: what was saved before may have been dropped, and is saved again where that can be done. */
+/** `isAgain`: what was saved before may have been dropped, and is saved again if possible. */
 export async function saveAgentCommits(
   prepared: PreparedWorkspace,
   clean: Clean | null,
   { isPatchEmpty, isAgain }: { isPatchEmpty: boolean; isAgain: boolean },
 ): Promise<AgentCommits> {
   const { refs: moved, head, unread } = await findMovedRefs(prepared);
-  const lost = unread.map((what) => `the agent's git has what was not saved: ${what}; ${WHERE}`);
+  const lost = unread.map((what) => `some of the agent's commits were not saved: ${what}; ${WHERE}`);
   if (moved.size === 0) return { ...toCommits(new Map()), warnings: lost };
-  // Who saves them again, to tidy up, does not know the secrets any more.
+  // A later clean-up does not know the secrets any more.
   const remembered = await readSavedHeads(prepared);
   const isSaved = [...moved].every(([name, id]) => remembered.get(name)?.from === id);
   const isUncleaned = [...remembered.values()].every(
@@ -71,12 +71,12 @@ const isKept = (head: SavedHead | undefined, id: string): boolean => head?.from 
 
 const WHERE = 'the removed workspace is kept for it (caisson gc names it)';
 
-/** A ref of the agent's: where it stood, and what was saved for it under which ref. */
+/** A ref of the agent: its commit, and the ref under which it was saved. */
 interface SavedHead {
   readonly from: string;
   /** Null: it names no commit. */
   readonly saved: { readonly ref: string; readonly to: string; readonly isBeside: boolean } | null;
-  /** Its name for a person, where the ref has another. */
+  /** Its readable name, if the ref has another. */
   readonly shown?: string;
 }
 
@@ -113,7 +113,7 @@ async function readSavedHeads({ attemptDir }: PreparedWorkspace): Promise<Readon
 async function saveHeads(
   prepared: PreparedWorkspace,
   moved: ReadonlyMap<string, string>,
-  /** What the patch has in it. */
+  /** The commits in the patch. */
   shown: string | null,
   clean: Clean | null,
 ): Promise<Map<string, SavedHead>> {
@@ -144,7 +144,7 @@ async function saveHeads(
   );
 }
 
-/** What each object is or, as a tag, names; those that lead to no commit are not in it. */
+/** The object itself or, for a tag, its target; those without a commit are not in it. */
 async function findCommits(reader: Git, ids: readonly string[]): Promise<Map<string, string>> {
   const stdin = ids.map((id) => `${id}^{commit}\n`).join('');
   const lines = (await reader.text(['cat-file', '--batch-check=%(objectname)'], { stdin })).split('\n');
@@ -156,7 +156,7 @@ async function findCommits(reader: Git, ids: readonly string[]): Promise<Map<str
   );
 }
 
-/** Commits that are, or stand on, what `shown` does not have. */
+/** Commits that `shown` does not have, or that are based on such ones. */
 async function findBeside(
   reader: Git,
   commits: readonly string[],
@@ -170,7 +170,7 @@ async function findBeside(
   return beside;
 }
 
-/** Names that no ref of ours can have become `branch-N`: odd ones, and those of which one is a folder of another. */
+/** Names that our refs cannot have become `branch-N`: odd ones, and those of which one is a folder of another. */
 function createNaming(
   { runId, attempt }: PreparedWorkspace,
   clean: Clean | null,
@@ -197,7 +197,7 @@ function showName(name: string, clean: Clean | null): string {
   return text.replaceAll(/\p{C}/gu, '?');
 }
 
-/** A mark has signs that no ref may have. */
+/** A mark has characters that no ref may have. */
 function cleanName(name: string, clean: Clean): string {
   const cleaned = clean(Buffer.from(name)).toString('utf8');
   const plain = cleaned.replaceAll(/\[redacted:([^\]]*)\]/g, 'redacted-$1');

@@ -1,7 +1,7 @@
 /**
  * The agent's own git dir: same branch, same commits, its own objects. The user's objects are borrowed read-only;
- * config and hooks are ours and meant to be bound read-only, so nothing the agent does reaches the user's
- * repository, and nothing the user configured runs for the agent.
+ * config and hooks are ours and are bound read-only, so nothing the agent does reaches the user's repository, and
+ * nothing the user configured runs for the agent.
  */
 import { copyFile, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ export interface AgentGitOptions {
   readonly headCommit: string | null;
   readonly indexFile: string;
   readonly ignoreRules: string;
-  /** Where we keep what the agent was given, out of its reach; null for a git dir that no agent gets. */
+  /** Where we keep a copy of the agent's refs, out of its reach; null for a git dir without an agent. */
   readonly givenRefsFile: string | null;
   readonly sandboxed: boolean;
 }
@@ -60,7 +60,7 @@ export async function createAgentGit(options: AgentGitOptions): Promise<AgentGit
         source,
         target: join(options.target, 'borrowed', String(index)),
       })),
-      // A borrowed folder names its own lenders by absolute path.
+      // A borrowed folder names its own alternates by absolute path.
       ...repository.borrowedDirs.map((source) => ({ source, target: source })),
     ],
   };
@@ -71,7 +71,7 @@ function headText(options: AgentGitOptions): string {
   return options.headCommit === null ? 'ref: refs/heads/main\n' : `${options.headCommit}\n`;
 }
 
-/** A sandbox may show other owners than the index has; git would look into every file again. */
+/** A sandbox may show other owners than the index has; git would read every file again. */
 const NEUTRAL_STAT = '\tcheckStat = minimal\n';
 
 function configText(repository: Repository): string {
@@ -87,7 +87,7 @@ function configText(repository: Repository): string {
   );
 }
 
-/** The user's way with line endings, or every file they touch would look rewritten. */
+/** The user's setting for line endings, or every file they touch would look rewritten. */
 function lineEndings({ config }: Repository): string {
   const known = [
     ['autocrlf', /^(true|false|input)$/],
@@ -105,7 +105,7 @@ function quote(value: string): string {
   return `"${escaped}"`;
 }
 
-/** Refs of ours stay out: they are custody, not history. */
+/** Our refs stay out: they are backups, not history. */
 function packedRefsText(refs: readonly Ref[]): string {
   const visible = refs.filter((ref) => !ref.name.startsWith('refs/caisson/') && ref.name !== 'refs/stash');
   return `# pack-refs with: sorted \n${visible.map((ref) => `${ref.objectId} ${ref.name}\n`).join('')}`;

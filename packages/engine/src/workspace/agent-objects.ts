@@ -1,5 +1,5 @@
 /**
- * An agent that rewrites its alternates, or links its store elsewhere, would have us read other repositories: their
+ * An agent that rewrites its alternates, or links its store elsewhere, would make us read other repositories: their
  * content would be saved beside its own commits, and the next agent could read it there.
  */
 import { lstat, readdir } from 'node:fs/promises';
@@ -9,18 +9,18 @@ import { GitError, isErrno } from '@caisson/ground';
 
 import { readIfThere } from './locate-repository.ts';
 
-/** More loose objects than anyone makes in one run. */
+/** More loose objects than one run makes. */
 const MAX_ENTRIES = 500_000;
 
-/** Throws GitError unless everything git would read in this git dir lies in it. */
+/** Throws GitError unless everything git would read in this git dir is inside it. */
 export async function refuseForeignObjects(source: string, isSandboxed: boolean): Promise<void> {
   const objects = join(source, 'objects');
-  // The links first: a pipe in place of the alternates would be read for ever.
+  // The links first: reading a pipe in place of the alternates would never end.
   const isOwn =
     (await holdsNoLink(objects)) &&
     (await borrowsFromUs(objects)) &&
     (!isSandboxed || (await isBare(join(source, 'borrowed'))));
-  if (!isOwn) throw new GitError('its object store was made to borrow from somewhere else', '');
+  if (!isOwn) throw new GitError('its object store was changed to borrow from somewhere else', '');
 }
 
 async function borrowsFromUs(objects: string): Promise<boolean> {
@@ -42,7 +42,7 @@ async function holdsNoLink(root: string): Promise<boolean> {
   return true;
 }
 
-/** In a sandbox what is borrowed is mounted; on the disk there are only the empty folders for it. */
+/** In a sandbox borrowed folders are mounted; on the disk there are only empty folders for them. */
 async function isBare(borrowed: string): Promise<boolean> {
   if (!(await isFolder(borrowed))) return false;
   for (const entry of await readdir(borrowed, { withFileTypes: true })) {
@@ -51,7 +51,7 @@ async function isBare(borrowed: string): Promise<boolean> {
   return true;
 }
 
-/** Whether a folder itself is there, not a link to one. */
+/** Whether the folder itself exists, not a link to one. */
 export async function isFolder(path: string): Promise<boolean> {
   try {
     return (await lstat(path)).isDirectory();

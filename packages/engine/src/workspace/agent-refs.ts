@@ -1,6 +1,6 @@
 /**
- * What the refs of the agent's git dir name, read as plain files (W4). Every ref counts: branches, tags, each entry of
- * the stash, a detached HEAD. Names are any bytes, one a character (latin1).
+ * The refs of the agent's git dir, read as plain files (W4). Every ref counts: branches, tags, each entry of the stash,
+ * a detached HEAD. Names are any bytes, one a character (latin1).
  */
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,11 +16,11 @@ const MAX_LISTING_BYTES = 64 * 1024 * 1024;
 const MAX_ENTRIES = 20_000;
 
 export interface MovedRefs {
-  /** Full name → object, where that is not what the agent was given. */
+  /** Full name → object, where it differs from the agent's start. */
   readonly refs: ReadonlyMap<string, string>;
   /** What the agent has checked out; null when it has no commit. */
   readonly head: string | null;
-  /** What is there and was not read, for a person. */
+  /** What exists and was not read, in words. */
   readonly unread: readonly string[];
 }
 
@@ -65,7 +65,7 @@ function parsePackedRefs(text: string): Map<string, string> {
   return new Map(lines.map((line) => [line.slice(line.indexOf(' ') + 1), line.slice(0, line.indexOf(' '))]));
 }
 
-/** The ref is the newest entry; the older ones are in its log alone. */
+/** The ref is the newest entry; the older ones are only in its log. */
 function parseStash(text: string): [string, string][] {
   const ids = text.split('\n').flatMap((line) => /^[0-9a-f]+ ([0-9a-f]+) /.exec(line)?.[1] ?? []);
   return ids
@@ -74,7 +74,7 @@ function parseStash(text: string): [string, string][] {
     .map((id, index) => [`refs/stash@{${index + 1}}`, id]);
 }
 
-/** Names of the regular files below the folder. No link is entered: Node's own recursive listing would. */
+/** Names of the regular files below the folder. No link is followed: Node's own recursive listing would. */
 async function listFiles(source: string, top: string, unread: string[]): Promise<string[]> {
   const files: string[] = [];
   const folders = (await isFolder(join(source, top))) ? [top] : [];

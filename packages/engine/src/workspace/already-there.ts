@@ -1,4 +1,7 @@
-/** Whether the files are already what a patch would make of them: it was applied before, or somebody did the same. */
+/**
+ * Whether the files are already what a patch would make of them: it was applied before, or the user made the same
+ * change.
+ */
 import type { PatchHeader } from '@caisson/ground';
 
 import type { ApplyPlace } from './apply-on-copies.ts';
@@ -19,6 +22,6 @@ async function isAsAfter({ root, objectFormat }: ApplyPlace, header: PatchHeader
   if (entry === null || newMode === '160000') return false;
   if (entry.isSymbolicLink() !== (newMode === '120000')) return false;
   if (entry.isFile() && ((entry.mode & 0o100) !== 0) !== (newMode === '100755')) return false;
-  // Where only mode or name changes, the patch says nothing about contents: under a new name they may be anybody's.
+  // If only mode or name changes, the patch says nothing about contents: under a new name they may be any file's.
   return newId === null ? !isLeft : (await blobIdOf(root, newPath, objectFormat)) === newId;
 }

@@ -1,4 +1,4 @@
-/** The patch is worked out on copies of the files it touches, in a git dir of ours (A1). */
+/** The patch is computed on copies of the files it touches, in our own git dir (A1). */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -31,7 +31,7 @@ export async function openStaging(place: ApplyPlace, folder: string, staging: st
   return createGit({ cwd: staging, gitDir, workTree: staging, timeoutMs: 300_000 });
 }
 
-/** Copies what the patch touches; the paths that were there. */
+/** Copies what the patch touches; returns the paths that existed. */
 export async function copyTouched(
   place: ApplyPlace,
   staging: string,
@@ -45,7 +45,7 @@ export async function copyTouched(
   return files.filter((_path, index) => copied[index] === true);
 }
 
-/** Where every file is as the patch expects it, no index and no merge is needed. False when that did not do. */
+/** If every file is as the patch expects it, no index and no merge is needed. False when that did not work. */
 export async function applyExactly(git: Git, patch: Buffer): Promise<boolean> {
   if (/^(?:(?:new|old|deleted) file )?mode 160000$|^index [0-9a-f.]+ 160000$/m.test(patch.toString('latin1')))
     return false;
@@ -56,7 +56,7 @@ export async function applyExactly(git: Git, patch: Buffer): Promise<boolean> {
   return applied.exitCode === 0;
 }
 
-/** Tells the index of the copies, and of submodules, which are never copied. */
+/** Adds the copies to the index, and submodules, which are never copied. */
 export async function stageCopies(
   git: Git,
   names: readonly Buffer[],
@@ -79,7 +79,7 @@ function linksOf(headers: readonly PatchHeader[]): PatchHeader[] {
   return headers.filter((header) => header.oldMode === '160000' && header.oldPath !== null);
 }
 
-/** A5: the patch is worked out as if the file were still as it was. */
+/** A5: the patch is computed as if the file were still as it was. */
 export async function stageGone(git: Git, gone: readonly PatchHeader[]): Promise<void> {
   const known = gone.filter((header) => header.oldId !== null);
   if (known.length === 0) return;
@@ -94,7 +94,7 @@ export async function stageGone(git: Git, gone: readonly PatchHeader[]): Promise
   await git.run(['checkout-index', '-u', '-z', '--stdin'], { stdin: names });
 }
 
-/** The conflicting paths; none when the patch went in. */
+/** The conflicting paths; none when the patch applied. */
 export async function runApply(git: Git, options: ApplyOptions): Promise<Buffer[]> {
   const mode = options.threeWay ? ['--3way'] : [];
   const applied = await git.run(['apply', '--index', ...mode, '--whitespace=nowarn', '-'], {

@@ -1,12 +1,12 @@
 /**
- * Brings a captured patch into the project's files.
+ * Applies a captured patch to the project's files.
  *
- * A1  The patch is worked out on copies of the touched files; the project changes only when the outcome is known.
+ * A1  The patch is computed on copies of the touched files; the project changes only when the outcome is known.
  * A2  Installing is all or nothing, also when the process dies in the middle of it (see install-files.ts).
- * A3  Only the files the patch touches are looked at; the user's index is read, never written.
+ * A3  Only the files the patch touches are read; the user's index is read, never written.
  * A4  A file that differs from the patch's preimage is dirty when it also differs from HEAD, else it has moved on.
  * A6  Nothing is applied while a run works in place in the same folder.
- * A7  What is about to be installed is judged by the table of risky paths, from the files themselves.
+ * A7  The table of risky paths judges what is about to be installed, from the files themselves.
  * A5  A file that is gone conflicts with any change to it; that both sides removed it is no conflict.
  */
 import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
@@ -46,7 +46,7 @@ import { findRepository, readIfThere, type UserFolders } from './locate-reposito
 import { applyFolderPrefix, undoLeft, withApplyLock } from './recover-applies.ts';
 import { blobIdOf, checkPath, listEntry, readEntry } from './work-file.ts';
 
-/** What the room knows besides. */
+/** The room's own dependencies. */
 export interface ApplyMeans {
   readonly user: UserFolders;
   readonly seal: Seal;
@@ -121,9 +121,9 @@ async function findPlace(options: ApplyOptions, user: UserFolders): Promise<Appl
 }
 
 interface Moved {
-  /** Files that are there, and not as the patch expects them. */
+  /** Files that exist, and differ from what the patch expects. */
   readonly moved: readonly Buffer[];
-  /** Parts of the patch whose file is not there any more (A5). */
+  /** Parts of the patch whose file is gone (A5). */
   readonly gone: readonly PatchHeader[];
 }
 
@@ -146,7 +146,7 @@ async function findMoved(place: ApplyPlace, headers: readonly PatchHeader[]): Pr
   return { moved: found.flatMap((one) => one.moved), gone: found.flatMap((one) => one.gone) };
 }
 
-/** Something is there, and it is not a folder that the patch empties. */
+/** Something exists there, and it is not a folder that the patch empties. */
 async function isTaken(root: string, path: Buffer, freed: ReadonlySet<string>): Promise<boolean> {
   const entry = await readEntry(root, path);
   if (entry === null || !entry.isDirectory()) return entry !== null;
@@ -202,7 +202,7 @@ async function applyOnCopies(
       ? conflictsIn(conflicts, true)
       : { kind: 'applied', files: files.map(showPath) };
   } finally {
-    // A plan that is still there could not be undone as a whole: it holds contents of the user's.
+    // A remaining plan could not be undone completely: it contains contents of the user.
     if (!hasPlan(folder)) await rm(folder, { recursive: true, force: true });
   }
 }
@@ -219,7 +219,7 @@ async function merge(
   return await runApply(git, options);
 }
 
-/** The name a person knows the changed file by. */
+/** The readable name of the changed file. */
 function pathsOf(headers: readonly PatchHeader[]): Buffer[] {
   return headers.map((header) => header.oldPath).filter((path) => path !== null);
 }

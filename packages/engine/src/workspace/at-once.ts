@@ -1,7 +1,7 @@
 /** Enough to keep the disk busy, few enough for a limit of open files. */
 const AT_ONCE = 32;
 
-/** Does the same for every item, some of them at the same time, and answers in order. */
+/** Calls the same function for every item, some at the same time, and returns the results in order. */
 export async function mapAtOnce<T, R>(
   items: readonly T[],
   work: (item: T, index: number) => Promise<R>,
@@ -9,7 +9,7 @@ export async function mapAtOnce<T, R>(
   const results: R[] = [];
   for (let at = 0; at < items.length; at += AT_ONCE) {
     const part = items.slice(at, at + AT_ONCE).map((item, offset) => work(item, at + offset));
-    const settled = await Promise.allSettled(part); // nobody goes on while others still work
+    const settled = await Promise.allSettled(part); // the caller continues only when all are done
     for (const one of settled) {
       if (one.status === 'rejected') throw one.reason;
       results.push(one.value);

@@ -1,6 +1,6 @@
 /**
- * Like `Promise.all`, but a failure is told only when every task has ended: what a failed prepare removes must not
- * be written to any more.
+ * Like `Promise.all`, but a failure is thrown only when every task has ended: what a failed prepare removes must not be
+ * written to any more.
  */
 export async function awaitAll<T extends readonly unknown[] | []>(
   tasks: T,

@@ -24,7 +24,7 @@ import { readIgnoreRules, seedIndex } from './seed-index.ts';
 export interface Baseline {
   readonly gitDir: string;
   readonly tree: string;
-  /** What the files begin as, where that is not the baseline itself. */
+  /** The files' first state, if that is not the baseline itself. */
   readonly startTree?: string;
   readonly headRef: string | null;
   readonly baseCommit: string | null;
@@ -32,7 +32,7 @@ export interface Baseline {
   readonly exclude: readonly string[];
   readonly ignoreRules: string;
   readonly warnings: readonly string[];
-  /** Files of the user's that are too large to be part of it. */
+  /** Files of the user that are too large to be part of it. */
   readonly oversized: readonly string[];
   /** Files that differ from the base commit only because the user's git converts contents. */
   readonly conversions?: readonly Conversion[];
@@ -77,7 +77,7 @@ async function takePresent(
     headCommit === null ? null : treeOf(gitDir, headCommit),
   ]);
   const isInPlace = options.kind === 'in-place';
-  // In a folder of ours there are no keys, and a dot file that an agent makes there is work.
+  // In our own folder there are no keys, and a dot file that an agent makes there is work.
   if (!isInPlace && home !== '') await writeFile(join(gitDir, 'info/exclude'), ignoreRules);
   const isClean = staged.tree === headTree;
   const baselineCommit = isClean
@@ -140,12 +140,12 @@ export async function takeBaseFromRef(
   };
 }
 
-/** The commit that a person's word stands for; null when there is none. */
+/** The commit that a user's input names; null when there is none. */
 export async function findCommit(
   repository: Pick<Repository, 'top' | 'gitDir'>,
   word: string,
 ): Promise<string | null> {
-  if (word === '') return null; // `^{commit}` alone would be refused in other words
+  if (word === '') return null; // `^{commit}` alone would be refused with another message
   const git = createGit({ cwd: repository.top, gitDir: repository.gitDir, foreign: true });
   const resolved = await git.run(
     ['rev-parse', '--verify', '--quiet', '--end-of-options', `${word}^{commit}`],
@@ -154,7 +154,7 @@ export async function findCommit(
   return resolved.exitCode === 0 ? resolved.stdout.toString('utf8').trim() : null;
 }
 
-/** `moreRules` hold beside the ones that are returned. */
+/** `moreRules` apply beside the returned ones. */
 export async function makeGitDir(
   attemptDir: string,
   repository: Repository,
@@ -175,7 +175,7 @@ export async function makeGitDir(
   return { gitDir, ignoreRules };
 }
 
-/** A commit of the baseline where no commit of the user's has that tree, kept from `git gc` by a ref of ours. */
+/** A commit of the baseline if no commit of the user has that tree, protected from `git gc` by our ref. */
 export async function pinBaseline(
   options: PrepareOptions,
   gitDir: string,
@@ -215,8 +215,8 @@ export function ownRules(exclude: readonly string[]): string {
 }
 
 /**
- * A repository whose top is the home, or above it, has keys and logins beside the work. Of what begins with a dot there,
- * only what the user put under git is brought along.
+ * A repository whose top is the home, or above it, has keys and logins beside the work. Of its dot files, only those
+ * under git are brought along.
  */
 function homeRules({ top }: Repository, { home }: UserFolders): string {
   const way = relative(top, existsSync(home) ? realpathSync(home) : home);
@@ -225,13 +225,13 @@ function homeRules({ top }: Repository, { home }: UserFolders): string {
 }
 
 const HOME_WARNING =
-  'this repository holds your home folder: dot files there that are not under git were left out of the workspace';
+  'this repository contains your home folder: dot files there that are not under git were left out of the workspace';
 
 function escapeRule(path: string): string {
   return path.replace(/[\\*?[\]# !]/g, (found) => `\\${found}`);
 }
 
-/** What a person is told of a file of theirs that is too large to be brought along. */
+/** The warning for a file that is too large to be brought along. */
 export function describeLeftBehind({ path, size }: OversizedFile): string {
   return `${path} (${size} bytes) is too large to be captured (limits.captureFile, limits.capture) and not part of the baseline`;
 }

@@ -1,9 +1,9 @@
 /**
- * Saves work while the user's git cleans up beside it. Between writing an object and naming it by a ref nothing reaches
- * it, and a `git gc --prune=now` or `git repack -ad` at that moment drops it.
+ * Saves work while the user's git cleans up at the same time. Between writing an object and naming it by a ref nothing
+ * reaches it, and a `git gc --prune=now` or `git repack -ad` at that moment drops it.
  *
- * Then everything is done again in a store of our own, which borrows from the user's and which no gc knows. What refs
- * are to name goes over in one pack that git itself keeps (`.keep`) until they do.
+ * Then everything is done again in our own store, which borrows from the user's and which no gc knows. The objects for
+ * refs are copied in one pack that git itself keeps (`.keep`) until the refs name them.
  */
 import { lstat, mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -24,7 +24,7 @@ const KEPT_BECAUSE = 'caisson is about to name it by a ref';
 /** Nobody takes so long from a pack to its refs. */
 const LEFT_KEEP_MS = 60 * 60_000;
 
-/** An object that was written is not there any more. */
+/** A written object is gone. */
 class ObjectsGoneError extends WorkspaceError {}
 
 /** Does `save` again when objects vanished under it; `beginAgain` gives it a store of our own and a clean start. */
@@ -68,7 +68,7 @@ export async function removeLeftKeeps(repository: string): Promise<void> {
   }
 }
 
-/** Throws when one of the objects is not there. */
+/** Throws when one of the objects is missing. */
 async function demandObjects(gitDir: string, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   const git = createGit({ cwd: gitDir, gitDir });
@@ -78,8 +78,8 @@ async function demandObjects(gitDir: string, ids: readonly string[]): Promise<vo
 }
 
 /**
- * Where the git dir has a store of its own: puts what `commits` have and `known` have not into the store that it borrows
- * from. Returns how to let git repack it, once refs name it; null where there is no store of our own.
+ * If the git dir has its own store: copies what `commits` have and `known` have not into the store that it borrows
+ * from. Returns how to let git repack it, once refs name it; null without our own store.
  */
 async function handOver(
   gitDir: string,
@@ -119,7 +119,7 @@ export async function takeOwnStore(gitDir: string): Promise<void> {
   const objects = join(gitDir, 'objects');
   const own = `${objects}.own`;
   const shared = await realpath(objects);
-  if (/^["#]|\n/.test(shared)) return; // a name that the list of alternates cannot hold: tried again as before
+  if (/^["#]|\n/.test(shared)) return; // a name that the list of alternates cannot contain: tried again as before
   await mkdir(join(own, 'pack'), { recursive: true });
   await mkdir(join(own, 'info'), { recursive: true });
   await writeFile(join(own, 'info/alternates'), `${shared}\n`);
@@ -127,7 +127,7 @@ export async function takeOwnStore(gitDir: string): Promise<void> {
   await rename(own, objects);
 }
 
-/** Git names the object that it misses, in many different sentences; a folder of objects may vanish, too. */
+/** Git names the missing object in many different messages; a folder of objects may vanish, too. */
 function isObjectGone(error: unknown): boolean {
   if (error instanceof ObjectsGoneError) return true;
   if (!(error instanceof GitError)) return false;

@@ -1,6 +1,6 @@
 /**
- * The commit a branch gets. A checkpoint holds the files of checked-out submodules and the bytes that the user's git
- * converts; a branch that people merge must hold what their history has, so links and untouched blobs are put back.
+ * The commit a branch gets. A checkpoint contains the files of checked-out submodules and the bytes that the user's git
+ * converts; a branch that people merge must contain what their history has, so links and untouched blobs are restored.
  */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ export interface BranchCommit {
   readonly commit: string;
   /** Submodules whose files changed: that part is in the patch and the checkpoint, not on the branch. */
   readonly changedSubmodules: readonly string[];
-  /** Changed files whose filter only the user's git could run: they are on the branch as the bytes they are. */
+  /** Changed files whose filter only the user's git could run: the branch has their raw bytes. */
   readonly unconverted: readonly string[];
 }
 

@@ -1,8 +1,8 @@
 /**
- * The branch that a run was asked for. It belongs to the run: it is written once, when the run ends, and only from what
- * it was known to be.
+ * The requested branch of a run. It belongs to the run: it is written once, when the run ends, and only from its known
+ * value.
  *
- * B1  A branch that anybody else made or moved is never moved, also when that happened a moment ago.
+ * B1  A branch that another process or person made or moved is never moved, also when that happened a moment ago.
  * B2  A branch that is checked out somewhere is never moved: its files would look changed.
  * B3  Writing it again after a crash is the same as having written it once.
  */
@@ -15,11 +15,11 @@ import { findRepository, type UserFolders } from './locate-repository.ts';
 export interface PlannedBranch {
   readonly name: string;
   readonly commit: string;
-  /** It would bring what a person must say yes to, and is kept in the bundle of what was held back. */
+  /** It would bring files that need a person's yes, and is kept in the bundle of what was held back. */
   readonly isHeld: boolean;
 }
 
-/** What stands at a branch name, or at a name that git cannot have beside it. */
+/** What exists at a branch name, or at a name that git cannot have beside it. */
 export type BranchStanding =
   | { readonly kind: 'free' }
   | {
@@ -34,7 +34,7 @@ export type BranchOutcome =
   | { readonly kind: 'created'; readonly commit: string }
   | { readonly kind: 'taken'; readonly by: BranchStanding };
 
-/** What stands at or in the way of a branch name; null without a repository. */
+/** What exists at or blocks a branch name; null without a repository. */
 export async function findBranch(
   { projectRoot, name }: { projectRoot: string; name: string },
   user: UserFolders,
@@ -48,7 +48,7 @@ export async function findBranch(
     : standing;
 }
 
-/** `from`: where an earlier run of the same task left the branch; it may be moved on from there, and only from there. */
+/** `from`: where an earlier run of the same task left the branch; it may be moved only from there. */
 export async function writeBranch(
   custodyDir: string,
   { name, commit }: PlannedBranch,
@@ -83,7 +83,7 @@ async function look(custodyDir: string, name: string): Promise<BranchStanding> {
   return { kind: 'free' };
 }
 
-/** A host that died after it wrote the branch left a commit that differs from ours in nothing but its time. */
+/** A host that died after it wrote the branch left a commit that differs from ours only in its time. */
 async function isSameWork(custodyDir: string, left: string, right: string): Promise<boolean> {
   const describe = async (commit: string): Promise<string> => {
     const text = await custodyGit(custodyDir).text(['cat-file', 'commit', commit]);

@@ -1,4 +1,4 @@
-/** Custody: whatever the ending, the attempt's files and the agent's commits are saved before anything is removed. */
+/** Custody: in every ending, the attempt's files and the agent's commits are saved before anything is removed. */
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
@@ -34,7 +34,7 @@ import {
 import { findHiddenWork } from './hidden-work.ts';
 import { findChangedIncluded } from './included-memory.ts';
 
-/** Names the tree that is safe; removal compares the files with it. */
+/** Names the saved tree; removal compares the files with it. */
 export const SAVED_TREE_FILE = 'saved-tree';
 
 const MAX_TOLD = 32;
@@ -124,7 +124,7 @@ function pinBranch(
   return [[branchPinRef(runId, attempt), branch.commit]];
 }
 
-/** The user's own commit, and nothing to say about it: no ref of ours has to keep anything. */
+/** The user's own commit, without warnings: we need no ref to keep it. */
 async function isNothingToKeep(
   prepared: PreparedWorkspace,
   commit: string,
@@ -135,13 +135,13 @@ async function isNothingToKeep(
   return (await findChangedIncluded(prepared)).length === 0;
 }
 
-/** The tree that was safe when the folder of an attempt was looked at last; null when none was. */
+/** The tree that was saved when the folder of an attempt was last inspected; null when none was. */
 export function readSavedTree(attemptDir: string): string | null {
   const file = join(attemptDir, SAVED_TREE_FILE);
   return existsSync(file) ? readFileSync(file, 'utf8') : null;
 }
 
-/** `outputs/` is not in the patch but is work all the same: only ours and what was brought along stays out. */
+/** `outputs/` is not in the patch but is work all the same: only our files and included ones stay out. */
 export async function stageForCustody(prepared: PreparedWorkspace) {
   return await stageWorkspace({
     workspace: prepared.path,
@@ -153,7 +153,7 @@ export async function stageForCustody(prepared: PreparedWorkspace) {
   });
 }
 
-/** What of the workspace is in no patch. */
+/** The parts of the workspace that are in no patch. */
 async function describeLeftOut(
   prepared: PreparedWorkspace,
   staged: { warnings: readonly string[]; oversized: readonly OversizedFile[] },

@@ -1,6 +1,6 @@
 /**
- * Commits of the agent that name a secret, in their message or in who made them, are written anew without it before
- * anything of them is in the user's repository; and so are those that follow them. Their files stay as they are.
+ * Rewrites commits of the agent that name a secret, in their message or author, without it before any of them is in the
+ * user's repository; commits that follow them are rewritten too. Their files stay as they are.
  */
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -10,27 +10,27 @@ import { GitError, objectFormatOf, type Git } from '@caisson/ground';
 
 import { mapAtOnce } from './at-once.ts';
 
-/** Takes secrets out of text. */
+/** Removes secrets from text. */
 export type Clean = (text: Buffer) => Buffer;
 
 const MAX_COMMITS_BYTES = 256 * 1024 * 1024;
-/** A signature is over the text that was changed. */
+/** A signature covers the changed text. */
 const SIGNATURES = /^gpgsig(?:-sha256)? .*\n(?: .*\n)*/gm;
 
 export interface CleanOptions {
-  /** Sees the agent's objects. */
+  /** Reads the agent's objects. */
   readonly reader: Git;
-  /** Writes to ours. */
+  /** Writes to our store. */
   readonly writer: Git;
   readonly heads: readonly string[];
-  /** Commits that are the user's, and everything below them. */
+  /** Commits of the user, and everything below them. */
   readonly have: readonly string[];
-  /** A folder of ours for files that live as long as this call. */
+  /** Our folder for files that live as long as this call. */
   readonly folder: string;
   readonly clean: Clean;
 }
 
-/** What each head is to be instead; heads that stay are not in it. */
+/** The replacement of each head; heads that stay are not in it. */
 export async function cleanCommits(options: CleanOptions): Promise<ReadonlyMap<string, string>> {
   const { reader, writer, heads, have, folder } = options;
   const revisions = [...heads, ...have.map((id) => `^${id}`)].map((line) => `${line}\n`).join('');
@@ -54,7 +54,7 @@ export async function cleanCommits(options: CleanOptions): Promise<ReadonlyMap<s
   return instead;
 }
 
-/** Parents first: they may have been written anew as well. */
+/** Parents first: they may have been rewritten as well. */
 function cleanCommit(raw: Buffer, instead: ReadonlyMap<string, string>, clean: Clean): Buffer {
   const text = raw.toString('latin1');
   const links = /^(?:(?:tree|parent) [0-9a-f]+\n)*/.exec(text)?.[0] ?? '';

@@ -4,13 +4,14 @@
  * absent ──prepare──► ready ──checkpoint──► saved ──remove──► trashed ──gc after expiry──► gone
  *                       └──remove──► refused (unsaved work, live processes)
  *
- * W1  The user's index, stash, config, working files (except `in-place`) and refs outside `refs/caisson` are
- *     never written, but for the branch that a task asked for (branch-ref.ts).
- * W2  The only copy of work is never deleted: removal is a move, and only work that a checkpoint holds expires. What no
- *     checkpoint takes (too large, included files that changed, hidden by the run's own ignore rules) is in `held-back/` until a person takes it away.
+ * W1  The user's index, stash, config, working files (except `in-place`) and refs outside `refs/caisson` are never
+ *     written, except the branch that a task asked for (branch-ref.ts).
+ * W2  The only copy of work is never deleted: removal is a move, and only work that a checkpoint contains expires. What
+ *     no checkpoint contains (too large, included files that changed, hidden by the run's own ignore rules) is in
+ *     `held-back/` until a person removes it.
  * W3  Nothing of a repository runs on the host: all git goes through ground's hardened git.
- * W5  What a checkout, a fetch or a push can reach has gone through the table of risky paths (held-back.ts).
- * W4  What the agent's git dir says is data: it is never opened as a repository by the host.
+ * W5  What a checkout, a fetch or a push can reach has passed the table of risky paths (held-back.ts).
+ * W4  The agent's git dir is untrusted data: the host never opens it as a repository.
  */
 import type { StageLimits } from '@caisson/ground';
 import type { ListedRisk, OwnControl, WorkBeside } from '@caisson/protocol';
@@ -22,7 +23,7 @@ import type { RefProblem } from './survey-refs.ts';
 
 export * from './prepared-workspace.ts';
 
-/** What an earlier run had done: its patch, and what that patch stands on. */
+/** The work of an earlier run: its patch, and the base of that patch. */
 export interface EarlierWork extends Pick<
   PreparedWorkspace,
   'baselineTree' | 'baseCommit' | 'baselineCommit'
@@ -35,22 +36,22 @@ export interface PrepareOptions {
   readonly kind: WorkspaceKind;
   readonly projectRoot: string;
   readonly stateDir: string;
-  /** Absolute paths that are neither brought along nor taken into a patch or checkpoint. */
+  /** Absolute paths that are neither brought along nor part of a patch or checkpoint. */
   readonly keepOut?: readonly string[];
   readonly runId: string;
   readonly attempt: number;
   /** Start from this commit instead of the user's present files. Worktree only. */
   readonly baseRef?: string;
   /**
-   * Go on with this work instead of the user's present files: same baseline, so that the patch holds all of it. Where it
-   * cannot be had any more, the workspace begins anew and says so in its warnings. Not in place.
+   * Continue this work instead of the user's present files: same baseline, so that the patch contains all of it. If it
+   * is gone, the workspace begins with the present files and warns. Not in place.
    */
   readonly work?: EarlierWork;
   /** Ignored files and folders to bring along, relative to the project; `*` patterns allowed. */
   readonly include: readonly string[];
   /** Whether a clean room will be built from it: its parts are kept out of the agent's reach from the beginning. */
   readonly cleanRoom?: boolean;
-  /** Branch that the run is to leave its work on. */
+  /** The branch for the run's work. */
   readonly branch?: string;
   /** Risky files that the project's settings name, relative to the project. */
   readonly controls?: readonly OwnControl[];
@@ -69,11 +70,11 @@ export interface Checkpoint {
   readonly tree: string;
   /** Refs that keep the agent's own commits. */
   readonly heads: readonly string[];
-  /** What no ref may reach, and the file that has all of the work (held-back.ts). */
+  /** What no ref may reach, and the file with all of the work (held-back.ts). */
   readonly heldBack?: { readonly file: string; readonly paths: string[] };
-  /** Work that the patch does not have. */
+  /** Work that is not in the patch. */
   readonly beside?: WorkBeside[];
-  /** What the branch that was asked for is to be; `writeBranch` makes it, when the run ends. */
+  /** The plan of the requested branch; `writeBranch` makes it when the run ends. */
   readonly branch?: PlannedBranch;
   readonly warnings: readonly string[];
 }
@@ -97,15 +98,15 @@ export interface OwnRef {
   readonly repository: string;
   readonly ref: string;
   readonly runId: string;
-  /** What is wrong with it; null for one that names an object that is there. */
+  /** What is wrong with it; null if it names an existing object. */
   readonly problem: RefProblem | null;
 }
 
 export interface InspectedWorkspaces {
   readonly refs: readonly OwnRef[];
-  /** Attempt folders that were never removed; `hasRepository`: what keeps their checkpoints is still there. */
+  /** Attempt folders that were never removed; `hasRepository`: the repository of their checkpoints still exists. */
   readonly attempts: readonly (RecoverableWorkspace & { readonly hasRepository: boolean })[];
-  /** What else lies beside them and is not ours. */
+  /** Other things beside them that are not ours. */
   readonly foreign: readonly string[];
 }
 
@@ -113,7 +114,7 @@ export interface ApplyOptions {
   readonly projectRoot: string;
   readonly stateDir: string;
   readonly patch: Buffer;
-  /** Commit the patch stands on; tells uncommitted changes of the user from committed ones. */
+  /** The base commit of the patch; separates the user's uncommitted changes from committed ones. */
   readonly baseCommit: string | null;
   /** Merge where files have moved on since the baseline. */
   readonly threeWay: boolean;
@@ -123,9 +124,9 @@ export interface ApplyOptions {
   readonly force?: boolean;
   /** Risky files that the project's settings name, relative to the project. */
   readonly controls?: readonly OwnControl[];
-  /** Bring in changes of grade `ask` (risky-paths.ts), too. */
+  /** Apply changes of grade `ask` (risky-paths.ts), too. */
   readonly allowRisky?: boolean;
-  /** Is told when an apply that died before this one was undone. */
+  /** Called when an earlier, interrupted apply was undone. */
   readonly onNotice?: (message: string) => void;
 }
 
@@ -133,12 +134,12 @@ export type ApplyResult =
   | {
       readonly kind: 'applied';
       readonly files: readonly string[];
-      /** Nothing was to do: the run worked in the user's own files, or they were as the patch makes them. */
+      /** Nothing to do: the run worked in the user's own files, or they were already as the patch makes them. */
       readonly already?: 'in-place' | 'there';
     }
   | { readonly kind: 'conflicts'; readonly files: readonly string[]; readonly areMarkersLeft: boolean }
   | { readonly kind: 'dirty'; readonly files: readonly string[] }
-  /** Nothing was changed: a person must say yes to these, or (`isRefused`) nobody can. */
+  /** Nothing was changed: a person must agree to these, or (`isRefused`) they are never allowed. */
   | {
       readonly kind: 'risky';
       readonly files: readonly string[];
@@ -148,7 +149,7 @@ export type ApplyResult =
 
 /** The only room that runs git on the host. */
 export interface Workspaces {
-  /** Top of the repository that the project is in; null when there is none that git would take for one. */
+  /** Top of the repository that the project is in; null when there is none that git accepts. */
   findTop(options: { projectRoot: string }): Promise<string | null>;
   /** The commit that `ref` names in the project's repository; null when there is no such commit, or no repository. */
   findCommit(options: { projectRoot: string; ref: string }): Promise<string | null>;
@@ -157,25 +158,25 @@ export interface Workspaces {
   /** Makes what a later host needs of the workspace survive a power cut; not its files. */
   sync(prepared: PreparedWorkspace): Promise<void>;
   /**
-   * Saves every file that is not ignored, and the agent's own commits, under `refs/caisson/`; a power cut does not take
-   * them away any more. Null when there is nothing to save: an empty workspace is still empty, or the files are those of
-   * the user's commit. The workspace must be still. May be called again. `clean` takes secrets out of what the
-   * agent wrote beside its files: commit messages, authors, names of branches.
+   * Saves every file that is not ignored, and the agent's own commits, under `refs/caisson/`; they survive a power cut.
+   * Null when there is nothing to save: an empty workspace is still empty, or the files are those of the user's commit.
+   * No process may write to the workspace. May be called again. `clean` removes secrets from what the agent wrote
+   * beside its files: commit messages, authors, names of branches.
    */
   checkpoint(
     prepared: PreparedWorkspace,
     options?: { clean?: ((text: Buffer) => Buffer) | null },
   ): Promise<Checkpoint | null>;
-  /** The checkpoint that the attempt has; null where it has none, or its repository is gone. */
+  /** The checkpoint of the attempt; null if it has none, or its repository is gone. */
   findCheckpoint(
     prepared: Pick<PreparedWorkspace, 'custodyDir' | 'runId' | 'attempt'>,
   ): Promise<Pick<Checkpoint, 'ref' | 'commit' | 'tree'> | null>;
   /**
    * Moves the attempt's folder to the trash; refuses while processes live in it, or while work is unsaved. With `force`
-   * unsaved work goes to the trash, too, where it does not expire.
+   * unsaved work is moved to the trash, too, where it does not expire.
    */
   remove(prepared: PreparedWorkspace, options?: { force?: boolean }): Promise<RemoveResult>;
-  /** What stands at a branch name; null without a repository. */
+  /** What exists at a branch name; null without a repository. */
   findBranch(options: { projectRoot: string; name: string }): Promise<BranchStanding | null>;
   /** Writes the branch of a run that ends (branch-ref.ts); may be called again. */
   writeBranch(options: {
@@ -185,9 +186,9 @@ export interface Workspaces {
     from: string | null;
   }): Promise<BranchOutcome>;
   /**
-   * Deletes from the trash what a checkpoint holds (after `savedTtlMs`) and what no agent has worked in (after
-   * `trashTtlMs`). What nothing else holds stays, unless `heldBackTtlMs` says how old it may become; `kept` names it.
-   * With `oldest` only so many are looked at, for who has no time.
+   * Deletes from the trash what a checkpoint contains (after `savedTtlMs`) and what no agent has worked in (after
+   * `trashTtlMs`). The only copy of work stays, unless `heldBackTtlMs` limits its age; `kept` names it. `oldest` limits
+   * how many folders are inspected.
    */
   gc(options: {
     stateDir: string;
@@ -197,13 +198,13 @@ export interface Workspaces {
     oldest?: number;
   }): Promise<{ deleted: readonly string[]; kept: readonly string[] }>;
   /**
-   * Moves to the trash what was left in a state folder that has been moved since: the paths in it lead elsewhere, so it
-   * can be neither saved nor compared, and counts as unsaved. Only of runs that `isOver`. Returns where it is now.
+   * Moves to the trash what is in a state folder that has been moved since: its paths lead elsewhere, so it can be
+   * neither saved nor compared, and counts as unsaved. Only of runs that `isOver`. Returns its new place.
    */
   trashMoved(options: { stateDir: string; isOver(runId: string): boolean }): Promise<readonly string[]>;
   /**
-   * Finds refs of ours that are broken; each is set to the commit that is known for it, or removed. Those that should be
-   * there and are gone are made again, where git still has the commit.
+   * Finds our broken refs; each is set to its known commit, or removed. Missing ones are made again if git still has
+   * the commit.
    */
   repairRefs(options: {
     projectRoot: string;
@@ -212,14 +213,14 @@ export interface Workspaces {
   }): Promise<readonly RefRepair[]>;
   /** Every attempt folder of ours that was never removed, oldest first. */
   recoverList(options: { stateDir: string }): Promise<readonly RecoverableWorkspace[]>;
-  /** Every ref and attempt folder of ours, whoever's run it is. */
+  /** Every ref and attempt folder of ours, of every run. */
   inspect(options: { projectRoot: string; stateDir: string }): Promise<InspectedWorkspaces>;
-  /** Brings a patch into the project's files: all of it or nothing, unless conflicts are asked for. */
+  /** Applies a patch to the project's files: all of it or nothing, unless conflicts are requested. */
   apply(options: ApplyOptions): Promise<ApplyResult>;
-  /** Whether every folder that is to be saved or removed lies where this state folder keeps them. */
+  /** Whether every folder that is to be saved or removed is inside this state folder. */
   isWithinState(prepared: PreparedWorkspace, options: { stateDir: string }): Promise<boolean>;
-  /** Undoes what an apply of ours left half-way in this project when its process died; says what was done, for a person. */
+  /** Undoes what an interrupted apply left in this project; returns what was done, in words. */
   recoverApplies(options: { stateDir: string; projectRoot: string }): Promise<readonly string[]>;
-  /** Deletes a run's refs; only ever on a person's explicit word. */
+  /** Deletes a run's refs; only on a person's explicit request. */
   forget(options: { projectRoot: string; stateDir: string; runId: string }): Promise<void>;
 }

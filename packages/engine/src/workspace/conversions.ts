@@ -1,7 +1,7 @@
 /**
- * Files whose bytes differ from what is committed only because the user's git converts contents (line endings, filters).
- * Workspace, patch and checkpoint hold the bytes; the agent's git and a branch that people merge hold what is committed,
- * as long as nobody has changed the file.
+ * Files whose bytes differ from the committed ones only because the user's git converts contents (line endings,
+ * filters). Workspace, patch and checkpoint contain the bytes; the agent's git and a branch that people merge contain
+ * the committed blob, unless the file was changed.
  */
 import { lstat, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ const Conversion = z.object({
 export type Conversion = z.infer<typeof Conversion>;
 
 const MEMORY = 'conversions.json';
-/** Older than any index: git believes what an index says only of files that are older than itself. */
+/** Older than any index: git trusts an index only for files that are older than itself. */
 const AGE_S = 60;
 
 /** Compares the user's files, staged as `tree`, with HEAD. Remembered in `gitDir`. */
@@ -67,8 +67,8 @@ export async function readConversions(gitDir: string): Promise<Conversion[]> {
 }
 
 /**
- * The agent's index: converted files are what is committed, and unchanged. Its git has no filters, so that it must not
- * look into them: their files are made older than the index.
+ * The agent's index: converted files have the committed blob, and count as unchanged. Its git has no filters, so it
+ * must not read them: their files are made older than the index.
  */
 export async function writeAgentIndex(
   file: string,
@@ -93,7 +93,7 @@ export interface ConvertedBack {
   readonly unconverted: readonly string[];
 }
 
-/** What a branch holds in place of the bytes in `tree`: the committed blob where nobody changed them. */
+/** What a branch contains in place of the bytes in `tree`: the committed blob if the file was not changed. */
 export async function convertBack(
   gitDir: string,
   tree: string,
@@ -118,7 +118,7 @@ export async function convertBack(
   return { entries, unconverted };
 }
 
-/** Line endings are converted where that is all that the user's git does to the file; null elsewhere. */
+/** Line endings are converted if the user's git does nothing else to the file; null otherwise. */
 async function convertLines(
   gitDir: string,
   { raw, committed }: Conversion,
@@ -132,7 +132,7 @@ async function convertLines(
   });
 }
 
-/** Regular files that are in both trees with the same mode and other contents. */
+/** Regular files in both trees with the same mode and other contents. */
 async function listDiffering(gitDir: string, from: string, to: string): Promise<Conversion[]> {
   const changes = await listTreeChanges(createGit({ cwd: gitDir, gitDir }), from, to);
   return changes

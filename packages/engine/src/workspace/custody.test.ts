@@ -60,7 +60,7 @@ function inSandbox(prepared: PreparedWorkspace, command: string): string {
     ...readOnly,
   ];
   const env = { PATH: '/usr/bin:/bin', HOME: '/nonexistent' };
-  const other = ['--unshare-user', '--uid', '4242', '--gid', '4242']; // files look like somebody else's
+  const other = ['--unshare-user', '--uid', '4242', '--gid', '4242']; // files look like another user's
   return execFileSync(
     'bwrap',
     [...view, '--chdir', prepared.cwd, '--unshare-pid', ...other, '--die-with-parent', 'sh', '-ec', command],
@@ -208,7 +208,7 @@ describe('the agent’s git', () => {
       'mv .git/borrowed .git/away; mkdir .git/borrowed; ln -s "$OTHER" .git/borrowed/0',
     ],
     [
-      'a borrowed folder that was not lent',
+      'a foreign borrowed folder',
       'ln -s "$OTHER" .git/borrowed/7; echo ../borrowed/7 > .git/objects/info/alternates',
     ],
   ])('saves nothing of another repository through %s', async (_name, trick) => {
@@ -307,7 +307,7 @@ describe('checkpoint', () => {
       commit: saved?.commit,
     });
     expect(project.git('rev-parse', 'worker/one')).toBe(saved?.commit);
-    // A host that died before it could say so: the commit made anew differs in its time alone.
+    // A host died before it could record it: the new commit differs only in its time.
     const later = { ...process.env, GIT_COMMITTER_DATE: '2001-01-01T00:00:00Z' };
     const twin = execFileSync(
       'git',
@@ -563,7 +563,7 @@ describe('remove', () => {
     expect((await gc(0)).deleted).toHaveLength(1);
   });
 
-  it('keeps what was removed by force for good when somebody has worked in it', async () => {
+  it('keeps what was removed by force for good when work was done in it', async () => {
     const prepared = await project.prepare();
     writeFileSync(join(prepared.path, 'b.txt'), 'x');
     const removed = await project.workspaces.remove(prepared, { force: true });
@@ -619,7 +619,7 @@ describe('remove', () => {
 });
 
 describe('recoverList', () => {
-  it('tells a later host everything it needs to save and remove what a dead one left', async () => {
+  it('gives a later host everything it needs to save and remove what a dead one left', async () => {
     const prepared = await project.prepare();
     writeFileSync(join(prepared.path, 'b.txt'), 'x');
     mkdirSync(join(project.stateDir, 'worktrees', 'run_zzzzzzzzzzzzzzzzzzzz.2'));

@@ -28,7 +28,7 @@ export function baselineRef(runId: string, attempt: number): string {
   return `refs/caisson/${runId}/base/${attempt}`;
 }
 
-/** The repository of ours under the state folder; made on first use, safe to race. */
+/** Our repository under the state folder; made on first use, safe to race. */
 export async function ensureOwnCustody(stateDir: string, objectFormat: ObjectFormat): Promise<string> {
   const path = join(stateDir, 'git');
   if (!(await readIfThere(join(path, 'HEAD')))) await createOwnGitDir({ path, objectFormat, durable: true });
@@ -47,15 +47,15 @@ export async function commitTree(
   });
 }
 
-/** Where the commit of a branch is kept until the run ends, if it is another than the checkpoint's. */
+/** Where the commit of a branch is kept until the run ends, if it differs from the checkpoint's. */
 export function branchPinRef(runId: string, attempt: number): string {
   return `refs/caisson/${runId}/branch/${attempt}`;
 }
 
-/** Git syncs a ref before it gives it its name; older ones than 2.36 do not know the setting, and sync nothing. */
+/** Git syncs a ref before it gives it its name; versions before 2.36 do not know the setting, and sync nothing. */
 const SYNCED_REFS = ['core.fsync=reference'];
 
-/** All refs or none, in one process; on disk when it resolves. What they name must be there already. */
+/** All refs or none, in one process; on disk when it resolves. Their objects must exist. */
 export async function updateRefs(custodyDir: string, refs: ReadonlyMap<string, string>): Promise<void> {
   if (refs.size === 0) return;
   refuseLinkedNamespace(custodyDir, [...refs.keys()]);
@@ -71,21 +71,21 @@ export async function updateRefs(custodyDir: string, refs: ReadonlyMap<string, s
   await syncRefs(custodyDir, [...refs.keys()]);
 }
 
-/** A `.git` that was handed over may have links in it: behind them are files of the user's, or other refs. */
+/** A `.git` from another person may have links in it: they lead to files of the user, or to other refs. */
 function refuseLinkedNamespace(custodyDir: string, refs: readonly string[]): void {
   for (const folder of new Set(refs.filter((ref) => ref.startsWith(`${NAMESPACE}/`)).map(dirname))) {
     const linked = findLinkedFolder(custodyDir, folder);
     if (linked === null || linked === 'refs') continue; // git-new-workdir shares all refs by a link
     throw new WorkspaceError(
-      `${join(custodyDir, linked)} is a link, and refs of ours are not written through it.`,
+      `${join(custodyDir, linked)} is a link, and our refs are not written through it.`,
       {
-        remedy: 'Look where it leads, and remove it.',
+        remedy: 'Check where it leads, and remove it.',
       },
     );
   }
 }
 
-/** The first folder on the way to a path in a repository that is no real folder; null where there is none. */
+/** The first part of a path in a repository that is no real folder; null if there is none. */
 export function findLinkedFolder(repository: string, path: string): string | null {
   const above = dirname(path);
   const earlier = above === '.' ? null : findLinkedFolder(repository, above);
@@ -94,10 +94,10 @@ export function findLinkedFolder(repository: string, path: string): string | nul
   return stats === null || stats.isDirectory() ? null : path;
 }
 
-/** A ref of a run has one writer at a time, which holds the lock for milliseconds. */
+/** A ref of a run has one writer at a time, which has the lock for milliseconds. */
 const LEFT_LOCK_MS = 1000;
 
-/** A git that was killed leaves its lock. One of our own refs that stays the same for so long has no owner. */
+/** A killed git leaves its lock. A lock on our own ref that stays the same for this long has no owner. */
 async function removeLeftLocks(custodyDir: string, refs: readonly string[]): Promise<boolean> {
   const own = refs
     .filter((ref) => ref.startsWith('refs/caisson/'))
@@ -110,7 +110,7 @@ async function removeLeftLocks(custodyDir: string, refs: readonly string[]): Pro
   return true;
 }
 
-/** Moves one ref from what it is known to be (null: nothing) to a commit. Null, or why git did not do it. */
+/** Moves one ref from its known value (null: nothing) to a commit. Null, or why git refused. */
 export async function swapRef(
   custodyDir: string,
   { ref, from, to }: { ref: string; from: string | null; to: string },
@@ -133,7 +133,7 @@ async function syncRefs(custodyDir: string, refs: readonly string[]): Promise<vo
   await Promise.all([...refs, ...folders].map((path) => syncIfThere(join(custodyDir, path))));
 }
 
-/** The repositories that hold refs of ours for a project: the user's, and the one under the state folder. */
+/** The repositories with our refs for a project: the user's, and the one under the state folder. */
 export async function listCustodies(
   { projectRoot, stateDir }: { projectRoot: string; stateDir: string },
   user: UserFolders,
@@ -150,7 +150,7 @@ export function custodyGit(custodyDir: string): Git {
   return createGit({ cwd: custodyDir, gitDir: custodyDir, foreign: true });
 }
 
-/** The checkpoint of an attempt as its repository has it. */
+/** The checkpoint of an attempt, read from its repository. */
 export async function findCheckpoint({
   custodyDir,
   runId,

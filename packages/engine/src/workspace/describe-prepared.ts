@@ -1,4 +1,4 @@
-/** What every kind of workspace says about itself. */
+/** The common description of every kind of workspace. */
 import { join, relative } from 'node:path';
 
 import type { Baseline } from './baseline.ts';

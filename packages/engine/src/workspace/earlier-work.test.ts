@@ -76,7 +76,7 @@ it('work that is gone is said, and the run begins with the present files', async
   const work = await createEarlierWork();
   const prepared = await project.prepare({ work: { ...work, baselineTree: 'f'.repeat(40) } });
   expect(prepared.startTree).toBeUndefined();
-  expect(prepared.warnings.join('\n')).toContain(`the work of ${work.runId} is not there any more`);
+  expect(prepared.warnings.join('\n')).toContain(`the work of ${work.runId} is gone`);
   expect([fileOf(prepared, 'a.txt'), existsSync(join(prepared.path, 'made.bin'))]).toEqual(['one\n', false]);
   expect((await captureProven(prepared)).empty).toBe(true);
 });

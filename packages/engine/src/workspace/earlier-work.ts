@@ -1,11 +1,11 @@
-/** Begins a workspace with the work of an earlier run: its baseline stays the baseline, its patch is laid on top. */
+/** Begins a workspace with the work of an earlier run: its baseline stays the baseline, its patch is applied on top. */
 import { createGit, GitError, rememberStart } from '@caisson/ground';
 
 import { signalOf } from './baseline.ts';
 import type { EarlierWork, PrepareOptions } from './contract.ts';
 import { baselineRef, updateRefs } from './custody.ts';
 
-/** Fills the index with the work. Null when baseline or patch are not there any more. */
+/** Fills the index with the work. Null when baseline or patch are gone. */
 export async function seedWithWork(
   gitDir: string,
   custodyDir: string,
@@ -36,4 +36,4 @@ async function pinOwnBaseline(custodyDir: string, work: EarlierWork, options: Pr
 }
 
 export const describeLostWork = ({ runId }: EarlierWork): string =>
-  `the work of ${runId} is not there any more; this run begins with the present files`;
+  `the work of ${runId} is gone; this run begins with the present files`;

@@ -5,7 +5,7 @@ export class WorkspaceError extends CaissonError {
   readonly code = 'WORKSPACE_FAILED';
 }
 
-/** A run works in place in the folder that was to be changed. It may be over soon. */
+/** A run works in place in the folder to change. It may be over soon. */
 export class FolderInUseError extends CaissonError {
   readonly code = 'FOLDER_IN_USE';
   override readonly retryable = true;

@@ -1,6 +1,6 @@
 /**
- * Which files have changes that their repository does not know: what is there differs from HEAD. Only names and the
- * memory of git's own index are asked; where git converts contents, no filter is run to find out.
+ * Which files have changes that their repository does not know: their content differs from HEAD. Only names and git's
+ * own index are read; where git converts contents, no filter is run to find out.
  */
 import { lstat, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ import { findRepository, findTop, type Repository, type UserFolders } from './lo
 import { convertsContents } from './seed-index.ts';
 import { blobIdOf, idOfBlob, lstatIfThere, parentOf, pathIn } from './work-file.ts';
 
-/** Those of `paths` (relative to `root`) that are there and differ from what their own repository has committed. */
+/** Those of `paths` (relative to `root`) that exist and differ from what their own repository has committed. */
 export async function findUncommitted(
   root: string,
   paths: readonly Buffer[],
@@ -46,7 +46,7 @@ async function findChanged(
   paths: readonly Buffer[],
   user: UserFolders,
 ): Promise<Buffer[]> {
-  // A submodule's files are named from its own top.
+  // A submodule's files are relative to its own top.
   const offset = Buffer.byteLength(
     repository.top === root ? '' : `${repository.top.slice(root.length + 1)}/`,
   );
@@ -88,7 +88,7 @@ interface ConvertingIndex {
   read(wanted: ReadonlySet<string>): Map<string, IndexedFile>;
 }
 
-/** The user's index. Null where contents are not converted: then the bytes alone decide. */
+/** The user's index. Null if contents are not converted: then only the bytes decide. */
 export async function openConvertingIndex(
   repository: Repository,
   user: UserFolders,
@@ -106,7 +106,7 @@ export async function openConvertingIndex(
   }
 }
 
-/** Whether a file is, for git, what is committed, though its bytes are not. */
+/** Whether git considers a file unchanged, though its bytes differ. */
 export async function isConvertedFrom(
   full: Buffer,
   committed: string,
@@ -115,7 +115,7 @@ export async function isConvertedFrom(
 ): Promise<boolean> {
   if ((await lstatIfThere(full))?.isFile() !== true) return false;
   if (entry?.objectId === committed && (await isUntouched(full, entry, writtenAtNs))) return true;
-  // Written in the same instant as the index, or by a program that does not keep it: line endings can be judged alone.
+  // Written in the same instant as the index, or by a program that does not update it: only line endings can be judged.
   return idOfBlob(withUnixLines(await readFile(full)), objectFormat) === committed;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Deletes every ref of a run, in the user's repository and in our own (its checkpoint is gone with the next git gc),
- * what was held back from its refs, and what the trash holds of it.
+ * what was held back from its refs, and its folders in the trash.
  */
 import { join } from 'node:path';
 import { removeTree } from '@caisson/ground';

@@ -1,8 +1,9 @@
 /**
- * What must not be reached by a checkout, a fetch or a push, and where it is kept all the same.
+ * What a checkout, a fetch or a push must not reach, and where it is kept.
  *
- * H1  A ref of a repository holds nothing that the table of risky paths holds back; what it touched is as it was.
- * H2  All of the work is kept (W2): where something was held back, the complete checkpoint, the agent's commits and the
+ * H1  A ref of a repository contains nothing that the table of risky paths holds back; those paths keep their old
+ *     content.
+ * H2  All of the work is kept (W2): if something was held back, the complete checkpoint, the agent's commits and the
  *     branch as it would have been are in one bundle in the state folder. No repository reads it by itself; a person
  *     gets it with `git fetch FILE REF`.
  * H3  The bundle is on disk before any ref is written.
@@ -61,11 +62,11 @@ export async function withoutHeldBack(
 export interface SortedHeads {
   readonly visible: ReadonlyMap<string, string>;
   readonly held: ReadonlyMap<string, string>;
-  /** Why, for a person. */
+  /** The reason, in words. */
   readonly paths: readonly string[];
 }
 
-/** The agent's own commits: one that ever had a risky file makes its whole branch one that no ref may reach. */
+/** The agent's own commits: one that ever had a risky file holds back its whole branch. */
 export async function sortHeads(
   prepared: PreparedWorkspace,
   heads: ReadonlyMap<string, string>,
@@ -109,7 +110,7 @@ async function judgeHistory(
   return risks.filter((risk) => isHeld(prepared, risk)).map(({ path }) => path);
 }
 
-/** The user's own uncommitted files, and what preparation brought: an agent that commits them has not changed them. */
+/** The user's own uncommitted files, and files from preparation: an agent that commits them has not changed them. */
 async function readKnown(prepared: PreparedWorkspace): Promise<Map<string, string>> {
   const { gitDir, baseCommit, baselineTree } = prepared;
   const git = createGit({ cwd: gitDir, gitDir });
@@ -125,12 +126,12 @@ function basesOf({ baseCommit, baselineCommit }: PreparedWorkspace): string[] {
   return [...new Set([baseCommit, baselineCommit].filter((id) => id !== null))];
 }
 
-/** Where the bundle of an attempt is. */
+/** The bundle of an attempt. */
 function bundleFile(prepared: PreparedWorkspace): string {
   return `${heldBackPlace(prepared)}.bundle`;
 }
 
-/** Where the files of an attempt are that no checkpoint has. */
+/** The folder of an attempt for files that no checkpoint has. */
 export function heldBackPlace({ attemptDir, runId, attempt }: PreparedWorkspace): string {
   return join(dirname(dirname(attemptDir)), 'held-back', `${runId}.${attempt}`);
 }
@@ -143,7 +144,7 @@ export async function writeBundle(
   const { gitDir } = prepared;
   const file = bundleFile(prepared);
   makeFolder(dirname(file));
-  // The refs are in the attempt's own git dir, which nobody checks out and which goes with the workspace.
+  // The refs are in the attempt's own git dir, which is never checked out and is removed with the workspace.
   const git = createGit({ cwd: gitDir, gitDir, timeoutMs: 600_000 });
   const stdin = [...refs].map(([name, commit]) => `update ${name} ${commit}\n`).join('');
   await git.run(['update-ref', '--stdin'], { stdin });
@@ -156,7 +157,7 @@ export async function writeBundle(
   return file;
 }
 
-/** What was held back and how a person gets it, in one sentence for each thing. */
+/** What was held back and how a person gets it, one sentence each. */
 export function describeHeldBack(
   prepared: PreparedWorkspace,
   file: string,
@@ -176,7 +177,7 @@ export function describeHeldBack(
   ];
 }
 
-/** Commits that the patch does not have, and how a person gets them. */
+/** Commits that are not in the patch, and how a person gets them. */
 export function describeBeside(
   refs: ReadonlySet<string>,
   held: ReadonlyMap<string, string>,
@@ -188,7 +189,7 @@ export function describeBeside(
   });
 }
 
-/** The branch that was asked for is not made: it would bring files that a person must say yes to. */
+/** The requested branch is not made: it would bring files that need a person's yes. */
 export function describeHeldBranch(branch: string, file: string, risks: readonly RiskyChange[]): string {
   const reasons = risks.map(({ path, why }) => `${path} ${why}`).join('; ');
   return `branch ${branch} was not created: ${reasons}. Look at it (caisson diff), then: git fetch ${file} refs/heads/${branch}:refs/heads/${branch} (--allow-risky creates it at once)`;

@@ -1,6 +1,6 @@
 /**
- * A run that writes ignore rules decides what its own patch leaves out. New files that only such rules ignore are work: no
- * checkpoint has them, so they are named and held back (W2). What is made anew by a command is not (`isDerived`).
+ * A run that writes ignore rules decides what its own patch leaves out. New files that only such rules ignore are work:
+ * no checkpoint has them, so they are named and held back (W2). Files that a command makes again are not (`isDerived`).
  */
 import { existsSync } from 'node:fs';
 import { mkdtemp, writeFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ const MAX_LISTED_BYTES = 256 * 1024 * 1024;
 const DERIVED_NAMES = new Set(['node_modules', '__pycache__']);
 const DERIVED_MARKS = ['CACHEDIR.TAG', 'pyvenv.cfg'];
 
-/** Files and folders, relative to the workspace; a folder stands for all that is in it. */
+/** Files and folders, relative to the workspace; a folder includes its content. */
 export async function findHiddenWork(prepared: PreparedWorkspace): Promise<string[]> {
   const { path, gitDir, exclude, attemptDir, kind } = prepared;
   if (kind === 'in-place') return []; // the files stay where they are
@@ -30,7 +30,7 @@ export async function findHiddenWork(prepared: PreparedWorkspace): Promise<strin
   const place = await mkdtemp(join(attemptDir, 'rules-'));
   try {
     await layRules(prepared, place);
-    // Whether a folder is ignored is asked by something in it: there is no folder here that git could look at.
+    // Whether a folder is ignored is checked with a path inside it: git has no real folder here to check.
     const asked = ignored.map((name) => (name.endsWith('/') ? `${name}x` : name));
     const before = await createGit({ cwd: place, gitDir, workTree: place }).run(
       ['check-ignore', '--no-index', '-z', '--stdin'],

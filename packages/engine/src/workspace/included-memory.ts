@@ -1,7 +1,7 @@
 /**
- * Files that `workspace.include` brought are ignored ones, often with secrets: they are in no patch and no checkpoint.
- * What the agent does to them is work all the same. So we remember how they were; what has changed is named, and the
- * workspace counts as not saved.
+ * Files from `workspace.include` are ignored ones, often with secrets: they are in no patch and no checkpoint. The
+ * agent's changes to them are work all the same. So we remember their first state; changes are named, and the workspace
+ * counts as not saved.
  */
 import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, statSync } from 'node:fs';
@@ -16,16 +16,16 @@ import { readIfThere } from './locate-repository.ts';
 
 const MEMORY = 'included.json';
 const MAX_HASHED_BYTES = 1024 * 1024;
-/** A larger folder (installed packages, a cache) is not looked through; nobody writes work there by hand. */
+/** A larger folder (installed packages, a cache) is not searched; people do not write work there by hand. */
 const MAX_ENTRIES = 20_000;
 
 const Memory = z.object({
-  /** Path relative to the workspace → hash; null for what is judged by its change time. */
+  /** Path relative to the workspace → hash; null for entries that are judged by their change time. */
   paths: z.record(z.string(), z.nullable(z.string())),
   changedAtMs: z.number(),
 });
 
-/** `changedAtMs` is a moment, by the file system's own clock, after everything was brought. */
+/** `changedAtMs` is a moment, by the file system's own clock, after everything was copied. */
 export async function rememberIncluded(
   { attemptDir, path }: Pick<PreparedWorkspace, 'attemptDir' | 'path'>,
   brought: readonly string[],
@@ -41,12 +41,12 @@ export async function rememberIncluded(
   );
 }
 
-/** What was brought and is not as it was when the agent came. */
+/** Included files that changed since the agent started. */
 export async function findChangedIncluded(prepared: PreparedWorkspace): Promise<string[]> {
   const text = await readIfThere(join(prepared.attemptDir, MEMORY));
   if (text === null) return [];
   const { paths, changedAtMs } = Memory.parse(JSON.parse(text));
-  // What setup scripts did to them is preparation.
+  // Changes by setup scripts are preparation.
   const preparedAtMs =
     statSync(join(prepared.gitDir, 'prepared-tree'), { throwIfNoEntry: false })?.ctimeMs ?? 0;
   const sinceMs = Math.max(changedAtMs, preparedAtMs);
@@ -68,7 +68,7 @@ async function hashOf(path: string): Promise<string | null> {
     .digest('hex');
 }
 
-/** What is gone is no work: the user still has it. */
+/** A deleted one is no work: the user still has it. */
 function hasChangedSince(top: string, sinceMs: number): boolean {
   const waiting = [top];
   let seen = 0;

@@ -48,7 +48,7 @@ export interface WorkspacesOptions {
   readonly seal: Seal;
 }
 
-/** Opens the room. Keeps no state of its own: everything is in the folders. */
+/** Opens the room. It keeps no state: everything is in the folders. */
 export function createWorkspaces(options: WorkspacesOptions): Workspaces {
   const home = options.home ?? homedir();
   const user = { home, xdgConfigHome: options.xdgConfigHome ?? join(home, '.config') };

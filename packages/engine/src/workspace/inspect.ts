@@ -1,4 +1,4 @@
-/** What of ours is in the repositories and in the state folder, for whoever looks after it. Nothing is changed. */
+/** Lists our refs and folders in the repositories and in the state folder. Changes nothing. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 

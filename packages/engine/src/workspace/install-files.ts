@@ -1,16 +1,17 @@
 /**
- * Puts a set of worked-out files into place.
+ * Installs a set of computed files.
  *
  * keeping ──plan on disk──► installing ──plan gone──► done
  *                               └──failure, or death and the next command──► undone (undo-install.ts)
  *
- * I1  Until the plan is on disk nothing of the user's has changed. What is there is kept, by a second name of the same
- *     file where the file system can.
- * I2  A file changes in one step, by a rename over it or by its removal: at any moment it is the old one or the new one.
- * I4  Every folder on the way to a file is opened without following a link: whoever swaps one for a link meanwhile
- *     makes the whole fail, and nothing outside the project changes (beneath.ts of ground).
- * I3  What failed or died half-way is undone from the plan.
- * I5  The plan goes when everything is on disk: a power cut leaves what was there before, or all that came in.
+ * I1  Until the plan is on disk nothing of the user has changed. Old content is kept, by a second name of the same file
+ *     if the file system supports that.
+ * I2  A file changes in one step, by a rename over it or by its removal: at any moment it is the old one or the new
+ *     one.
+ * I4  Every folder on the way to a file is opened without following a link: if a process swaps one for a link
+ *     meanwhile, the whole installation fails, and nothing outside the project changes (beneath.ts of ground).
+ * I3  What failed or was interrupted is undone from the plan.
+ * I5  The plan is removed when everything is on disk: a power cut leaves the old state, or the complete new one.
  */
 import { chmod, link, mkdir, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -41,9 +42,9 @@ import {
 
 export interface InstallOptions {
   readonly root: string;
-  /** The wanted state of every path: present here, or gone. */
+  /** The wanted state of every path: present here, or absent. */
   readonly staging: string;
-  /** A folder of ours for the plan and for what is kept until all is done. */
+  /** Our folder for the plan and for old content until all is done. */
   readonly folder: string;
   readonly paths: readonly Buffer[];
   readonly seal: Seal;
@@ -57,7 +58,7 @@ export async function installFiles(options: InstallOptions): Promise<void> {
   const plan = createPlan(folder, root, entries);
   await writePlan(folder, plan, options.seal); // I1
   try {
-    // Everything that goes leaves before anything new comes: a file may take the place of a folder.
+    // All removals come before all additions: a file may replace a folder.
     await mapAtOnce(leaving, (entry) => beneath(root, pathOf(entry), unlink));
     await mapAtOnce(entries, (entry, index) => bringIn(options, entry, index));
   } catch (error) {
@@ -87,7 +88,7 @@ async function keepPresent(present: Buffer, kept: Buffer): Promise<void> {
   try {
     await link(present, kept);
   } catch (error) {
-    // Another file system, one without links, or a file of somebody else.
+    // Another file system, one without links, or a file of another user.
     if (!['EXDEV', 'EPERM', 'EMLINK', 'EACCES', 'ENOTSUP', 'ENOSYS'].some((code) => isErrno(error, code)))
       throw error;
     await copyEntry(present, kept);
@@ -106,7 +107,7 @@ async function syncParent(at: Buffer): Promise<void> {
   await syncPath(parentOf(at));
 }
 
-/** A link has no bytes of its own. */
+/** A link has no content. */
 async function syncFile(path: Buffer): Promise<void> {
   if ((await lstatIfThere(path))?.isFile() === true) await syncPath(path, { noFollow: true });
 }
@@ -136,7 +137,7 @@ async function bringIn(options: InstallOptions, entry: InstallEntry, index: numb
     { create: !entry.wasThere },
   );
   if (isIn === null)
-    throw new WorkspaceError(`The folder of ${showPath(path)} was removed while the patch came in.`, {
-      remedy: 'What had changed is as it was. Look who else works in this folder, and apply again.',
+    throw new WorkspaceError(`The folder of ${showPath(path)} was removed while the patch was applied.`, {
+      remedy: 'The changes were undone. Check which other program works in this folder, and apply again.',
     });
 }

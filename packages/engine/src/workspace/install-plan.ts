@@ -1,4 +1,4 @@
-/** What an installation is about to do, on disk before it begins: whoever comes after a crash can undo it. */
+/** The plan of an installation, on disk before it begins: a later process can undo it after a crash. */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
@@ -11,16 +11,16 @@ import { parentOf } from './work-file.ts';
 const InstallEntry = z.object({
   /** Bytes in Latin-1: names need not be UTF-8. */
   path: z.string(),
-  /** Whether something was there; then it is kept under the entry's number. */
+  /** Whether the path existed; then its content is kept under the entry's number. */
   wasThere: z.boolean(),
-  /** SHA-1 as git counts it of what is put there; null when the path goes. */
+  /** SHA-1 as git computes it of the new content; null when the path is removed. */
   after: z.nullable(z.string()),
 });
 
 const InstallPlan = z.object({
   schemaVersion: z.literal(2),
   root: z.string(),
-  /** Where the plan's folder is, as seen from the root: so a project that was moved is known again. */
+  /** Where the plan's folder is, relative to the root: so a moved project is recognised. */
   place: z.string(),
   entries: z.array(InstallEntry),
 });
@@ -42,8 +42,8 @@ export async function writePlan(folder: string, plan: InstallPlan, seal: Seal): 
 }
 
 /**
- * The plan as it may be undone: for the project at `root` and for no other place. Null when nothing had been touched, or
- * everything was done; `foreign` when it is not a plan of ours, or one for another project.
+ * The plan as it may be undone: for the project at `root` and for no other place. Null when nothing had been touched,
+ * or everything was done; `foreign` when it is not our plan, or one for another project.
  */
 export async function readPlan(
   folder: string,
@@ -61,7 +61,7 @@ export async function readPlan(
   }
 }
 
-/** A plan is good for its own folder only, where the contents lie that it names by number. */
+/** A plan is valid only for its own folder, which has the contents that it names by number. */
 function purposeOf(folder: string): string {
   return `apply-plan:${basename(folder)}`;
 }
@@ -72,7 +72,7 @@ export const pathOf = (entry: InstallEntry): Buffer => Buffer.from(entry.path, '
 export const keptName = (folder: string, index: number): Buffer =>
   Buffer.from(join(folder, 'kept', `${index}`));
 
-/** Beside the target, for content that comes from another file system; known, so that it can be found again. */
+/** Beside the target, for content from another file system; a known name, so that it can be found again. */
 export function besideOf(folder: string, target: Buffer, index: number): Buffer {
   const unique = folder.slice(folder.lastIndexOf('-') + 1);
   return Buffer.concat([parentOf(target), Buffer.from(`/.caisson-${unique}-${index}.tmp`)]);

@@ -190,7 +190,7 @@ it('touches nothing outside of the project, not even by a plan of ours', async (
     stateDir: project.stateDir,
     projectRoot: project.root,
   });
-  expect(told).toMatch(/undone: 1 path in .*; changed since and left alone: .*escaped.*pre-commit/);
+  expect(told).toMatch(/undone: 1 path in .*; changed since and not touched: .*escaped.*pre-commit/);
   expect([look('a'), readdirSync(outside), existsSync(join(project.base, 'escaped'))]).toEqual([
     'kept',
     [],

@@ -1,4 +1,4 @@
-/** What a patch is about to put into the project, judged from the files it was worked out to (A7). */
+/** Judges what a patch is about to install, from the computed files (A7). */
 import { readlink } from 'node:fs/promises';
 
 import { beneath, judgeFiles, type FileState } from '@caisson/ground';
@@ -11,7 +11,7 @@ import { lstatIfThere, readFileAt } from './work-file.ts';
 const NOTHING: FileState = { kind: 'nothing', text: null };
 const MAX_READ_BYTES = 1024 * 1024;
 
-/** Null when nothing is in the way. */
+/** Null when nothing forbids it. */
 export async function judgeInstall(
   options: ApplyOptions,
   place: ApplyPlace,

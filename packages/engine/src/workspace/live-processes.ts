@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Reads `/proc`; processes of other users that may not be looked at are not seen. */
+/** Reads `/proc`; processes of other users that we may not inspect are not seen. */
 export function findLiveProcesses(folder: string): number[] {
   const ownMounts = readLink('/proc/self/ns/mnt');
   const isInside = (path: string | null): boolean =>
@@ -40,7 +40,7 @@ function readLink(path: string): string | null {
   return ifAllowed(() => readlinkSync(path));
 }
 
-/** A process may end, or be somebody else's, between listing and looking: then there is nothing to see. */
+/** A process may end, or belong to another user, between listing and reading: then there is nothing to see. */
 function ifAllowed<T>(look: () => T): T | null {
   try {
     return look();

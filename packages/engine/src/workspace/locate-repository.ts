@@ -1,4 +1,4 @@
-/** Finds the repository a folder belongs to and what of the user's settings matters, with two short processes. */
+/** Finds the repository of a folder and the relevant user's settings, with two short processes. */
 import { constants } from 'node:fs';
 import { access, lstat, readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
@@ -42,7 +42,7 @@ export interface UserFolders {
   readonly xdgConfigHome: string;
 }
 
-/** Null when no folder above has a `.git`. Throws {@link WorkspaceError} for repositories it cannot serve. */
+/** Null when no folder above has a `.git`. Throws {@link WorkspaceError} for repositories it cannot handle. */
 export async function findRepository(folder: string, user: UserFolders): Promise<Repository | null> {
   const found = await findGitDir(await realpath(folder));
   if (found === null) return null;
@@ -77,7 +77,7 @@ export async function findTop(folder: string): Promise<string | null> {
   return (await findGitDir(await realpath(folder)))?.top ?? null;
 }
 
-/** One that another user has put above us is none: it would make their folder our project. */
+/** A repository of another user above us does not count: it would make their folder our project. */
 async function findGitDir(start: string): Promise<FoundGitDir | null> {
   const owners = new Set([ownUid(), 0, (await stat(start)).uid]);
   for (let folder = start; ; folder = dirname(folder)) {
@@ -88,7 +88,7 @@ async function findGitDir(start: string): Promise<FoundGitDir | null> {
   }
 }
 
-/** `.git` is a folder with a HEAD, or a file that names one; an empty or dangling one is none. */
+/** `.git` is a folder with a HEAD, or a file that names one; an empty or dangling one does not count. */
 async function readDotGit(folder: string): Promise<string | null> {
   const dotGit = join(folder, '.git');
   try {
@@ -109,7 +109,7 @@ async function resolveCommonDir(gitDir: string): Promise<string> {
   return text === null ? gitDir : await realpath(resolve(gitDir, text.replace(/\n$/, '')));
 }
 
-/** Baseline and checkpoints are kept in the repository; one that takes none would lose the work at the end. */
+/** Baseline and checkpoints are kept in the repository; a read-only one would lose the work at the end. */
 export async function demandWritable({ top, commonDir, objectDir }: Repository): Promise<void> {
   for (const folder of [objectDir, join(commonDir, 'refs')]) {
     try {

@@ -1,4 +1,4 @@
-/** Risky files of one project, by where they lie below the top of its files. */
+/** Risky files of one project, by their path below the top of its files. */
 import { existsSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 
@@ -19,14 +19,14 @@ export function findFilesOfGit({ top, gitDir, config }: Repository): OwnControl[
     RUN_BY_GIT.test(key) ? listCommandWords(value).map((word) => ({ key, word })) : [],
   );
   const paths = named
-    // An included file is named from the file that includes it; everything else from the top.
+    // An included file is relative to the file that includes it; everything else to the top.
     .map(({ key, word }) => relative(top, resolve(key.startsWith('include') ? gitDir : top, word)))
     .filter(isInside)
     .filter((path) => existsSync(join(top, path)));
   return [...new Set(paths)].map((path) => ({ path, grade: 'never' }));
 }
 
-/** The settings name files from the project's folder, which may lie below the top of the workspace. */
+/** The settings name files relative to the project's folder, which may be below the top of the workspace. */
 export function placeControls(
   { controls = [], projectRoot }: Pick<PrepareOptions, 'controls' | 'projectRoot'>,
   top: string,

@@ -1,7 +1,7 @@
 /**
- * What a clean room is built from beside the baseline and the patch: a second git dir like the agent's own, and the
- * user's ignored files. A worktree's are taken from the user's folder when the room is built. In place that folder is
- * the agent's, too: there they are copied before it comes.
+ * The parts of a clean room beside the baseline and the patch: a second git dir like the agent's own, and the user's
+ * ignored files. A worktree's are copied from the user's folder when the clean room is built. In place the agent works
+ * in that folder: they are copied before it starts.
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { awaitAll } from './await-all.ts';
 import { signalOf } from './baseline.ts';
 import type { PreparedWorkspace, PrepareOptions } from './contract.ts';
 
-/** Undefined where no room was asked for. `project` is the project's folder, relative to the workspace. */
+/** Undefined if no clean room was requested. `project` is the project's folder, relative to the workspace. */
 export async function prepareCleanRoom(
   options: PrepareOptions,
   attemptDir: string,

@@ -23,7 +23,7 @@ import { describeLostWork, seedWithWork } from './earlier-work.ts';
 import { rememberIncluded } from './included-memory.ts';
 import { listRefs, type Repository, type UserFolders } from './locate-repository.ts';
 
-/** Attempts to see the file system's clock move; it does so every 1 to 10 ms. */
+/** How often to wait until the file system's clock moves; it does so every 1 to 10 ms. */
 const MAX_TICKS = 20;
 
 export async function prepareWorktree(
@@ -136,7 +136,7 @@ async function makeMountPoints(
   await (isSandboxed ? mkdir(dotGit) : writeFile(dotGit, `gitdir: ${join(attemptDir, 'agent-git')}\n`));
 }
 
-/** Lets a workspace in which the agent changes nothing be captured and saved without looking into files. */
+/** Lets an unchanged workspace be captured and saved without reading files. */
 async function rememberCheckout(prepared: PreparedWorkspace): Promise<StageMark> {
   const settled = await takeMark(prepared.gitDir);
   let mark = await takeMark(prepared.gitDir);

@@ -154,7 +154,7 @@ describe('a worktree', () => {
       'untracked',
     ]);
     expect(readdirSync(join(prepared.path, place))).not.toContain('.ssh');
-    expect(prepared.warnings.join()).toContain('this repository holds your home folder');
+    expect(prepared.warnings.join()).toContain('this repository contains your home folder');
     writeFileSync(join(prepared.path, at('.zshrc')), 'made by the agent');
     const { files } = await captureProven(prepared);
     expect(files.map(({ path }) => path)).toEqual([at('.zshrc')]);
@@ -251,7 +251,7 @@ describe('a worktree', () => {
     expect((await captureProven(prepared)).files.map((file) => file.path)).toEqual(['src/a.txt']);
   });
 
-  it('looks at files that the user told git to look away from, split and sparse indexes included', async () => {
+  it('reads files that git was configured to skip, split and sparse indexes included', async () => {
     committedProject();
     project.write('huge/file.txt', 'x');
     project.commit('huge');

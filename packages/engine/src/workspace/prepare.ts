@@ -53,7 +53,7 @@ export async function prepareWorkspace(
     await writeRecord(prepared, seal);
     return prepared;
   } catch (error) {
-    // No agent has run here: what is removed is only what this call has made.
+    // No agent has run here: only what this call has made is removed.
     await rm(attemptDir, { recursive: true, force: true });
     throw error instanceof WorkspaceError
       ? error
@@ -203,7 +203,7 @@ async function prepareInPlace(
     path: repository.top,
     agentGit: isSandboxed ? await createAgentGit(agentGitOptions) : undefined,
     cleanRoom: await prepareCleanRoom(options, attemptDir, project, agentGitOptions),
-    exclude: baseline.oversized, // the user's own: what was too much for the baseline is no work of the agent
+    exclude: baseline.oversized, // the user's own: a file too large for the baseline is no work of the agent
     warnings: [],
   });
 }

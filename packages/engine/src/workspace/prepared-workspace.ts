@@ -10,7 +10,7 @@ const Path = z.string().check(z.minLength(1), z.maxLength(4096));
 
 const Bind = z.object({ source: Path, target: Path });
 
-/** How the sandbox shows the agent a git of its own. Absent when the project has no git. */
+/** How the sandbox shows the agent its own git. Absent when the project has no git. */
 export const AgentGit = z.object({
   /** Host folder of the agent's private git dir. */
   source: Path,
@@ -23,20 +23,20 @@ export const AgentGit = z.object({
 });
 export type AgentGit = z.infer<typeof AgentGit>;
 
-/** Everything later steps, or a later host, need to know. Plain data: it is written beside the workspace. */
+/** Everything that later steps, or a later host, need. Plain data: it is written beside the workspace. */
 export const PreparedWorkspace = z.object({
   schemaVersion: z.literal(1),
   kind: WorkspaceKind,
   runId: z.string(),
   attempt: z.int(),
-  /** Host folder that holds the attempt's files. */
+  /** Host folder with the attempt's files. */
   path: Path,
   /** Where the agent sees that folder. */
   mountPath: Path,
   /** Where the agent starts, as it sees it: the project's folder inside the mount. */
   cwd: Path,
   projectRoot: Path,
-  /** Folder of ours that holds the record, the git dirs and, except `in-place`, the files. */
+  /** Our folder with the record, the git dirs and, except `in-place`, the files. */
   attemptDir: Path,
   /** Ours, for capture and checkpoint. */
   gitDir: Path,
@@ -44,31 +44,31 @@ export const PreparedWorkspace = z.object({
   custodyDir: Path,
   isUserRepository: z.boolean(),
   baselineTree: ObjectId,
-  /** The tree that the files began as, where that is the work of an earlier run and not the baseline. */
+  /** The files' first tree, if that is the work of an earlier run and not the baseline. */
   startTree: z.optional(ObjectId),
-  /** Commit the baseline stands on, if any. */
+  /** The commit under the baseline, if any. */
   baseCommit: z.nullable(ObjectId),
   /** Parent of the checkpoint: `baseCommit`, or a commit of the user's uncommitted state on top of it. */
   baselineCommit: z.nullable(ObjectId),
   /** Left out of the patch, relative to `path`. */
   exclude: z.array(Path),
-  /** How large a file, and all files together, may be to be captured and saved. */
+  /** The size limits of one file, and of all files together, for capture and save. */
   limits: z.optional(z.object({ maxFileBytes: z.number(), maxTotalBytes: z.number() })),
   agentGit: z.optional(AgentGit),
-  /** What a clean room needs beside baseline and patch, where one was asked for. */
+  /** What a clean room needs beside baseline and patch, if one was requested. */
   cleanRoom: z.optional(
     z.object({
       git: z.optional(AgentGit),
       include: z.object({ from: Path, to: z.string(), patterns: z.array(z.string()) }),
     }),
   ),
-  /** Branch that the run is to leave its work on. */
+  /** The branch for the run's work. */
   branch: z.optional(z.string()),
-  /** Risky files of this project alone, relative to `path`. */
+  /** Risky files of this project only, relative to `path`. */
   controls: z.optional(z.array(OwnControl)),
-  /** A person has allowed what is otherwise asked about before it leaves the run. */
+  /** A person has allowed the changes that Caisson otherwise asks about. */
   allowRisky: z.optional(z.boolean()),
-  /** What a person should know: an include that is missing, a submodule staged as files. */
+  /** Warnings for a person: a missing include, a submodule staged as files. */
   warnings: z.array(z.string()),
 });
 export type PreparedWorkspace = z.infer<typeof PreparedWorkspace>;

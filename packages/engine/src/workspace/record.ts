@@ -19,7 +19,7 @@ export async function writeRecord(prepared: PreparedWorkspace, seal: Seal): Prom
   await writeFileAtomic(join(prepared.attemptDir, 'record.json'), sealed, { durable: false });
 }
 
-/** What a later host needs to save the files: the record, and our git dir. The files themselves are the agent's to sync. */
+/** What a later host needs to save the files: the record, and our git dir. The agent syncs the files themselves. */
 export async function syncAttempt({ attemptDir, gitDir }: PreparedWorkspace): Promise<void> {
   const folders = [attemptDir, gitDir, join(gitDir, 'info')];
   const listed = await Promise.all(folders.map((folder) => readdir(folder, { withFileTypes: true })));
@@ -28,7 +28,9 @@ export async function syncAttempt({ attemptDir, gitDir }: PreparedWorkspace): Pr
   await Promise.all([...paths, ...folders, dirname(attemptDir)].map(syncIfThere));
 }
 
-/** Every attempt folder of ours that was never removed; run ids sort by time. One with a record of others is left alone. */
+/**
+ * Every attempt folder of ours that was never removed; run ids sort by time. One with a foreign record is not touched.
+ */
 export async function listRecoverable(stateDir: string, seal: Seal): Promise<RecoverableWorkspace[]> {
   const names = await listFolder(join(stateDir, 'worktrees'));
   const found = names.toSorted().flatMap((name) => {
@@ -49,7 +51,7 @@ export async function listRecoverable(stateDir: string, seal: Seal): Promise<Rec
   return listed.filter((_, index) => isOurs[index]) as RecoverableWorkspace[];
 }
 
-/** Attempt folders of ours that have been moved, with all of the state folder, since their record was written. */
+/** Our attempt folders that were moved, with the whole state folder, since their record was written. */
 export async function listMoved(
   stateDir: string,
   seal: Seal,
@@ -65,8 +67,8 @@ export async function listMoved(
 }
 
 /**
- * Whether what is said of an attempt stays in its own folder. Removing, saving and capturing follow these paths: ones
- * that lead elsewhere are a mistake, or somebody's wish.
+ * Whether the paths of an attempt stay in its own folder. Removing, saving and capturing follow these paths: ones that
+ * lead elsewhere are a mistake, or an attack.
  */
 export async function isWithinState(prepared: PreparedWorkspace, stateDir: string): Promise<boolean> {
   const own = attemptFolder(await toReal(stateDir), prepared.runId, prepared.attempt);

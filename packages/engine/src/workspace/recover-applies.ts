@@ -1,4 +1,4 @@
-/** Undoes what an `apply` left half-way when its process died. One at a time, under the lock that every apply holds. */
+/** Undoes an interrupted `apply`. One at a time, under the lock that every apply takes. */
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -10,11 +10,11 @@ import { listFolder } from './record.ts';
 import { undoInstall, type Undone } from './undo-install.ts';
 
 const PREFIX = 'apply-';
-/** Merging thousands of files takes its time. */
+/** Merging thousands of files takes time. */
 const WAIT_MS = 600_000;
 const MAX_TOLD = 10;
 
-/** Which project may be touched, and how our own plans are known. */
+/** Which project may be changed, and how our own plans are recognised. */
 export interface ApplyScope {
   readonly stateDir: string;
   readonly projectRoot: string;
@@ -34,7 +34,7 @@ export async function withApplyLock<T>(
   return await withFileLock(join(folder, 'apply.lock'), work, { waitMs });
 }
 
-/** Looks for what a dead process left; what a living one is at is left alone. Says what was done, for a person. */
+/** Looks for what a dead process left; the work of a living one is not touched. Returns what was done, in words. */
 export async function recoverApplies(scope: ApplyScope): Promise<string[]> {
   const { stateDir } = scope;
   if ((await listLeft(stateDir)).length === 0) return [];
@@ -46,7 +46,7 @@ export async function recoverApplies(scope: ApplyScope): Promise<string[]> {
   }
 }
 
-/** The same for who holds the lock. */
+/** The same for the holder of the lock. */
 export async function undoLeft({ stateDir, projectRoot, seal }: ApplyScope): Promise<string[]> {
   const told: string[] = [];
   const left = await listLeft(stateDir);
@@ -58,7 +58,7 @@ export async function undoLeft({ stateDir, projectRoot, seal }: ApplyScope): Pro
     if (plan === 'foreign') {
       await keepForLater(folder, place);
       told.push(
-        `${folder} holds a plan that was not written here for ${root}: nothing was undone, and it is in ${place} now`,
+        `${folder} contains a plan that was not written here for ${root}: nothing was undone, and it is in ${place} now`,
       );
       continue;
     }
@@ -79,7 +79,7 @@ async function listLeft(stateDir: string): Promise<string[]> {
   return (await listFolder(join(stateDir, 'tmp'))).filter((name) => name.startsWith(PREFIX));
 }
 
-/** Earlier contents that nobody could put back stay for as long as anything in the trash. */
+/** Old contents that could not be restored stay for as long as anything in the trash. */
 async function keepForLater(folder: string, place: string): Promise<void> {
   await rm(planFile(folder));
   await mkdir(join(place, '..'), { recursive: true, mode: 0o700 });
@@ -94,5 +94,5 @@ function describe({ files, changedSince }: Undone, root: string, folder: string,
     return kept === null ? path : `${path} (its earlier content: ${kept.replace(folder, place)})`;
   });
   const rest = changedSince.length - names.length;
-  return `${first}; changed since and left alone: ${names.join(', ')}${rest === 0 ? '' : ` and ${rest} more`}`;
+  return `${first}; changed since and not touched: ${names.join(', ')}${rest === 0 ? '' : ` and ${rest} more`}`;
 }

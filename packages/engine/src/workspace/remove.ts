@@ -32,7 +32,7 @@ import { listFolder, listMoved } from './record.ts';
 type TrashMark =
   /** A checkpoint has all of it. */
   | 'saved'
-  /** Nothing was done in it: it waits only for somebody who has the time to remove it. */
+  /** Nothing was done in it: it waits only to be removed when there is time. */
   | 'untouched'
   /** No agent has run in it. */
   | 'unused'
@@ -74,7 +74,7 @@ export interface TrashOptions {
   readonly nowMs: number;
 }
 
-/** Deletes what has expired; what nothing else holds does not expire by itself (W2). */
+/** Deletes what has expired; the only copy of something never expires by itself (W2). */
 export async function emptyTrash(options: TrashOptions): Promise<{ deleted: string[]; kept: string[] }> {
   const { savedTtlMs = DEFAULT_SAVED_TTL_MS, trashTtlMs, heldBackTtlMs = Infinity } = options;
   const ttlMs: Record<TrashMark, number> = {
@@ -103,7 +103,7 @@ interface Expiring {
   readonly sinceMs: number;
 }
 
-/** The trash, oldest first, and what was held back from it. A folder whose age cannot be told is kept. */
+/** The trash, oldest first, and what was held back from it. A folder of unknown age is kept. */
 async function listExpiring({ stateDir, oldest }: TrashOptions): Promise<Expiring[]> {
   const trash = join(stateDir, 'trash');
   const names = (await listFolder(trash)).toSorted((left, right) => (left < right ? -1 : 1)); // ids sort by time
@@ -132,14 +132,14 @@ async function isEmptied(path: string): Promise<boolean> {
   return true;
 }
 
-/** What the checkpoint found nothing in, either. */
+/** The checkpoint found nothing in it, either. */
 async function holdsNothing(prepared: PreparedWorkspace): Promise<boolean> {
   if (prepared.agentGit !== undefined) return false;
   if (prepared.baselineTree !== emptyTreeLike(prepared.baselineTree)) return false;
   return await isWorkspaceBare(prepared.path, prepared.exclude);
 }
 
-/** The kernel alone decides: a folder into which something was written just now is not removed, and is looked at. */
+/** Only the kernel decides: a folder that was just written to is not removed, and is inspected. */
 async function removeBare(prepared: PreparedWorkspace): Promise<boolean> {
   for (const name of prepared.exclude) await removeTree(join(prepared.path, name));
   try {
@@ -153,11 +153,11 @@ async function removeBare(prepared: PreparedWorkspace): Promise<boolean> {
 }
 
 interface Unsaved {
-  /** False: the files are as they were laid out, ignored ones included, so there is nothing to look into later. */
+  /** False: the files are unchanged, ignored ones included, so there is nothing to keep. */
   readonly isTouched: boolean;
   /** What no checkpoint has, relative to the workspace. */
   readonly paths: readonly string[];
-  /** Something is only where it is now. */
+  /** Something has no other copy. */
   readonly isStuck?: boolean;
 }
 
@@ -165,7 +165,7 @@ interface Unsaved {
 async function findUnsaved(prepared: PreparedWorkspace): Promise<Unsaved | null> {
   const savedTree = await readIfThere(join(prepared.attemptDir, SAVED_TREE_FILE));
   if (savedTree === null) return null;
-  // The files stay where they are, and the user may have changed them by now: our folder holds nothing of them.
+  // The files stay where they are, and the user may have changed them by now: our folder has none of them.
   const isStuck = await hasUnsavedCommits(prepared);
   if (prepared.kind === 'in-place') return { isTouched: true, paths: [], isStuck };
   const staged = await stageForCustody(prepared);
@@ -178,7 +178,7 @@ async function findUnsaved(prepared: PreparedWorkspace): Promise<Unsaved | null>
   return { isTouched: staged.isFirst !== true || paths.length > 0 || isStuck, paths, isStuck };
 }
 
-/** Whoever forces a removal believes that no agent has run. Files that are not as they were laid out say otherwise. */
+/** A forced removal assumes that no agent has run. Changed files contradict that. */
 async function markUnsaved(prepared: PreparedWorkspace): Promise<TrashMark> {
   if (prepared.kind === 'in-place') return 'unused'; // the files stay where they are
   try {
@@ -186,7 +186,7 @@ async function markUnsaved(prepared: PreparedWorkspace): Promise<TrashMark> {
     const isAsLaid = tree === (prepared.startTree ?? prepared.baselineTree);
     return isAsLaid && warnings.length + oversized.length === 0 ? 'unused' : 'unsaved';
   } catch {
-    return 'unsaved'; // nobody can tell
+    return 'unsaved'; // unknown
   }
 }
 
@@ -212,7 +212,7 @@ async function holdBack(
   return isComplete ? (isTouched ? 'saved' : 'untouched') : 'unsaved';
 }
 
-/** Capabilities and inputs were only lent to the user's folder. */
+/** Capabilities and inputs were only copied to the user's folder for the run. */
 async function takeOutLaid(prepared: PreparedWorkspace): Promise<void> {
   const { path, gitDir, baselineTree, limits } = prepared;
   const exclude = [...new Set([...NEVER_IN_PATCH, ...prepared.exclude])];
@@ -220,7 +220,7 @@ async function takeOutLaid(prepared: PreparedWorkspace): Promise<void> {
   await undoLaid({ workspace: path, gitDir, baselineTree }, tree);
 }
 
-/** To remove it takes no time that somebody would notice who waits for the run. */
+/** Small enough to remove while the user waits for the run. */
 function isSmall(folder: string): boolean {
   const waiting = [folder];
   let seen = 0;

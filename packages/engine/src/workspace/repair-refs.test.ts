@@ -74,7 +74,7 @@ it('nothing behind a link in a .git that was handed over is touched', async () =
   expect([...files, join(git, 'refs/heads/mine')].filter((file) => !existsSync(file))).toEqual([]);
 });
 
-it('a ref is replaced under the lock of git, and whoever else holds that lock is let alone', async () => {
+it('a ref is replaced under the lock of git, and the lock of another process is not touched', async () => {
   const { project, commit, write } = stage();
   const file = write(REF, '');
   const lock = write(`${REF}.lock`, '');

@@ -1,8 +1,8 @@
 /**
- * Refs of ours that a power cut left broken or took away. Git refuses to collect garbage or to list a history as long as
- * a broken one is there, so they are put right for the user's sake as well.
- * P1  What is known for a ref is put in its place in one step; only where nothing is known is it removed.
- * P2  A ref that somebody else writes meanwhile is theirs.
+ * Our refs that a power cut broke or removed. Git refuses to collect garbage or to list a history as long as a broken
+ * one exists, so repairing them helps the user as well.
+ * P1  The known commit of a ref replaces it in one step; it is removed only if nothing is known.
+ * P2  A ref that another process writes meanwhile belongs to that process.
  */
 import { open, rename, rm, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -15,16 +15,16 @@ import { readIfThere } from './locate-repository.ts';
 import { listFolder } from './record.ts';
 import { findPresent, findTextProblem, surveyRefs, type BrokenRef, type RefProblem } from './survey-refs.ts';
 
-/** A ref of ours that was broken or gone, as by a power cut, and what was done about it. */
+/** A ref of ours that was broken or gone, for example by a power cut, and its repair. */
 export interface RefRepair {
   readonly repository: string;
   readonly ref: string;
   readonly problem: RefProblem | 'gone';
-  /** Null: nothing whole was known for it, and it was removed. */
+  /** Null: no complete commit was known for it, and it was removed. */
   readonly restoredTo: string | null;
 }
 
-/** What is known of refs without looking at a repository. */
+/** What is known of refs without reading a repository. */
 export interface KnownRefs {
   /** The commit that a ref should name. */
   findCommit(ref: string): string | null;
@@ -32,7 +32,7 @@ export interface KnownRefs {
   listExpected(): ReadonlyMap<string, string>;
 }
 
-/** An object in its folder, which has the first two digits. Whatever else is there is being written by a git. */
+/** An object in its folder, which has the first two digits. Anything else there is being written by a git. */
 const OBJECT_FILE = /^([0-9a-f]{38}|[0-9a-f]{62})$/;
 
 export async function repairRefs(repositories: readonly string[], known: KnownRefs): Promise<RefRepair[]> {
@@ -54,7 +54,7 @@ async function repairBroken(repository: string, { findCommit }: KnownRefs): Prom
   return repairs;
 }
 
-/** False: it is not what it was any more, or somebody holds its lock (P2). */
+/** False: its value has changed, or another process has its lock (P2). */
 async function replace(
   repository: string,
   { ref, problem, id }: BrokenRef,
@@ -73,8 +73,8 @@ async function replace(
 }
 
 /**
- * Git replaces no ref that it cannot read. This does what git would do, under git's own lock; whoever is killed in
- * between leaves the ref as it was, and a lock that is found later.
+ * Git replaces no ref that it cannot read. This does what git would do, under git's own lock; if it is killed in
+ * between, the ref stays as it was, and a later process finds the lock.
  */
 async function replaceFile(file: string, to: string | null): Promise<boolean> {
   const lock = `${file}.lock`;
@@ -105,14 +105,14 @@ async function replaceFile(file: string, to: string | null): Promise<boolean> {
   }
 }
 
-/** Where the objects still are, as after a power cut that took the name alone. */
+/** If the objects still exist, as after a power cut that removed only the name. */
 async function restoreGone(
   repositories: readonly string[],
   { listExpected }: KnownRefs,
 ): Promise<RefRepair[]> {
   const surveys = await Promise.all(repositories.map(surveyRefs));
   const there = new Set(surveys.flatMap(({ whole, broken }) => [...whole, ...broken.map(({ ref }) => ref)]));
-  // Asked after looking: what was taken away on purpose before is not among them.
+  // Read after the survey: what was removed on purpose before is not among them.
   const gone = [...listExpected()].filter(([ref]) => !there.has(ref));
   const repairs: RefRepair[] = [];
   for (const repository of repositories) {
@@ -131,21 +131,21 @@ async function restoreGone(
 }
 
 /**
- * An object that lost its bytes is no object, but git takes it for one and never writes it again: the next run with the
+ * An object that lost its bytes is no object, but git treats it as one and never writes it again: the next run with the
  * same content would be saved without it. Git itself gives an object its name when it is complete.
  */
 async function removeEmptyObjects(repository: string): Promise<void> {
   const objects = join(repository, 'objects');
   const folders = (await listFolder(objects)).filter((name) => /^[0-9a-f]{2}$/.test(name));
   for (const folder of folders.map((name) => join(objects, name))) {
-    if (statIfThere(folder, 'itself')?.isDirectory() !== true) continue; // a link leads to somebody else's files
+    if (statIfThere(folder, 'itself')?.isDirectory() !== true) continue; // a link leads to files of another owner
     const names = (await listFolder(folder)).filter((name) => OBJECT_FILE.test(name));
     for (const file of names.map((name) => join(folder, name)))
       if (statIfThere(file, 'itself')?.size === 0) await removeFile(file);
   }
 }
 
-/** Every file of the commit is there; what it stands on is the user's own. */
+/** Every file of the commit exists; its parents are the user's own. */
 async function isWhole(git: Git, commit: string): Promise<boolean> {
   const listed = await git.run(['ls-tree', '-r', '-t', '-z', commit], { okExitCodes: [0, 1, 128] });
   if (listed.exitCode !== 0) return false;

@@ -34,7 +34,7 @@ export interface ScratchProject {
   read(path: string): string;
   commit(message: string): string;
   prepare(changes?: Partial<PrepareOptions>): Promise<PreparedWorkspace>;
-  /** Everything of the user's that must not change. */
+  /** Everything of the user that must not change. */
   snapshot(): unknown;
   dispose(): void;
 }
@@ -116,7 +116,7 @@ export function gitIn(cwd: string, home: string, ...args: string[]): string {
   );
 }
 
-/** Captures as a worker does, and insists on the proof. */
+/** Captures as a worker does, and requires the proof. */
 export async function captureProven(prepared: PreparedWorkspace): Promise<CapturedPatch> {
   const { path: workspace, gitDir, baselineTree, exclude } = prepared;
   const captured = await capturePatch({ workspace, gitDir, baselineTree, exclude, limits: prepared.limits });

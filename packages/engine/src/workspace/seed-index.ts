@@ -1,8 +1,8 @@
 /**
  * Starts our index from the user's: it names the tracked files (ignored ones too) and remembers which files are
- * unchanged, so that nothing is hashed twice. The memory is dropped where the user's git converts contents, since
- * the recorded blob is then not the file's own bytes. Marks that tell git to look away from a file are dropped: what
- * the user has there is part of what the agent starts from, and what the agent does to it is work.
+ * unchanged, so that nothing is hashed twice. These times are dropped where the user's git converts contents, because
+ * the recorded blob is then not the file's own bytes. Marks that make git skip a file are dropped: what the user has
+ * there is part of the agent's start, and what the agent does to it is work.
  */
 import { copyFile, open, utimes, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -57,7 +57,7 @@ async function makeWhole(
   return (await readIndex(target)) ?? found;
 }
 
-/** Git trusts only entries older than the index itself, so that its time counts. */
+/** Git trusts only entries older than the index itself, so its time counts. */
 async function writeIndex(path: string, { bytes, mtimeMs }: IndexFile): Promise<void> {
   await writeFile(path, bytes);
   const seconds = Math.floor(mtimeMs) / 1000;
@@ -110,7 +110,7 @@ async function seedFromHead(repository: Repository, gitDir: string): Promise<voi
   await createGit({ cwd: gitDir, gitDir, workTree: gitDir }).run(['read-tree', repository.headCommit]);
 }
 
-/** Whether what git keeps may be other bytes than what is in the files. */
+/** Whether git's blobs may differ from the bytes in the files. */
 export async function convertsContents(
   repository: Repository,
   summary: IndexSummary,

@@ -1,4 +1,4 @@
-/** The refs of ours in one repository, and which of them are broken, as by a power cut. Nothing is changed. */
+/** Our refs in one repository, and which of them are broken, for example by a power cut. Changes nothing. */
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
@@ -13,17 +13,17 @@ export type RefProblem = 'empty' | 'garbage' | 'missing-object' | 'left-lock';
 export interface BrokenRef {
   readonly ref: string;
   readonly problem: RefProblem;
-  /** What git reads there; null where it can read nothing. */
+  /** What git reads there; null if it can read nothing. */
   readonly id: string | null;
 }
 
-/** Every ref that we make. What else lies in the namespace is not ours to repair. */
+/** Every ref that we make. Other refs in the namespace are not ours to repair. */
 const OWN_REF = /^refs\/caisson\/run_[0-9a-z]+\/(\d+|(base|branch)\/\d+|heads\/\d+\/.+)(\.lock)?$/;
 const OBJECT_ID = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
-/** No process of ours holds a ref for so long. */
+/** None of our processes locks a ref for this long. */
 const LOCK_AGE_MS = 600_000;
 
-/** Whoever is writing a ref at the same time replaces it in one step, and is not seen. */
+/** A process that writes a ref at the same time replaces it in one step, and is not seen. */
 export async function surveyRefs(
   repository: string,
 ): Promise<{ readonly whole: readonly string[]; readonly broken: readonly BrokenRef[] }> {
@@ -46,7 +46,7 @@ export async function surveyRefs(
   };
 }
 
-/** A `.git` that was handed over may have links in it: behind them are files of the user's, or other refs. */
+/** A `.git` from another person may have links in it: they lead to files of the user, or to other refs. */
 function isOwn(repository: string, ref: string): boolean {
   return OWN_REF.test(ref) && findLinkedFolder(repository, dirname(ref)) === null;
 }
@@ -57,7 +57,7 @@ export function findTextProblem(text: string): 'empty' | 'garbage' | null {
   return text.replaceAll('\0', '').trim() === '' ? 'empty' : 'garbage';
 }
 
-/** Those of the objects that the repository has. Throws where git could not look: that is no proof of anything. */
+/** Those of the objects that the repository has. Throws if git could not read: that proves nothing. */
 export async function findPresent(git: Git, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const checked = await git.run(['cat-file', '--batch-check=%(objectname) %(objecttype)'], {
@@ -70,7 +70,7 @@ export async function findPresent(git: Git, ids: readonly string[]): Promise<Set
   return new Set(found.map((line) => line.slice(0, line.indexOf(' '))));
 }
 
-/** A file that goes meanwhile was a writer's lock, or is in the packed refs now. */
+/** A file that vanishes meanwhile was a writer's lock, or is in the packed refs now. */
 async function findBrokenFiles(repository: string): Promise<BrokenRef[]> {
   const broken: BrokenRef[] = [];
   for (const ref of await listRefFiles(repository)) {

@@ -22,13 +22,13 @@ export async function syncObjects(
     const part = ids.slice(at, at + AT_ONCE);
     await Promise.all(part.map((id) => syncIfThere(join(objects, id.slice(0, 2), id.slice(2)))));
   }
-  // Git syncs a pack before it gives it its name, and leaves the name to us.
+  // Git syncs a pack before it gives it its name; syncing the name is our task.
   const folders = [...new Set(['', 'pack', ...ids.map((id) => id.slice(0, 2))])];
   await Promise.all(folders.map((folder) => syncIfThere(join(objects, folder))));
   return ids;
 }
 
-/** What is in a pack has no file of its own. */
+/** An object in a pack has no loose file. */
 export async function syncIfThere(path: string): Promise<void> {
   try {
     await syncPath(path);

@@ -1,11 +1,11 @@
 /**
- * Takes back an installation that failed or whose process died.
+ * Undoes an installation that failed or whose process died.
  *
- * U1  A path is touched only while it still is what the plan put there, or gone. What somebody changed since stays as it
- *     is; its earlier content stays with us and is named.
- * U2  May be cut short and repeated: what is back is not looked at again.
- * U3  Nothing but the project is touched: a path that leaves it, leads through a link or into `.git` is left alone
- *     and counts as changed since. No link is followed on the way (beneath.ts of ground).
+ * U1  A path is touched only while it is what the plan put there, or absent. What was changed since stays as it is; its
+ *     old content is kept and named.
+ * U2  May be interrupted and repeated: restored paths are not checked again.
+ * U3  Only the project is touched: a path that leaves it, leads through a link or into `.git` is not touched and counts
+ *     as changed since. No link is followed on the way (beneath.ts of ground).
  */
 import type { Stats } from 'node:fs';
 import { rename, rm, unlink } from 'node:fs/promises';
@@ -24,9 +24,9 @@ import {
 } from './work-file.ts';
 
 export interface Undone {
-  /** How many paths are as they were. */
+  /** How many paths were restored. */
   readonly files: number;
-  /** Paths that were changed since, each with the place of its earlier content; null when it had none. */
+  /** Paths that were changed since, each with the place of its old content; null when it had none. */
   readonly changedSince: readonly { readonly path: string; readonly kept: string | null }[];
 }
 
@@ -38,7 +38,7 @@ export async function undoInstall(folder: string, plan: InstallPlan): Promise<Un
     else changedSince.push({ path: showPath(pathOf(entry)), kept: showPath(keptName(folder, index)) });
   }
   for (const [index, entry] of all) await removeBeside(folder, plan, entry, index);
-  // What is new goes first: a file comes back where a folder has been made.
+  // New files are removed first: a file comes back where a folder was made.
   for (const [, entry] of all.filter(([, { wasThere }]) => !wasThere)) {
     if (!(await takeOut(plan, entry))) changedSince.push({ path: showPath(pathOf(entry)), kept: null });
   }
@@ -117,11 +117,11 @@ async function putBackAt(
   const kept = keptName(folder, index);
   const present = await lstatIfThere(target);
   if (present !== null && present.ino === old.ino && present.dev === old.dev) {
-    await unlink(kept); // a rename of one name of a file over another does nothing
+    await unlink(kept); // renaming one name of a file over another does nothing
     return true;
   }
   if (present?.isDirectory() === true) {
-    if (!(await tryRemoveEmptyTree(target))) return false; // made for a file that never came
+    if (!(await tryRemoveEmptyTree(target))) return false; // made for a file that was never installed
   } else if (present !== null) {
     const id = await blobIdAt(target, 'sha1');
     if (id === null || (id !== entry.after && id !== (await blobIdAt(kept, 'sha1')))) return false;
@@ -138,7 +138,7 @@ async function putBackAt(
   return true;
 }
 
-/** False where a link has taken the place of a folder: what is behind it is not ours. */
+/** False if a link has replaced a folder: its target is not ours. */
 async function unlessLinked<T>(work: () => Promise<T>): Promise<T | false> {
   try {
     return await work();

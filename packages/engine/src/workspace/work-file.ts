@@ -35,12 +35,12 @@ export async function blobIdOf(root: string, path: Buffer, format: ObjectFormat)
   return await beneath(root, path, (at) => blobIdAt(at, format));
 }
 
-/** The file itself: not what a link leads to that somebody put in its place, and no wait at a pipe. */
+/** The file itself: not the target of a link that replaced it, and without waiting for a pipe. */
 export async function readFileAt(path: Buffer): Promise<Buffer> {
   return await readFile(path, { flag: constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK });
 }
 
-/** Names of what is in the folder at the path; none where there is no folder. */
+/** Names in the folder at the path; none if there is no folder. */
 export async function listEntry(root: string, path: Buffer): Promise<Buffer[]> {
   const list = (folder: Buffer): Promise<Buffer[]> => readdir(folder, { encoding: 'buffer' });
   return (await beneath(root, path, (at) => inFolder(at, list))) ?? [];
@@ -80,11 +80,11 @@ export async function checkPath(root: string, path: Buffer): Promise<void> {
 function refusal(path: Buffer, why: string): WorkspaceError {
   return new WorkspaceError(`The patch touches ${showPath(path)}, which ${why}; nothing was changed.`, {
     remedy:
-      'Inspect the patch with `caisson diff`, and replace the link by a folder if it is meant to be one.',
+      'Inspect the patch with `caisson diff`, and replace the link with a folder if you want one there.',
   });
 }
 
-/** Copies a file or link with its permissions to where nothing is. False when there is none. */
+/** Copies a file or link with its permissions to a free path. False when there is none. */
 export async function copyEntry(from: Buffer, to: Buffer): Promise<boolean> {
   const entry = await lstatIfThere(from);
   if (entry === null || !(entry.isFile() || entry.isSymbolicLink())) return false;
@@ -95,7 +95,7 @@ export async function copyEntry(from: Buffer, to: Buffer): Promise<boolean> {
   }
   const source = await open(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
-    // The open file, by whatever name; and a new one, through no link.
+    // The open file, under any name; and a new one, through no link.
     const how = constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL;
     await copyFile(`/proc/self/fd/${source.fd}`, to, how);
   } finally {
@@ -104,7 +104,7 @@ export async function copyEntry(from: Buffer, to: Buffer): Promise<boolean> {
   return true;
 }
 
-/** A file takes the place of folders whose files have all gone; a folder that is not empty stops the whole. */
+/** A file replaces folders whose files are all gone; a folder that is not empty stops the whole installation. */
 export async function removeEmptyTree(path: Buffer): Promise<void> {
   if ((await lstatIfThere(path))?.isDirectory() !== true) return;
   await inFolder(path, async (folder) => {
@@ -114,7 +114,7 @@ export async function removeEmptyTree(path: Buffer): Promise<void> {
   await rmdir(path);
 }
 
-/** Folders that only held what is gone now go too, as in git. */
+/** Emptied folders are removed too, as in git. */
 export async function removeEmptyParents(root: string, path: Buffer): Promise<void> {
   for (let parent = parentOf(path); parent.length > 0; parent = parentOf(parent)) {
     try {

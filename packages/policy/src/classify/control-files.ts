@@ -1,8 +1,8 @@
 /**
  * Control files steer something that acts outside the run. Writing one is a way out of the policy, so it is
- * system_modify in every folder. Those of a project are in the table of risky paths; this list adds those of
- * a person or a machine. Files that a person is asked about when they leave a run (CI files, for example) are
- * project content, and may be written.
+ * system_modify in every folder. Those of a project are in the table of risky paths; this list adds those of a person
+ * or a machine. Files that a person is asked about when they leave a run (CI files, for example) are project content,
+ * and may be written.
  */
 import { findRisk, GIT_DIR_CONTROLS } from '@caisson/protocol';
 

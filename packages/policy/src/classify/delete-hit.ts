@@ -5,9 +5,8 @@ import type { ShellScope } from './shell-scope.ts';
 import { PRODUCED, UNTRUSTED } from './unknown-text.ts';
 
 /**
- * Classifies the deletion of a path. What a tool makes again and temporary files with a name are bash_exec,
- * as a build is; single files are file_delete; whole trees are bash_destructive; a repository's data is
- * git_destructive.
+ * Classifies the deletion of a path. What a tool makes again and temporary files with a name are bash_exec, as a build
+ * is; single files are file_delete; whole trees are bash_destructive; a repository's data is git_destructive.
  */
 export function hitOfDelete(path: string, isRecursive: boolean, scope: ShellScope): Hit {
   const kind = kindOfPath(path, scope);
@@ -54,8 +53,7 @@ export function hitOfDeletes(paths: readonly string[], isRecursive: boolean, sco
 const LOCK = /^(\.\/)?(package-lock\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?)$/;
 
 /**
- * What the next install or build makes again because of what is deleted with it: a lock with its modules, bin
- * with obj.
+ * What the next install or build makes again because of what is deleted with it: a lock with its modules, bin with obj.
  */
 function isCompanion(path: string, paths: readonly string[], scope: ShellScope): boolean {
   const isMadeWith = (other: RegExp): boolean =>

@@ -1,7 +1,6 @@
 /**
- * Turns a word of the shell into the fields it would become: quotes removed, names that the line itself set
- * replaced, braces expanded, unquoted values split. Globs stay as written. A part that only a run could
- * reveal becomes UNKNOWN.
+ * Turns a word of the shell into the fields it would become: quotes removed, names that the line itself set replaced,
+ * braces expanded, unquoted values split. Globs stay as written. A part that only a run could reveal becomes UNKNOWN.
  */
 import {
   forEachChild,

@@ -6,8 +6,8 @@ import type { WrittenFiles } from './written-files.ts';
 export type Stdin = string | undefined;
 
 /**
- * What a handler may ask of the classifier. Handlers use this and not the walker, so that programs that run
- * other programs (`sudo`, `find -exec`, `sh -c`) need no import of it.
+ * What a handler may ask of the classifier. Handlers use this and not the walker, so that programs that run other
+ * programs (`sudo`, `find -exec`, `sh -c`) need no import of it.
  */
 export interface Inspector {
   /** Judges a script that a command would hand to a shell. Returns its output if certain. */

@@ -105,9 +105,7 @@ function asksForHelp(args: readonly string[]): boolean {
   );
 }
 
-/**
- * The program's bare name: without its folder, with globs and unknown parts filled where only one name fits.
- */
+/** The program's bare name: without its folder, with globs and unknown parts filled where only one name fits. */
 function resolveName(program: string): string {
   let name = program.slice(program.lastIndexOf('/') + 1).replace(/\.exe$/i, '');
   const unversioned = name.replace(/(?<=.)@[\w.^~-]*$/, '');

@@ -7,8 +7,8 @@ const MAX_LENGTH = 10_000;
 const MAX_NAMES = 8;
 
 /**
- * A handler that is defined before its variable, `cleanup() { rm -rf "$tmp"; }; tmp=$(mktemp -d)`: what it
- * deletes is set once, later on the line, by mktemp.
+ * A handler that is defined before its variable, `cleanup() { rm -rf "$tmp"; }; tmp=$(mktemp -d)`: what it deletes is
+ * set once, later on the line, by mktemp.
  */
 export function withLaterTemporaries(scope: ShellScope, line: string): ShellScope {
   const inner = forkScope(scope);

@@ -1,7 +1,7 @@
 /**
- * Lists what may be deleted without asking: what a build, a package manager or a cache makes again, and
- * temporary files that have a name. `make clean` runs without asking; so does the same work as single
- * commands. A name that is ambiguous is not accepted here; the user is asked instead.
+ * Lists what may be deleted without asking: what a build, a package manager or a cache makes again, and temporary files
+ * that have a name. `make clean` runs without asking; so does the same work as single commands. A name that is
+ * ambiguous is not accepted here; the user is asked instead.
  */
 import { kindOfPath, normalizePath } from './path-kind.ts';
 import type { ShellScope } from './shell-scope.ts';

@@ -1,6 +1,6 @@
 /**
- * Walks a parsed line the way a shell would run it, without running it. Every simple command is expanded and
- * judged; variables that the line sets are known to later commands. No branch is skipped.
+ * Walks a parsed line the way a shell would run it, without running it. Every simple command is expanded and judged;
+ * variables that the line sets are known to later commands. No branch is skipped.
  */
 import type { Command, CommandNode, CompoundList, Script, Statement, Word } from 'unbash';
 import type { CommandInspector } from './command-inspector.ts';

@@ -1,6 +1,4 @@
-/**
- * Follows secrets through a line: from the file or program they come from to a program that sends them away.
- */
+/** Follows secrets through a line: from the file or program they come from to a program that sends them away. */
 import { namesCredential } from '@caisson/protocol';
 import { isSecretSource } from './secret-sources.ts';
 import type { Call } from './inspector.ts';

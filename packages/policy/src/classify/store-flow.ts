@@ -1,6 +1,4 @@
-/**
- * Follows whole stores of data, a database or a working folder, to a program that sends them to an address.
- */
+/** Follows whole stores of data, a database or a working folder, to a program that sends them to an address. */
 import type { Call } from './inspector.ts';
 import { normalizePath } from './path-kind.ts';
 import { marksOfFile, OWN_SERVER, READS_CONTENT, UPLOADS } from './secret-flow.ts';
@@ -69,9 +67,7 @@ const HANDS_OVER = new Set(
   ),
 );
 
-/**
- * Whether this command sends such a store to an address; a copy to the user's own bucket or host is a backup.
- */
+/** Whether this command sends such a store to an address; a copy to the user's own bucket or host is a backup. */
 export function sendsStore({ name, args, stdin, inspector }: Call): boolean {
   if (!HANDS_OVER.has(name) || args.some((arg) => OWN_SERVER.test(arg))) return false;
   if (stdin?.includes(STORE) === true) return true;

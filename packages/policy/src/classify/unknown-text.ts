@@ -1,6 +1,6 @@
 /**
- * Characters that represent, in expanded text, what cannot be known without running something. Private-use
- * characters, so that they never equal typed text.
+ * Characters that represent, in expanded text, what cannot be known without running something. Private-use characters,
+ * so that they never equal typed text.
  */
 
 /** The value of a variable that the line itself did not set. */

@@ -1,7 +1,7 @@
 /**
- * Judges what a line writes into a file that will later run by itself: settings that stop an agent from
- * asking, CI steps that send secrets, start-up code, a script in the place of a program. An ordinary file of
- * that name is a plain write; only the content decides.
+ * Judges what a line writes into a file that will later run by itself: settings that stop an agent from asking, CI
+ * steps that send secrets, start-up code, a script in the place of a program. An ordinary file of that name is a plain
+ * write; only the content decides.
  */
 import { hit, type Hit } from './finding.ts';
 import type { Call } from './inspector.ts';

@@ -1,6 +1,6 @@
 /**
- * Code names a file of the home in many ways: `expanduser`, `homedir()`, `Path.home() / 'x'`, joins,
- * templates, a variable. All of them become the one text '~/x' for the other checks.
+ * Code names a file of the home in many ways: `expanduser`, `homedir()`, `Path.home() / 'x'`, joins, templates, a
+ * variable. All of them become the one text '~/x' for the other checks.
  */
 const HOME = String.raw`(?:os\.path\.expanduser\(\s*['"]~['"]\s*\)|expanduser\(\s*['"]~['"]\s*\)|process\.env\.HOME\b|process\.env\[['"]HOME['"]\]|(?:\bos|require\(['"](?:node:)?os['"]\))\.(?:homedir|userInfo)\(\)(?:\.homedir)?|\bhomedir\(\)|os\.environ(?:\.get\(\s*['"]HOME['"][^)]*\)|\[['"]HOME['"]\])|os\.getenv\(\s*['"]HOME['"]\s*\)|Deno\.env\.get\(['"]HOME['"]\)|Bun\.env\.HOME|ENV(?:\[['"]HOME['"]\]|\.fetch\(['"]HOME['"]\))|\$ENV\{['"]?HOME['"]?\}|\bgetenv\(\s*['"]HOME['"]\s*\)|\$_(?:SERVER|ENV)\[['"]HOME['"]\]|(?:pathlib\.)?Path\.home\(\)|Dir\.home\b(?:\(\))?|Sys\.getenv\(\s*['"]HOME['"]\s*\))`;
 const MENTIONS = new RegExp(`${HOME}|expanduser|expand_path|['"]~/`);

@@ -44,8 +44,8 @@ const LEAKING_STEP =
   /(?:toJSON\(\s*secrets|\b(?:printenv|env)\s*\||\bsecrets\.\w+\s*\}\}[^\n]{0,40}\|)[\s\S]{0,200}\b(?:curl|wget|nc)\b/i;
 
 /**
- * What code writes and another program later runs by itself: settings that stop an agent from asking,
- * start-up code, a CI step.
+ * What code writes and another program later runs by itself: settings that stop an agent from asking, start-up code, a
+ * CI step.
  */
 export function hitOfPlanted(text: string): Hit | null {
   if (!MAY_WRITE.test(text) || !WRITES_TEXT.test(text)) return null;

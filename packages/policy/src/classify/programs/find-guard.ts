@@ -1,7 +1,6 @@
 /**
- * Which tests of a `find` limit what one of its actions gets. `-o` and `,` begin another branch, a test after
- * an action does not limit it, and `!` negates a test: in all of these a name on the line says nothing about
- * what is deleted.
+ * Which tests of a `find` limit what one of its actions gets. `-o` and `,` begin another branch, a test after an action
+ * does not limit it, and `!` negates a test: in all of these a name on the line says nothing about what is deleted.
  */
 const NAME_TEST = new Set(['-name', '-iname', '-path', '-wholename', '-regex']);
 const NEGATION = new Set(['!', '-not']);

@@ -68,10 +68,7 @@ function runOnFound(call: Call, command: readonly string[], starts: readonly str
   call.inspector.runArgv(words, forkScope(call.scope), call.cause, call.stdin);
 }
 
-/**
- * One name that represents everything that is found: a harmless one only where every file must have such a
- * name.
- */
+/** One name that represents everything that is found: a harmless one only where every file must have such a name. */
 function describeFound(call: Call, starts: readonly string[], at: number): string {
   const { args, scope } = call;
   const patterns = namePatterns(args);

@@ -12,8 +12,8 @@ const PARAMETERS = 'GIT_CONFIG_PARAMETERS';
 const QUOTED = String.raw`'((?:[^']|'\\[!']')*)'`;
 
 /**
- * `GIT_CONFIG_KEY_n` with `GIT_CONFIG_VALUE_n`, whatever the count says: it may have been set before this
- * line. And `GIT_CONFIG_PARAMETERS`, in which git passes `-c` to itself.
+ * `GIT_CONFIG_KEY_n` with `GIT_CONFIG_VALUE_n`, whatever the count says: it may have been set before this line. And
+ * `GIT_CONFIG_PARAMETERS`, in which git passes `-c` to itself.
  */
 export function settingsIn(variables: ReadonlyMap<string, string>): GitSetting[] {
   const settings: GitSetting[] = [];

@@ -1,6 +1,6 @@
 /**
- * Giving away access: a role that may do everything, an opening for everyone, a removed protection. Nothing
- * is deleted, and everything may be afterwards.
+ * Giving away access: a role that may do everything, an opening for everyone, a removed protection. Nothing is deleted,
+ * and everything may be afterwards.
  */
 import { hit, type Hit } from '../finding.ts';
 

@@ -1,7 +1,7 @@
 /**
- * Code of other languages, judged by its calls. This is not a parser of eight languages: it looks for the
- * calls that delete, for the strings that such code would give to a shell, and for the ways of hiding either.
- * The sandbox is the boundary; this is a hint.
+ * Code of other languages, judged by its calls. This is not a parser of eight languages: it looks for the calls that
+ * delete, for the strings that such code would give to a shell, and for the ways of hiding either. The sandbox is the
+ * boundary; this is a hint.
  */
 import { isGrave } from '../../action-class.ts';
 import { hit } from '../finding.ts';
@@ -45,10 +45,7 @@ const HTTP_DELETE = /\b(?:requests|httpx|axios|session|client)\.delete\(|method[
 const REVERSE_SHELL =
   /socket[\s\S]{0,600}(?:dup2|\/bin\/(?:ba|z)?sh|pty\.spawn)|(?:net\.connect|createConnection|fsockopen|TCPSocket|IO::Socket)[\s\S]{0,600}(?:\/bin\/(?:ba)?sh|spawn\(|popen|\bexec\b|\bsystem\b)/;
 
-/**
- * Names imported from a module under any name: `from os import remove as r`, `const {unlink} =
- * require('fs')`.
- */
+/** Names imported from a module under any name: `from os import remove as r`, `const {unlink} = require('fs')`. */
 const IMPORTS_DELETION =
   /\bfrom\s+(?:os|shutil|pathlib|send2trash)\s+import\b[^;\n]{0,300}\b(?:remove|unlink|rmdir|removedirs|rmtree|truncate|send2trash)\b|[{,]\s*(?:unlink|rm|rmdir|truncate|remove)(?:Sync)?\b[^}]{0,300}\}\s*(?:=\s*(?:await\s+import|require)|from\b)|\b(?:unlink|rm|rmdir|truncate)Sync\b/;
 const IMPORTS_EXEC = /\bfrom\s+(?:os|subprocess|pty|commands|sh)\s+import\b/;

@@ -1,7 +1,4 @@
-/**
- * Packages fetched where anyone on the way can replace them: plain http, or a host that is trusted without a
- * check.
- */
+/** Packages fetched where anyone on the way can replace them: plain http, or a host that is trusted without a check. */
 import { hit, type Hit } from '../finding.ts';
 
 const INSTALLERS =

@@ -18,9 +18,7 @@ const network = hit('network', 'network');
 const LOCAL =
   /^(https?:\/\/)?(localhost|127\.\d+\.\d+\.\d+|\[::1\]|0\.0\.0\.0|[\w-]+\.(local|test|localhost))(:|\/|$)|^(:\d+)?\//;
 
-/**
- * Local services that keep data or run the machine: a deletion there is not a test of a development server.
- */
+/** Local services that keep data or run the machine: a deletion there is not a test of a development server. */
 const STORE =
   /:(9200|9201|5984|8500|8200|237[0-9]|6333|8086|8123|7474|4001|8983|15672|9000|5000\/v2|7700|8108|9090)(\/|$)|\/(indexes|indices|collections|databases|buckets|topics|queues|volumes|containers|_data_stream|_snapshot)(\/|$)|\/_all\b|\/\*$|docker\.sock/;
 /** Paths by which an ordinary request destroys. */

@@ -144,9 +144,9 @@ export const judgeHistory: Handler = (call) =>
     : hit('file_read', 'shell');
 
 /**
- * Text that becomes commands. Certain text is judged as a script; text that begins with something unknown
- * cannot be judged and counts as unparsable. The output of an ordinary program is allowed for `eval` (`eval
- * "$(direnv hook bash)"`), not through a pipe.
+ * Text that becomes commands. Certain text is judged as a script; text that begins with something unknown cannot be
+ * judged and counts as unparsable. The output of an ordinary program is allowed for `eval` (`eval "$(direnv hook
+ * bash)"`), not through a pipe.
  */
 function runText(
   call: Call,

@@ -1,6 +1,6 @@
 /**
- * A program without its own handler. Nothing is known about it, but its words still show something: a command
- * to run, code to evaluate, a verb that destroys, a file to write.
+ * A program without its own handler. Nothing is known about it, but its words still show something: a command to run,
+ * code to evaluate, a verb that destroys, a file to write.
  */
 import { isGrave } from '../../action-class.ts';
 import { hit, type Finding, type Hit } from '../finding.ts';
