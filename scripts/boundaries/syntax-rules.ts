@@ -69,6 +69,8 @@ export function* checkSyntax(file: SourceFile): Generator<Violation> {
     }
     if (/^caisson:[a-z][a-z-]*$/.test(readText(node) ?? ''))
       yield* refuse('raw-topic', line, 'use BusTopic instead of a raw topic string.');
+    if (readsUntyped(node))
+      yield say('untyped-event', line, 'switch over the type of the event: its fields have names then.');
     if (startsGit(node)) yield* refuse('git', line, 'git on the host is run by the workspace room.');
   }
 }
@@ -155,6 +157,16 @@ function readText(node: SyntaxNode): string | null {
   if (node.type === 'Literal' && typeof node['value'] === 'string') return node['value'];
   const value = node.type === 'TemplateElement' ? node['value'] : null;
   return typeof value === 'object' && value !== null && 'raw' in value ? String(value.raw) : null;
+}
+
+/** `event['x']` and `event.data['x']`: a field of an event by its text, which no compiler checks. */
+function readsUntyped(node: SyntaxNode): boolean {
+  const { object, property } = node;
+  if (node.type !== 'MemberExpression' || node['computed'] !== true || !isNode(object) || !isNode(property))
+    return false;
+  const inner = object.type === 'MemberExpression' ? object['property'] : object;
+  const name = isNode(inner) ? String(inner['name']) : '';
+  return typeof property['value'] === 'string' && (name === 'event' || name === 'data');
 }
 
 /** `{ file: 'git' }`, the form in which ground is told what to start. */

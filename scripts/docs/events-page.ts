@@ -1,10 +1,10 @@
-import { BusPayloadSchemas, eventManifest, LIFECYCLE_TYPES, TERMINAL_TYPES } from '@caisson/protocol';
+import { BusPayloadSchemas, EVENTS, LIFECYCLE_TYPES, TERMINAL_TYPES } from '@caisson/protocol';
 import * as z from 'zod/mini';
 
 /** The reference page of everything that is told: events of the ledger, topics of the bus. */
 export function describeEvents(): string {
-  const events = [...eventManifest().values()].map(
-    ({ type, version, durable, summary, data }) =>
+  const events = Object.entries(EVENTS).map(
+    ([type, { version, durable, summary, data }]) =>
       `| \`${type}\` | ${describeKind(type)} | ${version} | ${durable ? 'yes' : 'no'} | ${summary} | ${listFields(data)} |`,
   );
   const topics = Object.entries(BusPayloadSchemas).map(

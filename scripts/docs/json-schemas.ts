@@ -11,7 +11,7 @@ export function* createJsonSchemas(): Generator<[string, string]> {
     yield page(`worker-lines/${kind}`, kind, schema);
   for (const [topic, schema] of Object.entries(protocol.BusPayloadSchemas))
     yield page(`bus/${topic.replace(/^caisson:/, '')}`, topic, schema);
-  for (const { type, data } of protocol.eventManifest().values()) yield page(`events/${type}`, type, data);
+  for (const [type, { data }] of Object.entries(protocol.EVENTS)) yield page(`events/${type}`, type, data);
 }
 
 function page(place: string, title: string, value: z.ZodMiniType): [string, string] {

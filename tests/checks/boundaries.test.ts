@@ -171,6 +171,18 @@ const VIOLATIONS = [
   ['a raw topic', 'raw-topic', 'packages/engine/src/bus/x.ts', "export const x = 'caisson:run-started';"],
   ['a raw topic in a template', 'raw-topic', 'packages/cli/src/x.ts', 'export const x = `caisson:warning`;'],
   [
+    'a field of an event by its text',
+    'untyped-event',
+    'packages/cli/src/x.ts',
+    "export const x = (event: never) => event['reason'];",
+  ],
+  [
+    "a field of an event's data by its text",
+    'untyped-event',
+    'packages/engine/src/dispatch/x.ts',
+    "export const x = (ended: never) => ended.data['usage'];",
+  ],
+  [
     'git outside of the workspace room',
     'git',
     'packages/engine/src/dispatch/x.ts',

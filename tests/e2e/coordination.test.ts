@@ -1,5 +1,5 @@
 import { startModelServer, type ModelServer, type ScriptInput } from '@caisson/testkit';
-import type { EventEnvelope } from '@caisson/protocol';
+import type { WireEvent } from '@caisson/protocol';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { findAgentBin, installAgent, PINNED_AGENTS } from '../agents/install-agents.mjs';
 import { createProject, finish, parseLines, until, type Project } from './project.ts';
@@ -55,10 +55,10 @@ test('what a person sends reaches the native agent while it works', { timeout: L
   expect(JSON.stringify(server.modelRequests().at(-1)?.body)).toContain('skip the Windows tests');
 });
 
-const ofType = (events: readonly EventEnvelope[], type: string): EventEnvelope[] =>
+const ofType = (events: readonly WireEvent[], type: string): WireEvent[] =>
   events.filter((event) => event.type === type);
 
-const denials = (events: readonly EventEnvelope[]) =>
+const denials = (events: readonly WireEvent[]) =>
   ofType(events, 'policy.denied').map(
     (event) => event['denial'] as { layer: string; what: string; rule: string },
   );
@@ -71,7 +71,7 @@ function follow(project: Project, ...args: string[]) {
   child.stdout?.on('data', (chunk: Buffer) => {
     text += chunk.toString('utf8');
   });
-  const events = (): EventEnvelope[] => parseLines(text.slice(0, text.lastIndexOf('\n') + 1));
+  const events = (): WireEvent[] => parseLines(text.slice(0, text.lastIndexOf('\n') + 1));
   return {
     ended,
     events,

@@ -53,7 +53,7 @@ function writeEvents(database: DatabaseSync, events: readonly ForgedEvent[]): vo
     const { runId, id, attempt, type, version, at, trace, data } = event;
     const before = heads.get(runId) ?? { count: 0, head: ZERO_HASH, offset: 0 };
     const [offset, seq, prevHash] = [index + 1, before.count + 1, before.head];
-    last = hashEvent({ runId, id, attempt, type, version, at, trace, data, seq, offset, prevHash, hash: '' });
+    last = hashEvent({ runId, id, attempt, type, version, at, trace, data, seq, prevHash, hash: '' });
     const place = [offset, runId ?? '', seq, id, attempt, type, version, at, trace];
     insert.run(...place, canonicalJson(data), before.offset, prevHash, last);
     heads.set(runId, { count: seq, head: last, offset });

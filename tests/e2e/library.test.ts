@@ -109,10 +109,10 @@ it('hands sealed results to every sink, and one that fails in any way hurts neit
   caisson.bus.on(BusTopic.WARNING, ({ message }) => void warnings.push(message));
   const run = await caisson.dispatch(command('sh', '-c', 'echo hello; echo x > new.txt'));
   expect(await run.ended).toMatchObject({ status: 'done' });
-  const told = (await caisson.events(run.runId)).filter(({ type }) => type === 'warning');
+  const told = (await caisson.events(run.runId)).filter((event) => event.type === 'warning');
   await caisson.close();
   expect(tries.toSorted()).toEqual(['late', 'late', 'late', 'rejecting', 'rejecting', 'rejecting']);
-  expect(told.map((event) => event['message'])).toEqual([
+  expect(told.map(({ message }) => message)).toEqual([
     'result sink rejecting failed 3 times, the last time with: no room',
     'result sink throwing failed 3 times, the last time with: thrown at once',
   ]);

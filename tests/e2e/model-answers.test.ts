@@ -1,7 +1,7 @@
 /** What the broker saw of a model's answers is the truth: for heartbeats, for the ending, for retries and limits. */
 import { chmodSync, copyFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
+import { parseEnvelope, type DispatchResult } from '@caisson/protocol';
 import { startModelServer, type ModelServer, type ScriptInput } from '@caisson/testkit';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createProject, ROOT, type Project } from './project.ts';
@@ -58,9 +58,9 @@ function beatsOf(ndjson: string): Counters[] {
   return ndjson
     .split('\n')
     .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as EventEnvelope)
-    .filter(({ type }) => type === 'worker.heartbeat')
-    .map((event) => event['counters'] as Counters);
+    .map((line) => parseEnvelope(JSON.parse(line)))
+    .filter((event) => event.type === 'worker.heartbeat')
+    .map(({ counters }) => counters);
 }
 
 const sum = (beats: readonly Counters[], key: 'toolCalls' | 'tokensIn' | 'tokensOut'): number =>

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ConfigError, grantTrust, inspectTrust } from '@caisson/engine';
-import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
+import type { DispatchResult, WireEvent } from '@caisson/protocol';
 import { resolveUserFolders } from '../../packages/engine/src/config/index.ts';
 import { openStateFolder } from '../../packages/engine/src/trust/index.ts';
 
@@ -31,7 +31,7 @@ export interface Project {
   start(...args: string[]): ChildProcess;
   /** `run -o json` and its result. */
   run(...args: string[]): Promise<DispatchResult & { cli: CliRun }>;
-  events(run: string): Promise<EventEnvelope[]>;
+  events(run: string): Promise<WireEvent[]>;
 }
 
 export interface ProjectOptions {
@@ -155,11 +155,11 @@ export function finish(child: ChildProcess): Promise<CliRun> {
   });
 }
 
-export function parseLines(text: string): EventEnvelope[] {
+export function parseLines(text: string): WireEvent[] {
   return text
     .split('\n')
     .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as EventEnvelope);
+    .map((line) => JSON.parse(line) as WireEvent);
 }
 
 /** Polls for a fact about the world that no event tells; fails loudly instead of hoping. */

@@ -14,7 +14,7 @@ import { leaveFootprint } from './harness/kinds/footprint.ts';
 
 const RUNS = 12;
 const KILLS = 3;
-const MOMENTS = ['dispatch.accepted', 'attempt.launched', 'dispatch.started', 'dispatch.finished'];
+const MOMENTS = ['dispatch.accepted', 'attempt.launched', 'dispatch.started', 'dispatch.finished'] as const;
 
 /** A project whose user has a folder for temporary files of their own. */
 function createOwnProject(): { project: Project; temporary: string } {
@@ -92,7 +92,7 @@ describe('finished runs', { timeout: 120_000 }, () => {
     await project.run('--', 'true');
     const stateDir = join(project.root, '.caisson');
     for (let kill = 0; kill < KILLS; kill += 1) {
-      const moment = MOMENTS[kill % MOMENTS.length] ?? '';
+      const moment = MOMENTS[kill % MOMENTS.length] ?? 'dispatch.accepted';
       const ledger = openLedger(join(stateDir, 'ledger.db'));
       const seen = ledger.read({ types: [moment] }).length;
       const child = project.start('run', '--', 'sleep', '0.2');

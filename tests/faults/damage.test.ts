@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { ProbeReport, Repair } from '@caisson/engine';
-import type { EventEnvelope } from '@caisson/protocol';
+import type { WireEvent } from '@caisson/protocol';
 import { expect, it } from 'vitest';
 import { createProject, finish, until, type Project } from '../e2e/project.ts';
 
@@ -34,7 +34,7 @@ async function examine(project: Project, ...args: string[]): Promise<Examined> {
 const inState = (project: Project, ...path: string[]): string => join(project.root, '.caisson', ...path);
 const blobFile = (project: Project, digest: string): string =>
   inState(project, 'store/blobs', digest.slice(0, 2), digest.slice(2));
-const ref = (events: readonly EventEnvelope[], name: string): string =>
+const ref = (events: readonly WireEvent[], name: string): string =>
   String(events.find((event) => typeof event[name] === 'string')?.[name]);
 
 function flip(file: string): void {

@@ -1,7 +1,6 @@
 /** What the recovery of a dead host does not touch, and what does not stop it. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { EventData } from '@caisson/protocol';
 import { expect, it, onTestFinished } from 'vitest';
 import { loadConfig } from '../../packages/engine/src/config/index.ts';
 import { recover } from '../../packages/engine/src/dispatch/index.ts';
@@ -9,6 +8,7 @@ import { createEngine, type Engine } from '../../packages/engine/src/engine.ts';
 import { LedgerBusyError } from '../../packages/engine/src/ledger/index.ts';
 import type { PreparedWorkspace } from '../../packages/engine/src/workspace/index.ts';
 import { openSpareWorkers } from '../../packages/engine/src/composition/open-spare-workers.ts';
+import { SAMPLE_DATA } from '../../packages/protocol/src/fixtures/sample-events.ts';
 import { createProject, type Project } from '../e2e/project.ts';
 
 const RUN = 'run_00000000000000000001';
@@ -31,11 +31,9 @@ function prepareAttempt({ workspaces, config }: Engine, attempt: number): Promis
 }
 
 const accept = ({ recorder }: Engine, runId = RUN) =>
-  recorder.of(runId, 'trace').append('dispatch.accepted', {
-    task: { id: 't', description: 'd', priority: 5 },
-    runtime: 'command',
-    host: HOST,
-  } as EventData['dispatch.accepted']);
+  recorder
+    .of(runId, 'trace')
+    .append('dispatch.accepted', { ...SAMPLE_DATA['dispatch.accepted'], runtime: 'command', host: HOST });
 
 /** The first attempt is over, and its folder was left in place because it holds work; the second is being prepared. */
 async function leaveBetweenAttempts(engine: Engine): Promise<PreparedWorkspace[]> {

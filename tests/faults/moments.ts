@@ -1,6 +1,7 @@
 /** Labelled moments in the life of a run, seen from outside: by what is in the ledger and in the state folder. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { EventType } from '@caisson/protocol';
 import type { Ledger } from '../../packages/engine/src/ledger/index.ts';
 
 export type Moment =
@@ -32,7 +33,7 @@ export interface Watched {
 }
 
 export function hasCome(moment: Moment, { stateDir, ledger, custody }: Watched): boolean {
-  const hasEvent = (type: string): boolean => ledger.read({ types: [type] }).length > 0;
+  const hasEvent = (type: EventType): boolean => ledger.read({ types: [type] }).length > 0;
   const hasFile = (folder: string): boolean => listFolder(join(stateDir, folder)).length > 0;
   const hasEnded = (): boolean => ledger.runs().some((row) => row.ending !== undefined);
   switch (moment) {

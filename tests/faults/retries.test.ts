@@ -1,7 +1,7 @@
 /** Between two attempts: what the first one did is neither lost nor mixed with the second. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
+import type { DispatchResult, WireEvent } from '@caisson/protocol';
 import { describe, expect, it } from 'vitest';
 import { createProject, finish, pidsWith, until, type CliRun, type Project } from '../e2e/project.ts';
 import { readCommand } from './processes.ts';
@@ -22,7 +22,7 @@ async function startAndKillWorker(
   return { runId, ended };
 }
 
-function workerPid(events: readonly EventEnvelope[]): number {
+function workerPid(events: readonly WireEvent[]): number {
   const launched = events.findLast((event) => event.type === 'attempt.launched');
   return (launched?.['handle'] as { pid: number } | undefined)?.pid ?? 0;
 }

@@ -1,7 +1,7 @@
 /** What a silent run waits for, told from real signals; and what a stall timeout does about it. */
 import { chmodSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { EventEnvelope } from '@caisson/protocol';
+import type { WireEvent } from '@caisson/protocol';
 import { describe, expect, it } from 'vitest';
 import { createProject, finish, ROOT, until, type Project } from '../e2e/project.ts';
 import { readCommand, treeOf } from './processes.ts';
@@ -14,7 +14,7 @@ function isWall(pid: number): boolean {
 }
 
 /** Runs until the run gives this reason for its silence, then ends it; a reason that changes is told again. */
-async function untilStalled(project: Project, reason: string, ...args: string[]): Promise<EventEnvelope> {
+async function untilStalled(project: Project, reason: string, ...args: string[]): Promise<WireEvent> {
   await project.trust();
   const child = project.start('run', ...args);
   const ended = finish(child);

@@ -1,7 +1,7 @@
 /** Processes that stand still and clocks that jump: nothing is killed for it, and no duration goes wrong. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
+import type { DispatchResult, WireEvent } from '@caisson/protocol';
 import { describe, expect, it } from 'vitest';
 import { createProject, finish, until, type Project } from '../e2e/project.ts';
 import { fakeClock } from './fake-clock.ts';
@@ -15,7 +15,7 @@ const talk = (seconds: number): string =>
 
 interface Run {
   readonly result: DispatchResult;
-  readonly events: EventEnvelope[];
+  readonly events: WireEvent[];
   readonly stderr: string;
 }
 
@@ -41,7 +41,7 @@ async function standStill(pid: number, ms: number): Promise<void> {
   process.kill(pid, 'SIGCONT');
 }
 
-function healthOf(events: readonly EventEnvelope[]): unknown[] {
+function healthOf(events: readonly WireEvent[]): unknown[] {
   return events.filter((event) => event.type === 'health.changed').map((event) => event['current']);
 }
 

@@ -54,16 +54,15 @@ export function createTerminalAsker(
   };
   return {
     hear(event) {
-      const id = String(event['approvalId']);
       if (event.type === 'approval.requested') {
-        open.push({ id, what: String(event['what']) });
+        open.push({ id: event.approvalId, what: event.what });
         if (open.length === 1) ask();
       }
       if (event.type !== 'approval.decided') return;
-      const index = open.findIndex((entry) => entry.id === id);
+      const index = open.findIndex((entry) => entry.id === event.approvalId);
       if (index === -1) return;
       open.splice(index, 1);
-      output.note(`Decided elsewhere: ${String(event['decision'])} (${String(event['by'])}).`);
+      output.note(`Decided elsewhere: ${event.decision} (${event.by}).`);
       if (index === 0) ask();
     },
     stop() {

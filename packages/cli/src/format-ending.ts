@@ -78,8 +78,7 @@ export function describeApply(
 
 /** Whether the run worked in the user's own files. */
 export function isInPlace(event: EventEnvelope): boolean {
-  const workspace = event['workspace'] as { kind?: string } | undefined;
-  return event.type === 'attempt.launched' && workspace?.kind === 'in-place';
+  return event.type === 'attempt.launched' && event.workspace.kind === 'in-place';
 }
 
 /** What became of the branch that was asked for. */

@@ -1,5 +1,6 @@
-import { eventManifest, type EventEnvelope } from '@caisson/protocol';
+import { EVENTS, parseEnvelope, type EventEnvelope, type EventType } from '@caisson/protocol';
 import { describe, expect, it } from 'vitest';
+import { sampleEnvelope } from '../../protocol/src/fixtures/sample-events.ts';
 import { formatEvent } from './format-event.ts';
 import { render, STYLE } from './painted.ts';
 
@@ -8,47 +9,49 @@ const format = (event: EventEnvelope): string =>
     .map((line) => render(line, false))
     .join('\n');
 
-function eventOf(type: string, data: Record<string, unknown> = {}): EventEnvelope {
-  return {
-    type,
-    version: 1,
-    seq: 7,
-    offset: 9,
-    runId: 'run_01m7fkwn3rpkra6hmda9',
-    attempt: 1,
-    at: '2026-11-15T12:46:06.462Z',
-    trace: '',
-    ...data,
-  };
-}
+const PLACE = { seq: 7, at: '2026-11-15T12:46:06.462Z' };
 
 describe('an event in words', () => {
   it('names sequence number, time and type, and says the few things that matter', () => {
-    const failed = eventOf('dispatch.failed', {
-      durationMs: 1500,
-      exitCode: 3,
-      failure: {
-        reason: 'provider-failed',
-        cause: 'gate',
-        step: 11,
-        detail: 'gate `npm test` exited with 3',
+    const failed = sampleEnvelope(
+      'dispatch.failed',
+      {
+        durationMs: 1500,
+        exitCode: 3,
+        failure: {
+          reason: 'provider-failed',
+          cause: 'gate',
+          step: 11,
+          detail: 'gate `npm test` exited with 3',
+        },
       },
-    });
+      PLACE,
+    );
     expect(format(failed)).toBe(
       '   7  12:46:06.462  dispatch.failed       provider-failed (gate) in step 11: gate `npm test` exited with 3 · exit 3 · after 1.5 s',
     );
   });
 
-  it('has words for everything that is recorded, however little of it there is', () => {
-    for (const { type, durable } of eventManifest().values()) {
-      const line = format(eventOf(type));
-      expect(line, type).toContain(type);
-      if (durable) expect(line, type).not.toContain('{');
-    }
+  it.each(Object.keys(EVENTS) as EventType[])('has words for %s, however little of it there is', (type) => {
+    const line = format(sampleEnvelope(type));
+    expect(line).toContain(type);
+    if (type !== 'events.lost') expect(line).not.toContain('{');
+  });
+
+  it('shows an event of a newer version under its own name, with all it says', () => {
+    const newer = parseEnvelope({
+      ...sampleEnvelope('gap', {}, PLACE),
+      type: 'run.moved',
+      to: 'mars',
+      count: undefined,
+    });
+    expect(format(newer)).toBe('   7  12:46:06.462  run.moved             {"to":"mars"}');
+    const other = parseEnvelope({ ...sampleEnvelope('run.queued', {}, PLACE), position: 'first' });
+    expect(format(other)).toBe('   7  12:46:06.462  run.queued            {"position":"first","limit":2}');
   });
 
   it('shows what a failed command printed, and nothing that a terminal would obey', () => {
-    const ran = eventOf('script.ran', {
+    const ran = sampleEnvelope('script.ran', {
       lens: 'verify',
       command: 'npm test\u001b]0;x\u0007',
       exitCode: 1,

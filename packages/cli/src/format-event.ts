@@ -1,5 +1,14 @@
 /** One recorded event as a person reads it: what happened, in words. All of it is in `-o ndjson`. */
-import type { EventEnvelope } from '@caisson/protocol';
+import {
+  handleEnvelope,
+  recordedTypeOf,
+  type EnvelopeHandlers,
+  type EnvelopeOf,
+  type EventEnvelope,
+  type Failure,
+  type Grant,
+  type TerminalType,
+} from '@caisson/protocol';
 import { formatBytes, formatCost, formatDuration } from './format-values.ts';
 import { line, textLines, type Line, type Painted } from './painted.ts';
 
@@ -8,173 +17,150 @@ const MAX_LINES = 12;
 const TYPE_COLUMNS = 20;
 const INDENT = ' '.repeat(6);
 
-type Words = (event: EventEnvelope) => string;
-
-const WORDS: Readonly<Record<string, Words>> = {
-  'dispatch.accepted': (event) =>
+const WORDS: EnvelopeHandlers<string> = {
+  'dispatch.accepted': ({ task, agent, runtime, grant, session, continues }) =>
     sentence([
-      text(field(event['task'], 'description')),
-      `by ${text(event['agent'] ?? event['runtime'])}`,
-      describeGrant(event['grant']),
-      isText(event['session']) && `session ${text(event['session'])}`,
-      isText(event['continues']) && `continues ${text(event['continues'])}`,
+      text(task.description),
+      `by ${text(agent ?? runtime)}`,
+      describeGrant(grant),
+      session !== undefined && `session ${text(session)}`,
+      continues !== undefined && `continues ${text(continues)}`,
     ]),
   'dispatch.started': () => 'the worker is up; the agent may begin',
   'dispatch.finished': (event) => describeEnding(event),
-  'dispatch.needs_input': (event) =>
-    sentence([describeEnding(event), `question ${text(event['questionId'])}`]),
-  'dispatch.failed': (event) => sentence([describeFailure(event['failure']), describeEnding(event)]),
-  'dispatch.cancelled': (event) => sentence([`by ${text(event['cause'])}`, describeEnding(event)]),
-  'task.refused': (event) =>
-    sentence([`${text(event['check'])}: ${text(event['detail'])}`, text(event['task'])]),
-  'run.queued': (event) => `position ${text(event['position'])}, ${text(event['limit'])} at a time`,
-  'attempt.launched': (event) =>
+  'dispatch.needs_input': (event) => sentence([describeEnding(event), `question ${text(event.questionId)}`]),
+  'dispatch.failed': (event) => sentence([describeFailure(event.failure), describeEnding(event)]),
+  'dispatch.cancelled': (event) => sentence([`by ${event.cause}`, describeEnding(event)]),
+  'task.refused': ({ check, detail, task }) => sentence([`${text(check)}: ${text(detail)}`, text(task)]),
+  'run.queued': ({ position, limit }) => `position ${position}, ${limit} at a time`,
+  'attempt.launched': ({ attempt, workspace, handle }) =>
     sentence([
-      `attempt ${event.attempt}`,
-      `${text(field(event['workspace'], 'kind'))} in ${text(field(event['workspace'], 'path'))}`,
-      `worker pid ${text(field(event['handle'], 'pid'))}`,
+      `attempt ${attempt}`,
+      `${text(workspace.kind)} in ${text(workspace.path)}`,
+      `worker pid ${text(handle.pid)}`,
     ]),
-  'attempt.ended': (event) =>
+  'attempt.ended': ({ failure, nextAttempt, delayMs }) =>
+    sentence([describeFailure(failure), `attempt ${nextAttempt} in ${formatDuration(delayMs)}`]),
+  'run.stalled': ({ reason, silentMs, detail }) =>
+    sentence([`${reason} for ${formatDuration(silentMs)}`, text(detail)]),
+  'health.changed': ({ previous, current }) => `${previous} → ${current}`,
+  'question.asked': (event) => sentence([text(event.text), choices(event.options)]),
+  'question.answered': ({ answer }) => text(answer),
+  'question.expired': ({ questionId }) => text(questionId),
+  'approval.requested': ({ tool, what, actionClass }) =>
+    sentence([`${text(tool)}: ${text(what)}`, text(actionClass)]),
+  'approval.decided': ({ decision, by }) => `${decision} by ${by}`,
+  'policy.denied': ({ denial }) => sentence([text(denial.what), `rule ${text(denial.rule)}`]),
+  'network.connection': ({ verdict, target, via, detail, bytesUp, bytesDown, durationMs }) =>
     sentence([
-      describeFailure(event['failure']),
-      `attempt ${text(event['nextAttempt'])} in ${duration(event['delayMs'])}`,
+      `${verdict} ${text(target)} by ${via}`,
+      detail !== undefined && text(detail),
+      `${formatBytes(bytesUp)} up, ${formatBytes(bytesDown)} down in ${formatDuration(durationMs)}`,
     ]),
-  'run.stalled': (event) =>
-    sentence([`${text(event['reason'])} for ${duration(event['silentMs'])}`, text(event['detail'])]),
-  'health.changed': (event) => `${text(event['previous'])} → ${text(event['current'])}`,
-  'question.asked': (event) => sentence([text(event['text']), choices(event['options'])]),
-  'question.answered': (event) => text(event['answer']),
-  'question.expired': (event) => text(event['questionId']),
-  'approval.requested': (event) =>
-    sentence([`${text(event['tool'])}: ${text(event['what'])}`, text(event['actionClass'])]),
-  'approval.decided': (event) => `${text(event['decision'])} by ${text(event['by'])}`,
-  'policy.denied': (event) =>
-    sentence([text(field(event['denial'], 'what')), `rule ${text(field(event['denial'], 'rule'))}`]),
-  'network.connection': (event) =>
-    sentence([
-      `${text(event['verdict'])} ${text(event['target'])} by ${text(event['via'])}`,
-      isText(event['detail']) && text(event['detail']),
-      `${bytes(event['bytesUp'])} up, ${bytes(event['bytesDown'])} down in ${duration(event['durationMs'])}`,
-    ]),
-  'channel.sent': (event) => text(event['body']),
-  'channel.received': (event) => text(event['messageId']),
-  'cancel.requested': (event) => `by ${text(event['by'])}${event['force'] === true ? ', by force' : ''}`,
-  'evidence.sealed': (event) => `signed with key ${text(event['keyId']).slice(0, 16)}`,
-  'callback.delivered': (event) =>
-    `${text(event['event'])} to ${text(event['url'])}: ${text(event['status'])} at try ${text(event['tries'])}`,
-  'callback.failed': (event) =>
-    `${text(event['event'])} to ${text(event['url'])}: ${text(event['detail'])} after ${text(event['tries'])} tries`,
-  'events.lost': (event) => `${text(event['count'])} in all: ${text(JSON.stringify(event['types']))}`,
-  warning: (event) => `${text(event['source'])}: ${text(event['message'])}`,
-  'stream.malformed': (event) => `${text(event['reason'])}, ${bytes(event['bytes'])}: ${text(event['head'])}`,
-  'script.ran': (event) =>
-    sentence([`${text(event['lens'])} \`${text(event['command'])}\``, describeExit(event)]),
+  'channel.sent': ({ body }) => text(body),
+  'channel.received': ({ messageId }) => text(messageId),
+  'cancel.requested': ({ by, force }) => `by ${text(by)}${force ? ', by force' : ''}`,
+  'evidence.sealed': ({ keyId }) => `signed with key ${text(keyId).slice(0, 16)}`,
+  'callback.delivered': ({ event, url, status, tries }) =>
+    `${text(event)} to ${text(url)}: ${status} at try ${tries}`,
+  'callback.failed': ({ event, url, detail, tries }) =>
+    `${text(event)} to ${text(url)}: ${text(detail)} after ${tries} tries`,
+  'events.lost': ({ count, types }) => `${count} in all: ${text(JSON.stringify(types))}`,
+  warning: ({ source, message }) => `${text(source)}: ${text(message)}`,
+  'stream.malformed': ({ reason, bytes, head }) => `${text(reason)}, ${formatBytes(bytes)}: ${text(head)}`,
+  'script.ran': (event) => sentence([`${text(event.lens)} \`${text(event.command)}\``, describeExit(event)]),
   'runtime.adapter.ran': (event) =>
     sentence([
       describeExit(event),
-      `${bytes(field(event['stdout'], 'bytes'))} on stdout, ${bytes(field(event['stderr'], 'bytes'))} on stderr`,
+      `${printedBytes(event.stdout)} on stdout, ${printedBytes(event.stderr)} on stderr`,
     ]),
-  'capture.done': (event) =>
-    event['files'] === 0
-      ? `${text(event['what'])}: nothing`
-      : `${text(event['what'])}: ${text(event['files'])} ${event['files'] === 1 ? 'file' : 'files'}, ${bytes(event['bytes'])}`,
-  'prompt.compiled': (event) =>
-    `${text(event['role'])}, ${text(event['fragmentCount'])} fragments, about ${text(event['estimatedTokens'])} tokens`,
+  'capture.done': ({ what, files, bytes }) =>
+    files === 0
+      ? `${text(what)}: nothing`
+      : `${text(what)}: ${files} ${files === 1 ? 'file' : 'files'}, ${formatBytes(bytes)}`,
+  'prompt.compiled': ({ role, fragmentCount, estimatedTokens }) =>
+    `${text(role)}, ${fragmentCount} fragments, about ${estimatedTokens} tokens`,
   'run.forgotten': () => 'its contents were taken away',
+  'worker.progress': ({ phase, message, tool }) =>
+    sentence([phase, message !== undefined && text(message), tool != null && text(tool)]),
+  'worker.heartbeat': ({ counters }) => `${counters.turns} turns, ${counters.toolCalls} tool calls`,
+  'settle.waiting': ({ reason, delayMs }) => `${text(reason)}, again in ${formatDuration(delayMs)}`,
+  gap: ({ count }) => `${count} events were left out`,
 };
 
 /** The event in one line, with what was printed below it where that explains a failure. */
 export function formatEvent(event: EventEnvelope, style: { dim(text: Line): Line }): Painted[] {
-  const words = (WORDS[event.type] ?? describeUnknown)(event);
+  const words = handleEnvelope(WORDS, event, ({ data }) => text(JSON.stringify(data)));
   const head = `${String(event.seq).padStart(4)}  ${event.at.slice(11, 23)}`;
-  const said = `${event.type.padEnd(TYPE_COLUMNS)}  ${words}`.trimEnd();
+  const said = `${recordedTypeOf(event).padEnd(TYPE_COLUMNS)}  ${words}`.trimEnd();
   return [line`${style.dim(head)}  ${said}`, ...(event.type === 'script.ran' ? printed(event) : [])];
 }
 
-function describeUnknown(event: EventEnvelope): string {
-  const {
-    type: _t,
-    version: _v,
-    seq: _s,
-    offset: _o,
-    runId: _r,
-    attempt: _a,
-    at: _at,
-    trace: _tr,
-    ...data
-  } = event;
-  return text(JSON.stringify(data));
+function describeGrant({ hosts, sandbox, mode }: Grant): string {
+  const network = hosts.length > 0 ? `, hosts ${text(hosts.join(' '))}` : '';
+  return `mode ${mode}${network}${sandbox === 'none' ? ', no sandbox' : ''}`;
 }
 
-function describeGrant(grant: unknown): string {
-  const hosts = field(grant, 'hosts');
-  const network = Array.isArray(hosts) && hosts.length > 0 ? `, hosts ${text(hosts.join(' '))}` : '';
-  const sandbox = field(grant, 'sandbox') === 'none' ? ', no sandbox' : '';
-  return `mode ${text(field(grant, 'mode'))}${network}${sandbox}`;
-}
-
-function describeEnding(event: EventEnvelope): string {
-  const usage = event['usage'];
-  const tokens = Number(field(usage, 'inputTokens') ?? 0) + Number(field(usage, 'outputTokens') ?? 0);
+function describeEnding({
+  usage,
+  exitCode,
+  durationMs,
+  patchRef,
+  costUsd,
+}: EnvelopeOf<TerminalType>): string {
+  const tokens = usage === undefined ? 0 : usage.inputTokens + usage.outputTokens;
   return sentence([
-    typeof event['exitCode'] === 'number' && `exit ${event['exitCode']}`,
-    `after ${duration(event['durationMs'])}`,
-    isText(event['patchRef']) && 'with a patch',
-    usage !== undefined && tokens > 0 && `${tokens} tokens`,
-    usage !== undefined &&
-      tokens > 0 &&
-      formatCost(event['costUsd'] as number | undefined, field(usage, 'estimated') !== undefined),
+    typeof exitCode === 'number' && `exit ${exitCode}`,
+    `after ${formatDuration(durationMs)}`,
+    patchRef !== undefined && 'with a patch',
+    tokens > 0 && `${tokens} tokens`,
+    tokens > 0 && formatCost(costUsd, usage?.estimated !== undefined),
   ]);
 }
 
-function describeFailure(failure: unknown): string {
-  const cause = field(failure, 'cause');
-  const step = field(failure, 'step');
-  const where = typeof step === 'number' ? ` in step ${step}` : '';
-  return `${text(field(failure, 'reason'))}${isText(cause) ? ` (${text(cause)})` : ''}${where}: ${text(field(failure, 'detail'))}`;
+function describeFailure({ reason, cause, step, detail }: Failure): string {
+  const where = step === undefined ? '' : ` in step ${step}`;
+  return `${reason}${cause === undefined ? '' : ` (${cause})`}${where}: ${text(detail)}`;
 }
 
-function describeExit(event: EventEnvelope): string {
-  const code = event['exitCode'];
+function describeExit(event: EnvelopeOf<'script.ran' | 'runtime.adapter.ran'>): string {
+  const signal = event.type === 'runtime.adapter.ran' ? event.signal : undefined;
   const how =
-    event['timedOut'] === true
+    event.type === 'script.ran' && event.timedOut === true
       ? 'timed out'
-      : typeof code === 'number'
-        ? `exit ${code}`
-        : `ended by ${text(event['signal'] ?? 'a signal')}`;
-  return `${how} after ${duration(event['durationMs'])}`;
+      : event.exitCode === null
+        ? `ended by ${text(signal ?? 'a signal')}`
+        : `exit ${event.exitCode}`;
+  return `${how} after ${formatDuration(event.durationMs)}`;
 }
 
 /** What a command that failed has printed, under its line. */
-function printed(event: EventEnvelope): Painted[] {
-  if (event['exitCode'] === 0) return [];
-  const said = [event['stdout'], event['stderr']].filter(isText).join('\n').trimEnd();
+function printed({ exitCode, stdout = '', stderr = '' }: EnvelopeOf<'script.ran'>): Painted[] {
+  if (exitCode === 0) return [];
+  const said = [stdout, stderr]
+    .filter((part) => part !== '')
+    .join('\n')
+    .trimEnd();
   return said === '' ? [] : textLines(said, INDENT).slice(-MAX_LINES);
 }
 
-function choices(options: unknown): string | false {
-  return Array.isArray(options) && options.length > 0 && `(${options.map(text).join(' | ')})`;
+function printedBytes(stream: { readonly bytes: number } | undefined): string {
+  return stream === undefined ? '-' : formatBytes(stream.bytes);
+}
+
+function choices(options: readonly string[] = []): string | false {
+  return options.length > 0 && `(${options.map(text).join(' | ')})`;
 }
 
 function sentence(parts: readonly (string | false)[]): string {
   return parts.filter((part) => part !== false && part !== '').join(' · ');
 }
 
-function field(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== '';
-}
-
 /** On one line, whatever an agent put into it. */
-function text(value: unknown): string {
-  if (value === undefined || value === null) return '-';
-  const words = typeof value === 'string' ? value : JSON.stringify(value);
-  const shown = words.trim().replaceAll(/\s*\n\s*/g, ' ⏎ ');
+function text(value: string | number | undefined): string {
+  if (value === undefined) return '-';
+  const shown = String(value)
+    .trim()
+    .replaceAll(/\s*\n\s*/g, ' ⏎ ');
   return shown.length > MAX_TEXT ? `${shown.slice(0, MAX_TEXT)}…` : shown;
 }
-
-const duration = (value: unknown): string => (typeof value === 'number' ? formatDuration(value) : '-');
-const bytes = (value: unknown): string => (typeof value === 'number' ? formatBytes(value) : '-');

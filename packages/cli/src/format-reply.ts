@@ -5,7 +5,7 @@ import { textLines, type Line } from './painted.ts';
 
 /** Whether the run is that of a plain command. */
 export function isCommand(event: EventEnvelope): boolean {
-  return event.type === 'dispatch.accepted' && event['runtime'] === 'command';
+  return event.type === 'dispatch.accepted' && event.runtime === 'command';
 }
 
 /** `maxLines` keeps the beginning of an agent's answer, and the end of what a command printed. */

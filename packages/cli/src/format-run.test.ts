@@ -1,5 +1,6 @@
-import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
+import type { DataOf, DispatchResult, EventEnvelope, EventType } from '@caisson/protocol';
 import { expect, test } from 'vitest';
+import { sampleEnvelope } from '../../protocol/src/fixtures/sample-events.ts';
 import { formatRun } from './format-run.ts';
 import { render, STYLE, type Lines } from './painted.ts';
 
@@ -20,24 +21,10 @@ const result: DispatchResult = {
   events: { count: 1, lastSeq: 1 },
 };
 
-const event = (
-  seq: number,
-  type: string,
-  data: Record<string, unknown> = {},
-  attempt = 1,
-): EventEnvelope => ({
-  type,
-  version: 1,
-  seq,
-  offset: seq,
-  runId: RUN,
-  attempt,
-  at: `2026-01-01T00:00:0${seq}.000Z`,
-  trace: '',
-  ...data,
-});
+const event = <T extends EventType>(seq: number, type: T, data: Partial<DataOf<T>> = {}, attempt = 1) =>
+  sampleEnvelope(type, data, { seq, offset: seq, attempt, at: `2026-01-01T00:00:0${seq}.000Z` });
 
-const accepted = event(1, 'dispatch.accepted', { runtime: 'native', task: { description: 'paint it' } }, 0);
+const accepted = event(1, 'dispatch.accepted', {}, 0);
 
 const show = (more: Partial<DispatchResult>, events: EventEnvelope[] = [], columns = Infinity): string =>
   toText(formatRun({ ...result, ...more }, [accepted, ...events], { style: STYLE, columns }));
@@ -68,7 +55,7 @@ test('a run that asked tells what became of its question', () => {
 });
 
 test('the same event several times in a row is one line, and attempts are counted where there are several', () => {
-  const connection = { verdict: 'allowed', target: 'a:443' };
+  const connection = { verdict: 'allowed', target: 'a:443' } as const;
   const text = show({}, [
     event(2, 'attempt.launched'),
     event(3, 'network.connection', connection),
@@ -100,7 +87,7 @@ test('the model that served is told where it is not the one that was asked for',
 
 test('of what a command printed the end is shown, with the place where all of it is', () => {
   const lines = Array.from({ length: 500 }, (_, index) => `line ${index}`);
-  const command = event(1, 'dispatch.accepted', { runtime: 'command', task: { description: 'seq' } }, 0);
+  const command = event(1, 'dispatch.accepted', { runtime: 'command' }, 0);
   const print = (more: Partial<DispatchResult>): string =>
     toText(formatRun({ ...result, ...more }, [command], { style: STYLE, columns: Infinity }));
   const text = print({ stdout: `${lines.join('\n')}\n`, reply: lines.slice(-200).join('\n') });
@@ -115,11 +102,7 @@ test('of what a command printed the end is shown, with the place where all of it
 test('a clock that is set back in the middle of a run takes no time away', () => {
   const started = event(2, 'dispatch.started');
   const back = { ...event(3, 'dispatch.finished'), at: '2025-12-01T00:00:00.000Z' };
-  const text = show({}, [
-    started,
-    back,
-    { ...back, seq: 4, type: 'evidence.sealed', at: '2025-12-01T00:00:00.500Z' },
-  ]);
+  const text = show({}, [started, back, { ...event(4, 'evidence.sealed'), at: '2025-12-01T00:00:00.500Z' }]);
   expect(text).toContain('1.000 s    3  dispatch.finished');
   expect(text).toContain('1.500 s    4  evidence.sealed');
 });

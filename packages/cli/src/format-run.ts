@@ -1,5 +1,5 @@
 /** `caisson show`: what was asked, what ran, what happened, what came out, what it cost, and what to do next. */
-import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
+import type { DispatchResult, EnvelopeOf, EventEnvelope } from '@caisson/protocol';
 import {
   describeApply,
   describeBranch,
@@ -73,16 +73,17 @@ function indentLine(given: Line, columns: number): Lines {
   return [first, ...below.map((text) => ' '.repeat(label) + text)].map((text) => indent + text);
 }
 
-function describeAsked(result: DispatchResult, accepted: EventEnvelope | undefined): Line[] {
-  const task = accepted?.['task'] as
-    | { description?: string; acceptance?: string; scope?: string[] }
-    | undefined;
-  if (task === undefined) return [];
+function describeAsked(
+  result: DispatchResult,
+  accepted: EnvelopeOf<'dispatch.accepted'> | undefined,
+): Line[] {
+  if (accepted === undefined) return [];
+  const { description, acceptance, scope = [] } = accepted.task;
   const { continues } = result;
   return [
-    ...cutLines(task.description ?? '', MAX_TASK_LINES, `all: caisson logs ${result.runId} -o ndjson`),
-    ...(task.acceptance === undefined ? [] : labelled('done when', task.acceptance)),
-    ...((task.scope ?? []).length === 0 ? [] : [`scope: ${(task.scope ?? []).join(', ')}`]),
+    ...cutLines(description, MAX_TASK_LINES, `all: caisson logs ${result.runId} -o ndjson`),
+    ...(acceptance === undefined ? [] : labelled('done when', acceptance)),
+    ...(scope.length === 0 ? [] : [`scope: ${scope.join(', ')}`]),
     ...(continues === undefined ? [] : [`continues: ${continues.runId}`]),
     ...(continues?.question === undefined ? [] : labelled('question', continues.question)),
     ...(continues?.answer === undefined ? [] : labelled('answer', continues.answer)),
@@ -96,20 +97,22 @@ function cutLines(text: string, max: number, where: string): Line[] {
     : [...lines.slice(0, max), `… ${lines.length - max} more lines; ${where}`];
 }
 
-function describeRan(result: DispatchResult, accepted: EventEnvelope | undefined): string[] {
-  const grant = accepted?.['grant'] as { mode: string; sandbox: string; hosts: string[] } | undefined;
-  const inputs = (accepted?.['inputs'] ?? []) as readonly { key: string; sha256: string }[];
+function describeRan(
+  result: DispatchResult,
+  accepted: EnvelopeOf<'dispatch.accepted'> | undefined,
+): string[] {
+  const { runtime, grant, inputs = [] } = accepted ?? {};
   const { agent, capabilities, env, pipeline, model } = result.resolved;
   const named = (label: string, item: { name: string; hash: string }): string =>
     `${label}: ${item.name} sha256:${item.hash.slice(0, 16)}`;
   return [
-    `runtime: ${typeof accepted?.['runtime'] === 'string' ? accepted['runtime'] : '-'}`,
+    `runtime: ${runtime ?? '-'}`,
     ...(agent === undefined ? [] : [named('agent', agent)]),
     ...capabilities.map((capability) => named('capability', capability)),
     ...env.map((bundle) => named('env', bundle)),
     ...inputs.map(({ key, sha256 }) => named('input', { name: key, hash: sha256 })),
     ...(pipeline === undefined ? [] : [named('pipeline', { name: pipeline.id, hash: pipeline.hash })]),
-    ...(accepted?.['runtime'] === 'command' ? [] : [describeModel(model)]),
+    ...(runtime === 'command' ? [] : [describeModel(model)]),
     ...(grant === undefined
       ? []
       : [`grant: ${grant.mode}, sandbox ${grant.sandbox}, hosts ${grant.hosts.join(' ') || 'none'}`]),
@@ -141,12 +144,14 @@ function describeOutcome(result: DispatchResult, events: readonly EventEnvelope[
   const lines: Line[] = reply.length === 0 ? [] : [...reply, ''];
   if (sealed === null) return lines.slice(0, -1);
   const { verify, logs, outputs, policy } = sealed;
-  const captured = events.findLast((event) => event.type === 'capture.done' && event['what'] === 'patch');
+  const captured = events
+    .filter((event) => event.type === 'capture.done')
+    .findLast(({ what }) => what === 'patch');
   if (verify !== undefined) lines.push(describeVerify(verify, style));
   lines.push(...describeGates(sealed, style));
   if (sealed.patchRef !== undefined)
     lines.push(
-      `patch: ${captured === undefined ? '' : `${countFiles(captured['files'])}, `}caisson diff ${runId}`,
+      `patch: ${captured === undefined ? '' : `${countFiles(captured.files)}, `}caisson diff ${runId}`,
     );
   for (const { path, why } of result.risky ?? []) lines.push(`risky: ${path} ${why}`);
   for (const output of outputs) lines.push(`output: ${output.path} (${formatBytes(output.size)})`);

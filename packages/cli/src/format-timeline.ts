@@ -1,5 +1,11 @@
 /** The events of a run, one line each; the same thing several times in a row is one line. */
-import type { EventEnvelope } from '@caisson/protocol';
+import {
+  handleEnvelope,
+  recordedTypeOf,
+  type EnvelopeHandlers,
+  type EventEnvelope,
+  type Failure,
+} from '@caisson/protocol';
 
 export function formatTimeline(events: readonly EventEnvelope[]): string[] {
   let lastMs = Date.parse(events[0]?.at ?? '');
@@ -11,7 +17,7 @@ export function formatTimeline(events: readonly EventEnvelope[]): string[] {
     elapsedMs += Math.max(0, nowMs - lastMs); // a clock that was set back takes no time away
     lastMs = nowMs;
     const attempt = isRetried && event.type === 'attempt.launched' ? ` number ${event.attempt}` : '';
-    const text = `${event.type}${attempt}${describeEvent(event)}`;
+    const text = `${recordedTypeOf(event)}${attempt}${describeEvent(event)}`;
     const last = rows.at(-1);
     if (last?.text === text) {
       last.count += 1;
@@ -23,34 +29,58 @@ export function formatTimeline(events: readonly EventEnvelope[]): string[] {
   return rows.map(({ head, text, count }) => `${head}  ${text}${count === 1 ? '' : ` (${count} times)`}`);
 }
 
-const DESCRIPTIONS: Readonly<Record<string, (event: EventEnvelope) => string>> = {
-  'script.ran': (event) => `${String(event['lens'])} exit ${String(event['exitCode'])}`,
-  'runtime.adapter.ran': (event) => `exit ${String(event['exitCode'])}`,
-  'capture.done': (event) => `${String(event['what'])}: ${countFiles(event['files'])}`,
-  'policy.denied': (event) => (event['denial'] as { what: string }).what,
-  'run.stalled': (event) => String(event['reason']),
-  'run.queued': (event) => `position ${String(event['position'])}`,
-  'network.connection': (event) => `${String(event['verdict'])} ${String(event['target'])}`,
-  'approval.requested': (event) => String(event['what']),
-  'approval.decided': (event) => String(event['decision']),
-  'question.answered': (event) =>
-    typeof event['continuedBy'] === 'string' ? `goes on as ${event['continuedBy']}` : '',
-  'health.changed': (event) => String(event['current']),
-  'channel.sent': (event) => String(event['body']),
-  'callback.delivered': (event) => `${String(event['event'])} to ${String(event['url'])}`,
-  'callback.failed': (event) => `${String(event['event'])} to ${String(event['url'])}`,
-  'events.lost': (event) => JSON.stringify(event['types']),
-  warning: (event) => `${String(event['source'])}: ${String(event['message'])}`,
+const nothing = (): string => '';
+
+/** What stands beside the type; for most events the type says enough. */
+const DESCRIPTIONS: EnvelopeHandlers<string> = {
+  'dispatch.accepted': nothing,
+  'dispatch.started': nothing,
+  'dispatch.finished': nothing,
+  'dispatch.needs_input': nothing,
+  'dispatch.failed': ({ failure }) => describeFailure(failure),
+  'dispatch.cancelled': nothing,
+  'task.refused': nothing,
+  'run.queued': ({ position }) => `position ${position}`,
+  'attempt.launched': nothing,
+  'attempt.ended': ({ failure }) => describeFailure(failure),
+  'run.stalled': ({ reason }) => reason,
+  'health.changed': ({ current }) => current,
+  'question.asked': nothing,
+  'question.answered': ({ continuedBy }) => (continuedBy === undefined ? '' : `goes on as ${continuedBy}`),
+  'question.expired': nothing,
+  'approval.requested': ({ what }) => what,
+  'approval.decided': ({ decision }) => decision,
+  'policy.denied': ({ denial }) => denial.what,
+  'network.connection': ({ verdict, target }) => `${verdict} ${target}`,
+  'channel.sent': ({ body }) => body,
+  'channel.received': nothing,
+  'cancel.requested': nothing,
+  'evidence.sealed': nothing,
+  'callback.delivered': ({ event, url }) => `${event} to ${url}`,
+  'callback.failed': ({ event, url }) => `${event} to ${url}`,
+  'events.lost': ({ types }) => JSON.stringify(types),
+  warning: ({ source, message }) => `${source}: ${message}`,
+  'stream.malformed': nothing,
+  'script.ran': ({ lens, exitCode }) => `${lens} exit ${exitCode}`,
+  'runtime.adapter.ran': ({ exitCode }) => `exit ${exitCode}`,
+  'capture.done': ({ what, files }) => `${what}: ${countFiles(files)}`,
+  'prompt.compiled': nothing,
+  'run.forgotten': nothing,
+  'worker.progress': nothing,
+  'worker.heartbeat': nothing,
+  'settle.waiting': nothing,
+  gap: nothing,
 };
 
 function describeEvent(event: EventEnvelope): string {
-  const failure = event['failure'] as { reason?: string; cause?: string } | undefined;
-  if (failure !== undefined)
-    return ` ${failure.reason ?? ''}${failure.cause === undefined ? '' : ` (${failure.cause})`}`;
-  const text = DESCRIPTIONS[event.type]?.(event) ?? '';
+  const text = handleEnvelope(DESCRIPTIONS, event, nothing);
   return text === '' ? '' : ` ${text}`;
 }
 
-export function countFiles(count: unknown): string {
-  return count === 1 ? '1 file' : `${String(count)} files`;
+function describeFailure({ reason, cause }: Failure): string {
+  return `${reason}${cause === undefined ? '' : ` (${cause})`}`;
+}
+
+export function countFiles(count: number): string {
+  return count === 1 ? '1 file' : `${count} files`;
 }

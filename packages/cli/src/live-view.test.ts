@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { EventEnvelope } from '@caisson/protocol';
+import { sampleEnvelope as event } from '../../protocol/src/fixtures/sample-events.ts';
 import { cutToWidth, widthOf } from './format-values.ts';
 import { createLiveView } from './live-view.ts';
 import type { Output } from './output.ts';
@@ -26,18 +26,6 @@ function createTerminal(columns: number): { output: Output; written: string[]; n
   };
   return { output, written, notes };
 }
-
-const event = (type: string, data: object): EventEnvelope => ({
-  type,
-  version: 1,
-  seq: 1,
-  offset: 1,
-  runId: 'run_x',
-  attempt: 1,
-  at: '',
-  trace: '',
-  ...data,
-});
 
 function view(columns: number) {
   const terminal = createTerminal(columns);
@@ -73,7 +61,7 @@ describe('the live view', () => {
 
   it('draws the changing line again below a remark', () => {
     const { live, written, notes } = view(80);
-    live.show(event('dispatch.started', {}));
+    live.show(event('dispatch.started'));
     live.note('Stopping.');
     expect(notes).toEqual(['Stopping.']);
     expect(written.slice(-1)).toEqual([expect.stringMatching(/^starting/)]);
@@ -82,7 +70,9 @@ describe('the live view', () => {
   it('tells a failure of many lines in one', () => {
     const { live, notes } = view(80);
     live.show(
-      event('attempt.ended', { failure: { detail: 'it broke\n    at somewhere\n    at elsewhere' } }),
+      event('attempt.ended', {
+        failure: { reason: 'crashed', detail: 'it broke\n    at somewhere\n    at elsewhere' },
+      }),
     );
     expect(notes).toEqual(['attempt 1 failed: it broke; trying again']);
   });

@@ -1,5 +1,5 @@
 /** A run while it runs: one line that changes on a terminal, plain lines where output is piped. */
-import type { EventEnvelope } from '@caisson/protocol';
+import type { EnvelopeOf, EventEnvelope } from '@caisson/protocol';
 import type { Output } from './output.ts';
 import { joinLine, type Line, type Lines, type Painted, type Style } from './painted.ts';
 import { cutToWidth, formatCost, formatDuration, widthOf } from './format-values.ts';
@@ -61,53 +61,53 @@ export function createLiveView(output: Output, runId: string): LiveView {
 function absorb(state: State, event: EventEnvelope, runId: string): string | null {
   switch (event.type) {
     case 'dispatch.accepted':
-      return `${runId} accepted: ${String(event['runtime'])}`;
+      return `${runId} accepted: ${event.runtime}`;
     case 'run.queued':
       state.phase = 'queued';
-      return `waiting for a slot (position ${String(event['position'])}, ${String(event['limit'])} at a time)`;
+      return `waiting for a slot (position ${event.position}, ${event.limit} at a time)`;
     case 'dispatch.started':
       state.phase = 'starting';
       return null;
     case 'worker.progress':
       return absorbProgress(state, event);
     case 'health.changed':
-      state.health = String(event['current']);
+      state.health = event.current;
       return `worker is ${state.health}`;
     case 'run.stalled':
-      state.waitsFor = String(event['reason']);
-      return `no progress: ${String(event['reason'])} (${firstLine(event['detail'])})`;
+      state.waitsFor = event.reason;
+      return `no progress: ${event.reason} (${firstLine(event.detail)})`;
     case 'policy.denied':
-      return `denied: ${String((event['denial'] as { what?: string }).what)}`;
+      return `denied: ${event.denial.what}`;
     case 'warning':
-      return isOfHost(String(event['source'])) ? null : `warning: ${firstLine(event['message'])}`;
+      return isOfHost(event.source) ? null : `warning: ${firstLine(event.message)}`;
     case 'events.lost':
-      return `${String(event['count'])} events could not be recorded (caisson logs ${runId})`;
+      return `${event.count} events could not be recorded (caisson logs ${runId})`;
     case 'attempt.ended':
-      return `attempt ${event.attempt} failed: ${firstLine((event['failure'] as { detail?: string }).detail)}; trying again`;
+      return `attempt ${event.attempt} failed: ${firstLine(event.failure.detail)}; trying again`;
     case 'script.ran':
-      return `${String(event['lens'])}: exit ${String(event['exitCode'])} after ${formatDuration(Number(event['durationMs']))}`;
+      return `${event.lens}: exit ${event.exitCode} after ${formatDuration(event.durationMs)}`;
     case 'approval.requested':
-      return `waits for your decision: ${String(event['what'])} (caisson approvals)`;
+      return `waits for your decision: ${event.what} (caisson approvals)`;
     default:
       return null;
   }
 }
 
-function absorbProgress(state: State, event: EventEnvelope): string | null {
-  state.phase = String(event['phase']);
+function absorbProgress(state: State, event: EnvelopeOf<'worker.progress'>): string | null {
+  const { phase, tool = null, tokensIn, tokensOut, costUsd } = event;
+  state.phase = phase;
   state.waitsFor = null;
   const previousTool = state.tool;
-  state.tool = (event['tool'] as string | null | undefined) ?? null;
+  state.tool = tool;
   // A phase after the agent's has no tokens to tell; what it used still stands.
-  if (event['tokensIn'] !== undefined || event['tokensOut'] !== undefined)
-    state.tokens = Number(event['tokensIn'] ?? 0) + Number(event['tokensOut'] ?? 0);
-  if (typeof event['costUsd'] === 'number') state.costUsd = event['costUsd'];
+  if (tokensIn !== undefined || tokensOut !== undefined) state.tokens = (tokensIn ?? 0) + (tokensOut ?? 0);
+  if (costUsd !== undefined) state.costUsd = costUsd;
   return state.tool !== null && state.tool !== previousTool ? `tool: ${state.tool}` : null;
 }
 
 /** The whole of it is in `caisson show`. */
-function firstLine(text: unknown): string {
-  return String(text).split('\n', 1)[0] ?? '';
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0] ?? '';
 }
 
 /** Never wider than the terminal: a line that wraps cannot be erased as one. */

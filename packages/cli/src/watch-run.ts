@@ -1,6 +1,6 @@
 /** Watches a run to its end, live, and tells how it ended. */
 import type { Caisson, RunHandle } from '@caisson/engine';
-import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
+import { toWire, type DispatchResult, type EnvelopeOf } from '@caisson/protocol';
 import { createTerminalAsker, type Decide } from './ask-on-terminal.ts';
 import { exitCodeOfResult, type ExitCode } from './exit-codes.ts';
 import { formatEnding, isInPlace, type Whereabouts } from './format-ending.ts';
@@ -62,7 +62,7 @@ async function follow(
     output.note(`${handle.runId} has this idempotency key already; nothing new is started`);
   try {
     for await (const event of handle.events()) {
-      output.event(event);
+      output.event(toWire(event));
       worksInPlace ||= isInPlace(event);
       isOfCommand ||= isCommand(event);
       view.show(event);
@@ -85,9 +85,9 @@ function printResult(result: DispatchResult, output: Output, work: Whereabouts):
 }
 
 /** In every format: without it, a run that waits for a disk or a lock looks like one that hangs. */
-function describeWait(event: EventEnvelope): string {
-  const reason = String(event['reason']).replace(/[^.!?]$/, '$&.');
-  const next = formatDuration(Number(event['delayMs']));
+function describeWait(event: EnvelopeOf<'settle.waiting'>): string {
+  const reason = event.reason.replace(/[^.!?]$/, '$&.');
+  const next = formatDuration(event.delayMs);
   return `The run is over, but cannot be settled yet: ${reason} Trying again in ${next}. Ctrl-C twice leaves it to the next caisson command.`;
 }
 

@@ -1,5 +1,5 @@
 /** The library: what a program, and the CLI, uses of Caisson. */
-import { BusTopic, type DispatchResult, type EventEnvelope } from '@caisson/protocol';
+import { BusTopic, toEnvelope, type DispatchResult, type EventEnvelope } from '@caisson/protocol';
 import type { BudgetStanding } from './budget/index.ts';
 import type { SafeEventBus } from './bus/index.ts';
 import { requireTrust, withTrust } from './composition/trusted-config.ts';
@@ -12,7 +12,7 @@ import {
   type ResolvedConfig,
 } from './config/index.ts';
 import type { DiscoveredRuntime } from './discovery/index.ts';
-import { flatten, type DispatchRequest, type RunHandle } from './dispatch/index.ts';
+import type { DispatchRequest, RunHandle } from './dispatch/index.ts';
 import { createEngine, type Engine, type EngineOptions } from './engine.ts';
 import type { Exported, Verification, VerifyOptions } from './evidence/index.ts';
 import type { QuestionRow, RunFilter, RunRow, SpendRow } from './ledger/index.ts';
@@ -199,7 +199,7 @@ function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
     show: async (run) => showRun(engine, find(run)),
     events: (run, { after } = {}) =>
       Promise.resolve(
-        ledger.read({ runId: find(run), ...(after === undefined ? {} : { after }) }).map(flatten),
+        ledger.read({ runId: find(run), ...(after === undefined ? {} : { after }) }).map(toEnvelope),
       ),
     follow: (run, how) => followRun(engine, find(run), how),
     log: async (run, name) => readRunLog(engine, find(run), name),

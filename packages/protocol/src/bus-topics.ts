@@ -8,6 +8,7 @@ import { RunStatus } from './dispatch-result.ts';
 import { Failure } from './failure.ts';
 import { RunId, Sha256, Timestamp } from './ids.ts';
 import { Usage } from './result.ts';
+import { HealthState } from './run-events.ts';
 import { HeartbeatCounters } from './worker-lines.ts';
 
 export const BusTopic = {
@@ -41,10 +42,6 @@ export const BusTopic = {
   WARNING: 'caisson:warning',
 } as const;
 export type BusTopic = (typeof BusTopic)[keyof typeof BusTopic];
-
-/** `dead` is an observation, never a reason to kill. */
-export const HealthState = z.enum(['healthy', 'stale', 'dead', 'recovered']);
-export type HealthState = z.infer<typeof HealthState>;
 
 const count = () => z.int().check(z.nonnegative());
 

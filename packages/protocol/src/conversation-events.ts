@@ -1,71 +1,66 @@
 /** What an agent and the people behind it say to each other. */
 import * as z from 'zod/mini';
-import { defineEvent } from './define-event.ts';
+import type { EventTable } from './define-event.ts';
 import { Timestamp } from './ids.ts';
 
-export const QuestionAsked = defineEvent({
-  type: 'question.asked',
-  version: 1,
-  durable: true,
-  summary: 'A durable question exists.',
-  data: z.object({
-    questionId: z.string(),
-    text: z.string(),
-    options: z.optional(z.array(z.string())),
-    context: z.optional(z.unknown()),
-    partialState: z.optional(z.unknown()),
-    deadlineAt: z.optional(Timestamp),
-  }),
-});
-export const QuestionAnswered = defineEvent({
-  type: 'question.answered',
-  version: 1,
-  durable: true,
-  summary: 'A question was answered, once.',
-  data: z.object({ questionId: z.string(), answer: z.string(), continuedBy: z.optional(z.string()) }),
-});
-export const QuestionExpired = defineEvent({
-  type: 'question.expired',
-  version: 1,
-  durable: true,
-  summary: "A question's deadline passed without an answer.",
-  data: z.object({ questionId: z.string() }),
-});
-export const ApprovalRequested = defineEvent({
-  type: 'approval.requested',
-  version: 1,
-  durable: true,
-  summary: 'A tool call is held until somebody decides.',
-  data: z.object({
-    approvalId: z.string(),
-    tool: z.string(),
-    what: z.string(),
-    actionClass: z.string(),
-    deadlineAt: Timestamp,
-  }),
-});
-export const ApprovalDecided = defineEvent({
-  type: 'approval.decided',
-  version: 1,
-  durable: true,
-  summary: 'A held tool call was allowed or denied.',
-  data: z.object({
-    approvalId: z.string(),
-    decision: z.enum(['allow', 'deny']),
-    by: z.enum(['user', 'deadline', 'ending']),
-  }),
-});
-export const MessageSent = defineEvent({
-  type: 'channel.sent',
-  version: 1,
-  durable: true,
-  summary: 'A message was handed to the running worker.',
-  data: z.object({ messageId: z.string(), body: z.string() }),
-});
-export const MessageReceived = defineEvent({
-  type: 'channel.received',
-  version: 1,
-  durable: true,
-  summary: 'The worker put the message where the agent can read it.',
-  data: z.object({ messageId: z.string() }),
-});
+export const conversationEvents = {
+  'question.asked': {
+    version: 1,
+    durable: true,
+    summary: 'A durable question exists.',
+    data: z.object({
+      questionId: z.string(),
+      text: z.string(),
+      options: z.optional(z.array(z.string())),
+      context: z.optional(z.unknown()),
+      partialState: z.optional(z.unknown()),
+      deadlineAt: z.optional(Timestamp),
+    }),
+  },
+  'question.answered': {
+    version: 1,
+    durable: true,
+    summary: 'A question was answered, once.',
+    data: z.object({ questionId: z.string(), answer: z.string(), continuedBy: z.optional(z.string()) }),
+  },
+  'question.expired': {
+    version: 1,
+    durable: true,
+    summary: "A question's deadline passed without an answer.",
+    data: z.object({ questionId: z.string() }),
+  },
+  'approval.requested': {
+    version: 1,
+    durable: true,
+    summary: 'A tool call is held until somebody decides.',
+    data: z.object({
+      approvalId: z.string(),
+      tool: z.string(),
+      what: z.string(),
+      actionClass: z.string(),
+      deadlineAt: Timestamp,
+    }),
+  },
+  'approval.decided': {
+    version: 1,
+    durable: true,
+    summary: 'A held tool call was allowed or denied.',
+    data: z.object({
+      approvalId: z.string(),
+      decision: z.enum(['allow', 'deny']),
+      by: z.enum(['user', 'deadline', 'ending']),
+    }),
+  },
+  'channel.sent': {
+    version: 1,
+    durable: true,
+    summary: 'A message was handed to the running worker.',
+    data: z.object({ messageId: z.string(), body: z.string() }),
+  },
+  'channel.received': {
+    version: 1,
+    durable: true,
+    summary: 'The worker put the message where the agent can read it.',
+    data: z.object({ messageId: z.string() }),
+  },
+} as const satisfies EventTable;

@@ -1,37 +1,77 @@
 /**
- * Every durable event, once. An event is a past-tense fact; what is not in the manifest cannot be appended.
+ * Every event, once. An event is a past-tense fact; what is not in `EVENTS` cannot be recorded. To add one, add it to one
+ * of the four tables: the compiler then names every place that has to know it.
  */
-import * as z from 'zod/mini';
-import type * as conversation from './conversation-events.ts';
-import type { EventDefinition } from './define-event.ts';
-import { Timestamp } from './ids.ts';
-import type * as lifecycle from './lifecycle-events.ts';
-import type * as run from './run-events.ts';
-import type * as work from './work-events.ts';
+import type * as z from 'zod/mini';
+import { conversationEvents } from './conversation-events.ts';
+import { isTerminal, lifecycleEvents, type TerminalType } from './lifecycle-events.ts';
+import { runEvents } from './run-events.ts';
+import { workEvents } from './work-events.ts';
 
-export * from './define-event.ts';
 export * from './lifecycle-events.ts';
-export * from './run-events.ts';
-export * from './conversation-events.ts';
-export * from './work-events.ts';
 
-/** The envelope of an event wherever it is shown; data fields stand beside it. */
-export const EventEnvelope = z.looseObject({
-  type: z.string(),
-  version: z.int(),
-  runId: z.nullable(z.string()),
-  attempt: z.int(),
-  seq: z.int(),
-  offset: z.int(),
-  at: Timestamp,
-  trace: z.string(),
-});
-export type EventEnvelope = z.infer<typeof EventEnvelope>;
+export const EVENTS = { ...lifecycleEvents, ...runEvents, ...conversationEvents, ...workEvents } as const;
 
-type Definitions = typeof conversation & typeof lifecycle & typeof run & typeof work;
-type Definition = Extract<Definitions[keyof Definitions], EventDefinition>;
+/** Every type of event. */
+export type EventType = keyof typeof EVENTS;
+/** Those that are written to the ledger; the others are only heard. */
+export type DurableType = {
+  [T in EventType]: (typeof EVENTS)[T]['durable'] extends true ? T : never;
+}[EventType];
+/** What an event of this type carries. */
+export type DataOf<T extends EventType> = z.infer<(typeof EVENTS)[T]['data']>;
 
-/** Every type of the manifest. */
-export type EventType = Definition['type'];
-/** What each type carries. */
-export type EventData = { [D in Definition as D['type']]: z.infer<D['data']> };
+/** An event without its place: a type, and what that type carries. */
+export type EventContent<T extends EventType = EventType> = {
+  [K in T]: { readonly type: K; readonly data: DataOf<K> };
+}[T];
+
+/**
+ * An event that this version does not know, or whose data is not what this version knows of its type: a newer version
+ * wrote it. It is shown and verified as it stands.
+ */
+export interface UnknownContent {
+  readonly type: 'unknown';
+  /** The type under which it stands in the ledger. */
+  readonly recordedType: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** What a stored event says. The data stays the object that was read: whoever hashes it needs every field of it. */
+export function identifyEvent(
+  type: string,
+  data: Readonly<Record<string, unknown>>,
+): EventContent | UnknownContent {
+  return isEventType(type) && EVENTS[type].data.safeParse(data).success
+    ? ({ type, data } as unknown as EventContent)
+    : { type: 'unknown', recordedType: type, data };
+}
+
+/** Why an event must not be recorded, in words that repeat no value; null when it may be. */
+export function findMisfit(type: string, data: unknown): string | null {
+  if (!isEventType(type)) return `there is no event ${type}`;
+  const schema: z.ZodMiniObject = EVENTS[type].data;
+  const { error } = schema.safeParse(data);
+  if (error !== undefined) {
+    const problems = error.issues.map(({ path, code }) => `${path.join('.') || 'data'} (${code})`);
+    return `the data of ${type} does not fit: ${problems.join(', ')}`;
+  }
+  const stray = Object.keys(data as object).find((key) => !Object.hasOwn(schema.shape, key));
+  return stray === undefined ? null : `${type} has no field ${stray}`;
+}
+
+/** The type under which an event stands in the ledger, whether this version knows it or not. */
+export function recordedTypeOf(event: { readonly type: string } | UnknownContent): string {
+  return 'recordedType' in event ? event.recordedType : event.type;
+}
+
+/** Whether the event is the one ending of its run. */
+export function isEnding<E extends { readonly type: string }>(
+  event: E,
+): event is Extract<E, { readonly type: TerminalType }> {
+  return isTerminal(event.type);
+}
+
+function isEventType(type: string): type is EventType {
+  return Object.hasOwn(EVENTS, type);
+}

@@ -10,6 +10,8 @@ export * from './job.ts';
 export * from './worker-lines.ts';
 export * from './stop-ending.ts';
 export * from './events.ts';
+export * from './event-envelope.ts';
+export { HealthState } from './run-events.ts';
 export * from './dispatch-result.ts';
 export * from './question.ts';
 export * from './handoff.ts';

@@ -1,6 +1,6 @@
 /** The six events of a run's life: one acceptance, one ending. */
 import * as z from 'zod/mini';
-import { defineEvent } from './define-event.ts';
+import type { EventTable } from './define-event.ts';
 import { Failure } from './failure.ts';
 import { Grant } from './grant.ts';
 import { Sha256 } from './ids.ts';
@@ -45,77 +45,82 @@ const Resolved = z.object({
 export type Resolved = z.infer<typeof Resolved>;
 export { Resolved as ResolvedNames };
 
-export const DispatchAccepted = defineEvent({
-  type: 'dispatch.accepted',
-  version: 1,
-  durable: true,
-  summary: 'Names are resolved to hashes and admission passed. No worker yet.',
-  data: z.object({
-    task: z.looseObject({ id: z.string(), description: z.string(), priority: z.int() }),
-    runtime: z.string(),
-    runtimeInfo: z.optional(
-      z.object({ version: z.nullable(z.string()), bin: z.string(), adapter: z.nullable(Sha256) }),
-    ),
-    agent: z.optional(z.string()),
-    host: z.string(),
-    /** Whose slots it waits for: those of the project, or of its depth below a parent. */
-    pool: z.optional(z.string()),
-    session: z.optional(z.string()),
-    idempotencyKey: z.optional(z.string()),
-    continues: z.optional(z.string()),
-    grant: Grant,
-    resolved: Resolved,
-    /** The request as it can be asked for again, in the store. */
-    requestRef: z.optional(Sha256),
-    /** What else went in, by digest: the evidence manifest is made of it. */
-    /** `isStored`: the bytes are in the store; runs of earlier versions have the digest only. */
-    inputs: z.optional(
-      z.array(z.object({ key: z.string(), sha256: Sha256, isStored: z.optional(z.literal(true)) })),
-    ),
-    envNames: z.optional(z.array(z.string())),
-    prompts: z.optional(z.object({ system: z.optional(Sha256), user: Sha256 })),
-    pipeline: z.optional(z.object({ id: z.string(), hash: Sha256 })),
-    rulesHash: z.optional(Sha256),
-    credential: z.optional(z.enum(['none', 'broker', 'inside'])),
-    reservedUsd: z.optional(z.number()),
-  }),
-});
-export const DispatchStarted = defineEvent({
-  type: 'dispatch.started',
-  version: 1,
-  durable: true,
-  summary:
-    'The worker is up: its echoed grant matched, the adapter is loaded, inputs are verified. Nothing of the agent has run.',
-  data: z.object({ grant: Grant }),
-});
-export const DispatchFinished = defineEvent({
-  type: 'dispatch.finished',
-  version: 1,
-  durable: true,
-  summary: 'The pipeline is sealed and no question was left.',
-  data: terminal({}),
-});
-export const DispatchNeedsInput = defineEvent({
-  type: 'dispatch.needs_input',
-  version: 1,
-  durable: true,
-  summary: 'The agent left a valid question; it is durable.',
-  data: terminal({ questionId: z.string() }),
-});
-export const DispatchFailed = defineEvent({
-  type: 'dispatch.failed',
-  version: 1,
-  durable: true,
-  summary: 'Everything else, with its failure.',
-  data: terminal({ failure: Failure }),
-});
-export const DispatchCancelled = defineEvent({
-  type: 'dispatch.cancelled',
-  version: 1,
-  durable: true,
-  summary: 'A cancel was honoured.',
-  data: terminal({ cause: z.enum(['user', 'shutdown']) }),
-});
+export const lifecycleEvents = {
+  'dispatch.accepted': {
+    version: 1,
+    durable: true,
+    summary: 'Names are resolved to hashes and admission passed. No worker yet.',
+    data: z.object({
+      task: z.looseObject({
+        id: z.string(),
+        description: z.string(),
+        priority: z.int(),
+        scope: z.optional(z.readonly(z.array(z.string()))),
+        acceptance: z.optional(z.string()),
+        branch: z.optional(z.string()),
+      }),
+      runtime: z.string(),
+      runtimeInfo: z.optional(
+        z.object({ version: z.nullable(z.string()), bin: z.string(), adapter: z.nullable(Sha256) }),
+      ),
+      agent: z.optional(z.string()),
+      host: z.string(),
+      /** Whose slots it waits for: those of the project, or of its depth below a parent. */
+      pool: z.optional(z.string()),
+      session: z.optional(z.string()),
+      idempotencyKey: z.optional(z.string()),
+      continues: z.optional(z.string()),
+      grant: Grant,
+      resolved: Resolved,
+      /** The request as it can be asked for again, in the store. */
+      requestRef: z.optional(Sha256),
+      /**
+       * What else went in, by digest: the evidence manifest is made of it. `isStored`: the bytes are in the store; runs of
+       * earlier versions have the digest only.
+       */
+      inputs: z.optional(
+        z.array(z.object({ key: z.string(), sha256: Sha256, isStored: z.optional(z.literal(true)) })),
+      ),
+      envNames: z.optional(z.array(z.string())),
+      prompts: z.optional(z.object({ system: z.optional(Sha256), user: Sha256 })),
+      pipeline: z.optional(z.object({ id: z.string(), hash: Sha256 })),
+      rulesHash: z.optional(Sha256),
+      credential: z.optional(z.enum(['none', 'broker', 'inside'])),
+      reservedUsd: z.optional(z.number()),
+    }),
+  },
+  'dispatch.started': {
+    version: 1,
+    durable: true,
+    summary:
+      'The worker is up: its echoed grant matched, the adapter is loaded, inputs are verified. Nothing of the agent has run.',
+    data: z.object({ grant: Grant }),
+  },
+  'dispatch.finished': {
+    version: 1,
+    durable: true,
+    summary: 'The pipeline is sealed and no question was left.',
+    data: terminal({}),
+  },
+  'dispatch.needs_input': {
+    version: 1,
+    durable: true,
+    summary: 'The agent left a valid question; it is durable.',
+    data: terminal({ questionId: z.string() }),
+  },
+  'dispatch.failed': {
+    version: 1,
+    durable: true,
+    summary: 'Everything else, with its failure.',
+    data: terminal({ failure: Failure }),
+  },
+  'dispatch.cancelled': {
+    version: 1,
+    durable: true,
+    summary: 'A cancel was honoured.',
+    data: terminal({ cause: z.enum(['user', 'shutdown']) }),
+  },
+} as const satisfies EventTable;
 
 function terminal<T extends z.core.$ZodShape>(extra: T) {
   return z.object({

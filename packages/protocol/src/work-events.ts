@@ -1,98 +1,110 @@
 /** What was done inside and around the sandbox, and who was told of it. */
 import * as z from 'zod/mini';
-import { defineEvent } from './define-event.ts';
+import type { EventTable } from './define-event.ts';
 import { RunId, Sha256 } from './ids.ts';
 import { Denial } from './result.ts';
+import { PrintedEnds } from './worker-lines.ts';
 
-export const PromptCompiled = defineEvent({
-  type: 'prompt.compiled',
-  version: 1,
-  durable: true,
-  summary: 'The prompts of the run were put together.',
-  data: z.object({
-    role: z.string(),
-    tier: z.string(),
-    mode: z.string(),
-    estimatedTokens: z.int(),
-    fragmentCount: z.int(),
-    hash: Sha256,
-  }),
-});
-export const ScriptRan = defineEvent({
-  type: 'script.ran',
-  version: 1,
-  durable: true,
-  summary: 'A setup, gate, verify or clean-room command ran.',
-  data: z.looseObject({ lens: z.string(), exitCode: z.nullable(z.int()), durationMs: z.number() }),
-});
-export const AgentRan = defineEvent({
-  type: 'runtime.adapter.ran',
-  version: 1,
-  durable: true,
-  summary: 'The agent program ran and ended.',
-  data: z.looseObject({ exitCode: z.nullable(z.int()), durationMs: z.number() }),
-});
-export const CaptureDone = defineEvent({
-  type: 'capture.done',
-  version: 1,
-  durable: true,
-  summary: 'A patch or outputs were captured.',
-  data: z.object({ what: z.string(), files: z.int(), bytes: z.int() }),
-});
-export const PolicyDenied = defineEvent({
-  type: 'policy.denied',
-  version: 1,
-  durable: true,
-  summary: 'A layer stopped something.',
-  data: z.object({ denial: Denial }),
-});
-export const NetworkConnected = defineEvent({
-  type: 'network.connection',
-  version: 1,
-  durable: true,
-  summary: 'One connection through the proxy or the broker.',
-  data: z.object({
-    via: z.enum(['connect', 'http', 'broker']),
-    target: z.string(),
-    verdict: z.enum(['allowed', 'denied', 'failed']),
-    detail: z.optional(z.string()),
-    bytesUp: z.int(),
-    bytesDown: z.int(),
-    durationMs: z.number(),
-  }),
-});
-export const EvidenceSealed = defineEvent({
-  type: 'evidence.sealed',
-  version: 1,
-  durable: true,
-  summary: 'The manifest, the chain and the result are bound by a signature.',
-  data: z.object({
-    envelopeRef: Sha256,
-    manifestRef: Sha256,
-    keyId: z.string(),
-    /** Its place among the seals of this ledger; absent in those of the first versions. */
-    chain: z.optional(
-      z.object({
-        ledger: z.string(),
-        number: z.int().check(z.positive()),
-        /** The sha256 of the envelope before it, and its run; null for the first seal of a ledger. */
-        previous: z.nullable(Sha256),
-        previousRun: z.nullable(RunId),
-      }),
-    ),
-  }),
-});
-export const CallbackDelivered = defineEvent({
-  type: 'callback.delivered',
-  version: 1,
-  durable: true,
-  summary: 'An endpoint took a lifecycle event.',
-  data: z.object({ url: z.string(), event: z.string(), status: z.int(), tries: z.int() }),
-});
-export const CallbackFailed = defineEvent({
-  type: 'callback.failed',
-  version: 1,
-  durable: true,
-  summary: 'An endpoint did not take a lifecycle event, and no try is left.',
-  data: z.object({ url: z.string(), event: z.string(), detail: z.string(), tries: z.int() }),
-});
+export const workEvents = {
+  'prompt.compiled': {
+    version: 1,
+    durable: true,
+    summary: 'The prompts of the run were put together.',
+    data: z.object({
+      role: z.string(),
+      tier: z.string(),
+      mode: z.string(),
+      estimatedTokens: z.int(),
+      fragmentCount: z.int(),
+      hash: Sha256,
+    }),
+  },
+  'script.ran': {
+    version: 1,
+    durable: true,
+    summary: 'A setup, gate, verify or clean-room command ran.',
+    data: z.object({
+      lens: z.string(),
+      exitCode: z.nullable(z.int()),
+      durationMs: z.number(),
+      command: z.optional(z.string()),
+      timedOut: z.optional(z.boolean()),
+      stdout: z.optional(z.string()),
+      stderr: z.optional(z.string()),
+      /** Its place in the pipeline. */
+      ordinal: z.optional(z.int()),
+      /** Where it ran, when that was not the workspace. */
+      room: z.optional(z.string()),
+    }),
+  },
+  'runtime.adapter.ran': {
+    version: 1,
+    durable: true,
+    summary: 'The agent program ran and ended.',
+    data: z.object({
+      exitCode: z.nullable(z.int()),
+      durationMs: z.number(),
+      signal: z.optional(z.nullable(z.string())),
+      stdout: z.optional(PrintedEnds),
+      stderr: z.optional(PrintedEnds),
+    }),
+  },
+  'capture.done': {
+    version: 1,
+    durable: true,
+    summary: 'A patch or outputs were captured.',
+    data: z.object({ what: z.string(), files: z.int(), bytes: z.int() }),
+  },
+  'policy.denied': {
+    version: 1,
+    durable: true,
+    summary: 'A layer stopped something.',
+    data: z.object({ denial: Denial }),
+  },
+  'network.connection': {
+    version: 1,
+    durable: true,
+    summary: 'One connection through the proxy or the broker.',
+    data: z.object({
+      via: z.enum(['connect', 'http', 'broker']),
+      target: z.string(),
+      verdict: z.enum(['allowed', 'denied', 'failed']),
+      detail: z.optional(z.string()),
+      bytesUp: z.int(),
+      bytesDown: z.int(),
+      durationMs: z.number(),
+    }),
+  },
+  'evidence.sealed': {
+    version: 1,
+    durable: true,
+    summary: 'The manifest, the chain and the result are bound by a signature.',
+    data: z.object({
+      envelopeRef: Sha256,
+      manifestRef: Sha256,
+      keyId: z.string(),
+      /** Its place among the seals of this ledger; absent in those of the first versions. */
+      chain: z.optional(
+        z.object({
+          ledger: z.string(),
+          number: z.int().check(z.positive()),
+          /** The sha256 of the envelope before it, and its run; null for the first seal of a ledger. */
+          previous: z.nullable(Sha256),
+          previousRun: z.nullable(RunId),
+        }),
+      ),
+    }),
+  },
+  'callback.delivered': {
+    version: 1,
+    durable: true,
+    summary: 'An endpoint took a lifecycle event.',
+    data: z.object({ url: z.string(), event: z.string(), status: z.int(), tries: z.int() }),
+  },
+  'callback.failed': {
+    version: 1,
+    durable: true,
+    summary: 'An endpoint did not take a lifecycle event, and no try is left.',
+    data: z.object({ url: z.string(), event: z.string(), detail: z.string(), tries: z.int() }),
+  },
+} as const satisfies EventTable;

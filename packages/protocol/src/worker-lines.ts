@@ -70,6 +70,26 @@ export const HeartbeatCounters = z.object({
 });
 export type HeartbeatCounters = z.infer<typeof HeartbeatCounters>;
 
+/** What the worker is doing, and its counts so far. */
+export const progressFields = () => ({
+  phase: z.enum(['overlay', 'setup', 'agent', 'capture', 'script', 'seal']),
+  message: z.optional(z.string()),
+  tool: z.optional(z.nullable(z.string())),
+  text: z.optional(z.string()),
+  turns: z.optional(count()),
+  toolCalls: z.optional(count()),
+  tokensIn: z.optional(count()),
+  tokensOut: z.optional(count()),
+  cacheReadTokens: z.optional(count()),
+  cacheWriteTokens: z.optional(count()),
+  costUsd: z.optional(z.number()),
+  model: z.optional(z.string()),
+  sessionId: z.optional(z.string()),
+});
+
+/** How much a program printed, and how it began and ended. */
+export const PrintedEnds = z.object({ bytes: count(), head: z.string(), tail: z.string() });
+
 /** What a worker says, by kind: one is looked up and checked, the others need not even be built. */
 export const WORKER_LINES = {
   'worker.boot': z.object({ kind: z.literal('worker.boot'), ...base, pid: z.int(), startTime: z.string() }),
@@ -87,19 +107,7 @@ export const WORKER_LINES = {
   progress: z.object({
     kind: z.literal('progress'),
     ...base,
-    phase: z.enum(['overlay', 'setup', 'agent', 'capture', 'script', 'seal']),
-    message: z.optional(z.string()),
-    tool: z.optional(z.nullable(z.string())),
-    text: z.optional(z.string()),
-    turns: z.optional(count()),
-    toolCalls: z.optional(count()),
-    tokensIn: z.optional(count()),
-    tokensOut: z.optional(count()),
-    cacheReadTokens: z.optional(count()),
-    cacheWriteTokens: z.optional(count()),
-    costUsd: z.optional(z.number()),
-    model: z.optional(z.string()),
-    sessionId: z.optional(z.string()),
+    ...progressFields(),
   }),
   request: z.object({
     kind: z.literal('request'),
@@ -121,8 +129,8 @@ export const WORKER_LINES = {
     exitCode: z.nullable(z.int()),
     signal: z.nullable(z.string()),
     durationMs: z.number(),
-    stdout: z.object({ bytes: count(), head: z.string(), tail: z.string() }),
-    stderr: z.object({ bytes: count(), head: z.string(), tail: z.string() }),
+    stdout: PrintedEnds,
+    stderr: PrintedEnds,
   }),
   'script.ran': z.object({
     kind: z.literal('script.ran'),

@@ -1,4 +1,4 @@
-import type { EventEnvelope } from '@caisson/protocol';
+import { toWire, type EventEnvelope, type WireEvent } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatEvent } from '../format-event.ts';
@@ -43,9 +43,9 @@ export const command = defineCommand({
       const events = options.follow
         ? caisson.follow(runId, { after, signal: output.closed })
         : await caisson.events(runId, { after });
-      const all: EventEnvelope[] = [];
+      const all: WireEvent[] = [];
       for await (const event of events) {
-        if (output.format === 'json') all.push(event);
+        if (output.format === 'json') all.push(toWire(event));
         else print(event);
       }
       if (output.format === 'json') output.result(all, () => []);
@@ -86,7 +86,7 @@ function readAfter(text: string | undefined): number {
 function createPrinter(output: Output): (event: EventEnvelope) => void {
   let day = '';
   return (event) => {
-    if (output.format !== 'human') return output.event(event);
+    if (output.format !== 'human') return output.event(toWire(event));
     if (event.at.slice(0, 10) !== day)
       output.line(output.style.dim(`${event.at.slice(0, 10)}, times in UTC`));
     day = event.at.slice(0, 10);

@@ -61,16 +61,11 @@ class OutboxCallbacks implements Callbacks {
   standings(runId: string): readonly CallbackStanding[] {
     const told = this.#options.ledger
       .read({ runId, types: ['callback.delivered', 'callback.failed'] })
-      .map(({ type, data }): CallbackStanding => {
-        const status = type === 'callback.delivered' ? 'delivered' : 'failed';
-        const detail = data['detail'];
-        return {
-          url: String(data['url']),
-          event: String(data['event']),
-          status,
-          tries: Number(data['tries']),
-          ...(typeof detail === 'string' ? { detail } : {}),
-        };
+      .map((told): CallbackStanding => {
+        const { url, event, tries } = told.data;
+        return told.type === 'callback.delivered'
+          ? { url, event, status: 'delivered', tries }
+          : { url, event, status: 'failed', tries, detail: told.data.detail };
       });
     const pending = this.#outbox
       .list()

@@ -1,5 +1,6 @@
 import { createSeal } from '@caisson/ground';
 import { expect, test } from 'vitest';
+import { SAMPLE_DATA } from '../../../protocol/src/fixtures/sample-events.ts';
 import { createMemoryLedger, type Ledger, type NewEvent } from '../ledger/index.ts';
 import { createEndingMarks, type EndingMarks } from './ending-marks.ts';
 
@@ -17,8 +18,8 @@ const event = (type: string, data: NewEvent['data'] = {}): NewEvent => ({
 });
 
 async function endRun(ledger: Ledger): Promise<{ runId: string; hash: string }> {
-  await ledger.append([event('dispatch.accepted')]);
-  const [ended] = await ledger.append([event('dispatch.cancelled', { cause: 'user' })]);
+  await ledger.append([event('dispatch.accepted', SAMPLE_DATA['dispatch.accepted'])]);
+  const [ended] = await ledger.append([event('dispatch.cancelled', SAMPLE_DATA['dispatch.cancelled'])]);
   return { runId: 'run_1', hash: ended?.hash ?? '' };
 }
 

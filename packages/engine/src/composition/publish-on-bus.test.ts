@@ -1,20 +1,19 @@
-import { BusTopic } from '@caisson/protocol';
+import { BusTopic, identifyEvent } from '@caisson/protocol';
 import { expect, it } from 'vitest';
 import { createBus } from '../bus/index.ts';
 import type { HeardEvent } from '../ledger/index.ts';
 import { createBusPublisher } from './publish-on-bus.ts';
 
 const event = (type: string, data: Record<string, unknown>): HeardEvent => ({
+  ...identifyEvent(type, data),
   id: 'x',
   runId: 'run_00000000000000000001',
   attempt: 1,
-  type,
   version: 1,
   at: '2026-01-01T00:00:00.000Z',
   trace: 't',
   seq: 2,
   offset: 2,
-  data,
 });
 
 it('a compiled prompt is told on the bus by its hash, never by its text', async () => {

@@ -1,35 +1,31 @@
 /** Events that a topic exists for are told on the bus; the ledger has them all. */
-import { BusTopic, DispatchAccepted, isTerminal, statusOfEnding, type BusPayloads } from '@caisson/protocol';
+import {
+  BusTopic,
+  isEnding,
+  statusOfEnding,
+  type BusPayloads,
+  type DataOf,
+  type TerminalType,
+} from '@caisson/protocol';
 import type { SafeEventBus } from '../bus/index.ts';
 import type { HeardEvent } from '../ledger/index.ts';
 
 type Started = BusPayloads[typeof BusTopic.RUN_STARTED];
+type Accepted = Omit<Started, 'runId' | 'attempt' | 'at'>;
 
-/** Remembers what was accepted until it starts: `run-started` tells both. */
+/** Remembers what was accepted until it ends: `run-started` tells both. */
 export function createBusPublisher(bus: SafeEventBus): (event: HeardEvent) => void {
-  const accepted = new Map<string, Omit<Started, 'runId' | 'attempt' | 'at'>>();
+  const accepted = new Map<string, Accepted>();
   return (event) => {
-    if (event.runId === null) return;
-    const who = { runId: event.runId, attempt: event.attempt, at: event.at };
-    switch (event.type) {
-      case 'dispatch.accepted':
-        accepted.set(event.runId, describeAccepted(event));
-        return;
-      case 'dispatch.started':
-        bus.emit(BusTopic.RUN_STARTED, {
-          ...who,
-          ...(accepted.get(event.runId) ?? { task: '', runtime: '' }),
-        });
-        return;
-      default:
-        if (isTerminal(event.type)) accepted.delete(event.runId);
-        publishWhileRunning(bus, who, event);
-    }
+    const { runId, attempt, at } = event;
+    if (runId === null) return;
+    if (event.type === 'dispatch.accepted') accepted.set(runId, describeAccepted(event.data));
+    publish(bus, { runId, attempt, at }, event, accepted.get(runId));
+    if (isEnding(event)) accepted.delete(runId);
   };
 }
 
-function describeAccepted(event: HeardEvent): Omit<Started, 'runId' | 'attempt' | 'at'> {
-  const { task, runtime, agent, resolved } = DispatchAccepted.data.parse(event.data);
+function describeAccepted({ task, runtime, agent, resolved }: DataOf<'dispatch.accepted'>): Accepted {
   const model = resolved.model.requested;
   return {
     task: task.description,
@@ -39,40 +35,42 @@ function describeAccepted(event: HeardEvent): Omit<Started, 'runId' | 'attempt' 
   };
 }
 
-function publishWhileRunning(
+function publish(
   bus: SafeEventBus,
   who: { runId: string; attempt: number; at: string },
   event: HeardEvent,
+  accepted: Accepted = { task: '', runtime: '' },
 ): void {
-  const { data } = event;
-  if (event.type === 'worker.progress') {
-    if (data['message'] === 'compaction') {
-      bus.emit(BusTopic.COMPACTION_STARTED, { runId: who.runId, attempt: who.attempt });
+  switch (event.type) {
+    case 'dispatch.started':
+      return void bus.emit(BusTopic.RUN_STARTED, { ...who, ...accepted });
+    case 'worker.progress': {
+      if (event.data.message === 'compaction')
+        bus.emit(BusTopic.COMPACTION_STARTED, { runId: who.runId, attempt: who.attempt });
+      const currentTool = event.data.tool ?? null;
+      return void bus.emit(BusTopic.WORKER_PROGRESS, { ...who, ...event.data, currentTool });
     }
-    bus.emit(BusTopic.WORKER_PROGRESS, {
-      ...who,
-      ...data,
-      currentTool: data['tool'] ?? null,
-    } as unknown as BusPayloads[typeof BusTopic.WORKER_PROGRESS]);
-  } else if (event.type === 'worker.heartbeat') {
-    bus.emit(BusTopic.WORKER_HEARTBEAT, { ...who, ...data } as BusPayloads[typeof BusTopic.WORKER_HEARTBEAT]);
-  } else if (event.type === 'health.changed') {
-    bus.emit(BusTopic.WORKER_HEALTH_CHANGED, {
-      ...who,
-      ...data,
-    } as BusPayloads[typeof BusTopic.WORKER_HEALTH_CHANGED]);
-  } else if (event.type === 'prompt.compiled') {
-    bus.emit(BusTopic.PROMPT_COMPILED, data as BusPayloads[typeof BusTopic.PROMPT_COMPILED]);
-  } else if (event.type === 'warning') {
-    const warning = { source: String(data['source']), message: String(data['message']) };
-    bus.emit(BusTopic.WARNING, { ...warning, runId: who.runId });
-  } else if (isTerminal(event.type)) {
-    bus.emit(BusTopic.RUN_FINISHED, {
-      ...who,
-      status: statusOfEnding(event.type, data['failure'] as never, data['cause'] as string | undefined),
-      durationMs: Number(data['durationMs']),
-      ...(data['failure'] === undefined ? {} : { failure: data['failure'] as never }),
-      ...(data['usage'] === undefined ? {} : { usage: data['usage'] as never }),
-    });
+    case 'worker.heartbeat':
+      return void bus.emit(BusTopic.WORKER_HEARTBEAT, { ...who, ...event.data });
+    case 'health.changed':
+      return void bus.emit(BusTopic.WORKER_HEALTH_CHANGED, { ...who, ...event.data });
+    case 'prompt.compiled':
+      return void bus.emit(BusTopic.PROMPT_COMPILED, event.data);
+    case 'warning':
+      return void bus.emit(BusTopic.WARNING, { ...event.data, runId: who.runId });
+    default:
+      if (isEnding(event)) bus.emit(BusTopic.RUN_FINISHED, { ...who, ...describeEnding(event) });
   }
+}
+
+function describeEnding(event: Extract<HeardEvent, { type: TerminalType }>) {
+  const { durationMs, usage } = event.data;
+  const failure = event.type === 'dispatch.failed' ? event.data.failure : undefined;
+  const cause = event.type === 'dispatch.cancelled' ? event.data.cause : undefined;
+  return {
+    status: statusOfEnding(event.type, failure, cause),
+    durationMs,
+    ...(failure === undefined ? {} : { failure }),
+    ...(usage === undefined ? {} : { usage }),
+  };
 }

@@ -1,6 +1,6 @@
 /** Answers what a worker asks of the host while it runs: decide a held call, dispatch another run. */
 import * as z from 'zod/mini';
-import { Mode } from '@caisson/protocol';
+import { Mode, TERMINAL_TYPES } from '@caisson/protocol';
 import type { DispatchRequest, DispatchRooms, RequestDesk, RunHandle } from '../dispatch/index.ts';
 import { TaskRefusedError } from '../dispatch/index.ts';
 import { listApprovals, type Approvals } from '../questions/index.ts';
@@ -103,9 +103,8 @@ function ownRuntime({ ledger }: RequestDeskOptions['rooms'], runId: string): str
 /** What the parent's agent reads, and the patch for its mailbox. */
 async function describeChild(rooms: RequestDeskOptions['rooms'], handle: RunHandle): Promise<unknown> {
   const ended = await handle.ended;
-  const ending = rooms.ledger.run(ended.runId)?.ending ?? '';
-  const ref = rooms.ledger.read({ runId: ended.runId, types: [ending] }).at(-1)?.data['patchRef'];
-  const patch = typeof ref === 'string' ? await rooms.store.getBlob(ref) : Buffer.alloc(0);
+  const ref = rooms.ledger.read({ runId: ended.runId, types: TERMINAL_TYPES }).at(-1)?.data.patchRef;
+  const patch = ref === undefined ? Buffer.alloc(0) : await rooms.store.getBlob(ref);
   return {
     runId: ended.runId,
     status: ended.status,

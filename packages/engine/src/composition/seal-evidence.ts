@@ -1,18 +1,19 @@
 /** Signs a run that has ended: the manifest is read off the ledger, so that recovery can seal what another host began. */
 import type { Clock } from '@caisson/ground';
-import { DispatchAccepted, isTerminal, Result } from '@caisson/protocol';
+import { isEnding, Result, type TerminalType } from '@caisson/protocol';
 import * as z from 'zod/mini';
 import type { ResolvedConfig } from '../config/index.ts';
 import {
   EvidenceManifest,
   prepareSeal,
+  SealRefusedError,
   TamperedError,
   UnsealedError,
   type Artefact,
   type Keyring,
   type ResultSink,
 } from '../evidence/index.ts';
-import { ZERO_HASH, type Ledger, type Recorder, type StoredEvent } from '../ledger/index.ts';
+import { ZERO_HASH, type Ledger, type Recorder, type StoredEvent, type StoredOf } from '../ledger/index.ts';
 import type { Store } from '../store/index.ts';
 import { deliverSealed } from './deliver-sealed.ts';
 import { digestProgram } from './digest-program.ts';
@@ -67,7 +68,7 @@ export function createSealer(options: SealerOptions): Sealer {
     prepare() {
       if (isPrepared) return;
       isPrepared = true;
-      for (const schema of [EvidenceManifest, Result, DispatchAccepted.data]) schema.safeParse({});
+      for (const schema of [EvidenceManifest, Result]) schema.safeParse({});
       keyring.getSigningKey().catch(() => undefined); // reported when it is needed
     },
   };
@@ -81,10 +82,10 @@ async function seal(
 ): Promise<void> {
   const { ledger, store } = options;
   const events = ledger.read({ runId });
-  const ending = events.findLast((event) => isTerminal(event.type));
+  const ending = events.findLast((event) => isEnding(event));
   if (ending === undefined) return;
-  const resultRef = ending.data['resultRef'];
-  const resultBytes = typeof resultRef === 'string' ? await store.getBlob(resultRef) : null;
+  const { resultRef } = ending.data;
+  const resultBytes = resultRef === undefined ? null : await store.getBlob(resultRef);
   const artefacts = await listArtefacts(store, ending, resultBytes);
   const prepared = await prepareSeal({
     store,
@@ -110,12 +111,12 @@ async function seal(
 
 async function listArtefacts(
   store: Store,
-  ending: StoredEvent,
+  ending: StoredOf<TerminalType>,
   resultBytes: Buffer | null,
 ): Promise<Artefact[]> {
   const artefacts: Artefact[] = [];
-  const patchRef = ending.data['patchRef'];
-  if (typeof patchRef === 'string')
+  const { patchRef } = ending.data;
+  if (patchRef !== undefined)
     artefacts.push({ name: 'patch', digest: patchRef, size: (await store.getBlob(patchRef)).length });
   if (resultBytes === null) return artefacts;
   const result = Result.parse(JSON.parse(resultBytes.toString('utf8')));
@@ -135,9 +136,12 @@ function composeManifest(
   runId: string,
   events: readonly StoredEvent[],
 ): EvidenceManifest {
-  const accepted = DispatchAccepted.data.parse(events[0]?.data);
+  const [first] = events;
+  if (first?.type !== 'dispatch.accepted')
+    throw new SealRefusedError(`${runId} does not begin with its acceptance`);
+  const accepted = first.data;
   const launched = events.findLast((event) => event.type === 'attempt.launched');
-  const workspace = WorkspaceBase.safeParse(launched?.data['workspace']).data;
+  const workspace = WorkspaceBase.safeParse(launched?.data.workspace).data;
   const { resolved, runtimeInfo } = accepted;
   return {
     schemaVersion: 1,

@@ -6,6 +6,7 @@
 import type { SpareWorkers } from './spare-worker.ts';
 import type { Limits } from '@caisson/protocol';
 import type { Readable, Writable } from 'node:stream';
+import * as z from 'zod/mini';
 
 export interface WorkerStart {
   readonly runId: string;
@@ -20,15 +21,16 @@ export interface WorkerStart {
 }
 
 /** Finds a worker again, also from another process. */
-export interface WorkerHandle {
-  readonly kind: 'local';
-  readonly runId: string;
-  readonly attempt: number;
-  readonly pid: number;
-  readonly startTime: string;
+export const WorkerHandle = z.object({
+  kind: z.literal('local'),
+  runId: z.string(),
+  attempt: z.int(),
+  pid: z.int(),
+  startTime: z.string(),
   /** Folders of the attempt's cgroup, empty without one. */
-  readonly cgroup: { readonly name: string; readonly procsFiles: readonly string[] };
-}
+  cgroup: z.readonly(z.object({ name: z.string(), procsFiles: z.readonly(z.array(z.string())) })),
+});
+export type WorkerHandle = Readonly<z.infer<typeof WorkerHandle>>;
 
 export interface WorkerProcess {
   readonly handle: WorkerHandle;

@@ -1,4 +1,5 @@
 export type * from './contract.ts';
+export { WorkerHandle } from './contract.ts';
 export { WorkerStartError } from './errors.ts';
 export { createLocalCompute } from './local-compute.ts';
 export { createSpareWorkers, type SpareWorkers } from './spare-worker.ts';

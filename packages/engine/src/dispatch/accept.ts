@@ -1,5 +1,6 @@
 /** The moment a task becomes a run: everything that went in is named by its digest, and durable. */
 import { createHash } from 'node:crypto';
+import type { DataOf } from '@caisson/protocol';
 import type { AdmittedRun, DispatchRequest } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { poolOf, poolRoom } from './pool-room.ts';
@@ -39,7 +40,7 @@ export async function accept(rooms: DispatchRooms, run: AdmittedRun): Promise<vo
 }
 
 /** What the evidence manifest will name, by digest. */
-function wentIn(run: AdmittedRun, rules: readonly unknown[]): Record<string, unknown> {
+function wentIn(run: AdmittedRun, rules: readonly unknown[]): Partial<DataOf<'dispatch.accepted'>> {
   const names = [
     ...Object.keys(run.request.env ?? {}),
     ...Object.keys(run.request.secrets ?? {}),

@@ -4,7 +4,7 @@
  * the same baseline. The new patch then holds everything, and only the last run of a chain is applied. Without a session
  * an attempt begins with the present files: done twice, half a task is not the task.
  */
-import type { EventData, SessionResume } from '@caisson/protocol';
+import type { SessionResume } from '@caisson/protocol';
 import { PreparedWorkspace, type EarlierWork } from '../workspace/index.ts';
 import type { AdmittedRun } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
@@ -22,7 +22,7 @@ export function findEarlierSession(
   attempt: number,
 ): EarlierSession | null {
   const before = attempt === 1 ? undefined : rooms.ledger.read({ runId, types: ['attempt.ended'] }).at(-1);
-  const { resume, patchRef } = (before?.data ?? {}) as Partial<EventData['attempt.ended']>;
+  const { resume, patchRef } = before?.data ?? {};
   if (resume !== undefined) return { runId, resume, patchRef };
   const { continues } = request;
   if (continues === undefined || request.resume === undefined) return null;
@@ -38,7 +38,7 @@ export async function findContinuedWork(
   if (session?.patchRef === undefined || run.workspaceKind === 'in-place') return null;
   const { runId, patchRef } = session;
   const launched = rooms.ledger.read({ runId, types: ['attempt.launched'] }).at(-1);
-  const workspace = PreparedWorkspace.safeParse(launched?.data['workspace']).data;
+  const workspace = PreparedWorkspace.safeParse(launched?.data.workspace).data;
   if (workspace === undefined || workspace.kind !== run.workspaceKind) return null;
   const { baselineTree, baseCommit, baselineCommit } = workspace;
   return { runId, baselineTree, baseCommit, baselineCommit, patch: await rooms.store.getBlob(patchRef) };
@@ -47,8 +47,7 @@ export async function findContinuedWork(
 function patchRefOf(rooms: Pick<DispatchRooms, 'ledger'>, runId: string): string | undefined {
   const type = rooms.ledger.run(runId)?.ending;
   const ending = type === undefined ? undefined : rooms.ledger.read({ runId, types: [type] }).at(-1);
-  const patchRef = ending?.data['patchRef'];
-  return typeof patchRef === 'string' ? patchRef : undefined;
+  return ending?.data.patchRef;
 }
 
 /** Said to a session that is resumed without its work: it would build on files that are not there. */

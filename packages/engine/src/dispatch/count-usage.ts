@@ -67,12 +67,11 @@ export function atLeast(usage: Usage | undefined): Usage | undefined {
 export function findEarlierUse({ ledger }: Pick<DispatchRooms, 'ledger'>, runId: string): EarlierUse {
   const use = { tokens: 0, turns: 0, toolCalls: 0, costUsd: 0 };
   for (const { data } of ledger.read({ runId, types: ['attempt.ended'] })) {
-    const usage = data['usage'] as Usage | undefined;
-    const costUsd = data['costUsd'];
+    const { usage, costUsd } = data;
     use.tokens += tokensOf(usage);
     use.turns += usage?.turns ?? 0;
     use.toolCalls += usage?.toolCalls ?? 0;
-    use.costUsd += typeof costUsd === 'number' ? costUsd : 0;
+    use.costUsd += costUsd ?? 0;
   }
   return use;
 }

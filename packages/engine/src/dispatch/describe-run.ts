@@ -1,21 +1,21 @@
 /** A run as its ledger tells it: the DispatchResult of 4-protocol. */
 import {
   exitCodeOf,
+  isEnding,
   Result,
-  type CheckpointRef,
   statusOfEnding,
   type DispatchResult,
-  type EventData,
   type Failure,
-  type ListedRisk,
   type Resolved,
-  type RunBranch,
-  type RunTotal,
+  type TerminalType,
 } from '@caisson/protocol';
-import type { RunRow, StoredEvent } from '../ledger/index.ts';
+import type { RunRow, StoredEvent, StoredOf } from '../ledger/index.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { RunNotFoundError } from './errors.ts';
 import { findChangesOutsideScope } from './outside-scope.ts';
+
+/** Of a run whose acceptance this version cannot read. */
+const UNREADABLE: Resolved = { capabilities: [], env: [], model: { requested: '', served: [] } };
 
 export async function describeRun(
   rooms: Pick<DispatchRooms, 'ledger' | 'store'>,
@@ -25,21 +25,18 @@ export async function describeRun(
   const row = rooms.ledger.run(runId);
   if (row === null) throw new RunNotFoundError(runId);
   const events = rooms.ledger.read({ runId });
-  const accepted = events.find((event) => event.type === 'dispatch.accepted');
-  const ending = events.findLast((event) => event.type === row.ending);
+  const resolved = events.find((event) => event.type === 'dispatch.accepted')?.data.resolved ?? UNREADABLE;
+  const ending = events.findLast((event) => isEnding(event));
   const result = withContents ? withUsage(await findResult(rooms, ending), ending) : null;
   const outsideScope = withContents ? await findChangesOutsideScope(rooms, events, ending) : [];
-  const branch = ending?.data['branch'] as RunBranch | undefined;
-  const { beside } = (ending?.data['checkpoint'] ?? {}) as Partial<CheckpointRef>;
-  const resolved = accepted?.data['resolved'] as Resolved;
-  const failure = ending?.data['failure'] as Failure | undefined;
-  const total = ending?.data['total'] as RunTotal | undefined;
+  const { branch, checkpoint, risky, total, durationMs = 0 } = ending?.data ?? {};
+  const failure = ending?.type === 'dispatch.failed' ? ending.data.failure : undefined;
   return {
     runId,
     ...describeStatus(row, events, ending),
     ...(failure === undefined ? {} : { failure }),
     exitCode: findExitCode(ending, failure),
-    durationMs: numberOf(ending?.data['durationMs']),
+    durationMs,
     ...(total === undefined ? {} : { total }),
     ...(row.costUsd === undefined ? {} : { costUsd: row.costUsd }),
     ...(row.costIsEstimate === true ? { costIsEstimate: true } : {}),
@@ -48,43 +45,44 @@ export async function describeRun(
     reply: await textOf(rooms, result?.reply.ref),
     resolved: { ...resolved, model: { ...resolved.model, served: result?.usage?.models ?? [] } },
     result,
-    ...(withContents && ending?.data['risky'] !== undefined
-      ? { risky: ending.data['risky'] as ListedRisk[] }
-      : {}),
-    ...(beside === undefined || !withContents ? {} : { beside }),
+    ...(risky === undefined || !withContents ? {} : { risky }),
+    ...(checkpoint?.beside === undefined || !withContents ? {} : { beside: checkpoint.beside }),
     ...(outsideScope.length === 0 ? {} : { outsideScope }),
     ...(branch === undefined ? {} : { branch }),
     events: { count: events.length, lastSeq: events.at(-1)?.seq ?? 0 },
   };
 }
 
+type EndingEvent = StoredOf<TerminalType>;
+
 /** As the events have it: an ending that asked is `answered` once another run continues it. */
 function describeStatus(
   row: RunRow,
   events: readonly StoredEvent[],
-  ending: StoredEvent | undefined,
+  ending: EndingEvent | undefined,
 ): Pick<DispatchResult, 'status' | 'continuedBy'> {
   if (ending === undefined) return { status: row.status };
-  const { failure, cause } = ending.data;
-  const status = statusOfEnding(ending.type, failure as Failure | undefined, cause as string | undefined);
+  const failure = ending.type === 'dispatch.failed' ? ending.data.failure : undefined;
+  const cause = ending.type === 'dispatch.cancelled' ? ending.data.cause : undefined;
+  const status = statusOfEnding(ending.type, failure, cause);
   const answered = events.find((event) => event.type === 'question.answered');
   if (status !== 'waiting' || answered === undefined) return { status };
-  const { continuedBy } = answered.data as EventData['question.answered'];
+  const { continuedBy } = answered.data;
   return { status: 'answered', ...(continuedBy === undefined ? {} : { continuedBy }) };
 }
 
 /** The worker seals what its agent told; the ending has what was counted in all. */
-function withUsage(result: Result | null, ending: StoredEvent | undefined): Result | null {
-  const usage = ending?.data['usage'] as Result['usage'];
+function withUsage(result: Result | null, ending: EndingEvent | undefined): Result | null {
+  const usage = ending?.data.usage;
   return result === null || usage === undefined ? result : { ...result, usage };
 }
 
 async function findResult(
   rooms: Pick<DispatchRooms, 'store'>,
-  ending: StoredEvent | undefined,
+  ending: EndingEvent | undefined,
 ): Promise<Result | null> {
-  const ref = ending?.data['resultRef'];
-  if (typeof ref !== 'string') return null;
+  const ref = ending?.data.resultRef;
+  if (ref === undefined) return null;
   return Result.parse(JSON.parse((await rooms.store.getBlob(ref)).toString('utf8')));
 }
 
@@ -93,11 +91,6 @@ async function textOf(rooms: Pick<DispatchRooms, 'store'>, ref: string | undefin
 }
 
 /** Endings of earlier versions tell 0 for failures, too. */
-function findExitCode(ending: StoredEvent | undefined, failure: Failure | undefined): number | null {
-  const told = ending?.data['exitCode'];
-  return exitCodeOf(failure === undefined ? 'finished' : 'failed', typeof told === 'number' ? told : null);
-}
-
-function numberOf(value: unknown): number {
-  return typeof value === 'number' ? value : 0;
+function findExitCode(ending: EndingEvent | undefined, failure: Failure | undefined): number | null {
+  return exitCodeOf(failure === undefined ? 'finished' : 'failed', ending?.data.exitCode ?? null);
 }

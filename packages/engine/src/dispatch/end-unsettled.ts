@@ -13,7 +13,8 @@ export async function endUnsettled(
 ): Promise<void> {
   const { attempt } = last;
   const runId = last.runId ?? '';
-  const workspace = PreparedWorkspace.safeParse(last.data['workspace']).data;
+  const launched = last.type === 'attempt.launched' ? last.data.workspace : undefined;
+  const workspace = PreparedWorkspace.safeParse(launched).data;
   const checkpoint =
     workspace === undefined
       ? undefined

@@ -1,8 +1,8 @@
 /** Stage 5: follows one worker. Its lines become our events; what it asks for is answered; what it spends is counted. */
 import { isDeepStrictEqual } from 'node:util';
 import type {
-  EventData,
-  EventType,
+  DataOf,
+  DurableType,
   Failure,
   SessionResume,
   Usage,
@@ -40,7 +40,7 @@ export function follow(
   let hasStarted = false;
   let held = 0;
 
-  const keep = <T extends EventType>(type: T, data: EventData[T]): void =>
+  const keep = <T extends DurableType>(type: T, data: DataOf<T>): void =>
     record.keep(type, data, { attempt });
   const onReady = async (): Promise<void> => {
     await record.append('dispatch.started', { grant: run.grant }, { attempt });

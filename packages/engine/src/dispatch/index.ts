@@ -8,5 +8,4 @@ export { describeTask } from './describe-task.ts';
 export { RunAmbiguousError, RunNotFoundError, TaskRefusedError } from './errors.ts';
 export { refuseTask } from './refuse-task.ts';
 export { findOwnControls } from './own-controls.ts';
-export { flatten } from './run-stream.ts';
 export { attemptPaths } from './state-paths.ts';

@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest';
-import type { Ledger, StoredEvent } from '../ledger/index.ts';
+import type { Ledger, StoredOf } from '../ledger/index.ts';
 import { findLeftWork } from './left-work.ts';
 
 const checkpoint = { ref: 'refs/caisson/run/1', commit: 'c', tree: 't' };
 
 function leftBy(...attempts: Record<string, unknown>[]) {
-  const events = attempts.map((data, index) => ({ attempt: index + 1, data }) as unknown as StoredEvent);
+  const events = attempts.map(
+    (data, index) => ({ attempt: index + 1, data }) as unknown as StoredOf<'attempt.ended'>,
+  );
   return findLeftWork({ ledger: { read: () => events } as unknown as Ledger }, 'run');
 }
 

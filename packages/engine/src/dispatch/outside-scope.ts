@@ -1,7 +1,8 @@
 import { relative } from 'node:path';
 import { parsePatchHeaders, showPath } from '@caisson/ground';
 import { findOutsideScope } from '@caisson/policy';
-import type { StoredEvent } from '../ledger/index.ts';
+import type { TerminalType } from '@caisson/protocol';
+import type { StoredEvent, StoredOf } from '../ledger/index.ts';
 import type { DispatchRooms } from './rooms.ts';
 
 /**
@@ -11,12 +12,12 @@ import type { DispatchRooms } from './rooms.ts';
 export async function findChangesOutsideScope(
   { store }: Pick<DispatchRooms, 'store'>,
   events: readonly StoredEvent[],
-  ending: StoredEvent | undefined,
+  ending: StoredOf<TerminalType> | undefined,
 ): Promise<string[]> {
   const accepted = events.find((event) => event.type === 'dispatch.accepted');
-  const { scope = [] } = (accepted?.data['task'] ?? {}) as { scope?: readonly string[] };
-  const patchRef = ending?.data['patchRef'];
-  if (scope.length === 0 || typeof patchRef !== 'string') return [];
+  const scope = accepted?.data.task.scope ?? [];
+  const patchRef = ending?.data.patchRef;
+  if (scope.length === 0 || patchRef === undefined) return [];
   const folder = projectFolder(events);
   const touched = parsePatchHeaders(await store.getBlob(patchRef)).flatMap(({ oldPath, newPath }) =>
     [oldPath, newPath].filter((path) => path !== null).map(showPath),
@@ -28,6 +29,6 @@ export async function findChangesOutsideScope(
 /** Where the project lies in the workspace: a patch names files from the top of the repository. */
 function projectFolder(events: readonly StoredEvent[]): string {
   const launched = events.findLast((event) => event.type === 'attempt.launched');
-  const { mountPath, cwd } = (launched?.data['workspace'] ?? {}) as { mountPath?: string; cwd?: string };
+  const { mountPath, cwd } = launched?.data.workspace ?? {};
   return mountPath === undefined || cwd === undefined ? '' : relative(mountPath, cwd);
 }

@@ -1,9 +1,15 @@
 /** One run of a dead host, from what is on disk to its ending. */
 import { rm } from 'node:fs/promises';
-import type { Usage } from '@caisson/protocol';
-import { IllegalTransitionError, type RunRecord, type RunRow, type StoredEvent } from '../ledger/index.ts';
+import { isEnding, recordedTypeOf } from '@caisson/protocol';
+import {
+  IllegalTransitionError,
+  type RunRecord,
+  type RunRow,
+  type StoredEvent,
+  type StoredOf,
+} from '../ledger/index.ts';
 import { PreparedWorkspace } from '../workspace/index.ts';
-import type { WorkerHandle } from '../compute/index.ts';
+import { WorkerHandle } from '../compute/index.ts';
 import type { AttemptRemains } from './attempt-remains.ts';
 import { orWarn, tellSurvivors } from './clean-up.ts';
 import { atLeast, findEarlierUse } from './count-usage.ts';
@@ -17,6 +23,8 @@ import { finishSettled, settle } from './settle.ts';
 import { settleBranch } from './settle-branch.ts';
 import { attemptPaths, removeAttemptFolders } from './state-paths.ts';
 import { keepLeftLines } from './worker-lines.ts';
+
+type Launched = StoredOf<'attempt.launched'>;
 
 /** A run that nobody drives any more, and why. */
 export interface LeftRun {
@@ -33,8 +41,9 @@ export async function recoverRun(rooms: DispatchRooms, left: LeftRun, mayPass: M
   const { runId } = left.row;
   const events = rooms.ledger.read({ runId });
   const record = rooms.recorder.of(runId, events[0]?.trace ?? '');
-  const launched = lastLaunched(events);
+  let launched: Launched | undefined;
   try {
+    launched = lastLaunched(events);
     if (launched === undefined || isEnded(events, launched.attempt))
       await endUnlaunched(rooms, record, { ...left, mayPass }, events);
     else await recoverAttempt(rooms, record, { launched, why: left.why, mayPass }, events);
@@ -76,10 +85,7 @@ export async function finishEnded(rooms: DispatchRooms, runId: string): Promise<
   const launched = lastLaunched(events);
   const ending = rooms.ledger.run(runId)?.ending;
   if (ending === undefined) return;
-  rooms.budget.settle(
-    runId,
-    events.findLast(({ type }) => type === ending)?.data['usage'] as Usage | undefined,
-  );
+  rooms.budget.settle(runId, events.findLast((event) => isEnding(event))?.data.usage);
   const record = rooms.recorder.of(runId, events[0]?.trace ?? '');
   if (launched === undefined) return sweepUnlaunched(rooms, record, runId, nextAttempt(events));
   await orWarn(record, launched.attempt, 'compute', () => rooms.compute.release(handleOf(launched)));
@@ -119,14 +125,14 @@ async function sweepUnlaunched(
 async function recoverAttempt(
   rooms: DispatchRooms,
   record: RunRecord,
-  { launched, why, mayPass }: { launched: StoredEvent; why: string; mayPass: MayPass },
+  { launched, why, mayPass }: { launched: Launched; why: string; mayPass: MayPass },
   events: readonly StoredEvent[],
 ): Promise<void> {
   const { attempt } = launched;
   tellSurvivors(record, attempt, await rooms.compute.stop(handleOf(launched)));
   const remains = await remainsOf(rooms, launched);
   await keepLeftLines(record, remains, remains.paths.events);
-  const nonce = String(launched.data['nonce']);
+  const { nonce } = launched.data;
   const found = await readResult(remains.paths.result, { runId: remains.runId, attempt, nonce }, mayPass);
   const sinceMs = Math.max(0, rooms.clock.wallMs() - Date.parse(launched.at));
   await settle(
@@ -147,11 +153,11 @@ async function recoverAttempt(
 }
 
 /** Throws when the attempt's workspace is not one of this state folder, as after a project was moved. */
-async function remainsOf(rooms: DispatchRooms, launched: StoredEvent): Promise<AttemptRemains> {
+async function remainsOf(rooms: DispatchRooms, launched: Launched): Promise<AttemptRemains> {
   const { attempt } = launched;
   const runId = launched.runId ?? '';
   const { stateDir } = rooms.settings;
-  const workspace = PreparedWorkspace.parse(launched.data['workspace']);
+  const workspace = PreparedWorkspace.parse(launched.data.workspace);
   if (!(await rooms.workspaces.isWithinState(workspace, { stateDir })))
     throw new Error(`its workspace ${workspace.attemptDir} does not belong to the state folder ${stateDir}`);
   return {
@@ -163,12 +169,15 @@ async function remainsOf(rooms: DispatchRooms, launched: StoredEvent): Promise<A
   };
 }
 
-function handleOf(launched: StoredEvent): WorkerHandle {
-  return launched.data['handle'] as WorkerHandle;
+function handleOf(launched: Launched): WorkerHandle {
+  return WorkerHandle.parse(launched.data.handle);
 }
 
-function lastLaunched(events: readonly StoredEvent[]): StoredEvent | undefined {
-  return events.findLast((event) => event.type === 'attempt.launched');
+/** Throws for a launch that this version cannot read: there is a worker, and maybe work, that it knows nothing of. */
+function lastLaunched(events: readonly StoredEvent[]): Launched | undefined {
+  const last = events.findLast((event) => recordedTypeOf(event) === 'attempt.launched');
+  if (last === undefined || last.type === 'attempt.launched') return last;
+  throw new Error('its worker was started by another version, whose record this one cannot read');
 }
 
 /** The attempt that was being prepared when the last one had ended. */

@@ -3,7 +3,7 @@ import type { Clock, StageLimits } from '@caisson/ground';
 import type {
   AgentDefinition,
   BudgetCaps,
-  EventData,
+  DataOf,
   Grant,
   Limits,
   Mode,
@@ -148,7 +148,7 @@ export interface NetworkDoor {
     /** What the agent was given; it is in no record. */
     secrets?: readonly { name: string; value: string }[];
     onLoopback: boolean;
-    onConnection(record: EventData['network.connection']): void;
+    onConnection(record: DataOf<'network.connection'>): void;
   }): Promise<OpenedNetwork>;
 }
 

@@ -1,5 +1,5 @@
 /** The events of one run for one reader: in order, bounded, and honest about a gap when the reader is too slow. */
-import type { EventEnvelope } from '@caisson/protocol';
+import { toEnvelope, type EventEnvelope } from '@caisson/protocol';
 import type { HeardEvent } from '../ledger/index.ts';
 
 const MAX_WAITING = 20_000;
@@ -40,7 +40,7 @@ export function createRunStream(): RunStream {
         waiting.splice(Math.max(0, live), 1);
         dropped += 1;
       }
-      waiting.push(flatten(event));
+      waiting.push(toEnvelope(event));
       wake();
     },
     end() {
@@ -49,12 +49,6 @@ export function createRunStream(): RunStream {
     },
     read,
   };
-}
-
-/** The form that people and programs see: the envelope with the data beside it. */
-export function flatten(event: HeardEvent): EventEnvelope {
-  const { data, type, version, runId, attempt, seq, offset, at, trace } = event;
-  return { type, version, seq, offset, runId, attempt, at, trace, ...data };
 }
 
 function gap(next: EventEnvelope | undefined, count: number): EventEnvelope {

@@ -54,7 +54,7 @@ export async function settleBranch(
   const whereWork = `the work is in ${checkpoint.ref}: git branch OTHER-NAME ${commit}`;
   try {
     const launched = ledger.read({ runId, types: ['attempt.launched'] }).at(-1);
-    const { custodyDir } = PreparedWorkspace.parse(launched?.data['workspace']);
+    const { custodyDir } = PreparedWorkspace.parse(launched?.data.workspace);
     const from = findEarlierBranch({ ledger }, ledger.run(runId)?.continues, name);
     const outcome = await workspaces.writeBranch({ custodyDir, branch: planned, from });
     if (outcome.kind === 'created') return { branch: { name, commit: outcome.commit, status: 'created' } };
@@ -80,7 +80,7 @@ function findEarlierBranch(
     const row = ledger.run(earlier);
     const ending =
       row?.ending === undefined ? undefined : ledger.read({ runId: earlier, types: [row.ending] }).at(-1);
-    const branch = ending?.data['branch'] as RunBranch | undefined;
+    const branch = ending?.data.branch;
     if (branch?.name === name && branch.status === 'created') return branch.commit;
     earlier = row?.continues;
   }

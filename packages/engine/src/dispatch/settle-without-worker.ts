@@ -1,5 +1,5 @@
 /** The end of a run that has no worker now: none was started, or the last attempt is over and the next did not begin. */
-import { isRetryable, type EventData, type EventType, type Failure } from '@caisson/protocol';
+import { isRetryable, type DataOf, type DurableType, type Failure } from '@caisson/protocol';
 import { durationOf, type ActiveRun } from './active-run.ts';
 import { orWarn } from './clean-up.ts';
 import type { DispatchRooms } from './rooms.ts';
@@ -42,7 +42,7 @@ export async function cancelWithoutWorker(
 async function end(
   rooms: DispatchRooms,
   entry: ActiveRun,
-  ending: Pick<EventData['dispatch.failed'], 'failure'> | Pick<EventData['dispatch.cancelled'], 'cause'>,
+  ending: Pick<DataOf<'dispatch.failed'>, 'failure'> | Pick<DataOf<'dispatch.cancelled'>, 'cause'>,
   attempt?: number,
 ): Promise<void> {
   const { runId } = entry.run;
@@ -59,12 +59,12 @@ async function end(
 }
 
 /** Without its record the run would keep its slot for as long as this host lives: nobody recovers a host that is alive. */
-async function recordKept<T extends EventType>(
+async function recordKept<T extends DurableType>(
   rooms: DispatchRooms,
   entry: ActiveRun,
   attempt: number,
   type: T,
-  compose: (mayPass: MayPass) => Promise<EventData[T]>,
+  compose: (mayPass: MayPass) => Promise<DataOf<T>>,
 ): Promise<void> {
   await untilSettled(rooms, entry, attempt, async (mayPass) => {
     if (rooms.ledger.run(entry.run.runId)?.ending !== undefined) return;

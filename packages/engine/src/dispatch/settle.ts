@@ -6,13 +6,14 @@ import { createRedactor, type NamedSecret } from '@caisson/ground';
 import {
   exitCodeOf,
   isRetryable,
-  type EventData,
-  type Resolved,
+  type DataOf,
+  type DurableType,
+  type EventContent,
   type Result,
   type SessionResume,
   type Usage,
 } from '@caisson/protocol';
-import type { EventContent, RunRecord } from '../ledger/index.ts';
+import type { RunRecord } from '../ledger/index.ts';
 import { createPrefixedId } from '../platform/index.ts';
 import type { Checkpoint } from '../workspace/index.ts';
 import type { AttemptRemains } from './attempt-remains.ts';
@@ -72,7 +73,7 @@ export async function settle(
 interface SavedWork {
   readonly checkpoint: Checkpoint | null | undefined;
   readonly kept: KeptCaptures;
-  readonly warnings: readonly EventContent[];
+  readonly warnings: readonly EventContent<'warning'>[];
 }
 
 /** Checkpoint and captures: after this the work is safe, whatever becomes of the workspace. */
@@ -81,7 +82,7 @@ async function saveWork(rooms: DispatchRooms, record: RunRecord, input: SettleIn
   const { runId, attempt, workspace } = remains;
   const secrets = input.secrets ?? [];
   const { redact, redactBytes } = createRedactor(secrets);
-  const warnings: EventContent[] = [];
+  const warnings: EventContent<'warning'>[] = [];
   const warn = (source: string, message: string): void =>
     void warnings.push({ type: 'warning', data: { source, message: message.slice(0, 4000) } });
   const warnUnlessPassing = <T>(source: string, work: () => Promise<T>): Promise<T | undefined> =>
@@ -170,7 +171,7 @@ function planRetry(
   retry: Retry,
   checkpoint: Checkpoint | null | undefined,
 ):
-  | { kind: 'retry'; data: Pick<EventData['attempt.ended'], 'failure' | 'nextAttempt' | 'delayMs'> }
+  | { kind: 'retry'; data: Pick<DataOf<'attempt.ended'>, 'failure' | 'nextAttempt' | 'delayMs'> }
   | { kind: 'end'; ending: Ending } {
   if (ending.kind !== 'failed' || retry.attemptsLeft <= 0 || !isRetryable(ending.failure))
     return { kind: 'end', ending };
@@ -188,15 +189,15 @@ function planRetry(
 
 function requestedModel(rooms: DispatchRooms, runId: string): string {
   const [accepted] = rooms.ledger.read({ runId, types: ['dispatch.accepted'] });
-  return (accepted?.data['resolved'] as Resolved | undefined)?.model.requested ?? '';
+  return accepted?.data.resolved.model.requested ?? '';
 }
 
 function terminalEvents(
   rooms: DispatchRooms,
   ending: Ending,
   result: Result | null,
-  common: EventData['dispatch.finished'],
-): EventContent[] {
+  common: DataOf<'dispatch.finished'>,
+): EventContent<DurableType>[] {
   switch (ending.kind) {
     case 'finished':
       return [{ type: 'dispatch.finished', data: common }];

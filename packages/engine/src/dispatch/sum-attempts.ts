@@ -1,8 +1,8 @@
 /** What all attempts of a run used and took together. */
-import type { EstimatedUsage, EventData, RunTotal, Usage } from '@caisson/protocol';
+import type { EstimatedUsage, DataOf, RunTotal, Usage } from '@caisson/protocol';
 import type { DispatchRooms } from './rooms.ts';
 
-type Ended = Pick<EventData['attempt.ended'], 'usage' | 'durationMs'>;
+type Ended = Pick<DataOf<'attempt.ended'>, 'usage' | 'durationMs'>;
 
 /** `last` is the attempt that ends the run, where one does. Undefined where there was no attempt before it. */
 export function sumAttempts(
@@ -10,7 +10,7 @@ export function sumAttempts(
   runId: string,
   last?: Ended,
 ): RunTotal | undefined {
-  const earlier = ledger.read({ runId, types: ['attempt.ended'] }).map(({ data }) => data as Ended);
+  const earlier = ledger.read({ runId, types: ['attempt.ended'] }).map(({ data }): Ended => data);
   if (earlier.length === 0) return undefined;
   const attempts = last === undefined ? earlier : [...earlier, last];
   const known = attempts.flatMap(({ usage }) => (usage === undefined ? [] : [usage]));

@@ -5,8 +5,8 @@
 import { createReadStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { isErrno } from '@caisson/ground';
-import type { WorkerLine } from '@caisson/protocol';
-import type { EventContent, RunRecord } from '../ledger/index.ts';
+import type { DurableType, EventContent, WorkerLine } from '@caisson/protocol';
+import type { RunRecord } from '../ledger/index.ts';
 import { readWorkerStream } from '../supervision/index.ts';
 
 /** What every line has. */
@@ -41,7 +41,7 @@ export async function keepLeftLines(record: RunRecord, attempt: Attempt, eventsF
 }
 
 /** Boot, sandbox and verify lines are in the result; the terminal ones are settled, not repeated. */
-function eventOf(line: WorkerLine): EventContent | null {
+function eventOf(line: WorkerLine): EventContent<DurableType> | null {
   switch (line.kind) {
     case 'channel.received':
       return { type: line.kind, data: { messageId: line.id } };

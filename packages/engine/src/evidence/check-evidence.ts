@@ -10,7 +10,8 @@ import { CheckReport, decideOutcome, KEY_CHECK, SIGNATURE_CHECK } from './check-
 import type { Artefact, PublicKey, Verification } from './contract.ts';
 import { parseEnvelope, parseJson, verifyEnvelope, type ReadEnvelope } from './dsse.ts';
 import { EvidenceMalformedError } from './errors.ts';
-import { findBreak, type ChainEvent } from './event-chain.ts';
+import type { ChainEvent } from '../ledger/index.ts';
+import { findBreak } from './event-chain.ts';
 import type { EvidenceSource } from './evidence-source.ts';
 import { parseManifest } from './manifest.ts';
 import { merkleRoot } from './merkle.ts';
@@ -197,7 +198,7 @@ async function checkResult(
 ): Promise<string | null> {
   const { resultDigest } = statement;
   const ending = events?.[statement.events.count - 1];
-  const recorded = ending?.data['resultRef'];
+  const { resultRef: recorded } = ending?.data ?? {};
   if (recorded !== undefined && recorded !== resultDigest) {
     throw new EvidenceMalformedError(
       `the terminal event names result ${JSON.stringify(recorded)}, the statement ${JSON.stringify(resultDigest)}`,

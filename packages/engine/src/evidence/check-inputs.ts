@@ -1,7 +1,4 @@
 /** Checks that the inputs still have their hashes: the request, what its names were resolved to, and its files. */
-import { DispatchAccepted, type ResolvedNames } from '@caisson/protocol';
-import type * as z from 'zod/mini';
-
 import type { StoredEvent } from '../ledger/index.ts';
 import type { Store } from '../store/index.ts';
 import { isAbsence } from './check-report.ts';
@@ -9,10 +6,9 @@ import { isAbsence } from './check-report.ts';
 /** Throws the store's error about the first damaged, else missing, input; null when there is nothing to check. */
 export async function checkInputs(store: Store, events: readonly StoredEvent[]): Promise<string | null> {
   const accepted = events.find((event) => event.type === 'dispatch.accepted')?.data;
-  const { requestRef } = accepted ?? {};
-  const resolved = accepted?.['resolved'] as Partial<z.infer<typeof ResolvedNames>> | undefined;
+  const { requestRef, resolved } = accepted ?? {};
   const definitions = [
-    ...(typeof requestRef === 'string' ? [requestRef] : []),
+    ...(requestRef === undefined ? [] : [requestRef]),
     ...[resolved?.agent, resolved?.pipeline, ...(resolved?.env ?? [])].flatMap((item) => item?.hash ?? []),
   ];
   const absences: unknown[] = [];
@@ -26,8 +22,7 @@ export async function checkInputs(store: Store, events: readonly StoredEvent[]):
     }
   };
   for (const digest of definitions) await look(store.getBlob(digest));
-  const inputs = DispatchAccepted.data.shape.inputs.safeParse(accepted?.['inputs']).data ?? [];
-  const stored = inputs.filter(({ isStored }) => isStored === true);
+  const stored = (accepted?.inputs ?? []).filter(({ isStored }) => isStored === true);
   for (const { sha256 } of stored) await look(drain(store, sha256));
   let files = stored.length;
   for (const capability of resolved?.capabilities ?? []) {

@@ -1,18 +1,22 @@
 /** The events of one run as evidence: their exported form, their chain. */
 import { isUtf8 } from 'node:buffer';
 
-import { canonicalJson, hashEvent, ZERO_HASH, type StoredEvent } from '../ledger/index.ts';
+import {
+  canonicalJson,
+  hashEvent,
+  toChainEvent,
+  ZERO_HASH,
+  type ChainEvent,
+  type StoredEvent,
+} from '../ledger/index.ts';
 import { parseJson } from './dsse.ts';
 import { EvidenceMalformedError } from './errors.ts';
 
-/** An event without its offset in the whole ledger, which is internal and not hashed. */
-export type ChainEvent = Omit<StoredEvent, 'offset'>;
-
 const KEYS = ['at', 'attempt', 'data', 'hash', 'id', 'prevHash', 'runId', 'seq', 'trace', 'type', 'version'];
 
-/** One canonical line an event. */
+/** One canonical line an event, without its offset in the whole ledger, which is internal and not hashed. */
 export function encodeEvents(events: readonly StoredEvent[]): Buffer {
-  return Buffer.from(events.map((event) => `${canonicalJson({ ...event, offset: undefined })}\n`).join(''));
+  return Buffer.from(events.map((event) => `${canonicalJson(toChainEvent(event))}\n`).join(''));
 }
 
 /** Guards the edge: exactly the lines that `encodeEvents` writes. */
@@ -33,7 +37,7 @@ export function findBreak(events: readonly ChainEvent[], runId: string): string 
       return `${at} has seq ${event.seq}: an event is missing, doubled or out of order`;
     if (event.runId !== runId) return `${at} belongs to run ${String(event.runId)}`;
     if (event.prevHash !== previous) return `${at} does not follow the event before it`;
-    if (hashEvent({ ...event, offset: 0 }) !== event.hash) return `${at} does not have the hash it carries`;
+    if (hashEvent(event) !== event.hash) return `${at} does not have the hash it carries`;
     previous = event.hash;
   }
   return null;
@@ -51,10 +55,10 @@ function parseLine(line: string, number: number): ChainEvent {
 function isChainEvent(value: unknown): value is ChainEvent {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   if (Object.keys(value).toSorted().join() !== KEYS.join()) return false;
-  const event = value as Record<string, unknown>;
+  const members = value as Record<string, unknown>;
   const texts = ['at', 'hash', 'id', 'prevHash', 'trace', 'type'].every(
-    (key) => typeof event[key] === 'string',
+    (key) => typeof members[key] === 'string',
   );
-  const counts = ['attempt', 'seq', 'version'].every((key) => Number.isSafeInteger(event[key]));
-  return texts && counts && typeof event['data'] === 'object' && event['data'] !== null;
+  const counts = ['attempt', 'seq', 'version'].every((key) => Number.isSafeInteger(members[key]));
+  return texts && counts && 'data' in value && typeof value.data === 'object' && value.data !== null;
 }

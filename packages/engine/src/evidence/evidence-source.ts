@@ -1,4 +1,4 @@
-import type { ChainEvent } from './event-chain.ts';
+import type { ChainEvent } from '../ledger/index.ts';
 
 /** A blob as it was found. */
 export interface FoundBlob {

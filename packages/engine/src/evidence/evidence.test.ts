@@ -8,11 +8,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { runBounded } from '@caisson/ground';
 
-import { canonicalJson, hashEvent, openLedger } from '../ledger/index.ts';
+import { canonicalJson, hashEvent, openLedger, type ChainEvent } from '../ledger/index.ts';
 import type { PublicKey, Verification } from './contract.ts';
 import { encodeEnvelope, preAuthEncoding, signEnvelope } from './dsse.ts';
 import { KeyInvalidError, NotSealedError, SealRefusedError } from './errors.ts';
-import { parseEvents, type ChainEvent } from './event-chain.ts';
+import { parseEvents } from './event-chain.ts';
 import { createStageManifest, STAGE_RUN, stageSealedRun, type Stage } from './evidence-stage.ts';
 import { exportRun } from './export.ts';
 import { createFileSink } from './file-sink.ts';
@@ -163,7 +163,7 @@ describe('an export', () => {
       return events.map((event) => {
         const data = event.type === 'warning' ? { ...event.data, message: 'nothing happened' } : event.data;
         const next = { ...event, data, prevHash };
-        prevHash = hashEvent({ ...next, offset: 0 });
+        prevHash = hashEvent({ ...next });
         return { ...next, hash: prevHash };
       });
     });

@@ -1,4 +1,4 @@
-import { EvidenceSealed } from '@caisson/protocol';
+import { recordedTypeOf } from '@caisson/protocol';
 
 import type { StoredEvent } from '../ledger/index.ts';
 import type { Artefact, SealRef } from './contract.ts';
@@ -7,10 +7,8 @@ import { parseStatement } from './statement.ts';
 
 /** What `evidence.sealed` recorded for the run; the last one counts. */
 export function findSeal(events: readonly StoredEvent[]): SealRef | null {
-  const event = events.findLast((found) => found.type === EvidenceSealed.type);
-  if (event === undefined) return null;
-  const parsed = EvidenceSealed.data.safeParse(event.data);
-  return parsed.success ? parsed.data : null;
+  const event = events.findLast((found) => recordedTypeOf(found) === 'evidence.sealed');
+  return event?.type === 'evidence.sealed' ? event.data : null;
 }
 
 /** The outputs of a run as its envelope lists them; the signature is not checked. */

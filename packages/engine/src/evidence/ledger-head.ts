@@ -13,7 +13,7 @@ import { makeFolder, writeFileAtomicSync, removeFileSync } from '@caisson/ground
 import { Sha256 } from '@caisson/protocol';
 import * as z from 'zod/mini';
 
-import { canonicalJson, findLedgerId, type Ledger } from '../ledger/index.ts';
+import { canonicalJson, findLedgerId, type Ledger, type StoredEvent } from '../ledger/index.ts';
 import { findSeal } from './find-seal.ts';
 import { listSeals, type RecordedSeal } from './seal-chain.ts';
 
@@ -112,7 +112,7 @@ function compare(head: LedgerHead, ledger: Ledger | null): 'ok' | 'replaced' | '
 }
 
 /** A damaged run does not have its seal either. */
-function readRun(ledger: Ledger, runId: string): ReturnType<Ledger['read']> {
+function readRun(ledger: Ledger, runId: string): StoredEvent[] {
   try {
     return ledger.read({ runId });
   } catch {

@@ -2,7 +2,7 @@
  * The seals of one ledger as a chain: each names the one before it, and the name is signed. A seal that is removed from
  * the middle leaves one that follows nothing; the head (`ledger-head.ts`) notices one that is removed from the end.
  */
-import { EvidenceSealed } from '@caisson/protocol';
+import { recordedTypeOf } from '@caisson/protocol';
 
 import { getLedgerId, type Ledger, type StoredEvent } from '../ledger/index.ts';
 import type { RecordedLink, SealLink, SealRef } from './contract.ts';
@@ -19,7 +19,7 @@ export interface RecordedSeal {
 /** The place of the next seal. Only the holder of the ledger's seal lock may use it. */
 export function nextLink(ledger: Ledger): RecordedLink {
   const id = getLedgerId(ledger);
-  const newest = readSeal(ledger.findLast(EvidenceSealed.type));
+  const newest = readSeal(ledger.findLast('evidence.sealed'));
   return {
     ledger: id,
     number: (newest?.seal.chain?.number ?? 0) + 1,
@@ -31,7 +31,7 @@ export function nextLink(ledger: Ledger): RecordedLink {
 /** Every seal of the ledger in the order in which they were recorded. */
 export function listSeals(ledger: Ledger, afterOffset = 0): RecordedSeal[] {
   return ledger
-    .read({ after: afterOffset, types: [EvidenceSealed.type] })
+    .read({ after: afterOffset, types: ['evidence.sealed'] })
     .flatMap((event) => readSeal(event) ?? []);
 }
 
@@ -45,12 +45,12 @@ export function listNewestSeals(
   isKnown: (recorded: RecordedSeal) => boolean,
 ): RecordedSeal[] {
   const found: RecordedSeal[] = [];
-  let current = from ?? readSeal(ledger.findLast(EvidenceSealed.type));
+  let current = from ?? readSeal(ledger.findLast('evidence.sealed'));
   while (current?.seal.chain !== undefined && !isKnown(current)) {
     found.push(current);
     const { previousRun } = current.seal.chain;
     const [before] =
-      previousRun === null ? [] : ledger.read({ runId: previousRun, types: [EvidenceSealed.type] });
+      previousRun === null ? [] : ledger.read({ runId: previousRun, types: ['evidence.sealed'] });
     current = readSeal(before ?? null);
   }
   return found.reverse();
@@ -68,7 +68,7 @@ export function findLostSeal(ledger: Ledger, runId: string): RecordedSeal | null
 
 /** Throws for a run that had a seal and has no readable one: it must not be sealed again. */
 export function refuseLostSeal(ledger: Ledger, runId: string, events: readonly StoredEvent[]): void {
-  const isUnreadable = events.some(({ type }) => type === EvidenceSealed.type);
+  const isUnreadable = events.some((event) => recordedTypeOf(event) === 'evidence.sealed');
   const lost = isUnreadable ? null : findLostSeal(ledger, runId);
   if (!isUnreadable && lost === null) return;
   throw new TamperedError(

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 
 import { isTerminal } from '@caisson/protocol';
 
-import type { StoredEvent } from '../ledger/index.ts';
+import { toChainEvent, type StoredEvent } from '../ledger/index.ts';
 import type { Store } from '../store/index.ts';
 import type { Artefact, DsseEnvelope, RecordedLink, SealRef, SigningKey } from './contract.ts';
 import { encodeEnvelope, signEnvelope } from './dsse.ts';
@@ -86,7 +86,7 @@ export async function signSeal(
 
 async function refuseUnsound(input: SealInput): Promise<void> {
   const refuse = (detail: string) => new SealRefusedError(`run ${input.runId} cannot be sealed: ${detail}`);
-  const broken = findBreak(input.events, input.runId);
+  const broken = findBreak(input.events.map(toChainEvent), input.runId);
   if (broken !== null) throw refuse(broken);
   const last = input.events.at(-1);
   if (last === undefined || !isTerminal(last.type)) throw refuse('its last event is not a terminal one');

@@ -3,7 +3,7 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
 import { isTerminal } from '@caisson/protocol';
 
-import type { Ledger, StoredEvent } from '../ledger/index.ts';
+import { toChainEvent, type Ledger, type StoredEvent } from '../ledger/index.ts';
 import type { Store } from '../store/index.ts';
 import { checkEvidence, failVerification } from './check-evidence.ts';
 import { checkInputs } from './check-inputs.ts';
@@ -79,7 +79,7 @@ export async function verifyRun(
       readManifest: (digest) => store.getBlob(digest),
       readResult: (digest) => store.getBlob(digest),
       hasLaterEvents: true,
-      readEvents: async () => events,
+      readEvents: async () => events.map(toChainEvent),
       measureArtefact: (digest) => measureBlob(store, digest),
       listStray: () => [],
     },

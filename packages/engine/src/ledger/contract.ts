@@ -10,7 +10,15 @@
 //  L7 a projection can be thrown away and rebuilt from the events alone.
 // Implementers must not answer from memory what another process may have changed in the file.
 
-import type { Failure, Question, RunStatus } from '@caisson/protocol';
+import type {
+  EventContent,
+  EventType,
+  Failure,
+  Question,
+  RunStatus,
+  TerminalType,
+  UnknownContent,
+} from '@caisson/protocol';
 import type { KeyValues, Leases } from './working-rows.ts';
 
 export * from './working-rows.ts';
@@ -31,15 +39,27 @@ export interface NewEvent {
   readonly data: Record<string, unknown>;
 }
 
-/** A fact as it stands in the ledger. */
-export interface StoredEvent extends Required<NewEvent> {
+/** Where an event stands. */
+export interface EventFrame extends Omit<Required<NewEvent>, 'type' | 'data'> {
   /** Position in its run, from 1, without holes. */
   readonly seq: number;
   /** Position in the whole ledger, from 1, without holes. */
   readonly offset: number;
+}
+
+interface Link {
   readonly prevHash: string;
   readonly hash: string;
 }
+
+/** An event as it is heard: a stored one, or a live one that is never written (then `seq` and `offset` are 0). */
+export type HeardEvent = EventFrame & (EventContent | UnknownContent);
+
+/** A fact as it stands in the ledger. What this version cannot read is `unknown`, with its data as it was stored. */
+export type StoredEvent = HeardEvent & Link;
+
+/** A stored event of one of these types. */
+export type StoredOf<T extends EventType> = EventFrame & EventContent<T> & Link;
 
 export interface RunRow {
   readonly runId: string;
@@ -65,7 +85,7 @@ export interface RunRow {
   readonly runtime?: string;
   readonly agent?: string;
   /** The type of the terminal event, once there is one. */
-  readonly ending?: string;
+  readonly ending?: TerminalType;
   readonly cause?: string;
   readonly durationMs?: number;
   readonly failure?: Failure;
@@ -119,7 +139,7 @@ export interface ReadQuery {
   /** Read what follows this `seq` (with `runId`) or `offset` (without). */
   readonly after?: number;
   readonly limit?: number;
-  readonly types?: readonly string[];
+  readonly types?: readonly EventType[];
 }
 
 export interface RunFilter {
@@ -178,9 +198,11 @@ export interface Ledger {
    */
   append(events: readonly NewEvent[], options?: AppendOptions): Promise<readonly StoredEvent[]>;
   /** Replays from a cursor, checking the hash chain of what it reads. Throws LedgerCorruptError. */
-  read(query?: ReadQuery): StoredEvent[];
-  /** The newest event of a type in the whole ledger. */
-  findLast(type: string): StoredEvent | null;
+  read(query?: ReadQuery & { readonly types?: never }): StoredEvent[];
+  /** The same for some types alone, without events under their name that this version cannot read. */
+  read<T extends EventType>(query: ReadQuery & { readonly types: readonly T[] }): StoredOf<T>[];
+  /** The newest event of a type in the whole ledger; `unknown` where this version cannot read it. */
+  findLast(type: EventType): StoredEvent | null;
   runs(filter?: RunFilter): RunRow[];
   run(runId: string): RunRow | null;
   attempts(runId: string): AttemptRow[];

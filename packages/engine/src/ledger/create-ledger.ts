@@ -1,5 +1,6 @@
+import type { EventType } from '@caisson/protocol';
 import { admitEvents } from './admit-event.ts';
-import type { Ledger, LedgerChange, RunRow } from './contract.ts';
+import type { Ledger, LedgerChange, ReadQuery, RunRow, StoredEvent, StoredOf } from './contract.ts';
 import { Draft } from './draft.ts';
 import type { MarkEnding } from './ending-marks.ts';
 import { LedgerClosedError } from './errors.ts';
@@ -64,7 +65,11 @@ export function createLedger(storage: Storage, options: LedgerOptions = {}): Led
       const admitted = admitEvents(events, createEventId);
       return (await group.submit(admitted, appendOptions)).map(toStoredEvent);
     },
-    read: (query = {}) => reading(() => readRecords(storage, query)).map(toStoredEvent),
+    read: <T extends EventType>(query: ReadQuery = {}) => {
+      const events = reading(() => readRecords(storage, query)).map(toStoredEvent);
+      const isReadable = (event: StoredEvent) => query.types === undefined || event.type !== 'unknown';
+      return events.filter(isReadable) as StoredOf<T>[];
+    },
     findLast: (type) => {
       const record = reading(() => findLast(storage, type));
       return record === null ? null : toStoredEvent(record);

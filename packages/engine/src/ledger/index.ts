@@ -13,8 +13,9 @@ export type { Ending } from './ending-marks.ts';
 export { canonicalJson } from './canonical-json.ts';
 export { findLedgerId, getLedgerId } from './ledger-id.ts';
 export { createRecorder } from './recorder.ts';
-export type { Emit, EventContent, HeardEvent, Recorder, RunRecord } from './recorder.ts';
-export { hashEvent, ZERO_HASH } from './event-record.ts';
+export type { Emit, Recorder, RunRecord } from './recorder.ts';
+export { hashEvent, toChainEvent, ZERO_HASH } from './event-record.ts';
+export type { ChainEvent } from './event-record.ts';
 
 /**
  * Opens the ledger at `file`, creating it (mode 0600) when there is none.

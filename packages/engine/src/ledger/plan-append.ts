@@ -1,12 +1,12 @@
 import type { AdmittedEvent } from './admit-event.ts';
 import type { Draft } from './draft.ts';
 import { EventIdConflictError, InvalidEventError, SequenceConflictError } from './errors.ts';
-import { hashRecord } from './event-record.ts';
+import { hashRecord, parseData } from './event-record.ts';
 import type { EventRecord } from './event-record.ts';
 import type { StreamState } from './ledger-view.ts';
 import { isProjected, project } from './project.ts';
 import { checkTransition } from './transitions.ts';
-import { isTerminal } from '@caisson/protocol';
+import { identifyEvent, isTerminal } from '@caisson/protocol';
 
 /**
  * Decides what one call will write, without writing: everything that can be refused is refused here.
@@ -29,7 +29,7 @@ function planEvent(draft: Draft, event: AdmittedEvent): EventRecord {
   if (twin !== null) return twin;
   // Rules and rows look at what is recorded, not at the caller's object, so that a replay comes to the same end.
   const projected = isProjected(event.type)
-    ? { ...event, data: JSON.parse(event.dataText) as Record<string, unknown> }
+    ? { ...event, ...identifyEvent(event.type, parseData(event)) }
     : null;
   if (projected !== null) checkTransition(draft, projected);
   const stream = draft.stream(event.runId);

@@ -1,16 +1,25 @@
 // What the events add up to. Every function here is pure: a row and an event give the next row, so that the tables
-// can be dropped and replayed at any time (L7). Data was checked by whoever emitted it; an event of another version
-// may lack a field, and then the row lacks it too.
+// can be dropped and replayed at any time (L7). An event of another version still moves its run; what it says that this
+// version cannot read, the row lacks.
 
-import { isTerminal, statusOfEnding } from '@caisson/protocol';
-import type { Failure } from '@caisson/protocol';
+import {
+  isEnding,
+  isTerminal,
+  recordedTypeOf,
+  statusOfEnding,
+  type DataOf,
+  type EventContent,
+  type TerminalType,
+  type UnknownContent,
+} from '@caisson/protocol';
 import { DEFAULT_POOL } from './contract.ts';
-import type { AttemptRow, QuestionRow, SpendRow, StoredEvent } from './contract.ts';
+import type { AttemptRow, EventFrame, QuestionRow, SpendRow } from './contract.ts';
 import type { Draft } from './draft.ts';
 import type { RunState } from './ledger-view.ts';
 
 /** The part of a stored event that projections look at. */
-export type ProjectedEvent = Pick<StoredEvent, 'runId' | 'attempt' | 'type' | 'at' | 'offset' | 'data'>;
+export type ProjectedEvent = Pick<EventFrame, 'runId' | 'attempt' | 'at' | 'offset'> &
+  (EventContent | UnknownContent);
 
 const DEFAULT_PRIORITY = 5;
 /** After these nobody owes the run a seal any more. */
@@ -28,30 +37,27 @@ export function isProjected(type: string): boolean {
 
 /** Puts the rows that follow from `event` into the draft. */
 export function project(event: ProjectedEvent, draft: Draft): void {
-  if (event.runId === null || !isProjected(event.type)) return;
+  if (event.runId === null || !isProjected(recordedTypeOf(event))) return;
   const run = projectRun(draft.run(event.runId), event);
   if (run !== null) draft.putRun(run);
   if (event.attempt > 0) {
     const attempt = projectAttempt(draft.attempt(event.runId, event.attempt), event);
     if (attempt !== null) draft.putAttempt(attempt);
   }
-  const questionId = text(event.data['questionId']);
-  if (questionId !== undefined) {
-    const question = projectQuestion(draft.question(questionId), event);
-    if (question !== null) draft.putQuestion(question);
-  }
+  projectQuestion(draft, event);
   const spend = projectSpend(draft.spend(event.runId), event, run?.session ?? null);
   if (spend !== null) draft.putSpend(spend);
 }
 
 /** The run after `event`, or `null` when it changes nothing. */
 export function projectRun(row: RunState | null, event: ProjectedEvent): RunState | null {
-  if (event.type === 'dispatch.accepted') return acceptedRun(event);
+  const type = recordedTypeOf(event);
+  if (type === 'dispatch.accepted') return acceptedRun(event);
   if (row === null) return null;
-  if (SETTLES_SEAL.has(event.type))
+  if (SETTLES_SEAL.has(type))
     return row.unsealed === undefined ? null : compact({ ...row, unsealed: undefined });
   const attempt = Math.max(row.attempt, event.attempt);
-  switch (event.type) {
+  switch (type) {
     case 'attempt.launched':
       return { ...row, attempt, status: 'running' };
     case 'dispatch.started':
@@ -61,7 +67,7 @@ export function projectRun(row: RunState | null, event: ProjectedEvent): RunStat
     case 'question.answered':
       return row.status === 'waiting' ? answeredRun(row, event) : null;
     default:
-      return isTerminal(event.type) ? endedRun({ ...row, attempt }, event) : null;
+      return isTerminal(type) ? endedRun({ ...row, attempt }, event, type) : null;
   }
 }
 
@@ -71,37 +77,36 @@ export function queuedIn(run: RunState): string | null {
 }
 
 function acceptedRun(event: ProjectedEvent): RunState {
-  const { data } = event;
-  const task = members(data['task']);
-  const resolved = members(data['resolved']);
+  const data: Partial<DataOf<'dispatch.accepted'>> = event.type === 'dispatch.accepted' ? event.data : {};
   return compact({
     runId: event.runId ?? '',
     status: 'queued',
-    priority: number(task['priority']) ?? DEFAULT_PRIORITY,
-    pool: text(data['pool']),
+    priority: data.task?.priority ?? DEFAULT_PRIORITY,
+    pool: data.pool,
     acceptedOffset: event.offset,
     acceptedAt: event.at,
     attempt: event.attempt,
-    host: text(data['host']) ?? '',
-    session: text(data['session']),
-    idempotencyKey: text(data['idempotencyKey']),
-    continues: text(data['continues']),
-    description: text(task['description']) ?? '',
-    runtime: nameOf(data['runtime']) ?? nameOf(resolved['runtime']),
-    agent: nameOf(data['agent']) ?? nameOf(resolved['agent']),
+    host: data.host ?? '',
+    session: data.session,
+    idempotencyKey: data.idempotencyKey,
+    continues: data.continues,
+    description: data.task?.description ?? '',
+    runtime: data.runtime,
+    agent: data.agent ?? data.resolved?.agent?.name,
   });
 }
 
-function endedRun(row: RunState, event: ProjectedEvent): RunState {
-  const failure = failureOf(event);
-  const cause = text(event.data['cause']);
+function endedRun(row: RunState, event: ProjectedEvent, ending: TerminalType): RunState {
+  const { durationMs } = endingOf(event);
+  const failure = event.type === 'dispatch.failed' ? event.data.failure : undefined;
+  const cause = event.type === 'dispatch.cancelled' ? event.data.cause : undefined;
   return compact({
     ...row,
-    status: statusOfEnding(event.type, failure, cause),
+    status: statusOfEnding(ending, failure, cause),
     endedAt: event.at,
-    ending: event.type,
+    ending,
     cause,
-    durationMs: number(event.data['durationMs']),
+    durationMs,
     failure,
     costUsd: costOf(event),
     costIsEstimate: isEstimated(event) ? (true as const) : undefined,
@@ -111,52 +116,58 @@ function endedRun(row: RunState, event: ProjectedEvent): RunState {
 
 /** Another run continues it; its ending stays what it was. */
 function answeredRun(row: RunState, event: ProjectedEvent): RunState {
-  return compact({ ...row, status: 'answered', continuedBy: text(event.data['continuedBy']) });
+  const continuedBy = event.type === 'question.answered' ? event.data.continuedBy : undefined;
+  return compact({ ...row, status: 'answered', continuedBy });
 }
 
 /** The attempt after `event`, or `null` when it changes nothing. */
 export function projectAttempt(row: AttemptRow | null, event: ProjectedEvent): AttemptRow | null {
   const base = row ?? { runId: event.runId ?? '', attempt: event.attempt };
-  switch (event.type) {
-    case 'attempt.launched':
-      return compact({ ...base, launchedAt: event.at, handle: event.data['handle'] });
+  const type = recordedTypeOf(event);
+  switch (type) {
+    case 'attempt.launched': {
+      const handle = event.type === 'attempt.launched' ? event.data.handle : undefined;
+      return compact({ ...base, launchedAt: event.at, handle });
+    }
     case 'dispatch.started':
       return { ...base, startedAt: event.at };
-    default:
-      if (event.type !== 'attempt.ended' && !isTerminal(event.type)) return null;
-      return compact({ ...base, endedAt: event.at, ending: event.type, failure: failureOf(event) });
+    default: {
+      if (type !== 'attempt.ended' && !isTerminal(type)) return null;
+      const isFailed = event.type === 'attempt.ended' || event.type === 'dispatch.failed';
+      const failure = isFailed ? event.data.failure : undefined;
+      return compact({ ...base, endedAt: event.at, ending: type, failure });
+    }
   }
 }
 
-/** The question after `event`, or `null` when it changes nothing. */
-export function projectQuestion(row: QuestionRow | null, event: ProjectedEvent): QuestionRow | null {
-  if (event.type === 'question.asked') return askedQuestion(event);
-  if (row === null) return null;
-  if (event.type === 'question.expired') return { ...row, status: 'expired', closedAt: event.at };
-  if (event.type !== 'question.answered') return null;
-  return compact<QuestionRow>({
-    ...row,
-    status: 'answered',
-    answer: event.data['answer'],
-    continuedBy: text(event.data['continuedBy']),
-    closedAt: event.at,
-  });
+function projectQuestion(draft: Draft, event: ProjectedEvent): void {
+  if (event.type === 'question.asked') return draft.putQuestion(askedQuestion(event, event.data));
+  if (event.type !== 'question.expired' && event.type !== 'question.answered') return;
+  const row = draft.question(event.data.questionId);
+  if (row === null) return;
+  const closed =
+    event.type === 'question.expired'
+      ? { status: 'expired' as const }
+      : { status: 'answered' as const, answer: event.data.answer, continuedBy: event.data.continuedBy };
+  draft.putQuestion(compact<QuestionRow>({ ...row, ...closed, closedAt: event.at }));
 }
 
-function askedQuestion(event: ProjectedEvent): QuestionRow {
-  const { data } = event;
+function askedQuestion(
+  event: Pick<ProjectedEvent, 'runId' | 'attempt' | 'at' | 'offset'>,
+  { questionId, text, options, context, partialState, deadlineAt }: DataOf<'question.asked'>,
+): QuestionRow {
   return compact({
-    questionId: text(data['questionId']) ?? '',
+    questionId,
     runId: event.runId ?? '',
     attempt: event.attempt,
     status: 'open',
-    text: text(data['text']) ?? '',
-    options: Array.isArray(data['options']) ? (data['options'] as readonly unknown[]) : undefined,
-    context: data['context'],
-    partialState: data['partialState'],
+    text,
+    options,
+    context,
+    partialState,
     askedAt: event.at,
     askedOffset: event.offset,
-    deadlineAt: text(data['deadlineAt']),
+    deadlineAt,
   });
 }
 
@@ -166,11 +177,12 @@ export function projectSpend(
   event: ProjectedEvent,
   session: string | null,
 ): SpendRow | null {
-  if (event.type !== 'attempt.ended' && !isTerminal(event.type)) return null;
-  const usage = members(event.data['usage']);
+  const type = recordedTypeOf(event);
+  if (type !== 'attempt.ended' && !isTerminal(type)) return null;
+  const { usage } = endingOf(event);
   const cost = costOf(event);
-  const inputTokens = (row?.inputTokens ?? 0) + (number(usage['inputTokens']) ?? 0);
-  const outputTokens = (row?.outputTokens ?? 0) + (number(usage['outputTokens']) ?? 0);
+  const inputTokens = (row?.inputTokens ?? 0) + (usage?.inputTokens ?? 0);
+  const outputTokens = (row?.outputTokens ?? 0) + (usage?.outputTokens ?? 0);
   const estimatedCosts = (row?.estimatedCosts ?? 0) + (isEstimated(event) ? 1 : 0);
   return {
     runId: event.runId ?? '',
@@ -182,42 +194,25 @@ export function projectSpend(
     inputTokens,
     outputTokens,
     tokens: inputTokens + outputTokens,
-    cacheTokens:
-      (row?.cacheTokens ?? 0) +
-      (number(usage['cacheReadTokens']) ?? 0) +
-      (number(usage['cacheWriteTokens']) ?? 0),
-    turns: (row?.turns ?? 0) + (number(usage['turns']) ?? 0),
-    toolCalls: (row?.toolCalls ?? 0) + (number(usage['toolCalls']) ?? 0),
+    cacheTokens: (row?.cacheTokens ?? 0) + (usage?.cacheReadTokens ?? 0) + (usage?.cacheWriteTokens ?? 0),
+    turns: (row?.turns ?? 0) + (usage?.turns ?? 0),
+    toolCalls: (row?.toolCalls ?? 0) + (usage?.toolCalls ?? 0),
   };
 }
 
+/** What an ending of an attempt or of a run says of its costs; nothing where this version cannot read it. */
+function endingOf(event: ProjectedEvent): Partial<DataOf<'dispatch.finished'>> {
+  if (isEnding(event)) return event.data;
+  return event.type === 'attempt.ended' ? { usage: event.data.usage, costUsd: event.data.costUsd } : {};
+}
+
 function costOf(event: ProjectedEvent): number | undefined {
-  return number(event.data['costUsd']) ?? number(members(event.data['usage'])['costUsd']);
+  const { costUsd, usage } = endingOf(event);
+  return costUsd ?? usage?.costUsd;
 }
 
 function isEstimated(event: ProjectedEvent): boolean {
-  return members(event.data['usage'])['estimated'] !== undefined;
-}
-
-function failureOf(event: ProjectedEvent): Failure | undefined {
-  const failure = members(event.data['failure']);
-  return typeof failure['reason'] === 'string' ? (failure as Failure) : undefined;
-}
-
-function nameOf(value: unknown): string | undefined {
-  return text(value) ?? text(members(value)['name']);
-}
-
-function members(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-}
-
-function text(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
-}
-
-function number(value: unknown): number | undefined {
-  return typeof value === 'number' ? value : undefined;
+  return endingOf(event).usage?.estimated !== undefined;
 }
 
 /** Drops undefined members, so that a row is the same before and after its trip through JSON. */

@@ -11,7 +11,7 @@ const PAGE = 512;
 /** The records a query asks for, each checked against its hash, its predecessor and the count of its stream. */
 export function readRecords(storage: Storage, query: ReadQuery): EventRecord[] {
   const limit = query.limit ?? Number.POSITIVE_INFINITY;
-  const types = query.types === undefined ? null : new Set(query.types);
+  const types = query.types === undefined ? null : new Set<string>(query.types);
   const found: EventRecord[] = [];
   if (limit <= 0) return found;
   const records =

@@ -1,6 +1,6 @@
 import { systemClock } from '@caisson/ground';
-import type { EventData } from '@caisson/protocol';
 import { expect, test } from 'vitest';
+import { SAMPLE_DATA } from '../../../protocol/src/fixtures/sample-events.ts';
 import {
   createMemoryLedger,
   createRecorder,
@@ -11,11 +11,6 @@ import {
 } from './index.ts';
 
 const RUN = 'run_00000000000000000001';
-const accepted = {
-  task: { id: 't', description: 'd', priority: 5 },
-  runtime: 'command',
-  host: 'host_a',
-} as EventData['dispatch.accepted'];
 const ran = (exitCode: number) => ({ exitCode, durationMs: 1 });
 
 /** A record whose ledger can be locked, as another process would lock it. */
@@ -28,9 +23,9 @@ async function openRecord() {
   const heard: HeardEvent[] = [];
   recorder.listen((event) => heard.push(event));
   const record = recorder.of(RUN, 'trace');
-  await record.append('dispatch.accepted', accepted);
+  await record.append('dispatch.accepted', SAMPLE_DATA['dispatch.accepted']);
   const exits = (): unknown[] =>
-    ledger.read({ runId: RUN, types: ['runtime.adapter.ran'] }).map(({ data }) => data['exitCode']);
+    ledger.read({ runId: RUN, types: ['runtime.adapter.ran'] }).map(({ data }) => data.exitCode);
   const lock = (value: boolean): void => void (isLocked = value);
   return { ledger, recorder, record, heard, exits, lock };
 }
@@ -68,16 +63,16 @@ test('events that are kept while the ledger is locked are written later, in thei
   record.keep('runtime.adapter.ran', ran(4), { attempt: 1 });
   await record.flush();
   expect(exits()).toEqual([1, 2, 3, 4]);
-  expect(heard.slice(1).map(({ data }) => data['exitCode'])).toEqual([1, 2, 3, 4]);
+  expect(heard.slice(1).map(({ data }) => data)).toEqual([1, 2, 3, 4].map(ran));
 });
 
 test('what the ledger refuses for good is recorded as a loss, and takes nothing with it', async () => {
   const { ledger, record, exits, lock } = await openRecord();
-  const tooLarge = { ...ran(2), head: 'x'.repeat(5 * 1024 * 1024) };
+  const tooLarge = { ...ran(2), signal: 'x'.repeat(5 * 1024 * 1024) };
   record.keep('runtime.adapter.ran', tooLarge, { attempt: 1 });
   lock(true);
   record.keep('runtime.adapter.ran', ran(3), { attempt: 1 });
-  record.keep('script.ran', { lens: 'gate', ...tooLarge }, { attempt: 1 });
+  record.keep('script.ran', { lens: tooLarge.signal, ...ran(2) }, { attempt: 1 });
   record.keep('runtime.adapter.ran', ran(4), { attempt: 1 });
   await answered(record);
   lock(false);
@@ -106,20 +101,21 @@ test('an event that is appended waits for those that were kept before it, and ov
   record.keep('runtime.adapter.ran', ran(2), { attempt: 1 });
   await appended;
   await record.flush();
-  expect(ledger.read({ runId: RUN }).map(({ data }) => data['exitCode'] ?? data['position'])).toEqual([
-    undefined,
-    ...[1, 2, 2],
+  expect(ledger.read({ runId: RUN, after: 1 }).map(({ data }) => data)).toEqual([
+    ran(1),
+    { position: 2, limit: 1 },
+    ran(2),
   ]);
 });
 
 test('a loss that happens while losses are recorded is recorded, too', async () => {
   const { ledger, record } = await openRecord();
-  const tooLarge = { ...ran(2), head: 'x'.repeat(5 * 1024 * 1024) };
+  const tooLarge = { ...ran(2), signal: 'x'.repeat(5 * 1024 * 1024) };
   record.keep('runtime.adapter.ran', tooLarge, { attempt: 1 });
   const flushed = record.flush();
   record.keep('runtime.adapter.ran', tooLarge, { attempt: 1 });
   await flushed;
   await record.flush();
-  const counts = ledger.read({ types: ['events.lost'] }).map(({ data }) => Number(data['count']));
+  const counts = ledger.read({ types: ['events.lost'] }).map(({ data }) => data.count);
   expect(counts.reduce((sum, count) => sum + count, 0)).toBe(2);
 });

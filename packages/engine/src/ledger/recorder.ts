@@ -4,25 +4,25 @@
  * E2  Within a record, order is the order of the calls: an event waits for all before it, and fails if they cannot be written.
  * E3  `keep` drops nothing. What the ledger cannot take now is held and written later, at the latest by `flush`. What it
  *     refuses for good, or what exceeds MAX_HELD, is counted, and `flush` records the count (`events.lost`).
+ * E4  Nothing is recorded that does not fit its definition in `EVENTS`: `append` rejects, `keep` counts it as lost.
  */
 import type { Clock } from '@caisson/ground';
-import { eventManifest, type EventData, type EventType } from '@caisson/protocol';
+import {
+  EVENTS,
+  findMisfit,
+  type DataOf,
+  type DurableType,
+  type EventContent,
+  type EventType,
+} from '@caisson/protocol';
 import { MAX_EVENTS_PER_APPEND } from './admit-event.ts';
-import type { Ledger, NewEvent, PoolRoom, StoredEvent } from './contract.ts';
-import { isRefusal } from './errors.ts';
+import type { HeardEvent, Ledger, NewEvent, PoolRoom, StoredEvent } from './contract.ts';
+import { InvalidEventError, isRefusal } from './errors.ts';
 
 const MAX_HELD = 10_000;
 
-/** An event as it is heard: a stored one, or a live one that is never written (then `seq` and `offset` are 0). */
-export type HeardEvent = Omit<StoredEvent, 'prevHash' | 'hash'>;
-
-/** An event without its place: a type of the manifest, and what that type carries. */
-export type EventContent = {
-  [T in EventType]: { readonly type: T; readonly data: EventData[T] };
-}[EventType];
-
 /** Records an event of one run and resolves when it is durable. */
-export type Emit = <T extends EventType>(type: T, data: EventData[T]) => Promise<unknown>;
+export type Emit = <T extends DurableType>(type: T, data: DataOf<T>) => Promise<unknown>;
 
 export interface EventPlace {
   /** 0, the default, for an event that belongs to no attempt. */
@@ -34,17 +34,17 @@ export interface EventPlace {
 /** The record of one run. */
 export interface RunRecord {
   /** Resolves when the event is durable. */
-  append<T extends EventType>(
+  append<T extends DurableType>(
     type: T,
-    data: EventData[T],
+    data: DataOf<T>,
     options?: EventPlace & { room?: PoolRoom },
   ): Promise<StoredEvent>;
   /** Several events that stand or fall together. */
-  appendAll(events: readonly EventContent[], attempt: number): Promise<readonly StoredEvent[]>;
+  appendAll(events: readonly EventContent<DurableType>[], attempt: number): Promise<readonly StoredEvent[]>;
   /** Records an event that nobody waits for (E3). */
-  keep<T extends EventType>(type: T, data: EventData[T], options?: EventPlace): void;
+  keep<T extends DurableType>(type: T, data: DataOf<T>, options?: EventPlace): void;
   /** Heard now, never written. */
-  tell<T extends EventType>(type: T, data: EventData[T], attempt: number): void;
+  tell<T extends EventType>(type: T, data: DataOf<T>, attempt: number): void;
   /** Waits for what was appended so far and writes what is held. Throws what the ledger throws, and can be repeated. */
   flush(): Promise<void>;
 }
@@ -76,7 +76,7 @@ export function createRecorder({
           runId,
           attempt,
           type,
-          version: versionOf(type),
+          version: EVENTS[type].version,
           at: clock.now().toISOString(),
           trace,
           data,
@@ -119,32 +119,35 @@ class StreamRecord implements RunRecord {
     this.#stream = stream;
   }
 
-  async append<T extends EventType>(
+  async append<T extends DurableType>(
     type: T,
-    data: EventData[T],
+    data: DataOf<T>,
     { room, ...place }: EventPlace & { room?: PoolRoom } = {},
   ): Promise<StoredEvent> {
+    demandFit(type, data);
     const [stored] = await this.#ask([this.#stream.compose(type, data, place)], room);
     if (stored === undefined) throw new Error(`the ledger returned nothing for ${type}`);
     return stored;
   }
 
-  appendAll(events: readonly EventContent[], attempt: number): Promise<readonly StoredEvent[]> {
+  async appendAll(events: readonly EventContent<DurableType>[], attempt: number) {
+    for (const { type, data } of events) demandFit(type, data);
     return this.#ask(events.map(({ type, data }) => this.#stream.compose(type, data, { attempt })));
   }
 
-  keep<T extends EventType>(type: T, data: EventData[T], place: EventPlace = {}): void {
+  keep<T extends DurableType>(type: T, data: DataOf<T>, place: EventPlace = {}): void {
+    this.#lastAttempt = place.attempt ?? 0;
+    if (!isFit(type, data) || this.#held >= MAX_HELD) return this.#lose(type);
     const event = this.#stream.compose(type, data, place);
-    this.#lastAttempt = event.attempt;
-    if (this.#held >= MAX_HELD) return this.#lose(event.type);
     this.#held += 1;
     this.#queue.push({ kind: 'kept', event });
     void this.#write();
   }
 
-  tell<T extends EventType>(type: T, data: EventData[T], attempt: number): void {
-    const event = this.#stream.compose(type, data, { attempt });
-    this.#stream.publish({ ...event, id: event.id ?? '', seq: 0, offset: 0 });
+  tell<T extends EventType>(type: T, data: DataOf<T>, attempt: number): void {
+    if (!isFit(type, data)) return;
+    const place = { ...this.#stream.compose(type, data, { attempt }), id: '', seq: 0, offset: 0 };
+    this.#stream.publish({ ...place, type, data } as HeardEvent);
   }
 
   async flush(): Promise<void> {
@@ -235,10 +238,16 @@ class StreamRecord implements RunRecord {
   }
 }
 
-function versionOf(type: string): number {
-  const definition = eventManifest().get(type);
-  if (definition === undefined) throw new Error(`${type} is not in the event manifest`);
-  return definition.version;
+function demandFit(type: EventType, data: unknown): void {
+  const misfit = findMisfit(type, data);
+  if (misfit !== null) throw new InvalidEventError(misfit);
+}
+
+/** For an event that nobody waits for: a mistake of ours is reported and stops no work. */
+function isFit(type: EventType, data: unknown): boolean {
+  const misfit = findMisfit(type, data);
+  if (misfit !== null) process.emitWarning(misfit);
+  return misfit === null;
 }
 
 function callSafely(listener: (event: HeardEvent) => void, event: HeardEvent): void {

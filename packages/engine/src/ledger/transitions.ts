@@ -10,20 +10,16 @@
 // T3 attempts only go up: each is launched, started and ended at most once, and an older one can no longer speak.
 // T4 a question is asked once and closed once; it may be answered after the run has ended.
 
-import { isTerminal } from '@caisson/protocol';
+import { isTerminal, recordedTypeOf, type EventContent, type UnknownContent } from '@caisson/protocol';
 import { IdempotencyKeyTakenError, IllegalTransitionError } from './errors.ts';
 import type { LedgerView, RunState } from './ledger-view.ts';
 
-interface Move {
-  readonly runId: string | null;
-  readonly attempt: number;
-  readonly type: string;
-  readonly data: Record<string, unknown>;
-}
+type Move = { readonly runId: string | null; readonly attempt: number } & (EventContent | UnknownContent);
 
 /** Throws IllegalTransitionError when the run's life does not allow this event now. */
 export function checkTransition(view: LedgerView, event: Move): void {
-  switch (event.type) {
+  const type = recordedTypeOf(event);
+  switch (type) {
     case 'dispatch.accepted':
       return checkAccepted(view, event);
     case 'dispatch.started':
@@ -35,15 +31,15 @@ export function checkTransition(view: LedgerView, event: Move): void {
     case 'question.expired':
       return checkQuestion(view, event);
     default:
-      if (isTerminal(event.type)) demandCurrent(event, demandLiving(view, event));
+      if (isTerminal(type)) demandCurrent(event, demandLiving(view, event));
   }
 }
 
 function checkAccepted(view: LedgerView, event: Move): void {
   const runId = demandRunId(event);
   if (view.run(runId) !== null) throw refuse(event, 'the run was accepted before'); // T1
-  const key = event.data['idempotencyKey'];
-  if (typeof key !== 'string') return;
+  const key = event.type === 'dispatch.accepted' ? event.data.idempotencyKey : undefined;
+  if (key === undefined) return;
   const earlier = view.runByIdempotencyKey(key);
   if (earlier !== null) throw new IdempotencyKeyTakenError(key, earlier.runId);
 }
@@ -64,8 +60,8 @@ function checkAttempt(view: LedgerView, event: Move, run: RunState): void {
 function checkQuestion(view: LedgerView, event: Move): void {
   const runId = demandRunId(event);
   if (view.run(runId) === null) throw refuse(event, 'the run was never accepted');
-  const questionId = event.data['questionId'];
-  if (typeof questionId !== 'string' || questionId === '') throw refuse(event, 'it names no questionId');
+  const questionId = questionIdOf(event);
+  if (questionId === undefined || questionId === '') throw refuse(event, 'it names no questionId');
   const row = view.question(questionId);
   if (event.type === 'question.asked') {
     if (row !== null) throw refuse(event, `question ${questionId} was asked before`);
@@ -74,6 +70,17 @@ function checkQuestion(view: LedgerView, event: Move): void {
   if (row === null || row.runId !== runId)
     throw refuse(event, `question ${questionId} was never asked in this run`);
   if (row.status !== 'open') throw refuse(event, `question ${questionId} is already ${row.status}`); // T4
+}
+
+function questionIdOf(event: Move): string | undefined {
+  switch (event.type) {
+    case 'question.asked':
+    case 'question.answered':
+    case 'question.expired':
+      return event.data.questionId;
+    default:
+      return undefined;
+  }
 }
 
 function demandRunId(event: Move): string {
@@ -94,5 +101,5 @@ function demandCurrent(event: Move, run: RunState): void {
 }
 
 function refuse(event: Move, why: string): IllegalTransitionError {
-  return new IllegalTransitionError(event.runId, event.type, why);
+  return new IllegalTransitionError(event.runId, recordedTypeOf(event), why);
 }

@@ -1,5 +1,5 @@
 /** A question is answered once; the answer travels with everything the agent left to the run that continues. */
-import { CaissonError, type EventData } from '@caisson/protocol';
+import { CaissonError, type DataOf } from '@caisson/protocol';
 import { describeRun, type RunHandle } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
 import type { QuestionRow } from '../ledger/index.ts';
@@ -116,7 +116,7 @@ async function record(
   engine: Engine,
   question: QuestionRow,
   type: 'question.answered' | 'question.expired',
-  data: EventData[typeof type],
+  data: DataOf<typeof type>,
 ): Promise<void> {
   const trace = engine.ledger.read({ runId: question.runId, limit: 1 })[0]?.trace ?? '';
   await engine.recorder

@@ -55,10 +55,7 @@ export async function surveyBlobs(rooms: Pick<Rooms, 'ledger' | 'store' | 'regis
 /** What one run put in itself: its request, its result, all that came out, and its evidence. */
 export async function listOwnBlobs({ ledger, store }: Rooms, runId: string): Promise<ReadonlySet<string>> {
   const survey = new Survey();
-  for (const event of ledger.read({ runId })) {
-    const { resolved: _names, ...data } = event.data;
-    await survey.addEvent(store, { ...event, data });
-  }
+  for (const event of ledger.read({ runId })) await survey.addEvent(store, event, ['resolved']);
   return survey.roots;
 }
 
@@ -80,12 +77,15 @@ class Survey implements BlobSurvey {
     if (!this.needed.has(blob.digest)) this.needed.set(blob.digest, blob);
   }
 
-  async addEvent(store: Rooms['store'], event: StoredEvent): Promise<void> {
+  /** `foreign`: fields that name what belongs to others. */
+  async addEvent(store: Rooms['store'], event: StoredEvent, foreign: readonly string[] = []): Promise<void> {
     // A seal names the one before it, which belongs to another run, and is that run's to keep or to forget.
-    const { chain: _otherSeal, ...own } = event.data;
-    for (const [digest] of JSON.stringify(own).matchAll(/\b[0-9a-f]{64}\b/g)) this.roots.add(digest);
-    for (const blob of listNamedBlobs(event)) this.need(blob);
-    const { resultRef, envelopeRef } = own;
+    const left = new Set(['chain', ...foreign]);
+    const own = JSON.stringify(Object.entries(event.data).filter(([field]) => !left.has(field)));
+    for (const [digest] of own.matchAll(/\b[0-9a-f]{64}\b/g)) this.roots.add(digest);
+    for (const blob of listNamedBlobs(event)) if (this.roots.has(blob.digest)) this.need(blob);
+    // Of every event, also of one that a newer version wrote: what it names must not be removed.
+    const { resultRef, envelopeRef }: Readonly<Record<string, unknown>> = event.data;
     if (typeof resultRef === 'string') await this.#addResult(store, event.runId, resultRef);
     if (typeof envelopeRef === 'string' && this.#unread.has(event.runId))
       await this.#addSealed(store, event.runId, envelopeRef);

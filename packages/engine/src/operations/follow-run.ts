@@ -1,6 +1,5 @@
 /** Replays a run from a cursor and goes on until it has ended, whichever process drives it. */
-import { BusTopic, isTerminal, type EventEnvelope } from '@caisson/protocol';
-import { flatten } from '../dispatch/index.ts';
+import { BusTopic, isTerminal, recordedTypeOf, toEnvelope, type EventEnvelope } from '@caisson/protocol';
 import type { Engine } from '../engine.ts';
 import { nextChange } from '../ledger/index.ts';
 
@@ -20,8 +19,8 @@ export async function* followRun(
   while (options.signal?.aborted !== true) {
     for (const event of engine.ledger.read({ runId, after })) {
       after = event.seq;
-      isEnded ||= isTerminal(event.type);
-      yield flatten(event);
+      isEnded ||= isTerminal(recordedTypeOf(event));
+      yield toEnvelope(event);
     }
     if (
       isEnded ||

@@ -1,5 +1,5 @@
 /** Puts refs of ours right that a power cut left broken or took away: the ledger knows what each was. */
-import { BusTopic, TERMINAL_TYPES, type CheckpointRef } from '@caisson/protocol';
+import { BusTopic, isEnding, TERMINAL_TYPES } from '@caisson/protocol';
 import type { Engine } from '../engine.ts';
 import type { RefRepair } from '../workspace/index.ts';
 import { isForgotten } from './run-forgotten.ts';
@@ -39,7 +39,7 @@ export function describeRepair({ ref, problem, restoredTo }: RefRepair): string 
 export function listRecordedCheckpoints(ledger: Engine['ledger']): ReadonlyMap<string, string> {
   const recorded = new Map<string, string>();
   for (const { runId, data } of ledger.read({ types: ['attempt.ended', ...TERMINAL_TYPES] })) {
-    const checkpoint = data['checkpoint'] as CheckpointRef | undefined;
+    const { checkpoint } = data;
     if (checkpoint !== undefined && runId !== null && !isForgotten({ ledger }, runId))
       recorded.set(checkpoint.ref, checkpoint.commit);
   }
@@ -50,14 +50,14 @@ export function listRecordedCheckpoints(ledger: Engine['ledger']): ReadonlyMap<s
 function findRecorded(ledger: Engine['ledger'], ref: string): string | null {
   const runId = /^refs\/caisson\/(run_[0-9a-z]+)\//.exec(ref)?.[1];
   if (runId === undefined || isForgotten({ ledger }, runId)) return null;
-  for (const { data, attempt, type } of ledger.read({ runId }).toReversed()) {
-    const checkpoint = data['checkpoint'] as CheckpointRef | undefined;
+  for (const event of ledger.read({ runId }).toReversed()) {
+    if (event.type === 'attempt.launched' && ref.endsWith(`/base/${event.attempt}`))
+      return event.data.workspace.baselineCommit ?? null;
+    if (event.type !== 'attempt.ended' && !isEnding(event)) continue;
+    const { checkpoint } = event.data;
     if (checkpoint?.ref === ref) return checkpoint.commit;
-    if (checkpoint?.branch !== undefined && ref.endsWith(`/branch/${attempt}`))
+    if (checkpoint?.branch !== undefined && ref.endsWith(`/branch/${event.attempt}`))
       return checkpoint.branch.commit;
-    const workspace = data['workspace'] as { baselineCommit?: string | null } | undefined;
-    if (type === 'attempt.launched' && ref.endsWith(`/base/${attempt}`))
-      return workspace?.baselineCommit ?? null;
   }
   return null;
 }

@@ -1,6 +1,5 @@
 /** Which blobs the record of a run names, and what each is to it. */
-import { DispatchAccepted, EvidenceSealed, Result, type ResolvedNames } from '@caisson/protocol';
-import * as z from 'zod/mini';
+import { Result, type DataOf } from '@caisson/protocol';
 import type { StoredEvent } from '../ledger/index.ts';
 
 export interface NeededBlob {
@@ -12,19 +11,30 @@ export interface NeededBlob {
   readonly isBundle?: true;
 }
 
-const Work = z.object({ patchRef: z.optional(z.string()), resultRef: z.optional(z.string()) });
-
 /** What one event names. */
-export function listNamedBlobs({ type, runId, data }: StoredEvent): NeededBlob[] {
-  if (type === 'dispatch.accepted') return listInputs(runId, data);
-  const seal = type === EvidenceSealed.type ? EvidenceSealed.data.safeParse(data).data : undefined;
-  const { patchRef, resultRef } = Work.safeParse(data).data ?? {};
-  return listDefined(runId, [
-    ['seal', seal?.envelopeRef],
-    ['manifest', seal?.manifestRef],
-    ['patch', patchRef],
-    ['result', resultRef],
-  ]);
+export function listNamedBlobs(event: StoredEvent): NeededBlob[] {
+  const { runId } = event;
+  switch (event.type) {
+    case 'dispatch.accepted':
+      return listInputs(runId, event.data);
+    case 'evidence.sealed':
+      return listDefined(runId, [
+        ['seal', event.data.envelopeRef],
+        ['manifest', event.data.manifestRef],
+      ]);
+    case 'attempt.ended':
+      return listDefined(runId, [['patch', event.data.patchRef]]);
+    case 'dispatch.finished':
+    case 'dispatch.needs_input':
+    case 'dispatch.failed':
+    case 'dispatch.cancelled':
+      return listDefined(runId, [
+        ['patch', event.data.patchRef],
+        ['result', event.data.resultRef],
+      ]);
+    default:
+      return [];
+  }
 }
 
 /** What a result names; nothing when it is none. */
@@ -40,31 +50,27 @@ export function listResultBlobs(runId: string | null, bytes: Buffer): NeededBlob
   ]);
 }
 
-function listInputs(runId: string | null, data: StoredEvent['data']): NeededBlob[] {
-  const { agent, pipeline, env, capabilities } = (data['resolved'] ?? {}) as Partial<
-    z.infer<typeof ResolvedNames>
-  >;
-  const requestRef = data['requestRef'];
+function listInputs(
+  runId: string | null,
+  { requestRef, resolved, inputs = [] }: DataOf<'dispatch.accepted'>,
+): NeededBlob[] {
+  const { agent, pipeline, env, capabilities } = resolved;
+  const stored = inputs.filter(({ isStored }) => isStored === true);
   return [
     ...listDefined(runId, [
-      ['request', typeof requestRef === 'string' ? requestRef : undefined],
+      ['request', requestRef],
       [`agent ${agent?.name}`, agent?.hash],
       [`pipeline ${pipeline?.id}`, pipeline?.hash],
-      ...(env ?? []).map(({ name, hash }): [string, string] => [`env ${name}`, hash]),
-      ...listStoredInputs(data).map(({ key, sha256 }): [string, string] => [`input ${key}`, sha256]),
+      ...env.map(({ name, hash }): [string, string] => [`env ${name}`, hash]),
+      ...stored.map(({ key, sha256 }): [string, string] => [`input ${key}`, sha256]),
     ]),
-    ...(capabilities ?? []).map(({ name, hash }) => ({
+    ...capabilities.map(({ name, hash }) => ({
       digest: hash,
       runId,
       what: `capability ${name}`,
       isBundle: true as const,
     })),
   ];
-}
-
-function listStoredInputs({ inputs = [] }: StoredEvent['data']) {
-  const known = DispatchAccepted.data.shape.inputs.safeParse(inputs).data ?? [];
-  return known.filter(({ isStored }) => isStored === true);
 }
 
 function listDefined(

@@ -21,8 +21,8 @@ export async function readPatch(engine: Engine, runId: string): Promise<Buffer> 
   }
   requireRemembered(engine, runId);
   const ending = engine.ledger.read({ runId, types: [row.ending] }).at(-1);
-  const ref = ending?.data['patchRef'];
-  if (typeof ref === 'string') return engine.store.getBlob(ref);
+  const ref = ending?.data.patchRef;
+  if (ref !== undefined) return engine.store.getBlob(ref);
   const unpatched = await findUnpatched(engine, runId);
   if (unpatched === null) return Buffer.alloc(0);
   const { why, where, remedy } = unpatched;
@@ -46,7 +46,7 @@ export async function applyRun(
   const patch = await readPatch(engine, runId);
   if (patch.length === 0) return { kind: 'applied', files: [] };
   const launched = engine.ledger.read({ runId, types: ['attempt.launched'] }).at(-1);
-  const workspace = launched?.data['workspace'] as { baseCommit?: string | null; kind?: string } | undefined;
+  const workspace = launched?.data.workspace;
   if (workspace?.kind === 'in-place') return { kind: 'applied', files: [], already: 'in-place' };
   return engine.workspaces.apply({
     projectRoot: engine.config.projectRoot,

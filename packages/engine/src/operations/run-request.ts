@@ -10,7 +10,7 @@ export async function readRequest(
 ): Promise<DispatchRequest> {
   requireRemembered(engine, runId);
   const [accepted] = engine.ledger.read({ runId, types: ['dispatch.accepted'] });
-  const ref = accepted?.data['requestRef'];
-  if (typeof ref !== 'string') throw new RunNotFoundError(runId);
+  const ref = accepted?.data.requestRef;
+  if (ref === undefined) throw new RunNotFoundError(runId);
   return JSON.parse((await engine.store.getBlob(ref)).toString('utf8')) as DispatchRequest;
 }

@@ -8,7 +8,7 @@
  *     same for all (a key, a lock) is tried only so often, and the rest is left to a later time.
  */
 import { LockTimeoutError } from '@caisson/ground';
-import { BusTopic, isTerminal } from '@caisson/protocol';
+import { BusTopic, isTerminal, recordedTypeOf } from '@caisson/protocol';
 import { isTrusted, requireTrust } from '../composition/trusted-config.ts';
 import type { Engine } from '../engine.ts';
 import {
@@ -77,8 +77,8 @@ export async function sealIfOwed(engine: Engine, runId: string): Promise<Error |
 
 /** As the events say: the row could have been changed. */
 function isUnsealed(events: readonly StoredEvent[]): boolean {
-  const has = (...types: string[]): boolean => events.some(({ type }) => types.includes(type));
-  return events.some(({ type }) => isTerminal(type)) && !has('evidence.sealed', 'run.forgotten');
+  const types = new Set(events.map(recordedTypeOf));
+  return [...types].some(isTerminal) && !types.has('evidence.sealed') && !types.has('run.forgotten');
 }
 
 /** Ended runs without a seal whose host is not at work on it, oldest first. */

@@ -1,9 +1,9 @@
 /** Work of a run that is in no patch, because none could be taken or recorded: why, where it is, and how to get it. */
 import { existsSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
-import type { DispatchResult } from '@caisson/protocol';
+import type { DispatchResult, TerminalType } from '@caisson/protocol';
 import type { Engine } from '../engine.ts';
-import type { StoredEvent } from '../ledger/index.ts';
+import type { StoredOf } from '../ledger/index.ts';
 import { PreparedWorkspace, readSavedTree, type Checkpoint } from '../workspace/index.ts';
 
 export type UnpatchedWork = NonNullable<DispatchResult['unpatched']>;
@@ -16,30 +16,26 @@ export async function findUnpatched(engine: Engine, runId: string): Promise<Unpa
   const type = ledger.run(runId)?.ending;
   const ending = type === undefined ? undefined : ledger.read({ runId, types: [type] }).at(-1);
   const launched = ledger.read({ runId, types: ['attempt.launched'] }).at(-1);
-  const workspace = PreparedWorkspace.safeParse(launched?.data['workspace']).data;
+  const workspace = PreparedWorkspace.safeParse(launched?.data.workspace).data;
   if (ending === undefined || workspace === undefined || !mayLackPatch(ending)) return null;
   // An agent is let go only after its start is recorded; before that there is no work.
   if (
     !ledger.read({ runId, types: ['dispatch.started'] }).some((event) => event.attempt === launched?.attempt)
   )
     return null;
-  const why = ending.data['patchMissing'];
-  const saved =
-    (ending.data['checkpoint'] as Saved | undefined) ?? (await engine.workspaces.findCheckpoint(workspace));
+  const { patchMissing, checkpoint } = ending.data;
+  const why = patchMissing ?? 'the run ended without recording a patch';
+  const saved = checkpoint ?? (await engine.workspaces.findCheckpoint(workspace));
   if (saved !== null)
-    return saved.tree === workspace.baselineTree ? null : inCheckpoint(workspace, saved, textOf(why));
+    return saved.tree === workspace.baselineTree ? null : inCheckpoint(workspace, saved, why);
   const folder = findFolder(engine.config.stateDir, workspace);
-  return why === undefined && folder === null ? null : inFolder(runId, folder, textOf(why));
+  return patchMissing === undefined && folder === null ? null : inFolder(runId, folder, why);
 }
 
 /** A result without a patch says that its worker looked, and that there was nothing. */
-function mayLackPatch({ data }: StoredEvent): boolean {
-  if (data['patchRef'] !== undefined) return false;
-  return data['patchMissing'] !== undefined || data['resultRef'] === undefined;
-}
-
-function textOf(why: unknown): string {
-  return typeof why === 'string' ? why : 'the run ended without recording a patch';
+function mayLackPatch({ data }: StoredOf<TerminalType>): boolean {
+  if (data.patchRef !== undefined) return false;
+  return data.patchMissing !== undefined || data.resultRef === undefined;
 }
 
 function inCheckpoint(workspace: PreparedWorkspace, { ref }: Saved, why: string): UnpatchedWork {

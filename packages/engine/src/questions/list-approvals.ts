@@ -1,7 +1,7 @@
-import type { Ledger, StoredEvent } from '../ledger/index.ts';
-import type { ApprovalRow, DecidedBy } from './contract.ts';
+import type { Ledger, StoredOf } from '../ledger/index.ts';
+import type { ApprovalRow } from './contract.ts';
 
-const TYPES = ['approval.requested', 'approval.decided'];
+const TYPES = ['approval.requested', 'approval.decided'] as const;
 
 /** Approvals in the order of their requests. An open one of a run that has ended was denied with it. */
 export function listApprovals(
@@ -16,32 +16,24 @@ export function listApprovals(
       : ledger.read({ types: TYPES });
   const rows = new Map<string, ApprovalRow>();
   for (const event of events) {
-    const approvalId = String(event.data['approvalId']);
+    const { approvalId } = event.data;
     const known = rows.get(approvalId);
-    if (event.type === 'approval.requested') rows.set(approvalId, rowOf(event, approvalId, living));
+    if (event.type === 'approval.requested') rows.set(approvalId, rowOf(event, living));
     else if (known !== undefined) rows.set(approvalId, { ...known, ...decisionOf(event) });
   }
   return [...rows.values()].filter((row) => filter.openOnly !== true || row.status === 'open');
 }
 
-function rowOf(event: StoredEvent, approvalId: string, living: ReadonlySet<string>): ApprovalRow {
-  const { tool, what, actionClass, deadlineAt } = event.data;
+function rowOf(event: StoredOf<'approval.requested'>, living: ReadonlySet<string>): ApprovalRow {
   const runId = event.runId ?? '';
   return {
-    approvalId,
+    ...event.data,
     runId,
-    tool: String(tool),
-    what: String(what),
-    actionClass: String(actionClass),
     requestedAt: event.at,
-    deadlineAt: String(deadlineAt),
     ...(living.has(runId) ? { status: 'open' } : { status: 'denied', by: 'ending' }),
   };
 }
 
-function decisionOf(event: StoredEvent): Pick<ApprovalRow, 'status' | 'by'> {
-  return {
-    status: event.data['decision'] === 'allow' ? 'allowed' : 'denied',
-    by: event.data['by'] as DecidedBy,
-  };
+function decisionOf({ data }: StoredOf<'approval.decided'>): Pick<ApprovalRow, 'status' | 'by'> {
+  return { status: data.decision === 'allow' ? 'allowed' : 'denied', by: data.by };
 }

@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DispatchResult } from '@caisson/protocol';
-import { isTerminal } from '@caisson/protocol';
+import { isEnding } from '@caisson/protocol';
 import { FIRST_LINE, leavesWork, WHOLE_WORK } from '../agents.ts';
 import type { Stage } from '../contract.ts';
 import type { Invariant } from './contract.ts';
@@ -102,8 +102,8 @@ function keptWork(stage: Stage, runId: string): string {
   const ending = stage
     .ledger()
     .read({ runId })
-    .findLast((event) => isTerminal(event.type));
-  const named = (ending?.data['checkpoint'] as { commit: string } | undefined)?.commit;
+    .findLast((event) => isEnding(event));
+  const named = ending?.data.checkpoint?.commit;
   const refs = named === undefined ? listCheckpoints(stage, runId) : [named];
   return refs.map((ref) => readCommitted(stage, ref)).find((text) => text !== '') ?? '';
 }

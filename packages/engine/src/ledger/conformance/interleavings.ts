@@ -1,7 +1,8 @@
+import { recordedTypeOf } from '@caisson/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DEFAULT_POOL } from '../contract.ts';
-import type { Ledger, SlotRow, StoredEvent } from '../contract.ts';
+import type { Ledger, SlotRow, StoredEvent, StoredOf } from '../contract.ts';
 import { accepted, fact, finished, launched, started } from '../fixtures/sample-events.ts';
 import { everyRow } from './every-row.ts';
 import type { OpenLedger } from './open-ledger.ts';
@@ -80,9 +81,9 @@ function checkHistory(ledger: Ledger, settled: PromiseSettledResult<readonly Sto
 /** The queues as the contract words them, straight from the events. */
 function queuesOf(events: readonly StoredEvent[]): SlotRow[][] {
   const acceptances = events.filter((event) => event.type === 'dispatch.accepted');
-  const left = events.filter(({ type }) => /^(attempt\.|dispatch\.(?!accepted))/.test(type));
-  const poolOf = (event: StoredEvent) => (event.data['pool'] as string | undefined) ?? DEFAULT_POOL;
-  const priorityOf = (event: StoredEvent) => (event.data['task'] as { priority: number }).priority;
+  const left = events.filter((event) => /^(attempt\.|dispatch\.(?!accepted))/.test(recordedTypeOf(event)));
+  const poolOf = ({ data }: StoredOf<'dispatch.accepted'>) => data.pool ?? DEFAULT_POOL;
+  const priorityOf = ({ data }: StoredOf<'dispatch.accepted'>) => data.task.priority;
   return [...new Set(acceptances.map(poolOf))].map((pool) =>
     acceptances
       .filter((event) => poolOf(event) === pool && !left.some(({ runId }) => runId === event.runId))

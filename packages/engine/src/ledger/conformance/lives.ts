@@ -6,6 +6,8 @@ import { accepted, AT, fact, finished, launched, started } from '../fixtures/sam
 import { everyRow } from './every-row.ts';
 import type { OpenLedger } from './open-ledger.ts';
 
+const SEAL = { envelopeRef: 'a'.repeat(64), manifestRef: 'b'.repeat(64), keyId: 'k' };
+
 export function describeLives(open: OpenLedger): void {
   describe('the life of a run', () => {
     let ledger: Ledger;
@@ -46,7 +48,7 @@ export function describeLives(open: OpenLedger): void {
       expect(unsealed()).toEqual([]);
       await ledger.append([finished('run_b', 1), finished('run_a', 0)]);
       expect(unsealed()).toEqual(['run_a', 'run_b']);
-      await ledger.append([{ ...fact('run_a'), type }, fact('run_b')]);
+      await ledger.append([{ ...fact('run_a', SEAL), type }, fact('run_b')]);
       expect(unsealed()).toEqual(['run_b']);
       expect(ledger.run('run_a')?.unsealed).toBeUndefined();
       expect(ledger.verifyAll()).toMatchObject({ ok: true, problems: [] });
@@ -55,7 +57,7 @@ export function describeLives(open: OpenLedger): void {
     });
 
     test.each([
-      ['dispatch.needs_input', {}, 'waiting'],
+      ['dispatch.needs_input', { questionId: 'q_1' }, 'waiting'],
       ['dispatch.cancelled', { cause: 'user' }, 'cancelled'],
       ['dispatch.cancelled', { cause: 'shutdown' }, 'interrupted'],
       ['dispatch.failed', { failure: { reason: 'timeout', detail: '' } }, 'timeout'],
@@ -75,7 +77,11 @@ export function describeLives(open: OpenLedger): void {
       const failure = { reason: 'crashed', detail: 'gone' };
       await ledger.append([accepted('run_a'), launched('run_a', 1), started('run_a', 1)]);
       await ledger.append([
-        { ...fact('run_a', { failure, costUsd: 0.5 }), type: 'attempt.ended', attempt: 1 },
+        {
+          ...fact('run_a', { failure, nextAttempt: 2, delayMs: 0, costUsd: 0.5 }),
+          type: 'attempt.ended',
+          attempt: 1,
+        },
       ]);
       expect(ledger.run('run_a')?.status).toBe('queued');
       await ledger.append([launched('run_a', 2), started('run_a', 2), finished('run_a', 2)]);

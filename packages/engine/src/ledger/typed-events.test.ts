@@ -1,0 +1,118 @@
+/** Wrong data at each edge of the ledger: what is written, and what is read. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '@caisson/ground';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { SAMPLE_DATA } from '../../../protocol/src/fixtures/sample-events.ts';
+import { accepted, fact, finished } from './fixtures/sample-events.ts';
+import {
+  createMemoryLedger,
+  createRecorder,
+  hashEvent,
+  InvalidEventError,
+  openLedger,
+  toChainEvent,
+  type HeardEvent,
+  type RunRecord,
+} from './index.ts';
+
+const RUN = 'run_00000000000000000001';
+
+function openRecord() {
+  const ledger = createMemoryLedger();
+  const recorder = createRecorder({ ledger, clock: systemClock });
+  const heard: HeardEvent[] = [];
+  recorder.listen((event) => heard.push(event));
+  return { ledger, heard, record: recorder.of(RUN) };
+}
+
+/** As a caller without a compiler would call it. */
+type Untyped = {
+  [K in 'append' | 'keep' | 'tell']: (type: string, data: unknown, options?: unknown) => unknown;
+};
+const untyped = (record: RunRecord): Untyped => record as unknown as Untyped;
+
+const PLANTED: [string, string, unknown][] = [
+  ['a wrong field', 'run.queued', { position: 'first', limit: 1 }],
+  ['a missing field', 'run.queued', { position: 1 }],
+  ['a field that nobody defined', 'run.queued', { position: 1, limit: 1, colour: 'red' }],
+  ['an unknown type', 'run.moved', { to: 'mars' }],
+  ['data that is none', 'run.queued', null],
+];
+
+test.each(PLANTED)('%s is neither appended nor heard', async (_what, type, data) => {
+  const { ledger, heard, record } = openRecord();
+  await expect(untyped(record).append(type, data)).rejects.toThrow(InvalidEventError);
+  const both = [
+    { type: 'warning', data: SAMPLE_DATA.warning },
+    { type, data },
+  ];
+  await expect(record.appendAll(both as never, 1)).rejects.toThrow(InvalidEventError);
+  expect([ledger.read(), heard]).toEqual([[], []]);
+});
+
+test.each(PLANTED)('%s that nobody waits for is lost, counted and reported', async (_what, type, data) => {
+  const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+  onTestFinished(() => warned.mockRestore());
+  const { ledger, heard, record } = openRecord();
+  untyped(record).keep(type, data);
+  untyped(record).tell(type, data, 1);
+  await record.flush();
+  expect(ledger.read().map(({ data: told }) => told)).toEqual([{ count: 1, types: { [type]: 1 } }]);
+  expect(heard.map((event) => event.type)).toEqual(['events.lost']);
+  expect(warned).toHaveBeenCalledTimes(2);
+});
+
+test('the compiler refuses the same', () => {
+  const check = (record: RunRecord): void => {
+    // @ts-expect-error -- a wrong field
+    void record.append('run.queued', { position: 'first', limit: 1 });
+    // @ts-expect-error -- a missing field
+    record.keep('run.queued', { position: 1 });
+    // @ts-expect-error -- a field that nobody defined
+    void record.append('run.queued', { position: 1, limit: 1, colour: 'red' });
+    // @ts-expect-error -- an unknown type
+    record.tell('run.moved', { to: 'mars' }, 1);
+    // @ts-expect-error -- an event that is only heard
+    void record.append('worker.progress', { phase: 'agent' });
+  };
+  expect(check).toBeTypeOf('function');
+});
+
+test('what another version left on disk is read, shown as unknown, verified and continued', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'caisson-ledger-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'ledger.db');
+  const writer = openLedger(file);
+  const planted = PLANTED.filter(([, , data]) => data !== null);
+  await writer.append([accepted(RUN)]);
+  for (const [, type, data] of planted)
+    await writer.append([{ ...fact(RUN, data as Record<string, unknown>), type, version: 9 }]);
+  await writer.close();
+
+  const ledger = openLedger(file);
+  onTestFinished(() => ledger.close());
+  const events = ledger.read({ runId: RUN, after: 1 });
+  expect(events.map(({ data }) => data)).toEqual(planted.map(([, , data]) => data));
+  expect(events.map(({ type }) => type)).toEqual(['unknown', 'unknown', 'run.queued', 'unknown']);
+  expect(events.map(toChainEvent).map(({ type }) => type)).toEqual(planted.map(([, type]) => type));
+  expect(ledger.read({ types: ['run.queued'] }).map(({ seq }) => seq)).toEqual([4]);
+  expect(ledger.read().every((event) => hashEvent(toChainEvent(event)) === event.hash)).toBe(true);
+  await ledger.append([finished(RUN, 0)]);
+  expect(ledger.run(RUN)?.status).toBe('done');
+  expect(ledger.verifyAll()).toMatchObject({ ok: true, problems: [] });
+});
+
+test('an ending that another version wrote still ends its run, once', async () => {
+  const ledger = createMemoryLedger();
+  await ledger.append([
+    accepted(RUN),
+    { ...fact(RUN, { how: 'well' }), type: 'dispatch.finished', attempt: 0 },
+  ]);
+  expect(ledger.run(RUN)).toMatchObject({ status: 'done', ending: 'dispatch.finished', unsealed: true });
+  await expect(ledger.append([finished(RUN, 0)])).rejects.toThrow('already ended');
+  const rows = ledger.runs();
+  ledger.rebuildProjections();
+  expect(ledger.runs()).toEqual(rows);
+});
