@@ -1,5 +1,5 @@
-// The bus against one that isolates in the straightforward way, one that is async, and one that isolates nothing.
-// 10 listeners, bursts of 1024; a burst counts when every listener has heard every event of it.
+// The bus against one that isolates in the straightforward way, one that is async, and one that isolates nothing. 10
+// listeners, bursts of 1024; a burst counts when every listener has received every event of it.
 import { BusTopic, type BusPayloads } from '@caisson/protocol';
 import Emittery from 'emittery';
 import { EventEmitter } from 'eventemitter3';

@@ -156,7 +156,7 @@ function build(node) {
 /** Gives terminal and signals to the script; its exit code becomes ours. */
 function handOver(node, args) {
   const child = spawn(node, args, { cwd: ROOT, stdio: 'inherit', env: environment() });
-  process.on('SIGINT', () => undefined); // the terminal has told the child already
+  process.on('SIGINT', () => undefined); // the terminal has already signalled the child
   process.on('SIGTERM', () => child.kill('SIGTERM'));
   return new Promise((resolve) => {
     child.on('error', (error) => fail(`${node} could not be started: ${error.message}`, 1));

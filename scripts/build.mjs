@@ -147,13 +147,13 @@ try {
   copyFileSync(join(ROOT, 'packages', 'worker', 'src', 'inside', 'inside.pl'), join(OUT, 'inside.pl'));
   writeSbom(inputs);
   emitDeclarations();
-  // Two renames: whoever is starting a command meanwhile finds a whole build, the old or the new one.
+  // Two renames: a command that starts meanwhile finds a complete build, the old or the new one.
   const old = `${OUT}.old`;
   if (existsSync(DIST)) renameSync(DIST, old);
   renameSync(OUT, DIST);
   rmSync(old, { recursive: true, force: true });
 } catch (error) {
-  // esbuild has printed what is wrong, with its place; anything else is told here.
+  // esbuild has printed the error with its place; anything else is reported here.
   if (error?.errors === undefined) process.stderr.write(`${error?.stack ?? error}\n`);
   process.exit(1);
 }

@@ -1,5 +1,5 @@
-// Takes modules of Node into a bundle without their ES module faces. An `import` of `node:fs` reads every property of
-// it, and with that loads streams, promises and more: some 8 ms of the start of a command, for functions nobody calls.
+// Imports modules of Node into a bundle without their ES module wrappers. An `import` of `node:fs` reads every property
+// of it, and with that loads streams, promises and more: some 8 ms of the start of a command, for unused functions.
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { join } from 'node:path';

@@ -47,7 +47,7 @@ function resolveDoor(root, specifier, importer) {
     : null;
 }
 
-/** Where `name`, asked of `file`, is really defined; null when it cannot be told. */
+/** Where `name`, as `file` sees it, is really defined; null when that is unknown. */
 function findHome(tree, file, name) {
   const stars = [];
   for (const { entries } of tree.inspect(file).module.staticExports) {

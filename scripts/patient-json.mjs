@@ -4,9 +4,9 @@ const FILE = /pi-ai[\\/]dist[\\/]utils[\\/]json-parse\.js$/;
 const HEAD = 'export function parseStreamingJson(partialJson) {';
 
 /**
- * pi-ai parses all of a tool call anew with every piece of it that arrives: minutes for a file of 400 kB. Nobody looks at
- * half a call here, so a long one is parsed when it may be whole. A call that was cut off stays without arguments, and
- * the model is told so.
+ * pi-ai parses a whole tool call again with every piece of it that arrives: minutes for a file of 400 kB. Half a call
+ * is not needed here, so a long one is parsed when it may be complete. A call that was cut off stays without arguments,
+ * and the model gets that as an error.
  */
 export const patientJson = {
   name: 'patient-json',
@@ -22,7 +22,7 @@ export const patientJson = {
     pluginBuild.onEnd(() => {
       if (isApplied) return null;
       return {
-        errors: [{ text: `no file is ${FILE}, which scripts/patient-json.mjs mends; has it moved?` }],
+        errors: [{ text: `no file is ${FILE}, which scripts/patient-json.mjs fixes; has it moved?` }],
       };
     });
   },

@@ -169,7 +169,7 @@ function readsUntyped(node: SyntaxNode): boolean {
   return typeof property['value'] === 'string' && (name === 'event' || name === 'data');
 }
 
-/** `{ file: 'git' }`, the form in which ground is told what to start. */
+/** `{ file: 'git' }`, the form in which ground gets the program to start. */
 function startsGit(node: SyntaxNode): boolean {
   const { key, value } = node;
   return (

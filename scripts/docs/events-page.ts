@@ -1,7 +1,7 @@
 import { BusPayloadSchemas, EVENTS, LIFECYCLE_TYPES, TERMINAL_TYPES } from '@caisson/protocol';
 import * as z from 'zod/mini';
 
-/** The reference page of everything that is told: events of the ledger, topics of the bus. */
+/** The reference page of all events of the ledger and topics of the bus. */
 export function describeEvents(): string {
   const events = Object.entries(EVENTS).map(
     ([type, { version, durable, summary, data }]) =>
@@ -14,7 +14,7 @@ export function describeEvents(): string {
     '# Events',
     '',
     'A run has exactly one `dispatch.accepted` and exactly one terminal event. Durable events are on disk before anyone',
-    'hears them. Fields with a question mark may be missing.',
+    'receives them. Fields with a question mark may be missing.',
     '',
     '| event | kind | version | durable | meaning | data |',
     '|---|---|---|---|---|---|',

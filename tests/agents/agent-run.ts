@@ -72,7 +72,7 @@ async function newestRun(project: Project): Promise<string | null> {
   return rows[0]?.runId ?? null;
 }
 
-/** After any ending: nothing runs, nobody else was called, and the key is nowhere. */
+/** After any ending: nothing runs, no other address was called, and the key is nowhere. */
 async function expectClean(project: Project, model: ModelServer, runId: string): Promise<void> {
   expect([...processesOf(runId), ...processesIn(project.root)]).toEqual([]);
   const connections = (await project.events(runId)).filter(({ type }) => type === 'network.connection');

@@ -1,4 +1,4 @@
-/** The real programs, how `caisson.yaml` names them, and what each cannot tell. */
+/** The real programs, how `caisson.yaml` names them, and what each cannot report. */
 import { installAgent, PINNED_ADAPTERS, PINNED_AGENTS, type PinnedAgent } from './install-agents.mjs';
 
 export interface AgentUnderTest {

@@ -52,7 +52,7 @@ interface Outcome {
   readonly label: string;
   readonly expected: unknown;
   readonly actual: unknown;
-  /** Where it connected to, as its own record tells. */
+  /** Where it connected to, by its own record. */
   readonly targets: readonly string[];
   readonly result: DispatchResult;
 }

@@ -30,7 +30,8 @@ async function runOne(project: Project, model: ForeignModel, [agent, task, cause
     actual: {
       ending: [ran.status, ran.failure?.reason, ran.failure?.cause, ran.reply === REPLY],
       files: [diff.includes('+ü'), diff.includes('+✓')],
-      // What broke off told something to some and nothing to others; all else is counted to the token.
+      // An interrupted answer reported usage to some programs and not to others; everything else is counted to the
+      // token.
       usage: task === 'busy' ? null : usageOf(ran),
       left: processesOf(ran.runId),
       elsewhere: connections.filter(({ target }) => target !== model.target),
@@ -54,8 +55,8 @@ function usageOf({ result }: DispatchResult) {
 }
 
 if (isSkipped) process.stderr.write('CAISSON_SKIP_AGENTS=1: no agent meets the foreign model.\n');
-describe.skipIf(isSkipped)('a model server that nobody here wrote for these agents', () => {
-  it('forty runs end with their own reason, counted to the token, and call nobody else', async () => {
+describe.skipIf(isSkipped)('a model server that was not written for these agents', () => {
+  it('forty runs end with their own reason, counted to the token, and call no other address', async () => {
     const model = await startForeignModel();
     onTestFinished(() => model.stop());
     const agents = await Promise.all(AGENTS.map((name) => prepareAgent(name)));

@@ -48,7 +48,7 @@ function* eventsOf(model: string, block: Block, index: number): Generator<object
   yield { type: 'message_stop' };
 }
 
-/** Writes one byte at a time where it hurts: no piece knows of events or characters. */
+/** Writes one byte at a time at the hard places: no piece knows of events or characters. */
 function sendEvents(response: ServerResponse, events: Iterable<object>): void {
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
   response.write(': keep-alive\r\n\r\n');
@@ -89,7 +89,7 @@ async function startServer(
   return { url: `http://127.0.0.1:${port}`, target: `127.0.0.1:${port}`, answered: () => answered };
 }
 
-it('a run against a server with other manners ends right, counts right and calls nobody else', async () => {
+it('a run against a server with other manners ends right, counts right and calls no other address', async () => {
   const server = await startServer();
   const project = createProject({
     env: { MODEL_KEY: 'k-foreign' },
@@ -110,7 +110,7 @@ it('a run against a server with other manners ends right, counts right and calls
   expect(new Set(connections.map((event) => event['target']))).toEqual(new Set([server.target]));
 });
 
-it('a long call in very small pieces is not put together anew with each of them', async () => {
+it('a long call in very small pieces is not put together again with each of them', async () => {
   const server = await startServer('0123456789\n'.repeat(9_000));
   const project = createProject({
     env: { MODEL_KEY: 'k-foreign' },

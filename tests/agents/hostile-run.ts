@@ -44,7 +44,7 @@ export async function expectIgnored(agent: AgentUnderTest, files: HostileFiles):
     expect(JSON.stringify(stage.model.requests.map(({ body }) => body))).toContain(PROMPT);
 }
 
-/** Written by a script of the repository: what a command does is not told by its line. */
+/** Written by a script of the repository: the line does not show what the command does. */
 function scriptOf(files: Readonly<Record<string, string>>): string {
   const lines = Object.entries(files).flatMap(([path, content]) => [
     `mkdir -p "$(dirname "${placeOf(path)}")"`,

@@ -28,7 +28,9 @@ const runWith = (version: string) =>
 it('a version from before the ones that can be gated is refused with its number and what to do', async () => {
   const { code, stderr } = await runWith('0.12.0');
   expect(code).not.toBe(0);
-  expect(stderr).toMatch(/Gemini CLI 0\.12\.0 is too old: only from \d+\.\d+\.\d+ on/);
+  expect(stderr).toMatch(
+    /Gemini CLI 0\.12\.0 is too old: Caisson can gate its calls and read its ending only from version \d+\.\d+\.\d+ on/,
+  );
   expect(stderr).toContain('npm install -g @google/gemini-cli');
   expect(stderr).not.toContain('started');
 });

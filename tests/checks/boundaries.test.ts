@@ -65,7 +65,7 @@ const VIOLATIONS = [
     'packages/engine/src/bus/x.ts',
     "import '../../../ground/src/clock.ts';",
   ],
-  ['a package that nobody listed', 'package-unknown', 'packages/extras/src/x.ts', 'export const x = 1;'],
+  ['an unlisted package', 'package-unknown', 'packages/extras/src/x.ts', 'export const x = 1;'],
   ['an npm package in protocol', 'npm-import', 'packages/protocol/src/x.ts', "import 'yaml';"],
   ['a Node module in protocol', 'pure-package', 'packages/protocol/src/x.ts', "import 'node:fs';"],
   [
@@ -86,7 +86,7 @@ const VIOLATIONS = [
     'packages/engine/src/bus/x.ts',
     "export * from '../ledger/index.ts';",
   ],
-  ['a room that nobody listed', 'room-unknown', 'packages/engine/src/attic/x.ts', 'export const x = 1;'],
+  ['an unlisted room', 'room-unknown', 'packages/engine/src/attic/x.ts', 'export const x = 1;'],
   ['a loose file in ground', 'room-unknown', 'packages/ground/src/x.ts', 'export const x = 1;'],
   [
     'an import past the door of a room of ground',

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** Makes a Node believe that it is older, or somebody else, before the program starts. */
+/** Makes a Node believe that it is older, or another user, before the program starts. */
 const PRETEND_OLD = preload(
   "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.19.0' } })",
 );

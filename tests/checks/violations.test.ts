@@ -53,7 +53,7 @@ it('a wrong type is caught', () => {
   });
 });
 
-it('a promise that nobody waits for is caught', () => {
+it('a promise without an await is caught', () => {
   const content = 'async function work(): Promise<void> {}\nexport function start(): void {\n  work();\n}\n';
   withFile('packages/protocol/src/floating.ts', content, () => {
     const { code, said } = check(
@@ -76,7 +76,7 @@ it('a file that is not formatted is caught', () => {
   });
 });
 
-it('a file that nobody uses is caught', () => {
+it('an unused file is caught', () => {
   withFile('packages/ground/src/forgotten.ts', 'export const forgotten = 1;\n', () => {
     const { code, said } = check('knip', '--no-progress');
     expect(code).not.toBe(0);

@@ -127,7 +127,7 @@ describe('an adapter whose agent asks before a tool call', () => {
 });
 
 it(
-  'what an adapter throws later, where nobody awaits it, ends the attempt with a result too',
+  'what an adapter throws later, without an await, ends the attempt with a result too',
   { timeout: 60_000 },
   async () => {
     const project = projectWith({ line: `setTimeout(() => { throw new Error('a late bug'); }, 50);` });

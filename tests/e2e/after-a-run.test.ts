@@ -11,7 +11,7 @@ const filesWith = (folder: string, text: string): string[] =>
     .filter((path) => readFileSync(path).includes(text));
 
 describe('a forgotten run', () => {
-  test('is still told about, and nothing of what it made is shown or kept as files', async () => {
+  test('is still reported, and nothing of what it made is shown or kept as files', async () => {
     const project = createProject();
     const { runId } = await project.run('--', 'sh', '-c', 'echo the-output; echo the-work > new.txt');
     expect((await project.caisson('diff', runId)).stdout).toContain('the-work');
@@ -26,7 +26,7 @@ describe('a forgotten run', () => {
         code: 1,
         stdout: '',
         stderr: expect.stringMatching(
-          new RegExp(`^error: ${runId} was forgotten at .*: its contents were taken away\\. What is left`),
+          new RegExp(`^error: ${runId} was forgotten at .*: its contents were deleted\\. What is left`),
         ) as string,
       });
     }
@@ -100,7 +100,7 @@ test('logs --stdout -f follows what an agent prints and ends with the run', asyn
   expect(await ended).toEqual({ code: 0, stdout: 'first\n', stderr: '' });
 });
 
-test('cancel tells which run it stopped, however it was named', async () => {
+test('cancel reports which run it stopped, however it was named', async () => {
   const project = createProject();
   const { runId } = await project.run('--', 'true');
   expect((await project.caisson('cancel', 'latest')).stdout).toBe(`${runId} has ended already\n`);

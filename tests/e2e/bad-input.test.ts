@@ -42,7 +42,7 @@ const inTheWay: [string, string, (path: string) => void, number][] = [
 
 describe.each(inTheWay)('%s as %s', (_what, name, make, exitCode) => {
   it(
-    'is named with what to do, told to programs as JSON, and left as it is',
+    'is named with what to do, reported to programs as JSON, and left as it is',
     async () => {
       const project = createProject();
       const path = join(project.root, name);

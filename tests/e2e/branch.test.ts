@@ -1,4 +1,4 @@
-/** `--branch`: the branch belongs to the run, is written once, when the run ends, and never over somebody else's. */
+/** `--branch`: the branch belongs to the run, is written once, when the run ends, and never over another person's. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** Refs of ours that a power cut left broken: they hold up the user's own git until somebody repairs them. */
+/** Refs of ours that a power cut left broken: they block the user's own git until they are repaired. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

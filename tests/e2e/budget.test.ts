@@ -96,7 +96,7 @@ async function serveOneStep(inputTokens: number): Promise<ModelServer> {
   return server;
 }
 
-it('books what a stopped run used, also when its agent never told it', async () => {
+it('records what a stopped run used, also when its agent never reported it', async () => {
   const server = await serveOneStep(100_000);
   const project = open(server);
   const result = await project.run('work', '--timeout', '5s');

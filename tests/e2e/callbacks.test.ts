@@ -14,7 +14,7 @@ interface Heard {
   readonly body: string;
 }
 
-/** A server that answers as it is told and remembers what it heard. */
+/** A server that answers as configured and records its requests. */
 async function listen(
   answer: (heard: Heard, respond: (status: number, headers?: Record<string, string>) => void) => void,
   port = 0,
@@ -157,7 +157,7 @@ it('a delivery says whose it is, when, and proves it; a replay is not believed',
   expect(files.stdout).not.toContain('bearer-token-123');
 });
 
-it('a receiver that is down does not touch the run, is visible, and is told by a later host', async () => {
+it('a receiver that is down does not touch the run, is visible, and is informed by a later host', async () => {
   const { url, server } = await listen((_heard, respond) => respond(200));
   const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));
@@ -171,14 +171,14 @@ it('a receiver that is down does not touch the run, is visible, and is told by a
     `UNDELIVERED  dispatch.finished to ${url}`,
   );
   const receiver = await startReceiver(port);
-  await until('a later host tells it', async () => {
+  await until('a later host sends it', async () => {
     await project.run('--', 'true');
     return receiver.events().some((event) => event['runId'] === run.runId);
   });
   expect((await show(project, run.runId)).callbacks).toMatchObject([{ status: 'delivered' }]);
 });
 
-it('a slow receiver holds nobody up for long', async () => {
+it('a slow receiver delays no run for long', async () => {
   const receiver = await listen((_heard, respond) => void setTimeout(() => respond(200), 20_000));
   const project = createProject({ config: configFor(receiver.url), env: { HOOK_KEY: KEY } });
   const startedMs = performance.now();
@@ -218,7 +218,7 @@ it('a key that cannot be found ends the run before its worker, in step 4', async
   expect(receiver.heard).toEqual([]);
 });
 
-it('an address that nobody can post to is refused', async () => {
+it('an address without HTTP is refused', async () => {
   const project = createProject();
   const refused = await project.caisson('run', '--callback', 'ftp://example.invalid/x', '--', 'true');
   expect(refused.code).toBe(2);

@@ -58,7 +58,7 @@ it('a message to a run that has ended is refused with what to do instead', async
   const run = await project.run('--', 'true');
   const sent = await project.caisson('send', run.runId, 'hello?');
   expect(sent.code).toBe(1);
-  expect(sent.stderr).toContain('has ended; nobody would read the message');
+  expect(sent.stderr).toContain('has ended and receives no messages');
   expect(sent.stderr).toContain('caisson retry');
   expect((await project.caisson('send', 'run_nobody', 'hello?')).stderr).toContain('there is no run');
 });

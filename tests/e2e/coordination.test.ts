@@ -224,17 +224,24 @@ test('an agent cannot get at secrets by dispatching one that has them', { timeou
 });
 
 describe('the gate', () => {
-  test('a forced push is denied in auto-edit, and the agent is told why', { timeout: LIMIT_MS }, async () => {
-    const project = await createScripted([run('git push --force origin main'), { say: 'I could not push.' }]);
-    const ended = await project.run('push it', '--agent', 'bare', '--mode', 'auto-edit');
-    expect(ended).toMatchObject({ status: 'done', reply: 'I could not push.' });
-    expect(ended.stdout).toContain('Denied by policy');
-    expect(denials(await project.events(ended.runId))).toMatchObject([
-      { layer: 'gate', what: 'Bash: git push --force origin main', actionClass: 'git_destructive' },
-    ]);
-  });
+  test(
+    'a forced push is denied in auto-edit, and the agent gets the reason',
+    { timeout: LIMIT_MS },
+    async () => {
+      const project = await createScripted([
+        run('git push --force origin main'),
+        { say: 'I could not push.' },
+      ]);
+      const ended = await project.run('push it', '--agent', 'bare', '--mode', 'auto-edit');
+      expect(ended).toMatchObject({ status: 'done', reply: 'I could not push.' });
+      expect(ended.stdout).toContain('Denied by policy');
+      expect(denials(await project.events(ended.runId))).toMatchObject([
+        { layer: 'gate', what: 'Bash: git push --force origin main', actionClass: 'git_destructive' },
+      ]);
+    },
+  );
 
-  test('a rule of the project is told with its reason', { timeout: LIMIT_MS }, async () => {
+  test('a rule of the project is reported with its reason', { timeout: LIMIT_MS }, async () => {
     const project = await createScripted([run('npm publish'), { say: 'Not published.' }], {
       more: 'policy: { rules: [ { command: "npm publish", action: deny, reason: "releases are made by people" } ] }',
     });
@@ -272,7 +279,7 @@ describe('the gate', () => {
     expect((await project.caisson('diff', runId)).stdout).toContain('deleted file');
   });
 
-  test('a held call that nobody decides is denied at its deadline', { timeout: LIMIT_MS }, async () => {
+  test('a waiting call without a decision is denied at its deadline', { timeout: LIMIT_MS }, async () => {
     const project = await createScripted([run('rm -rf README.md ..data'), { say: 'Still here.' }], {
       more: 'questions: { approvalDeadline: 500ms }',
     });
@@ -317,7 +324,7 @@ describe('the gate', () => {
   });
 
   test(
-    'a held call whose host is killed is denied by whoever looks next',
+    'a waiting call whose host is killed is denied by the next reader',
     { timeout: LIMIT_MS },
     async () => {
       const project = await createScripted([run('rm -rf old'), { say: 'Removed.' }]);

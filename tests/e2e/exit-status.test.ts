@@ -1,4 +1,4 @@
-/** `exitCode` of a run is the exit status of what failed; a failed run never tells 0. */
+/** `exitCode` of a run is the exit status of what failed; a failed run never reports 0. */
 import { expect, it } from 'vitest';
 import { createProject } from './project.ts';
 

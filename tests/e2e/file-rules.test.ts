@@ -320,7 +320,7 @@ it('mode suggest is refused where no sandbox can keep it', async () => {
   expect([refused.code, refused.stderr]).toEqual([4, expect.stringContaining('without a sandbox')]);
 });
 
-it('tells of writes that the wall refused, in the words of the program, without what is secret', async () => {
+it('reports writes that the sandbox refused, in the words of the program, without what is secret', async () => {
   const project = createProject();
   project.write('token', 'a-secret-of-4711');
   chmodSync(join(project.root, 'token'), 0o600);

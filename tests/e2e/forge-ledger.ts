@@ -1,4 +1,4 @@
-/** Writes another history into a ledger, as somebody would who can write the state folder and nothing else. */
+/** Writes another history into a ledger, as a process would that can write only the state folder. */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { canonicalJson, hashEvent, openLedger, ZERO_HASH } from '../../packages/engine/src/ledger/index.ts';

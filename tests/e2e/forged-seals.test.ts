@@ -1,4 +1,4 @@
-/** Whoever can write the state folder, and nothing else, gets no signature for another history. */
+/** A process that can write only the state folder gets no signature for another history. */
 import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -138,7 +138,7 @@ it('a run that never was gets no seal', { timeout: 60_000 }, async () => {
   expect(await verify(invented)).toBe(9);
 });
 
-it('an ending without a mark is sealed for whoever asks for that run', { timeout: 60_000 }, async () => {
+it('an ending without a mark is sealed on request for that run', { timeout: 60_000 }, async () => {
   await forge((events, database) => {
     database.exec(NO_MARKS);
     return events.filter((event) => !isOf(runs[2], SEALED)(event));

@@ -67,7 +67,7 @@ it('runs several tasks at once and cancels what is left when it is closed', asyn
   expect(statuses).toEqual(runs.map(() => 'interrupted'));
 }, 30_000);
 
-it('hands sealed results to every sink, and one that fails in any way hurts neither run nor other sinks', async () => {
+it('delivers sealed results to every sink, and one that fails in any way affects neither run nor other sinks', async () => {
   const project = createProject();
   const got: SealedResult[] = [];
   const eventsThen: string[] = [];
@@ -181,7 +181,7 @@ it('refuses a board entry without its writer, and the board stays readable', asy
   expect(shown.stdout).toContain('"value": 1');
 });
 
-it('tells everything that happens on the bus, and a listener that throws hurts nobody', async () => {
+it('publishes all events on the bus, and a listener that throws disturbs no other', async () => {
   const caisson = await open(createProject().root);
   const heard: string[] = [];
   caisson.bus.on('caisson:run-finished', () => {
@@ -193,7 +193,7 @@ it('tells everything that happens on the bus, and a listener that throws hurts n
   await expect.poll(() => heard).toEqual(['done']);
 });
 
-it('tells on the bus which agent programs are here, and which settings were changed meanwhile', async () => {
+it('publishes on the bus which agent programs are here, and which settings were changed meanwhile', async () => {
   const project = createProject();
   const file = join(project.root, 'caisson.yaml');
   writeFileSync(file, 'mode: suggest\nruntimes: { mine: { bin: /bin/true, adapter: ./mine.js } }\n');
@@ -219,7 +219,7 @@ it('tells on the bus which agent programs are here, and which settings were chan
   await expect(caisson.checkConfig()).rejects.toThrow('caisson.yaml:1:7');
 });
 
-it('a listener of warnings that fails is told to the process, because nobody is left on the bus', async () => {
+it('a listener of warnings that fails is reported to the process, because none is left on the bus', async () => {
   const caisson = await open(createProject().root);
   const warned = Promise.withResolvers<Error>();
   process.once('warning', warned.resolve);

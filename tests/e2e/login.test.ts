@@ -29,7 +29,7 @@ function prepare(options: { isLoggedIn: boolean }): Project {
 }
 
 describe('a log-in session instead of a key', () => {
-  it('is lent read-only, is recorded as inside, and opens the vendor’s endpoint alone', async () => {
+  it('is mounted read-only, is recorded as inside, and opens the vendor’s endpoint alone', async () => {
     const project = prepare({ isLoggedIn: true });
     const ran = await project.run('--runtime', 'codex', '--retries', '0', 'look around');
     expect(ran.stdout.split('\n')).toEqual([

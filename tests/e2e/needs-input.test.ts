@@ -45,7 +45,7 @@ it('a question of a plain command is durable with everything it said, whatever t
   expect(shown.stdout).toContain(`caisson answer ${asked.runId}`);
 });
 
-/** A runtime of the user's own, so that a prompt is passed: it asks first and prints what it is told then. */
+/** A runtime of the user's own, so that a prompt is passed: it asks first and prints what it gets then. */
 const ADAPTER = `
 export default {
   name: 'echo',
@@ -99,7 +99,7 @@ it('the answer reaches a new run with all that was asked, once, from another hos
   expect(again.stderr).toContain(`caisson retry ${next.runId}`); // which knows the answer
 });
 
-it('the continuing agent is told question, options, context, state and answer', async () => {
+it('the continuing agent gets question, options, context, state and answer', async () => {
   const project = createProject({ config: 'runtimes: { echo: { adapter: ./adapter.mjs } }\n' });
   project.write('adapter.mjs', ADAPTER);
   project.write('agent.sh', AGENT);

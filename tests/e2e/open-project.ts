@@ -1,4 +1,6 @@
-/** A throw-away project and the built CLI in it, for tests and for programs that test. Whoever opens one says what ends it. */
+/**
+ * A temporary project and the built CLI in it, for tests and for programs that test. The caller decides how it ends.
+ */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -162,7 +164,7 @@ export function parseLines(text: string): WireEvent[] {
     .map((line) => JSON.parse(line) as WireEvent);
 }
 
-/** Polls for a fact about the world that no event tells; fails loudly instead of hoping. */
+/** Polls for a fact about the world that no event reports; fails loudly instead of hoping. */
 export async function until<T>(
   what: string,
   look: () => T | Promise<T>,

@@ -1,6 +1,6 @@
 /**
- * Everything has to work without root. Started by root, each command line is handed to a user who owns nothing but the
- * project and its home (setpriv); started by anybody else, it runs as that person.
+ * Everything has to work without root. Started by root, each command line runs as a user who owns only the project and
+ * its home (setpriv); started by another user, it runs as that user.
  */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import {
@@ -24,7 +24,7 @@ import { finish, pidsWith, ROOT, until, type CliRun } from './project.ts';
 const BIN = join(ROOT, 'packages/cli/bin/caisson.js');
 const LIMIT_MS = 120_000;
 const isRoot = process.getuid?.() === 0;
-/** No entry in the password file, no groups: the least that somebody can be. */
+/** No entry in the password file, no groups: a user with the fewest rights. */
 const UID = isRoot ? 31_234 : (process.getuid?.() ?? 0);
 
 interface UserProject {
@@ -108,7 +108,7 @@ describe('an ordinary user', { timeout: LIMIT_MS }, () => {
   });
 
   test.each(['worktree', 'in-place'])(
-    'is told before anything runs that a repository of somebody else keeps no work, workspace %s',
+    'learns before anything runs that a repository of another user keeps no work, workspace %s',
     async (workspace) => {
       const project = createUserProject();
       project.sh('echo dirty >> a.txt; chmod -R a-w .git/objects');
@@ -122,7 +122,7 @@ describe('an ordinary user', { timeout: LIMIT_MS }, () => {
     },
   );
 
-  test('is told that the current folder lies in one that is closed, not that it is gone', async () => {
+  test('learns that the current folder is in one that is closed, not that it is gone', async () => {
     const project = createUserProject();
     const script =
       'mkdir -p closed/here; cd closed/here; chmod 0 ..; "$0" "$1" runs; code=$?; chmod 700 ..; exit $code';
@@ -133,7 +133,7 @@ describe('an ordinary user', { timeout: LIMIT_MS }, () => {
     ]);
   });
 
-  test('is told when only a part of the repository is somebody else’s, and no work is lost silently', async () => {
+  test('learns when only a part of the repository is another user’s, and no work is lost silently', async () => {
     const project = createUserProject();
     project.sh(
       'for d in $(seq 0 255); do mkdir -p .git/objects/$(printf %02x $d); done; chmod -R a-w .git/objects/??',
@@ -178,7 +178,7 @@ describe('an ordinary user', { timeout: LIMIT_MS }, () => {
     },
   );
 
-  test('is told which limits hold: chosen ones are refused where they cannot, defaults are recorded', async () => {
+  test('learns which limits are enforced: chosen ones are refused where they cannot be, defaults are recorded', async () => {
     const project = createUserProject();
     const plain = await project.run('--', 'true');
     const enforced = plain.result?.policy.enforced as unknown as Record<string, unknown>;
@@ -220,7 +220,7 @@ describe('an ordinary user', { timeout: LIMIT_MS }, () => {
     expect(run.result?.patchRef).toBe(undefined);
   });
 
-  test('is refused, in a sentence, in the project of somebody else', async () => {
+  test('is refused, in a sentence, in the project of another user', async () => {
     const project = createUserProject();
     await project.run('--', 'true');
     if (!isRoot) return;

@@ -1,4 +1,4 @@
-/** Settings of a repository as an agent of a kind that nobody knows sees them: an adapter of the user's own. */
+/** Settings of a repository as an agent of an unknown kind sees them: an adapter of the user's own. */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

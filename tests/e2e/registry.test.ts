@@ -152,7 +152,7 @@ agents:
   broken: { runtime: echo, systemPrompt: "{{missing}}" }
 `;
 
-it('prompts are compiled from fragments, which are text and no templates, and told by their hash', async () => {
+it('prompts are compiled from fragments, which are text and no templates, and reported by their hash', async () => {
   const project = createProject({ config: PROMPTED });
   project.write('adapter.mjs', ADAPTER);
   const run = await project.run('--agent', 'writer', 'write {{tone}}');
@@ -202,7 +202,7 @@ it('what an agent says about its answers and the runtime does not take is warned
   ]);
 });
 
-it('a name that nobody knows is refused with those that are known', async () => {
+it('an unknown name is refused with those that are known', async () => {
   const project = createProject({ config: 'envs: { local: { values: { A: b } } }\n' });
   writeTeam(project);
   await json(project, 'register', '--from', 'team', '--allow-secrets');
@@ -282,7 +282,7 @@ it.each(BAD)('a capability with %s is refused, registered or declared', async (_
   expect(declared.stderr).toMatch(message);
 });
 
-it('a capability that is no folder, or is not there, is told so', async () => {
+it('a capability that is no folder, or does not exist, is reported as such', async () => {
   const project = createProject();
   const file = await project.caisson('capabilities', 'register', 'rules', 'README.md');
   expect([file.code, file.stderr]).toEqual([
@@ -370,7 +370,7 @@ it('several capabilities set up in order, share a settings file, and leave no tr
   ]);
 });
 
-it.each([true, false])('in place, what was lent to the folder is taken out again (git: %s)', async (git) => {
+it.each([true, false])('in place, what was copied to the folder is removed again (git: %s)', async (git) => {
   const project = createProject({ git, config: 'capabilities: { one: ./cap }\n' });
   project.write('mine.txt', 'mine\n');
   project.write('edited.txt', 'mine\n');

@@ -71,7 +71,7 @@ describe('a bucket named in the configuration', () => {
     expect(run.cli.stderr).toContain('on this machine only');
   });
 
-  it('that a background host cannot reach is told of in the record of its run', async () => {
+  it('that a background host cannot reach is reported in the record of its run', async () => {
     const project = createProject({ config: configFor('http://127.0.0.1:1'), env: CREDENTIALS });
     const { stdout } = await project.caisson('run', '--detach', '--', 'true');
     const runId = /run_[0-9a-z]{20}/.exec(stdout)?.[0] ?? '';
@@ -108,7 +108,7 @@ describe('a bucket named in the configuration', () => {
     expect(missing(...missed)).toEqual([]);
     await bucket.down();
     const later = await project.caisson('gc');
-    expect([later.code, later.stderr]).toEqual([0, expect.stringContaining('not brought up to date')]);
+    expect([later.code, later.stderr]).toEqual([0, expect.stringContaining('was not updated')]);
     await bucket.up();
   });
 });

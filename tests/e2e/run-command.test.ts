@@ -36,7 +36,7 @@ describe('caisson run -- CMD', () => {
     expect(events.map((event) => event.type)).not.toContain('attempt.ended');
   });
 
-  it('tells its lifecycle in order, numbered without holes', async () => {
+  it('publishes its lifecycle in order, numbered without holes', async () => {
     const project = createProject();
     const { stdout } = await project.caisson('run', '-o', 'ndjson', '--', 'true');
     const events = parseLines(stdout).filter((event) => event.seq > 0);

@@ -1,17 +1,20 @@
-/** What a signal to a host does to its run: everybody in it is told and has a grace, and the ending says who stopped it. */
+/**
+ * What a signal to a host does to its run: every process in it gets the signal and a grace, and the ending names the
+ * cause.
+ */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isTerminal, type DispatchResult } from '@caisson/protocol';
 import { describe, expect, it } from 'vitest';
 import { createProject, finish, pidsWith, until, type Project } from './project.ts';
 
-/** When told to stop, it takes a moment and leaves a file. */
+/** After a stop signal, it waits a moment and leaves a file. */
 const SAVES = `my $name = shift; $SIG{TERM} = sub {
   select(undef, undef, undef, 0.3);
   open(my $file, '>', $name); print $file "saved\\n"; close $file; exit 0 };
 open(my $up, '>', "$name.up"); close $up; sleep 600;`;
 
-/** Trees in which a signal to the first process alone reaches nobody who would save anything. */
+/** Trees in which a signal to the first process alone reaches no process that would save anything. */
 const TREES = [
   { name: 'a command that its shell waits for', line: 'perl saves.pl a; echo after', saved: ['a'] },
   {

@@ -38,7 +38,7 @@ async function startAgent(): Promise<Agent> {
       const file = join(folder, comment);
       call('ssh-keygen', '-q', '-t', type, '-N', '', '-C', comment, '-f', file);
       call('ssh-add', '-q', file);
-      rmSync(file); // the agent has it, and nobody else
+      rmSync(file); // only the agent has it
       return call('ssh-keygen', '-l', '-f', `${file}.pub`).split(' ')[1] ?? '';
     },
     remove: (comment) => void call('ssh-add', '-q', '-d', join(folder, `${comment}.pub`)),
@@ -131,7 +131,7 @@ it(
     expect(unclear.stderr).toContain(`${other} (other)`);
     project.write('caisson.yaml', config(', identity: mine'));
     expect((await project.caisson('seal', unclear.runId)).code).toBe(0);
-    // From now on the usual one is known, and is told from the others.
+    // From now on the usual one is known, and distinguished from the others.
     project.write('caisson.yaml', config(''));
     const usual = await runDone(project);
     expect((await project.caisson('verify', usual.runId)).code).toBe(0);

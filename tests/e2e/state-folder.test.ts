@@ -1,4 +1,6 @@
-/** A state folder that the user's own Caisson did not make is not opened, whoever put it there and whatever is in it. */
+/**
+ * A state folder that the user's own Caisson did not make is not opened, wherever it comes from and whatever is in it.
+ */
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,

@@ -21,7 +21,7 @@ async function openEngine(env: Record<string, string> = {}): Promise<Engine> {
   return engine;
 }
 
-/** What somebody who was killed long ago had begun to write. */
+/** What a process that was killed long ago had begun to write. */
 function leave({ config }: Engine, name: string): string {
   const path = join(config.stateDir, name);
   mkdirSync(dirname(path), { recursive: true });

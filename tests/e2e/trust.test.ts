@@ -51,7 +51,7 @@ function openHostile(): Project {
 const report = async (project: Project): Promise<TrustReport> =>
   JSON.parse((await project.caisson('trust', '-o', 'json')).stdout) as TrustReport;
 
-describe('in a project that nobody has agreed to', () => {
+describe('in a project without an agreement', () => {
   it.each([
     ['runs'],
     ['show', 'latest'],

@@ -129,7 +129,7 @@ except OSError: print('fixed')
     expect(stdout).toBe(`${instances} ${instances}\n${watches}\nfixed\n`);
   });
 
-  it('running out of descriptors hurts only the program that does it', async () => {
+  it('running out of descriptors affects only the program that does it', async () => {
     const running = await launchSandbox({
       ...cell.spec,
       argv: [

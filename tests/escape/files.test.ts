@@ -216,7 +216,7 @@ describe('files from inside the sandbox', () => {
     const { stdout } = await runShell(
       cell,
       [
-        // The same value is written back, so that a hole found here harms nobody.
+        // The same value is written back, so that a hole found here does no harm.
         '{ v=$(cat /proc/sys/kernel/core_pattern); echo "$v" > /proc/sys/kernel/core_pattern; } 2>/dev/null && echo sysctl',
         'for f in /proc/sysrq-trigger /proc/mtrr /proc/irq/default_smp_affinity /sys/kernel/mm/transparent_hugepage/enabled; do [ -w $f ] && ( : >> $f ) 2>/dev/null && echo $f; done',
         'for f in /etc/shadow /etc/gshadow /etc/sudoers /proc/kcore /proc/kmsg; do head -c1 $f >/dev/null 2>&1 && echo $f; done',

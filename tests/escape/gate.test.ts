@@ -135,7 +135,7 @@ ${attempts()}`,
     expect(reply).toBe(HELD);
   }, 60_000);
 
-  it('takes no answer of anybody else', async () => {
+  it('accepts no answer of another process', async () => {
     const reply = await replyOf(
       `GATE=$(printf '%s' "$GATE" | sed "s#/run/caisson/tools.sock#$YES#"); ask '${ALLOWED}' other; cat $T/why
 GATE=$(printf '%s' "$GATE" | sed "s#$YES#$T/nobody.sock#"); ask '${ALLOWED}' nobody`,

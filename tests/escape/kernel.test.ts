@@ -100,7 +100,7 @@ describe('the kernel from inside the sandbox', () => {
     ]);
   });
 
-  it('a setuid program gives nobody a new uid', async () => {
+  it('a setuid program gives no process a new uid', async () => {
     copyFileSync('/usr/bin/id', join(cell.workspace, 'id'));
     chmodSync(join(cell.workspace, 'id'), 0o4755);
     const { stdout } = await runShell(cell, './id -u; perl -e \'$> = 0; $< = 0; print "$> $<\\n"\'');
@@ -138,7 +138,7 @@ describe('the kernel from inside the sandbox', () => {
     expect(stdout).toBe('');
   });
 
-  it('the memory of the first process cannot be opened, which could be told not to die with its parent', async () => {
+  it('the memory of the first process, which could then outlive its parent, cannot be opened', async () => {
     const program = `for my $path (glob('/proc/1/mem /proc/1/task/*/mem /proc/1/task/1/mem')) { print "$path\n" if open(my $f, '+<', $path) }`;
     const { stdout, stderr } = await runPerl(cell, program);
     expect([stdout, stderr]).toEqual(['', '']);

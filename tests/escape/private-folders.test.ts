@@ -128,7 +128,7 @@ it('folders above the project, and a project that is such a folder itself', { ti
   const same = await createMarked((folder) => join(folder, 'xdg'));
   same.project.env['XDG_DATA_HOME'] = dirname(same.project.root);
   renameSync(join(same.xdg, 'data/caisson/keys'), join(same.project.root, 'keys'));
-  rmSync(join(same.xdg, 'data'), { recursive: true }); // nobody's any more
+  rmSync(join(same.xdg, 'data'), { recursive: true }); // no longer owned
   const renamed = join(same.base, 'caisson');
   renameSync(same.project.root, renamed);
   const own = createProject({ at: renamed, env: same.project.env });

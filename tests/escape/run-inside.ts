@@ -1,4 +1,4 @@
-// Runs a small program behind the real wall and tells what it could do.
+// Runs a small program in the real sandbox and reports what it could do.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

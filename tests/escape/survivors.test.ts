@@ -38,7 +38,7 @@ describe.each(['bwrap', 'none'] as const)('killing a tree with the sandbox %s', 
     });
   }
 
-  it.each(PROCESS_TREES)('leaves nobody of a tree that $name', async (tree) => {
+  it.each(PROCESS_TREES)('leaves no process of a tree that $name', async (tree) => {
     const running = await start(tree);
     await announced(running, tree.size);
     expect(group.pids().length).toBeGreaterThanOrEqual(tree.size);
@@ -48,7 +48,7 @@ describe.each(['bwrap', 'none'] as const)('killing a tree with the sandbox %s', 
     expect(findByMarker(MARKER_NAME, marker)).toEqual([]);
   });
 
-  it('leaves nobody behind when the program ends by itself while a daemon of it runs', async () => {
+  it('leaves no process behind when the program ends by itself while its daemon runs', async () => {
     const running = await start({
       name: 'ends',
       size: 1,

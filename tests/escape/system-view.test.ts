@@ -81,7 +81,7 @@ describe('the folders of the system from inside the sandbox', () => {
   ])('%s works', { timeout: 60_000 }, async (name, script) => {
     const path = (process.env['PATH'] ?? '').split(':').filter((folder) => existsSync(`${folder}/${name}`));
     const folder = path.find((each) => !each.startsWith('/root') && !each.startsWith('/home'));
-    if (folder === undefined) return; // not installed here for everybody
+    if (folder === undefined) return; // not installed here for all users
     const { stdout, stderr, code } = await runShell(cell, script, {
       env: { ...cell.spec.env, PATH: `${folder}:/usr/local/bin:/usr/bin:/bin` },
       home: { path: '/home/agent', maxBytes: 2 ** 26 },

@@ -31,7 +31,7 @@ describe('finished runs', { timeout: 120_000 }, () => {
     expect((await leaveFootprint(RUNS)).violations).toEqual([]);
   });
 
-  it('leave what they printed to whoever asks later', async () => {
+  it('leave what they printed to a later reader', async () => {
     const { project } = createOwnProject();
     const run = await project.run('--', 'sh', '-c', 'echo out; echo err >&2');
     expect((await project.caisson('logs', run.runId, '--stdout')).stdout).toBe('out\n');
@@ -81,7 +81,7 @@ describe('finished runs', { timeout: 120_000 }, () => {
       for (const each of [child.pid ?? 0, pid]) process.kill(each, 'SIGKILL');
       const marker = `${launched.runId}.1`;
       onTestFinished(async () => void (await killMarked(MARKER_NAME, marker)));
-      await until('nobody is left', () => findByMarker(MARKER_NAME, marker).length === 0, 5000);
+      await until('no process is left', () => findByMarker(MARKER_NAME, marker).length === 0, 5000);
     }
     await ledger.close();
     expect((await project.caisson('runs')).code).toBe(0);

@@ -1,4 +1,7 @@
-/** Many processes, one project: the limit holds across all of them, nobody starves, and nobody dead holds anything. */
+/**
+ * Many processes, one project: the limit applies across all of them, no run starves, and no dead process keeps
+ * anything.
+ */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -104,7 +107,7 @@ describe('a crowd', { timeout: 120_000 }, () => {
     expect(ledger.runs().map((row) => row.status)).toEqual(Array<string>(CROWD).fill('done'));
     expect(ledger.verifyAll()).toMatchObject({ ok: true, problems: [] });
     expect(ledger.leases.hosts()).toEqual([]);
-    // First come, first served: nobody starts before somebody who was accepted earlier.
+    // First come, first served: no run starts before one that was accepted earlier.
     const accepted = ledger.read({ types: ['dispatch.accepted'] }).map((event) => event.runId);
     const slack = startedOrder(ledger).map((runId, place) => Math.abs(accepted.indexOf(runId) - place));
     expect(Math.max(...slack)).toBeLessThan(4);
@@ -129,7 +132,7 @@ describe('a crowd', { timeout: 120_000 }, () => {
     expect(startedOrder(stage.ledger).slice(1)).toEqual([high, normal, second, low]);
   });
 
-  it('keeps nobody waiting for ever: whoever waited long goes before a later one of the first priority', async () => {
+  it('makes no run wait for ever: one that waited long goes before a later one of the first priority', async () => {
     const stage = openStage('concurrency: 1');
     const clock = fakeClock(stage.project);
     const holder = await holdSlot(stage, 'go');
@@ -160,7 +163,7 @@ describe('a crowd', { timeout: 120_000 }, () => {
     expect(stage.ledger.runs()).toHaveLength(2);
   });
 
-  it('goes on without anybody’s help when the host of the run before it is killed', async () => {
+  it('continues without help when the host of the run before it is killed', async () => {
     const stage = openStage('concurrency: 1');
     const holder = await holdSlot(stage, 'never');
     const waiting = await queueRun(stage);

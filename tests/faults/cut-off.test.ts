@@ -21,7 +21,7 @@ function isInterpreter(pid: number): boolean {
   }
 }
 
-/** Runs until `isTalking`, kills the relay, and tells how the run ended. */
+/** Runs until `isTalking`, kills the relay, and returns how the run ended. */
 async function cutOff(
   project: Project,
   isTalking: () => boolean,
@@ -41,7 +41,7 @@ async function cutOff(
 }
 
 describe('a relay that is killed', { timeout: 90_000 }, () => {
-  it('while an agent hears its model: the run fails for want of a connection, once, and says so', async () => {
+  it('while an agent reads from its model: the run fails without a connection, once, and says so', async () => {
     const key = 'sk-ant-real-Zq81xP0vTn55LmRw7YbKc2';
     const model = await startModelServer({
       script: [{ turns: [{ say: 'never', fault: 'stall' }] }],
@@ -67,7 +67,7 @@ describe('a relay that is killed', { timeout: 90_000 }, () => {
     expect(types.filter((type) => type === 'attempt.launched')).toHaveLength(1);
   });
 
-  it('while a command reads from a granted host: the command fails and tells why', async () => {
+  it('while a command reads from a granted host: the command fails and reports why', async () => {
     let isTalking = false;
     const site = createServer((_request, response) => {
       isTalking = true;

@@ -130,7 +130,7 @@ it('refs and worktrees that no run owns, and worktrees without their repository,
   });
 }, 60_000);
 
-it('a ledger that is missing beside its store, or cut within a page, is incomplete and not begun anew', async () => {
+it('a ledger that is missing beside its store, or cut within a page, is incomplete and not made again', async () => {
   const project = createProject();
   await project.run('--', 'true');
   const file = inState(project, 'ledger.db');

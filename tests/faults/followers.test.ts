@@ -1,9 +1,12 @@
-/** Whoever waits for a run of another process hears of its end, also when that process cannot tell it any more. */
+/**
+ * A process that waits for a run of another process learns of its end, also when that process cannot report it any
+ * more.
+ */
 import { expect, it } from 'vitest';
 import { createProject, finish, until } from '../e2e/project.ts';
 import { countCommands } from './processes.ts';
 
-it('a host that is killed ends the wait of everybody who follows its run', { timeout: 40_000 }, async () => {
+it('a host that is killed ends the wait of every follower of its run', { timeout: 40_000 }, async () => {
   const project = createProject();
   const mark = `sleep 77${process.pid}`;
   const task = ['--idempotency-key', 'one', '--', 'sh', '-c', `echo printed; exec ${mark}`];

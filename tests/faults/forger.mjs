@@ -1,7 +1,7 @@
-// An agent that speaks like a worker. Arguments: `inside` or `outside`, then the state folder, then run ids.
+// An agent that prints like a worker. Arguments: `inside` or `outside`, then the state folder, then run ids.
 //
-// It must be harmless where the wall it tries is missing: `inside` first makes sure that it sees a PID namespace of its
-// own and stops (exit 9) when it does not; `outside` only ever touches the worker of this very run, and only its first
+// It must be harmless where the tested boundary is missing: `inside` first makes sure that it sees its own PID
+// namespace and stops (exit 9) when it does not; `outside` only touches the worker of this very run, and only its first
 // four descriptors. Regular files behind a descriptor are never written.
 import {
   readdirSync,
@@ -67,7 +67,7 @@ function ownNamespace() {
   return seen.map(Number).filter((pid) => pid !== process.pid);
 }
 
-/** The worker of this run, known by what it executes; nobody else. */
+/** The worker of this run, identified by its command line. */
 function ownWorker() {
   for (let pid = process.ppid; pid > 1; pid = parentOf(pid))
     if (readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('worker.mjs')) return [pid];

@@ -233,13 +233,13 @@ describe('recovery', { timeout: 120_000 }, () => {
     expect((await project.run('--', 'true')).status).toBe('done');
   });
 
-  it('tells what it could not remove, and gc takes it later', async () => {
+  it('reports what it could not remove, and gc removes it later', async () => {
     const project = createProject();
     const { host, ended } = await finishUnderStoppedHost(project);
     const state = join(project.root, '.caisson');
     const [name = ''] = listFolder(join(state, 'worktrees'));
     const files = join(state, 'worktrees', name, 'files');
-    // Somebody looks into the worktree: it is not taken from under them.
+    // A process uses the worktree: it is not removed meanwhile.
     const leave = execSleepIn(files);
     process.kill(host, 'SIGKILL');
     await ended;

@@ -6,7 +6,7 @@ import { OptionsError, parseOptions } from './harness/options.ts';
 import { runAll } from './harness/run-all.ts';
 import { createTable, formatTable } from './harness/table.ts';
 
-/** Chosen so that they are short, and that the fault strikes: they wait for something that every run has. */
+/** Chosen to be short, and so that the fault happens: they wait for something that every run has. */
 const CASES: readonly { readonly kind: string; readonly seed: number; readonly only: number }[] = [
   { kind: 'kill', seed: 11, only: 1 },
   { kind: 'kill', seed: 2, only: 10 },

@@ -1,4 +1,4 @@
-/** A seal that was missed is made up by whoever comes next, and a run without one is never called tampered. */
+/** The next process makes a missing seal, and a run without one is never called tampered. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -57,7 +57,7 @@ it('a key that could not be read: unsealed until then, and sealed by the next co
   expect((await project.caisson('verify', run.runId)).code).toBe(0);
 }, 60_000);
 
-it('a host that lives on seals its run once the key can be read, and nobody else does', async () => {
+it('a living host seals its run once the key can be read, and no other process does', async () => {
   const project = createProject();
   const restore = breakKeys(project);
   const program = fileURLToPath(new URL('lives-on.mjs', import.meta.url));

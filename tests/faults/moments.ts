@@ -48,7 +48,7 @@ export function hasCome(moment: Moment, { stateDir, ledger, custody }: Watched):
     case 'started':
       return hasEvent('dispatch.started');
     case 'agent':
-      // Whoever looks late finds the run ended and its files gone.
+      // A late reader finds the run ended and its files gone.
       return (
         hasEnded() ||
         listFolder(join(stateDir, 'runtime/spool')).some((name) =>

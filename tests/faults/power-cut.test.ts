@@ -66,7 +66,7 @@ function expectHealthy(project: Project): void {
 }
 
 describe('what a power cut could take', { timeout: 120_000 }, () => {
-  it('is no name that anybody relies on: bytes are synced before it, and its folder after it', async () => {
+  it('is no name that anything relies on: bytes are synced before it, and its folder after it', async () => {
     const project = createProject();
     project.write('mine.txt', 'uncommitted\n');
     project.write('team/capabilities/skill/SKILL.md', 'a skill\n');

@@ -1,4 +1,4 @@
-/** Who is who among the processes of a run, as the kernel tells it. */
+/** The processes of a run by role, as the kernel shows them. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 
@@ -49,6 +49,6 @@ function readIfThere(path: string): string {
   try {
     return readFileSync(path, 'latin1');
   } catch {
-    return ''; // the process ended while we looked: it has nothing to tell
+    return ''; // the process ended meanwhile: there is nothing to read
   }
 }

@@ -1,4 +1,4 @@
-/** What a silent run waits for, told from real signals; and what a stall timeout does about it. */
+/** What a silent run waits for, by real signals; and what a stall timeout does about it. */
 import { chmodSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { WireEvent } from '@caisson/protocol';
@@ -13,7 +13,7 @@ function isWall(pid: number): boolean {
   return readCommand(pid).startsWith('/usr/bin/bwrap');
 }
 
-/** Runs until the run gives this reason for its silence, then ends it; a reason that changes is told again. */
+/** Runs until the run gives this reason for its silence, then ends it; a changed reason is reported again. */
 async function untilStalled(project: Project, reason: string, ...args: string[]): Promise<WireEvent> {
   await project.trust();
   const child = project.start('run', ...args);
@@ -72,7 +72,7 @@ describe('a silent run says why', { timeout: 120_000 }, () => {
 });
 
 describe('an agent that ended while its sandbox does not', { timeout: 120_000 }, () => {
-  it('is told as exited-but-pipe-open, and the run can be ended', async () => {
+  it('is reported as exited-but-pipe-open, and the run can be ended', async () => {
     const project = createProject({ git: false, env: FAST, config: 'limits: { grace: 200ms }\n' });
     const host = project.start(
       'run',
@@ -85,7 +85,7 @@ describe('an agent that ended while its sandbox does not', { timeout: 120_000 },
     );
     const ended = finish(host);
     // A process that the kernel cannot end is not to be had; a wall that stands still looks the same from outside.
-    const wall = await until('the wall around the agent', () => {
+    const wall = await until('the sandbox around the agent', () => {
       const tree = treeOf(host.pid ?? 0);
       return tree.some((pid) => readCommand(pid).startsWith('sh -c while')) ? tree.find(isWall) : null;
     });

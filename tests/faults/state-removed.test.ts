@@ -1,4 +1,4 @@
-/** Somebody removes or moves the state folder under a run: it is noticed, told, and nothing is made again silently. */
+/** The state folder is removed or moved under a run: it is noticed, reported, and nothing is made again silently. */
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -54,7 +54,7 @@ describe('a state folder that is removed during a run', { timeout: 60_000 }, () 
   });
 });
 
-/** A run whose agent is there and does nothing, and whose events nobody waits for. */
+/** A run whose agent exists and does nothing, and whose events have no reader. */
 async function startSleeper(
   project: Project,
   options: readonly string[],

@@ -59,7 +59,7 @@ describe('a process that stands still', { timeout: 120_000 }, () => {
     expect(result.stdout.trim().split('\n')).toHaveLength(25);
   });
 
-  it('a stopped host blames nobody when it comes back: no stall, no change of health, no kill', async () => {
+  it('a stopped host blames no run when it continues: no stall, no change of health, no kill', async () => {
     const project = createProject({ git: false, env: FAST });
     const { result, events } = await runMeddled(
       project,

@@ -18,7 +18,7 @@ interface Rename {
   readonly at: number;
 }
 
-/** `isRelied`: whether somebody relies on what has this name. Returns what is wrong, one line each. */
+/** `isRelied`: whether something relies on what has this name. Returns what is wrong, one line each. */
 export function findUnsynced(traceFile: string, isRelied: (path: string) => boolean): string[] {
   const calls = readCalls(traceFile);
   const syncs = calls.map(syncedPath);

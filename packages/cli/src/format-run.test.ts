@@ -29,7 +29,7 @@ const accepted = event(1, 'dispatch.accepted', {}, 0);
 const show = (more: Partial<DispatchResult>, events: EventEnvelope[] = [], columns = Infinity): string =>
   toText(formatRun({ ...result, ...more }, [accepted, ...events], { style: STYLE, columns }));
 
-test('a run that goes on with an answer tells the question and the answer', () => {
+test('a run that continues with an answer shows the question and the answer', () => {
   const text = show({
     continues: { runId: 'run_00000000000000000000', question: 'Which\ncolour?', answer: 'blue' },
   });
@@ -44,7 +44,7 @@ test('a run that goes on with an answer tells the question and the answer', () =
   );
 });
 
-test('a run that asked tells what became of its question', () => {
+test('a run that asked shows the outcome of its question', () => {
   const asked = (status: 'open' | 'answered' | 'expired', more = {}) =>
     show({ status: 'waiting', asked: { question: 'Which?', status, ...more } });
   expect(asked('open')).toContain(`  answer: caisson answer ${RUN} "…"`);
@@ -78,7 +78,7 @@ test('on a terminal nothing is wider than it, and what is broken stays below its
   expect(text).toMatch(/\n {2}worker-failed: a word .*\n {17}\S/);
 });
 
-test('the model that served is told where it is not the one that was asked for', () => {
+test('the model that served is shown if it is not the requested one', () => {
   expect(show({})).toContain('model: m-1, served by m-2');
   const { resolved } = result;
   const same = { ...resolved, model: { requested: 'm-1', served: ['m-1'] } };

@@ -67,7 +67,7 @@ describe('the live view', () => {
     expect(written.slice(-1)).toEqual([expect.stringMatching(/^starting/)]);
   });
 
-  it('tells a failure of many lines in one', () => {
+  it('reports a failure of many lines in one', () => {
     const { live, notes } = view(80);
     live.show(
       event('attempt.ended', {

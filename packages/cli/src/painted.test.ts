@@ -20,7 +20,7 @@ test('a painted line in a template that is not ours loses its styles and nothing
   expect(String(red('a'))).toBe('a');
 });
 
-test('text of somebody else becomes a list of lines', () => {
+test('foreign text becomes a list of lines', () => {
   expect(textLines('a\n\u001b[1mb\u0007', '  ').map((text) => render(text, true))).toEqual([
     '  a',
     '  b\\u0007',

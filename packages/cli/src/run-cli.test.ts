@@ -98,7 +98,7 @@ describe('the command line', () => {
     expect(stderr).toMatch(/^error: the output could not be written: ENOSPC.*\n$/);
   });
 
-  it('an exception that nobody caught is printed without being obeyed', () => {
+  it('an uncaught exception is printed without being obeyed', () => {
     const throws =
       "const t = setInterval(() => { if (process.listenerCount('uncaughtException') > 0) throw new Error('x\\x1b]0;y\\x07'); })";
     const { status, stderr } = spawnSync(
@@ -267,7 +267,7 @@ describe('commands', () => {
     await caisson(['runs']);
     expect(await ledgerProbe('--repair')).toMatchObject({
       verdict: 'ok',
-      detail: '0 events of 0 runs, every hash holds',
+      detail: '0 events of 0 runs, every hash is correct',
     });
     const file = join(folder, '.caisson', 'ledger.db');
     truncateSync(file, 10_000);
@@ -391,7 +391,7 @@ it('policy check decides as the gate of an agent would, with the rules of the pr
   expect((await caisson(['policy'])).err).toMatch(/needs one more word.*caisson policy check/);
 });
 
-it('a current folder that is gone is told in a sentence', async () => {
+it('a current folder that is gone is reported in a sentence', async () => {
   rmSync(folder, { recursive: true });
   expect(await caisson(['config'])).toMatchObject({
     code: 2,
@@ -401,7 +401,7 @@ it('a current folder that is gone is told in a sentence', async () => {
   });
 });
 
-it('a refusal of the machine is told with its path, and only what nobody foresaw is called a bug', async () => {
+it('a refusal of the machine is reported with its path, and only an unforeseen one is called a bug', async () => {
   const failing = (error: () => unknown): CommandRow => ({
     name: 'fail',
     summary: '',

@@ -1,4 +1,4 @@
-/** The library: what a program, and the CLI, uses of Caisson. */
+/** The library: Caisson for programs and for the CLI. */
 import { BusTopic, toEnvelope, type DispatchResult, type EventEnvelope } from '@caisson/protocol';
 import type { BudgetStanding } from './budget/index.ts';
 import type { SafeEventBus } from './bus/index.ts';
@@ -47,51 +47,51 @@ export interface CaissonOptions extends EngineOptions {
   readonly stateDir?: string;
   readonly flags?: LoadConfigOptions['flags'];
   /**
-   * For one who only wants to look: told, instead of a throw, when what a dead host left cannot be settled now (a full
+   * For callers that only read: called, instead of a throw, when what a dead host left cannot be settled now (a full
    * disk, for example). Such runs are then shown as they were.
    */
   readonly onUnsettled?: (error: Error) => void;
   /**
-   * Is told what was undone of an apply whose process had died (without it that waits for the next `apply` or `gc`) and,
-   * without `onUnsettled`, which run of a dead host is left to the next process.
+   * Called with what was undone of an interrupted apply (without it that waits for the next `apply` or `gc`) and,
+   * without `onUnsettled`, with each run of a dead host that is left to the next process.
    */
   readonly onNotice?: (message: string) => void;
 }
 
 /**
- * One project's runs. Where a run is named, a unique beginning or ending of its id, or `latest`, will do.
- * Close it when done; closing cancels what this process still runs.
+ * One project's runs. A run is named by a unique beginning or ending of its id, or `latest`. Close it when done;
+ * closing cancels what this process still runs.
  */
 export interface Caisson {
   /** As it was when the project was opened. */
   readonly config: ResolvedConfig;
   /**
-   * Reads every source of the configuration again and tells, here and on the bus, each setting that has changed since
-   * the last reading. What is open keeps its values: open the project again to use the new ones. A file that has
-   * become invalid throws ConfigError.
+   * Reads every source of the configuration again and reports, here and on the bus, each setting that has changed since
+   * the last reading. What is open keeps its values: open the project again to use the new ones. A file that has become
+   * invalid throws ConfigError.
    */
   checkConfig(): Promise<readonly ConfigChange[]>;
-  /** The agent programs that are here, told on the bus too. Each is started once, for its version. */
+  /** The agent programs on this machine, also published on the bus. Each is started once, for its version. */
   runtimes(options?: { signal?: AbortSignal }): Promise<readonly DiscoveredRuntime[]>;
-  /** Live fan-out of what happens in this process. */
+  /** Live fan-out of the events of this process. */
   readonly bus: SafeEventBus;
   /** Agents, capabilities, env bundles and pipelines by name. */
   readonly registry: RegistryFace;
-  /** Accepts a task and sees it to its one ending. Throws TaskRefusedError when admission says no. */
+  /** Accepts a task and brings it to its one ending. Throws TaskRefusedError when admission refuses it. */
   dispatch(request: DispatchRequest): Promise<RunHandle>;
   /** Starts a background host for the task and resolves with the run's id; `entry` is the CLI to start it with. */
   dispatchDetached(request: DispatchRequest, entry: readonly string[]): Promise<string>;
-  /** What a background host does. */
+  /** The work of a background host. */
   serveDetached(runId: string): Promise<void>;
   /**
-   * Stops every run of this process: SIGTERM, the grace, then SIGKILL; with `force` at once. What was done is kept, and
-   * the runs end as `interrupted`. Resolves when all have ended; nothing can be dispatched after it.
+   * Stops every run of this process: SIGTERM, the grace, then SIGKILL; with `force` at once. The work so far is kept,
+   * and the runs end as `interrupted`. Resolves when all have ended; nothing can be dispatched after it.
    */
   shutdown(options?: { force?: boolean }): Promise<void>;
   runs(filter?: RunFilter): Promise<readonly RunRow[]>;
-  /** The whole id of the run that is meant. */
+  /** The whole id of the named run. */
   find(run: string): string;
-  /** The run as its ledger tells it. */
+  /** The run as its ledger records it. */
   show(run: string): Promise<DispatchResult>;
   /** Recorded events after a sequence number. */
   events(run: string, options?: { after?: number }): Promise<readonly EventEnvelope[]>;
@@ -103,7 +103,7 @@ export interface Caisson {
   followLog(run: string, name: LogName, options?: { signal?: AbortSignal }): AsyncIterable<Buffer>;
   patch(run: string): Promise<Buffer>;
   /**
-   * Brings the patch into the project's files: all of it or nothing, unless conflicts are asked for. Where a change is
+   * Applies the patch to the project's files: all of it or nothing, unless conflicts are requested. If a change is
    * risky the outcome says so, and nothing happens before `allowRisky`.
    */
   apply(run: string, options?: ApplyChoice): Promise<ApplyResult>;
@@ -111,29 +111,29 @@ export interface Caisson {
   retry(run: string, changes?: Partial<DispatchRequest>): Promise<RunHandle>;
   send(run: string, body: string): Promise<string>;
   questions(filter?: { status?: QuestionRow['status'] }): Promise<readonly QuestionRow[]>;
-  /** Answers a question by its id or its run; resolves with the run that goes on. */
+  /** Answers a question by its id or its run; resolves with the run that continues. */
   answer(question: string, answer: string): Promise<RunHandle>;
   /** Tool calls that wait for a decision; with `all`, decided ones too. */
   approvals(filter?: { all?: boolean }): Promise<readonly ApprovalRow[]>;
-  /** Decides a held call by its id, a unique ending of it, its run, or `latest`. Exactly one decision counts. */
+  /** Decides a waiting call by its id, a unique ending of it, its run, or `latest`. Exactly one decision counts. */
   decide(approval: string, decision: ApprovalDecision): Promise<ApprovalRow>;
   /** What the runs of sessions share: boards and context registries. */
   readonly sessions: Sessions;
-  /** Where the day, and the session if one is named, stand against their caps. */
+  /** The spending of the day, and of the session if one is named, against their caps. */
   budget(session?: string): Promise<readonly BudgetStanding[]>;
   spend(filter?: { session?: string; day?: string }): Promise<readonly SpendRow[]>;
-  /** Writes one file that a stranger can check. */
+  /** Writes one file that another person can check. */
   export(run: string, to: string): Promise<Exported>;
-  /** `witness`: lines that must name the seal, instead of the configured witness, which may not know it. */
+  /** `witness`: lines that must name the seal, instead of the configured witness, which may not have it. */
   verify(run: string, options?: Partial<VerifyOptions>): Promise<Verification>;
-  /** Seals a run that ended while nobody could sign; without a name, all of them. Returns those that were sealed now. */
+  /** Seals a run that ended without a signature; without a name, all of them. Returns those that were sealed now. */
   seal(run?: string): Promise<readonly string[]>;
   forget(run: string): Promise<string>;
   gc(options?: GarbageOptions): Promise<GarbageReport>;
   close(): Promise<void>;
 }
 
-/** Opens the project at `cwd`. Settles what a host that died has left behind before it answers anything. */
+/** Opens the project at `cwd`. Settles what a dead host has left before it answers anything. */
 export async function createCaisson(options: CaissonOptions = {}): Promise<Caisson> {
   const cwd = options.cwd ?? getCurrentFolder();
   const live = await createLiveConfig(
@@ -143,7 +143,7 @@ export async function createCaisson(options: CaissonOptions = {}): Promise<Caiss
   const engine = createEngine(live.current, cwd, options);
   try {
     const { left } = await engine.recover();
-    // A run that cannot be settled now keeps nobody from working.
+    // A run that cannot be settled now blocks no work.
     for (const error of left) {
       if (options.onUnsettled !== undefined) options.onUnsettled(error);
       else options.onNotice?.(error.message);

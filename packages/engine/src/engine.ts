@@ -1,4 +1,4 @@
-/** Builds the house: the only file that constructs rooms and hands them to each other. */
+/** Builds the house: the only file that constructs rooms and connects them. */
 import { join } from 'node:path';
 import { systemClock } from '@caisson/ground';
 import { BusTopic } from '@caisson/protocol';
@@ -111,11 +111,11 @@ async function closeRooms(
   await ledger.close();
 }
 
-/** What keeps: the ledger, the store, and who is told. */
+/** The durable part: the ledger, the store, and the listeners. */
 function layBase(config: ResolvedConfig) {
   const { state, ledger, endings } = openState(config);
   const clock = systemClock;
-  // Who listens for warnings has failed, so there is nobody left on the bus to tell.
+  // The listener for warnings has failed, so no listener on the bus is left.
   const bus = createBus({ onUnreportable: (message) => process.emitWarning(message, 'CaissonBusWarning') });
   const { store, mirror } = openStore(config, clock, warnAs(bus, 'store'));
   return {
@@ -136,7 +136,7 @@ function layBase(config: ResolvedConfig) {
 
 type Base = ReturnType<typeof layBase>;
 
-/** Those that a run, or a person who looks after one, deals with. */
+/** The rooms that a run, or a person who inspects one, uses. */
 function openDesks(config: ResolvedConfig, { clock, bus, ledger, recorder, hosts, hostId, seal }: Base) {
   const secrets = createSecrets({
     env: readHostEnvironment(),
@@ -177,7 +177,7 @@ interface Plan {
   readonly sealer: Sealer;
 }
 
-/** Everything that dispatch works with; what it does itself (`back`) exists a moment later. */
+/** Everything that dispatch works with; its own part (`back`) exists a moment later. */
 function openRooms(
   { config, cwd, options, base, desks, sealer }: Plan,
   back: Pick<Dispatcher, 'dispatch'> & Pick<DispatchRooms, 'recoverDead'>,
@@ -219,13 +219,13 @@ function warnAs(bus: SafeEventBus, source: string): (message: string) => void {
   return (message) => void bus.emit(BusTopic.WARNING, { source, message });
 }
 
-/** How long an ending waits for its callbacks; what is not told by then is left to the next host. */
+/** How long an ending waits for its callbacks; the rest is left to the next host. */
 const LAST_CALLBACKS_MS = 2000;
 
-/** How long an ending waits for what the bucket missed earlier; the rest is sent by the next host. */
+/** How long an ending waits for what the bucket missed earlier; the next host sends the rest. */
 const LAST_BLOBS_MS = 5000;
 
-/** The hooks of the agent programs give up after 330 s, and some of them then let the call pass: we answer before that. */
+/** The hooks of the agent programs give up after 330 s, and some of them then allow the call: we answer before that. */
 const LONGEST_HOLD_MS = 310_000;
 
 function approvalDeadlineMs(config: ResolvedConfig): number {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { FAILURE_REASONS, isRetryable } from './failure.ts';
 
-it('only what another attempt may mend is tried again, and never a run whose host is dead', () => {
+it('only what another attempt may fix is tried again, and never a run whose host is dead', () => {
   const retried = FAILURE_REASONS.filter((reason) => isRetryable({ reason, detail: '' }));
   expect(retried).toEqual(['fetch-failed', 'crashed']);
   expect(isRetryable({ reason: 'provider-failed', cause: 'overloaded', detail: '' })).toBe(true);

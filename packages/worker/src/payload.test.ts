@@ -36,7 +36,7 @@ it('a channel that cannot be opened is a failure of step 10, and nothing runs', 
   expect(hasRun).toBe(false);
 });
 
-it('a failed agent is told before a channel that cannot be closed', async () => {
+it('a failed agent is reported before a channel that cannot be closed', async () => {
   const failed = await runPayload(fixture.context, {
     openChannel: () => breaks('later'),
     runPipeline: () => Promise.reject(fail('provider-failed', 'it exited with 3', { cause: 'exit-code' })),

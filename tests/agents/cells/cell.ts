@@ -9,7 +9,7 @@ export interface Cell {
   readonly title: string;
   /** Also part of `npm test`. */
   readonly isShort: boolean;
-  /** What stands in the table when it passed; `pass` unless told. */
+  /** The text of the table when it passed; default `pass`. */
   prove(agent: AgentUnderTest): Promise<string | void>;
 }
 

@@ -72,7 +72,7 @@ export async function sampling(agent: AgentUnderTest): Promise<string> {
   return found.length === 0 ? 'warns' : found.join(', ');
 }
 
-/** A model that misspells a tool is told so by its program; nobody is asked and nothing hangs. */
+/** A program reports a misspelt tool to its model; no person is asked and nothing hangs. */
 export async function misspelt(agent: AgentUnderTest): Promise<void> {
   const stage = await createStage(agent, {
     script: [

@@ -1,9 +1,9 @@
-/** The small programs that stand for an agent. Each tells by its exit code whether it wrote all it wanted to. */
+/** The small programs that act as an agent. The exit code of each shows whether it wrote everything. */
 import type { Setting } from './contract.ts';
 
 export const FIRST_LINE = 'precious';
 export const WHOLE_WORK = 'precious\nmore\n';
-/** Longer than any case; unlikely on the command line of anybody else. */
+/** Longer than any case; unlikely on any other command line. */
 export const ENDLESS_SECONDS = '86399';
 
 /** The shell program of a setting. */

@@ -7,7 +7,7 @@ import type { Ledger } from '../../../packages/engine/src/ledger/index.ts';
 import type { CliRun, Project } from '../../e2e/open-project.ts';
 import type { Phase } from './phases.ts';
 
-/** How a case went, told by the newest run of its project. */
+/** The outcome of a case, by the newest run of its project. */
 export type Outcome = 'done' | 'failed' | 'interrupted' | 'refused';
 
 export interface Findings {
@@ -114,7 +114,7 @@ export interface Disk {
   turnReadOnly?(): void;
   /** Every open handle becomes stale. */
   goStale?(): void;
-  /** Mounts it again as it is on its medium. Nobody may use it. */
+  /** Mounts it again as it is on its medium. No process may use it. */
   renew(): void;
   remove(): void;
 }
@@ -124,11 +124,11 @@ export interface Fault {
   readonly name: string;
   /** What it needs of the stage. */
   readonly needs?: Partial<Setting>;
-  /** When it strikes, for those that wait for a moment. */
+  /** When it happens, for faults that wait for a moment. */
   readonly phase?: Phase;
   /** Changes how the command is started. */
   wrap?(command: Command, stage: Stage): Command;
-  /** Runs beside the command. False when there was nothing to hurt. */
+  /** Runs beside the command. False when there was no target. */
   strike?(stage: Stage, running: readonly Running[]): Promise<boolean>;
   /** For those that only know afterwards. */
   hasStruck?(): boolean;

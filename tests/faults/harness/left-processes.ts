@@ -1,4 +1,7 @@
-/** Who still runs on behalf of a case: found by the case's folder and by its runs, in every place a process can tell it. */
+/**
+ * Processes that still run for a case: found by the case's folder and by its runs, in every place of a process that can
+ * show it.
+ */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import type { Stage } from './contract.ts';
 
@@ -7,7 +10,7 @@ export interface LeftProcess {
   readonly command: string;
 }
 
-/** Everybody but us whose command line, environment or folder names this case. */
+/** Every other process whose command line, environment or folder names this case. */
 export function findLeftProcesses({ marks }: Pick<Stage, 'marks'>): LeftProcess[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)

@@ -1,4 +1,4 @@
-/** `npm run test:faults`: hurts runs in every way there is, checks what must hold afterwards, prints a table. */
+/** `npm run test:faults`: injects faults of every kind into runs, checks the invariants afterwards, prints a table. */
 import { OptionsError, parseOptions, USAGE, type Options } from './options.ts';
 import { publish } from './publish.ts';
 import { openResults } from './results.ts';

@@ -1,4 +1,4 @@
-/** When a fault strikes: at a labelled moment of the run, and so many milliseconds later. */
+/** When a fault happens: at a labelled moment of the run, and so many milliseconds later. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { hasCome, listFolder, MOMENTS, type Moment } from '../moments.ts';
@@ -18,7 +18,7 @@ export function choosePhase(
   moments: readonly [Moment, ...Moment[]] = MOMENTS as [Moment, ...Moment[]],
 ): Phase {
   const moment = choose(random, moments);
-  // Half of them strike at the moment itself.
+  // Half of them happen at the moment itself.
   return { moment, laterMs: random() < 0.5 ? 0 : chooseNumber(random, 1, 60) };
 }
 

@@ -1,4 +1,4 @@
-/** Runs planned cases, a few at a time, and tells each as it ends. */
+/** Runs planned cases, a few at a time, and reports each as it ends. */
 import { randomOf } from './choose.ts';
 import type { Findings, Kind, PlannedCase } from './contract.ts';
 

@@ -45,7 +45,7 @@ async function play(stage: Stage, { setting, faults, recoveryFaults = [] }: Scen
   return { outcome, struck, missed, violations, context };
 }
 
-/** What the product itself said, for whoever looks into a violation. */
+/** The product's own output, for the analysis of a violation. */
 function describeContext(stage: Stage, cli: readonly CliRun[]): string[] {
   const told = cli.map(
     ({ code, stderr }) => `exit ${code}: ${stderr.trim().split('\n').slice(-4).join(' | ')}`,
@@ -69,11 +69,11 @@ interface Ran {
   readonly violations: readonly string[];
 }
 
-/** Starts the commands, lets every fault strike, waits for the end and lifts the causes. */
+/** Starts the commands, injects every fault, waits for the end and removes the causes. */
 async function runUnder(stage: Stage, commands: readonly Command[], faults: readonly Fault[]): Promise<Ran> {
   const running = commands.map((command) => stage.start(command));
   const struck = await Promise.all(faults.map(async (fault) => fault.strike?.(stage, running) ?? null));
-  if (stage.setting.isEndless) endHosts(running); // an agent that nobody hit would never end
+  if (stage.setting.isEndless) endHosts(running); // an agent without a fault would never end
   const isBlocked = faults.some((fault) => fault.blocksCommand === true);
   const isOver = await endWithin(running, isBlocked ? BLOCKED_LIMIT_MS : END_LIMIT_MS);
   if (!isOver) endHosts(running);

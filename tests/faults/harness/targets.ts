@@ -1,4 +1,4 @@
-/** The parts of a run that can be hurt, found among the host's processes. */
+/** The parts of a run that can get a fault, found among the host's processes. */
 import { readlinkSync } from 'node:fs';
 import { readCommand, treeOf } from '../processes.ts';
 import { FIRST_LINE } from './agents.ts';

@@ -26,7 +26,7 @@ function keepTold(place: Place): void {
       mkdirSync(toldFolder(place), { recursive: true });
       linkSync(join(folder, name), join(toldFolder(place), name));
     } catch {
-      // it is gone by now, or its disk is hurt: the next look tries again
+      // it is gone by now, or its disk fails: the next check tries again
     }
 }
 

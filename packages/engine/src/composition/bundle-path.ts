@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** A bundled entry: near us when we are bundled too, else in the CLI package's dist folder of a clone. */
+/** A bundled entry: beside us when we are bundled too, else in the CLI package's dist folder of a clone. */
 export function bundlePath(name: string): string {
   const places = [`./${name}`, `../${name}`, `../../../cli/dist/${name}`];
   const paths = places.map((place) => fileURLToPath(new URL(place, import.meta.url)));

@@ -3,8 +3,8 @@ import { makeFolder } from '@caisson/ground';
 import type { UserFolders } from '../config/index.ts';
 
 /**
- * Where workers keep their compiled code, or null where no folder can be made. It is made here because Node, told to
- * use a folder below one that takes none (/proc), would try for ever.
+ * Where workers keep their compiled code, or null if no folder can be made. It is made here because Node would retry
+ * for ever in a folder below a read-only one (/proc).
  */
 export function prepareCompileCache({ cache }: Pick<UserFolders, 'cache'>): string | null {
   const folder = join(cache, 'compile');

@@ -5,7 +5,7 @@ import { deliverSealed } from './deliver-sealed.ts';
 
 const sealed = { runId: 'run_00000000000000000001' } as SealedResult;
 
-test('a sink that never answers is given up after three tries, told to stop, and holds up nobody else', async () => {
+test('a sink that never answers is given up after three tries, gets a stop signal, and delays no other', async () => {
   const clock = createManualClock();
   const stopped: string[] = [];
   let taken = 0;

@@ -1,16 +1,16 @@
-/** Hands a sealed result to every sink, several times where it must be; the run has ended whatever comes of it. */
+/** Delivers a sealed result to every sink, several times if needed; the run has ended in any case. */
 import type { Clock } from '@caisson/ground';
 import type { ResultSink, SealedResult } from '../evidence/index.ts';
 import { backoffMs } from '../platform/index.ts';
 
 const MAX_TRIES = 3;
 const FIRST_PAUSE_MS = 200;
-/** A sink that says nothing for so long has failed; a run's caller waits for its sinks. */
+/** A sink that does not answer for this long has failed; a run's caller waits for its sinks. */
 const TRY_MS = 10_000;
 
 type SinkClock = Pick<Clock, 'setTimer'>;
 
-/** Never rejects. Resolves with what to say of every sink that did not take it. */
+/** Never rejects. Resolves with a message for every sink that failed. */
 export async function deliverSealed(
   sinks: readonly ResultSink[],
   sealed: SealedResult,
@@ -36,7 +36,7 @@ async function deliverTo(sink: ResultSink, sealed: SealedResult, clock: SinkCloc
   }
 }
 
-/** The signal tells a sink that nobody waits for it any more; one that does not listen is left behind. */
+/** The signal informs a sink that the caller no longer waits; one that ignores it is abandoned. */
 async function deliverOnce(sink: ResultSink, sealed: SealedResult, clock: SinkClock): Promise<void> {
   const overdue = new AbortController();
   const expired = Promise.withResolvers<never>();

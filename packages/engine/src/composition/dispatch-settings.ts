@@ -1,4 +1,4 @@
-/** Turns the resolved configuration into what dispatch needs; nothing here decides anything. */
+/** Turns the resolved configuration into what dispatch needs; it decides nothing. */
 import { dirname } from 'node:path';
 import type { Limits } from '@caisson/protocol';
 import type { ResolvedConfig, SettingKey } from '../config/index.ts';
@@ -81,7 +81,7 @@ export function searchPath(env: Readonly<Record<string, string | undefined>>): s
   return env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin';
 }
 
-/** Every `exec:` wherever in the settings it stands: a key that is new tomorrow counts, too. */
+/** Every `exec:` anywhere in the settings: a new key counts, too. */
 function findExecReferences(value: unknown): string[] {
   if (typeof value === 'string') return value.startsWith('exec:') ? [value.slice('exec:'.length)] : [];
   if (typeof value !== 'object' || value === null) return [];

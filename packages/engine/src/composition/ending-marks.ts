@@ -1,12 +1,12 @@
 /**
- * Tells an ending that we recorded from one that somebody wrote into the ledger: with it, in the same transaction, goes
- * a mark that only the secret outside of the state folder makes. The hash of an ending covers the run up to it.
+ * Distinguishes an ending that we recorded from one that was forged in the ledger: in the same transaction a mark is
+ * written that needs the secret outside of the state folder. The hash of an ending covers the run up to it.
  */
 import * as z from 'zod/mini';
 import { findEndingMark, type Ending, type Ledger } from '../ledger/index.ts';
 import type { OwnState } from '../trust/index.ts';
 
-/** `unmarked`: recorded by an older version, or in a folder that this one is a copy of. */
+/** `unmarked`: recorded by an older version, or in a folder of which this one is a copy. */
 export type EndingVerdict = 'ours' | 'unmarked' | 'forged';
 
 export interface EndingMarks {

@@ -23,12 +23,12 @@ export interface Engine {
   readonly ledger: Ledger;
   /** The one writer of durable events. */
   readonly recorder: Recorder;
-  /** Signs what is written into the state folder for a later process to act on. */
+  /** Signs what is written into the state folder for a later process. */
   readonly seal: Seal;
-  /** Knows an ending that was recorded here. */
+  /** Recognises an ending that was recorded here. */
   readonly endings: EndingMarks;
   readonly store: Store;
-  /** The store again, where it has a copy in a bucket. */
+  /** The same store, if it has a copy in a bucket. */
   readonly mirror: MirroredStore | null;
   readonly registry: Registry;
   readonly bus: SafeEventBus;
@@ -41,7 +41,7 @@ export interface Engine {
   readonly rooms: DispatchRooms;
   readonly sealer: Sealer;
   readonly dispatcher: Dispatcher;
-  /** Starts to listen for orders; a process that only looks never does. */
+  /** Starts to listen for orders; a process that only reads never does. */
   openPost(): Promise<void>;
   /** Settles what dead hosts left behind. */
   recover(): Promise<Recovered>;

@@ -1,13 +1,13 @@
-/** What of ours runs inside a sandbox: in Perl where there is one (decision 0008), else in Node. */
+/** Our programs inside a sandbox: in Perl if it is installed (decision 0008), else in Node. */
 import { accessSync, constants } from 'node:fs';
 import type { DispatchSettings } from '../dispatch/index.ts';
 import { bundlePath } from './bundle-path.ts';
 
-/** On the system's own folders, which are visible inside; one in a user's home would have to be shown first. */
+/** In the system's own folders, which are visible inside; one in a user's home would have to be mounted first. */
 const PERL = '/usr/bin/perl';
 /**
  * Three threads instead of seven, which count against the run's `pids`. Flags that change how V8 compiles or sizes its
- * heap were measured too: they void its start-up snapshot (8 to 15 ms slower) and save nothing in memory.
+ * heap were measured too: they disable its start-up snapshot (8 to 15 ms slower) and save no memory.
  */
 const NODE_FLAGS = ['--v8-pool-size=0', '--disable-sigusr1'];
 
@@ -27,6 +27,6 @@ function isExecutable(path: string): boolean {
     accessSync(path, constants.X_OK);
     return true;
   } catch {
-    return false; // not installed, or not for us
+    return false; // not installed, or not executable for us
   }
 }

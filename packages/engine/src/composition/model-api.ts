@@ -7,7 +7,7 @@ const NATIVE_APIS: Readonly<Record<string, ModelApi>> = {
   'openai-completions': 'openai-chat',
 };
 
-/** Which wire format a runtime speaks: it decides what the broker passes on. */
+/** Which wire format a runtime speaks: it decides what the broker forwards. */
 export function modelApiOf(
   { name, api }: Pick<RuntimeDescriptor, 'name' | 'api'>,
   settings: Readonly<Record<string, unknown>>,

@@ -1,4 +1,4 @@
-/** What the names in a request stand for: registry, configuration and discovery behind one small door. */
+/** Resolves the names in a request: registry, configuration and discovery behind one small interface. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -110,7 +110,7 @@ function own<T>(record: Readonly<Record<string, T>>, name: string): T | undefine
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
-/** What a person wrote wrongly is a refusal; a registry or a store that cannot be read stays an error. */
+/** A user's mistake is a refusal; an unreadable registry or store stays an error. */
 function refuseInvalid(kind: string, error: unknown): never {
   const isTheirs =
     error instanceof DefinitionInvalidError ||
@@ -210,7 +210,7 @@ function descriptorOf(name: string, { descriptor, config, path }: LocatedRuntime
   return known ?? descriptor ?? customDescriptor(name);
 }
 
-/** A runtime that only the user knows: every mode is the sandbox's to enforce, every setting the adapter's to use. */
+/** A runtime that only the user knows: the sandbox enforces every mode, the adapter gets every setting. */
 function customDescriptor(name: string): RuntimeDescriptor {
   const base = RUNTIME_DESCRIPTORS['command'];
   if (base === undefined) throw new Error('the descriptor of "command" is missing');

@@ -1,4 +1,6 @@
-/** What another process may ask of this host: to say that it lives, to stop a run, to pass a word or a decision on. */
+/**
+ * Orders that another process may send to this host: report that it lives, stop a run, forward a message or a decision.
+ */
 import type { Dispatcher } from '../dispatch/index.ts';
 import type { HostOrder, HostReply } from '../hosts/index.ts';
 import type { Approvals } from '../questions/index.ts';

@@ -5,7 +5,7 @@ import type { SafeEventBus } from '../bus/index.ts';
 import type { ResolvedConfig } from '../config/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 
-/** The budget keeps its books in the ledger and tells the bus how it stands. */
+/** The budget keeps its records in the ledger and reports its state on the bus. */
 export function openBudget(config: ResolvedConfig, ledger: Ledger, bus: SafeEventBus, clock: Clock): Budget {
   return createBudget({
     settings: { ...config.budget, shares: config.limits.concurrency },

@@ -1,6 +1,6 @@
 /**
- * What of Caisson on this machine no run may see or change, wherever the XDG variables put it: keys, trust, the user's
- * configuration, caches, the state folders of all projects that are known, and who signs and who witnesses.
+ * Caisson's own paths that no run may see or change, wherever the XDG variables put them: keys, trust, the user's
+ * configuration, caches, the state folders of all known projects, signer and witness.
  */
 import { existsSync, readdirSync, realpathSync, type Dirent } from 'node:fs';
 import { join } from 'node:path';
@@ -9,14 +9,14 @@ import { listMarkedStates, type ResolvedConfig } from '../config/index.ts';
 import { openUserHeads } from './user-keys.ts';
 import { isAddress } from './witness-courier.ts';
 
-/** Named one by one as well: a project may be in the same folder, and then the folder as a whole is shown. */
+/** Named one by one as well: a project may be in the same folder, and then the folder as a whole is visible. */
 const IN_USER_FOLDERS = ['keys', 'ledgers', 'states', 'roots', 'trust.json', 'config.yaml', 'compile'];
-/** How deep links are looked for: `keys/trusted/<keyid>.pem` may be one. */
+/** The search depth for links: `keys/trusted/<keyid>.pem` may be one. */
 const LINK_DEPTH = 3;
 
 type Config = Pick<ResolvedConfig, 'folders' | 'projectRoot' | 'stateDir' | 'keys' | 'evidence'>;
 
-/** Absolute paths, by their name and by where their links lead to; some of them may not exist. */
+/** Absolute paths, by their name and by the targets of their links; some of them may not exist. */
 export function listPrivatePaths(config: Config): readonly string[] {
   const { folders, evidence, keys } = config;
   const own = [folders.config, folders.data, folders.state];
@@ -39,13 +39,13 @@ export function listPrivatePaths(config: Config): readonly string[] {
   return [...new Set(paths.flatMap((path) => [path, ...realPathOf(path)]))];
 }
 
-/** Only what exists can be covered: in a project that is worked on in place, an agent could make the folder itself. */
+/** Only existing paths can be covered: in a project that is used in place, an agent could make the folder itself. */
 export function makePrivateFolders({ folders, projectRoot }: Config): void {
   for (const folder of [folders.config, folders.cache, folders.data, folders.state])
     if (folder.startsWith(`${projectRoot}/`)) makeFolder(folder);
 }
 
-/** The links in a folder. What they lead to is as private as the folder. */
+/** The links in a folder. Their targets are as private as the folder. */
 function findLinks(folder: string, depth: number): string[] {
   return listEntries(folder).flatMap((entry) => {
     const path = join(folder, entry.name);

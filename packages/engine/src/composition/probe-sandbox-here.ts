@@ -4,9 +4,9 @@ import type { KeyValues } from '../ledger/index.ts';
 const SPACE = 'sandbox-probe';
 
 /**
- * What stands between this machine and a sandbox, in the words of admission; null when nothing does. Only a success is
- * remembered, and only until the kernel, its switches or bubblewrap change: a launch that fails all the same ends the
- * run, it never runs without the wall.
+ * Why no sandbox is possible on this machine, as a refusal of admission; null when one is. Only a success is
+ * remembered, and only until the kernel, its settings or bubblewrap change: a launch that fails all the same ends the
+ * run, it never runs without a sandbox.
  */
 export async function probeSandboxHere(kv: KeyValues): Promise<{ detail: string; remedy: string } | null> {
   const basis = describeProbeBasis();
@@ -18,6 +18,6 @@ export async function probeSandboxHere(kv: KeyValues): Promise<{ detail: string;
   }
   return {
     detail: `no sandbox is possible here: ${probe.reason ?? 'unknown'}`,
-    remedy: `${probe.remedy ?? 'See caisson doctor.'} To run without one, say so: --sandbox none.`,
+    remedy: `${probe.remedy ?? 'See caisson doctor.'} To run without one: --sandbox none.`,
   };
 }

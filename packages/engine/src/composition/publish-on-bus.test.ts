@@ -16,7 +16,7 @@ const event = (type: string, data: Record<string, unknown>): HeardEvent => ({
   offset: 2,
 });
 
-it('a compiled prompt is told on the bus by its hash, never by its text', async () => {
+it('a compiled prompt is published on the bus by its hash, never by its text', async () => {
   const bus = createBus();
   const heard: unknown[] = [];
   bus.on(BusTopic.PROMPT_COMPILED, (payload) => heard.push(payload));
@@ -32,7 +32,7 @@ it('a compiled prompt is told on the bus by its hash, never by its text', async 
   await expect.poll(() => heard).toEqual([data]);
 });
 
-it('a run is told as started when its worker is up, with task, runtime, agent and model', async () => {
+it('a run is published as started when its worker is up, with task, runtime, agent and model', async () => {
   const bus = createBus();
   const heard: unknown[] = [];
   bus.on(BusTopic.RUN_STARTED, (payload) => heard.push(payload));
@@ -59,7 +59,7 @@ it('a run is told as started when its worker is up, with task, runtime, agent an
     .toEqual([{ ...who, task: 'mend it', runtime: 'codex', agent: 'fixer', model: 'gpt-5' }]);
 });
 
-it('a compaction of the agent is told on its own topic', async () => {
+it('a compaction of the agent is published on its own topic', async () => {
   const bus = createBus();
   const heard: unknown[] = [];
   bus.on(BusTopic.COMPACTION_STARTED, (payload) => heard.push(payload));

@@ -1,4 +1,4 @@
-/** Events that a topic exists for are told on the bus; the ledger has them all. */
+/** Publishes events that have a topic on the bus; the ledger has them all. */
 import {
   BusTopic,
   isEnding,

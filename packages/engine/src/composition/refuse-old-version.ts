@@ -3,8 +3,8 @@ import { compareVersions } from '../discovery/index.ts';
 import { TaskRefusedError } from '../dispatch/index.ts';
 
 /**
- * Programs pass over settings that they do not know, hooks among them: a version from before the ones that were tried
- * may run its calls without asking anybody. A newer one is let through; what is new in its stream is a warning.
+ * Programs ignore settings that they do not know, including hooks: a version older than the tested ones may run its
+ * calls without asking. A newer one is allowed; what is new in its stream is a warning.
  */
 export function refuseOldVersion(
   { name, title, npmPackage, testedRange }: RuntimeDescriptor,
@@ -15,7 +15,7 @@ export function refuseOldVersion(
   throw new TaskRefusedError({
     check: 'runtime-version',
     kind: 'unavailable',
-    detail: `${title} ${version} is too old: only from ${testedRange.from} on is it known that its calls can be gated and its ending is understood`,
+    detail: `${title} ${version} is too old: Caisson can gate its calls and read its ending only from version ${testedRange.from} on`,
     remedy: `npm install -g ${npmPackage ?? title}, or set runtimes.${name}.bin to a newer one.`,
   });
 }

@@ -94,7 +94,7 @@ describe('the request desk', () => {
     expect(asked).toEqual([{ task: 'x', session: 'run_parent', parent: { runId: 'run_parent', grant } }]);
   });
 
-  test('tells a refusal in words', async () => {
+  test('reports a refusal in words', async () => {
     const { desk } = open({ refuse: true });
     expect(await desk.answer(run, dispatch({ task: 'x' }))).toMatchObject({
       ok: false,

@@ -1,11 +1,11 @@
-/** Answers what a worker asks of the host while it runs: decide a held call, dispatch another run. */
+/** Answers a worker's requests to the host while it runs: decide a waiting call, dispatch another run. */
 import * as z from 'zod/mini';
 import { Mode, TERMINAL_TYPES } from '@caisson/protocol';
 import type { DispatchRequest, DispatchRooms, RequestDesk, RunHandle } from '../dispatch/index.ts';
 import { TaskRefusedError } from '../dispatch/index.ts';
 import { listApprovals, type Approvals } from '../questions/index.ts';
 
-/** A control line has at most 1 MiB; a patch that would not fit is left to `caisson diff`. */
+/** A control line has at most 1 MiB; a larger patch is only in `caisson diff`. */
 const MAX_PATCH_BYTES = 512 * 1024;
 const MAX_CHILDREN = 8;
 const MAX_REPLY_CHARACTERS = 64 * 1024;
@@ -14,7 +14,7 @@ const text = (max: number) => z.string().check(z.minLength(1), z.maxLength(max))
 
 const ApproveBody = z.object({ tool: text(256), what: z.string(), actionClass: text(64) });
 
-/** What an agent may choose about a run that it asks for; everything else is the configuration's or its own grant's. */
+/** What an agent may choose for a run that it requests; the configuration or its own grant decides the rest. */
 const DispatchBody = z.object({
   task: text(65_536),
   agent: z.optional(text(128)),
@@ -84,23 +84,23 @@ export function createRequestDesk({ approvals, dispatch, rooms }: RequestDeskOpt
       }
     },
     async close(runId, emit) {
-      // A child works for its parent: without it nobody waits for the answer.
+      // A child works for its parent: without the parent nothing waits for the answer.
       for (const child of children.get(runId) ?? []) child.cancel();
       children.delete(runId);
       await approvals.close(runId);
       for (const { approvalId } of listApprovals(rooms.ledger, { runId, openOnly: true }))
-        await emit('approval.decided', { approvalId, decision: 'deny', by: 'ending' }); // held by a host that died
+        await emit('approval.decided', { approvalId, decision: 'deny', by: 'ending' }); // requested from a host that died
     },
   };
 }
 
-/** An agent that names neither agent nor runtime wants another one like itself, not what is the default here. */
+/** An agent that names neither agent nor runtime gets its own runtime, not the default one. */
 function ownRuntime({ ledger }: RequestDeskOptions['rooms'], runId: string): string | undefined {
   const name = ledger.run(runId)?.runtime;
   return name === 'command' ? undefined : name;
 }
 
-/** What the parent's agent reads, and the patch for its mailbox. */
+/** The text for the parent's agent, and the patch for its mailbox. */
 async function describeChild(rooms: RequestDeskOptions['rooms'], handle: RunHandle): Promise<unknown> {
   const ended = await handle.ended;
   const ref = rooms.ledger.read({ runId: ended.runId, types: TERMINAL_TYPES }).at(-1)?.data.patchRef;

@@ -1,6 +1,6 @@
 /**
- * Signs one seal after the other, across all processes: each names the one before it. The lock covers the signature and
- * its record alone; what can be done before or after it is.
+ * Signs one seal after the other, across all processes: each names the one before it. The lock covers only the
+ * signature and its record.
  */
 import { join } from 'node:path';
 import { makeFolder, withFileLock } from '@caisson/ground';

@@ -1,4 +1,6 @@
-/** Signs a run that has ended: the manifest is read off the ledger, so that recovery can seal what another host began. */
+/**
+ * Signs a run that has ended: the manifest is read from the ledger, so that recovery can seal what another host began.
+ */
 import type { Clock } from '@caisson/ground';
 import { isEnding, Result, type TerminalType } from '@caisson/protocol';
 import * as z from 'zod/mini';
@@ -35,20 +37,20 @@ export interface SealerOptions {
 }
 
 export interface SealOptions {
-  /** How long to wait for others who sign. */
+  /** How long to wait for other signers. */
   readonly waitMs?: number;
-  /** The run ended a while ago: one whose seal was taken away meanwhile gets no other, and TamperedError is thrown. */
+  /** The run ended a while ago: one whose seal was removed meanwhile gets no other, and TamperedError is thrown. */
   readonly isLate?: boolean;
-  /** Somebody asks for the seal of this very run: an ending that carries no mark is believed then. */
+  /** The user asks for the seal of this run: an ending without a mark is accepted then. */
   readonly acceptsUnmarked?: boolean;
 }
 
 export interface Sealer {
-  /** Signs the ended run, once; one that is sealed already is delivered again, which sinks must not mind. */
+  /** Signs the ended run, once; one that is already sealed is delivered again, which sinks must accept. */
   seal(runId: string, options?: SealOptions): Promise<void>;
-  /** Does what the first seal of a process takes longest for, while there is nothing else to do. */
+  /** Does the slow part of a process's first seal early, while there is nothing else to do. */
   prepare(): void;
-  /** Waits, no longer than that, for a witness that is being told. */
+  /** Waits, no longer than that, for a witness request under way. */
   settle(waitMs: number): Promise<void>;
 }
 
@@ -99,7 +101,7 @@ async function seal(
   const record = options.recorder.of(runId, ending.trace);
   const { attempt } = ending;
   const sealed = await chain.add(runId, { key, prepared, record, ending }, how);
-  // A host that dies before this is made up for: whoever recovers the run delivers again.
+  // If a host dies before this, recovery delivers again.
   const undelivered = await deliverSealed(
     options.sinks,
     { runId, envelope: sealed.envelope, seal: sealed.sealRef, resultBytes, artefacts },

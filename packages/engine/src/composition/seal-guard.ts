@@ -1,4 +1,4 @@
-/** What must hold before a run gets its seal, when that is not made by whoever recorded the ending a moment ago. */
+/** What must be true before a run gets its seal, if the seal is not made right after its ending by the same process. */
 import {
   findChainBreak,
   listSeals,
@@ -16,13 +16,13 @@ const ACCEPT = 'If that was you: caisson doctor --accept-ledger';
 
 /**
  * Throws TamperedError for a run that was changed after its ending or has lost a seal, and in a ledger that has lost
- * runs; SealRefusedError where nobody can know.
+ * runs; SealRefusedError when it cannot be known.
  */
 export function createSealGuard(
   { ledger, endings, config }: Pick<SealerOptions, 'ledger' | 'endings' | 'config'>,
   heads: LedgerHeads,
 ): (runId: string, ending: StoredEvent, how: SealOptions) => void {
-  let isChainWhole = false; // looked at once: it is a look at every seal
+  let isChainWhole = false; // checked once: it reads every seal
   const refuseAnother = (runId: string, verdict: HeadVerdict): void => {
     if (verdict.kind === 'rolled-back' && verdict.head.runId === runId)
       throw new TamperedError(
@@ -48,7 +48,7 @@ export function createSealGuard(
     if (verdict !== null) demandWhole(verdict);
     if (mark === 'unmarked' && !acceptsUnmarked)
       throw new SealRefusedError(
-        'nothing shows that its ending was recorded in this state folder: an older version did it, or somebody else',
+        'nothing shows that its ending was recorded in this state folder: an older version recorded it, or it was forged',
         { remedy: `If it is what you expect (caisson show ${runId}): caisson seal ${runId}` },
       );
   };
@@ -56,10 +56,10 @@ export function createSealGuard(
 
 /** What is wrong, in words; null when the ledger has what it had. */
 export function describeVerdict(verdict: HeadVerdict, file: string): string | null {
-  if (verdict.kind === 'unreadable') return `what was noted as the newest seal of ${file} cannot be read`;
+  if (verdict.kind === 'unreadable') return `the note of the newest seal of ${file} cannot be read`;
   if (!('head' in verdict) || verdict.kind === 'ok') return null;
   const { number, runId, at } = verdict.head;
   return verdict.kind === 'rolled-back'
-    ? `${file} has lost its newest runs: seal ${number} (${runId}, ${at}) was in it and is not any more. Runs were removed, or an older copy was put in its place`
+    ? `${file} has lost its newest runs: it had seal ${number} (${runId}, ${at}) and does not any more. Runs were removed, or an older copy replaced it`
     : `another ledger was in the place of ${file}, with seal ${number} (${runId}, ${at}) as its newest`;
 }

@@ -1,4 +1,4 @@
-/** The ledger of a state folder that is ours, and proof that it is the one we made there. */
+/** The ledger of our state folder, and proof that it is the one we made there. */
 import { join } from 'node:path';
 import { readHostEnvironment, type ResolvedConfig } from '../config/index.ts';
 import { openLedger, type Ledger } from '../ledger/index.ts';
@@ -32,7 +32,7 @@ export function openState(config: ResolvedConfig): OpenedState {
   return { state, ledger, endings };
 }
 
-/** A file that was put in the place of ours has no signature, or that of another folder. */
+/** A replaced file has no signature, or that of another folder. */
 function demandOwnLedger(ledger: Ledger, state: OwnState, file: string): void {
   const given = ledger.kv.get(SPACE, KEY);
   const isOurs = typeof given === 'string' && state.seal.isSigned('ledger', state.id, given);
@@ -49,14 +49,14 @@ function demandOwnLedger(ledger: Ledger, state: OwnState, file: string): void {
   if (state.adoptsLedger) state.ledgerIsOurs();
 }
 
-/** No event, no run, and nothing that is left to be done. */
+/** No event, no run, and nothing left to do. */
 function isUnused(ledger: Ledger): boolean {
   const isEmpty = ledger.read({ limit: 1 }).length + ledger.runs({ limit: 1 }).length === 0;
   const left = ['callback-endpoints', 'callback-outbox'].map((space) => ledger.kv.list(space).length);
   return isEmpty && left.every((count) => count === 0) && ledger.leases.hosts().length === 0;
 }
 
-/** Tests may ask for less patience with a locked ledger; everyone else gets the ledger's own. */
+/** Tests may wait less for a locked ledger; others use the ledger's own time. */
 function patienceMs(env: Readonly<Record<string, string | undefined>>): number | undefined {
   const asked = Number(env['CAISSON_LEDGER_PATIENCE_MS']);
   return Number.isInteger(asked) && asked >= 50 ? asked : undefined;

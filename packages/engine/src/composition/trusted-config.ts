@@ -25,21 +25,21 @@ export function loadConfig(options: LoadConfigOptions = {}): Promise<ResolvedCon
   return loadBare(withTrust(options));
 }
 
-/** The same, with a row for every setting, then for what else the files say, then for what is withheld. */
+/** The same, with a row for every setting, then for everything else in the files, then for what has no effect yet. */
 export function explainConfig(options: LoadConfigOptions = {}): Promise<ExplainedConfig> {
   return explainBare(withTrust(options));
 }
 
 /**
- * Throws where the project asks for something that the user has not agreed to: call it before anything uses that.
- * `parts` are the top-level keys that are about to be used; without them all are.
+ * Throws if the project asks for something that the user has not agreed to: call it before using that. `parts` are the
+ * top-level keys that are about to be used; without them all are.
  */
 export async function requireTrust(config: ResolvedConfig, parts?: readonly string[]): Promise<void> {
   if (isTrusted(config, parts)) return;
   throw new TrustRequiredError(await openTrust().report(config.asked));
 }
 
-/** Whether nothing that the project asks for there waits for the user's agreement. */
+/** Whether everything that the project asks for there is agreed to. */
 export function isTrusted(config: ResolvedConfig, parts?: readonly string[]): boolean {
   if (config.trust.kind !== 'required') return true;
   return parts !== undefined && !config.asked.asks.some(({ path: [part = ''] }) => parts.includes(part));

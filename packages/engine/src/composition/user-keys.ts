@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { ResolvedConfig } from '../config/index.ts';
 import { openKeyring, openLedgerHeads, type Keyring, type LedgerHeads } from '../evidence/index.ts';
 
-/** The keys are the user's, not the project's: one key, many projects. */
+/** The keys belong to the user, not to the project: one key, many projects. */
 export function openUserKeyring({ folders, keys }: Pick<ResolvedConfig, 'folders' | 'keys'>): Keyring {
   const { agentSocket, identity } = keys;
   const agent = agentSocket === null ? null : { socket: agentSocket, identity };

@@ -1,7 +1,7 @@
 /**
- * Brings the line of every seal to the witness. A file gets it at once. An address gets it in the background, together
- * with every line that it has not taken yet; what it has taken is remembered in the ledger, so that a witness that
- * cannot be reached misses nothing and holds nobody up.
+ * Sends the line of every seal to the witness. A file gets it at once. An address gets it in the background, together
+ * with every line that it has not accepted yet; the ledger remembers what it accepted, so an unreachable witness misses
+ * nothing and delays nothing.
  */
 import { hash } from 'node:crypto';
 import { appendFileSync, readFileSync } from 'node:fs';
@@ -15,13 +15,13 @@ const POST_MS = 5000;
 const MAX_LINES = 1000;
 
 export interface WitnessCourier {
-  /** Tells the witness; never throws and never waits for a network. */
+  /** Informs the witness; never throws and never waits for a network. */
   tell(newest: RecordedSeal): void;
-  /** Waits until nothing is under way, and no longer than that. */
+  /** Waits until no request is under way, up to a limit. */
   settle(waitMs: number): Promise<void>;
 }
 
-/** Null where nobody is to be told. */
+/** Null without a witness. */
 export function createWitnessCourier(
   witness: string | null,
   ledger: Ledger,
@@ -36,7 +36,7 @@ export function isAddress(witness: string): boolean {
   return /^https?:\/\//.test(witness);
 }
 
-/** How many seals an address has not taken yet. */
+/** How many seals an address has not accepted yet. */
 export function countUnsent(witness: string, ledger: Ledger): number {
   return listUnsent(witness, ledger).length;
 }
@@ -47,17 +47,19 @@ function createFileCourier(file: string, ledger: Ledger, warn: (message: string)
       try {
         appendMissing(file, ledger, newest);
       } catch (error) {
-        warn(`the witness ${file} was not told of the seal of ${newest.runId}: ${(error as Error).message}`);
+        warn(
+          `the seal of ${newest.runId} was not written to the witness ${file}: ${(error as Error).message}`,
+        );
       }
     },
     settle: () => Promise.resolve(),
   };
 }
 
-/** The lines that the file lacks, in one write at its end. As a rule that is the one of the newest seal. */
+/** The lines that the file lacks, in one write at its end. Usually only the one of the newest seal. */
 function appendMissing(file: string, ledger: Ledger, newest: RecordedSeal): void {
   const text = readIfThere(file);
-  // A line that a power cut left half written must not swallow the next one.
+  // A line that a power cut left incomplete must not corrupt the next one.
   const gap = text === '' || text.endsWith('\n') ? '' : '\n';
   const missing = listNewestSeals(ledger, newest, ({ seal }) =>
     text.includes(`"seal":"${seal.envelopeRef}"`),
@@ -74,14 +76,16 @@ function createPostCourier(url: string, ledger: Ledger, warn: (message: string) 
     while (isAsked && !stopping.signal.aborted) {
       isAsked = false;
       const problem = await sendUnsent(url, ledger, stopping.signal);
-      if (problem !== null) warn(`the witness ${url} ${problem}; it is told with the next seal`);
+      if (problem !== null) warn(`the witness ${url} ${problem}; the next seal sends it again`);
     }
   };
   return {
     tell() {
       isAsked = true;
       underWay ??= work()
-        .catch((error: unknown) => warn(`the witness ${url} was not told: ${(error as Error).message}`))
+        .catch((error: unknown) =>
+          warn(`the witness ${url} did not get the seal: ${(error as Error).message}`),
+        )
         .finally(() => {
           underWay = null;
         });
@@ -95,7 +99,7 @@ function createPostCourier(url: string, ledger: Ledger, warn: (message: string) 
   };
 }
 
-/** Null when everything was taken. */
+/** Null when everything was accepted. */
 async function sendUnsent(url: string, ledger: Ledger, signal: AbortSignal): Promise<string | null> {
   for (;;) {
     const unsent = listUnsent(url, ledger).slice(0, MAX_LINES);

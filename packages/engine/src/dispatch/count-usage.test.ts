@@ -25,13 +25,13 @@ const seen = (more: Partial<ObservedUsage> = {}): ObservedUsage => ({
 const count = (more: Partial<UsageSources>): Usage | undefined =>
   countUsage({ told: undefined, turns: 3, toolCalls: 2, seen: null, tellsOnce: false, ...more }, costOf);
 
-it('takes what the answers said where the agent told nothing', () => {
+it('uses what the answers reported where the agent reported nothing', () => {
   const counted = { models: ['gpt-5'], ...COUNTS, costUsd: 1.25, toolCalls: 2, durationMs: 900 };
   expect(count({ seen: seen() })).toEqual({ ...counted, turns: 3 });
   expect(count({ seen: seen(), tellsOnce: true })).toEqual({ ...counted, turns: 4 });
 });
 
-it('says unknown, not 0, when a model may have answered and nobody told what that used', () => {
+it('returns unknown, not 0, when a model may have answered without a report of its usage', () => {
   expect(count({ seen: seen({ answers: 0, underWay: 1, byModel: [] }) })).toBeUndefined();
   const silent = seen({ answers: 2, underWay: 2, byModel: [] });
   expect(count({ told: { ...TOLD, inputTokens: 0 }, seen: silent })).toBeUndefined();
@@ -52,7 +52,7 @@ it('takes the larger of the two, every model at its own price', () => {
   });
 });
 
-it('takes what the answers said, not how an agent adds it up, where all of them told it', () => {
+it("uses what the answers reported, not an agent's own sum, where all of them reported it", () => {
   const told = { ...TOLD, inputTokens: 5_000_000, costUsd: 7 }; // the sum of a session, or the cache counted twice
   expect(count({ told, seen: seen({ isWhole: true }) })).toMatchObject({
     models: ['gpt-5'],

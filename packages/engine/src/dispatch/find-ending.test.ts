@@ -33,7 +33,7 @@ it('an API error that was a refusal is one', () => {
   expect(ending(BEFORE)).toMatchObject({ failure: { cause: 'api-error' } });
 });
 
-it('what an agent tells of its failure stays', () => {
+it('the failure that an agent reports stays', () => {
   for (const cause of ['auth', 'overloaded', 'crash'])
     expect(findEnding(failedBy(cause), END, LIMITS, AT_LAST)).toMatchObject({ failure: { cause } });
 });

@@ -23,7 +23,7 @@ it('takes failures that differ in request ids, numbers and times for the same', 
   ).toBe(3);
 });
 
-it('tells failures with another reason, cause or wording apart', () => {
+it('distinguishes failures with another reason, cause or wording', () => {
   const same = overloaded('the model is overloaded');
   expect(count([{ ...same, cause: 'rate-limit' }, same])).toBe(1);
   expect(count([{ ...same, reason: 'crashed' }, same])).toBe(1);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { GitError } from '@caisson/ground';
 import { isPassing } from './passing-failure.ts';
 
-test('a git that somebody killed, as the kernel does for want of memory, may work the next time', () => {
+test('a killed git, for example by the kernel without memory, may work the next time', () => {
   expect(isPassing(new GitError('git add died of SIGKILL: no message', ''))).toBe(true);
   const cause = new GitError('git update-ref died of SIGKILL: no message', '');
   expect(isPassing(new Error('the work could not be saved', { cause }))).toBe(true);

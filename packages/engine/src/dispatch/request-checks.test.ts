@@ -144,7 +144,7 @@ describe('a request of a program that no compiler looked at', () => {
     [{ resume: { id: 1 } }, '"resume" must be a session that a result names'],
     [{ timeout: 5 }, 'a request has no "timeout"'],
     [JSON.parse('{"__proto__": {"task": "x"}}') as Record<string, unknown>, 'a request has no "__proto__"'],
-  ])('such as %j is told what belongs there', (request, detail) => {
+  ])('such as %j gets the expected type', (request, detail) => {
     expect(findBadShape(request as DispatchRequest)).toMatchObject({
       kind: 'usage',
       detail: expect.stringContaining(detail) as string,

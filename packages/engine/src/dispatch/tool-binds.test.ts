@@ -45,7 +45,7 @@ test('a version manager that links to its current version, and to that from a bi
   ]);
 });
 
-test('a shim that is told apart by its name keeps its name', () => {
+test('a shim that is selected by its name keeps its name', () => {
   program('.volta/shims/volta-shim');
   link('.volta/bin/codex', '../shims/volta-shim');
   expect(foldersOf(join(root, '.volta/bin/codex'))).toEqual(['.volta/bin', '.volta/shims']);

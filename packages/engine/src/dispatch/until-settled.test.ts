@@ -35,7 +35,7 @@ function open({ holdsPauses = false, isOver = 0, isClosing = false } = {}) {
   return { clock, entry, heard };
 }
 
-test('a ledger that is locked is waited for, and everybody hears why', async () => {
+test('a ledger that is locked is waited for, and every listener learns why', async () => {
   const { clock, entry, heard } = open();
   let tries = 0;
   const settled = await untilSettled({ clock }, entry, 1, () => {

@@ -35,7 +35,7 @@ async function answered(record: RunRecord): Promise<void> {
   await record.flush().catch(() => undefined);
 }
 
-test('a durable event is heard after it is on disk, whichever listener breaks', async () => {
+test('a durable event is published after it is on disk, even if a listener fails', async () => {
   const { ledger, recorder, record } = await openRecord();
   const heard: HeardEvent[] = [];
   recorder.listen(() => {

@@ -149,7 +149,7 @@ test('a key cannot be fetched in parts that are too short to be found', async ()
   expect(reply.body).toBe('[redacted:api-key]');
 });
 
-test('a redirect of the model is told in words, not followed and not handed on', async () => {
+test('a redirect of the model is reported in words, not followed and not forwarded', async () => {
   let requests = 0;
   const port = await startOrigin((_request, response) => {
     requests += 1;
@@ -169,7 +169,7 @@ test.each([
   ['3600', undefined],
   [new Date(Date.now() + 3_600_000).toUTCString(), undefined],
   ['soon', 'soon'],
-])('a model that says retry-after %s is heard as %s', async (said, heard) => {
+])('a model with retry-after %s reaches the agent as %s', async (said, heard) => {
   const port = await startOrigin((_request, response) => {
     response.writeHead(429, { 'retry-after': said }).end();
   });

@@ -28,7 +28,7 @@ async function startEcho(): Promise<{ port: number; stop(): void }> {
   return { port: (server.address() as AddressInfo).port, stop: () => server.close() };
 }
 
-test('a granted host is reached by CONNECT, bytes pass unchanged, and a half-closed side still hears the rest', async () => {
+test('a granted host is reached by CONNECT, bytes pass unchanged, and a half-closed side still gets the rest', async () => {
   const echo = await startEcho();
   const network = await openTestNetwork({ hosts: [`127.0.0.1:${echo.port}`] });
   const { socket, head } = await tunnel(network, `127.0.0.1:${echo.port}`);

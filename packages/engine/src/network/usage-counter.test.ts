@@ -273,7 +273,7 @@ const ERRORS: readonly (readonly [expected: string | null, piece: object])[] = [
   [null, { type: 'response.completed', response: { error: null, usage: { input_tokens: 503 } } }],
 ];
 
-test.each(ERRORS)('an error inside a stream is told as %s: %o', async (expected, piece) => {
+test.each(ERRORS)('an error inside a stream is reported as %s: %o', async (expected, piece) => {
   const network = await openOrigin((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.end(`event: error\ndata: ${JSON.stringify(piece)}\n\n`);

@@ -1,4 +1,4 @@
-/** A question is answered once; the answer travels with everything the agent left to the run that continues. */
+/** A question is answered once; the answer goes, with everything the agent left, to the run that continues. */
 import { CaissonError, type DataOf } from '@caisson/protocol';
 import { describeRun, type RunHandle } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
@@ -13,7 +13,7 @@ export class QuestionClosedError extends CaissonError {
   readonly code = 'QUESTION_CLOSED';
 }
 
-/** Finds an open question by its own id or by the run that asked it, and dispatches the run that goes on. */
+/** Finds an open question by its own id or by its run, and dispatches the run that continues. */
 export async function answerQuestion(engine: Engine, given: string, answer: string): Promise<RunHandle> {
   await expireQuestions(engine);
   const found = findQuestion(engine, given);
@@ -25,7 +25,7 @@ export async function answerQuestion(engine: Engine, given: string, answer: stri
   const claim = await claimQuestion(engine, question, runId);
   try {
     const now = engine.ledger.question(question.questionId) ?? question;
-    if (now.status !== 'open') throw describeClosed(now); // somebody was faster than our claim
+    if (now.status !== 'open') throw describeClosed(now); // another process claimed it first
     const request = await readRequest(engine, question.runId);
     const { result } = await describeRun(engine.rooms, question.runId);
     const handle = await engine.dispatcher.dispatch({
@@ -59,12 +59,12 @@ function describeClosed(question: QuestionRow): QuestionClosedError {
       ? `was answered already${question.continuedBy === undefined ? '' : ` (${question.continuedBy})`}`
       : 'has expired';
   return new QuestionClosedError(`the question of ${question.runId} ${how}`, {
-    // The run that went on knows the answer; the one that asked would only ask again.
-    remedy: `To go on all the same: caisson retry ${question.continuedBy ?? question.runId}`,
+    // The run that continued knows the answer; the one that asked would only ask again.
+    remedy: `To continue anyway: caisson retry ${question.continuedBy ?? question.runId}`,
   });
 }
 
-/** One answer at a time. A claim whose host died while it answered is taken over. */
+/** One answer at a time. The claim of a host that died while it answered is replaced. */
 async function claimQuestion(engine: Engine, question: QuestionRow, runId: string): Promise<string> {
   const { leases } = engine.ledger;
   const claim = `answer:${question.questionId}`;
@@ -75,7 +75,7 @@ async function claimQuestion(engine: Engine, question: QuestionRow, runId: strin
   throw new QuestionClosedError(`the question of ${question.runId} is being answered right now`);
 }
 
-/** A host that died between accepting the run that goes on and saying so: the answer counts all the same. */
+/** A host may die between accepting the next run and recording it: the answer counts all the same. */
 async function noteEarlierAnswer(engine: Engine, question: QuestionRow): Promise<void> {
   if (question.status !== 'open') return;
   for (const row of engine.ledger.runs()) {
@@ -91,7 +91,7 @@ async function noteEarlierAnswer(engine: Engine, question: QuestionRow): Promise
   }
 }
 
-/** Questions whose deadline has passed, or whose run was forgotten, are closed by whoever looks next. */
+/** The next reader closes questions whose deadline has passed, or whose run was forgotten. */
 export async function expireQuestions(engine: Engine): Promise<void> {
   const now = engine.clock.now().toISOString();
   for (const question of engine.ledger.questions({ status: 'open' })) {

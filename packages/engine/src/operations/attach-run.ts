@@ -1,4 +1,4 @@
-/** A handle on a run that some host drives, this one or another: events from the ledger, orders through its host. */
+/** A handle on a run that any host drives, this one or another: events from the ledger, orders through its host. */
 import type { DispatchResult } from '@caisson/protocol';
 import { describeRun, type RunHandle } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';

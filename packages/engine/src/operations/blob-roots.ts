@@ -1,4 +1,4 @@
-/** Which blobs somebody may need again. */
+/** Which blobs may still be needed. */
 import { CaissonError } from '@caisson/protocol';
 import type { Engine } from '../engine.ts';
 import { listSealedArtefacts } from '../evidence/index.ts';
@@ -7,27 +7,27 @@ import { toProblem, type BlobProblem } from '../store/index.ts';
 import { listForgotten } from './run-forgotten.ts';
 import { listNamedBlobs, listResultBlobs, type NeededBlob } from './run-blobs.ts';
 
-/** Admission stores what a name stands for just before the run is accepted. */
+/** Admission stores resolved names just before the run is accepted. */
 const START_MARGIN_MS = 60_000;
 
 type Rooms = Pick<Engine, 'ledger' | 'store' | 'registry' | 'clock'>;
 
-/** What an open run has put into the store is named by an event only at its end: nothing younger than it is removed. */
+/** An open run's blobs are named by an event only at its end: nothing younger than the run is removed. */
 export function ageOfOldestOpenRun({ ledger, clock }: Rooms): number {
   const [oldest] = ledger.runs({ status: ['queued', 'running'] });
   if (oldest === undefined) return 0;
   const ageMs = clock.wallMs() - Date.parse(oldest.acceptedAt);
-  // The clock was set back since: no file's time says any more that it is older than the run.
+  // The clock was set back since: no file's time proves any more that it is older than the run.
   return ageMs < 0 ? Infinity : ageMs + START_MARGIN_MS;
 }
 
-/** What is in the store for somebody. */
+/** The blobs in the store that are needed. */
 export interface BlobSurvey {
-  /** Every digest that somebody may need again, and some that are none of a blob. */
+  /** Every digest that may still be needed, and some that are not of a blob. */
   readonly roots: ReadonlySet<string>;
   /** The roots that are bundles. */
   readonly bundles: ReadonlySet<string>;
-  /** What must be there, each with the first that needs it. */
+  /** What must exist, each with the first run that needs it. */
   readonly needed: ReadonlyMap<string, NeededBlob>;
   /** False when a damaged result may name blobs that are not among the roots: then none may be removed. */
   readonly isComplete: boolean;
@@ -35,8 +35,8 @@ export interface BlobSurvey {
 
 /**
  * Everything a run that is not forgotten may need again: what its events name (request, patch, result, manifest,
- * envelope, resolved names), what its result names (reply, logs, outputs), and every version in the registry. What a
- * damaged result names is taken from the seal.
+ * envelope, resolved names), what its result names (reply, logs, outputs), and every version in the registry. The seal
+ * names it if the result is damaged.
  */
 export async function surveyBlobs(rooms: Pick<Rooms, 'ledger' | 'store' | 'registry'>): Promise<BlobSurvey> {
   const { ledger, store, registry } = rooms;
@@ -52,7 +52,7 @@ export async function surveyBlobs(rooms: Pick<Rooms, 'ledger' | 'store' | 'regis
   return survey;
 }
 
-/** What one run put in itself: its request, its result, all that came out, and its evidence. */
+/** The blobs of one run: its request, its result, its outputs and its evidence. */
 export async function listOwnBlobs({ ledger, store }: Rooms, runId: string): Promise<ReadonlySet<string>> {
   const survey = new Survey();
   for (const event of ledger.read({ runId })) await survey.addEvent(store, event, ['resolved']);
@@ -66,7 +66,7 @@ class Survey implements BlobSurvey {
   /** Runs whose result cannot be read, until their seal says what it names. */
   readonly #unread = new Map<string | null, BlobProblem['kind']>();
 
-  /** What a result that is not there names, nobody can find any more. */
+  /** What a missing result names cannot be found any more. */
   get isComplete(): boolean {
     return [...this.#unread.values()].every((kind) => kind === 'missing');
   }
@@ -79,7 +79,7 @@ class Survey implements BlobSurvey {
 
   /** `foreign`: fields that name what belongs to others. */
   async addEvent(store: Rooms['store'], event: StoredEvent, foreign: readonly string[] = []): Promise<void> {
-    // A seal names the one before it, which belongs to another run, and is that run's to keep or to forget.
+    // A seal names the one before it, which belongs to another run and is kept or forgotten with that run.
     const left = new Set(['chain', ...foreign]);
     const own = JSON.stringify(Object.entries(event.data).filter(([field]) => !left.has(field)));
     for (const [digest] of own.matchAll(/\b[0-9a-f]{64}\b/g)) this.roots.add(digest);

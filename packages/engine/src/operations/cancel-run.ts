@@ -1,6 +1,6 @@
 /**
- * Asks the host that owns the run; when that host is dead, settles the run instead. A host that is there and does not
- * answer (stopped, or out of breath) has the order all the same, and obeys once it runs again.
+ * Asks the host that owns the run; when that host is dead, settles the run instead. A host that exists and does not
+ * answer (stopped, or overloaded) still has the order, and carries it out once it runs again.
  */
 import type { Engine } from '../engine.ts';
 import { HostUnreachableError } from '../hosts/index.ts';

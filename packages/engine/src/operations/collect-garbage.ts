@@ -1,4 +1,4 @@
-/** Removes what nothing refers to any more. The only copy of work goes only where a person said so. */
+/** Removes what nothing refers to any more. The only copy of work is removed only on a person's request. */
 import { lstat, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,18 +13,18 @@ import { repairOwnRefs } from './repair-own-refs.ts';
 import { sweepStore, type SweptStore } from './sweep-store.ts';
 
 export const DAY_MS = 86_400_000;
-/** An agent's own session that nobody continued for so long is not resumed any more. */
+/** An agent's conversation that was not continued for this long is not resumed any more. */
 const SESSION_TTL_MS = 7 * DAY_MS;
-/** The note of the newest seal of a project that was deleted is kept for so long. */
+/** The note of the newest seal of a deleted project is kept for this long. */
 const HEAD_TTL_MS = 30 * DAY_MS;
 const SOCKET_AGE_MS = 60_000;
 export const TRASH_TTL_MS = 7 * DAY_MS;
-/** What is written, or locked, for so long belongs to nobody who lives. */
+/** What is written, or locked, for this long has no living owner. */
 const HALF_WRITTEN_AGE_MS = 60 * 60_000;
 /** A draft of an atomic write, of a new ledger, a lock's own file. */
 const HALF_WRITTEN = /^\.caisson-[0-9a-f]+\.tmp$|^\.ledger\.db\..+\.new|\.lock\.[0-9a-f]{24}$/;
 const TEMPORARY = /^caisson-(?:pipes|probe|put)-[\w-]+$/;
-/** No attempt takes as long. */
+/** No attempt takes this long. */
 const FOREIGN_GROUP_AGE_MS = 7 * DAY_MS;
 /** Folders of `runtime` in which each attempt has a file or folder of its own, which goes with its clean-up. */
 const ATTEMPT_FOLDERS = ['jobs', 'captures', 'mailboxes', 'homes', 'net', 'overlays'];
@@ -37,11 +37,11 @@ export interface GarbageReport extends SweptStore {
   /** Event files of workers, and what background hosts left. */
   readonly logs: number;
   readonly workspaces: readonly string[];
-  /** Work that nothing but the state folder holds: it stays until a person takes it away. */
+  /** Work whose only copy is in the state folder: it stays until a person removes it. */
   readonly heldBack: readonly string[];
   /** Refs of ours that were broken. */
   readonly repairedRefs: readonly RefRepair[];
-  /** Boards and findings of runs that had no session; a named session stays until it is reset. */
+  /** Boards and findings of runs without a session; a named session stays until it is reset. */
   readonly sessions: readonly string[];
 }
 
@@ -82,13 +82,13 @@ export async function collectGarbage(engine: Engine, options: GarbageOptions = {
   };
 }
 
-/** A bucket that cannot be reached costs a warning, as everywhere. */
+/** An unreachable bucket causes a warning, as everywhere. */
 async function sendMissing({ mirror, bus }: Engine): Promise<number | null> {
   if (mirror === null) return null;
   try {
     return await mirror.sendMissing();
   } catch (error) {
-    const message = `the bucket was not brought up to date: ${(error as Error).message}`;
+    const message = `the bucket was not updated: ${(error as Error).message}`;
     bus.emit(BusTopic.WARNING, { source: 'store', message });
     return 0;
   }
@@ -99,13 +99,13 @@ async function undoLeftApplies({ workspaces, config, bus }: Engine): Promise<voi
     bus.emit(BusTopic.WARNING, { source: 'apply', message });
 }
 
-/** A host that was killed before it had anything left a socket that no row names. */
+/** A host that was killed very early left a socket that no row names. */
 export async function removeDeadSockets({ hosts, hostId }: Engine): Promise<void> {
   for (const host of hosts.list(SOCKET_AGE_MS))
     if (host !== hostId && !(await hosts.isAlive(host))) hosts.forget(host);
 }
 
-/** Runs of other projects share the place; of those nothing is known, and only the age tells. */
+/** Runs of other projects share the place; nothing is known of them, and only the age decides. */
 export async function removeLeftGroups({ rooms, ledger }: Engine): Promise<void> {
   const isLeft = findLeft(ledger);
   await rooms.compute.removeLeftGroups((runId, ageMs) =>
@@ -137,7 +137,7 @@ async function removeLeftWorkspaces(engine: Engine, isOver: (runId: string) => b
       await engine.workspaces.checkpoint(prepared);
       await engine.workspaces.remove(prepared);
     } catch (error) {
-      // One that resists is kept and told; it must not keep the rest from being tidied up.
+      // One that cannot be removed is kept and reported; it must not stop the rest of the clean-up.
       const message = `${prepared.attemptDir} was left in place: ${(error as Error).message.slice(0, 500)}`;
       engine.bus.emit(BusTopic.WARNING, { source: 'sweep', message });
     }
@@ -159,7 +159,7 @@ export async function sweepRuntime(
   };
 }
 
-/** Drafts and locks of processes that were killed, where no other sweep looks. */
+/** Drafts and locks of killed processes in places that no other sweep covers. */
 export async function removeHalfWritten({ config, clock }: Engine): Promise<void> {
   const { stateDir } = config;
   const own = [stateDir, join(stateDir, 'runtime')];
@@ -184,7 +184,10 @@ async function sweepPrivateSessions(engine: Engine, olderThanMs: number): Promis
   return names;
 }
 
-/** A task that was refused, or whose host died before its acceptance, has files but no run: `isUnknownSwept` takes those. */
+/**
+ * A task that was refused, or whose host died before its acceptance, has files but no run: `isUnknownSwept` removes
+ * those.
+ */
 async function sweepFolder(
   engine: Engine,
   folder: string,
@@ -193,11 +196,11 @@ async function sweepFolder(
 ): Promise<number> {
   const names = await listIfThere(folder);
   let removed = 0;
-  // Ids sort by time: a file of a run that was accepted later cannot be old enough, and is not even looked at.
+  // Ids sort by time: a file of a run that was accepted later cannot be old enough, and is not read.
   const newest = createRunId({ wallMs: () => engine.clock.wallMs() - olderThanMs });
   for (const name of names) {
     const runId = runOf(name);
-    const isHalfWritten = name.startsWith('.caisson-') && name.endsWith('.tmp'); // by somebody who was killed
+    const isHalfWritten = name.startsWith('.caisson-') && name.endsWith('.tmp'); // by a killed process
     if (!isHalfWritten && runId > newest) continue;
     if (!isHalfWritten && !isOver(engine, runId, isUnknownSwept)) continue;
     const path = join(folder, name);

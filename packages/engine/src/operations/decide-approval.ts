@@ -1,9 +1,9 @@
-/** A held call is decided by the host that holds it; anyone may carry the decision there. */
+/** The host that pauses a call decides it; any process may send the decision there. */
 import { CaissonError } from '@caisson/protocol';
 import type { Engine } from '../engine.ts';
 import { listApprovals, type ApprovalDecision, type ApprovalRow } from '../questions/index.ts';
 
-/** There is no such approval, or it was decided already. */
+/** There is no such approval, or it was already decided. */
 export class ApprovalClosedError extends CaissonError {
   readonly code = 'APPROVAL_CLOSED';
 }
@@ -52,7 +52,7 @@ function findApproval(engine: Engine, given: string): ApprovalRow {
 function closed(approval: ApprovalRow): ApprovalClosedError {
   const by = {
     user: 'by a person',
-    deadline: 'because nobody answered in time',
+    deadline: 'because there was no answer in time',
     ending: 'when its run ended',
   };
   const how = approval.by === undefined ? '' : ` ${by[approval.by]}`;

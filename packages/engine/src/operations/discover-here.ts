@@ -1,4 +1,4 @@
-/** Which agent programs a run could use now, told on the bus to whoever keeps a list of them. */
+/** Which agent programs a run could use now, also published on the bus. */
 import { BusTopic } from '@caisson/protocol';
 import { readHostEnvironment } from '../config/index.ts';
 import { discoverRuntimes, toDiscoveredPayload, type DiscoveredRuntime } from '../discovery/index.ts';

@@ -1,6 +1,6 @@
 /**
- * With an idempotency key a task becomes at most one run, whichever processes ask for it. The ledger decides: it takes
- * a key once. The lease only keeps two hosts from admitting the same task at the same time.
+ * With an idempotency key a task becomes at most one run, in any number of processes. The ledger decides: it accepts a
+ * key once. The lease only prevents two hosts from admitting the same task at the same time.
  */
 import type { DispatchRequest, RunHandle } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
@@ -9,7 +9,7 @@ import { attachRun } from './attach-run.ts';
 import { findRunOfKey } from './find-run-of-key.ts';
 
 const POLL_MS = 50;
-/** An admission that takes longer than this may belong to a host that died. */
+/** An admission that takes longer than this may belong to a dead host. */
 const LOOK_AFTER_POLLS = 20;
 
 export async function dispatchOnce(engine: Engine, request: DispatchRequest): Promise<RunHandle> {

@@ -1,4 +1,4 @@
-/** The configuration as a finding of the doctor, who must get through also where it cannot be used. */
+/** The configuration as a finding of the doctor, which must continue also if it cannot be used. */
 import { homedir } from 'node:os';
 import { isAbsolute } from 'node:path';
 import {
@@ -15,13 +15,13 @@ import type { ProbeReport } from '../discovery/index.ts';
 
 export interface ExaminedConfig {
   readonly report: ProbeReport;
-  /** What holds; where the configuration cannot or must not be used, what would hold without file and variables. */
+  /** The effective configuration; if it cannot or must not be used, the one without file and variables. */
   readonly config: ResolvedConfig;
 }
 
 const ID = 'config';
 
-/** Never throws for a file or a variable that is wrong: that is its finding. */
+/** Never throws for a wrong file or variable: that is its finding. */
 export async function examineConfig(options: LoadConfigOptions = {}): Promise<ExaminedConfig> {
   const env = options.env ?? readHostEnvironment();
   try {
@@ -39,7 +39,7 @@ export async function examineConfig(options: LoadConfigOptions = {}): Promise<Ex
 function reportUsable(config: ResolvedConfig, env: NonNullable<LoadConfigOptions['env']>): ProbeReport {
   const unknown = findUnknownVariables(env);
   const files = [config.file, config.userFile].filter((file) => file !== null);
-  const detail = files.length === 0 ? 'no caisson.yaml; defaults hold' : `${files.join(' and ')} valid`;
+  const detail = files.length === 0 ? 'no caisson.yaml; defaults apply' : `${files.join(' and ')} valid`;
   if (config.trust.kind === 'required')
     return {
       id: ID,
@@ -52,7 +52,7 @@ function reportUsable(config: ResolvedConfig, env: NonNullable<LoadConfigOptions
     id: ID,
     verdict: 'warn',
     detail: `${detail}; ${unknown.map(describeUnknownVariable).join(' ')}`,
-    remedy: 'Rename or unset what is not meant.',
+    remedy: 'Rename or unset what is not intended.',
   };
 }
 

@@ -1,6 +1,6 @@
 /**
- * The whole ledger, checked for the doctor: medium, every chain, the order, what was derived from the events, the chain
- * of the seals, and whether it still has what was noted of it elsewhere.
+ * The whole ledger, checked for the doctor: medium, every chain, the order, the rows derived from the events, the chain
+ * of the seals, and whether it still has the seal that was noted elsewhere.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,9 +20,9 @@ const DAMAGED =
   'Nothing was changed. Keep a copy of the file, then restore it from a backup or move it away to start a new ledger.';
 
 export interface ExamineLedgerOptions {
-  /** Believe the ledger as it is from now on, whatever was noted of it before. */
+  /** Accept the ledger as it is from now on, whatever was noted of it before. */
   readonly accept?: boolean | undefined;
-  /** What else is looked at while the ledger is open, if its events are sound. */
+  /** What else is checked while the ledger is open, if its events are sound. */
   also?(ledger: Ledger): Promise<readonly ProbeReport[]>;
 }
 
@@ -70,7 +70,7 @@ function probe(id: string, look: () => ProbeReport): ProbeReport {
   }
 }
 
-/** A CaissonError as what the doctor found. */
+/** A CaissonError as a finding of the doctor. */
 export function asFinding(id: string, error: unknown): ProbeReport {
   if (!(error instanceof CaissonError)) throw error;
   const outcome = OUTCOMES[error.code];
@@ -88,7 +88,7 @@ const OUTCOMES: Readonly<Record<string, NonNullable<ProbeReport['outcome']>>> = 
   LEDGER_TRUNCATED: 'incomplete',
 };
 
-/** A store beside it says that there were runs. */
+/** A store beside it proves that there were runs. */
 function reportNone(stateDir: string): ProbeReport {
   const id = 'ledger';
   if (!existsSync(join(stateDir, 'store', 'blobs')))
@@ -97,7 +97,7 @@ function reportNone(stateDir: string): ProbeReport {
     id,
     verdict: 'fail',
     outcome: 'incomplete',
-    detail: `${join(stateDir, 'ledger.db')} is missing, and the store beside it holds what its runs made`,
+    detail: `${join(stateDir, 'ledger.db')} is missing, and the store beside it has the files of its runs`,
     remedy: 'Put it back from a backup before the next command, which would begin a new one.',
   };
 }
@@ -105,7 +105,7 @@ function reportNone(stateDir: string): ProbeReport {
 function examineEvents(ledger: Ledger): ProbeReport {
   const id = 'ledger';
   const { ok, events, runs, problems, isRebuildable } = ledger.verifyAll();
-  if (ok) return { id, verdict: 'ok', detail: `${events} events of ${runs} runs, every hash holds` };
+  if (ok) return { id, verdict: 'ok', detail: `${events} events of ${runs} runs, every hash is correct` };
   const detail = problems.join(' ');
   if (isRebuildable)
     return { id, verdict: 'fail', detail, remedy: 'Derive the rows again: caisson doctor --repair' };
@@ -131,7 +131,7 @@ async function examineSeals({ stateDir }: Config, ledger: Ledger): Promise<Probe
   };
 }
 
-/** A host that lives is still at it. */
+/** A living host still works on it. */
 async function listUnsealed(stateDir: string, ledger: Ledger): Promise<string[]> {
   const hosts = createLocalHosts(stateDir);
   const unsealed: string[] = [];
@@ -160,11 +160,11 @@ function examineWitness(witness: string, ledger: Ledger): ProbeReport {
   if (isAddress(witness)) {
     const unsent = countUnsent(witness, ledger);
     return unsent === 0
-      ? { id, verdict: 'ok', detail: `${witness} has taken every seal` }
+      ? { id, verdict: 'ok', detail: `${witness} has every seal` }
       : {
           id,
           verdict: 'warn',
-          detail: `${witness} has not taken ${unsent} seals yet; the next seal brings them`,
+          detail: `${witness} lacks ${unsent} seals; the next seal sends them`,
         };
   }
   const seals = listSeals(ledger).filter(({ seal }) => seal.chain !== undefined);
@@ -172,7 +172,7 @@ function examineWitness(witness: string, ledger: Ledger): ProbeReport {
     return {
       id,
       verdict: seals.length === 0 ? 'ok' : 'warn',
-      detail: `${witness} is not there; the next seal makes it`,
+      detail: `${witness} does not exist; the next seal makes it`,
     };
   const lines = parseWitness(readFileSync(witness, 'utf8'));
   const problem = findContradiction(lines, ledger);
@@ -184,6 +184,6 @@ function examineWitness(witness: string, ledger: Ledger): ProbeReport {
   return {
     id,
     verdict: 'warn',
-    detail: `${witness} has no line of ${unseen} seals; the next seal brings them`,
+    detail: `${witness} has no line of ${unseen} seals; the next seal adds them`,
   };
 }

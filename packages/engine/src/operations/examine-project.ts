@@ -1,4 +1,4 @@
-/** What the doctor looks at of a project: ledger, runs, store, refs and attempt folders. Changes nothing. */
+/** The doctor's checks of a project: ledger, runs, store, refs and attempt folders. Changes nothing. */
 import type { ResolvedConfig } from '../config/index.ts';
 import type { ProbeReport } from '../discovery/index.ts';
 import type { Ledger } from '../ledger/index.ts';
@@ -10,11 +10,11 @@ import { examineStore, type StoreOptions } from './examine-store.ts';
 import { examineWorkspaces } from './examine-workspaces.ts';
 
 export interface ExamineOptions extends StoreOptions {
-  /** Believe the ledger as it is from now on, whatever was noted of it before. */
+  /** Accept the ledger as it is from now on, whatever was noted of it before. */
   readonly accept?: boolean | undefined;
 }
 
-/** Never throws for what is damaged: that is its finding. */
+/** Never throws for damage: that is its finding. */
 export async function examineProject(
   config: ResolvedConfig,
   { accept, ...options }: ExamineOptions = {},

@@ -12,7 +12,7 @@ export async function examineRuns(stateDir: string, ledger: Ledger): Promise<Pro
   for (const { runId, host } of open)
     if (!(await hosts.isAlive(host))) findings.push(`${runId} has no ending, and its host is dead`);
   if (findings.length === 0)
-    return { id, verdict: 'ok', detail: `${open.length} runs are under way, each with a host that lives` };
+    return { id, verdict: 'ok', detail: `${open.length} runs are under way, each with a living host` };
   return {
     id,
     verdict: 'warn',

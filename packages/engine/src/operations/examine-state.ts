@@ -1,4 +1,4 @@
-/** Whether the state folder may be opened, as a finding of the doctor; nothing in it is used. */
+/** Whether the state folder may be opened, as a finding of the doctor; its content is not used. */
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { markersFolder } from '../config/index.ts';
@@ -24,7 +24,7 @@ function examineMarkers({ folders }: StatePlace): ProbeReport | null {
     return {
       id: ID,
       verdict: 'fail',
-      detail: `${folder} cannot be written (${(error as NodeJS.ErrnoException).code ?? ''}), and no state folder be made without it`,
+      detail: `${folder} cannot be written (${(error as NodeJS.ErrnoException).code ?? ''}), and a state folder needs it`,
       remedy: 'Set XDG_STATE_HOME to a folder of this user that can be written and that is kept.',
     };
   }

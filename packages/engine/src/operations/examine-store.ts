@@ -18,7 +18,7 @@ import type { NeededBlob } from './run-blobs.ts';
 const ID = 'store';
 
 export interface StoreOptions {
-  /** Only look whether the blobs are there, without reading them. */
+  /** Only check that the blobs exist, without reading them. */
   readonly isQuick?: boolean | undefined;
   onProgress?(done: number, total: number): void;
 }
@@ -45,7 +45,7 @@ export async function examineStore(
   };
 }
 
-/** What is wrong with what is needed, in the order of the runs. */
+/** Problems of needed blobs, in the order of the runs. */
 export async function findProblems(
   stateDir: string,
   ledger: Ledger,
@@ -60,7 +60,7 @@ export async function findProblems(
   for (const blob of all.values()) {
     const problem = await inspectBlob(store, blob.digest, isQuick === true ? { isQuick } : {});
     if (problem !== null) problems.push({ ...problem, runId: blob.runId, what: blob.what });
-    else if (blob.isBundle === true) await addFiles(store, blob, all); // looked at later in this loop
+    else if (blob.isBundle === true) await addFiles(store, blob, all); // read later in this loop
     done += 1;
     onProgress?.(done, all.size);
   }

@@ -1,4 +1,4 @@
-/** Refs and attempt folders of ours that are broken, gone, or of no run of the ledger, as findings of the doctor. */
+/** Our refs and attempt folders that are broken, gone, or of no run of the ledger, as findings of the doctor. */
 import type { ProbeReport } from '../discovery/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { InspectedWorkspaces, RefProblem } from '../workspace/index.ts';
@@ -8,13 +8,13 @@ import { listRecordedCheckpoints } from './repair-own-refs.ts';
 const WORDS: Readonly<Record<RefProblem, string>> = {
   empty: 'cannot be read: it is empty',
   garbage: 'cannot be read: it names no object',
-  'missing-object': 'names an object that is not there',
-  'left-lock': 'was left by a git that died',
+  'missing-object': 'names an object that does not exist',
+  'left-lock': 'was left by a git that was killed',
 };
 const DAMAGED_REMEDY =
-  'caisson doctor --repair puts back what git still has, and takes away what is broken. Of a run whose work is lost: caisson forget RUN';
+  'caisson doctor --repair restores what git still has, and removes what is broken. Of a run whose work is lost: caisson forget RUN';
 const UNKNOWN_REMEDY =
-  'They may be of another state folder, or all that is left of a lost ledger: look at them (git log REF), then git update-ref -d REF.';
+  'They may be of another state folder, or the rest of a lost ledger: inspect them (git log REF), then git update-ref -d REF.';
 
 export function examineWorkspaces(inspected: InspectedWorkspaces, ledger: Ledger): readonly ProbeReport[] {
   return [examineRefs(inspected, ledger), examineAttempts(inspected, ledger)];
@@ -58,6 +58,6 @@ function examineAttempts({ attempts, foreign }: InspectedWorkspaces, ledger: Led
     detail: nameFirst(findings),
     findings,
     remedy:
-      'caisson doctor --repair saves and removes what it can; look at the others and remove them yourself.',
+      'caisson doctor --repair saves and removes what it can; inspect the others and remove them yourself.',
   };
 }

@@ -1,4 +1,4 @@
-/** An idempotency key stands for one task: whoever asks again gets the run that it became. */
+/** An idempotency key belongs to one task: a second request gets the run that it became. */
 import { refuseTask, describeTask, type DispatchRequest } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
 import type { RunRow } from '../ledger/index.ts';
@@ -18,7 +18,7 @@ export async function findRunOfKey(engine: Engine, request: DispatchRequest): Pr
   });
 }
 
-/** Compared is what makes a task another one, not how it is run: limits and priority may differ. */
+/** Compares what identifies a task, not how it is run: limits and priority may differ. */
 function isSameTask(request: DispatchRequest, row: RunRow): boolean {
   const isEqual = (asked: string | undefined, had: string | undefined): boolean =>
     asked === undefined || asked === had;

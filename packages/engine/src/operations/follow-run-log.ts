@@ -23,7 +23,7 @@ export async function* followRunLog(
   let offset = 0;
   const wait = createWait(engine, options.signal);
   while (options.signal?.aborted !== true) {
-    // Looked up before the bytes are read: what was printed before that is then all there.
+    // Read before the bytes: what was printed before that is then complete.
     const row = engine.ledger.run(runId);
     const chunk = readFrom(join(attemptPaths(engine.config.stateDir, runId, attempt).spool, name), offset);
     if (chunk !== null && chunk.length > 0) {
@@ -33,14 +33,14 @@ export async function* followRunLog(
       attempt += 1;
       offset = 0;
     } else if (row?.ending !== undefined) {
-      // The host has cleaned up since we looked: what it printed last is in the record.
+      // The host has cleaned up meanwhile: what it printed last is in the record.
       if (chunk === null) yield (await readRunLog(engine, runId, name)).subarray(offset);
       return;
     } else await wait();
   }
 }
 
-/** Null when the file is not there, or not any more. */
+/** Null when the file does not exist (any more). */
 function readFrom(path: string, offset: number): Buffer | null {
   let file: number;
   try {

@@ -1,9 +1,9 @@
-/** Replays a run from a cursor and goes on until it has ended, whichever process drives it. */
+/** Replays a run from a cursor and continues until it has ended, whichever process drives it. */
 import { BusTopic, isTerminal, recordedTypeOf, toEnvelope, type EventEnvelope } from '@caisson/protocol';
 import type { Engine } from '../engine.ts';
 import { nextChange } from '../ledger/index.ts';
 
-/** How often somebody who waits looks whether those he waits for are still alive. */
+/** How often a waiting process checks that the other hosts are alive. */
 const LOOK_MS = 1000;
 
 type Waiting = Pick<Engine, 'ledger' | 'clock' | 'bus' | 'recover'>;
@@ -32,8 +32,8 @@ export async function* followRun(
 }
 
 /**
- * What it returns resolves when the ledger may have changed, and after a while in any case. The run's host may have died
- * meanwhile; nobody else might look, and the wait would have no end.
+ * Its promise resolves when the ledger may have changed, and after a while in any case. The run's host may have died
+ * meanwhile; if no process checked, the wait would never end.
  */
 export function createWait(engine: Waiting, signal: AbortSignal | undefined): () => Promise<void> {
   let lookAtMs = engine.clock.monotonicMs() + LOOK_MS;

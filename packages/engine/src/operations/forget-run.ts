@@ -1,6 +1,6 @@
 /**
- * Takes a run's contents away: output, patch, result, evidence, checkpoint, and their blobs unless another run has the
- * same. That it happened stays in the ledger, which never changes.
+ * Deletes a run's contents: output, patch, result, evidence, checkpoint, and their blobs unless another run has the
+ * same. The ledger, which never changes, still has its events.
  */
 import { rm } from 'node:fs/promises';
 import type { Engine } from '../engine.ts';
@@ -41,12 +41,12 @@ export async function forgetRun(engine: Engine, runId: string): Promise<void> {
   });
 }
 
-/** While other runs are under way, what is as young as they are may be theirs too, and is left to the next gc. */
+/** While other runs are under way, blobs as young as they are may be theirs too, and are left to the next gc. */
 async function removeBlobs(engine: Engine, own: ReadonlySet<string>): Promise<void> {
   const { roots } = await surveyBlobs(engine);
   const kept: string[] = [];
   for await (const digest of engine.store.listBlobs())
     if (roots.has(digest) || !own.has(digest)) kept.push(digest);
-  // All that stays is named one by one, so nobody need follow a bundle, which might be damaged.
+  // Everything that stays is named one by one, so no bundle, which might be damaged, is followed.
   await engine.store.gc(kept, { graceMs: ageOfOldestOpenRun(engine), bundles: new Set() });
 }

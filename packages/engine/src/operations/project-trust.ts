@@ -1,4 +1,4 @@
-/** Looking at what a project asks for, whose it is and whose its state folder is; and agreeing to that. */
+/** Shows what a project asks for, its owner and the owner of its state folder; and agrees to that. */
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { loadConfig, openTrust } from '../composition/trusted-config.ts';
@@ -19,11 +19,13 @@ import {
   type TrustReport,
 } from '../trust/index.ts';
 
-/** What a user is asked about a project. Agreeing is a step at a time: a folder first, then what its file asks for. */
+/**
+ * What a user is asked about a project. Agreeing is one step at a time: a folder first, then what its file asks for.
+ */
 export interface ProjectTrust extends TrustReport {
-  /** The folder belongs to somebody else, or others can write it; until it is accepted its file is not read. */
+  /** The folder belongs to another user, or others can write it; until it is accepted its file is not read. */
   readonly folder: Problem | null;
-  /** The state folder is not known to be this user's; agreeing takes it over where `isAdoptable`. */
+  /** The state folder is not known to be this user's; agreeing adopts it if `isAdoptable`. */
   readonly state: (Problem & { readonly isAdoptable: boolean }) | null;
 }
 
@@ -35,7 +37,7 @@ interface Problem {
 export interface GrantOptions extends LoadConfigOptions {
   /** Each address that may get a credential of the user. */
   readonly sendsTo?: readonly string[];
-  /** The digest of what was shown; something else that is there by now is not agreed to. */
+  /** The digest of what was shown; later changes are not agreed to. */
   readonly digest?: string;
 }
 
@@ -56,8 +58,8 @@ export function isAgreed({ status, folder, state }: ProjectTrust): boolean {
 }
 
 /**
- * Agrees to what there is to agree to now. A folder of somebody else, or a state folder that hides the project, is
- * accepted alone, because the file was not read before.
+ * Agrees to the current step. A folder of another user, or a state folder that hides the project, is accepted alone,
+ * because the file was not read before.
  */
 export async function grantTrust(options: GrantOptions = {}): Promise<ProjectTrust> {
   const { sendsTo = [], digest, ...given } = options;

@@ -7,7 +7,7 @@ import { requireRemembered } from './run-forgotten.ts';
 
 export type LogName = 'stdout' | 'stderr';
 
-/** What the agent of the newest attempt printed: from its spool while there is one, else from the sealed record. */
+/** What the agent of the newest attempt printed: from its spool if there is one, else from the sealed record. */
 export async function readRunLog(engine: Engine, runId: string, name: LogName): Promise<Buffer> {
   requireRemembered(engine, runId);
   const attempt = engine.ledger.run(runId)?.attempt ?? 0;
@@ -15,7 +15,7 @@ export async function readRunLog(engine: Engine, runId: string, name: LogName): 
   try {
     return await readFile(spool);
   } catch (error) {
-    if (!isErrno(error, 'ENOENT')) throw error; // gone since its run has ended
+    if (!isErrno(error, 'ENOENT')) throw error; // deleted since its run has ended
   }
   const { result } = await describeRun(engine.rooms, runId);
   return result === null ? Buffer.alloc(0) : engine.store.getBlob(result.logs[name].ref);

@@ -1,4 +1,4 @@
-/** The registry as a person sees it: what is registered, and what `caisson.yaml` declares beside it. */
+/** The registry for a person: what is registered, and what `caisson.yaml` declares beside it. */
 import { resolve } from 'node:path';
 import { encodeAgentDefinition, EnvBundle, type RegistryKind } from '@caisson/protocol';
 import type { ResolvedConfig } from '../config/index.ts';
@@ -27,7 +27,7 @@ export type ShownName = Omit<RegistryItem, 'version' | 'at'> &
   };
 
 export interface RegisterOptions {
-  /** Whether env bundles may name secrets; the files may come from anybody. Default false. */
+  /** Whether env bundles may name secrets; the files may come from other people. Default false. */
   readonly allowsSecrets?: boolean | undefined;
 }
 
@@ -41,7 +41,7 @@ export interface RegistryFace {
   get(kind: RegistryKind, reference: string): Promise<ShownName>;
 }
 
-/** A file that is registered may come from anybody, and an agent that names the bundle would use it. */
+/** A registered file may come from other people, and an agent that names the bundle would use it. */
 function refuseSecrets(kind: RegistryKind, name: string, definition: unknown): void {
   const bundle = kind === 'envs' ? EnvBundle.safeParse(definition).data : undefined;
   if (bundle === undefined || Object.keys(bundle.secrets).length === 0) return;

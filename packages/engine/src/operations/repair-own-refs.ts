@@ -1,4 +1,4 @@
-/** Puts refs of ours right that a power cut left broken or took away: the ledger knows what each was. */
+/** Repairs our refs that a power cut broke or removed: the ledger knows the commit of each. */
 import { BusTopic, isEnding, TERMINAL_TYPES } from '@caisson/protocol';
 import type { Engine } from '../engine.ts';
 import type { RefRepair } from '../workspace/index.ts';
@@ -6,7 +6,7 @@ import { isForgotten } from './run-forgotten.ts';
 
 type Rooms = Pick<Engine, 'ledger' | 'workspaces' | 'config' | 'bus'>;
 
-/** Never rejects: each repair, and a repository that cannot be looked at, is reported as a warning. */
+/** Never rejects: each repair, and an unreadable repository, is reported as a warning. */
 export async function repairOwnRefs({
   ledger,
   workspaces,
@@ -24,12 +24,12 @@ export async function repairOwnRefs({
     for (const repair of repairs) warn(describeRepair(repair));
     return repairs;
   } catch (error) {
-    warn(`the refs of this project could not be looked at: ${(error as Error).message.slice(0, 500)}`);
+    warn(`the refs of this project could not be checked: ${(error as Error).message.slice(0, 500)}`);
     return [];
   }
 }
 
-/** One repair, for a person. */
+/** One repair, in words. */
 export function describeRepair({ ref, problem, restoredTo }: RefRepair): string {
   const was = problem === 'gone' ? 'gone' : `broken (${problem})`;
   return `${ref} was ${was}: ${restoredTo === null ? 'it was removed' : `it is at ${restoredTo} again`}`;

@@ -1,6 +1,6 @@
 /**
- * What `doctor --repair` does. Each step is tried whatever came of the one before it; events, and work that nothing else
- * holds, are never touched.
+ * What `doctor --repair` does. Each step is tried even if the one before it failed; events, and work without another
+ * copy, are never touched.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -80,7 +80,7 @@ async function settleDead(engine: Engine, ...[done, failed]: Parameters<Step>): 
   const { settled, left, skipped } = await engine.recover();
   for (const runId of settled) done(`${runId}, whose host is dead, was settled`);
   for (const { message } of left) failed(message);
-  for (const host of skipped) failed(`what ${host} left is being settled by another process`);
+  for (const host of skipped) failed(`another process settles what ${host} left`);
   for (const message of await engine.workspaces.recoverApplies(engine.config)) done(message);
 }
 
@@ -94,7 +94,7 @@ async function restoreBlobs(engine: Engine, ...[done, failed]: Parameters<Step>)
   const { config, ledger, mirror } = engine;
   if (mirror === null || !isTrusted(config, ['store'])) return;
   const tried = new Set<string>();
-  // A bundle that is restored may name more that is missing.
+  // A restored bundle may name more that is missing.
   for (let isDone = false; !isDone;) {
     const { problems } = await findProblems(config.stateDir, ledger);
     const open = problems.filter(({ digest }) => !tried.has(digest));
@@ -108,7 +108,7 @@ async function restoreBlobs(engine: Engine, ...[done, failed]: Parameters<Step>)
   }
 }
 
-/** What runs that are over left goes as `gc` takes it. A folder whose run is unknown is saved first, or stays. */
+/** What ended runs left is removed as `gc` does it. A folder of an unknown run is saved first, or stays. */
 async function removeStale(engine: Engine, ...[done, failed]: Parameters<Step>): Promise<void> {
   const { config, workspaces } = engine;
   const before = (await workspaces.inspect(config)).attempts;

@@ -4,7 +4,7 @@ import type { Ledger } from '../ledger/index.ts';
 const PREFIX = 'run_';
 const MIN_CHARACTERS = 4;
 
-/** The run that a whole id, a unique beginning or ending of one (with or without `run_`), or `latest` stands for. */
+/** The run of a whole id, a unique beginning or ending of one (with or without `run_`), or `latest`. */
 export function resolveRunId(ledger: Ledger, given: string): string {
   if (ledger.run(given) !== null) return given;
   const runIds = ledger.runs({ newestFirst: true }).map((row) => row.runId);

@@ -1,10 +1,10 @@
-/** Which blobs the record of a run names, and what each is to it. */
+/** Which blobs the record of a run names, and the role of each. */
 import { Result, type DataOf } from '@caisson/protocol';
 import type { StoredEvent } from '../ledger/index.ts';
 
 export interface NeededBlob {
   readonly digest: string;
-  /** Null for what only the registry names. */
+  /** Null for blobs that only the registry names. */
   readonly runId: string | null;
   /** `result`, `patch`, `logs/stdout`, `agent reviewer` and the like. */
   readonly what: string;
@@ -37,7 +37,7 @@ export function listNamedBlobs(event: StoredEvent): NeededBlob[] {
   }
 }
 
-/** What a result names; nothing when it is none. */
+/** What a result names; nothing when it is invalid. */
 export function listResultBlobs(runId: string | null, bytes: Buffer): NeededBlob[] {
   const result = Result.safeParse(parseJson(bytes)).data;
   if (result === undefined) return [];

@@ -2,7 +2,7 @@ import { CaissonError } from '@caisson/protocol';
 import type { Engine } from '../engine.ts';
 import { TamperedError } from '../evidence/index.ts';
 
-/** Somebody took the run's contents away on purpose. That it happened is still in the ledger. */
+/** A user deleted the run's contents on purpose. Its events are still in the ledger. */
 export class RunForgottenError extends CaissonError {
   readonly code = 'RUN_FORGOTTEN';
 }
@@ -12,12 +12,12 @@ type WithLedger = Pick<Engine, 'ledger'>;
 const SPACE = 'forgotten';
 const EVENT = 'run.forgotten';
 
-/** The row finds it quickly; only the event, which is recorded before it, is believed. */
+/** The row finds it quickly; only the event, which is recorded before it, counts. */
 export function isForgotten({ ledger }: WithLedger, runId: string): boolean {
   return ledger.kv.get(SPACE, runId) !== undefined && ledger.read({ runId, types: [EVENT] }).length > 0;
 }
 
-/** Nobody is shown the run's contents from now on, whatever stops their removal half-way. */
+/** The run's contents are hidden from now on, even if their removal is interrupted. */
 export async function markForgotten(
   { ledger, recorder, clock }: Pick<Engine, 'ledger' | 'recorder' | 'clock'>,
   runId: string,
@@ -31,16 +31,16 @@ export function listForgotten(engine: WithLedger): ReadonlySet<string> {
   return new Set(marked.filter((runId) => isForgotten(engine, runId)));
 }
 
-/** Asked before contents are read, so that what still lies on the disk until the next gc is not shown either. */
+/** Checked before contents are read, so that what is still on the disk until the next gc is hidden too. */
 export function requireRemembered(engine: WithLedger, runId: string): string {
   const forgottenAt = engine.ledger.kv.get(SPACE, runId);
   if (forgottenAt === undefined) return runId;
   if (!isForgotten(engine, runId))
-    throw new TamperedError(`${runId} is marked as forgotten, and no event says that anybody forgot it`, {
-      remedy: `If you had it forgotten, do so again: caisson forget ${runId}`,
+    throw new TamperedError(`${runId} is marked as forgotten, but no event records that`, {
+      remedy: `If you want it forgotten: caisson forget ${runId}`,
     });
   throw new RunForgottenError(
-    `${runId} was forgotten${typeof forgottenAt === 'string' ? ` at ${forgottenAt}` : ''}: its contents were taken away`,
+    `${runId} was forgotten${typeof forgottenAt === 'string' ? ` at ${forgottenAt}` : ''}: its contents were deleted`,
     {
       remedy: `What is left of it: caisson show ${runId}`,
     },

@@ -1,4 +1,4 @@
-/** The patch of a run, and how it comes into the user's files. */
+/** The patch of a run, and how it is applied to the user's files. */
 import { BusTopic, CaissonError } from '@caisson/protocol';
 import { findOwnControls } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
@@ -11,7 +11,7 @@ export class NoPatchError extends CaissonError {
   readonly code = 'NO_PATCH';
 }
 
-/** Empty where the run changed nothing. Throws NoPatchError where it did, or may have, and there is no patch of it. */
+/** Empty if the run changed nothing. Throws NoPatchError if it did, or may have, and there is no patch of it. */
 export async function readPatch(engine: Engine, runId: string): Promise<Buffer> {
   const row = engine.ledger.run(runId);
   if (row?.ending === undefined) {
@@ -34,7 +34,7 @@ export interface ApplyChoice {
   readonly leaveConflicts?: boolean | undefined;
   /** Merge also into files with uncommitted changes. */
   readonly force?: boolean | undefined;
-  /** Bring in what a person is otherwise asked about: CI workflows, install scripts and their like. */
+  /** Apply what Caisson otherwise asks about: CI workflows, install scripts and the like. */
   readonly allowRisky?: boolean | undefined;
 }
 

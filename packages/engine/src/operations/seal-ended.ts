@@ -1,11 +1,11 @@
 /**
  * Seals what ended without a seal: a key could not be used, a disk failed, the ledger was locked, a host was killed
- * right after the ending. Whoever opens the project next makes it up, and so does a host that goes on living.
+ * right after the ending. The next process that opens the project makes it, and so does a living host.
  * M1  A run whose host lives is left to that host, which tries again itself.
- * M2  Sealing never keeps anybody from what they came for: it takes little time, and a failure is only reported.
- * M3  Nobody is asked for a signature whom no command is about: a key in an ssh-agent signs only with what starts work.
- * M4  What is wrong with one run (a blob is missing, its seal was taken away) keeps no other from its seal. What is the
- *     same for all (a key, a lock) is tried only so often, and the rest is left to a later time.
+ * M2  Sealing never delays the command: it takes little time, and a failure is only reported.
+ * M3  A signature is requested only by a command about runs: a key in an ssh-agent signs only with what starts work.
+ * M4  A problem of one run (a blob is missing, its seal was removed) does not block the others. A problem of all (a
+ *     key, a lock) is tried only a few times, and the rest is left to a later time.
  */
 import { LockTimeoutError } from '@caisson/ground';
 import { BusTopic, isTerminal, recordedTypeOf } from '@caisson/protocol';
@@ -25,7 +25,7 @@ import { isOutage, type RunRow, type StoredEvent } from '../ledger/index.ts';
 import { isForgotten } from './run-forgotten.ts';
 import { RunNotEndedError } from './retry-run.ts';
 
-/** How long an open may take longer for it. */
+/** How much longer an open may take for it. */
 const PATIENCE_MS = 2_000;
 /** M4 */
 const MAX_FAILURES = 3;
@@ -43,8 +43,8 @@ const REPEAT_MS = 2_000;
 const REPEAT_WITH_AGENT_MS = 600_000;
 
 /**
- * The runs that were sealed now, oldest first. Without a run, every one that ended unsealed is. Throws when any could not
- * be, after the others were.
+ * The runs that were sealed now, oldest first. Without a run, all that ended unsealed are sealed. Throws when any could
+ * not be, after the others were.
  */
 export async function sealEnded(engine: Engine, runId?: string): Promise<readonly string[]> {
   const { ledger, sealer } = engine;
@@ -63,7 +63,7 @@ export async function sealEnded(engine: Engine, runId?: string): Promise<readonl
   return sealed;
 }
 
-/** Seals one run that somebody asks for. Returns what keeps it unsealed; null when it is sealed, or has not ended. */
+/** Seals one requested run. Returns why it stays unsealed; null when it is sealed, or has not ended. */
 export async function sealIfOwed(engine: Engine, runId: string): Promise<Error | null> {
   try {
     if (!isUnsealed(engine.ledger.read({ runId }))) return null;
@@ -75,26 +75,26 @@ export async function sealIfOwed(engine: Engine, runId: string): Promise<Error |
   }
 }
 
-/** As the events say: the row could have been changed. */
+/** From the events: the row could have been changed. */
 function isUnsealed(events: readonly StoredEvent[]): boolean {
   const types = new Set(events.map(recordedTypeOf));
   return [...types].some(isTerminal) && !types.has('evidence.sealed') && !types.has('run.forgotten');
 }
 
-/** Ended runs without a seal whose host is not at work on it, oldest first. */
+/** Ended runs without a seal whose host does not work on it, oldest first. */
 export async function listOwedSeals(engine: Engine): Promise<readonly string[]> {
   const owed: string[] = [];
   for (const row of listUnsealed(engine)) if (await isOwed(engine, row)) owed.push(row.runId);
   return owed;
 }
 
-/** What came of it: runs that were sealed, and what to say of those that could not be. */
+/** The outcome: runs that were sealed, and messages about those that could not be. */
 export interface MadeUp {
   readonly sealed: readonly string[];
   readonly failures: readonly string[];
 }
 
-/** Seals what is owed (M1, M2). */
+/** Seals what is missing (M1, M2). */
 export async function makeUpSeals(engine: Engine, { isForWork = false } = {}): Promise<MadeUp> {
   const { config, clock, sealer } = engine;
   const needsAgent = config.keys.agentSocket !== null; // M3
@@ -133,14 +133,14 @@ async function sealEach(
   return { sealed, errors };
 }
 
-/** What keeps every run from being sealed, as a key or a lock does; null for what is wrong with one run. */
+/** Why no run can be sealed, such as a key or a lock; null for a problem of one run. */
 function findCommonReason(error: unknown): string | null {
   const cause = error instanceof UnsealedError ? error.cause : error;
   const isCommon = isOutage(cause) || COMMON.some((kind) => cause instanceof kind);
   return isCommon ? (cause as Error).message : null;
 }
 
-/** Does that now and again for as long as the host lives. Returns how to stop, which waits for what is under way. */
+/** Repeats that for as long as the host lives. Returns a function that stops it and waits for what is under way. */
 export function keepSealing(engine: Engine): () => Promise<void> {
   let underWay: Promise<void> | null = null;
   let told: readonly string[] = [];
@@ -165,7 +165,7 @@ export function keepSealing(engine: Engine): () => Promise<void> {
   };
 }
 
-/** One whose contents were taken away cannot be sealed any more. */
+/** A run without its contents cannot be sealed any more. */
 function listUnsealed(engine: Engine): RunRow[] {
   return engine.ledger.runs({ unsealed: true }).filter(({ runId }) => !isForgotten(engine, runId));
 }

@@ -6,7 +6,7 @@ import { toProblem } from '../store/index.ts';
 import { isForgotten } from './run-forgotten.ts';
 import { findUnpatched } from './unpatched-work.ts';
 
-/** The run as its ledger tells it, what it was asked and answered, and where its callbacks stand. */
+/** The run as its ledger records it, its questions and answers, and the state of its callbacks. */
 export async function showRun(engine: Engine, runId: string): Promise<DispatchResult> {
   const result = await describeReadable(engine, runId);
   const unpatched = isForgotten(engine, runId) ? null : await findUnpatched(engine, runId);
@@ -19,7 +19,7 @@ export async function showRun(engine: Engine, runId: string): Promise<DispatchRe
   };
 }
 
-/** What the ledger tells is shown also where the store cannot give the contents. */
+/** The ledger's part is shown even if the store cannot provide the contents. */
 async function describeReadable(engine: Engine, runId: string): Promise<DispatchResult> {
   const withContents = !isForgotten(engine, runId);
   try {

@@ -10,12 +10,12 @@ import { createRunId } from '../platform/index.ts';
 import { findRunOfKey } from './find-run-of-key.ts';
 
 const POLL_MS = 25;
-/** Nobody waits for a background host: it sees all tries of its callbacks through. */
+/** No command waits for a background host: it finishes all tries of its callbacks. */
 const BACKGROUND_CALLBACKS_MS = 90_000;
 const BACKGROUND_BLOBS_MS = 90_000;
 const MAX_WARNING_CHARACTERS = 4000;
 
-/** The background host did not accept the task; carries what it said. */
+/** The background host did not accept the task; carries its message. */
 export class BackgroundRefusedError extends CaissonError {
   readonly code: string;
 
@@ -66,12 +66,12 @@ export async function startBackground(
   closeSync(logFd);
   const startTime = readProcess(pid)?.startTime ?? '0';
   while (engine.ledger.run(runId) === null) {
-    const isAlive = isSameProcess(pid, startTime); // asked first: its last word may come just before its end
+    const isAlive = isSameProcess(pid, startTime); // read first: its last message may come just before its end
     const refusal = readRefusal(paths) ?? (isAlive ? null : diedAtOnce(paths));
     if (refusal !== null) {
-      if (engine.ledger.run(runId) !== null) return runId; // it was accepted, and has ended, since we looked
-      for (const path of Object.values(paths)) removeFileSync(path); // we are told, and pass it on
-      const other = await findRunOfKey(engine, request); // somebody was faster with the same key
+      if (engine.ledger.run(runId) !== null) return runId; // it was accepted, and has ended, meanwhile
+      for (const path of Object.values(paths)) removeFileSync(path); // we get the signal, and pass it on
+      const other = await findRunOfKey(engine, request); // another process was faster with the same key
       if (other !== null) return other;
       throw new BackgroundRefusedError(refusal);
     }
@@ -89,7 +89,7 @@ function diedAtOnce(paths: BackgroundPaths): ErrorInfo {
   };
 }
 
-/** What a background host does: reads its request, sees the run to its end, leaves a word when it is refused. */
+/** The work of a background host: reads its request, drives the run to its end, records a refusal. */
 export async function runBackground(engine: Engine, runId: string): Promise<void> {
   const paths = backgroundPaths(engine.config.stateDir, runId);
   const request = readRequest(engine, paths, runId);
@@ -111,7 +111,7 @@ export async function runBackground(engine: Engine, runId: string): Promise<void
   }
 }
 
-/** A host that is told to shut down leaves what could not be delivered yet to the next one. */
+/** A host that shuts down leaves undelivered callbacks to the next one. */
 async function settleDeliveries({ callbacks, mirror }: Engine): Promise<void> {
   await callbacks.settle(BACKGROUND_CALLBACKS_MS);
   await mirror?.settle(BACKGROUND_BLOBS_MS);
@@ -122,7 +122,9 @@ function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
-/** A background host has no terminal: what it warns of becomes part of its run's record, where `show` and `logs` find it. */
+/**
+ * A background host has no terminal: its warnings become part of its run's record, where `show` and `logs` find them.
+ */
 function keepWarnings({ bus, ledger, recorder }: Engine, runId: string): { flush(): Promise<void> } {
   const record = recorder.of(runId);
   const early: { source: string; message: string }[] = [];
@@ -143,7 +145,7 @@ function keepWarnings({ bus, ledger, recorder }: Engine, runId: string): { flush
   };
 }
 
-/** Only what a Caisson with this state folder has written is dispatched: a request can ask for anything. */
+/** Only requests that a Caisson with this state folder wrote are dispatched: a request can ask for anything. */
 function readRequest({ seal }: Engine, paths: BackgroundPaths, runId: string): DispatchRequest {
   const text = seal.unwrap(purposeOf(runId), readFileSync(paths.request, 'utf8'));
   rmSync(paths.request);

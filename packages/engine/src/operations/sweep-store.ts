@@ -1,4 +1,4 @@
-/** The store's part of a garbage collection: what is damaged is named, and keeps nobody from the rest. */
+/** The store's part of a garbage collection: damage is named, and does not stop the rest. */
 import { BusTopic } from '@caisson/protocol';
 import { describeVerdict } from '../composition/seal-guard.ts';
 import { openUserHeads } from '../composition/user-keys.ts';
@@ -6,7 +6,7 @@ import type { Engine } from '../engine.ts';
 import type { BlobProblem } from '../store/index.ts';
 import { surveyBlobs } from './blob-roots.ts';
 
-/** So many problems are told one by one. */
+/** How many problems are reported one by one. */
 const MAX_TOLD = 5;
 
 export interface SweptStore {
@@ -35,7 +35,7 @@ export async function sweepStore(engine: Engine, graceMs: number): Promise<Swept
   return { blobs: swept.removedBlobs, bytes: swept.removedBytes, problems };
 }
 
-/** Of a ledger that has lost runs nobody knows what they need; a backup of it may be put back. */
+/** If a ledger has lost runs, their needs are unknown; a backup of it may be restored. */
 function describeLoss({ config, ledger }: Engine): string | null {
   const verdict = openUserHeads(config).judge(config.stateDir, ledger);
   return verdict.kind === 'unreadable' ? null : describeVerdict(verdict, ledger.file);

@@ -1,6 +1,6 @@
 /**
- * What a host removes by itself while it lives, so that a project that nobody tidies up does not grow for ever: beside
- * its first dispatch, after every few runs, and every few minutes.
+ * What a host removes by itself while it lives, so that a project does not grow for ever: beside its first dispatch,
+ * after every few runs, and every few minutes.
  */
 import { join } from 'node:path';
 import { BusTopic } from '@caisson/protocol';
@@ -17,14 +17,14 @@ import {
 } from './collect-garbage.ts';
 
 const EVERY_MS = 10 * 60_000;
-/** Nobody asked for it, so there is more time to look into a workspace of a run that just ended. */
+/** It runs in the background, so there is more time to inspect a workspace of a run that just ended. */
 const SAVED_TTL_MS = 60 * 60_000;
-/** A pass beside a dispatch shares the machine with a run that somebody waits for. */
+/** A pass beside a dispatch shares the machine with a run that a user waits for. */
 const LOOKED_AT_BESIDE = 32;
 const EVERY_RUNS = 16;
 
 export interface Sweeper {
-  /** A run has been accepted: it is swept beside it, if it is time. */
+  /** A run has been accepted: sweeps beside it, if it is time. */
   dispatched(): void;
   /** Resolves when nothing is being removed any more. */
   stop(): Promise<void>;
@@ -38,7 +38,7 @@ export function createSweeper(engine: Engine, everyMs = EVERY_MS): Sweeper {
   const pass = (steps: readonly Step[]): void => {
     passing ??= takeSteps(steps).finally(() => (passing = null));
   };
-  /** What fails costs a warning, and nothing that comes after it. */
+  /** A failure is a warning, and does not stop later steps. */
   const takeSteps = async (steps: readonly Step[]): Promise<void> => {
     for (const step of steps) {
       if (isOver) return;
@@ -52,7 +52,7 @@ export function createSweeper(engine: Engine, everyMs = EVERY_MS): Sweeper {
   return {
     dispatched() {
       if (isOver) return;
-      timer ??= setInterval(() => pass(ALL), everyMs).unref(); // it keeps nobody alive
+      timer ??= setInterval(() => pass(ALL), everyMs).unref(); // it keeps no process alive
       if (runs % EVERY_RUNS === 0) pass(BESIDE);
       runs += 1;
     },
@@ -74,7 +74,7 @@ const emptyTrash = ({ workspaces, config }: Engine, oldest?: number): Promise<un
     ...(oldest === undefined ? {} : { oldest }),
   });
 
-/** The first one is done even beside the shortest run. */
+/** The first one runs even beside the shortest run. */
 const BESIDE: readonly Step[] = [
   removeLeftOfRuns,
   (engine) => sweepRuntime(engine, DAY_MS),

@@ -1,4 +1,6 @@
-/** Work of a run that is in no patch, because none could be taken or recorded: why, where it is, and how to get it. */
+/**
+ * Work of a run that is in no patch, because none could be captured or recorded: why, where it is, and how to get it.
+ */
 import { existsSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import type { DispatchResult, TerminalType } from '@caisson/protocol';
@@ -10,7 +12,7 @@ export type UnpatchedWork = NonNullable<DispatchResult['unpatched']>;
 
 type Saved = Pick<Checkpoint, 'ref' | 'tree'>;
 
-/** Null where the patch of the ended run has everything, or there is nothing. */
+/** Null if the patch of the ended run has everything, or there is nothing. */
 export async function findUnpatched(engine: Engine, runId: string): Promise<UnpatchedWork | null> {
   const { ledger } = engine;
   const type = ledger.run(runId)?.ending;
@@ -18,7 +20,7 @@ export async function findUnpatched(engine: Engine, runId: string): Promise<Unpa
   const launched = ledger.read({ runId, types: ['attempt.launched'] }).at(-1);
   const workspace = PreparedWorkspace.safeParse(launched?.data.workspace).data;
   if (ending === undefined || workspace === undefined || !mayLackPatch(ending)) return null;
-  // An agent is let go only after its start is recorded; before that there is no work.
+  // An agent starts only after its start is recorded; before that there is no work.
   if (
     !ledger.read({ runId, types: ['dispatch.started'] }).some((event) => event.attempt === launched?.attempt)
   )
@@ -32,7 +34,7 @@ export async function findUnpatched(engine: Engine, runId: string): Promise<Unpa
   return patchMissing === undefined && folder === null ? null : inFolder(runId, folder, why);
 }
 
-/** A result without a patch says that its worker looked, and that there was nothing. */
+/** A result without a patch means that its worker checked, and that there was nothing. */
 function mayLackPatch({ data }: StoredOf<TerminalType>): boolean {
   if (data.patchRef !== undefined) return false;
   return data.patchMissing !== undefined || data.resultRef === undefined;
@@ -53,7 +55,10 @@ function inFolder(runId: string, folder: string | null, why: string): UnpatchedW
   return { why, where: `folder ${folder}`, remedy: 'Copy what you need from there.' };
 }
 
-/** The attempt's files, where they are now: a project may have been moved. Null once they were removed, or if they are the baseline's. */
+/**
+ * The present place of the attempt's files: a project may have been moved. Null once they were removed, or if they are
+ * the baseline's.
+ */
 function findFolder(
   stateDir: string,
   { kind, attemptDir, path, baselineTree }: PreparedWorkspace,

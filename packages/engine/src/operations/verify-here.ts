@@ -1,4 +1,4 @@
-/** Checks a run of this project, and whether the ledger still has everything that it once had. */
+/** Checks a run of this project, and whether the ledger has lost anything. */
 import { existsSync, readFileSync } from 'node:fs';
 import { CaissonError } from '@caisson/protocol';
 import { describeVerdict } from '../composition/seal-guard.ts';
@@ -23,7 +23,7 @@ import { resolveRunId } from './resolve-run-id.ts';
 import { sealIfOwed } from './seal-ended.ts';
 import { requireRemembered } from './run-forgotten.ts';
 
-/** The ledger had runs that it does not have any more. */
+/** The ledger has lost runs. */
 export class LedgerRolledBackError extends CaissonError {
   readonly code = 'LEDGER_ROLLED_BACK';
 
@@ -33,7 +33,7 @@ export class LedgerRolledBackError extends CaissonError {
 }
 
 export const ROLLED_BACK_REMEDY =
-  'Restore the ledger from a backup. If you took the runs away yourself: caisson doctor --accept-ledger';
+  'Restore the ledger from a backup. If you removed the runs yourself: caisson doctor --accept-ledger';
 
 export async function verifyHere(
   engine: Engine,
@@ -56,7 +56,7 @@ export async function verifyHere(
   return await verifyRun(ledger, store, runId, options, checks);
 }
 
-/** Writes one file that a stranger can check, after sealing the run where that is still owed. */
+/** Writes one file that another person can check, after sealing the run if its seal is missing. */
 export async function exportHere(engine: Engine, runId: string, to: string): Promise<Exported> {
   const { ledger, store } = engine;
   requireRemembered(engine, runId);
@@ -66,7 +66,7 @@ export async function exportHere(engine: Engine, runId: string, to: string): Pro
   return await exportRun({ ledger, store, runId, to });
 }
 
-/** Nobody is handed what this ledger contradicts. What is only missing is told by the export itself. */
+/** A run that this ledger contradicts is not exported. The export itself reports what is only missing. */
 async function refuseTampered(engine: Engine, runId: string): Promise<void> {
   const { ledger, store } = engine;
   const { outcome, checks } = await verifyRun(ledger, store, runId, { trustedKeys: [] }, [checkHead(engine)]);
@@ -74,11 +74,11 @@ async function refuseTampered(engine: Engine, runId: string): Promise<void> {
   const failed = checks.filter(({ id, verdict }) => verdict === 'failed' && id !== 'key');
   const [first] = failed;
   throw new TamperedError(`run ${runId} is tampered: ${first?.id}: ${first?.detail}`, {
-    remedy: `See all that is wrong with it: caisson verify ${runId}`,
+    remedy: `See everything that is wrong with it: caisson verify ${runId}`,
   });
 }
 
-/** A run that nobody knows may be one that was taken away. */
+/** An unknown run may be one that was removed. */
 function findRun(engine: Engine, given: string): string {
   try {
     return resolveRunId(engine.ledger, given);

@@ -187,8 +187,8 @@ describe('a v2 group', () => {
   });
 });
 
-it('a lack of rights is told once, with the controllers it concerns', () => {
-  const mount = '/sys/kernel'; // nobody can make a folder there
+it('missing rights are reported once, with the controllers they concern', () => {
+  const mount = '/sys/kernel'; // no user can make a folder there
   const hierarchy = { mount, ownGroup: mount };
   const group = createV1(
     { name: 'denied', limits: { memory: 64 * 2 ** 20, pids: 16 } },
@@ -200,12 +200,12 @@ it('a lack of rights is told once, with the controllers it concerns', () => {
   );
 });
 
-it('a kernel that takes long to give memory back holds nobody up', async () => {
+it('a kernel that frees memory slowly delays nothing', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'caisson-cgroup-'));
   const pipe = join(folder, 'memory.force_empty');
   execFileSync('mkfifo', [pipe]);
   const end = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
-  writeSync(end, Buffer.alloc(65_536)); // full: whoever writes next waits
+  writeSync(end, Buffer.alloc(65_536)); // full: the next writer waits
   const startedAt = performance.now();
   expect(await removeGroup(folder)).toBe(false);
   expect(performance.now() - startedAt).toBeLessThan(5_000);

@@ -17,7 +17,7 @@ import { measureFolder, watchGrowth } from './growth-watch.ts';
 const MB = 2 ** 20;
 const NOBODY = 65_534;
 
-/** Root may look everywhere: as somebody else this process sees what a user sees. */
+/** Root may read everything: as another user this process sees what a user sees. */
 function becomeOrdinary(...owned: string[]): () => void {
   if (process.getuid?.() !== 0) return () => undefined;
   for (const path of owned) chownSync(path, NOBODY, NOBODY);

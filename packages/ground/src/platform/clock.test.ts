@@ -42,7 +42,7 @@ test('a cancelled timer does not fire', () => {
   expect(fired).toBe(0);
 });
 
-test('a step of the wall clock leaves durations alone', () => {
+test('a step of the wall clock changes no duration', () => {
   const clock = createManualClock(5000);
   clock.advance(10);
   clock.stepWall(0);

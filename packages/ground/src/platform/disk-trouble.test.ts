@@ -13,7 +13,7 @@ it.each([
   ['ENOSPC', 'No space left on device', 'is full'],
   ['EDQUOT', 'Disk quota exceeded', 'gives this user no more space'],
   ['EROFS', 'Read-only file system', 'is read-only'],
-])('%s is found in an error and in words, and told with the path and a remedy', (code, words, state) => {
+])('%s is found in an error and in words, and reported with the path and a remedy', (code, words, state) => {
   const what = `the disk that holds /srv ${state}`;
   expect(findDiskTrouble(`fatal: unable to write: ${words}`, '/srv')?.what).toBe(what);
   const told = explainError(errno(code, '/srv'));

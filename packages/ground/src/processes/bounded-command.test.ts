@@ -24,7 +24,7 @@ function runShell(script: string, options: Partial<BoundedCommandOptions> = {}) 
   });
 }
 
-/** A zombie counts as gone: it runs nothing, and in a container nobody may ever reap it. */
+/** A zombie counts as gone: it runs nothing, and in a container it may never be reaped. */
 async function isAlive(pid: number): Promise<boolean> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
   return stat !== null && !/\) Z /.test(stat);
@@ -123,7 +123,7 @@ test('a command may use its grace to end in order', async () => {
   expect(result.stdout.toString()).toBe('up\nsaved\n');
 });
 
-test('an abort ends the command and is told apart from a timeout', async () => {
+test('an abort ends the command and differs from a timeout', async () => {
   const controller = new AbortController();
   const running = runShell('sleep 1000', { signal: controller.signal });
   controller.abort();

@@ -107,7 +107,7 @@ describe('a sandbox', () => {
     expect((await run({ argv: ['id', '-u'], uid: 4242, gid: 4242 })).stdout).toBe('4242\n');
   });
 
-  it('writes files that belong to whoever started it', async () => {
+  it('writes files that belong to the user who started it', async () => {
     const mode = 0o600;
     writeFileSync(join(root, 'workspace/private'), 'kept', { mode });
     expect((await run({ argv: ['sh', '-c', 'cat private; echo new > made'] })).stdout).toBe('kept');
@@ -184,7 +184,7 @@ describe('a sandbox', () => {
   });
 
   it.each(['bwrap', 'none'] as const)(
-    'interrupts a command that its shell waits for, as a terminal does, and nobody else (%s)',
+    'interrupts a command that its shell waits for, as a terminal does, and no other process (%s)',
     async (kind) => {
       const script = 'setsid sh -c \'trap "echo not me" INT; echo up; sleep 2\' & sleep 600; echo after';
       const running = await launchSandbox({ ...spec, kind, argv: ['bash', '-c', script] });
@@ -220,7 +220,7 @@ describe('a sandbox', () => {
   );
 
   it.each(['bwrap', 'none'] as const)(
-    'tells how the program ended although somebody else inside had to be killed (%s)',
+    'reports how the program ended although another process inside had to be killed (%s)',
     async (kind) => {
       const script = `setsid bash -c 'trap "" TERM; echo up; sleep 600; :' & trap 'echo bye; exit 3' TERM; wait`;
       const running = await launchSandbox({ ...spec, kind, argv: ['bash', '-c', script] });

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { probeSandbox, SandboxUnavailableError } from './index.ts';
 
-describe('a machine that cannot build the wall', () => {
-  it('is told to install bubblewrap when it is missing', async () => {
+describe('a machine that cannot build the sandbox', () => {
+  it('gets the advice to install bubblewrap when it is missing', async () => {
     expect(await probeSandbox('/nowhere/bwrap')).toEqual({
       ok: false,
       reason: expect.stringContaining('not installed'),
@@ -11,7 +11,7 @@ describe('a machine that cannot build the wall', () => {
     });
   });
 
-  it('is told to allow user namespaces when there can be none', () => {
+  it('gets the advice to allow user namespaces when there can be none', () => {
     const probe = JSON.parse(withoutUserNamespaces('console.log(JSON.stringify(await probeSandbox()))'));
     expect(probe).toEqual({
       ok: false,

@@ -42,7 +42,7 @@ describe('the board', () => {
     ]);
   });
 
-  it('is left as it is by a write that nobody could read', async () => {
+  it('is left as it is by a write that could not be read', async () => {
     const board = openBoard(join(folder, 'board.json'));
     await board.write({ key: 'port', value: 1, by });
     const anonymous = { key: 'port', value: 2 } as Parameters<typeof board.write>[0];
@@ -100,7 +100,7 @@ describe('the board', () => {
 });
 
 describe('writers that are killed', () => {
-  it('lose nothing that they had written, and hold nobody up', { timeout: 60_000 }, async () => {
+  it('lose nothing that they had written, and block no other', { timeout: 60_000 }, async () => {
     const file = join(folder, 'board.json');
     const rounds = Array.from({ length: 4 }, (_, index) => index);
     const written = await Promise.all(

@@ -24,7 +24,7 @@ const stage = () =>
 
 it('a file that was read and cannot be stored is an error, never a file that is left out', async () => {
   await writeFile(join(root, 'files/work'), 'the work\n');
-  // What another user owns cannot be had as root: a folder that is not one refuses everybody.
+  // Root can read every file of another user: a folder that is not one refuses all users.
   for (let first = 0; first < 256; first += 1)
     await writeFile(join(root, 'git/objects', first.toString(16).padStart(2, '0')), '');
   await expect(stage()).rejects.toThrow(/git add could not store what it read: .*work: failed to insert/);

@@ -92,7 +92,7 @@ test('an allowed call is allowed once, never always', async () => {
   ]);
 });
 
-test('a call that the mode denies is rejected, and told', async () => {
+test('a call that the mode denies is rejected, and reported', async () => {
   const { lines } = await converse('ask:git push --force');
   expect(lines.find(({ type }) => type === 'denied')).toMatchObject({ actionClass: 'git_destructive' });
   expect(lines.at(-1)).toEqual({ type: 'done', reply: 'chosen: no' });
@@ -157,7 +157,7 @@ test('an agent that fails, dies or is not there is one error line', async () => 
   }
 });
 
-test('a session is loaded without repeating what was said, and a lost one is begun anew', async () => {
+test('a session is loaded without repeating its messages, and a lost one is begun again', async () => {
   const loaded = await converse('answer', { resume: 'session-old', agentArgs: ['--loads'] });
   expect(loaded.lines[0]).toMatchObject({ type: 'session', id: 'session-old' });
   expect(JSON.stringify(loaded.lines)).not.toContain('said long ago');

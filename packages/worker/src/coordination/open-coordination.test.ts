@@ -75,13 +75,13 @@ describe.each(['perl', 'node'] as const)('the gate, as a hook runs it in %s,', (
     expect(await askGate(gate, 'not json')).toMatchObject({ code: 2 });
   });
 
-  test('denies when nobody listens', async () => {
+  test('denies without a listener', async () => {
     const { gate, coordination } = await open();
     await coordination.close();
     expect(await askGate(gate, bash('ls'))).toMatchObject({ code: 2 });
   });
 
-  test('denies what somebody else allows, in place of the worker', async () => {
+  test('denies what another process allows, in place of the worker', async () => {
     const { gate, attempt } = await open();
     const impostor = join(attempt.folder, 'impostor.sock');
     // Another process: the kernel knows the worker by its pid where there is no namespace.
@@ -97,7 +97,7 @@ describe.each(['perl', 'node'] as const)('the gate, as a hook runs it in %s,', (
     expect([code, stderr]).toEqual([2, expect.stringContaining('replaced') as string]);
   });
 
-  test('denies in time where nobody answers: a hook that outlives its program’s patience is taken for a yes', async () => {
+  test('denies in time without an answer: a hook that takes too long counts as a yes', async () => {
     const { gate } = await open({ mode: 'full-auto', answer: () => null });
     const impatient = gate && { ...gate, args: [...gate.args, '1'] };
     const { code, stderr } = await askGate(impatient, bash('rm -rf x'));
@@ -129,7 +129,7 @@ describe.each(['perl', 'node'] as const)('the gate, as a hook runs it in %s,', (
     expect(await held).toMatchObject({ allow: false });
   });
 
-  test('keeps secrets out of what it tells', async () => {
+  test('keeps secrets out of what it reports', async () => {
     const secret = 'a-long-secret-value-4711';
     const { gate, attempt } = await open({
       mode: 'full-auto',
@@ -156,7 +156,7 @@ describe.each(['perl', 'node'] as const)('the gate, as a hook runs it in %s,', (
     expect(stderr).toContain('cannot be judged');
   });
 
-  test('tells of no more denials than anyone reads', async () => {
+  test('reports no more denials than a person reads', async () => {
     const { coordination, attempt } = await open();
     for (let index = 0; index < 300; index += 1)
       await coordination.gate.judge({
@@ -210,7 +210,7 @@ describe.each(['perl', 'node'] as const)('the tools, as an MCP client sees them 
     expect(entry?.items[0]?.expiresAt).toBeDefined();
   });
 
-  test('tell a mistake as an error the agent can read', async () => {
+  test('report a mistake as an error the agent can read', async () => {
     const { mcp } = await open({ tools: ['*'] });
     const client = await connect(mcp);
     const result = await client.callTool({ name: 'board_write', arguments: { key: '../x', value: 1 } });

@@ -35,7 +35,7 @@ test('a command that worked while the gate was never asked ends the run, once', 
   expect(endings[0]?.detail).toContain('Codex ran a command without asking the gate');
 });
 
-test('a program that asked and obeys is left alone, also where it tells a command in other quotes', async () => {
+test('a program that asked and obeys is not ended, also if it reports a command in other quotes', async () => {
   const { endings, call, ask } = watch('codex');
   await ask('ls', true);
   call('shell', { command: "/bin/sh -lc 'ls'" });

@@ -104,7 +104,7 @@ describe.each(['perl', 'node'] as const)('the relay in %s', (kind) => {
     expect([stderr, code]).toEqual([expect.stringContaining('/no/such/program'), 127]);
   });
 
-  test('a port that is taken is told, and the command does not run', async () => {
+  test('a port that is taken is reported, and the command does not run', async () => {
     await startWaiting();
     const second = startRelay('echo', 'ran');
     const [stdout, stderr, [code]] = await Promise.all([

@@ -115,7 +115,7 @@ test('it edits, runs commands, and ends with its reply', async () => {
   expect(counted.reduce((sum, line) => sum + line.output, 0)).toBe(server.usage().outputTokens);
 });
 
-test('in suggest a write is denied before it runs, and the model is told why', async () => {
+test('in suggest a write is denied before it runs, and the model gets the reason', async () => {
   const { ended, workspace, server } = await start([write, say('I propose a file.')], { mode: 'suggest' });
   const { lines } = await ended;
   expect(lines.find((line) => line.type === 'denied')).toMatchObject({
@@ -144,7 +144,7 @@ test('a rule that cannot be read lets nothing pass', async () => {
 });
 
 test.each(['allow', 'deny'] as const)(
-  'a call that is asked about is held until somebody says %s',
+  'a call that is asked about waits until a person says %s',
   async (decision) => {
     const script = [run('rm README.md'), say('Settled.')];
     const { child, waitFor, ended, workspace } = await start(script, { canAsk: true });
@@ -158,7 +158,7 @@ test.each(['allow', 'deny'] as const)(
   },
 );
 
-test('when nobody can answer any more, the call is denied', async () => {
+test('when no person can answer any more, the call is denied', async () => {
   const { child, waitFor, ended, workspace } = await start([run('rm README.md'), say('Settled.')], {
     canAsk: true,
   });

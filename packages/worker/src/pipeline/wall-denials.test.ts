@@ -13,7 +13,7 @@ function tell(stderr: string, code: number | null = 1, sandbox: 'bwrap' | 'none'
   return context.gathered.denials.map(({ rule, what }) => `${rule ?? ''}: ${what}`);
 }
 
-test('a program that the filter ended is told', () => {
+test('a program that the filter ended is reported', () => {
   expect(tell('', 159)).toEqual([expect.stringMatching(/^seccomp: the program ended like one that/)]); // it may exit so by itself
 });
 
@@ -27,7 +27,7 @@ test.each([
   ]);
 });
 
-test('ordinary failures and runs without a wall tell nothing, and a flood is cut', () => {
+test('ordinary failures and runs without a sandbox report nothing, and a flood is cut', () => {
   expect(tell('cat: x: No such file or directory\n', 1)).toEqual([]);
   expect(tell('x: Read-only file system\n', 159, 'none')).toEqual([]);
   const flood = Array.from({ length: 100 }, (_, index) => `${index}: Read-only file system`).join('\n');

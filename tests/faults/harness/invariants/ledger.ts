@@ -25,7 +25,7 @@ export const wholeChain: Invariant = {
   },
 };
 
-/** An event that anybody has read stays. */
+/** An event that any reader has seen stays. */
 export const nothingTakenBack: Invariant = {
   name: 'nothing-taken-back',
   check({ stage }) {

@@ -1,4 +1,4 @@
-/** What an agent wrote is kept, and every command tells the truth about it. */
+/** What an agent wrote is kept, and every command reports it correctly. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

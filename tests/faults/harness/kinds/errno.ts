@@ -15,6 +15,6 @@ export function createErrnoFault(random: Random, command: CommandName = 'run'): 
   const errno = choose(random, ['EIO', 'EIO', 'ENOSPC', 'EROFS', calls === 'openat' ? 'EMFILE' : 'EIO']);
   const when = choose(random, [`${nth}`, `${nth}`, `${nth}..${nth + 3}`, `${nth}+`]);
   const fault = injectFault({ calls, effect: `error=${errno}`, when, scope });
-  // A `write` may be the one that wakes an event loop, which no disk can make fail; whoever waits for it waits for ever.
+  // A `write` may be the one that wakes an event loop, which no disk can make fail; its waiter would wait for ever.
   return when.endsWith('+') || calls === 'write' ? { ...fault, blocksCommand: true } : fault;
 }

@@ -12,7 +12,7 @@ import { openStage } from '../stage.ts';
 
 const RUNS_PER_HOST = 100;
 const HOST = fileURLToPath(new URL('../soak-host.ts', import.meta.url));
-/** Garbage that nobody collected yet is not a leak. */
+/** Garbage that was not collected yet is not a leak. */
 const MAX_GROWTH_MIB = 60;
 const MAX_GROWTH_FILES = 8;
 

@@ -125,7 +125,7 @@ describe('a damaged ledger file', () => {
     await ledger.close();
   });
 
-  test('a projection that lost a row is found by the whole check and mended by a rebuild', async () => {
+  test('a projection that lost a row is found by the whole check and fixed by a rebuild', async () => {
     tamper(file, `DELETE FROM runs WHERE run = 'run_b'`);
     const ledger = openLedger(file);
     expect(ledger.verifyAll().problems.join()).toContain('the runs table is not what the events replay to');
@@ -135,7 +135,7 @@ describe('a damaged ledger file', () => {
     await ledger.close();
   });
 
-  test('a byte that flips in a projection is named when it is read, and mended by a rebuild', async () => {
+  test('a byte that flips in a projection is named when it is read, and fixed by a rebuild', async () => {
     tamper(file, `UPDATE runs SET row = replace(row, '"queued"', '"quewed"') WHERE run = 'run_b'`);
     const ledger = openLedger(file);
     for (const read of [() => ledger.runs(), () => ledger.run('run_b')])
@@ -219,7 +219,7 @@ describe('a damaged ledger file', () => {
     expect(statSync(file).size).toBe(0);
   });
 
-  test('gone while its log is still there it is not started anew', async () => {
+  test('gone while its log is still there it is not started again', async () => {
     const ledger = openLedger(file);
     await ledger.append([fact('run_b')]);
     const other = join(folder, 'other.db');

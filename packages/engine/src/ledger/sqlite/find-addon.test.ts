@@ -19,7 +19,7 @@ test.each([
       writeFileSync(join(folder, 'prebuilds', `linux-${process.arch}.node`), 'nothing');
     },
   ],
-])('where %s, a person is told what to do', (_case, words, damage) => {
+])('where %s, the message says what to do', (_case, words, damage) => {
   const folder = mkdtempSync(join(tmpdir(), 'caisson-addon-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   damage(folder);

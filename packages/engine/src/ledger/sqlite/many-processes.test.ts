@@ -52,7 +52,7 @@ describe('several processes on one ledger file', () => {
     }
   });
 
-  test('a watcher hears of another process', async () => {
+  test('a watcher notices another process', async () => {
     const ledger = openLedger(file);
     const heard = Promise.withResolvers<LedgerChange>();
     ledger.watch(heard.resolve);
@@ -76,7 +76,7 @@ describe('several processes on one ledger file', () => {
     await two.close();
   });
 
-  test('three processes never hold more slots than the limit, and everybody gets a turn', async () => {
+  test('three processes never hold more slots than the limit, and each gets a turn', async () => {
     const ledger = openLedger(file);
     const hosts = ['h0', 'h1', 'h2'];
     const runsOf = (host: string) => Array.from({ length: 5 }, (_, index) => `run_${host}_${index}`);

@@ -6,8 +6,8 @@ import { describeDriver } from '../driver-conformance.ts';
 
 const acp = createAcpDriver(findDriver);
 
-// Gemini is behind the recordings: over ACP it tells neither refusals nor failed commands nor what the cache served.
-// It asks again after an empty answer and counts only the last one.
+// Gemini is behind the recordings: over ACP it reports neither refusals nor failed commands nor cached tokens. It asks
+// again after an empty answer and counts only the last one.
 describeDriver(acp, {
   refusal: 'empty-answer',
   hidesFailedCommands: true,
@@ -43,7 +43,7 @@ test('a program that is known is set to ask, whatever the mode', () => {
   expect(JSON.parse(env['OPENCODE_PERMISSION'] ?? '{}')).toMatchObject({ edit: 'ask', bash: 'ask' });
 });
 
-test('any other program is told endpoint, key and model in the variables that the settings name', () => {
+test('any other program gets endpoint, key and model in the variables that the settings name', () => {
   const settings = {
     env: { BASE: '{endpoint}/v1', KEY: '{key}', MODEL: '{model}', PLAIN: 'x', WRONG: 7 },
   };

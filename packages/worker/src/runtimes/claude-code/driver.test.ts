@@ -37,7 +37,7 @@ it('a resumed run is charged what it used itself, whichever way its version coun
   expect(accountsOf(session)).toEqual([usage]);
 });
 
-it('what served is told by its own name', () => {
+it('the served model is reported by its own name', () => {
   const message = { id: 'm1', model: 'sonnet-of-today', content: [], usage: {} };
   const stream = claudeCode.createStream();
   stream.line(JSON.stringify({ type: 'system', subtype: 'init', session_id: 's', model: 'sonnet' }));
