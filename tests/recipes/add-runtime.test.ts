@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createProject } from '../e2e/project.ts';
-import { followRecipe, runCommand } from './follow-recipe.ts';
+import { followRecipes, runCommand } from './follow-recipe.ts';
 
 const AGENT = `#!/bin/sh
 [ "$1" = --version ] && echo 1.0.0 && exit 0
@@ -17,7 +17,7 @@ echo '{"type":"answer","text":"I made it."}'
 `;
 
 it('the recipe adds a runtime that is listed, documented, gated and run', { timeout: 300_000 }, async () => {
-  const root = followRecipe('Add a runtime');
+  const root = followRecipes('Add a runtime');
   runCommand(root, 'tsc -p .');
   expect(readFileSync(join(root, 'docs/reference/runtimes.md'), 'utf8')).toContain('| `toy` |');
 

@@ -22,10 +22,10 @@ interface Block {
   readonly lines: readonly string[];
 }
 
-/** Copies the tree and follows every step of the recipe; returns the root of the copy, which goes with the test. */
-export function followRecipe(title: string): string {
+/** Copies the tree and follows every step of the recipes; returns the root of the copy, which goes with the test. */
+export function followRecipes(...titles: readonly string[]): string {
   const root = copyTree();
-  for (const block of readRecipe(title)) follow(root, block);
+  for (const block of titles.flatMap(readRecipe)) follow(root, block);
   return root;
 }
 
@@ -55,7 +55,7 @@ function follow(root: string, { language, path, lines }: Block): void {
   }
 }
 
-/** Each `+` line is added behind the quoted line before it, which must stand in the file exactly once. */
+/** Each `+` line is added behind the quoted line before it, which must be in the file exactly once; a `-` line goes. */
 function addLines(file: string, lines: readonly string[]): void {
   const text = readFileSync(file, 'utf8').split('\n');
   let at = -1;
@@ -66,6 +66,7 @@ function addLines(file: string, lines: readonly string[]): void {
       if (text.filter((each) => each === quoted).length !== 1)
         throw new Error(`${file} does not have the line ${JSON.stringify(quoted)} exactly once`);
       at = text.indexOf(quoted);
+      if (line.startsWith('-')) text.splice(at--, 1);
     }
   }
   writeFileSync(file, text.join('\n'));
