@@ -2,8 +2,8 @@
 import type { Cell } from './cells/cell.ts';
 import { edit, command, sampling, misspelt, board, hostile } from './cells/work.ts';
 import { denied, suggest, fullAuto, loop, failingLoop, approval } from './cells/policy.ts';
-import { budget, timeout, cancel } from './cells/limits.ts';
-import { auth, overloaded, refused, cut } from './cells/model-failures.ts';
+import { budget, beats, timeout, cancel } from './cells/limits.ts';
+import { auth, cut, cutOnce, endless, overloaded, refused } from './cells/model-failures.ts';
 import { needsInput, resume, retry } from './cells/going-on.ts';
 import { megabytes, message, retryFailure } from './cells/robustness.ts';
 
@@ -22,12 +22,15 @@ export const CELLS: readonly Cell[] = [
   { title: 'needs input', isShort: false, prove: needsInput },
   { title: 'uses the board', isShort: false, prove: board },
   { title: 'exceeds its budget', isShort: false, prove: budget },
+  { title: 'beats with what its model answered', isShort: false, prove: beats },
   { title: 'times out inside a tool', isShort: false, prove: timeout },
   { title: 'is cancelled inside a tool', isShort: true, prove: cancel },
   { title: 'fails to log in', isShort: true, prove: auth },
   { title: 'meets an overloaded model', isShort: false, prove: overloaded },
   { title: 'is refused by the model', isShort: false, prove: refused },
   { title: 'gets half an answer', isShort: false, prove: cut },
+  { title: 'has its stream cut once', isShort: false, prove: cutOnce },
+  { title: 'gets errors without end', isShort: false, prove: endless },
   { title: 'resumes its session', isShort: false, prove: resume },
   { title: 'goes on after a retry', isShort: false, prove: retry },
   { title: 'fails, and is retried', isShort: false, prove: retryFailure },

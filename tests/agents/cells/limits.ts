@@ -1,9 +1,10 @@
 /** What stops an agent from outside. */
+import type { Usage } from '@caisson/protocol';
 import { expect } from 'vitest';
-import { pidsWith, until } from '../../e2e/project.ts';
+import { parseLines, pidsWith, until } from '../../e2e/project.ts';
 import { createStage, expectUsage } from '../agent-run.ts';
 import type { AgentUnderTest } from '../agent-under-test.ts';
-import { uniqueMark, waitForever, isToolRunning, usage } from './cell.ts';
+import { uniqueMark, waitForever, isToolRunning, runCommand, usage } from './cell.ts';
 
 export async function budget(agent: AgentUnderTest): Promise<void> {
   const stage = await createStage(agent, {
@@ -36,4 +37,39 @@ export async function cancel(agent: AgentUnderTest): Promise<void> {
   const ran = await begun.end();
   expect([code, ran.status, ran.cli.code]).toEqual([0, 'cancelled', 130]);
   expect(pidsWith(mark)).toEqual([]);
+}
+
+interface Counters {
+  readonly toolCalls: number;
+  readonly tokensIn: number;
+  readonly tokensOut: number;
+  readonly currentTool: string | null;
+}
+
+/** Heartbeats have the same counters for every program: those of the model's answers. The last one may come after them. */
+export async function beats(agent: AgentUnderTest): Promise<void> {
+  const stage = await createStage(agent, {
+    script: [
+      runCommand('echo one'),
+      runCommand('perl -e "select(undef, undef, undef, 6)"'),
+      { say: 'Done.', ...usage(60, 7) },
+    ],
+  });
+  stage.project.env['CAISSON_HEARTBEAT_MS'] = '300';
+  const args = ['run', '-o', 'ndjson', '--runtime', agent.name, 'wait'];
+  const { stdout } = await stage.project.caisson(...args);
+  const events = parseLines(stdout);
+  const counted = events
+    .filter(({ type }) => type === 'worker.heartbeat')
+    .map((event) => event['counters'] as Counters);
+  const sum = (key: 'toolCalls' | 'tokensIn' | 'tokensOut'): number =>
+    counted.reduce((total, beat) => total + beat[key], 0);
+  expect([
+    [100, 18, 2],
+    [160, 25, 2],
+  ]).toContainEqual([sum('tokensIn'), sum('tokensOut'), sum('toolCalls')]);
+  expect(counted.filter(({ currentTool }) => currentTool !== null).length).toBeGreaterThan(8);
+  const ending = events.find(({ type }) => type === 'dispatch.finished');
+  expect(ending?.['usage']).toMatchObject({ inputTokens: 160, outputTokens: 25, toolCalls: 2 });
+  expect((ending?.['usage'] as Usage | undefined)?.durationMs).toBeGreaterThan(0);
 }

@@ -3,7 +3,7 @@ import type { ScriptTurn } from '@caisson/testkit';
 import { expect } from 'vitest';
 import { createStage, expectUsage, KEY } from '../agent-run.ts';
 import type { AgentUnderTest } from '../agent-under-test.ts';
-import { runCommand, usage } from './cell.ts';
+import { diffOf, expectDone, runCommand, usage } from './cell.ts';
 
 export async function auth(agent: AgentUnderTest): Promise<void> {
   const stage = await createStage(agent, { script: [{ say: 'Never.' }], acceptedKey: `${KEY}-other` });
@@ -38,4 +38,37 @@ export async function cut(agent: AgentUnderTest): Promise<void> {
   expect(ran.failure).toMatchObject({ reason: 'provider-failed', cause: 'max-tokens' });
   expect([ran.status, ran.cli.code]).toEqual(['error', 1]);
   expectUsage(stage, ran);
+}
+
+/** A stream that breaks off once ends no run: the program asks again, or another attempt continues its work. */
+export async function cutOnce(agent: AgentUnderTest): Promise<string> {
+  const stage = await createStage(agent, {
+    script: [
+      { when: 'go on from it', turns: [{ say: 'Made.', ...usage(70, 8) }] },
+      {
+        when: 'make it',
+        turns: [
+          runCommand('echo made > made.txt'),
+          { say: 'Made.', fault: 'cut', times: 1, ...usage(60, 7) },
+        ],
+      },
+    ],
+  });
+  const ran = await stage.run('make it');
+  expectDone(ran, 'Made.');
+  expect(await diffOf(stage, ran)).toContain('+made');
+  return ran.total === undefined ? 'by itself' : 'in another attempt';
+}
+
+/** An agent that asks its model without end is stopped; one that gives up by itself names its cause. */
+export async function endless(agent: AgentUnderTest): Promise<string> {
+  const stage = await createStage(agent, {
+    script: [runCommand('echo made > made.txt'), { say: 'Never.', fault: 'context-overflow' }],
+    config: 'limits: { failedAnswers: 15 }\n',
+  });
+  const ran = await stage.run('make it', '--timeout', '150s');
+  expect(ran.failure?.reason).toBe('provider-failed');
+  expect(ran.failure?.cause).toMatch(/^(failed-answers|context-overflow|api-error)$/);
+  expect(stage.model.modelRequests().length).toBeLessThan(45);
+  return ran.failure?.cause ?? '';
 }

@@ -104,7 +104,8 @@ function composeTask(
 /** What a resumed session must know before it hears its task. */
 function notesOf({ session, isOwnSession, isWorkLost }: JobParts): string[] {
   if (session.resume === undefined) return [];
-  return [...(isWorkLost ? [LOST_WORK_NOTE] : []), ...(isOwnSession ? [NEXT_ATTEMPT_NOTE] : [])];
+  if (isWorkLost) return [LOST_WORK_NOTE];
+  return isOwnSession ? [NEXT_ATTEMPT_NOTE] : [];
 }
 
 function composeWorkspace(run: AdmittedRun, workspace: PreparedWorkspace): Job['workspace'] {

@@ -54,6 +54,6 @@ function patchRefOf(rooms: Pick<DispatchRooms, 'ledger'>, runId: string): string
 export const LOST_WORK_NOTE =
   'Note: the working folder was made anew. The changes that you made earlier in this conversation are not in it.';
 
-/** Said to a session that is resumed in another attempt of the same run: it hears its task again. */
+/** Said in another attempt of the same run, which hears its task again; not every program finds its conversation. */
 export const NEXT_ATTEMPT_NOTE =
-  'Note: the attempt before this one broke off. What you said and did in it is still there: go on from it. The task was:';
+  'Note: the attempt before this one broke off. What it changed is in the working folder: go on from it. The task was:';

@@ -29,6 +29,7 @@ export function watchUsage(
 ): UsageWatch {
   const earlier = prepared.attempt === 1 ? undefined : findEarlierUse(rooms, run.runId);
   const passing = prepared.network?.usage ?? null;
+  const tellsOnce = run.runtime.descriptor.tellsUsageOnce === true;
   let lastTold: Usage | undefined;
   let turns = 0;
   let toolCalls = 0;
@@ -37,7 +38,6 @@ export function watchUsage(
   let beaten = NOTHING;
 
   const count = (told = lastTold): Usage | undefined => {
-    const tellsOnce = run.runtime.descriptor.tellsUsageOnce === true;
     const sources = { told, turns, toolCalls, seen: passing?.read() ?? null, tellsOnce };
     return countUsage(sources, rooms.budget.cost);
   };
@@ -67,6 +67,7 @@ export function watchUsage(
       const currentTool = counters.currentTool ?? seen.openTool;
       return {
         ...counters,
+        ...(tellsOnce ? { turns: now.turns - since.turns } : {}),
         toolCalls: now.toolCalls - since.toolCalls,
         tokensIn: Math.max(0, now.tokensIn - since.tokensIn),
         tokensOut: Math.max(0, now.tokensOut - since.tokensOut),
@@ -79,7 +80,10 @@ export function watchUsage(
       if (passing?.read().hasAnswered === false) return undefined;
       return told ?? (sessionId === undefined ? undefined : { sessionId });
     },
-    isModelFailing: () => (passing?.read().lastFailure ?? null) !== null,
+    isModelFailing() {
+      const seen = passing?.read();
+      return seen !== undefined && (seen.lastFailure !== null || seen.failedInRow > FEW_FAILURES);
+    },
     hear(line) {
       lastTold = usageOf(line, run) ?? lastTold;
       sessionId = line.sessionId ?? sessionId;
@@ -90,11 +94,15 @@ export function watchUsage(
   };
 }
 
-type BeatCounts = Pick<HeartbeatCounters, 'toolCalls' | 'tokensIn' | 'tokensOut'>;
-const NOTHING: BeatCounts = { toolCalls: 0, tokensIn: 0, tokensOut: 0 };
+/** So many requests beside the task may fail in a row without a word. */
+const FEW_FAILURES = 2;
 
-function beatCounts({ byModel, toolCalls }: ObservedUsage): BeatCounts {
+type BeatCounts = Pick<HeartbeatCounters, 'turns' | 'toolCalls' | 'tokensIn' | 'tokensOut'>;
+const NOTHING: BeatCounts = { turns: 0, toolCalls: 0, tokensIn: 0, tokensOut: 0 };
+
+function beatCounts({ answers, byModel, toolCalls }: ObservedUsage): BeatCounts {
   return {
+    turns: answers,
     toolCalls,
     tokensIn: byModel.reduce((sum, { inputTokens }) => sum + inputTokens, 0),
     tokensOut: byModel.reduce((sum, { outputTokens }) => sum + outputTokens, 0),

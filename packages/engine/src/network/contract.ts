@@ -90,7 +90,7 @@ export interface ObservedUsage {
   readonly lastFailure: { readonly cause: ModelError; readonly detail: string } | null;
   /** Whether the model has given one answer at least that an agent can use. */
   readonly hasAnswered: boolean;
-  /** How many requests failed since the last usable answer. */
+  /** How many requests failed since the task's last usable answer. */
   readonly failedInRow: number;
   /** Calls of tools in all answers, also while they come. */
   readonly toolCalls: number;

@@ -150,6 +150,16 @@ test('what fails beside the task, a title, is not the failure of the task', asyn
   expect(network.usage?.read()).toMatchObject({ failedInRow: 1, lastFailure: null });
 });
 
+test('an answer beside the task, a summary, does not end a row of failures of the task', async () => {
+  const network = await openScripted(overload, say, overload, say, overload, say);
+  const askTask = () => post(network, '/v1/messages', WITH_TOOLS);
+  const askBeside = () => post(network, '/v1/messages', { messages: [] });
+  for (const ask of [askTask, askBeside, askTask, askBeside, askTask]) await ask();
+  expect(network.usage?.read()).toMatchObject({ failedInRow: 3, lastFailure: { cause: 'overloaded' } });
+  await askTask();
+  expect(network.usage?.read()).toMatchObject({ failedInRow: 0, lastFailure: null });
+});
+
 test('a client that goes away says nothing of the model', async () => {
   let isAsked = false;
   const network = await openScripted((response) => {

@@ -5,7 +5,12 @@ import type { ModelError } from './read-error.ts';
 
 /** What became of one request. */
 export type Outcome =
-  | { readonly kind: 'answered'; /** Tools that the answer called. */ readonly calls: readonly string[] }
+  | {
+      readonly kind: 'answered';
+      /** Tools that the answer called. */
+      readonly calls: readonly string[];
+      isForTask(): boolean;
+    }
   /** A whole answer that says and calls nothing. */
   | { readonly kind: 'empty' }
   | {
@@ -30,6 +35,7 @@ export function createModelStanding(clock: Clock): ModelStanding {
   let underWay = 0;
   let failedInRow = 0;
   let hasAnswered = false;
+  let hasTaskFailed = false;
   let lastFailure: ObservedUsage['lastFailure'] = null;
   let toolCalls = 0;
   let openTool: string | null = null;
@@ -41,8 +47,11 @@ export function createModelStanding(clock: Clock): ModelStanding {
     switch (outcome.kind) {
       case 'answered':
         hasAnswered = true;
-        failedInRow = 0;
         lastFailure = null;
+        // An agent whose context is full gets its summary again and again, and never an answer to its task.
+        if (hasTaskFailed && !outcome.isForTask()) return;
+        failedInRow = 0;
+        hasTaskFailed = false;
         openTool = underWay === 0 ? (outcome.calls.at(-1) ?? null) : null;
         return;
       case 'empty':
@@ -50,6 +59,7 @@ export function createModelStanding(clock: Clock): ModelStanding {
         return;
       case 'failed':
         failedInRow += 1;
+        hasTaskFailed ||= outcome.isForTask();
         if (!hasAnswered || outcome.isForTask())
           lastFailure = { cause: outcome.cause, detail: outcome.detail };
         return;

@@ -130,13 +130,13 @@ export function createUsageCounter(clock: Clock): UsageCounter {
 
 function outcomeOf(
   how: AnswerEnd,
-  { error, calls, isEmpty }: CountedAnswer,
+  { error, calls, isEmpty, offersTools }: CountedAnswer,
   { canBeRead, fail }: { canBeRead: boolean; fail: (cause: ModelError, detail: string) => Outcome },
 ): Outcome {
   if (how === 'left') return { kind: 'left' };
   if (error !== null) return fail(error, 'the model ended its answer with an error');
   if (how === 'cut') return fail('stream-cut', 'the answer of the model was cut off');
-  return isEmpty && canBeRead ? { kind: 'empty' } : { kind: 'answered', calls };
+  return isEmpty && canBeRead ? { kind: 'empty' } : { kind: 'answered', calls, isForTask: offersTools };
 }
 
 function once<A extends unknown[]>(work: (...values: A) => void): (...values: A) => void {
