@@ -162,6 +162,29 @@ it('shows no cost, not 0, for an estimate of a model whose price is unknown', as
     expect((await project.caisson(...args)).stdout).not.toMatch(/\$0\.00(?!\s+no cap)/);
 }, 60_000);
 
+it('charges a run whose host was killed also where nothing is capped', async () => {
+  const server = await serveOneStep(100_000);
+  const project = open(server);
+  await project.trust();
+  const host = project.start('run', 'work');
+  await until('the model is asked again', () => server.requests.length > 1);
+  host.kill('SIGKILL');
+  await finish(host);
+  const { stdout } = await project.caisson('budget', '-o', 'json');
+  expect((JSON.parse(stdout) as { standings: unknown[] }).standings).toMatchObject([
+    { spentUsd: expect.closeTo(0.3) as number, reservedUsd: 0, tokensIn: 100_000, unknownCosts: 0 },
+  ]);
+}, 60_000);
+
+it('shows every cap, and no unknown cost of plain commands', async () => {
+  const project = createProject({ config: 'budget: { perDayTokens: 5000, perSessionTurns: 7 }\n' });
+  expect((await project.run('--session', 's', '--', 'true')).status).toBe('done');
+  const { stdout } = await project.caisson('budget', '--session', 's');
+  const [, session = '', day = ''] = stdout.split('\n');
+  expect(session).toMatch(/^session s +\$0\.00 +\$0\.00 +7 turns +0 +0 /);
+  expect(day).toMatch(/^day \S+ +\$0\.00 +\$0\.00 +5000 tokens +0 +0 /);
+}, 60_000);
+
 it('charges a run whose host was killed with what it had used by then', async () => {
   const server = await serveOneStep(100_000);
   const project = open(server, 'budget: { perDayUsd: 1, perDayTokens: 100010 }\n');

@@ -27,7 +27,7 @@ function format(standings: readonly BudgetStanding[], bold: (text: Line) => Line
     `${standing.scope} ${standing.scopeId}`,
     formatSpent(standing),
     formatCost(standing.reservedUsd),
-    standing.ceilingUsd === null ? 'no cap' : formatCost(standing.ceilingUsd),
+    formatCaps(standing),
     String(standing.unknownCosts),
     String(standing.estimatedCosts),
     `${standing.tokensIn} in, ${standing.tokensOut} out`,
@@ -37,6 +37,17 @@ function format(standings: readonly BudgetStanding[], bold: (text: Line) => Line
     [['SCOPE', 'SPENT', 'RESERVED', 'CAP', 'UNKNOWN', 'ESTIMATED', 'TOKENS', 'RUNS'], ...rows],
     bold,
   );
+}
+
+function formatCaps({ ceilingUsd, countCaps = {} }: BudgetStanding): string {
+  const { tokens, turns, toolCalls } = countCaps;
+  const caps = [
+    ceilingUsd === null ? null : formatCost(ceilingUsd),
+    tokens === undefined ? null : `${tokens} tokens`,
+    turns === undefined ? null : `${turns} turns`,
+    toolCalls === undefined ? null : `${toolCalls} tool calls`,
+  ].filter((cap) => cap !== null);
+  return caps.length === 0 ? 'no cap' : caps.join(', ');
 }
 
 /** No sum is shown as 0 where an ending does not say what it cost. */

@@ -5,6 +5,7 @@ export function createBooks(rows: Map<string, unknown>, more: Partial<Books> = {
   return {
     spend: () => [],
     stateOf: () => 'open',
+    usesModel: () => true,
     nowMs: () => 0,
     alone: (work) => work(),
     rows: {

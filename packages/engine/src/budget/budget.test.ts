@@ -38,6 +38,7 @@ const ask = (runId: string, more: Partial<BudgetRequest> = {}): BudgetRequest =>
   ...more,
 });
 const spentRow = (costUsd: number | null): SpentRow => ({
+  runId: 'run',
   costUsd,
   unknownCosts: costUsd === null ? 1 : 0,
   inputTokens: 1,

@@ -56,7 +56,9 @@ export interface BudgetStanding {
   readonly spentUsd: number;
   readonly reservedUsd: number;
   readonly ceilingUsd: number | null;
-  /** Runs that ended without a known cost. */
+  /** Caps beside the one on money; absent where there is none. */
+  readonly countCaps?: Partial<Record<'tokens' | 'turns' | 'toolCalls', number>>;
+  /** Endings of runs that use a model, without a known cost. */
   readonly unknownCosts: number;
   /** Runs whose usage is an estimate in part. */
   readonly estimatedCosts: number;
@@ -75,7 +77,7 @@ export interface Budget {
   follow(runId: string, usage: Usage, earlier?: EarlierUse): { detail: string } | null;
   /** What the usage cost; `requestedModel` counts if the runtime does not report which model served it. */
   cost(usage: Usage, requestedModel: string): number | undefined;
-  /** What the attempt after `earlier` had used when its host last recorded it; undefined if no cap required that. */
+  /** What the attempt after `earlier` had used when its host last recorded it; undefined if no model had answered. */
   lastUsage(runId: string, earlier?: EarlierUse): Usage | undefined;
   settle(runId: string, usage: Usage | undefined): void;
   standings(session?: string): readonly BudgetStanding[];
@@ -83,6 +85,7 @@ export interface Budget {
 
 /** What a run has cost so far, according to the ledger. */
 export interface SpentRow {
+  readonly runId: string;
   readonly costUsd: number | null;
   readonly unknownCosts: number;
   readonly estimatedCosts?: number;
@@ -97,6 +100,8 @@ export interface SpentRow {
 export interface Books {
   spend(filter: { session?: string; day?: string }): readonly SpentRow[];
   stateOf(runId: string): 'unknown' | 'open' | 'ended';
+  /** Whether a model may have been asked in this run. */
+  usesModel(runId: string): boolean;
   nowMs(): number;
   /** Runs `work` as one transaction, alone among all processes. */
   alone<T>(work: () => T): T;

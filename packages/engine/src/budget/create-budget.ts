@@ -5,10 +5,12 @@ import { findPassedFamily } from './family-caps.ts';
 import { costOf, tokensOf } from './price-table.ts';
 import { refuseNothing } from './refusals.ts';
 import {
+  beginReservation,
   closeReservation,
   isReserved,
   lastUsage,
   listReservations,
+  sum,
   sweepReservations,
   writeReservation,
   type Reservation,
@@ -18,7 +20,7 @@ import { countsOf, findPassedScopeCount, hasCountCaps } from './scope-counts.ts'
 import { createScopes } from './scopes.ts';
 
 export function createBudget(options: BudgetOptions): Budget {
-  const active = new Map<string, { caps: BudgetCaps; session: string | null; model: string }>();
+  const active = new Map<string, ActiveBudget>();
   const { settings, books } = options;
   const isCounting = hasCountCaps(settings);
   const scopes = createScopes(options);
@@ -37,14 +39,14 @@ export function createBudget(options: BudgetOptions): Budget {
             return reserve(options, scopes, request);
           })
         : null; // nothing to reserve, and no write that admission would wait for
-      if (refusal === null) active.set(runId, { caps, session, model });
+      if (refusal === null) active.set(runId, { caps, session, model, parent: request.parent ?? null });
       return refusal;
     },
     follow(runId, usage, earlier = NOTHING_EARLIER) {
       const run = active.get(runId);
       if (run === undefined) return null;
       const costUsd = costOf(usage, run.model) ?? costOf({ ...withoutCost(usage), models: [] }, run.model);
-      recordUsed(books, runId, earlier.costUsd + (costUsd ?? 0), { usage, earlier });
+      recordUsed(books, runId, { run, usedUsd: earlier.costUsd + (costUsd ?? 0), last: { usage, earlier } });
       const counted =
         findPassedCount(run.caps, usage, earlier) ??
         (isCounting ? findPassedScopeCount(settings, scopes.counted(run.session), earlier) : null);
@@ -67,26 +69,47 @@ export function createBudget(options: BudgetOptions): Budget {
       if (!wasReserved && usage === undefined) return; // nothing was spent; recording that would read the whole day
       for (const scope of scopes.standings(run?.session ?? null)) options.onUpdate(scope);
     },
-    standings: (session) => scopes.standings(session ?? null),
+    standings: (session) =>
+      scopes.standings(session ?? null).map((each) => ({ ...each, unknownCosts: countUnknown(books, each) })),
   };
 }
 
-/** Others see what a run has spent before it ends; never less than they saw. */
+/** What is known of a run while it is under way here. */
+interface ActiveBudget {
+  readonly caps: BudgetCaps;
+  readonly session: string | null;
+  readonly model: string;
+  readonly parent: string | null;
+}
+
+/** A plain command has no cost that could be unknown. */
+function countUnknown(books: Books, { scope, scopeId }: BudgetStanding): number {
+  const rows = books.spend(scope === 'session' ? { session: scopeId } : { day: scopeId });
+  const unknown = rows.filter((row) => row.unknownCosts > 0 && books.usesModel(row.runId));
+  return sum(unknown.map((row) => row.unknownCosts));
+}
+
+/**
+ * Others see what a run has spent before it ends, never less than they saw; and so does whoever settles it when this host
+ * is killed. A run without a cap has a row from the first answer of its model on.
+ */
 function recordUsed(
   books: Books,
   runId: string,
-  usedUsd: number,
-  last: { usage: Usage; earlier: EarlierUse },
+  { run, usedUsd, last }: { run: ActiveBudget; usedUsd: number; last: NonNullable<Reservation['last']> },
 ): void {
   const counts = countsOf(last.usage, last.earlier);
   const isMore = (row: Reservation | undefined) =>
-    row !== undefined && (usedUsd > row.usedUsd || !isDeepStrictEqual(counts, row.counts));
+    row === undefined
+      ? tokensOf(last.usage) > 0
+      : usedUsd > row.usedUsd || !isDeepStrictEqual(counts, row.counts);
   const find = () => listReservations(books).find((held) => held.runId === runId);
   if (!isMore(find())) return;
   books.alone(() => {
     const row = find();
-    if (row !== undefined && isMore(row))
-      writeReservation(books, { ...row, usedUsd: Math.max(usedUsd, row.usedUsd), counts, last });
+    if (!isMore(row)) return;
+    const known = row ?? beginReservation(books, runId, { ...run, capUsd: run.caps.usd ?? null });
+    writeReservation(books, { ...known, usedUsd: Math.max(usedUsd, known.usedUsd), counts, last });
   });
 }
 

@@ -32,6 +32,27 @@ export interface Reservation {
   readonly atMs: number;
 }
 
+const EMPTY = {
+  usd: 0,
+  capUsd: null,
+  usedUsd: 0,
+  counts: { tokens: 0, turns: 0, toolCalls: 0 },
+  last: null,
+  childrenUsd: 0,
+  parent: null,
+  session: null,
+  atMs: 0,
+} as const;
+
+/** A row that promises nothing yet. */
+export function beginReservation(
+  books: Books,
+  runId: string,
+  { parent, session, capUsd }: Pick<Reservation, 'parent' | 'session' | 'capUsd'>,
+): Reservation {
+  return { ...EMPTY, runId, parent, session, capUsd, atMs: books.nowMs() };
+}
+
 export function writeReservation(books: Books, reservation: Reservation): void {
   books.rows.set(SPACE, reservation.runId, reservation);
 }
@@ -73,18 +94,6 @@ function readRows(books: Books): Reservation[] {
     .list(SPACE)
     .map(({ key, value }) => ({ ...EMPTY, ...(value as Partial<Reservation>), runId: key }));
 }
-
-const EMPTY = {
-  usd: 0,
-  capUsd: null,
-  usedUsd: 0,
-  counts: { tokens: 0, turns: 0, toolCalls: 0 },
-  last: null,
-  childrenUsd: 0,
-  parent: null,
-  session: null,
-  atMs: 0,
-} as const;
 
 /** Drops the rows that no longer count. */
 export function sweepReservations(books: Books): void {

@@ -1,19 +1,11 @@
-import type { Usage } from '@caisson/protocol';
 import type { BudgetOptions, BudgetRefusal, BudgetRequest, BudgetStanding, EarlierUse } from './contract.ts';
 import { findSpentFamily } from './family-caps.ts';
 import { refuseSpent, refuseUnknownCost } from './refusals.ts';
-import { listReservations, writeReservation } from './reservations.ts';
-import { countsOf, hasCountCaps, refuseCounted } from './scope-counts.ts';
+import { beginReservation, listReservations, writeReservation } from './reservations.ts';
+import { hasCountCaps, refuseCounted } from './scope-counts.ts';
 import type { Scopes } from './scopes.ts';
 
 export const NOTHING_EARLIER: EarlierUse = { tokens: 0, turns: 0, toolCalls: 0, costUsd: 0 };
-const NO_USAGE: Usage = {
-  models: [],
-  inputTokens: 0,
-  outputTokens: 0,
-  cacheReadTokens: 0,
-  cacheWriteTokens: 0,
-};
 
 /** Promises a run what it may spend, or says why nothing is left. The caller is alone with the books. */
 export function reserve(
@@ -37,17 +29,10 @@ export function reserve(
   const left = Math.min(Infinity, ...capped.map(leftOf));
   const usd = Math.min(request.caps.usd ?? left / Math.max(2, settings.shares), left);
   if (usd === Infinity && !isCounting) return null;
+  const own = { parent, session: request.session, capUsd: request.caps.usd ?? null };
   writeReservation(books, {
-    runId: request.runId,
+    ...beginReservation(books, request.runId, own),
     usd: usd === Infinity ? 0 : usd,
-    capUsd: request.caps.usd ?? null,
-    usedUsd: 0,
-    counts: countsOf(NO_USAGE, NOTHING_EARLIER),
-    last: null,
-    childrenUsd: 0,
-    parent,
-    session: request.session,
-    atMs: books.nowMs(),
   });
   return null;
 }

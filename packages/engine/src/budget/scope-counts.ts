@@ -1,6 +1,6 @@
 /** Caps on tokens, turns and tool calls of a session or a day: what has ended, and what runs have used so far. */
 import type { Usage } from '@caisson/protocol';
-import type { BudgetRefusal, BudgetSettings, EarlierUse, SpentRow } from './contract.ts';
+import type { BudgetRefusal, BudgetSettings, BudgetStanding, EarlierUse, SpentRow } from './contract.ts';
 import { tokensOf } from './price-table.ts';
 import { sum, type Counts, type Reservation } from './reservations.ts';
 
@@ -17,6 +17,17 @@ export interface CountedScope {
   readonly spent: readonly SpentRow[];
   /** Only those of the scope. */
   readonly held: readonly Reservation[];
+}
+
+/** The caps on counts that a scope has. */
+export function countCapsOf(
+  settings: BudgetSettings,
+  scope: CountedScope['scope'],
+): Pick<BudgetStanding, 'countCaps'> {
+  const set = COUNTED.map((counted) => [counted, settings[SETTINGS[scope][counted]]] as const).filter(
+    ([, cap]) => cap != null,
+  );
+  return set.length === 0 ? {} : { countCaps: Object.fromEntries(set) };
 }
 
 export function hasCountCaps(settings: BudgetSettings): boolean {

@@ -1,7 +1,7 @@
 /** What a session and a day have spent and promised. */
 import type { BudgetOptions, BudgetStanding } from './contract.ts';
 import { listReservations, promisedUsd, sum, type Reservation } from './reservations.ts';
-import type { CountedScope } from './scope-counts.ts';
+import { countCapsOf, type CountedScope } from './scope-counts.ts';
 
 export interface Scopes {
   /** The session's standing, if there is one, then the day's. A viewer's own promise is not held against it. */
@@ -27,6 +27,7 @@ export function createScopes({ settings, books, today }: BudgetOptions): Scopes 
       spentUsd: sum(rows.map((row) => row.costUsd ?? 0)),
       reservedUsd: promisedUsd(held, viewer, counts),
       ceilingUsd: scope === 'session' ? settings.perSessionUsd : settings.perDayUsd,
+      ...countCapsOf(settings, scope),
       unknownCosts: sum(rows.map((row) => row.unknownCosts)),
       estimatedCosts: sum(rows.map((row) => row.estimatedCosts ?? 0)),
       runCount: rows.length,

@@ -15,11 +15,13 @@ export function openBudget(config: ResolvedConfig, ledger: Ledger, bus: SafeEven
         const run = ledger.run(runId);
         return run === null ? 'unknown' : run.ending === undefined ? 'open' : 'ended';
       },
+      usesModel: (runId) => ledger.run(runId)?.runtime !== 'command',
       nowMs: () => clock.wallMs(),
       alone: (work) => ledger.alone(work),
       rows: ledger.kv,
     },
     today: () => clock.now().toISOString().slice(0, 10),
-    onUpdate: ({ unknownCosts: _unknown, ...standing }) => bus.emit(BusTopic.BUDGET_UPDATED, standing),
+    onUpdate: ({ unknownCosts: _unknown, countCaps: _caps, ...standing }) =>
+      bus.emit(BusTopic.BUDGET_UPDATED, standing),
   });
 }
