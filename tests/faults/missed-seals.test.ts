@@ -161,3 +161,31 @@ function takeSealAway(project: Project, runId: string): void {
     .run(runId);
   database.close();
 }
+
+it('a run without a mark of its ending is told once, and by doctor --repair', async () => {
+  const project = createProject();
+  const restore = breakKeys(project);
+  const run = await project.run('--', 'true');
+  const database = new DatabaseSync(join(project.root, '.caisson/ledger.db'));
+  database.exec("DELETE FROM kv WHERE space = 'endings'");
+  database.close();
+  restore();
+  const told = `${run.runId} is not sealed`;
+  expect((await project.caisson('runs')).stderr).toContain(told);
+  for (const command of ['runs', 'gc']) expect((await project.caisson(command)).stderr).toBe('');
+  expect((await project.run('--', 'true')).cli.stderr).toBe('');
+  expect((await project.caisson('doctor', '--repair')).stdout).toContain(told);
+  expect((await project.caisson('seal', run.runId)).code).toBe(0);
+}, 120_000);
+
+it('a state folder that was begun anew seals the run of a first host that was killed', async () => {
+  const project = createProject();
+  await project.run('--', 'true');
+  rmSync(join(project.root, '.caisson'), { recursive: true });
+  const restore = breakKeys(project);
+  const run = await project.run('--', 'sh', '-c', 'echo work > new.txt');
+  restore();
+  expect((await project.caisson('runs')).stderr).toBe('');
+  expect(await isSealed(project, run.runId)).toBe(true);
+  expect((await project.caisson('verify', run.runId)).code).toBe(0);
+}, 120_000);

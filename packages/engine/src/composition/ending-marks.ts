@@ -10,6 +10,8 @@ import type { OwnState } from '../trust/index.ts';
 export type EndingVerdict = 'ours' | 'unmarked' | 'forged';
 
 export interface EndingMarks {
+  /** The id of the state folder that the marks are of. */
+  readonly state: string;
   mark(ending: Ending): unknown;
   judge(ledger: Pick<Ledger, 'kv'>, ending: Ending): EndingVerdict;
 }
@@ -20,6 +22,7 @@ const Mark = z.object({ state: z.string(), signature: z.string() });
 export function createEndingMarks({ id, seal }: Pick<OwnState, 'id' | 'seal'>): EndingMarks {
   const describe = ({ runId, hash }: Ending): string => `${runId} ${hash}`;
   return {
+    state: id,
     mark: (ending) => ({ state: id, signature: seal.sign(PURPOSE, describe(ending)) }),
     judge({ kv }, ending) {
       const found = findEndingMark(kv, ending.runId);

@@ -37,7 +37,7 @@ interface SealParts {
 }
 
 export function createSealChain(options: SealerOptions): SealChain {
-  const { ledger, store, config, warn } = options;
+  const { ledger, store, config, endings, warn } = options;
   const heads = openUserHeads(config);
   const courier = createWitnessCourier(config.evidence.witness, ledger, warn);
   const runtime = join(config.stateDir, 'runtime');
@@ -64,7 +64,7 @@ export function createSealChain(options: SealerOptions): SealChain {
   };
   const advanceHead = (newest: RecordedSeal): string | null => {
     try {
-      return describeVerdict(heads.advance(config.stateDir, ledger, newest), ledger.file);
+      return describeVerdict(heads.advance(config.stateDir, ledger, newest, endings.state), ledger.file);
     } catch (error) {
       return `the newest seal could not be noted in ${heads.folder}: ${(error as Error).message}`;
     }

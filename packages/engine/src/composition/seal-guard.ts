@@ -5,10 +5,12 @@ import {
   refuseLostSeal,
   SealRefusedError,
   TamperedError,
+  UnmarkedEndingError,
   type HeadVerdict,
   type LedgerHeads,
 } from '../evidence/index.ts';
 import type { StoredEvent } from '../ledger/index.ts';
+import type { EndingVerdict } from './ending-marks.ts';
 import type { SealerOptions, SealOptions } from './seal-evidence.ts';
 
 const RESTORE = { remedy: 'Restore the ledger from a backup.' };
@@ -31,10 +33,14 @@ export function createSealGuard(
       );
     refuseLostSeal(ledger, runId, ledger.read({ runId }));
   };
-  const demandWhole = (verdict: HeadVerdict): void => {
+  /** A folder that was begun anew has a secret of its own: what it marked was recorded in it. */
+  const isBegunAnew = (verdict: HeadVerdict): boolean =>
+    verdict.kind === 'replaced' && ![undefined, endings.state].includes(verdict.head.state);
+  const demandWhole = (verdict: HeadVerdict, mark: EndingVerdict): void => {
     const problem = describeVerdict(verdict, ledger.file);
     if (verdict.kind === 'rolled-back') throw new TamperedError(problem ?? '', { remedy: ACCEPT });
-    if (problem !== null) throw new SealRefusedError(problem, { remedy: ACCEPT });
+    if (problem !== null && !(mark === 'ours' && isBegunAnew(verdict)))
+      throw new SealRefusedError(problem, { remedy: ACCEPT });
     const broken = isChainWhole ? null : findChainBreak(listSeals(ledger));
     if (broken !== null) throw new TamperedError(broken, RESTORE);
     isChainWhole = true;
@@ -45,9 +51,9 @@ export function createSealGuard(
     const mark = endings.judge(ledger, { runId, hash: ending.hash });
     if (mark === 'forged')
       throw new TamperedError(`${runId} was changed after its ending was recorded`, RESTORE);
-    if (verdict !== null) demandWhole(verdict);
+    if (verdict !== null) demandWhole(verdict, mark);
     if (mark === 'unmarked' && !acceptsUnmarked)
-      throw new SealRefusedError(
+      throw new UnmarkedEndingError(
         'nothing shows that its ending was recorded in this state folder: an older version recorded it, or it was forged',
         { remedy: `If it is what you expect (caisson show ${runId}): caisson seal ${runId}` },
       );

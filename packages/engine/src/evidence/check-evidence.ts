@@ -33,7 +33,11 @@ export async function checkEvidence(
   if (!isThere) report.miss(['statement', SIGNATURE_CHECK, KEY_CHECK], 'there is no envelope');
   const statement = isThere ? await readStatement(report, envelope) : null;
   await report.check('run-id', () => checkRunId(source, statement));
-  await report.check('public-key', () => checkPublicKey(source, statement));
+  await report.check(
+    'public-key',
+    () => checkPublicKey(source, statement),
+    'no copy of the key came along: only an export has one',
+  );
   if (isThere) {
     await report.check(SIGNATURE_CHECK, async () => checkSignature(envelope, statement, trusted));
     await report.check(KEY_CHECK, async () => checkTrust(envelope, trusted));

@@ -12,11 +12,15 @@ const SEAL_CHECK = 'seal';
 export class CheckReport {
   readonly checks: Check[] = [];
 
-  /** Runs a check that returns its detail, or null when it does not apply. */
-  async check(id: string, run: () => Promise<string | null> | string | null): Promise<void> {
+  /** Runs a check that returns its detail, or null when it does not apply, for the reason `otherwise`. */
+  async check(
+    id: string,
+    run: () => Promise<string | null> | string | null,
+    otherwise = 'there is nothing to compare with',
+  ): Promise<void> {
     try {
       const detail = await run();
-      if (detail === null) this.skip([id], 'there is none');
+      if (detail === null) this.skip([id], otherwise);
       else this.checks.push({ id, verdict: 'ok', detail });
     } catch (cause) {
       this.#fail(id, cause);

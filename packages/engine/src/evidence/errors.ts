@@ -70,6 +70,9 @@ export class SealRefusedError extends CaissonError {
   readonly code = 'SEAL_REFUSED';
 }
 
+/** Nothing shows that the ending was recorded in this state folder: only who names the run gets it sealed. */
+export class UnmarkedEndingError extends SealRefusedError {}
+
 /** The run has no seal, so another person could check nothing. */
 export class NotSealedError extends CaissonError {
   readonly code = 'UNSEALED';

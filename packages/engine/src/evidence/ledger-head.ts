@@ -24,6 +24,8 @@ const LedgerHead = z.object({
   seal: Sha256,
   runId: z.string(),
   at: z.string(),
+  /** The id of the state folder, which is new where a folder was begun anew at the same place. */
+  state: z.optional(z.string()),
 });
 export type LedgerHead = z.infer<typeof LedgerHead>;
 
@@ -44,7 +46,7 @@ export interface LedgerHeads {
    * Remembers a seal that was just recorded. A head that the ledger has lost is kept instead, as the proof of it.
    * Returns the state of the ledger before.
    */
-  advance(stateDir: string, ledger: Ledger, newest: RecordedSeal): HeadVerdict;
+  advance(stateDir: string, ledger: Ledger, newest: RecordedSeal, state?: string): HeadVerdict;
   /** Accepts the ledger as it is from now on; without a seal in it, the head is forgotten. */
   accept(stateDir: string, ledger: Ledger | null): void;
   /** Forgets the heads of folders that are gone, and were used last before that time. */
@@ -68,11 +70,11 @@ export function openLedgerHeads(folder: string): LedgerHeads {
   return {
     folder,
     judge,
-    advance(stateDir, ledger, newest) {
+    advance(stateDir, ledger, newest, state) {
       const head = readHead(fileOf(stateDir));
       const isNext = head !== null && head !== 'unreadable' && head.seal === newest.seal.chain?.previous;
       const verdict = isNext ? { kind: 'ok' as const, head } : judge(stateDir, ledger);
-      if (verdict.kind !== 'rolled-back') write(stateDir, describeHead(stateDir, newest));
+      if (verdict.kind !== 'rolled-back') write(stateDir, describeHead(stateDir, newest, state));
       return verdict;
     },
     accept(stateDir, ledger) {
@@ -94,9 +96,10 @@ export function openLedgerHeads(folder: string): LedgerHeads {
   };
 }
 
-function describeHead(stateDir: string, { runId, at, seal }: RecordedSeal): LedgerHead {
+function describeHead(stateDir: string, { runId, at, seal }: RecordedSeal, state?: string): LedgerHead {
   const { ledger = '', number = 0 } = seal.chain ?? {};
-  return { ledger, stateDir: realPath(stateDir), number, seal: seal.envelopeRef, runId, at };
+  const own = state === undefined ? {} : { state };
+  return { ledger, stateDir: realPath(stateDir), number, seal: seal.envelopeRef, runId, at, ...own };
 }
 
 function compare(head: LedgerHead, ledger: Ledger | null): 'ok' | 'replaced' | 'rolled-back' {

@@ -6,6 +6,7 @@
  * M3  A signature is requested only by a command about runs: a key in an ssh-agent signs only with what starts work.
  * M4  A problem of one run (a blob is missing, its seal was removed) does not block the others. A problem of all (a
  *     key, a lock) is tried only a few times, and the rest is left to a later time.
+ * M5  A run that is sealed only when a person names it is reported once, and by `doctor --repair`.
  */
 import { LockTimeoutError } from '@caisson/ground';
 import { BusTopic, isTerminal, recordedTypeOf } from '@caisson/protocol';
@@ -18,6 +19,7 @@ import {
   KeyInvalidError,
   KeyUnknownError,
   SignerUnusableError,
+  UnmarkedEndingError,
   UnsealedError,
   UnsealedRunsError,
 } from '../evidence/index.ts';
@@ -38,6 +40,8 @@ const COMMON = [
   SignerUnusableError,
   LockTimeoutError,
 ] as const;
+/** Runs that were told by M5. */
+const TOLD = 'unmarked-told';
 const REPEAT_MS = 2_000;
 /** An agent may ask its user each time. */
 const REPEAT_WITH_AGENT_MS = 600_000;
@@ -94,24 +98,38 @@ export interface MadeUp {
   readonly failures: readonly string[];
 }
 
-/** Seals what is missing (M1, M2). */
-export async function makeUpSeals(engine: Engine, { isForWork = false } = {}): Promise<MadeUp> {
-  const { config, clock, sealer } = engine;
+/** Seals what is missing (M1, M2). With `isThorough` the runs of M5 are reported again. */
+export async function makeUpSeals(
+  engine: Engine,
+  { isForWork = false, isThorough = false } = {},
+): Promise<MadeUp> {
+  const { config, clock, sealer, ledger } = engine;
   const needsAgent = config.keys.agentSocket !== null; // M3
   if ((needsAgent && !isForWork) || !isTrusted(config, ['keys', 'evidence']))
     return { sealed: [], failures: [] };
   const startedMs = clock.monotonicMs();
-  const { sealed, errors } = await sealEach(await listOwedSeals(engine), (runId) => {
+  const isTold = (runId: string): boolean => !isThorough && ledger.kv.get(TOLD, runId) !== undefined;
+  const owed = (await listOwedSeals(engine)).filter((runId) => !isTold(runId));
+  const { sealed, errors } = await sealEach(owed, async (runId) => {
     const leftMs = PATIENCE_MS - (clock.monotonicMs() - startedMs);
-    return leftMs <= 0 ? null : sealer.seal(runId, { waitMs: leftMs, isLate: true });
+    if (leftMs <= 0) return 'later';
+    await sealer.seal(runId, { waitMs: leftMs, isLate: true }).catch((error: unknown) => {
+      if (isUnmarked(error)) ledger.kv.set(TOLD, runId, true);
+      throw error;
+    });
+    return 'sealed';
   });
   return { sealed, failures: errors.map((error) => error.message) };
 }
 
-/** M4. `seal` returns null when there is no time left. */
+function isUnmarked(error: unknown): boolean {
+  return (error instanceof UnsealedError ? error.cause : error) instanceof UnmarkedEndingError;
+}
+
+/** M4. `seal` returns `later` when there is no time left. */
 async function sealEach(
   runIds: readonly string[],
-  seal: (runId: string) => Promise<void> | null,
+  seal: (runId: string) => Promise<'sealed' | 'later' | void>,
 ): Promise<{ readonly sealed: readonly string[]; readonly errors: readonly Error[] }> {
   const sealed: string[] = [];
   const errors: Error[] = [];
@@ -119,9 +137,7 @@ async function sealEach(
   for (const runId of runIds) {
     if (common.times >= MAX_FAILURES) break;
     try {
-      const sealing = seal(runId);
-      if (sealing === null) break;
-      await sealing;
+      if ((await seal(runId)) === 'later') break;
       sealed.push(runId);
       common = { reason: '', times: 0 };
     } catch (error) {
