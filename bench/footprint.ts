@@ -1,17 +1,10 @@
 // What finished runs leave behind: files and disk space, and memory groups in the kernel. Needs a build.
 import { spawnSync } from 'node:child_process';
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmdirSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { countMemoryGroups } from '../packages/ground/src/cgroup/fixtures/count-memory-groups.ts';
 import type { BenchRow } from './bench-row.ts';
 import { createScratch, timeProgram, type Scratch } from './dispatch/scratch.ts';
 
@@ -123,10 +116,6 @@ function measure(root: string): Footprint {
     files: entries.filter((entry) => !entry.isDirectory()).length,
     bytes: bytes.reduce((sum, each) => sum + each, 0),
   };
-}
-
-function countMemoryGroups(): number {
-  return Number(/^memory\s+\d+\s+(\d+)/m.exec(readFileSync('/proc/cgroups', 'utf8'))?.[1] ?? 0);
 }
 
 function countPlainGroups({ root }: Scratch): number | null {

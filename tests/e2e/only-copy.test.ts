@@ -93,3 +93,16 @@ it('what a run hides by ignore rules of its own is named and outlives gc', { tim
   expect(readFileSync(join(place, 'deep/file'), 'utf8')).toBe('more\n');
   expect((await project.caisson('diff', runId)).stderr).toContain('not in the patch: work.txt');
 });
+
+it('gc --held-back deletes what gc names, and names what it deletes', { timeout: 120_000 }, async () => {
+  const project = createProject({ config: 'limits: { captureFile: 1k }\n' });
+  const run = await project.run('--', 'sh', '-c', 'head -c 5000 /dev/zero >large');
+  const place = join(project.root, '.caisson/held-back', `${run.runId}.1`);
+  const named = await project.caisson('gc', '--older-than', '0s');
+  expect([named.code, named.stdout]).toEqual([0, expect.stringContaining(`nothing else holds it: ${place}`)]);
+  expect(named.stdout).not.toContain(' 0 trashed workspaces');
+  const young = await project.caisson('gc', '--held-back', '--older-than', '1d');
+  expect([young.stdout, existsSync(place)]).toEqual([expect.stringContaining(`it: ${place}`), true]);
+  const deleted = await project.caisson('gc', '--held-back');
+  expect([deleted.stdout, existsSync(place)]).toEqual([expect.stringContaining(`for good: ${place}`), false]);
+});

@@ -1,5 +1,5 @@
 /** `--scope` says which files a task is about; what was changed beside them is reported. */
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { createProject } from './project.ts';
@@ -41,5 +41,49 @@ it(
     const program = 'mkdir -p src; echo a >src/a; echo b >../beside';
     const result = await project.run('--scope', 'src', '--', 'sh', '-c', program);
     expect(result.outsideScope).toEqual(['../beside']);
+  },
+);
+
+const OVERSTEP = 'mkdir -p src; echo a >src/a.ts; echo b >beside.md';
+
+it(
+  '--apply takes nothing where the scope was overstepped, until it is asked for',
+  { timeout: 120_000 },
+  async () => {
+    const project = createProject();
+    const refused = await project.caisson('run', '--apply', '--scope', 'src', '--', 'sh', '-c', OVERSTEP);
+    expect(refused.code).toBe(1);
+    expect(refused.stdout).toMatch(
+      /Nothing was changed: .* outside the scope of the task\.\n {2}beside\.md\n/,
+    );
+    expect(project.git('status', '--porcelain')).toBe('');
+    const [next = '', runId = ''] = /caisson apply (run_\w+) --outside-scope$/m.exec(refused.stdout) ?? [];
+    expect(JSON.parse((await project.caisson('show', runId, '-o', 'json')).stdout)).toMatchObject({
+      status: 'done',
+    });
+    const plain = await project.caisson('apply', runId, '-o', 'json');
+    expect([plain.code, JSON.parse(plain.stdout)]).toEqual([
+      1,
+      { kind: 'outside-scope', files: ['beside.md'], next },
+    ]);
+    const asked = await project.caisson(...next.split(' ').slice(1));
+    expect([asked.code, existsSync(join(project.root, 'beside.md'))]).toEqual([0, true]);
+  },
+);
+
+it(
+  '--branch is not made where the scope was overstepped, and the line that makes it is told',
+  { timeout: 120_000 },
+  async () => {
+    const project = createProject();
+    const result = await project.run('--branch', 'work', '--scope', 'src', '--', 'sh', '-c', OVERSTEP);
+    expect([result.cli.code, result.status, result.branch?.status]).toEqual([1, 'done', 'held']);
+    expect(result.outsideScope).toEqual(['beside.md']);
+    expect(project.git('branch', '--list', 'work')).toBe('');
+    const [, line = ''] = /all the same: git (.*)$/.exec(result.branch?.detail ?? '') ?? [];
+    project.git(...line.split(' '));
+    expect(project.git('show', 'work:beside.md')).toBe('b\n');
+    const inside = await project.run('--branch', 'fine', '--scope', '*', '--', 'sh', '-c', OVERSTEP);
+    expect([inside.cli.code, inside.branch?.status]).toEqual([0, 'created']);
   },
 );

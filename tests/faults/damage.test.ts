@@ -190,7 +190,7 @@ it('doctor --repair derives damaged rows again and says so', async () => {
   const database = new DatabaseSync(inState(project, 'ledger.db'));
   database.exec(`UPDATE runs SET status = 'queued', row = replace(row, '"done"', '"queued"')`);
   database.close();
-  expect((await examine(project)).found['ledger']?.remedy).toContain('--repair');
+  expect((await examine(project)).found['ledger']?.repair).toContain('--repair');
   const repaired = await examine(project, '--repair');
   expect(repaired).toEqual({
     code: 0,
@@ -219,3 +219,70 @@ it('doctor names the run of a dead host, and ends with 1 when something was not 
   expect(repaired.stdout).toContain('NOT REPAIRED  worktrees');
   expect([repaired.code, repaired.stdout]).toEqual([1, expect.stringContaining('0 runs are under way')]);
 }, 60_000);
+
+it.each(DAMAGES)(
+  'a patch that is %s: show, diff and apply name the checkpoint that has the work',
+  async (_title, kind, code, damage) => {
+    const project = createProject();
+    const work = 'echo changed > new.txt; echo beside > beside.txt';
+    const run = await project.run('--scope', 'new.txt', '--', 'sh', '-c', work);
+    damage(blobFile(project, ref(await project.events(run.runId), 'patchRef')));
+    const checkpoint = `refs/caisson/${run.runId}/1`;
+    const get = `git diff --binary ${checkpoint}^ ${checkpoint} | git apply`;
+    const shown = await project.caisson('show', run.runId);
+    expect(shown.stdout).toContain(`the work is in: checkpoint ${checkpoint}`);
+    expect(shown.stdout).toContain(get);
+    expect(shown.stdout).toContain('outside the scope: beside.txt');
+    expect(shown.stdout).not.toContain(`caisson apply ${run.runId}`);
+    for (const command of ['diff', 'apply']) {
+      const read = await project.caisson(command, run.runId);
+      expect([command, read.code, read.stderr]).toEqual([command, code, expect.stringContaining(get)]);
+      expect(read.stderr).not.toContain('put the content again');
+    }
+    const { found } = await examine(project, '--repair');
+    expect(found['store']?.findings?.join()).toContain(`patch of ${run.runId} is ${kind}`);
+    expect(JSON.stringify(found)).not.toContain('--repair');
+  },
+  60_000,
+);
+
+it('an attempt folder in a state folder that was moved goes to the trash, and doctor --repair says where', async () => {
+  const before = createProject();
+  const run = await before.run('--', 'sh', '-c', 'echo work > new.txt');
+  const name = `${run.runId}.1`;
+  mkdirSync(inState(before, 'worktrees'), { recursive: true });
+  renameSync(inState(before, 'trash', name), inState(before, 'worktrees', name));
+  const root = `${before.root}-moved`;
+  renameSync(before.root, root);
+  const project = createProject({ at: root, env: before.env });
+  const { found } = await examine(project);
+  expect(found['worktrees']?.findings).toEqual([
+    `${inState(project, 'worktrees', name)} was made in ${inState(before, 'worktrees', name)}, before the state folder was moved`,
+  ]);
+  const { repaired, found: left } = await examine(project, '--repair');
+  const [said] = repaired.filter(({ id }) => id === 'worktrees');
+  expect(said).toMatchObject({
+    verdict: 'ok',
+    detail: expect.stringContaining('was moved to the trash') as string,
+  });
+  const trashed = inState(project, 'trash', name);
+  expect(said?.detail).toContain(`take what you need from ${trashed}`);
+  expect(readFileSync(join(trashed, 'files/new.txt'), 'utf8')).toBe('work\n');
+  expect(left).toEqual({});
+}, 120_000);
+
+it('a mark that a run was forgotten, which nobody forgot, is found and taken away', async () => {
+  const project = createProject();
+  const run = await project.run('--', 'true');
+  const database = new DatabaseSync(inState(project, 'ledger.db'));
+  database.prepare('INSERT INTO kv VALUES (?, ?, ?)').run('forgotten', run.runId, '"2026-01-01"');
+  database.close();
+  const { code, found } = await examine(project);
+  expect([code, found['forgotten']]).toMatchObject([
+    6,
+    { outcome: 'tampered', detail: expect.stringContaining(`${run.runId} is marked as forgotten`) as string },
+  ]);
+  const { repaired, found: left, code: after } = await examine(project, '--repair');
+  expect([repaired.map(({ id }) => id), left, after]).toEqual([['forgotten'], {}, 0]);
+  expect((await project.caisson('diff', run.runId)).code).toBe(0);
+}, 120_000);

@@ -91,6 +91,61 @@ describe('a disk without room', { timeout: 120_000 }, () => {
   });
 });
 
+describe('a disk that a run filled itself', { timeout: 120_000 }, () => {
+  it('is recorded in the space that the host had set aside: the run ends, and says so', async (context) => {
+    const project = createProject();
+    const disk = mountDisk(project, 'size=4m', context);
+    const filled = `cat /dev/zero >${disk}/${FILLED}; exit 5`;
+    const options = ['--state-dir', join(disk, 'state'), '--sandbox', 'none', '--retries', '0'];
+    const result = await project.run(...options, '--', 'sh', '-c', filled);
+    expect([result.cli.code, result.failure?.detail]).toEqual([1, expect.stringMatching(/disk.* is full/)]);
+    expect(existsSync(join(disk, FILLED))).toBe(true);
+    expectReadable(join(disk, 'state'));
+    expect(readdirSync(join(disk, 'state/runtime/hosts'))).toEqual([]);
+  });
+
+  it('with its workspace is named with the remedy, by the run and by gc, also after its host was killed', async (context) => {
+    const project = createProject({ git: false });
+    const disk = mountDisk(project, 'size=4m', context);
+    const state = ['--state-dir', join(disk, 'state')];
+    const work = 'head -c 8000000 /dev/urandom >big';
+    const host = project.start(
+      'run',
+      ...state,
+      '--workspace',
+      'empty',
+      '--retries',
+      '0',
+      '--',
+      'sh',
+      '-c',
+      work,
+    );
+    let said = '';
+    host.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    await untilWaits(host);
+    const worktree = /\S*worktrees\/run_\w+\.1/.exec(said)?.[0] ?? '';
+    expect(said).toMatch(
+      /is full: .*Most of what Caisson has there is in \S*worktrees\/run_\w+\.1 \(\d.*m\): remove/,
+    );
+    host.kill('SIGKILL');
+    await finish(host);
+    const swept = await project.caisson('gc', ...state);
+    expect([swept.code, swept.stdout]).toEqual([
+      0,
+      expect.stringMatching(new RegExp(`The disk is full.*MiB  ${worktree}\\n`, 's')),
+    ]);
+    expect(swept.stderr).toMatch(/could not be settled: .*is full/);
+    execFileSync('mount', ['-o', 'remount,size=64m', disk]);
+    const [run] = await listRuns(project, state);
+    expect(run).toMatchObject({
+      status: 'interrupted',
+      failure: { reason: 'lost', detail: expect.stringMatching(/waited to settle .*is full/) as string },
+    });
+    expectReadable(join(disk, 'state'));
+  });
+});
+
 describe('the disk of the repository, with the state elsewhere', { timeout: 120_000 }, () => {
   const FULL =
     /the disk that holds \S*\/disk\/\.git\S* is full: git .*No space left on device.* Free some space/s;
@@ -123,6 +178,13 @@ describe('the disk of the repository, with the state elsewhere', { timeout: 120_
   });
 });
 
+/** What hosts had set aside, as where a host found no room to do so. */
+function dropReserves(stateDir: string): void {
+  const hosts = join(stateDir, 'runtime/hosts');
+  for (const name of readdirSync(hosts).filter((each) => each.includes('.reserve-')))
+    rmSync(join(hosts, name));
+}
+
 /** A repository on a small disk, and the state of its runs on another one. */
 function openOnDisk(): { project: Project; disk: string; options: string[] } {
   const outside = createProject({ git: false });
@@ -150,6 +212,7 @@ describe('a disk that is full while a run of a dead host is not settled', { time
     );
     host.kill('SIGKILL');
     await finish(host);
+    dropReserves(disk);
     fillDisk(disk);
 
     const listed = await project.caisson('runs', ...state, '-o', 'json');

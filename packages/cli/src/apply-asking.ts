@@ -43,16 +43,22 @@ const ALREADY = {
 
 /** Conflicts and dirty files are a failure for a shell; what is risky is denied. */
 function printApplied(outcome: ApplyResult, output: Output, runId: string, order: ApplyOrder): ExitCode {
-  const next = nextCommand(runId, order);
-  const isAskable = outcome.kind === 'risky' && !outcome.isRefused;
+  const next = nextCommand(runId, {
+    ...order,
+    ...(outcome.kind === 'outside-scope' ? { allowOutsideScope: true } : { allowRisky: true }),
+  });
+  const isAskable = outcome.kind === 'outside-scope' || (outcome.kind === 'risky' && !outcome.isRefused);
   output.result({ ...outcome, ...(isAskable ? { next } : {}) }, () => describe(outcome, order, runId, next));
   if (outcome.kind === 'risky') return EXIT_CODES.policyDenied;
   return outcome.kind === 'applied' ? EXIT_CODES.finished : EXIT_CODES.failed;
 }
 
-function nextCommand(runId: string, { leaveConflicts, force, stateDir }: ApplyOrder): string {
+function nextCommand(runId: string, order: ApplyOrder): string {
+  const { allowRisky, allowOutsideScope, leaveConflicts, force, stateDir } = order;
   const words = [
-    ...['caisson', 'apply', runId, '--allow-risky'],
+    ...['caisson', 'apply', runId],
+    ...(allowRisky === true ? ['--allow-risky'] : []),
+    ...(allowOutsideScope === true ? ['--outside-scope'] : []),
     ...(leaveConflicts === true ? ['--leave-conflicts'] : []),
     ...(force === true ? ['--force'] : []),
     ...(stateDir === undefined ? [] : ['--state-dir', `'${stateDir.replaceAll("'", `'\\''`)}'`]),
@@ -75,6 +81,12 @@ function describe(outcome: ApplyResult, order: ApplyOrder, runId: string, next: 
       ];
     case 'conflicts':
       return [describeConflicts(outcome.areMarkersLeft, order), ...list];
+    case 'outside-scope':
+      return [
+        'Nothing was changed: these files are outside the scope of the task.',
+        ...list,
+        `Look at them (caisson diff ${runId}), then: ${next}`,
+      ];
     case 'risky':
       return outcome.isRefused
         ? [

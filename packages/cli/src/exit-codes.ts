@@ -58,7 +58,7 @@ const BY_REFUSAL: Readonly<Record<string, ExitCode>> = {
 
 /** How a run's ending is told to a shell. */
 export function exitCodeOfResult(result: Pick<DispatchResult, 'status' | 'failure' | 'branch'>): ExitCode {
-  const isBranchMissing = result.branch?.status === 'taken' || result.branch?.status === 'failed';
+  const isBranchMissing = result.branch !== undefined && result.branch.status !== 'created';
   if (result.status === 'done') return isBranchMissing ? EXIT_CODES.failed : EXIT_CODES.finished;
   if (result.status === 'waiting' || result.status === 'answered') return EXIT_CODES.needsInput;
   if (result.failure !== undefined) return BY_REASON[result.failure.reason] ?? EXIT_CODES.failed;

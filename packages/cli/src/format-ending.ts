@@ -36,9 +36,7 @@ export function formatEnding(
   lines.push(...describeOutcome(result, style, work));
   lines.push(...[...listBeside(result), ...listOutsideScope(result)].map((text) => `  ${text}`));
   if (result.branch !== undefined) lines.push(`  ${describeBranch(result.branch)}`);
-  if (isBroken(result.status) && result.result?.patchRef === undefined) {
-    lines.push(`  work so far, if any: caisson diff ${result.runId}`);
-  }
+  if (result.leftWork === true) lines.push(`  work so far: caisson diff ${result.runId}`);
   return lines;
 }
 
@@ -70,10 +68,11 @@ export function describeTotal({ total, costUsd, costIsEstimate }: DispatchResult
 export function describeApply(
   runId: string,
   isInPlace: boolean,
-  risky: DispatchResult['risky'] = [],
+  { risky = [], outsideScope = [] }: Pick<DispatchResult, 'risky' | 'outsideScope'> = {},
 ): string {
   if (isInPlace) return 'in place: its changes are in your files already';
-  return `apply: caisson apply ${runId}${risky.length === 0 ? '' : ' (asks about the risky files)'}`;
+  const scope = outsideScope.length === 0 ? '' : ' --outside-scope';
+  return `apply: caisson apply ${runId}${scope}${risky.length === 0 ? '' : ' (asks about the risky files)'}`;
 }
 
 /** Whether the run worked in the user's own files. */
@@ -87,7 +86,9 @@ export function describeBranch({ name, status, detail }: NonNullable<DispatchRes
     case 'created':
       return `branch: ${name}`;
     case 'held':
-      return `branch: ${name} waits for a yes to its risky files; the warning above has the line that creates it`;
+      return detail === undefined
+        ? `branch: ${name} waits for a yes to its risky files; the warning above has the line that creates it`
+        : `branch: ${name} was not created: ${detail}`;
     case 'taken':
     case 'failed':
       return `branch: ${name} was not created: ${detail ?? status}`;
@@ -192,7 +193,7 @@ function describeOutcome(result: DispatchResult, style: Style, work: Whereabouts
       ...(result.risky ?? []).map(({ path, why }) => `  risky: ${path} ${why}`),
       ...(work.isApplied && result.status === 'done' && sealed.verify?.passed !== false
         ? []
-        : [`  ${describeApply(result.runId, work.isInPlace, result.risky)}`]),
+        : [`  ${describeApply(result.runId, work.isInPlace, result)}`]),
     );
   return lines;
 }

@@ -78,12 +78,14 @@ function describeAsked(
   accepted: EnvelopeOf<'dispatch.accepted'> | undefined,
 ): Line[] {
   if (accepted === undefined) return [];
-  const { description, acceptance, scope = [] } = accepted.task;
+  const { description, acceptance, scope = [], branch, priority } = accepted.task;
   const { continues } = result;
   return [
     ...cutLines(description, MAX_TASK_LINES, `all: caisson logs ${result.runId} -o ndjson`),
     ...(acceptance === undefined ? [] : labelled('done when', acceptance)),
     ...(scope.length === 0 ? [] : [`scope: ${scope.join(', ')}`]),
+    ...(branch === undefined ? [] : [`branch: ${branch}`]),
+    `priority: ${priority} of 1 to 10`,
     ...(continues === undefined ? [] : [`continues: ${continues.runId}`]),
     ...(continues?.question === undefined ? [] : labelled('question', continues.question)),
     ...(continues?.answer === undefined ? [] : labelled('answer', continues.answer)),
@@ -149,7 +151,7 @@ function describeOutcome(result: DispatchResult, events: readonly EventEnvelope[
     .findLast(({ what }) => what === 'patch');
   if (verify !== undefined) lines.push(describeVerify(verify, style));
   lines.push(...describeGates(sealed, style));
-  if (sealed.patchRef !== undefined)
+  if (sealed.patchRef !== undefined && result.unpatched === undefined)
     lines.push(
       `patch: ${captured === undefined ? '' : `${countFiles(captured.files)}, `}caisson diff ${runId}`,
     );
@@ -209,7 +211,7 @@ function describeCallback({ url, event, status, tries, detail }: Callback): stri
 }
 
 function describeNext(
-  { runId, status, result, asked, risky, unpatched }: DispatchResult,
+  { runId, status, result, asked, risky, outsideScope, unpatched, leftWork }: DispatchResult,
   inPlace: boolean,
 ): Line[] {
   const lines: Line[] = [];
@@ -221,12 +223,10 @@ function describeNext(
     if (asked.status === 'open') lines.push(`answer: caisson answer ${runId} "…"`);
     if (asked.status === 'expired') lines.push(`expired; ask again: caisson retry ${runId}`);
   }
-  if (result?.patchRef !== undefined) lines.push(describeApply(runId, inPlace, risky));
-  if (isBroken(status)) {
-    if (unpatched !== undefined) lines.push(...labelled('the work', unpatched.remedy));
-    else if (result?.patchRef === undefined) lines.push(`work so far, if any: caisson diff ${runId}`);
-    lines.push(`again: caisson retry ${runId}`);
-  }
+  if (unpatched !== undefined) lines.push(...labelled('the work', unpatched.remedy));
+  else if (result?.patchRef !== undefined) lines.push(describeApply(runId, inPlace, { risky, outsideScope }));
+  if (unpatched === undefined && leftWork === true) lines.push(`work so far: caisson diff ${runId}`);
+  if (isBroken(status)) lines.push(`again: caisson retry ${runId}`);
   if (status === 'queued' || status === 'running') lines.push(`follow: caisson logs ${runId} -f`);
   return lines;
 }

@@ -79,7 +79,10 @@ function absorb(state: State, event: EventEnvelope, runId: string): string | nul
     case 'policy.denied':
       return `denied: ${event.denial.what}`;
     case 'warning':
-      return isOfHost(event.source) ? null : `warning: ${firstLine(event.message)}`;
+      // What a run waits for is told by itself.
+      return isOfHost(event.source) || event.source === 'settle'
+        ? null
+        : `warning: ${firstLine(event.message)}`;
     case 'events.lost':
       return `${event.count} events could not be recorded (caisson logs ${runId})`;
     case 'attempt.ended':

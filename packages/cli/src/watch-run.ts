@@ -53,6 +53,7 @@ async function follow(
   { isApplied, onReady }: { isApplied: boolean; onReady(beside: Output): void },
 ): Promise<DispatchResult> {
   let worksInPlace = false;
+  let lastReason = '';
   let isOfCommand = false;
   const view = createLiveView(output, handle.runId);
   const beside: Output = { ...output, note: view.note };
@@ -66,7 +67,10 @@ async function follow(
       worksInPlace ||= isInPlace(event);
       isOfCommand ||= isCommand(event);
       view.show(event);
-      if (event.type === 'settle.waiting') beside.note(describeWait(event));
+      if (event.type === 'settle.waiting') {
+        beside.note(describeWait(event, lastReason));
+        lastReason = event.reason;
+      }
       asker.hear(event);
     }
     const result = await handle.ended;
@@ -85,9 +89,10 @@ function printResult(result: DispatchResult, output: Output, work: Whereabouts):
 }
 
 /** In every format: without it, a run that waits for a disk or a lock looks like one that hangs. */
-function describeWait(event: EnvelopeOf<'settle.waiting'>): string {
+function describeWait(event: EnvelopeOf<'settle.waiting'>, lastReason: string): string {
   const reason = event.reason.replace(/[^.!?]$/, '$&.');
   const next = formatDuration(event.delayMs);
+  if (event.reason === lastReason) return `It still cannot be settled. Trying again in ${next}.`;
   return `The run is over, but cannot be settled yet: ${reason} Trying again in ${next}. Ctrl-C twice leaves it to the next caisson command.`;
 }
 

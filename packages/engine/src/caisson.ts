@@ -15,7 +15,7 @@ import type { DiscoveredRuntime } from './discovery/index.ts';
 import type { DispatchRequest, RunHandle } from './dispatch/index.ts';
 import { createEngine, type Engine, type EngineOptions } from './engine.ts';
 import type { Exported, Verification, VerifyOptions } from './evidence/index.ts';
-import type { QuestionRow, RunFilter, RunRow, SpendRow } from './ledger/index.ts';
+import type { QuestionRow, RunFilter, SpendRow } from './ledger/index.ts';
 import { answerQuestion, expireQuestions } from './operations/answer-question.ts';
 import { cancelRun, type CancelOutcome } from './operations/cancel-run.ts';
 import { collectGarbage, type GarbageOptions, type GarbageReport } from './operations/collect-garbage.ts';
@@ -29,7 +29,8 @@ import { readRunLog, type LogName } from './operations/read-run-log.ts';
 import { createRegistryFace, type RegistryFace } from './operations/registry-face.ts';
 import { resolveRunId } from './operations/resolve-run-id.ts';
 import { retryRun } from './operations/retry-run.ts';
-import { applyRun, readPatch, type ApplyChoice } from './operations/run-patch.ts';
+import { listRuns, type ListedRun } from './operations/list-runs.ts';
+import { applyRun, readPatch, type ApplyChoice, type ApplyResult } from './operations/run-patch.ts';
 import { keepSealing, makeUpSeals, sealEnded } from './operations/seal-ended.ts';
 import { showRun } from './operations/show-run.ts';
 import { sendMessage } from './operations/send-message.ts';
@@ -38,7 +39,6 @@ import { createSweeper } from './operations/sweep.ts';
 import { exportHere, verifyHere } from './operations/verify-here.ts';
 import { listApprovals, type ApprovalDecision, type ApprovalRow } from './questions/index.ts';
 import type { Sessions } from './session/index.ts';
-import type { ApplyResult } from './workspace/index.ts';
 
 export interface CaissonOptions extends EngineOptions {
   /** Folder of the project, or anywhere inside it. Default: the current folder. */
@@ -88,7 +88,7 @@ export interface Caisson {
    * and the runs end as `interrupted`. Resolves when all have ended; nothing can be dispatched after it.
    */
   shutdown(options?: { force?: boolean }): Promise<void>;
-  runs(filter?: RunFilter): Promise<readonly RunRow[]>;
+  runs(filter?: RunFilter): Promise<readonly ListedRun[]>;
   /** The whole id of the named run. */
   find(run: string): string;
   /** The run as its ledger records it. */
@@ -194,7 +194,7 @@ function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
       return runBackground(engine, runId);
     },
     shutdown: (how) => engine.dispatcher.shutdown(how),
-    runs: (filter) => Promise.resolve(ledger.runs(filter)),
+    runs: (filter) => Promise.resolve(listRuns(engine, filter)),
     find,
     show: async (run) => showRun(engine, find(run)),
     events: (run, { after } = {}) =>

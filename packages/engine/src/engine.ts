@@ -62,7 +62,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     { config, cwd, options, base, desks, sealer },
     {
       dispatch: (request) => dispatcher.dispatch(request),
-      recoverDead: () => recoverDead({ backoff }),
+      recoverDead: () => recoverDead({ isRepeated: true }),
     },
   );
   const dispatcher = createDispatcher(rooms);
@@ -74,7 +74,8 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
   };
   let recovering: Promise<Recovered> | null = null;
   const backoff = createHostBackoff(base.clock);
-  const recoverDead = (how: { backoff?: typeof backoff } = {}): Promise<Recovered> => {
+  const recoverDead: Engine['recover'] = ({ isRepeated = false } = {}) => {
+    const how = isRepeated ? { backoff } : {};
     const repairRefs = (): Promise<unknown> => repairOwnRefs({ ...base, config });
     recovering ??= recover({ rooms, hosts, announce: openPost, repairRefs, ...how }).finally(() => {
       recovering = null;
@@ -89,7 +90,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     sealer,
     dispatcher,
     openPost,
-    recover: () => recoverDead(),
+    recover: recoverDead,
     close: () => closeRooms({ ...base, ...desks, rooms, sealer, dispatcher }, post),
   };
 }
@@ -182,7 +183,7 @@ function openRooms(
   { config, cwd, options, base, desks, sealer }: Plan,
   back: Pick<Dispatcher, 'dispatch'> & Pick<DispatchRooms, 'recoverDead'>,
 ): DispatchRooms {
-  const { clock, hostId, ledger, recorder, store, registry, workspaces } = base;
+  const { clock, hostId, hosts, ledger, recorder, store, registry, workspaces } = base;
   const { approvals, budget, callbacks, secrets, sessions } = desks;
   const env = readHostEnvironment();
   const settings = createDispatchSettings(config, env, cwd);
@@ -211,6 +212,7 @@ function openRooms(
     probeSandbox: () => probeSandboxHere(ledger.kv),
     seal: sealer.seal,
     prepareToSeal: sealer.prepare,
+    freeReserve: () => hosts.freeReserve(hostId),
     recoverDead: back.recoverDead,
   };
 }

@@ -13,6 +13,7 @@ export { createCaisson, type Caisson, type CaissonOptions } from './caisson.ts';
 export { RunAmbiguousError, RunNotFoundError, TaskRefusedError } from './dispatch/index.ts';
 export type { DispatchRequest, Refusal, RunHandle, WorkspaceKind } from './dispatch/index.ts';
 export type { RunFilter, RunRow } from './ledger/index.ts';
+export type { ListedRun } from './operations/list-runs.ts';
 export { examineConfig, type ExaminedConfig } from './operations/examine-config.ts';
 export { examineState } from './operations/examine-state.ts';
 export {
@@ -40,8 +41,7 @@ export type {
   WitnessLine,
 } from './evidence/index.ts';
 export { diffText } from './workspace/index.ts';
-export type { ApplyChoice } from './operations/run-patch.ts';
-export type { ApplyResult } from './workspace/index.ts';
+export type { ApplyChoice, ApplyResult } from './operations/run-patch.ts';
 export type { GarbageOptions, GarbageReport } from './operations/collect-garbage.ts';
 export type { QuestionRow, SpendRow } from './ledger/index.ts';
 export { PRICE_TABLE_VERSION, type BudgetStanding } from './budget/index.ts';

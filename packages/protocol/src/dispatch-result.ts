@@ -47,8 +47,26 @@ export const DispatchResult = z.object({
   result: z.nullable(Result),
   /** Changes of the patch that `apply` asks about; absent when there are none. */
   risky: z.optional(z.array(ListedRisk)),
-  /** Work that is in no patch, because none could be taken or recorded. `show` says it. */
-  unpatched: z.optional(z.object({ why: z.string(), where: z.string(), remedy: z.string() })),
+  /** Work that is in no patch, because none could be taken or recorded, or (`problem`) it cannot be read. `show` says it. */
+  unpatched: z.optional(
+    z.object({
+      why: z.string(),
+      where: z.string(),
+      remedy: z.string(),
+      problem: z.optional(z.enum(['missing', 'damaged', 'unreadable'])),
+    }),
+  ),
+  /** The run has no sealed patch, and left work all the same: `caisson diff` shows it, or says where it is. */
+  leftWork: z.optional(z.literal(true)),
+  /** What was asked for beside the text of the task. `show` says it. */
+  task: z.optional(
+    z.object({
+      priority: z.int(),
+      scope: z.array(z.string()),
+      branch: z.optional(z.string()),
+      acceptance: z.optional(z.string()),
+    }),
+  ),
   /** Work that was saved beside the patch (commits on another branch, a stash); absent when there is none. */
   beside: z.optional(z.array(WorkBeside)),
   /** Changed files that no pattern of the task's scope covers; absent without a scope, or when there are none. */

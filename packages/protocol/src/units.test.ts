@@ -3,9 +3,9 @@ import { expect, it } from 'vitest';
 import { formatDuration, formatSize, parseDuration, parseSize, UnitError } from './units.ts';
 
 it('reads durations in every unit, combined, and bare seconds', () => {
-  expect(['500ms', '45s', '30m', '1h30m', '2d', '1.5h', 90, '90'].map(parseDuration)).toEqual([
-    500, 45_000, 1_800_000, 5_400_000, 172_800_000, 5_400_000, 90_000, 90_000,
-  ]);
+  expect(['500ms', '45s', '30m', '1h30m', '2d', '1.5h', 90, '90'].map((text) => parseDuration(text))).toEqual(
+    [500, 45_000, 1_800_000, 5_400_000, 172_800_000, 5_400_000, 90_000, 90_000],
+  );
 });
 
 it('reads sizes in multiples of 1024, with and without the long unit', () => {

@@ -24,12 +24,12 @@ const BYTES_PER: Readonly<Record<string, number>> = {
 
 /**
  * Milliseconds of `500ms`, `45s`, `30m`, `1h30m` or `2d`. A bare number counts seconds, as in timeout(1).
- * Zero, negative and endless values throw {@link UnitError}.
+ * Negative and endless values throw {@link UnitError}, and so does zero, unless `minMs` allows it.
  */
-export function parseDuration(input: string | number): number {
+export function parseDuration(input: string | number, { minMs = 1 } = {}): number {
   const text = String(input).trim().toLowerCase();
   const totalMs = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1000 : sumDurationParts(text);
-  if (totalMs === null || !Number.isSafeInteger(Math.round(totalMs)) || Math.round(totalMs) < 1) {
+  if (totalMs === null || !Number.isSafeInteger(Math.round(totalMs)) || Math.round(totalMs) < minMs) {
     throw new UnitError(
       `"${input}" is not a duration. Write a number with ms, s, m, h or d, for example 90s or 1h30m.`,
     );

@@ -7,24 +7,45 @@ import { parseArgs } from 'node:util';
 import { startModelServer } from './model-server.ts';
 import type { ScriptInput } from './script.ts';
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    port: { type: 'string' },
-    socket: { type: 'string' },
-    key: { type: 'string' },
-    log: { type: 'string' },
-  },
-});
+const USAGE = `usage: serve [--port N | --socket PATH] [--key KEY] [--log FILE] SCRIPT.json
+
+Serves the scripted answers of SCRIPT.json as a model, until SIGINT or SIGTERM.
+  --port N       listen on this port of loopback; default: a free one
+  --socket PATH  listen on a Unix socket instead
+  --key KEY      refuse requests that bring another key
+  --log FILE     append every request to this file at the end
+`;
+
+const { values, positionals } = readLine();
+if (values.help === true) {
+  process.stdout.write(USAGE);
+  process.exit(0);
+}
 const [scriptFile] = positionals;
-if (scriptFile === undefined) {
-  process.stderr.write('usage: serve [--port N | --socket PATH] [--key KEY] [--log FILE] SCRIPT.json\n');
+if (scriptFile === undefined) refuse('there is no SCRIPT.json');
+
+function readLine() {
+  const value = { type: 'string' } as const;
+  const options = { port: value, socket: value, key: value, log: value } as const;
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: { ...options, help: { type: 'boolean', short: 'h' } },
+    });
+  } catch (error) {
+    return refuse((error as Error).message);
+  }
+}
+
+/** A mistake on the command line is told with what it should be. */
+function refuse(message: string): never {
+  process.stderr.write(`${message}\n${USAGE}`);
   process.exit(2);
 }
 
 /** Reports a mistake in the script in one line, not as a stack trace. */
 function fail(error: Error): never {
-  process.stderr.write(`${scriptFile ?? ''}: ${error.message}\n`);
+  process.stderr.write(`${scriptFile}: ${error.message}\n`);
   process.exit(2);
 }
 

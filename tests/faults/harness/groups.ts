@@ -1,14 +1,9 @@
 /** Control groups in the kernel, also those that are removed and still in memory. */
-import { readFileSync } from 'node:fs';
+import { countMemoryGroups } from '../../../packages/ground/src/cgroup/fixtures/count-memory-groups.ts';
 import { until } from '../../e2e/open-project.ts';
 
 /** Other programs of this machine make groups, too; those of our runs are looked for by name (`no-group`). */
 const MAX_GROWTH = 20;
-
-export function countMemoryGroups(): number {
-  const line = /^memory\s+\d+\s+(\d+)/m.exec(readFileSync('/proc/cgroups', 'utf8'));
-  return Number(line?.[1] ?? 0);
-}
 
 /** The kernel takes a removed group out of memory a little later. */
 export async function judgeGroups(before: number): Promise<string[]> {

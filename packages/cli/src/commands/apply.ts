@@ -4,16 +4,21 @@ import { listBeside } from '../format-ending.ts';
 import { withCaisson } from '../with-caisson.ts';
 
 export const command = defineCommand({
-  usage: 'RUN [--leave-conflicts] [--force] [--allow-risky]',
+  usage: 'RUN [--leave-conflicts] [--force] [--allow-risky] [--outside-scope]',
   about:
     'Brings the patch into your files: all of it or nothing. Files you changed meanwhile are merged three-way. Files\n' +
-    'that make another program run something (a CI workflow, an install script) are listed and asked about first.',
+    'that make another program run something (a CI workflow, an install script) are listed and asked about first. Files outside\n' +
+    'the scope of the task (--scope of run) are listed and not applied, and nothing else is, unless you say --outside-scope.',
   options: {
     'leave-conflicts': { type: 'boolean', summary: 'write conflict markers instead of changing nothing' },
     force: { type: 'boolean', summary: 'merge also into files with uncommitted changes' },
     'allow-risky': {
       type: 'boolean',
       summary: 'apply CI workflows, install scripts and their like without being asked',
+    },
+    'outside-scope': {
+      type: 'boolean',
+      summary: 'apply also files that the scope of the task does not cover',
     },
   },
   positionals: { min: 1, max: 1 },
@@ -35,6 +40,7 @@ export const command = defineCommand({
             leaveConflicts: options['leave-conflicts'],
             force: options.force,
             allowRisky: options['allow-risky'],
+            allowOutsideScope: options['outside-scope'],
             stateDir: options['state-dir'],
           },
           output,

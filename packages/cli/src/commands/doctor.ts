@@ -60,7 +60,9 @@ export const command = defineCommand({
           ...showProgress(output),
         })
       : [];
-    const probes = [report, ...found, ...project];
+    const probes = [report, ...found, ...project].map((probe) =>
+      options.repair === true ? withoutRepair(probe) : probe,
+    );
     const all = [...repaired, ...probes];
     const verdict = (['fail', 'warn'] as const).find((one) => all.some((each) => each.verdict === one));
     if (output.format === 'ndjson') for (const item of all) output.event(item);
@@ -72,6 +74,11 @@ export const command = defineCommand({
     return exitCodeOf(probes, verdict === 'fail');
   },
 });
+
+/** Nobody is told to do what was just done. */
+function withoutRepair({ repair: _repair, ...probe }: ProbeReport): ProbeReport {
+  return probe;
+}
 
 /** The worst that was found. */
 function exitCodeOf(probes: readonly ProbeReport[], hasFailed: boolean): ExitCode {
@@ -105,8 +112,10 @@ function formatReport(probes: readonly ProbeReport[], style: Style): Lines {
   const marks = { ok: style.green('ok  '), warn: style.yellow('warn'), fail: style.red('FAIL') };
   const width = Math.max(...probes.map(({ id }) => id.length));
   const indent = ' '.repeat(width + 8);
-  return probes.flatMap(({ id, verdict, outcome, detail, remedy }) => [
+  return probes.flatMap(({ id, verdict, outcome, detail, remedy, repair }) => [
     line`${marks[verdict]}  ${id.padEnd(width)}  ${outcome === undefined ? '' : `${outcome}: `}${detail}`,
-    ...(remedy === undefined ? [] : [line`${indent}${style.dim(remedy)}`]),
+    ...[repair, remedy].flatMap((advice) =>
+      advice === undefined ? [] : [line`${indent}${style.dim(advice)}`],
+    ),
   ]);
 }

@@ -5,9 +5,10 @@ import { formatBytes } from '../format-values.ts';
 import { tellWarnings } from '../tell-warnings.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
 
-const HELD_BACK_TTL_MS = 7 * 86_400_000;
 const HELD_BACK_HINT =
   'Take what you need; caisson forget RUN deletes the rest of a run, caisson gc --held-back of all.';
+const FULL_HINT =
+  'Remove what you do not need of it (of a worktree: files; of a finished run: caisson forget RUN), or make the disk larger.';
 
 export const command = defineCommand({
   usage: '[--older-than DURATION] [--held-back]',
@@ -18,11 +19,11 @@ export const command = defineCommand({
     'older-than': {
       type: 'string',
       value: 'DURATION',
-      summary: 'what is younger is kept; default 1d (trash 7d)',
+      summary: 'what is younger is kept, 0s keeps nothing; default 1d (trash 7d, held back 0s)',
     },
     'held-back': {
       type: 'boolean',
-      summary: 'delete also work that nothing but the state folder holds, for good',
+      summary: 'delete for good, and name, also work that nothing but the state folder holds',
     },
   },
   examples: [
@@ -32,15 +33,22 @@ export const command = defineCommand({
   run: ({ options, output }) =>
     withCaissonToRead(options['state-dir'], output, async (caisson) => {
       tellWarnings(caisson, output);
-      const older = options['older-than'] === undefined ? undefined : parseDuration(options['older-than']);
+      const older =
+        options['older-than'] === undefined ? undefined : parseDuration(options['older-than'], { minMs: 0 });
       const report = await caisson.gc({
         ...(older === undefined ? {} : { graceMs: older, trashTtlMs: older }),
-        ...(options['held-back'] === true ? { heldBackTtlMs: older ?? HELD_BACK_TTL_MS } : {}),
+        ...(options['held-back'] === true ? { heldBackTtlMs: older ?? 0 } : {}),
       });
       output.result(report, () => [
         `removed ${report.blobs} blobs (${formatBytes(report.bytes)}), ${report.results} results, ${report.spools} spools, ${report.workspaces.length} trashed workspaces, ${report.sessions.length} private sessions${report.sent === null ? '' : `; sent ${report.sent} blobs to the bucket`}`,
+        ...(options['held-back'] === true
+          ? report.workspaces.map((path) => `deleted for good: ${path}`)
+          : []),
         ...report.heldBack.map((path) => `kept, for nothing else holds it: ${path}`),
         ...(report.heldBack.length === 0 ? [] : [HELD_BACK_HINT]),
+        ...(report.largest.length === 0 ? [] : ['The disk is full. What takes most space here:']),
+        ...report.largest.map(({ path, bytes }) => `  ${formatBytes(bytes)}  ${path}`),
+        ...(report.largest.length === 0 ? [] : [FULL_HINT]),
       ]);
       return EXIT_CODES.finished;
     }),

@@ -28,14 +28,20 @@ async function carryOut(caisson: Caisson, task: RunTask, output: Output): Promis
   }
   const begin = () => caisson.dispatch(request);
   const { result, code } = await watchRun(caisson, begin, output, { isApplied: task.apply });
-  if (!task.apply || code !== EXIT_CODES.finished) return code;
+  if (!task.apply || result.status !== 'done') return code;
   const refusal = whyNotApplied(result, request);
   if (refusal !== null) {
     output.note(`Not applied: ${refusal}`);
     return EXIT_CODES.failed;
   }
   const order = { allowRisky: request.allowRisky, stateDir: task.stateDir };
-  return await applyAsking(caisson, result.runId, order, output.format === 'human' ? output : quiet(output));
+  const applied = await applyAsking(
+    caisson,
+    result.runId,
+    order,
+    output.format === 'human' ? output : quiet(output),
+  );
+  return applied === EXIT_CODES.finished ? code : applied;
 }
 
 /** What is applied without being looked at must have passed where nothing but the patch could make it pass. */

@@ -11,7 +11,8 @@ export const command = defineCommand({
   about:
     'Gives one task to one agent in its own sandbox, shows it live and ends with a sealed result. Your files stay as\n' +
     'they are: the work comes back as a patch. Ctrl-C once asks the run to stop, twice forces it; the run is then cancelled.\n' +
-    'SIGTERM and SIGHUP do the same, and the run is interrupted.',
+    'SIGTERM and SIGHUP do the same, and the run is interrupted. Both end with exit 130. Where a signal kills this process\n' +
+    'itself (a second one before the run is accepted, or when it only watches), the shell sees 130, 143 or 129.',
   options: RUN_OPTIONS,
   positionals: { min: 0, max: 1 },
   takesRest: true,

@@ -1,4 +1,4 @@
-import type { RunRow } from '@caisson/engine';
+import type { ListedRun } from '@caisson/engine';
 import { RUN_STATUSES, type RunStatus } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
@@ -40,17 +40,24 @@ function readLimit(text = '50'): number {
   throw new UsageError(`--limit needs a whole number above 0, got "${text}"`);
 }
 
-function formatRuns(rows: readonly RunRow[], bold: (text: Line) => Line): Lines {
+function formatRuns(rows: readonly ListedRun[], bold: (text: Line) => Line): Lines {
   if (rows.length === 0) return ['No runs yet. Start one: caisson run "…"'];
   const cells = rows.map((row) => [
     row.runId,
-    row.status,
+    formatStatus(row),
     row.runtime ?? '-',
     row.durationMs === undefined ? '-' : formatDuration(row.durationMs),
     row.costUsd === undefined ? '-' : formatCost(row.costUsd, row.costIsEstimate),
     oneLine(row.description),
   ]);
   return formatTable([['RUN', 'STATUS', 'RUNTIME', 'TIME', 'COST', 'TASK'], ...cells], bold);
+}
+
+/** Who waits in the queue, and with which priority. */
+function formatStatus({ status, position, priority }: ListedRun): string {
+  return status === 'queued' && position !== undefined
+    ? `${status}, number ${position}, priority ${priority}`
+    : status;
 }
 
 function oneLine(text: string): string {

@@ -1,5 +1,5 @@
 /** Carries deliveries from the outbox to their endpoints: claims, tries, waits, tries again, concludes. */
-import { backoffMs } from '../platform/index.ts';
+import { backoffMs, pause } from '../platform/index.ts';
 import type { CallbackLimits, CallbacksOptions } from './contract.ts';
 import type { Delivery, Outbox } from './outbox.ts';
 import { post, type PostOutcome } from './post.ts';
@@ -125,20 +125,10 @@ export class Courier {
     this.#outbox.remove(delivery.id);
   }
 
-  #pauseUntil(dueAtMs: number): Promise<void> {
+  async #pauseUntil(dueAtMs: number): Promise<void> {
     const { clock } = this.#options;
     const waitMs = dueAtMs - clock.wallMs();
-    const { signal } = this.#stop;
-    if (waitMs <= 0 || signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const done = (): void => {
-        cancel();
-        signal.removeEventListener('abort', done);
-        resolve();
-      };
-      const cancel = clock.setTimer(waitMs, done);
-      signal.addEventListener('abort', done, { once: true });
-    });
+    if (waitMs > 0) await pause(clock, waitMs, this.#stop.signal);
   }
 
   async settle(limitMs: number): Promise<void> {

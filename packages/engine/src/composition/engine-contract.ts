@@ -43,8 +43,8 @@ export interface Engine {
   readonly dispatcher: Dispatcher;
   /** Starts to listen for orders; a process that only reads never does. */
   openPost(): Promise<void>;
-  /** Settles what dead hosts left behind. */
-  recover(): Promise<Recovered>;
+  /** Settles what dead hosts left behind. Whoever looks again and again says so: then hosts that are not due are left out. */
+  recover(options?: { readonly isRepeated?: boolean }): Promise<Recovered>;
   close(): Promise<void>;
 }
 

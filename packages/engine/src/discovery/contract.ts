@@ -10,6 +10,8 @@ export interface ProbeReport {
   readonly verdict: Verdict;
   readonly detail: string;
   readonly remedy?: string;
+  /** What `doctor --repair` does about it; not told where it has just tried. */
+  readonly repair?: string;
   /** What that means for the evidence, in the words of `verify`. */
   readonly outcome?: 'tampered' | 'unsealed' | 'incomplete';
   /** Each thing that was found, where there are several. */

@@ -12,13 +12,13 @@ import {
 import type { RunRow, StoredEvent, StoredOf } from '../ledger/index.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { RunNotFoundError } from './errors.ts';
-import { findChangesOutsideScope } from './outside-scope.ts';
+import { findChangesOutsideScope, mayLackPatch } from './outside-scope.ts';
 
 /** Of a run whose acceptance this version cannot read. */
 const UNREADABLE: Resolved = { capabilities: [], env: [], model: { requested: '', served: [] } };
 
 export async function describeRun(
-  rooms: Pick<DispatchRooms, 'ledger' | 'store'>,
+  rooms: Pick<DispatchRooms, 'ledger' | 'store' | 'workspaces'>,
   runId: string,
   { withContents = true }: { withContents?: boolean } = {},
 ): Promise<DispatchResult> {
@@ -28,7 +28,8 @@ export async function describeRun(
   const resolved = events.find((event) => event.type === 'dispatch.accepted')?.data.resolved ?? UNREADABLE;
   const ending = events.findLast((event) => isEnding(event));
   const result = withContents ? withUsage(await findResult(rooms, ending), ending) : null;
-  const outsideScope = withContents ? await findChangesOutsideScope(rooms, events, ending) : [];
+  const outsideScope =
+    withContents && ending !== undefined ? await findChangesOutsideScope(rooms, events, ending.data) : [];
   const { branch, checkpoint, risky, total, durationMs = 0 } = ending?.data ?? {};
   const failure = ending?.type === 'dispatch.failed' ? ending.data.failure : undefined;
   return {
@@ -47,6 +48,7 @@ export async function describeRun(
     result,
     ...(risky === undefined || !withContents ? {} : { risky }),
     ...(checkpoint?.beside === undefined || !withContents ? {} : { beside: checkpoint.beside }),
+    ...(result?.patchRef === undefined && hasLeftWork(events, ending) ? { leftWork: true as const } : {}),
     ...(outsideScope.length === 0 ? {} : { outsideScope }),
     ...(branch === undefined ? {} : { branch }),
     events: { count: events.length, lastSeq: events.at(-1)?.seq ?? 0 },
@@ -69,6 +71,16 @@ function describeStatus(
   if (status !== 'waiting' || answered === undefined) return { status };
   const { continuedBy } = answered.data;
   return { status: 'answered', ...(continuedBy === undefined ? {} : { continuedBy }) };
+}
+
+/** An ending without a result may still have a patch, or only a checkpoint. */
+function hasLeftWork(events: readonly StoredEvent[], ending: StoredOf<TerminalType> | undefined): boolean {
+  if (ending === undefined) return false;
+  const { patchRef, patchMissing, checkpoint } = ending.data;
+  if (patchRef !== undefined || patchMissing !== undefined) return true;
+  const launched = events.findLast((event) => event.type === 'attempt.launched');
+  const isChanged = checkpoint !== undefined && checkpoint.tree !== launched?.data.workspace?.baselineTree;
+  return isChanged && mayLackPatch(ending.data);
 }
 
 /** The worker seals what its agent told; the ending has what was counted in all. */

@@ -2,14 +2,13 @@
 import type { Clock } from '@caisson/ground';
 import type { DispatchResult } from '@caisson/protocol';
 import { LedgerGoneError, type HeardEvent } from '../ledger/index.ts';
-import { backoffMs, createPrefixedId } from '../platform/index.ts';
+import { backoffMs, createPrefixedId, pause } from '../platform/index.ts';
 import { stopRun, type ActiveRun } from './active-run.ts';
 import { admit } from './admit.ts';
 import type { AdmittedRun, Dispatcher, DispatchRequest, RunHandle } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { describeRun } from './describe-run.ts';
 import { RunUnsettledError } from './errors.ts';
-import { pause } from './pause.ts';
 import { place } from './place.ts';
 import { recoverRun } from './recover-run.ts';
 import { freeFolder } from './hold-folder.ts';
@@ -17,6 +16,7 @@ import { failureOf, runAttempt } from './run-attempt.ts';
 import { createRunStream } from './run-stream.ts';
 import { cancelWithoutWorker, settleWithoutWorker } from './settle-without-worker.ts';
 import { untilSettled } from './until-settled.ts';
+import { withReserve } from './with-reserve.ts';
 
 export function createDispatcher(rooms: DispatchRooms): Dispatcher {
   const active = new Map<string, { run: ActiveRun; handle: RunHandle }>();
@@ -91,7 +91,7 @@ async function letGo(rooms: DispatchRooms, entry: ActiveRun): Promise<void> {
     ledger.leases.release(runId);
     freeFolder(rooms, runId);
   };
-  await untilSettled(rooms, entry, 0, release).catch((error: unknown) =>
+  await untilSettled(rooms, entry, 0, () => withReserve(rooms, release)).catch((error: unknown) =>
     entry.record.tell('warning', { source: 'ledger', message: (error as Error).message }, 0),
   );
 }

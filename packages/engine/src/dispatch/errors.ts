@@ -1,3 +1,4 @@
+import { explainError } from '@caisson/ground';
 import { CaissonError } from '@caisson/protocol';
 import type { Refusal } from './contract.ts';
 
@@ -44,7 +45,7 @@ export class RunUnsettledError extends CaissonError {
   override readonly retryable = true;
 
   constructor(runId: string, cause: unknown) {
-    super(`${runId} is over and could not be settled: ${(cause as Error).message}`, {
+    super(`${runId} is over and could not be settled: ${explainError(cause)}`, {
       cause,
       remedy: 'Its work is kept. The next caisson command settles it once that no longer happens.',
     });

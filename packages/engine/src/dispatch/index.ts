@@ -7,5 +7,7 @@ export { describeRun } from './describe-run.ts';
 export { describeTask } from './describe-task.ts';
 export { RunAmbiguousError, RunNotFoundError, TaskRefusedError } from './errors.ts';
 export { refuseTask } from './refuse-task.ts';
+export { findChangesOutsideScope, mayLackPatch } from './outside-scope.ts';
 export { findOwnControls } from './own-controls.ts';
 export { attemptPaths } from './state-paths.ts';
+export { listLargest, type SpaceHolder } from './state-usage.ts';

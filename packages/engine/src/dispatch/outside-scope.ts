@@ -1,34 +1,58 @@
 import { relative } from 'node:path';
 import { parsePatchHeaders, showPath } from '@caisson/ground';
 import { findOutsideScope } from '@caisson/policy';
-import type { TerminalType } from '@caisson/protocol';
-import type { StoredEvent, StoredOf } from '../ledger/index.ts';
+import type { StoredEvent } from '../ledger/index.ts';
+import { throwUnlessProblem } from '../store/index.ts';
+import { PreparedWorkspace } from '../workspace/index.ts';
 import type { DispatchRooms } from './rooms.ts';
+
+type Rooms = Pick<DispatchRooms, 'store' | 'workspaces'>;
+
+/** What an ending says of the work. */
+export type RecordedWork = Readonly<Record<'patchRef' | 'patchMissing' | 'resultRef', unknown>>;
 
 /**
  * Which files a run changed although its task's scope does not cover them, relative to the project. It follows from what
- * is recorded (the scope that was accepted, the patch of the ending), so it is computed and not recorded again.
+ * is recorded (the scope that was accepted, the patch or else the checkpoint), so it is computed and not recorded again.
  */
 export async function findChangesOutsideScope(
-  { store }: Pick<DispatchRooms, 'store'>,
+  rooms: Rooms,
   events: readonly StoredEvent[],
-  ending: StoredOf<TerminalType> | undefined,
+  work: Partial<RecordedWork>,
 ): Promise<string[]> {
   const accepted = events.find((event) => event.type === 'dispatch.accepted');
   const scope = accepted?.data.task.scope ?? [];
-  const patchRef = ending?.data.patchRef;
-  if (scope.length === 0 || patchRef === undefined) return [];
-  const folder = projectFolder(events);
-  const touched = parsePatchHeaders(await store.getBlob(patchRef)).flatMap(({ oldPath, newPath }) =>
-    [oldPath, newPath].filter((path) => path !== null).map(showPath),
-  );
+  const launched = events.findLast((event) => event.type === 'attempt.launched');
+  const workspace = PreparedWorkspace.safeParse(launched?.data.workspace).data;
+  if (scope.length === 0 || workspace === undefined) return [];
+  const folder = relative(workspace.mountPath, workspace.cwd); // a patch names files from the top of the repository
+  const touched = await listTouched(rooms, workspace, work);
   const paths = [...new Set(touched)].map((path) => relative(`/${folder}`, `/${path}`));
   return findOutsideScope(scope, paths).toSorted();
 }
 
-/** Where the project lies in the workspace: a patch names files from the top of the repository. */
-function projectFolder(events: readonly StoredEvent[]): string {
-  const launched = events.findLast((event) => event.type === 'attempt.launched');
-  const { mountPath, cwd } = launched?.data.workspace ?? {};
-  return mountPath === undefined || cwd === undefined ? '' : relative(mountPath, cwd);
+/** A result without a patch says that its worker looked, and that there was nothing. */
+export function mayLackPatch({ patchRef, patchMissing, resultRef }: Partial<RecordedWork>): boolean {
+  return patchRef === undefined && (patchMissing !== undefined || resultRef === undefined);
+}
+
+async function listTouched(
+  { store, workspaces }: Rooms,
+  workspace: PreparedWorkspace,
+  work: Partial<RecordedWork>,
+): Promise<readonly string[]> {
+  if (typeof work.patchRef === 'string')
+    try {
+      return listPatched(await store.getBlob(work.patchRef));
+    } catch (error) {
+      throwUnlessProblem(error);
+    }
+  else if (!mayLackPatch(work)) return [];
+  return workspaces.listSavedChanges(workspace);
+}
+
+function listPatched(patch: Buffer): string[] {
+  return parsePatchHeaders(patch).flatMap(({ oldPath, newPath }) =>
+    [oldPath, newPath].filter((path) => path !== null).map(showPath),
+  );
 }

@@ -22,6 +22,7 @@ import { readResult, type FoundResult } from './read-result.ts';
 import { finishSettled, settle } from './settle.ts';
 import { settleBranch } from './settle-branch.ts';
 import { attemptPaths, removeAttemptFolders } from './state-paths.ts';
+import { WAIT_SOURCE } from './until-settled.ts';
 import { keepLeftLines } from './worker-lines.ts';
 
 type Launched = StoredOf<'attempt.launched'>;
@@ -72,7 +73,7 @@ async function endUnlaunched(
       : `${why} between two attempts`;
   const failure = { reason: 'lost', detail } as const;
   const { data } = findLeftWork(rooms, runId);
-  const branch = await settleBranch(rooms, runId, data.checkpoint, mayPass);
+  const branch = await settleBranch(rooms, runId, data, mayPass);
   await record.flush();
   await record.append('dispatch.failed', { durationMs, failure, ...data, ...branch }, { attempt });
   rooms.budget.settle(runId, undefined);
@@ -140,7 +141,7 @@ async function recoverAttempt(
     record,
     {
       remains,
-      ending: endingOf(found, hasStarted(events, attempt), why),
+      ending: endingOf(found, hasStarted(events, attempt), `${why}${findWait(events, attempt)}`),
       found,
       durationMs: found.kind === 'valid' ? found.result.durationMs : sinceMs,
       // The counters died with the host; what it had told for the sake of a cap is charged.
@@ -191,6 +192,13 @@ function isEnded(events: readonly StoredEvent[], attempt: number): boolean {
 
 function hasStarted(events: readonly StoredEvent[], attempt: number): boolean {
   return events.some((event) => event.type === 'dispatch.started' && event.attempt === attempt);
+}
+
+/** What the dead host had waited for, if it had noted that. */
+function findWait(events: readonly StoredEvent[], attempt: number): string {
+  const warnings = events.filter((event) => event.type === 'warning');
+  const note = warnings.findLast((event) => event.attempt === attempt && event.data.source === WAIT_SOURCE);
+  return note === undefined ? '' : ` as it waited to settle the run (${note.data.message})`;
 }
 
 function endingOf(found: FoundResult, wasStarted: boolean, why: string): Ending {

@@ -52,15 +52,17 @@ export async function recover(recovery: Recovery): Promise<Recovered> {
   const all = { settled: [] as string[], left: [] as RunUnsettledError[], skipped: [] as string[] };
   if (dead.length === 0) return all;
   await announce();
-  await repairRefs();
+  let isRepaired = false;
   for (const host of dead) {
     if (!holdHost(rooms, host, dead)) {
       all.skipped.push(host);
       continue;
     }
+    if (!isRepaired) await repairRefs();
+    isRepaired = true;
     let isSettled = false;
     try {
-      const { settled, left } = await recoverHost(rooms, host);
+      const { settled, left } = await recoverHost(withReserveOf(recovery, host), host);
       all.settled.push(...settled);
       all.left.push(...left);
       isSettled = left.length === 0;
@@ -74,6 +76,11 @@ export async function recover(recovery: Recovery): Promise<Recovered> {
     }
   }
   return all;
+}
+
+/** What the dead host had set aside is for the endings of its runs. */
+function withReserveOf({ rooms, hosts }: Recovery, host: string): DispatchRooms {
+  return { ...rooms, freeReserve: () => rooms.freeReserve() || hosts.freeReserve(host) };
 }
 
 /** Also a recovery that failed lets others try. Where the ledger takes nothing, the hold goes with this host. */

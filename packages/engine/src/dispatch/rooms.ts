@@ -210,6 +210,8 @@ export interface DispatchRooms {
   seal(runId: string, options?: { readonly isLate?: boolean }): Promise<void>;
   /** Makes the first seal of this process faster; called when an agent has begun and we have nothing to do. */
   prepareToSeal(): void;
+  /** Gives back a part of the space that was set aside for endings; false when nothing is left of it. */
+  freeReserve(): boolean;
   /** Settles what dead hosts hold, so that a slot or the queue is never theirs for ever. */
   recoverDead(): Promise<unknown>;
 }

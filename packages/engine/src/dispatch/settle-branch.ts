@@ -5,6 +5,7 @@
 import type { RunBranch } from '@caisson/protocol';
 import { PreparedWorkspace, type BranchStanding, type PlannedBranch } from '../workspace/index.ts';
 import type { AdmittedRun } from './contract.ts';
+import { findChangesOutsideScope, type RecordedWork } from './outside-scope.ts';
 import type { MayPass } from './passing-failure.ts';
 import type { RequestRefusal } from './request-checks.ts';
 import type { DispatchRooms } from './rooms.ts';
@@ -39,21 +40,28 @@ export async function findTakenBranch(
 
 /**
  * Writes the branch of a run that ends now, and returns what the terminal event says of it. Rejects only with what `mayPass`.
- * A branch that was taken meanwhile is left alone: the run is done all the same, and its work is in the checkpoint.
+ * A branch that was taken meanwhile is left alone, and one that would bring files outside the task's scope waits for a
+ * person: the run is done all the same, and its work is in the checkpoint.
  */
 export async function settleBranch(
-  { ledger, workspaces }: Pick<DispatchRooms, 'ledger' | 'workspaces'>,
+  rooms: Pick<DispatchRooms, 'ledger' | 'workspaces' | 'store'>,
   runId: string,
-  checkpoint: { readonly ref: string; readonly branch?: PlannedBranch | undefined } | null | undefined,
+  work: SavedWork,
   mayPass: MayPass,
 ): Promise<{ branch?: RunBranch }> {
+  const { ledger, workspaces } = rooms;
+  const { checkpoint } = work;
   const planned = checkpoint?.branch;
   if (checkpoint == null || planned === undefined) return {};
   const { name, commit } = planned;
   if (planned.isHeld) return { branch: { name, commit, status: 'held' } };
   const whereWork = `the work is in ${checkpoint.ref}: git branch OTHER-NAME ${commit}`;
   try {
-    const launched = ledger.read({ runId, types: ['attempt.launched'] }).at(-1);
+    const events = ledger.read({ runId });
+    const outside = await findChangesOutsideScope(rooms, events, work);
+    if (outside.length > 0)
+      return { branch: { name, commit, status: 'held', detail: describeOutside(outside.length, planned) } };
+    const launched = events.findLast((event) => event.type === 'attempt.launched');
     const { custodyDir } = PreparedWorkspace.parse(launched?.data.workspace);
     const from = findEarlierBranch({ ledger }, ledger.run(runId)?.continues, name);
     const outcome = await workspaces.writeBranch({ custodyDir, branch: planned, from });
@@ -66,6 +74,19 @@ export async function settleBranch(
     const detail = `${(error as Error).message.slice(0, 1000)}; ${whereWork}`;
     return { branch: { name, commit, status: 'failed', detail } };
   }
+}
+
+interface SavedWork extends Partial<RecordedWork> {
+  readonly checkpoint?:
+    | { readonly ref: string; readonly branch?: PlannedBranch | undefined }
+    | null
+    | undefined;
+}
+
+/** Without their names, which may have a secret in them; the ending and `show` list them. */
+function describeOutside(count: number, { name, commit }: PlannedBranch): string {
+  const files = count === 1 ? '1 changed file is' : `${count} changed files are`;
+  return `${files} outside the scope of the task; create it all the same: git branch ${name} ${commit}`;
 }
 
 /** Where an earlier run of the same task left the branch. */

@@ -51,7 +51,7 @@ async function end(
   const durationMs = durationOf(entry, rooms.clock.monotonicMs());
   const type = 'failure' in ending ? 'dispatch.failed' : 'dispatch.cancelled';
   await recordKept(rooms, entry, own, type, async (mayPass) => {
-    const branch = await settleBranch(rooms, runId, left.data.checkpoint, mayPass);
+    const branch = await settleBranch(rooms, runId, left.data, mayPass);
     return { durationMs, ...ending, ...left.data, ...branch };
   });
   rooms.budget.settle(runId, undefined);

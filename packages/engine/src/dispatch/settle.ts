@@ -25,6 +25,7 @@ import type { MayPass } from './passing-failure.ts';
 import type { FoundResult } from './read-result.ts';
 import { settleBranch } from './settle-branch.ts';
 import { sumAttempts } from './sum-attempts.ts';
+import { withReserve } from './with-reserve.ts';
 
 export interface SettleInput {
   readonly remains: AttemptRemains;
@@ -131,19 +132,23 @@ async function recordEnd(
   const { patchRef, patchMissing, risky, resultRef } = kept;
   const saved = { patchRef, patchMissing, checkpoint: checkpoint ?? undefined, usage, costUsd };
   const next = planRetry(input, retry, checkpoint);
-  await record.flush();
   const { durationMs } = input;
+  const write = (events: EventContent<DurableType>[]): Promise<unknown> =>
+    withReserve(rooms, async () => {
+      await record.flush();
+      await record.appendAll([...warnings, ...events], attempt);
+    });
   if (next.kind === 'retry') {
     const data = { ...next.data, durationMs, resume: input.findSession?.(), ...saved };
-    await record.appendAll([...warnings, { type: 'attempt.ended', data }], attempt);
+    await write([{ type: 'attempt.ended', data }]);
     return { kind: 'retry' };
   }
   const ending: Ending = kept.failure === null ? next.ending : { kind: 'failed', failure: kept.failure };
   const exitCode = exitCodeOf(ending.kind, kept.result?.exitCode ?? null);
-  const branch = await settleBranch(rooms, runId, checkpoint, input.mayPass);
+  const branch = await settleBranch(rooms, runId, { ...saved, resultRef }, input.mayPass);
   const total = sumAttempts(rooms, runId, { usage, durationMs });
   const common = { durationMs, exitCode, resultRef, risky, total, ...saved, ...branch };
-  await record.appendAll([...warnings, ...terminalEvents(rooms, ending, kept.result, common)], attempt);
+  await write(terminalEvents(rooms, ending, kept.result, common));
   return { kind: 'ended' };
 }
 

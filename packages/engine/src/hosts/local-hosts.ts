@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { removeFileSync } from '@caisson/ground';
 import { createNdjsonDecoder, encodeNdjson } from '@caisson/protocol';
 import type { HostOrder, HostReply, Hosts } from './contract.ts';
+import { giveBack, givePartBack, setAside } from './disk-reserve.ts';
 import { HostUnreachableError } from './errors.ts';
 
 const ANSWER_LIMIT_MS = 10_000;
@@ -18,8 +19,11 @@ export function createLocalHosts(stateDir: string): Hosts {
     isAlive: (hostId) => isListening(folder, hostId),
     list: (olderThanMs) => listSockets(folder, olderThanMs),
     forget: (hostId) => {
-      if (HOST_ID.test(hostId)) removeFileSync(join(folder, `${hostId}.sock`));
+      if (!HOST_ID.test(hostId)) return;
+      removeFileSync(join(folder, `${hostId}.sock`));
+      giveBack(folder, hostId);
     },
+    freeReserve: (hostId) => HOST_ID.test(hostId) && givePartBack(folder, hostId),
     order: (hostId, order) => exchange(folder, hostId, order),
   };
 }
@@ -60,6 +64,7 @@ async function openPost(folder: string, hostId: string, obey: (order: HostOrder)
       }),
   );
   server.unref();
+  setAside(folder, hostId);
   return {
     hostId,
     async stop() {
@@ -67,6 +72,7 @@ async function openPost(folder: string, hostId: string, obey: (order: HostOrder)
         server.close(() => resolve());
       });
       removeFileSync(join(folder, `${hostId}.sock`));
+      giveBack(folder, hostId);
     },
   };
 }

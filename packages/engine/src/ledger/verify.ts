@@ -57,10 +57,7 @@ function compareProjections(storage: Storage, replayed: Draft): void {
   ];
   for (const [name, stored, expected] of tables) {
     if (sortedText(stored) !== sortedText(expected)) {
-      fail(
-        storage,
-        `the ${name} table is not what the events replay to (caisson doctor --repair derives it again)`,
-      );
+      fail(storage, `the ${name} table is not what the events replay to`);
     }
   }
 }

@@ -1,14 +1,17 @@
 /** Removes what nothing refers to any more. The only copy of work is removed only on a person's request. */
+import { statfsSync } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { removeTree } from '@caisson/ground';
+import { explainError, isDiskFull, removeTree } from '@caisson/ground';
 import { BusTopic } from '@caisson/protocol';
 import { createRunId } from '../platform/index.ts';
 import { openUserHeads } from '../composition/user-keys.ts';
+import { listLargest, type SpaceHolder } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
 import type { RefRepair } from '../workspace/index.ts';
 import { ageOfOldestOpenRun } from './blob-roots.ts';
+import { findLeft, removeLeftWorkspaces, type Removal } from './left-workspaces.ts';
 import { repairOwnRefs } from './repair-own-refs.ts';
 import { sweepStore, type SweptStore } from './sweep-store.ts';
 
@@ -24,6 +27,8 @@ const HALF_WRITTEN_AGE_MS = 60 * 60_000;
 /** A draft of an atomic write, of a new ledger, a lock's own file. */
 const HALF_WRITTEN = /^\.caisson-[0-9a-f]+\.tmp$|^\.ledger\.db\..+\.new|\.lock\.[0-9a-f]{24}$/;
 const TEMPORARY = /^caisson-(?:pipes|probe|put)-[\w-]+$/;
+/** A disk with less room is full: a run would not get far. */
+const FULL_BYTES = 2 * 2 ** 20;
 /** No attempt takes this long. */
 const FOREIGN_GROUP_AGE_MS = 7 * DAY_MS;
 /** Folders of `runtime` in which each attempt has a file or folder of its own, which goes with its clean-up. */
@@ -41,6 +46,8 @@ export interface GarbageReport extends SweptStore {
   readonly heldBack: readonly string[];
   /** Refs of ours that were broken. */
   readonly repairedRefs: readonly RefRepair[];
+  /** What takes the space, largest first; empty unless the disk is full. */
+  readonly largest: readonly SpaceHolder[];
   /** Boards and findings of runs without a session; a named session stays until it is reset. */
   readonly sessions: readonly string[];
 }
@@ -57,29 +64,58 @@ export interface GarbageOptions {
 export async function collectGarbage(engine: Engine, options: GarbageOptions = {}): Promise<GarbageReport> {
   const graceMs = Math.max(options.graceMs ?? DAY_MS, ageOfOldestOpenRun(engine));
   const { stateDir } = engine.config;
+  // What makes room comes first: the rest may need some.
+  const runtime = await sweepRuntime(engine, graceMs);
+  const emptied = await emptyTrash(engine, options);
   const repairedRefs = await repairOwnRefs(engine);
-  const swept = await sweepStore(engine, graceMs);
-  await undoLeftApplies(engine);
+  const swept = await orFull(engine, NOTHING_SWEPT, () => sweepStore(engine, graceMs));
+  await orFull(engine, undefined, () => undoLeftApplies(engine));
   await removeLeftOfRuns(engine);
   await removeDeadSockets(engine);
   await removeLeftGroups(engine);
   await removeHalfWritten(engine);
   openUserHeads(engine.config).prune(new Date(engine.clock.wallMs() - HEAD_TTL_MS));
-  const { deleted, kept } = await engine.workspaces.gc({
-    stateDir,
-    trashTtlMs: options.trashTtlMs ?? TRASH_TTL_MS,
-    ...(options.heldBackTtlMs === undefined ? {} : { heldBackTtlMs: options.heldBackTtlMs }),
-  });
+  const { deleted, kept } = await emptyTrash(engine, options); // also what went there just now
   await sweepFolder(engine, join(stateDir, 'runtime', 'sessions'), Math.max(graceMs, SESSION_TTL_MS));
   return {
     ...swept,
     sent: await sendMissing(engine),
-    ...(await sweepRuntime(engine, graceMs)),
-    workspaces: deleted,
+    ...runtime,
+    workspaces: [...emptied.deleted, ...deleted],
     heldBack: kept,
     repairedRefs,
     sessions: await sweepPrivateSessions(engine, graceMs),
+    largest: isFull(stateDir) ? await listLargest(stateDir) : [],
   };
+}
+
+const NOTHING_SWEPT: SweptStore = { blobs: 0, bytes: 0, problems: [] };
+
+/** A step for which the disk has no room is left to the next time, and keeps no other from being taken. */
+async function orFull<T>({ bus }: Engine, otherwise: T, step: () => Promise<T>): Promise<T> {
+  try {
+    return await step();
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+    bus.emit(BusTopic.WARNING, { source: 'sweep', message: explainError(error) });
+    return otherwise;
+  }
+}
+
+function isFull(stateDir: string): boolean {
+  const { bavail, bsize } = statfsSync(stateDir);
+  return bavail * bsize < FULL_BYTES;
+}
+
+function emptyTrash(
+  { workspaces, config }: Engine,
+  { trashTtlMs = TRASH_TTL_MS, heldBackTtlMs }: GarbageOptions,
+): ReturnType<Engine['workspaces']['gc']> {
+  return workspaces.gc({
+    stateDir: config.stateDir,
+    trashTtlMs,
+    ...(heldBackTtlMs === undefined ? {} : { heldBackTtlMs }),
+  });
 }
 
 /** An unreachable bucket causes a warning, as everywhere. */
@@ -113,35 +149,14 @@ export async function removeLeftGroups({ rooms, ledger }: Engine): Promise<void>
   );
 }
 
-/** Tells which runs have ended and have no host that is still cleaning up after them. */
-function findLeft(ledger: Engine['ledger']): (runId: string) => boolean {
-  const held = new Set(ledger.leases.listSlots().map((slot) => slot.runId));
-  return (runId) => ledger.run(runId)?.ending !== undefined && !held.has(runId);
-}
-
 /** A clean-up that was refused or failed when its run ended (a process still looked at it, a full disk) is tried again. */
-export async function removeLeftOfRuns(engine: Engine): Promise<void> {
+export async function removeLeftOfRuns(engine: Engine): Promise<readonly Removal[]> {
   const isOver = findLeft(engine.ledger);
-  await removeLeftWorkspaces(engine, isOver);
+  const removals = await removeLeftWorkspaces(engine, isOver);
   for (const folder of ATTEMPT_FOLDERS.map((name) => join(engine.config.stateDir, 'runtime', name)))
     for (const name of await listIfThere(folder))
       if (isOver(runOf(name))) await removeTree(join(folder, name));
-}
-
-async function removeLeftWorkspaces(engine: Engine, isOver: (runId: string) => boolean): Promise<void> {
-  const { stateDir } = engine.config;
-  await engine.workspaces.trashMoved({ stateDir, isOver });
-  for (const { runId, prepared } of await engine.workspaces.recoverList({ stateDir })) {
-    if (prepared === null || !isOver(runId)) continue;
-    try {
-      await engine.workspaces.checkpoint(prepared);
-      await engine.workspaces.remove(prepared);
-    } catch (error) {
-      // One that cannot be removed is kept and reported; it must not stop the rest of the clean-up.
-      const message = `${prepared.attemptDir} was left in place: ${(error as Error).message.slice(0, 500)}`;
-      engine.bus.emit(BusTopic.WARNING, { source: 'sweep', message });
-    }
-  }
+  return removals;
 }
 
 /** What attempts that are over leave for whoever looks later. */

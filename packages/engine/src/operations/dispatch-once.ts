@@ -19,7 +19,7 @@ export async function dispatchOnce(engine: Engine, request: DispatchRequest): Pr
   const name = `idempotency:${key}`;
   for (let polls = 1; !leases.tryHold(name, engine.hostId, engine.hostId); polls += 1) {
     await new Promise((resolve) => engine.clock.setTimer(POLL_MS, () => resolve(undefined)));
-    if (polls % LOOK_AFTER_POLLS === 0) await engine.recover();
+    if (polls % LOOK_AFTER_POLLS === 0) await engine.recover({ isRepeated: true });
   }
   try {
     const taken = await findRunOfKey(engine, request);

@@ -13,7 +13,8 @@ import type { ProbeReport } from '../discovery/index.ts';
 import { findChainBreak, findContradiction, listSeals, parseWitness } from '../evidence/index.ts';
 import { createLocalHosts } from '../hosts/index.ts';
 import { openLedger, type Ledger } from '../ledger/index.ts';
-import { isForgotten } from './run-forgotten.ts';
+import { nameFirst } from './name-first.ts';
+import { isForgotten, listPlanted } from './run-forgotten.ts';
 import { ROLLED_BACK_REMEDY } from './verify-here.ts';
 
 const DAMAGED =
@@ -54,6 +55,7 @@ export async function examineLedger(
       events,
       await examineSeals(config, ledger),
       head,
+      ...probeForgotten(ledger),
       ...(witness === null ? [] : [probe('witness', () => examineWitness(witness, ledger))]),
       ...((await options.also?.(ledger)) ?? []),
     ];
@@ -108,9 +110,33 @@ function examineEvents(ledger: Ledger): ProbeReport {
   if (ok) return { id, verdict: 'ok', detail: `${events} events of ${runs} runs, every hash is correct` };
   const detail = problems.join(' ');
   if (isRebuildable)
-    return { id, verdict: 'fail', detail, remedy: 'Derive the rows again: caisson doctor --repair' };
+    return {
+      id,
+      verdict: 'fail',
+      detail,
+      remedy: 'Where that does not help, restore the file from a backup.',
+      repair: 'caisson doctor --repair derives the rows again from the events.',
+    };
   const isCut = problems.every((problem) => /it ends after \d+ of \d+ bytes/.test(problem));
   return { id, verdict: 'fail', outcome: isCut ? 'incomplete' : 'tampered', detail, remedy: DAMAGED };
+}
+
+/** Nothing is said where nothing was planted. */
+function probeForgotten(ledger: Ledger): ProbeReport[] {
+  const planted = listPlanted({ ledger });
+  if (planted.length === 0) return [];
+  const findings = planted.map((runId) => `${runId} is marked as forgotten, but no event records that`);
+  return [
+    {
+      id: 'forgotten',
+      verdict: 'fail',
+      outcome: 'tampered',
+      detail: nameFirst(findings),
+      findings,
+      remedy: 'If you want it forgotten: caisson forget RUN',
+      repair: 'caisson doctor --repair takes the mark away.',
+    },
+  ];
 }
 
 async function examineSeals({ stateDir }: Config, ledger: Ledger): Promise<ProbeReport> {
@@ -127,7 +153,8 @@ async function examineSeals({ stateDir }: Config, ledger: Ledger): Promise<Probe
     outcome: 'unsealed',
     detail: `${unsealed.length} runs have ended without a seal: ${unsealed.slice(0, 5).join(', ')}`,
     findings: unsealed,
-    remedy: 'The next command seals them, or says why it cannot: caisson doctor --repair',
+    remedy: 'The next command seals them, or says why it cannot: caisson seal',
+    repair: 'caisson doctor --repair seals them.',
   };
 }
 

@@ -29,7 +29,9 @@ export async function examineProject(
     accept,
     also: async (ledger) => [
       ...(await probe('runs', async () => [await examineRuns(stateDir, ledger)])),
-      ...(await probe('store', async () => [await examineStore(stateDir, ledger, options)])),
+      ...(await probe('store', async () => [
+        await examineStore(stateDir, ledger, { ...options, hasBucket: config.store.s3 !== undefined }),
+      ])),
       ...(await probe('worktrees', () => lookAtWorkspaces(ledger))),
     ],
   });

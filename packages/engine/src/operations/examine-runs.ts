@@ -18,6 +18,7 @@ export async function examineRuns(stateDir: string, ledger: Ledger): Promise<Pro
     verdict: 'warn',
     detail: nameFirst(findings),
     findings,
-    remedy: 'caisson doctor --repair settles them, and so does the next command that works with runs.',
+    remedy: 'The next command that works with runs settles them, or says why it cannot: caisson runs',
+    repair: 'caisson doctor --repair settles them.',
   };
 }

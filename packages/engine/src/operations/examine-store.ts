@@ -20,6 +20,8 @@ const ID = 'store';
 export interface StoreOptions {
   /** Only check that the blobs exist, without reading them. */
   readonly isQuick?: boolean | undefined;
+  /** Whether what is lost here may still be in a bucket. */
+  readonly hasBucket?: boolean | undefined;
   onProgress?(done: number, total: number): void;
 }
 
@@ -41,7 +43,9 @@ export async function examineStore(
     outcome: problems.some(({ kind }) => kind === 'damaged') ? 'tampered' : 'incomplete',
     detail: nameFirst(findings),
     findings,
-    remedy: 'Fetch them from the bucket, if there is one (caisson doctor --repair), or from a backup.',
+    remedy:
+      'Restore them from a backup. Where a patch is lost, caisson diff RUN names the checkpoint that has the work.',
+    ...(options.hasBucket === true ? { repair: 'caisson doctor --repair fetches what the bucket has.' } : {}),
   };
 }
 

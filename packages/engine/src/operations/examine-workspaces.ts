@@ -11,8 +11,8 @@ const WORDS: Readonly<Record<RefProblem, string>> = {
   'missing-object': 'names an object that does not exist',
   'left-lock': 'was left by a git that was killed',
 };
-const DAMAGED_REMEDY =
-  'caisson doctor --repair restores what git still has, and removes what is broken. Of a run whose work is lost: caisson forget RUN';
+const DAMAGED_REMEDY = 'Of a run whose work is lost: caisson forget RUN';
+const DAMAGED_REPAIR = 'caisson doctor --repair restores what git still has, and removes what is broken.';
 const UNKNOWN_REMEDY =
   'They may be of another state folder, or the rest of a lost ledger: inspect them (git log REF), then git update-ref -d REF.';
 
@@ -35,11 +35,12 @@ function examineRefs({ refs }: InspectedWorkspaces, ledger: Ledger): ProbeReport
   if (findings.length === 0)
     return { id, verdict: 'ok', detail: `${refs.length} refs under refs/caisson, each of a run` };
   const detail = nameFirst(findings);
-  if (damage.length > 0) return { id, verdict: 'fail', detail, findings, remedy: DAMAGED_REMEDY };
+  if (damage.length > 0)
+    return { id, verdict: 'fail', detail, findings, remedy: DAMAGED_REMEDY, repair: DAMAGED_REPAIR };
   return { id, verdict: 'warn', detail, findings, remedy: UNKNOWN_REMEDY };
 }
 
-function examineAttempts({ attempts, foreign }: InspectedWorkspaces, ledger: Ledger): ProbeReport {
+function examineAttempts({ attempts, moved, foreign }: InspectedWorkspaces, ledger: Ledger): ProbeReport {
   const id = 'worktrees';
   const findings = [
     ...attempts
@@ -48,7 +49,10 @@ function examineAttempts({ attempts, foreign }: InspectedWorkspaces, ledger: Led
     ...attempts
       .filter(({ hasRepository }) => !hasRepository)
       .map(({ attemptDir, prepared }) => `${attemptDir}: its repository ${prepared?.custodyDir} is gone`),
-    ...foreign.map((path) => `${path} was not made by this Caisson, or its record cannot be read`),
+    ...moved.map(
+      ({ attemptDir, from }) => `${attemptDir} was made in ${from}, before the state folder was moved`,
+    ),
+    ...foreign.map((path) => `${path} has no record that this Caisson wrote, or it cannot be read`),
   ];
   if (findings.length === 0)
     return { id, verdict: 'ok', detail: `${attempts.length} attempt folders, each of a run` };
@@ -57,7 +61,8 @@ function examineAttempts({ attempts, foreign }: InspectedWorkspaces, ledger: Led
     verdict: 'warn',
     detail: nameFirst(findings),
     findings,
-    remedy:
-      'caisson doctor --repair saves and removes what it can; inspect the others and remove them yourself.',
+    remedy: 'Inspect them, take what you need, and remove them yourself.',
+    repair:
+      'caisson doctor --repair saves and removes what it can; what it cannot save goes to the trash, and stays there.',
   };
 }

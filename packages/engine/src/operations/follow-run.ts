@@ -42,7 +42,7 @@ export function createWait(engine: Waiting, signal: AbortSignal | undefined): ()
     await nextChange(engine, signal);
     if (engine.clock.monotonicMs() < lookAtMs) return;
     try {
-      await engine.recover();
+      await engine.recover({ isRepeated: true });
     } catch (error) {
       const message = `what a dead process left could not be settled: ${(error as Error).message}`;
       if (!isTold) engine.bus.emit(BusTopic.WARNING, { source: 'recovery', message });

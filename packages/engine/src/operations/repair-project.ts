@@ -13,7 +13,9 @@ import { openLedger } from '../ledger/index.ts';
 import type { InspectedWorkspaces } from '../workspace/index.ts';
 import { removeLeftOfRuns } from './collect-garbage.ts';
 import { findProblems } from './examine-store.ts';
+import { describeRemoval } from './left-workspaces.ts';
 import { describeRepair, repairOwnRefs } from './repair-own-refs.ts';
+import { FORGOTTEN, listPlanted } from './run-forgotten.ts';
 import { makeUpSeals } from './seal-ended.ts';
 
 /** One thing that was done (`ok`), or that could not be done (`fail`). */
@@ -49,6 +51,7 @@ export async function repairProject(
     });
     try {
       await step('checkpoints', (done) => repairRefs(engine, done));
+      await step('forgotten', (done) => removePlanted(engine, done));
       await step('runs', (done, failed) => settleDead(engine, done, failed));
       await step('seals', (done, failed) => sealMissing(engine, done, failed));
       await step('store', (done, failed) => restoreBlobs(engine, done, failed));
@@ -76,6 +79,13 @@ async function repairRefs(engine: Engine, done: (detail: string) => void): Promi
   for (const repair of await repairOwnRefs(engine)) done(describeRepair(repair));
 }
 
+async function removePlanted(engine: Engine, done: (detail: string) => void): Promise<void> {
+  for (const runId of listPlanted(engine)) {
+    engine.ledger.kv.delete(FORGOTTEN, runId);
+    done(`the mark that ${runId} was forgotten was taken away: nobody forgot it`);
+  }
+}
+
 async function settleDead(engine: Engine, ...[done, failed]: Parameters<Step>): Promise<void> {
   const { settled, left, skipped } = await engine.recover();
   for (const runId of settled) done(`${runId}, whose host is dead, was settled`);
@@ -85,7 +95,7 @@ async function settleDead(engine: Engine, ...[done, failed]: Parameters<Step>): 
 }
 
 async function sealMissing(engine: Engine, ...[done, failed]: Parameters<Step>): Promise<void> {
-  const { sealed, failures } = await makeUpSeals(engine, { isForWork: true });
+  const { sealed, failures } = await makeUpSeals(engine, { isForWork: true, isThorough: true });
   for (const runId of sealed) done(`${runId} was sealed`);
   for (const message of failures) failed(message);
 }
@@ -111,9 +121,8 @@ async function restoreBlobs(engine: Engine, ...[done, failed]: Parameters<Step>)
 /** What ended runs left is removed as `gc` does it. A folder of an unknown run is saved first, or stays. */
 async function removeStale(engine: Engine, ...[done, failed]: Parameters<Step>): Promise<void> {
   const { config, workspaces } = engine;
-  const before = (await workspaces.inspect(config)).attempts;
-  await removeLeftOfRuns(engine);
-  for (const attempt of before) {
+  for (const removal of await removeLeftOfRuns(engine)) done(describeRemoval(removal));
+  for (const attempt of (await workspaces.inspect(config)).attempts) {
     try {
       await removeUnknown(engine, attempt, done, failed);
     } catch (error) {
@@ -127,14 +136,15 @@ async function removeUnknown(
   { runId, attemptDir, prepared, hasRepository }: InspectedWorkspaces['attempts'][number],
   ...[done, failed]: Parameters<Step>
 ): Promise<void> {
-  if (!existsSync(attemptDir)) return done(`${attemptDir}, which ${runId} had left, was removed`);
   if (ledger.run(runId) !== null) return;
   if (prepared === null || !hasRepository) {
     const why = prepared === null ? 'it has no record' : `its repository ${prepared.custodyDir} is gone`;
     return failed(`${attemptDir} was left in place: ${why}`);
   }
   const checkpoint = await workspaces.checkpoint(prepared);
-  const { kind } = await workspaces.remove(prepared);
-  if (kind === 'refused') failed(`${attemptDir} was left in place: it is in use, or could not be saved`);
-  else done(`${attemptDir} was removed${checkpoint === null ? '' : `; its work is at ${checkpoint.ref}`}`);
+  const result = await workspaces.remove(prepared);
+  if (result.kind === 'refused')
+    return failed(`${attemptDir} was left in place: it is in use, or could not be saved`);
+  const where = checkpoint === null ? '' : `; its work is at ${checkpoint.ref}`;
+  done(`${describeRemoval({ runId, attemptDir, result })}${where}`);
 }

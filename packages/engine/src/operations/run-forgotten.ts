@@ -9,12 +9,13 @@ export class RunForgottenError extends CaissonError {
 
 type WithLedger = Pick<Engine, 'ledger'>;
 
-const SPACE = 'forgotten';
+/** Where the marks are. */
+export const FORGOTTEN = 'forgotten';
 const EVENT = 'run.forgotten';
 
 /** The row finds it quickly; only the event, which is recorded before it, counts. */
 export function isForgotten({ ledger }: WithLedger, runId: string): boolean {
-  return ledger.kv.get(SPACE, runId) !== undefined && ledger.read({ runId, types: [EVENT] }).length > 0;
+  return ledger.kv.get(FORGOTTEN, runId) !== undefined && ledger.read({ runId, types: [EVENT] }).length > 0;
 }
 
 /** The run's contents are hidden from now on, even if their removal is interrupted. */
@@ -23,21 +24,27 @@ export async function markForgotten(
   runId: string,
 ): Promise<void> {
   await recorder.of(runId).append(EVENT, {}, { id: `${EVENT}:${runId}` });
-  ledger.kv.set(SPACE, runId, clock.now().toISOString());
+  ledger.kv.set(FORGOTTEN, runId, clock.now().toISOString());
 }
 
 export function listForgotten(engine: WithLedger): ReadonlySet<string> {
-  const marked = engine.ledger.kv.list(SPACE).map(({ key }) => key);
+  const marked = engine.ledger.kv.list(FORGOTTEN).map(({ key }) => key);
   return new Set(marked.filter((runId) => isForgotten(engine, runId)));
+}
+
+/** Marks without an event. The event is recorded before the mark, so these were planted. */
+export function listPlanted(engine: WithLedger): readonly string[] {
+  const marked = engine.ledger.kv.list(FORGOTTEN).map(({ key }) => key);
+  return marked.filter((runId) => !isForgotten(engine, runId));
 }
 
 /** Checked before contents are read, so that what is still on the disk until the next gc is hidden too. */
 export function requireRemembered(engine: WithLedger, runId: string): string {
-  const forgottenAt = engine.ledger.kv.get(SPACE, runId);
+  const forgottenAt = engine.ledger.kv.get(FORGOTTEN, runId);
   if (forgottenAt === undefined) return runId;
   if (!isForgotten(engine, runId))
     throw new TamperedError(`${runId} is marked as forgotten, but no event records that`, {
-      remedy: `If you want it forgotten: caisson forget ${runId}`,
+      remedy: `If you want it forgotten: caisson forget ${runId}. Else: caisson doctor --repair`,
     });
   throw new RunForgottenError(
     `${runId} was forgotten${typeof forgottenAt === 'string' ? ` at ${forgottenAt}` : ''}: its contents were deleted`,

@@ -1,17 +1,21 @@
 /** The patch of a run, and how it is applied to the user's files. */
-import { BusTopic, CaissonError } from '@caisson/protocol';
-import { findOwnControls } from '../dispatch/index.ts';
+import { BusTopic, CaissonError, isEnding } from '@caisson/protocol';
+import { findChangesOutsideScope, findOwnControls } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
-import type { ApplyResult } from '../workspace/index.ts';
+import { IncompleteError, TamperedError } from '../evidence/index.ts';
+import type { ApplyResult as AppliedPatch } from '../workspace/index.ts';
 import { requireRemembered } from './run-forgotten.ts';
-import { findUnpatched } from './unpatched-work.ts';
+import { findUnpatched, type UnpatchedWork } from './unpatched-work.ts';
 
 /** There is nothing to show or apply. */
 export class NoPatchError extends CaissonError {
   readonly code = 'NO_PATCH';
 }
 
-/** Empty if the run changed nothing. Throws NoPatchError if it did, or may have, and there is no patch of it. */
+/**
+ * Empty where the run changed nothing. Throws NoPatchError where it did, or may have, and there is no patch of it;
+ * TamperedError or IncompleteError where the patch cannot be read. Each says where the work is.
+ */
 export async function readPatch(engine: Engine, runId: string): Promise<Buffer> {
   const row = engine.ledger.run(runId);
   if (row?.ending === undefined) {
@@ -20,13 +24,19 @@ export async function readPatch(engine: Engine, runId: string): Promise<Buffer> 
     });
   }
   requireRemembered(engine, runId);
-  const ending = engine.ledger.read({ runId, types: [row.ending] }).at(-1);
-  const ref = ending?.data.patchRef;
-  if (ref !== undefined) return engine.store.getBlob(ref);
   const unpatched = await findUnpatched(engine, runId);
-  if (unpatched === null) return Buffer.alloc(0);
-  const { why, where, remedy } = unpatched;
-  throw new NoPatchError(`the work of ${runId} is in no patch, but in ${where}: ${why}`, { remedy });
+  if (unpatched !== null) throw errorOf(runId, unpatched);
+  const ref = engine.ledger.read({ runId, types: [row.ending] }).at(-1)?.data.patchRef;
+  return ref === undefined ? Buffer.alloc(0) : engine.store.getBlob(ref);
+}
+
+function errorOf(runId: string, { problem, why, where, remedy }: UnpatchedWork): Error {
+  if (problem === undefined)
+    return new NoPatchError(`the work of ${runId} is in no patch, but in ${where}: ${why}`, { remedy });
+  const message = `${why}. The work of ${runId} is in ${where}`;
+  return problem === 'damaged'
+    ? new TamperedError(message, { remedy })
+    : new IncompleteError(message, { remedy });
 }
 
 export interface ApplyChoice {
@@ -36,7 +46,14 @@ export interface ApplyChoice {
   readonly force?: boolean | undefined;
   /** Apply what Caisson otherwise asks about: CI workflows, install scripts and the like. */
   readonly allowRisky?: boolean | undefined;
+  /** Bring in files that the task's scope does not cover. */
+  readonly allowOutsideScope?: boolean | undefined;
 }
+
+export type ApplyResult =
+  | AppliedPatch
+  /** Nothing was changed: the task was not about these files. */
+  | { readonly kind: 'outside-scope'; readonly files: readonly string[] };
 
 export async function applyRun(
   engine: Engine,
@@ -45,9 +62,16 @@ export async function applyRun(
 ): Promise<ApplyResult> {
   const patch = await readPatch(engine, runId);
   if (patch.length === 0) return { kind: 'applied', files: [] };
-  const launched = engine.ledger.read({ runId, types: ['attempt.launched'] }).at(-1);
+  const events = engine.ledger.read({ runId });
+  const launched = events.findLast((event) => event.type === 'attempt.launched');
   const workspace = launched?.data.workspace;
   if (workspace?.kind === 'in-place') return { kind: 'applied', files: [], already: 'in-place' };
+  const ending = events.findLast((event) => isEnding(event));
+  const outside =
+    options.allowOutsideScope === true
+      ? []
+      : await findChangesOutsideScope(engine.rooms, events, ending?.data ?? {});
+  if (outside.length > 0) return { kind: 'outside-scope', files: outside };
   return engine.workspaces.apply({
     projectRoot: engine.config.projectRoot,
     stateDir: engine.config.stateDir,

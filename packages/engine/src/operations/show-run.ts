@@ -13,6 +13,7 @@ export async function showRun(engine: Engine, runId: string): Promise<DispatchRe
   const callbacks = engine.callbacks.standings(runId);
   return {
     ...result,
+    ...describeTask(engine, runId),
     ...describeQuestions(engine, runId),
     ...(unpatched === null ? {} : { unpatched }),
     ...(callbacks.length === 0 ? {} : { callbacks: [...callbacks] }),
@@ -29,6 +30,17 @@ async function describeReadable(engine: Engine, runId: string): Promise<Dispatch
     engine.bus.emit(BusTopic.WARNING, { source: 'store', message: `contents are left out: ${detail}` });
     return await describeRun(engine.rooms, runId, { withContents: false });
   }
+}
+
+function describeTask({ ledger }: Engine, runId: string): Pick<DispatchResult, 'task'> {
+  const [accepted] = ledger.read({ runId, types: ['dispatch.accepted'] });
+  if (accepted === undefined) return {};
+  const { priority, scope = [], branch, acceptance } = accepted.data.task;
+  const rest = {
+    ...(branch === undefined ? {} : { branch }),
+    ...(acceptance === undefined ? {} : { acceptance }),
+  };
+  return { task: { priority, scope: [...scope], ...rest } };
 }
 
 function describeQuestions({ ledger }: Engine, runId: string): Pick<DispatchResult, 'continues' | 'asked'> {

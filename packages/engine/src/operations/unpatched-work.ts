@@ -1,14 +1,16 @@
-/**
- * Work of a run that is in no patch, because none could be captured or recorded: why, where it is, and how to get it.
- */
+/** Work of a run that is in no patch, or in one that cannot be read: why, where it is, and how to get it. */
 import { existsSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
-import type { DispatchResult, TerminalType } from '@caisson/protocol';
+import type { DispatchResult } from '@caisson/protocol';
+import { mayLackPatch } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
-import type { StoredOf } from '../ledger/index.ts';
+import { inspectBlob, type BlobProblem } from '../store/index.ts';
 import { PreparedWorkspace, readSavedTree, type Checkpoint } from '../workspace/index.ts';
 
-export type UnpatchedWork = NonNullable<DispatchResult['unpatched']>;
+/** `problem`: there is a patch, and this is wrong with it. */
+export interface UnpatchedWork extends NonNullable<DispatchResult['unpatched']> {
+  readonly problem?: BlobProblem['kind'];
+}
 
 type Saved = Pick<Checkpoint, 'ref' | 'tree'>;
 
@@ -19,25 +21,26 @@ export async function findUnpatched(engine: Engine, runId: string): Promise<Unpa
   const ending = type === undefined ? undefined : ledger.read({ runId, types: [type] }).at(-1);
   const launched = ledger.read({ runId, types: ['attempt.launched'] }).at(-1);
   const workspace = PreparedWorkspace.safeParse(launched?.data.workspace).data;
-  if (ending === undefined || workspace === undefined || !mayLackPatch(ending)) return null;
+  if (ending === undefined || workspace === undefined) return null;
+  const { patchRef } = ending.data;
+  const damage = patchRef === undefined ? null : await inspectBlob(engine.store, patchRef);
+  if (damage === null && !mayLackPatch(ending.data)) return null;
   // An agent starts only after its start is recorded; before that there is no work.
   if (
     !ledger.read({ runId, types: ['dispatch.started'] }).some((event) => event.attempt === launched?.attempt)
   )
     return null;
   const { patchMissing, checkpoint } = ending.data;
-  const why = patchMissing ?? 'the run ended without recording a patch';
+  const lost = damage === null ? patchMissing : `the patch cannot be read: ${damage.detail}`;
+  const why = lost ?? 'the run ended without recording a patch';
+  const problem = damage === null ? {} : { problem: damage.kind };
   const saved = checkpoint ?? (await engine.workspaces.findCheckpoint(workspace));
   if (saved !== null)
-    return saved.tree === workspace.baselineTree ? null : inCheckpoint(workspace, saved, why);
+    return saved.tree === workspace.baselineTree
+      ? null
+      : { ...inCheckpoint(workspace, saved, why), ...problem };
   const folder = findFolder(engine.config.stateDir, workspace);
-  return patchMissing === undefined && folder === null ? null : inFolder(runId, folder, why);
-}
-
-/** A result without a patch means that its worker checked, and that there was nothing. */
-function mayLackPatch({ data }: StoredOf<TerminalType>): boolean {
-  if (data.patchRef !== undefined) return false;
-  return data.patchMissing !== undefined || data.resultRef === undefined;
+  return lost === undefined && folder === null ? null : { ...inFolder(runId, folder, why), ...problem };
 }
 
 function inCheckpoint(workspace: PreparedWorkspace, { ref }: Saved, why: string): UnpatchedWork {

@@ -1,6 +1,7 @@
 export { backoffMs, type BackoffOptions } from './backoff.ts';
 export { CaissonError, ErrorInfo, toErrorInfo } from './errors.ts';
 export { createPrefixedId, createRunId } from './ids.ts';
+export { pause } from './pause.ts';
 export {
   createLineSink,
   createLogger,

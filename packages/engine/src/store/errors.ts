@@ -8,7 +8,7 @@ export class StoreCorruptError extends CaissonError {
 
   constructor(digest: string, file: string, detail: string) {
     super(`store is corrupt: ${digest} in ${file}: ${detail}`, {
-      remedy: `Remove ${file} and put the content again from its source, or restore the file from a backup.`,
+      remedy: `Restore ${file} from a backup, or from the bucket if there is one; caisson doctor says what needs it.`,
     });
     this.digest = digest;
     this.file = file;
@@ -22,7 +22,8 @@ export class BlobMissingError extends CaissonError {
 
   constructor(digest: string, where: string) {
     super(`store ${where} does not have ${digest}`, {
-      remedy: 'Register or put the content again; it may have been collected as garbage.',
+      remedy:
+        'Restore it from a backup, or from the bucket if there is one; caisson doctor says what needs it.',
     });
     this.digest = digest;
   }

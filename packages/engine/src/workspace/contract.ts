@@ -102,11 +102,21 @@ export interface OwnRef {
   readonly problem: RefProblem | null;
 }
 
+/** An attempt folder whose paths lead elsewhere, so that it can be neither saved nor compared. */
+export interface MovedWorkspace {
+  readonly runId: string;
+  readonly attemptDir: string;
+  /** Where it was made. */
+  readonly from: string;
+}
+
 export interface InspectedWorkspaces {
   readonly refs: readonly OwnRef[];
   /** Attempt folders that were never removed; `hasRepository`: the repository of their checkpoints still exists. */
   readonly attempts: readonly (RecoverableWorkspace & { readonly hasRepository: boolean })[];
-  /** Other things beside them that are not ours. */
+  /** Attempt folders of ours that were made elsewhere: the state folder has been moved since. */
+  readonly moved: readonly MovedWorkspace[];
+  /** What else lies beside them: others made it, or its record cannot be read. */
   readonly foreign: readonly string[];
 }
 
@@ -171,6 +181,8 @@ export interface Workspaces {
   findCheckpoint(
     prepared: Pick<PreparedWorkspace, 'custodyDir' | 'runId' | 'attempt'>,
   ): Promise<Pick<Checkpoint, 'ref' | 'commit' | 'tree'> | null>;
+  /** Files that the attempt's checkpoint changed, but for those that no patch has; none where there is no checkpoint. */
+  listSavedChanges(prepared: PreparedWorkspace): Promise<readonly string[]>;
   /**
    * Moves the attempt's folder to the trash; refuses while processes live in it, or while work is unsaved. With `force`
    * unsaved work is moved to the trash, too, where it does not expire.
@@ -199,9 +211,13 @@ export interface Workspaces {
   }): Promise<{ deleted: readonly string[]; kept: readonly string[] }>;
   /**
    * Moves to the trash what is in a state folder that has been moved since: its paths lead elsewhere, so it can be
-   * neither saved nor compared, and counts as unsaved. Only of runs that `isOver`. Returns its new place.
+   * neither saved nor compared, and counts as unsaved. Only of runs that `isOver`. Returns what it was, and
+   * its new place.
    */
-  trashMoved(options: { stateDir: string; isOver(runId: string): boolean }): Promise<readonly string[]>;
+  trashMoved(options: {
+    stateDir: string;
+    isOver(runId: string): boolean;
+  }): Promise<readonly (MovedWorkspace & { readonly trashed: string })[]>;
   /**
    * Finds our broken refs; each is set to its known commit, or removed. Missing ones are made again if git still has
    * the commit.

@@ -430,11 +430,11 @@ describe('remove', () => {
     renameSync(project.stateDir, stateDir);
     expect(await project.workspaces.recoverList({ stateDir })).toEqual([]);
     expect(await project.workspaces.trashMoved({ stateDir, isOver: () => false })).toEqual([]);
-    const [path = ''] = await project.workspaces.trashMoved({
+    const [moved] = await project.workspaces.trashMoved({
       stateDir,
       isOver: (runId) => runId === prepared.runId,
     });
-    expect(readFileSync(join(path, 'files/b.txt'), 'utf8')).toBe('unsaved');
+    expect(readFileSync(join(moved?.trashed ?? '', 'files/b.txt'), 'utf8')).toBe('unsaved');
     expect(readdirSync(join(stateDir, 'worktrees'))).toEqual([]);
     expect((await project.workspaces.gc({ stateDir, trashTtlMs: 60_000, savedTtlMs: 0 })).deleted).toEqual(
       [],

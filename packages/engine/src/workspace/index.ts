@@ -16,6 +16,7 @@ import { prepareWorkspace } from './prepare.ts';
 import { recoverApplies } from './recover-applies.ts';
 import { isWithinState, listRecoverable, syncAttempt } from './record.ts';
 import { emptyTrash, removeWorkspace, trashMoved } from './remove.ts';
+import { listSavedChanges } from './saved-changes.ts';
 import { repairRefs } from './repair-refs.ts';
 
 export type {
@@ -64,6 +65,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     sync: syncAttempt,
     checkpoint: checkpointWorkspace,
     findCheckpoint,
+    listSavedChanges,
     remove: (prepared, choice = {}) => removeWorkspace(prepared, choice.force ?? false),
     gc: (given) => emptyTrash({ ...given, nowMs: now() }),
     trashMoved: ({ stateDir, isOver }) => trashMoved(stateDir, seal, isOver),

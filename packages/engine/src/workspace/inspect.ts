@@ -7,7 +7,7 @@ import type { Seal } from '@caisson/ground';
 import type { InspectedWorkspaces, OwnRef, RecoverableWorkspace } from './contract.ts';
 import { listCustodies } from './custody.ts';
 import type { UserFolders } from './locate-repository.ts';
-import { listFolder, listRecoverable } from './record.ts';
+import { listFolder, listMoved, listRecoverable } from './record.ts';
 import { surveyRefs } from './survey-refs.ts';
 
 const OWN_REF = /^refs\/caisson\/([^/]+)/;
@@ -18,10 +18,12 @@ export async function inspectWorkspaces(
 ): Promise<InspectedWorkspaces> {
   const places = await listCustodies({ projectRoot, stateDir }, user);
   const attempts = await listRecoverable(stateDir, seal);
-  const known = new Set(attempts.map(({ attemptDir }) => attemptDir));
+  const moved = await listMoved(stateDir, seal);
+  const known = new Set([...attempts, ...moved].map(({ attemptDir }) => attemptDir));
   const names = await listFolder(join(stateDir, 'worktrees'));
   return {
     refs: (await Promise.all(places.map(listOwnRefs))).flat(),
+    moved,
     foreign: names.map((name) => join(stateDir, 'worktrees', name)).filter((path) => !known.has(path)),
     attempts: attempts.map((attempt) => ({ ...attempt, hasRepository: hasRepository(attempt) })),
   };

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 
 import { isErrno, writeFileAtomic, type Seal } from '@caisson/ground';
 
-import { PreparedWorkspace, type RecoverableWorkspace } from './contract.ts';
+import { PreparedWorkspace, type MovedWorkspace, type RecoverableWorkspace } from './contract.ts';
 import { syncIfThere } from './sync-objects.ts';
 
 const FOLDER = /^(.+)\.(\d+)$/;
@@ -52,16 +52,14 @@ export async function listRecoverable(stateDir: string, seal: Seal): Promise<Rec
 }
 
 /** Our attempt folders that were moved, with the whole state folder, since their record was written. */
-export async function listMoved(
-  stateDir: string,
-  seal: Seal,
-): Promise<{ runId: string; attemptDir: string }[]> {
-  const found: { runId: string; attemptDir: string }[] = [];
+export async function listMoved(stateDir: string, seal: Seal): Promise<MovedWorkspace[]> {
+  const found: MovedWorkspace[] = [];
   for (const name of await listFolder(join(stateDir, 'worktrees'))) {
     const attemptDir = join(stateDir, 'worktrees', name);
     const prepared = await readRecord(attemptDir, seal);
     if (prepared === null || prepared === 'foreign') continue;
-    if (prepared.attemptDir !== (await toReal(attemptDir))) found.push({ runId: prepared.runId, attemptDir });
+    const { runId, attemptDir: from } = prepared;
+    if (from !== (await toReal(attemptDir))) found.push({ runId, attemptDir, from });
   }
   return found;
 }

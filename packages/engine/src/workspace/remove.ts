@@ -20,7 +20,7 @@ import {
 
 import { hasUnsavedCommits } from './agent-commits.ts';
 import { SAVED_TREE_FILE, stageForCustody, trashPlace } from './checkpoint.ts';
-import type { PreparedWorkspace, RemoveResult } from './contract.ts';
+import type { MovedWorkspace, PreparedWorkspace, RemoveResult, Workspaces } from './contract.ts';
 import { heldBackPlace } from './held-back.ts';
 import { findHiddenWork } from './hidden-work.ts';
 import { findChangedIncluded } from './included-memory.ts';
@@ -237,11 +237,11 @@ export async function trashMoved(
   stateDir: string,
   seal: Seal,
   isOver: (runId: string) => boolean,
-): Promise<string[]> {
-  const trashed: string[] = [];
-  for (const { runId, attemptDir } of await listMoved(stateDir, seal)) {
-    if (!isOver(runId) || findLiveProcesses(attemptDir).length > 0) continue;
-    trashed.push(await moveToTrash({ attemptDir }, 'unsaved'));
+): ReturnType<Workspaces['trashMoved']> {
+  const trashed: (MovedWorkspace & { trashed: string })[] = [];
+  for (const moved of await listMoved(stateDir, seal)) {
+    if (!isOver(moved.runId) || findLiveProcesses(moved.attemptDir).length > 0) continue;
+    trashed.push({ ...moved, trashed: await moveToTrash(moved, 'unsaved') });
   }
   return trashed;
 }

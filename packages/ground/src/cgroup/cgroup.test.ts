@@ -19,6 +19,7 @@ import { describe, expect, it } from 'vitest';
 import { enterCgroups } from '../sandbox/cgroup-entry.ts';
 import { createV1 } from './create-v1.ts';
 import { createV2, openV2Group } from './create-v2.ts';
+import { countMemoryGroups } from './fixtures/count-memory-groups.ts';
 import { emptyMemory, removeGroup } from './group-files.ts';
 import { readHierarchies } from './hierarchies.ts';
 import { createCgroup, listEmptyCgroups, probeCgroups, reopenCgroup, type Cgroup } from './index.ts';
@@ -33,11 +34,6 @@ async function startIn(group: Cgroup, argv: string[]): Promise<number> {
   const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
   await once(child.stdout, 'data');
   return child.pid ?? 0;
-}
-
-/** All memory groups of the kernel, those without a name included; the same number always where there are none. */
-function countMemoryGroups(): number {
-  return Number(/^memory\s+\d+\s+(\d+)/m.exec(readFileSync('/proc/cgroups', 'utf8'))?.[1] ?? 0);
 }
 
 const TREE = [

@@ -32,6 +32,13 @@ export function findDiskTrouble(said: unknown, path?: string): DiskTrouble | nul
   return { what: `${disk} ${trouble.state}`, remedy: trouble.remedy };
 }
 
+/** Whether a disk has no room for what failed, or gives this user no more of it. */
+export function isDiskFull(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause)
+    if ([cause, cause.message].some((said) => findDiskTrouble(said)?.remedy === FREE_SPACE)) return true;
+  return false;
+}
+
 /** What went wrong, in words for the user: with the disk that is to blame, and with what to do where that is known. */
 export function explainError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

@@ -6,7 +6,8 @@ import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { chooseSetting } from '../choose.ts';
 import type { Findings, Kind, Stage } from '../contract.ts';
-import { countMemoryGroups, judgeGroups } from '../groups.ts';
+import { countMemoryGroups } from '../../../../packages/ground/src/cgroup/fixtures/count-memory-groups.ts';
+import { judgeGroups } from '../groups.ts';
 import { checkAll } from '../invariants/check-all.ts';
 import { openStage } from '../stage.ts';
 

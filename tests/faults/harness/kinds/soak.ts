@@ -5,7 +5,8 @@
 import { fileURLToPath } from 'node:url';
 import { chooseSetting } from '../choose.ts';
 import type { Findings, Kind, Stage } from '../contract.ts';
-import { countMemoryGroups, judgeGroups } from '../groups.ts';
+import { countMemoryGroups } from '../../../../packages/ground/src/cgroup/fixtures/count-memory-groups.ts';
+import { judgeGroups } from '../groups.ts';
 import { checkAll } from '../invariants/check-all.ts';
 import type { SoakReport } from '../soak-host.ts';
 import { openStage } from '../stage.ts';
