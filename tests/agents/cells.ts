@@ -5,7 +5,7 @@ import { denied, suggest, fullAuto, loop, failingLoop, approval } from './cells/
 import { budget, beats, timeout, cancel } from './cells/limits.ts';
 import { auth, cut, cutOnce, endless, overloaded, refused } from './cells/model-failures.ts';
 import { needsInput, resume, retry } from './cells/going-on.ts';
-import { megabytes, message, retryFailure } from './cells/robustness.ts';
+import { megabytes, message, refusedByItself, retryFailure } from './cells/robustness.ts';
 
 export const CELLS: readonly Cell[] = [
   { title: 'edits a file', isShort: true, prove: edit },
@@ -36,4 +36,5 @@ export const CELLS: readonly Cell[] = [
   { title: 'fails, and is retried', isShort: false, prove: retryFailure },
   { title: 'is sent a message', isShort: false, prove: message },
   { title: 'prints megabytes', isShort: false, prove: megabytes },
+  { title: 'may refuse what was approved', isShort: false, prove: refusedByItself },
 ];

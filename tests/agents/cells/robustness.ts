@@ -67,3 +67,30 @@ export async function megabytes(agent: AgentUnderTest): Promise<void> {
   expect([long.failure, long.status]).toEqual([undefined, 'done']);
   expect(long.result?.reply.bytes).toBe(MEGABYTES + ' end'.length);
 }
+
+/** Codex refuses such a command by itself, whatever a person said: the record does not call it allowed only. */
+export async function refusedByItself(agent: AgentUnderTest): Promise<string> {
+  const stage = await createStage(agent, {
+    script: [
+      runCommand('mkdir -p old && touch old/a && rm -rf old && echo cleared > cleared.txt'),
+      { say: 'That is all.', ...usage(60, 7) },
+    ],
+  });
+  const begun = await stage.begin('clear it', '--mode', 'full-auto');
+  await until(
+    'the call is held',
+    async () => (await stage.project.caisson('approvals', '-o', 'json')).stdout.includes(begun.runId),
+    60_000,
+  );
+  expect((await stage.project.caisson('approve', begun.runId)).code).toBe(0);
+  const ran = await begun.end();
+  expectDone(ran, 'That is all.');
+  const denials = ran.result?.policy.denials ?? [];
+  if ((await diffOf(stage, ran)).includes('+cleared')) {
+    expect(denials).toEqual([]);
+    return 'runs it';
+  }
+  expect(denials).toMatchObject([{ layer: 'own-settings', actionClass: 'bash_destructive' }]);
+  expect(denials[0]?.what).toMatch(/^approved, but refused by the program itself: .*rm -rf old/);
+  return 'refuses it, and that is recorded';
+}

@@ -1,6 +1,7 @@
 /** Everything that judges and serves one agent. Heavy to load (it holds the shell parser), so it is loaded late. */
 import { findAcpProgram, isAcpRuntime, type Failure } from '@caisson/protocol';
 import { deny, type AttemptContext } from '../attempt/index.ts';
+import { createApprovedWatch, type ApprovedWatch } from './approved-watch.ts';
 import { askTool } from './ask-tool.ts';
 import { boardTools } from './board-tools.ts';
 import { contextTools } from './context-tools.ts';
@@ -30,15 +31,36 @@ export function createAgentLaw(context: AttemptContext): AgentLaw {
   };
   const breaker = createLoopBreaker(end);
   const ungated = watchUngated(context, end);
-  const gate = ungated.watched(createToolGate(context, requests, breaker));
+  const approved = watchApproved(context);
+  const gate = approved.watched(ungated.watched(createToolGate(context, requests, breaker)));
   const loop: LoopBreaker = {
     denied: breaker.denied,
     hear: (signal) => {
       ungated.hear(signal);
+      approved.hear(signal);
       breaker.hear(signal);
     },
   };
-  return { gate, loop, tools: grantedTools({ context, requests, gate }), agentEnded: ungated.agentEnded };
+  const agentEnded = (): void => {
+    ungated.agentEnded();
+    approved.agentEnded();
+  };
+  return { gate, loop, tools: grantedTools({ context, requests, gate }), agentEnded };
+}
+
+function watchApproved(context: AttemptContext): ApprovedWatch {
+  const evaluate = createEvaluation(context.job);
+  return createApprovedWatch((call, why) => {
+    const judged = evaluate(call);
+    const what = describeCall(call, judged, (text) => context.redactor.redact(text));
+    const said = context.redactor.redact(why).slice(0, 500);
+    deny(context, {
+      layer: 'own-settings',
+      what: `approved, but refused by the program itself: ${what} (${said})`.slice(0, 2048),
+      actionClass: judged.actionClass,
+      rule: 'program',
+    });
+  });
 }
 
 function watchUngated(context: AttemptContext, end: (failure: Failure) => void): UngatedWatch {

@@ -16,7 +16,10 @@ export interface ToolCall {
   readonly input: unknown;
 }
 
-export type Verdict = { readonly allow: true } | { readonly allow: false; readonly reason: string };
+/** `isApproved`: a person said so. */
+export type Verdict =
+  | { readonly allow: true; readonly isApproved?: true }
+  | { readonly allow: false; readonly reason: string };
 
 export interface ToolGate {
   /** Resolves once the call is decided; a call that needs a person is held until then. */
@@ -56,7 +59,7 @@ export function createToolGate(
             what: describe(call, found),
             actionClass: found.actionClass,
           });
-          if (answer === 'allow') return { allow: true };
+          if (answer === 'allow') return { allow: true, isApproved: true };
           return refuse(call, found, `${explainAnswer(answer, found)} ${WAY_OUT}`);
         }
       }

@@ -75,7 +75,7 @@ const commandOf = ({ tool, input }: { tool: string; input?: unknown }): string |
 const isCommand = (call: { tool: string; input?: unknown }): boolean => commandOf(call) !== null;
 
 /** Codex tells a command as the shell was given it, quoted anew; the letters are the same. */
-function keyOf(call: ToolCall): string {
+export function keyOf(call: ToolCall): string {
   const bare = (commandOf(call) ?? '').replace(/^\S*sh -l?c /, '');
   return bare.replaceAll(/['"\\\s]/g, '');
 }
