@@ -15,7 +15,7 @@ export function describeRuntimes(): string {
     ...all.map(describeRuntime),
     '',
     '`injects`: whether `caisson send` reaches the model while it works. Elsewhere the message lies in',
-    '`.caisson/channel/inbox.jsonl`, for an agent that looks there.',
+    '`.caisson/channel/inbox.jsonl`, which the prompt names.',
     '',
     'The last column: what of `maxTokens` and `temperature` in an agent’s definition reaches the model. What a runtime does not',
     'take has no effect, and the run carries a warning that says so. An ACP agent takes what the program behind it takes; an',

@@ -16,7 +16,7 @@ echo '{"type":"usage","input":40,"output":2}'
 echo '{"type":"answer","text":"I made it."}'
 `;
 
-it('the recipe adds a runtime that is listed, documented, gated and run', { timeout: 300_000 }, async () => {
+it('the recipe adds a runtime that is listed, documented, gated and run', { timeout: 600_000 }, async () => {
   const root = followRecipes('Add a runtime');
   runCommand(root, 'tsc -p .');
   expect(readFileSync(join(root, 'docs/reference/runtimes.md'), 'utf8')).toContain('| `toy` |');

@@ -1,5 +1,5 @@
 /** Does what a recipe of CONTRIBUTING.md says, in a copy of the tree. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   cpSync,
   mkdirSync,
@@ -73,13 +73,14 @@ function addLines(file: string, lines: readonly string[]): void {
 }
 
 /** Fails with what the command printed. */
-export function runCommand(root: string, line: string): string {
+export function runCommand(root: string, line: string): void {
   const PATH = `${join(root, 'node_modules/.bin')}:${process.env['PATH'] ?? ''}`;
-  return execFileSync('/bin/sh', ['-c', line], {
+  const ran = spawnSync('/bin/sh', ['-c', line], {
     cwd: root,
     encoding: 'utf8',
     env: { ...process.env, PATH },
   });
+  if (ran.status !== 0) throw new Error(`${line} failed: ${ran.stdout}${ran.stderr}`);
 }
 
 function copyTree(): string {
