@@ -60,10 +60,10 @@ it('a later pass removes the files of runs that ended a day ago, and keeps those
   sweeper.dispatched();
   const old = await recordEnded(engine, Date.now() - DAYS_MS);
   const young = await recordEnded(engine, Date.now());
-  const files = (runId: string): string[] =>
-    FOLDERS.map((folder) => leave(engine, `runtime/${folder}/${runId}.1`));
-  const kept = files(young);
-  const late = files(old);
+  const leaveAll = (folders: readonly string[], runId: string): string[] =>
+    folders.map((folder) => leave(engine, `runtime/${folder}/${runId}.1`));
+  const kept = leaveAll(['results', 'events', 'spool'], young);
+  const late = leaveAll(FOLDERS, old);
   await until('a later pass', () => !late.some((path) => existsSync(path)));
   await sweeper.stop();
   expect(kept.every((path) => existsSync(path))).toBe(true);

@@ -165,6 +165,8 @@ export async function sweepRuntime(
   graceMs: number,
 ): Promise<Pick<GarbageReport, 'results' | 'spools' | 'logs'>> {
   const folder = (name: string): string => join(engine.config.stateDir, 'runtime', name);
+  // Drafts of a killed host name no run, so no clean-up of a run finds them.
+  for (const name of ATTEMPT_FOLDERS) await sweepFolder(engine, folder(name), graceMs);
   return {
     results: await sweepFolder(engine, folder('results'), DAY_MS),
     spools: await sweepFolder(engine, folder('spool'), graceMs),
