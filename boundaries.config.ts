@@ -1,6 +1,6 @@
 /**
- * The architecture as a table: who may import whom, and who may do what. `npm run check-boundaries` holds the code to
- * it. A change here is a change of the architecture; say why in the commit.
+ * The architecture as a table: which package may import which, and which may do what. `npm run check-boundaries`
+ * enforces it. A change here is a change of the architecture; say why in the commit.
  */
 
 export interface PackageRule {
@@ -22,7 +22,7 @@ export const PACKAGES: Readonly<Record<string, PackageRule>> = {
   cli: { packages: ['protocol', 'policy', 'engine'], npm: [], usesNode: true },
 };
 
-/** The rooms of one package. Every file of it lies in a room or belongs to the roots. */
+/** The rooms of one package. Every file of it is in a room or belongs to the roots. */
 export interface RoomRule {
   /** Room → rooms whose door it may open. `platform` is open to all. */
   readonly rooms: Readonly<Record<string, readonly string[]>>;
@@ -111,7 +111,7 @@ export const ROOMS: Readonly<Record<string, RoomRule>> = {
 /** Half of all functions are at most this long. Files and single functions have limits in .oxlintrc.json. */
 export const MAX_MEDIAN_FUNCTION_LINES = 8;
 
-/** Places (a file, or a folder with a slash at its end) that may do what nobody else may, and why. */
+/** Places (a file, or a folder with a slash at its end) with a permission that no other place has, and why. */
 export const PRIVILEGES = {
   'child-process': {
     'packages/ground/src/': 'every process of host and worker is started here',
@@ -122,20 +122,20 @@ export const PRIVILEGES = {
   'process-env': {
     'packages/engine/src/config/': "the host's only reader",
     'packages/worker/src/attempt/environment.ts': "the worker's only reader",
-    'packages/worker/src/inside/': 'programs of their own, inside the sandbox',
-    'packages/worker/src/native/': 'a program of its own, inside the sandbox',
-    'packages/worker/src/acp/': 'a program of its own, inside the sandbox',
+    'packages/worker/src/inside/': 'separate programs, inside the sandbox',
+    'packages/worker/src/native/': 'a separate program, inside the sandbox',
+    'packages/worker/src/acp/': 'a separate program, inside the sandbox',
   },
   printing: {
     'packages/cli/src/main.ts': 'gives the streams to the output, which escapes all that commands print',
     'packages/worker/src/attempt/voice.ts': "the worker's protocol goes over stdout",
-    'packages/worker/src/inside/': 'programs of their own, inside the sandbox',
-    'packages/worker/src/native/': 'a program of its own, inside the sandbox',
-    'packages/worker/src/acp/': 'a program of its own, inside the sandbox',
+    'packages/worker/src/inside/': 'separate programs, inside the sandbox',
+    'packages/worker/src/native/': 'a separate program, inside the sandbox',
+    'packages/worker/src/acp/': 'a separate program, inside the sandbox',
     'packages/testkit/src/serve.ts': 'a program for tests in other languages',
   },
   'computed-import': {
-    'packages/engine/src/ledger/sqlite/find-addon.ts': 'the compiled part of SQLite lies beside the bundle',
+    'packages/engine/src/ledger/sqlite/find-addon.ts': 'the compiled part of SQLite is beside the bundle',
     'packages/worker/src/steps/load-driver.ts':
       'an adapter is loaded from the bytes whose digest was checked',
   },
@@ -145,7 +145,7 @@ export const PRIVILEGES = {
   git: {
     'packages/ground/src/': 'git is hardened here',
     'packages/engine/src/workspace/': "the host's only user of git",
-    'packages/worker/src/': 'takes the patch of its own workspace, through ground',
+    'packages/worker/src/': 'captures the patch of its own workspace, through ground',
   },
 } as const satisfies Record<string, Record<string, string>>;
 

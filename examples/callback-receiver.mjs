@@ -1,6 +1,6 @@
-// Takes callbacks from Caisson and believes only what is signed, fresh and new.
-//   CALLBACK_KEY=… PORT=8787 node examples/callback-receiver.mjs
-// Prints one JSON line for each event it takes. `check` is what a receiver of your own needs.
+// Accepts callbacks from Caisson only if they are signed, fresh and new.
+//   CALLBACK_KEY=… PORT=8787 node examples/callback-receiver.mjs Prints one JSON line for each event it accepts. Your
+//   own receiver needs `check`.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 import { pathToFileURL } from 'node:url';

@@ -66,8 +66,8 @@ const withoutSideEffects = {
 };
 
 /**
- * The MCP SDK brings all of zod. In a chunk of the worker it would keep esbuild from leaving out what the worker itself
- * does not use of it (4 ms of every start), so it is a bundle of its own, loaded from beside the worker.
+ * The MCP SDK brings all of zod. In a chunk of the worker esbuild could not leave out what the worker itself does not
+ * use of it (4 ms of every start), so it is a separate bundle, loaded from beside the worker.
  */
 const mcpServerApart = {
   name: 'mcp-server-apart',
@@ -207,7 +207,7 @@ function emitDeclarations() {
     cwd: ROOT,
     encoding: 'utf8',
   });
-  // Type errors are the business of `npm run check`; the declarations are written all the same.
+  // `npm run check` reports type errors; the declarations are written anyway.
   if (result.status !== 0 && !isQuiet) process.stderr.write('tsc reported type errors; see npm run check\n');
   for (const name of readdirSync(types, { recursive: true })) {
     if (name.endsWith('.d.ts')) pointAtOwnTypes(join(types, name), types);

@@ -1,4 +1,4 @@
-// `npm run check`: everything that can be said about the code without running it. Each part is a program of its own.
+// `npm run check`: everything that can be checked without running the code. Each part is a separate program.
 import { spawnSync } from 'node:child_process';
 import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';

@@ -1,6 +1,6 @@
 // What the bundles build a schema with: see lazy-schemas.mjs.
 
-/** Stands for the schema that `build` makes, and makes it when it is first looked at. */
+/** Represents the schema that `build` makes, and makes it on first access. */
 export function lazySchema(build) {
   let schema;
   return new Proxy(Object.prototype, {

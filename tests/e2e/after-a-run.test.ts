@@ -32,7 +32,7 @@ describe('a forgotten run', () => {
     }
     const shown = await project.caisson('show', runId);
     expect(shown.code).toBe(0);
-    expect(shown.stdout).toContain('Its contents were taken away (caisson forget).');
+    expect(shown.stdout).toContain('Its contents were deleted (caisson forget).');
     expect(shown.stdout.slice(shown.stdout.indexOf('Came out'))).not.toContain('the-output');
     const trash = join(project.root, '.caisson/trash');
     expect(existsSync(trash) ? readdirSync(trash) : []).toEqual([]);
@@ -40,7 +40,7 @@ describe('a forgotten run', () => {
     expect(filesWith(join(project.root, '.caisson/store'), 'the-work')).toEqual([]);
     expect(filesWith(join(project.root, '.caisson/store'), runId)).toEqual([]);
     expect((await project.caisson('gc', '--older-than', '1ms')).code).toBe(0);
-    expect((await project.caisson('show', runId)).stdout).toContain('Its contents were taken away');
+    expect((await project.caisson('show', runId)).stdout).toContain('Its contents were deleted');
   });
 
   test('has no open question any more', async () => {
@@ -103,7 +103,7 @@ test('logs --stdout -f follows what an agent prints and ends with the run', asyn
 test('cancel reports which run it stopped, however it was named', async () => {
   const project = createProject();
   const { runId } = await project.run('--', 'true');
-  expect((await project.caisson('cancel', 'latest')).stdout).toBe(`${runId} has ended already\n`);
+  expect((await project.caisson('cancel', 'latest')).stdout).toBe(`${runId} has already ended\n`);
 });
 
 test('cancel does not call a run settled whose host is merely stopped', async () => {
@@ -168,7 +168,7 @@ describe('what to do with the work', () => {
   test('a run in place says that its changes are there, and so does apply', async () => {
     const project = createProject();
     const ran = await project.caisson('run', '--workspace', 'in-place', '--', 'sh', '-c', 'echo x > new');
-    expect(ran.stdout).toContain('in place: its changes are in your files already');
+    expect(ran.stdout).toContain('in place: its changes are already in your files');
     expect(ran.stdout).not.toContain('caisson apply');
     expect((await project.caisson('show', 'latest')).stdout).not.toContain('caisson apply');
     expect((await project.caisson('apply', 'latest')).stdout).toContain('the run worked in place');
@@ -182,7 +182,7 @@ describe('what to do with the work', () => {
     const left = await project.caisson('run', '--apply', '--detach', '--', 'true');
     expect([left.code, left.stderr]).toEqual([
       2,
-      expect.stringContaining('--apply needs a run that is watched'),
+      expect.stringContaining('--apply needs a run in the foreground'),
     ]);
   });
 });

@@ -144,6 +144,6 @@ it('the home folder is not worked in, in place: its keys are what the sandbox ke
   project.write('.ssh/id', 'PRIVATE');
   const refused = await project.caisson('run', '--', 'cat', '.ssh/id');
   expect([refused.code, refused.stdout]).toEqual([2, '']);
-  expect(refused.stderr).toContain('in place, the agent would have all that is in it (check: not-the-home)');
+  expect(refused.stderr).toContain('in place, the agent would get everything in it (check: not-the-home)');
   expect((await project.caisson('run', '--workspace', 'empty', '--', 'true')).code).toBe(0);
 });

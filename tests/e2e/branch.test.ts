@@ -50,12 +50,12 @@ describe('a branch that is taken meanwhile', { timeout: 120_000 }, () => {
       name: 'work',
       commit: project.git('rev-parse', ref).trim(),
       status: 'taken',
-      detail: `there is a branch work already; the work is in ${ref}: git branch OTHER-NAME ${branch.commit}`,
+      detail: `there is already a branch work; the work is in ${ref}: git branch OTHER-NAME ${branch.commit}`,
     });
     expect(project.git('rev-parse', 'work')).toBe(before);
     const shown = await project.caisson('show', runId);
     expect(shown.stdout).toContain(
-      `branch: work was not created: there is a branch work already; the work is in ${ref}`,
+      `branch: work was not created: there is already a branch work; the work is in ${ref}`,
     );
     expect(project.git('show', `${ref}:work.txt`)).toBe('mine\n');
     expect((await project.events(runId)).filter(({ type }) => type === 'warning')).toEqual([]);
@@ -78,7 +78,7 @@ describe('a run that continues another', { timeout: 120_000 }, () => {
     const refused = await project.caisson('retry', second.runId);
     expect([refused.code, refused.stderr]).toEqual([
       2,
-      expect.stringContaining('there is a branch work already'),
+      expect.stringContaining('there is already a branch work'),
     ]);
     project.git('branch', '-D', 'work');
     expect((await project.caisson('retry', second.runId)).code).toBe(0);

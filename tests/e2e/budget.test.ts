@@ -116,7 +116,7 @@ async function expectMarked(project: Project, result: DispatchResult, cost: RegE
   expect([result.costIsEstimate, usage?.estimated?.answers]).toEqual([true, 1]);
   const show = await project.caisson('show', result.runId);
   expect(show.stdout).toMatch(cost);
-  expect(show.stdout).toMatch(/out are estimated \(1 answer did not say what was used\)/);
+  expect(show.stdout).toMatch(/out are estimated \(1 answer did not report its usage\)/);
   for (const command of ['runs', 'budget'])
     expect([command, (await project.caisson(command)).stdout]).toEqual([
       command,

@@ -31,7 +31,7 @@ it('a message reaches a running worker, appears in its inbox and is acknowledged
   const second = await project.caisson('send', runId, 'a second line\nwith a break and "quotes"');
   expect([live, second.stdout]).toEqual([
     false,
-    expect.stringContaining('command takes no message while it works') as string,
+    expect.stringContaining('command accepts no message while it works') as string,
   ]);
   const result = JSON.parse((await ended).stdout) as { status: string; stdout: string };
   expect(result.status).toBe('done');

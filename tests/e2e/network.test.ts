@@ -111,7 +111,7 @@ describe('the network of a run', () => {
     project.write('agent', `#!/bin/sh\n${script.join('\n')}\n`);
     chmodSync(join(project.root, 'agent'), 0o755);
     const ran = await project.run('--runtime', 'claude-code', '--retries', '0', 'anything');
-    expect(ran.stdout).toContain('GET /v1/files is no call that a run may make to its model');
+    expect(ran.stdout).toContain('GET /v1/files is not a call that a run may make to its model');
     const denials = (await project.events(ran.runId)).filter(({ type }) => type === 'policy.denied');
     expect(denials.map(({ denial }) => denial)).toMatchObject([
       { layer: 'network', rule: 'broker', what: expect.stringContaining('GET /v1/files') },

@@ -32,7 +32,7 @@ it(
       workspaces: [expect.anything(), expect.anything()],
     });
     expect(readFileSync(join(place, 'deep/large'), 'utf8')).toBe('x'.repeat(5000));
-    expect((await project.caisson('gc')).stdout).toContain(`kept, for nothing else holds it: ${place}`);
+    expect((await project.caisson('gc')).stdout).toContain(`kept, because it is the only copy: ${place}`);
 
     rmSync(join(place, 'deep/large'));
     expect(await gc()).toMatchObject({ heldBack: [other], workspaces: [place] });

@@ -197,8 +197,8 @@ it('what an agent says about its answers and the runtime does not take is warned
   const { runId } = await project.run('--agent', 'cool', '--', 'true');
   const warned = (await project.events(runId)).filter(({ type }) => type === 'warning');
   expect(warned.map((event) => event['message'])).toEqual([
-    'command takes no longest answer (maxTokens): 4321, which agent cool sets, has no effect',
-    'command takes no temperature: 0.25, which agent cool sets, has no effect',
+    'command does not support the longest answer (maxTokens): 4321, which agent cool sets, has no effect',
+    'command does not support the temperature: 0.25, which agent cool sets, has no effect',
   ]);
 });
 

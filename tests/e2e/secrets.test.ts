@@ -116,8 +116,8 @@ describe('a secret that an agent prints', () => {
     const without = await project.run(...SECRET, '--', 'sh', '-c', 'echo fine >.env');
     const warnings = async (run: string): Promise<string> =>
       JSON.stringify((await project.events(run)).filter(({ type }) => type === 'warning'));
-    expect(await warnings(leaking.runId)).toContain('the patch holds a secret');
-    expect(await warnings(without.runId)).not.toContain('the patch holds a secret');
+    expect(await warnings(leaking.runId)).toContain('the patch contains a secret');
+    expect(await warnings(without.runId)).not.toContain('the patch contains a secret');
     expect((await project.caisson('diff', leaking.runId)).stdout).toContain(`+token=${VALUE}`);
   });
 

@@ -93,7 +93,7 @@ describe('a workspace that grows unseen', { timeout: 60_000 }, () => {
   }
 
   it.each([
-    ['in files at paths that are too long to be named', DEEP, 'folders that cannot be looked at'],
+    ['in files at paths that are too long to be named', DEEP, 'folders that cannot be read'],
     ['in a removed file that is only mapped', MAPPED, 'a removed file that is mapped'],
     ['in a removed file whose descriptor waits in a socket', IN_FLIGHT, 'descriptors that wait in a socket'],
     ['in a removed file that waits with a connection', NOT_ACCEPTED, 'descriptors that wait in a socket'],

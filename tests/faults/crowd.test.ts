@@ -71,7 +71,7 @@ describe('a crowd', { timeout: 120_000 }, () => {
     const ended = await Promise.all(runs);
     expect(ended.filter(({ code }) => code === 0)).toHaveLength(3);
     expect(ended.filter(({ code }) => code === 1)).toHaveLength(5);
-    expect(ended.find(({ code }) => code === 1)?.stderr).toMatch(/the bound is 2.*limits\.queue/);
+    expect(ended.find(({ code }) => code === 1)?.stderr).toMatch(/the limit is 2.*limits\.queue/);
   });
 
   it('may have no place to wait at all', async () => {
@@ -155,7 +155,7 @@ describe('a crowd', { timeout: 120_000 }, () => {
     const queued = await queueRun(stage);
     const full = await stage.project.caisson('run', ...EMPTY, '--', 'true');
     expect(full.code).toBe(1);
-    expect(full.stderr).toContain('the bound is 1');
+    expect(full.stderr).toContain('the limit is 1');
     holder.release();
     expect((await queued.ended).code).toBe(0);
     await holder.ended;

@@ -47,7 +47,7 @@ async function runWithPinnedNode() {
   const child = spawn(pinned, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
     stdio: 'inherit',
   });
-  // A terminal tells both processes; a signal sent to this one alone has to be passed on.
+  // A terminal signals both processes; a signal sent only to this one has to be passed on.
   process.on('SIGINT', () => undefined);
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => refuse(`the pinned Node did not start: ${error.message}`));

@@ -3,7 +3,7 @@ import { askOnTerminal, confirmOnTerminal } from './ask-on-terminal.ts';
 import { formatTrust } from './format-trust.ts';
 import type { Output } from './output.ts';
 
-/** Shows what a project asks for and asks the person at the terminal, step by step; null where they said no. */
+/** Shows what a project asks for and asks the person at the terminal, step by step; null if they refuse. */
 export async function agreeToProject(
   report: ProjectTrust,
   stateDir: string | undefined,
@@ -23,7 +23,7 @@ export async function agreeToProject(
     sendsTo.push(to);
   }
   const next = await grantTrust({ flags: { state: stateDir }, sendsTo, digest: report.digest });
-  // A folder was accepted: now its file could be read.
+  // A folder was accepted: now its file can be read.
   const isNews = next.folder?.detail !== report.folder?.detail || next.state?.detail !== report.state?.detail;
   return isNews && !isAgreed(next) ? agreeToProject(next, stateDir, output) : next;
 }

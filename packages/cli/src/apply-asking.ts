@@ -1,4 +1,4 @@
-/** Applies a run; where its patch has risky files, the person at the terminal is asked, and everybody else refused. */
+/** Applies a run; if its patch has risky files, the person at the terminal is asked, and everyone else is refused. */
 import type { ApplyChoice, ApplyResult, Caisson } from '@caisson/engine';
 import type { ListedRisk } from '@caisson/protocol';
 import { confirmOnTerminal } from './ask-on-terminal.ts';
@@ -6,7 +6,7 @@ import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
 import type { Output } from './output.ts';
 import type { Lines } from './painted.ts';
 
-/** Beside what the engine takes: the state folder that was named on the command line. */
+/** Beside the engine's options: the state folder from the command line. */
 export interface ApplyOrder extends ApplyChoice {
   readonly stateDir?: string | undefined;
 }
@@ -37,7 +37,7 @@ export function listRisks(risks: readonly ListedRisk[]): Lines {
 }
 
 const ALREADY = {
-  'in-place': 'Nothing to apply: the run worked in place, so its changes are in your files already.',
+  'in-place': 'Nothing to apply: the run worked in place, so its changes are already in your files.',
   there: 'Nothing to apply: your files are already as the patch makes them.',
 } as const;
 
@@ -90,7 +90,7 @@ function describe(outcome: ApplyResult, order: ApplyOrder, runId: string, next: 
     case 'risky':
       return outcome.isRefused
         ? [
-            `Nothing was changed: these files run by themselves and are never applied. Take by hand what you want of them: caisson diff ${runId}`,
+            `Nothing was changed: these files run by themselves and are never applied. Copy what you want from: caisson diff ${runId}`,
             ...listRisks(outcome.risks),
           ]
         : [
@@ -104,6 +104,6 @@ function describe(outcome: ApplyResult, order: ApplyOrder, runId: string, next: 
 function describeConflicts(areMarkersLeft: boolean, order: ApplyOrder): string {
   if (areMarkersLeft) return 'Merged with conflicts; look for markers in:';
   return order.leaveConflicts === true
-    ? 'Nothing was changed: no markers can show how these files conflict. caisson retry does the task again on what is there now.'
+    ? 'Nothing was changed: no markers can show how these files conflict. caisson retry repeats the task on the present files.'
     : 'Nothing was changed: these files conflict. --leave-conflicts writes markers.';
 }

@@ -1,9 +1,9 @@
 /**
- * Asks the person at the terminal about calls that are held. Whoever decides first counts, here or elsewhere.
+ * Asks the person at the terminal about calls that wait. The first decision counts, here or elsewhere.
  *
- * TA1  Only what is typed at an open prompt decides. Whatever lies in the terminal when a question comes up, half a line
- *      too, was meant for something else; and what is typed in the first moment was typed before the question was read.
- * TA2  A question that is decided elsewhere takes what was being typed for it along: the next one starts empty.
+ * TA1  Only what is typed at an open prompt decides. Earlier input in the terminal, half a line too, was meant for
+ *      something else; and what is typed in the first moment was typed before the question was read.
+ * TA2  A question that is decided elsewhere drops its typed input: the next one starts empty.
  */
 import { readFileSync } from 'node:fs';
 import type { ApprovalDecision } from '@caisson/engine';
@@ -78,7 +78,7 @@ export function canAsk(output: Output, input: NodeJS.ReadStream = process.stdin)
   return output.isInteractive && output.format === 'human' && input.isTTY && isForeground();
 }
 
-/** What the person types at an open prompt (TA1); empty where nobody can be asked, or at the end of input. */
+/** What the person types at an open prompt (TA1); empty if no one can be asked, or at the end of input. */
 export function askOnTerminal(
   output: Output,
   question: Line,
@@ -98,13 +98,13 @@ export function askOnTerminal(
   });
 }
 
-/** Whether the person says yes. */
+/** Whether the person agrees. */
 export async function confirmOnTerminal(
   output: Output,
   question: string,
   input: NodeJS.ReadStream = process.stdin,
 ): Promise<boolean> {
-  const asked = line`${output.style.bold(question)}  y goes on, anything else stops  [y/N]`;
+  const asked = line`${output.style.bold(question)}  y continues, anything else stops  [y/N]`;
   return /^y(es)?$/i.test(await askOnTerminal(output, asked, input));
 }
 
@@ -114,7 +114,7 @@ interface Drain {
   stop(): void;
 }
 
-/** Only a raw terminal hands over half a line. It also hands over ^C, which stays an interrupt. */
+/** Only a raw terminal delivers half a line. It also delivers ^C, which stays an interrupt. */
 function createDrain(input: NodeJS.ReadStream): Drain {
   let timer: NodeJS.Timeout | undefined;
   let hasDropped = false;
@@ -145,7 +145,7 @@ function createDrain(input: NodeJS.ReadStream): Drain {
   };
 }
 
-/** A job in the background that reads from its terminal is stopped by the kernel; it must not even try. */
+/** The kernel stops a background job that reads from its terminal; it must not even try. */
 function isForeground(): boolean {
   const stat = readFileSync('/proc/self/stat', 'latin1');
   const [, , group, , , foreground] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

@@ -1,7 +1,7 @@
 import type { RegistryKind } from '@caisson/protocol';
 import type { CommandRow } from './command.ts';
 
-/** Written out, because the schemas that know the kinds too are not worth loading for a table. */
+/** Written out, because loading the schemas that know the kinds is too slow for a table. */
 const KINDS: Readonly<Record<RegistryKind, string>> = {
   agents: 'agents',
   capabilities: 'capabilities',
@@ -41,7 +41,7 @@ export const COMMANDS: readonly CommandRow[] = [
   { name: 'runs', summary: 'list the runs of this project', load: () => import('./commands/runs.ts') },
   {
     name: 'show',
-    summary: 'tell what a run was asked, did and left',
+    summary: "show a run's task, events, results and cost",
     load: () => import('./commands/show.ts'),
   },
   {
@@ -57,23 +57,23 @@ export const COMMANDS: readonly CommandRow[] = [
   { name: 'diff', summary: 'print the patch of a run', load: () => import('./commands/diff.ts') },
   {
     name: 'apply',
-    summary: 'bring the patch of a run into your files',
+    summary: 'apply the patch of a run to your files',
     load: () => import('./commands/apply.ts'),
   },
   {
     name: 'retry',
-    summary: 'do the same task again as a new run',
+    summary: 'repeat the task as a new run',
     load: () => import('./commands/retry.ts'),
   },
-  { name: 'questions', summary: 'list what agents ask', load: () => import('./commands/questions.ts') },
-  { name: 'answer', summary: 'answer a question and go on', load: () => import('./commands/answer.ts') },
+  { name: 'questions', summary: 'list questions of agents', load: () => import('./commands/questions.ts') },
+  { name: 'answer', summary: 'answer a question and continue', load: () => import('./commands/answer.ts') },
   {
     name: 'approvals',
     summary: 'list tool calls that wait for a decision',
     load: () => import('./commands/approvals.ts'),
   },
-  { name: 'approve', summary: 'let a held tool call run', load: () => import('./commands/approve.ts') },
-  { name: 'deny', summary: 'refuse a held tool call', load: () => import('./commands/deny.ts') },
+  { name: 'approve', summary: 'allow a waiting tool call', load: () => import('./commands/approve.ts') },
+  { name: 'deny', summary: 'deny a waiting tool call', load: () => import('./commands/deny.ts') },
   {
     name: 'board',
     summary: 'show and write the board of a session',
@@ -81,10 +81,10 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'context',
-    summary: 'show what the agents of a session found out',
+    summary: "show the findings of a session's agents",
     load: () => import('./commands/context.ts'),
   },
-  { name: 'send', summary: 'tell a running agent something', load: () => import('./commands/send.ts') },
+  { name: 'send', summary: 'send a message to a running agent', load: () => import('./commands/send.ts') },
   {
     name: 'export',
     summary: 'write the proof of a run into one file',
@@ -92,7 +92,7 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'seal',
-    summary: 'sign a run that ended while nobody could',
+    summary: 'sign a run that ended without a seal',
     load: () => import('./commands/seal.ts'),
   },
   { name: 'verify', summary: 'check a run or an exported file', load: () => import('./commands/verify.ts') },
@@ -104,7 +104,7 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'forget',
-    summary: "take a run's contents away for good",
+    summary: "delete a run's contents for good",
     load: () => import('./commands/forget.ts'),
   },
   { name: 'gc', summary: 'remove what nothing refers to', load: () => import('./commands/gc.ts') },
@@ -121,7 +121,7 @@ export const COMMANDS: readonly CommandRow[] = [
   ...(Object.keys(KINDS) as RegistryKind[]).flatMap(registryRows),
   {
     name: 'policy check',
-    summary: 'say what the policy decides about a command',
+    summary: 'show what the policy decides about a command',
     load: () => import('./commands/policy-check.ts'),
   },
   {
@@ -132,7 +132,7 @@ export const COMMANDS: readonly CommandRow[] = [
   { name: 'init', summary: 'write a first caisson.yaml', load: () => import('./commands/init.ts') },
   {
     name: 'doctor',
-    summary: 'examine this machine and say what is missing',
+    summary: 'examine this machine and report what is missing',
     load: () => import('./commands/doctor.ts'),
   },
   {

@@ -1,7 +1,7 @@
 import type { ExitCode } from './exit-codes.ts';
 import type { Output } from './output.ts';
 
-/** One option of a command, as `--help`, the parser and the shell completions see it. */
+/** One option of a command, for `--help`, the parser and the shell completions. */
 export interface OptionSpec {
   readonly type: 'string' | 'boolean';
   readonly summary: string;
@@ -40,7 +40,7 @@ export type OptionValues<O extends OptionSpecs> = { readonly [K in keyof O]: Val
 export interface CommandInput<O extends OptionSpecs> {
   readonly options: OptionValues<O & typeof COMMON_OPTIONS>;
   readonly positionals: readonly string[];
-  /** Everything after `--`, untouched; null when there was no `--`. */
+  /** Everything after `--`, unchanged; null when there was no `--`. */
   readonly rest: readonly string[] | null;
   readonly output: Output;
   /** Every command there is. */
@@ -56,7 +56,7 @@ export interface Example {
 export interface Command<O extends OptionSpecs = OptionSpecs> {
   /** What follows the name, for example `RUN [--follow]`. */
   readonly usage: string;
-  /** A few sentences under the summary, for what a person needs to know first. */
+  /** A few sentences under the summary, with what a person needs to know first. */
   readonly about?: string;
   readonly options: O;
   /** How many words may follow the name. Default none. */
@@ -67,7 +67,7 @@ export interface Command<O extends OptionSpecs = OptionSpecs> {
   run(input: CommandInput<O>): Promise<ExitCode>;
 }
 
-/** A row of the table: enough for the overview; the rest is loaded when it is asked for. */
+/** A row of the table: enough for the overview; the rest is loaded when it is needed. */
 export interface CommandRow {
   /** One word, or two: `policy check`. */
   readonly name: string;

@@ -1,12 +1,12 @@
 /**
- * Starting the worker takes longer than loading the CLI, so `caisson run` begins with it (decision 0006). This is a bundle
- * of its own, loaded before the CLI; the two meet in one property of the global object.
+ * Starting the worker takes longer than loading the CLI, so `caisson run` begins with it (decision 0006). This is a
+ * separate bundle, loaded before the CLI; the two share one property of the global object.
  */
 import { openSpareWorkers, type SpareWorkers } from '@caisson/engine';
 
 const PLACE = Symbol.for('caisson.spare-workers');
 
-/** For a command line that looks like one that needs a worker; one that was not needed ends with this process. */
+/** For a command line that probably needs a worker; an unused one ends with this process. */
 export function startEarlyWorker(words: readonly string[]): void {
   const end = words.indexOf('--');
   const own = end === -1 ? words : words.slice(0, end);
@@ -14,7 +14,7 @@ export function startEarlyWorker(words: readonly string[]): void {
   try {
     ownSpareWorkers().warm();
   } catch {
-    // what is wrong here (no home folder) is wrong for the CLI too, and told there
+    // an error here (no home folder) also occurs in the CLI, and is reported there
   }
 }
 

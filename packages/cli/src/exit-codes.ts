@@ -56,7 +56,7 @@ const BY_REFUSAL: Readonly<Record<string, ExitCode>> = {
   budget: EXIT_CODES.budgetExceeded,
 };
 
-/** How a run's ending is told to a shell. */
+/** The exit code of a run's ending. */
 export function exitCodeOfResult(result: Pick<DispatchResult, 'status' | 'failure' | 'branch'>): ExitCode {
   const isBranchMissing = result.branch !== undefined && result.branch.status !== 'created';
   if (result.status === 'done') return isBranchMissing ? EXIT_CODES.failed : EXIT_CODES.finished;
@@ -67,7 +67,7 @@ export function exitCodeOfResult(result: Pick<DispatchResult, 'status' | 'failur
     : EXIT_CODES.failed;
 }
 
-/** How an error is told to a shell: by its public code, a refusal by what refused it. */
+/** The exit code of an error: by its public code, a refusal by its check. */
 export function exitCodeOfError(code: string, refusalKind?: string): ExitCode {
   return BY_REFUSAL[refusalKind ?? ''] ?? BY_ERROR_CODE[code] ?? EXIT_CODES.failed;
 }

@@ -1,4 +1,4 @@
-/** A diff on a terminal: coloured by us alone. A changed line must not be able to hide itself with colours of its own. */
+/** A diff on a terminal: only we add colours. A changed line must not hide itself with its own colours. */
 import { exactLine, type Line, type Lines, type Style } from './painted.ts';
 
 export function formatDiff(text: string, style: Style): Lines {

@@ -1,4 +1,4 @@
-/** The end of a run for people: the answer first, then what came out and what to do next. */
+/** The end of a run for people: the answer first, then the results and what to do next. */
 import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
 import { replyLines } from './format-reply.ts';
 import { formatBytes, formatCost, formatDuration, formatEstimate } from './format-values.ts';
@@ -6,9 +6,9 @@ import { line, textLines, type Line, type Lines, type Painted, type Style } from
 
 /** Where the work of a run is when it ends. */
 export interface Whereabouts {
-  /** It worked in the user's own files: there is nothing to bring there. */
+  /** It worked in the user's own files: there is nothing to apply. */
   readonly isInPlace: boolean;
-  /** It is brought there next, without being asked for. */
+  /** It is applied next, without a question. */
   readonly isApplied: boolean;
   /** It is a plain command's. */
   readonly isOfCommand: boolean;
@@ -31,7 +31,7 @@ export function formatEnding(
       ...(question.options ?? []).map((option) => `    - ${option}`),
       result.continuedBy === undefined
         ? `  answer: caisson answer ${result.runId} "…"`
-        : `  goes on: caisson show ${result.continuedBy}`,
+        : `  continued: caisson show ${result.continuedBy}`,
     );
   lines.push(...describeOutcome(result, style, work));
   lines.push(...[...listBeside(result), ...listOutsideScope(result)].map((text) => `  ${text}`));
@@ -47,7 +47,7 @@ export function labelled(label: string, text: string): Painted[] {
   );
 }
 
-/** How it ended, which run, how long it took; what is under way has no duration yet. */
+/** How it ended, which run, how long it took; a run under way has no duration yet. */
 export function describeHeadline(result: DispatchResult, style: Style): Painted {
   const took = isUnderWay(result) ? '' : `  ${formatDuration(result.durationMs)}`;
   return line`${headline(result, style)}  ${result.runId}${took}`;
@@ -64,13 +64,13 @@ export function describeTotal({ total, costUsd, costIsEstimate }: DispatchResult
   return [`all ${attempts} attempts: ${used}${formatDuration(durationMs)}`];
 }
 
-/** What is to do about a patch. */
+/** What to do about a patch. */
 export function describeApply(
   runId: string,
   isInPlace: boolean,
   { risky = [], outsideScope = [] }: Pick<DispatchResult, 'risky' | 'outsideScope'> = {},
 ): string {
-  if (isInPlace) return 'in place: its changes are in your files already';
+  if (isInPlace) return 'in place: its changes are already in your files';
   const scope = outsideScope.length === 0 ? '' : ' --outside-scope';
   return `apply: caisson apply ${runId}${scope}${risky.length === 0 ? '' : ' (asks about the risky files)'}`;
 }
@@ -80,7 +80,7 @@ export function isInPlace(event: EventEnvelope): boolean {
   return event.type === 'attempt.launched' && event.workspace.kind === 'in-place';
 }
 
-/** What became of the branch that was asked for. */
+/** The outcome of the requested branch. */
 export function describeBranch({ name, status, detail }: NonNullable<DispatchResult['branch']>): string {
   switch (status) {
     case 'created':
@@ -97,21 +97,21 @@ export function describeBranch({ name, status, detail }: NonNullable<DispatchRes
 
 const MAX_OUTSIDE_SHOWN = 20;
 
-/** Files that the task was not about. */
+/** Files outside the task's scope. */
 export function listOutsideScope({ outsideScope = [] }: Pick<DispatchResult, 'outsideScope'>): string[] {
   const shown = outsideScope.slice(0, MAX_OUTSIDE_SHOWN).map((path) => `outside the scope: ${path}`);
   const rest = outsideScope.length - shown.length;
   return rest === 0 ? shown : [...shown, `outside the scope: ${rest} more (caisson show -o json lists all)`];
 }
 
-/** Work that neither `diff` nor `apply` has. */
+/** Work that neither `diff` nor `apply` shows. */
 export function listBeside({ beside = [] }: Pick<DispatchResult, 'beside'>): string[] {
   return beside.map(({ what, get }) => `not in the patch: ${what}; get it: ${get}`);
 }
 
 type Sealed = NonNullable<DispatchResult['result']>;
 
-/** How a check went, and what it was about. */
+/** The outcome of a check, and its lens. */
 export function describeVerify({ passed, lens }: NonNullable<Sealed['verify']>, style: Style): Painted {
   return line`verify: ${passed ? style.green('passed') : style.red('did not pass')} (${lens})`;
 }
@@ -133,7 +133,7 @@ export function isUnderWay({ status }: Pick<DispatchResult, 'status'>): boolean 
   return status === 'queued' || status === 'running';
 }
 
-/** Ended without doing its task, and without a question that somebody could answer. */
+/** Ended without doing its task, and without an open question. */
 export function isBroken(status: DispatchResult['status']): boolean {
   return !['done', 'waiting', 'answered', 'queued', 'running'].includes(status);
 }
@@ -157,7 +157,7 @@ function headline(result: DispatchResult, style: Style): Line {
   }
 }
 
-/** More than one line where an agent or a command said more. */
+/** More than one line if an agent or a command printed more. */
 export function describeFailure(failure: NonNullable<DispatchResult['failure']>): Painted[] {
   const cause = failure.cause === undefined ? '' : ` (${failure.cause})`;
   return textLines(failure.detail).map((part, index) =>
@@ -183,7 +183,7 @@ function describeOutcome(result: DispatchResult, style: Style, work: Whereabouts
     );
   }
   lines.push(...describeTotal(result).map((total) => `  ${total}`));
-  // A plain command's complaints are worth a look; an agent program's chatter is not.
+  // A plain command's stderr is worth reading; an agent program's is not.
   if (sealed.usage === undefined && sealed.logs.stderr.bytes > 0)
     lines.push(`  stderr: ${formatBytes(sealed.logs.stderr.bytes)}, caisson logs ${result.runId} --stderr`);
   for (const output of sealed.outputs) lines.push(`  output: ${output.path} (${formatBytes(output.size)})`);

@@ -1,4 +1,4 @@
-/** One recorded event as a person reads it: what happened, in words. All of it is in `-o ndjson`. */
+/** One recorded event in words. `-o ndjson` has all of it. */
 import {
   handleEnvelope,
   recordedTypeOf,
@@ -80,7 +80,7 @@ const WORDS: EnvelopeHandlers<string> = {
       : `${text(what)}: ${files} ${files === 1 ? 'file' : 'files'}, ${formatBytes(bytes)}`,
   'prompt.compiled': ({ role, fragmentCount, estimatedTokens }) =>
     `${text(role)}, ${fragmentCount} fragments, about ${estimatedTokens} tokens`,
-  'run.forgotten': () => 'its contents were taken away',
+  'run.forgotten': () => 'its contents were deleted',
   'worker.progress': ({ phase, message, tool }) =>
     sentence([phase, message !== undefined && text(message), tool != null && text(tool)]),
   'worker.heartbeat': ({ counters }) => `${counters.turns} turns, ${counters.toolCalls} tool calls`,
@@ -88,7 +88,7 @@ const WORDS: EnvelopeHandlers<string> = {
   gap: ({ count }) => `${count} events were left out`,
 };
 
-/** The event in one line, with what was printed below it where that explains a failure. */
+/** The event in one line, with printed output below it if that explains a failure. */
 export function formatEvent(event: EventEnvelope, style: { dim(text: Line): Line }): Painted[] {
   const words = handleEnvelope(WORDS, event, ({ data }) => text(JSON.stringify(data)));
   const head = `${String(event.seq).padStart(4)}  ${event.at.slice(11, 23)}`;
@@ -134,7 +134,7 @@ function describeExit(event: EnvelopeOf<'script.ran' | 'runtime.adapter.ran'>): 
   return `${how} after ${formatDuration(event.durationMs)}`;
 }
 
-/** What a command that failed has printed, under its line. */
+/** The output of a failed command, under its line. */
 function printed({ exitCode, stdout = '', stderr = '' }: EnvelopeOf<'script.ran'>): Painted[] {
   if (exitCode === 0) return [];
   const said = [stdout, stderr]

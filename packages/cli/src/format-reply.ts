@@ -1,4 +1,4 @@
-/** What a run answered. A plain command's answer is the end of what it printed; the beginning is somewhere else. */
+/** What a run answered. A plain command's answer is the end of its output; the beginning is elsewhere. */
 import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
 import { formatBytes } from './format-values.ts';
 import { textLines, type Line } from './painted.ts';
@@ -8,7 +8,7 @@ export function isCommand(event: EventEnvelope): boolean {
   return event.type === 'dispatch.accepted' && event.runtime === 'command';
 }
 
-/** `maxLines` keeps the beginning of an agent's answer, and the end of what a command printed. */
+/** `maxLines` keeps the beginning of an agent's answer, and the end of a command's output. */
 export function replyLines(result: DispatchResult, isOfCommand: boolean, maxLines = Infinity): Line[] {
   if (result.reply.trimEnd() === '') return [];
   const lines = textLines(result.reply.trimEnd());

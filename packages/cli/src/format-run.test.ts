@@ -50,7 +50,7 @@ test('a run that asked shows the outcome of its question', () => {
   expect(asked('open')).toContain(`  answer: caisson answer ${RUN} "…"`);
   expect(asked('expired')).toContain(`  expired; ask again: caisson retry ${RUN}`);
   const answered = asked('answered', { answer: 'blue', continuedBy: 'run_00000000000000000002' });
-  expect(answered).toContain('  answered: blue\n  goes on: caisson show run_00000000000000000002');
+  expect(answered).toContain('  answered: blue\n  continued: caisson show run_00000000000000000002');
   expect(answered).not.toContain('caisson answer');
 });
 

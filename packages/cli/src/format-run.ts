@@ -25,7 +25,7 @@ const MAX_TASK_LINES = 20;
 const MAX_REPLY_LINES = 40;
 const INDENT = 2;
 
-/** `columns`: where lines are broken; Infinity leaves that to whoever reads them. */
+/** `columns`: where lines are wrapped; Infinity leaves that to the reader. */
 export function formatRun(
   result: DispatchResult,
   events: readonly EventEnvelope[],
@@ -45,7 +45,7 @@ export function formatRun(
     section('Came out', [
       ...(result.failure === undefined ? [] : [...describeFailure(result.failure), '']),
       ...(isForgotten
-        ? ['Its contents were taken away (caisson forget).']
+        ? ['Its contents were deleted (caisson forget).']
         : [...describeOutcome(result, events, style), ...describeUnpatched(result)]),
       ...listBeside(result),
       ...listOutsideScope(result),
@@ -61,7 +61,7 @@ function trimEnd(lines: Lines): Lines {
   return lines.slice(0, lines.findLastIndex((line) => widthOfLine(line) > 0) + 1);
 }
 
-/** Lines that follow a broken one stand below its text, so that labels stay in sight. */
+/** Wrapped lines are indented below their text, so that labels stay visible. */
 function indentLine(given: Line, columns: number): Lines {
   const indent = ' '.repeat(INDENT);
   if (widthOfLine(given) === 0) return [''];
@@ -128,7 +128,7 @@ function describeModel({ requested, served }: DispatchResult['resolved']['model'
   return `model: ${asked}${served.length === 0 || isAsAsked ? '' : `, served by ${served.join(', ')}`}`;
 }
 
-/** Defaults that this machine could not enforce are recorded, and told. */
+/** Defaults that this machine could not enforce are recorded, and shown. */
 function describeUnheldLimits({ result }: DispatchResult): string[] {
   if (result === null || result.policy.enforced['cgroup'] !== false) return [];
   const { memory, cpus, pids } = result.policy.grant.limits;
@@ -170,7 +170,7 @@ function describeUnpatched({ unpatched }: DispatchResult): Line[] {
   return [...labelled('no patch', unpatched.why), `the work is in: ${unpatched.where}`];
 }
 
-/** Money and tokens; and the three times apart: the worker's, the model's, those of checks. */
+/** Money and tokens; and the three times separately: the worker's, the model's, those of checks. */
 function describeCost(result: DispatchResult): string[] {
   const { usage, verify } = result.result ?? {};
   const times = [
@@ -188,7 +188,7 @@ function describeCost(result: DispatchResult): string[] {
   ];
 }
 
-/** With more than one attempt the money is told beside all of them. */
+/** With more than one attempt the cost is shown beside all of them. */
 function describeUsage({ result, total, costUsd, costIsEstimate }: DispatchResult): string[] {
   const usage = result?.usage;
   const parts = [
@@ -219,7 +219,7 @@ function describeNext(
     lines.push(...labelled('question', asked.question));
     for (const option of result?.needsInput?.options ?? []) lines.push(`  - ${option}`);
     if (asked.answer !== undefined) lines.push(...labelled('answered', asked.answer));
-    if (asked.continuedBy !== undefined) lines.push(`goes on: caisson show ${asked.continuedBy}`);
+    if (asked.continuedBy !== undefined) lines.push(`continued: caisson show ${asked.continuedBy}`);
     if (asked.status === 'open') lines.push(`answer: caisson answer ${runId} "…"`);
     if (asked.status === 'expired') lines.push(`expired; ask again: caisson retry ${runId}`);
   }

@@ -14,7 +14,7 @@ export function formatTimeline(events: readonly EventEnvelope[]): string[] {
   const rows: { head: string; text: string; count: number }[] = [];
   for (const event of events) {
     const nowMs = Date.parse(event.at);
-    elapsedMs += Math.max(0, nowMs - lastMs); // a clock that was set back takes no time away
+    elapsedMs += Math.max(0, nowMs - lastMs); // a clock that was set back is ignored
     lastMs = nowMs;
     const attempt = isRetried && event.type === 'attempt.launched' ? ` number ${event.attempt}` : '';
     const text = `${recordedTypeOf(event)}${attempt}${describeEvent(event)}`;
@@ -46,7 +46,7 @@ const DESCRIPTIONS: EnvelopeHandlers<string> = {
   'run.stalled': ({ reason }) => reason,
   'health.changed': ({ current }) => current,
   'question.asked': nothing,
-  'question.answered': ({ continuedBy }) => (continuedBy === undefined ? '' : `goes on as ${continuedBy}`),
+  'question.answered': ({ continuedBy }) => (continuedBy === undefined ? '' : `continues as ${continuedBy}`),
   'question.expired': nothing,
   'approval.requested': ({ what }) => what,
   'approval.decided': ({ decision }) => decision,

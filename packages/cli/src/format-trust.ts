@@ -1,7 +1,7 @@
 import type { ProjectTrust, TrustReport } from '@caisson/engine';
 import { line, type Line, type Lines, type Style } from './painted.ts';
 
-/** One screen: what the project asks for, what agreeing means, and which credentials would leave. */
+/** One screen: what the project asks for, what agreeing means, and which credentials would be sent. */
 export function formatTrust(report: ProjectTrust, style: Style): Lines {
   const problems = [report.folder, report.state].flatMap((problem) =>
     problem === null ? [] : [style.yellow(problem.detail), `  ${problem.remedy}`],

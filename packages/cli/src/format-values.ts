@@ -10,19 +10,19 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** Unknown is said, never shown as nothing; what is an estimate in part is shown as about so much. */
+/** Unknown is shown as unknown, never as nothing; an estimate in part is shown as approximate. */
 export function formatCost(usd: number | null | undefined, isEstimate = false): string {
   if (usd === null || usd === undefined) return 'cost unknown';
   if (usd > 0 && usd < 0.0001) return 'under $0.0001';
   return `${isEstimate ? '~' : ''}$${usd < 0.01 && usd > 0 ? usd.toFixed(4) : usd.toFixed(2)}`;
 }
 
-/** What of a usage is an estimate, as words that follow it; empty where all was said by the model. */
+/** The estimated part of a usage, as words that follow it; empty if the model reported all. */
 export function formatEstimate(estimated: Usage['estimated']): string {
   if (estimated === undefined) return '';
   const { answers, inputTokens, outputTokens } = estimated;
   const what = answers === 1 ? '1 answer' : `${answers} answers`;
-  return `, of which ${inputTokens} in and ${outputTokens} out are estimated (${what} did not say what was used)`;
+  return `, of which ${inputTokens} in and ${outputTokens} out are estimated (${what} did not report its usage)`;
 }
 
 export function formatBytes(bytes: number): string {
@@ -31,7 +31,7 @@ export function formatBytes(bytes: number): string {
   return `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
 }
 
-/** Columns that a text takes on a terminal: wide characters take two, combining marks none. */
+/** Columns of a text on a terminal: wide characters need two, combining marks none. */
 export function widthOf(text: string): number {
   if (isPlainAscii(text)) return text.length;
   let width = 0;

@@ -44,7 +44,7 @@ export function formatCommandHelp(
   ];
 }
 
-/** The name is painted after the line was broken: what paints it has no width. */
+/** The name is styled after the line was wrapped: styles have no width. */
 function headline(
   { name, summary }: Pick<CommandRow, 'name' | 'summary'>,
   style: Style,
@@ -90,10 +90,10 @@ export function describeCommand({ name, summary }: Pick<CommandRow, 'name' | 'su
   };
 }
 
-/** A terminal that is narrower than this has to break our lines itself. */
+/** On a narrower terminal, the terminal itself wraps our lines. */
 const NARROWEST = 20;
 
-/** Two columns, indented by two; where they would not fit side by side, the second begins on a line of its own. */
+/** Two columns, indented by two; if they do not fit side by side, the second begins on its own line. */
 function alignPairs(pairs: readonly (readonly [string, string])[], columns: number): string[] {
   const width = Math.min(38, Math.max(0, ...pairs.map(([left]) => left.length)), Math.floor(columns / 2));
   const indent = ''.padEnd(width + 4);

@@ -57,7 +57,7 @@ export function createLiveView(output: Output, runId: string): LiveView {
   };
 }
 
-/** Takes an event in; returns a line worth keeping on the screen, or null. */
+/** Handles an event; returns a line to keep on the screen, or null. */
 function absorb(state: State, event: EventEnvelope, runId: string): string | null {
   switch (event.type) {
     case 'dispatch.accepted':
@@ -102,13 +102,13 @@ function absorbProgress(state: State, event: EnvelopeOf<'worker.progress'>): str
   state.waitsFor = null;
   const previousTool = state.tool;
   state.tool = tool;
-  // A phase after the agent's has no tokens to tell; what it used still stands.
+  // A phase after the agent's has no token counts; the earlier ones stay valid.
   if (tokensIn !== undefined || tokensOut !== undefined) state.tokens = (tokensIn ?? 0) + (tokensOut ?? 0);
   if (costUsd !== undefined) state.costUsd = costUsd;
   return state.tool !== null && state.tool !== previousTool ? `tool: ${state.tool}` : null;
 }
 
-/** The whole of it is in `caisson show`. */
+/** All of it is in `caisson show`. */
 function firstLine(text: string): string {
   return text.split('\n', 1)[0] ?? '';
 }
@@ -123,8 +123,8 @@ function statusLine(state: State, elapsedMs: number, style: Style, columns: numb
     state.health === 'healthy' ? null : [state.health, style.yellow],
     state.tool === null ? null : [`in ${state.tool}`, plain],
     state.tokens === 0 ? null : [`${state.tokens} tokens`, plain],
-    // Few agents tell it as they work; the ending has it from the price table.
-    // 0 is what a program says that does not know the price.
+    // Few agents report it as they work; the ending has it from the price table. A program that does not know the price
+    // reports 0.
     state.costUsd === null || state.costUsd === 0 ? null : [formatCost(state.costUsd), plain],
   ];
   const line: Line[] = [];

@@ -5,8 +5,8 @@ import { printableJson, printableLines } from './printable.ts';
 export type OutputFormat = 'human' | 'json' | 'ndjson';
 
 /**
- * The only way in which commands print. With `json` and `ndjson`, stdout carries data and nothing else. All text is
- * escaped here, wherever it comes from: see `painted.ts`.
+ * The only way in which commands print. With `json` and `ndjson`, stdout has only data. All text is escaped here,
+ * wherever it comes from: see `painted.ts`.
  */
 export interface Output {
   readonly format: OutputFormat;
@@ -14,9 +14,9 @@ export interface Output {
   /** How wide the terminal is now. */
   columns(): number;
   readonly style: Style;
-  /** Aborts when whoever read our stdout has gone away; commands that follow something should end then. */
+  /** Aborts when the reader of our stdout is gone; commands that follow something should end then. */
   readonly closed: AbortSignal;
-  /** Lines for people: stdout, or stderr where stdout carries data. */
+  /** Lines for people: stdout, or stderr if stdout has data. */
   line(text: Line | Lines): void;
   /** A remark that is never part of the result: always stderr. */
   note(text: Line | Lines): void;
@@ -24,9 +24,9 @@ export interface Output {
   result(value: unknown, human: () => Lines): void;
   /** Something that happened: one JSON line with `ndjson`, nothing otherwise. */
   event(value: unknown): void;
-  /** The last line of a terminal, which changes; null takes it away, and so does everything else that is printed. */
+  /** The last line of a terminal, which changes; null removes it, and so does all other output. */
   status(text: Line | null): void;
-  /** Somebody's bytes: unchanged in a pipe, escaped on a terminal unless `isRaw`, there as `format` shows them. */
+  /** Foreign bytes: unchanged in a pipe, escaped on a terminal unless `isRaw`, there as `format` shows them. */
   copy(bytes: Uint8Array, options?: CopyOptions): void;
 }
 
@@ -95,7 +95,7 @@ function guardStreams(
   guard(stdout, (error) => {
     closed.abort();
     if (isReaderGone(error)) return;
-    // A result that is not where it was sent must not look like one.
+    // A result that was not written must not look like one.
     process.exitCode = 1;
     const said = `error: the output could not be written: ${error.message}. Free some space there.`;
     put(stderr, `${render(said, false)}\n`);
@@ -107,7 +107,7 @@ function guard(stream: NodeJS.WriteStream, onError: (error: NodeJS.ErrnoExceptio
   stream.on('error', onError);
 }
 
-/** `caisson runs | head -1` closes our stdout early: no error, just nobody left to print for. */
+/** `caisson runs | head -1` closes our stdout early: no error, there is only no reader left. */
 function isReaderGone({ code }: NodeJS.ErrnoException): boolean {
   return code === 'EPIPE' || code === 'EIO';
 }

@@ -1,7 +1,7 @@
 /**
  * The only text that reaches a terminal as it is. A line is a plain string, which the output shows as one line with
- * everything escaped, or a `Painted`, which is made here and nowhere else: from text that was escaped, and from styles
- * of ours. A line break is never part of a line; a text of several lines is a list.
+ * everything escaped, or a `Painted`, which is made here and nowhere else: from escaped text, and from our styles. A
+ * line break is never part of a line; a text of several lines is a list.
  */
 import { widthOf } from './format-values.ts';
 import { printable, printableLines } from './printable.ts';
@@ -14,7 +14,7 @@ export class Painted {
   readonly plain: string;
   readonly #painted: string;
 
-  /** Both must be printable but for styles of ours; only this file knows that they are. */
+  /** Both must be printable except for our styles; only this file knows that they are. */
   private constructor(plain: string, painted: string) {
     this.plain = plain;
     this.#painted = painted;
@@ -25,7 +25,7 @@ export class Painted {
     paintedOf = (line) => line.#painted;
   }
 
-  /** In a template that is not ours the styles are lost, and nothing else. */
+  /** In a foreign template only the styles are lost. */
   toString(): string {
     return this.plain;
   }
@@ -45,12 +45,12 @@ export function widthOfLine(line: Line): number {
   return widthOf(render(line, false));
 }
 
-/** The line with blanks behind it. */
+/** The line with blanks after it. */
 export function padLine(line: Line, columns: number): Painted {
   return joinLine([line, ' '.repeat(Math.max(0, columns - widthOfLine(line)))], '');
 }
 
-/** A template for a line: what is put in is escaped, unless it is painted already. */
+/** A template for a line: values are escaped, unless they are already painted. */
 export function line(texts: TemplateStringsArray, ...values: readonly (Line | number)[]): Painted {
   const parts = texts.flatMap((text, index) => [
     text,
@@ -67,7 +67,7 @@ export function joinLine(parts: Lines, separator: string): Painted {
   );
 }
 
-/** The lines of a text that somebody else wrote, each behind `indent`. */
+/** The lines of a foreign text, each after `indent`. */
 export function textLines(text: string, indent = ''): Painted[] {
   return printableLines(text).map((plain) => make(printable(indent) + plain, printable(indent) + plain));
 }
@@ -77,7 +77,7 @@ export function separate(groups: readonly Lines[]): Lines {
   return groups.flatMap((group, index) => (index === 0 ? group : ['', ...group]));
 }
 
-/** One line that somebody else wrote, with nothing left out and its tabs. */
+/** One foreign line, complete and with its tabs. */
 export function exactLine(text: string): Painted {
   const plain = text.split('\t').map(printable).join('\t');
   return make(plain, plain);

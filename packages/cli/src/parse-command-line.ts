@@ -33,7 +33,7 @@ export function matchCommand(
   });
 }
 
-/** Reads what follows the command's name; whatever does not fit throws {@link LineProblem}. */
+/** Reads what follows the command's name; anything that does not fit throws {@link LineProblem}. */
 export function parseCommandLine(name: string, command: Command, args: readonly string[]): ParsedLine {
   const specs: OptionSpecs = { ...COMMON_OPTIONS, ...command.options };
   const end = args.indexOf('--');

@@ -6,7 +6,7 @@ import type { Output } from './output.ts';
 import { joinLine, line, textLines, type Line, type Lines, type Painted } from './painted.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Tells a person (or, with `-o json`, a program) what failed and what to do; returns the exit code for it. */
+/** Reports to a person (or, with `-o json`, to a program) what failed and what to do; returns the exit code. */
 export function printError(thrown: unknown, output: Output, isDebug: boolean): ExitCode {
   const error = thrown instanceof LineProblem ? toUsageError(thrown) : thrown;
   const info = toErrorInfo(error);
@@ -33,7 +33,7 @@ function describe(error: unknown, remedy: string | undefined, output: Output): L
   return [join(output.style.red('internal error:'), message, help)];
 }
 
-/** A line for each thing that is wrong; the remedy is behind the last. */
+/** A line for each problem; the remedy is behind the last. */
 function describeProblems({ lines, remedy }: ConfigError, output: Output): Lines {
   const label = output.style.red('error:');
   const [first = '', ...rest] = lines;
@@ -45,7 +45,7 @@ function hasLines(error: CaissonError): error is CaissonError & { readonly lines
   return 'lines' in error && Array.isArray(error.lines);
 }
 
-/** What is wrong, what belongs to it, and what to do in a line of its own. */
+/** The problem, its details, and the remedy in a separate line. */
 function describeList(
   { lines, remedy }: CaissonError & { readonly lines: readonly string[] },
   output: Output,
@@ -62,7 +62,7 @@ function remedyOf(code: string | undefined): string {
   return 'Check that path, its rights and the free space.';
 }
 
-/** Whole sentences; a message that already says what to do is not told twice. */
+/** Whole sentences; a message that already contains the remedy does not repeat it. */
 function join(label: Line, message: string, remedy: string | undefined): Painted {
   const said = message.trimEnd();
   const sentence = /[.!?…:]$/.test(said) ? said : `${said}.`;

@@ -1,16 +1,16 @@
 /**
  * What a terminal obeys instead of showing: control characters (C0, C1, DEL), line and paragraph separators, and
- * invisible format characters, among them those that change the direction of writing. With them a name could pretend to
- * be another one, or another line.
+ * invisible format characters, among them those that change the direction of writing. With them a name could look like
+ * another one, or like another line.
  */
 const OBEYED = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** Whether a text has nothing but letters, digits and signs of ASCII. Nearly every text: the tables of Unicode are slow. */
+/** Whether a text has only printable ASCII characters. Nearly every text does: the tables of Unicode are slow. */
 export function isPlainAscii(text: string): boolean {
   return /^[ -~]*$/.test(text);
 }
 
-/** The text on one line, fit to stand before a person's eyes: what a terminal would obey is shown as its number. */
+/** The text on one line, safe to show: what a terminal would obey is shown as its number. */
 export function printable(text: string): string {
   if (isPlainAscii(text)) return text;
   return text.replaceAll(OBEYED, (character) => {
@@ -24,7 +24,7 @@ export function printableLines(text: string): string[] {
   return text.replaceAll('\r\n', '\n').split('\n').map(printableLine);
 }
 
-/** JSON that means the same and is printable. Outside of strings it has no such characters but line breaks. */
+/** JSON with the same meaning that is printable. Outside of strings only its line breaks are such characters. */
 export function printableJson(json: string): string {
   return json.replaceAll(OBEYED, (character) =>
     character === '\n'
@@ -35,7 +35,7 @@ export function printableJson(json: string): string {
   );
 }
 
-/** Taken apart first: what is left of two nested styles must not become a third. */
+/** Split first: the rest of two nested styles must not become a third. */
 function printableLine(line: string): string {
   return line
     .split(/(\t|\u001b\[[0-9;:]*m)/)

@@ -146,7 +146,7 @@ describe('the command line', () => {
       [['runs', '--limit', 'abc'], 'error: --limit needs a whole number above 0, got "abc".\n'],
       [
         ['board', 'get', 'port'],
-        'error: caisson board needs to know whose: "get port" of which session? Name it with --session; caisson board alone lists the sessions.\n',
+        'error: caisson board needs a session: "get port" of which session? Name it with --session; caisson board alone lists the sessions.\n',
       ],
       [
         ['run', '--network', 'hosts=', '--', 'true'],

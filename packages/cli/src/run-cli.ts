@@ -4,7 +4,7 @@ import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
 import { createOutput, type OutputFormat, type OutputStreams } from './output.ts';
 import { matchCommand, parseCommandLine } from './parse-command-line.ts';
 
-/** Carries out one command line and resolves to the exit code. Never rejects: what goes wrong is printed. */
+/** Carries out one command line and resolves to the exit code. Never rejects: errors are printed. */
 export async function runCli(
   args: readonly string[],
   rows: readonly CommandRow[],
@@ -21,7 +21,7 @@ export async function runCli(
   }
 }
 
-/** A misspelt setting is not refused, for a CI system may set what it likes; the doctor has a finding for it. */
+/** A misspelt setting is not refused, because a CI system may set any variable; the doctor has a finding for it. */
 function warnOfVariables(
   env: Readonly<Record<string, string | undefined>>,
   first: string | undefined,
@@ -73,7 +73,7 @@ async function dispatchLine(
   });
 }
 
-/** Looked for before parsing, so that a bad command line is also reported in the format that was asked for. */
+/** Searched before parsing, so that a bad command line is also reported in the requested format. */
 function findFormat(args: readonly string[]): OutputFormat {
   const end = args.indexOf('--');
   const own = end === -1 ? args : args.slice(0, end);

@@ -10,7 +10,7 @@ export interface StopOrder {
   readonly force: boolean;
 }
 
-/** Hands every such signal to `obey` instead of dying of it. Returns how to end that. */
+/** Passes every such signal to `obey` instead of dying of it. Returns a function that ends that. */
 export function onStopSignals(obey: (order: StopOrder) => void): () => void {
   let firstMs: number | null = null;
   const listeners = STOP_SIGNALS.map((signal) => {

@@ -3,8 +3,8 @@ import { BusTopic } from '@caisson/protocol';
 import type { Output } from './output.ts';
 
 /**
- * Where the host itself warns: a callback that could not be queued, a secret that others can read, evidence that was
- * not sealed, a blob that is not in the bucket. Said here in every output format, and nowhere else.
+ * Warnings of the host itself: a callback that could not be queued, a secret that others can read, evidence that was
+ * not sealed, a blob that is not in the bucket. They are printed here in every output format, and nowhere else.
  */
 const HOST_SOURCES: ReadonlySet<string> = new Set([
   'apply',
@@ -16,7 +16,7 @@ const HOST_SOURCES: ReadonlySet<string> = new Set([
   'sweep',
 ]);
 
-/** Says on stderr what the host warns of, from now until it is closed. */
+/** Prints the host's warnings on stderr, from now until it is closed. */
 export function tellWarnings(caisson: Pick<Caisson, 'bus'>, output: Pick<Output, 'note'>): void {
   caisson.bus.on(BusTopic.WARNING, ({ source, message }) => {
     if (isOfHost(source)) output.note(`warning: ${source}: ${message}`);

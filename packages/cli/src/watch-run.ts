@@ -1,4 +1,4 @@
-/** Watches a run to its end, live, and tells how it ended. */
+/** Watches a run to its end, live, and reports how it ended. */
 import type { Caisson, RunHandle } from '@caisson/engine';
 import { toWire, type DispatchResult, type EnvelopeOf } from '@caisson/protocol';
 import { createTerminalAsker, type Decide } from './ask-on-terminal.ts';
@@ -15,7 +15,7 @@ export interface WatchedRun {
   readonly code: ExitCode;
 }
 
-/** `begin` starts the run. Signals are heard from before it on: none of them kills the host of a run that is accepted. */
+/** `begin` starts the run. Signals are handled from before it on: none of them kills the host of an accepted run. */
 export async function watchRun(
   caisson: Pick<Caisson, 'decide' | 'shutdown'>,
   begin: () => Promise<RunHandle>,
@@ -60,7 +60,7 @@ async function follow(
   const asker = createTerminalAsker(beside, decide);
   onReady(beside);
   if (handle.isEarlier === true)
-    output.note(`${handle.runId} has this idempotency key already; nothing new is started`);
+    output.note(`${handle.runId} already has this idempotency key; nothing new is started`);
   try {
     for await (const event of handle.events()) {
       output.event(toWire(event));
@@ -96,7 +96,7 @@ function describeWait(event: EnvelopeOf<'settle.waiting'>, lastReason: string): 
   return `The run is over, but cannot be settled yet: ${reason} Trying again in ${next}. Ctrl-C twice leaves it to the next caisson command.`;
 }
 
-/** Ctrl-C is the user's cancel. Any other signal is for this process: a run that another host drives goes on there. */
+/** Ctrl-C is the user's cancel. Any other signal is for this process: a run of another host continues there. */
 function obeyOrder(order: StopOrder, handle: RunHandle, output: Output, stopListening: () => void): void {
   if (order.signal !== 'SIGINT' && handle.isEarlier === true) return dieOf(order, stopListening);
   const { signal, force } = order;
@@ -105,7 +105,7 @@ function obeyOrder(order: StopOrder, handle: RunHandle, output: Output, stopList
   if (signal === 'SIGINT') handle.cancel({ force, interrupt: true });
 }
 
-/** As if nobody had listened. */
+/** As if there were no handler. */
 function dieOf({ signal }: StopOrder, stopListening: () => void): void {
   stopListening();
   process.kill(process.pid, signal);

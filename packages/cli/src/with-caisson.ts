@@ -12,7 +12,7 @@ import type { Output } from './output.ts';
 import { tellWarnings } from './tell-warnings.ts';
 import { VERSION } from './version.ts';
 
-/** Opens the project for one command and closes it whatever happens. With `output`, the host's warnings are told. */
+/** Opens the project for one command and closes it in every case. With `output`, the host's warnings are printed. */
 export async function withCaisson<T>(
   stateDir: string | undefined,
   work: (caisson: Caisson) => Promise<T>,
@@ -41,7 +41,7 @@ async function agreeFirst(stateDir: string | undefined, output: Output): Promise
   if (agreed === null || !isAgreed(agreed)) throw new TrustRequiredError(agreed ?? report);
 }
 
-/** The same for a command that only looks: what cannot be settled now is a warning, and everything else is shown. */
+/** The same for a command that only reads: what cannot be settled now is a warning, and everything else is shown. */
 export async function withCaissonToRead<T>(
   stateDir: string | undefined,
   output: Output,

@@ -95,7 +95,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
   };
 }
 
-/** In this order: nothing is told after what tells it is gone. */
+/** In this order: no warning comes after its listener is gone. */
 async function closeRooms(
   engine: Omit<Engine, 'config' | 'openPost' | 'recover' | 'close'>,
   post: Promise<HostPost> | null,

@@ -4,7 +4,7 @@ import type { ModelApi, RuntimeDescriptor } from './runtimes.ts';
 /** A program that is known to speak ACP, and the runtime whose settings, key and log-in it shares. */
 export interface AcpProgram {
   readonly program: string;
-  /** What makes it speak ACP. */
+  /** The arguments that make it speak ACP. */
   readonly args: readonly string[];
 }
 
@@ -17,7 +17,7 @@ const KNOWN: ReadonlyMap<string, AcpProgram> = new Map(
 
 const APIS: readonly ModelApi[] = ['anthropic-messages', 'openai-responses', 'openai-chat', 'gemini', 'none'];
 
-/** Whether a runtime of this name and settings is spoken to over ACP. */
+/** Whether a runtime of this name and settings uses ACP. */
 export const isAcpRuntime = (name: string, settings: Readonly<Record<string, unknown>>): boolean =>
   name === 'acp' || settings['protocol'] === 'acp';
 
@@ -33,7 +33,7 @@ export function describeConfiguredRuntime(
   return Object.hasOwn(RUNTIME_DESCRIPTORS, name) ? (RUNTIME_DESCRIPTORS[name] ?? null) : null;
 }
 
-/** What is known about the agent behind `bin`; `settings.program` names it where its file name does not. */
+/** What is known about the agent behind `bin`; `settings.program` names it if its file name does not. */
 export function findAcpProgram(bin: string, settings: Readonly<Record<string, unknown>>): AcpProgram | null {
   const named = settings['program'];
   if (typeof named === 'string') {

@@ -1,4 +1,4 @@
-/** What `caisson.yaml` says of agents: their programs, definitions, environments and pipelines. */
+/** Agents in `caisson.yaml`: their programs, definitions, environments and pipelines. */
 import * as z from 'zod/mini';
 
 import {
@@ -45,12 +45,12 @@ export const RuntimeConfig = z.strictObject({
   login: optional(
     'ask',
     z.enum(['mount']),
-    "mount: lend the program's own log-in files read-only instead of a key.",
+    "mount: mount the program's own log-in files read-only instead of using a key.",
   ),
   settings: optional(
     'ask',
     z.record(z.string(), z.unknown()),
-    "Settings in the program's own words, laid into its private HOME.",
+    "Settings in the program's own format, written to its private HOME.",
   ),
   env: optional('ask', variables(), 'Extra environment of the program; not for secrets.'),
   projectServers: optional(
@@ -62,7 +62,7 @@ export const RuntimeConfig = z.strictObject({
 export type RuntimeConfig = z.infer<typeof RuntimeConfig>;
 
 export const VerifyConfig = z.strictObject({
-  command: described('ask', text(65_536), 'Shell command that decides whether the work holds.'),
+  command: described('ask', text(65_536), 'Shell command that decides whether the work passes.'),
   timeout: optional('ask', Duration, 'Longest time it may take. Default 10m.'),
   lens: optional(
     'ask',
@@ -71,12 +71,12 @@ export const VerifyConfig = z.strictObject({
   ),
 });
 
-/** The part of a grant that an agent may ask for by default; the ceiling and the caller's own wishes still bind. */
+/** The part of a grant that an agent may ask for by default; the ceiling and the caller's options still limit it. */
 export const DefaultGrant = z.strictObject({
   hosts: optional(
     'ask',
     list(HostRule),
-    'host:port pairs that the agent reaches unless the caller says otherwise.',
+    'host:port pairs that the agent reaches unless the caller overrides them.',
   ),
   limits: optional(
     'may-lower',
@@ -102,9 +102,9 @@ export const AgentConfig = z.strictObject({
   userPrompt: optional(
     'harmless',
     text(1_048_576),
-    'Template of the task; {{task}} stands for what the caller wrote.',
+    'Template of the task; {{task}} is replaced by what the caller wrote.',
   ),
-  capabilities: optional('harmless', list(ConfigName), 'Capabilities laid over the workspace, in order.'),
+  capabilities: optional('harmless', list(ConfigName), 'Capabilities copied over the workspace, in order.'),
   envs: optional('ask', list(ConfigName), 'Env bundles merged into the environment, in order.'),
   pipeline: optional('harmless', text(128), 'Pipeline to run instead of the default one.'),
   verify: optional('ask', VerifyConfig, 'Command that checks the result.'),
@@ -117,19 +117,19 @@ export const AgentConfig = z.strictObject({
   maxTokens: optional(
     'harmless',
     count(1, 10_000_000),
-    'Longest answer of the model, where the runtime takes that.',
+    'Longest answer of the model, if the runtime supports it.',
   ),
   temperature: optional(
     'harmless',
     z.number().check(z.gte(0), z.lte(2)),
-    'Sampling temperature, where the runtime takes that.',
+    'Sampling temperature, if the runtime supports it.',
   ),
   fragments: optional(
     'harmless',
     z.record(FragmentName, z.string().check(z.maxLength(1_048_576))),
-    'Texts that {{name}} in the prompts stands for.',
+    'Texts that replace {{name}} in the prompts.',
   ),
-  grant: optional('inside', DefaultGrant, 'What the agent is granted unless the caller says otherwise.'),
+  grant: optional('inside', DefaultGrant, 'What the agent is granted unless the caller overrides it.'),
 });
 export type AgentConfig = z.infer<typeof AgentConfig>;
 

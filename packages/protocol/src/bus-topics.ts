@@ -1,6 +1,6 @@
 /**
- * Every topic of the bus and what travels on it, in this one file: a changed shape breaks the compile of everyone
- * who emits or listens. Only the owner named at a topic emits on it. No raw topic string stands anywhere else.
+ * Every topic of the bus and its payload, in this one file: a changed shape breaks the compile of every emitter and
+ * listener. Only the owner named at a topic emits on it. Raw topic strings are used nowhere else.
  */
 import * as z from 'zod/mini';
 
@@ -30,13 +30,13 @@ export const BusTopic = {
   PROMPT_COMPILED: 'caisson:prompt-compiled',
   /** Owner: config. A setting differs from the last reading; what is open keeps its values. */
   CONFIG_CHANGED: 'caisson:config-changed',
-  /** Owner: discovery. Somebody asked which agent programs are here. */
+  /** Owner: discovery. A caller asked which agent programs are installed. */
   RUNTIMES_DISCOVERED: 'caisson:runtimes-discovered',
   /** A runtime adapter's event, forwarded. */
   COMPACTION_STARTED: 'caisson:compaction-started',
   /** Owner: session. */
   SESSION_RESET: 'caisson:session-reset',
-  /** Owner: residents. No host has any yet, so nobody emits it. */
+  /** Owner: residents. Not built yet, so it is never emitted. */
   EXTENSIONS_RELOADED: 'caisson:extensions-reloaded',
   /** Anyone may warn. */
   WARNING: 'caisson:warning',
@@ -115,10 +115,10 @@ const RuntimesDiscovered = z.object({
 });
 const CompactionStarted = z.object({ runId: RunId, attempt: z.int(), instructions: z.optional(z.string()) });
 const ExtensionsReloaded = z.object({ changed: z.array(z.string()) });
-/** Without `runId`, what the host itself warns of; with it, what stands in the run's own record. */
+/** Without `runId`, a warning of the host itself; with it, one from the run's own record. */
 const Warning = z.object({ source: z.string(), message: z.string(), runId: z.optional(z.string()) });
 
-/** The schema of each topic's payload, for those who send it across a process. */
+/** The schema of each topic's payload, for code that sends it to another process. */
 export const BusPayloadSchemas = {
   [BusTopic.RUN_STARTED]: RunStarted,
   [BusTopic.RUN_FINISHED]: RunFinished,
@@ -136,5 +136,5 @@ export const BusPayloadSchemas = {
   [BusTopic.WARNING]: Warning,
 } as const satisfies Record<BusTopic, z.ZodMiniType>;
 
-/** What travels on each topic. */
+/** The payload of each topic. */
 export type BusPayloads = { [T in BusTopic]: z.infer<(typeof BusPayloadSchemas)[T]> };

@@ -1,12 +1,12 @@
-/** The kinds of values that `caisson.yaml` is made of, each with words for the one who wrote another. */
+/** The kinds of values in `caisson.yaml`, each with a message for a wrong value. */
 import * as z from 'zod/mini';
 
 import { parseDuration, parseSize } from './units.ts';
 
 /**
- * What a key of a project's file may do before its user has agreed to it (`caisson trust`):
- * `harmless` works at once; `ask` has no effect; `may-lower` works as long as it is no more than the user's own value,
- * or the default where the user has none, and is asked about otherwise; `inside` is a map whose keys have marks.
+ * What a key of a project's file may do before its user agrees to it (`caisson trust`): `harmless` works at once; `ask`
+ * has no effect; `may-lower` works as long as it is no more than the user's own value, or the default if the user has
+ * none, and is asked about otherwise; `inside` is a map whose keys have marks.
  */
 const TRUST_MARKS = ['harmless', 'ask', 'may-lower', 'inside'] as const;
 export type TrustMark = (typeof TRUST_MARKS)[number];
@@ -15,14 +15,14 @@ export type TrustMark = (typeof TRUST_MARKS)[number];
 export const described = <T extends z.ZodMiniType>(trust: TrustMark, schema: T, description: string): T =>
   schema.check(z.meta({ description, trust }));
 
-/** The same for a key that may be left out. The mark is put on the wrapper, which is new: copies of schemas cost time. */
+/** The same for an optional key. The mark is on the wrapper, which is new: copies of schemas cost time. */
 export function optional<T extends z.ZodMiniType>(trust: TrustMark, schema: T, description: string) {
   const key = z.optional(schema);
   z.globalRegistry.add(key, { description, trust });
   return key;
 }
 
-/** The mark that {@link described} or {@link optional} gave to a schema; `null` where they gave none. */
+/** The mark that {@link described} or {@link optional} gave to a schema; `null` if there is none. */
 export function trustMarkOf(schema: object): TrustMark | null {
   const mark = z.globalRegistry.get(schema as z.core.$ZodType)?.['trust'];
   return TRUST_MARKS.find((known) => known === mark) ?? null;
@@ -43,7 +43,7 @@ export const ConfigName = z
   );
 export const named = <T extends z.ZodMiniType>(item: T) => z.record(ConfigName, item);
 
-/** Where a secret is found, never the secret: `env:NAME`, `file:PATH`, `exec:COMMAND` or another known scheme. */
+/** Where a secret is, never the secret: `env:NAME`, `file:PATH`, `exec:COMMAND` or another known scheme. */
 export const SecretRef = z
   .string()
   .check(
@@ -65,7 +65,7 @@ export const Size = z.pipe(
   withUnits(parseSize),
 );
 
-/** Spoken to by HTTP, with or without TLS. */
+/** An HTTP address, with or without TLS. */
 export const address = () =>
   z.url({ protocol: /^https?$/, error: 'must be an address that begins with http:// or https://' });
 

@@ -1,6 +1,6 @@
 /**
- * The schema of `caisson.yaml`: the reference for what a project may say, and the source of its documentation.
- * Every object is strict, so that a mistyped key is an error and never a setting that silently does not hold.
+ * The schema of `caisson.yaml`: the reference of all settings, and the source of their documentation. Every object is
+ * strict, so that a mistyped key is an error and never a setting that silently has no effect.
  */
 import * as z from 'zod/mini';
 
@@ -69,7 +69,7 @@ export const LimitsConfig = z.strictObject({
   captureFile: optional(
     'may-lower',
     Size,
-    'Size of the largest file that is taken into a patch or checkpoint; larger ones are held back in the state folder and named. Default 100m.',
+    'Size of the largest file in a patch or checkpoint; larger ones are held back in the state folder and named. Default 100m.',
   ),
   capture: optional(
     'may-lower',
@@ -80,7 +80,7 @@ export const LimitsConfig = z.strictObject({
   retries: optional(
     'may-lower',
     count(0, 100),
-    'Attempts after the first, for endings that may heal. Default 2.',
+    'Attempts after the first, for endings that may pass. Default 2.',
   ),
   failedAnswers: optional(
     'may-lower',
@@ -118,7 +118,7 @@ export const BudgetConfig = z.strictObject({
   allowUnknownCost: optional(
     'may-lower',
     z.boolean(),
-    'Let a model without a known price run under a money cap. Default false.',
+    'Allow a model without a known price under a money cap. Default false.',
   ),
 });
 
@@ -137,17 +137,17 @@ export const NetworkConfig = z.strictObject({
   services: optional(
     'ask',
     named(ServiceConfig),
-    'Services reached with a key that the broker puts in; an agent finds CAISSON_SERVICE_<NAME>_URL and _KEY.',
+    'Services reached with a key that the broker adds; an agent finds CAISSON_SERVICE_<NAME>_URL and _KEY.',
   ),
 });
 
 export const PolicyConfig = z.strictObject({
   ceiling: optional('may-lower', Mode, 'Highest mode any run may have. Default full-auto.'),
-  rules: optional('harmless', list(PolicyRule), 'Paths and commands with rules of their own.'),
+  rules: optional('harmless', list(PolicyRule), 'Paths and commands with their own rules.'),
 });
 
 export const CallbackConfig = z.strictObject({
-  url: described('ask', address(), 'Address that is told.'),
+  url: described('ask', address(), 'Address that gets the events.'),
   key: optional('ask', SecretRef, 'Where the signing key is; without one the signature header is left out.'),
   authorization: optional('ask', SecretRef, 'Where a bearer token for the endpoint is.'),
   when: optional(
@@ -162,7 +162,7 @@ export const QuestionsConfig = z.strictObject({
   approvalDeadline: optional(
     'harmless',
     Duration,
-    'How long a held tool call waits for an answer before it is denied. Default 5m.',
+    'How long a tool call waits for an answer before it is denied. Default 5m.',
   ),
 });
 
@@ -176,7 +176,7 @@ export const SandboxConfig = z.strictObject({
   tmp: optional('may-lower', Size, "Size of the sandbox's private TMPDIR. Default 1g."),
 });
 
-/** `caisson.yaml`, as a person writes it (`z.input`) and as it is once read (`z.output`). */
+/** `caisson.yaml`, as a person writes it (`z.input`) and as it is parsed (`z.output`). */
 export const ConfigFile = z.strictObject({
   runtime: optional('harmless', text(128), 'Runtime used when neither a flag nor an agent names one.'),
   mode: optional(
@@ -202,30 +202,30 @@ export const ConfigFile = z.strictObject({
   budget: optional('inside', BudgetConfig, 'Caps on spending.'),
   network: optional('inside', NetworkConfig, 'What runs may reach.'),
   policy: optional('inside', PolicyConfig, "The project's policy."),
-  callbacks: optional('ask', list(CallbackConfig, 32), 'Who is told about endings.'),
+  callbacks: optional('ask', list(CallbackConfig, 32), 'Addresses that get the endings of runs.'),
   questions: optional('inside', QuestionsConfig, 'Deadlines of questions and approvals.'),
   store: optional('inside', StoreConfig, 'Where blobs are kept.'),
   sandbox: optional('inside', SandboxConfig, 'What the sandbox shows.'),
   keys: optional('inside', KeysConfig, 'The key that signs the evidence.'),
-  evidence: optional('inside', EvidenceConfig, 'Who else learns of every seal.'),
+  evidence: optional('inside', EvidenceConfig, 'A witness that gets every seal.'),
   state: optional('ask', text(), 'State folder, relative to this file. Default .caisson.'),
 });
 export type UserConfig = z.input<typeof ConfigFile>;
 export type ConfigFile = z.output<typeof ConfigFile>;
 
-/** A mistyped name would be a runtime that nobody asks for, and its settings would silently not hold. */
+/** A mistyped name would be an unused runtime, and its settings would silently have no effect. */
 function refuseUnknownRuntimes({ value, issues }: z.core.ParsePayload<Record<string, RuntimeConfig>>): void {
   for (const [name, { adapter, settings }] of Object.entries(value)) {
     const isKnown = BUILT_IN_RUNTIMES.includes(name);
     if (isKnown || adapter !== undefined || settings?.['protocol'] !== undefined) continue;
     const nearest = findNearest(name, BUILT_IN_RUNTIMES);
     const hint = nearest === null ? `Known: ${BUILT_IN_RUNTIMES.join(', ')}` : `Did you mean "${nearest}"?`;
-    const message = `no such runtime; one of your own needs an adapter or settings.protocol. ${hint}`;
+    const message = `no such runtime; your own runtime needs an adapter or settings.protocol. ${hint}`;
     issues.push({ code: 'custom', path: [name], input: name, message });
   }
 }
 
-/** Everything the schema has against a value, in words. The words are loaded only when there is something to say. */
+/** Every problem of a value, in words. The messages are loaded only when there is a problem. */
 export async function explainConfigIssues(value: unknown): Promise<readonly ConfigIssue[]> {
   const { default: english } = await import('zod/v4/locales/en.js');
   return ConfigFile.safeParse(value, { error: english().localeError }).error?.issues ?? [];

@@ -1,4 +1,4 @@
-/** What an agent and the people behind it say to each other. */
+/** Messages between an agent and the people behind it. */
 import * as z from 'zod/mini';
 import type { EventTable } from './define-event.ts';
 import { Timestamp } from './ids.ts';
@@ -32,7 +32,7 @@ export const conversationEvents = {
   'approval.requested': {
     version: 1,
     durable: true,
-    summary: 'A tool call is held until somebody decides.',
+    summary: 'A tool call waits until a person decides.',
     data: z.object({
       approvalId: z.string(),
       tool: z.string(),
@@ -44,7 +44,7 @@ export const conversationEvents = {
   'approval.decided': {
     version: 1,
     durable: true,
-    summary: 'A held tool call was allowed or denied.',
+    summary: 'A waiting tool call was allowed or denied.',
     data: z.object({
       approvalId: z.string(),
       decision: z.enum(['allow', 'deny']),
@@ -54,7 +54,7 @@ export const conversationEvents = {
   'channel.sent': {
     version: 1,
     durable: true,
-    summary: 'A message was handed to the running worker.',
+    summary: 'A message was sent to the running worker.',
     data: z.object({ messageId: z.string(), body: z.string() }),
   },
   'channel.received': {

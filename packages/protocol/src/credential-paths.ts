@@ -1,6 +1,6 @@
 /**
- * The one table of files and folders that hold a credential, wherever they lie. Whoever judges a path and whoever judges
- * code that names one use it.
+ * The one table of files and folders that contain a credential, in any place. The checks of paths and of code that
+ * names one both use it.
  */
 import { RUNTIME_DESCRIPTORS } from './runtime-descriptors.ts';
 
@@ -30,7 +30,7 @@ export const CREDENTIAL_PATHS: readonly string[] = [
   ...Object.values(RUNTIME_DESCRIPTORS).flatMap(({ loginFiles }) => loginFiles),
 ];
 
-/** What of these everybody may know: the public half of a key, settings that name no secret. */
+/** The parts of these that may be public: the public half of a key, settings that name no secret. */
 const PUBLIC = String.raw`(?!/(?:known_hosts|config)\b|[^'"\`\s]*\.pub\b)`;
 
 const CREDENTIAL = new RegExp(

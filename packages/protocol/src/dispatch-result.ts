@@ -24,7 +24,7 @@ export const RUN_STATUSES = [
 export const RunStatus = z.enum(RUN_STATUSES);
 export type RunStatus = z.infer<typeof RunStatus>;
 
-/** What `run -o json`, `show -o json` and the library give back. */
+/** The output of `run -o json` and `show -o json`, and the result of the library. */
 export const DispatchResult = z.object({
   runId: RunId,
   status: RunStatus,
@@ -36,9 +36,9 @@ export const DispatchResult = z.object({
   durationMs: z.number(),
   /** All attempts together; absent where there was one. */
   total: z.optional(RunTotal),
-  /** What the run cost, all attempts together: as the runtime said or by the price table. Absent is unknown. */
+  /** The cost of the run, all attempts together: reported by the runtime or from the price table. Absent is unknown. */
   costUsd: z.optional(z.number()),
-  /** A part of `costUsd` is an estimate: an answer of the model did not say what it used. */
+  /** A part of `costUsd` is an estimate: an answer of the model did not report its usage. */
   costIsEstimate: z.optional(z.literal(true)),
   stdout: z.string(),
   stderr: z.string(),
@@ -71,24 +71,24 @@ export const DispatchResult = z.object({
   beside: z.optional(z.array(WorkBeside)),
   /** Changed files that no pattern of the task's scope covers; absent without a scope, or when there are none. */
   outsideScope: z.optional(z.array(z.string())),
-  /** The branch that was asked for; absent when none was, or nothing was saved. */
+  /** The requested branch; absent when none was requested, or nothing was saved. */
   branch: z.optional(RunBranch),
   events: z.object({ count: z.int(), lastSeq: z.int() }),
-  /** The run that this one continues and, where it goes on with an answer, what was asked and answered. */
+  /** The run that this one continues and, if it continues with an answer, the question and the answer. */
   continues: z.optional(
     z.object({ runId: RunId, question: z.optional(z.string()), answer: z.optional(z.string()) }),
   ),
-  /** What became of the question that the run left. */
+  /** The outcome of the question that the run left. */
   asked: z.optional(
     z.object({
       question: z.string(),
       status: z.enum(['open', 'answered', 'expired']),
       answer: z.optional(z.string()),
-      /** The run that took the answer up. */
+      /** The run that continues with the answer. */
       continuedBy: z.optional(RunId),
     }),
   ),
-  /** Where callbacks stand; absent when nobody was to be told. */
+  /** The state of the callbacks; absent when there are none. */
   callbacks: z.optional(
     z.array(
       z.object({
@@ -103,7 +103,7 @@ export const DispatchResult = z.object({
 });
 export type DispatchResult = z.infer<typeof DispatchResult>;
 
-/** The status a terminal event stands for. */
+/** The status that a terminal event means. */
 export function statusOfEnding(
   type: string,
   failure: Failure | undefined,

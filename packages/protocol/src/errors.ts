@@ -35,7 +35,7 @@ export abstract class CaissonError extends Error {
   }
 }
 
-/** Turns whatever was thrown into the form that may travel. */
+/** Turns anything that was thrown into the form that may cross a process. */
 export function toErrorInfo(error: unknown): ErrorInfo {
   if (error instanceof CaissonError) return error.toInfo();
   const message = error instanceof Error ? error.message : String(error);

@@ -18,7 +18,7 @@ const EventPlace = z.object({
   at: Timestamp,
   trace: z.string(),
 });
-/** Where an event stands. `seq` and `offset` are 0 for an event that is only heard. */
+/** The place of an event. `seq` and `offset` are 0 for an event that is only published. */
 export type EventPlace = z.infer<typeof EventPlace>;
 
 /** One line of `-o ndjson`. */
@@ -32,7 +32,7 @@ export type EnvelopeOf<T extends EventType> = {
 }[T];
 /** Data without fields is inferred as a record in which every name is impossible. */
 type Fields<T extends EventType> = string extends keyof DataOf<T> ? unknown : DataOf<T>;
-/** What `type: 'unknown'` stands for: see {@link UnknownContent}. */
+/** The meaning of `type: 'unknown'`: see {@link UnknownContent}. */
 export type UnknownEnvelope = EventPlace & UnknownContent;
 /** Every event by its type, and one member for what a newer version wrote. */
 export type EventEnvelope = EnvelopeOf<EventType> | UnknownEnvelope;

@@ -14,7 +14,7 @@ export const EVENTS = { ...lifecycleEvents, ...runEvents, ...conversationEvents,
 
 /** Every type of event. */
 export type EventType = keyof typeof EVENTS;
-/** Those that are written to the ledger; the others are only heard. */
+/** Those that are written to the ledger; the others are only published. */
 export type DurableType = {
   [T in EventType]: (typeof EVENTS)[T]['durable'] extends true ? T : never;
 }[EventType];
@@ -37,7 +37,7 @@ export interface UnknownContent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** What a stored event says. The data stays the object that was read: whoever hashes it needs every field of it. */
+/** The content of a stored event. The data stays the object that was read: hashing needs every field of it. */
 export function identifyEvent(
   type: string,
   data: Readonly<Record<string, unknown>>,

@@ -33,7 +33,7 @@ export const FailureCause = z.enum([
 ]);
 export type FailureCause = z.infer<typeof FailureCause>;
 
-/** The same shape wherever a failure is told. */
+/** The same shape wherever a failure is reported. */
 export const Failure = z.object({
   reason: FailureReason,
   detail: z.string().check(z.maxLength(16_384)),
@@ -49,7 +49,7 @@ const PASSING_CAUSES: ReadonlySet<FailureCause> = new Set<FailureCause>([
   'stream-cut',
 ]);
 
-/** Which failures another attempt of the same host may mend, whatever the task. */
+/** Which failures another attempt of the same host may fix, for any task. */
 export function isRetryable(failure: Failure): boolean {
   switch (failure.reason) {
     case 'crashed':
@@ -57,7 +57,7 @@ export function isRetryable(failure: Failure): boolean {
       return true;
     case 'provider-failed':
       return failure.cause !== undefined && PASSING_CAUSES.has(failure.cause);
-    case 'lost': // its host is dead, and whoever finds that out dispatches nothing: decision 0010
+    case 'lost': // its host is dead, and the process that recovers it dispatches nothing: decision 0010
     case 'integrity-failed':
     case 'worker-failed':
     case 'timeout':

@@ -1,5 +1,5 @@
 /**
- * One spelling for all names that some file system takes for the same: case and compatibility forms, code points that
+ * One spelling for all names that some file system treats as the same: case and compatibility forms, code points that
  * HFS+ ignores, dots and spaces that Windows cuts off at the end, streams of NTFS, and NTFS's short name of `.git`.
  */
 export function foldName(name: string): string {
@@ -17,8 +17,8 @@ export function foldName(name: string): string {
 const HFS_IGNORED = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
 
 /**
- * Whether a link at `path` leads out of the project. Only names are looked at: a way up after a way down may pass
- * another link, so nobody can say where it ends. `root` is where the project lies for whoever made the link.
+ * Whether a link at `path` leads out of the project. Only names are compared: `..` after a name may pass another link,
+ * so its end is unknown. `root` is the project's folder as the maker of the link sees it.
  */
 export function leavesProject(path: string, target: string, root: string): boolean {
   if (target.startsWith('/')) {

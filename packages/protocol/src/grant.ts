@@ -15,7 +15,7 @@ const count = () => z.int().check(z.nonnegative());
 export const FolderPrefix = z
   .string()
   .check(z.regex(/^\/$|^(\/(?!\.{1,2}(\/|$))[^/\0]+)+$/), z.maxLength(4096));
-/** `host:port`, exact. `*` alone stands for every host (`--network full`). */
+/** `host:port`, exact. `*` alone means every host (`--network full`). */
 export const HostRule = z
   .string()
   .check(
@@ -52,7 +52,7 @@ export const Grant = z.object({
   write: z.array(FolderPrefix).check(z.maxLength(256)),
   hosts: z.array(HostRule).check(z.maxLength(256)),
   tools: z.array(z.string().check(z.maxLength(100))).check(z.maxLength(256)),
-  /** Env bundles that come along, as `name@hash`, the hash cut to 12 digits. Missing: none. */
+  /** Env bundles of the run, as `name@hash`, the hash cut to 12 digits. Missing: none. */
   envs: z.optional(z.array(z.string().check(z.maxLength(200))).check(z.maxLength(256))),
   limits: Limits,
   budget: BudgetCaps,

@@ -8,7 +8,7 @@ const RANDOM_CHARACTERS = 10;
 export const RunId = z.string().check(z.regex(/^run_[0-9a-z]{20}$/));
 export type RunId = z.infer<typeof RunId>;
 
-/** Makes an id with the given prefix: ten characters of time, ten of chance. */
+/** Makes an id with the given prefix: ten characters of time, ten random ones. */
 export function createId<P extends string>(prefix: P, nowMs: number, random: Uint8Array): `${P}_${string}` {
   return `${prefix}_${encodeTime(nowMs)}${encodeRandom(random)}`;
 }

@@ -12,7 +12,7 @@ const AbsolutePath = z.string().check(z.startsWith('/'), z.maxLength(4096));
 export const Bind = z.object({ source: AbsolutePath, target: AbsolutePath, writable: z.boolean() });
 export type Bind = z.infer<typeof Bind>;
 
-/** The agent's own git dir: it may commit there; the user's repo is out of its reach. */
+/** The agent's own git dir: it may commit there; it cannot reach the user's repo. */
 export const AgentGit = z.object({
   source: AbsolutePath,
   target: AbsolutePath,
@@ -25,9 +25,9 @@ export type AgentGit = z.infer<typeof AgentGit>;
 
 /** The user's own parts of a clean room: out of the agent's reach from the beginning. */
 export const CleanRoom = z.object({
-  /** A git dir like the one the agent was given, untouched. Absent where the project has no git. */
+  /** A git dir like the agent's first one, untouched. Absent if the project has no git. */
   git: z.optional(AgentGit),
-  /** Ignored files of the user's: `patterns` in `from` land in the folder `to` of the room. */
+  /** Ignored files of the user: `patterns` in `from` are copied to the folder `to` of the clean room. */
   include: z.object({ from: AbsolutePath, to: z.string(), patterns: z.array(z.string()) }),
 });
 export type CleanRoom = z.infer<typeof CleanRoom>;
@@ -38,7 +38,7 @@ export const JobWorkspace = z.object({
   /** Where the agent sees them: the repo's own absolute path. */
   mountPath: AbsolutePath,
   cwd: AbsolutePath,
-  /** Where the operator's own command starts, when it was typed in a sub-folder. */
+  /** Where the operator's own command starts, if it was typed in a sub-folder. */
   startIn: z.optional(AbsolutePath),
   kind: z.enum(['worktree', 'in-place', 'empty']),
   gitDir: AbsolutePath,
@@ -47,16 +47,16 @@ export const JobWorkspace = z.object({
   /** Larger files are left out of the patch, and named. */
   limits: z.optional(z.object({ maxFileBytes: z.number(), maxTotalBytes: z.number() })),
   agentGit: z.optional(AgentGit),
-  /** What a clean room is built from beside baseline and patch; absent where no block of the pipeline asks for one. */
+  /** The parts of a clean room beside baseline and patch; absent if no block of the pipeline needs one. */
   cleanRoom: z.optional(CleanRoom),
-  /** Risky files of this project alone, relative to `path`: what its settings run, and the hooks of its repository. */
+  /** Risky files of this project only, relative to `path`: what its settings run, and the hooks of its repository. */
   controls: z.optional(z.array(OwnControl)),
-  /** A person has allowed what is otherwise asked about (risky-paths.ts, grade `ask`). */
+  /** A person has allowed what Caisson otherwise asks about (risky-paths.ts, grade `ask`). */
   allowRisky: z.optional(z.boolean()),
 });
 export type JobWorkspace = z.infer<typeof JobWorkspace>;
 
-/** A capability's file tree, laid over the workspace in the given order. */
+/** A capability's file tree, copied over the workspace in the given order. */
 export const OverlayEntry = z.object({ path: AbsolutePath, sha256: Sha256, name: z.string() });
 export type OverlayEntry = z.infer<typeof OverlayEntry>;
 
@@ -70,7 +70,7 @@ export const InputEntry = z.object({
 });
 export type InputEntry = z.infer<typeof InputEntry>;
 
-/** Job v1: the one file a host hands to a worker for one attempt. 0600, unlinked once read. */
+/** Job v1: the one file that a host gives to a worker for one attempt. 0600, unlinked once read. */
 export const Job = z.object({
   schemaVersion: z.literal(1),
   runId: RunId,
@@ -104,7 +104,7 @@ export const Job = z.object({
     bundles: z.array(z.object({ name: z.string(), values: z.record(z.string(), z.string()) })),
     run: z.record(z.string(), z.string()),
   }),
-  /** Resolved secrets: redacted everywhere; those with `env` are given to the sandbox under that name. */
+  /** Resolved secrets: redacted everywhere; those with `env` are variables of that name in the sandbox. */
   secrets: z.array(z.object({ name: z.string(), value: z.string(), env: z.optional(z.string()) })),
   broker: z.nullable(
     z.object({
@@ -114,7 +114,7 @@ export const Job = z.object({
       /** Other reverse-proxied services: name to path prefix. */
       services: z.array(z.object({ name: z.string(), pathPrefix: z.string(), placeholder: z.string() })),
       offersProxy: z.boolean(),
-      /** The broker's port on the host's own loopback, for what has no network namespace of its own. */
+      /** The broker's port on the host's own loopback, for processes without a network namespace. */
       loopbackPort: z.optional(z.int()),
     }),
   ),
@@ -128,7 +128,7 @@ export const Job = z.object({
     homeBytes: z.number(),
     tmpBytes: z.number(),
     node: AbsolutePath,
-    /** Command lines of what of ours runs inside; each is followed by words of its own. */
+    /** Command lines of our programs inside the sandbox; each gets further arguments. */
     programs: z.object({ relay: z.array(z.string()), toolShim: z.array(z.string()) }),
   }),
   paths: z.object({

@@ -7,25 +7,26 @@ import { Sha256 } from './ids.ts';
 import { RunTotal, toldExitCode, Usage } from './result.ts';
 import { ListedRisk } from './risky-paths.ts';
 
-/** Work that the patch does not have, and the command that gets it. */
+/** Work that is not in the patch, and the command that gets it. */
 export const WorkBeside = z.object({ what: z.string(), get: z.string() });
 export type WorkBeside = z.infer<typeof WorkBeside>;
 
-/** Where the work was saved. `heldBack`: the file that has what no ref of a repository may reach. */
+/** Where the work was saved. `heldBack`: the file with what no ref of a repository may reach. */
 export const CheckpointRef = z.object({
   ref: z.string(),
   commit: z.string(),
   tree: z.string(),
   heldBack: z.optional(z.object({ file: z.string(), paths: z.array(z.string()) })),
   beside: z.optional(z.array(WorkBeside)),
-  /** What the branch that was asked for is to be, once the run ends. */
+  /** The plan of the requested branch, for the end of the run. */
   branch: z.optional(z.object({ name: z.string(), commit: z.string(), isHeld: z.boolean() })),
 });
 export type CheckpointRef = z.infer<typeof CheckpointRef>;
 
 /**
- * What became of the branch that was asked for. `held`: it would bring risky files, and waits for a person's yes.
- * `taken`: somebody else made or moved it meanwhile. `failed`: git could not write it. `detail` says where the work is.
+ * The outcome of the requested branch. `held`: it would bring risky files, and waits for a person's yes. `taken`:
+ * another process or person made or moved it meanwhile. `failed`: git could not write it. `detail` says where the work
+ * is.
  */
 export const RunBranch = z.object({
   name: z.string(),
@@ -65,14 +66,14 @@ export const lifecycleEvents = {
       ),
       agent: z.optional(z.string()),
       host: z.string(),
-      /** Whose slots it waits for: those of the project, or of its depth below a parent. */
+      /** Which slots it waits for: those of the project, or of its depth below a parent. */
       pool: z.optional(z.string()),
       session: z.optional(z.string()),
       idempotencyKey: z.optional(z.string()),
       continues: z.optional(z.string()),
       grant: Grant,
       resolved: Resolved,
-      /** The request as it can be asked for again, in the store. */
+      /** The request in a form that can be dispatched again, in the store. */
       requestRef: z.optional(Sha256),
       /**
        * What else went in, by digest: the evidence manifest is made of it. `isStored`: the bytes are in the store; runs of
@@ -117,7 +118,7 @@ export const lifecycleEvents = {
   'dispatch.cancelled': {
     version: 1,
     durable: true,
-    summary: 'A cancel was honoured.',
+    summary: 'A cancel was carried out.',
     data: terminal({ cause: z.enum(['user', 'shutdown']) }),
   },
 } as const satisfies EventTable;
@@ -150,7 +151,7 @@ export const TERMINAL_TYPES = [
 ] as const;
 export type TerminalType = (typeof TERMINAL_TYPES)[number];
 export const LIFECYCLE_TYPES = ['dispatch.accepted', 'dispatch.started', ...TERMINAL_TYPES] as const;
-/** What a callback can be told. The question of a run that needs input is an event of its own. */
+/** The events that a callback can carry. The question of a run that needs input is a separate event. */
 export const CALLBACK_TYPES = [...LIFECYCLE_TYPES, 'question.asked'] as const;
 
 export function isTerminal(type: string): type is TerminalType {

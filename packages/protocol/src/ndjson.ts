@@ -1,9 +1,9 @@
 /**
- * NDJSON on bytes: one JSON value a line, ended by LF and by nothing else. U+2028 never splits, CR is whitespace.
+ * NDJSON on bytes: one JSON value a line, ended only by LF. U+2028 never splits, CR is whitespace.
  *
- * N1  The values do not depend on how the bytes were cut into chunks.
- * N2  Every bad line is exactly one `malformed` record, and the next line is read as if nothing had happened.
- * N3  Memory is bounded by `maxLineBytes`, also for a line that never ends.
+ * N1  The values do not depend on how the bytes were split into chunks.
+ * N2  Every bad line is exactly one `malformed` record, and does not affect the next line.
+ * N3  Memory is limited by `maxLineBytes`, also for a line that never ends.
  */
 
 /** At most this many bytes a line, without its LF. */
@@ -28,20 +28,20 @@ export type Decoded = { readonly kind: 'value'; readonly value: unknown } | Malf
 export interface NdjsonDecoderOptions {
   readonly maxLineBytes?: number;
   /**
-   * Take a last line without LF when it is whole JSON, for programs that do not end their last line. A torn object or
-   * array can never be mistaken for a whole one; a torn number could, so anything else stays `unterminated`.
+   * Accept a last line without LF when it is complete JSON, for programs that do not end their last line. A torn object
+   * or array can never be mistaken for a complete one; a torn number could, so anything else stays `unterminated`.
    */
   readonly allowUnterminated?: boolean;
 }
 
 export interface NdjsonDecoder {
-  /** Returns what the lines completed by this chunk hold. The chunk may be reused afterwards. */
+  /** Returns the values of the lines completed by this chunk. The chunk may be reused afterwards. */
   push(chunk: Uint8Array): Decoded[];
   /** Returns the record of a line left open, if any, and starts afresh. */
   end(): Decoded[];
 }
 
-/** Writes a value as one line with its LF. Throws for what JSON cannot say (`undefined`, functions, cycles). */
+/** Writes a value as one line with its LF. Throws for what JSON cannot express (`undefined`, functions, cycles). */
 export function encodeNdjson(value: unknown): string {
   const json: string | undefined = JSON.stringify(value);
   if (json === undefined)
@@ -49,7 +49,7 @@ export function encodeNdjson(value: unknown): string {
   return `${json.replace(/[\u2028\u2029]/g, escapeSeparator)}\n`;
 }
 
-/** Readers that treat U+2028 as the end of a line exist; a writer can spare them. */
+/** Some readers treat U+2028 as the end of a line; escaping it is safe for them. */
 function escapeSeparator(char: string): string {
   return char === '\u2028' ? '\\u2028' : '\\u2029';
 }
@@ -85,10 +85,10 @@ export function createNdjsonDecoder(options: NdjsonDecoderOptions = {}): NdjsonD
   };
 }
 
-/** Whole lines, each with its LF. Decoding them as one text and cutting that is what makes the codec fast. */
+/** Complete lines, each with its LF. Decoding them as one text and splitting that makes the codec fast. */
 function decodeLines(bytes: Uint8Array, maxLineBytes: number, out: Decoded[]): void {
   const text = decodeLossy(bytes);
-  // Only a text without replacement characters tells the true bytes of its lines.
+  // Only a text without replacement characters has the true bytes of its lines.
   if (text.includes('\uFFFD')) return decodeEachLine(bytes, maxLineBytes, out);
   let start = 0;
   while (start < text.length) {
@@ -153,7 +153,7 @@ interface OpenLine {
   reset(): void;
 }
 
-/** The line whose LF has not come yet. Grows by doubling, so that single bytes cost no more than chunks. */
+/** The line whose LF is still missing. Grows by doubling, so that single bytes cost no more than chunks. */
 function createOpenLine(maxLineBytes: number): OpenLine {
   let buffer = new Uint8Array(0);
   let length = 0;

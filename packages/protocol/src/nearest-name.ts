@@ -1,4 +1,4 @@
-/** The candidate closest to a mistyped name, or null when none is close enough to be what was meant. */
+/** The candidate closest to a mistyped name, or null when none is close enough. */
 export function findNearest(name: string, candidates: readonly string[]): string | null {
   const typed = name.toLowerCase();
   let best: string | null = null;

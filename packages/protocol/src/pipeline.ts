@@ -1,16 +1,16 @@
 /**
  * Pipeline spec v1: the ordered steps inside a worker.
  *
- * A pipeline is `agent`, `script` and `capture` blocks. The seal is structural: it follows every
- * successful pipeline and is never authored, so a literal `seal` is refused by name.
- * Host and worker both call {@link parsePipelineSpec}.
+ * A pipeline is `agent`, `script` and `capture` blocks. The `seal` step is structural: it follows every successful
+ * pipeline and is never authored, so a literal `seal` is refused by name. Host and worker both call {@link
+ * parsePipelineSpec}.
  */
 import * as z from 'zod/mini';
 
 import { CaissonError } from './errors.ts';
 
 /**
- * What a script looks at and how its failure counts: `gate` fails the run and `verify` only reports, both in the
+ * What a script checks and what its failure means: `gate` fails the run and `verify` only reports, both in the
  * workspace as the agent left it; `clean-room` reports on the patch alone, in a fresh checkout.
  */
 export const ScriptLens = z.enum(['gate', 'verify', 'clean-room']);
@@ -29,7 +29,7 @@ export const ScriptBlock = z.strictObject({
 });
 export type ScriptBlock = z.infer<typeof ScriptBlock>;
 
-/** Takes the workspace's patch, or the regular files under `outputs/`. */
+/** Captures the workspace's patch, or the regular files under `outputs/`. */
 export const CaptureBlock = z.strictObject({
   kind: z.literal('capture'),
   what: z.enum(['patch', 'outputs']),

@@ -1,9 +1,9 @@
-/** The rules of `policy.rules` in caisson.yaml, as they are written, carried to a worker and judged by. */
+/** The rules of `policy.rules` in caisson.yaml, as they are written, sent to a worker and applied. */
 import * as z from 'zod/mini';
 
 const text = (max: number, description: string) =>
   z.string().check(z.minLength(1), z.maxLength(max), z.describe(description));
-const reason = () => text(500, 'Told to the agent, and kept in the record, when the rule stops something.');
+const reason = () => text(500, 'Reason for the agent and the record when the rule stops something.');
 
 /** A rule about files: `no-access` forbids the most, `no-delete` the least. */
 export const PathRule = z.strictObject({
@@ -22,13 +22,13 @@ export type PathRule = z.infer<typeof PathRule>;
 export const CommandRule = z.strictObject({
   command: text(
     1000,
-    'Command as words, for example npm publish; * stands for any text and more words may follow.',
+    'Command as words, for example npm publish; * matches any text and more words may follow.',
   ),
   action: z.literal('deny').check(z.describe('deny refuses the command.')),
   reason: reason(),
 });
 export type CommandRule = z.infer<typeof CommandRule>;
 
-/** One entry of `policy.rules`. Rules only forbid; none makes a decision milder. */
+/** One entry of `policy.rules`. Rules only forbid; none allows more. */
 export const PolicyRule = z.discriminatedUnion('action', [PathRule, CommandRule]);
 export type PolicyRule = z.infer<typeof PolicyRule>;

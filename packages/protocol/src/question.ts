@@ -12,11 +12,11 @@ export const Question = z.object({
   context: z.optional(z.unknown()),
   partialState: z.optional(z.unknown()),
   askedAt: Timestamp,
-  /** Where in the ledger it was asked. */
+  /** Its place in the ledger. */
   askedOffset: z.int(),
   deadlineAt: z.optional(z.string()),
   answer: z.optional(z.unknown()),
-  /** The run that took the answer up. */
+  /** The run that continues with the answer. */
   continuedBy: z.optional(z.string()),
   closedAt: z.optional(Timestamp),
 });

@@ -1,4 +1,4 @@
-/** What `caisson.yaml` says of what is kept: where blobs are, who signs, and who else learns of it. */
+/** Storage in `caisson.yaml`: where blobs are, who signs, and which witness gets the seals. */
 import * as z from 'zod/mini';
 
 import { address, described, optional, text } from './config-values.ts';

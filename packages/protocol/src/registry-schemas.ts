@@ -1,6 +1,6 @@
 /**
- * What can be registered under a name. `caisson.yaml` declares the same things in the same words; here is the form
- * in which a definition is hashed.
+ * What can be registered under a name. `caisson.yaml` declares the same things in the same form; this is the form in
+ * which a definition is hashed.
  */
 import * as z from 'zod/mini';
 

@@ -8,13 +8,13 @@ import { ListedRisk, MAX_RISKY_LISTED } from './risky-paths.ts';
 const bytes = () => z.int().check(z.nonnegative());
 const milliseconds = () => z.number().check(z.nonnegative());
 
-/** The exit status of a run, wherever it is told. */
+/** The exit status of a run, wherever it is reported. */
 export const toldExitCode = () =>
   z
     .nullable(z.int())
     .check(
       z.describe(
-        'Exit status of the agent, or of the setup script or gate that failed. Never 0 for a failed run: null where what failed has no exit status, as a budget or a question that cannot be read. What each part exited with is in blocks.',
+        'Exit status of the agent, or of the setup script or gate that failed. Never 0 for a failed run: null if what failed has no exit status, such as a budget or a question that cannot be read. The exit status of each part is in blocks.',
       ),
     );
 
@@ -22,13 +22,13 @@ export const toldExitCode = () =>
 export const CapturedStream = z.object({ ref: Sha256, bytes: bytes(), truncated: z.boolean() });
 export type CapturedStream = z.infer<typeof CapturedStream>;
 
-/** The part of a usage that no answer of the model said, and how many answers that concerns. */
+/** The part of a usage that no answer of the model reported, and how many answers that concerns. */
 export const EstimatedUsage = z.object({ answers: bytes(), inputTokens: bytes(), outputTokens: bytes() });
 export type EstimatedUsage = z.infer<typeof EstimatedUsage>;
 
 /**
- * Model usage. An absent `costUsd` is unknown; it is never 0 for that. `estimated` is a part of the counts, and so the
- * cost is one too: answers that were cut off or named no usage are charged by their bytes.
+ * Model usage. An absent `costUsd` is unknown, never 0. `estimated` is a part of the counts, and so the cost is an
+ * estimate too: answers that were cut off or reported no usage are charged by their bytes.
  */
 export const Usage = z.object({
   models: z.array(z.string()).check(z.maxLength(32)),
@@ -44,7 +44,9 @@ export const Usage = z.object({
 });
 export type Usage = z.infer<typeof Usage>;
 
-/** What it takes to go on with an agent's session: some programs report the session's sum, so it is carried along. */
+/**
+ * What is needed to continue an agent's conversation: some programs report the conversation's sum, so it is kept too.
+ */
 export const SessionResume = z.object({
   sessionId: z.string().check(z.minLength(1), z.maxLength(256)),
   usage: z.optional(
@@ -68,7 +70,7 @@ export const RunTotal = z.object({
 });
 export type RunTotal = z.infer<typeof RunTotal>;
 
-/** What the agent asks of a person; written by it as `needs_input.json`. */
+/** The agent's question to a person; the agent writes it as `needs_input.json`. */
 export const NeedsInput = z.object({
   question: z.string().check(z.minLength(1), z.maxLength(65_536)),
   options: z.optional(z.array(z.string().check(z.maxLength(4096))).check(z.maxLength(64))),
@@ -85,12 +87,12 @@ export const VerifyReport = z.object({
 });
 export type VerifyReport = z.infer<typeof VerifyReport>;
 
-/** What happened to one block of the pipeline. */
+/** The outcome of one block of the pipeline. */
 export const BlockOutcome = z.object({
   kind: z.enum(['agent', 'script', 'capture']),
   ordinal: bytes(),
   status: z.enum(['ok', 'failed', 'timeout', 'reported']),
-  /** Of a script: what its outcome is about, the workspace as the agent left it or the patch alone. */
+  /** Of a script: what it checked, the workspace as the agent left it or the patch alone. */
   lens: z.optional(ScriptLens),
   exitCode: z.optional(z.int()),
   durationMs: milliseconds(),
@@ -109,7 +111,7 @@ export type Denial = z.infer<typeof Denial>;
 export const OutputFile = z.object({ path: z.string(), ref: Sha256, size: bytes() });
 export type OutputFile = z.infer<typeof OutputFile>;
 
-/** What enclosed the agent, layer by layer, as it was really applied. */
+/** What enclosed the agent, layer by layer, as really applied. */
 export const Enforced = z.record(z.string(), z.unknown());
 
 /** Result v1: the file a worker writes once, atomically, at its end. */
@@ -142,7 +144,7 @@ export const Result = z.object({
 });
 export type Result = z.infer<typeof Result>;
 
-/** A failed run never tells 0; see {@link toldExitCode}. */
+/** A failed run never reports 0; see {@link toldExitCode}. */
 export function exitCodeOf(status: Result['status'], exitCode: number | null): number | null {
   return status === 'failed' && exitCode === 0 ? null : exitCode;
 }

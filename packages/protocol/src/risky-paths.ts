@@ -1,14 +1,14 @@
 /**
- * The one table of files through which a piece of work could make a later program obey it. Every exit uses it: the
- * patch, branches, checkpoints, work in place, the read-only mounts of the sandbox and the command gate.
+ * The one table of files through which a piece of work could control a later program. Every exit uses it: the patch,
+ * branches, checkpoints, work in place, the read-only mounts of the sandbox and the command gate.
  *
  * never  A program obeys it by itself: on `cd`, when an editor, a shell, an agent or git is started in the folder.
  *        It never leaves a run.
- * ask    A program obeys it when a person does an ordinary thing (pushes, installs, builds, starts the next run). It
- *        leaves a run when a person has said yes.
+ * ask    A program obeys it when a person does an ordinary thing (pushes, installs, builds, starts the next run).
+ *        It leaves a run when a person has agreed.
  *
  * R1  An entry counts at any depth: a program looks for its settings in the folder it is started in.
- * R2  It counts for everything below it, and in every spelling that some file system takes for the same name.
+ * R2  It counts for everything below it, and in every spelling that some file system treats as the same name.
  * R3  An entry with `parts` is a file that people change every day: only these members of its JSON count.
  */
 import { RUNTIME_DESCRIPTORS } from './runtime-descriptors.ts';
@@ -33,7 +33,7 @@ export interface RiskyPath {
   /** Relative to the folder in which a program looks for it; in lower case. */
   readonly path: string;
   readonly grade: RiskGrade;
-  /** Who obeys it, as the end of a sentence: "… is obeyed by". */
+  /** The program that obeys it, as the end of a sentence: "… is obeyed by". */
   readonly obeyedBy: string;
   /** R3: `['scripts', 'postinstall']` is one member, `['husky']` all of one. */
   readonly parts?: readonly (readonly string[])[];
@@ -122,7 +122,7 @@ function ask(obeyedBy: string, ...paths: readonly string[]): RiskyPath[] {
   return paths.map((path) => ({ path, grade: 'ask', obeyedBy }));
 }
 
-/** Windows takes both for the end of a name. */
+/** Windows treats both as the end of a name. */
 const SEPARATOR = /[/\\]/;
 
 /** The entry that covers a path, the stricter of two; null for an ordinary file. */
@@ -137,9 +137,7 @@ export function findRisk(path: string): RiskyPath | null {
   );
 }
 
-/**
- * The strictest entry that lies in a folder of this name. A link with that name would bring it in under another one.
- */
+/** The strictest entry in a folder of this name. A link with that name would bring it in under another one. */
 export function findRiskBelow(path: string): RiskyPath | null {
   const names = path.split(SEPARATOR).map(foldName);
   const ends = names.map((_name, at) => `${names.slice(at).join('/')}/`);
@@ -171,7 +169,7 @@ function strictest(found: readonly SplitEntry[]): RiskyPath | null {
   return entries.find(({ grade }) => grade === 'never') ?? entries[0] ?? null;
 }
 
-/** R3: the members that a change adds or alters. A file that is no JSON object any more may say anything. */
+/** R3: the members that a change adds or alters. A file that is no JSON object any more may contain anything. */
 export function findChangedParts(
   parts: NonNullable<RiskyPath['parts']>,
   before: string | null,

@@ -1,4 +1,4 @@
-/** What happens to a task and its run beside its lifecycle. */
+/** Events of a task and its run beside its lifecycle. */
 import * as z from 'zod/mini';
 import type { EventTable } from './define-event.ts';
 import { Failure } from './failure.ts';
@@ -51,7 +51,7 @@ export const runEvents = {
       nextAttempt: z.int(),
       delayMs: z.number(),
       durationMs: z.optional(z.number()),
-      /** The session that the next attempt goes on with. */
+      /** The conversation that the next attempt continues. */
       resume: z.optional(SessionResume),
       usage: z.optional(Usage),
       costUsd: z.optional(z.number()),
@@ -84,25 +84,25 @@ export const runEvents = {
   'health.changed': {
     version: 1,
     durable: true,
-    summary: 'The worker went from one health state to another.',
+    summary: 'The worker changed from one health state to another.',
     data: z.object({ previous: HealthState, current: HealthState }),
   },
   'cancel.requested': {
     version: 1,
     durable: true,
-    summary: 'Somebody asked for the run to stop.',
+    summary: 'A stop of the run was requested.',
     data: z.object({ by: z.string(), force: z.boolean() }),
   },
   'run.forgotten': {
     version: 1,
     durable: true,
-    summary: "The run's contents were taken away on request; that it happened stays.",
+    summary: "The run's contents were deleted on request; its events stay.",
     data: z.object({}),
   },
   warning: {
     version: 1,
     durable: true,
-    summary: 'Something is odd and work goes on.',
+    summary: 'Something is odd and work continues.',
     data: z.object({ source: z.string(), message: z.string() }),
   },
   'stream.malformed': {
@@ -139,7 +139,7 @@ export const runEvents = {
   gap: {
     version: 1,
     durable: false,
-    summary: 'This reader was too slow, and so many events that are only heard were left out for it.',
+    summary: 'This reader was too slow, and so many live events were left out for it.',
     data: z.object({ count: z.int() }),
   },
 } as const satisfies EventTable;

@@ -9,8 +9,8 @@ import { OPENCODE } from './runtimes/opencode.ts';
 import { PI } from './runtimes/pi.ts';
 
 /**
- * Brings an endpoint to the form that the API's clients expect as their base URL: OpenAI's end in a version,
- * Anthropic's and Google's do not. A path that the user chose is kept.
+ * Normalises an endpoint to the base URL that the API's clients expect: OpenAI's end in a version, Anthropic's and
+ * Google's do not. A path that the user chose is kept.
  */
 export function normalizeEndpoint(api: ModelApi, endpoint: string): string {
   const base = endpoint.replace(/\/+$/, '');

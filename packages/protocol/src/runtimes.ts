@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import type { Mode } from './grant.ts';
 
-/** Why an agent that ran did not succeed; the same words for every runtime. */
+/** Why an agent that ran did not succeed; the same causes for every runtime. */
 export const AGENT_CAUSES = [
   'auth',
   'rate-limit',
@@ -23,20 +23,20 @@ export const AGENT_CAUSES = [
 export const AgentCause = z.enum(AGENT_CAUSES);
 export type AgentCause = z.infer<typeof AgentCause>;
 
-/** Levels that each runtime maps to a model of its own; anything else is a native model id. */
+/** Levels that each runtime maps to one of its models; anything else is a native model id. */
 export const MODEL_LEVELS = ['fast', 'standard', 'max'] as const;
 export const ModelLevel = z.enum(MODEL_LEVELS);
 export type ModelLevel = z.infer<typeof ModelLevel>;
 
-/** How a model answers, as an agent's definition says it. */
+/** Sampling options in an agent's definition. */
 export type Sampling = 'maxTokens' | 'temperature';
 
 /** Which model wire format a runtime speaks. */
 export type ModelApi = 'anthropic-messages' | 'openai-responses' | 'openai-chat' | 'gemini' | 'none';
 
-/** How a runtime expresses one of our modes; `null` where it cannot, and the mode is refused. */
+/** How a runtime expresses one of our modes; `null` if it cannot, and the mode is refused. */
 export interface ModeMapping {
-  /** What is set in the program, in the program's own words, for the docs table. */
+  /** The program's own settings, for the docs table. */
   readonly own: string;
   /** Which layer decides a single tool call. */
   readonly perCall: 'hook' | 'permission-request' | 'own-settings' | 'sandbox only';
@@ -55,12 +55,12 @@ export interface RuntimeDescriptor {
   /** Program names looked for in PATH, first found wins. Empty: nothing to find. */
   readonly bins: readonly string[];
   readonly versionArgs: readonly string[];
-  /** Oldest and newest version that were tried, inclusive. An older one is refused, a newer one is let through. */
+  /** Oldest and newest tested version, inclusive. An older one is refused, a newer one is allowed. */
   readonly testedRange?: { readonly from: string; readonly to: string };
   readonly api: ModelApi;
-  /** Name of the environment variable that users normally keep the key in. */
+  /** The environment variable in which users normally keep the key. */
   readonly keyEnv?: string;
-  /** Where the vendor's own service is, for users with a key and no `endpoint` set. */
+  /** The vendor's own service, for users with a key and no `endpoint`. */
   readonly defaultEndpoint?: string;
   readonly modes: Readonly<Record<Mode, ModeMapping | null>>;
   readonly promptVia: 'stdin' | 'file' | 'argv' | 'acp' | 'none';
@@ -68,9 +68,9 @@ export interface RuntimeDescriptor {
   readonly canInject: boolean;
   readonly reportsCost: boolean;
   readonly reportsUsage: boolean;
-  /** Tells turns and usage once, at the end, for all it did; of a resumed session, for all since that began. */
+  /** Reports turns and usage once, at the end, for everything it did; of a resumed conversation, since that began. */
   readonly tellsUsageOnce?: boolean;
-  /** What an agent's definition may say about its model's answers, and the program takes. */
+  /** The sampling options of an agent's definition that the program supports. */
   readonly sampling: readonly Sampling[];
   /** Files under the user's HOME that mean "logged in", relative to HOME. */
   readonly loginFiles: readonly string[];
@@ -87,7 +87,7 @@ export interface RepositorySettings {
   readonly folder: string;
   /** What of the folder is a prompt and stays visible, by name. */
   readonly keep: readonly string[];
-  /** What the folder has instead of the repository's, by name. */
+  /** Replacements for the repository's files, by name. */
   readonly instead?: Readonly<Record<string, string>>;
   /** Settings outside the folder, all of them JSON. */
   readonly files?: readonly string[];
@@ -105,5 +105,5 @@ export interface RepositorySettings {
   };
 }
 
-/** A program that finds this one looks for no `.env` further up. */
+/** A program that finds this one does not look for `.env` further up. */
 export const NO_ENVIRONMENT = { '.env': '' };

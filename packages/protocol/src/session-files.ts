@@ -1,4 +1,7 @@
-/** What the runs of a session share on disk: the board and the context registry. Working data, never truth. */
+/**
+ * What the runs of a session share on disk: the board and the context registry. Working data, never the source of
+ * truth.
+ */
 import * as z from 'zod/mini';
 import { RunId, Timestamp } from './ids.ts';
 
@@ -14,7 +17,7 @@ export const BOARD_MODES = ['last-write-wins', 'append'] as const;
 export const BoardMode = z.enum(BOARD_MODES);
 export type BoardMode = z.infer<typeof BoardMode>;
 
-/** Who wrote something: a run and, where it has a name, its agent; a person has neither. */
+/** The writer: a run and, if it has a name, its agent; a person has neither. */
 export const SharedSource = z.object({
   runId: z.nullable(RunId),
   attempt: z.optional(z.int()),
@@ -24,7 +27,7 @@ export type SharedSource = z.infer<typeof SharedSource>;
 
 const tag = { by: SharedSource, at: Timestamp, expiresAt: z.optional(Timestamp) };
 
-/** One value under a key, or one of several where the key is appended to. */
+/** One value under a key, or one of several if the key is appended to. */
 export const BoardItem = z.object({ value: z.unknown(), ...tag });
 export type BoardItem = z.infer<typeof BoardItem>;
 

@@ -8,7 +8,7 @@ export type StopEnding =
   | { readonly kind: 'cancelled'; readonly cause: 'user' | 'shutdown' }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
-/** The ending that an order stands for: the worker reports it, and the host assumes it where the worker could not. */
+/** The ending that an order causes: the worker reports it, and the host assumes it if the worker could not. */
 export function endingOfStop(reason: StopReason, detail = ''): StopEnding {
   const failed = (failure: Omit<Failure, 'detail'>, unsaid: string): StopEnding => ({
     kind: 'failed',

@@ -1,4 +1,4 @@
-/** What was done inside and around the sandbox, and who was told of it. */
+/** Work inside and around the sandbox, and its deliveries. */
 import * as z from 'zod/mini';
 import type { EventTable } from './define-event.ts';
 import { RunId, Sha256 } from './ids.ts';
@@ -9,7 +9,7 @@ export const workEvents = {
   'prompt.compiled': {
     version: 1,
     durable: true,
-    summary: 'The prompts of the run were put together.',
+    summary: 'The prompts of the run were composed.',
     data: z.object({
       role: z.string(),
       tier: z.string(),
@@ -33,7 +33,7 @@ export const workEvents = {
       stderr: z.optional(z.string()),
       /** Its place in the pipeline. */
       ordinal: z.optional(z.int()),
-      /** Where it ran, when that was not the workspace. */
+      /** Where it ran, if that was not the workspace. */
       room: z.optional(z.string()),
     }),
   },
@@ -98,13 +98,13 @@ export const workEvents = {
   'callback.delivered': {
     version: 1,
     durable: true,
-    summary: 'An endpoint took a lifecycle event.',
+    summary: 'An endpoint accepted a lifecycle event.',
     data: z.object({ url: z.string(), event: z.string(), status: z.int(), tries: z.int() }),
   },
   'callback.failed': {
     version: 1,
     durable: true,
-    summary: 'An endpoint did not take a lifecycle event, and no try is left.',
+    summary: 'An endpoint did not accept a lifecycle event, and no try is left.',
     data: z.object({ url: z.string(), event: z.string(), detail: z.string(), tries: z.int() }),
   },
 } as const satisfies EventTable;

@@ -1,6 +1,6 @@
 /**
- * The two wires between host and worker.
- * Down, on fd 3: control. Up, on stdout and in the events file: lines with `kind` and their own `seq`.
+ * The two wires between host and worker. Down, on fd 3: control. Up, on stdout and in the events file: lines with
+ * `kind` and their own `seq`.
  */
 import * as z from 'zod/mini';
 import { Failure } from './failure.ts';
@@ -20,7 +20,7 @@ export const WorkerHeader = z.object({
 export type WorkerHeader = z.infer<typeof WorkerHeader>;
 
 export const ControlMessage = z.discriminatedUnion('kind', [
-  /** To a worker that was started before it had a job: the environment it would have been started with. */
+  /** To a worker that was started in advance: the environment that it would have been started with. */
   z.object({ kind: z.literal('assign'), cwd: z.string(), env: z.record(z.string(), z.string()) }),
   z.object({ kind: z.literal('go') }),
   z.object({
@@ -56,7 +56,7 @@ const ScriptRan = {
   stderr: z.string(),
 };
 
-/** Counters since the last beat, and totals that tell a live agent from a stuck one. */
+/** Counters since the last beat, and totals that distinguish a live agent from a stuck one. */
 export const HeartbeatCounters = z.object({
   turns: count(),
   toolCalls: count(),
@@ -65,7 +65,7 @@ export const HeartbeatCounters = z.object({
   cpuMs: z.number(),
   bytes: count(),
   currentTool: z.nullable(z.string()),
-  /** What the agent's processes were seen waiting for; `stopped` by a signal, `pipe-open` where only the agent ended. */
+  /** What the agent's processes wait for; `stopped` by a signal, `pipe-open` if only the agent ended. */
   waiting: z.nullable(z.enum(['stdin', 'permission', 'tool', 'stopped', 'pipe-open'])),
 });
 export type HeartbeatCounters = z.infer<typeof HeartbeatCounters>;
@@ -90,7 +90,7 @@ export const progressFields = () => ({
 /** How much a program printed, and how it began and ended. */
 export const PrintedEnds = z.object({ bytes: count(), head: z.string(), tail: z.string() });
 
-/** What a worker says, by kind: one is looked up and checked, the others need not even be built. */
+/** The lines of a worker, by kind: only the needed schema is built. */
 export const WORKER_LINES = {
   'worker.boot': z.object({ kind: z.literal('worker.boot'), ...base, pid: z.int(), startTime: z.string() }),
   /** Job, adapter and inputs are as they should be; the worker waits for `go`. */
@@ -119,7 +119,7 @@ export const WORKER_LINES = {
   'setup-script.ran': z.object({
     kind: z.literal('setup-script.ran'),
     ...base,
-    /** Where it ran, when that was not the workspace. */
+    /** Where it ran, if that was not the workspace. */
     room: z.optional(z.literal('clean-room')),
     ...ScriptRan,
   }),
@@ -176,14 +176,14 @@ export const WORKER_LINES = {
 };
 export type WorkerLineKind = keyof typeof WORKER_LINES;
 export type WorkerLine = z.infer<(typeof WORKER_LINES)[WorkerLineKind]>;
-/** A line as a worker's code says it: number and time are added where it is written. */
+/** A line as the worker's code writes it: number and time are added by the writer. */
 export type WorkerSaying = WorkerLine extends infer L
   ? L extends WorkerLine
     ? Omit<L, 'seq' | 'at'>
     : never
   : never;
 
-/** The line that a value is, or null when it is of no known kind or not of its kind's shape. */
+/** Parses a line; null when its kind is unknown or its shape is wrong. */
 export function parseWorkerLine(value: unknown): WorkerLine | null {
   const { kind } = (value ?? {}) as { kind?: unknown };
   if (typeof kind !== 'string' || !Object.hasOwn(WORKER_LINES, kind)) return null;

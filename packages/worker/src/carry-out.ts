@@ -1,13 +1,13 @@
 /**
  * One attempt, from job to result: the fourteen steps.
  *
- *  1 parse job · 2 load runtime adapter · 3 re-hash inputs · 4 wire the emitter · 5 ready, wait for go ·
- *  6 overlay · 7 take secrets · 8 merge env · 9 setup scripts · 10 open channel · 11 pipeline · 12 close channel ·
- * 13 read the sentinel · 14 seal
+ *  1 parse job · 2 load runtime adapter · 3 re-hash inputs · 4 wire the emitter · 5 ready, wait for go · 6 overlay · 7
+ *  take secrets · 8 merge env · 9 setup scripts · 10 open channel · 11 pipeline · 12 close channel · 13 read the
+ *  sentinel · 14 seal
  *
  * W1  Nothing of the agent runs before `go`.
- * W2  Every ending but a lost host writes exactly one result.
- * W3  When the host is gone the sandbox is killed at once; there is nobody left to report to.
+ * W2  Every ending except a lost host writes exactly one result.
+ * W3  When the host is gone the sandbox is killed at once; there is no reader for a report.
  */
 import { createRedactor } from '@caisson/ground';
 import type { Job } from '@caisson/protocol';
@@ -79,7 +79,7 @@ function dieWithHost(context: AttemptContext, control: Control): void {
   });
 }
 
-/** Step 14. A result that cannot be written is told of; the host has the line where it has no result. */
+/** Step 14. Reports a result that cannot be written; the host uses that line if it has no result. */
 async function seal(context: AttemptContext, ending: AttemptEnding, durationMs: number): Promise<void> {
   try {
     await inStep(14, 'worker-failed', () => sealAttempt(context, ending, durationMs));
@@ -108,7 +108,9 @@ function failedOf(error: unknown, step?: number): AttemptEnding {
   return { kind: 'failed', failure: { reason: 'worker-failed', detail, ...where } };
 }
 
-/** W2 for what nobody awaits: the sandbox is ended, and the attempt with it. Once an ending is known it changes nothing. */
+/**
+ * W2 for unhandled errors: the sandbox is ended, and the attempt with it. Once an ending is known it changes nothing.
+ */
 function catchUncaught(context: AttemptContext): { ending: Promise<AttemptEnding>; release(): void } {
   const caught = Promise.withResolvers<AttemptEnding>();
   const onUncaught = (error: unknown): void => {
@@ -123,9 +125,9 @@ function catchUncaught(context: AttemptContext): { ending: Promise<AttemptEnding
   return { ending: caught.promise, release: () => process.off('uncaughtException', onUncaught) };
 }
 
-/** Nothing of ours throws where nobody awaits it, so an adapter of the user's own is the first to look at. */
+/** Our own code has no unhandled errors, so the user's adapter is the likely cause. */
 function unawaited(error: unknown, name: string): string {
-  return `something that nobody awaited failed, most likely in the adapter of the runtime "${name}": ${describeThrown(error)}`;
+  return `an unhandled error, most likely in the adapter of the runtime "${name}": ${describeThrown(error)}`;
 }
 
 async function prepare(context: AttemptContext, environment: WorkerEnvironment): Promise<void> {

@@ -10,7 +10,7 @@ import {
 } from './attempt/index.ts';
 import { parseJob, prepareToParse } from './steps/index.ts';
 
-// The terminal's Ctrl-C is for the host, which tells us over the control pipe; we are the witness and stay.
+// The terminal's Ctrl-C is for the host, which informs us over the control pipe; we stay to report.
 process.on('SIGINT', () => undefined);
 process.on('SIGTERM', () => undefined);
 process.on('SIGHUP', () => undefined);
@@ -19,11 +19,11 @@ void work(openControl());
 async function work(control: Control): Promise<void> {
   const environment = isSpare() ? await awaitAssignment(control) : readWorkerEnvironment();
   const code = await carryOut(parseJob(environment), environment, control);
-  // What is still open (a stream nobody reads, a timer) is of no use to anybody: stdout is written synchronously.
+  // What is still open (a stream without a reader, a timer) is not needed: stdout is written synchronously.
   process.exit(code);
 }
 
-/** A host that has no job for us after all ends, or ends us; there is nothing to report then. */
+/** A host without a job for us ends, or ends us; there is nothing to report then. */
 async function awaitAssignment(control: Control): Promise<WorkerEnvironment> {
   prepareToParse();
   prepareLaunch();

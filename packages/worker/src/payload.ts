@@ -3,14 +3,14 @@ import { type AttemptContext, openChannel, inStep, type StepFailure, StoppedErro
 import { runPipeline } from './pipeline/index.ts';
 
 export interface PayloadParts {
-  /** Returns what closes it. */
+  /** Returns a function that closes it. */
   openChannel(context: AttemptContext): () => void;
   runPipeline(context: AttemptContext): Promise<void>;
 }
 
 /**
- * A failed agent may still have left a question, so its failure is carried, not thrown. It came first: what goes wrong
- * while the channel is closed does not take its place.
+ * A failed agent may still have left a question, so its failure is returned, not thrown. It came first: a later error
+ * while closing the channel does not replace it.
  */
 export async function runPayload(
   context: AttemptContext,

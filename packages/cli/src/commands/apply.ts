@@ -6,7 +6,7 @@ import { withCaisson } from '../with-caisson.ts';
 export const command = defineCommand({
   usage: 'RUN [--leave-conflicts] [--force] [--allow-risky] [--outside-scope]',
   about:
-    'Brings the patch into your files: all of it or nothing. Files you changed meanwhile are merged three-way. Files\n' +
+    'Applies the patch to your files: all of it or nothing. Files you changed meanwhile are merged three-way. Files\n' +
     'that make another program run something (a CI workflow, an install script) are listed and asked about first. Files outside\n' +
     'the scope of the task (--scope of run) are listed and not applied, and nothing else is, unless you say --outside-scope.',
   options: {
@@ -14,7 +14,7 @@ export const command = defineCommand({
     force: { type: 'boolean', summary: 'merge also into files with uncommitted changes' },
     'allow-risky': {
       type: 'boolean',
-      summary: 'apply CI workflows, install scripts and their like without being asked',
+      summary: 'apply CI workflows, install scripts and the like without asking',
     },
     'outside-scope': {
       type: 'boolean',
@@ -23,7 +23,7 @@ export const command = defineCommand({
   },
   positionals: { min: 1, max: 1 },
   examples: [
-    { line: 'caisson apply latest', says: 'Take over what the newest run did.' },
+    { line: 'caisson apply latest', says: 'Apply what the newest run did.' },
     {
       line: 'caisson apply latest --allow-risky',
       says: 'The same with its CI workflow, after you have read it.',

@@ -7,7 +7,7 @@ import { withCaissonToRead } from '../with-caisson.ts';
 export const command = defineCommand({
   usage: '[--all]',
   about:
-    'A call that the policy asks about is held until somebody decides. No answer before the deadline is a deny.',
+    'A call that the policy asks about waits until a person decides. No answer before the deadline is a denial.',
   options: { all: { type: 'boolean', summary: 'also decided ones' } },
   examples: [{ line: 'caisson approvals', says: 'Which calls wait, of which run, and until when.' }],
   run: ({ options, output }) =>

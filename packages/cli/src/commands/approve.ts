@@ -4,10 +4,10 @@ import { withCaisson } from '../with-caisson.ts';
 
 export const command = defineCommand({
   usage: 'APPROVAL|RUN|latest',
-  about: 'Lets a held call run. The first decision counts; a second one is told that it came late.',
+  about: 'Allows a waiting call. The first decision counts; a second one is refused as too late.',
   options: {},
   positionals: { min: 1, max: 1 },
-  examples: [{ line: 'caisson approve latest', says: 'Let the newest held call run.' }],
+  examples: [{ line: 'caisson approve latest', says: 'Allow the newest waiting call.' }],
   run: ({ options, positionals, output }) =>
     withCaisson(options['state-dir'], async (caisson) => {
       const { approvalId, runId, what } = await caisson.decide(positionals[0] ?? '', 'allow');

@@ -11,8 +11,8 @@ import { withCaissonToRead } from '../with-caisson.ts';
 export const command = defineCommand({
   usage: '[--session NAME [get [KEY] | set KEY VALUE | remove KEY | reset]]',
   about:
-    'What the agents of a session write for each other. Without a session: which ones there are. A run that was given\n' +
-    'no session has one of its own, named by its id. VALUE is JSON, or else text.',
+    'What the agents of a session write for each other. Without a session: which ones there are. A run without\n' +
+    'a session has its own, named by its id. VALUE is JSON, or else text.',
   options: {
     session: { type: 'string', value: 'NAME', summary: 'the session, or a run that has none' },
     namespace: {
@@ -21,12 +21,12 @@ export const command = defineCommand({
       summary: `default "${DEFAULT_NAMESPACE}" for set and remove`,
     },
     append: { type: 'boolean', summary: 'add to the key instead of replacing it' },
-    ttl: { type: 'string', value: 'DURATION', summary: 'forget the value after so long' },
+    ttl: { type: 'string', value: 'DURATION', summary: 'forget the value after this time' },
   },
   positionals: { min: 0, max: 3 },
   examples: [
     { line: 'caisson board --session release', says: 'Everything on the board of a session.' },
-    { line: 'caisson board --session release set port 8080 --ttl 10m', says: 'Tell its agents something.' },
+    { line: 'caisson board --session release set port 8080 --ttl 10m', says: 'Send its agents a value.' },
   ],
   run: ({ options, positionals, output }) =>
     withCaissonToRead(options['state-dir'], output, async (caisson) => {
@@ -34,7 +34,7 @@ export const command = defineCommand({
       if (session === undefined) {
         if (positionals.length > 0)
           throw new UsageError(
-            `caisson board needs to know whose: "${positionals.join(' ')}" of which session?`,
+            `caisson board needs a session: "${positionals.join(' ')}" of which session?`,
             {
               remedy: 'Name it with --session; caisson board alone lists the sessions.',
             },
@@ -90,7 +90,7 @@ async function act(
     }
     case 'remove': {
       const removed = await board.remove(namespace, key ?? '');
-      output.result({ removed }, () => [removed ? `removed ${namespace}/${key ?? ''}` : 'it was not there']);
+      output.result({ removed }, () => [removed ? `removed ${namespace}/${key ?? ''}` : 'there was none']);
       return;
     }
     case 'reset': {
@@ -99,7 +99,7 @@ async function act(
       return;
     }
     default:
-      throw new UsageError(`a board has no "${verb}"`, { remedy: 'get, set, remove or reset' });
+      throw new UsageError(`caisson board has no verb "${verb}"`, { remedy: 'get, set, remove or reset' });
   }
 }
 
@@ -107,7 +107,7 @@ function readValue(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return text; // not JSON, so it is meant as text
+    return text; // not JSON, so it is text
   }
 }
 

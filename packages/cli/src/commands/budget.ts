@@ -9,7 +9,7 @@ import { withCaissonToRead } from '../with-caisson.ts';
 export const command = defineCommand({
   usage: '[--session NAME]',
   about:
-    'Failures are charged too. Cost that no runtime told and no table knows is shown as unknown, never as zero. What is spent is about so much (~) where an answer did not say what it used and was estimated.',
+    'Failures are charged too. A cost that no runtime reported and no table knows is shown as unknown, never as zero. A sum is approximate (~) if an answer did not report its usage and was estimated.',
   options: { session: { type: 'string', value: 'NAME', summary: 'also this session' } },
   examples: [{ line: 'caisson budget --session release', says: 'Today and one session against their caps.' }],
   run: ({ options, output }) =>
@@ -50,7 +50,7 @@ function formatCaps({ ceilingUsd, countCaps = {} }: BudgetStanding): string {
   return caps.length === 0 ? 'no cap' : caps.join(', ');
 }
 
-/** No sum is shown as 0 where an ending does not say what it cost. */
+/** No sum is shown as 0 if the cost of an ending is unknown. */
 function formatSpent({ spentUsd, unknownCosts, estimatedCosts }: BudgetStanding): string {
   if (spentUsd === 0 && unknownCosts > 0) return '-';
   return formatCost(spentUsd, estimatedCosts > 0);

@@ -4,7 +4,7 @@ import { withCaisson } from '../with-caisson.ts';
 
 const SAYS = {
   asked: 'was asked to stop',
-  'ended-already': 'has ended already',
+  'ended-already': 'has already ended',
   settled: 'had lost its host and was settled',
   unanswered:
     'was asked to stop, but its host does not answer: is that process stopped? It obeys once it runs again.',

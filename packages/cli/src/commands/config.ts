@@ -12,12 +12,12 @@ export const command = defineCommand({
   about:
     'A flag beats an environment variable (CAISSON_…), which beats caisson.yaml, which beats your own file, which beats\n' +
     'the default. A project may lower your limits, budget, mode and ceiling, and never raise them. What it asks for\n' +
-    'beyond that is "withheld" until you agree (caisson trust).',
+    'beyond that is "withheld" (has no effect) until you agree (caisson trust).',
   options: {},
   positionals: { min: 0, max: 1 },
   examples: [
     { line: 'caisson config', says: 'Every setting, its value and where it was set.' },
-    { line: 'caisson config limits.timeout', says: 'One value alone, for scripts.' },
+    { line: 'caisson config limits.timeout', says: 'One value, for scripts.' },
     {
       line: 'CAISSON_LIMITS_MEMORY=2g caisson config -o json',
       says: 'Everything as JSON, in bytes and milliseconds.',

@@ -12,14 +12,14 @@ export const command = defineCommand({
     after: { type: 'string', value: 'SEQ', summary: 'only later findings' },
   },
   positionals: { min: 0, max: 1 },
-  examples: [{ line: 'caisson context --session release', says: 'What the agents found out so far.' }],
+  examples: [{ line: 'caisson context --session release', says: 'The findings so far.' }],
   run: ({ options, positionals, output }) =>
     withCaissonToRead(options['state-dir'], output, async (caisson) => {
       const { session } = options;
       if (session === undefined) {
         if (positionals.length > 0)
           throw new UsageError(
-            `caisson context needs to know whose: "${positionals.join(' ')}" of which session?`,
+            `caisson context needs a session: "${positionals.join(' ')}" of which session?`,
             {
               remedy: 'Name it with --session; caisson context alone lists the sessions.',
             },

@@ -5,10 +5,10 @@ import { withCaisson } from '../with-caisson.ts';
 export const command = defineCommand({
   usage: 'APPROVAL|RUN|latest',
   about:
-    'Refuses a held call; the agent is told, and goes on. The first decision counts; a second one is told that it came late.',
+    'Denies a waiting call; the agent gets the reason, and continues. The first decision counts; a second one is refused as too late.',
   options: {},
   positionals: { min: 1, max: 1 },
-  examples: [{ line: 'caisson deny latest', says: 'Refuse the newest held call.' }],
+  examples: [{ line: 'caisson deny latest', says: 'Deny the newest waiting call.' }],
   run: ({ options, positionals, output }) =>
     withCaisson(options['state-dir'], async (caisson) => {
       const { approvalId, runId, what } = await caisson.decide(positionals[0] ?? '', 'deny');

@@ -9,11 +9,11 @@ import { withCaissonToRead } from '../with-caisson.ts';
 export const command = defineCommand({
   usage: 'RUN',
   about:
-    'The patch of a run, also of one that failed or was cancelled. Piped, it is byte for byte what git apply takes.',
+    'The patch of a run, also of one that failed or was cancelled. In a pipe it is byte for byte the input of git apply.',
   options: {},
   positionals: { min: 1, max: 1 },
   examples: [
-    { line: 'caisson diff latest', says: 'Look at what the newest run changed.' },
+    { line: 'caisson diff latest', says: 'Show what the newest run changed.' },
     { line: 'caisson diff latest | git apply', says: 'Apply it by hand.' },
   ],
   run: ({ options, positionals, output }) =>

@@ -18,20 +18,20 @@ import { VERSION } from '../version.ts';
 export const command = defineCommand({
   usage: '[--repair] [--quick] [--accept-ledger]',
   about:
-    'Looks at the configuration, at everything a run needs, at the whole ledger, at every blob that a run needs, and at our\n' +
-    'refs and worktrees. Changes nothing unless asked to. Ends with 6 when something was tampered with, with 10 when something\n' +
+    'Checks the configuration, everything a run needs, the whole ledger, every blob that a run needs, and our\n' +
+    'refs and worktrees. Changes nothing without an option. Ends with 6 when something was tampered with, with 10 when something\n' +
     'is missing or cannot be read, with 9 when runs are unsealed, and with 1 when something else must be fixed first, or\n' +
     'could not be repaired.',
   options: {
     repair: {
       type: 'boolean',
       summary:
-        'fix what can be fixed, and say what was: rows of the ledger, runs of dead hosts, missing seals, blobs that the bucket has, stale worktrees, broken refs',
+        'fix what can be fixed, and report it: rows of the ledger, runs of dead hosts, missing seals, blobs that the bucket has, stale worktrees, broken refs',
     },
-    quick: { type: 'boolean', summary: 'only look whether blobs are there, without reading them' },
+    quick: { type: 'boolean', summary: 'only check that blobs exist, without reading them' },
     'accept-ledger': {
       type: 'boolean',
-      summary: 'believe the ledger as it is from now on, after you removed runs or put back a copy yourself',
+      summary: 'accept the ledger as it is from now on, after you removed runs or restored a copy yourself',
     },
   },
   examples: [
@@ -80,7 +80,7 @@ function withoutRepair({ repair: _repair, ...probe }: ProbeReport): ProbeReport 
   return probe;
 }
 
-/** The worst that was found. */
+/** The worst finding. */
 function exitCodeOf(probes: readonly ProbeReport[], hasFailed: boolean): ExitCode {
   const worst = (['tampered', 'incomplete', 'unsealed'] as const).find((outcome) =>
     probes.some((probe) => probe.outcome === outcome),
@@ -89,7 +89,7 @@ function exitCodeOf(probes: readonly ProbeReport[], hasFailed: boolean): ExitCod
   return hasFailed ? EXIT_CODES.failed : EXIT_CODES.finished;
 }
 
-/** A large store takes a while to read; only a terminal is told how far it is. */
+/** A large store takes a while to read; a terminal shows the progress. */
 function showProgress(output: Output): { onProgress?: (done: number, total: number) => void } {
   if (!output.isInteractive || output.format !== 'human') return {};
   let shownAtMs = 0;

@@ -6,7 +6,7 @@ import { withCaisson } from '../with-caisson.ts';
 export const command = defineCommand({
   usage: 'RUN [--to FILE]',
   about:
-    'One file with everything a stranger needs: events, manifest, result, artefacts, signature, public key. A run that\n' +
+    'One file with everything another person needs: events, manifest, result, artefacts, signature, public key. A run that\n' +
     'ended without a seal is sealed first. Ends with 6 when something was changed, with 9 when the run is unsealed, with 10\n' +
     'when something is missing.',
   options: { to: { type: 'string', value: 'FILE', summary: 'where to write it; default RUN.caisson.tar' } },

@@ -5,9 +5,9 @@ import { withCaisson } from '../with-caisson.ts';
 export const command = defineCommand({
   usage: 'RUN',
   about:
-    "Takes a run's contents off this disk for good: output, patch, result, evidence, checkpoint and workspace. Kept are what\n" +
+    "Deletes a run's contents from this disk for good: output, patch, result, evidence, checkpoint and workspace. Kept are what\n" +
     'another run has too, and what is younger than a run that is under way, until a later gc. The ledger never changes: the\n' +
-    'task, what happened, questions and answers, and the beginning and end of what was printed stay in it.',
+    'task, its events, questions and answers, and the beginning and end of what was printed stay in it.',
   options: {},
   positionals: { min: 1, max: 1 },
   examples: [{ line: 'caisson forget run_01k…', says: 'What is left of it: caisson show run_01k…' }],

@@ -6,7 +6,7 @@ import { tellWarnings } from '../tell-warnings.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
 
 const HELD_BACK_HINT =
-  'Take what you need; caisson forget RUN deletes the rest of a run, caisson gc --held-back of all.';
+  'Copy what you need; caisson forget RUN deletes the rest of a run, caisson gc --held-back of all.';
 const FULL_HINT =
   'Remove what you do not need of it (of a worktree: files; of a finished run: caisson forget RUN), or make the disk larger.';
 
@@ -27,8 +27,8 @@ export const command = defineCommand({
     },
   },
   examples: [
-    { line: 'caisson gc', says: 'Tidy up this project.' },
-    { line: 'caisson gc --held-back --older-than 30d', says: 'Delete also old work that was never taken.' },
+    { line: 'caisson gc', says: 'Clean up this project.' },
+    { line: 'caisson gc --held-back --older-than 30d', says: 'Delete also old work that was never fetched.' },
   ],
   run: ({ options, output }) =>
     withCaissonToRead(options['state-dir'], output, async (caisson) => {
@@ -44,7 +44,7 @@ export const command = defineCommand({
         ...(options['held-back'] === true
           ? report.workspaces.map((path) => `deleted for good: ${path}`)
           : []),
-        ...report.heldBack.map((path) => `kept, for nothing else holds it: ${path}`),
+        ...report.heldBack.map((path) => `kept, because it is the only copy: ${path}`),
         ...(report.heldBack.length === 0 ? [] : [HELD_BACK_HINT]),
         ...(report.largest.length === 0 ? [] : ['The disk is full. What takes most space here:']),
         ...report.largest.map(({ path, bytes }) => `  ${formatBytes(bytes)}  ${path}`),

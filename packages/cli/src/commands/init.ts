@@ -13,7 +13,7 @@ export const command = defineCommand({
     runtime: {
       type: 'string',
       value: 'NAME',
-      summary: 'default runtime to write down; otherwise the first one found',
+      summary: 'default runtime to write; otherwise the first one found',
     },
   },
   examples: [
@@ -45,7 +45,7 @@ async function writeNew(file: string, text: string): Promise<void> {
       await handle.writeFile(text);
       await handle.sync();
     } catch (error) {
-      await rm(file, { force: true }); // half a file would be read as a whole one
+      await rm(file, { force: true }); // half a file would be read as a complete one
       throw error;
     } finally {
       await handle.close();
@@ -54,7 +54,7 @@ async function writeNew(file: string, text: string): Promise<void> {
     if (!(error instanceof Error && 'code' in error)) throw error;
     if (error.code === 'EEXIST')
       throw new UsageError(`${file} exists already and was left as it is.`, {
-        remedy: 'caisson config shows what it says.',
+        remedy: 'caisson config shows its values.',
         cause: error,
       });
     throw new UsageError(`${file} could not be written: ${error.message}.`, {
@@ -67,7 +67,10 @@ async function writeNew(file: string, text: string): Promise<void> {
   }
 }
 
-/** Lines that start with `# ` and a key are settings at their default or an example of one: taking the mark away leaves valid YAML. */
+/**
+ * Lines that start with `# ` and a key are settings at their default or an example: without the mark they are valid
+ * YAML.
+ */
 export function createTemplate(runtime: string | null): string {
   return `# Caisson: how coding agents run in this project. Every key is optional.
 # caisson config shows what holds and why.

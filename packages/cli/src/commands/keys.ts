@@ -19,12 +19,12 @@ export const command = defineCommand({
   options: {
     export: { type: 'boolean', summary: 'print the public key (PEM)' },
     id: { type: 'string', value: 'KEY', summary: 'which key to export; default your own' },
-    trust: { type: 'string', value: 'FILE', summary: 'believe this public key from now on' },
-    distrust: { type: 'string', value: 'KEY', summary: 'stop believing a key' },
+    trust: { type: 'string', value: 'FILE', summary: 'trust this public key from now on' },
+    distrust: { type: 'string', value: 'KEY', summary: 'stop trusting a key' },
   },
   examples: [
     { line: 'caisson keys', says: 'Your key and those you trust.' },
-    { line: 'caisson keys --export > my-key.pem', says: 'For whoever checks your runs.' },
+    { line: 'caisson keys --export > my-key.pem', says: 'For people who check your runs.' },
   ],
   async run({ options, output }) {
     const asked = [options.export, options.trust, options.distrust].filter(Boolean);
@@ -58,7 +58,7 @@ function describeKey({ keyId, origin, signs }: ListedKey): string[] {
   return [keyId, origin, signs ? 'signs' : ''];
 }
 
-/** Keys are the user's: they can be looked at also where the project is not to be used. */
+/** Keys belong to the user: they can be shown even if the project must not be used. */
 async function loadWherever(): Promise<ResolvedConfig> {
   try {
     return await loadConfig({});

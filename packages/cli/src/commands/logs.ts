@@ -12,13 +12,13 @@ export const command = defineCommand({
     'Events by default, each in words (-o ndjson has all of each); with --stdout or --stderr what the agent itself printed:\n' +
     'byte by byte into a file or a pipe; escaped on a terminal, unless --raw; in base64 with -o json or ndjson.',
   options: {
-    follow: { type: 'boolean', short: 'f', summary: 'go on until the run has ended' },
+    follow: { type: 'boolean', short: 'f', summary: 'continue until the run has ended' },
     after: { type: 'string', value: 'SEQ', summary: 'only events after this sequence number' },
     stdout: { type: 'boolean', summary: "the agent's stdout" },
     stderr: { type: 'boolean', summary: "the agent's stderr" },
     raw: {
       type: 'boolean',
-      summary: 'let the terminal obey what the agent printed: colours, and anything else',
+      summary: 'let the terminal interpret what the agent printed: colours, and anything else',
     },
   },
   positionals: { min: 1, max: 1 },
@@ -53,7 +53,7 @@ export const command = defineCommand({
     }),
 });
 
-/** What an agent printed need not be text. A program gets it in base64: whole with `json`, as it comes with `ndjson`. */
+/** An agent's output may not be text. A program gets it in base64: complete with `json`, in pieces with `ndjson`. */
 async function printLog(
   chunks: AsyncIterable<Uint8Array> | readonly Uint8Array[],
   stream: 'stdout' | 'stderr',

@@ -9,7 +9,7 @@ import { UsageError } from '../usage-error.ts';
 export const command = defineCommand({
   usage: '[--mode MODE] -- "CMD"',
   about:
-    'Runs nothing. The same function decides about the tool calls of agents; rules of caisson.yaml come before the mode. Ends with 0 whatever the decision is.',
+    'Runs nothing. The same function decides about the tool calls of agents; rules of caisson.yaml come before the mode. Ends with 0 for every decision.',
   options: {
     mode: {
       type: 'string',

@@ -6,9 +6,9 @@ import { withCaissonToRead } from '../with-caisson.ts';
 
 export const command = defineCommand({
   usage: '[--all]',
-  about: 'Agents that cannot go on leave a question; their run waits until somebody answers.',
+  about: 'Agents that cannot continue leave a question; their run waits for an answer.',
   options: { all: { type: 'boolean', summary: 'also answered and expired ones' } },
-  examples: [{ line: 'caisson questions', says: 'Who waits for an answer, and for what.' }],
+  examples: [{ line: 'caisson questions', says: 'Which runs wait for an answer, and to which question.' }],
   run: ({ options, output }) =>
     withCaissonToRead(options['state-dir'], output, async (caisson) => {
       const questions = await caisson.questions(options.all ? {} : { status: 'open' });
@@ -19,7 +19,7 @@ export const command = defineCommand({
     }),
 });
 
-/** Everything here but the ids was written by an agent. */
+/** Everything here except the ids was written by an agent. */
 function describe(question: QuestionRow): Lines {
   const lines: Line[] = [
     `${question.questionId}  ${question.status}  ${question.runId}`,

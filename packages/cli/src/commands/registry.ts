@@ -25,7 +25,7 @@ const WORDS: Readonly<Record<RegistryKind, KindWords>> = {
 export const SECRETS_OPTION = {
   'allow-secrets': {
     type: 'boolean',
-    summary: 'register env bundles that read secrets of yours; look at each reference first',
+    summary: 'register env bundles that read your secrets; check each reference first',
   },
 } as const;
 
@@ -84,7 +84,7 @@ export function getCommand(kind: RegistryKind): Command {
     ...(kind === 'envs' ? { about: 'Values are never printed, only their names.' } : {}),
     options: {},
     positionals: { min: 1, max: 1 },
-    examples: [{ line: `caisson ${kind} get ${example[0]}`, says: 'What the name stands for.' }],
+    examples: [{ line: `caisson ${kind} get ${example[0]}`, says: 'What the name means.' }],
     run: ({ options, positionals, output }) =>
       withCaisson(options['state-dir'], async (caisson) => {
         const item = await caisson.registry.get(kind, positionals[0] ?? '');

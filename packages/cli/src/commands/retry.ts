@@ -4,7 +4,8 @@ import { watchRun } from '../watch-run.ts';
 
 export const command = defineCommand({
   usage: 'RUN',
-  about: 'The same task as a new run that continues the old one. Agents that can, resume their session.',
+  about:
+    'The same task as a new run that continues the old one. Agents that support it resume their conversation.',
   options: {},
   positionals: { min: 1, max: 1 },
   examples: [{ line: 'caisson retry latest', says: 'Try the newest run again.' }],

@@ -1,4 +1,4 @@
-/** The options of `run`; `run-request.ts` makes a request of them. */
+/** The options of `run`; `run-request.ts` turns them into a request. */
 import { BUILT_IN_RUNTIMES } from '@caisson/protocol';
 import type { OptionSpecs, OptionValues } from '../command.ts';
 
@@ -42,7 +42,7 @@ export const RUN_OPTIONS = {
   'stall-timeout': {
     type: 'string',
     value: 'DURATION',
-    summary: 'stop an attempt that shows no progress for so long; default never',
+    summary: 'stop an attempt that shows no progress for this long; default never',
   },
   budget: { type: 'string', value: 'USD', summary: 'money the run may spend; default no cap' },
   'max-tokens': { type: 'string', value: 'N', summary: 'tokens the run may use' },
@@ -72,7 +72,7 @@ export const RUN_OPTIONS = {
     type: 'string',
     multiple: true,
     value: 'NAME',
-    summary: 'bundle laid over the workspace',
+    summary: 'bundle copied over the workspace',
   },
   env: {
     type: 'string',
@@ -113,7 +113,7 @@ export const RUN_OPTIONS = {
     value: '1-10',
     summary: '1 is first, 10 last; every 30 s of waiting raise it by one; default 5',
   },
-  retries: { type: 'string', value: 'N', summary: 'further attempts for endings that may heal; default 2' },
+  retries: { type: 'string', value: 'N', summary: 'further attempts for endings that may pass; default 2' },
   tool: {
     type: 'string',
     multiple: true,
@@ -135,13 +135,13 @@ export const RUN_OPTIONS = {
   },
   'allow-risky': {
     type: 'boolean',
-    summary: 'let CI workflows, install scripts and their like onto --branch, into --apply and in place',
+    summary: 'allow CI workflows, install scripts and the like for --branch, --apply and in place',
   },
   callback: {
     type: 'string',
     multiple: true,
     value: 'URL',
-    summary: 'tell this address about the ending',
+    summary: 'send the ending to this address',
   },
   detach: { type: 'boolean', summary: 'run in the background and print the run id' },
 } as const satisfies OptionSpecs;

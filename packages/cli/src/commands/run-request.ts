@@ -3,7 +3,7 @@ import { parseDuration, parseSize } from '@caisson/protocol';
 import { UsageError } from '../usage-error.ts';
 import type { RunValues } from './run-options.ts';
 
-/** What was asked for on the command line; only what was really given is in it. */
+/** The options of the command line; only given ones are in it. */
 export function toRequest(
   values: RunValues,
   task: string | undefined,
@@ -81,7 +81,7 @@ function readNetwork(text: string): NonNullable<DispatchRequest['network']> {
       });
     return { kind: 'hosts', hosts: hosts.map((host) => host.toLowerCase()) };
   }
-  throw new UsageError(`--network does not know "${text}"`, {
+  throw new UsageError(`--network: "${text}" is unknown`, {
     remedy: 'Use none, full, or hosts=a:443,b:443.',
   });
 }
@@ -97,7 +97,7 @@ function readVariable(word: string, env: Readonly<Record<string, string | undefi
   return [word, value];
 }
 
-/** Of two files for one place one would be lost without a word. */
+/** Of two files for one place one would be lost silently. */
 function readInputs(words: readonly string[]): Record<string, string> {
   const inputs = new Map<string, string>();
   for (const word of words) {

@@ -44,24 +44,24 @@ async function carryOut(caisson: Caisson, task: RunTask, output: Output): Promis
   return applied === EXIT_CODES.finished ? code : applied;
 }
 
-/** What is applied without being looked at must have passed where nothing but the patch could make it pass. */
+/** What is applied without a review must have passed in a place that only the patch can influence. */
 function whyNotApplied({ runId, result }: DispatchResult, request: DispatchRequest): string | null {
   const { verify, policy } = result ?? {};
   if (verify === undefined) return null;
   if (!verify.passed) return 'verify did not pass.';
   const isWeaker = verify.lens === 'verify' && policy?.grant.sandbox === 'none';
   if (!isWeaker || request.verifyLens !== undefined || request.workspace === 'in-place') return null;
-  return `verify ran in the workspace of the agent, which has no sandbox. Look at it (caisson diff ${runId}) and bring it in with caisson apply ${runId}, or accept such a check with --verify-lens verify.`;
+  return `verify ran in the workspace of the agent, which has no sandbox. Check it (caisson diff ${runId}) and apply it with caisson apply ${runId}, or accept such a check with --verify-lens verify.`;
 }
 
-/** A command with relative paths means the folder it was typed in. */
+/** A command with relative paths is relative to the folder it was typed in. */
 function inFolder(request: DispatchRequest, projectRoot: string): DispatchRequest {
   if (request.argv === undefined) return request;
   const folder = relative(projectRoot, process.cwd());
   return folder === '' || folder.startsWith('..') ? request : { ...request, folder };
 }
 
-/** With `-o json` stdout carries one object, the result; how the apply went is a remark. */
+/** With `-o json` stdout has one object, the result; the outcome of the apply is a remark. */
 function quiet(output: Output): Output {
   return { ...output, result: (_value, human) => output.note(human()) };
 }

@@ -41,11 +41,11 @@ export const command = defineCommand({
       });
     }
     if (options.detach === true && options.apply === true)
-      throw new UsageError('--apply needs a run that is watched to its end, and --detach leaves', {
-        remedy: 'Leave one of them out; caisson apply RUN brings the patch in once the run has ended.',
+      throw new UsageError('--apply needs a run in the foreground, and --detach leaves', {
+        remedy: 'Use only one of them; caisson apply RUN applies the patch once the run has ended.',
       });
     const request = toRequest(options, task, rest, env);
-    // Starting a program takes longest, so that is begun first; a background host starts its own.
+    // Starting a program takes longest, so that comes first; a background host starts its own.
     if (options.detach !== true) ownSpareWorkers().warm();
     const { runTask } = await import('./run-task.ts');
     return runTask(

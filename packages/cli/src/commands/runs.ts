@@ -15,7 +15,7 @@ export const command = defineCommand({
   options: {
     status: { type: 'string', value: 'STATUS', choices: RUN_STATUSES, summary: 'only runs with this status' },
     session: { type: 'string', value: 'NAME', summary: 'only runs of this session' },
-    limit: { type: 'string', value: 'N', summary: 'at most so many; default 50' },
+    limit: { type: 'string', value: 'N', summary: 'at most this many; default 50' },
   },
   examples: [
     { line: 'caisson runs', says: 'The last fifty runs.' },

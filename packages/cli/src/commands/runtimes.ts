@@ -7,8 +7,7 @@ const LOGINS = { key: 'key found', login: 'logged in', none: 'no key or log-in',
 
 export const command = defineCommand({
   usage: '',
-  about:
-    'Looks in PATH and at runtimes: in caisson.yaml. Each program is started once, for its version only.',
+  about: 'Searches PATH and runtimes: in caisson.yaml. Each program is started once, for its version only.',
   options: {},
   examples: [
     {

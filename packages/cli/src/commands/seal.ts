@@ -6,7 +6,7 @@ import { withCaisson } from '../with-caisson.ts';
 export const command = defineCommand({
   usage: 'RUN | --all',
   about:
-    'Every run is sealed when it ends. One that ended while nobody could sign (a locked ssh-agent, for example) can be sealed\n' +
+    'Every run is sealed when it ends. One that ended without a signature (a locked ssh-agent, for example) can be sealed\n' +
     'later with this. A run that has its seal keeps it. One that an older version ended is sealed only when it is named.',
   options: { all: { type: 'boolean', summary: 'every run that ended without a seal' } },
   positionals: { min: 0, max: 1 },

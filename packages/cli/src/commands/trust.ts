@@ -18,8 +18,8 @@ export const command = defineCommand({
   usage: '[--yes] [--send-key ADDRESS]… [--revoke]',
   about:
     'Shows what caisson.yaml asks for: commands, programs, keys, hosts, paths. None of it has an effect until you agree.\n' +
-    'You agree to exactly this: when the file, or a file that it names, changes, you are asked again and shown the\n' +
-    'difference. Settings that only restrict work without it. Keep keys and endpoints of your own in your user file\n' +
+    'You agree to exactly this: when the file, or a file that it names, changes, Caisson asks again and shows the\n' +
+    'difference. Settings that only restrict work without it. Keep your own keys and endpoints in your user file\n' +
     '(caisson config names it); it needs no trust.',
   options: {
     yes: { type: 'boolean', summary: 'agree without a question, for scripts' },
@@ -29,10 +29,10 @@ export const command = defineCommand({
       value: 'ADDRESS',
       summary: 'agree that a credential of yours goes to this address; --yes alone never does',
     },
-    revoke: { type: 'boolean', summary: 'take the agreement back' },
+    revoke: { type: 'boolean', summary: 'revoke the agreement' },
   },
   examples: [
-    { line: 'caisson trust', says: 'Look at what this project asks for, and agree or not.' },
+    { line: 'caisson trust', says: 'Show what this project asks for, and agree or not.' },
     { line: 'caisson trust --yes', says: 'Agree without a question.' },
     {
       line: 'caisson trust --yes --send-key https://models.example',
@@ -56,9 +56,7 @@ export const command = defineCommand({
       );
     if (!canAsk(output) || isAgreed(report)) return print(report, output);
     const granted = await agreeToProject(report, options['state-dir'], output);
-    output.line(
-      granted === null ? 'Nothing was agreed to.' : 'Agreed. caisson trust --revoke takes it back.',
-    );
+    output.line(granted === null ? 'Nothing was agreed to.' : 'Agreed. caisson trust --revoke revokes it.');
     return granted === null ? EXIT_CODES.policyDenied : EXIT_CODES.finished;
   },
 });
@@ -66,7 +64,7 @@ export const command = defineCommand({
 function print(report: ProjectTrust, output: Output, before = report): ExitCode {
   if (before.folder !== null && report.folder === null) output.note('The folder is accepted as it is.');
   if (before.state !== null && report.state === null)
-    output.note('The state folder was taken over: its runs are shown as they are, and were not checked.');
+    output.note('The state folder was adopted: its runs are shown as they are, and were not checked.');
   output.result({ ...report }, () => formatTrust(report, output.style));
   if (isAgreed(report)) return EXIT_CODES.finished;
   if (output.format === 'human') output.note(new TrustRequiredError(report).remedy ?? '');
@@ -76,18 +74,18 @@ function print(report: ProjectTrust, output: Output, before = report): ExitCode 
 function revoke(isRevoked: boolean, output: Output): ExitCode {
   output.result({ revoked: isRevoked }, () => [
     isRevoked
-      ? 'Taken back: what this project asks for has no effect any more.'
+      ? 'Revoked: what this project asks for has no effect any more.'
       : 'Nothing was agreed to for this project.',
   ]);
   return EXIT_CODES.finished;
 }
 
-/** What was named once stays named. */
+/** A named address stays named. */
 function agreedSends({ sends, missingSends }: ProjectTrust): string[] {
   return sends.map(({ to }) => to).filter((to) => !missingSends.includes(to));
 }
 
-/** An address that nothing would be sent to is a mistake, and agreeing to it would be for nothing. */
+/** An address that nothing would be sent to is a mistake. */
 function parseAddress(given: string, { sends }: ProjectTrust): string {
   const known = [...new Set(sends.map(({ to }) => to))];
   const address = known.includes(given) || !URL.canParse(given) ? given : new URL(given).origin;

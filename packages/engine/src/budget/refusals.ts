@@ -40,7 +40,7 @@ export function refuseSpent(scope: BudgetStanding): BudgetRefusal {
     detail: `the budget of ${what} is used up: ${scope.spentUsd.toFixed(2)} of ${(scope.ceilingUsd ?? 0).toFixed(2)} USD spent${reserved}`,
     remedy: `Raise budget.${scope.scope === 'day' ? 'perDayUsd' : 'perSessionUsd'}, or wait${
       scope.reservedUsd > 0
-        ? '; runs with a cap of their own (--budget, budget.perRunUsd) reserve no more than that'
+        ? '; runs with their own cap (--budget, budget.perRunUsd) reserve no more than that'
         : ''
     }.`,
   };

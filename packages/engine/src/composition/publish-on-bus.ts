@@ -13,7 +13,7 @@ import type { HeardEvent } from '../ledger/index.ts';
 type Started = BusPayloads[typeof BusTopic.RUN_STARTED];
 type Accepted = Omit<Started, 'runId' | 'attempt' | 'at'>;
 
-/** Remembers what was accepted until it ends: `run-started` tells both. */
+/** Remembers an accepted run until it ends: `run-started` carries both. */
 export function createBusPublisher(bus: SafeEventBus): (event: HeardEvent) => void {
   const accepted = new Map<string, Accepted>();
   return (event) => {

@@ -165,7 +165,7 @@ function refuseOwner(path: string, { uid }: Pick<Stats, 'uid'>): ProjectRefusedE
 function refuseWritable(path: string, file: string): ProjectRefusedError {
   return new ProjectRefusedError(`other users can write ${path}, so ${file} may be theirs.`, path, {
     remedy: isSticky(statSync(path))
-      ? 'Move it to a folder of your own; caisson trust accepts it as it is.'
+      ? 'Move it to your own folder; caisson trust accepts it as it is.'
       : `Remove that right (chmod go-w ${path}), or move the project; caisson trust accepts it as it is.`,
     way: { kind: 'accept', folder: dirname(file) },
   });

@@ -48,7 +48,7 @@ function demandOwn(path: string): void {
     if (info === undefined) continue;
     if (info.uid !== ownUid() && info.uid !== 0)
       throw new ConfigError([{ file: place, message: 'belongs to another user.' }], {
-        remedy: 'Put a file of your own there.',
+        remedy: 'Put your own file there.',
       });
     if (!info.isSymbolicLink() && isWritableByOthers(info))
       throw new ConfigError([{ file: place, message: 'can be written by other users.' }], {

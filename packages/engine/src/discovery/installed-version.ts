@@ -1,7 +1,7 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** A program lies at most this deep in its package. */
+/** A program is at most this deep in its package. */
 const MAX_PARENTS = 6;
 
 /**

@@ -1,4 +1,4 @@
-/** The moment a task becomes a run: everything that went in is named by its digest, and durable. */
+/** The moment a task becomes a run: every input is named by its digest, and durable. */
 import { createHash } from 'node:crypto';
 import type { DataOf } from '@caisson/protocol';
 import type { AdmittedRun, DispatchRequest } from './contract.ts';
@@ -63,8 +63,8 @@ function wentIn(run: AdmittedRun, rules: readonly unknown[]): Partial<DataOf<'di
 }
 
 /**
- * The request as `caisson retry` will ask for it again: references to secrets, never their values. The parent stays
- * in it: what an agent asked for beyond its own grant is not given by repeating it.
+ * The request for a later `caisson retry`: references to secrets, never their values. The parent stays in it: a
+ * repeated request does not get more than the parent's grant.
  */
 function repeatable(run: AdmittedRun): DispatchRequest {
   const { runId: _runId, idempotencyKey: _key, inputs: _files, ...rest } = run.request;

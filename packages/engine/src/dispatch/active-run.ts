@@ -12,9 +12,9 @@ export interface ActiveRun {
   /** When the run was accepted, and when its last worker was started; monotonic. */
   readonly acceptedMs: number;
   workerStartedMs: number | null;
-  /** What is under way now, if a worker is. */
+  /** The attempt under way, if there is a worker. */
   followed: FollowedAttempt | null;
-  /** Messages for the worker that is not there yet. */
+  /** Messages for a worker that does not exist yet. */
   readonly unsent: { kind: 'message'; id: string; body: string }[];
   isShutdown: boolean;
   isInterrupt: boolean;
@@ -32,7 +32,7 @@ export function stopRun(entry: ActiveRun, options: { force: boolean }): void {
   entry.followed?.supervision.stop(reason, options);
 }
 
-/** From the start of the last worker; from acceptance where no worker was started. */
+/** From the start of the last worker; from acceptance if no worker was started. */
 export function durationOf(entry: ActiveRun, nowMs: number): number {
   return Math.round(nowMs - (entry.workerStartedMs ?? entry.acceptedMs));
 }

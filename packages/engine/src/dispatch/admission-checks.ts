@@ -1,6 +1,6 @@
 /**
- * The ordered list of named checks that every task passes, whoever asks: CLI, library, retry, answer, another agent.
- * A check returns a refusal or null; it changes nothing.
+ * The ordered list of named checks that every task passes, from every caller: CLI, library, retry, answer, another
+ * agent. A check returns a refusal or null; it changes nothing.
  */
 import { statSync } from 'node:fs';
 import { describeExcess, isWithin } from '@caisson/policy';
@@ -49,7 +49,7 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
       ? {
           kind: 'usage',
           detail: 'the task is empty',
-          remedy: 'Say what should be done: caisson run "fix the flaky test".',
+          remedy: 'Describe the work: caisson run "fix the flaky test".',
         }
       : null,
   ),
@@ -72,18 +72,18 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
   ),
   check('verify-lens', findLensWithoutCheck),
   check('clean-room', findImpossibleRoom),
-  // Invariant 5: nothing but the sandbox keeps a command from writing.
+  // Invariant 5: only the sandbox stops a command from writing.
   check('suggest-enforced', ({ grant }) =>
     grant.mode === 'suggest' && grant.sandbox === 'none'
       ? {
           kind: 'policy',
           detail:
-            'mode suggest promises that nothing is written, and without a sandbox nobody can keep that promise',
+            'mode suggest promises that nothing is written, and without a sandbox that promise cannot be kept',
           remedy: 'Leave out --sandbox none, or use --mode auto-edit.',
         }
       : null,
   ),
-  // Invariant 5: nothing but the sandbox keeps a program from the network.
+  // Invariant 5: only the sandbox separates a program from the network.
   check('network-enforced', ({ grant }) =>
     grant.sandbox === 'none' && !grant.hosts.includes('*')
       ? {
@@ -125,7 +125,7 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
       ? null
       : {
           kind: 'usage',
-          detail: `"${session.slice(0, 200)}" is no name for a session`,
+          detail: `"${session.slice(0, 200)}" is not a valid name for a session`,
           remedy: 'Use letters, digits, dots, dashes and underscores; at most 64.',
         },
   ),
@@ -148,7 +148,7 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
       ? null
       : {
           kind: 'usage',
-          detail: `${capabilities.length} capabilities are too many; at most ${MAX_OVERLAYS} are laid over a workspace`,
+          detail: `${capabilities.length} capabilities are too many; at most ${MAX_OVERLAYS} are copied over a workspace`,
         },
   ),
   check('inputs-named', ({ inputs }) => {
@@ -161,7 +161,7 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
       };
     return inputs.length <= MAX_INPUTS
       ? null
-      : { kind: 'usage', detail: `${inputs.length} inputs are too many; at most ${MAX_INPUTS} are taken` };
+      : { kind: 'usage', detail: `${inputs.length} inputs are too many; at most ${MAX_INPUTS} are accepted` };
   }),
   check('inputs-present', async ({ inputs }, { store }) => {
     for (const input of inputs) {
@@ -191,7 +191,7 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
     const bad = (request.callbacks ?? []).find((url) => !/^https?:$/.test(URL.parse(url)?.protocol ?? ''));
     return bad === undefined
       ? null
-      : { kind: 'usage', detail: `"${bad}" is no address that can be told: it must be an http(s) URL` };
+      : { kind: 'usage', detail: `"${bad}" is not a callback address: it must be an http(s) URL` };
   }),
   check('retry-breaker', ({ request }, { ledger }) => {
     const failures = countIdenticalFailures(request.continues, (runId) => ledger.run(runId));
@@ -199,16 +199,17 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
     return {
       kind: 'budget',
       detail: `the same task failed ${failures} times in a row in the same way`,
-      remedy: `Look at the last one (caisson show ${request.continues ?? ''}), or change the task and dispatch it anew.`,
+      remedy: `Look at the last one (caisson show ${request.continues ?? ''}), or change the task and dispatch it again.`,
     };
   }),
-  // Looked at here so that a run without a place reserves no money; what counts is the look inside the acceptance.
+  // Checked here so that a run without a place reserves no money; the check inside the acceptance decides.
   check('queue-bound', (candidate, { ledger, settings }) => {
     const { pool, bound } = poolRoom(candidate, settings);
     const isFull = ledger.leases.listSlots(pool).length + ledger.leases.queueLength(pool) >= bound;
     return isFull ? describeFull(candidate, settings) : null;
   }),
-  // One turn is told for the whole run, so the answers are counted, and those of a mounted log-in do not pass here.
+  // The runtime reports one turn for the whole run, so the answers are counted, and those of a mounted log-in do not
+  // pass here.
   check('turns-countable', ({ grant, runtime }) =>
     grant.budget.turns !== undefined && runtime.descriptor.tellsUsageOnce === true && runtime.login
       ? {

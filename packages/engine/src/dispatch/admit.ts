@@ -31,7 +31,7 @@ export async function admit(rooms: DispatchRooms, request: DispatchRequest): Pro
   }
 }
 
-/** Before anything looks at the request: nobody else asks what its members are. */
+/** Before anything reads the request: later code does not check its members again. */
 function refuseBadShape(request: DispatchRequest): void {
   const refusal = findBadShape(request);
   if (refusal !== null) throw new TaskRefusedError({ check: 'request-shape', ...refusal });
@@ -44,7 +44,7 @@ function asRefusal(error: unknown): TaskRefusedError | null {
   return new TaskRefusedError(error.remedy === undefined ? refusal : { ...refusal, remedy: error.remedy });
 }
 
-/** The last place may be taken by another process at this very moment; what was reserved for nothing is given back. */
+/** Another process may take the last place at this very moment; the reservation is released then. */
 async function acceptOrRefuse(rooms: DispatchRooms, candidate: Candidate): Promise<AdmittedRun> {
   try {
     const run = { ...candidate, inputs: await storeInputs(rooms.store, candidate.inputs) };

@@ -7,6 +7,6 @@ export interface AttemptRemains {
   readonly attempt: number;
   readonly paths: AttemptPaths;
   readonly workspace: PreparedWorkspace;
-  /** Lets go of network and limits. */
+  /** Releases network and limits. */
   release(): Promise<void>;
 }

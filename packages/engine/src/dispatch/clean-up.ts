@@ -1,4 +1,4 @@
-/** After the ending is durable: the attempt's files go. */
+/** After the ending is durable: the attempt's files are removed. */
 import { explainError } from '@caisson/ground';
 import type { RemoveResult } from '../workspace/index.ts';
 import type { AttemptRemains } from './attempt-remains.ts';
@@ -7,7 +7,7 @@ import type { RunRecord } from '../ledger/index.ts';
 import { removeStored } from './remove-stored.ts';
 import { removeAttemptFolders } from './state-paths.ts';
 
-/** Never rejects: what cannot be removed is told, and stays for `caisson gc` or a person. */
+/** Never rejects: what cannot be removed is reported, and stays for `caisson gc` or a person. */
 export async function cleanUp(
   rooms: DispatchRooms,
   record: RunRecord,
@@ -19,7 +19,7 @@ export async function cleanUp(
     if (why !== null) throw new Error(`${workspace.attemptDir} was left in place: ${why}`);
   });
   await orWarn(record, remains.attempt, 'state', async () => {
-    // Before the ending somebody may still follow what it prints, and another attempt may follow this one.
+    // Before the ending a reader may still follow its output, and another attempt may follow this one.
     if (rooms.ledger.run(remains.runId)?.ending !== undefined) await removeStored(rooms, paths);
     await removeAttemptFolders(paths);
   });
@@ -29,10 +29,10 @@ function refusalOf(removed: RemoveResult): string | null {
   if (removed.kind !== 'refused') return null;
   return removed.reason === 'live-processes'
     ? `processes still work in it (pid ${removed.pids.join(', ')})`
-    : 'it holds work that no checkpoint has';
+    : 'it contains work that no checkpoint has';
 }
 
-/** What fails beside the ending must not take the ending away: it becomes a warning of the run. */
+/** A failure beside the ending must not prevent it: it becomes a warning of the run. */
 export async function orWarn<T>(
   record: RunRecord,
   attempt: number,
@@ -48,13 +48,13 @@ export async function orWarn<T>(
   }
 }
 
-/** Nobody is told that a run is over, tree and all, when part of it is not. */
+/** A run must not be reported as over when some of its processes are not. */
 export function tellSurvivors(
   record: Pick<RunRecord, 'keep'>,
   attempt: number,
   pids: readonly number[],
 ): void {
   if (pids.length === 0) return;
-  const message = `processes of this run could not be ended and may still be there: pid ${pids.join(', ')}`;
+  const message = `processes of this run could not be ended and may still exist: pid ${pids.join(', ')}`;
   record.keep('warning', { source: 'compute', message }, { attempt });
 }

@@ -1,4 +1,4 @@
-/** The job: everything the worker is told, put together from what was admitted and what was prepared. */
+/** The job: the worker's whole input, composed from what was admitted and what was prepared. */
 import { existsSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import type { Job } from '@caisson/protocol';
@@ -61,7 +61,7 @@ export function composeJob(rooms: DispatchRooms, run: AdmittedRun, parts: JobPar
   };
 }
 
-/** What is to be done, by whom, in which words, and what it goes on with. */
+/** The task, its agent, its prompts, and what it continues. */
 function composeTask(
   run: AdmittedRun,
   parts: JobParts,
@@ -101,7 +101,7 @@ function composeTask(
   };
 }
 
-/** What a resumed session must know before it hears its task. */
+/** What a resumed conversation must know before it gets its task. */
 function notesOf({ session, isOwnSession, isWorkLost }: JobParts): string[] {
   if (session.resume === undefined) return [];
   if (isWorkLost) return [LOST_WORK_NOTE];
@@ -187,7 +187,7 @@ function composeTimes(
   };
 }
 
-/** Board and context are there for a session, and for a run that may use them on its own. */
+/** Board and context exist for a session, and for a run that may use them alone. */
 function sessionFiles(
   rooms: DispatchRooms,
   run: AdmittedRun,
@@ -203,7 +203,7 @@ function sessionFiles(
   return { board: usesBoard ? paths.board : null, context: usesContext ? paths.context : null };
 }
 
-/** A command with relative paths means the folder it was typed in, as long as that folder is in the workspace. */
+/** A command with relative paths is relative to the folder it was typed in, if that folder is in the workspace. */
 function startFolder(run: AdmittedRun, workspace: PreparedWorkspace): { startIn?: string } {
   const { folder } = run.request;
   if (folder === undefined || run.runtime.name !== 'command' || workspace.kind === 'empty') return {};

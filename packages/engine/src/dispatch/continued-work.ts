@@ -1,8 +1,8 @@
 /**
- * What an attempt goes on with: the session of the attempt before it or, for a first one, of the run that it continues. A
- * session that is resumed remembers its edits, so its workspace has them too: it begins with the patch of that attempt, on
- * the same baseline. The new patch then holds everything, and only the last run of a chain is applied. Without a session
- * an attempt begins with the present files: done twice, half a task is not the task.
+ * What an attempt continues: the conversation of the attempt before it or, for a first one, of the run that it
+ * continues. A resumed conversation remembers its edits, so its workspace has them too: it begins with the patch of
+ * that attempt, on the same baseline. The new patch then contains everything, and only the last run of a chain is
+ * applied. Without a conversation an attempt begins with the present files: half a task done twice is not the task.
  */
 import type { SessionResume } from '@caisson/protocol';
 import { PreparedWorkspace, type EarlierWork } from '../workspace/index.ts';
@@ -29,7 +29,7 @@ export function findEarlierSession(
   return { runId: continues, resume: request.resume, patchRef: patchRefOf(rooms, continues) };
 }
 
-/** What the resumed session had done; null where it left nothing, or works in place and has it before its eyes. */
+/** The work of the resumed conversation; null if it left nothing, or works in place and still has it. */
 export async function findContinuedWork(
   rooms: Pick<DispatchRooms, 'ledger' | 'store'>,
   run: Pick<AdmittedRun, 'workspaceKind'>,
@@ -50,9 +50,9 @@ function patchRefOf(rooms: Pick<DispatchRooms, 'ledger'>, runId: string): string
   return ending?.data.patchRef;
 }
 
-/** Said to a session that is resumed without its work: it would build on files that are not there. */
+/** The note for a conversation that is resumed without its work: it would rely on missing files. */
 export const LOST_WORK_NOTE =
-  'Note: the working folder was made anew. The changes that you made earlier in this conversation are not in it.';
+  'Note: the working folder is new. The changes that you made earlier in this conversation are not in it.';
 
 /** Said in another attempt of the same run, which hears its task again; not every program finds its conversation. */
 export const NEXT_ATTEMPT_NOTE =

@@ -1,9 +1,9 @@
 /**
  * A run from queue to outcome: admit → place → prepare → launch → supervise → settle, one file a stage.
  *
- * D1  A run has exactly one terminal event, whatever is killed and whenever (invariant 1).
+ * D1  A run has exactly one terminal event, whatever is killed and at any time (invariant 1).
  * D2  Nothing is dispatched twice: an attempt is on disk before its worker exists.
- * D3  A slot is held from `place` to the end of `settle`, also while an attempt waits for its retry.
+ * D3  A run keeps its slot from `place` to the end of `settle`, also while an attempt waits for its retry.
  * D4  Nothing is cleaned up before the checkpoint is durable (invariant 10).
  */
 import type {
@@ -24,7 +24,7 @@ import type { FoundRuntime, FoundAgent } from './rooms.ts';
 
 export type WorkspaceKind = 'worktree' | 'in-place' | 'empty';
 
-/** What a caller asks for. Everything left out comes from the agent, the configuration or a default. */
+/** A caller's request. Everything left out comes from the agent, the configuration or a default. */
 export interface DispatchRequest {
   /** What should be done, in words; for `command`, a label (default: the command line). */
   readonly task?: string;
@@ -50,7 +50,9 @@ export interface DispatchRequest {
     | { readonly kind: 'full' };
   readonly tools?: readonly string[];
   readonly verify?: string;
-  /** What the check looks at and how it counts; a clean room unless the run works in place or without a sandbox. */
+  /**
+   * What the check reads and what its failure means; a clean room unless the run works in place or without a sandbox.
+   */
   readonly verifyLens?: ScriptLens;
   readonly capabilities?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
@@ -58,14 +60,14 @@ export interface DispatchRequest {
   /** Variable name → reference, for example `{ NPM_TOKEN: 'env:NPM_TOKEN' }`. */
   readonly secrets?: Readonly<Record<string, string>>;
   readonly pipeline?: string | PipelineSpec;
-  /** Key → path of a file that lands at `inputs/<key>`. */
+  /** Key → path of a file that appears at `inputs/<key>`. */
   readonly inputs?: Readonly<Record<string, string>>;
   /** Key → a file that an earlier run put into the store; `retry` and `answer` fill it in. */
   readonly storedInputs?: Readonly<Record<string, Omit<StoredInput, 'key'>>>;
   readonly scope?: readonly string[];
   readonly acceptance?: string;
   readonly branch?: string;
-  /** Let risky files of grade `ask` (CI workflows, install scripts) onto the branch, and into files in place. */
+  /** Allow risky files of grade `ask` (CI workflows, install scripts) on the branch, and in files in place. */
   readonly allowRisky?: boolean;
   readonly priority?: number;
   readonly retries?: number;
@@ -75,10 +77,10 @@ export interface DispatchRequest {
   readonly callbacks?: readonly string[];
   /** The run this one continues. */
   readonly continues?: string;
-  /** What was asked before, and the answer; `questionId` is the question it closes. */
+  /** The earlier question, and the answer; `questionId` is the question it closes. */
   readonly answer?: NeedsInput & { readonly answer: string; readonly questionId?: string };
   readonly resume?: SessionResume;
-  /** The grant of the run that asks for this one; the new grant is met with it. */
+  /** The grant of the run that requests this one; it limits the new grant. */
   readonly parent?: { readonly runId: string; readonly grant: Grant };
   readonly runId?: string;
 }
@@ -87,7 +89,7 @@ export interface Refusal {
   readonly check: string;
   readonly detail: string;
   readonly remedy?: string;
-  /** Which exit code a face chooses. */
+  /** The exit code for callers. */
   readonly kind: 'usage' | 'policy' | 'budget' | 'unavailable' | 'full';
 }
 
@@ -117,13 +119,13 @@ export interface AdmittedRun {
   readonly model: string;
   readonly systemPrompt: string;
   readonly userPrompt: string;
-  /** What `prompt.compiled` tells of the prompts; null where no model reads one. */
+  /** The data of `prompt.compiled`; null if no model reads a prompt. */
   readonly compiled: {
     readonly hash: string;
     readonly fragmentCount: number;
     readonly estimatedTokens: number;
   } | null;
-  /** The model as it was asked for, before a level was mapped. */
+  /** The requested model, before a level was mapped. */
   readonly tier: string;
   readonly grant: Grant;
   readonly pipeline: PipelineSpec;
@@ -148,7 +150,7 @@ export interface AdmittedRun {
 /** A run that is under way in this host. */
 export interface RunHandle {
   readonly runId: string;
-  /** The task's idempotency key belonged to this run already; nothing new was started. */
+  /** The task's idempotency key already belonged to this run; nothing new was started. */
   readonly isEarlier?: boolean;
   /** From the first event on, in order; ends after the run's last event. */
   events(): AsyncIterable<EventEnvelope>;
@@ -164,7 +166,7 @@ export interface Dispatcher {
   active(runId: string): RunHandle | null;
   /**
    * Stops every run of this host, also one whose admission is under way (`cancelled`, cause `shutdown`), and waits for
-   * their endings. A run that somebody cancelled before stays theirs.
+   * their endings. A run that a user cancelled before stays cancelled.
    */
   shutdown(options?: { force?: boolean }): Promise<void>;
   /** Aborted with the first `shutdown`. */

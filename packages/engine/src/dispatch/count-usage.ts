@@ -1,7 +1,7 @@
 /**
- * What an attempt used: what the model's answers said as they passed the broker, and an estimate of what they did not
- * say. Where there is an estimate, what the agent told may be more, and then counts. Agents tell it at their end, or for
- * a part of their requests, or add it up in their own way; an agent that was stopped tells nothing.
+ * The usage of an attempt: what the model's answers reported as they passed the broker, and an estimate of the rest. If
+ * there is an estimate, the agent's own figure may be higher, and then counts. Agents report at their end, or for a
+ * part of their requests, or with other rules; an agent that was stopped reports nothing.
  */
 import type { Usage } from '@caisson/protocol';
 import type { Budget, EarlierUse } from '../budget/index.ts';
@@ -9,17 +9,17 @@ import type { ObservedUsage } from '../network/index.ts';
 import type { DispatchRooms } from './rooms.ts';
 
 export interface UsageSources {
-  /** As the agent told it; undefined while it has not. */
+  /** The agent's own figure; undefined while there is none. */
   readonly told: Usage | undefined;
   readonly turns: number;
   readonly toolCalls: number;
-  /** Null where the answers do not pass through us. */
+  /** Null if the answers do not pass through us. */
   readonly seen: ObservedUsage | null;
-  /** The agent tells its turns once, for all it did, so the answers are counted instead. */
+  /** The agent reports its turns once, at the end, so the answers are counted instead. */
   readonly tellsOnce: boolean;
 }
 
-/** Undefined when a model may have answered and nobody said what that used: unknown is never 0. */
+/** Undefined when a model may have answered without a report of its usage: unknown is never 0. */
 export function countUsage(sources: UsageSources, cost: Budget['cost']): Usage | undefined {
   const { told, seen, tellsOnce } = sources;
   const counts = {
@@ -44,21 +44,21 @@ export function countUsage(sources: UsageSources, cost: Budget['cost']): Usage |
   });
 }
 
-/** A program that tells its cost knows more than a price table, unless it tells only a part of it. */
+/** A program that reports its cost knows more than a price table, unless it reports only a part of it. */
 function costFrom(told: Usage | undefined, observed: Usage): number | undefined {
   if (told?.costUsd === undefined) return observed.costUsd;
   if (tokensOf(told) >= tokensOf(observed)) return told.costUsd;
   return Math.max(told.costUsd, observed.costUsd ?? 0);
 }
 
-/** A program that says 0 for tokens that were used does not know their price, and unknown is never 0. */
+/** A program that reports 0 for used tokens does not know their price, and unknown is never 0. */
 function withoutFalseZero(usage: Usage): Usage {
   if (usage.costUsd !== 0 || tokensOf(usage) === 0) return usage;
   const { costUsd: _costUsd, ...known } = usage;
   return known;
 }
 
-/** What is left of a count whose host died: an answer may have been under way, so that no tokens are unknown tokens. */
+/** The rest of a count whose host died: an answer may have been under way, so no tokens are unknown tokens. */
 export function atLeast(usage: Usage | undefined): Usage | undefined {
   return tokensOf(usage) === 0 || usage === undefined ? undefined : withoutFalseZero(usage);
 }

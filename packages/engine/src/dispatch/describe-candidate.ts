@@ -1,4 +1,4 @@
-/** What a task would be as a run: every name resolved, every default filled in. Nothing is decided or written here. */
+/** What a task would be as a run: every name resolved, every default filled in. It decides and writes nothing. */
 import { createHash } from 'node:crypto';
 import {
   createDefaultPipeline,

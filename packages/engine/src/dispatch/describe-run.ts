@@ -1,4 +1,4 @@
-/** A run as its ledger tells it: the DispatchResult of 4-protocol. */
+/** A run as its ledger records it: the DispatchResult of 4-protocol. */
 import {
   exitCodeOf,
   isEnding,
@@ -83,7 +83,7 @@ function hasLeftWork(events: readonly StoredEvent[], ending: StoredOf<TerminalTy
   return isChanged && mayLackPatch(ending.data);
 }
 
-/** The worker seals what its agent told; the ending has what was counted in all. */
+/** The worker records what its agent reported; the ending has the total count. */
 function withUsage(result: Result | null, ending: EndingEvent | undefined): Result | null {
   const usage = ending?.data.usage;
   return result === null || usage === undefined ? result : { ...result, usage };
@@ -102,7 +102,7 @@ async function textOf(rooms: Pick<DispatchRooms, 'store'>, ref: string | undefin
   return ref === undefined ? '' : (await rooms.store.getBlob(ref)).toString('utf8');
 }
 
-/** Endings of earlier versions tell 0 for failures, too. */
+/** Endings of earlier versions have 0 for failures, too. */
 function findExitCode(ending: EndingEvent | undefined, failure: Failure | undefined): number | null {
   return exitCodeOf(failure === undefined ? 'finished' : 'failed', ending?.data.exitCode ?? null);
 }

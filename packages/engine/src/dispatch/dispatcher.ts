@@ -54,7 +54,7 @@ export function createDispatcher(rooms: DispatchRooms): Dispatcher {
       active.delete(run.runId);
       stream.end();
     });
-    ended.catch(() => undefined); // who reads the events first hears of it from `ended` all the same
+    ended.catch(() => undefined); // a reader of the events gets it from `ended` all the same
     const handle = createHandle(entry, ended, rooms.clock);
     active.set(run.runId, { run: entry, handle });
     return handle;
@@ -62,7 +62,7 @@ export function createDispatcher(rooms: DispatchRooms): Dispatcher {
 
   return {
     async dispatch(request: DispatchRequest) {
-      rooms.compute.spares.warm(); // starts while admission looks at the task
+      rooms.compute.spares.warm(); // starts while admission checks the task
       return begin(await admit(rooms, request));
     },
     active: (runId) => active.get(runId)?.handle ?? null,
@@ -79,15 +79,15 @@ export function createDispatcher(rooms: DispatchRooms): Dispatcher {
 }
 
 /**
- * Slot and folder are free for others. A run whose ending could not be written keeps them until we are dead: without its
- * slot it would stand in the queue again.
+ * Slot and folder are free for others. A run whose ending could not be written keeps them until we are dead: without
+ * its slot it would be in the queue again.
  */
 async function letGo(rooms: DispatchRooms, entry: ActiveRun): Promise<void> {
   const { ledger } = rooms;
   const { runId } = entry.run;
   const release = async (): Promise<void> => {
     if (ledger.run(runId)?.ending === undefined) return;
-    await entry.record.flush(); // what was warned of after the ending
+    await entry.record.flush(); // warnings after the ending
     ledger.leases.release(runId);
     freeFolder(rooms, runId);
   };
@@ -125,7 +125,7 @@ async function driveToEnd(rooms: DispatchRooms, entry: ActiveRun): Promise<Dispa
   }
 }
 
-/** D1 also when a stage breaks. Where a worker was launched there may be work: it is settled as recovery would do it. */
+/** D1 also when a stage fails. If a worker was launched there may be work: it is settled as recovery would do it. */
 async function endBroken(rooms: DispatchRooms, entry: ActiveRun, error: Error): Promise<void> {
   if (error instanceof RunUnsettledError || error instanceof LedgerGoneError) throw error;
   const { ledger } = rooms;

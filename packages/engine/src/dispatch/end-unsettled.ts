@@ -1,4 +1,4 @@
-/** The last resort for a run that cannot be settled in order: the run ends, and says where its work may be. */
+/** The last resort for a run that cannot be settled in order: the run ends, and names where its work may be. */
 import type { RunRecord, StoredEvent } from '../ledger/index.ts';
 import { PreparedWorkspace } from '../workspace/index.ts';
 import { orWarn } from './clean-up.ts';

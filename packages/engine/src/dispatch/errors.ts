@@ -2,7 +2,7 @@ import { explainError } from '@caisson/ground';
 import { CaissonError } from '@caisson/protocol';
 import type { Refusal } from './contract.ts';
 
-/** Admission said no; there is no run. */
+/** Admission refused the task; there is no run. */
 export class TaskRefusedError extends CaissonError {
   readonly code = 'TASK_REFUSED';
   readonly refusal: Refusal;
@@ -18,7 +18,7 @@ export class TaskRefusedError extends CaissonError {
 
 const NAMED = 3;
 
-/** Several runs could be meant, so none is touched. */
+/** The id matches several runs, so none is used. */
 export class RunAmbiguousError extends CaissonError {
   readonly code = 'RUN_AMBIGUOUS';
 
@@ -30,7 +30,7 @@ export class RunAmbiguousError extends CaissonError {
   }
 }
 
-/** Nobody knows a run of that name. */
+/** There is no run of that name. */
 export class RunNotFoundError extends CaissonError {
   readonly code = 'RUN_NOT_FOUND';
 
@@ -39,7 +39,7 @@ export class RunNotFoundError extends CaissonError {
   }
 }
 
-/** The run is over and its ending could not be recorded; whoever opens the project next settles it. */
+/** The run is over and its ending could not be recorded; the next process that opens the project settles it. */
 export class RunUnsettledError extends CaissonError {
   readonly code = 'RUN_UNSETTLED';
   override readonly retryable = true;
@@ -47,7 +47,7 @@ export class RunUnsettledError extends CaissonError {
   constructor(runId: string, cause: unknown) {
     super(`${runId} is over and could not be settled: ${explainError(cause)}`, {
       cause,
-      remedy: 'Its work is kept. The next caisson command settles it once that no longer happens.',
+      remedy: 'Its work is kept. The next caisson command settles it once that problem is gone.',
     });
   }
 }

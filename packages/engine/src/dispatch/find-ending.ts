@@ -5,7 +5,7 @@ import type { WorkerEnd } from '../supervision/index.ts';
 import type { ObservedUsage } from '../network/index.ts';
 import type { FoundResult } from './read-result.ts';
 
-/** What a program says that could not make anything of an answer. */
+/** Messages of programs that could not read an answer. */
 const VAGUE: ReadonlySet<Failure['cause']> = new Set<Failure['cause']>(['api-error', 'empty-answer']);
 /** What a program says of an answer that was cut off, beside the vague. */
 const CUT: ReadonlySet<Failure['cause']> = new Set<Failure['cause']>([
@@ -13,7 +13,7 @@ const CUT: ReadonlySet<Failure['cause']> = new Set<Failure['cause']>([
   'no-connection',
   'exit-code',
 ]);
-/** What a program says that got no answer and does not know why. */
+/** Messages of programs that got no answer and do not know why. */
 const WITHOUT_ANSWER: ReadonlySet<Failure['cause']> = new Set<Failure['cause']>([
   'empty-answer',
   'tool-failure',
@@ -34,14 +34,14 @@ export function findEnding(
   if (end.refusal !== null) return { kind: 'failed', failure: end.refusal };
   if (found.kind === 'valid') return withAnswers(withLimit(endingOfResult(found.result), limits), seen);
   if (end.stopped !== null) return endingOfStop(end.stopped.reason, end.stopped.detail);
-  // A worker that could not write its result says so; that it was done is believed from the result alone.
+  // A worker that could not write its result reports that; only a result proves that it was done.
   if (end.lastWord?.kind === 'dispatch.failed') return { kind: 'failed', failure: end.lastWord.failure };
   if (found.kind === 'refused')
     return { kind: 'failed', failure: { reason: 'output-invalid', detail: found.why } };
   return { kind: 'failed', failure: crashed(end) };
 }
 
-/** The ending that a result tells. */
+/** The ending in a result. */
 export function endingOfResult(result: Result): Ending {
   switch (result.status) {
     case 'finished':
@@ -58,7 +58,7 @@ export function endingOfResult(result: Result): Ending {
   }
 }
 
-/** An agent that a limit killed looks like one that failed by itself; the cgroup knows better. */
+/** An agent that a limit killed looks like one that failed by itself; the cgroup shows the cause. */
 function withLimit(ending: Ending, limits: Pick<AttemptLimits, 'events'>): Ending {
   if (ending.kind !== 'failed' || !canBeLimit(ending.failure)) return ending;
   const events = limits.events();
@@ -117,11 +117,11 @@ function withAnswers(ending: Ending, seen: SeenEndings | null): Ending {
 }
 
 const EARLY_STOP = {
-  refusal: 'the model began to answer, and refused to go on',
+  refusal: 'the model began to answer, and refused to continue',
   'max-tokens': 'the last answer was cut at the maximum number of tokens',
 } as const;
 
-/** A program may also end without a word, or take the words before an early stop for the answer. */
+/** A program may also end silently, or treat the text before an early stop as the answer. */
 function withEarlyStop(ending: Ending, { refusals, lastStop }: SeenEndings): Ending {
   const failed = (failure: Failure): Ending => ({ kind: 'failed', failure });
   if (ending.kind === 'finished' && lastStop !== null)
@@ -131,7 +131,7 @@ function withEarlyStop(ending: Ending, { refusals, lastStop }: SeenEndings): End
   const isRefused =
     (refusals > 0 && WITHOUT_ANSWER.has(cause)) || (lastStop === 'refusal' && VAGUE.has(cause));
   if (!isRefused) return ending;
-  const detail = `the model refused to go on: ${ending.failure.detail}`;
+  const detail = `the model refused to continue: ${ending.failure.detail}`;
   return failed({ ...ending.failure, cause: 'refusal', detail });
 }
 

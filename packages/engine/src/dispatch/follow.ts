@@ -1,4 +1,4 @@
-/** Stage 5: follows one worker. Its lines become our events; what it asks for is answered; what it spends is counted. */
+/** Stage 5: follows one worker. Its lines become our events; its requests are answered; its spending is counted. */
 import { isDeepStrictEqual } from 'node:util';
 import type {
   DataOf,
@@ -22,9 +22,12 @@ export interface FollowedAttempt {
   readonly supervision: Supervision;
   readonly ended: Promise<WorkerEnd>;
   hasStarted(): boolean;
-  /** What was used, by all that was heard; `told` is what the result says. */
+  /** The usage by all reports; `told` is the result's own figure. */
   countUsage(told?: Usage): Usage | undefined;
-  /** The session that another attempt can go on with; `told` is what the result says, a worker that died wrote none. */
+  /**
+   * The conversation that another attempt can continue; `told` is the result's own value, a worker that died wrote
+   * none.
+   */
   findSession(told?: SessionResume): SessionResume | undefined;
 }
 
@@ -109,7 +112,7 @@ export function follow(
   };
 }
 
-/** Invariant 5: the worker echoes what it applied; anything else ends the run before the agent exists. */
+/** Invariant 5: the worker reports what it applied; anything else ends the run before the agent exists. */
 function compareHeader(run: AdmittedRun, prepared: PreparedAttempt, header: WorkerHeader): Failure | null {
   if (header.runId !== run.runId || header.attempt !== prepared.attempt) {
     return {
@@ -121,7 +124,7 @@ function compareHeader(run: AdmittedRun, prepared: PreparedAttempt, header: Work
   if (!isDeepStrictEqual(header.grant, JSON.parse(JSON.stringify(run.grant)))) {
     return {
       reason: 'policy-denied',
-      detail: 'the worker applied another grant than the one it was given',
+      detail: 'the worker applied another grant than its own',
       step: 5,
     };
   }

@@ -1,6 +1,6 @@
 /**
- * Where a run works on the user's own files, nobody else may. The ledger tells the runs of one state folder apart; the
- * claim on the folder itself holds against everybody who works there with another state folder.
+ * If a run works on the user's own files, no other run may. The ledger separates the runs of one state folder; the
+ * claim on the folder itself also stops processes with another state folder.
  */
 import { claimFolder } from '@caisson/ground';
 import type { AdmittedRun } from './contract.ts';
@@ -22,7 +22,7 @@ export async function holdFolder(rooms: DispatchRooms, { runId }: Pick<AdmittedR
   releases.set(runId, claim.release);
 }
 
-/** Gives the folder back, if the run had it. */
+/** Releases the folder, if the run had it. */
 export function freeFolder({ ledger, settings }: DispatchRooms, runId: string): void {
   releases.get(runId)?.();
   releases.delete(runId);

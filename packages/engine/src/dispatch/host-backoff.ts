@@ -1,4 +1,6 @@
-/** A dead host whose runs cannot be settled now: those that wait look at it again after 1 s, 2 s and so on, up to 60 s. */
+/**
+ * A dead host whose runs cannot be settled now: waiting processes check it again after 1 s, 2 s and so on, up to 60 s.
+ */
 import type { Clock } from '@caisson/ground';
 import { backoffMs } from '../platform/index.ts';
 

@@ -1,8 +1,8 @@
-/** The circuit breaker: what failed in the same way again and again is not tried once more. */
+/** The circuit breaker: a task that failed many times in the same way is not tried again. */
 import type { Failure } from '@caisson/protocol';
 import type { RunRow } from '../ledger/index.ts';
 
-/** So often may a chain of retries fail in one way. */
+/** How often a chain of retries may fail in one way. */
 export const MAX_IDENTICAL_FAILURES = 5;
 
 /** How many runs of this chain, newest first, failed for one and the same reason. */

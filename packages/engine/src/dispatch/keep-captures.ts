@@ -1,6 +1,6 @@
 /**
- * What an attempt produced goes into the store. The host re-hashes what the worker captured; without a result, or when
- * a capture is missing or altered, it takes the patch itself, so that nothing of the work is lost.
+ * Stores what an attempt produced. The host hashes the worker's captures again; without a result, or when a capture is
+ * missing or altered, it captures the patch itself, so that no work is lost.
  */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -24,7 +24,7 @@ export interface KeptCaptures {
   readonly risky?: ListedRisk[];
   /** The result that can be trusted: every capture it names is in the store. */
   readonly result: Result | null;
-  /** Why the worker's result cannot stand. */
+  /** Why the worker's result is not valid. */
   readonly failure: Failure | null;
   readonly warnings: readonly string[];
 }
@@ -52,7 +52,7 @@ export async function keepCaptures(
   }
 }
 
-/** A file that is not there or is not what it says is the worker's; a disk that is full is the machine's. */
+/** A missing or altered file is the worker's fault; a full disk is the machine's. */
 function failureOf(error: NodeJS.ErrnoException): Failure {
   const isMissing = error.code === 'ENOENT' || error.code === undefined;
   return {
@@ -109,7 +109,7 @@ async function keepLate(
     };
   } catch (error) {
     if (mayPass(error)) throw error;
-    const patchMissing = `no patch could be taken from ${workspace.path}: ${explainError(error)}`;
+    const patchMissing = `no patch could be captured from ${workspace.path}: ${explainError(error)}`;
     return { result: null, failure, patchMissing, warnings: [patchMissing] };
   }
 }

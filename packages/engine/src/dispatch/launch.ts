@@ -33,7 +33,7 @@ export async function launch(
     ]);
     return worker;
   } catch (error) {
-    await rooms.compute.stop(worker.handle); // nobody would ever find it again
+    await rooms.compute.stop(worker.handle); // no process would ever find it again
     throw error;
   }
 }

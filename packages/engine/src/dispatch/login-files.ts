@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import type { Bind } from '@caisson/protocol';
 import type { FoundRuntime } from './rooms.ts';
 
-/** The log-in files that are there, as they appear in the sandbox's HOME. */
+/** The existing log-in files, as they appear in the sandbox's HOME. */
 export function loginBinds(home: string, runtime: FoundRuntime): Bind[] {
   return findLoginFiles(home, runtime).map((file) => {
     const path = join(home, file);
@@ -23,7 +23,7 @@ export function linkLoginFiles(home: string, privateHome: string, runtime: Found
   }
 }
 
-/** `host:port` of the endpoint that the session is for. The broker is no part of it: it has no key to put in. */
+/** `host:port` of the endpoint of the log-in. The broker is not used: it has no key to add. */
 export function loginHosts(runtime: FoundRuntime): string[] {
   const endpoint = runtime.login
     ? URL.parse(runtime.endpoint ?? runtime.descriptor.defaultEndpoint ?? '')

@@ -1,7 +1,7 @@
 /**
- * The state folders of other projects of the same user hold what their agents said and did; a run has no business there.
- * They are looked for where they lie as a rule: in the folders beside the project and beside those above it. Whatever
- * is under HOME, /home, /root, /tmp or /run is not shown to a run anyway.
+ * The state folders of other projects of the same user contain their agents' output; a run must not see them. They are
+ * searched in their usual places: in the folders beside the project and beside those above it. Everything under HOME,
+ * /home, /root, /tmp or /run is hidden anyway.
  */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Invariant 12 for a wait that cannot be interrupted itself: who waits goes on, and what was waited for ends alone. */
+/** Invariant 12 for a wait that cannot be interrupted: the caller continues, and the work ends alone. */
 export async function orAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = (): void => aborted.reject(signal.reason as Error);
@@ -8,6 +8,6 @@ export async function orAborted<T>(signal: AbortSignal, work: Promise<T>): Promi
     return await Promise.race([work, aborted.promise]);
   } finally {
     signal.removeEventListener('abort', onAbort);
-    work.catch(() => undefined); // nobody is left to hear of it
+    work.catch(() => undefined); // no caller is left
   }
 }

@@ -31,7 +31,7 @@ export async function findChangesOutsideScope(
   return findOutsideScope(scope, paths).toSorted();
 }
 
-/** A result without a patch says that its worker looked, and that there was nothing. */
+/** A result without a patch means that its worker checked, and that there was nothing. */
 export function mayLackPatch({ patchRef, patchMissing, resultRef }: Partial<RecordedWork>): boolean {
   return patchRef === undefined && (patchMissing !== undefined || resultRef === undefined);
 }

@@ -1,6 +1,7 @@
 /**
- * Files that the project's settings make Caisson run: adapters and programs of runtimes, what `exec:` references and the
- * setup name. An agent that could write one would be out at the next run, so they are risky files of this project.
+ * Files that the project's settings make Caisson run: adapters and programs of runtimes, files of `exec:` references
+ * and of the setup. An agent that could write one would escape at the next run, so they are risky files of this
+ * project.
  */
 import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
@@ -21,7 +22,7 @@ export function findOwnControls(settings: Known): OwnControl[] {
   return [...placeAll(settings, outside, 'never'), ...placeAll(settings, inside, 'ask')];
 }
 
-/** The same for the gate, so that an agent is told before it runs against the sandbox. */
+/** The same for the gate, so that an agent gets a reason before the sandbox stops it. */
 export function rulesAboutControls(
   { projectRoot }: Known,
   workspace: Pick<PreparedWorkspace, 'cwd' | 'mountPath' | 'controls'>,
@@ -37,7 +38,7 @@ export function rulesAboutControls(
     }));
 }
 
-/** Words of a command line that may be files of the project: with a slash or a dot in them, or there. */
+/** Words of a command line that may be files of the project: with a slash or a dot in them, or existing ones. */
 function wordsOf({ projectRoot }: Known, command: string): string[] {
   return listCommandWords(command.replaceAll(/>+\s*\S+/g, ' ')) // written, not run
     .filter((word) => word !== '' && !/^[-+\d.]*$/.test(word) && !word.startsWith('-'))

@@ -1,6 +1,6 @@
 /**
- * Stage 2: waits for a slot. The limit holds across all processes of the project: a slot is a row that is taken in
- * one immediate transaction by the run at the head of the queue.
+ * Stage 2: waits for a slot. The limit counts all processes of the project: a slot is a row that the run at the head of
+ * the queue takes in one immediate transaction.
  */
 import { explainError } from '@caisson/ground';
 import type { AdmittedRun } from './contract.ts';
@@ -8,10 +8,10 @@ import type { DispatchRooms } from './rooms.ts';
 import { poolOf } from './pool-room.ts';
 import { nextChange, type RunRecord } from '../ledger/index.ts';
 
-/** How often a waiting run looks whether those before it are still alive. */
+/** How often a waiting run checks that those before it are still alive. */
 const LOOK_MS = 1000;
 
-/** Resolves `placed` with the slot taken, or `aborted`: then the run's ending takes it out of the queue. */
+/** Resolves `placed` with the slot taken, or `aborted`: then the run's ending removes it from the queue. */
 export async function place(
   rooms: DispatchRooms,
   run: AdmittedRun,

@@ -1,10 +1,10 @@
-/** The one way out that an attempt has: to its model, to granted hosts, and to services whose host is granted. */
+/** The only network of an attempt: to its model, to granted hosts, and to services whose host is granted. */
 import type { AdmittedRun } from './contract.ts';
 import type { DispatchRooms, NetworkDoor, OpenedNetwork } from './rooms.ts';
 import { loginHosts } from './login-files.ts';
 import type { RunRecord } from '../ledger/index.ts';
 
-/** A denial is reported once per target and reason, and no longer once a run has tried this many. */
+/** A denial is reported once per target and reason, and not at all after this many. */
 const MAX_TOLD_DENIALS = 64;
 
 type OpenOptions = Parameters<NetworkDoor['open']>[0];
@@ -52,7 +52,7 @@ export async function openNetwork(
   });
 }
 
-/** The grant alone decides what is reachable (invariant 6): a mapping adds a key to a granted host, never a host. */
+/** Only the grant decides what is reachable (invariant 6): a mapping adds a key to a granted host, never a host. */
 async function findServices(
   { settings, secrets }: DispatchRooms,
   granted: readonly string[],

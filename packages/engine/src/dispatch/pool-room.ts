@@ -1,9 +1,9 @@
-/** How many runs a project takes at once, and in which pool each stands. */
+/** How many runs a project accepts at once, and the pool of each. */
 import { DEFAULT_POOL, type PoolRoom } from '../ledger/index.ts';
 import type { AdmittedRun, Refusal } from './contract.ts';
 import type { DispatchSettings } from './rooms.ts';
 
-/** How many runs there may be beside this one: those that have a slot, and those that wait unless it will not wait. */
+/** How many runs there may be beside this one: those with a slot, and those that wait unless it will not wait. */
 export function poolRoom(
   candidate: Pick<AdmittedRun, 'request' | 'grant'>,
   { concurrency, queueLimit }: DispatchSettings,
@@ -20,14 +20,14 @@ export function describeFull(
     return { kind: 'full', detail: `all ${concurrency} slots are taken and overflow is "reject"` };
   return {
     kind: 'full',
-    detail: `all ${concurrency} slots are taken and the queue is full: the bound is ${queueLimit}`,
+    detail: `all ${concurrency} slots are taken and the queue is full: the limit is ${queueLimit}`,
     remedy: 'Wait, or raise limits.queue.',
   };
 }
 
 /**
  * A run that waits for another run keeps its slot; if both came from one pool, waiting parents could fill it and wait
- * for ever. Each depth has slots of its own, and the deepest never waits.
+ * for ever. Each depth has its own slots, and the deepest never waits.
  */
 export function poolOf({ request, grant }: Pick<AdmittedRun, 'request' | 'grant'>): string {
   return request.parent === undefined ? DEFAULT_POOL : `${DEFAULT_POOL}.depth-${grant.depth}`;

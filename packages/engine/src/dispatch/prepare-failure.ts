@@ -1,6 +1,6 @@
 import type { Failure } from '@caisson/protocol';
 
-/** A stage before the worker failed; carries what the run will be told. */
+/** A stage before the worker failed; carries the failure of the run. */
 export class PrepareFailure extends Error {
   readonly failure: Failure;
 

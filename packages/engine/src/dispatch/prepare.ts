@@ -38,11 +38,11 @@ export interface PreparedAttempt {
   readonly limits: AttemptLimits;
   readonly network: OpenedNetwork | null;
   readonly job: Job;
-  /** Takes back everything that was prepared; for an attempt in which nothing of the agent has run. */
+  /** Undoes everything that was prepared; for an attempt in which nothing of the agent has run. */
   discard(): Promise<void>;
 }
 
-/** All of it or nothing: what was prepared before a failure is taken back. */
+/** All of it or nothing: a failure undoes what was prepared before it. */
 export async function prepare(
   rooms: DispatchRooms,
   run: AdmittedRun,
@@ -127,12 +127,12 @@ async function prepareAll(
     isWorkLost: work !== null && workspace.startTree === undefined,
     isOwnSession: earlier?.runId === run.runId,
   });
-  // Not through a temporary file: it holds secrets, and whoever clears up after a dead host knows only this name.
+  // Not through a temporary file: it contains secrets, and the clean-up after a dead host knows only this name.
   await writeFile(paths.job, JSON.stringify(job), { mode: 0o600, flag: 'wx' });
   return { attempt, nonce, paths, workspace, limits, network, job };
 }
 
-/** Without a sandbox the agent's HOME is a folder of ours, with the logins and the session linked into it. */
+/** Without a sandbox the agent's HOME is our folder, with the log-ins and the conversation linked into it. */
 async function openSession(
   { settings }: DispatchRooms,
   run: AdmittedRun,
@@ -177,7 +177,7 @@ function prepareWorkspace(
   );
 }
 
-/** The text is in the agent's hands alone; what it was is told by its hash. */
+/** Only the agent gets the text; its hash is recorded. */
 async function tellPrompt(run: AdmittedRun, record: RunRecord): Promise<void> {
   if (run.compiled === null) return;
   await record.append('prompt.compiled', {
@@ -204,7 +204,7 @@ async function failingAs<T>(
   }
 }
 
-/** Invariant 5: a limit that a person set and that cannot be held is refused; a default is recorded as unenforced. */
+/** Invariant 5: a user's limit that cannot be enforced is refused; a default is recorded as unenforced. */
 function refuseUnheldLimits(rooms: DispatchRooms, run: AdmittedRun, limits: AttemptLimits): void {
   const asked = Object.keys({ ...run.agent?.definition.grant?.limits, ...run.request.limits });
   const chosen = new Set<string>([...rooms.settings.chosenLimits, ...asked]);
@@ -214,7 +214,7 @@ function refuseUnheldLimits(rooms: DispatchRooms, run: AdmittedRun, limits: Atte
   if (unheld.length === 0) return;
   throw new PrepareFailure({
     reason: 'policy-denied',
-    detail: `the limit ${unheld.join(', ')} was set and cannot be enforced here: ${limits.why ?? 'no cgroup'}. Take it out, or see caisson doctor.`,
+    detail: `the limit ${unheld.join(', ')} was set and cannot be enforced here: ${limits.why ?? 'no cgroup'}. Remove it, or see caisson doctor.`,
   });
 }
 

@@ -1,13 +1,13 @@
-/** Puts the prompts of a run together from fragments. */
+/** Composes the prompts of a run from fragments. */
 import { compileSystemPrompt, compileUserPrompt, describePrompt } from '../registry/index.ts';
 import type { AdmittedRun, DispatchRequest } from './contract.ts';
 import type { FoundAgent, FoundRuntime } from './rooms.ts';
 
-/** How an agent asks a person and hears from one, and what to do when it is refused something. */
+/** How an agent asks a person and gets messages, and what to do after a denial. */
 const mailboxHelp = (mailbox: string, canInject: boolean): string =>
   [
-    'You work alone in a sandbox; nobody reads along.',
-    'If you cannot go on without a decision of a person, or were denied something you need, write the file',
+    'You work alone in a sandbox; no one reads along.',
+    'If you cannot continue without a decision of a person, or were denied something you need, write the file',
     `${mailbox}/needs_input.json with {"question": "…", "options": ["…"], "context": "…", "partial_state": {…}} and stop.`,
     ...(canInject
       ? []

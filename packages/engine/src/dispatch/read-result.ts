@@ -1,6 +1,6 @@
 /**
- * What the worker left behind. Only a file with this run, this attempt and this nonce is believed; an agent cannot
- * know the nonce, so nothing it plants can be mistaken for a result.
+ * The worker's result. Only a file with this run, this attempt and this nonce is accepted; an agent cannot know the
+ * nonce, so nothing it plants can be mistaken for a result.
  */
 import { readFileCapped } from '@caisson/ground';
 import { Result } from '@caisson/protocol';

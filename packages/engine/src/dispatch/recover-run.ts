@@ -27,16 +27,16 @@ import { keepLeftLines } from './worker-lines.ts';
 
 type Launched = StoredOf<'attempt.launched'>;
 
-/** A run that nobody drives any more, and why. */
+/** A run without a host, and why. */
 export interface LeftRun {
   readonly row: RunRow;
-  /** How a failure that comes of it begins. */
+  /** The beginning of a failure that follows from it. */
   readonly why: string;
 }
 
 /**
- * Settles a run that nobody drives. Throws what `mayPass`, and has recorded no ending then; whatever else fails, the run
- * ends and says where its work is (R4).
+ * Settles a run without a host. Throws what `mayPass`, and has recorded no ending then; after any other failure, the
+ * run ends and names where its work is (R4).
  */
 export async function recoverRun(rooms: DispatchRooms, left: LeftRun, mayPass: MayPass): Promise<void> {
   const { runId } = left.row;
@@ -80,7 +80,7 @@ async function endUnlaunched(
   await orWarn(record, attempt, 'evidence', () => rooms.seal(runId));
 }
 
-/** Makes up for what a host owed after the ending of a run: seal and clean-up. */
+/** Does what a host did not do after the ending of a run: seal and clean-up. */
 export async function finishEnded(rooms: DispatchRooms, runId: string): Promise<void> {
   const events = rooms.ledger.read({ runId });
   const launched = lastLaunched(events);
@@ -94,7 +94,7 @@ export async function finishEnded(rooms: DispatchRooms, runId: string): Promise<
   try {
     remains = await remainsOf(rooms, launched);
   } catch (error) {
-    // What is not where this state folder keeps its workspaces is not ours to save or to remove.
+    // A workspace outside this state folder is not ours to save or to remove.
     await orWarn(record, launched.attempt, 'workspace', () => Promise.reject(error as Error));
     return;
   }
@@ -102,8 +102,8 @@ export async function finishEnded(rooms: DispatchRooms, runId: string): Promise<
 }
 
 /**
- * The host died while it prepared: no agent has run, and no event names what is there. What earlier attempts left in place
- * may be work, and is not touched.
+ * The host died while it prepared: no agent has run, and no event names what is there. What earlier attempts left in
+ * place may be work, and is not touched.
  */
 async function sweepUnlaunched(
   rooms: DispatchRooms,
@@ -144,7 +144,7 @@ async function recoverAttempt(
       ending: endingOf(found, hasStarted(events, attempt), `${why}${findWait(events, attempt)}`),
       found,
       durationMs: found.kind === 'valid' ? found.result.durationMs : sinceMs,
-      // The counters died with the host; what it had told for the sake of a cap is charged.
+      // The counters died with the host; what it had recorded because of a cap is charged.
       countUsage: (told) =>
         atLeast(told ?? rooms.budget.lastUsage(remains.runId, findEarlierUse(rooms, remains.runId))),
       mayPass,

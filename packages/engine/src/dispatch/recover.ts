@@ -1,14 +1,14 @@
 /**
- * What dead hosts left behind, settled by whoever opens the ledger next, or waits for a slot.
+ * What dead hosts left, settled by the next process that opens the ledger, or waits for a slot.
  *   a valid result file → its ending · a live worker → stopped, then `lost` · nothing → `lost`
- *   an ending that was not followed by its seal and clean-up → both are made up for
+ *   an ending without its seal and clean-up → both are done now
  * R1  Only what belongs to a host that is known to be dead is touched, and by one recoverer at a time: it holds
  *     `recover:HOST` and listens like any host, so that a recoverer that died is known to be dead too.
- * R2  Whoever comes late learns it from the ledger: it takes one terminal event.
+ * R2  A late recoverer learns it from the ledger: there is only one terminal event.
  * R3  The workspace is checkpointed before anything is removed.
  * R4  A run that cannot be settled in order still ends, `lost`, with the reason and where its work is; it never blocks
  *     the other runs.
- * R5  A failure that may pass ends no run. Where the ledger can record nothing, recovery stops; for anything else the run
+ * R5  A failure that may pass ends no run. If the ledger can record nothing, recovery stops; for anything else the run
  *     is left to the next command, for PATIENT_MS after its launch. Its host keeps its slots until then.
  */
 import type { Hosts } from '../hosts/index.ts';
@@ -26,9 +26,9 @@ export interface Recovery {
   readonly hosts: Hosts;
   /** Starts to listen, before the first thing is touched (R1). */
   announce(): Promise<void>;
-  /** A host may be dead because the power was cut: what it had under `refs/caisson` may be broken. */
+  /** A host may be dead because of a power cut: its refs under `refs/caisson` may be broken. */
   repairRefs(): Promise<unknown>;
-  /** Given by those that look again and again: hosts that are not due are left out. */
+  /** For callers that check again and again: hosts that are not due are skipped. */
   readonly backoff?: HostBackoff;
 }
 
@@ -36,7 +36,7 @@ export interface Recovered {
   readonly settled: readonly string[];
   /** Runs that are left to the next command (R5). */
   readonly left: readonly RunUnsettledError[];
-  /** Dead hosts whose runs somebody else settles at this moment (R1). */
+  /** Dead hosts whose runs another process settles at this moment (R1). */
   readonly skipped: readonly string[];
 }
 
@@ -83,7 +83,7 @@ function withReserveOf({ rooms, hosts }: Recovery, host: string): DispatchRooms 
   return { ...rooms, freeReserve: () => rooms.freeReserve() || hosts.freeReserve(host) };
 }
 
-/** Also a recovery that failed lets others try. Where the ledger takes nothing, the hold goes with this host. */
+/** A failed recovery lets others try. If the ledger accepts nothing, the hold ends with this host. */
 function freeHost({ ledger, hostId }: DispatchRooms, host: string): void {
   try {
     ledger.leases.free(`recover:${host}`, hostId);
@@ -92,7 +92,7 @@ function freeHost({ ledger, hostId }: DispatchRooms, host: string): void {
   }
 }
 
-/** R1. A hold that a dead recoverer left is taken over. */
+/** R1. The hold of a dead recoverer is replaced. */
 function holdHost({ ledger, hostId }: DispatchRooms, host: string, dead: readonly string[]): boolean {
   const name = `recover:${host}`;
   if (ledger.leases.tryHold(name, hostId, hostId)) return true;
@@ -111,7 +111,7 @@ async function recoverHost(rooms: DispatchRooms, host: string): Promise<Omit<Rec
     if (outcome === 'settled') settled.push(row.runId);
     else if (outcome !== 'ended') left.push(outcome);
   }
-  // A slot is given back last of all: an ended run that still has one was not cleaned up.
+  // A slot is released last: an ended run that still has one was not cleaned up.
   const slots = rooms.ledger.leases.listSlots().filter((slot) => slot.hostId === host);
   for (const { runId } of slots) if (!settled.includes(runId)) await finishEnded(rooms, runId);
   return { settled, left };
@@ -128,7 +128,7 @@ async function settleLeft(
     await recoverRun(rooms, { row, why: 'the host died' }, mayPass);
     return 'settled';
   } catch (error) {
-    // R2, or all that failed came after the ending; what is owed then is owed for its slot.
+    // R2, or every failure came after the ending; the slot shows what is still to do.
     const isOver = rooms.ledger.run(row.runId)?.ending !== undefined;
     if (isOver || error instanceof IllegalTransitionError) return 'ended';
     if (isOutage(error)) throw error;

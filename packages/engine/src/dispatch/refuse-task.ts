@@ -5,7 +5,7 @@ import { TaskRefusedError } from './errors.ts';
 
 const MAX_TASK_CHARACTERS = 1000;
 
-/** Records that there is no run, and why; returns what is thrown then. */
+/** Records that there is no run, and why; returns the error to throw. */
 export async function refuseTask(
   rooms: Pick<DispatchRooms, 'recorder'>,
   request: DispatchRequest,

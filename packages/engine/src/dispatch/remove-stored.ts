@@ -1,6 +1,6 @@
 /**
- * What an attempt said and printed is in the store once its run has ended. Its own files go then, each by its content:
- * one that the store lacks (a result that was refused, a log that was too long for the record) stays for `gc`.
+ * An attempt's lines and output are in the store once its run has ended. Its own files are removed then, each by its
+ * content: one that the store lacks (a refused result, a log that was too long for the record) stays for `gc`.
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { readFileCapped, removeTree } from '@caisson/ground';
 import type { DispatchRooms } from './rooms.ts';
 import type { AttemptPaths } from './state-paths.ts';
 
-/** A longer file cannot be what the store has: the record of a log has at most 4 MiB. */
+/** A longer file cannot be in the store: the record of a log has at most 4 MiB. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
 export async function removeStored(
@@ -27,6 +27,6 @@ async function isStored(store: DispatchRooms['store'], path: string): Promise<bo
     const digest = createHash('sha256').update(bytes).digest('hex');
     return bytes.length === 0 || (await store.hasBlob(digest));
   } catch {
-    return false; // not there, or too long, or no file: nothing that the store could have
+    return false; // missing, too long, or no file: the store cannot have it
   }
 }

@@ -35,8 +35,12 @@ describe('a request', () => {
   test.each<[string, DispatchRequest, RegExp]>([
     ['a priority out of range', { priority: 99 }, /priority 99 is not a whole number from 1 to 10/],
     ['a priority that is no whole number', { priority: 1.5 }, /priority 1\.5/],
-    ['a variable with a space', { env: { 'A B': '1' } }, /"A B" is no name for an environment variable/],
-    ['a secret with an empty name', { secrets: { '': 'env:X' } }, /"" is no name/],
+    [
+      'a variable with a space',
+      { env: { 'A B': '1' } },
+      /"A B" is not a valid name for an environment variable/,
+    ],
+    ['a secret with an empty name', { secrets: { '': 'env:X' } }, /"" is not a valid name/],
     ['an empty idempotency key', { idempotencyKey: '' }, /idempotency key is empty/],
     ['an overlong acceptance', { acceptance: 'x'.repeat(70_000) }, /acceptance/],
     ['too many patterns', { scope: Array.from({ length: 300 }, () => 'x') }, /scope/],

@@ -1,6 +1,6 @@
 /**
- * What a request may say at all. A worker refuses a job that its schema does not allow, as a crash and only after
- * everything was prepared; the person who asked is told here, before there is a run.
+ * What a request may contain. A worker refuses a job that its schema does not allow, as a crash and only after
+ * everything was prepared; this check answers the requester before there is a run.
  */
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -25,8 +25,8 @@ export function findBadRequest(candidate: Candidate): RequestRefusal | null {
 }
 
 /**
- * In place the agent has all of the folder, and of the repository that it lies in. One that holds the user's home holds
- * the keys that a sandbox is there to keep, and `/` the whole machine.
+ * In place the agent gets the whole folder, and its repository. One that contains the user's home contains the keys
+ * that a sandbox protects, and `/` the whole machine.
  */
 export async function findTooMuch(
   { workspaceKind, grant }: Pick<Candidate, 'workspaceKind' | 'grant'>,
@@ -44,7 +44,7 @@ export async function findTooMuch(
   if (way === '..' || way.startsWith('../')) return null;
   return {
     kind: 'usage',
-    detail: `${folder} holds the home folder ${home}: in place, the agent would have all that is in it`,
+    detail: `${folder} contains the home folder ${home}: in place, the agent would get everything in it`,
     remedy:
       'Change to the folder of the task, make it a git repository (git init), or use --workspace empty.',
   };
@@ -55,7 +55,7 @@ function realPathOf(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
 }
 
-/** A bare repository has no files to work on, and its folder is not a place to work in. */
+/** A bare repository has no files to work on, and its folder is not a workspace. */
 export function findNoWorkTree(
   candidate: Pick<Candidate, 'workspaceKind'>,
   { projectRoot }: Pick<DispatchSettings, 'projectRoot'>,
@@ -87,7 +87,7 @@ export async function findNoRepository(
   };
 }
 
-/** A run that starts from nothing, or from other files than the ones that were meant, is not worth its wait. */
+/** A run that starts from nothing, or from unintended files, is useless. */
 export async function findUnknownBase(
   { request, workspaceKind }: Pick<Candidate, 'request' | 'workspaceKind'>,
   { workspaces, settings }: Pick<DispatchRooms, 'workspaces' | 'settings'>,
@@ -109,7 +109,7 @@ export async function findUnknownBase(
   };
 }
 
-/** A command line is what `command` runs; an agent would take it for a task in words, and be paid for it. */
+/** A command line is for `command`; an agent would read it as a task in words, and cost money. */
 export function findMisplacedCommand({
   runtime,
   request,
@@ -119,7 +119,7 @@ export function findMisplacedCommand({
   return hasCommand
     ? {
         kind: 'usage',
-        detail: `the runtime "${runtime.name}" takes a task in words, and a command line was given`,
+        detail: `the runtime "${runtime.name}" needs a task in words, and a command line was given`,
         remedy: 'Leave out --runtime to run the command, or give the task in quotes, before any --.',
       }
     : {
@@ -129,7 +129,7 @@ export function findMisplacedCommand({
       };
 }
 
-/** Other agent programs say it themselves, and may have a log-in of their own. */
+/** Other agent programs report it themselves, and may have their own log-in. */
 export function findNoModelKey({ runtime }: Pick<Candidate, 'runtime'>): RequestRefusal | null {
   if (runtime.name !== 'native' || runtime.apiKeyRef !== null || runtime.endpoint !== null) return null;
   return {
@@ -166,7 +166,7 @@ function findBadVariable(names: readonly string[]): RequestRefusal | null {
     ? null
     : {
         kind: 'usage',
-        detail: `"${bad.slice(0, 100)}" is no name for an environment variable`,
+        detail: `"${bad.slice(0, 100)}" is not a valid name for an environment variable`,
         remedy: 'Use letters, digits and underscores, and no digit first.',
       };
 }
@@ -176,7 +176,7 @@ function findBlank(what: string, text: string | undefined): RequestRefusal | nul
   return { kind: 'usage', detail: `the ${what} is empty or longer than ${MAX_KEY_CHARACTERS} characters` };
 }
 
-/** What was given and is empty was meant to be something: a variable of a script that was never set, most likely. */
+/** An empty value was meant to be something: a variable of a script that was never set, most likely. */
 function findBlankWord({ scope, tools, acceptance }: Candidate['request']): RequestRefusal | null {
   const words: readonly (readonly [string, readonly string[]])[] = [
     ['a pattern of the scope', scope ?? []],
@@ -200,7 +200,9 @@ function findBadBranch(name: string | undefined): RequestRefusal | null {
     // oxlint-disable-next-line no-control-regex -- git refuses these very characters
     /[\u0000-\u0020\u007f~^:?*[\\]|\.\.|@\{|\/\/|\.$/.test(name) ||
     name.split('/').some((part) => part === '' || part.startsWith('.') || part.endsWith('.lock'));
-  return isBad ? { kind: 'usage', detail: `"${name.slice(0, 100)}" is no name for a git branch` } : null;
+  return isBad
+    ? { kind: 'usage', detail: `"${name.slice(0, 100)}" is not a valid name for a git branch` }
+    : null;
 }
 
 function isKind(path: string, kind: 'file' | 'folder'): boolean {

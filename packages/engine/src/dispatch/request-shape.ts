@@ -1,6 +1,7 @@
 /**
- * What each member of a request must be. A request comes from programs too, and a worker takes a number where a text
- * belongs for a crash. Written by hand: building the schema of a whole job costs a first run 2 to 4 ms, this nothing.
+ * The expected type of each member of a request. A request comes from programs too, and a worker would crash on a
+ * number in place of a text. Written by hand: building the schema of a whole job costs a first run 2 to 4 ms, this
+ * nothing.
  */
 import { BudgetCaps, findNearest, Grant, Limits, NeedsInput, SessionResume, Sha256 } from '@caisson/protocol';
 import type { DispatchRequest } from './contract.ts';
@@ -19,7 +20,7 @@ const isText = (value: unknown): value is string => typeof value === 'string';
 const isList = (value: unknown): value is unknown[] => Array.isArray(value);
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !isList(value);
-/** What becomes an argument, a variable or a path ends at a NUL. */
+/** An argument, a variable or a path ends at a NUL. */
 const isWord = (value: unknown): boolean => isText(value) && !value.includes('\0');
 
 const text: Shape = { says: 'a text', fits: isText };
@@ -110,7 +111,7 @@ const SHAPES: { readonly [Key in keyof Required<DispatchRequest>]: Shape } = {
   runId: word,
 };
 
-/** The first member that is not what it must be, or that nobody knows. */
+/** The first member of the wrong type, or an unknown one. */
 export function findBadShape(request: DispatchRequest): RequestRefusal | null {
   for (const [key, value] of Object.entries(request)) {
     if (value === undefined) continue;

@@ -1,4 +1,4 @@
-/** What a run may do: asked for, filled in from the agent and the configuration, met with the parent's. */
+/** What a run may do: the request, filled in from the agent and the configuration, limited by the parent's grant. */
 import { getMode, meet } from '@caisson/policy';
 import type { BudgetCaps, Grant, Limits } from '@caisson/protocol';
 import type { DispatchRequest } from './contract.ts';
@@ -51,7 +51,7 @@ function resolveHosts(request: DispatchRequest, defaults: readonly string[]): st
   }
 }
 
-/** Without a sandbox every host can be reached, so that is what is granted where nobody asked for less. */
+/** Without a sandbox every host can be reached, so that is granted unless less was requested. */
 function defaultHosts({ hosts }: DispatchSettings, isOpen: boolean): readonly string[] {
   return isOpen && hosts.length === 0 ? ['*'] : hosts;
 }

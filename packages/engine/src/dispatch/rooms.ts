@@ -1,4 +1,4 @@
-/** What dispatch works with: the other rooms' doors as it sees them, what names stand for, and the settings. */
+/** What dispatch works with: the other rooms' doors, the resolver of names, and the settings. */
 import type { Clock, StageLimits } from '@caisson/ground';
 import type {
   AgentDefinition,
@@ -19,7 +19,7 @@ import type { Sessions } from '../session/index.ts';
 import type { Store } from '../store/index.ts';
 import type { Workspaces } from '../workspace/index.ts';
 
-/** What the configuration says, resolved once by the engine. */
+/** The configuration, resolved once by the engine. */
 export interface DispatchSettings {
   readonly projectRoot: string;
   readonly stateDir: string;
@@ -31,9 +31,9 @@ export interface DispatchSettings {
   readonly defaultMode: Mode;
   readonly ceiling: Mode;
   readonly rules: readonly Record<string, unknown>[];
-  /** Files that the settings have run outside the sandbox (adapters, programs): no agent may change them. */
+  /** Files that the settings run outside the sandbox (adapters, programs): no agent may change them. */
   readonly hostFiles: readonly string[];
-  /** Command lines that the settings have run outside the sandbox: `exec:` references. */
+  /** Command lines that the settings run outside the sandbox: `exec:` references. */
   readonly hostCommands: readonly string[];
   readonly concurrency: number;
   readonly queueLimit: number;
@@ -42,10 +42,10 @@ export interface DispatchSettings {
   readonly stallTimeoutMs: number | null;
   readonly heartbeatMs: number;
   readonly limits: Limits;
-  /** Limits that a person set: they must be enforced. Others are recorded when they cannot be. */
+  /** Limits that a user set: they must be enforced. Others are recorded when they cannot be. */
   readonly chosenLimits: readonly (keyof Limits)[];
   readonly spoolBytes: number;
-  /** How large a file, and all files together, may be to be captured. */
+  /** The size limits of one captured file, and of all files together. */
   readonly captureLimits: StageLimits;
   readonly retries: number;
   /** So many requests to the model may fail in a row. */
@@ -53,7 +53,7 @@ export interface DispatchSettings {
   readonly depth: number;
   readonly budget: BudgetCaps;
   readonly hosts: readonly string[];
-  /** Services whose key the broker holds, by name; offered to runs that are granted their host. */
+  /** Services whose key the broker has, by name; offered to runs that are granted their host. */
   readonly services: Readonly<
     Record<
       string,
@@ -65,14 +65,14 @@ export interface DispatchSettings {
   readonly setupTimeoutMs: number;
   readonly questionDeadlineMs: number;
   readonly toolchains: readonly string[];
-  /** What of Caisson itself no run may see, as it is now; `forInPlace`: covered also where it does not exist yet. */
+  /** Caisson's own paths that no run may see; `forInPlace`: covered also if it does not exist yet. */
   privatePaths(forInPlace?: boolean): readonly string[];
   readonly homeBytes: number;
   readonly tmpBytes: number;
   readonly node: string;
   /** The folder of our bundles. */
   readonly bundles: string;
-  /** Command lines of what of ours runs inside. */
+  /** Command lines of our programs inside. */
   readonly programs: { readonly relay: readonly string[]; readonly toolShim: readonly string[] };
 }
 
@@ -109,7 +109,7 @@ export interface FoundEnvBundle {
   readonly secrets: Record<string, string>;
 }
 
-/** What names stand for, as admission resolved them. */
+/** The resolved names of a task. */
 export interface Names {
   agent(name: string): Promise<FoundAgent>;
   capability(name: string): Promise<{ name: string; hash: string }>;
@@ -132,7 +132,7 @@ export interface OpenedNetwork {
   }[];
   readonly offersProxy: boolean;
   readonly loopbackPort: number | null;
-  /** What the model's answers said they used; null where they do not pass through here. */
+  /** The reported usage of the model's answers; null if they do not pass through here. */
   readonly usage: { read(): ObservedUsage; onChange: () => void } | null;
   close(): Promise<void>;
 }
@@ -145,7 +145,7 @@ export interface NetworkDoor {
     hosts: readonly string[];
     model: { endpoint: string; api: ModelApi; apiKey: string | null } | null;
     services: readonly { name: string; endpoint: string; apiKey: string; header?: string }[];
-    /** What the agent was given; it is in no record. */
+    /** Secrets of the agent; they are in no record. */
     secrets?: readonly { name: string; value: string }[];
     onLoopback: boolean;
     onConnection(record: DataOf<'network.connection'>): void;
@@ -158,7 +158,7 @@ export interface SecretsDoor {
   resolve(ref: string): Promise<string>;
 }
 
-/** Who is told about a run's life. */
+/** Callbacks about a run. */
 export interface CallbacksDoor {
   /** Remembers the endpoints of a run before it is accepted. */
   open(runId: string, urls: readonly string[]): void;
@@ -179,7 +179,9 @@ export interface RequestDesk {
     },
     request: { id: string; request: string; body: Record<string, unknown> },
   ): Promise<{ ok: boolean; value?: unknown }>;
-  /** The attempt has ended, here or in a host that died: whatever is still open for its run is closed, on disk too. */
+  /**
+   * The attempt has ended, here or in a dead host: everything that is still open for its run is closed, on disk too.
+   */
   close(runId: string, emit: Emit): Promise<void>;
 }
 
@@ -201,17 +203,17 @@ export interface DispatchRooms {
   readonly desk: RequestDesk;
   readonly sessions: Pick<Sessions, 'paths'>;
   readonly settings: DispatchSettings;
-  /** Is a sandbox possible here? `null` when it is. */
+  /** Whether a sandbox is possible here: `null` when it is. */
   probeSandbox(): Promise<{ detail: string; remedy: string } | null>;
   /**
    * Signs the evidence of a run whose terminal event is durable; everything it needs is in ledger and store. `isLate`
    * says that another process recorded the ending.
    */
   seal(runId: string, options?: { readonly isLate?: boolean }): Promise<void>;
-  /** Makes the first seal of this process faster; called when an agent has begun and we have nothing to do. */
+  /** Makes the first seal of this process faster; called when an agent has begun and we are idle. */
   prepareToSeal(): void;
   /** Gives back a part of the space that was set aside for endings; false when nothing is left of it. */
   freeReserve(): boolean;
-  /** Settles what dead hosts hold, so that a slot or the queue is never theirs for ever. */
+  /** Settles what dead hosts hold, so that they never keep a slot or a place in the queue for ever. */
   recoverDead(): Promise<unknown>;
 }

@@ -86,7 +86,7 @@ async function settleFollowed(
   return settled.kind;
 }
 
-/** The worker gets what was said while there was none, and an order that came meanwhile. */
+/** The new worker gets earlier messages, and an order that came meanwhile. */
 async function awaitEnd(entry: ActiveRun, followed: FollowedAttempt): FollowedAttempt['ended'] {
   entry.followed = followed;
   for (const message of entry.unsent.splice(0)) followed.supervision.send(message);
@@ -96,7 +96,7 @@ async function awaitEnd(entry: ActiveRun, followed: FollowedAttempt): FollowedAt
   return end;
 }
 
-/** Without it nothing that follows could be told, and the folders that are gone would be made again. */
+/** Without it later events could not be recorded, and the missing folders would be made again. */
 function demandLedger({ ledger }: DispatchRooms): void {
   if (!ledger.isThere()) throw new LedgerGoneError(ledger.file);
 }
@@ -105,7 +105,7 @@ function shutdownAware(ending: Ending, entry: ActiveRun): Ending {
   return ending.kind === 'cancelled' && entry.isShutdown ? { kind: 'cancelled', cause: 'shutdown' } : ending;
 }
 
-/** What a run is told that a stage before its worker broke. */
+/** The failure of a run when a stage before its worker failed. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof PrepareFailure) return error.failure;
   const detail = explainError(error).slice(0, 8000);

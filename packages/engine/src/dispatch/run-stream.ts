@@ -1,4 +1,4 @@
-/** The events of one run for one reader: in order, bounded, and honest about a gap when the reader is too slow. */
+/** The events of one run for one reader: in order, limited, with a gap when the reader is too slow. */
 import { toEnvelope, type EventEnvelope } from '@caisson/protocol';
 import type { HeardEvent } from '../ledger/index.ts';
 

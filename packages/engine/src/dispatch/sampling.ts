@@ -1,4 +1,4 @@
-/** How the model shall answer: said by the agent's definition, and either taken by the runtime or warned about by name. */
+/** Sampling options of the agent's definition: the runtime supports each, or the run warns about it by name. */
 import type { Sampling } from '@caisson/protocol';
 import type { AdmittedRun } from './contract.ts';
 import type { RunRecord } from '../ledger/index.ts';
@@ -10,7 +10,7 @@ const WORDS: Readonly<Record<Sampling, string>> = {
 
 type Sampled = Pick<AdmittedRun, 'agent' | 'runtime'>;
 
-/** What the runtime takes of what the agent says. */
+/** The options that the runtime supports. */
 export function takenSampling({ agent, runtime }: Sampled): Partial<Record<Sampling, number>> {
   return Object.fromEntries(
     runtime.descriptor.sampling.flatMap((name) => {
@@ -20,14 +20,14 @@ export function takenSampling({ agent, runtime }: Sampled): Partial<Record<Sampl
   );
 }
 
-/** Never dropped in silence: who reads the run sees what had no effect. */
+/** Never dropped silently: the run's record names what had no effect. */
 export async function tellUntakenSampling(run: Sampled, record: RunRecord): Promise<void> {
   for (const name of ['maxTokens', 'temperature'] as const) {
     const value = run.agent?.definition[name];
     if (value === undefined || run.runtime.descriptor.sampling.includes(name)) continue;
     await record.append('warning', {
       source: 'runtime',
-      message: `${run.runtime.name} takes no ${WORDS[name]}: ${value}, which agent ${run.agent?.name ?? ''} sets, has no effect`,
+      message: `${run.runtime.name} does not support the ${WORDS[name]}: ${value}, which agent ${run.agent?.name ?? ''} sets, has no effect`,
     });
   }
 }

@@ -3,7 +3,7 @@ import type { AdmittedRun } from './contract.ts';
 import type { RequestRefusal } from './request-checks.ts';
 import type { DispatchRooms } from './rooms.ts';
 
-/** A branch is pushed, and its name is in every record: a secret in it is refused before there is one. */
+/** A branch is pushed, and its name is in every record: a secret in it is refused before the branch exists. */
 export async function findSecretInBranch(
   { request, envBundles, runtime }: Pick<AdmittedRun, 'request' | 'envBundles' | 'runtime'>,
   { secrets }: Pick<DispatchRooms, 'secrets'>,
@@ -16,11 +16,11 @@ export async function findSecretInBranch(
     ...(runtime.apiKeyRef === null ? [] : [['the model key', runtime.apiKeyRef] as const]),
   ];
   for (const [name, ref] of refs) {
-    const value = await secrets.resolve(ref).catch(() => ''); // that it cannot be had is told when it is needed
+    const value = await secrets.resolve(ref).catch(() => ''); // a missing secret is reported when it is needed
     if (createRedactor([{ name, value }]).redact(branch) === branch) continue;
     return {
       kind: 'usage',
-      detail: `the name of the branch holds the value of the secret ${name}`,
+      detail: `the name of the branch contains the value of the secret ${name}`,
       remedy: 'Choose another name for --branch.',
     };
   }

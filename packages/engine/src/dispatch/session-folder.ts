@@ -1,10 +1,10 @@
 /**
- * Where an agent keeps what it needs to go on later: one folder a run. It is the only part of the agent's private HOME
- * that outlives an attempt. A run that continues another begins with a copy of that one's folder, so that all that go
- * on from the same place find it as it was, and never write into one session; a later attempt goes on in its own.
+ * Where an agent stores what it needs to continue later: one folder a run. It is the only part of the agent's private
+ * HOME that outlives an attempt. A run that continues another begins with a copy of that one's folder, so that all
+ * continuations start from the same state, and never write into one conversation; a later attempt continues in its own.
  *
- * The agent is shown `own` in it and never the folder itself: beside `own` lie the folders that are mounted by their
- * path at the next attempt, and a link in the place of one would mount any folder of the user.
+ * The agent sees `own` in it and never the folder itself: beside `own` are the folders that are mounted by their path
+ * at the next attempt, and a link in the place of one would mount any folder of the user.
  */
 import { constants, existsSync, lstatSync, mkdirSync, symlinkSync, utimesSync } from 'node:fs';
 import { cp, rename, rm } from 'node:fs/promises';
@@ -15,14 +15,14 @@ import type { AdmittedRun } from './contract.ts';
 import { attemptPaths } from './state-paths.ts';
 
 export interface AgentSession {
-  /** What the agent is shown; `null` for a runtime that cannot resume. */
+  /** The folder that the agent sees; `null` for a runtime that cannot resume. */
   readonly folder: string | null;
   readonly resume: Job['resume'];
-  /** Why the earlier session could not be brought along, where it should have been. */
+  /** Why the earlier conversation could not be copied, if it should have been. */
   readonly problem?: string;
 }
 
-/** Makes the folder, and says whether the earlier session is really there to be resumed. */
+/** Makes the folder, and returns whether the earlier conversation is there to be resumed. */
 export async function openAgentSession(
   run: Pick<AdmittedRun, 'runId' | 'runtime'>,
   stateDir: string,
@@ -38,11 +38,11 @@ export async function openAgentSession(
   const isThere = existsSync(root);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const now = new Date();
-  utimesSync(root, now, now); // its age is how long nobody has used it
+  utimesSync(root, now, now); // its age is the time since its last use
   return { folder, resume: isThere ? earlier?.resume : undefined, ...(problem === null ? {} : { problem }) };
 }
 
-/** All of it or nothing. What the agent wrote is copied as it is: no link is followed, and what is no file is left out. */
+/** All of it or nothing. The agent's files are copied as they are: no link is followed, and only files are copied. */
 async function copySession(from: string, to: string): Promise<string | null> {
   if (!existsSync(from)) return null; // expired, or forgotten
   const half = `${to}.copying`;
@@ -59,7 +59,7 @@ async function copySession(from: string, to: string): Promise<string | null> {
     return null;
   } catch (error) {
     await rm(half, { recursive: true, force: true });
-    return `the agent's session could not be copied, so it begins a new one: ${(error as Error).message}`;
+    return `the agent's conversation could not be copied, so it begins a new one: ${(error as Error).message}`;
   }
 }
 
@@ -68,7 +68,7 @@ function isPlain(path: string): boolean {
   return entry !== undefined && (entry.isFile() || entry.isDirectory() || entry.isSymbolicLink());
 }
 
-/** Without a sandbox HOME is a private folder, and the session is linked into it. */
+/** Without a sandbox HOME is a private folder, and the conversation is linked into it. */
 export function linkSession(privateHome: string, folder: string | null): void {
   const link = join(privateHome, '.caisson-session');
   if (folder !== null && !existsSync(link)) symlinkSync(folder, link);

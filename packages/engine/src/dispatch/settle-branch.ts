@@ -1,6 +1,6 @@
 /**
- * The branch that a task asked for. Refused at admission when it is taken; written once, at the ending of the run, by
- * compare-and-swap. A run that continues another one moves the branch that the earlier run left, and no other.
+ * The requested branch of a task. Admission refuses it when it is taken; it is written once, at the ending of the run,
+ * by compare-and-swap. A run that continues another one moves the branch that the earlier run left, and no other.
  */
 import type { RunBranch } from '@caisson/protocol';
 import { PreparedWorkspace, type BranchStanding, type PlannedBranch } from '../workspace/index.ts';
@@ -22,7 +22,7 @@ export async function findTakenBranch(
   if (standing === null)
     return {
       kind: 'usage',
-      detail: `the branch ${name} was asked for, but the workspace is in no git repository`,
+      detail: `the branch ${name} was requested, but the workspace is in no git repository`,
       remedy: 'Leave out --branch, or work in a git repository.',
     };
   const earlier = findEarlierBranch({ ledger }, continues, name);
@@ -112,6 +112,6 @@ function describeTaken(standing: BranchStanding): string {
   if (standing.kind === 'free') return 'git would not create it';
   const { name, checkedOutIn } = standing;
   return checkedOutIn === null
-    ? `there is a branch ${name} already`
+    ? `there is already a branch ${name}`
     : `${name} is checked out in ${checkedOutIn}`;
 }

@@ -1,4 +1,4 @@
-/** The end of a run that has no worker now: none was started, or the last attempt is over and the next did not begin. */
+/** The end of a run without a worker: none was started, or the last attempt is over and the next did not begin. */
 import { isRetryable, type DataOf, type DurableType, type Failure } from '@caisson/protocol';
 import { durationOf, type ActiveRun } from './active-run.ts';
 import { orWarn } from './clean-up.ts';
@@ -8,7 +8,7 @@ import type { MayPass } from './passing-failure.ts';
 import { settleBranch } from './settle-branch.ts';
 import { untilSettled } from './until-settled.ts';
 
-/** An attempt whose worker never started: the run is told why, and may be tried again. */
+/** An attempt whose worker never started: the run gets the reason, and may be tried again. */
 export async function settleWithoutWorker(
   rooms: DispatchRooms,
   entry: ActiveRun,
@@ -28,7 +28,7 @@ export async function settleWithoutWorker(
   return 'ended';
 }
 
-/** A cancel that met no worker. `attempt` is the one that was being prepared, if one was. */
+/** A cancel without a worker. `attempt` is the one that was being prepared, if one was. */
 export async function cancelWithoutWorker(
   rooms: DispatchRooms,
   entry: ActiveRun,
@@ -38,7 +38,7 @@ export async function cancelWithoutWorker(
   await end(rooms, entry, { cause }, attempt);
 }
 
-/** What earlier attempts did is not lost: the ending names it. */
+/** The work of earlier attempts is not lost: the ending names it. */
 async function end(
   rooms: DispatchRooms,
   entry: ActiveRun,
@@ -58,7 +58,7 @@ async function end(
   await orWarn(entry.record, own, 'evidence', () => rooms.seal(runId));
 }
 
-/** Without its record the run would keep its slot for as long as this host lives: nobody recovers a host that is alive. */
+/** Without its record the run would keep its slot for as long as this host lives: a living host is not recovered. */
 async function recordKept<T extends DurableType>(
   rooms: DispatchRooms,
   entry: ActiveRun,

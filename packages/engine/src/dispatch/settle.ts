@@ -32,13 +32,13 @@ export interface SettleInput {
   readonly ending: Ending;
   readonly found: FoundResult;
   readonly durationMs: number;
-  /** What the agent was given, for the names of its files in warnings; a host that recovers does not know it. */
+  /** Secrets of the agent, for the names of its files in warnings; a recovering host does not know them. */
   readonly secrets?: readonly NamedSecret[];
-  /** What the attempt used; `told` is what its result says. */
+  /** The usage of the attempt; `told` is its result's own figure. */
   countUsage(told: Usage | undefined): Usage | undefined;
-  /** The session that another attempt can go on with; undefined where there is none. */
+  /** The conversation that another attempt can continue; undefined if there is none. */
   findSession?(): SessionResume | undefined;
-  /** Which failures are thrown so that all of this is done again later; any other becomes a warning of the run. */
+  /** Which failures are thrown so that everything is repeated later; any other becomes a warning of the run. */
   readonly mayPass: MayPass;
 }
 
@@ -51,7 +51,7 @@ export interface Settled {
   readonly kind: 'retry' | 'ended';
 }
 
-/** May be repeated until it works: what is done already is found, and nothing is recorded twice. */
+/** May be repeated until it works: finished steps are recognised, and nothing is recorded twice. */
 export async function settle(
   rooms: DispatchRooms,
   record: RunRecord,
@@ -77,7 +77,7 @@ interface SavedWork {
   readonly warnings: readonly EventContent<'warning'>[];
 }
 
-/** Checkpoint and captures: after this the work is safe, whatever becomes of the workspace. */
+/** Checkpoint and captures: after this the work is safe, whatever happens to the workspace. */
 async function saveWork(rooms: DispatchRooms, record: RunRecord, input: SettleInput): Promise<SavedWork> {
   const { remains, mayPass } = input;
   const { runId, attempt, workspace } = remains;
@@ -118,7 +118,7 @@ function redactCheckpoint(saved: Checkpoint, redact: (text: string) => string): 
   };
 }
 
-/** The ending waits for all that was kept, and its warnings stand or fall with it: a second try repeats none. */
+/** The ending waits for all kept events, and its warnings are recorded with it: a second try repeats none. */
 async function recordEnd(
   rooms: DispatchRooms,
   record: RunRecord,
@@ -156,7 +156,7 @@ function usageOf({ found, countUsage }: SettleInput): Usage | undefined {
   return countUsage(found.kind === 'valid' ? found.result.usage : undefined);
 }
 
-/** What follows a durable ending; a host that dies here leaves it to recovery. */
+/** What follows a durable ending; if the host dies here, recovery does it. */
 export async function finishSettled(
   rooms: DispatchRooms,
   record: RunRecord,

@@ -43,7 +43,7 @@ export function createAttemptFolders(paths: AttemptPaths): void {
     mkdirSync(path, { recursive: true, mode: 0o700 });
 }
 
-/** Removes what an attempt wrote beside its workspace, but for what it said and printed: see `removeStored`. */
+/** Removes what an attempt wrote beside its workspace, except its lines and output: see `removeStored`. */
 export async function removeAttemptFolders(paths: AttemptPaths): Promise<void> {
   for (const path of [
     ...[paths.captures, paths.mailbox, paths.home, paths.job],

@@ -11,7 +11,7 @@ import type { AskedInput, DispatchRequest, StoredInput } from './contract.ts';
 
 const ANY_EXECUTE_BIT = 0o111;
 
-/** Every input that a request names, once for each key: a file that is named anew replaces the stored one. */
+/** Every input that a request names, once for each key: a file that is named again replaces the stored one. */
 export function listInputs({ inputs, storedInputs }: DispatchRequest, cwd: string): readonly AskedInput[] {
   const files = Object.entries(inputs ?? {});
   const stored = Object.entries(storedInputs ?? {}).filter(([key]) => !Object.hasOwn(inputs ?? {}, key));

@@ -1,6 +1,6 @@
 /**
- * What of the replaced folders (HOME, /tmp and the like) must stay readable for the run to work: programs in PATH,
- * declared toolchains, the agent's own program, and files named on the command line.
+ * The parts of the replaced folders (HOME, /tmp and the like) that must stay readable for the run: programs in PATH,
+ * declared toolchains, the agent's own program, and files of the command line.
  */
 import { closeSync, existsSync, lstatSync, openSync, readlinkSync, readSync, realpathSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
@@ -28,7 +28,7 @@ export function toolBinds(
     !isInProject(path) &&
     !isPrivate(path) &&
     !isParentOfProject(path, settings.projectRoot);
-  /** By its name and by where its links lead to: a link to HOME is HOME. */
+  /** By its name and by the targets of its links: a link to HOME is HOME. */
   const isVisibleTool = (path: string): boolean => {
     if (!existsSync(path)) return false;
     const real = realpathSync(path);
@@ -54,8 +54,8 @@ const MAX_LINKS = 40;
 const MAX_SHEBANG_BYTES = 1024;
 
 /**
- * Every folder that starting a program goes through: version managers link from link to link, and a script names its
- * interpreter. A program lives with its package: the outermost node_modules, else its own folder.
+ * Every folder on the way to a started program: version managers link from link to link, and a script names its
+ * interpreter. A program needs its package: the outermost node_modules, else its own folder.
  */
 export function programFolders(bin: string): string[] {
   if (!isAbsolute(bin) || !existsSync(bin)) return [];
@@ -69,7 +69,7 @@ export function programFolders(bin: string): string[] {
   return [...new Set(hops.map(packageFolder))];
 }
 
-/** The path, and what each link in its last place names, as it is written there. */
+/** The path, and the target of each link in its last place, as written. */
 function followLinks(path: string): string[] {
   const hops = [path];
   for (let at = path; hops.length < MAX_LINKS && lstatSync(at).isSymbolicLink(); hops.push(at))
@@ -77,7 +77,7 @@ function followLinks(path: string): string[] {
   return hops;
 }
 
-/** What `#!` names by its path; a name that `env` looks up is found in PATH, which is visible anyway. */
+/** The path after `#!`; a name that `env` looks up is found in PATH, which is visible anyway. */
 function findInterpreter(script: string): string | null {
   const head = Buffer.alloc(MAX_SHEBANG_BYTES);
   const file = openSync(script, 'r');

@@ -21,9 +21,9 @@ import { withReserve } from './with-reserve.ts';
 
 const PATIENT_TRIES = 6;
 const LONGEST_PAUSE_MS = 30_000;
-/** For a try that is under way when the host is told to leave. */
+/** For a try that is under way when the host must leave. */
 const LAST_TRY_MS = 5_000;
-/** For one that begins after the shutdown: it has all of its work before it. */
+/** For one that begins after the shutdown: it has all of its work to do. */
 const ONLY_TRY_MS = 30_000;
 
 /** `work` must be repeatable, and throw what `mayPass` is true for. */
@@ -89,7 +89,7 @@ function limitLastTry(
   let cancel = (): void => undefined;
   const limitTo = (ms: number): void => {
     cancel();
-    cancel = clock.setTimer(ms, () => over.abort(new Error('the host was told to leave')));
+    cancel = clock.setTimer(ms, () => over.abort(new Error('the host was ordered to leave')));
   };
   const onLeave = (): void => limitTo(LAST_TRY_MS);
   if (leave.signal.aborted) onLeave();

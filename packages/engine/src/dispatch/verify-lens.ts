@@ -1,10 +1,10 @@
 /**
- * What a check after the agent looks at.
+ * What a check after the agent reads.
  *
- * L1  A clean room is the default: what passed there is about the patch and nothing else.
- * L2  In place there is no copy of the project beside the agent's, so ignored dependencies that nobody listed would be
- *     missing; without a sandbox nothing is out of the agent's reach. There the default is the workspace, with a warning.
- * L3  A clean room that was asked for and cannot be had is refused, never replaced.
+ * L1  A clean room is the default: a check that passed there is only about the patch.
+ * L2  In place there is no copy of the project beside the agent's, so unlisted ignored dependencies would be missing;
+ *     without a sandbox the agent can reach everything. There the default is the workspace, with a warning.
+ * L3  A requested clean room that cannot be built is refused, never replaced.
  */
 import type { Grant, PipelineSpec, ScriptLens } from '@caisson/protocol';
 import type { AdmittedRun, Candidate, Refusal, WorkspaceKind } from './contract.ts';
@@ -24,12 +24,12 @@ export function findImpossibleRoom({ pipeline, grant }: Candidate): Omit<Refusal
   if (grant.sandbox !== 'none' || !hasCleanRoom(pipeline)) return null;
   return {
     kind: 'policy',
-    detail: 'a clean room needs the sandbox: without one nothing is out of the reach of what the agent left',
+    detail: 'a clean room needs the sandbox: without one the agent can reach everything',
     remedy: 'Leave out --sandbox none, or use --verify-lens verify.',
   };
 }
 
-/** A lens that nothing would look through. */
+/** A lens without a check. */
 export function findLensWithoutCheck({ request, agent }: Candidate): Omit<Refusal, 'check'> | null {
   const { verify, verifyLens, pipeline } = request;
   const isDefault = pipeline === undefined && agent?.definition.pipeline === undefined;
@@ -44,7 +44,7 @@ export function findLensWithoutCheck({ request, agent }: Candidate): Omit<Refusa
   };
 }
 
-/** L2: who reads the run sees that the check is about the workspace, and what to do about it. */
+/** L2: the run's record shows that the check is about the workspace, and what to do about it. */
 export async function warnOfWeakerVerify(run: AdmittedRun, record: RunRecord): Promise<void> {
   const { pipeline, grant, workspaceKind, request, agent } = run;
   const isChosen = (request.verifyLens ?? agent?.definition.verify?.lens) !== undefined;

@@ -1,4 +1,4 @@
-/** What an attempt uses while it runs, by what its model answered: caps hold, and its heartbeats tell it. */
+/** The usage of an attempt while it runs, by its model's answers: caps apply, and its heartbeats report it. */
 import type { HeartbeatCounters, SessionResume, StopReason, Usage, WorkerLine } from '@caisson/protocol';
 import type { ObservedUsage } from '../network/index.ts';
 import type { AdmittedRun } from './contract.ts';
@@ -10,9 +10,9 @@ type Progress = Extract<WorkerLine, { kind: 'progress' }>;
 
 export interface UsageWatch {
   hear(line: Progress): void;
-  /** What was used, by all that was heard; `told` is what the result says. */
+  /** The usage by all reports; `told` is the result's own figure. */
   count(told?: Usage): Usage | undefined;
-  /** The counters of a beat, with what the broker saw in the place of what the agent told. */
+  /** The counters of a beat, with the broker's figures in place of the agent's. */
   countBeat(counters: HeartbeatCounters): HeartbeatCounters;
   /** See {@link FollowedAttempt.findSession}. */
   findSession(told?: SessionResume): SessionResume | undefined;
@@ -20,7 +20,7 @@ export interface UsageWatch {
   isModelFailing(): boolean;
 }
 
-/** Caps hold while a run is running (B2): looks at what the agent tells and at what the model's answers say. */
+/** Caps apply while a run is running (B2): reads what the agent and the model's answers report. */
 export function watchUsage(
   rooms: DispatchRooms,
   run: AdmittedRun,
@@ -76,7 +76,7 @@ export function watchUsage(
       };
     },
     findSession(told) {
-      // A session in which no model has answered has nothing to go on with, and some programs do not find it.
+      // A conversation without an answer of a model cannot be continued, and some programs do not find it.
       if (passing?.read().hasAnswered === false) return undefined;
       return told ?? (sessionId === undefined ? undefined : { sessionId });
     },

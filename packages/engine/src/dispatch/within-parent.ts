@@ -1,10 +1,12 @@
-/** What a run that another run asked for would get beyond its parent by other ways than its grant: credentials inside. */
+/** What a dispatched run would get beyond its parent by other ways than its grant: credentials inside. */
 import type { AdmittedRun } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
 import type { RequestRefusal } from './request-checks.ts';
 import { envGrantName } from './resolve-grant.ts';
 
-/** The met grant has only what both have; what an agent would bring beyond that is refused, never left out silently. */
+/**
+ * The limited grant has only what both have; what an agent would bring beyond that is refused, never left out silently.
+ */
 export function findBundleBeyondParent({
   grant,
   request,
@@ -23,7 +25,7 @@ export function findBundleBeyondParent({
   };
 }
 
-/** A log-in is mounted into the sandbox: whoever may write the task may have it read out. */
+/** A log-in is mounted into the sandbox: an agent that may write the task may have it read. */
 export function findLoginBeyondParent(
   { request, runtime }: Pick<AdmittedRun, 'request' | 'runtime'>,
   { ledger }: Pick<DispatchRooms, 'ledger'>,

@@ -1,5 +1,5 @@
 /**
- * What of a worker's lines is written down. Each line has a number, so that one that was heard here and is read again
+ * Which lines of a worker are recorded. Each line has a number, so that one that was received here and is read again
  * from the worker's events file is recorded once.
  */
 import { createReadStream } from 'node:fs';
@@ -9,7 +9,7 @@ import type { DurableType, EventContent, WorkerLine } from '@caisson/protocol';
 import type { RunRecord } from '../ledger/index.ts';
 import { readWorkerStream } from '../supervision/index.ts';
 
-/** What every line has. */
+/** The common fields of a line. */
 type Numbered = Pick<WorkerLine, 'seq' | 'at' | 'kind'>;
 
 interface Attempt {
@@ -25,7 +25,7 @@ export function keepLine(record: RunRecord, { runId, attempt }: Attempt, line: W
   return true;
 }
 
-/** Records what a host that died had not: the worker writes each line into its file before it says it. */
+/** Records what a dead host had not: the worker writes each line into its file before it prints it. */
 export async function keepLeftLines(record: RunRecord, attempt: Attempt, eventsFile: string): Promise<void> {
   const file = createReadStream(eventsFile);
   readWorkerStream(file, {

@@ -1,4 +1,4 @@
-// The edge of the ledger: what comes through here can be stored byte for byte and hashed again later.
+// The edge of the ledger: an event that passes can be stored byte for byte and hashed again later.
 
 import { canonicalJson } from './canonical-json.ts';
 import type { NewEvent } from './contract.ts';
@@ -17,7 +17,7 @@ const MAX_NAME = 256;
 /** An event that passed the edge, with its data as canonical text. */
 export interface AdmittedEvent extends Omit<NewEvent, 'data' | 'id'> {
   readonly id: string;
-  /** False when the ledger made the id up: then it cannot be there yet. */
+  /** False when the ledger generated the id: then it cannot exist yet. */
   readonly isIdGiven: boolean;
   readonly dataText: string;
 }
@@ -26,7 +26,7 @@ export interface AdmittedEvent extends Omit<NewEvent, 'data' | 'id'> {
 export function admitEvents(events: readonly NewEvent[], createEventId: () => string): AdmittedEvent[] {
   if (events.length > MAX_EVENTS_PER_APPEND) {
     throw new InvalidEventError(
-      `one append takes at most ${MAX_EVENTS_PER_APPEND} events, not ${events.length}`,
+      `one append accepts at most ${MAX_EVENTS_PER_APPEND} events, not ${events.length}`,
     );
   }
   return events.map((event) => admitEvent(event, createEventId));

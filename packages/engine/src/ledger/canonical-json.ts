@@ -3,8 +3,8 @@ import { InvalidEventError } from './errors.ts';
 const MAX_DEPTH = 64;
 
 /**
- * One text for one value: members sorted by name, no blanks, numbers as ECMAScript prints them.
- * `undefined` members are dropped; what JSON cannot hold is refused, so that nothing changes on its way to disk.
+ * One text for one value: members sorted by name, no blanks, numbers as ECMAScript prints them. `undefined` members are
+ * dropped; what JSON cannot express is refused, so that nothing changes on its way to disk.
  */
 export function canonicalJson(value: unknown, depth = 0): string {
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return JSON.stringify(value);
@@ -49,7 +49,7 @@ function sortedKeys(members: Record<string, unknown>): string[] {
 const MAX_NAMES = 1_000;
 const nameTexts = new Map<string, string>();
 
-/** The same few names come in every event; quoting them each time is half of the work. */
+/** The same few names are in every event; quoting them each time is half of the work. */
 function nameText(name: string): string {
   const known = nameTexts.get(name);
   if (known !== undefined) return known;

@@ -3,8 +3,8 @@ import type { LedgerChange } from './contract.ts';
 type Listener = (change: LedgerChange) => void;
 
 /**
- * Tells listeners about commits, after the turn in which they happened and once however many there were.
- * The watch on other processes runs only while somebody listens.
+ * Informs listeners about commits, after the turn in which they happened and only once. The watch on other processes
+ * runs only while there are listeners.
  */
 export function createListeners(watchOthers: (onChange: () => void) => () => void) {
   const listeners = new Set<Listener>();
@@ -22,7 +22,7 @@ export function createListeners(watchOthers: (onChange: () => void) => () => voi
     pending.clear();
     for (const origin of origins)
       for (const listener of [...listeners]) {
-        // It may have been removed by the one before it.
+        // The one before it may have removed it.
         if (listeners.has(listener)) callSafely(listener, { origin });
       }
   }
@@ -57,7 +57,7 @@ function callSafely(listener: Listener, change: LedgerChange): void {
   try {
     listener(change);
   } catch (error) {
-    // Invariant 9: a listener never hurts the work. It is still told to whoever watches over the process.
+    // Invariant 9: a listener never disturbs the work. Its error is still reported to the process.
     process.emitWarning(`a ledger listener threw: ${error instanceof Error ? error.message : String(error)}`);
   }
 }

@@ -1,13 +1,13 @@
-// The ledger is the only truth (invariant 4): what it replays to is what happened.
+// The ledger is the only source of truth (invariant 4): what it replays to is what happened.
 //
 // Promises every implementation keeps, and the conformance suite proves:
-//  L1 `append` resolves only when its events are durable; the events of one call stand or fall together.
+//  L1 `append` resolves only when its events are durable; the events of one call are recorded together or not at all.
 //  L2 `seq` counts each run from 1 and `offset` counts everything from 1, both without holes.
 //  L3 an event never changes; each is chained by sha256 to the one before it in its run.
-//  L4 appending an id that is already there adds nothing and returns what was stored.
+//  L4 appending an existing id adds nothing and returns what was stored.
 //  L5 a run is accepted once and ends once (invariant 1); illegal moves are refused inside the transaction.
-//  L6 whatever is damaged is named when it is read, never skipped.
-//  L7 a projection can be thrown away and rebuilt from the events alone.
+//  L6 damage is named when it is read, never skipped.
+//  L7 a projection can be dropped and rebuilt from the events alone.
 // Implementers must not answer from memory what another process may have changed in the file.
 
 import type {
@@ -52,7 +52,7 @@ interface Link {
   readonly hash: string;
 }
 
-/** An event as it is heard: a stored one, or a live one that is never written (then `seq` and `offset` are 0). */
+/** An event for a listener: a stored one, or a live one that is never written (then `seq` and `offset` are 0). */
 export type HeardEvent = EventFrame & (EventContent | UnknownContent);
 
 /** A fact as it stands in the ledger. What this version cannot read is `unknown`, with its data as it was stored. */
@@ -102,7 +102,7 @@ export interface AttemptRow {
   readonly launchedAt?: string;
   readonly startedAt?: string;
   readonly endedAt?: string;
-  /** Whatever compute needs to find the worker again. */
+  /** What compute needs to find the worker again. */
   readonly handle?: unknown;
   /** The type of the event that ended it. */
   readonly ending?: string;
@@ -111,7 +111,7 @@ export interface AttemptRow {
 
 export type QuestionRow = Readonly<Question>;
 
-/** What a run has cost. `costUsd` and `usage` on an ending are taken to be of that attempt alone. */
+/** What a run has cost. `costUsd` and `usage` on an ending are of that attempt alone. */
 export interface SpendRow {
   readonly runId: string;
   readonly session: string | null;
@@ -119,7 +119,7 @@ export interface SpendRow {
   readonly day: string;
   /** Sum of what is known; `null` when nothing is. Unknown is never 0. */
   readonly costUsd: number | null;
-  /** Endings that did not say what they cost. */
+  /** Endings that did not report their cost. */
   readonly unknownCosts: number;
   /** Endings whose usage is an estimate in part; absent for none. */
   readonly estimatedCosts?: number;
@@ -180,7 +180,7 @@ export interface AppendOptions {
   readonly room?: PoolRoom;
 }
 
-/** How many runs a pool takes at most: those with a slot and those that wait. */
+/** The most runs that a pool accepts: those with a slot and those that wait. */
 export interface PoolRoom {
   readonly pool: string;
   readonly bound: number;
@@ -193,8 +193,8 @@ export interface Ledger {
   isThere(): boolean;
   /**
    * Records the events of one call in one transaction and resolves when they are on disk. Concurrent calls share a
-   * commit; a refused call does not touch the others. `expectedSeq` demands that the run stands at that `seq`, `room`
-   * that fewer runs than its bound hold a slot of the pool or wait for one; both are looked at inside the transaction.
+   * commit; a refused call does not affect the others. `expectedSeq` requires that the run is at that `seq`, `room`
+   * that fewer runs than its limit have a slot of the pool or wait for one; both are checked inside the transaction.
    */
   append(events: readonly NewEvent[], options?: AppendOptions): Promise<readonly StoredEvent[]>;
   /** Replays from a cursor, checking the hash chain of what it reads. Throws LedgerCorruptError. */
@@ -217,12 +217,12 @@ export interface Ledger {
   readonly leases: Leases;
   readonly kv: KeyValues;
   /**
-   * Runs reads and `kv` writes as one transaction, alone among all processes; a throw leaves nothing behind. Neither
-   * `append` nor leases inside.
+   * Runs reads and `kv` writes as one transaction, alone among all processes; a throw changes nothing. Neither `append`
+   * nor leases inside.
    */
   alone<T>(work: () => T): T;
-  /** Calls back, coalesced, after anything was committed. A throwing callback never hurts the ledger. */
+  /** Calls back, coalesced, after anything was committed. A throwing callback never disturbs the ledger. */
   watch(onChange: (change: LedgerChange) => void): () => void;
-  /** Waits for what is in flight, then lets go of the file. Idempotent. */
+  /** Waits for what is in flight, then closes the file. Idempotent. */
   close(): Promise<void>;
 }

@@ -25,7 +25,7 @@ export interface LedgerOptions {
   readonly markEnding?: MarkEnding;
 }
 
-/** The one brain of every ledger; `storage` says where its rows live. */
+/** The rules of every ledger; `storage` decides where its rows are. */
 export function createLedger(storage: Storage, options: LedgerOptions = {}): Ledger {
   const createEventId = options.createEventId ?? createEventIds();
   const listeners = createListeners((onChange) => storage.watchOthers(onChange));
@@ -113,7 +113,7 @@ export function createLedger(storage: Storage, options: LedgerOptions = {}): Led
   };
 }
 
-/** Forgets every row and replays all events; the truth itself is not touched (L7). */
+/** Drops every row and replays all events; the events are not touched (L7). */
 function rebuild(storage: Storage): void {
   storage.clearProjections();
   const draft = new Draft(storage);

@@ -3,9 +3,8 @@ import type { EventRecord, StreamHead } from './event-record.ts';
 import type { LedgerView, RunState, StreamState } from './ledger-view.ts';
 
 /**
- * What a transaction is going to write, laid over what is there.
- * Drafts stack: one for the commit, one for each call in it. A refused call's draft is dropped and leaves no trace;
- * a row that many calls touch is written once.
+ * What a transaction will write, on top of what is stored. Drafts stack: one for the commit, one for each call in it. A
+ * refused call's draft is dropped without a trace; a row that many calls touch is written once.
  */
 export class Draft implements LedgerView {
   readonly #base: LedgerView;
@@ -55,7 +54,7 @@ export class Draft implements LedgerView {
     return this.#spends.get(runId) ?? this.#base.spend(runId);
   }
 
-  /** Adds an event and moves the heads on. An id that the ledger made up cannot be asked for again. */
+  /** Adds an event and moves the heads on. A generated id cannot be looked up again. */
   addEvent(record: EventRecord, isIdGiven: boolean, stream: StreamState, total: StreamHead): void {
     this.events.push(record);
     if (isIdGiven) this.#givenIds.set(record.id, record);
@@ -99,7 +98,7 @@ export class Draft implements LedgerView {
     return this.#spends.values();
   }
 
-  /** Takes over what a call's draft would write. */
+  /** Adds what a call's draft would write. */
   absorb(other: Draft): void {
     for (const record of other.events) this.events.push(record);
     if (other.#total !== null) this.#total = other.#total;
@@ -112,7 +111,7 @@ export class Draft implements LedgerView {
   }
 }
 
-/** A map that costs nothing until something is put into it: most calls touch one table of six. */
+/** A map that costs nothing until it is used: most calls touch one table of six. */
 class Overlay<K, V> {
   #rows: Map<K, V> | null = null;
 

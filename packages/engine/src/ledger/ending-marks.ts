@@ -10,7 +10,7 @@ export interface Ending {
   readonly hash: string;
 }
 
-/** What is to be kept with an ending, as JSON; nothing in the ledger looks into it. */
+/** What is kept with an ending, as JSON; the ledger does not read it. */
 export type MarkEnding = (ending: Ending) => unknown;
 
 const SPACE = 'endings';

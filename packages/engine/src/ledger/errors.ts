@@ -1,6 +1,6 @@
 import { CaissonError } from '@caisson/protocol';
 
-/** What was read is not what was written. */
+/** The bytes read are not the bytes written. */
 export class LedgerCorruptError extends CaissonError {
   readonly code: string = 'LEDGER_CORRUPT';
   readonly file: string;
@@ -27,7 +27,7 @@ export class LedgerCorruptError extends CaissonError {
   }
 }
 
-/** The end of the file is missing, as after a copy that was broken off; nobody forged anything. */
+/** The end of the file is missing, as after an interrupted copy; nothing was forged. */
 export class LedgerTruncatedError extends LedgerCorruptError {
   override readonly code = 'LEDGER_TRUNCATED';
 }
@@ -68,7 +68,7 @@ export class LedgerUnwritableError extends CaissonError {
   }
 }
 
-/** No room left. Nothing of the call was recorded; what was recorded before can still be read. */
+/** No space left. Nothing of the call was recorded; what was recorded before can still be read. */
 export class LedgerFullError extends CaissonError {
   readonly code = 'LEDGER_FULL';
   override readonly retryable = true;
@@ -81,13 +81,13 @@ export class LedgerFullError extends CaissonError {
   }
 }
 
-/** Somebody removed or moved the file while it was open: what would be written now, nobody could ever read. */
+/** The file was removed or moved while it was open: what would be written now could never be read. */
 export class LedgerGoneError extends CaissonError {
   readonly code = 'LEDGER_GONE';
   constructor(file: string) {
     const remedy =
-      'Runs under way were stopped and could not be recorded. Put the folder back if it was moved, or start anew; ' +
-      'to make room, use caisson gc and caisson forget instead of removing the folder.';
+      'Runs under way were stopped and could not be recorded. Put the folder back if it was moved, or start again; ' +
+      'to free space, use caisson gc and caisson forget instead of removing the folder.';
     super(`The ledger ${file} was removed, moved or replaced while it was in use. ${remedy}`, { remedy });
   }
 }
@@ -97,7 +97,7 @@ export class LedgerBusyError extends CaissonError {
   readonly code = 'LEDGER_BUSY';
   override readonly retryable = true;
   constructor(file: string, cause?: unknown) {
-    const remedy = 'Try again; if it stays so, look for a stopped process that has the file open.';
+    const remedy = 'Try again; if it stays locked, look for a stopped process that has the file open.';
     super(`The ledger ${file} stayed locked by another process. ${remedy}`, { cause, remedy });
   }
 }
@@ -119,7 +119,7 @@ export class LedgerClosedError extends CaissonError {
   }
 }
 
-/** The event is not one that can be recorded: a bug of the caller. */
+/** The event cannot be recorded: a bug of the caller. */
 export class InvalidEventError extends CaissonError {
   readonly code = 'LEDGER_INVALID_EVENT';
   constructor(what: string) {
@@ -127,7 +127,7 @@ export class InvalidEventError extends CaissonError {
   }
 }
 
-/** The run's life does not allow this event now (invariant 1). */
+/** The state of the run does not allow this event now (invariant 1). */
 export class IllegalTransitionError extends CaissonError {
   readonly code = 'LEDGER_ILLEGAL_TRANSITION';
   readonly runId: string | null;
@@ -139,18 +139,18 @@ export class IllegalTransitionError extends CaissonError {
   }
 }
 
-/** As many runs as the pool takes have a slot of it or wait for one. */
+/** The pool is full: its runs have a slot or wait for one. */
 export class PoolFullError extends CaissonError {
   readonly code = 'LEDGER_POOL_FULL';
   override readonly retryable = true;
   readonly count: number;
   constructor(pool: string, count: number, bound: number) {
-    super(`The pool ${pool} takes ${bound} runs, and ${count} are in it; try again later.`);
+    super(`The pool ${pool} accepts ${bound} runs, and ${count} are in it; try again later.`);
     this.count = count;
   }
 }
 
-/** Somebody else appended to the run first. */
+/** Another process appended to the run first. */
 export class SequenceConflictError extends CaissonError {
   readonly code = 'LEDGER_SEQUENCE_CONFLICT';
   override readonly retryable = true;
@@ -158,7 +158,7 @@ export class SequenceConflictError extends CaissonError {
   readonly actual: number;
   constructor(runId: string | null, expected: number, actual: number) {
     super(
-      `${runId ?? 'The project stream'} was expected at seq ${expected} but stands at ${actual}; read on and decide again.`,
+      `${runId ?? 'The project stream'} was expected at seq ${expected} but is at ${actual}; read again and decide again.`,
     );
     this.expected = expected;
     this.actual = actual;
@@ -196,14 +196,14 @@ export class AddonMissingError extends CaissonError {
   }
 }
 
-/** Whether the ledger can take nothing now and may be able to later: it is locked, full, failing or read-only. */
+/** Whether the ledger can accept nothing now and may be able to later: it is locked, full, failing or read-only. */
 export function isOutage(error: unknown): boolean {
   return [LedgerBusyError, LedgerFullError, LedgerIoError, LedgerUnwritableError].some(
     (kind) => error instanceof kind,
   );
 }
 
-/** Whether the ledger took the call and refused what is in it. It will never take it. */
+/** Whether the ledger refused the content of the call. It will never accept it. */
 export function isRefusal(error: unknown): boolean {
   return [InvalidEventError, IllegalTransitionError, EventIdConflictError].some(
     (kind) => error instanceof kind,

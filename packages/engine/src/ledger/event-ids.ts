@@ -6,8 +6,8 @@ const POOL_BYTES = 4_096;
 const PREFIX_CHARACTERS = 'evt_'.length + 10;
 
 /**
- * Makes ids for events that came without one: time first, so that the index grows at its end, then 64 bits of chance.
- * Chance is drawn and spelled in bulk; one at a time it costs more than hashing the event.
+ * Makes ids for events that came without one: time first, so that the index grows at its end, then 64 random bits.
+ * Random bits are drawn and encoded in bulk; one at a time they cost more than hashing the event.
  */
 export function createEventIds(): () => string {
   const pool = Buffer.alloc(POOL_BYTES);

@@ -1,5 +1,5 @@
-// How an event is kept and hashed. The hash covers the canonical JSON of
-// {at, attempt, data, id, prevHash, runId, seq, trace, type, version}: anyone with the event can recompute it.
+// How an event is stored and hashed. The hash covers the canonical JSON of {at, attempt, data, id, prevHash, runId,
+// seq, trace, type, version}: anyone with the event can recompute it.
 
 import { hash as digest } from 'node:crypto';
 import { identifyEvent, recordedTypeOf } from '@caisson/protocol';

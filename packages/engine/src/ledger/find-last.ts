@@ -2,7 +2,7 @@ import { LedgerCorruptError } from './errors.ts';
 import { hashRecord, type EventRecord } from './event-record.ts';
 import type { Storage } from './storage.ts';
 
-/** The newest event of a type, looked for from the end, where what is asked for nearly always stands. */
+/** The newest event of a type, searched from the end, where it nearly always is. */
 export function findLast(storage: Storage, type: string): EventRecord | null {
   for (let offset = storage.total().count; offset > 0; offset -= 1) {
     const record = storage.eventAt(offset);

@@ -1,5 +1,5 @@
-// Many appends, one fsync. Calls that arrive in the same turn of the event loop, or while a commit runs, share the
-// next transaction. Each call is planned on its own draft, so a refused one leaves the others alone.
+// Many appends, one fsync. Calls that arrive in the same turn of the event loop, or while a commit runs, share the next
+// transaction. Each call is planned on its own draft, so a refused one does not affect the others.
 
 import { CaissonError } from '@caisson/protocol';
 import type { AdmittedEvent } from './admit-event.ts';
@@ -13,7 +13,7 @@ import { queuedIn } from './project.ts';
 import type { Storage } from './storage.ts';
 
 const MAX_CALLS_PER_COMMIT = 1024;
-/** How long an append keeps trying while other processes hold the lock, unless said otherwise. */
+/** How long an append keeps trying while other processes hold the lock, by default. */
 const DEFAULT_PATIENCE_MS = 30_000;
 const LAST_PATIENCE_MS = 10_000;
 
@@ -59,7 +59,7 @@ export class GroupCommit {
     });
   }
 
-  /** Resolves once nothing is waiting any more: a process that wants to leave is not held for long. */
+  /** Resolves once nothing is waiting any more: a process that wants to exit is not delayed for long. */
   drain(): Promise<void> {
     this.#patienceMs = Math.min(this.#patienceMs, LAST_PATIENCE_MS);
     if (this.#waiting.length === 0) return Promise.resolve();
@@ -79,7 +79,7 @@ export class GroupCommit {
     const calls = this.#waiting.splice(0, MAX_CALLS_PER_COMMIT);
     const isBusy = this.#commit(calls) === 'busy';
     if (isBusy) this.#waiting.unshift(...calls);
-    // Waiting a little, unevenly, lets the process that has the lock finish and another one in.
+    // Waiting a little, unevenly, lets the process with the lock finish and another one in.
     if (this.#waiting.length > 0) this.#schedule(isBusy ? 5 + Math.random() * 20 : 0);
     else this.#idle?.resolve();
     if (this.#waiting.length === 0) this.#idle = null;
@@ -116,7 +116,7 @@ export class GroupCommit {
     ) {
       return 'busy';
     }
-    // One call that is too large for the disk must not take the small ones with it.
+    // One call that is too large for the disk must not fail the small ones.
     if (error instanceof LedgerFullError && calls.length > 1) {
       for (const call of calls) this.#commit([call]);
       return 'done';
@@ -127,7 +127,7 @@ export class GroupCommit {
 }
 
 function planCall(storage: Storage, commit: Draft, call: Call): Planned {
-  // A single event is refused before anything of it is in a draft, so most calls need none of their own.
+  // A single event is refused before any of it is in a draft, so most calls need no draft.
   const draft = call.events.length === 1 ? commit : new Draft(commit);
   try {
     if (call.options.room !== undefined) demandRoom(storage, commit, call.options.room);
@@ -135,13 +135,13 @@ function planCall(storage: Storage, commit: Draft, call: Call): Planned {
     if (draft !== commit) commit.absorb(draft);
     return { kind: 'recorded', records };
   } catch (error) {
-    // Ours are refusals of this call; anything else is the storage failing, and that concerns the whole commit.
+    // Our errors are refusals of this call; anything else is a storage failure, and that concerns the whole commit.
     if (!(error instanceof CaissonError)) throw error;
     return { kind: 'refused', error };
   }
 }
 
-/** Counts what is there and what this commit already adds to it. */
+/** Counts the stored rows and what this commit already adds to them. */
 function demandRoom(storage: Storage, commit: Draft, { pool, bound }: PoolRoom): void {
   const added = commit
     .changedRuns()

@@ -26,7 +26,7 @@ export function openLedger(file: string, options: LedgerOptions = {}): Ledger {
   return createLedger(openSqliteStorage(file, undefined, options.patienceMs), options);
 }
 
-/** A ledger that keeps every promise but durability. */
+/** A ledger that keeps every promise except durability. */
 export function createMemoryLedger(options: LedgerOptions = {}): Ledger {
   return createLedger(createMemoryStorage(), options);
 }

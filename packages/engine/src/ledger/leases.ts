@@ -1,6 +1,6 @@
-// Slots and named exclusive leases. These are working rows: they say who may act now, not what happened. The queue
-// before the slots follows from the events. A slot is taken in one immediate transaction, so two processes can never
-// both have the last one.
+// Slots and named exclusive leases. These are working rows: they say which process may act now, not what happened. The
+// queue follows from the events. A slot is taken in one immediate transaction, so two processes can never both have the
+// last one.
 
 import type { Leases } from './contract.ts';
 import type { WorkingRows } from './storage.ts';
@@ -11,7 +11,7 @@ type InTransaction = <T>(work: () => T) => T;
 export function createLeases(rows: WorkingRows, reading: InTransaction, writing: InTransaction): Leases {
   return {
     tryTake: (request) => {
-      // Asking is cheap and happens often; only a take that will succeed needs the write lock.
+      // Checking is cheap and frequent; only a take that will succeed needs the write lock.
       const seen = reading(() => chanceOf(rows, request));
       return seen === 'taken' ? writing(() => take(rows, request)) : seen;
     },

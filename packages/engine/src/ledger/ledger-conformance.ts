@@ -1,4 +1,4 @@
-// What every ledger must do. An implementation runs it in one line; see memory-ledger.test.ts and sqlite/.
+// The duties of every ledger. An implementation runs it in one line; see memory-ledger.test.ts and sqlite/.
 
 import { describe } from 'vitest';
 import { describeAppending } from './conformance/appending.ts';

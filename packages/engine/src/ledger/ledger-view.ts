@@ -1,10 +1,10 @@
 import type { AttemptRow, QuestionRow, RunRow, SpendRow } from './contract.ts';
 import type { EventRecord, StreamHead } from './event-record.ts';
 
-/** A run as it is kept: `lastSeq` is the stream's business. */
+/** A run as it is stored: the stream owns `lastSeq`. */
 export type RunState = Omit<RunRow, 'lastSeq'>;
 
-/** How far one run's stream has come, and whether its ending is in it. */
+/** The position of one run's stream, and whether it has ended. */
 export interface StreamState extends StreamHead {
   /** The `offset` of the run's newest event. */
   readonly headOffset: number;
@@ -13,7 +13,7 @@ export interface StreamState extends StreamHead {
 
 export const NEW_STREAM: StreamState = { count: 0, head: '0'.repeat(64), headOffset: 0, isSealed: false };
 
-/** What an append needs to know. Reads inside a write transaction, so that nobody else can move it meanwhile. */
+/** What an append needs to know. Reads inside a write transaction, so that no other process can change it meanwhile. */
 export interface LedgerView {
   total(): StreamHead;
   stream(runId: string | null): StreamState;

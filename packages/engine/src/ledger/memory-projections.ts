@@ -2,7 +2,7 @@ import type { AttemptRow, QuestionRow, RunFilter, SpendRow } from './contract.ts
 import type { Draft } from './draft.ts';
 import type { RunState } from './ledger-view.ts';
 
-/** Finds and keeps what the events add up to. Rows go in and out by value, as they do with a file. */
+/** Finds and stores the projections. Rows go in and out by value, as they do with a file. */
 export function createMemoryProjections(runs: Map<string, RunState>) {
   const attempts = new Map<string, AttemptRow[]>();
   const questions = new Map<string, QuestionRow>();

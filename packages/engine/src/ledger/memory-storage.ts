@@ -7,7 +7,9 @@ import { createMemoryProjections } from './memory-projections.ts';
 import { createMemoryRows } from './memory-working-rows.ts';
 import type { Storage } from './storage.ts';
 
-/** Keeps everything in this process. A full implementation, for tests and for ledgers nobody needs afterwards. */
+/**
+ * Keeps everything in this process. A full implementation, for tests and for ledgers that are not needed afterwards.
+ */
 export function createMemoryStorage(): Storage {
   const events: EventRecord[] = [];
   const byId = new Map<string, EventRecord>();

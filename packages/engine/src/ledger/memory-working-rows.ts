@@ -18,7 +18,7 @@ export function createMemoryRows(runs: ReadonlyMap<string, RunState>): WorkingRo
     putSlot: (row) => slots.set(row.runId, { ...row }),
     deleteSlot: (runId) => slots.delete(runId),
     queue,
-    queueFronts: queue, // a list this short has no index to save
+    queueFronts: queue, // such a short list needs no index
     queueCount: (pool) => queue(pool).length,
     hold: (name) => holds.get(name) ?? null,
     holds: () => [...holds.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),

@@ -9,8 +9,8 @@ import { checkTransition } from './transitions.ts';
 import { identifyEvent, isTerminal } from '@caisson/protocol';
 
 /**
- * Decides what one call will write, without writing: everything that can be refused is refused here.
- * Returns the call's events in order, those that were there before included (L4).
+ * Decides what one call will write, without writing: everything that can be refused is refused here. Returns the call's
+ * events in order, including those that existed before (L4).
  */
 export function planAppend(
   draft: Draft,
@@ -24,10 +24,10 @@ export function planAppend(
 }
 
 function planEvent(draft: Draft, event: AdmittedEvent): EventRecord {
-  // The same id may stand twice in one call.
+  // The same id may be twice in one call.
   const twin = event.isIdGiven ? findSame(draft, event) : null;
   if (twin !== null) return twin;
-  // Rules and rows look at what is recorded, not at the caller's object, so that a replay comes to the same end.
+  // Rules and rows use what is recorded, not the caller's object, so that a replay has the same result.
   const projected = isProjected(event.type)
     ? { ...event, ...identifyEvent(event.type, parseData(event)) }
     : null;
@@ -73,7 +73,7 @@ function linkRecord(event: AdmittedEvent, stream: StreamState, offset: number): 
 function findSame(draft: Draft, event: AdmittedEvent): EventRecord | null {
   const record = draft.eventById(event.id);
   if (record === null) return null;
-  // `at` and `trace` may differ: a caller that repeats itself has another clock reading.
+  // `at` and `trace` may differ: a repeated call reads the clock again.
   const isSame =
     record.runId === event.runId &&
     record.attempt === event.attempt &&

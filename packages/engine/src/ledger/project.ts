@@ -17,15 +17,15 @@ import type { AttemptRow, EventFrame, QuestionRow, SpendRow } from './contract.t
 import type { Draft } from './draft.ts';
 import type { RunState } from './ledger-view.ts';
 
-/** The part of a stored event that projections look at. */
+/** The part of a stored event that projections read. */
 export type ProjectedEvent = Pick<EventFrame, 'runId' | 'attempt' | 'at' | 'offset'> &
   (EventContent | UnknownContent);
 
 const DEFAULT_PRIORITY = 5;
-/** After these nobody owes the run a seal any more. */
+/** After these the run needs no seal any more. */
 const SETTLES_SEAL = new Set(['evidence.sealed', 'run.forgotten']);
 
-/** True for the few types that change a row; the rest need not be looked at. */
+/** True for the few types that change a row; the rest need not be read. */
 export function isProjected(type: string): boolean {
   return (
     type.startsWith('dispatch.') ||
@@ -71,7 +71,7 @@ export function projectRun(row: RunState | null, event: ProjectedEvent): RunStat
   }
 }
 
-/** The pool in whose queue the run stands, or `null` when it does not wait. A retry keeps its slot and does not queue. */
+/** The pool in whose queue the run is, or `null` when it does not wait. A retry keeps its slot and does not queue. */
 export function queuedIn(run: RunState): string | null {
   return run.status === 'queued' && run.attempt === 0 ? (run.pool ?? DEFAULT_POOL) : null;
 }
@@ -215,7 +215,7 @@ function isEstimated(event: ProjectedEvent): boolean {
   return endingOf(event).usage?.estimated !== undefined;
 }
 
-/** Drops undefined members, so that a row is the same before and after its trip through JSON. */
+/** Drops undefined members, so that a row is the same before and after JSON. */
 function compact<T extends object>(row: T): T {
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined)) as T;
 }

@@ -1,4 +1,4 @@
-// Reading is checking (L6): nothing leaves the ledger whose place and hash were not confirmed.
+// Reading is checking (L6): every event's place and hash are verified before it is returned.
 
 import type { ReadQuery } from './contract.ts';
 import { LedgerCorruptError } from './errors.ts';
@@ -8,7 +8,7 @@ import type { Storage } from './storage.ts';
 
 const PAGE = 512;
 
-/** The records a query asks for, each checked against its hash, its predecessor and the count of its stream. */
+/** The requested records, each checked against its hash, its predecessor and the count of its stream. */
 export function readRecords(storage: Storage, query: ReadQuery): EventRecord[] {
   const limit = query.limit ?? Number.POSITIVE_INFINITY;
   const types = query.types === undefined ? null : new Set<string>(query.types);
@@ -35,7 +35,7 @@ export function* walkRun(storage: Storage, runId: string | null, afterSeq: numbe
   const records = collectBackwards(storage, runId, Math.max(afterSeq, 1));
   let prevHash = ZERO_HASH;
   for (const record of records) {
-    // The cursor's own event comes along to vouch for the link of the first one after it.
+    // The cursor's own event is read too, to verify the link of the first one after it.
     checkRecord(file, record, record.seq === afterSeq ? record.prevHash : prevHash);
     prevHash = record.hash;
     if (record.seq > afterSeq) yield record;
@@ -102,7 +102,7 @@ function checkStreamEnd(storage: Storage, runId: string | null, head: { seq: num
   checkSeal(storage, runId);
 }
 
-/** A sealed run says itself how long it is: a missing tail cannot hide behind a changed count. */
+/** A sealed run has its own length: a missing tail cannot hide behind a changed count. */
 function checkSeal(storage: Storage, runId: string | null): void {
   const stream = storage.stream(runId);
   const seal = storage.seal(runId);
@@ -126,7 +126,7 @@ function checkRecord(file: string, record: EventRecord, prevHash: string): void 
       where,
     );
   }
-  // Which event is before it is in no hash: the links prove it, except for the first, which has none.
+  // The place of an event is in no hash: the links prove it, except for the first, which has none.
   const isLinkedRightly = record.seq > 1 || record.prevOffset === 0;
   if (record.prevHash !== prevHash || !isLinkedRightly) {
     throw new LedgerCorruptError(file, 'the event does not continue the one before it', where);
@@ -142,7 +142,7 @@ function predecessor(storage: Storage, record: EventRecord): { seq: number; hash
 }
 
 function misplaced(file: string, runId: string | null, seq: number, found: EventRecord): LedgerCorruptError {
-  const problem = `in the event's place stands seq ${found.seq} of ${found.runId ?? 'the project stream'}`;
+  const problem = `the event's place has seq ${found.seq} of ${found.runId ?? 'the project stream'}`;
   return new LedgerCorruptError(file, problem, { runId, seq });
 }
 

@@ -1,9 +1,10 @@
 /**
  * The one writer of durable events. Everything that is recorded goes through here.
- * E1  An event is on disk before a listener hears it (invariant 3), and a listener that throws hurts nobody (9).
- * E2  Within a record, order is the order of the calls: an event waits for all before it, and fails if they cannot be written.
- * E3  `keep` drops nothing. What the ledger cannot take now is held and written later, at the latest by `flush`. What it
- *     refuses for good, or what exceeds MAX_HELD, is counted, and `flush` records the count (`events.lost`).
+ * E1  An event is on disk before a listener gets it (invariant 3), and a listener that throws disturbs no other (9).
+ * E2  Within a record, order is the order of the calls: an event waits for all before it, and fails if they cannot be
+ *     written.
+ * E3  `keep` drops nothing. What the ledger cannot accept now is queued and written later, at the latest by `flush`.
+ *     What it refuses for good, or what exceeds MAX_HELD, is counted, and `flush` records the count (`events.lost`).
  * E4  Nothing is recorded that does not fit its definition in `EVENTS`: `append` rejects, `keep` counts it as lost.
  */
 import type { Clock } from '@caisson/ground';
@@ -27,7 +28,7 @@ export type Emit = <T extends DurableType>(type: T, data: DataOf<T>) => Promise<
 export interface EventPlace {
   /** 0, the default, for an event that belongs to no attempt. */
   readonly attempt?: number;
-  /** Makes the event idempotent: it is recorded once, however often it is appended. */
+  /** Makes the event idempotent: it is recorded once, even if it is appended several times. */
   readonly id?: string;
 }
 
@@ -39,20 +40,20 @@ export interface RunRecord {
     data: DataOf<T>,
     options?: EventPlace & { room?: PoolRoom },
   ): Promise<StoredEvent>;
-  /** Several events that stand or fall together. */
+  /** Several events that are recorded together or not at all. */
   appendAll(events: readonly EventContent<DurableType>[], attempt: number): Promise<readonly StoredEvent[]>;
-  /** Records an event that nobody waits for (E3). */
+  /** Records an event without a wait (E3). */
   keep<T extends DurableType>(type: T, data: DataOf<T>, options?: EventPlace): void;
-  /** Heard now, never written. */
+  /** Published now, never written. */
   tell<T extends EventType>(type: T, data: DataOf<T>, attempt: number): void;
-  /** Waits for what was appended so far and writes what is held. Throws what the ledger throws, and can be repeated. */
+  /** Waits for what was appended so far and writes what is queued. Throws the ledger's error, and can be repeated. */
   flush(): Promise<void>;
 }
 
 export interface Recorder {
   /** `null` is the project's own stream. */
   of(runId: string | null, trace?: string): RunRecord;
-  /** Hears every event that this process records or tells. */
+  /** Gets every event that this process records or publishes. */
   listen(listener: (event: HeardEvent) => void): void;
 }
 
@@ -97,7 +98,7 @@ interface Stream {
   write(events: readonly NewEvent[], room?: PoolRoom): Promise<readonly StoredEvent[]>;
 }
 
-/** What stands in the queue: an event that is kept, or events that somebody waits for (none: a flush). */
+/** An entry of the queue: an event that is kept, or events that a caller waits for (none: a flush). */
 type Queued =
   | { readonly kind: 'kept'; readonly event: NewEvent }
   | {
@@ -172,7 +173,10 @@ class StreamRecord implements RunRecord {
     return answer.promise;
   }
 
-  /** Never rejects. What is kept stays in the queue when it cannot be written; whoever waits behind it is told why. */
+  /**
+   * Never rejects. What is kept stays in the queue when it cannot be written; callers that wait behind it get the
+   * error.
+   */
   async #write(): Promise<void> {
     if (this.#isWriting) return;
     this.#isWriting = true;
@@ -202,7 +206,7 @@ class StreamRecord implements RunRecord {
     }
   }
 
-  /** What is kept in front, all at once; one by one where the ledger refuses one of them. */
+  /** The kept events in front, all at once; one by one if the ledger refuses one of them. */
   async #writeKept(): Promise<void> {
     const batch: NewEvent[] = [];
     for (const queued of this.#queue) {
@@ -243,7 +247,7 @@ function demandFit(type: EventType, data: unknown): void {
   if (misfit !== null) throw new InvalidEventError(misfit);
 }
 
-/** For an event that nobody waits for: a mistake of ours is reported and stops no work. */
+/** For an event without a wait: our own mistake is reported and stops no work. */
 function isFit(type: EventType, data: unknown): boolean {
   const misfit = findMisfit(type, data);
   if (misfit !== null) process.emitWarning(misfit);

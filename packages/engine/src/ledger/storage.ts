@@ -5,20 +5,20 @@ import type { LedgerView, RunState } from './ledger-view.ts';
 import type { WaitingRow } from './turn.ts';
 
 /**
- * Where a ledger keeps its rows. It stores and finds; it decides nothing.
- * Implementers must not swallow a failure, and must not let a write be seen before `write` has made it durable.
+ * Where a ledger stores its rows. It stores and finds; it decides nothing. Implementers must not swallow a failure, and
+ * must not let a write be seen before `write` has made it durable.
  */
 export interface Storage extends LedgerView {
   readonly file: string;
-  /** Whether `file` still names what is open. */
+  /** Whether `file` still names the open file. */
   isThere(): boolean;
-  /** Runs `work` on one unmoving snapshot. */
+  /** Runs `work` on one fixed snapshot. */
   read<T>(work: () => T): T;
-  /** Runs `work` alone among all writers and makes it durable; a throw leaves nothing behind. */
+  /** Runs `work` alone among all writers and makes it durable; a throw changes nothing. */
   write<T>(work: () => T): T;
   /**
-   * The same for working rows, which mean nothing without the processes they speak of: everybody sees the change at
-   * once, and a power cut, which ends those processes too, may undo it.
+   * The same for working rows, which are meaningless without their processes: all processes see the change at once, and
+   * a power cut, which ends those processes too, may undo it.
    */
   writeWorking<T>(work: () => T): T;
   apply(draft: Draft): void;
@@ -26,11 +26,11 @@ export interface Storage extends LedgerView {
   eventAt(offset: number): EventRecord | null;
   eventsFrom(afterOffset: number, limit: number): EventRecord[];
   streamIds(): (string | null)[];
-  /** What the seal says the run must hold, once it has ended. */
+  /** The length of the run by its seal, once it has ended. */
   seal(runId: string | null): StreamHead | null;
   /** Damage that the medium itself can find. */
   damage(): string[];
-  /** Derived rows that are filed under other values than they hold. */
+  /** Derived rows whose search columns differ from their content. */
   misfiled(): string[];
 
   runs(filter: RunFilter): RunState[];
@@ -45,13 +45,13 @@ export interface Storage extends LedgerView {
   close(): void;
 }
 
-/** Rows that come and go; not part of the truth. */
+/** Temporary rows; not part of the events. */
 export interface WorkingRows {
   slot(runId: string): SlotRow | null;
   slots(pool?: string): SlotRow[];
   putSlot(row: SlotRow): void;
   deleteSlot(runId: string): boolean;
-  /** The runs that wait for a slot of the pool, in no order: a projection, without those that hold one. */
+  /** The runs that wait for a slot of the pool, in no order: a projection, without those that have one. */
   queue(pool: string): WaitingRow[];
   /** Of each priority the one that was accepted first. */
   queueFronts(pool: string): WaitingRow[];

@@ -7,7 +7,7 @@
 //
 // T1 a run is accepted exactly once, and nothing of its life comes before that.
 // T2 a run ends exactly once, and nothing of its life comes after that; other facts (a callback was delivered) may.
-// T3 attempts only go up: each is launched, started and ended at most once, and an older one can no longer speak.
+// T3 attempts only go up: each is launched, started and ended at most once, and an older one can no longer report.
 // T4 a question is asked once and closed once; it may be answered after the run has ended.
 
 import { isTerminal, recordedTypeOf, type EventContent, type UnknownContent } from '@caisson/protocol';
@@ -16,7 +16,7 @@ import type { LedgerView, RunState } from './ledger-view.ts';
 
 type Move = { readonly runId: string | null; readonly attempt: number } & (EventContent | UnknownContent);
 
-/** Throws IllegalTransitionError when the run's life does not allow this event now. */
+/** Throws IllegalTransitionError when the state of the run does not allow this event now. */
 export function checkTransition(view: LedgerView, event: Move): void {
   const type = recordedTypeOf(event);
   switch (type) {
@@ -37,7 +37,7 @@ export function checkTransition(view: LedgerView, event: Move): void {
 
 function checkAccepted(view: LedgerView, event: Move): void {
   const runId = demandRunId(event);
-  if (view.run(runId) !== null) throw refuse(event, 'the run was accepted before'); // T1
+  if (view.run(runId) !== null) throw refuse(event, 'the run was already accepted'); // T1
   const key = event.type === 'dispatch.accepted' ? event.data.idempotencyKey : undefined;
   if (key === undefined) return;
   const earlier = view.runByIdempotencyKey(key);
@@ -50,10 +50,10 @@ function checkAttempt(view: LedgerView, event: Move, run: RunState): void {
   const row = view.attempt(run.runId, event.attempt);
   if (row?.endedAt !== undefined) throw refuse(event, `attempt ${event.attempt} has ended`);
   if (event.type === 'attempt.launched' && row?.launchedAt !== undefined) {
-    throw refuse(event, `attempt ${event.attempt} was launched before`);
+    throw refuse(event, `attempt ${event.attempt} was already launched`);
   }
   if (event.type === 'dispatch.started' && row?.startedAt !== undefined) {
-    throw refuse(event, `attempt ${event.attempt} was started before`);
+    throw refuse(event, `attempt ${event.attempt} was already started`);
   }
 }
 
@@ -64,7 +64,7 @@ function checkQuestion(view: LedgerView, event: Move): void {
   if (questionId === undefined || questionId === '') throw refuse(event, 'it names no questionId');
   const row = view.question(questionId);
   if (event.type === 'question.asked') {
-    if (row !== null) throw refuse(event, `question ${questionId} was asked before`);
+    if (row !== null) throw refuse(event, `question ${questionId} was already asked`);
     return;
   }
   if (row === null || row.runId !== runId)

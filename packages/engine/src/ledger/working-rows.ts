@@ -15,21 +15,21 @@ export interface HoldRow {
   readonly hostId: string;
 }
 
-/** What a dead host had, now free. The caller decides what becomes of the runs. */
+/** The rows of a dead host, now free. The caller decides about the runs. */
 export interface Reclaimed {
   readonly slots: readonly string[];
   readonly holds: readonly string[];
 }
 
 /**
- * Working rows, not events: who may run now, and who holds what. Every call is one immediate transaction.
- * The queue is no row of its own: its runs are those that were accepted for the pool, have had no attempt and have not
- * ended, as the events say, without those that hold a slot by now.
+ * Working rows, not events: which runs may run now, and who holds what. Every call is one immediate transaction. The
+ * queue has no rows: its runs are those that were accepted for the pool, have had no attempt and have not ended, by the
+ * events, without those that have a slot by now.
  */
 export interface Leases {
   /**
-   * Takes a slot if fewer than `limit` are live and this run heads the queue at `nowMs` (see turn.ts). Taking leaves
-   * the queue; asking again says `taken`.
+   * Takes a slot if fewer than `limit` are live and this run heads the queue at `nowMs` (see turn.ts). A run with a
+   * slot leaves the queue; a second call returns `taken`.
    */
   tryTake(request: {
     pool: string;
@@ -38,19 +38,19 @@ export interface Leases {
     limit: number;
     nowMs: number;
   }): 'taken' | 'full' | 'not-head';
-  /** Gives the slot back, once the run has ended; a run that could still start would be in the queue again. */
+  /** Releases the slot, once the run has ended; a run that could still start would be in the queue again. */
   release(runId: string): boolean;
   listSlots(pool?: string): SlotRow[];
-  /** Who waits at `nowMs`, next one first. */
+  /** The waiting runs at `nowMs`, next one first. */
   listQueue(pool: string, nowMs: number): SlotRow[];
   queueLength(pool: string): number;
-  /** Takes the named exclusive lease; true also for whoever already holds it. */
+  /** Acquires the named exclusive lease; true also if `holder` already has it. */
   tryHold(name: string, holder: string, hostId?: string): boolean;
-  /** Gives it up; false when `holder` did not hold it. */
+  /** Releases it; false when `holder` did not have it. */
   free(name: string, holder: string): boolean;
   holderOf(name: string): HoldRow | null;
   listHolds(): HoldRow[];
-  /** Takes away everything a host had. Only for a host that is known to be dead. */
+  /** Releases everything a host had. Only for a host that is known to be dead. */
   reclaim(hostId: string): Reclaimed;
   /** Every host that still has a row. */
   hosts(): string[];

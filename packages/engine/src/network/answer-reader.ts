@@ -1,14 +1,14 @@
-/** Looks at the pieces of an answer as it passes: the events of a stream, or the whole of it. */
+/** Reads the pieces of an answer as it passes: the events of a stream, or the whole of it. */
 import { Transform } from 'node:stream';
 
 const MAX_PIECE_BYTES = 8 * 1024 * 1024;
-/** How much text is in a byte of what cannot be decoded: about as much as the usual encoders put there. */
+/** How much text is in a byte that cannot be decoded: about as much as the usual encoders produce. */
 const TEXT_PER_ENCODED_BYTE = 4;
 
 export interface AnswerListener {
   /** One event of a stream, or a whole answer. */
   hear(value: unknown): void;
-  /** What could not be read: no JSON, or too long to hold. */
+  /** What could not be read: no JSON, or too long. */
   miss(bytes: number): void;
   end(how: AnswerEnd): void;
 }
@@ -16,7 +16,7 @@ export interface AnswerListener {
 /** `cut`: the model's side broke off. `left`: the client went away before the end. */
 export type AnswerEnd = 'whole' | 'cut' | 'left';
 
-/** Hands every chunk on at once and looks at it afterwards. */
+/** Forwards every chunk at once and reads it afterwards. */
 export function createAnswerReader(contentType: string, listener: AnswerListener): Transform {
   const isStream = contentType.toLowerCase().includes('event-stream');
   const pieces = createPieces(
@@ -30,7 +30,7 @@ export function createAnswerReader(contentType: string, listener: AnswerListener
   });
 }
 
-/** For an answer in an encoding that cannot be undone here. */
+/** For an answer in an unknown encoding. */
 export function createBlindReader(listener: AnswerListener): Transform {
   return watchingStream(
     (chunk) => listener.miss(chunk.length * TEXT_PER_ENCODED_BYTE),
@@ -73,7 +73,7 @@ function readPiece(piece: string, isStream: boolean, listener: AnswerListener): 
   for (const value of values) listener.hear(value);
 }
 
-/** Gemini answers with an array when it is not asked for events. Garbage is the client's to complain about. */
+/** Gemini answers with an array when events were not requested. The client reports garbage. */
 function parsed(text: string): unknown[] | null {
   try {
     const value: unknown = JSON.parse(text);

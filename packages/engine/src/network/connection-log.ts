@@ -18,7 +18,7 @@ export interface OpenConnection {
 
 export interface ConnectionLog {
   start(via: Via, target: string): OpenConnection;
-  /** Ends what is open and tells how many records were left out. */
+  /** Ends what is open and reports how many records were left out. */
   close(): void;
 }
 
@@ -81,7 +81,7 @@ export function createConnectionLog(options: {
   };
 }
 
-/** The words come from inside the sandbox: no control characters, no endless line. */
+/** The text comes from inside the sandbox: no control characters, no endless line. */
 function tidy(text: string): string {
   // eslint-disable-next-line no-control-regex -- these are the characters to remove
   return text.replaceAll(/[\u0000-\u001f\u007f]/g, '?').slice(0, MAX_TEXT_CHARS);

@@ -2,11 +2,11 @@
  * The only way out of a sandbox: one HTTP server per attempt on a UNIX socket of the host.
  *
  * N1  A connection leaves only to the model's endpoint, to a mapped service, or to an exactly granted host and port.
- * N2  A real key exists on the host's side alone: the sandbox holds a placeholder that is worth nothing elsewhere.
- * N3  A granted name that resolves to a private address is refused, unless that address was granted itself.
+ * N2  A real key exists only on the host's side: the sandbox has a placeholder that is worthless elsewhere.
+ * N3  A granted name that resolves to a private address is refused, unless that address itself was granted.
  * N4  Every connection has one record, also when it was refused; what exceeds the cap is counted in the last record.
  * N5  After `close` no socket of the attempt is open, inside or outside.
- * N6  Of the model's API only what agents need is passed on; a path is normalised once, and that one text is judged,
+ * N6  Of the model's API only what agents need is forwarded; a path is normalised once, and that one text is judged,
  *     counted and sent.
  */
 import type { LookupAddress } from 'node:dns';
@@ -30,7 +30,7 @@ export interface ModelTarget {
   /** Base URL, http or https; its path is kept. May be a loopback address. */
   readonly endpoint: string;
   readonly api: ModelApi;
-  /** `null` for a model that asks for no key. */
+  /** `null` for a model that needs no key. */
   readonly apiKey: string | null;
 }
 
@@ -51,9 +51,9 @@ export interface OpenNetworkOptions {
   readonly hosts: readonly string[];
   readonly model: ModelTarget | null;
   readonly services?: readonly ServiceTarget[];
-  /** What the agent itself was given: it may be in a host or path that it asks for, and must be in no record. */
+  /** Secrets of the agent: they may be in a host or path that it requests, and must be in no record. */
   readonly secrets?: readonly NamedSecret[];
-  /** Listen on a port of 127.0.0.1 as well, for a run without a network namespace of its own. */
+  /** Listen on a port of 127.0.0.1 as well, for a run without its own network namespace. */
   readonly onLoopback?: boolean;
   /** Must not throw; called once per connection, when it has ended. */
   onConnection(record: ConnectionRecord): void;
@@ -72,19 +72,19 @@ export interface Mapping {
 export interface ObservedUsage {
   /** Answers that the model began. */
   readonly answers: number;
-  /** Requests that have not come to their end; nothing is estimated for them yet. */
+  /** Requests under way; nothing is estimated for them yet. */
   readonly underWay: number;
-  /** The part of the counts below that no answer said, and how many answers that concerns. */
+  /** The part of the counts below that no answer reported, and how many answers that concerns. */
   readonly estimated: {
     readonly answers: number;
     readonly inputTokens: number;
     readonly outputTokens: number;
   };
-  /** Every answer came to its end and said what it used: there was no more than this. */
+  /** Every answer ended and reported its usage: the counts are complete. */
   readonly isWhole: boolean;
-  /** Answers in which the model would not go on. */
+  /** Answers in which the model refused to continue. */
   readonly refusals: number;
-  /** Why the latest answer ended early, if it did and was asked for alone. */
+  /** Why the latest answer ended early, if it did and was not one of several. */
   readonly lastStop: 'refusal' | 'max-tokens' | null;
   /** Why the latest request of the task brought no usable answer; null once one did. */
   readonly lastFailure: { readonly cause: ModelError; readonly detail: string } | null;
@@ -105,10 +105,10 @@ export interface OpenNetwork {
   readonly socket: string;
   readonly model: Mapping | null;
   readonly services: readonly (Mapping & { readonly name: string })[];
-  /** Whether CONNECT and plain HTTP lead anywhere. */
+  /** Whether CONNECT and plain HTTP are enabled. */
   readonly offersProxy: boolean;
   readonly loopbackPort: number | null;
-  /** Counts the model's answers; null where no model is mapped. Stays readable after `close`. */
+  /** Counts the model's answers; null if no model is mapped. Stays readable after `close`. */
   readonly usage: { read(): ObservedUsage; onChange: () => void } | null;
   /** Ends every connection at once and removes the socket. Idempotent. */
   close(): Promise<void>;

@@ -25,7 +25,7 @@ export interface CountedAnswer {
   readonly isEmpty: boolean;
   /** Whether the request offers tools: what an agent asks beside its task (a title, a summary) has none. */
   offersTools(): boolean;
-  /** What is still missing of the counts once nothing more will come, and whose it is; null where all was said. */
+  /** The missing part of the counts once nothing more will come, and its model; null if all was reported. */
   estimate(isWhole: boolean): { model: string; inputTokens: number; outputTokens: number } | null;
 }
 
@@ -75,9 +75,9 @@ export function createCountedAnswer(path: string, counts: AnswerCounts): Counted
       const piece = readUsage(value);
       model ??= piece?.model ?? null;
       if (piece?.counts == null) return;
-      // The pieces tell the sum so far, and a later one may know better: what differs is added.
+      // The pieces report the sum so far, and a later one may correct it: the difference is added.
       const sum = { ...said, ...piece.counts };
-      if (totalOf(sum) === 0) return; // an answer that used nothing has not said what it used
+      if (totalOf(sum) === 0) return; // an answer that used nothing has not reported its usage
       counts.add(nameModel(), minusTokens(sum, said));
       said = sum;
     },
@@ -91,7 +91,7 @@ export function createCountedAnswer(path: string, counts: AnswerCounts): Counted
   };
 }
 
-/** A call may be told of in several pieces, and once more in the sum at the end. */
+/** A call may be reported in several pieces, and once more in the sum at the end. */
 function createCallList(onCall: () => void): {
   readonly tools: readonly string[];
   take(calls: readonly ToolCall[]): void;

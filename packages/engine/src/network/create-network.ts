@@ -1,6 +1,6 @@
 import type { Network, NetworkSettings } from './contract.ts';
 
-/** HTTP, TLS and compression are loaded with the first door that opens: many commands and runs never need one. */
+/** HTTP, TLS and compression are loaded with the first network that opens: many commands and runs never need one. */
 export function createNetwork(settings: NetworkSettings): Network {
   return {
     async open(options) {

@@ -34,7 +34,7 @@ export interface Doorway extends Mapping {
   readonly destination: Destination;
   /** Finds the key in answers; null when there is no key. */
   readonly redactor: Redactor | null;
-  /** The model that is behind it; null for a service, whose API is the user's to know. */
+  /** The model behind it; null for a service, whose API the user knows. */
   readonly model: { readonly api: ModelApi; readonly usage: UsageCounter } | null;
 }
 
@@ -58,7 +58,7 @@ export function createServiceDoorway(service: ServiceTarget): Doorway {
   });
 }
 
-/** Answers a request whose path is one of the prefixes; anything else is refused. */
+/** Answers a request whose path has one of the prefixes; anything else is refused. */
 export function serveDoorways(
   doorways: readonly Doorway[],
   log: ConnectionLog,
@@ -69,8 +69,8 @@ export function serveDoorways(
   const doorway = doorways.find(({ pathPrefix }) => url.startsWith(pathPrefix));
   const rest = doorway === undefined ? '' : url.slice(doorway.pathPrefix.length);
   if (doorway === undefined || !/^([/?]|$)/.test(rest)) {
-    log.start('broker', 'unknown path').end('denied', 'the path is none of this run');
-    refuseRequest(response, 403, 'caisson: this path leads nowhere; use the base URL that the run was given');
+    log.start('broker', 'unknown path').end('denied', 'the path does not belong to this run');
+    refuseRequest(response, 403, 'caisson: this path is unknown; use the base URL of the run');
     return;
   }
   const connection = log.start('broker', doorway.base.host);
@@ -111,7 +111,7 @@ interface Allowed {
   readonly counted: CountedRequest | null;
 }
 
-/** N6: what is sent on, or why nothing is. `rest` is the target behind the doorway's prefix. */
+/** N6: the request to forward, or why there is none. `rest` is the target after the doorway's prefix. */
 function judge(doorway: Doorway, rest: string, request: IncomingMessage): Allowed | Refused {
   const { base, model, redactor } = doorway;
   const deny = (status: number, detail: string): Refused => ({ status, verdict: 'denied', detail });
@@ -119,7 +119,7 @@ function judge(doorway: Doorway, rest: string, request: IncomingMessage): Allowe
   if ('problem' in target) return deny(400, target.problem);
   const method = request.method ?? 'GET';
   if (model !== null && /websocket/i.test(request.headers.upgrade ?? ''))
-    return { status: 426, verdict: 'failed', detail: 'WebSockets are not carried; use HTTP' };
+    return { status: 426, verdict: 'failed', detail: 'WebSockets are not forwarded; use HTTP' };
   const joined =
     model === null
       ? { base: base.pathname.replace(/\/+$/, ''), path: target.path }
@@ -133,8 +133,8 @@ function judge(doorway: Doorway, rest: string, request: IncomingMessage): Allowe
   const path = `${joined.base}${joined.path}`;
   const headers = requestHeaders(request.headers, base.host);
   if (model !== null) dropOverrides(headers);
-  // A key could hide in a compressed answer, and usage could not be read, so none is asked for; nor is a part of one, in
-  // which there may be less of the key than can be found.
+  // A key could hide in a compressed answer, and usage could not be read, so no compression is requested; nor is a
+  // partial answer, which may contain too little of the key to find it.
   if (redactor !== null || model !== null) headers['accept-encoding'] = 'identity';
   if (redactor !== null) for (const name of ['range', 'if-range']) delete headers[name];
   const sent = { headers, path: `${path === '' ? '/' : path}${target.query}` };
@@ -180,7 +180,7 @@ function cleanAnswer(
       headers[name] = Array.isArray(value)
         ? value.map((one) => redactor.redact(one))
         : redactor.redact(String(value));
-  // No agent could follow its model elsewhere, and here the path would lack our prefix. Not a 5xx: those are tried again.
+  // No agent could follow its model elsewhere, and the path there would lack our prefix. Not a 5xx: those are retried.
   if (model !== null && isRedirect(upstream.statusCode) && headers['location'] !== undefined)
     return {
       status: 400,

@@ -1,6 +1,6 @@
 import { CaissonError } from '@caisson/protocol';
 
-/** The attempt's way out could not be opened. */
+/** The attempt's network could not be opened. */
 export class NetworkOpenError extends CaissonError {
   readonly code = 'NETWORK_OPEN_FAILED';
 }

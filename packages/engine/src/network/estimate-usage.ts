@@ -1,12 +1,12 @@
 /**
- * What an answer used that did not say so: four bytes of text to a token, a rule of thumb of every vendor. It is an
- * estimate, rather too high than too low, and marked as one wherever it is shown; reasoning that is not sent cannot
- * be seen.
+ * The usage of an answer that did not report it: four bytes of text to a token, a rule of thumb of every vendor. It is
+ * an estimate, rather too high than too low, and marked as one wherever it is shown; reasoning that is not sent is
+ * invisible.
  */
 const BYTES_PER_TOKEN = 4;
-/** What a model may write where it was asked to work on without us, and no maximum was named. */
+/** What a model may write if it works in the background, and no maximum was given. */
 const MAX_ANSWER_TOKENS = 128_000;
-/** What is nested deeper than any answer is not looked at. */
+/** Deeper nesting than any answer has is not read. */
 const MAX_DEPTH = 64;
 
 /** Members whose text the model wrote, in any of the four wire formats. */
@@ -30,7 +30,7 @@ export function tokensOfPiece(value: unknown): number {
   return tokensOfBytes(contentBytes(value, false, 0));
 }
 
-/** What may be written after the answer has ended, where the request was put into the background. */
+/** What may be written after the answer has ended, if the request runs in the background. */
 export function tokensInBackground(value: unknown): number {
   const top = members(value);
   const body = 'background' in top ? top : members(top['response']);

@@ -1,4 +1,4 @@
-/** One HTTP request sent on to another server: streamed both ways, counted, never followed to where it redirects. */
+/** One HTTP request forwarded to another server: streamed both ways, counted, redirects never followed. */
 import {
   request as httpRequest,
   type Agent as HttpAgent,
@@ -19,7 +19,7 @@ export interface Destination {
   readonly isSecure: boolean;
   readonly agent: HttpAgent;
   readonly options: Pick<RequestOptions, 'host' | 'port' | 'lookup'>;
-  /** What the person is told when it cannot be reached. */
+  /** The name in messages when it cannot be reached. */
   readonly name: string;
 }
 
@@ -41,7 +41,7 @@ export interface HandedOn {
   readonly through: Duplex[];
 }
 
-/** An answer that the sandbox does not get, and what it gets instead. */
+/** An answer that the sandbox does not get, and its replacement. */
 export interface NotHandedOn {
   readonly status: number;
   readonly why: string;
@@ -73,7 +73,7 @@ export function exchange(options: ExchangeOptions): void {
       return;
     }
     upstream.on('data', (chunk: Buffer) => connection.addDown(chunk.length));
-    // Without the server's own words beside the status: they are nothing a client needs, and a key could be in them.
+    // Without the server's text beside the status: clients do not need it, and a key could be in it.
     response.writeHead(status, answer.headers);
     response.flushHeaders();
     pipeline([upstream, ...answer.through, response], (error) => {
@@ -87,6 +87,6 @@ export function exchange(options: ExchangeOptions): void {
     refuseRequest(response, isRefused ? 403 : 502, message);
   });
   response.once('close', () => {
-    if (!response.writableFinished) outgoing.destroy(new Error('the client went away'));
+    if (!response.writableFinished) outgoing.destroy(new Error('the client disconnected'));
   });
 }

@@ -1,4 +1,4 @@
-/** Proxy for exactly granted hosts: plain HTTP in absolute form, and CONNECT, which is never opened to look inside. */
+/** Proxy for exactly granted hosts: plain HTTP in absolute form, and CONNECT, which is never opened to read it. */
 import { Agent, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';

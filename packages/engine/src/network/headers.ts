@@ -1,4 +1,4 @@
-/** What of a message's headers travels on to the next server. */
+/** Which headers of a message are forwarded. */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 
 const HOP_BY_HOP = new Set([
@@ -26,8 +26,8 @@ export function endToEndHeaders(headers: IncomingHttpHeaders): OutgoingHttpHeade
 const LONGEST_WAIT_MS = 60_000;
 
 /**
- * Takes away a wish to be asked again only after more than a minute. Some programs would sleep through it, until the run's
- * time is over, and never say why; without it they give up, and the run ends as what it is.
+ * Removes a `retry-after` of more than a minute. Some programs would sleep until the run's time is over, without a
+ * message; without it they give up, and the run ends with its real cause.
  */
 export function dropLongWait(headers: OutgoingHttpHeaders, nowMs = Date.now()): void {
   const text = String(headers['retry-after'] ?? '');
@@ -37,18 +37,18 @@ export function dropLongWait(headers: OutgoingHttpHeaders, nowMs = Date.now()): 
   if (Number(headers['retry-after-ms']) > LONGEST_WAIT_MS) delete headers['retry-after-ms'];
 }
 
-/** Headers by which some servers take another method or path than the request has. */
+/** Headers that make some servers use another method or path than the request has. */
 const OVERRIDING =
   /^x-(?:http-method(?:-override)?|method-override|original-(?:url|uri|method)|rewrite-url)$/;
 
-/** What was judged is what the server reads: nothing in the headers may change the method or the path. */
+/** The server must read what was judged: no header may change the method or the path. */
 export function dropOverrides(headers: OutgoingHttpHeaders): void {
   for (const name of Object.keys(headers)) if (OVERRIDING.test(name.toLowerCase())) delete headers[name];
 }
 
 /**
- * The same for a request that is sent on: its body keeps its framing, its Host is the server's. `Connection:
- * content-length` must not take the framing away: the next server would read the body as a second request.
+ * The same for a forwarded request: its body keeps its framing, its Host is the server's. `Connection: content-length`
+ * must not remove the framing: the next server would read the body as a second request.
  */
 export function requestHeaders(headers: IncomingHttpHeaders, host: string): OutgoingHttpHeaders {
   const { 'content-length': _length, ...kept } = endToEndHeaders(headers);

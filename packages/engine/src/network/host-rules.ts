@@ -1,4 +1,4 @@
-/** Exact `host:port` rules. Both sides are brought to one spelling first: `0x7f.1`, `[::0:1]` and `A.b.` cannot slip by. */
+/** Exact `host:port` rules. Both sides are normalised first: `0x7f.1`, `[::0:1]` and `A.b.` cannot pass unnoticed. */
 import { isIP } from 'node:net';
 
 export interface Target {
@@ -17,7 +17,7 @@ export interface HostRules {
   readonly texts: readonly string[];
 }
 
-/** Reads `host:port`; null when it is none. */
+/** Reads `host:port`; null when it is invalid. */
 export function parseTarget(text: string, defaultPort?: number): Target | null {
   const match = /^(\[[^\]]+\]|[^:[\]@/?#\s]+)(?::(\d{1,5}))?$/.exec(text);
   if (match === null) return null;

@@ -1,6 +1,6 @@
 /**
- * What a run may ask of its model's API: what the supported agents call, and nothing else. The key opens far more than
- * that (files, batches, fine-tuning, images, administration), and none of it is the run's.
+ * The calls that a run may make to its model's API: what the supported agents need, and nothing else. The key opens far
+ * more than that (files, batches, fine-tuning, images, administration), which a run must not use.
  */
 import type { ModelApi } from '@caisson/protocol';
 
@@ -39,7 +39,7 @@ const OPERATIONS: Readonly<Record<ModelApi, readonly ModelOperation[]>> = {
   none: [],
 };
 
-/** `path` is normalised and begins after the endpoint's base path. Null for what is not passed on. */
+/** `path` is normalised and begins after the endpoint's base path. Null for calls that are not forwarded. */
 export function findOperation(api: ModelApi, method: string, path: string): ModelOperation | null {
   return OPERATIONS[api].find((one) => one.method === method && one.path.test(path)) ?? null;
 }

@@ -25,7 +25,7 @@ const HEADERS_MS = 30_000;
 const KEEP_ALIVE_MS = 120_000;
 const GONE: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'HPE_INVALID_EOF_STATE']);
 
-/** Opens the door of one attempt. */
+/** Opens the network of one attempt. */
 export async function openNetwork(
   settings: NetworkSettings,
   options: OpenNetworkOptions,
@@ -64,11 +64,11 @@ export async function openNetwork(
   };
 }
 
-/** The server inside: what it is asked for decides whether the broker or the proxy answers. */
+/** The server inside: the request decides whether the broker or the proxy answers. */
 function createGate(doorways: readonly Doorway[], proxy: ForwardProxy, log: ConnectionLog): Server {
   const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, noDelay: true }, (request, response) => {
     request.on('error', () => response.destroy());
-    response.on('error', () => response.destroy()); // a client that is gone must never become an uncaught error
+    response.on('error', () => response.destroy()); // a client that disconnects must never become an uncaught error
     if ((request.url ?? '').startsWith('/')) serveDoorways(doorways, log, request, response);
     else proxy.serveHttp(request, response);
   });
@@ -85,7 +85,7 @@ function createGate(doorways: readonly Doorway[], proxy: ForwardProxy, log: Conn
   return server;
 }
 
-/** What is no HTTP request has a record as well (N4); a client that merely went away asked for nothing. */
+/** Input that is no HTTP request has a record as well (N4); a client that only disconnected requested nothing. */
 function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex, log: ConnectionLog): void {
   if (!socket.writable || GONE.has(error.code ?? '')) {
     socket.destroy();
@@ -96,16 +96,16 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex, log: Con
   const [status, reason] = isTooLarge
     ? ([431, 'Request Header Fields Too Large'] as const)
     : ([400, 'Bad Request'] as const);
-  refuseTunnel(socket, status, reason, 'caisson: this is no HTTP request that can be read');
+  refuseTunnel(socket, status, reason, 'caisson: this is not a readable HTTP request');
 }
 
-/** Listens on the socket (0600); what it returns ends every connection and removes it (N5). */
+/** Listens on the socket (0600); returns a function that ends every connection and removes it (N5). */
 async function listenOnSocket(server: Server, socketPath: string): Promise<() => Promise<void>> {
   const stop = stopper(server);
   let folder: number | null = null;
   try {
-    // A socket's path may have at most 107 bytes; through a descriptor of its folder any will do. The descriptor stays
-    // open as long as the server: closing unlinks by that path, and the number could stand for another folder by then.
+    // A socket's path may have at most 107 bytes; through a descriptor of its folder any path works. The descriptor
+    // stays open as long as the server: closing unlinks by that path, and the number could mean another folder by then.
     folder = openSync(dirname(socketPath), 'r');
     removeFileSync(socketPath);
     await listening(server, { path: `/proc/self/fd/${folder}/${basename(socketPath)}` });
@@ -141,7 +141,7 @@ function listening(server: Server, where: ListenOptions): Promise<void> {
   });
 }
 
-/** Follows every connection, tunnels too, so that all can be ended at once. */
+/** Tracks every connection, tunnels too, so that all can be ended at once. */
 function stopper(server: Server): () => Promise<void> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
@@ -163,7 +163,7 @@ function keysOf(options: OpenNetworkOptions): { name: string; value: string }[] 
   return key === null ? services : [{ name: 'api-key', value: key }, ...services];
 }
 
-/** The name of a host comes out in lower case. */
+/** The name of a host is in lower case. */
 function inAnyCase(secrets: readonly NamedSecret[]): NamedSecret[] {
   return secrets.flatMap(({ name, value }) => [
     { name, value },

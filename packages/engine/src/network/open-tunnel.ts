@@ -1,5 +1,5 @@
 /**
- * One tunnel of a CONNECT: bytes in both directions, never looked at.
+ * One tunnel of a CONNECT: bytes in both directions, never read.
  *
  * connecting ──► up ──either side closes──► closed, recorded as allowed
  *      └─fails──► refused with the reason     └─breaks──► closed, recorded as failed
@@ -15,13 +15,13 @@ import { refuseTunnel } from './refuse.ts';
 export interface Tunnel {
   readonly target: Target;
   readonly inside: Duplex;
-  /** What the client sent behind its request. */
+  /** What the client sent after its request. */
   readonly head: Buffer;
   readonly connection: OpenConnection;
   readonly lookup: LookupFunction;
 }
 
-/** Starts to connect and returns the socket to the outside; its end is the tunnel's end. */
+/** Starts to connect and returns the outer socket; its end is the tunnel's end. */
 export function openTunnel({ target, inside, head, connection, lookup }: Tunnel): Socket {
   const outside = connect({
     host: target.host,

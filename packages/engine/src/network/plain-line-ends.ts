@@ -4,8 +4,8 @@ const CR = 13;
 const LF = 10;
 
 /**
- * Makes the line ends of an event stream plain. Both forms are allowed, but some clients take CR and LF for two line ends
- * when one ends a packet and the other begins the next, and lose the event. Contents never hold a bare line end.
+ * Normalises the line ends of an event stream. Both forms are allowed, but some clients read CR and LF as two line ends
+ * when one ends a packet and the other begins the next, and lose the event. Contents never have a bare line end.
  */
 export function plainLineEnds(): Transform {
   let isHeld = false; // a CR that was the last byte so far

@@ -1,6 +1,6 @@
 /** Which tools an answer of a model calls, in whichever of the four wire formats it came. */
 export interface ToolCall {
-  /** The same for every piece that tells of one call; null where each piece is a call of its own. */
+  /** The same for every piece that reports one call; null if each piece is its own call. */
   readonly key: string | null;
   readonly tool: string;
 }

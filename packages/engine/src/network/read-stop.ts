@@ -1,4 +1,4 @@
-/** How an answer of a model ended, where that was not where the model wanted to end it. */
+/** How an answer of a model ended, if the model did not end it normally. */
 export type EarlyStop = 'refusal' | 'max-tokens';
 
 type Members = Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-/** What an answer of a model says that it used, in whichever of the four wire formats it came. */
+/** The reported usage of a model's answer, in any of the four wire formats. */
 export interface TokenCounts {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -7,15 +7,15 @@ export interface TokenCounts {
 }
 
 export interface AnswerUsage {
-  /** `null` where this piece of the answer does not name it. */
+  /** `null` if this piece of the answer does not name it. */
   readonly model: string | null;
-  /** What this piece tells; what an earlier one told of the rest holds. */
+  /** What this piece reports; earlier values of the rest stay valid. */
   readonly counts: Partial<TokenCounts> | null;
 }
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Reads a whole answer or one event of a stream; null when it says nothing of usage and names no model. */
+/** Reads a whole answer or one event of a stream; null when it has no usage and names no model. */
 export function readUsage(value: unknown): AnswerUsage | null {
   const top = members(value);
   // Responses and Code Assist wrap the answer in `response`, the first event of Anthropic's stream in `message`.
@@ -29,7 +29,7 @@ export function readUsage(value: unknown): AnswerUsage | null {
   return named === null && counts === null ? null : { model: named, counts };
 }
 
-/** When its answer begins, Anthropic's stream says how long the first piece is, not how long it will be. */
+/** At its start, Anthropic's stream has the length of the first piece, not of the whole. */
 function withoutOutput(counts: Partial<TokenCounts> | null): Partial<TokenCounts> | null {
   if (counts === null) return null;
   const { outputTokens: _first, ...rest } = counts;
@@ -73,7 +73,7 @@ function geminiCounts(metadata: Members): Partial<TokenCounts> | null {
   );
 }
 
-/** Anthropic counts what came from the cache apart; to all others it is a part of the prompt. */
+/** Anthropic counts cached tokens separately; for all others they are part of the prompt. */
 function cacheInside(
   prompt: number,
   output: number,
@@ -95,7 +95,7 @@ function text(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value.slice(0, 200) : null;
 }
 
-/** Whole and not negative: what a server says is not believed further than that. */
+/** Whole and not negative: a server's numbers are not trusted further. */
 function number(value: unknown): number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : 0;
 }

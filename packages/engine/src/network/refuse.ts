@@ -1,4 +1,4 @@
-/** How the sandbox is told that something did not work: plain words, in a form that model clients show. */
+/** How the sandbox learns that something did not work: plain words, in a form that model clients show. */
 import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
@@ -14,7 +14,7 @@ export function refuseRequest(response: ServerResponse, status: number, message:
     return;
   }
   const body = `${JSON.stringify({ error: { type: 'caisson_network', message } })}\n`;
-  // The rest of a refused upload is not worth reading: the connection ends with the answer.
+  // The rest of a refused upload is not read: the connection ends with the answer.
   response.writeHead(status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),

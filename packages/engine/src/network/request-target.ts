@@ -1,16 +1,16 @@
 /**
- * One reading of a request's path. What is compared with the allowed operations, what is counted and what is sent on
- * is this text, so that the server cannot read another path than the one that was judged.
+ * One reading of a request's path. This text is compared with the allowed operations, counted and sent, so that the
+ * server cannot read another path than the judged one.
  */
 export type ReadTarget =
   | { readonly path: string; /** With its question mark, or empty. */ readonly query: string }
   | { readonly problem: string };
 
-/** What a path of a model API is made of once it is decoded. A `%` here was encoded twice, a `;` begins parameters. */
+/** The characters of a decoded model API path. A `%` here was encoded twice, a `;` begins parameters. */
 const PLAIN = /^[A-Za-z0-9\-._~!$&'()*+,=:@/]*$/;
-/** Parameters by which some servers take another method or other headers than the request has. */
+/** Parameters that make some servers use another method or other headers than the request has. */
 const OVERRIDING_PARAMETER = /^(?:\$|_method$|x-http-method)/i;
-/** A path that is still encoded after so many times is not meant to be read. */
+/** A path that is still encoded after this many rounds is not accepted. */
 const MAX_DECODINGS = 4;
 
 /**
@@ -19,13 +19,13 @@ const MAX_DECODINGS = 4;
  */
 export function normalizeTarget(target: string): ReadTarget {
   const { path, query } = splitTarget(target);
-  const decoded = decode(path); // what is no encoded byte keeps its percent sign, which is not plain
+  const decoded = decode(path); // an invalid encoding keeps its percent sign, which is not plain
   if (/%2f/i.test(path) || !PLAIN.test(decoded) || target.includes('#'))
-    return { problem: 'a path that servers can read in more than one way is not sent on' };
+    return { problem: 'a path that servers can read in more than one way is not forwarded' };
   const segments = decoded.split('/').filter((segment) => segment !== '');
-  if (segments.some(isDots)) return { problem: 'a path with . or .. segments is not sent on' };
+  if (segments.some(isDots)) return { problem: 'a path with . or .. segments is not forwarded' };
   if (parameterNames(query).some((name) => OVERRIDING_PARAMETER.test(name)))
-    return { problem: 'a parameter that changes the method or the headers is not sent on' };
+    return { problem: 'a parameter that changes the method or the headers is not forwarded' };
   return { path: `/${segments.join('/')}`, query };
 }
 
@@ -40,7 +40,9 @@ export function joinEndpoint(base: string, target: string): { readonly base: str
   return { base: own.replace(/(?:\/v1(?:alpha|beta)?)*(\/v1(?:alpha|beta)?)$/, isNamed ? '' : '$1'), path };
 }
 
-/** For a service, whose paths may hold anything: sent on as it is, unless it would leave the endpoint's base path. */
+/**
+ * For a service, whose paths may contain anything: forwarded as it is, unless it would leave the endpoint's base path.
+ */
 export function confineTarget(target: string): ReadTarget {
   const { path, query } = splitTarget(target);
   let decoded = path;
@@ -48,12 +50,12 @@ export function confineTarget(target: string): ReadTarget {
     const segments = decoded.replaceAll('\\', '/').split('/');
     // Some servers read `..;x` as `..`.
     if (segments.some((segment) => isDots(segment.split(';', 1)[0] ?? '')))
-      return { problem: 'a path with . or .. segments is not sent on' };
+      return { problem: 'a path with . or .. segments is not forwarded' };
     const next = decode(decoded);
     if (next === decoded) return { path, query };
     decoded = next;
   }
-  return { problem: 'a path that is encoded again and again is not sent on' };
+  return { problem: 'a path that is encoded many times is not forwarded' };
 }
 
 function splitTarget(target: string): { path: string; query: string } {

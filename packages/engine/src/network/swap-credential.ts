@@ -1,9 +1,9 @@
-/** N2: the placeholder goes out as the real key, in the very place where the client put it; nothing else is touched. */
+/** N2: replaces the placeholder with the real key, in the very place where the client put it; nothing else changes. */
 import type { OutgoingHttpHeaders } from 'node:http';
 
 export interface CredentialSwap {
   readonly placeholder: string;
-  /** `null`: the server wants no key, so the placeholder is taken out. */
+  /** `null`: the server needs no key, so the placeholder is removed. */
   readonly apiKey: string | null;
   /** Headers in which clients of this service send their key. */
   readonly headers: readonly string[];
@@ -16,10 +16,13 @@ export interface Outgoing {
   readonly path: string;
 }
 
-/** The headers in which model clients send a key. Any of them may be used; those without the placeholder stay behind. */
+/**
+ * The headers in which model clients send a key. Any of them may be used; those without the placeholder are not
+ * forwarded.
+ */
 export const MODEL_KEY_HEADERS = ['authorization', 'x-api-key', 'x-goog-api-key', 'api-key'] as const;
 
-/** The request with the real key in it, or null when it did not hold the placeholder. */
+/** The request with the real key in it, or null when it did not have the placeholder. */
 export function swapCredential(outgoing: Outgoing, swap: CredentialSwap): Outgoing | null {
   const headers = { ...outgoing.headers };
   let found = 0;

@@ -23,7 +23,7 @@ export interface UsageCounter {
   /** A request that a model answers; its path is normalised. */
   ask(path: string): CountedRequest;
   read(): ObservedUsage;
-  /** No answer comes to its end any more: what is under way is estimated as it stands. */
+  /** No answer will end any more: what is under way is estimated as it is. */
   close(): void;
   /** Called when an answer begins and when a request has ended. */
   onChange: () => void;
@@ -33,11 +33,14 @@ export interface CountedRequest {
   /** A piece of the request's body. */
   send(chunk: Buffer): void;
   /**
-   * The answer's head is here. Returns what its body must pass, or null when nothing was charged. `isReadable`: the
-   * body is decoded before.
+   * The answer's head arrived. Returns a stream for its body, or null when nothing was charged. `isReadable`: the body
+   * is decoded before.
    */
   answered(status: number, contentType: string, isReadable: boolean): Transform | null;
-  /** The client has all that it gets, or went away; where it has all and no answer came, nothing was charged. */
+  /**
+   * The client has everything that it gets, or disconnected; if it has everything and no answer came, nothing was
+   * charged.
+   */
   closed(hasAll: boolean): void;
 }
 
@@ -79,7 +82,7 @@ export function createUsageCounter(clock: Clock): UsageCounter {
       for (const cutOff of open) cutOff();
     },
     ask(path) {
-      const isAlone = standing.underWay === 0; // what is asked beside something else is no answer to the task
+      const isAlone = standing.underWay === 0; // a side request is no answer to the task
       standing.begin();
       const answer = createCountedAnswer(path, { add, called: standing.called });
       let ordinal: number | null = null;
@@ -105,7 +108,8 @@ export function createUsageCounter(clock: Clock): UsageCounter {
       };
       return {
         send: answer.send,
-        // Without an answer these were our own words; a client that went away may have left one to be paid for.
+        // Without an answer this was our own message; a client that disconnected may have left an answer that costs
+        // money.
         closed(hasAll) {
           if (hasAll && ordinal === null)
             end('whole', fail('no-connection', 'no answer came from the model'), false);

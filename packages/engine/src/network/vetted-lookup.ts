@@ -1,4 +1,4 @@
-/** N3: names are resolved here, on the host, and what they resolve to is checked before anything connects. */
+/** N3: names are resolved here, on the host, and their addresses are checked before anything connects. */
 import { lookup, type LookupAddress } from 'node:dns';
 import { BlockList, isIPv6, type LookupFunction } from 'node:net';
 import type { NetworkSettings } from './contract.ts';
@@ -49,7 +49,7 @@ export function resolveBySystem(name: string): Promise<readonly LookupAddress[]>
   });
 }
 
-/** A lookup for `net.connect` that hands on only addresses that may be reached. */
+/** A lookup for `net.connect` that returns only addresses that may be reached. */
 export function createVettedLookup(
   resolveName: ResolveName,
   isGranted: (address: string) => boolean,
@@ -70,6 +70,6 @@ export function createVettedLookup(
 function refusal(name: string, all: readonly LookupAddress[]): PrivateAddressError {
   const found = all.map(({ address }) => address).join(', ') || 'no address';
   return new PrivateAddressError(
-    `${name} resolves to ${found}, which is not a public address; grant that address itself if it is meant`,
+    `${name} resolves to ${found}, which is not a public address; grant that address itself if you want that`,
   );
 }

@@ -31,7 +31,7 @@ const TEMPORARY = /^caisson-(?:pipes|probe|put)-[\w-]+$/;
 const FULL_BYTES = 2 * 2 ** 20;
 /** No attempt takes this long. */
 const FOREIGN_GROUP_AGE_MS = 7 * DAY_MS;
-/** Folders of `runtime` in which each attempt has a file or folder of its own, which goes with its clean-up. */
+/** Folders of `runtime` in which each attempt has its own file or folder, which its clean-up removes. */
 const ATTEMPT_FOLDERS = ['jobs', 'captures', 'mailboxes', 'homes', 'net', 'overlays'];
 
 export interface GarbageReport extends SweptStore {
@@ -159,7 +159,7 @@ export async function removeLeftOfRuns(engine: Engine): Promise<readonly Removal
   return removals;
 }
 
-/** What attempts that are over leave for whoever looks later. */
+/** What ended attempts leave for later readers. */
 export async function sweepRuntime(
   engine: Engine,
   graceMs: number,

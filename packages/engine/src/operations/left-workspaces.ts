@@ -34,7 +34,7 @@ export async function removeLeftWorkspaces(
       const result = await engine.workspaces.remove(prepared);
       if (result.kind !== 'refused') removals.push({ runId, attemptDir, result });
     } catch (error) {
-      // One that resists is kept and told; it must not keep the rest from being tidied up.
+      // One that cannot be removed is kept and reported; it must not stop the rest of the clean-up.
       const message = `${attemptDir} was left in place: ${(error as Error).message.slice(0, 500)}`;
       engine.bus.emit(BusTopic.WARNING, { source: 'sweep', message });
     }

@@ -29,7 +29,7 @@ export async function retryRun(
   });
 }
 
-/** A session in which no model has answered has nothing to go on with, and some programs do not find it. */
+/** A conversation without an answer of a model cannot be continued, and some programs do not find it. */
 function sessionOf({ resume, usage }: Result): Pick<DispatchRequest, 'resume'> {
   return resume === undefined || usage?.outputTokens === 0 ? {} : { resume };
 }

@@ -5,8 +5,9 @@
  *       ├──────deadline passed (deny)───────────────► decided
  *       └──────the attempt ended (deny)─────────────► decided
  *
- * AP1  An approval is on disk before it can be decided, and its decision before the call continues. AP2  It is decided
- *      exactly once; a second decision is refused. AP3  No answer is a denial; so is a host that is gone.
+ * AP1  An approval is on disk before it can be decided, and its decision before the call continues.
+ * AP2  It is decided exactly once; a second decision is refused.
+ * AP3  No answer is a denial; so is a host that is gone.
  */
 import type { Emit } from '../ledger/index.ts';
 

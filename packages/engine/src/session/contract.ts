@@ -1,9 +1,9 @@
 /**
  * What the runs of a session share on disk: board and context registry, one folder a session.
  *
- * SE1  Workers write these files too; every change uses ground's lock, so no change is lost. SE2  Board and context are
- *      working data: no ending, no status and no evidence depends on them. SE3  A run without a session has a private
- *      one, named by its own id; no other run gets its paths.
+ * SE1  Workers write these files too; every change uses ground's lock, so no change is lost.
+ * SE2  Board and context are working data: no ending, no status and no evidence depends on them.
+ * SE3  A run without a session has a private one, named by its own id; no other run gets its paths.
  */
 import type { Board, ContextRegistry } from '@caisson/ground';
 

@@ -1,4 +1,4 @@
-/** Where a blob lies, and how its bytes are read there. */
+/** Where a blob is, and how its bytes are read there. */
 import { closeSync, openSync, utimesSync } from 'node:fs';
 import { verifyBytes } from './digest.ts';
 import { StoreCorruptError } from './errors.ts';
@@ -34,7 +34,7 @@ export function readVerified(digest: string, place: BlobPlace & { kind: 'packed'
   return bytes;
 }
 
-/** A blob that is a file of its own; null where there is none. */
+/** A blob that is a loose file; null if there is none. */
 export function findLoose(file: string): BlobPlace | null {
   const stats = statOrNull(file);
   return stats === null ? null : { kind: 'loose', file, size: Number(stats.size) };

@@ -1,12 +1,12 @@
 /**
  * Which digest a file had when it was last read, so that putting an unchanged folder again reads nothing.
  *
- * An entry counts only while path, size, mtime, ctime, inode and device are all the same, and it is kept only
- * where that proves something:
+ * An entry counts only while path, size, mtime, ctime, inode and device are all the same, and it is kept only where
+ * that proves something:
  *  1. the file system is a local one, whose times come from this machine's clock;
- *  2. the file's times lay clearly before the moment we began to read it (git's racy rule): a file that is
- *     written again within one tick of the clock keeps its times and changes its content.
- * The cache is a hint about sources. What is in the store is verified on every read all the same.
+ *  2. the file's times are clearly before the moment we began to read it (git's racy rule): a file that is written
+ *     again within one tick of the clock keeps its times and changes its content. The cache is a hint about sources.
+ *     What is in the store is still verified on every read.
  */
 import { hash } from 'node:crypto';
 import { readFileSync, statfsSync, type BigIntStats } from 'node:fs';

@@ -20,8 +20,8 @@ import type { Compute, WorkerProcess } from '../compute/index.ts';
 export type HealthState = 'healthy' | 'stale' | 'dead' | 'recovered';
 /**
  * Why a run makes no progress.
- *   gone                  the worker itself is not heard any more
- *   waiting-permission    a tool call is held until a person decides
+ *   gone                  the worker itself does not report any more
+ *   waiting-permission    a tool call waits until a person decides
  *   exited-but-pipe-open  the agent ended, but the sandbox around it did not
  *   waiting-stdin         one of the agent's processes reads the agent's stdin
  *   spinning              nothing is printed, but a good part of a core is in use

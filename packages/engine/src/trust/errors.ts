@@ -44,7 +44,7 @@ export class TrustStoreError extends CaissonError {
 
   static foreign(path: string): TrustStoreError {
     return new TrustStoreError(`${path} belongs to another user.`, {
-      remedy: 'Move it away, or point XDG_STATE_HOME at a folder of your own.',
+      remedy: 'Move it away, or point XDG_STATE_HOME at your own folder.',
     });
   }
 

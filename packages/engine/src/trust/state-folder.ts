@@ -1,8 +1,8 @@
 /**
  * The state folder is ours or it is not opened.
  *
- * absent ──create──► ours            refused (with the reason) adoptable ──adopt──► ours ──copied, or its id lost──►
- * adoptable
+ * absent ──create──► ours            refused (with the reason)
+ * adoptable ──adopt──► ours ──copied, or its id lost──► adoptable
  *
  * S1  Ours is a real folder of this user that only this user can write, that git does not track, and that is marked as
  *     made here outside of the repository. Every process that opens it checks every condition.

@@ -58,7 +58,7 @@ function inspectFolder(path: string, stats: Stats, { folders }: StatePlace): Ins
     return refuse(
       'owner',
       `the state folder ${path} belongs to user ${stats.uid}, and this is user ${ownUid()}.`,
-      'Run as its owner, or choose a folder of your own with --state-dir.',
+      'Run as its owner, or choose your own folder with --state-dir.',
     );
   const isEmpty = isEmptyState(path); // first: a process that adds something has put the id there before
   const marked = readMarkedState(path, folders.state);

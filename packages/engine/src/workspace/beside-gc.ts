@@ -21,13 +21,13 @@ const MAX_TRIES = 8;
 const FIRST_PAUSE_MS = 25;
 const MAX_PACK_BYTES = 1024 * 1024 * 1024;
 const KEPT_BECAUSE = 'caisson is about to name it by a ref';
-/** Nobody takes so long from a pack to its refs. */
+/** No process takes this long from a pack to its refs. */
 const LEFT_KEEP_MS = 60 * 60_000;
 
 /** A written object is gone. */
 class ObjectsGoneError extends WorkspaceError {}
 
-/** Does `save` again when objects vanished under it; `beginAgain` gives it a store of our own and a clean start. */
+/** Repeats `save` when objects vanished meanwhile; `beginAgain` gives it our own store and a clean start. */
 export async function besideGc<T>(
   save: (isAgain: boolean) => Promise<T>,
   beginAgain: () => Promise<void>,
@@ -113,7 +113,7 @@ async function isShared(gitDir: string): Promise<boolean> {
   return (await lstat(join(gitDir, 'objects'))).isSymbolicLink();
 }
 
-/** Gives the git dir a store of its own, which borrows from the one that it shared. */
+/** Gives the git dir its own store, which borrows from the one that it shared. */
 export async function takeOwnStore(gitDir: string): Promise<void> {
   if (!(await isShared(gitDir))) return;
   const objects = join(gitDir, 'objects');

@@ -152,7 +152,7 @@ describe('a v2 group', () => {
       { name: nextName(), limits: { pids: 8 } },
       { mount: '/sys/fs/cgroup/nowhere', ownGroup: '/sys/fs/cgroup/nowhere/own' },
     );
-    expect(made).toEqual({ why: expect.stringContaining('can be written and hands on') });
+    expect(made).toEqual({ why: expect.stringContaining('can be written and delegates') });
   });
 
   it('is asked for as much memory as it has before it goes', async () => {

@@ -2,7 +2,7 @@
 //
 // Promises:
 // C1  Only groups below our own folder (`caisson/` beside other groups) are made, changed, killed or removed.
-// C2  `enforced` is what the kernel accepted, nothing else: a limit that was not taken is `false`, with `why`.
+// C2  `enforced` is what the kernel accepted, nothing else: a refused limit is `false`, with `why`.
 // C3  Leaving the group we were started in never lifts its memory or process limit.
 
 export interface CgroupLimits {
@@ -16,7 +16,7 @@ export interface CgroupRequest {
   /** `<runId>.<attempt>` */
   readonly name: string;
   readonly limits: CgroupLimits;
-  /** The folder of our groups in each hierarchy, `caisson` unless told. */
+  /** The folder of our groups in each hierarchy; default `caisson`. */
   readonly parentHint?: string | undefined;
 }
 
@@ -38,11 +38,11 @@ export interface Cgroup {
   /** Kills everything in the group; resolves when it is empty. */
   kill(): Promise<void>;
   pids(): number[];
-  /** Removes the group. What still runs in it is killed first. */
+  /** Removes the group. Its processes are killed first. */
   remove(): Promise<void>;
 }
 
-/** What the doctor shows. */
+/** For the doctor. */
 export interface CgroupProbe {
   readonly kind: 'v1' | 'v2' | 'none';
   /** What this machine has, usable for us or not. */

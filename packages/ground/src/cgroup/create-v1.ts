@@ -94,7 +94,7 @@ function makeFolder(
   }
 }
 
-/** One lack of rights is told once, not once for each controller. */
+/** Missing rights are reported once, not once for each controller. */
 function describeDenied(denied: readonly Denied[]): string[] {
   return [...new Set(denied.map(({ code }) => code))].map((code) => {
     const [first, ...others] = denied.filter((one) => one.code === code);
@@ -104,7 +104,7 @@ function describeDenied(denied: readonly Denied[]): string[] {
   });
 }
 
-/** Swap is limited together with memory where the kernel counts it; else this group is kept from swapping at all. */
+/** Swap is limited together with memory if the kernel counts it; else this group may not swap at all. */
 function limitMemory(folder: string, limit: number): string | null {
   const refusal = tryWrite(join(folder, 'memory.limit_in_bytes'), limit);
   if (refusal !== null) return refusal;
@@ -121,7 +121,7 @@ function limitCpus(folder: string, cpus: number): string | null {
   );
 }
 
-/** C3: what our own group may use at most, counting all groups around it. */
+/** C3: the most that our own group may use, counting all groups around it. */
 function outerMemory(hierarchy: V1Hierarchy | undefined): number | undefined {
   if (hierarchy === undefined) return undefined;
   const limit = readCount(join(hierarchy.ownGroup, 'memory.stat'), 'hierarchical_memory_limit');

@@ -1,8 +1,8 @@
 // cgroup v2: one folder, beside the group we were started in.
 //
-// A group with processes cannot hand controllers to groups below it, so ours is made below the nearest group around us
-// that already hands them on and lets us write: with systemd that is a slice delegated to the user, or the root.
-// Groups that are not ours are never changed (C1); below their parent, outer limits keep holding by themselves (C3).
+// A group with processes cannot delegate controllers to groups below it, so ours is made below the nearest group around
+// us that already delegates them and lets us write: with systemd that is a slice delegated to the user, or the root.
+// Groups that are not ours are never changed (C1); below their parent, outer limits still apply (C3).
 import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Cgroup, CgroupRequest } from './contract.ts';
@@ -25,7 +25,7 @@ export function createV2(
 ): Cgroup | { why: string } {
   const parent = findV2Parent(v2);
   if (parent === null)
-    return { why: `no group around ${v2.ownGroup} can be written and hands on memory, cpu or pids` };
+    return { why: `no group around ${v2.ownGroup} can be written and delegates memory, cpu or pids` };
   const ours = join(parent, request.parentHint ?? 'caisson');
   const folder = join(ours, request.name);
   try {
@@ -59,7 +59,7 @@ export function openV2Group(folder: string, { limits }: CgroupRequest): Cgroup {
         : `${Math.max(1000, Math.round(limits.cpus * CPU_PERIOD_US))} ${CPU_PERIOD_US}`,
     ),
   };
-  // Memory and swap are two limits here: without swap the memory limit means what it says.
+  // Memory and swap are two limits here: without swap the memory limit is exact.
   if (enforced.memory && existsSync(join(folder, 'memory.swap.max')))
     tryWrite(join(folder, 'memory.swap.max'), 0);
   return {

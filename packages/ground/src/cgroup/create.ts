@@ -6,8 +6,8 @@ import { createV2 } from './create-v2.ts';
 import { readHierarchies, type Hierarchies } from './hierarchies.ts';
 
 /**
- * Makes a group with these limits, in whatever form this kernel offers. Never throws for a lack of rights: then the
- * kind is `none`, or a limit is not `enforced`, and `why` says so. The caller decides whether that is acceptable.
+ * Makes a group with these limits, in the form this kernel offers. Never throws for missing rights: then the kind is
+ * `none`, or a limit is not `enforced`, and `why` says so. The caller decides whether that is acceptable.
  */
 export function createCgroup(request: CgroupRequest): Cgroup {
   if (!/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}$/.test(request.name))
@@ -19,7 +19,7 @@ export function createCgroup(request: CgroupRequest): Cgroup {
   return 'kind' in made ? made : noGroup(made.why);
 }
 
-/** What limits this machine can enforce for us, tried with a real group that is removed again. */
+/** The limits that this machine can enforce for us, tested with a real group that is removed again. */
 export async function probeCgroups(): Promise<CgroupProbe> {
   const group = createCgroup({
     name: `probe.${process.pid}`,

@@ -28,7 +28,7 @@ export function readGroupFile(path: string): string | null {
   }
 }
 
-/** Why the kernel refused the value, or `null` when it took it. */
+/** Why the kernel refused the value, or `null` when it accepted it. */
 export function tryWrite(path: string, value: string | number): string | null {
   try {
     writeFileSync(path, String(value));
@@ -39,8 +39,8 @@ export function tryWrite(path: string, value: string | number): string | null {
 }
 
 /**
- * Members of the group and of every group below it. The kernel shows 0 for a process of another PID namespace; to
- * signal "process 0" would be to signal our own group.
+ * Members of the group and of every group below it. The kernel shows 0 for a process of another PID namespace;
+ * signalling "process 0" would signal our own group.
  */
 export function listMembers(folder: string): number[] {
   const text = readGroupFile(join(folder, 'cgroup.procs')) ?? '';
@@ -62,7 +62,7 @@ export function listSubgroups(folder: string): string[] {
   }
 }
 
-/** Kills the members of all folders, again and again until none is left. Freezing first outruns a fork bomb. */
+/** Kills the members of all folders, again and again until none is left. Freezing first is faster than a fork bomb. */
 export async function killMembers(folders: readonly string[]): Promise<void> {
   const startedAt = performance.now();
   for (;;) {
@@ -95,10 +95,10 @@ function sendKill(pid: number): void {
 }
 
 /**
- * Gives back the memory that a group without members still has, the file cache above all. A memory group that is removed
- * with any of it stays in the kernel, without a name, until somebody else needs that memory. Best effort: what cannot be
- * given back is not the group's end. Not in our own thread, because the kernel may have to write a lot to the disk. False
- * when that takes too long: nobody's ending waits for it, and until it is done a removal would wait, too.
+ * Frees the memory that a group without members still has, mostly file cache. A removed memory group with any of it
+ * stays in the kernel, without a name, until that memory is needed. Best effort: what cannot be freed does not stop the
+ * removal. Not in our own thread, because the kernel may have to write a lot to the disk. False when that takes too
+ * long: no ending waits for it, and until it is done a removal would wait, too.
  */
 export async function emptyMemory(folder: string): Promise<boolean> {
   const isV1 = existsSync(join(folder, 'memory.force_empty'));
@@ -112,8 +112,8 @@ export async function emptyMemory(folder: string): Promise<boolean> {
 }
 
 /**
- * Removes an empty group with what is below it; the kernel may say "busy" while the last member is being buried. False:
- * it was left to whoever looks for empty groups, because its memory could not be given back in time.
+ * Removes an empty group with what is below it; the kernel may report "busy" while the last member is being removed.
+ * False: it is left to the search for empty groups, because its memory could not be freed in time.
  */
 export async function removeGroup(folder: string): Promise<boolean> {
   for (const subgroup of listSubgroups(folder)) if (!(await removeGroup(subgroup))) return false;

@@ -1,4 +1,4 @@
-// Where the kernel's control groups are mounted, and where we stand in them.
+// Where the kernel's control groups are mounted, and our place in them.
 import { readFileSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Controller } from './contract.ts';
@@ -39,13 +39,13 @@ export function readHierarchies(): Hierarchies {
 const CGROUP_MAGIC = 0x27_e0_eb;
 const CGROUP2_MAGIC = 0x63_67_72_70;
 
-/** Something else may be mounted over it, and there a group would be a plain folder that limits nothing. */
+/** Something else may be mounted over it, and there a group would be a plain folder without limits. */
 function isUncovered(mount: string): boolean {
   try {
     const { type } = statfsSync(mount);
     return type === CGROUP_MAGIC || type === CGROUP2_MAGIC;
   } catch {
-    return false; // gone, or not for us: then it cannot be used either
+    return false; // gone, or not readable: then it cannot be used either
   }
 }
 

@@ -1,4 +1,4 @@
-// Groups that nobody took away: their host was killed, and with it the project that could tell.
+// Groups that were never removed: their host was killed, and with it the project that knew them.
 import { readdirSync, rmdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { findV2Parent } from './create-v2.ts';
@@ -8,11 +8,11 @@ import { readHierarchies } from './hierarchies.ts';
 export interface LeftGroup {
   readonly name: string;
   readonly ageMs: number;
-  /** Takes it away if nobody is in it; never kills anyone. */
+  /** Removes it if it is empty; never kills a process. */
   remove(): Promise<boolean>;
 }
 
-/** The groups of ours in which nobody is. A run between two of its commands has such a group, too. */
+/** Our empty groups. A run between two of its commands has such a group, too. */
 export function listEmptyCgroups(parentHint = 'caisson'): LeftGroup[] {
   const { v1, v2 } = readHierarchies();
   const parents = [...Object.values(v1).map(({ mount }) => mount), v2 === null ? null : findV2Parent(v2)];
@@ -47,7 +47,7 @@ function listNames(folder: string): string[] {
   }
 }
 
-/** The kernel itself refuses while anyone is in it. */
+/** The kernel itself refuses while a process is in it. */
 async function removeEmpty(folder: string): Promise<boolean> {
   for (const subgroup of listSubgroups(folder)) await removeEmpty(subgroup);
   if (!(await emptyMemory(folder))) return false;

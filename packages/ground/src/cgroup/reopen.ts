@@ -1,4 +1,4 @@
-/** A group made by another process, known only by its `cgroup.procs` files: what a later host needs to end and remove it. */
+/** A group made by another process, known only by its `cgroup.procs` files: a later host can end and remove it. */
 import { dirname } from 'node:path';
 import { killMembers, listMembers, removeGroup } from './group-files.ts';
 
@@ -11,7 +11,7 @@ export interface ReopenedCgroup {
   remove(): Promise<void>;
 }
 
-/** Takes up a group again by the files that a handle carries. */
+/** Opens a group again by the files in a handle. */
 export function reopenCgroup(procsFiles: readonly string[]): ReopenedCgroup {
   const folders = procsFiles.map((file) => dirname(file));
   return {

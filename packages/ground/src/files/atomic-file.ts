@@ -1,8 +1,8 @@
 /**
- * Files that are either the old content or the new one, never a mixture, also after a power cut.
- * temp in the same folder → write → fsync → rename or link → fsync of the folder.
- * Every rename that something relies on goes through here: without the first fsync a file system may keep the new name
- * and lose the bytes, without the second one it may lose the name.
+ * Files that are either the old content or the new one, never a mixture, also after a power cut. temp in the same
+ * folder → write → fsync → rename or link → fsync of the folder. Every rename that something relies on uses this file:
+ * without the first fsync a file system may keep the new name and lose the bytes, without the second one it may lose
+ * the name.
  */
 import { randomBytes } from 'node:crypto';
 import {
@@ -34,11 +34,11 @@ export interface AtomicWriteOptions {
 }
 
 export interface OpenOptions {
-  /** Refuse a symbolic link as last component; for paths that somebody else may write. Default false. */
+  /** Refuse a symbolic link as last component; for paths that another user may write. Default false. */
   readonly noFollow?: boolean;
 }
 
-/** The file is larger than its reader may hold. */
+/** The file is larger than its reader accepts. */
 export class FileTooLargeError extends CaissonError {
   readonly code = 'FILE_TOO_LARGE';
 }
@@ -98,7 +98,7 @@ export function writeFileAtomicSync(
   if (durable) syncPathSync(dirname(path));
 }
 
-/** Gives a finished draft its name, in one step. Draft and name may lie in different folders of one file system. */
+/** Gives a finished draft its name, in one step. Draft and name may be in different folders of one file system. */
 export async function publishFile(draft: string | Buffer, path: string): Promise<void> {
   await syncPath(draft, { noFollow: true });
   await rename(draft, path);
@@ -154,8 +154,8 @@ export function syncPathSync(path: string): void {
 }
 
 /**
- * Reads a whole regular file of at most `maxBytes`, or throws {@link FileTooLargeError}. Counts what it reads and
- * does not trust the size, which may change meanwhile. Never blocks on a pipe put in the file's place.
+ * Reads a whole regular file of at most `maxBytes`, or throws {@link FileTooLargeError}. Counts what it reads and does
+ * not trust the size, which may change meanwhile. Never blocks on a pipe in place of the file.
  */
 export async function readFileCapped(
   path: string,

@@ -1,22 +1,22 @@
 /**
- * Reaches a name below a folder without following a link on the way, whatever others do to the folders meanwhile.
+ * Reaches a name below a folder without following a link on the way, even if others change the folders meanwhile.
  *
- * Node has no `openat`. Linux shows every open folder at `/proc/self/fd/N`: a path that begins there begins in that very
- * folder, wherever its name leads by now. So each component is opened from the one before, as a folder and not through
- * a link, and the last name is given to the caller as a path in the folder it is in. What the caller does with it must
- * not follow a link either: `lstat`, `rename`, `unlink`, `link`, `rmdir`, `readlink` and opening with O_NOFOLLOW do not.
+ * Node has no `openat`. Linux shows every open folder at `/proc/self/fd/N`: a path that begins there begins in that
+ * very folder, whatever its name means by now. So each component is opened from the one before, as a folder and not
+ * through a link, and the caller gets the last name as a path in its folder. The caller must not follow a link either:
+ * `lstat`, `rename`, `unlink`, `link`, `rmdir`, `readlink` and opening with O_NOFOLLOW do not.
  */
 import { closeSync, constants, lstatSync, mkdirSync, openSync } from 'node:fs';
 import { CaissonError } from '@caisson/protocol';
 
 import { isErrno, showPath } from '../platform/index.ts';
 
-/** A path leads through a link, so where it ends is somebody else's choice. */
+/** A path leads through a link, so another user may choose where it ends. */
 export class LinkInPathError extends CaissonError {
   readonly code = 'LINK_IN_PATH';
 }
 
-/** O_PATH, which Node does not name: a place to start from, for which the right to list is not needed. */
+/** O_PATH, which Node does not name: a place to start from that needs no right to list. */
 const O_PATH = 0o10000000;
 const FOLDER = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
@@ -26,8 +26,8 @@ export interface BeneathOptions {
 }
 
 /**
- * Calls `use` with a path for the last name of `path`, below the folder `root`. Null when a folder on the way is not
- * there, or is a file. Throws {@link LinkInPathError} where there is a link.
+ * Calls `use` with a path for the last name of `path`, below the folder `root`. Null when a folder on the way does not
+ * exist, or is a file. Throws {@link LinkInPathError} if there is a link.
  */
 export async function beneath<T>(
   root: string,
@@ -93,7 +93,8 @@ function openNext(folder: number, name: Buffer, path: Buffer, create: boolean): 
     if (error instanceof LinkInPathError)
       throw new LinkInPathError(`${showPath(path)} goes through the link ${showPath(name)}.`, {
         cause: error,
-        remedy: 'Replace the link by a folder if it is meant to be one, and look who changes the folder.',
+        remedy:
+          'Replace the link with a folder if you want one there, and check which program changes the folder.',
       });
     throw error;
   }
@@ -103,7 +104,7 @@ function makeFolderAt(at: Buffer): void {
   try {
     mkdirSync(at);
   } catch (error) {
-    if (!isErrno(error, 'EEXIST')) throw error; // somebody else made it, and it is opened like any other
+    if (!isErrno(error, 'EEXIST')) throw error; // another process made it, and it is opened like any other
   }
 }
 

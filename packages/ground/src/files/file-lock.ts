@@ -1,16 +1,17 @@
 /**
- * A lock between processes that needs no kernel lock and cannot stay behind.
+ * A lock between processes that needs no kernel lock and cannot be left behind.
  *
- * The lock is a file that names its holder by pid and start time; it is put in place by a hard link, which exactly one
- * process can do. Whoever finds a holder that is dead takes the lock file away, and only one process may do that:
+ * The lock is a file that names its holder by pid and start time; it is made by a hard link, which exactly one process
+ * can do. A process that finds a dead holder removes the lock file, and only one process may do that:
  *
- * L1  A lock file is removed by its living holder, or by whoever holds the lock on burying exactly that holder.
- * L2  A holder's token never comes back, so a gravedigger that is late finds another token and leaves it alone.
- * L3  A gravedigger that dies leaves a lock of the same kind, under a name of its own, which is buried the same way.
- * L4  Content that names nobody is what a power cut left: a lock file is complete before it gets its name. It counts as
- *     dead after `BROKEN_LIMIT_MS`, and its inode and time are its token.
+ * L1  A lock file is removed by its living holder, or by the process that holds the lock for removing exactly that
+ *     holder.
+ * L2  A holder's token never comes back, so a late remover finds another token and does nothing.
+ * L3  A remover that dies leaves a lock of the same kind, under its own name, which is removed the same way.
+ * L4  A file without a valid holder was left by a power cut: a lock file is complete before it gets its name. It counts
+ *     as dead after `BROKEN_LIMIT_MS`, and its inode and time are its token.
  *
- * A holder in another pid namespace cannot be looked at; it counts as dead after `FOREIGN_LIMIT_MS`.
+ * A holder in another pid namespace cannot be inspected; it counts as dead after `FOREIGN_LIMIT_MS`.
  */
 import { randomBytes } from 'node:crypto';
 import { linkSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
@@ -24,7 +25,7 @@ const BROKEN_LIMIT_MS = 1000;
 const FIRST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 20;
 
-/** Somebody else held the lock for too long. */
+/** Another process held the lock for too long. */
 export class LockTimeoutError extends CaissonError {
   readonly code = 'LOCK_TIMEOUT';
   override readonly retryable = true;
@@ -65,7 +66,7 @@ export async function withFileLock<T>(
     try {
       return await work();
     } finally {
-      removeFileSync(lockPath); // L1: we live and hold it
+      removeFileSync(lockPath); // L1: we are alive and hold it
     }
   } finally {
     removeFileSync(own);
@@ -120,7 +121,7 @@ function tryLink(own: string, lockPath: string): boolean {
   }
 }
 
-/** `null` when nobody holds it (any more). */
+/** `null` when there is no holder (any more). */
 function readHolder(lockPath: string): Holder | Broken | null {
   const text = readIfThere(lockPath);
   if (text === null) return null;

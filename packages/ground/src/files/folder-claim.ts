@@ -1,9 +1,9 @@
 /**
- * A folder that one process at a time may work in, whatever state folder it has.
+ * A folder that one process at a time may work in, even with different state folders.
  *
- * The claim is a socket name of the kernel's own (Linux's abstract namespace), made of the user and the folder: exactly
- * one process can have it, it is on no disk, and it goes with the process, however that ends. Who finds it taken asks
- * at the socket who has it.
+ * The claim is an abstract socket name of Linux, made of the user and the folder: exactly one process can have it, it
+ * is on no disk, and it ends with the process in every case. A process that finds it taken asks at the socket for the
+ * holder.
  */
 import { createHash } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
@@ -16,14 +16,14 @@ const MAX_ANSWER = 256;
 
 export type FolderClaim =
   | { readonly kind: 'claimed'; release(): void }
-  /** Null when the other one does not say who it is. */
+  /** Null when the other process does not name itself. */
   | { readonly kind: 'taken'; readonly holder: string | null };
 
-/** Claims the folder for as long as this process lives or until it is released. `holder` is what others are told. */
+/** Claims the folder for as long as this process lives or until it is released. Others get `holder` as the answer. */
 export async function claimFolder(folder: string, holder: string): Promise<FolderClaim> {
   const name = nameOf(await realpath(folder));
   const server = createServer((socket) => {
-    socket.on('error', () => socket.destroy()); // who asked is gone
+    socket.on('error', () => socket.destroy()); // the other process is gone
     socket.end(holder.slice(0, MAX_ANSWER));
   });
   try {

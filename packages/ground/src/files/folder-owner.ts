@@ -1,4 +1,4 @@
-/** Who can write a file or a folder, as far as its owner, group and mode say. */
+/** Which users can write a file or a folder, by its owner, group and mode. */
 import { readFileSync, type Stats } from 'node:fs';
 
 type Rights = Pick<Stats, 'mode' | 'gid'>;
@@ -14,14 +14,14 @@ export function isWritableByOthers({ mode, gid }: Rights): boolean {
   return (mode & 0o020) !== 0 && !isPrivateGroup(gid);
 }
 
-/** In a sticky folder nobody can rename or remove what belongs to another user. */
+/** In a sticky folder users cannot rename or remove files of another user. */
 export function isSticky({ mode }: Pick<Stats, 'mode'>): boolean {
   return (mode & 0o1000) !== 0;
 }
 
 const groups = new Map<number, boolean>();
 
-/** Many systems give each user a group of their own and let it write; a group with somebody else in it is shared. */
+/** Many systems give each user a private group and let it write; a group with another member is shared. */
 function isPrivateGroup(gid: number): boolean {
   const known = groups.get(gid);
   if (known !== undefined) return known;
@@ -35,7 +35,7 @@ function isAlone(gid: number): boolean {
   const own = users.find(({ uid }) => uid === `${ownUid()}`)?.name;
   if (users.some(({ name, group }) => group === `${gid}` && name !== own)) return false;
   const entry = readTable('/etc/group').find(([, , id]) => id === `${gid}`);
-  // A group from a directory service is not listed here; one of a user's own has the user's number.
+  // A group from a directory service is not listed here; a user's private group has the user's number.
   if (entry === undefined) return gid === ownUid();
   return (entry[3] ?? '').split(',').every((name) => name === '' || name === own);
 }

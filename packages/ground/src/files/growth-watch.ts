@@ -1,26 +1,26 @@
-// A bind mount has no quota, so somebody has to look. Walking a big workspace every second would cost more than the
-// agent: the file system's own counter is asked first, and the folder is walked only when the whole disk has grown by
-// what the folder may still grow, or when the last walk is long ago (others may have freed what the folder took).
+// A bind mount has no quota, so the size must be watched. Walking a big workspace every second would cost more than the
+// agent: the file system's own counter is read first, and the folder is walked only when the whole disk has grown by
+// what the folder may still grow, or when the last walk is long ago (others may have freed what the folder used).
 //
-// What holds:
-// G1  What the folders hold, and what is open without a name, is counted exactly.
+// Guarantees:
+// G1  The content of the folders, and open files without a name, are counted exactly.
 // G2  Where something could be hidden (a folder closed since the start, a path longer than any name can be, one of the
-//     signs of `findHiding`), the growth of the whole disk is taken for the folder's: more is never hidden than the cap,
+//     signs of `findHiding`), the growth of the whole disk counts for the folder: never more than the cap is hidden,
 //     unless others free as much meanwhile.
-// G3  Whoever takes it: when nine tenths of what was free at the start are gone, the watch calls.
+// G3  When nine tenths of what was free at the start are gone, for any reason, the watch calls.
 import { lstat, opendir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const POLL_MS = 500;
 const WALK_AT_LEAST_EVERY_MS = 2000;
-/** A walk may take at most this part of the time: much less where nothing hints at growth. */
+/** A walk may use at most this part of the time: much less if nothing hints at growth. */
 const PAUSE_PER_WALK_TIME = 5;
 const IDLE_PAUSE_PER_WALK_TIME = 50;
 const MAX_ENTRIES = 300_000;
-/** Under a cap as wide as this the first walk waits for the first poll: most commands are done before. */
+/** Under a large cap the first walk waits for the first poll: most commands end before. */
 const LATE_START_FROM_BYTES = 1024 ** 3;
-/** A disk is never filled to its end, whatever the cap: those who must tell of it write to it, too. */
+/** A disk is never filled completely, whatever the cap: reporting it needs space, too. */
 const MAX_SHARE_OF_FREE = 0.9;
 /** How far the file system's clock may be behind ours. */
 const CLOCK_STEP_MS = 50;
@@ -30,7 +30,7 @@ export interface FolderSize {
   readonly entries: number;
   /** More entries than are ever counted: the true size is larger. */
   readonly isPartial: boolean;
-  /** Folders and files that cannot be looked at (closed, or too deep to be named): what they hold is not counted. */
+  /** Folders and files that cannot be read (closed, or too deep to be named): their content is not counted. */
   readonly unreadable: number;
 }
 
@@ -40,9 +40,9 @@ export interface GrowthWatchOptions {
   readonly others?: readonly string[] | undefined;
   /** Bytes on that disk which no folder shows; see `measureUnlinked`. */
   readonly unseenBytes?: (() => number) | undefined;
-  /** How bytes could be kept on that disk unseen, in words; asked only when the disk has grown past the cap. */
+  /** How bytes could be hidden on that disk, in words; called only when the disk has grown past the cap. */
   readonly findHiding?: (() => string | null) | undefined;
-  /** How much the folder may grow beyond what it held at the start. */
+  /** How much the folder may grow from its start size. */
   readonly maxGrowthBytes: number;
   readonly pollMs?: number | undefined;
   /** Called once, with the growth that was found and why more than the folders' is counted; the watch then ends. */
@@ -100,7 +100,7 @@ async function poll(
   while (await pause(options.pollMs ?? POLL_MS, signal)) {
     const used = (await readDisk(options.path)).usedBytes;
     if (start === null) {
-      // What the whole disk has grown by in this first moment is counted as the folder's.
+      // The growth of the whole disk in this first moment counts for the folder.
       const size = await options.measure(signal);
       if (signal.aborted) return;
       start = { ...size, bytes: size.bytes - Math.max(0, used - begin.usedBytes) };
@@ -124,7 +124,7 @@ async function poll(
   }
 }
 
-/** G2, G3: why the growth of the whole disk is taken for the folder's; `null` where it is not. */
+/** G2, G3: why the growth of the whole disk counts for the folder; `null` if it does not. */
 function findHidden(
   options: GrowthWatchOptions,
   begin: Beginning,
@@ -134,7 +134,7 @@ function findHidden(
   const growth = usedBytes - begin.usedBytes;
   if (growth <= options.maxGrowthBytes) return null;
   if (growth > begin.fullBytes) return 'the disk is almost full';
-  if (size.unreadable > 0) return 'there are folders that cannot be looked at';
+  if (size.unreadable > 0) return 'there are folders that cannot be read';
   const how = options.findHiding?.() ?? null;
   return how === null ? null : `there is ${how}`;
 }
@@ -208,14 +208,14 @@ async function isChangedSince(folder: string, sinceMs: number): Promise<boolean>
   return stats === 'forbidden' || (stats !== null && stats.ctimeMs >= sinceMs);
 }
 
-/** A path that is too long to be named can still be gone to step by step: it is as closed to us as a forbidden one. */
+/** A path that is too long to be named can still be reached step by step: for us it is closed like a forbidden one. */
 function unlessForbidden(error: unknown): 'forbidden' {
   const code = (error as NodeJS.ErrnoException).code;
   if (code === 'EACCES' || code === 'ENAMETOOLONG') return 'forbidden';
   throw error;
 }
 
-/** The agent works while we look: what vanished is left out. */
+/** The agent works while we read: what vanished is left out. */
 async function unlessGone<T>(found: Promise<T>): Promise<T | null> {
   try {
     return await found;

@@ -1,5 +1,5 @@
 /**
- * Brings ignored files a workspace needs (`workspace.include`): copied, by reflink where the file system can.
+ * Copies ignored files that a workspace needs (`workspace.include`), by reflink if the file system supports it.
  *
  * I1  Nothing is written outside the target: a link on the way there ends the copy of that path.
  */
@@ -67,7 +67,7 @@ async function findPaths(from: string, pattern: string): Promise<string[]> {
   return (await Array.fromAsync(glob(pattern, { cwd: from }))).toSorted();
 }
 
-/** False when the workspace has the path already: what git tracks is not replaced. */
+/** False when the workspace already has the path: what git tracks is not replaced. */
 async function bring(options: IncludeOptions, path: string): Promise<boolean> {
   const source = join(options.from, path);
   const target = join(options.to, path);

@@ -4,8 +4,8 @@ import { dirname } from 'node:path';
 import { syncPathSync } from './atomic-file.ts';
 
 /**
- * Makes a folder and all above it, for its owner only, so that it survives a power cut. Not `recursive`: where the parent is there and still takes no
- * folder (/proc, for one), Node's own way up and down the path never ends.
+ * Makes a folder and all above it, for its owner only, so that it survives a power cut. Not `recursive`: where the
+ * parent exists and still refuses a folder (/proc, for example), Node's own search never ends.
  */
 export function makeFolder(folder: string): void {
   if (isFolder(folder)) return;

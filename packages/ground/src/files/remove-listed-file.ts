@@ -2,7 +2,7 @@ import { rm, rmdir } from 'node:fs/promises';
 
 import { isErrno } from '../platform/index.ts';
 
-/** Removes a file of a tree's list, its path as bytes in Latin-1, and the folders that hold nothing without it. */
+/** Removes a file of a tree's list, its path as bytes in Latin-1, and the folders that become empty. */
 export async function removeListedFile(workspace: string, path: string): Promise<void> {
   const at = (part: string): Buffer =>
     Buffer.from(Buffer.from(`${workspace}/`).toString('latin1') + part, 'latin1');

@@ -1,6 +1,6 @@
 /**
- * Removes what an agent may have made. It may have taken its own rights away (tools that keep read-only caches do), or
- * nested folders deeper than any path can say: then the system's own tools, which walk instead of naming, do it.
+ * Removes what an agent may have made. It may have removed its own rights (tools that keep read-only caches do), or
+ * nested folders deeper than any path can be: then the system's own tools, which walk instead of naming, do it.
  */
 import { rm } from 'node:fs/promises';
 
@@ -11,13 +11,13 @@ const LIMIT_MS = 600_000;
 const OUTPUT_BYTES = 64 * 1024;
 const STUBBORN = ['EACCES', 'EPERM', 'ENAMETOOLONG', 'ENOTEMPTY', 'ENFILE', 'EMFILE'];
 
-/** Nothing is there afterwards, or it throws. Links are removed, never followed. */
+/** The path does not exist afterwards, or it throws. Links are removed, never followed. */
 export async function removeTree(path: string): Promise<void> {
   try {
     await rm(path, { recursive: true, force: true });
   } catch (error) {
     if (!STUBBORN.some((code) => isErrno(error, code))) throw error;
-    await run('chmod', ['-R', 'u+rwX', '--', path]); // what it cannot change, rm will name
+    await run('chmod', ['-R', 'u+rwX', '--', path]); // rm will name what it cannot change
     const { exitCode, stderr } = await run('rm', ['-rf', '--', path]);
     if (exitCode !== 0) throw new Error(`${path} could not be removed: ${stderr}`, { cause: error });
   }

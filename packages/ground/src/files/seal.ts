@@ -1,13 +1,13 @@
-/** Tells what we wrote ourselves from what somebody put there: text with its HMAC in front. */
+/** Distinguishes text that we wrote from text that others put there: text with its HMAC in front. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** Signs with one secret. The purpose keeps a text that was signed for one use from being taken for another. */
+/** Signs with one secret. The purpose prevents a text that was signed for one use from being accepted for another. */
 export interface Seal {
   sign(purpose: string, text: string): string;
   isSigned(purpose: string, text: string, signature: string): boolean;
   /** The text with its signature in front. */
   wrap(purpose: string, text: string): string;
-  /** The text that `wrap` was given; null for anything else. */
+  /** The text that `wrap` got; null for anything else. */
   unwrap(purpose: string, wrapped: string): string | null;
 }
 

@@ -1,7 +1,7 @@
 /**
- * A small JSON file that several processes read and change. Readers take no lock: the file is replaced in one step.
- * Writers go one after the other, so that none of their changes is lost, and a writer that dies leaves the last whole
- * file and nothing that holds the others up.
+ * A small JSON file that several processes read and change. Readers need no lock: the file is replaced in one step.
+ * Writers work one after the other, so that no change is lost, and a writer that dies leaves the last complete file and
+ * blocks no other.
  */
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -14,16 +14,16 @@ export class SharedFileFullError extends CaissonError {
   readonly code = 'SHARED_FILE_FULL';
 }
 
-/** The change would leave a file that its readers refuse. */
+/** The change would make a file that its readers refuse. */
 export class SharedFileInvalidError extends CaissonError {
   readonly code = 'SHARED_FILE_INVALID';
 }
 
 export interface SharedFileKind<T> {
   readonly maxBytes: number;
-  /** What an absent file stands for. */
+  /** The value of an absent file. */
   empty(): T;
-  /** Guards the edge; throws on what is not of this kind. */
+  /** Guards the edge; throws for any other kind. */
   parse(value: unknown): T;
 }
 
@@ -37,7 +37,7 @@ export async function readSharedFile<T>(path: string, kind: SharedFileKind<T>): 
   }
 }
 
-/** Reads, changes in place and replaces the file while no other writer can. What `change` throws changes nothing. */
+/** Reads, changes in place and replaces the file while no other writer can. If `change` throws, nothing changes. */
 export async function updateSharedFile<T, R>(
   path: string,
   kind: SharedFileKind<T>,
@@ -73,7 +73,7 @@ function demandReadable<T>(path: string, kind: SharedFileKind<T>, text: string):
   }
 }
 
-/** The place and the words of the first problem that a schema found. */
+/** The place and the message of the first problem that a schema found. */
 function describe(error: Error & { issues?: readonly { path: PropertyKey[]; message: string }[] }): string {
   const [first] = error.issues ?? [];
   return first === undefined ? error.message : `${first.path.join('.')}: ${first.message}`;

@@ -1,9 +1,9 @@
 /**
- * Files that take space on the disk and that no folder shows.
+ * Files that use space on the disk and that no folder shows.
  *
  * U1  A removed file that a process holds open is measured.
- * U2  What cannot be measured is found out by its signs: a removed file that is only mapped, descriptors that wait in a
- *     socket, a thread with descriptors of its own, a process that does not let itself be looked at.
+ * U2  What cannot be measured is found by its signs: a removed file that is only mapped, descriptors that wait in a
+ *     socket, a thread with its own descriptors, a process that cannot be inspected.
  */
 import { readdirSync, readFileSync, statSync, type Stats } from 'node:fs';
 import { descendants } from '../processes/index.ts';
@@ -24,12 +24,12 @@ function noteUnlinked(stats: Stats | null, disk: number | undefined, found: Map<
   found.set(stats.ino, stats.blocks * 512);
 }
 
-/** More descriptors than are ever looked at could hold anything. */
+/** More descriptors than we read could hide anything. */
 const MAX_LOOKED_AT = 50_000;
 
 /**
  * How the process or a descendant could keep bytes on the disk of `path` that `measureUnlinked` does not see, in words;
- * `null` where nothing hints at it (U2). `others` are processes outside that have sockets to it.
+ * `null` if nothing hints at it (U2). `others` are outside processes that have sockets to it.
  */
 export function findHiding(pid: number, path: string, others: readonly number[] = []): string | null {
   const disk = look(path)?.dev;
@@ -38,9 +38,9 @@ export function findHiding(pid: number, path: string, others: readonly number[] 
   const budget = { left: MAX_LOOKED_AT };
   for (const holder of holders) {
     const fds = list(`/proc/${holder}/fd`);
-    if (fds === null && look(`/proc/${holder}`) !== null) return 'a process that cannot be looked at';
+    if (fds === null && look(`/proc/${holder}`) !== null) return 'a process that cannot be inspected';
     budget.left -= fds?.length ?? 0;
-    if (budget.left < 0) return 'more open files than can be looked at';
+    if (budget.left < 0) return 'more open files than can be inspected';
     for (const fd of fds ?? []) noteUnlinked(look(`/proc/${holder}/fd/${fd}`), disk, seen);
   }
   for (const holder of [...holders, ...others])
@@ -60,7 +60,7 @@ function hasWaitingDescriptors(pid: number): boolean {
   );
 }
 
-/** Mappings of memory carry that mark, too, under names of their own. */
+/** Mappings of memory carry that mark, too, under other names. */
 const REMOVED = /^\S+ \S+ \S+ \S+ (\d+)\s+(?!\/memfd:|\/dev\/zero|\/SYSV|\/dev\/shm\/)\/.*\(deleted\)$/gm;
 
 function hasMappedRemoved(pid: number, seen: ReadonlyMap<number, number>): boolean {
@@ -79,10 +79,10 @@ function findInThreads(
     if (thread === String(pid)) continue;
     const fds = list(`/proc/${pid}/task/${thread}/fd`) ?? [];
     budget.left -= fds.length;
-    if (budget.left < 0) return 'more open files than can be looked at';
+    if (budget.left < 0) return 'more open files than can be inspected';
     const found = new Map<number, number>();
     for (const fd of fds) noteUnlinked(look(`/proc/${pid}/task/${thread}/fd/${fd}`), disk, found);
-    if ([...found.keys()].some((inode) => !seen.has(inode))) return 'a thread with open files of its own';
+    if ([...found.keys()].some((inode) => !seen.has(inode))) return 'a thread with its own open files';
   }
   return null;
 }
@@ -104,7 +104,7 @@ function read(path: string): string | null {
   return unlessGone(() => readFileSync(path, 'latin1'));
 }
 
-/** The processes go on while we look, and some may not be looked at. */
+/** The processes continue while we read, and some cannot be inspected. */
 function unlessGone<T>(read: () => T): T | null {
   try {
     return read();

@@ -7,7 +7,7 @@ const SMALLEST_INDEX = 12 + 20;
 /** Copies an index with its file time, rounded down: git trusts only entries older than the index itself. */
 export async function copyIndex(from: string, to: string): Promise<boolean> {
   try {
-    if ((await stat(from)).size < SMALLEST_INDEX) return false; // a power cut took its bytes
+    if ((await stat(from)).size < SMALLEST_INDEX) return false; // a power cut lost its bytes
     await copyFile(from, to);
   } catch (error) {
     if (isErrno(error, 'ENOENT')) return false;

@@ -1,4 +1,4 @@
-/** What keeps git from running anybody's code: rules G1 and G2 of git.ts as tables. */
+/** How git is kept from running foreign code: rules G1 and G2 of git.ts as tables. */
 import { MINIMAL_COMMAND_ENV } from '../processes/index.ts';
 
 /** Commands that resolve, list or move names and never read or write a file's contents. */

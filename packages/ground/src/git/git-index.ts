@@ -1,4 +1,4 @@
-/** Reads git's index file (versions 2 to 4) far enough to answer what a process would cost 3 ms to ask. */
+/** Reads git's index file (versions 2 to 4) for questions that would cost a process 3 ms. */
 import { findExtension, HASH_OFFSET, walkEntries } from './index-entries.ts';
 
 export interface IndexSummary {
@@ -10,11 +10,11 @@ export interface IndexSummary {
   readonly attributeFiles: readonly Buffer[];
   /** Paths in the middle of a merge. */
   readonly conflicts: readonly Buffer[];
-  /** Whether folders outside a sparse checkout stand for all their files. */
+  /** Whether folders outside a sparse checkout represent all their files. */
   readonly hasSparseFolders: boolean;
   /** Object id of the shared half when the index is split. */
   readonly sharedIndex: string | null;
-  /** The tree that `write-tree` would give, when the index remembers it. */
+  /** The tree that `write-tree` would return, when the index remembers it. */
   readonly rootTree: string | null;
 }
 
@@ -44,7 +44,7 @@ export function readIndexSummary(index: Buffer, hashBytes: number): IndexSummary
   };
 }
 
-/** What the index remembers of a file, as far as anybody asks. */
+/** The needed part of the index's record of a file. */
 export interface IndexedFile {
   readonly objectId: string;
   readonly sizeLow: number;
@@ -74,7 +74,7 @@ export function readIndexedFiles(
   return found;
 }
 
-/** The first tracked path that is `folder` or lies in it. Throws `RangeError` on an index that this code does not know. */
+/** The first tracked path that is `folder` or is in it. Throws `RangeError` for an unknown index format. */
 export function findIndexedBelow(index: Buffer, folder: Buffer): Buffer | null {
   const inside = Buffer.concat([folder, Buffer.from('/')]);
   // Names are whole in versions 2 and 3: most often one search through the bytes is enough.
@@ -88,7 +88,7 @@ export function findIndexedBelow(index: Buffer, folder: Buffer): Buffer | null {
   return found[0] ?? null;
 }
 
-/** The length of the hashes is said in the repository's settings; here both are tried, and what either finds counts. */
+/** The length of the hashes is in the repository's settings; here both are tried, and either result counts. */
 function walkAnyEntries(index: Buffer, visit: (path: Buffer) => void): void {
   let known = 0;
   for (const hashBytes of [20, 32]) {
@@ -99,10 +99,10 @@ function walkAnyEntries(index: Buffer, visit: (path: Buffer) => void): void {
       if (!(error instanceof RangeError)) throw error;
     }
   }
-  if (known === 0) throw new RangeError('not a git index that is known here');
+  if (known === 0) throw new RangeError('not a known git index');
 }
 
-/** Whether the index can have "skip worktree" marks at all; told by its first bytes. */
+/** Whether the index can have "skip worktree" marks at all; its first bytes show that. */
 export function mayHaveSkipped(head: Buffer): boolean {
   return head.length >= 8 && head.readUInt32BE(4) >= 3;
 }

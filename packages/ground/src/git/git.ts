@@ -1,12 +1,12 @@
 /**
  * Git, with every way in which a repository can make git run code switched off.
  *
- * G1  No system or global config, no hooks, no fsmonitor, no pager, no editor, no prompt, no network, no
- *     automatic maintenance. Command-line config outranks the repository's own.
- * G2  Filters, textconv and merge drivers are chosen by attributes, which no command-line switch can turn off.
- *     So commands that read or write file contents run only in a git dir of ours, whose `info/attributes`
- *     outranks every `.gitattributes` (see own-git-dir.ts). A foreign git dir (the user's) is open to a closed
- *     list of commands that never look at contents.
+ * G1  No system or global config, no hooks, no fsmonitor, no pager, no editor, no prompt, no network, no automatic
+ *     maintenance. Command-line config outranks the repository's own.
+ * G2  Filters, textconv and merge drivers are chosen by attributes, which no command-line switch can turn off. So
+ *     commands that read or write file contents run only in our own git dir, whose `info/attributes` outranks every
+ *     `.gitattributes` (see own-git-dir.ts). In a foreign git dir (the user's) only a closed list of commands that
+ *     never read contents may run.
  */
 import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,14 +18,14 @@ import { FOREIGN_COMMANDS, HARDENED_ARGS, HARDENED_ENV } from './git-hardening.t
 
 export interface GitOptions {
   readonly cwd: string;
-  /** Never found by walking up: what is not named does not exist. */
+  /** Never found by walking up: a folder that is not named does not exist. */
   readonly gitDir?: string;
   readonly workTree?: string;
   readonly indexFile?: string;
   readonly objectDir?: string;
   /** More object folders to read from. */
   readonly alternates?: readonly string[];
-  /** True for a git dir that is not ours: only commands that never look at file contents are let through (G2). */
+  /** True for a git dir that is not ours: only commands that never read file contents are allowed (G2). */
   readonly foreign?: boolean;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
@@ -47,9 +47,9 @@ export interface GitOutput {
   readonly stderr: string;
 }
 
-/** A git that runs nothing but itself. */
+/** A git that runs no other program. */
 export interface Git {
-  /** Where it keeps what it stores. */
+  /** Where its objects are. */
   objects(): string;
   /** Runs one command; throws {@link GitError} unless the exit code is one of `okExitCodes`. */
   run(args: readonly string[], options?: GitRunOptions): Promise<GitOutput>;
@@ -57,7 +57,7 @@ export interface Git {
   text(args: readonly string[], options?: GitRunOptions): Promise<string>;
 }
 
-/** A git command failed, timed out or said more than its bound. */
+/** A git command failed, timed out or printed more than its limit. */
 export class GitError extends CaissonError {
   readonly code = 'GIT_FAILED';
   readonly stderr: string;
@@ -72,7 +72,7 @@ const DEFAULT_TIMEOUT_MS = 120_000;
 const DEFAULT_MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
 const STDERR_IN_MESSAGE = 400;
 
-/** Opens git on exactly the folders named. Nothing runs until `run` is called. */
+/** Opens git on exactly the named folders. Nothing runs until `run` is called. */
 export function createGit(options: GitOptions): Git {
   const env = environmentOf(options);
   const run = async (args: readonly string[], call: GitRunOptions = {}): Promise<GitOutput> => {
@@ -132,7 +132,7 @@ function refuseContentsOfForeign(options: GitOptions, args: readonly string[]): 
   const isOurs = options.foreign !== true && options.gitDir !== undefined;
   if (isOurs || FOREIGN_COMMANDS.has(command)) return;
   throw new GitError(`git ${command} may not run in a git dir that is not ours.`, '', {
-    remedy: 'This is a bug in Caisson: open a git dir of ours for commands that look at file contents.',
+    remedy: 'This is a bug in Caisson: use our own git dir for commands that read file contents.',
   });
 }
 
@@ -147,7 +147,7 @@ function failed(
     : result.aborted
       ? 'was aborted'
       : result.exitCode === null
-        ? `died of ${result.signal ?? 'a signal'}`
+        ? `was killed by ${result.signal ?? 'a signal'}`
         : `exited with ${result.exitCode}`;
   const said = `git ${args[0]} ${how}: ${briefly(stderr)}`;
   const trouble = findDiskTrouble(stderr, placeOf(stderr, options));
@@ -164,17 +164,17 @@ function placeOf(stderr: string, options: GitOptions): string {
   return (isOfFiles ? workTree : undefined) ?? findObjects(options);
 }
 
-/** The objects of a git dir of ours lie in another one. */
+/** The objects of our git dir are in another one. */
 function findObjects({ cwd, gitDir, objectDir }: GitOptions): string {
   const named = objectDir ?? (gitDir === undefined ? cwd : join(gitDir, 'objects'));
   try {
     return realpathSync(named);
   } catch {
-    return named; // not there, and that is what the command has failed of
+    return named; // missing, and the command failed because of that
   }
 }
 
-/** Git's words, short enough for a message: what it complains about, without its hints, where it does. */
+/** Git's message, shortened: the error without its hints, if there is one. */
 export function briefly(stderr: string): string {
   const complaints = stderr.match(/^(?:error|fatal): .*$/gm);
   const text = (complaints ?? [stderr.trim()]).join('\n');

@@ -18,7 +18,7 @@ export interface IndexEntry {
   readonly path: Buffer;
 }
 
-/** Visits every entry; where they end. Throws `RangeError` on anything that is not an index this code knows. */
+/** Visits every entry; returns where they end. Throws `RangeError` for an unknown index format. */
 export function walkEntries(index: Buffer, hashBytes: number, visit: (entry: IndexEntry) => void): number {
   if (index.length < 12 + hashBytes || index.toString('latin1', 0, 4) !== 'DIRC') {
     throw new RangeError('not a git index');
@@ -72,7 +72,7 @@ function readCompressedName(index: Buffer, nameAt: number, previous: Buffer): { 
   return { path, next: end + 1 };
 }
 
-/** What an extension holds; null when it is not there. */
+/** The content of an extension; null when it does not exist. */
 export function findExtension(index: Buffer, from: number, hashBytes: number, name: string): Buffer | null {
   let at = from;
   while (at + 8 <= index.length - hashBytes) {
@@ -83,7 +83,7 @@ export function findExtension(index: Buffer, from: number, hashBytes: number, na
   return null;
 }
 
-/** The hash at the end; an index may go without (`index.skipHash`). */
+/** The hash at the end; an index may lack it (`index.skipHash`). */
 export function sealIndex(index: Buffer, hashBytes: number): void {
   const bodyEnd = index.length - hashBytes;
   const isUnhashed = index.subarray(bodyEnd).every((byte) => byte === 0);

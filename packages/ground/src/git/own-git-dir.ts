@@ -1,7 +1,6 @@
 /**
- * A git dir of ours, written file by file without a process. Its `info/attributes` outranks every
- * `.gitattributes`, so that contents pass through git as the bytes they are and no driver of a repository's
- * choosing is ever consulted.
+ * Our own git dir, written file by file without a process. Its `info/attributes` outranks every `.gitattributes`, so
+ * that contents pass through git unchanged and no driver of a repository is ever used.
  */
 import { copyFile, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,9 +11,9 @@ export type ObjectFormat = 'sha1' | 'sha256';
 export interface OwnGitDirOptions {
   readonly path: string;
   readonly objectFormat: ObjectFormat;
-  /** Where objects are read and written. Without it the git dir has a store of its own. */
+  /** Where objects are read and written. Without it the git dir has its own store. */
   readonly objectDir?: string;
-  /** Text of the ignore rules that hold besides the workspace's own `.gitignore` files. */
+  /** Text of the ignore rules that apply besides the workspace's own `.gitignore` files. */
   readonly ignoreRules?: string;
   /** The `shallow` file of the repository whose objects are used. */
   readonly shallowFile?: string;
@@ -27,7 +26,7 @@ export const EMPTY_TREE: Readonly<Record<ObjectFormat, string>> = {
   sha256: '6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321',
 };
 
-/** No conversion on the way in or out, the built-in diff and merge, whatever the repository says. */
+/** No conversion on the way in or out, the built-in diff and merge, whatever the repository configures. */
 export const EXACT_ATTRIBUTES =
   '* -text !eol -crlf -ident -filter !working-tree-encoding !diff !merge !whitespace -export-subst !conflict-marker-size\n';
 
@@ -59,7 +58,7 @@ export async function createOwnGitDir(options: OwnGitDirOptions): Promise<void> 
     '..',
   ];
   if (durable) await Promise.all(made.map((name) => syncPath(at(name))));
-  // Last and in one step: who finds a HEAD takes the rest for complete, also after a crash.
+  // Last and in one step: a git dir with a HEAD counts as complete, also after a crash.
   await writeFileAtomic(at('HEAD'), 'ref: refs/heads/none\n', { durable });
 }
 
@@ -69,7 +68,7 @@ function configText(objectFormat: ObjectFormat): string {
     : '[core]\n\trepositoryFormatVersion = 0\n';
 }
 
-/** An object id tells its format by its length. */
+/** An object id shows its format by its length. */
 export function objectFormatOf(objectId: string): ObjectFormat {
   return objectId.length === 64 ? 'sha256' : 'sha1';
 }

@@ -1,10 +1,10 @@
-/** Reads the two forms in which git tells which files a patch touches. */
+/** Reads the two forms in which git lists the files of a patch. */
 import { showPath } from '../platform/index.ts';
 
 export type PatchStatus = 'added' | 'modified' | 'deleted' | 'renamed' | 'type-changed';
 
 export interface PatchFile {
-  /** UTF-8; a name that is not UTF-8 is given as git quotes it, `"caf\351"`. */
+  /** UTF-8; a name that is not UTF-8 is quoted as git does, `"caf\351"`. */
   readonly path: string;
   readonly previousPath?: string;
   readonly status: PatchStatus;

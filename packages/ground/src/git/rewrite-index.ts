@@ -1,4 +1,4 @@
-/** Copies of an index in which something is told differently. */
+/** Copies of an index with some changed records. */
 import type { BigIntStats } from 'node:fs';
 
 import {
@@ -14,8 +14,8 @@ const STAT_BEFORE_MODE = 24;
 const STAT_AFTER_MODE = 28;
 
 /**
- * The same index without its memory of file times and sizes, so that git looks into every file again. Needed
- * where the recorded blob is not the file's own bytes: line-ending conversion, filters, encodings.
+ * The same index without its file times and sizes, so that git reads every file again. Needed where the recorded blob
+ * is not the file's own bytes: line-ending conversion, filters, encodings.
  */
 export function forgetIndexStats(index: Buffer, hashBytes: number): Buffer {
   const copy = Buffer.from(index);
@@ -25,8 +25,8 @@ export function forgetIndexStats(index: Buffer, hashBytes: number): Buffer {
 }
 
 /**
- * The same index without the marks that make git look away: "assume unchanged" everywhere, and "skip worktree" where
- * `isPresent` says that there is a file after all. Null when there is nothing to take away.
+ * The same index without the marks that make git skip files: "assume unchanged" everywhere, and "skip worktree" if
+ * `isPresent` reports that the file exists. Null when there is nothing to change.
  */
 export function revealEntries(
   index: Buffer,
@@ -50,13 +50,13 @@ export function revealEntries(
   return copy;
 }
 
-/** What an entry is told anew: which blob it names, and how its file looks now. */
+/** The new record of an entry: its blob, and the present stats of its file. */
 export interface ReplacedEntry {
   readonly objectId: string;
   readonly stats: BigIntStats;
 }
 
-/** The same index with other blobs for some paths (bytes in Latin-1), and without what git had worked out from them. */
+/** The same index with other blobs for some paths (bytes in Latin-1), and without git's cached trees. */
 export function replaceEntries(
   index: Buffer,
   hashBytes: number,

@@ -1,4 +1,4 @@
-/** An index for one piece of work in a git dir of ours; nobody else has it. */
+/** A private index for one piece of work in our git dir. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 

@@ -4,7 +4,7 @@ import { showPath } from '../platform/index.ts';
 import { removeIndex, useIndex } from './scratch-index.ts';
 
 export interface TreeChange {
-  /** As bytes in Latin-1, so that no name is changed by reading it. */
+  /** As bytes in Latin-1, so that reading changes no name. */
   readonly path: string;
   /** `000000` where the tree has nothing. */
   readonly oldMode: string;
@@ -15,7 +15,7 @@ export interface TreeChange {
   readonly previousPath?: string;
 }
 
-/** A rename is a deletion and an addition, unless renames are asked for. */
+/** A rename is a deletion and an addition, unless renames are requested. */
 export async function listTreeChanges(
   git: Git,
   from: string,
@@ -56,7 +56,7 @@ function parseRawChanges(output: Buffer): TreeChange[] {
   return changes;
 }
 
-/** A change in names that a person can read. */
+/** A change with readable names. */
 export function describeFile(change: TreeChange): { path: string; previousPath?: string; status: string } {
   const text = (path: string): string => showPath(Buffer.from(path, 'latin1'));
   const { path, previousPath, newMode } = change;
@@ -65,7 +65,7 @@ export function describeFile(change: TreeChange): { path: string; previousPath?:
   return { path: text(path), status: /^0+$/.test(newMode) ? 'deleted' : 'changed' };
 }
 
-/** One entry that a tree is to have; mode 0 takes it out. */
+/** One wanted entry of a tree; mode 0 removes it. */
 export interface TreeEntry {
   /** Bytes in Latin-1. */
   readonly path: string;
@@ -73,7 +73,7 @@ export interface TreeEntry {
   readonly id: string;
 }
 
-/** What brings a path, of a rename both, back to how it was. */
+/** What restores a path; of a rename both. */
 export function undoOf(change: TreeChange): TreeEntry[] {
   const { path, previousPath, oldMode, oldId } = change;
   if (previousPath !== undefined)
@@ -84,7 +84,7 @@ export function undoOf(change: TreeChange): TreeEntry[] {
   return [{ path, mode: /^0+$/.test(oldMode) ? '0' : oldMode, id: oldId }];
 }
 
-/** The tree with other entries in it. `gitDir` is ours. */
+/** The tree with other entries. `gitDir` is ours. */
 export async function rewriteTree(
   gitDir: string,
   tree: string,
@@ -95,7 +95,7 @@ export async function rewriteTree(
   const git = createGit({ cwd: gitDir, gitDir, workTree: gitDir, indexFile });
   try {
     await git.run(['read-tree', tree]);
-    // What leaves goes first: a file may come back where a folder was made.
+    // Removals come first: a file may come back where a folder was made.
     const ordered = entries.toSorted((one, other) => Number(other.mode === '0') - Number(one.mode === '0'));
     const lines = ordered.map(({ mode, id, path }) => Buffer.from(`${mode} ${id}\t${path}\0`, 'latin1'));
     await git.run(['update-index', '--replace', '-z', '--index-info'], { stdin: Buffer.concat(lines) });

@@ -1,4 +1,4 @@
-/** The user's own git settings: read, never obeyed. */
+/** The user's own git settings: read, never applied. */
 import { MINIMAL_COMMAND_ENV, runBounded } from '../processes/index.ts';
 import { briefly, GitError } from './git.ts';
 

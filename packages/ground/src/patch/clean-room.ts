@@ -1,6 +1,6 @@
 /**
- * The files of a clean room, in two steps: the baseline first, so that what the user brings lands on what the user has,
- * and the patch last, so that nothing is ever written through a link that the patch makes.
+ * The files of a clean room, in two steps: the baseline first, so that the user's files are copied onto it, and the
+ * patch last, so that nothing is ever written through a link that the patch makes.
  */
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ let roomCount = 0;
 export interface CleanRoomOptions {
   readonly gitDir: string;
   readonly baselineTree: string;
-  /** The folder that becomes the room. */
+  /** The folder that becomes the clean room. */
   readonly target: string;
 }
 
@@ -25,7 +25,7 @@ export async function layBaseline(options: CleanRoomOptions): Promise<void> {
   });
 }
 
-/** Changes in `target` what the patch changes, whatever lies there now; the rest stays. */
+/** Changes in `target` what the patch changes, replacing what is there; the rest stays. */
 export async function layPatch(options: CleanRoomOptions & { readonly patchFile: string }): Promise<void> {
   await withOwnIndex(options, async (git) => {
     await git.run(['read-tree', options.baselineTree]);

@@ -1,11 +1,11 @@
 /**
- * The patch: what an attempt changed, as one file that gives back every byte.
+ * The patch: what an attempt changed, as one file that restores every byte.
  *
- * P1  Taken with a git dir of ours outside the workspace; nothing of the repository runs (see git.ts).
+ * P1  Taken with our git dir outside the workspace; nothing of the repository runs (see git.ts).
  * P2  `outputs/`, `.caisson` and what the caller excludes are never in it.
- * P3  `proveApplies` is the only judge of success: the patch on a fresh index of the baseline must give the tree
- *     that was captured.
- * P4  What was prepared before the agent came is not in it (see preparation.ts).
+ * P3  Only `proveApplies` decides about success: the patch on a fresh index of the baseline must give the tree that was
+ *     captured.
+ * P4  What was prepared before the agent started is not in it (see preparation.ts).
  */
 import {
   createGit,
@@ -46,26 +46,26 @@ export interface CapturedPatch {
   readonly oversized: readonly OversizedFile[];
 }
 
-/** Never part of a patch, whatever the workspace's `.gitignore` says. */
+/** Never part of a patch, whatever the workspace's `.gitignore` contains. */
 export const NEVER_IN_PATCH: readonly string[] = ['outputs', '.caisson'];
 
 const DEFAULT_MAX_PATCH_BYTES = 1024 * 1024 * 1024;
 
-/** The workspace is ready for its agent: what is in it now and was not in the baseline is no work of the agent. */
+/** The workspace is ready for its agent: files that are new since the baseline are no work of the agent. */
 export async function markPrepared(options: CaptureOptions): Promise<void> {
   const exclude = [...new Set([...NEVER_IN_PATCH, ...options.exclude])];
   const staged = await stageWorkspace({ ...options, exclude, like: options.baselineTree });
   await rememberPreparation(options.gitDir, staged.tree);
 }
 
-/** Everything was laid over a folder of the user's, and nothing has run yet: `undoLaid` takes it out again. */
+/** All files were copied over a folder of the user, and nothing has run yet: `undoLaid` removes them again. */
 export async function markLaid(options: CaptureOptions): Promise<void> {
   const exclude = [...new Set([...NEVER_IN_PATCH, ...options.exclude])];
   const staged = await stageWorkspace({ ...options, exclude, like: options.baselineTree });
   await rememberLaid(options.gitDir, staged.tree);
 }
 
-/** Captures what differs from the baseline. The workspace must be still: nothing may write while this runs. */
+/** Captures what differs from the baseline. Nothing may write to the workspace meanwhile. */
 export async function capturePatch(options: CaptureOptions): Promise<CapturedPatch> {
   const exclude = [...new Set([...NEVER_IN_PATCH, ...options.exclude])];
   const nothing = { patch: Buffer.alloc(0), tree: options.baselineTree, files: [], empty: true };
@@ -84,7 +84,7 @@ export async function capturePatch(options: CaptureOptions): Promise<CapturedPat
   return { ...diff, tree, empty: false, nested, warnings, oversized };
 }
 
-/** The same patch without some of its changes: what they touched is as it was. */
+/** The same patch without some of its changes: their paths are as before. */
 export async function withoutChanges(
   options: CaptureOptions,
   captured: CapturedPatch,
@@ -97,7 +97,7 @@ export async function withoutChanges(
   return { ...captured, ...(await diffTrees(options, tree)), tree };
 }
 
-/** P3. Three short processes; the workspace is not looked at. */
+/** P3. Three short processes; the workspace is not read. */
 export async function proveApplies(options: {
   readonly gitDir: string;
   readonly baselineTree: string;

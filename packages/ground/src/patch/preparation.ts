@@ -1,9 +1,9 @@
 /**
- * What was put into a workspace before the agent came (capabilities, inputs, what setup scripts made) is not the
- * agent's work. It is remembered as a tree beside the index; a patch leaves it out.
+ * What was put into a workspace before the agent started (capabilities, inputs, what setup scripts made) is not the
+ * agent's work. It is stored as a tree beside the index; a patch leaves it out.
  *
- * A1  A path that preparation made and the baseline does not have is never in a patch, whoever changed it later.
- * A2  A path that preparation changed and nobody changed after it stays as it was in the baseline.
+ * A1  A path that preparation made and the baseline does not have is never in a patch, even if it changes later.
+ * A2  A path that only preparation changed stays as it was in the baseline.
  * A3  A path of the baseline that preparation changed and the agent changed again is in the patch as it is now.
  */
 import { readFile } from 'node:fs/promises';
@@ -22,12 +22,12 @@ export async function rememberStart(gitDir: string, tree: string): Promise<void>
   await writeFileAtomic(join(gitDir, START), tree, { durable: false });
 }
 
-/** Remembers how the workspace looked when its preparation was over. */
+/** Remembers the workspace at the end of its preparation. */
 export async function rememberPreparation(gitDir: string, tree: string): Promise<void> {
   await writeFileAtomic(join(gitDir, PREPARED), tree, { durable: false });
 }
 
-/** Remembers how the workspace looked when capabilities and inputs were in place, and nothing had run yet. */
+/** Remembers the workspace when capabilities and inputs were in place, and nothing had run yet. */
 export async function rememberLaid(gitDir: string, tree: string): Promise<void> {
   await writeFileAtomic(join(gitDir, LAID), tree, { durable: false });
 }
@@ -52,7 +52,7 @@ export async function withoutPreparation(options: PreparationOptions, tree: stri
   return await rewriteTree(options.gitDir, tree, undone);
 }
 
-/** What preparation put where: path, as bytes in Latin-1, to the id of its content. */
+/** What preparation made: path, as bytes in Latin-1, to the id of its content. */
 export async function readPreparation(options: PreparationOptions): Promise<ReadonlyMap<string, string>> {
   const prepared = await recall(options.gitDir, PREPARED);
   const start = (await recall(options.gitDir, START)) ?? options.baselineTree;
@@ -63,8 +63,8 @@ export async function readPreparation(options: PreparationOptions): Promise<Read
 }
 
 /**
- * Takes what was laid over a folder of the user's out again: files that were put there go, files that were changed
- * come back. What was changed after that, by the agent or anybody else, stays as it is. `tree` is the folder now.
+ * Removes from a folder of the user what was copied over it: new files are deleted, changed files are restored. What
+ * was changed after that, by the agent or others, stays as it is. `tree` is the folder now.
  */
 export async function undoLaid(
   options: PreparationOptions & { readonly workspace: string },
@@ -103,9 +103,9 @@ async function recall(gitDir: string, name: string): Promise<string | null> {
 }
 
 interface Change {
-  /** As bytes in Latin-1, so that no name is changed by reading it. */
+  /** As bytes in Latin-1, so that reading changes no name. */
   readonly path: string;
-  /** What the older tree has there; mode 0 and no id where it has nothing. */
+  /** What the older tree has there; mode 0 and no id if it has nothing. */
   readonly mode: string;
   readonly id: string;
   readonly isNew: boolean;

@@ -1,10 +1,10 @@
-/** Time as something that is handed in, so that tests can hold it still. */
+/** Time as a parameter, so that tests can control it. */
 
 export interface Clock {
   /** The wall clock, for `at` fields. */
   now(): Date;
   wallMs(): number;
-  /** Only differences mean anything; never jumps back. For durations and deadlines. */
+  /** Only differences are meaningful; never jumps back. For durations and deadlines. */
   monotonicMs(): number;
   /** Calls `fn` once after `ms`. Returns an idempotent cancel. Any length is allowed. */
   setTimer(ms: number, fn: () => void): () => void;
@@ -18,7 +18,7 @@ export interface ManualClock extends Clock {
   pendingTimers(): number;
 }
 
-/** Node fires timers above this at once; longer ones are taken in legs. */
+/** Node fires timers above this at once; longer ones are split. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -28,7 +28,7 @@ export const systemClock: Clock = {
   setTimer: startSystemTimer,
 };
 
-/** A clock that moves only when told to. */
+/** A clock that only tests move. */
 export function createManualClock(startWallMs = Date.UTC(2026, 0, 1)): ManualClock {
   let wall = startWallMs;
   let monotonic = 0;

@@ -1,4 +1,4 @@
-/** A disk that is full or read-only, told so that a person knows which one it is and what to do about it. */
+/** Explains a full or read-only disk, with the disk's name and the remedy. */
 import { CaissonError } from '@caisson/protocol';
 
 const FREE_SPACE = 'Free some space on that disk (caisson gc helps) and try again.';
@@ -9,7 +9,7 @@ const TROUBLES = [
     code: 'EROFS',
     text: 'Read-only file system',
     state: 'is read-only',
-    remedy: 'Make it writable again (mount -o remount,rw); the system log tells why it is not.',
+    remedy: 'Make it writable again (mount -o remount,rw); the system log has the reason.',
   },
 ] as const;
 
@@ -39,7 +39,7 @@ export function isDiskFull(error: unknown): boolean {
   return false;
 }
 
-/** What went wrong, in words for the user: with the disk that is to blame, and with what to do where that is known. */
+/** What went wrong, in words for the user: with the disk that caused it, and a remedy if one is known. */
 export function explainError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const isOurs = error instanceof CaissonError;

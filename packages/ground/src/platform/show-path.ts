@@ -1,4 +1,4 @@
-/** The path as text a person can read and no two files share. */
+/** The path as readable text, different for every file. */
 export function showPath(path: Buffer): string {
   const text = path.toString('utf8');
   if (Buffer.from(text, 'utf8').equals(path)) return text;

@@ -1,13 +1,12 @@
 /**
- * One child process from start to settled result, with a bound on everything.
+ * One child process from start to settled result, with a limit on everything.
  *
  * running ──exit──► draining ──pipes closed, or quiet──► settled
  *    └─timeout or abort──► terminating (SIGTERM) ──grace──► killing (SIGKILL) ──exit──► draining
  *
  * B1  The call settles exactly once, whatever the child or its descendants do.
- * B2  With `detached`, signals go to the whole process group, and what is left of the group when its leader
- *     has exited is killed. A descendant that made its own session is out of reach here; the sandbox is the
- *     wall for those.
+ * B2  With `detached`, signals go to the whole process group, and what is left of the group when its leader has exited
+ *     is killed. A descendant that made its own session is out of reach here; the sandbox contains those.
  * B3  Output beyond the cap is read and dropped, so that a chatty child never blocks and never grows memory.
  * B4  The environment is exactly what was passed; nothing of this process leaks into the child.
  */
@@ -33,7 +32,7 @@ export interface BoundedCommandOptions {
   /** From SIGTERM to SIGKILL. Default 2000. */
   readonly graceMs?: number;
   readonly signal?: AbortSignal;
-  /** Start in a session and process group of its own. Default true. */
+  /** Start in its own session and process group. Default true. */
   readonly detached?: boolean;
 }
 
@@ -54,7 +53,7 @@ export class CommandStartError extends CaissonError {
   readonly code = 'COMMAND_START_FAILED';
 }
 
-/** What a command sees as environment when its caller names none. */
+/** The environment of a command when its caller gives none. */
 export const MINIMAL_COMMAND_ENV: Readonly<Record<string, string>> = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
 };
@@ -63,7 +62,7 @@ const DEFAULT_GRACE_MS = 2000;
 const DRAIN_QUIET_MS = 100;
 const DRAIN_LIMIT_MS = 2000;
 const UNKILLABLE_MS = 5000;
-/** Node fires a timer above this at once; a longer bound is as good as this one. */
+/** Node fires a timer above this at once; a longer limit has the same effect as this one. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
@@ -72,9 +71,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
  */
 export async function runBounded(options: BoundedCommandOptions): Promise<BoundedCommandResult> {
   if (!(options.timeoutMs > 0)) {
-    throw new RangeError(
-      `timeoutMs must be above 0, got ${options.timeoutMs}; pass the bound you can wait for.`,
-    );
+    throw new RangeError(`timeoutMs must be above 0, got ${options.timeoutMs}; pass a limit.`);
   }
   const startedAt = performance.now();
   if (options.signal?.aborted === true) return resultOfNothing();
@@ -152,7 +149,7 @@ function startError(options: BoundedCommandOptions, cause: unknown): CommandStar
 function feedStdin(child: ChildProcess, stdin: Buffer | string | undefined): void {
   if (child.stdin === null || stdin === undefined) return;
   const pipe = child.stdin;
-  // A child may end without reading its input (EPIPE); that is its right.
+  // A child may end without reading its input (EPIPE); that is allowed.
   pipe.on('error', () => pipe.destroy());
   pipe.end(stdin);
 }
@@ -212,8 +209,8 @@ function waitForEnding(
 }
 
 /**
- * A descendant that left the group may hold the pipes open for ever. What the child itself wrote is in the pipe
- * already, so one quiet interval, with a poll of the event loop after it, means that all of it has been read.
+ * A descendant that left the group may keep the pipes open for ever. What the child itself wrote is already in the
+ * pipe, so one quiet interval, with a poll of the event loop after it, means that all of it has been read.
  */
 function settleWhenQuiet(bytesSeen: () => number, settle: () => void, isSettled: () => boolean): void {
   const limitAt = performance.now() + DRAIN_LIMIT_MS;
@@ -234,7 +231,7 @@ function sendSignal(child: ChildProcess, detached: boolean, signal: NodeJS.Signa
   try {
     process.kill(detached ? -child.pid : child.pid, signal);
   } catch (error) {
-    // ESRCH: already gone. EPERM: a setuid child; the ladder's last rung settles without it.
+    // ESRCH: already gone. EPERM: a setuid child; the last step of the ladder settles without it.
     if (!isErrno(error, 'ESRCH') && !isErrno(error, 'EPERM')) throw error;
   }
 }

@@ -1,4 +1,4 @@
-/** Starts a long-lived child of ours in its own session, with one control pipe beside its three streams. */
+/** Starts a long-lived child in its own session, with one control pipe beside its three streams. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { readProcess } from './process-tree.ts';
@@ -13,13 +13,13 @@ export interface ChildOptions {
 
 export interface Child {
   readonly pid: number;
-  /** In the kernel's ticks; with the pid it names the process for good. */
+  /** In the kernel's ticks; pid and start time identify the process for ever. */
   readonly startTime: string;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** Appears as fd 3 in the child; its end tells the child that we are gone. */
+  /** Appears as fd 3 in the child; its end means that we are gone. */
   readonly control: Writable;
-  /** Resolves on exit, even when somebody still holds the streams open. */
+  /** Resolves on exit, even when another process still keeps the streams open. */
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   kill(signal: NodeJS.Signals): void;
   /** Whether the child keeps our process alive; it does at first. */
@@ -44,7 +44,7 @@ export function startChild(options: ChildOptions): Promise<Child> {
   });
 }
 
-/** Starts a process that outlives us: no pipe, no session of ours. Resolves with its pid. */
+/** Starts a process that outlives us: no pipe, not our session. Resolves with its pid. */
 export function startDetached(options: ChildOptions & { logFd: number }): Promise<number> {
   const process = spawn(options.file, [...options.args], {
     cwd: options.cwd,
@@ -65,7 +65,7 @@ function describeChild(process: ChildProcess, exited: Child['exited']): Child {
   const pid = process.pid ?? 0;
   const control = process.stdio[3] as Writable;
   const handles = [process, ...process.stdio.slice(1)] as { ref(): void; unref(): void }[];
-  control.on('error', () => undefined); // a child that died before reading is told by `exited`
+  control.on('error', () => undefined); // `exited` reports a child that died before reading
   return {
     pid,
     startTime: readProcess(pid)?.startTime ?? '0',

@@ -1,4 +1,4 @@
-// The last line against survivors, for a host whose worker died without a word.
+// The last step against survivors, for a host whose worker died silently.
 import { setTimeout as delay } from 'node:timers/promises';
 import { findByMarker, isSameProcess } from './process-tree.ts';
 
@@ -6,8 +6,8 @@ const PASS_PAUSE_MS = 5;
 const LIMIT_MS = 10_000;
 
 /**
- * Kills every process whose environment holds `name=value`, until a pass finds none. Returns how many were found.
- * The marker must belong to the attempt alone.
+ * Kills every process whose environment has `name=value`, until a pass finds none. Returns how many were found. The
+ * marker must belong to the attempt alone.
  */
 export async function killMarked(name: string, value: string): Promise<number> {
   const startedAt = performance.now();

@@ -1,5 +1,5 @@
-// What the kernel says about processes. A pid alone names nothing, because pids are reused: everywhere in
-// Caisson a process is a pid together with its start time.
+// The kernel's facts about processes. A pid alone is ambiguous, because pids are reused: everywhere in Caisson a
+// process is a pid together with its start time.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 /** A process as `/proc` describes it at one moment. */
@@ -8,7 +8,7 @@ export interface ProcessInfo {
   readonly ppid: number;
   /** Its process group. */
   readonly group: number;
-  /** Clock ticks since boot, as text: with the pid it names one process for ever. */
+  /** Clock ticks since boot, as text: with the pid it identifies one process for ever. */
   readonly startTime: string;
   /** One letter of the kernel: R, S, D, Z, T … */
   readonly state: string;
@@ -64,8 +64,8 @@ export function descendants(pid: number): ProcessInfo[] {
 }
 
 /**
- * CPU time of the process and all its descendants, also of those that ended: whoever waits for a child takes over its
- * time. Only what nobody waited for is not in it.
+ * CPU time of the process and all its descendants, also of those that ended: a parent that waits for a child takes over
+ * its time. Only the time of children without a wait is missing.
  */
 export function treeCpuMs(pid: number): number {
   const own = readProcess(pid);
@@ -91,7 +91,7 @@ export function listPids(): number[] {
     .filter((pid) => Number.isInteger(pid) && pid > 0);
 }
 
-/** Processes whose initial environment holds exactly `name=value`. The reader itself is never among them. */
+/** Processes whose initial environment has exactly `name=value`. The reader itself is never among them. */
 export function findByMarker(name: string, value: string): ProcessInfo[] {
   const marker = `${name}=${value}`;
   const found: ProcessInfo[] = [];
@@ -105,7 +105,7 @@ export function findByMarker(name: string, value: string): ProcessInfo[] {
   return found;
 }
 
-/** A small file of `/proc`, or `null` when the process is gone or may not be looked at. */
+/** A small file of `/proc`, or `null` when the process is gone or may not be read. */
 export function readProcFile(path: string): string | null {
   try {
     return readFileSync(path, 'latin1');
@@ -115,7 +115,7 @@ export function readProcFile(path: string): string | null {
   }
 }
 
-/** Where a link of `/proc` points, or `null` when the process is gone or may not be looked at. */
+/** Where a link of `/proc` points, or `null` when the process is gone or may not be read. */
 export function readProcLink(path: string): string | null {
   try {
     return readlinkSync(path);

@@ -4,17 +4,17 @@ import { readProcess, readProcFile, readProcLink } from './process-tree.ts';
 /** What standard input is connected to. */
 export type StdinKind = 'pipe' | 'tty' | 'null' | 'file' | 'socket' | 'closed';
 
-/** What a process does while it does nothing. */
+/** What an idle process does. */
 export interface ProcessWait {
   /** Name of the blocking system call, its number when we have no name, `running` on a CPU, `null` when unreadable. */
   readonly syscall: string | null;
   readonly wchan: string | null;
   readonly fd0: StdinKind;
-  /** It sleeps in a read of its standard input, and that input could still bring something. */
+  /** It sleeps in a read of its standard input, and that input could still deliver something. */
   readonly blockedOnStdin: boolean;
 }
 
-/** Looks once at what the process waits for. A process that is gone waits for nothing. */
+/** Reads once what the process waits for. A process that is gone waits for nothing. */
 export function describeWait(pid: number): ProcessWait {
   const call = readSyscall(pid);
   const fd0 = describeStdin(pid);

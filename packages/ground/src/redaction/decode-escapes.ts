@@ -1,11 +1,11 @@
 /**
- * Text as it reads once its escapes are undone: `%73`, `\u0073`, `\x73`, `\163`, `\"`, a plus for a space, in any mixture
- * and however often one was put into another. It serves to search only: nothing is written in this form, and every byte
- * of it knows which bytes of the text it stands for. What escapes can mean in two ways is one here: other backslashes
- * are left out, and a line end reads as the `n` of `\n`.
+ * Text with its escapes undone: `%73`, `\u0073`, `\x73`, `\163`, `\"`, a plus for a space, in any mixture and at any
+ * nesting. It is only for searching: nothing is written in this form, and every byte of it knows its bytes in the text.
+ * Escapes with two meanings have one here: other backslashes are left out, and a line end reads as the `n` of `
+ * `.
  *
- * An escape is undone as soon as its last byte is there, and what comes out may complete another one: `%2573` is `%73`
- * is `s`. So the result depends on nothing that follows, except where the text ends inside an escape.
+ * An escape is undone as soon as its last byte is there, and the result may complete another one: `%2573` is `%73` is
+ * `s`. So the result does not depend on what follows, except if the text ends inside an escape.
  */
 
 export interface DecodedText {
@@ -17,7 +17,7 @@ export interface DecodedText {
   readonly pendingFrom: number;
 }
 
-/** One byte is never spelled longer than this, so that what a stream holds back stays bounded. */
+/** One byte is never spelled longer than this, so that a stream holds back a limited amount. */
 const MAX_SPELLING = 64;
 const PERCENT = 0x25;
 const BACKSLASH = 0x5c;
@@ -25,20 +25,23 @@ const PLUS = 0x2b;
 const LOWER_U = 0x75;
 const LOWER_X = 0x78;
 const HALF = 0xed;
-/** No escape is longer, once what is inside it was undone. */
+/** No escape is longer, once its inner escapes are undone. */
 const LONGEST = 6;
 
-/** How many escapes that are spelled by escapes are waited for when the text ends inside them. */
+/** How many nested escapes may be open when the text ends inside them. */
 const MAX_NESTING = 4;
 /** An escape without its end, or the first half of a character: its bytes one by one, as if they were characters. */
 const OPEN =
   /(?:%[0-9a-f]?|\\(?:u[0-9a-f]{0,3}|x[0-9a-f]?|[0-3][0-7]?)?|\u00ed(?:[\u00a0-\u00af][\u0080-\u00bf]?|[\u00b0-\u00bf])?)$/i;
 
-/** What stands behind a backslash for a byte that cannot be written there itself. */
+/** The letters after a backslash for bytes that cannot be written there. */
 const SHORT: ReadonlySet<number> = new Set(Buffer.from(`"'/bfnrt`));
 /** What begins a longer escape there. */
 const LONG: ReadonlySet<number> = new Set(Buffer.from('ux0123'));
-/** These bytes read as the letters of their escapes: in `\\n` nobody knows whether a line end or two bytes were meant. */
+/**
+ * These bytes read as the letters of their escapes: in `\
+ * ` a line end and two bytes look the same.
+ */
 const LETTER = Uint8Array.from({ length: 256 }, (_, byte) => byte);
 for (const [control, letter] of ['\bb', '\ff', '\nn', '\rr', '\tt', '+ '].map((pair) => Buffer.from(pair)))
   LETTER[control as number] = letter as number;
@@ -50,13 +53,13 @@ const HEX = new Int8Array(256).fill(-1);
 for (let digit = 0; digit < 16; digit++)
   for (const char of [digit.toString(16), digit.toString(16).toUpperCase()]) HEX[char.charCodeAt(0)] = digit;
 
-/** Null where nothing is escaped: the text is already as it reads. */
+/** Null if nothing is escaped: the text is already decoded. */
 export function decodeEscapes(text: Buffer): DecodedText | null {
   if (!text.includes(PERCENT) && !text.includes(BACKSLASH) && !text.includes(PLUS)) return null;
   return decode(text);
 }
 
-/** A form as it is found in decoded text. */
+/** A form as it appears in decoded text. */
 export function decodeForm(form: Buffer): Buffer {
   return decode(form).bytes;
 }
@@ -81,7 +84,9 @@ class Decoder {
     this.ends = new Int32Array(capacity);
   }
 
-  /** Takes all bytes from `at` to the next one that may be a part of an escape, and that one. Returns where to go on. */
+  /**
+   * Reads all bytes from `at` to the next one that may be a part of an escape, and that one. Returns where to continue.
+   */
   pushPlain(text: Buffer, at: number): number {
     const { bytes, starts, ends } = this;
     let length = this.length;
@@ -137,7 +142,10 @@ class Decoder {
     );
   }
 
-  /** A backslash before something that needs none is a byte of the text; it is left out, but not a part of what follows. */
+  /**
+   * A backslash before something that needs none is a byte of the text; it is left out, and does not belong to what
+   * follows.
+   */
   private dropBackslash(last: number): boolean {
     if (last === BACKSLASH || SHORT.has(last)) return this.replace(2, [last]);
     const at = this.length - 1;

@@ -1,4 +1,4 @@
-/** How a form may begin in the text, and what counts as a line break inside a wrapped encoding. */
+/** How a form may begin in the text, and which line breaks a wrapped encoding may have. */
 import type { SecretForm } from './secret-forms.ts';
 
 /** No form is shorter: a secret has at least six characters and no encoding makes it shorter than that. */
@@ -7,7 +7,7 @@ export const STEM_BYTES = 6;
 /** Plain, from a terminal or Windows tool, and as JSON text shows it. */
 const LINE_BREAKS = ['\n', '\r\n', '\\n', '\\r\\n'].map((text) => Buffer.from(text));
 
-/** The first six bytes of the form, in every way one line break can stand among them: lines of six and more columns. */
+/** The first six bytes of the form, with one line break at every possible place: lines of six and more columns. */
 export function listStems({ bytes, mayWrap }: SecretForm): Buffer[] {
   const stems = [bytes.subarray(0, STEM_BYTES)];
   if (!mayWrap) return stems;
@@ -20,7 +20,7 @@ export function listStems({ bytes, mayWrap }: SecretForm): Buffer[] {
   return distinct(stems);
 }
 
-/** The length of the line break at this place, 0 for none; `undecided` when the bytes end before it can be told. */
+/** The length of the line break at this place, 0 for none; `undecided` when the bytes end too early. */
 export function lineBreakAt(bytes: Buffer, at: number): number | 'undecided' {
   for (const lineBreak of LINE_BREAKS) {
     const known = Math.min(lineBreak.length, bytes.length - at);
@@ -30,7 +30,11 @@ export function lineBreakAt(bytes: Buffer, at: number): number | 'undecided' {
   return 0;
 }
 
-/** Two ways to break may begin alike (`\n` and `\r\n` as JSON text): the form must be tried once, not twice. */
+/**
+ * Two line breaks may begin alike (`
+ * ` and `\r
+ * ` as JSON text): the form must be tried once, not twice.
+ */
 function distinct(stems: readonly Buffer[]): Buffer[] {
   return [...new Map(stems.map((stem) => [stem.toString('latin1'), stem])).values()];
 }

@@ -1,12 +1,13 @@
 /**
- * Takes secret values out of text and byte streams, whatever the chunking.
+ * Removes secret values from text and byte streams, whatever the chunking.
  *
  * An automaton over the first bytes ("stem") of every form finds candidates in one pass; a candidate is then compared
- * in full. Its size depends on the number of forms, not on their length, so a 4 KiB key costs no more than a token.
- * The text is searched as it is and, where it has escapes, once more as it reads without them.
+ * in full. Its size depends on the number of forms, not on their length, so a 4 KiB key costs no more than a token. The
+ * text is searched as it is and, if it has escapes, once more decoded.
  *
- * R1  Overlapping hits become one mark: the union is removed, so no rest of the second secret stays behind.
- * R2  A stream holds back only what may still become a hit: less than the longest form with its line breaks and escapes.
+ * R1  Overlapping hits become one mark: the union is removed, so no rest of the second secret remains.
+ * R2  A stream holds back only what may still become a hit: less than the longest form with its line breaks and
+ *     escapes.
  * R3  Bytes without a hit pass unchanged, also when they are not UTF-8.
  *
  * Redact before cutting text to a length: half a secret cannot be recognised.
@@ -24,7 +25,7 @@ export interface NamedSecret {
 
 /** One ordered byte stream, e.g. one child's stdout. */
 export interface RedactorStream {
-  /** Returns what is certain by now; it may be empty, and it may share memory with the chunk. */
+  /** Returns what is certain so far; it may be empty, and it may share memory with the chunk. */
   push(chunk: Uint8Array): Buffer;
   /** Returns the rest. The stream may be used again afterwards, as a new one. */
   flush(): Buffer;
@@ -34,11 +35,11 @@ export interface Redactor {
   redact(text: string): string;
   redactBytes(bytes: Uint8Array): Buffer;
   createStream(): RedactorStream;
-  /** Secrets that are not looked for, each with its reason. Callers decide whether to refuse them. */
+  /** Secrets that are not searched for, each with its reason. Callers decide whether to refuse them. */
   readonly tooShort: readonly SecretTooShortError[];
 }
 
-/** The value is so short that looking for it would tear up ordinary text. */
+/** The value is so short that searching for it would damage ordinary text. */
 export class SecretTooShortError extends CaissonError {
   readonly code = 'SECRET_TOO_SHORT';
   readonly secretName: string;
@@ -54,7 +55,7 @@ export class SecretTooShortError extends CaissonError {
 export const MIN_SECRET_CHARS = 6;
 const PIECE_BYTES = 256 * 1024;
 
-/** Builds a redactor for these secrets. Values too short are listed in `tooShort` and not looked for. */
+/** Builds a redactor for these secrets. Values that are too short are listed in `tooShort` and not searched for. */
 export function createRedactor(secrets: readonly NamedSecret[]): Redactor {
   const usable = secrets.filter((secret) => !isTooShort(secret));
   const tooShort = secrets.filter(isTooShort).map((secret) => new SecretTooShortError(secret.name));
@@ -76,14 +77,14 @@ export function createRedactor(secrets: readonly NamedSecret[]): Redactor {
   };
 }
 
-/** White space around a value, such as the last LF of a file, is often gone where the value shows up. */
+/** White space around a value, such as the last LF of a file, is often missing in the text. */
 function isTooShort(secret: NamedSecret): boolean {
   return [...secret.value.trim()].length < MIN_SECRET_CHARS;
 }
 
 function createStream(automaton: StemAutomaton): RedactorStream {
   let tail: Buffer = Buffer.alloc(0);
-  /** How many first bytes of `tail` belong to a hit whose mark is already out. */
+  /** How many first bytes of `tail` belong to a hit whose mark is already written. */
   let covered = 0;
   return {
     push(chunk) {
@@ -102,7 +103,7 @@ function createStream(automaton: StemAutomaton): RedactorStream {
   };
 }
 
-/** In pieces where it is long, so that the search needs a bounded space beside the text itself. */
+/** In pieces if it is long, so that the search needs limited space beside the text itself. */
 function redactWhole(automaton: StemAutomaton, bytes: Buffer): Pick<Cut, 'output' | 'hits'> {
   if (bytes.length <= PIECE_BYTES) return cutAndMark(automaton, bytes, 0, true);
   const parts: Buffer[] = [];
@@ -135,7 +136,7 @@ function cutAndMark(automaton: StemAutomaton, bytes: Buffer, covered: number, is
   const parts: Buffer[] = [];
   let removedUntil = covered;
   for (const hit of scan.hits) {
-    if (hit.start >= heldFrom) break; // found again from the tail, when its neighbourhood is decided
+    if (hit.start >= heldFrom) break; // found again from the tail, once its surroundings are decided
     const isOverlap = hit.start < removedUntil; // R1
     if (!isOverlap) parts.push(bytes.subarray(removedUntil, hit.start), hit.mark);
     removedUntil = Math.max(removedUntil, hit.end);

@@ -1,4 +1,4 @@
-/** Where forms of secrets are in a text: as it is, and as it reads without escapes. */
+/** Where forms of secrets are in a text: as it is, and decoded. */
 import { decodeEscapes, type DecodedText } from './decode-escapes.ts';
 import type { FormHit, StemAutomaton } from './stem-automaton.ts';
 
@@ -27,7 +27,7 @@ function scanDecoded(
   isLast: boolean,
   length: number,
 ): FormScan {
-  // An open escape reads as something else when it is complete.
+  // An open escape has another meaning when it is complete.
   const settled = isLast ? bytes : bytes.subarray(0, pendingFrom);
   const { hits, undecidedFrom } = automaton.scan(settled);
   return {
@@ -40,7 +40,7 @@ function scanDecoded(
   };
 }
 
-/** The next search must not begin inside an escape: it would read what is left of it otherwise. */
+/** The next search must not begin inside an escape: it would read the rest wrongly. */
 function beforeEscape({ starts, ends }: DecodedText, at: number): number {
   let [low, high] = [0, starts.length - 1];
   while (low <= high) {

@@ -1,19 +1,19 @@
 /**
- * The ways in which a secret value shows up in text: as it is, or carried by a usual encoding. Escapes are not among
- * them: they are undone before the search (decode-escapes.ts), and so each form is also listed as it reads without them.
+ * The ways in which a secret value appears in text: as it is, or in a usual encoding. Escapes are not among them: they
+ * are undone before the search (decode-escapes.ts), so each form is also listed decoded.
  */
 import { decodeForm } from './decode-escapes.ts';
 
 export interface SecretForm {
   readonly bytes: Buffer;
-  /** The tools that write this encoding break it into lines at a fixed width, wherever that falls. */
+  /** The tools that write this encoding break it into lines at a fixed width, at any place. */
   readonly mayWrap: boolean;
 }
 
-/** What a value decodes to may be short; so short a text is not looked for. */
+/** A decoded value may be too short; such a text is not searched for. */
 const MIN_FORM_BYTES = 6;
 
-/** Every form of `value` to look for, without duplicates, longest first. */
+/** Every form of `value` to search for, without duplicates, longest first. */
 export function listSecretForms(value: string): SecretForm[] {
   const raw = Buffer.from(value, 'utf8');
   const text = raw.toString('utf8');
@@ -29,7 +29,7 @@ export function listSecretForms(value: string): SecretForm[] {
   return [...forms.values()].sort((a, b) => b.bytes.length - a.bytes.length);
 }
 
-/** As it is and without escapes; a last byte that could begin an escape may be part of one where it is found. */
+/** As it is and without escapes; in a text, a last byte that could begin an escape may be part of one. */
 function spellingsOf(form: string): Buffer[] {
   const bytes = Buffer.from(form);
   const decoded = decodeForm(bytes);
@@ -42,8 +42,8 @@ function hexForms(raw: Buffer): string[] {
 }
 
 /**
- * Inside a longer base64 text the value starts at one of three alignments. Only the characters that the value alone
- * decides can be looked for; the one before and the one after also carry bits of the neighbours.
+ * Inside a longer base64 text the value starts at one of three alignments. Only the characters that depend on the value
+ * alone can be searched for; the one before and the one after also carry bits of the neighbours.
  */
 function base64Forms(raw: Buffer): string[] {
   const forms: string[] = [];

@@ -6,7 +6,7 @@ import { lineBreakAt, listStems, STEM_BYTES } from './form-stems.ts';
 import type { SecretForm } from './secret-forms.ts';
 
 export interface SoughtForm extends SecretForm {
-  /** What takes the form's place. */
+  /** What replaces the form. */
   readonly mark: Buffer;
 }
 
@@ -17,7 +17,7 @@ export interface FormHit {
 }
 
 export interface StemAutomaton {
-  /** There is nothing to look for. */
+  /** There is nothing to search for. */
   readonly isEmpty: boolean;
   /** Hits in order of their start. From `undecidedFrom` on, more bytes could still complete a form. */
   scan(bytes: Buffer): { hits: FormHit[]; undecidedFrom: number };
@@ -62,7 +62,7 @@ function endOfExact(bytes: Buffer, start: number, form: Buffer): number {
   return end <= bytes.length ? end : UNDECIDED;
 }
 
-/** At most one line break between two bytes of the form, so that what a stream holds back stays bounded. */
+/** At most one line break between two bytes of the form, so that a stream holds back a limited amount. */
 function endOfWrapped(bytes: Buffer, start: number, form: Buffer): number {
   let at = start;
   for (let i = 0; i < form.length; i++) {

@@ -1,6 +1,6 @@
 /**
  * The words of a shell command that may name files, each also below the folders that the command changes to. A guess on
- * the safe side: a word that names nothing does no harm.
+ * the safe side: a word that names nothing is harmless.
  */
 export function listCommandWords(command: string): string[] {
   const words = command.split(/[\s'"`;|&()<>=,${}]+/).filter((word) => word !== '');

@@ -1,6 +1,6 @@
 /**
- * Risky files as they lie in a folder. The table says which names are risky; here is what only the files themselves
- * tell: where a link with such a name leads to, and whether a name is a link.
+ * Risky files in a folder. The table lists the risky names; this adds what only the files show: the target of a link
+ * with such a name, and whether a name is a link.
  */
 import { existsSync, readlinkSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
@@ -18,9 +18,9 @@ const MAX_LINKS = 16;
 const CONTROL: FoundRisk = { grade: 'never', why: 'is a control file' };
 
 /**
- * Tells whether a path of a workspace is risky by where it lies or where it leads, not by what is in it. A link named
- * like the folder of a control file would bring one in under another name, and so would a file that such a link
- * already leads to. `own` are risky files of this one project, at their one place.
+ * Decides whether a path of a workspace is risky by its place or its target, not by its content. A link named like the
+ * folder of a control file would bring one in under another name, and so would a file that such a link already leads
+ * to. `own` are risky files of this one project, at their one place.
  */
 export function createControlTest(
   root: string,
@@ -43,7 +43,7 @@ export function createControlTest(
   };
 }
 
-/** What the table says of a name; nothing where its content decides. */
+/** The table's answer for a name; nothing if the content decides. */
 export function riskOfName(path: string): FoundRisk | null {
   const entry = findRisk(path);
   return entry === null || entry.parts !== undefined ? null : riskOf(entry.grade, entry.obeyedBy);
@@ -63,7 +63,7 @@ function isLink(path: string): boolean {
   return statIfThere(path, 'itself')?.isSymbolicLink() ?? false;
 }
 
-/** Where a path leads, also where nothing is there yet: what a link waits for is made under another name. */
+/** Where a path leads, also if nothing is there yet: the target of a dangling link is made under another name. */
 function findTarget(path: string, linksLeft: number): string | null {
   if (existsSync(path)) return realpathSync.native(path);
   if (isLink(path))
@@ -74,7 +74,7 @@ function findTarget(path: string, linksLeft: number): string | null {
   return above === null ? null : join(above, basename(path));
 }
 
-/** Where a risky file really lies in the workspace; only names are compared, nothing is read. */
+/** The real place of a risky file in the workspace; only names are compared, nothing is read. */
 function realPlace(root: string, control: string): string[] {
   const place = relative(realpathSync.native(root), findTarget(join(root, control), MAX_LINKS) ?? root);
   return place === '' || place === '..' || place.startsWith('../') ? [] : [place];

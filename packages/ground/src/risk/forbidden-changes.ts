@@ -23,7 +23,7 @@ export interface SortedChanges {
   readonly risky: ListedRisk[];
 }
 
-/** A rule of the project about files, as far as it is told to people. */
+/** A rule of the project about files, as it is shown to people. */
 export interface FileRule {
   readonly action: string;
   readonly path: string;
@@ -58,7 +58,7 @@ function describeRuled(change: TreeChange, { ruleAgainst }: SortOptions): Forbid
   const file = describeFile(change);
   const rule = ruleAgainst(file);
   if (rule === null) return [];
-  const why = `is kept by a rule (${rule.reason})`;
+  const why = `is protected by a rule (${rule.reason})`;
   const name = `${rule.action} ${rule.path}`;
   return [{ path: file.path, rule: name, why, isNew: isNew(change), isRuled: true, change }];
 }

@@ -1,8 +1,8 @@
 /**
- * A git dir obeys its own config and hooks, and git runs them for whoever types `git status` there, as many a shell
- * prompt does by itself. Any folder with the right files in it is a git dir, also one that is not called `.git`.
+ * A git dir obeys its own config and hooks, and git runs them for every `git status` there, as many shell prompts do by
+ * themselves. Any folder with the right files in it is a git dir, also one that is not called `.git`.
  *
- * A repository that an agent made in good faith stays: its config says nothing but the usual, and no hook is in it. What
+ * An ordinary repository that an agent made stays: its config has only the usual settings, and no hook is in it. What
  * is not understood is not harmless.
  */
 import { lstatSync, readdirSync, readFileSync, type Stats } from 'node:fs';
@@ -29,7 +29,7 @@ const HARMLESS: Readonly<Record<string, ReadonlySet<string>>> = {
   submodule: new Set(['url', 'active']),
 };
 
-/** What of a git dir could make git run a program; without these it still is a repository. */
+/** The parts of a git dir that could make git run a program; without these it still is a repository. */
 export function listHarmfulParts(gitDir: string): string[] {
   return [...MAY_BE_HARMFUL].filter((name) => isHarmful(join(gitDir, name), name));
 }
@@ -50,13 +50,13 @@ export function isPlantedGitControl(root: string, path: string): boolean {
   });
 }
 
-/** Folders that would make this path one of git's own, if they are git dirs; by its name alone. */
+/** Folders that would make this path one of git's own, if they are git dirs; only by its name. */
 export function maybeGitControls(path: string): string[] {
   const parts = path.split('/');
   return parts.flatMap((part, at) => (MAY_BE_HARMFUL.has(part) ? [parts.slice(0, at).join('/')] : []));
 }
 
-/** As git itself tells one; where its parts lie elsewhere, `commondir` says so. */
+/** As git itself recognises one; if its parts are elsewhere, `commondir` names the place. */
 export function isGitDir(folder: string): boolean {
   if (look(join(folder, 'HEAD')) === null) return false;
   return (

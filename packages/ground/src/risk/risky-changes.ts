@@ -1,10 +1,10 @@
 /**
- * Judges a change by the table of risky paths: the one filter that every exit of a run goes through.
+ * Judges a change by the table of risky paths: the one filter for every exit of a run.
  *
- * F1  Names are compared in every spelling of them; the bytes of a name are never changed by that.
+ * F1  Names are compared in every spelling of them; the bytes of a name never change.
  * F2  A link named like the folder of a risky file brings it in under another name, and so does a file that such a link
  *     of the workspace already leads to.
- * F3  What preparation put there and nobody changed since is nobody's change (`known`).
+ * F3  What preparation put there and did not change since is no change (`known`).
  */
 import {
   findChangedParts,
@@ -21,7 +21,7 @@ import { createGit, readBlobs, whichExist, listTreeChanges, type TreeChange } fr
 import { showPath } from '../platform/index.ts';
 
 export interface RiskyChange {
-  /** As text that a person can read. */
+  /** As readable text. */
   readonly path: string;
   readonly grade: RiskGrade;
   /** The end of a sentence that begins with the path. */
@@ -33,13 +33,13 @@ export interface JudgeOptions {
   /** A git dir of ours that has the objects. */
   readonly gitDir: string;
   readonly changes: readonly TreeChange[];
-  /** Where the project lies for whoever made the changes. */
+  /** The project's folder as the author of the changes sees it. */
   readonly mountPath: string;
   /** Risky files of this one project. */
   readonly own?: readonly OwnControl[] | undefined;
-  /** The files themselves, where they are still there. */
+  /** The files themselves, if they still exist. */
   readonly workspace?: string;
-  /** Where there are no files: what the changes led to. */
+  /** If there are no files: the tree that the changes led to. */
   readonly commit?: string;
   /** F3: path to the id of what was put there. */
   readonly known?: ReadonlyMap<string, string>;
@@ -88,7 +88,7 @@ export async function judgeTrees(
   return { changes, risks: await judgeChanges({ ...options, changes }) };
 }
 
-/** One file before or after a change. `text`: its content or where it leads; null when it could not be read. */
+/** One file before or after a change. `text`: its content or its target; null when it could not be read. */
 export interface FileState {
   readonly kind: 'nothing' | 'file' | 'link';
   readonly text: string | null;
@@ -101,7 +101,7 @@ function stateOf(mode: string, text: string | null = null): FileState {
 
 export type FileReader = (path: Buffer, withText: boolean) => Promise<FileState>;
 
-/** The same for files that are about to come into a folder of the user's. */
+/** The same for files that are about to be installed in a folder of the user. */
 export async function judgeFiles(options: {
   readonly paths: readonly Buffer[];
   readonly root: string;
@@ -142,7 +142,7 @@ function judgeFile({ name, root, isRisky, before, after }: FileChange): FoundRis
   return after.kind === 'nothing' && risk?.grade === 'ask' ? null : risk;
 }
 
-/** For a commit whose files are nowhere: names are all there is. */
+/** For a commit without files: only names are known. */
 function createNameTest(own: readonly OwnControl[] = []): (path: string) => FoundRisk | null {
   return (path) => {
     const ofProject = own
@@ -171,7 +171,7 @@ function judgeParts(entry: RiskyPath | null, before: FileState, after: FileState
     : { grade: entry.grade, why: `changes ${parts.join(', ')}, obeyed by ${entry.obeyedBy}` };
 }
 
-/** A control file that is renamed is gone. */
+/** A renamed control file is gone. */
 function judgeLeaving(previous: string): FoundRisk | null {
   return findRisk(previous)?.grade === 'never' ? riskOf('never') : null;
 }

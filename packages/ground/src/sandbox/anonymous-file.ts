@@ -1,5 +1,5 @@
-// Content handed to a child through a descriptor: a file that never had a name, in memory where possible, so that a
-// secret in it is on no disk and in no listing.
+// Content for a child through a descriptor: a file that never had a name, in memory if possible, so that a secret in it
+// is on no disk and in no listing.
 import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 
@@ -11,7 +11,7 @@ export function openAnonymousFile(content: string | Buffer): number {
   const fd = openNameless();
   try {
     const bytes = typeof content === 'string' ? Buffer.from(content) : content;
-    // Written at a position, the descriptor itself still stands at the beginning.
+    // Written at a position, so the descriptor itself is still at the beginning.
     for (let done = 0; done < bytes.length;) done += writeSync(fd, bytes, done, bytes.length - done, done);
     return fd;
   } catch (error) {

@@ -1,4 +1,5 @@
-// The words bubblewrap is told. They travel in a descriptor, not in argv, where every user could read the environment.
+// The arguments of bubblewrap. They are passed in a descriptor, not in argv, where every user could read the
+// environment.
 import { openSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { SandboxSpecError } from './errors.ts';
@@ -79,7 +80,7 @@ function mountWords(mount: Mount, attach: AttachContent): string[] {
   }
 }
 
-/** What is copied into the system's folders: it lies there unless a caller's mount does. */
+/** Files that are copied into the system's folders, unless a caller's mount is there. */
 function systemFiles(
   spec: SandboxSpec,
   plan: readonly Mount[],
@@ -128,8 +129,8 @@ function privateFiles(spec: SandboxSpec, plan: readonly Mount[], attach: AttachC
         `The file ${file.path} would be written to the disk; private files belong in HOME or TMPDIR.`,
       );
     }
-    // In a sealed folder a file needs no mount of its own, and a program that asks for its real name gets one: that of a
-    // mounted one is that of a file which is deleted.
+    // In a sealed folder a file needs no mount, and a program that asks for its real name gets one: a mounted file has
+    // the name of a deleted file.
     return isSealed(spec, file.path)
       ? ['--perms', file.mode.toString(8), '--file', String(attach(file.content)), file.path]
       : readOnlyFile(file.path, file.content, attach, file.mode);
@@ -143,7 +144,7 @@ function readOnlyFile(path: string, content: string, attach: AttachContent, mode
   return ['--perms', mode.toString(8), '--ro-bind-data', String(attach(content)), path];
 }
 
-/** Its owner could give a folder of mode 0555 other rights; a mount that is read-only cannot be. */
+/** The owner could change the rights of a folder of mode 0555; a read-only mount cannot be changed. */
 function listSealed(spec: SandboxSpec, plan: readonly Mount[]): string[] {
   const masks = plan.flatMap((mount) => (mount.kind === 'mask' ? [mount.target] : []));
   return ['/dev', ...(spec.sealed ?? []).map(canonical), ...masks];

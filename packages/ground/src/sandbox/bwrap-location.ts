@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 
-/** Only folders that an agent cannot write to: bubblewrap is the wall, so it is never looked up in PATH. */
+/** Only folders that an agent cannot write to: bubblewrap is the boundary, so it is never looked up in PATH. */
 const PLACES = ['/usr/bin/bwrap', '/usr/local/bin/bwrap', '/bin/bwrap', '/run/current-system/sw/bin/bwrap'];
 
 /** Where bubblewrap is installed, or `null`. */

@@ -1,8 +1,8 @@
-// How a program gets into its cgroups before its first instruction: a shell moves itself and then becomes the program.
+// How a program joins its cgroups before its first instruction: a shell moves itself and then becomes the program.
 //
 // Moving another process, or a whole process in one write, takes a lock of the whole kernel and waits 5 to 20 ms for
-// every CPU. A single thread that moves itself (`0` into `tasks`, cgroup v1) needs no lock: half a millisecond.
-// cgroup v2 has no such door; there the wait is paid.
+// every CPU. A single thread that moves itself (`0` into `tasks`, cgroup v1) needs no lock: half a millisecond. cgroup
+// v2 has no such way and must wait.
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 

@@ -1,13 +1,14 @@
-// The wall around everything that is not our code: what it is asked for and what it promises.
+// The sandbox around everything that is not our code: its options and its promises.
 //
 // Promises of every SandboxProcess:
 // S1  Once `exited` has resolved, no process of the sandbox runs any more, whatever it forked or detached.
-// S2  `exited` resolves although somebody outside still holds an end of stdout; the streams get a short, bounded drain.
-// S3  Nothing is ever created on the user's disk for the sake of a mount, except empty mount points for the mailbox and
-//     the masks, which are taken away again.
-// S4  A wall that was asked for and cannot be built is an error, never a weaker wall.
-// S5  Private files, sealed folders and masks are mounts: nothing inside can change, replace, rename or remove them, nor
-//     a folder on the way to them.
+// S2  `exited` resolves although a process outside still keeps an end of stdout; the streams get a short, limited
+//     drain.
+// S3  Nothing is ever created on the user's disk for a mount, except empty mount points for the mailbox and the masks,
+//     which are removed again.
+// S4  A requested sandbox that cannot be built is an error, never a weaker sandbox.
+// S5  Private files, sealed folders and masks are mounts: nothing inside can change, replace, rename or remove them,
+//     nor a folder on the way to them.
 import type { Duplex, Readable, Writable } from 'node:stream';
 
 /** A folder or file of the host made visible inside. */
@@ -24,14 +25,16 @@ export interface SandboxFile {
   readonly mode: number;
 }
 
-/** What of the workspace is shown without its content: a folder, whether it exists or not, or a file that exists. */
+/**
+ * A part of the workspace that is shown without its content: a folder, whether it exists or not, or a file that exists.
+ */
 export type SandboxMask =
   | {
       readonly kind: 'folder';
       readonly path: string;
       /** Files shown in it instead, by name. */
       readonly files: Readonly<Record<string, string>>;
-      /** What of its real content stays visible, and writable, by path. What a link leads to is left out. */
+      /** The part of its real content that stays visible, and writable, by path. Targets of links are left out. */
       readonly keep: readonly string[];
     }
   | { readonly kind: 'file'; readonly path: string; readonly content: string };
@@ -58,27 +61,30 @@ export interface SandboxSpec {
   readonly hide: readonly string[];
   /** Control files and folders inside the workspace; those that do not exist are left out. */
   readonly readOnlyPaths: readonly string[];
-  /** Read-only as well, but the folders around them may be moved: for what is looked at again afterwards. */
+  /** Read-only as well, but the folders around them may be moved: for files that are checked again afterwards. */
   readonly looseReadOnlyPaths?: readonly string[] | undefined;
   /** Files and folders inside the workspace whose content is not shown; those that do not exist are left out. */
   readonly hiddenPaths?: readonly string[] | undefined;
   /** Read-only, and only with what the mask names. */
   readonly masks?: readonly SandboxMask[] | undefined;
-  /** Folders in memory with mounts and private files in them, read-only once all is there; under a replaced folder. */
+  /**
+   * Folders in memory with mounts and private files in them, read-only once everything is there; under a replaced
+   * folder.
+   */
   readonly sealed?: readonly string[] | undefined;
-  /** Must lie under a replaced folder (/home, /root, /tmp, /run …) or exist on the host. */
+  /** Must be under a replaced folder (/home, /root, /tmp, /run …) or exist on the host. */
   readonly home: SandboxScratch;
   readonly tmp: SandboxScratch;
-  /** Laid into HOME or another folder in memory, never onto the disk; read-only and pinned (S5). */
+  /** Placed in HOME or another folder in memory, never on the disk; read-only and pinned (S5). */
   readonly files: readonly SandboxFile[];
   readonly network: 'none' | 'host';
-  /** Ids shown inside, 1000 unless told. Outside, files belong to whoever started the sandbox. */
+  /** Ids shown inside; default 1000. Outside, files belong to the user who started the sandbox. */
   readonly uid?: number | undefined;
   readonly gid?: number | undefined;
   readonly seccomp: boolean;
   /** `cgroup.procs` files that the sandbox joins before anything of it runs. */
   readonly cgroupPaths: readonly string[];
-  /** Files of our own programs that serve those inside; a SIGTERM for all does not mean them. */
+  /** Files of our own programs that serve those inside; a SIGTERM for all skips them. */
   readonly ownPrograms?: readonly string[] | undefined;
   readonly stdin: 'closed' | 'pipe';
   /** Stdout is a nameless file in this folder of the host instead of a pipe (output-file.ts). */
@@ -105,16 +111,16 @@ export interface SandboxProcess {
   readonly stdin: Writable | null;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** One entry for each of `extraFds`; `null` where an own descriptor was passed. */
+  /** One entry for each of `extraFds`; `null` if an own descriptor was passed. */
   readonly channels: readonly (Duplex | null)[];
   /** Whether its inotify instances and watches are limited. */
   readonly limitsInotify: boolean;
   /** The program itself as the host sees it, or `null` before it runs and after it ended. */
   agentPid(): number | null;
   /**
-   * Asks it to stop; `false` when the program is not there to be asked. SIGINT reaches the program and its process
-   * group, as a terminal's Ctrl-C does. SIGTERM reaches everything inside, and from then on the end of the program is
-   * not the end of the others: `exited` waits until nobody is left, or for `kill`.
+   * Asks it to stop; `false` when the program does not exist. SIGINT reaches the program and its process group, as a
+   * terminal's Ctrl-C does. SIGTERM reaches everything inside, and from then on the end of the program does not end the
+   * others: `exited` waits until none is left, or for `kill`.
    */
   signalAgent(signal: 'SIGINT' | 'SIGTERM'): boolean;
   /** Ends everything inside at once. Idempotent; wait for `exited` to know that it is gone. */
@@ -130,7 +136,7 @@ export interface LaunchOptions {
   readonly bwrapPath?: string | undefined;
 }
 
-/** What the wall really enforces, for the record of a run. */
+/** What the sandbox really enforces, for the record of a run. */
 export interface SandboxDescription {
   readonly kind: 'bwrap' | 'none';
   readonly namespaces: readonly string[];
@@ -143,5 +149,5 @@ export interface SandboxDescription {
   readonly workspace: 'read-only' | 'writable' | 'absent';
 }
 
-/** Every process of an attempt carries it in its environment, so that it can be found without a namespace. */
+/** Every process of an attempt has it in its environment, so that it can be found without a namespace. */
 export const MARKER_NAME = 'CAISSON_MARKER';

@@ -1,7 +1,7 @@
 import type { SandboxDescription, SandboxSpec } from './contract.ts';
 import { SANDBOX_UID } from './bwrap-arguments.ts';
 
-/** What the kernel will enforce for this spec: the truth for a run's record, not a wish. */
+/** What the kernel will enforce for this spec: facts for a run's record. */
 export function describeSandbox(spec: SandboxSpec): SandboxDescription {
   const cgroup = spec.cgroupPaths.length > 0;
   if (spec.kind === 'none') {

@@ -1,4 +1,4 @@
-// bubblewrap says what failed; this says why, and what a person can do about it.
+// bubblewrap reports what failed; this explains why, and what a person can do about it.
 import { readProcFile } from '../processes/index.ts';
 
 export interface Diagnosis {
@@ -8,7 +8,7 @@ export interface Diagnosis {
 
 const OR_NONE = 'or ask for no sandbox by name with `--sandbox none`';
 
-/** Explains bubblewrap's own words where the cause lies in the machine; `null` for faults of a single start. */
+/** Explains bubblewrap's message if the cause is in the machine; `null` for faults of a single start. */
 export function diagnose(words: string): Diagnosis | null {
   if (/unknown option/i.test(words)) {
     return {
@@ -28,7 +28,7 @@ export function diagnose(words: string): Diagnosis | null {
 
 function findRemedy(): string {
   if (readSwitch('kernel/apparmor_restrict_unprivileged_userns') === '1') {
-    return 'AppArmor keeps programs without a profile from making user namespaces (Ubuntu 24.04 and newer): add a profile for bwrap that allows `userns`, or set kernel.apparmor_restrict_unprivileged_userns=0';
+    return 'AppArmor stops programs without a profile from making user namespaces (Ubuntu 24.04 and newer): add a profile for bwrap that allows `userns`, or set kernel.apparmor_restrict_unprivileged_userns=0';
   }
   if (readSwitch('kernel/unprivileged_userns_clone') === '0')
     return 'Set kernel.unprivileged_userns_clone=1 with sysctl';

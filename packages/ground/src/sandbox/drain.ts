@@ -3,11 +3,11 @@ import type { Readable } from 'node:stream';
 const DRAIN_MS = 250;
 
 /**
- * Waits until the streams have ended, at most a short while: somebody else may hold the other end for ever (S2).
- * Streams that did not end in time are closed; what was in the pipe has been delivered to whoever was reading.
+ * Waits until the streams have ended, at most a short while: another process may keep the other end for ever (S2).
+ * Streams that did not end in time are closed; what was in the pipe has been delivered to the reader.
  */
 export async function drainStreams(streams: readonly Readable[], drainMs: number = DRAIN_MS): Promise<void> {
-  // A stream that nobody reads never ends; there is nobody to wait for.
+  // A stream without a reader never ends; there is nothing to wait for.
   const open = streams.filter(
     (stream) => !stream.readableEnded && !stream.destroyed && stream.readableFlowing !== null,
   );
@@ -19,7 +19,7 @@ export async function drainStreams(streams: readonly Readable[], drainMs: number
   for (const stream of open) if (!stream.readableEnded && !hasUnreadBytes(stream)) stream.destroy();
 }
 
-/** A reader that is only slow keeps what has already arrived. */
+/** A slow reader keeps what has already arrived. */
 function hasUnreadBytes(stream: Readable): boolean {
   return stream.readableLength > 0;
 }

@@ -1,6 +1,6 @@
 import { CaissonError } from '@caisson/protocol';
 
-/** The wall cannot be built on this machine. */
+/** The sandbox cannot be built on this machine. */
 export class SandboxUnavailableError extends CaissonError {
   readonly code = 'SANDBOX_UNAVAILABLE';
 }

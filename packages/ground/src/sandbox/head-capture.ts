@@ -2,7 +2,7 @@ import { Transform, type TransformCallback } from 'node:stream';
 
 const MAX_CAPTURED_BYTES = 2048;
 
-/** Passes a stream on unchanged and remembers how it began. */
+/** Passes a stream on unchanged and remembers its beginning. */
 export class HeadCapture extends Transform {
   readonly #parts: Buffer[] = [];
   #size = 0;

@@ -1,8 +1,8 @@
-// What of the host the sandbox never sees, whoever asks.
+// What the sandbox never shows of the host.
 //
-// Started by root, the program inside is root's own uid to the kernel, only without a single capability. It still
-// owns root's files, and /proc/sys would be writable (bubblewrap 0.8 leaves it so). What belongs to root alone is
-// therefore taken out of the view; an ordinary user could not open it anyway. /etc and /var: see system-view.ts.
+// Started by root, the program inside is root's own uid to the kernel, only without a single capability. It still owns
+// root's files, and /proc/sys would be writable (bubblewrap 0.8 leaves it so). Files that only root may read are
+// therefore removed from the view; an ordinary user could not open them anyway. /etc and /var: see system-view.ts.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import type { SandboxSpec } from './contract.ts';
 import { findRealPath, findStats } from './real-path.ts';
 import { LISTED_FOLDERS } from './system-view.ts';
 
-/** Paths replaced by emptiness, and paths that stay visible but cannot be written. */
+/** Paths replaced by empty ones, and paths that stay visible but cannot be written. */
 export interface HiddenPaths {
   readonly folders: readonly string[];
   readonly files: readonly string[];
@@ -19,13 +19,13 @@ export interface HiddenPaths {
 
 const ALWAYS_HIDDEN = ['/root', '/home', '/run'];
 
-/** What only root may read and no build or test needs. Every mount costs a start 0.1 ms: the empty ones are left. */
+/** What only root may read and no build or test needs. Every mount costs a start 0.1 ms: empty ones are skipped. */
 const ROOTS_OWN = ['/boot', '/sys/kernel/debug', '/sys/kernel/tracing', '/sys/fs/bpf', '/sys/firmware/efi'];
 
-/** Where people and packages put folders of their own, to look for closed ones. */
+/** Where people and packages put their own folders, to look for closed ones. */
 const OPEN_FOLDERS = ['/', '/opt', '/srv', '/mnt', '/media', '/usr/local', '/usr/local/etc'];
 
-/** Folders of the host that are not shown as they are, whoever asks: a tool that lies there must be made visible. */
+/** Folders of the host that are never shown as they are: a tool inside must be made visible. */
 export function listReplacedFolders(): string[] {
   return ['/tmp', '/var/tmp', ...ALWAYS_HIDDEN, ...LISTED_FOLDERS, ...listClosed()];
 }
@@ -49,7 +49,7 @@ function isClosed(path: string): boolean {
   return (stats.mode & needed) !== needed;
 }
 
-/** Folders of /proc with switches of the whole machine; bubblewrap itself sees to `irq` and `bus`. */
+/** Folders of /proc with settings of the whole machine; bubblewrap itself handles `irq` and `bus`. */
 const PROC_SWITCHES = ['sys', 'fs', 'acpi', 'driver', 'scsi', 'dynamic_debug'];
 
 /** Everything to be hidden for this spec. Missing paths are left out here, so that no mount point is ever made for one. */
@@ -74,7 +74,7 @@ export function listHidden(spec: SandboxSpec, vanished: ReadonlySet<string>): Hi
   return { folders, files, readOnly: proc.folders };
 }
 
-/** HOME may have been set to something else, and a uid need not have an account: both places are asked. */
+/** HOME may have been changed, and a uid may have no account: both places are read. */
 function homeFolders(): string[] {
   const homes = [attempt(homedir), attempt(() => userInfo().homedir)];
   return homes.filter((path) => path !== null).filter((path) => path.startsWith('/') && path !== '/');
@@ -124,8 +124,8 @@ function holdsSomething(path: string): boolean {
 const SOCKET_LINE = /^(?:\S+\s+){7}([^@].*)$/;
 
 /**
- * A read-only mount does not stop a connect. Sockets of the host that lie outside the hidden folders (a database in
- * /var/lib, a daemon in /opt) are covered one by one; the kernel lists them, by the name that they were bound by.
+ * A read-only mount does not stop a connect. Sockets of the host outside the hidden folders (a database in /var/lib, a
+ * daemon in /opt) are covered one by one; the kernel lists them by the name of their bind.
  */
 function listReachableSockets(): string[] {
   const names = readFileSync('/proc/net/unix', 'utf8')
@@ -144,7 +144,7 @@ function listReachableSockets(): string[] {
   return [...paths];
 }
 
-/** A relative name counts from where its owner was when it bound it, which is where most daemons stay. */
+/** A relative name is relative to the owner's folder at the bind, which most daemons never leave. */
 function listWorkingFolders(): string[] {
   const folders = new Set<string>();
   for (const name of readdirSync('/proc')) {
@@ -155,7 +155,7 @@ function listWorkingFolders(): string[] {
   return [...folders];
 }
 
-/** `null` for a process that is gone, or that another user runs: then nobody can tell. */
+/** `null` for a process that is gone, or that another user runs: then it is unknown. */
 function findWorkingFolder(pid: string): string | null {
   try {
     return readlinkSync(`/proc/${pid}/cwd`);

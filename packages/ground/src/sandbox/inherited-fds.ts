@@ -1,5 +1,5 @@
 // Descriptors that our own process inherited without close-on-exec (a terminal's, a parent's log, the control channel)
-// would walk straight through the wall. Node opens its own with close-on-exec, so the list never grows.
+// would pass into the sandbox. Node opens its own with close-on-exec, so the list never grows.
 import { openSync, readdirSync } from 'node:fs';
 import { readProcFile } from '../processes/index.ts';
 
@@ -20,7 +20,7 @@ function isInherited(fd: number): boolean {
 
 let nullFd: number | undefined;
 
-/** Fillers that put `/dev/null` on every number a child would otherwise inherit, after `taken` descriptors of its own. */
+/** Fillers that put `/dev/null` on every number a child would otherwise inherit, after `taken` descriptors. */
 export function coverInheritedFds(taken: number): number[] {
   const count = highestInheritedFd() + 1 - taken;
   if (count <= 0) return [];

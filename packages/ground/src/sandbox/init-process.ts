@@ -6,7 +6,7 @@ import { childPids, isSameProcess, readProcess } from '../processes/index.ts';
 import { sendSignal } from './signal-program.ts';
 
 const INIT_GONE_POLL_MS = 2;
-/** A process in an uninterruptible wait (a dead network disk) cannot be killed by anybody: then we stop waiting. */
+/** A process in an uninterruptible wait (a dead network disk) cannot be killed: then we stop waiting. */
 const INIT_GONE_LIMIT_MS = 10_000;
 
 /** A clone with all namespaces takes some milliseconds. */
@@ -55,8 +55,9 @@ export async function gone(init: NamedProcess | null): Promise<void> {
 }
 
 /**
- * Before bubblewrap is armed, its first child would outlive it: held still, it cannot make another one meanwhile. A
- * clone that is under way when the signal comes is finished first, so the children are listed once it really stands.
+ * Before bubblewrap is armed, its first child would outlive it: while it is stopped, it cannot make another one. A
+ * clone that is under way when the signal comes is finished first, so the children are listed once it is really
+ * stopped.
  */
 export function killWithChildren(child: ChildProcess): void {
   if (child.pid === undefined) return;

@@ -1,11 +1,11 @@
 // How many inotify instances and watches one sandbox may have.
 //
-// The kernel counts them per user of the machine, and the default of 128 instances is used up in a moment: then no
-// editor and no other sandbox of that user gets one. A user namespace has limits of its own, which count below those of
-// the machine. Only a process that is in the namespace and has its capabilities may set them, and one that is executed
-// there has none: so a Perl program goes in by itself, as the owner of the namespace, and writes them. It starts beside
-// bubblewrap and is told the process while the program waits at its gate. Without Perl there is no limit, and the record
-// of the run says so.
+// The kernel counts them per user of the machine, and the default of 128 instances is used up quickly: then no editor
+// and no other sandbox of that user gets one. A user namespace has its own limits, which count below those of the
+// machine. Only a process that is in the namespace and has its capabilities may set them, and one that is executed
+// there has none: so a Perl program enters by itself, as the owner of the namespace, and writes them. It starts beside
+// bubblewrap and gets the pid while the program waits for its start signal. Without Perl there is no limit, and the
+// record of the run says so.
 import { spawn } from 'node:child_process';
 import { accessSync, constants, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
@@ -31,7 +31,7 @@ for (['instances', $instances], ['watches', $watches]) {
 const SETNS: Readonly<Partial<Record<string, number>>> = { x64: 308, arm64: 268, riscv64: 268 };
 
 export interface InotifyLimiter {
-  /** Limits the user namespace of this process; `false` where that was not possible. */
+  /** Limits the user namespace of this process; `false` if that was not possible. */
   limit(pid: number): Promise<boolean>;
   /** For a launch that failed. Idempotent. */
   cancel(): void;
@@ -46,7 +46,7 @@ export function prepareInotifyLimiter(): void {
   ready ??= start();
 }
 
-/** What sets the limits; it waits for its process. */
+/** The helper that sets the limits; it waits for its process. */
 export function takeInotifyLimiter(): InotifyLimiter {
   const limiter = ready ?? start();
   ready = null;
@@ -65,7 +65,7 @@ function start(): InotifyLimiter {
     child.once('exit', (code) => resolve(code === 0));
     child.once('error', () => resolve(false));
   });
-  child.stdin.on('error', () => undefined); // it ended before it was told
+  child.stdin.on('error', () => undefined); // it ended before it got a pid
   child.unref();
   (child.stdin as Socket).unref();
   return {
@@ -90,7 +90,7 @@ function isExecutable(path: string): boolean {
     accessSync(path, constants.X_OK);
     return true;
   } catch {
-    return false; // it is not there, or not for us
+    return false; // it is missing, or not executable for us
   }
 }
 

@@ -4,8 +4,8 @@
 //      └───ends────┴──► SandboxStartError
 //
 // bubblewrap keeps two processes: the outer one (our child) and `init`, first of the new PID namespace. When init is
-// dead the kernel has already killed and reaped everything inside, `setsid` or not (S1). Both die with our process,
-// and until both are armed to do so the program waits at the gate and the launch guard (launch-guard.ts) watches.
+// dead the kernel has already killed and reaped everything inside, `setsid` or not (S1). Both die with our process.
+// Until both are armed to do so the program waits at the start gate and the launch guard (launch-guard.ts) watches.
 import type { ChildProcess } from 'node:child_process';
 import { isSameProcess, type ProcessInfo } from '../processes/index.ts';
 import {
@@ -37,15 +37,15 @@ import { isOwnProgram, listBelow, terminateAll, untilGone } from './terminate-tr
 
 const MAX_VANISHED = 8;
 
-/** What is known of a sandbox by now. */
+/** The present knowledge about a sandbox. */
 interface View {
   init: NamedProcess | null;
   agent: NamedProcess | null;
-  /** bubblewrap stands still, so that the end of the program is not the end of all. */
+  /** bubblewrap is stopped, so that the end of the program does not end all. */
   isHeld: boolean;
 }
 
-/** Starts the program behind the wall. Resolves when the wall stands and the program is being executed. */
+/** Starts the program in the sandbox. Resolves when the sandbox is built and the program is being executed. */
 export async function launchBwrap(spec: SandboxSpec, options: LaunchOptions): Promise<SandboxProcess> {
   const releaseMountPoints = holdMountPoints(spec);
   const vanished = new Set<string>();
@@ -134,14 +134,14 @@ function agentPidOf({ agent }: View): number | null {
 }
 
 function killSandbox(child: ChildProcess, view: View): void {
-  // The program is gone already: bubblewrap, let go, tells how it ended and takes the rest along.
+  // The program is already gone: bubblewrap, continued, reports how it ended and ends the rest.
   if (view.isHeld && agentPidOf(view) === null) return void child.kill('SIGCONT');
   if (view.init !== null && isSameProcess(view.init.pid, view.init.startTime))
     sendSignal(view.init.pid, 'SIGKILL');
   if (child.exitCode === null && child.signalCode === null) killWithChildren(child);
 }
 
-/** bubblewrap ends everything once the program has ended; held still, it lets the others have their grace too. */
+/** bubblewrap ends everything once the program has ended; while it is stopped, the others get their grace too. */
 function terminate(child: ChildProcess, view: View, ownPrograms: readonly string[]): void {
   const { init } = view;
   if (init === null) return; // nothing is known to be below it

@@ -1,14 +1,15 @@
 /**
- * A shell that outlives this process by a moment and finishes what it had begun when it was killed.
+ * A shell that outlives this process by a moment and cleans up after its kill.
  *
  * bubblewrap clones its first child, arms itself to die with us, and only then writes to the eventfd on which the child
- * waits. When we die in between, bubblewrap dies with us and the child, which holds the eventfd itself, waits for ever.
- * Nothing of the sandbox has run in it, but it is a process. The child existed before bubblewrap was armed, so whoever
- * looks after our death finds it by the mark of the attempt. The same holds for a folder that we were using just then.
+ * waits. When we die in between, bubblewrap dies with us and the child, which has the eventfd itself, waits for ever.
+ * Nothing of the sandbox has run in it, but it is a process. The child existed before bubblewrap was armed, so a search
+ * after our death finds it by the mark of the attempt. The same is true for a folder that we were using just then.
  *
  *   one line, one order:  launching MARK · launched · using FOLDER · used
- *   end of file: we are gone. The folders are removed; whoever carries the mark of an open launch is killed until a pass
- *   over all processes finds nobody. Without an open launch there is nothing to look for.
+ *   end of file: we are gone. The folders are removed; processes with the mark of an open launch are killed until a
+ *   pass
+ *   over all processes finds none. Without an open launch there is nothing to search for.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 
@@ -43,7 +44,10 @@ done
 `;
 
 export interface LaunchGuard {
-  /** `mark` is `NAME=VALUE` in the environment of what is being launched. Returns what to call once it needs no guard. */
+  /**
+   * `mark` is `NAME=VALUE` in the environment of the launched program. Returns a function to call once it needs no
+   * guard.
+   */
   launching(mark: string): () => void;
   /** Removes the folder once we are gone, unless the returned function is called: before the next folder is used. */
   using(folder: string): () => void;
@@ -60,7 +64,7 @@ export function launchGuard(): LaunchGuard {
 function startGuard(): LaunchGuard {
   const shell = spawn('/bin/sh', ['-c', SCRIPT, 'caisson-launch-guard'], {
     cwd: '/',
-    detached: true, // a signal for our own group is not for the guard
+    detached: true, // a signal for our own group must not reach the guard
     env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
     stdio: ['pipe', 'ignore', 'ignore'],
   });
@@ -82,7 +86,7 @@ function startGuard(): LaunchGuard {
   };
 }
 
-/** Without a shell there is no guard: the next command collects what is left, as it always did. */
+/** Without a shell there is no guard: the next command removes what is left, as before. */
 function leaveUnwatched(shell: ChildProcess): void {
   shell.on('error', () => undefined);
   shell.stdin?.on('error', () => undefined);

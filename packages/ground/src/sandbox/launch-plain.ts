@@ -1,7 +1,7 @@
-// Without a wall: a plain process in its own session. No namespace ends its tree for us, so every end of the program
-// is followed by a sweep that looks for what is left in four ways: process group, descendants, cgroup, marker.
-// What clears its environment, leaves its session, orphans itself and has no cgroup cannot be found: that is what the
-// PID namespace of the real sandbox is for.
+// Without a sandbox: a plain process in its own session. No namespace ends its tree for us, so every end of the program
+// is followed by a sweep that searches for what is left in four ways: process group, descendants, cgroup, marker. A
+// process that clears its environment, leaves its session, orphans itself and has no cgroup cannot be found: only the
+// PID namespace of the real sandbox can contain it.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ import { openSweepGroup } from './sweep-group.ts';
 import { findSurvivors, LAUNCH_MARKER_NAME, sweepSurvivors } from './sweep.ts';
 import { isOwnProgram, terminateAll, untilGone } from './terminate-tree.ts';
 
-/** Starts the program in its own session. Nothing but its processes is contained. */
+/** Starts the program in its own session. Only its processes are contained. */
 export async function launchPlain(spec: SandboxSpec, options: LaunchOptions): Promise<SandboxProcess> {
   const launchId = randomUUID();
   layFiles(spec);
@@ -104,12 +104,15 @@ function spawnPlain(
   });
 }
 
-/** HOME is a real, private folder of the caller's here; files for anywhere else would land in the user's own and are refused (S4). */
+/**
+ * HOME is a real, private folder of the caller here; files for other places would be written to the user's own folders
+ * and are refused (S4).
+ */
 function layFiles({ home, files }: SandboxSpec): void {
   for (const file of files) {
     if (leavesFolder(relative(home.path, file.path)))
       throw new SandboxSpecError(
-        `Without a sandbox ${file.path} cannot be laid out: it is not under ${home.path}.`,
+        `Without a sandbox ${file.path} cannot be written: it is not under ${home.path}.`,
       );
     mkdirSync(dirname(file.path), { recursive: true, mode: 0o700 });
     writeFileSync(file.path, file.content, { mode: file.mode });

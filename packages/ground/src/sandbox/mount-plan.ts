@@ -1,8 +1,8 @@
 // Turns a spec into an ordered list of mounts.
 //
-// The order is by depth, so that a mount never hides one that was made before it. bubblewrap creates a mount point
-// that is missing; on a folder in memory that is wanted, on the user's disk it never is (S3). The plan therefore
-// follows every target back to the folder on the host that will lie under it and looks whether it is there.
+// The order is by depth, so that a mount never hides one that was made before it. bubblewrap creates a missing mount
+// point; that is wanted on a folder in memory, and never on the user's disk (S3). The plan therefore follows every
+// target back to the folder on the host that will be under it and checks that it exists.
 import { dirname, join, relative } from 'node:path';
 import type { SandboxSpec } from './contract.ts';
 import { SandboxSpecError } from './errors.ts';
@@ -23,18 +23,18 @@ export type Mount =
   /** A folder in memory with these files and nothing else, read-only once everything is mounted. */
   | { readonly kind: 'mask'; readonly target: string; readonly files: Readonly<Record<string, string>> }
   | { readonly kind: 'text'; readonly target: string; readonly content: string }
-  /** A link of the host's that a folder in memory hides; `to` has no links in it. */
+  /** A link of the host that a folder in memory hides; `to` has no links in it. */
   | { readonly kind: 'link'; readonly target: string; readonly to: string }
   | { readonly kind: 'proc' | 'dev'; readonly target: string };
 
 /** A replaced folder is one page of memory. Making it read-only as well would cost a second mount, and stop nothing. */
 const HIDDEN_MAX_BYTES = 4096;
-/** Room for the files of a system's folder that are copied. */
+/** Space for the files of a system's folder that are copied. */
 const SYSTEM_MAX_BYTES = 8 * 1024 * 1024;
 
 interface Wish {
   readonly mount: Mount;
-  /** What to do when the mount point is missing on the disk: leave the mount out, or refuse the spec. */
+  /** What to do when the mount point is missing on the disk: skip the mount, or refuse the spec. */
   readonly whenMissing: 'skip' | 'refuse';
 }
 
@@ -52,7 +52,7 @@ export function planMounts(
   return [...plan, ...listLinks(spec, plan), ...listSystemLinks(view, plan)];
 }
 
-/** Links of the system's folders, unless a caller's mount lies there. */
+/** Links of the system's folders, unless a caller's mount is there. */
 function listSystemLinks({ links }: SystemView, plan: readonly Mount[]): Mount[] {
   return links.flatMap(({ path, to }): Mount[] =>
     nearestParent(path, plan).kind === 'scratch' && !plan.some(({ target }) => target === path)
@@ -61,7 +61,9 @@ function listSystemLinks({ links }: SystemView, plan: readonly Mount[]): Mount[]
   );
 }
 
-/** Mounts land where links lead to. Whoever goes by the name that has the link in it must find the link as well. */
+/**
+ * A mount over a link affects the link's target. A program that uses the name with the link must find the link as well.
+ */
 function listLinks(spec: SandboxSpec, plan: readonly Mount[]): Mount[] {
   const named = [
     ...spec.binds.map(({ target }) => target),
@@ -73,7 +75,7 @@ function listLinks(spec: SandboxSpec, plan: readonly Mount[]): Mount[] {
   );
 }
 
-/** Later wishes replace earlier ones for the same target: what the caller names wins over what is hidden by default. */
+/** Later mounts replace earlier ones for the same target: what the caller names replaces what is hidden by default. */
 function listWishes(spec: SandboxSpec, vanished: ReadonlySet<string>, view: SystemView): Wish[] {
   const skip = (mount: Mount): Wish => ({ mount, whenMissing: 'skip' });
   const refuse = (mount: Mount): Wish => ({ mount, whenMissing: 'refuse' });
@@ -82,8 +84,9 @@ function listWishes(spec: SandboxSpec, vanished: ReadonlySet<string>, view: Syst
   return [
     refuse({ kind: 'bind', target: '/', source: '/', writable: false }),
     refuse({ kind: 'proc', target: '/proc' }),
-    // Seccomp denies ptrace, but memory is a file, too: whoever writes to the first process, which is of the same user,
-    // could disarm its death with the parent. It is not hidden as a whole: programs look there for where they run.
+    // Seccomp denies ptrace, but memory is a file, too: a process that writes to the first process, which has the same
+    // user, could disable its death with the parent. It is not hidden as a whole: programs use it to find out where
+    // they run.
     refuse(bind('/dev/null', '/proc/1/mem', false)),
     refuse(scratch('/proc/1/task', HIDDEN_MAX_BYTES, 0o555)),
     refuse({ kind: 'dev', target: '/dev' }),
@@ -139,8 +142,8 @@ function guardWorkspace(spec: SandboxSpec): Record<'readOnly' | 'hidden' | 'mask
 }
 
 /**
- * The folders of HOME that lead to a private file, each a mount of its own: one that only contains a mount could be
- * renamed away, and another put in its place (S5).
+ * The folders of HOME that lead to a private file, each its own mount: a folder that only contains a mount could be
+ * renamed and replaced (S5).
  */
 function pinnedFolders({ files, home, workspace, sealed = [] }: SandboxSpec): string[] {
   const top = canonical(home.path);
@@ -181,7 +184,7 @@ function nearestParent(target: string, plan: readonly Mount[]): Mount {
   return nearest;
 }
 
-/** Whether a nearest parent in memory will hold this path, so that writing there touches no disk. */
+/** Whether the nearest parent of this path is in memory, so that writing there touches no disk. */
 export function liesInMemory(path: string, plan: readonly Mount[]): boolean {
   return nearestParent(canonical(path), plan).kind === 'scratch';
 }
@@ -202,7 +205,7 @@ function scratch(target: string, maxBytes: number, mode: number): Mount & { kind
   return { kind: 'scratch', target, maxBytes, mode };
 }
 
-/** Both paths are canonical, so that their words decide. */
+/** Both paths are canonical, so that comparing text is enough. */
 export function isInside(folder: string, path: string): boolean {
   return folder === '/' || path === folder || path.startsWith(`${folder}/`);
 }

@@ -1,6 +1,6 @@
-// The mailbox and the masks are mounted inside the workspace, so folders of those names must be there. A worktree is
-// ours to prepare; in the user's own folder they may exist. Where one does not, an empty one is made and taken away
-// after the last sandbox that uses it: removing it earlier would detach the mount in the others.
+// The mailbox and the masks are mounted inside the workspace, so folders of those names must exist. In a worktree we
+// make them; in the user's own folder they may exist. A missing one is made empty and removed after the last sandbox
+// that uses it: removing it earlier would detach the mount in the others.
 import { mkdirSync, rmdirSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import type { SandboxSpec } from './contract.ts';
@@ -8,7 +8,7 @@ import { findStats, leavesFolder } from './real-path.ts';
 
 const users = new Map<string, number>();
 
-/** Makes the mount points that are missing. The returned function gives them back; call it once. */
+/** Makes the missing mount points. The returned function removes them; call it once. */
 export function holdMountPoints(spec: SandboxSpec): () => void {
   const held = listMountPoints(spec).filter(hold);
   return () => held.forEach(release);
@@ -46,7 +46,7 @@ function release(path: string): void {
   try {
     rmdirSync(path);
   } catch (error) {
-    // Somebody put something there, or the whole workspace is gone already: neither is ours to undo.
+    // Another process put something there, or the whole workspace is already gone: we undo neither.
     const code = (error as NodeJS.ErrnoException).code;
     if (code !== 'ENOENT' && code !== 'ENOTEMPTY' && code !== 'EBUSY' && code !== 'ENOTDIR') throw error;
   }

@@ -1,6 +1,5 @@
-// A file instead of a pipe, for programs that exit without waiting until a slow reader has taken what they printed: a
-// write to a file is done when it returns. The file has no name, and a mode with which nobody can open it a second time
-// (`> /dev/stdout` would empty it).
+// A file instead of a pipe, for programs that exit before a slow reader has read their output: a write to a file is
+// done when it returns. The file has no name, and a mode that prevents a second open (`> /dev/stdout` would empty it).
 import { randomBytes } from 'node:crypto';
 import { close, constants, openSync, read, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +13,7 @@ const POLL_MS = 20;
 
 export interface FollowedFile {
   readonly stream: Readable;
-  /** Nobody writes any more: the stream ends with the file. */
+  /** There is no writer any more: the stream ends with the file. */
   end(): void;
 }
 

@@ -1,5 +1,5 @@
-// Node gives a child sockets where a shell would give it pipes, and a socket cannot be opened by name: then
-// `echo oops >/dev/stderr`, in so many build scripts, fails inside. Two nameless FIFOs are real pipes.
+// Node gives a child sockets where a shell would give it pipes, and a socket cannot be opened by name: then `echo oops
+// >/dev/stderr`, common in build scripts, fails inside. Two nameless FIFOs are real pipes.
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { closeSync, constants, mkdirSync, openSync, rmSync } from 'node:fs';
@@ -17,15 +17,15 @@ import { followFile, openOutputFile } from './output-file.ts';
 export interface OutputPipes {
   readonly stdoutFd: number;
   readonly stderrFd: number;
-  /** Our copies of the write ends must go once the child has its own, or the streams would never end. */
+  /** Our copies of the write ends must be closed once the child has its own, or the streams would never end. */
   closeWriteEnds(): void;
   /** Starts to read; called once. */
   openStreams(): { stdout: Readable; stderr: Readable };
-  /** Waits for the end of the streams, at most a short while; nobody of the child is left. */
+  /** Waits for the end of the streams, at most a short while; no process of the child is left. */
   drain(streams: readonly Readable[]): Promise<void>;
 }
 
-/** Starting the program that makes them takes longer than the making: a few are made at once. */
+/** Starting the program that makes them takes longer than making them: a few are made at once. */
 const MADE_AT_ONCE = 4;
 const MAX_TRIES = 8;
 
@@ -44,7 +44,7 @@ export function createOutputPipes({ stdoutFolder }: Pick<SandboxSpec, 'stdoutFol
   return stdoutFolder === undefined ? pipes : withStdoutFile(pipes, openOutputFile(stdoutFolder));
 }
 
-/** A file is read to its end, however long that takes: nobody else can hold it open. */
+/** A file is read to its end, however long that takes: no other process can keep it open. */
 const FILE_DRAIN_MS = 600_000;
 
 function withStdoutFile(pipes: OutputPipes, fd: number): OutputPipes {
@@ -88,7 +88,7 @@ function makePipes(): OutputPipes[] {
   }
 }
 
-/** A disk that fails once or twice does not cost the run its pipes; what stays then is removed by the guard. */
+/** A disk that fails once or twice does not cost the run its pipes; the guard removes what is left. */
 function isRemoved(folder: string): boolean {
   for (let tries = 0; tries < MAX_TRIES; tries += 1)
     try {

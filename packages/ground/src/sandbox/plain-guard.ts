@@ -1,12 +1,12 @@
 /**
- * Without a PID namespace nothing ends with the worker by itself. A shell that waits for the end of a pipe does what
- * the worker would have done, when both the worker and its host were killed: it kills whoever is in the launch's
- * cgroup, session group or carries its mark, until a pass finds nobody.
+ * Without a PID namespace nothing ends with the worker by itself. A shell that waits for the end of a pipe replaces the
+ * worker when both the worker and its host were killed: it kills every process in the launch's cgroup or session group
+ * or with its mark, until a pass finds none.
  */
 import { spawn } from 'node:child_process';
 
 export interface PlainGuard {
-  /** All is over: the guard goes without looking at anything. Idempotent. */
+  /** Everything is over: the guard ends without a search. Idempotent. */
   dismiss(): void;
 }
 
@@ -26,7 +26,7 @@ while [ "$pass" -lt 100 ]; do
 done
 `;
 
-/** `mark` is `NAME=VALUE` in the environment of whatever was launched; `leader` began its session. */
+/** `mark` is `NAME=VALUE` in the environment of the launched program; `leader` began its session. */
 export function startPlainGuard(launch: {
   readonly mark: string;
   readonly leader: number;
@@ -40,8 +40,8 @@ export function startPlainGuard(launch: {
     env: { PATH: '/usr/local/bin:/usr/bin:/bin' },
     stdio: ['pipe', 'ignore', 'ignore'],
   });
-  guard.on('error', () => undefined); // without a shell there is no guard; the next command sweeps, as it always did
-  guard.stdin.on('error', () => undefined); // it was killed itself, and there is nothing left to tell it
+  guard.on('error', () => undefined); // without a shell there is no guard; the next command sweeps, as before
+  guard.stdin.on('error', () => undefined); // it was killed itself, and needs no message
   guard.unref();
   (guard.stdin as unknown as { unref?(): void }).unref?.();
   return { dismiss: () => void guard.stdin.end('done\n') };

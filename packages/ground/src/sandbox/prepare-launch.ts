@@ -13,6 +13,6 @@ export function prepareLaunch(): void {
     listSystemView();
     prepareInotifyLimiter();
   } catch (error) {
-    if (!(error instanceof Error)) throw error; // what fails here is told by the launch
+    if (!(error instanceof Error)) throw error; // the launch reports a failure
   }
 }

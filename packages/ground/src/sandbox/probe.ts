@@ -6,7 +6,7 @@ import { diagnose } from './diagnose.ts';
 import { SandboxUnavailableError } from './errors.ts';
 import { bwrapMissing } from './spawn-bwrap.ts';
 
-/** Whether the wall can be built on this machine. */
+/** Whether the sandbox can be built on this machine. */
 export type SandboxProbe =
   | { readonly ok: true; readonly bwrapPath: string }
   | { readonly ok: false; readonly reason: string; readonly remedy: string };
@@ -44,7 +44,7 @@ export function probeSandbox(bwrapPath: string | null = findBwrap()): Promise<Sa
   return probe;
 }
 
-/** What the outcome of a probe depends on: this start of the kernel, its switches, our user, and the program. */
+/** What the outcome of a probe depends on: this start of the kernel, its settings, our user, and the program. */
 const SWITCHES = [
   '/proc/sys/kernel/random/boot_id',
   '/proc/sys/user/max_user_namespaces',
@@ -53,8 +53,8 @@ const SWITCHES = [
 ];
 
 /**
- * Names everything that can change whether the wall can be built: a probe that went well stays true for as long as this
- * text stays the same. `null` without bubblewrap.
+ * Identifies everything that can change whether the sandbox can be built: a successful probe stays valid as long as
+ * this text stays the same. `null` without bubblewrap.
  */
 export function describeProbeBasis(bwrapPath: string | null = findBwrap()): string | null {
   if (bwrapPath === null) return null;
@@ -65,7 +65,7 @@ export function describeProbeBasis(bwrapPath: string | null = findBwrap()): stri
   return [...file, process.getuid?.() ?? '-', ...switches].join(' ');
 }
 
-/** Throws the reason and the remedy when the wall cannot be built (S4). */
+/** Throws the reason and the remedy when the sandbox cannot be built (S4). */
 export async function requireSandbox(bwrapPath?: string): Promise<void> {
   const probe = await probeSandbox(bwrapPath);
   if (!probe.ok)

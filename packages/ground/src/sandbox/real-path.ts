@@ -2,7 +2,7 @@ import { lstatSync, realpathSync, type Stats } from 'node:fs';
 import { basename, dirname, isAbsolute, join, normalize, relative } from 'node:path';
 import { SandboxSpecError } from './errors.ts';
 
-/** Links in the part of the path that exists are followed, because a mount over a link lands where the link points. */
+/** Links in the existing part of the path are followed, because a mount over a link affects the link's target. */
 export function canonical(path: string): string {
   if (!isAbsolute(path)) throw new SandboxSpecError(`The path ${path} must be absolute.`);
   const clean = normalize(path).replace(/(.)\/+$/, '$1');
@@ -12,7 +12,7 @@ export function canonical(path: string): string {
   }
 }
 
-/** The links that a path goes through, as where each lies (without links) and where it leads to. */
+/** The links that a path goes through: the place of each (without links) and its target. */
 export function linksOn(path: string): [link: string, to: string][] {
   const clean = normalize(path);
   if (canonical(clean) === clean.replace(/(.)\/+$/, '$1')) return [];
@@ -26,7 +26,7 @@ export function linksOn(path: string): [link: string, to: string][] {
 
 /** The path without links, or `null` when it leads nowhere. */
 export function findRealPath(path: string): string | null {
-  // A thrown error costs more than the look that avoids it.
+  // A thrown error costs more than the check that avoids it.
   if (findStats(path) === null) return null;
   try {
     return realpathSync.native(path);
@@ -37,7 +37,7 @@ export function findRealPath(path: string): string | null {
   }
 }
 
-/** What lies at the path, links not followed, or `null`. */
+/** The entry at the path, links not followed, or `null`. */
 export function findStats(path: string): Stats | null {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) ?? null;

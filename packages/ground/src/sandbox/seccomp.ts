@@ -1,8 +1,8 @@
 // The system call filter, as a classic BPF program that bubblewrap loads right before the program starts.
 //
-// It answers where it refuses: a program is told EPERM and can go on. Only a foreign instruction set (32-bit, x32),
-// whose call numbers mean something else, is killed. `clone3` answers "no such call", because its flags lie in memory
-// where a filter cannot look; every C library then falls back to `clone`, whose flags can be seen.
+// A refused call returns EPERM and the program can continue. Only a foreign instruction set (32-bit, x32), whose call
+// numbers mean something else, is killed. `clone3` returns "no such call", because its flags are in memory where a
+// filter cannot read them; every C library then falls back to `clone`, whose flags are visible.
 import { SandboxUnavailableError } from './errors.ts';
 import { SECCOMP_ARCHITECTURES, type SeccompArchitecture } from './seccomp-syscalls.ts';
 
@@ -26,10 +26,10 @@ const NEW_TIME_NAMESPACE = 0x80;
 /** Pushing characters into a terminal's input, and the console's own way of doing so. */
 const TERMINAL_INJECTION = [0x5412, 0x541c, 0x5423];
 
-/** Families that a network namespace holds. Others (vsock above all) reach the hypervisor, or old kernel code. */
+/** Families that a network namespace contains. Others (vsock above all) reach the hypervisor, or old kernel code. */
 const SOCKET_FAMILIES = { unspecified: 0, unix: 1, inet: 2, inet6: 10, netlink: 16 };
 
-/** `personality` may be asked, and set to the ordinary one. */
+/** `personality` may be read, and set to the ordinary one. */
 const PERSONALITIES = [0, 0xffffffff];
 
 interface Instruction {
@@ -119,7 +119,7 @@ function whenNotEqual(value: number, result: number): Instruction[] {
   return [{ code: 0x15, whenTrue: 1, whenFalse: 0, value }, give(result)];
 }
 
-/** For one call number: look at one argument and decide; whatever no rule catches is allowed. */
+/** For one call number: checks one argument and decides; a call that no rule matches is allowed. */
 function inspect(number: number, argument: number, rules: readonly Instruction[]): Instruction[] {
   const body = [load(argumentAt(argument)), ...rules, give(ALLOW)];
   return [unlessEqualSkip(number, body.length), ...body];

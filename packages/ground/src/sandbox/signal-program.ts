@@ -3,9 +3,8 @@ import { isErrno } from '../platform/index.ts';
 import { descendants, readProcess } from '../processes/index.ts';
 
 /**
- * `false` when the program is not there to receive it. SIGINT reaches what a terminal's Ctrl-C would: the program and
- * those below it that stayed in its process group. A shell that waits for a command heeds an interrupt only if the
- * command does.
+ * `false` when the program does not exist. SIGINT reaches what a terminal's Ctrl-C would: the program and those below
+ * it in its process group. A shell that waits for a command obeys an interrupt only if the command does.
  */
 export function interruptProgram(pid: number): boolean {
   const group = readProcess(pid)?.group;
@@ -14,7 +13,7 @@ export function interruptProgram(pid: number): boolean {
   return true;
 }
 
-/** What runs as somebody else (sudo, without a sandbox) is passed over, as the kernel does for a group. */
+/** Processes of another user (sudo, without a sandbox) are skipped, as the kernel does for a group. */
 export function sendIfAllowed(pid: number, signal: NodeJS.Signals): void {
   try {
     sendSignal(pid, signal);

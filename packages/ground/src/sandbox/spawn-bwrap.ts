@@ -1,5 +1,5 @@
-// The one place that starts bubblewrap. Descriptors of the child: 0 to 2, the caller's extra ones, the gate, the
-// status report, and then the nameless files with everything bubblewrap has to read.
+// The one place that starts bubblewrap. Descriptors of the child: 0 to 2, the caller's extra ones, the gate, the status
+// report, and then the nameless files with everything bubblewrap has to read.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import type { Duplex, Readable } from 'node:stream';
@@ -78,7 +78,7 @@ export function spawnBwrap(
   }
 }
 
-/** What is thrown when there is no bubblewrap on this machine. */
+/** The error when there is no bubblewrap on this machine. */
 export function bwrapMissing(): SandboxUnavailableError {
   return new SandboxUnavailableError('bubblewrap (bwrap) is not installed, so the sandbox cannot be built.', {
     remedy: 'Install the package `bubblewrap`, or ask for no sandbox by name with `--sandbox none`.',

@@ -6,7 +6,7 @@ import { SandboxStartError, SandboxUnavailableError } from './errors.ts';
 import type { HeadCapture } from './head-capture.ts';
 import { gone, type NamedProcess } from './init-process.ts';
 
-/** What was to be covered may be removed by its owner while the wall is built: then there is nothing to cover. */
+/** Its owner may remove a covered path while the sandbox is built: then there is nothing to cover. */
 export function findVanished(error: unknown): string | null {
   if (!(error instanceof SandboxStartError)) return null;
   return (
@@ -16,7 +16,7 @@ export function findVanished(error: unknown): string | null {
   );
 }
 
-/** Waits for the end of bubblewrap, and says what went wrong. */
+/** Waits for the end of bubblewrap, and returns what went wrong. */
 export async function startFailure(
   said: 'missing' | null,
   ending: Promise<SandboxExit>,
@@ -33,7 +33,7 @@ export async function startFailure(
       remedy: 'Its folder must be visible there: a PATH entry, or a folder declared as toolchain.',
     });
   }
-  const words = stderr.head() || 'it said nothing';
+  const words = stderr.head() || 'it printed nothing';
   const diagnosis = diagnose(words);
   if (diagnosis !== null) {
     return new SandboxUnavailableError(`The sandbox cannot be built: ${diagnosis.reason}.`, {

@@ -1,12 +1,12 @@
-// The last step before the program: a shell inside the finished sandbox says `ready`, waits for `go` and becomes the
+// The last step before the program: a shell inside the finished sandbox prints `ready`, waits for `go` and becomes the
 // program.
 //
-// bubblewrap's own `--die-with-parent` is armed in two processes at two moments, and whoever is killed in between leaves
-// a tree that nobody will ever end (17 of 60 launches, measured, with the launcher killed during the mounts). The gate
-// looks until init sleeps in its wait, which it does only once it is armed, and speaks then. An answer proves that the
-// launcher's own thread was alive after that, so both were armed in time; without one the program never starts. To be
-// able to write would prove less: a dying launcher's other threads hold the line open for a while.
-// As a gain, a launch that has resolved is one whose mounts are done and whose program exists.
+// bubblewrap's own `--die-with-parent` is armed in two processes at two moments, and a kill in between leaves a tree
+// that nothing ever ends (17 of 60 launches, measured, with the launcher killed during the mounts). The start gate
+// waits until init sleeps in its wait, which happens only once it is armed, and reports then. An answer proves that the
+// launcher's own thread was alive after that, so both were armed in time; without one the program never starts. A
+// successful write would prove less: a dying launcher's other threads keep the pipe open for a while. Also, a resolved
+// launch has finished its mounts, and its program exists.
 import type { Duplex } from 'node:stream';
 import { SandboxSpecError } from './errors.ts';
 
@@ -15,7 +15,10 @@ const HIGHEST_SHELL_FD = 9;
 
 export type GateWord = 'ready' | 'missing';
 
-/** The command line that waits at the gate and then becomes `argv`, with the same pid and without the gate. */
+/**
+ * The command line that waits at the start gate and then becomes `argv`, with the same pid and without the gate's
+ * descriptor.
+ */
 export function waitAtGate(gateFd: number, argv: readonly string[]): string[] {
   if (gateFd > HIGHEST_SHELL_FD) {
     throw new SandboxSpecError(
@@ -31,7 +34,7 @@ export function waitAtGate(gateFd: number, argv: readonly string[]): string[] {
   return ['/bin/sh', '-c', script, 'caisson-gate', ...argv];
 }
 
-/** What the gate says first, or `null` when it closed without a word. */
+/** The first word of the start gate, or `null` when it closed silently. */
 export function hearGate(gate: Duplex): Promise<GateWord | null> {
   return new Promise((resolve) => {
     let text = '';

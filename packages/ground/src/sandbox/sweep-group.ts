@@ -1,15 +1,17 @@
-// A cgroup of its own for one plain launch, below the attempt's: what is in it belongs to this launch and to nothing
-// else, so it can be stopped as a whole without touching its siblings.
+// A separate cgroup for one plain launch, below the attempt's: it contains only this launch, so it can be stopped as a
+// whole without touching its siblings.
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 export interface SweepGroup {
   /** What the launch joins: the attempt's groups, and this one instead of its parent. */
   readonly procsFiles: readonly string[];
-  /** Those of them in which nobody else is. */
+  /** Those of them that no other launch uses. */
   readonly ownProcsFiles: readonly string[];
   pids(): number[];
-  /** Nothing in the group runs any more until `thaw`; where the kernel can, everything is killed at once instead. */
+  /**
+   * Nothing in the group runs any more until `thaw`; if the kernel supports it, everything is killed at once instead.
+   */
   freeze(): void;
   thaw(): void;
   close(): void;
@@ -56,7 +58,7 @@ function removeGroup(folder: string): void {
   try {
     rmdirSync(folder);
   } catch (error) {
-    // Busy for the moment in which the last dead process is being taken down; the attempt's group is removed after it.
+    // Busy while the last dead process is being removed; the attempt's group is removed after it.
     const code = (error as NodeJS.ErrnoException).code;
     if (code !== 'EBUSY' && code !== 'ENOENT') throw error;
   }

@@ -36,7 +36,7 @@ export async function sweepSurvivors(target: SweepTarget): Promise<void> {
       known.set(each.pid, each.startTime);
       killExactly(each);
     }
-    // A frozen process takes its SIGKILL only once it is thawed.
+    // A frozen process handles its SIGKILL only once it is thawed.
     target.group.thaw();
     await delay(PASS_PAUSE_MS);
     target.group.freeze();
@@ -45,8 +45,8 @@ export async function sweepSurvivors(target: SweepTarget): Promise<void> {
 }
 
 /**
- * Whoever of the launch runs now. Descendants are looked up from every process ever found, since a killed parent takes
- * the way to its children along.
+ * The running processes of the launch. Descendants are searched from every process ever found, because a killed parent
+ * no longer leads to its children.
  */
 export function findSurvivors(
   target: SweepTarget,
@@ -65,7 +65,7 @@ export function findSurvivors(
   return [...found.values()];
 }
 
-/** Whoever still is in the session that the launch began with; a session outlives its leader, and so does its number. */
+/** The processes in the session of the launch; a session outlives its leader, and so does its number. */
 function sessionMembers(leader: SweepTarget['leader']): ProcessInfo[] {
   const members: ProcessInfo[] = [];
   for (const pid of listPids()) {
@@ -73,8 +73,8 @@ function sessionMembers(leader: SweepTarget['leader']): ProcessInfo[] {
     const session = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[3];
     if (session !== String(leader.pid)) continue;
     const info = readProcess(pid);
-    // A reused number would belong to somebody younger than the leader's own session only if the leader were gone
-    // before; the kernel does not reuse a pid while a session of that number has members.
+    // A reused number would belong to a younger process only if the leader's session were gone before; the kernel does
+    // not reuse a pid while a session of that number has members.
     if (info !== null && Number(info.startTime) >= Number(leader.startTime)) members.push(info);
   }
   return members;

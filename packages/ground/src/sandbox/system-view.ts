@@ -1,11 +1,11 @@
-// What of /etc and /var the sandbox sees: a list of what programs need, nothing else.
+// What the sandbox shows of /etc and /var: a list of what programs need, nothing else.
 //
-// A list of what is hidden is never complete: every service keeps its keys in a folder of its own there, and root's uid
-// could read them all. Both folders are therefore replaced, and what is on the list is put in: folders are bound (a mount
-// costs a start 0.1 ms), files are copied and links made, which costs next to nothing.
+// A list of what is hidden is never complete: every service keeps its keys in its own folder there, and root's uid
+// could read them all. Both folders are therefore replaced, and what is on the list is added: folders are bound (a
+// mount costs a start 0.1 ms), files are copied and links made, which costs almost nothing.
 //
-// V1  What others than its owner may not read is not shown, whoever asks: root sees what every user sees.
-// V2  A link stays a link where it leads to something visible; otherwise its content is shown in its place.
+// V1  What only its owner may read is not shown: root sees what every user sees.
+// V2  A link stays a link if it leads to something visible; otherwise its content is shown in its place.
 import { opendirSync, readdirSync, readlinkSync, statSync, type Stats } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { canonical, findRealPath, findStats } from './real-path.ts';
@@ -18,7 +18,7 @@ export interface SystemView {
   readonly links: readonly { readonly path: string; readonly to: string }[];
 }
 
-/** Names in /etc, by what they are for. A `*` stands for a version. */
+/** Names in /etc, by purpose. A `*` matches a version. */
 const ETC = [
   // names, hosts and time
   ...['hosts', 'hostname', 'host.conf', 'resolv.conf', 'nsswitch.conf', 'gai.conf', 'networks', 'netconfig'],
@@ -29,7 +29,7 @@ const ETC = [
   // the linker, shells and terminals
   ...['ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'ld.so.preload', 'ld-musl-*.path', 'inputrc', 'terminfo'],
   ...['profile', 'profile.d', 'bash.bashrc', 'bashrc', 'zsh', 'zshenv', 'zshrc', 'fish'],
-  // certificates; private keys lie beside these folders, not in them
+  // certificates; private keys are beside these folders, not in them
   ...['ssl/certs', 'ssl/cert.pem', 'ssl/openssl.cnf', 'ssl/ct_log_list.cnf', 'ca-certificates.conf'],
   ...['pki/ca-trust', 'pki/java', 'pki/tls/certs', 'pki/tls/cert.pem', 'pki/tls/openssl.cnf'],
   'crypto-policies',
@@ -41,7 +41,7 @@ const ETC = [
   ...['ImageMagick-*', 'postgresql-common'],
 ];
 
-/** Lists of installed packages, which many tools ask, and caches that programs only read. */
+/** Lists of installed packages, which many tools read, and caches that programs only read. */
 const VAR = [
   ...['run', 'lock', 'lib/dpkg', 'lib/rpm', 'lib/pacman', 'lib/apk', 'lib/alternatives', 'lib/gems'],
   ...['lib/ghc', 'lib/texmf', 'cache/fontconfig'],
@@ -52,7 +52,7 @@ const REPLACED = { '/etc': ETC, '/var': VAR } as const;
 /** The folders that are replaced by a list of what is visible. */
 export const LISTED_FOLDERS: readonly string[] = Object.keys(REPLACED);
 
-/** What is there and may be shown. Paths have no link in them but the last part of a link. */
+/** What exists and may be shown. Paths have no link in them except the last part of a link. */
 export function listSystemView(): SystemView {
   const roots: string[] = [];
   const folders: string[] = [];
@@ -74,7 +74,7 @@ export function listSystemView(): SystemView {
   return { roots, folders, files, links };
 }
 
-/** One look at the folder answers for most names. */
+/** One listing of the folder answers for most names. */
 function expand(root: string, patterns: readonly string[]): string[] {
   const names = new Set(readdirSync(root));
   return patterns.flatMap((pattern) => {
@@ -118,7 +118,7 @@ function holdsAnything(folder: string): boolean {
 
 const UNSEEN = ['/etc', '/var', '/run', '/home', '/root', '/tmp'];
 
-/** /run is there, only empty: a link to it is no worse than what it leads to. */
+/** /run exists, only empty: a link to it is no worse than its target. */
 function isShown(path: string): boolean {
   return path === '/run' || !UNSEEN.some((folder) => path === folder || path.startsWith(`${folder}/`));
 }

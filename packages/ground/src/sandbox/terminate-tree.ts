@@ -1,10 +1,10 @@
 /**
- * SIGTERM for everything that a launch has started, and the wait for what it does about it.
+ * SIGTERM for everything that a launch has started, and the wait for their ends.
  *
- * T1  Everyone gets it, in whatever process group or session it is. All are held still first: nobody forks unseen
- *     between look and signal, and no shell goes on to its next command because the one before it was ended.
- * T2  Programs of ours inside get none: what is said until the end still has to be carried, and a gate that was ended
- *     would be taken for one that lets a call pass.
+ * T1  Every process gets it, in every process group and session. All are stopped first: none forks unseen between
+ *     search and signal, and no shell continues with its next command because the one before it was ended.
+ * T2  Our programs inside get none: the last output still has to be forwarded, and a gate that was ended would look
+ *     like one that allows a call.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { descendants, readProcFile, type ProcessInfo } from '../processes/index.ts';
@@ -12,10 +12,10 @@ import { sendIfAllowed } from './signal-program.ts';
 
 const POLL_MS = 20;
 const EMPTY_LOOKS = 3;
-/** A pass that finds nobody new ends it; what forks faster than it is stopped meets its limit of processes first. */
+/** A pass that finds no new process ends it; a process that forks faster reaches its limit of processes first. */
 const MAX_PASSES = 100;
 
-/** Finds the processes of a launch that are meant, as they are now. */
+/** Finds the present processes of a launch. */
 export type ListProcesses = () => ProcessInfo[];
 
 export function terminateAll(list: ListProcesses): void {
@@ -33,8 +33,8 @@ export function terminateAll(list: ListProcesses): void {
 }
 
 /**
- * Resolves when nobody is left, or when `isOver` says that nobody waits for it any more. One look that finds nobody is no
- * proof: a process whose parent ends just then gets another one, and can be missed by who reads the tree meanwhile.
+ * Resolves when none is left, or when `isOver` reports that nothing waits any more. One empty search is no proof: a
+ * process whose parent ends just then gets another one, and the search can miss it.
  */
 export async function untilGone(list: ListProcesses, isOver: () => boolean): Promise<void> {
   for (let empty = 0; !isOver() && empty < EMPTY_LOOKS;) {
@@ -48,7 +48,9 @@ export function listBelow(pid: number): ProcessInfo[] {
   return descendants(pid).filter(({ state }) => state !== 'Z' && state !== 'X');
 }
 
-/** T2. A word of its command line is the program's file. Whoever pretends that is spared a warning before its end. */
+/**
+ * T2. A word of its command line is the program's file. A process that fakes this only misses a warning before its end.
+ */
 export function isOwnProgram({ pid }: ProcessInfo, programs: readonly string[]): boolean {
   if (programs.length === 0) return false;
   const words = (readProcFile(`/proc/${pid}/cmdline`) ?? '').split('\0');

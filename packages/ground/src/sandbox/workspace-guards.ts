@@ -1,9 +1,9 @@
-// Files of the workspace that the agent may not change, or not even see. Only what exists can be mounted over; a masked
-// folder that is missing was made for the mount (mount-points.ts).
+// Files of the workspace that the agent may not change, or not even see. Only existing files can be mounted over; a
+// missing masked folder was made for the mount (mount-points.ts).
 //
 // Every folder between the workspace and such a file is bound onto itself ("pinned"): a folder that only contains a
-// mount can be renamed away and made anew, one that is a mount cannot. A pin is writable, so none is made inside a
-// folder that is guarded itself, nor in a workspace that is read-only as a whole.
+// mount can be renamed and made again, one that is a mount cannot. A pin is writable, so none is made inside a guarded
+// folder, nor in a workspace that is read-only as a whole.
 import { realpathSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import type { SandboxMask, SandboxSpec } from './contract.ts';
@@ -19,7 +19,7 @@ export interface Guarded {
 export interface Masked {
   readonly target: string;
   readonly mask: SandboxMask;
-  /** What of the folder's own content stays visible. */
+  /** The part of the folder's own content that stays visible. */
   readonly kept: readonly Guarded[];
 }
 
@@ -80,7 +80,7 @@ function findMasked(
     .map(([place, mask]) => ({ place, mask }));
 }
 
-/** Nothing that a link leads to: the repository chooses where. */
+/** No targets of links: the repository chooses them. */
 function listKept(folder: string, mask: SandboxMask): string[] {
   if (mask.kind === 'file') return [];
   return mask.keep.filter((path) => {
@@ -89,7 +89,7 @@ function listKept(folder: string, mask: SandboxMask): string[] {
   });
 }
 
-/** Where in the workspace the path really lies; nowhere when it does not exist, or a link leads out. */
+/** The real place of the path in the workspace; nowhere when it does not exist, or a link leads out. */
 function findPlace(target: string, root: string, path: string): string[] {
   const inside = relative(target, path);
   if (leavesFolder(inside))

@@ -79,7 +79,7 @@ describe('the board', () => {
     await board.write({ namespace: 'constructor', key: 'toString', value: 1, by });
     const [entry] = await board.read({ namespace: 'constructor', key: 'toString' });
     expect(entry?.items[0]?.value).toBe(1);
-    await expect(board.write({ key: '__proto__', value: 1, by })).rejects.toThrow('no name');
+    await expect(board.write({ key: '__proto__', value: 1, by })).rejects.toThrow('not a valid name');
   });
 
   it('loses nothing of several processes that write at once', async () => {

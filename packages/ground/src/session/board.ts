@@ -17,7 +17,7 @@ const MAX_VALUE_BYTES = 64 * 1024;
 const MAX_KEYS = 4096;
 const MAX_ITEMS = 4096;
 
-/** What the board refused, in words for the one who wrote. */
+/** A refusal of the board, with a message for the writer. */
 export class BoardRefusedError extends CaissonError {
   readonly code = 'BOARD_REFUSED';
 }
@@ -43,9 +43,9 @@ export interface Board {
   read(query?: { namespace?: string; key?: string }): Promise<readonly BoardEntry[]>;
   /** Resolves with the entry as it is after the write. */
   write(write: BoardWrite): Promise<BoardEntry>;
-  /** Takes everything away; false when there was nothing. */
+  /** Removes everything; false when there was nothing. */
   clear(): Promise<boolean>;
-  /** Takes a key away; false when it was not there. */
+  /** Removes a key; false when there was none. */
   remove(namespace: string, key: string): Promise<boolean>;
 }
 
@@ -93,18 +93,17 @@ function checkWrite(write: BoardWrite): void {
   for (const name of [write.namespace ?? DEFAULT_NAMESPACE, write.key]) {
     if (!SharedKey.safeParse(name).success)
       throw new BoardRefusedError(
-        `"${name.slice(0, 200)}" is no name for the board: letters, digits and . _ : / - , at most 128.`,
+        `"${name.slice(0, 200)}" is not a valid name for the board: letters, digits and . _ : / - , at most 128.`,
       );
   }
   const text = JSON.stringify(write.value) as string | undefined;
-  if (text === undefined)
-    throw new BoardRefusedError(`the value of ${write.key} is nothing that JSON can hold.`);
+  if (text === undefined) throw new BoardRefusedError(`the value of ${write.key} has no JSON form.`);
   if (Buffer.byteLength(text) > MAX_VALUE_BYTES)
     throw new BoardRefusedError(
       `the value of ${write.key} has more than ${MAX_VALUE_BYTES} bytes; put it into a file and its name on the board.`,
     );
   if (write.ttlMs !== undefined && !(write.ttlMs > 0))
-    throw new BoardRefusedError(`a time to live of ${write.ttlMs} ms is no time; give more than 0.`);
+    throw new BoardRefusedError(`a time to live of ${write.ttlMs} ms is not valid; give more than 0.`);
 }
 
 function applyWrite(file: BoardFile, write: BoardWrite, now: Date): BoardEntry {
@@ -114,14 +113,14 @@ function applyWrite(file: BoardFile, write: BoardWrite, now: Date): BoardEntry {
   const mode = write.mode ?? old?.mode ?? 'last-write-wins';
   if (old !== undefined && old.mode !== mode)
     throw new BoardRefusedError(
-      `${namespace}/${write.key} is written with ${old.mode}; ${mode} would lose what stands there. Use another key.`,
+      `${namespace}/${write.key} is written with ${old.mode}; ${mode} would lose its value. Use another key.`,
     );
   const items = mode === 'append' && old !== undefined ? old.items : [];
   if (old === undefined && Object.keys(cells).length >= MAX_KEYS)
-    throw new BoardRefusedError(`the namespace ${namespace} has ${MAX_KEYS} keys, which is all it holds.`);
+    throw new BoardRefusedError(`the namespace ${namespace} has ${MAX_KEYS} keys, which is the limit.`);
   if (items.length >= MAX_ITEMS)
     throw new BoardRefusedError(
-      `${namespace}/${write.key} has ${MAX_ITEMS} items, which is all it holds. Go on under another key.`,
+      `${namespace}/${write.key} has ${MAX_ITEMS} items, which is the limit. Continue under another key.`,
     );
   items.push(itemOf(write, now));
   cells[write.key] = { mode, items };

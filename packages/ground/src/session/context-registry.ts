@@ -12,7 +12,7 @@ import { readSharedFile, updateSharedFile, type SharedFileKind } from '../files/
 const MAX_VALUE_BYTES = 64 * 1024;
 const MAX_FINDINGS = 4096;
 
-/** What the registry refused, in words for the one who reported. */
+/** A refusal of the registry, with a message for the reporter. */
 export class ContextRefusedError extends CaissonError {
   readonly code = 'CONTEXT_REFUSED';
 }
@@ -21,7 +21,7 @@ export class ContextRefusedError extends CaissonError {
 export interface ContextRegistry {
   /** In the order in which they were reported. */
   read(query?: { key?: string; runId?: string; after?: number }): Promise<readonly ContextFinding[]>;
-  /** Takes everything away; false when there was nothing. */
+  /** Removes everything; false when there was nothing. */
   clear(): Promise<boolean>;
   report(finding: { key: string; value: unknown; source: SharedSource }): Promise<ContextFinding>;
 }
@@ -53,7 +53,7 @@ export function openContextRegistry(path: string, clock: Pick<Clock, 'now'> = sy
       checkFinding(key, value);
       return updateSharedFile(path, CONTEXT, ({ findings }) => {
         if (findings.length >= MAX_FINDINGS)
-          throw new ContextRefusedError(`the session has ${MAX_FINDINGS} findings, which is all it holds.`);
+          throw new ContextRefusedError(`the session has ${MAX_FINDINGS} findings, which is the limit.`);
         const seq = (findings.at(-1)?.seq ?? 0) + 1;
         const finding = { seq, key, value, source, at: clock.now().toISOString() };
         findings.push(finding);
@@ -66,7 +66,7 @@ export function openContextRegistry(path: string, clock: Pick<Clock, 'now'> = sy
 function checkFinding(key: string, value: unknown): void {
   if (!SharedKey.safeParse(key).success)
     throw new ContextRefusedError(
-      `"${key.slice(0, 200)}" is no name for a finding: letters, digits and . _ : / - , at most 128.`,
+      `"${key.slice(0, 200)}" is not a valid name for a finding: letters, digits and . _ : / - , at most 128.`,
     );
   const text = JSON.stringify(value) as string | undefined;
   if (text === undefined || Buffer.byteLength(text) > MAX_VALUE_BYTES)

@@ -1,4 +1,4 @@
-/** Puts the files of a folder into an index, and those of the repositories inside it (rules S1, S3 and S6). */
+/** Adds the files of a folder to an index, and those of the repositories inside it (rules S1, S3 and S6). */
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createGit, emptyTreeLike, readIndexSummary, spliceEntries, type Git } from '../git/index.ts';
@@ -9,13 +9,13 @@ import { hasFiles } from './workspace-folder.ts';
 
 export interface StageOptions {
   readonly workspace: string;
-  /** A git dir of ours; its `index` is the memory of what was staged last. */
+  /** A git dir of ours; its `index` remembers what was staged last. */
   readonly gitDir: string;
   /** Paths relative to the workspace that stay as they were in the baseline. */
   readonly exclude: readonly string[];
-  /** Tree of the first stage in this git dir; later ones take excluded paths from it (S5). */
+  /** Tree of the first stage in this git dir; later ones restore excluded paths from it (S5). */
   readonly baselineTree?: string;
-  /** Object id of any object of this git dir; tells its format. */
+  /** Object id of any object of this git dir; shows its format. */
   readonly like: string;
   /** Larger files stay as they were in the baseline (S6). Default: no limit. */
   readonly limits?: StageLimits | undefined;
@@ -41,7 +41,7 @@ export async function addEverything(
   index: string,
   prefix: string,
 ): Promise<Added> {
-  // A nested repository is staged by itself: what is excluded in it is named from its own top there.
+  // A nested repository is staged by itself: its exclusions are relative to its own top.
   const exclude = options.exclude
     .filter((path) => path.startsWith(prefix) && path !== prefix)
     .map((path) => path.slice(prefix.length));
@@ -78,7 +78,7 @@ function withRoomLeft(options: StageOptions, stagedBytes: number): StageOptions 
   return { ...options, limits: { ...limits, maxTotalBytes: limits.maxTotalBytes - stagedBytes } };
 }
 
-/** S1: stages the nested folder through an index of its own and splices the entries in where the link was. */
+/** S1: stages the nested folder through its own index and splices the entries in where the link was. */
 async function flatten(
   options: StageOptions,
   git: Git,

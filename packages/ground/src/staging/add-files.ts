@@ -14,7 +14,7 @@ export async function addFiles(
   included: readonly string[],
   leftOut: readonly Buffer[],
 ): Promise<AddProblems> {
-  // Names need not be UTF-8, and an argument must be: what was left out for its size is told by another way.
+  // Names need not be UTF-8, and an argument must be: files left out for their size are passed in another way.
   const { args, stdin } =
     leftOut.length === 0
       ? { args: ['--', ...included], stdin: {} }
@@ -23,7 +23,7 @@ export async function addFiles(
           stdin: { stdin: pathspecFile(included, leftOut) },
         };
   const first = await git.run(['add', '-A', ...args], { ...stdin, okExitCodes: [0, 1, 128] });
-  // Exit 1 without an error says only that an excluded path is ignored as well.
+  // Exit 1 without an error means only that an excluded path is ignored as well.
   const isDone = first.exitCode === 0 || (first.exitCode === 1 && !/^(error|fatal): /m.test(first.stderr));
   if (isDone) return { unborn: [], other: unopenedFolders(first.stderr) };
   const second = await git.run(['add', '-A', '--ignore-errors', ...args], { ...stdin, okExitCodes: [0, 1] });
@@ -37,8 +37,8 @@ export async function addFiles(
 }
 
 /**
- * A file that cannot be read is somebody's choice, and told. A file that was read and could not be stored is work lost:
- * the store is full, broken, or another user's.
+ * A file that cannot be read may be intended, and is reported. A file that was read and could not be stored is lost
+ * work: the store is full, broken, or another user's.
  */
 function refuseLoss(errors: readonly string[], place: string): void {
   const at = errors.findIndex((line) => line.endsWith(': failed to insert into database'));
@@ -47,11 +47,11 @@ function refuseLoss(errors: readonly string[], place: string): void {
   const trouble = findDiskTrouble(errors.join('\n'), place);
   const said = `git add could not store what it read: ${why.join('; ')}.`;
   throw new GitError(trouble === null ? said : `${trouble.what}: ${said}`, errors.join('\n'), {
-    remedy: trouble?.remedy ?? `Look whether all of ${place} belongs to this user.`,
+    remedy: trouble?.remedy ?? `Check that all of ${place} belongs to this user.`,
   });
 }
 
-/** Git only warns of a folder that it may not open, and goes on as if nothing were in it. */
+/** Git only warns about a folder that it may not open, and continues as if it were empty. */
 function unopenedFolders(stderr: string): string[] {
   const lines = stderr.split('\n').filter((line) => line.startsWith('warning: could not open directory '));
   return [...new Set(lines)].map((line) => line.slice('warning: '.length));

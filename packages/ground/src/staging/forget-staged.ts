@@ -5,8 +5,8 @@ import { createGit } from '../git/index.ts';
 import { forgetMemory } from './staged-memory.ts';
 
 /**
- * Puts everything that was staged since the baseline back to it, in the index alone: the next stage reads those files
- * again and writes their contents again. What an index remembers of files that are not there (S7) stays.
+ * Resets everything that was staged since the baseline, only in the index: the next stage reads those files again and
+ * writes their contents again. What an index remembers of absent files (S7) stays.
  */
 export async function forgetStaged(place: {
   readonly workspace: string;

@@ -1,8 +1,8 @@
 /**
- * Git opens some files of a workspace by their name, and reading a pipe that nobody writes to never ends. One
- * `mkfifo .gitignore` by an agent would keep whoever stages its work waiting until git's own time is up.
+ * Git opens some files of a workspace by their name, and reading a pipe without a writer never ends. One `mkfifo
+ * .gitignore` by an agent would block staging until git's timeout.
  *
- * No walk is paid for where git is quick: only when it takes unusually long is the folder looked through.
+ * No walk is needed if git is quick: only when it takes unusually long is the folder searched.
  */
 import { rm } from 'node:fs/promises';
 import { readdirSync, type Dirent } from 'node:fs';
@@ -17,13 +17,13 @@ const OPENED_BY_GIT: ReadonlySet<string> = new Set(['.gitignore', '.gitattribute
 
 export interface Unheld<T> {
   readonly value: T;
-  /** What was said about the pipes that stood in the way. */
+  /** Warnings about the pipes that blocked git. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Does the work; where a pipe holds it, the work is stopped, the pipe is removed (it has no content) and the work is
- * done again.
+ * Runs the work; if a pipe blocks it, the work is stopped, the pipe is removed (it has no content) and the work is
+ * repeated.
  */
 export async function unlessHeldByPipes<T>(
   workspace: string,
@@ -38,7 +38,7 @@ export async function unlessHeldByPipes<T>(
   const pipes = isSlow ? findPipes(workspace) : [];
   if (pipes.length === 0) return { value: await working, warnings: [] };
   held.abort();
-  await working.catch(() => undefined); // it was stopped; what it did is done again
+  await working.catch(() => undefined); // it was stopped, and is repeated
   for (const path of pipes) await rm(path, { force: true });
   const warnings = pipes.map((path) => `removed the pipe ${relative(workspace, path)}, which git would read`);
   return { value: await work(signal ?? new AbortController().signal), warnings };
@@ -50,7 +50,7 @@ async function isStillWaiting(signal: AbortSignal): Promise<boolean> {
   return await delay(LOOK_AFTER_MS, true, { signal, ref: false }).catch(() => false);
 }
 
-/** Pipes at places that git opens; others are none of its business. The workspace's own git dir is not looked at. */
+/** Pipes at places that git opens; it ignores others. The workspace's own git dir is not searched. */
 function findPipes(workspace: string): string[] {
   const pipes: string[] = [];
   const folders = [{ path: workspace, isGit: false }];

@@ -1,10 +1,10 @@
 /**
- * Files that are too large to be staged. Staging reads every byte of a file, also of a hole: a sparse file that takes no
- * space at all would keep git busy for minutes.
+ * Files that are too large to be staged. Staging reads every byte of a file, also of a hole: a sparse file without any
+ * data would keep git busy for minutes.
  *
- * O1  Only what staging would read counts: what is ignored, excluded or unchanged may be of any size.
- * O2  The apparent size counts. Of files that are too much together, the largest are left out first.
- * O3  A small folder costs no process; git is asked only when something in it could be too large.
+ * O1  Only what staging would read counts: ignored, excluded or unchanged files may be of any size.
+ * O2  The apparent size counts. If files are too large together, the largest are left out first.
+ * O3  A small folder costs no process; git is used only when something in it could be too large.
  */
 import { lstatSync, readdirSync, type Dirent } from 'node:fs';
 import { join } from 'node:path';
@@ -14,19 +14,19 @@ import { CaissonError } from '@caisson/protocol';
 import { isErrno, showPath } from '../platform/index.ts';
 import type { Git } from '../git/index.ts';
 
-/** How much is staged at most. */
+/** The limit of what is staged. */
 export interface StageLimits {
   readonly maxFileBytes: number;
   readonly maxTotalBytes: number;
 }
 
 export interface OversizedFile {
-  /** Relative to the workspace, as a person reads it. */
+  /** Relative to the workspace, as readable text. */
   readonly path: string;
   readonly size: number;
 }
 
-/** So many files are too large that they cannot be left out one by one. */
+/** Too many files are too large to leave them out one by one. */
 export class TooManyOversizedError extends CaissonError {
   readonly code = 'TOO_MANY_OVERSIZED';
 }
@@ -35,7 +35,7 @@ const MAX_LOOKED_AT = 2000;
 const MAX_LEFT_OUT = 512;
 const ROOM_FOR_NAMES = 1024 * 1024 * 1024;
 
-/** Whether anything below the folder could be too large: a short look that costs no process (O3). */
+/** Whether anything below the folder could be too large: a quick check without a process (O3). */
 export function mayBeOversized(root: string, exclude: readonly string[], limits: StageLimits): boolean {
   const skipped = new Set(exclude.map((path) => join(root, path)));
   const folders = [root];
@@ -71,11 +71,11 @@ export interface FoundOversized {
   /** Names in bytes, relative to the top of the git's work tree. */
   readonly names: readonly Buffer[];
   readonly files: readonly OversizedFile[];
-  /** What the files that stay have together. */
+  /** The total size of the files that stay. */
   readonly stagedBytes: number;
 }
 
-/** The files of one work tree that are left out; `pathspec` says what is looked at. */
+/** The files of one work tree that are left out; `pathspec` limits the check. */
 export async function findOversized(
   git: Git,
   folder: string,
@@ -112,7 +112,7 @@ function tooMany(count: number, limits: StageLimits): TooManyOversizedError {
   );
 }
 
-/** A nested repository is named with a slash at its end; it is staged, and looked at, by itself. */
+/** A nested repository is named with a slash at its end; it is staged and checked by itself. */
 function splitNames(output: Buffer): Buffer[] {
   const names: Buffer[] = [];
   for (let start = 0; start < output.length;) {

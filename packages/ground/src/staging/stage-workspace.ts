@@ -1,17 +1,16 @@
 /**
- * Turns the files of a folder into a git tree: what `.gitignore` leaves, minus what the caller excludes,
- * byte for byte.
+ * Turns the files of a folder into a git tree: what `.gitignore` leaves, minus what the caller excludes, byte for byte.
  *
- * S1  A repository inside the folder (an agent ran `git init` or `git clone`, or a submodule is checked out) is
- *     staged as its files, never as a bare commit id whose objects would be lost; its path is reported.
+ * S1  A repository inside the folder (an agent ran `git init` or `git clone`, or a submodule is checked out) is staged
+ *     as its files, never as a bare commit id whose objects would be lost; its path is reported.
  * S2  The index of the git dir is replaced only by a finished one: a killed stage leaves no lock behind.
  * S3  What cannot be read is reported by name; everything else is still staged.
  * S4  A folder in which nothing has changed since it was staged last is not staged again (see staged-memory.ts).
  * S6  What is too large to be read in reasonable time is left out and reported by name (see oversized-files.ts).
- * S5  What is excluded now but was staged before (a checkpoint takes more than a patch does) goes back to the
- *     baseline: the tree depends on the exclusions given, not on those of the call before.
- * S7  A file outside a sparse checkout that is there all the same is staged; one that is not there is not deleted.
- * S8  A pipe where git expects a file of its own holds nobody up (see held-by-pipes.ts).
+ * S5  What is excluded now but was staged before (a checkpoint contains more than a patch does) is reset to the
+ *     baseline: the tree depends on the given exclusions, not on those of the call before.
+ * S7  A file outside a sparse checkout that exists anyway is staged; one that does not exist is not deleted.
+ * S8  A pipe where git expects a file does not block (see held-by-pipes.ts).
  */
 import { readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -63,8 +62,8 @@ export async function stageWorkspace(options: StageOptions): Promise<StagedWorks
 }
 
 /**
- * S6: most folders hold nothing that could be too large. Git begins as if that were so, and we look while it works; what
- * it has done is thrown away where we were wrong.
+ * S6: most folders contain nothing that could be too large. Git begins as if that were so, and we check while it works;
+ * its result is discarded if we were wrong.
  */
 async function addWithinLimits(options: StageOptions, index: string, draft: string): Promise<Added> {
   const { workspace, exclude, limits } = options;
@@ -76,7 +75,7 @@ async function addWithinLimits(options: StageOptions, index: string, draft: stri
   const added = addEverything(guess, gitFor(guess, workspace, draft), workspace, draft, '');
   if (!mayBeOversized(workspace, exclude, limits)) return await added;
   tooMuch.abort();
-  await added.catch(() => undefined); // it was stopped; only its files must be out of the way
+  await added.catch(() => undefined); // it was stopped; only its files must be removed
   return await addEverything(options, await openDraft(options, index, draft), workspace, draft, '');
 }
 
@@ -110,7 +109,7 @@ async function unstageExcluded(options: StageOptions, git: Git): Promise<void> {
 }
 
 /**
- * `add` has just compared every file; an index that looks newer than all of them spares `write-tree` from doing so
+ * `add` has just compared every file; an index that looks newer than all of them saves `write-tree` from doing so
  * again. The index it writes has the true time.
  */
 async function writeTree(git: Git, index: string): Promise<string> {
@@ -118,7 +117,7 @@ async function writeTree(git: Git, index: string): Promise<string> {
   try {
     await utimes(index, later, later);
   } catch (error) {
-    if (!isErrno(error, 'ENOENT')) throw error; // only empty repositories are there: git wrote no index
+    if (!isErrno(error, 'ENOENT')) throw error; // there are only empty repositories: git wrote no index
   }
   return await git.text(['write-tree']);
 }

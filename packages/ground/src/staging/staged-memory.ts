@@ -1,9 +1,9 @@
 /**
- * Remembers which tree a folder had, and when, so that a folder in which nothing happened since costs no process.
+ * Remembers which tree a folder had, and when, so that an unchanged folder costs no process.
  *
- * M1  "Nothing happened" is judged by the inode change time, which no program can set, of every file and folder,
- *     against a mark made on the same file system before the stage began. Equal counts as changed.
- * M2  Any doubt (another folder, another file system, too many entries, other exclusions that exist) means: stage.
+ * M1  "Unchanged" is judged by the inode change time, which no program can set, of every file and folder, against a
+ *     mark made on the same file system before the stage began. Equal counts as changed.
+ * M2  In any doubt (another folder, another file system, too many entries, other exclusions that exist) it is staged.
  */
 import { lstat, opendir, readFile, rm, writeFile } from 'node:fs/promises';
 import { lstatSync, readdirSync, type Dirent, type Stats } from 'node:fs';
@@ -36,7 +36,7 @@ export interface RememberedStage {
   readonly nested: readonly string[];
   readonly warnings: readonly string[];
   readonly oversized: readonly OversizedFile[];
-  /** Whether it is what the folder began as: nothing, ignored files included, was touched since it was made. */
+  /** Whether it is the folder's first state: nothing, ignored files included, was touched since it was made. */
   readonly isFirst?: boolean | undefined;
 }
 
@@ -112,7 +112,7 @@ async function differInWhatExists(place: StagePlace, exclude: readonly string[])
   return false;
 }
 
-/** An empty folder is nothing to git. */
+/** Git ignores an empty folder. */
 async function isFilled(path: string): Promise<boolean> {
   try {
     const folder = await opendir(path);
@@ -159,7 +159,7 @@ function listIfReadable(folder: string): Dirent<Buffer>[] | null {
   }
 }
 
-/** M2: what has too long a name to be looked at has changed. */
+/** M2: a name that is too long to be read counts as changed. */
 function lookAt(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });

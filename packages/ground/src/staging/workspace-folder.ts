@@ -1,16 +1,16 @@
-/** A workspace as a folder, before git looks at it. */
+/** A workspace as a folder, before git reads it. */
 import { lstatSync, type Stats } from 'node:fs';
 import { chmod, readdir, stat } from 'node:fs/promises';
 
 import { isErrno } from '../platform/index.ts';
 
-/** True when the folder holds nothing but what is excluded: no process is needed to know its tree. */
+/** True when the folder contains only excluded paths: its tree is known without a process. */
 export async function isWorkspaceBare(workspace: string, exclude: readonly string[]): Promise<boolean> {
   const names = await readdir(workspace);
   return names.every((name) => name === '.git' || exclude.includes(name));
 }
 
-/** An agent that took all rights from its own folder would have git not even start there. */
+/** If an agent removed all rights from its own folder, git would not even start there. */
 export async function openFolder(path: string): Promise<void> {
   const { mode, uid } = await stat(path);
   if ((mode & 0o700) !== 0o700 && uid === process.geteuid?.()) await chmod(path, (mode & 0o7777) | 0o700);
@@ -25,8 +25,10 @@ export async function hasFiles(folder: string): Promise<boolean> {
   }
 }
 
-/** Tells which paths of a folder are there. Folders that are not are asked for once: a sparse
- * checkout has many. A path through a link is not there, as for git. */
+/**
+ * Reports which paths of a folder exist. Missing folders are checked once: a sparse checkout has many. A path through a
+ * link does not exist, as for git.
+ */
 export function createPresence(root: string): (path: Buffer) => boolean {
   const folders = new Map<string, boolean>();
   const lookAt = (path: Buffer): Stats | undefined =>

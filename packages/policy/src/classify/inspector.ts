@@ -2,7 +2,7 @@ import type { Finding, Hit } from './finding.ts';
 import type { ShellScope } from './shell-scope.ts';
 import type { WrittenFiles } from './written-files.ts';
 
-/** Text that reaches a command's standard input; undefined when it has none of its own. */
+/** Text that reaches a command's standard input; undefined when it has none. */
 export type Stdin = string | undefined;
 
 /**

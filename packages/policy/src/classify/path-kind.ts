@@ -29,7 +29,7 @@ const HOME = /^(\/home\/[^/]+|\/Users\/[^/]+|\/root|~[\w-]*)$/;
 const REGENERABLE =
   /^(dist|build|out|node_modules|\.next|\.nuxt|\.output|\.svelte-kit|\.turbo|\.cache|\.parcel-cache|coverage|\.nyc_output|target|__pycache__|\.pytest_cache|\.mypy_cache|\.ruff_cache|\.tox|\.nox|\.eggs|[\w.*-]*\.egg-info|\.?venv|tmp|temp|\.tmp|\.gradle|_build|Pods|DerivedData|\.angular|\.vite|\.astro|\.docusaurus|storybook-static|htmlcov|\.terraform|test-results|playwright-report|cmake-build-[\w*-]+|CMakeFiles|\.dart_tool|\.vercel|\.serverless|elm-stuff|\.?zig-cache|zig-out|lib-cov|dist-[\w*-]+|coverage-[\w-]+|prebuilds|\.eslintcache|obj|\.sass-cache|\.jest-cache|\.rollup\.cache|bazel-[\w*-]+|\.hypothesis|\.coverage|\.ipynb_checkpoints|.*\.tsbuildinfo|.*\.pyc|.*\.pyo|.*\.o|.*\.class|(?:npm|pnpm|yarn|lerna)-(?:debug|error)\.log\*?|.*\.(?:aux|bbl|blg|toc|lof|lot|fls|fdb_latexmk|synctex\.gz|nav|snm|vrb|bcf|run\.xml)|vgcore\.[\d*]+|cache|artifacts|typechain-types|builddir|build-(?:release|debug|arm64|x86\w*|linux|macos|win\w*|[at]san|wasm|tests?|dir|out|\d+)|.*\.tmp|\.DS_Store|.*\.(?:obj|gcda|gcno|whl|egg|hi|orig|rej|swp|swo|prof|heapsnapshot|cpuprofile)|[^~/\s]+~|a\.out|nohup\.out|cover(?:age)?\.(?:out|xml)|lcov\.info|CMakeCache\.txt|autom4te\.cache|_site|\.jekyll-cache|wheelhouse|\.expo|\.swc|\.webpack|\.stryker-tmp|\.nx|\.wrangler|\.aws-sam|cdk\.out|\.build|\.stack-work|dist-newstyle|\.cpcache|\.bloop|\.metals|\.bsp|\.scala-build|\.ccls-cache|\.pytype|\.pyre|\.pnpm-store|\.phpunit\.result\.cache|\.phpunit\.cache|\.stylelintcache|\.php-cs-fixer\.cache|\.vitest|\.elixir_ls|\.bundle|package-lock\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|.*\.log|[\w.-]*\.pid)$/;
 
-/** What lies in one of these was made by a tool, too. */
+/** Everything in one of these was made by a tool, too. */
 const MADE_FOLDER =
   /^(node_modules|dist|build|out|target|coverage|\.next|\.nuxt|\.turbo|\.gradle|\.terraform|\.tox|\.cache|__pycache__|\.?venv|tmp|_build|\.build|htmlcov|test-results)$/;
 
@@ -45,7 +45,7 @@ export function kindOfPath(path: string, scope: ShellScope): PathKind {
   if (isMailboxFile(full)) return 'mailbox';
   if (isControlFile(full)) return 'control';
   if (/(^|\/)\.git(\/|$)/.test(bare)) return 'git-dir';
-  // A workspace may lie in a folder for temporary files; neither it nor what it lies in is temporary.
+  // A workspace may be in a folder for temporary files; neither it nor its parents are temporary.
   if (bare === scope.workspace) return 'workspace';
   if (isInWorkspace(full, scope)) return kindInside(full.slice((scope.workspace ?? '').length + 1));
   if (TEMP.test(full)) return scope.workspace?.startsWith(`${bare}/`) === true ? 'workspace' : 'temp';

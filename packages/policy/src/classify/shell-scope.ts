@@ -26,7 +26,7 @@ export function createScope(
     variables: new Map(),
     functions: new Map(),
     aliases: new Map(),
-    // A tool's command line has no arguments of its own: `r$@m` is `rm`.
+    // A tool's command line has no arguments: `r$@m` is `rm`.
     positional: [],
     cwd: '',
     filled: new Set(),

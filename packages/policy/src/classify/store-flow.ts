@@ -43,7 +43,7 @@ function isWholeFolder(path: string, scope: Call['scope']): boolean {
   return /^(\.|~(\/[^/.]+)?|\/|\/(home|etc|root|var)(\/.*)?)$/.test(normalizePath(path, scope));
 }
 
-/** Marks the files that such a program, or a packer, was told to write. */
+/** Marks the files that such a program, or a packer, writes. */
 export function markWritten({ name, args, inspector }: Call, marks: string): void {
   const written = args.filter(
     (arg, index) =>

@@ -14,7 +14,7 @@ export const PROCESS = '\uE003';
 
 /** Marks text that contains a secret. */
 export const SECRET = '\uE004';
-/** Opens the name of the variable that a variable stands for: `declare -n`. */
+/** Opens the name that a variable refers to: `declare -n`. */
 export const REFERENCE = '\uE005';
 /** Stands between the elements of a list. */
 export const LIST_BREAK = '\uE006';

@@ -27,7 +27,7 @@ export const CLAUDE_CODE: RuntimeDescriptor = {
   repository: {
     folder: '.claude',
     // Its skills, commands and agents are more than prompts: they bring hooks, shell commands that run when they are
-    // read, and leave to use tools, all of it before the gate is asked.
+    // read, and permissions for tools, all of it before the gate is asked.
     keep: ['CLAUDE.md', 'rules'],
     files: ['.mcp.json'],
     obeyed: ['.claude/settings.json', '.claude/settings.local.json', '.claude/hooks'],

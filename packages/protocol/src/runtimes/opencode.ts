@@ -21,7 +21,7 @@ export const OPENCODE: RuntimeDescriptor = {
   reportsCost: true,
   reportsUsage: true,
   sampling: ['maxTokens', 'temperature'],
-  loginFiles: [], // its data folder is ours, so a lent log-in would not be found
+  loginFiles: [], // its data folder is ours, so it would not find a mounted log-in
   modelLevels: {
     fast: 'anthropic/claude-haiku-4-5',
     standard: 'anthropic/claude-sonnet-4-5',
@@ -31,7 +31,7 @@ export const OPENCODE: RuntimeDescriptor = {
   repository: {
     folder: '.opencode',
     keep: ['skills', 'skill', 'commands', 'command'],
-    // It says that it leaves them out, and yet loads the plugins that they name.
+    // It claims to skip them, and yet loads the plugins that they name.
     files: ['opencode.json', 'opencode.jsonc'],
     obeyed: ['.opencode', 'opencode.json', 'opencode.jsonc'],
     merged: ['opencode.json', '.opencode/opencode.json'],

@@ -1,9 +1,9 @@
 // Runs any Agent Client Protocol agent: a bundled entry that runs inside the sandbox, starts the user's agent as its
-// child, prompts it once, answers its permission requests by policy, and tells what happens in the native agent's lines.
+// child, prompts it once, answers its permission requests by policy, and reports events as the native agent's lines.
 //
 //   node acp-client.mjs CONFIG.json
 //
-// P1  A call that the agent asks about does not pass before the law has answered for exactly that call.
+// P1  A call that the agent asks about does not run before policy has answered for exactly that call.
 // P2  Exactly one `done` or `error` line is printed, and it is the last one. The exit code is 0 either way.
 // P3  The agent does not outlive the client: its end is waited for, and the sandbox ends what is left.
 
@@ -74,7 +74,7 @@ function startAgent({ agent, workspace }: AcpConfig): ChildProcess {
 
 function streamOf(child: ChildProcess) {
   if (child.stdin === null || child.stdout === null) throw new Error('the agent has no pipes');
-  child.stdin.on('error', () => undefined); // its end is told by `failWhenGone`
+  child.stdin.on('error', () => undefined); // `failWhenGone` reports its end
   return ndJsonStream(
     Writable.toWeb(child.stdin),
     Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>,
@@ -106,7 +106,7 @@ async function prompt(
 ): Promise<void> {
   sayLine({ type: 'session', id: sessionId, model: config.model ?? '' });
   process.once('SIGTERM', () => void agent.notify(methods.agent.session.cancel, { sessionId }));
-  // ACP has no place for a system prompt: it stands before the task.
+  // ACP has no field for a system prompt: it comes before the task.
   const text =
     config.systemPrompt === undefined ? config.prompt : `${config.systemPrompt}\n\n${config.prompt}`;
   const response = await agent.request(methods.agent.session.prompt, {
@@ -119,7 +119,7 @@ async function prompt(
   sayLine(endingOf(response.stopReason, reply)); // P2
 }
 
-/** P3: an agent whose stdin is closed should go; one that stays is ended. */
+/** P3: an agent whose stdin is closed should exit; one that stays is ended. */
 function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined)
     return Promise.resolve();
@@ -139,5 +139,5 @@ try {
 } catch (error) {
   sayLine(failureOf(error));
 }
-// Pipes that a tool of the agent still holds must not keep the client alive.
+// Pipes that a tool of the agent still has open must not keep the client alive.
 process.exit(0);

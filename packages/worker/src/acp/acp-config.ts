@@ -8,7 +8,7 @@ const Program = z.object({
   env: z.optional(z.record(z.string(), z.string())),
 });
 
-/** All that the ACP client is told; laid into the agent's HOME by the driver. */
+/** The configuration of the ACP client; the driver writes it into the agent's HOME. */
 export const AcpConfig = z.object({
   /** The user's ACP agent. */
   agent: Program,
@@ -16,13 +16,13 @@ export const AcpConfig = z.object({
   systemPrompt: z.optional(z.string()),
   model: z.optional(z.string()),
   mode: Mode,
-  /** `policy.rules` of the config, for the judge inside; the gate has them by itself. */
+  /** `policy.rules` of the config, for the check inside; the gate has its own copy. */
   rules: z.optional(z.array(z.unknown())),
   workspace: z.string(),
   home: z.string(),
-  /** The program that decides a call; without it the client judges by policy itself. */
+  /** The program that decides a call; without it the client itself applies policy. */
   gate: z.optional(Program),
-  /** Whether somebody answers `ask` lines on stdin; otherwise an `ask` is a deny. */
+  /** Whether `ask` lines get an answer on stdin; otherwise an `ask` is a denial. */
   canAsk: z.boolean(),
   mcp: z.optional(Program),
   resume: z.optional(z.string()),

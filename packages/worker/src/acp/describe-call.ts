@@ -1,5 +1,5 @@
-// A tool call as ACP tells it, in the words that policy reads. ACP gives a kind, a title for people, places, and the raw
-// input where the agent cares to send it; each agent sends a different part of that.
+// A tool call of ACP in the form that policy reads. ACP gives a kind, a title for people, places, and sometimes the raw
+// input; each agent sends a different part of that.
 
 import type { ToolCall, ToolCallUpdate } from '@agentclientprotocol/sdk';
 import { objectOf, textOf } from '../runtimes/index.ts';
@@ -9,7 +9,7 @@ export interface DescribedCall {
   readonly input: Readonly<Record<string, unknown>>;
 }
 
-/** What a kind is called in policy. `other` and unknown kinds keep the tool's own name, and so are asked about. */
+/** The policy name of a kind. `other` and unknown kinds keep the tool's own name, and so are asked about. */
 const TOOL_OF_KIND: Readonly<Record<string, string>> = {
   read: 'read',
   search: 'grep',
@@ -33,7 +33,7 @@ export function describeCall(call: ToolCall | ToolCallUpdate): DescribedCall {
 const commandOf = (call: ToolCall | ToolCallUpdate, input: Readonly<Record<string, unknown>>): unknown =>
   input['command'] ?? input['cmd'] ?? call.title ?? '';
 
-/** Gemini names the server behind the tool, Claude before it; both become the name that policy knows as ours. */
+/** Gemini puts the server after the tool, Claude before it; both become the name that policy knows as ours. */
 function nameOf(call: ToolCall | ToolCallUpdate): string {
   const claude = textOf(objectOf(objectOf(call._meta)['claudeCode'])['toolName']);
   const name = claude || (call.name ?? '') || (call.title ?? '');

@@ -9,7 +9,9 @@ import {
 import type { AcpConfig } from './acp-config.ts';
 import { failureOf, isAuthRequired } from './prompt-ending.ts';
 
-/** A resumed session where the agent can, else a new one; logs in once if the agent asks and the config says how. */
+/**
+ * A resumed session if the agent supports it, else a new one; logs in once if the agent asks and the config allows it.
+ */
 export async function openSession(
   agent: ClientContext,
   config: AcpConfig,
@@ -37,7 +39,7 @@ async function open(
   return session.sessionId;
 }
 
-/** `false` where the agent cannot, or says that it can and then does not: Gemini 0.61 finds no session of its own. */
+/** `false` if the agent does not support it, or offers it and then fails: Gemini 0.61 finds no session. */
 async function resume(
   agent: ClientContext,
   sessionId: string,
@@ -58,7 +60,7 @@ async function resume(
   }
 }
 
-/** Only where the agent offers exactly that model; otherwise its own settings decide. */
+/** Only if the agent offers exactly that model; otherwise its own settings decide. */
 async function chooseModel(
   agent: ClientContext,
   { model }: AcpConfig,

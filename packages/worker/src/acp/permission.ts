@@ -1,5 +1,5 @@
-// Answers `session/request_permission`. The law is the same as everywhere: the worker's gate where there is one, else
-// policy itself, with `ask` lines for what a person must decide. This is the hint; the sandbox is the wall.
+// Answers `session/request_permission`. The rules are the same as everywhere: the worker's gate if there is one, else
+// policy itself, with `ask` lines for what a person must decide. This is the hint; the sandbox is the boundary.
 
 import { spawn } from 'node:child_process';
 import type {
@@ -31,7 +31,7 @@ function createDecision(config: AcpConfig, say: SayLine, answers: Answers | null
   return gate === undefined ? createToolGate(config, say, answers) : (call) => askGate(gate, call);
 }
 
-/** An allowance for this one call: `always` would keep the next one from being asked about. */
+/** Permission for this one call: with `always` the agent would not ask again. */
 function answerWith(options: readonly PermissionOption[], isAllowed: boolean): RequestPermissionResponse {
   const kinds = isAllowed ? ['allow_once', 'allow_always'] : ['reject_once', 'reject_always'];
   const chosen = kinds.flatMap((kind) => options.find((option) => option.kind === kind) ?? [])[0];
@@ -40,7 +40,7 @@ function answerWith(options: readonly PermissionOption[], isAllowed: boolean): R
     : { outcome: { outcome: 'selected', optionId: chosen.optionId } };
 }
 
-/** The gate's contract is in `runtimes/contract.ts`. A gate that cannot be asked denies. */
+/** The gate's contract is in `runtimes/contract.ts`. If the gate cannot be asked, the call is denied. */
 function askGate(gate: NonNullable<AcpConfig['gate']>, call: GatedCall): Promise<string | null> {
   return new Promise((resolve) => {
     const child = spawn(gate.command, gate.args, { stdio: ['pipe', 'ignore', 'pipe'] });
@@ -48,7 +48,7 @@ function askGate(gate: NonNullable<AcpConfig['gate']>, call: GatedCall): Promise
     child.stderr.setEncoding('utf8').on('data', (chunk: string) => (reason += chunk));
     child.once('error', (error) => resolve(`the gate cannot be started: ${error.message}`));
     child.once('close', (code) => resolve(code === 0 ? null : reason || 'the gate did not answer'));
-    child.stdin.on('error', () => undefined); // a gate that has decided need not read on
+    child.stdin.on('error', () => undefined); // a gate that has decided may stop reading
     child.stdin.end(JSON.stringify({ tool_name: call.tool, tool_input: call.input, tool_use_id: call.id }));
   });
 }

@@ -1,5 +1,5 @@
-// How a prompt ended, and what it cost. Token counts are not in ACP's stable part: agents send them in a field of their
-// own, and some count only the last answer. What is not sent is not made up.
+// How a prompt ended, and its usage. Token counts are not in ACP's stable part: agents send them in other fields, and
+// some count only the last answer. Missing counts stay missing.
 
 import { RequestError, type StopReason } from '@agentclientprotocol/sdk';
 import type { AgentCause } from '@caisson/protocol';
@@ -14,18 +14,18 @@ const AUTH_REQUIRED = -32000;
 const FAILURE_OF_STOP: Readonly<Record<Exclude<StopReason, 'end_turn'>, [AgentCause, string]>> = {
   max_tokens: ['max-tokens', 'the answer was cut at the maximum number of tokens'],
   max_turn_requests: ['max-turns', 'the agent reached its maximum number of turns'],
-  refusal: ['refusal', 'the model refused to go on'],
+  refusal: ['refusal', 'the model refused to continue'],
   cancelled: ['interrupted', 'the prompt was cancelled'],
 };
 
-/** The last line for a prompt that was answered. */
+/** The last line for an answered prompt. */
 export function endingOf(stopReason: StopReason, reply: string): NativeLine {
   if (stopReason === 'end_turn') return { type: 'done', reply };
   const [cause, message] = FAILURE_OF_STOP[stopReason] ?? ['api-error', `the agent stopped: ${stopReason}`];
   return { type: 'error', message, cause };
 }
 
-/** The last line for a request that failed. Agents put the model's own words into `data`. */
+/** The last line for a failed request. Agents put the model's message into `data`. */
 export function failureOf(error: unknown): ErrorLine {
   if (!(error instanceof RequestError))
     return { type: 'error', message: error instanceof Error ? error.message : String(error) };
@@ -37,7 +37,7 @@ export function failureOf(error: unknown): ErrorLine {
 export const isAuthRequired = (error: unknown): boolean =>
   error instanceof RequestError && error.code === AUTH_REQUIRED;
 
-/** Tokens of a prompt, in the field that the protocol drafts or in the one that Gemini sends. */
+/** Tokens of a prompt, in the field of the protocol's draft or in Gemini's. */
 export function usageOf(response: unknown): UsageLine | null {
   const { usage, _meta } = objectOf(response);
   const drafted = objectOf(usage);

@@ -1,5 +1,6 @@
 // Turns `session/update` into the native agent's lines. Agents differ in what they send first: some announce a call as
-// pending without its input, some send nothing before it is over. A call is told once it is known, and always ended.
+// pending without its input, some send nothing before it is over. A call is reported once it is known, and always
+// ended.
 
 import type { SessionUpdate, ToolCall, ToolCallUpdate } from '@agentclientprotocol/sdk';
 import type { SayLine } from '../native/index.ts';
@@ -8,9 +9,9 @@ import { describeCall } from './describe-call.ts';
 
 export interface UpdateTeller {
   tell(update: SessionUpdate): void;
-  /** A call that the agent asks permission for has begun, whatever else it told. */
+  /** A call that the agent asks permission for has begun, whatever else it reported. */
   tellCall(call: ToolCall | ToolCallUpdate): void;
-  /** Ends what is open; returns what was said after the last tool call. */
+  /** Ends what is open; returns the text after the last tool call. */
   finish(): string;
 }
 
@@ -71,7 +72,7 @@ export function createUpdateTeller(say: SayLine): UpdateTeller {
     },
     tellCall: start,
     finish: () => {
-      for (const id of open) end(id, { ok: false, detail: 'the agent did not say how it ended' });
+      for (const id of open) end(id, { ok: false, detail: 'the agent did not report how it ended' });
       return flushText();
     },
   };
@@ -90,7 +91,7 @@ function endingOf(call: ToolCall | ToolCallUpdate): CallEnding | null {
   return text === undefined ? { ok: false } : { ok: false, detail: text.slice(-MAX_DETAIL) };
 }
 
-/** To opencode a command that ran is completed, however it ended; its raw output says how. Gemini does not tell. */
+/** opencode reports every command that ran as completed; its raw output has the result. Gemini does not report it. */
 function hasFailed(call: ToolCall | ToolCallUpdate): boolean {
   const { exit } = objectOf(objectOf(call.rawOutput)['metadata']);
   return typeof exit === 'number' && exit !== 0;

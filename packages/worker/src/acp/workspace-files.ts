@@ -1,5 +1,5 @@
-// The client's file access, offered only when the config asks for it. It ends at the workspace, links resolved; the
-// gate is asked for writes, because an agent that writes through its client may not ask by itself.
+// The client's file access, offered only if the config enables it. It ends at the workspace, links resolved; writes go
+// through the gate, because an agent that writes through its client may not ask by itself.
 
 import { readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';

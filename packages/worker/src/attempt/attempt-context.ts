@@ -15,7 +15,7 @@ import { createMeter, type Meter } from './meter.ts';
 import type { RuntimeDriver } from '../runtimes/index.ts';
 import type { Voice } from './voice.ts';
 
-/** What the pipeline has gathered so far; the seal turns it into the result. */
+/** The results of the pipeline so far; the last step turns them into the result. */
 export interface Gathered {
   reply: string;
   exitCode: number | null;
@@ -30,7 +30,7 @@ export interface Gathered {
   enforced: Record<string, unknown>;
   logs?: { stdout: { bytes: Buffer; truncated: boolean }; stderr: { bytes: Buffer; truncated: boolean } };
   sessionId?: string;
-  /** What ended the agent before it was done, when we know better than its exit code. */
+  /** What ended the agent early, if we know more than its exit code. */
   limit?: Failure;
 }
 
@@ -45,10 +45,10 @@ export interface AttemptContext {
   readonly gathered: Gathered;
   readonly path: string;
   driver: RuntimeDriver | null;
-  /** The session that the agent goes on with; `undefined` once it was found to be missing. */
+  /** The conversation that the agent continues; `undefined` once it was found to be missing. */
   resume: Job['resume'];
   env: Record<string, string>;
-  /** What is running in the sandbox now; killed at once when the host is gone. */
+  /** The process in the sandbox now; killed at once when the host is gone. */
   running: SandboxProcess | null;
   /** The operator's script that is running, if one is. */
   script: string | null;
@@ -82,13 +82,13 @@ export function createAttemptContext(options: {
 
 const MAX_DENIALS = 256;
 
-/** Records what a layer stopped, and tells the host. Whoever is denied more often than anyone reads is told of once. */
+/** Records what a layer stopped, and reports it to the host. Beyond a limit, denials are reported once. */
 export function deny(context: AttemptContext, denial: Denial): void {
   const { denials } = context.gathered;
   if (denials.length >= MAX_DENIALS) return;
   denials.push(denial);
   context.voice.say({ kind: 'policy.denied', denial });
   if (denials.length < MAX_DENIALS) return;
-  const message = `${MAX_DENIALS} denials are recorded; further ones are made, but not told`;
+  const message = `${MAX_DENIALS} denials are recorded; further calls are denied without a record`;
   context.voice.say({ kind: 'warning', source: 'policy', message });
 }

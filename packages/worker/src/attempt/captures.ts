@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Content the host will ingest at settle, each file named by its sha256. */
+/** Content that the host copies at settle, each file named by its sha256. */
 export interface Captures {
   put(bytes: Buffer | string): string;
   /** Copies a file whose digest is already known. */

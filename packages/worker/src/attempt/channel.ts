@@ -30,7 +30,7 @@ export function openChannel(context: AttemptContext): () => void {
   };
 }
 
-/** A setup script ran before: what it left under that name is in the way of every message. */
+/** A setup script ran before: something it left under that name would block every message. */
 function makeFolder(mailbox: string): void {
   try {
     mkdirSync(join(mailbox, 'channel'), { recursive: true, mode: 0o700 });

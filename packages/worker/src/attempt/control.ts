@@ -1,5 +1,5 @@
 /**
- * The host's wire to this worker, fd 3. `go` releases the attempt; `stop` ends it; end of file means that the
+ * The host's control pipe to this worker, fd 3. `go` starts the attempt; `stop` ends it; end of file means that the
  * host is gone, and then the sandbox must be gone within milliseconds.
  */
 import { Socket } from 'node:net';
@@ -12,13 +12,13 @@ export type Assignment = Pick<Extract<ControlMessage, { kind: 'assign' }>, 'cwd'
 export interface Control {
   /** Resolves with `go`; rejects when the host is gone or stops the attempt first. */
   waitForGo(): Promise<void>;
-  /** Resolves with what a spare worker is given in place of its own environment. */
+  /** Resolves with the environment that a spare worker gets instead of its own. */
   waitForAssignment(): Promise<Assignment>;
   /** Aborted with a {@link StopOrder} as its reason. */
   readonly stop: AbortSignal;
   onMessage(listener: (message: { id: string; body: string }) => void): void;
   onReply(listener: (reply: { id: string; ok: boolean; value?: unknown }) => void): void;
-  /** Ends the attempt as if the host had been seen to die. */
+  /** Ends the attempt as if the host had died. */
   reportHostLost(): void;
   close(): void;
 }
@@ -32,7 +32,7 @@ export function openControl(): Control {
   const assigned = Promise.withResolvers<Assignment>();
   const messageListeners: ((message: { id: string; body: string }) => void)[] = [];
   const replyListeners: ((reply: { id: string; ok: boolean; value?: unknown }) => void)[] = [];
-  /** Messages that came before anybody listened. */
+  /** Messages that came before there was a listener. */
   const early: { id: string; body: string }[] = [];
   const stream = new Socket({ fd: CONTROL_FD, readable: true, writable: false });
 
@@ -80,7 +80,7 @@ export function openControl(): Control {
   };
 }
 
-/** What is no message of this protocol is passed over. */
+/** Anything that is no message of this protocol is ignored. */
 function readMessages(stream: Socket, obey: (message: ControlMessage) => void): void {
   const decoder = createNdjsonDecoder();
   stream.on('data', (chunk) => {

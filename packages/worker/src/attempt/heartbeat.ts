@@ -1,9 +1,9 @@
-/** Tells the host every few seconds that the worker lives, with counters taken from real signals. */
+/** Reports to the host every few seconds that the worker lives, with counters from real signals. */
 import { descendants, readProcess, readsStdin, treeCpuMs, type SandboxProcess } from '@caisson/ground';
 import type { HeartbeatCounters } from '@caisson/protocol';
 import type { AttemptContext } from './attempt-context.ts';
 
-/** From the first moment to the seal: also a long setup or verify is alive. */
+/** From the first moment to the last step: a long setup or verify is alive, too. */
 export function startHeartbeat(context: AttemptContext): () => void {
   let last = { turns: 0, toolCalls: 0, tokensIn: 0, tokensOut: 0, bytes: 0 };
   const beat = (): void => {
@@ -47,12 +47,12 @@ function lookAtTree(context: AttemptContext): Pick<HeartbeatCounters, 'cpuMs' | 
   };
 }
 
-/** From the agent's whole tree: a shell only waits for its child, and the child is who reads or was stopped. */
+/** From the agent's whole tree: a shell only waits for its child, and the child reads or was stopped. */
 export function findWait(
   running: Pick<SandboxProcess, 'agentPid'>,
 ): 'stopped' | 'stdin' | 'pipe-open' | null {
   const agent = running.agentPid();
-  // It was there when the sandbox was ready; `running` is taken back once all of the sandbox is gone.
+  // It existed when the sandbox was ready; `running` is reset once all of the sandbox is gone.
   if (agent === null) return 'pipe-open';
   const below = descendants(agent);
   if ([readProcess(agent), ...below].some((info) => info?.state === 'T')) return 'stopped';

@@ -1,4 +1,4 @@
-/** Second line behind the control pipe: asks every two seconds whether the host's process is still there. */
+/** A second check behind the control pipe: tests every two seconds whether the host's process still exists. */
 export function watchHost(parentPid: number, onLost: () => void): () => void {
   const timer = setInterval(() => {
     if (!isAlive(parentPid)) onLost();

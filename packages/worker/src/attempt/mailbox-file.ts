@@ -1,7 +1,7 @@
 /**
- * Writes into the mailbox, which the agent can write to as well. A link that the agent put in the way would lead the
- * worker, which stands outside the sandbox, to any file of the user: no link is followed, at any place of the path. A
- * pipe that nobody reads would hold the worker still, and with it all that ends the agent: none is waited for.
+ * Writes into the mailbox, which the agent can write to as well. A link that the agent made would lead the worker,
+ * which is outside the sandbox, to any file of the user: no link is followed, at any place of the path. A pipe without
+ * a reader would block the worker, and with it everything that ends the agent: it is never waited for.
  */
 import { closeSync, constants, fstatSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,12 +9,12 @@ import { join } from 'node:path';
 const { O_APPEND, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
 /**
- * Puts a new file at the top of the mailbox in place of the file or link that had that name. A folder there is refused:
- * while it is emptied, a running agent could put a link in the place of a part of it.
+ * Puts a new file at the top of the mailbox in place of the file or link of that name. A folder there is refused: while
+ * it is emptied, a running agent could replace a part of it with a link.
  */
 export function writeInMailbox(mailbox: string, name: string, bytes: Uint8Array | string): void {
   const path = join(mailbox, name);
-  rmSync(path, { force: true }); // removes a link, not what it points to
+  rmSync(path, { force: true }); // removes a link, not its target
   writeAll(openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600), bytes);
 }
 
@@ -32,7 +32,7 @@ export function appendInMailbox(mailbox: string, folder: string, name: string, b
 
 function writeAll(fd: number, bytes: Uint8Array | string): void {
   try {
-    if (!fstatSync(fd).isFile()) throw new Error('the agent put something in its place that is not a file');
+    if (!fstatSync(fd).isFile()) throw new Error('the agent replaced it with something that is not a file');
     let rest = Buffer.from(bytes);
     while (rest.length > 0) rest = rest.subarray(writeSync(fd, rest));
   } finally {

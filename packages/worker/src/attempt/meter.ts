@@ -10,12 +10,12 @@ export interface Meter {
   readonly toolCalls: number;
   /** Zeros while `hasUsage` is false. */
   readonly usage: UsageCount;
-  /** Whether the agent has told any usage. */
+  /** Whether the agent has reported any usage. */
   readonly hasUsage: boolean;
   readonly costUsd: number | undefined;
   /** Name of the tool call that is open now. */
   readonly currentTool: string | null;
-  /** The usage block of the result; `undefined` when the runtime told nothing. */
+  /** The usage block of the result; `undefined` when the runtime reported nothing. */
   toUsage(): Usage | undefined;
 }
 
@@ -78,7 +78,7 @@ export function createMeter(): Meter {
     },
     toUsage() {
       if (!hasUsage) return undefined; // unknown is never 0
-      // A program that says 0 for a turn of its model does not know the price.
+      // A program that reports 0 for a turn of its model does not know the price.
       const hasCost = costUsd !== undefined && (costUsd > 0 || turns === 0);
       return {
         models: [...models],

@@ -1,10 +1,10 @@
 /**
- * Takes secrets out of structured values (invariant 7). A secret may be a common word, `finished` or `timeout`, so the
- * words of our own protocol are left alone: they say nothing about a secret, and without them nobody could read the line.
+ * Removes secrets from structured values (invariant 7). A secret may be a common word, `finished` or `timeout`, so the
+ * words of our own protocol are not touched: they reveal no secret, and without them the line would be unreadable.
  */
 import type { Redactor } from '@caisson/ground';
 
-/** Fields whose text is from a closed list of ours, or a description of the sandbox. */
+/** Fields whose text is from our closed list, or a description of the sandbox. */
 const OWN_WORDS = new Set([
   'actionClass',
   'cause',
@@ -22,12 +22,12 @@ const OWN_WORDS = new Set([
   'waiting',
 ]);
 
-/** A record of ours with every secret taken out of the texts in it. Field names stay. */
+/** One of our records with every secret removed from its texts. Field names stay. */
 export function redactRecord<T>(redactor: Redactor, record: T): T {
   return redactOwn(redactor, record) as T;
 }
 
-/** A value of the agent's own making: names of fields are redacted, too. */
+/** A value that the agent made: names of fields are redacted, too. */
 export function redactForeign(redactor: Redactor, value: unknown): unknown {
   return mapTexts(
     value,

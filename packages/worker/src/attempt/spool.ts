@@ -1,6 +1,6 @@
 /**
- * What an agent printed: data, never protocol. Bytes are redacted, written to a file up to a cap, and kept as
- * digest, size, head and tail. Memory is bounded whatever the agent prints.
+ * What an agent printed: data, never protocol. Bytes are redacted, written to a file up to a cap, and kept as digest,
+ * size, head and tail. Memory is limited whatever the agent prints.
  */
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import type { Redactor } from '@caisson/ground';
@@ -10,17 +10,17 @@ const TAIL_BYTES = 64 * 1024;
 
 export interface Spool {
   write(chunk: Buffer): void;
-  /** Lets out what the redactor held back and closes the file. */
+  /** Writes what the redactor held back and closes the file. */
   end(): void;
   /** Bytes after redaction, also those past the cap. */
   readonly bytes: number;
   head(): string;
   tail(maxBytes?: number): string;
-  /** The first `maxBytes` of what is in the file. */
+  /** The first `maxBytes` of the file. */
   readRecord(maxBytes: number): { bytes: Buffer; truncated: boolean };
 }
 
-/** What is in the file already stays there, and counts towards cap and record; all else is about this spool alone. */
+/** The file's earlier content stays, and counts towards cap and record; everything else is about this spool alone. */
 export function openSpool(path: string, options: { capBytes: number; redactor: Redactor }): Spool {
   const file = openSync(path, 'a+', 0o600);
   const before = fstatSync(file).size;
@@ -42,7 +42,7 @@ export function openSpool(path: string, options: { capBytes: number; redactor: R
   };
 
   return {
-    // A pipe that somebody outside still holds may bring a late word; the record is closed by then.
+    // A pipe that a process outside still has open may bring late bytes; the record is closed by then.
     write: (chunk) => (isOpen ? keep(redacting.push(chunk)) : undefined),
     end() {
       if (!isOpen) return;

@@ -3,7 +3,7 @@ import { explainError } from '@caisson/ground';
 import { CaissonError } from '@caisson/protocol';
 import { StoppedError } from './stop-order.ts';
 
-/** A step of the attempt failed; carries the failure as it will be told. */
+/** A step of the attempt failed; carries the failure to report. */
 export class StepFailure extends CaissonError {
   readonly code = 'STEP_FAILED';
   readonly failure: Failure;
@@ -14,7 +14,7 @@ export class StepFailure extends CaissonError {
   }
 }
 
-/** Runs one of the fourteen steps; whatever it throws, but an order to stop, becomes a failure attributed to that step. */
+/** Runs one of the fourteen steps; anything it throws, except an order to stop, becomes a failure of that step. */
 export async function inStep<T>(step: number, reason: FailureReason, work: () => Promise<T> | T): Promise<T> {
   try {
     return await work();
@@ -32,7 +32,7 @@ export function fail(
   return new StepFailure({ reason, detail, ...extra });
 }
 
-/** What was thrown, in words for the user. Only a bug of ours needs the place where it happened. */
+/** The error in words for the user. Only our own bugs need the place where they happened. */
 export function describeThrown(error: unknown): string {
   if (error instanceof CaissonError || !(error instanceof Error)) return explainError(error);
   const isBug = error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;

@@ -1,8 +1,7 @@
 /**
- * The worker's only writer to stdout. Stdout is protocol: a header, then numbered lines.
- * Each line is in the events file before it is on stdout, so that a later host can continue the stream.
- * A host that is gone (EPIPE) never hurts the work: the file still holds every line.
- * No secret passes: whatever a step puts into a line is redacted here (invariant 7).
+ * The worker's only writer to stdout. Stdout is protocol: a header, then numbered lines. Each line is in the events
+ * file before it is on stdout, so that a later host can continue the stream. If the host is gone (EPIPE), the work
+ * continues: the file still has every line. Secrets in a line are redacted here (invariant 7).
  */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { Redactor } from '@caisson/ground';
@@ -22,7 +21,7 @@ export function createVoice(options: {
   redactor: Redactor;
 }): Voice {
   const file = openSync(options.eventsFile, 'a', 0o600);
-  process.stdout.on('error', () => undefined); // the events file is the second witness
+  process.stdout.on('error', () => undefined); // the events file has it too
   let seq = 0;
   const write = (value: unknown): void => {
     const text = encodeNdjson(value);

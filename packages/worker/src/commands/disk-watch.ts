@@ -6,8 +6,8 @@ import type { Job } from '@caisson/protocol';
 import type { AttemptContext } from '../attempt/index.ts';
 
 /**
- * Does the work under a watch that begins before it, so that nothing the sandbox writes is taken for what was there. What
- * runs then is `context.running`. `job` has other folders in the clean room.
+ * Runs the work under a watch that begins before it, so that everything the sandbox writes counts. The process is
+ * `context.running`. `job` has other folders in the clean room.
  */
 export async function underDiskWatch<T>(
   context: AttemptContext,
@@ -29,13 +29,13 @@ async function watchDisk(context: AttemptContext, job: Job): Promise<GrowthWatch
   if (cap === undefined) return null;
   const watch = await watchGrowth({
     path: folder,
-    // Everything on the disk that the agent can write to, and what it holds open without a name.
+    // Everything on the disk that the agent can write to, and its open files without a name.
     others: [paths.mailbox, workspace.agentGit?.source, paths.session && dirname(paths.session)].filter(
       (path) => path != null && !isWithin(folder, path) && existsSync(path),
     ) as string[],
     unseenBytes: () =>
       context.running === null ? 0 : measureUnlinked(context.running.initPid ?? context.running.pid, folder),
-    // The worker and its host have sockets to the sandbox: what is sent there waits in their queues.
+    // The worker and its host have sockets to the sandbox: data sent there waits in their queues.
     findHiding: () =>
       context.running === null
         ? null

@@ -2,7 +2,7 @@
 import type { SandboxProcess } from '@caisson/ground';
 import type { AttemptContext, StopOrder } from '../attempt/index.ts';
 
-/** Stops the process when the attempt is ordered to stop. Returns how to end that. */
+/** Stops the process when the attempt is ordered to stop. Returns a function that ends this. */
 export function obeyStop(context: AttemptContext, process: SandboxProcess): () => void {
   const { stop } = context.control;
   let timer: NodeJS.Timeout | undefined;

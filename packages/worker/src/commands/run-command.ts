@@ -1,4 +1,4 @@
-/** Runs one command of the operator (setup, gate, verify, clean room) in the sandbox: bounded in time and output. */
+/** Runs one command of the operator (setup, gate, verify, clean room) in the sandbox: limited in time and output. */
 import { launchSandbox } from '@caisson/ground';
 import type { Failure, Job } from '@caisson/protocol';
 import type { AttemptContext } from '../attempt/index.ts';

@@ -1,4 +1,6 @@
-/** Everything that judges and serves one agent. Heavy to load (it holds the shell parser), so it is loaded late. */
+/**
+ * Everything that judges and serves one agent. It contains the shell parser and is slow to load, so it is loaded late.
+ */
 import { findAcpProgram, isAcpRuntime, type Failure } from '@caisson/protocol';
 import { deny, type AttemptContext } from '../attempt/index.ts';
 import { createApprovedWatch, type ApprovedWatch } from './approved-watch.ts';

@@ -2,18 +2,18 @@ import { NeedsInput } from '@caisson/protocol';
 import { writeInMailbox } from '../attempt/index.ts';
 import { objectSchema, type CoordinationTool, type ToolBench } from './coordination-tool.ts';
 
-/** Raises a question: the same sentinel that an agent may write by hand. */
+/** Asks a question: with the same sentinel file that an agent may write by hand. */
 export function askTool({ context }: ToolBench): CoordinationTool {
   return {
     name: 'ask',
     description:
-      'Ask a person when you cannot go on without a decision. The work so far is kept; after this call stop at once. You will be started again with the answer.',
+      'Ask a person when you cannot continue without a decision. The work so far is kept; after this call stop at once. You will be started again with the answer.',
     inputSchema: objectSchema(
       {
         question: { type: 'string' },
         options: { type: 'array', items: { type: 'string' } },
         context: { description: 'What the person needs to know.' },
-        partial_state: { description: 'What you need to go on later.' },
+        partial_state: { description: 'What you need to continue later.' },
       },
       ['question'],
     ),

@@ -1,4 +1,4 @@
-/** An attempt for tests of what stands around an agent: real files, a host that answers as the test says. */
+/** An attempt for tests around an agent: real files, a host whose answers the test chooses. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

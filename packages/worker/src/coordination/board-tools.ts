@@ -35,7 +35,7 @@ export function boardTools({ context }: ToolBench, file: string): CoordinationTo
           ...(namespace === undefined ? {} : { namespace }),
           ...(key === undefined ? {} : { key }),
         });
-        return JSON.stringify({ entries }); // an object: gemini's client takes nothing else
+        return JSON.stringify({ entries }); // an object: gemini's client accepts nothing else
       },
     },
     {
@@ -48,7 +48,7 @@ export function boardTools({ context }: ToolBench, file: string): CoordinationTo
           key: { type: 'string' },
           value: { description: 'Any JSON value, at most 64 KiB.' },
           mode: { type: 'string', enum: [...BOARD_MODES] },
-          ttl_seconds: { type: 'number', description: 'Forget it after so many seconds.' },
+          ttl_seconds: { type: 'number', description: 'Forget it after this many seconds.' },
         },
         ['key', 'value'],
       ),

@@ -18,7 +18,7 @@ export function contextTools({ context }: ToolBench, file: string): Coordination
     {
       name: 'report_context',
       description:
-        'Report a finding that other agents of this session, and the people who read along, should know. It is kept with your name and the time.',
+        'Report a finding that other agents of this session, and the people who follow it, should know. It is kept with your name and the time.',
       inputSchema: objectSchema(
         { key: { type: 'string' }, value: { description: 'Any JSON value, at most 64 KiB.' } },
         ['key', 'value'],
@@ -46,7 +46,7 @@ export function contextTools({ context }: ToolBench, file: string): Coordination
           ...(key === undefined ? {} : { key }),
           ...(after === undefined ? {} : { after }),
         });
-        return JSON.stringify({ findings }); // an object: gemini's client takes nothing else
+        return JSON.stringify({ findings }); // an object: gemini's client accepts nothing else
       },
     },
   ];

@@ -9,7 +9,7 @@ export interface CoordinationTool {
   readonly description: string;
   /** JSON Schema of the input. */
   readonly inputSchema: { readonly type: 'object'; readonly [key: string]: unknown };
-  /** The result's text. What it throws is told to the agent as the tool's error. */
+  /** The result's text. An error it throws becomes the tool's error for the agent. */
   run(input: unknown): Promise<string>;
 }
 
@@ -28,13 +28,13 @@ export function objectSchema(
   return { type: 'object', properties, required, additionalProperties: false };
 }
 
-/** Who a run is, as the others of its session see it. */
+/** The name of a run for the others of its session. */
 export function sourceOf(context: AttemptContext): { runId: string; attempt: number; agent: string } {
   const { runId, attempt, runtime } = context.job;
   return { runId, attempt, agent: context.job.agent ?? runtime.name };
 }
 
-/** What goes to a file that others read goes there without secrets. */
+/** Text for a file that others read is stored without secrets. */
 export function withoutSecrets(context: AttemptContext, value: unknown): unknown {
   const text = JSON.stringify(value) as string | undefined;
   if (text === undefined) return value;

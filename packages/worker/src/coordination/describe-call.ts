@@ -1,6 +1,6 @@
 /**
- * A tool call in words for the person who decides about it, and for the record. Nothing is left out without a word.
- * It knows no policy: what judges is loaded late, and this is told at once.
+ * Describes a tool call for the person who decides about it, and for the record. Omissions are always marked. It does
+ * not use policy: the judging code is loaded late, and this text is needed at once.
  */
 
 const MAX = 2000;
@@ -19,7 +19,7 @@ export interface Judged {
   readonly actionClass: string;
 }
 
-/** `redact` comes before the cut: half a secret would not be known for one. */
+/** `redact` comes before the cut: half a secret would not be recognised. */
 export function describeCall(
   call: DescribedCall,
   judged: Judged,
@@ -35,7 +35,7 @@ export function describeCall(
   return `${shown}\nDecided by: ${why.length <= CAUSE ? why : `${why.slice(0, CAUSE)} … ${why.length - CAUSE} characters left out`}`;
 }
 
-/** A command, the file of a file tool, or whatever an unknown tool was given: all of it, since nobody knows what counts. */
+/** A command, the file of a file tool, or the whole input of an unknown tool, because any part of it may matter. */
 function wordsOf({ tool, input }: DescribedCall, { cause, actionClass }: Judged): string {
   if (typeof input === 'string') return input;
   const all = JSON.stringify(input) ?? '';

@@ -3,7 +3,7 @@ import { MODES } from '@caisson/protocol';
 import { writeInMailbox } from '../attempt/index.ts';
 import { objectSchema, type CoordinationTool, type ToolBench } from './coordination-tool.ts';
 
-/** The host may be busy with the child for long; a word now and then shows that the parent waits and is not stuck. */
+/** The host may be busy with the child for long; a line now and then shows that the parent waits and is not stuck. */
 const WAITING_WORD_MS = 10_000;
 
 const DispatchInput = z.object({
@@ -25,12 +25,12 @@ const Child = z.object({
   patch: z.optional(z.string()),
 });
 
-/** Has another agent do a task: a run of its own, whose grant is met with ours by the host. */
+/** Gives a task to another agent: its own run, whose grant the host limits by ours. */
 export function dispatchTool({ context, requests, gate }: ToolBench): CoordinationTool {
   return {
     name: 'dispatch',
     description:
-      'Give a task to another agent and wait for its result. It works on its own copy of the repository as it was before your changes, with at most your permissions. Its patch, if any, is laid into .caisson/ for you to apply.',
+      'Give a task to another agent and wait for its result. It works on its own copy of the repository as it was before your changes, with at most your permissions. Its patch, if any, is placed in .caisson/ for you to apply.',
     inputSchema: objectSchema(
       {
         task: { type: 'string', description: 'What to do; the other agent knows nothing of your work.' },

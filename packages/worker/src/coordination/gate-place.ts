@@ -1,6 +1,6 @@
 /**
- * Looks from outside whether the socket that the agent's hooks ask is still ours. In the sandbox it is a mount that
- * cannot be moved; without one whoever runs there can remove it, and every hook then denies. Either way it is known.
+ * Checks from outside whether the socket of the agent's hooks is still ours. In the sandbox it is a mount that cannot
+ * be moved; without one any process there can remove it, and every hook then denies. Either way we notice.
  */
 import { statSync, type BigIntStats } from 'node:fs';
 import type { Failure } from '@caisson/protocol';
@@ -31,7 +31,7 @@ export function watchGatePlace(
   };
 }
 
-/** As the agent sees it; `null` while there is none to see it. */
+/** As the agent sees it; `null` while there is no agent. */
 function placeOf({ job, running }: AttemptContext, socketPath: string): string | null {
   if (job.grant.sandbox === 'none') return socketPath;
   const pid = running?.agentPid() ?? null;

@@ -1,4 +1,4 @@
-/** What this worker asks of its host, and the answers as they come back over the control wire. */
+/** This worker's requests to its host, and the answers over the control pipe. */
 import { randomUUID } from 'node:crypto';
 import type { AttemptContext } from '../attempt/index.ts';
 

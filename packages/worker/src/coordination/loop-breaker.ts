@@ -1,6 +1,6 @@
 /**
- * Ends an agent that runs against the same wall again and again.
- * LB1  The same denied call five times ends the run as `policy-denied`: what was denied does not change.
+ * Ends an agent that repeats the same call without success.
+ * LB1  The same denied call five times ends the run as `policy-denied`: a denial does not change.
  * LB2  The same failing call five times, with no call that worked in between, ends it as `provider-failed`: an agent
  *      that edits and tests again is not in a loop.
  */
@@ -55,7 +55,7 @@ function count(counts: Map<string, number>, key: string): number {
   return next;
 }
 
-/** Two calls are the same when they do the same; what a model says about a command is not part of it. */
+/** Two calls are the same when they do the same; the model's description of a command does not count. */
 function keyOf(tool: string, input: unknown): string {
   return `${tool}\0${classifyTool(tool, input).command ?? stableJson(input)}`;
 }

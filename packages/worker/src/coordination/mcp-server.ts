@@ -1,6 +1,6 @@
 /**
  * The coordination tools as an MCP server on a socket. The SDK is large and slow to load, so this file is loaded only
- * when an agent really speaks MCP; it must import nothing of ours but types.
+ * when an agent really speaks MCP; of our code it may import only types.
  */
 import type { Socket } from 'node:net';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
@@ -19,7 +19,7 @@ export interface McpConnection {
   closed(): void;
 }
 
-/** Serves one client. Bytes are decoded by the caller, who knows where a line may end. */
+/** Serves one client. The caller decodes bytes, because it knows where a line may end. */
 export async function serveMcp(
   socket: Pick<Socket, 'write' | 'end'>,
   tools: readonly CoordinationTool[],

@@ -215,7 +215,7 @@ describe.each(['perl', 'node'] as const)('the tools, as an MCP client sees them 
     const client = await connect(mcp);
     const result = await client.callTool({ name: 'board_write', arguments: { key: '../x', value: 1 } });
     expect(result.isError).toBe(true);
-    expect(textOf(result)).toContain('no name');
+    expect(textOf(result)).toContain('not a valid name');
   });
 
   test('put no secret on the board', async () => {

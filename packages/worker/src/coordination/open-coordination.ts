@@ -1,6 +1,6 @@
 /**
- * What stands between this agent and its host for one start: gate, tools and the socket to both.
- * The law behind the gate is loaded while the agent program starts, which takes far longer.
+ * What connects this agent to its host for one start: gate, tools and the socket to both. The rules behind the gate are
+ * loaded while the agent program starts, which takes far longer.
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,11 +17,11 @@ import type { ToolGate } from './tool-gate.ts';
 export interface Coordination {
   readonly gate: ToolGate;
   readonly loop: LoopBreaker;
-  /** What the driver is told. */
+  /** The input of the driver. */
   readonly driverInput: Pick<DriverInput, 'mcp' | 'gate' | 'canAsk'>;
   /** The socket to bind into the sandbox. */
   readonly socketPath: string;
-  /** Loads the law ahead of the first call; without it the first call waits for it. */
+  /** Loads the rules ahead of the first call; otherwise the first call waits for them. */
   warm(): void;
   close(): Promise<void>;
 }
@@ -80,7 +80,7 @@ export async function openCoordination(context: AttemptContext): Promise<Coordin
   };
 }
 
-/** Who answers at the socket, as its clients see it: outside their PID namespace we have no number, which is 0. */
+/** The identity behind the socket, as its clients see it: outside their PID namespace our number is 0. */
 function peerOf(sandbox: Job['grant']['sandbox'], socketPath: string): string {
   const { dev, ino } = statSync(socketPath, { bigint: true });
   return `${sandbox === 'none' ? process.pid : 0}:${dev}:${ino}`;

@@ -1,4 +1,7 @@
-/** Agents that gate themselves, over their own streams: they hold a call until it is answered, and tell what they denied. */
+/**
+ * Agents with their own gate, over their own streams: they pause a call until it is answered, and report what they
+ * denied.
+ */
 import { deny, type AttemptContext } from '../attempt/index.ts';
 import type { AgentSignal } from '../runtimes/index.ts';
 import { describeCall } from './describe-call.ts';

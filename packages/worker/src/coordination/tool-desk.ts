@@ -1,9 +1,9 @@
 /**
- * The worker's socket into the sandbox. A client says with its first line what it wants: `{"gate": CALL}` has one tool
- * call judged and is answered `allow` or `deny REASON`, in words that a client needs no parser for; anything else is MCP.
+ * The worker's socket into the sandbox. The first line of a client selects the service: `{"gate": CALL}` has one tool
+ * call judged and is answered `allow` or `deny REASON`, in words that need no parser; anything else is MCP.
  *
- * TD1  Whatever is inside the sandbox may connect; it can ask for nothing that the agent itself could not.
- * TD2  A gate client that gets no answer must take that for a no.
+ * TD1  Every process inside the sandbox may connect; it can request only what the agent itself could.
+ * TD2  A gate client without an answer must treat that as a denial.
  */
 import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
@@ -14,10 +14,10 @@ import type { CoordinationTool } from './coordination-tool.ts';
 import type { McpConnection } from './mcp-server.ts';
 import type { ToolCall, ToolGate } from './tool-gate.ts';
 
-/** A write tool carries the whole file in its call. With the number of clients it bounds what the worker may hold. */
+/** A write tool carries the whole file in its call. With the number of clients this limits the worker's memory. */
 const MAX_LINE_BYTES = 8 * 1024 * 1024;
 const MAX_CLIENTS = 32;
-/** A client that asks and does not read is let go. */
+/** A client that asks and does not read is disconnected. */
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 
 export interface ToolDesk {
@@ -53,7 +53,7 @@ export async function openToolDesk(options: ToolDeskOptions): Promise<ToolDesk> 
   };
 }
 
-/** A socket's path may have at most 107 bytes; through a descriptor of its folder any path will do. */
+/** A socket's path may have at most 107 bytes; through a descriptor of its folder any path works. */
 async function listen(server: ReturnType<typeof createServer>, socketPath: string): Promise<void> {
   const folderFd = openSync(dirname(socketPath), 'r');
   try {
@@ -103,10 +103,10 @@ async function openMcp(socket: Socket, options: ToolDeskOptions): Promise<McpCon
 function describeUnreadable(reason: string): string {
   return reason === 'too-long'
     ? `Denied: a call of more than ${MAX_LINE_BYTES} bytes cannot be judged. Make it smaller.`
-    : 'Denied: what was said to the gate cannot be read.';
+    : 'Denied: the request to the gate cannot be read.';
 }
 
-/** Hooks of the programs say it in the same words. */
+/** Hooks of the programs use the same format. */
 function gateCallIn(value: unknown): ToolCall | null {
   if (typeof value !== 'object' || value === null || !('gate' in value)) return null;
   const call = objectOf(value.gate);

@@ -1,6 +1,6 @@
 /**
  * Judges the agent's tool calls before they run, for every runtime that asks: hooks, plugins and extensions over the
- * socket, our own agent over its streams. The gate is the hint; the sandbox is the wall.
+ * socket, our own agent over its streams. The gate is the hint; the sandbox is the boundary.
  */
 import { evaluate, PolicyRule, type Evaluation } from '@caisson/policy';
 import type { Job } from '@caisson/protocol';
@@ -22,12 +22,12 @@ export type Verdict =
   | { readonly allow: false; readonly reason: string };
 
 export interface ToolGate {
-  /** Resolves once the call is decided; a call that needs a person is held until then. */
+  /** Resolves once the call is decided; a call that needs a person waits until then. */
   judge(call: ToolCall): Promise<Verdict>;
 }
 
 const WAY_OUT =
-  'Do not try it again. If you cannot go on without it, write .caisson/needs_input.json with {"question": "…"} and stop.';
+  'Do not try it again. If you cannot continue without it, write .caisson/needs_input.json with {"question": "…"} and stop.';
 
 export function createToolGate(
   context: AttemptContext,
@@ -67,7 +67,7 @@ export function createToolGate(
   };
 }
 
-/** What policy says of a call in this run. */
+/** The policy's decision about a call in this run. */
 export function createEvaluation(job: Job): (call: ToolCall) => Evaluation {
   const rules = job.rules.map((rule) => PolicyRule.parse(rule));
   const place = { workspace: job.workspace.cwd, home: job.sandbox.home };
@@ -108,7 +108,7 @@ function explainAnswer(answer: Answer, found: Evaluation): string {
     user: 'a person was asked and said no',
     deadline: 'a person was asked and did not answer in time',
     allow: '',
-    ending: 'nobody could be asked',
+    ending: 'no person could be asked',
   };
   return `Denied: ${found.actionClass} needs approval, and ${how[answer]}.`;
 }

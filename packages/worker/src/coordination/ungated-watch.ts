@@ -1,9 +1,9 @@
 /**
- * Holds what a program says it ran against what the gate has answered, and ends one that runs commands on its own word.
- * UW1  A command that worked while the gate was never asked: the version does not know our hook and passes over it.
- * UW2  A command that worked, that the gate did not let pass and that policy would not have let pass: the hook was
- *      killed, its answer was forged, or the program does not obey it.
- * The gate is asked before a call, so its answer is always here first. What failed may never have run, and is no proof.
+ * Compares what a program reports as run with the gate's answers, and ends one that runs commands without permission.
+ * UW1  A command that worked although the gate was never asked: the version does not know our hook and ignores it.
+ * UW2  A command that worked, that the gate did not allow and that policy would not have allowed: the hook was killed,
+ *      its answer was forged, or the program does not obey it. The gate is asked before a call, so its answer is always
+ *      here first. A failed command may never have run, and is no proof.
  */
 import { classifyTool, type Evaluation } from '@caisson/policy';
 import { RUNTIME_DESCRIPTORS, type Failure, type Job } from '@caisson/protocol';
@@ -11,7 +11,7 @@ import type { AgentSignal } from '../runtimes/index.ts';
 import type { ToolCall, ToolGate } from './tool-gate.ts';
 
 export interface UngatedWatch {
-  /** The same gate; the watch hears of every question to it and of its answer. */
+  /** The same gate; the watch sees every request to it and its answer. */
   watched(gate: ToolGate): ToolGate;
   hear(signal: AgentSignal): void;
   agentEnded(): void;
@@ -19,7 +19,7 @@ export interface UngatedWatch {
 
 export interface UngatedWatchOptions {
   readonly runtime: Pick<Job['runtime'], 'name' | 'adapter'>;
-  /** What policy says of the call, without a person. */
+  /** The policy's decision about the call, without a person. */
   evaluate(call: ToolCall): Evaluation;
   /** Called once, with the call that ran. */
   found(call: ToolCall, judged: Evaluation, failure: Failure): void;
@@ -31,7 +31,7 @@ export function createUngatedWatch({ runtime, evaluate, found }: UngatedWatchOpt
   const running = new Map<string, ToolCall>();
   const passed = new Set<string>();
   let wasAsked = false;
-  // Only what we give a hook: our own agent judges itself, and others are asked in their own ways.
+  // Only programs with our hook: our own agent judges itself, and others ask in other ways.
   let isOver = descriptor === undefined || descriptor.bins.length === 0;
   const end = (call: ToolCall, detail: string): void => {
     isOver = true;
@@ -44,7 +44,7 @@ export function createUngatedWatch({ runtime, evaluate, found }: UngatedWatchOpt
         `${title} ran a command without asking the gate: this version cannot be gated. Use one that caisson runtimes calls tested.`,
       );
     else if (!passed.has(keyOf(call)) && evaluate(call).decision !== 'allow')
-      end(call, `${title} ran a command that the gate did not let pass: its hook was bypassed`);
+      end(call, `${title} ran a command that the gate did not allow: its hook was bypassed`);
   };
   return {
     watched: (gate) => ({
@@ -74,7 +74,7 @@ const commandOf = ({ tool, input }: { tool: string; input?: unknown }): string |
 
 const isCommand = (call: { tool: string; input?: unknown }): boolean => commandOf(call) !== null;
 
-/** Codex tells a command as the shell was given it, quoted anew; the letters are the same. */
+/** Codex reports a command as the shell got it, quoted again; the letters are the same. */
 export function keyOf(call: ToolCall): string {
   const bare = (commandOf(call) ?? '').replace(/^\S*sh -l?c /, '');
   return bare.replaceAll(/['"\\\s]/g, '');

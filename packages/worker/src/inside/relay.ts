@@ -1,17 +1,17 @@
 /**
- * Runs inside the sandbox where there is no Perl (see inside.pl): listens on loopback, hands every connection to the broker's socket, and runs the
- * command as its child. It knows nothing of what passes through it.
- * usage: relay PORT SOCKET -- COMMAND ARGS…
+ * Runs inside the sandbox if there is no Perl (see inside.pl): listens on loopback, forwards every connection to the
+ * broker's socket, and runs the command as its child. It does not interpret the data. usage: relay PORT SOCKET --
+ * COMMAND ARGS…
  *
  * The command runs only once the port listens. It has the relay's streams, environment and signals, and its end is the
- * relay's end, at once, with the same code: whoever looks from outside sees the command.
+ * relay's end, at once, with the same code: from outside only the command is visible.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { connect, createServer, type Socket } from 'node:net';
 import { constants } from 'node:os';
 import { pipeline } from 'node:stream';
 
-/** Signals that mean the command. Others either cannot be caught or are the kernel's own business. */
+/** Signals for the command. Others cannot be caught or are handled by the kernel. */
 const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2', 'SIGCONT'] as const;
 
 const [portText = '', socketPath = '', , file = '', ...args] = process.argv.slice(2);
@@ -24,7 +24,7 @@ const server = createServer({ allowHalfOpen: true, noDelay: true }, (inside) => 
 server.once('error', (error) => giveUp(`cannot listen on port ${portText}: ${error.message}`, 125));
 server.listen(Number(portText), '127.0.0.1', 1024, runCommand);
 
-/** One direction. Its end is passed on alone; a broken connection takes both down. */
+/** One direction. Its end is passed on alone; a broken connection closes both. */
 function carry(from: Socket, to: Socket): void {
   pipeline(from, to, (error) => {
     if (!error) return;
@@ -34,9 +34,9 @@ function carry(from: Socket, to: Socket): void {
 }
 
 function runCommand(): void {
-  // Heard from before the command can say a word; handlers run only once it is started.
+  // Registered before the command can print; handlers run only once it is started.
   for (const signal of FORWARDED) process.on(signal, () => forward(child, signal));
-  // A group of its own: an interrupt that reaches ours must not reach the command twice.
+  // Its own group: an interrupt that reaches ours must not reach the command twice.
   const child = spawn(file, args, { stdio: 'inherit', detached: true });
   child.once('error', (error) => giveUp(`cannot start ${file}: ${error.message}`, 127));
   child.once('exit', (code, signal) =>

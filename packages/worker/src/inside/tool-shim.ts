@@ -1,11 +1,11 @@
 /**
- * Runs inside the sandbox where there is no Perl (see inside.pl), between an agent program and the worker's socket.
- *   node tool-shim.mjs gate SOCKET PEER [SECONDS]   one tool call on stdin; exit 0 lets it pass, 2 denies it (why: stderr)
- *   node tool-shim.mjs mcp SOCKET PEER              an MCP stdio server: every byte goes to the socket and back
- * PEER is `PID:DEVICE:INODE`. Node cannot ask the kernel who listens, as inside.pl does; it looks whether the socket is
- * the file that it was told of.
- * A gate starts once per tool call, so this file imports nothing that is slow to load. Whatever goes wrong in a gate is
- * a deny: some programs take every other exit code than 2 for a yes, and a hook that outlives their patience, too.
+ * Runs inside the sandbox if there is no Perl (see inside.pl), between an agent program and the worker's socket.
+ *   node tool-shim.mjs gate SOCKET PEER [SECONDS]   one tool call on stdin; exit 0 allows it, 2 denies it (why: stderr)
+ *   node tool-shim.mjs mcp SOCKET PEER              an MCP stdio server: every byte goes to the socket and back PEER is
+ *   `PID:DEVICE:INODE`. Node cannot ask the kernel which process listens, as inside.pl does; it checks that the socket
+ *   is the expected file. A gate starts once per tool call, so this file imports nothing that is slow to load. Every
+ *   error in a gate is a denial: some programs treat every exit code except 2 as a yes, and a hook that takes too long,
+ *   too.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -16,7 +16,7 @@ const DENIED = 2;
 const LIMIT_S = 320;
 const [kind = '', socketPath = '', peer = '', seconds] = process.argv.slice(2);
 
-/** A socket's path may have at most 107 bytes; seen from its own folder any path will do. */
+/** A socket's path may have at most 107 bytes; relative to its own folder any path works. */
 function reach() {
   process.chdir(dirname(socketPath));
   const { dev, ino } = statSync(basename(socketPath), { bigint: true });

@@ -2,10 +2,10 @@ import type { Readable } from 'node:stream';
 
 export type Answer = 'allow' | 'deny';
 
-/** Answers to `ask` lines. Whoever cannot answer any more has denied. */
+/** Answers to `ask` lines. A closed stream counts as a denial. */
 export interface Answers {
   wait(id: string): Promise<Answer>;
-  /** What a person has said since the last look. */
+  /** Messages from a person since the last read. */
   takeMessages(): readonly string[];
   close(): void;
 }
@@ -66,6 +66,6 @@ function parseAnswer(line: string): { id: string; decision: Answer } | { message
     if (typeof value.id !== 'string') return null;
     return { id: value.id, decision: value.decision === 'allow' ? 'allow' : 'deny' };
   } catch {
-    return null; // not an answer; the ask stays held
+    return null; // not an answer; the call still waits
   }
 }

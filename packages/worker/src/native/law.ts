@@ -1,4 +1,4 @@
-// Loaded with the first tool call, not at the start: the shell parser behind it would hold up the first request.
+// Loaded with the first tool call, not at the start: loading the shell parser would delay the first request.
 
 import { evaluate, PolicyRule } from '@caisson/policy';
 import type { GatedCall } from './tool-gate.ts';
@@ -9,7 +9,7 @@ export type LawConfig = Pick<NativeConfig, 'mode' | 'rules' | 'workspace' | 'hom
 
 export type Judge = (call: GatedCall) => ReturnType<typeof evaluate>;
 
-/** A rule that cannot be read throws, and stops every call: a law with holes is none. */
+/** A rule that cannot be read throws, and stops every call: incomplete rules must not apply. */
 export function createJudge(config: LawConfig): Judge {
   const rules = (config.rules ?? []).map((rule) => PolicyRule.parse(rule));
   const { mode, workspace, home } = config;

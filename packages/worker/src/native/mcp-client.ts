@@ -1,5 +1,5 @@
-// A small MCP client over a UNIX socket of JSON-RPC lines: enough to list the coordination tools and to call them.
-// The official SDK would cost more start time than all the rest of the agent.
+// A small MCP client over a UNIX socket of JSON-RPC lines: enough to list the coordination tools and to call them. The
+// official SDK would cost more start time than the rest of the agent.
 
 import { connect, type Socket } from 'node:net';
 
@@ -24,7 +24,7 @@ interface Waiter {
   reject(error: Error): void;
 }
 
-/** Connects and shakes hands. */
+/** Connects and initialises. */
 export async function connectMcp(socketPath: string): Promise<McpClient> {
   const socket = connect(socketPath);
   const call = createCaller(socket);

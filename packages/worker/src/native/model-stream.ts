@@ -15,7 +15,7 @@ export async function loadStream(api: NativeConfig['api']): Promise<StreamFn> {
   }
 }
 
-/** What pi-ai wants to know of a model. Prices are the host's business, so they are nothing here. */
+/** What pi-ai needs to know of a model. The host computes prices, so they are 0 here. */
 export function describeModel(config: NativeConfig): NativeModel {
   return {
     id: config.model,

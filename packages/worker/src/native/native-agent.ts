@@ -1,11 +1,11 @@
-// The native agent: a bundled entry that runs inside the sandbox. It embeds the pi agent loop, offers seven tools
-// and the coordination server's, has every call judged by policy before it runs, and tells what happens as NDJSON on stdout.
+// The native agent: a bundled entry that runs inside the sandbox. It embeds the pi agent loop, offers seven tools and
+// the coordination server's, has every call judged by policy before it runs, and reports events as NDJSON on stdout.
 //
 //   node native-agent.mjs [CONFIG.json]      (without a path the config is read from descriptor 3)
 //
 // N1  No tool runs before the gate has answered for exactly that call.
-// N2  Exactly one `done` or `error` line is printed, and it is the last one. The exit code is 0 either way:
-//     the lines tell the ending.
+// N2  Exactly one `done` or `error` line is printed, and it is the last one. The exit code is 0 either way: the lines
+//     report the ending.
 
 import { randomUUID } from 'node:crypto';
 import {
@@ -67,7 +67,7 @@ interface Loop {
   readonly gate: ToolGate;
   readonly transcript: Transcript;
   readonly signal: AbortSignal;
-  /** What a person has said since the last look. */
+  /** Messages from a person since the last read. */
   takeMessages(): readonly string[];
   tell(event: AgentEvent): void;
 }
@@ -97,7 +97,7 @@ async function runLoop(loop: Loop): Promise<void> {
         return reason === null ? undefined : { block: true, reason };
       },
       getSteeringMessages: heard,
-      getFollowUpMessages: heard, // said while the agent was about to stop
+      getFollowUpMessages: heard, // sent while the agent was about to stop
       finishTurn: ({ context }) => {
         transcript.save(context.messages);
         turns += 1;
@@ -122,7 +122,7 @@ function toolsFor(config: NativeConfig): AgentTool[] {
   return config.tools === undefined ? tools : tools.filter((tool) => config.tools?.includes(tool.name));
 }
 
-/** Commands see the agent's environment, which the worker has already put through the firewall. */
+/** Commands get the agent's environment, which the worker has already filtered. */
 function commandEnv(): Record<string, string> {
   return Object.fromEntries(
     Object.entries(process.env).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),

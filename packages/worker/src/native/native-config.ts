@@ -5,7 +5,7 @@ import * as z from 'zod/mini';
 /** Wire formats the native agent can speak. */
 export const NATIVE_APIS = ['anthropic-messages', 'openai-responses', 'openai-completions'] as const;
 
-/** All that the native agent is told. The key is the broker's placeholder, never a real one. */
+/** The configuration of the native agent. The key is the broker's placeholder, never a real one. */
 export const NativeConfig = z.object({
   prompt: z.string(),
   systemPrompt: z.optional(z.string()),
@@ -22,11 +22,11 @@ export const NativeConfig = z.object({
   tools: z.optional(z.array(z.string())),
   /** UNIX socket of the coordination server; absent when the grant names none of its tools. */
   mcpSocket: z.optional(z.string()),
-  /** Whether somebody answers `ask` lines on stdin; otherwise an `ask` is a deny. */
+  /** Whether `ask` lines get an answer on stdin; otherwise an `ask` is a denial. */
   canAsk: z.optional(z.boolean()),
-  /** Where sessions are kept; absent: nowhere. */
+  /** Where conversations are stored; absent: nowhere. */
   sessionFolder: z.optional(z.string()),
-  /** The session to go on with. */
+  /** The conversation to continue. */
   resume: z.optional(z.string()),
   maxTurns: z.optional(z.int().check(z.positive())),
   /** Longest answer of the model, and how it samples; what is absent is the service's default. */

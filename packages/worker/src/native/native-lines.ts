@@ -3,9 +3,9 @@ import type { AgentCause } from '@caisson/protocol';
 
 /** What the native agent prints: one JSON object a line. The driver in `runtimes/native/stream.ts` reads exactly this. */
 export type NativeLine =
-  /** `model` is what was asked for; left out by an agent that tells what served it. */
+  /** `model` is the requested one; absent if the agent reports what served it. */
   | { readonly type: 'session'; readonly id: string; readonly model?: string }
-  /** A model that answered, by the name it gave itself. */
+  /** A model that answered, by its own name. */
   | { readonly type: 'model'; readonly model: string }
   | { readonly type: 'turn' }
   | { readonly type: 'text'; readonly text: string }
@@ -27,7 +27,7 @@ export type NativeLine =
       readonly rule: string;
       readonly cause: string;
     }
-  /** Held until a line `{id, decision: "allow" | "deny"}` arrives on stdin. */
+  /** Waits until a line `{id, decision: "allow" | "deny"}` arrives on stdin. */
   | {
       readonly type: 'ask';
       readonly id: string;
@@ -36,17 +36,17 @@ export type NativeLine =
       readonly actionClass: string;
       readonly rule: string;
     }
-  /** What the session has cost so far. */
+  /** The usage of the conversation so far. */
   | { readonly type: 'cost'; readonly usd: number }
   | { readonly type: 'done'; readonly reply: string }
-  /** Without a cause the message's words name it. */
+  /** Without a cause the text of the message decides. */
   | { readonly type: 'error'; readonly message: string; readonly cause?: AgentCause };
 
 export type SayLine = (line: NativeLine) => void;
 
 const STDOUT = 1;
 
-/** Prints synchronously: a line is out before whatever it tells of goes on. */
+/** Prints synchronously: a line is written before the agent continues. */
 export const sayLine: SayLine = (line) => {
   let rest = Buffer.from(`${JSON.stringify(line)}\n`);
   while (rest.length > 0) rest = rest.subarray(writeSome(rest));
@@ -56,7 +56,7 @@ function writeSome(bytes: Buffer): number {
   try {
     return writeSync(STDOUT, bytes);
   } catch (error) {
-    // A full pipe says so; the reader is a worker that reads without pause.
+    // A full pipe reports it; the reader is a worker that reads without pause.
     if (error instanceof Error && 'code' in error && error.code === 'EAGAIN') return 0;
     throw error;
   }

@@ -9,7 +9,7 @@ const MODE_WORDS = {
 /** Short on purpose: the task and the user's own system prompt matter more. */
 export function systemPromptFor(config: NativeConfig): string {
   const base = [
-    'You are a coding agent working alone in a sandbox; nobody answers questions while you work.',
+    'You are a coding agent working alone in a sandbox; no one answers questions while you work.',
     `The workspace is ${config.workspace}. Paths are relative to it.`,
     MODE_WORDS[config.mode],
     'A tool call that policy denies stays denied: find another way or say what you would have done.',

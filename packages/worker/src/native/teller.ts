@@ -11,13 +11,13 @@ type Failure = Pick<Extract<NativeLine, { type: 'error' }>, 'message' | 'cause'>
 type Message = Extract<AgentEvent, { type: 'message_end' }>['message'];
 type AssistantMessage = Extract<Message, { role: 'assistant' }>;
 
-/** Turns the loop's events into our lines, and remembers what the last line must say. */
+/** Turns the loop's events into our lines, and remembers what the last line needs. */
 export function createTeller(say: SayLine): Teller {
   let reply = '';
   let failure: Failure | null = null;
   const models = new Set<string>();
   const tellModel = (message: AssistantMessage) => {
-    // Without an answer there is only the name that was asked for.
+    // Without an answer only the requested name is known.
     const model = message.responseModel ?? (message.stopReason === 'error' ? undefined : message.model);
     if (model === undefined || models.has(model)) return;
     models.add(model);

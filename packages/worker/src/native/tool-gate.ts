@@ -1,4 +1,5 @@
-// The law inside the agent: every tool call is judged before it runs. This is the hint; the sandbox is the wall.
+// The policy check inside the agent: every tool call is judged before it runs. This is the hint; the sandbox is the
+// boundary.
 
 import type { Answers } from './answers.ts';
 import type { Judge, LawConfig } from './law.ts';
@@ -10,7 +11,7 @@ export interface GatedCall {
   readonly input: unknown;
 }
 
-/** `null` lets the call pass; a text is why it may not, as the model will read it. */
+/** `null` allows the call; a text is the reason of a denial, for the model. */
 export type ToolGate = (call: GatedCall) => Promise<string | null>;
 
 export function createToolGate(config: LawConfig, say: SayLine, answers: Answers | null): ToolGate {

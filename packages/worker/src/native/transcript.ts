@@ -1,5 +1,5 @@
-// A session is its messages in one file, written anew after every turn, so that whatever ends the agent leaves the
-// last whole turn behind.
+// A conversation is its messages in one file, rewritten after every turn, so that the last complete turn survives every
+// ending.
 
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,12 +10,12 @@ const SESSION_ID = /^[0-9a-f-]{36}$/;
 
 export interface Transcript {
   readonly sessionId: string;
-  /** What was said in the session before this start. */
+  /** The messages of the conversation before this start. */
   readonly before: readonly AgentMessage[];
   save(messages: readonly AgentMessage[]): void;
 }
 
-/** Opens the session to resume, or a new one. A session that cannot be read is an error: a resumed agent must know. */
+/** Opens the conversation to resume, or a new one. An unreadable one is an error: a resumed agent needs it. */
 export function openTranscript(
   folder: string | undefined,
   resume: string | undefined,

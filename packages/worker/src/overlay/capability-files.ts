@@ -1,4 +1,7 @@
-/** What a capability's folder holds. The store refused bad names when it was registered; here they are refused again. */
+/**
+ * The content of a capability's folder. The store refused bad names when it was registered; here they are refused
+ * again.
+ */
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { dirname, isAbsolute, join, normalize } from 'node:path';
 import { fail } from '../attempt/index.ts';
@@ -19,7 +22,7 @@ export interface CapabilityContent {
   readonly setup: string | null;
 }
 
-/** The capability's own words to us; not laid over the workspace. */
+/** The capability's own settings for us; not copied over the workspace. */
 const OWN_FOLDER = '.caisson';
 
 export function readCapability(name: string, folder: string): CapabilityContent {
@@ -64,7 +67,7 @@ function listFiles(name: string, root: string, prefix: string): CapabilityFile[]
 function refuseName(name: string, path: string, part: string): void {
   if (part.includes('\\')) throw refused(name, path, 'has a backslash in its name');
   if (part.includes('\uFFFD')) throw refused(name, path, 'is not a valid UTF-8 name');
-  if (part.toLowerCase() === '.git') throw refused(name, path, 'would reach into the repository itself');
+  if (part.toLowerCase() === '.git') throw refused(name, path, 'would change the repository itself');
 }
 
 function linkOf(name: string, path: string, source: string): CapabilityFile {

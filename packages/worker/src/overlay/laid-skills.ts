@@ -3,7 +3,7 @@ import type { Job } from '@caisson/protocol';
 import { listFolder } from '../view/index.ts';
 import { SKILL_FOLDERS } from './overlay-rules.ts';
 
-/** The skills that capabilities bring, as they lie in the workspace: each replaces one of the same name as a whole. */
+/** The skills of capabilities in the workspace: each replaces one of the same name as a whole. */
 export function findLaidSkills({ overlay }: Pick<Job, 'overlay'>): string[] {
   const skills = overlay.flatMap(({ path }) =>
     SKILL_FOLDERS.flatMap((folder) =>

@@ -152,7 +152,7 @@ it.each([
   ['a link that leaves the bundle', { x: { link: '../../etc/passwd' } }, /leaves the bundle/],
   ['an absolute link', { x: { link: '/etc/passwd' } }, /leaves the bundle/],
   ['a backslash', { 'a\\b': 'x' }, /backslash/],
-  ['the repository itself', { 'sub/.git/config': 'x' }, /reach into the repository/],
+  ['the repository itself', { 'sub/.git/config': 'x' }, /change the repository/],
   ['a __proto__ member', { '.mcp.json': '{"a":{"__proto__":{"x":1}}}' }, /\$\.a\.__proto__/],
   ['settings that are not JSON', { '.mcp.json': '{' }, /not JSON/],
   ['malformed rules', { '.caisson/overlay.json': '{"rules":[{"path":"x","strategy":"best"}]}' }, /malformed/],

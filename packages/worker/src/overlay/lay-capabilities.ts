@@ -1,5 +1,5 @@
 /**
- * Lays capabilities over a workspace, in the order given.
+ * Copies capabilities over a workspace, in the given order.
  *
  * O1  Nothing is written outside the workspace: no parent of a written path is a link.
  * O2  A path is a file or a folder; a capability that disagrees with what is there is a conflict, and nothing of the
@@ -34,7 +34,7 @@ interface LaidDocument {
   readonly value: unknown;
 }
 
-/** Returns the setup scripts that the capabilities bring, in order. Paths of inputs are nobody's to replace. */
+/** Returns the setup scripts of the capabilities, in order. Paths of inputs cannot be replaced. */
 export function layCapabilities(
   workspace: string,
   capabilities: readonly { readonly name: string; readonly path: string }[],
@@ -51,9 +51,9 @@ export function layCapabilities(
 class Overlay {
   readonly #root: string;
   readonly #inputs: readonly string[];
-  /** Path → who wrote it last. */
+  /** Path → its last writer. */
   readonly #owners = new Map<string, string>();
-  /** Path of a merged file → what each side brought, oldest first. */
+  /** Path of a merged file → the content of each side, oldest first. */
   readonly #documents = new Map<string, LaidDocument[]>();
 
   constructor(root: string, inputs: readonly string[]) {
@@ -74,7 +74,7 @@ class Overlay {
     }
   }
 
-  /** A skill of the same name is replaced as a whole: half of one and half of another would be neither. */
+  /** A skill of the same name is replaced as a whole: a mixture of two would be useless. */
   #makeWay(name: string, skill: string): void {
     this.#prepareParents(name, skill);
     const there = lstatSync(join(this.#root, skill), { throwIfNoEntry: false });

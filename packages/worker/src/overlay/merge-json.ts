@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 
 export type ArrayMerge = 'union' | 'replace' | 'concat';
 
-/** Two values at one place that are not of one kind. */
+/** Two values at one place that are not of the same kind. */
 export interface JsonConflict {
   /** For example `$.permissions.allow`. */
   readonly at: string;
@@ -28,7 +28,7 @@ export function deepMerge(before: unknown, after: unknown, arrays: ArrayMerge): 
   return attempt(() => mergeValue(before, after, arrays, '$'));
 }
 
-/** Both must be arrays; what is in both by structure is kept once. */
+/** Both must be arrays; equal elements are kept once. */
 export function unionArrays(before: unknown, after: unknown): Merged {
   return attempt(() => {
     if (Array.isArray(before) && Array.isArray(after)) return union(before, after);
@@ -67,7 +67,7 @@ function attempt(merge: () => unknown): Merged {
 }
 
 function mergeValue(before: unknown, after: unknown, arrays: ArrayMerge, at: string): unknown {
-  if (before === null || after === null) return after; // null is no kind of its own
+  if (before === null || after === null) return after; // null is not a kind
   const [was, is] = [kindOf(before), kindOf(after)];
   if (was !== is) throw new ConflictFound({ at, before: was, after: is });
   if (Array.isArray(before) && Array.isArray(after)) return mergeArrays(before, after, arrays);

@@ -1,10 +1,10 @@
 /**
- * How two files at the same path become one. What a runtime reads as its settings has rules of its own, so that no
- * capability can push another's settings aside; otherwise a capability may say so in its `.caisson/overlay.json`:
+ * How two files at the same path become one. Settings of a runtime have fixed rules, so that no capability can remove
+ * another's settings; otherwise a capability may declare rules in its `.caisson/overlay.json`:
  *
  *   { "rules": [ { "path": "config/*.json", "strategy": "deep-merge", "arrays": "replace" } ] }
  *
- * The first rule that matches counts; where none does, the last write wins.
+ * The first rule that matches counts; if none does, the last write wins.
  */
 import { RUNTIME_DESCRIPTORS } from '@caisson/protocol';
 import * as z from 'zod/mini';

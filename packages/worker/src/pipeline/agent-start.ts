@@ -1,4 +1,4 @@
-/** Asks the driver how this agent is started and what surrounds it: endpoint, tools, files in its HOME. */
+/** Asks the driver how this agent is started and what it needs: endpoint, tools, files in its HOME. */
 import { type AttemptContext, fail } from '../attempt/index.ts';
 import type { Coordination } from '../coordination/index.ts';
 import { describeTask } from './describe-task.ts';
@@ -47,7 +47,7 @@ export async function describeAgentStart(context: AttemptContext): Promise<Agent
     isRoot: process.getuid?.() === 0,
   };
   const command = driver.command(input);
-  // Of a program that we do not know nobody can say whose settings it reads.
+  // For an unknown program it is unknown which settings it reads.
   const masks = command.masks ?? maskSettings(input);
   warnOfUnmasked(context, masks);
   return {

@@ -1,8 +1,8 @@
 /**
- * The clean room: where a check is about the patch and nothing else of the agent's.
+ * The clean room: a check in it is only about the agent's patch.
  *
  * C1  Its files are the baseline, the user's own ignored files, inputs, capabilities and the patch, in this order.
- * C2  Setup runs again, with the patch in place: it is how the user would bring the result to life.
+ * C2  Setup runs again, with the patch in place: as a user would set up the result.
  * C3  Mailbox, git dir, HOME and TMPDIR are new; no folder that the agent could write to is visible.
  */
 import { mkdirSync } from 'node:fs';
@@ -18,7 +18,7 @@ import {
 } from '../steps/index.ts';
 import { runInSandbox, type CommandOutcome } from '../commands/index.ts';
 
-/** Runs the command in a room that is made for it and removed again. A setup that fails there is the outcome. */
+/** Runs the command in a clean room that is made for it and removed again. A setup that fails there is the outcome. */
 export async function runInCleanRoom(
   context: AttemptContext,
   command: string,

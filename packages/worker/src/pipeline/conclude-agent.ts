@@ -1,4 +1,4 @@
-/** From an agent that is gone to the report of its block. Its own events decide; the exit code only breaks a tie. */
+/** Turns an ended agent into the report of its block. Its own events decide; the exit code only breaks a tie. */
 import { type AttemptContext, type StopOrder, fail, StepFailure, StoppedError } from '../attempt/index.ts';
 import type { AgentEnding, AgentStream } from '../runtimes/index.ts';
 import { recordLogs, type AgentSpools } from './agent-spools.ts';
@@ -34,20 +34,22 @@ export function concludeAgent(
   return { status: 'failed', ...exitCode, failure };
 }
 
-/** Programs say `terminated` or `fetch failed` when their way to the model is cut: that alone tells nobody what broke. */
+/**
+ * Programs print `terminated` or `fetch failed` when their connection to the model is cut: that alone explains nothing.
+ */
 function describe({ cause, detail }: Extract<AgentEnding, { kind: 'failed' }>): string {
   return cause === 'no-connection'
     ? `the agent could not reach its model, or the connection broke: ${detail}`
     : detail;
 }
 
-/** How the agent ended, or `null` when its adapter cannot say; the failure is in `gathered.limit` then. */
+/** How the agent ended, or `null` when its adapter does not know; the failure is in `gathered.limit` then. */
 function findAgentEnding(
   context: AttemptContext,
   { exit, stream, spools }: { exit: AgentProcessExit; stream: AgentStream; spools: AgentSpools },
 ): AgentEnding | null {
   const { gathered } = context;
-  if (gathered.limit?.reason === 'worker-failed') return null; // there is nobody left to ask
+  if (gathered.limit?.reason === 'worker-failed') return null; // the adapter must not be called again
   try {
     return stream.end({ ...exit, stderrTail: spools.stderr.tail(8192) });
   } catch (error) {

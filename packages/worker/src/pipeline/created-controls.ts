@@ -1,7 +1,7 @@
 /**
- * Where an agent works in the user's own folder there is no patch to leave a control file out of: one that it made
- * would steer the next program that starts there, Caisson among them. It is put aside under a name that means nothing,
- * beside the place where it was, because work is never deleted.
+ * If an agent works in the user's own folder there is no patch to leave a control file out of: one that it made would
+ * control the next program that starts there, also Caisson. It is moved aside under a harmless name, beside its place,
+ * because work is never deleted.
  */
 import { lstatSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -13,7 +13,7 @@ import { findNewControls } from './new-controls.ts';
 
 const CONTROL = 'is a control file';
 
-/** Call it before the agent starts; the returned function puts aside what was not there then, or lay elsewhere. */
+/** Call it before the agent starts; the returned function moves aside what is new since then, or was elsewhere. */
 export async function watchControls(context: AttemptContext): Promise<() => Promise<void>> {
   const { job } = context;
   const { path: root, kind, gitDir } = job.workspace;
@@ -29,7 +29,7 @@ export async function watchControls(context: AttemptContext): Promise<() => Prom
       const now = placeOf(join(root, path));
       if (now !== null && now !== place) putAside(context, path, riskOfName(path)?.why ?? CONTROL);
     }
-    // Without a wall nothing was held, and what has changed may be the user's own.
+    // Without a sandbox nothing was protected, and changes may be the user's own.
     if (job.grant.sandbox === 'none') return;
     const found = findNewControls({ job, held, sinceMs: changedAtMs });
     for (const { path, why } of found.risks) putAside(context, path, why);
@@ -44,19 +44,19 @@ export async function watchControls(context: AttemptContext): Promise<() => Prom
   };
 }
 
-/** Where it really lies: what a link leads to is kept by the sandbox, the link itself is not. */
+/** Its real place: the sandbox protects the target of a link, but not the link itself. */
 function placeOf(path: string): string | null {
   if (!isThere(path)) return null;
   try {
     return realpathSync.native(path);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? '';
-    if (['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES'].includes(code)) return code; // a link that leads nowhere
+    if (['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES'].includes(code)) return code; // a dangling link
     throw error;
   }
 }
 
-/** Renames what an agent made in the user's own folder, and tells it. */
+/** Renames what an agent made in the user's own folder, and reports it. */
 export function putAside(context: AttemptContext, path: string, why: string): void {
   const aside = moveAside(context, path);
   const rule = why === CONTROL ? 'control-file' : 'risky-file';
@@ -81,13 +81,13 @@ async function judgeManifest(context: AttemptContext, path: string): Promise<voi
   else putBack(context, path, why, before);
 }
 
-/** The same for a file of the user's that was changed: as it was before it comes back in its place. */
+/** The same for a changed file of the user: its old content is restored. */
 export function putBack(context: AttemptContext, path: string, why: string, before: Buffer): void {
   const { path: root } = context.job.workspace;
   const { mode } = lstatSync(join(root, path));
   const aside = moveAside(context, path);
   writeFileSync(join(root, path), before, { flag: 'wx', mode: mode & 0o777 });
-  const what = `${path} ${why}; it is as it was before, and what the run made of it is in ${aside} (--allow-risky keeps it)`;
+  const what = `${path} ${why}; its old content was restored, and the run's version is in ${aside} (--allow-risky keeps it)`;
   deny(context, { layer: 'patch', what, rule: 'risky-file' });
 }
 
@@ -99,7 +99,7 @@ function moveAside(context: AttemptContext, path: string): string {
   return aside;
 }
 
-/** The thing itself, a link too. `ENOTDIR` is an answer as well: nothing lies below a file. */
+/** The entry itself, a link too. `ENOTDIR` is an answer as well: nothing is below a file. */
 function isThere(path: string): boolean {
   try {
     return lstatSync(path, { throwIfNoEntry: false }) !== undefined;

@@ -1,6 +1,6 @@
 import type { Job } from '@caisson/protocol';
 
-/** The user prompt as the agent gets it: the task, then scope and acceptance, then what a person answered. */
+/** The user prompt of the agent: the task, then scope and acceptance, then a person's answer. */
 export function describeTask(job: Job): string {
   const { task, answer } = job;
   const parts = [job.prompts.user];
@@ -16,6 +16,6 @@ function describeAnswer(answer: NonNullable<Job['answer']>): string {
   if (answer.context !== undefined) lines.push(`Your context: ${JSON.stringify(answer.context)}`);
   if (answer.partialState !== undefined)
     lines.push(`State you saved: ${JSON.stringify(answer.partialState)}`);
-  lines.push(`Answer: ${answer.answer}`, 'Go on with the task from there.');
+  lines.push(`Answer: ${answer.answer}`, 'Continue the task from there.');
   return lines.join('\n');
 }

@@ -1,6 +1,6 @@
 /**
- * A runtime's adapter may be code of the user's own. Whatever one of its methods throws, or returns instead of what
- * its contract says, is a failure of the attempt that names adapter and method: never the end of the worker.
+ * A runtime's adapter may be the user's own code. If one of its methods throws, or breaks its contract, that is a
+ * failure of the attempt that names adapter and method: it never ends the worker.
  */
 import { fail, type StepFailure } from '../attempt/index.ts';
 import type { AgentEnding, AgentSignal, AgentStream, DriverInput, RuntimeDriver } from '../runtimes/index.ts';
@@ -51,7 +51,7 @@ function guarded<T>(name: string, method: string, work: () => T): T {
   }
 }
 
-/** What an adapter's failure is told as. */
+/** The reported failure of an adapter. */
 export function adapterFailure(name: string, method: string, error: unknown): StepFailure {
   const why = (error instanceof Error ? error.message : String(error)).slice(0, 2000);
   const detail = `the adapter of the runtime "${name}" failed in ${method}(): ${why}`;
@@ -63,7 +63,7 @@ function demandObject<T>(value: T): T {
   return value;
 }
 
-/** No method may be async. What the promise would have said is of no use any more, an error least of all. */
+/** No method may be async. The promise's result is not used, especially not its error. */
 function demandNow<T>(value: T): T {
   if (!(value instanceof Promise)) return value;
   value.catch(() => undefined);

@@ -1,7 +1,7 @@
 /**
- * Folders of the agent's HOME that outlive the attempt, so that a session can be resumed. Each is a folder of its own on
- * the host, beside what the agent is shown as its session and never in it: whatever an agent can write to, it can put
- * a link into, and the next attempt would mount what the link leads to.
+ * Folders of the agent's HOME that outlive the attempt, so that a conversation can be resumed. Each is its own folder
+ * on the host, beside the folder that the agent sees and never in it: in every folder that an agent can write to, it
+ * can make a link, and the next attempt would mount the link's target.
  */
 import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Cuts an agent's stdout into lines. A line past the cap is passed over, so memory stays bounded. */
+/** Splits an agent's stdout into lines. A line past the cap is skipped, so memory stays limited. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 const NEWLINE = 0x0a;
 

@@ -1,8 +1,8 @@
 /**
- * Control files that came into being below the top of a folder of the user's while an agent worked there, also those
- * that git ignores: they would steer the next program that is started there, and so would parts of a repository.
+ * Control files that were made below the top of a folder of the user while an agent worked there, also those that git
+ * ignores: they would control the next program that is started there, and so would parts of a repository.
  *
- * What was there before is told by the inode's change time, which no program can set.
+ * The inode's change time, which no program can set, shows what existed before.
  */
 import { lstatSync, type Dirent } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -11,11 +11,11 @@ import { foldName, listRiskyPaths, RISKY_PATHS, type Job } from '@caisson/protoc
 import { listFolder, heldGrades } from '../view/index.ts';
 
 const MAX_FOLDERS = 50_000;
-/** What has a longer path cannot be named, by us or by a program that would obey it. */
+/** A longer path cannot be named, by us or by a program that would obey it. */
 const MAX_PATH_BYTES = 4000;
 /** Code that is run anyway, by the thousand. */
 const PASSED_OVER = 'node_modules';
-/** A name that no risky file ends with needs no closer look. */
+/** A name that is no ending of a risky file needs no further check. */
 const LAST_NAMES = new Set(
   (['never', 'ask'] as const).flatMap(listRiskyPaths).map((path) => path.split('/').at(-1) ?? ''),
 );
@@ -30,7 +30,7 @@ export interface NewControls {
   readonly isComplete: boolean;
 }
 
-/** `held` are the ones that were there and that the sandbox kept read-only. */
+/** `held` are the ones that existed and that the sandbox made read-only. */
 export function findNewControls(options: {
   readonly job: Pick<Job, 'workspace'>;
   readonly held: readonly string[];
@@ -67,7 +67,7 @@ export function findNewControls(options: {
         if (entry.isDirectory() && isFolder(root, join(path, 'modules'))) folders.push(join(path, 'modules'));
         continue;
       }
-      // In a git dir its own parts alone count; they were looked at as such.
+      // In a git dir only its own parts count; they were checked as such.
       const isInGitDir = folder.split('/').includes('.git');
       const risk = !isInGitDir && mayBeControl(entry) ? findRisk(path) : null;
       if (risk !== null && grades.includes(risk.grade) && isNew(path)) find(path, risk.why);
@@ -89,18 +89,18 @@ function findPlanted(
   return isGitDir(join(root, folder)) ? listNewParts(root, folder, isNew) : [];
 }
 
-/** A link may bring a whole folder of them in. */
+/** A link may bring in a whole folder of them. */
 function mayBeControl(entry: Dirent): boolean {
   return entry.isSymbolicLink() || LAST_NAMES.has(foldName(entry.name)) || foldName(entry.name) === '.git';
 }
 
-/** A file or a link in its place is put aside itself: it names another place. */
+/** A file or a link in its place is moved aside itself: it names another place. */
 function judgeRepository(root: string, path: string, isNew: (path: string) => boolean): string[] {
   if (isFolder(root, path)) return listNewParts(root, path, isNew);
   return isNew(path) ? [path] : [];
 }
 
-/** In `modules` there may be repositories of the user's: they are looked at one by one. */
+/** In `modules` there may be repositories of the user: they are checked one by one. */
 function listNewParts(root: string, gitDir: string, isNew: (path: string) => boolean): string[] {
   return listHarmfulParts(join(root, gitDir))
     .map((name) => join(gitDir, name))

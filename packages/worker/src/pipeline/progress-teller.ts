@@ -12,7 +12,7 @@ export interface ProgressTeller {
 }
 
 export function createProgressTeller(context: AttemptContext): ProgressTeller {
-  // A secret may come in pieces, so what the agent says is one stream to the redactor, not one text per line.
+  // A secret may come in pieces, so the agent's text is one stream for the redactor, not one text per line.
   const words = context.redactor.createStream();
   const decoder = new StringDecoder('utf8');
   let text = '';

@@ -1,7 +1,7 @@
 /**
  * The MCP servers that a repository names in its settings for one program (`runtimes.X.projectServers: true`). The
- * settings themselves stay hidden; of a server only its command, arguments and variables are taken, and put into our own
- * settings. So a server can neither make itself trusted nor take the place of ours.
+ * settings themselves stay hidden; only a server's command, arguments and variables are copied into our own settings.
+ * So a server can neither make itself trusted nor replace ours.
  */
 import { lstatSync, readFileSync, realpathSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -44,7 +44,7 @@ const READERS = { stdio, local };
 
 export interface ProjectServers {
   readonly servers: readonly NamedServer[];
-  /** What was asked for and is not done, for people. */
+  /** Requested servers that are not started, in words. */
   readonly problems: readonly string[];
 }
 
@@ -54,7 +54,7 @@ export async function findProjectServers(
 ): Promise<ProjectServers> {
   const source = RUNTIME_DESCRIPTORS[program]?.repository?.servers;
   if (source === undefined)
-    return { servers: [], problems: [`the runtime ${program} cannot be given servers of the project`] };
+    return { servers: [], problems: [`the runtime ${program} does not support servers of the project`] };
   const folder = join(path, relative(mountPath, cwd));
   const servers = new Map<string, NamedServer>();
   const problems: string[] = [];
@@ -78,7 +78,7 @@ async function readMember(root: string, file: string, member: string): Promise<R
   if (stats === undefined) return {};
   const isInside = realpathSync(file).startsWith(`${realpathSync(root)}/`);
   if (!stats.isFile() || !isInside || stats.size > MAX_FILE_BYTES)
-    throw new Error('it is a link, lies outside, or is too large');
+    throw new Error('it is a link, is outside, or is too large');
   const text = readFileSync(file, 'utf8');
   const document = file.endsWith('.toml') ? await parseToml(text) : await parseJson(text);
   const { data } = z.object({ [member]: z.optional(z.record(z.string(), z.unknown())) }).safeParse(document);

@@ -1,10 +1,10 @@
 /**
- * Which files of the workspace the rules of caisson.yaml speak of, so that the sandbox can hold what the gate only
- * asks for: `no-access` is not shown, `read-only` cannot be written. `no-delete` has no mount that would not also break
- * writing by rename; what was deleted in spite of it is left out of the patch.
+ * The files of the workspace that the rules of caisson.yaml name, so that the sandbox can enforce what the gate only
+ * asks for: `no-access` is not visible, `read-only` cannot be written. `no-delete` has no mount that would not also
+ * break writing by rename; a deletion against it is left out of the patch.
  *
- * A rule about one folder costs one look. A rule about names anywhere needs a walk, which is bounded: what lies beyond
- * is the gate's alone, and that is said.
+ * A rule about one folder costs one check. A rule about names anywhere needs a walk, which is limited: beyond that only
+ * the gate enforces it, and a warning says so.
  */
 import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -19,9 +19,9 @@ export interface RuledPaths {
   /** As seen inside. */
   readonly hidden: readonly string[];
   readonly readOnly: readonly string[];
-  /** Folders of the machine that a rule names by their absolute path; all of it is read-only anyway. */
+  /** Folders of the machine that a rule names by their absolute path; everything there is read-only anyway. */
   readonly outside: readonly string[];
-  /** Why some rule is held by the gate alone, or `null`. */
+  /** Why only the gate enforces some rule, or `null`. */
   readonly gap: string | null;
 }
 
@@ -64,7 +64,7 @@ function outsidePlace({ path, action }: PathRule, mountPath: string): string[] {
     : [];
 }
 
-/** `false` when there is more than is ever looked at. */
+/** `false` when there are too many entries. */
 function walk(
   job: Job,
   root: string,
@@ -91,8 +91,8 @@ function walk(
 
 function describeGap(isComplete: boolean, paths: number): string | null {
   if (!isComplete)
-    return `the workspace has more than ${MAX_ENTRIES} entries: rules about names in any folder are held by the gate alone beyond that`;
+    return `the workspace has more than ${MAX_ENTRIES} entries: beyond that only the gate enforces rules about names in any folder`;
   if (paths > MAX_PATHS)
-    return `the rules match ${paths} paths; ${MAX_PATHS} of each kind are held by the sandbox, the others by the gate alone`;
+    return `the rules match ${paths} paths; the sandbox enforces ${MAX_PATHS} of each kind, only the gate enforces the others`;
   return null;
 }

@@ -13,7 +13,7 @@ import { runAgentBlock } from './blocks/agent.ts';
 import { runCaptureBlock } from './blocks/capture.ts';
 import { runScriptBlock } from './blocks/script.ts';
 
-/** What a block tells the runner; a failure is recorded as evidence first and thrown after that. */
+/** A block's report to the runner; a failure is recorded first and thrown after that. */
 export interface BlockReport {
   readonly status: BlockOutcome['status'];
   readonly exitCode?: number;

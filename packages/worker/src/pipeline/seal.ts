@@ -1,4 +1,4 @@
-/** Step 14: the structural end of every attempt. Whatever happened before, one result is written, once, atomically. */
+/** Step 14: the structural end of every attempt. In every case one result is written, once, atomically. */
 import { writeFileAtomic, type Redactor } from '@caisson/ground';
 import {
   exitCodeOf,
@@ -62,7 +62,7 @@ function composeResult(context: AttemptContext, ending: AttemptEnding, durationM
   };
 }
 
-/** The session's own sum: what it had counted before, and what this attempt added. */
+/** The conversation's own sum: its earlier count, and what this attempt added. */
 function resumeOf({ resume, gathered, meter }: AttemptContext): Pick<Result, 'resume'> {
   const { sessionId } = gathered;
   if (sessionId === undefined || sessionId === '') return {};
@@ -71,7 +71,7 @@ function resumeOf({ resume, gathered, meter }: AttemptContext): Pick<Result, 're
   return { resume: { sessionId, usage } };
 }
 
-/** Invariant 7: what the agent worded itself may hold a secret; logs, reply and outputs were redacted when taken. */
+/** Invariant 7: text of the agent may contain a secret; logs, reply and outputs were redacted when captured. */
 function redactWords({ redactor, gathered }: AttemptContext): Partial<AttemptContext['gathered']> {
   const { needsInput, verify, denials, outputs } = gathered;
   return {

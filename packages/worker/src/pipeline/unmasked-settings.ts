@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import type { AttemptContext } from '../attempt/index.ts';
 import type { ProjectMask } from '../runtimes/index.ts';
 
-/** Without a sandbox nothing is masked: what the program will obey is said, so that nobody takes it for held. */
+/** Without a sandbox nothing is masked: the run lists what the program may obey, so that no one relies on a mask. */
 export function warnOfUnmasked({ job, voice }: AttemptContext, masks: readonly ProjectMask[]): void {
   if (job.grant.sandbox !== 'none') return;
   const { path, mountPath } = job.workspace;

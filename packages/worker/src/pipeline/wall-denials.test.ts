@@ -23,7 +23,7 @@ test.each([
   "Error: EROFS: read-only file system, open '/etc/x'",
 ])('the words of many programs are understood: %s', (line) => {
   expect(tell(`one\n${line}\ntwo\n${line}\n`)).toEqual([
-    `read-only: a write was refused, says the program: ${line}`,
+    `read-only: the program reports a refused write: ${line}`,
   ]);
 });
 

@@ -1,7 +1,7 @@
 /**
- * What the wall stopped, as far as that can be seen from outside. The kernel tells the program alone; but a program that
- * the filter ended has a telling exit, and most programs pass the kernel's words on to their stderr. These are the
- * program's word, so they are quoted as such, and only what a sandbox answers in them counts.
+ * What the sandbox stopped, as far as it is visible from outside. The kernel answers only the program; but a program
+ * that the filter ended has a characteristic exit, and most programs print the kernel's message on stderr. These
+ * messages come from the program, so they are quoted, and only answers of a sandbox count.
  */
 import { deny, type AttemptContext } from '../attempt/index.ts';
 
@@ -10,7 +10,7 @@ const REFUSED_WRITE = /^.*(?:Read-only file system|EROFS: read-only file system)
 const MAX_TOLD = 8;
 const MAX_CHARACTERS = 300;
 
-/** `stderr` is redacted already. */
+/** `stderr` is already redacted. */
 export function tellWallDenials(
   context: AttemptContext,
   exit: { readonly code: number | null; readonly signal: string | null },
@@ -27,7 +27,7 @@ export function tellWallDenials(
   for (const line of [...lines].slice(0, MAX_TOLD))
     deny(context, {
       layer: 'sandbox',
-      what: `a write was refused, says the program: ${line.slice(0, MAX_CHARACTERS)}`,
+      what: `the program reports a refused write: ${line.slice(0, MAX_CHARACTERS)}`,
       rule: 'read-only',
     });
 }

@@ -1,8 +1,8 @@
-// One table of what programs say when the model fails them, so that the same failure has the same cause everywhere.
+// One table of the programs' messages when the model fails, so that the same failure has the same cause everywhere.
 
 import type { AgentCause } from '@caisson/protocol';
 
-/** For what a program reports as its failure. Order matters: the first row that matches names the cause. */
+/** For a failure that a program reports. Order matters: the first row that matches names the cause. */
 const WORDS: readonly (readonly [AgentCause, RegExp])[] = [
   ['max-tokens', /reason: max_output_tokens|exceeded the \d+ output token maximum/i],
   [
@@ -27,8 +27,8 @@ const WORDS: readonly (readonly [AgentCause, RegExp])[] = [
 ];
 
 /**
- * For stderr, where a program also writes warnings, advice and what others said: only phrases that nobody writes who
- * was not just refused by a model. A bare word or number there is no cause, least of all one that is tried again.
+ * For stderr, where a program also writes warnings, advice and other texts: only phrases that follow a refusal by a
+ * model. A bare word or number there is no cause, least of all one that is retried.
  */
 const PHRASES: readonly (readonly [AgentCause, RegExp])[] = [
   [
@@ -48,7 +48,7 @@ const PHRASES: readonly (readonly [AgentCause, RegExp])[] = [
   ],
 ];
 
-/** The cause that an HTTP status stands for; `null` where it stands for none of ours. */
+/** The cause of an HTTP status; `null` if it has none. */
 export function causeOfStatus(status: number): AgentCause | null {
   if (status === 401 || status === 403) return 'auth';
   if (status === 429) return 'rate-limit';
@@ -56,12 +56,12 @@ export function causeOfStatus(status: number): AgentCause | null {
   return status >= 400 ? 'api-error' : null;
 }
 
-/** The cause that a text names; `null` where it names none. */
+/** The cause that a text names; `null` if it names none. */
 export function findCause(text: string): AgentCause | null {
   return WORDS.find(([, pattern]) => pattern.test(text))?.[0] ?? null;
 }
 
-/** The cause that stderr names beyond doubt; `null` where it names none. */
+/** The cause that stderr names unambiguously; `null` if it names none. */
 export function findCauseOnStderr(text: string): AgentCause | null {
   return PHRASES.find(([, pattern]) => pattern.test(text))?.[0] ?? null;
 }
@@ -72,10 +72,10 @@ const NO_SESSION =
 
 export const isSessionMissing = (text: string): boolean => NO_SESSION.test(text);
 
-/** The cause of a failure that its program reported in words, with a status where it gave one. */
+/** The cause of a reported failure, by its text and its status if there is one. */
 export function causeOf(text: string, status = 0): AgentCause {
   const named = findCause(text);
-  // A 400 says little; the words beside it say whether it was the context.
+  // A 400 is ambiguous; the text beside it shows whether it was the context.
   if (named === 'context-overflow') return named;
   return causeOfStatus(status) ?? named ?? 'api-error';
 }

@@ -1,11 +1,12 @@
-// What a stream has told so far, and the one rule that turns it into an ending.
+// What a stream has reported so far, and the one rule that turns it into an ending.
 //
 // 1. A failure that the agent's events report wins, whatever the exit code.
-// 2. An agent that concluded with a reply has answered, unless it then exited with a code of its own.
-//    (A signal after the conclusion is ours: it outstayed the grace window.)
+// 2. An agent that concluded with a reply has answered, unless it then exited with its own code. (A signal after the
+//    conclusion is ours: it exceeded the grace window.)
 // 3. A conclusion without a reply is `tool-failure` if the last tool failed, else `empty-answer`.
-// 4. Without a conclusion it is the trouble that the agent last reported and was still retrying, else
-//    `output-broke-off` where it left with half a line, else what stderr names beyond doubt, else `interrupted` by a signal, else `crash` or `exit-code`.
+// 4. Without a conclusion it is the problem that the agent last reported and was still retrying, else
+//    `output-broke-off` if it left half a line, else what stderr names unambiguously, else `interrupted` by a signal,
+//    else `crash` or `exit-code`.
 
 import type { AgentCause } from '@caisson/protocol';
 import { findCauseOnStderr } from './agent-cause.ts';
@@ -19,7 +20,7 @@ export interface Failure {
   readonly detail: string;
 }
 
-/** An answer that ended at the maximum number of tokens, which is the last word unless the agent goes on. */
+/** An answer that ended at the maximum number of tokens; it is final unless the agent continues. */
 export const CUT_ANSWER: Failure = {
   cause: 'max-tokens',
   detail: 'the last answer was cut at the maximum number of tokens',
@@ -27,7 +28,7 @@ export const CUT_ANSWER: Failure = {
 
 export interface AgentRecord {
   failure: Failure | null;
-  /** What the agent said it would try again. Cleared by the next answer of the model. */
+  /** The request that the agent wants to retry. Cleared by the next answer of the model. */
   trouble: Failure | null;
   isConcluded: boolean;
   /** The last line was the beginning of an event and no more. */
@@ -45,14 +46,14 @@ export const createRecord = (): AgentRecord => ({
   hasLastToolFailed: false,
 });
 
-/** Marks the conclusion and says so, once. */
+/** Marks the conclusion and reports it, once. */
 export function conclude(record: AgentRecord): readonly AgentSignal[] {
   if (record.isConcluded) return [];
   record.isConcluded = true;
   return [{ kind: 'concluded' }];
 }
 
-/** The agent's own word that it failed. The first one counts. */
+/** The agent's own report of a failure. The first one counts. */
 export function concludeFailed(record: AgentRecord, failure: Failure): readonly AgentSignal[] {
   record.failure ??= failure;
   return conclude(record);
@@ -95,7 +96,7 @@ function describeExit({ code, signal, stderrTail }: AgentExit): string {
   return tail === '' ? `the agent ${how} before it concluded` : `the agent ${how}: ${tail}`;
 }
 
-/** Reports each unknown thing once, and not without end. */
+/** Reports each unknown thing once, up to a limit. */
 export function createDriftReporter(): (detail: string) => readonly AgentSignal[] {
   const known = new Set<string>();
   return (detail) => {

@@ -1,8 +1,8 @@
 import type { AgentCause, Mode } from '@caisson/protocol';
 
 /**
- * What a driver is told. Paths are as the agent sees them, inside the sandbox.
- * A driver must not touch the disk or start anything: it only describes, and it only reads lines.
+ * The input of a driver. Paths are as the agent sees them, inside the sandbox. A driver must not touch the disk or
+ * start anything: it only describes, and it only reads lines.
  */
 export interface DriverInput {
   readonly bin: string;
@@ -11,27 +11,30 @@ export interface DriverInput {
   readonly model?: string;
   readonly mode: Mode;
   readonly settings: Readonly<Record<string, unknown>>;
-  /** Where the model is reached from inside, and the placeholder key that the broker replaces. */
+  /** The address of the model inside, and the placeholder key that the broker replaces. */
   readonly endpoint?: { readonly baseUrl: string; readonly apiKey: string };
   /** The MCP server with the coordination tools; absent when the grant names none. */
   readonly mcp?: McpServer;
-  /** Skills that the run's capabilities have laid over the repository, as `.claude/skills/NAME`: not the repository's own. */
+  /**
+   * Skills that the run's capabilities have copied over the repository, as `.claude/skills/NAME`: not the repository's
+   * own.
+   */
   readonly laidSkills?: readonly string[];
   /** MCP servers of the repository that are to be started; the gate judges each call to them. */
   readonly projectServers?: readonly NamedServer[];
   /**
-   * A program that decides one tool call: a JSON object with `tool_name` and `tool_input` on stdin, exit code 0 to let
-   * it pass, 2 with the reason on stderr to deny it. Claude Code, Codex and Gemini hooks, our Pi extension and our
-   * opencode plugin all speak exactly this.
+   * A program that decides one tool call: a JSON object with `tool_name` and `tool_input` on stdin, exit code 0 to
+   * allow it, 2 with the reason on stderr to deny it. Claude Code, Codex and Gemini hooks, our Pi extension and our
+   * opencode plugin all use exactly this.
    */
   readonly gate?: { readonly command: string; readonly args: readonly string[] };
-  /** Whether somebody answers `ask` signals; without it a call that needs an answer is denied. */
+  /** Whether `ask` signals get an answer; without it a call that needs an answer is denied. */
   readonly canAsk?: boolean;
-  /** `usage` is what the session had counted before: some programs report the session's sum, not the run's. */
+  /** `usage` is the earlier count of the conversation: some programs report its sum, not the run's. */
   readonly resume?: { readonly sessionId: string; readonly usage?: UsageCount };
   readonly home: string;
   readonly workspace: string;
-  /** The top of the repository that the workspace lies in, often the same folder. */
+  /** The top of the repository around the workspace, often the same folder. */
   readonly workspaceTop: string;
   readonly isRoot: boolean;
 }
@@ -52,19 +55,19 @@ export interface NamedServer {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** A file laid into the agent's private HOME before it starts. */
+/** A file in the agent's private HOME, written before it starts. */
 export interface AgentFile {
   readonly path: string;
   readonly content: string;
   readonly mode?: number;
 }
 
-/** A folder or file of the repository that the program sees without what a repository has put there. */
+/** A folder or file of the repository that the program sees without the repository's content. */
 export type ProjectMask =
   | {
       readonly kind: 'folder';
       readonly path: string;
-      /** What of its content stays visible, by path. */
+      /** The part of its content that stays visible, by path. */
       readonly keep: readonly string[];
       /** Files that are shown in it instead, by name. */
       readonly files: Readonly<Record<string, string>>;
@@ -82,9 +85,9 @@ export interface AgentCommand {
   /** `file`: the program exits without waiting until its output was read, which only a file takes at once. */
   readonly stdout?: 'pipe' | 'file';
   readonly files: readonly AgentFile[];
-  /** Folders under HOME that are kept for a later run that resumes this session. No laid file may be in one. */
+  /** Folders under HOME that are kept for a later run that resumes this conversation. No written file may be in one. */
   readonly kept?: readonly string[];
-  /** Where the program would obey the repository; absent means every place that any program is known for. */
+  /** Where the program would obey the repository; absent means every known place of any program. */
   readonly masks?: readonly ProjectMask[];
 }
 
@@ -95,7 +98,7 @@ export interface UsageCount {
   readonly cacheWriteTokens: number;
 }
 
-/** What a line of the agent's own stream means to us. */
+/** The meaning of a line of the agent's own stream. */
 export type AgentSignal =
   | { readonly kind: 'session'; readonly sessionId: string }
   | { readonly kind: 'model'; readonly model: string }
@@ -118,7 +121,7 @@ export type AgentSignal =
       readonly rule: string;
       readonly cause: string;
     }
-  /** The agent holds a call until `AgentStream.answer` is written to its stdin. */
+  /** The agent pauses a call until `AgentStream.answer` is written to its stdin. */
   | {
       readonly kind: 'ask';
       readonly callId: string;
@@ -127,12 +130,12 @@ export type AgentSignal =
       readonly actionClass: string;
       readonly rule: string;
     }
-  /** The agent said that it is done. After a grace window it is stopped if it does not exit. */
+  /** The agent reported that it is done. After a grace window it is stopped if it does not exit. */
   | { readonly kind: 'concluded' }
   /** The stream differs from what was recorded: a named warning, never a crash. */
   | { readonly kind: 'drift'; readonly detail: string };
 
-/** How the agent ended, told by its own events first and its exit code second. */
+/** How the agent ended, by its own events first and its exit code second. */
 export type AgentEnding =
   | { readonly kind: 'answered'; readonly reply: string }
   | { readonly kind: 'failed'; readonly cause: AgentCause; readonly detail: string; readonly reply?: string };
@@ -140,18 +143,18 @@ export type AgentEnding =
 export interface AgentExit {
   readonly code: number | null;
   readonly signal: string | null;
-  /** The last part of stderr, for causes that only stand there. */
+  /** The last part of stderr, for causes that appear only there. */
   readonly stderrTail: string;
 }
 
 /** Reads one agent's stdout. One instance serves one start. */
 export interface AgentStream {
-  /** One line without its newline. Never throws: what is not understood becomes `drift`. */
+  /** One line without its newline. Never throws: an unknown line becomes `drift`. */
   line(text: string): readonly AgentSignal[];
   end(exit: AgentExit): AgentEnding;
   /** The line, newline included, that answers an `ask`. Only streams that ask have it. */
   answer?(callId: string, decision: 'allow' | 'deny'): string;
-  /** The line, newline included, that tells the running agent something. Only agents that take it have it. */
+  /** The line, newline included, with a message to the running agent. Only agents that accept messages have it. */
   inject?(body: string): string;
 }
 
@@ -159,7 +162,7 @@ export interface AgentStream {
 export interface RuntimeDriver {
   readonly name: string;
   command(input: DriverInput): AgentCommand;
-  /** What makes the program ask before every call when it is spoken to over ACP; `full-auto` sets no rule of its own. */
+  /** What makes the program ask before every call over ACP; `full-auto` sets no rules. */
   readonly overAcp?: {
     args?(input: DriverInput): readonly string[];
     readonly env?: Readonly<Record<string, string>>;

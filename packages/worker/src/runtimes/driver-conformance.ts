@@ -1,4 +1,4 @@
-// The promises that every driver keeps, run on streams recorded from the real programs
+// The promises that every driver keeps, tested on streams recorded from the real programs
 // (tests/agents/record-streams.ts) and on streams that no program would print.
 
 import { RUNTIME_DESCRIPTORS, type AgentCause, type Mode } from '@caisson/protocol';
@@ -7,12 +7,12 @@ import { describe, expect, test } from 'vitest';
 import type { AgentEnding, AgentExit, DriverInput, RuntimeDriver, UsageCount } from './contract.ts';
 import { eventTypes, feed, recordedLines, replay, toolOutcomes, usageIn } from './recorded-streams.ts';
 
-/** Where a program cannot tell what the suite expects; each is a trap worth a line in the docs. */
+/** Where a program cannot report what the suite expects; each is worth a line in the docs. */
 export interface Quirks {
   readonly refusal?: AgentCause;
-  /** Its stream calls a command that failed a success. */
+  /** Its stream reports a failed command as a success. */
   readonly hidesFailedCommands?: boolean;
-  /** Requests that failed half-way leave tokens behind that the server did not charge. */
+  /** Requests that failed half-way leave tokens that the server did not charge. */
   readonly skipUsageOf?: readonly string[];
   /** It adds what was read from the cache to the input. */
   readonly countsCacheAsInput?: boolean;
@@ -38,7 +38,7 @@ export function describeDriver(driver: RuntimeDriver, quirks: Quirks = {}): void
 }
 
 function describeAnswers(driver: RuntimeDriver, quirks: Quirks): void {
-  test('an edit is told as a session, tools that end well, exact usage and one conclusion', () => {
+  test('an edit is reported as a session, tools that end well, exact usage and one conclusion', () => {
     const { signals, ending, served } = replay(driver, 'edit');
     expect(ending).toEqual({ kind: 'answered', reply: 'Done: hello.txt.' });
     expect(signals.filter((signal) => signal.kind === 'session')).toHaveLength(1);
@@ -48,7 +48,7 @@ function describeAnswers(driver: RuntimeDriver, quirks: Quirks): void {
     expect(toolOutcomes(signals)).toEqual([true, true]);
     expect(usageIn(signals)).toEqual(expectedUsage(served, quirks));
   });
-  test('a command is one tool call, and the reply is what was said last', () => {
+  test('a command is one tool call, and the reply is the last text', () => {
     const { signals, ending, served } = replay(driver, 'command');
     expect(ending).toEqual({ kind: 'answered', reply: 'The command printed ran.' });
     expect(toolOutcomes(signals)).toEqual([true]);
@@ -77,7 +77,7 @@ function describeFailures(driver: RuntimeDriver, quirks: Quirks): void {
     if (!(quirks.skipUsageOf ?? []).includes(title))
       expect(usageIn(signals)).toEqual(expectedUsage(served, quirks));
   });
-  test('every failure concludes the stream, so that nobody waits for a program that would retry', () => {
+  test('every failure concludes the stream, so that no caller waits for a program that would retry', () => {
     for (const [title] of causes) {
       const { signals } = replay(driver, title);
       expect(signals.filter((signal) => signal.kind === 'concluded')).toHaveLength(1);
@@ -124,7 +124,7 @@ function describeCutOff(driver: RuntimeDriver): void {
       cause: 'exit-code',
     });
   });
-  test('an agent that answered and then exits with a code of its own was not turned away by its model', () => {
+  test('an agent that answered and then exits with its own code was not refused by its model', () => {
     const exit = { code: 3, signal: null, stderrTail: '429 Too Many Requests' };
     expect(endOf(driver, recordedLines(driver, 'edit'), exit)).toMatchObject({
       kind: 'failed',
@@ -195,7 +195,7 @@ function describeCommand(driver: RuntimeDriver): void {
       expect(Object.values(env).every((value) => typeof value === 'string')).toBe(true);
     },
   );
-  test('the gate and the coordination server reach the program without a word in argv', () => {
+  test('the gate and the coordination server reach the program without an argument in argv', () => {
     const gate = { command: '/opt/gate program', args: ["it's", 'here'] };
     const mcp = {
       command: '/opt/tools',
@@ -209,7 +209,7 @@ function describeCommand(driver: RuntimeDriver): void {
     expect(laid.includes('/opt/tools') || laid.includes('/run/tools.sock')).toBe(true);
     expect(laid.includes('/opt/gate program')).toBe(driver.name !== 'native');
   });
-  test('a resumed session is named to the program if the descriptor says that it can resume', () => {
+  test('a resumed session is named to the program if the descriptor declares that it can resume', () => {
     const descriptor = RUNTIME_DESCRIPTORS[driver.name];
     const { argv, files } = driver.command(input('auto-edit', { resume: { sessionId: 'session-1' } }));
     const told = [...argv, ...files.map((file) => file.content)].some((text) => text.includes('session-1'));

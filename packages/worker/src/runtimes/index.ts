@@ -21,7 +21,7 @@ const DRIVERS: Readonly<Record<BuiltInRuntime, RuntimeDriver>> = {
   command,
 };
 
-/** The driver of a built-in runtime; `null` where there is none of that name. */
+/** The driver of a built-in runtime; `null` if there is none of that name. */
 export function findDriver(name: string): RuntimeDriver | null {
   return Object.values(DRIVERS).find((driver) => driver.name === name) ?? null;
 }

@@ -1,8 +1,8 @@
-// Reading lines that somebody else's program wrote: nothing is trusted, nothing throws.
+// Reads lines of other programs: nothing is trusted, nothing throws.
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** The object on a line; `null` where there is none. */
+/** The object on a line; `null` if there is none. */
 export function parseJsonLine(line: string): Json | null {
   if (!line.startsWith('{')) return null;
   try {

@@ -1,7 +1,7 @@
 /**
- * Where each program looks for settings in a repository. They are the repository's and so may be hostile: hooks switched
- * off or brought along, servers, helpers, providers, permissions. The program is shown an empty folder instead, which
- * cannot be written either, whether the repository has one or the agent would make one. What is a prompt stays visible.
+ * Where each program looks for settings in a repository. They belong to the repository and so may be hostile: hooks
+ * switched off or added, servers, helpers, providers, permissions. The program sees an empty, read-only folder instead,
+ * whether the repository has one or the agent would make one. Prompts stay visible.
  */
 import { relative } from 'node:path';
 import { NO_ENVIRONMENT, RUNTIME_DESCRIPTORS, type RepositorySettings } from '@caisson/protocol';

@@ -1,6 +1,6 @@
 import type { DriverInput } from './contract.ts';
 
-/** How the model shall answer, as the agent's definition says it; what it leaves out is the program's choice. */
+/** Sampling options of the agent's definition; the program chooses what it leaves out. */
 export function samplingOf({ settings }: Pick<DriverInput, 'settings'>): {
   readonly maxTokens?: number;
   readonly temperature?: number;

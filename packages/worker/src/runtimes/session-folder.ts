@@ -1,19 +1,19 @@
 import type { DriverInput, McpServer } from './contract.ts';
 
-/** The folder in the private HOME that is kept between attempts, so that a session can be resumed. */
+/** The folder in the private HOME that is kept between attempts, so that a conversation can be resumed. */
 export const sessionFolder = (home: string): string => `${home}/.caisson-session`;
 
 /** One argument for a program that takes a shell line. */
 export const shellQuote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /**
- * The gate as a hook's shell line. Programs take 2 for a no and every other failure for a hook that is broken, which
- * they pass over; a gate that cannot run must deny.
+ * The gate as a hook's shell line. Programs treat 2 as a no and every other failure as a broken hook, which they
+ * ignore; a gate that cannot run must deny.
  */
 export const gateLine = ({ command, args }: NonNullable<DriverInput['gate']>): string =>
   `${[command, ...args].map(shellQuote).join(' ')} || exit 2`;
 
-/** Every server as most programs take them, by name; ours comes last, so that no other takes its place. */
+/** Every server in the usual form, by name; ours comes last, so that no other replaces it. */
 export function stdioServers(
   { mcp, projectServers = [] }: Pick<DriverInput, 'mcp' | 'projectServers'>,
   ours: Readonly<Record<string, unknown>> = {},
@@ -25,7 +25,7 @@ export function stdioServers(
   };
 }
 
-/** The three fields that most programs take for an MCP server. */
+/** The three fields of an MCP server in most programs. */
 const stdioServer = ({ command, args, env }: McpServer): Record<string, unknown> => ({
   command,
   args,

@@ -4,7 +4,7 @@ import { isAcpRuntime, type Job } from '@caisson/protocol';
 import { type RuntimeDriver, findDriver } from '../runtimes/index.ts';
 import { fail } from '../attempt/index.ts';
 
-/** Step 2. A user's own adapter is loaded only when its bytes are the ones that were admitted. */
+/** Step 2. A user's own adapter is loaded only when its bytes are the admitted ones. */
 export async function loadDriver(job: Job): Promise<RuntimeDriver> {
   const { adapter, name, settings } = job.runtime;
   if (adapter === undefined) {
@@ -26,8 +26,8 @@ export async function loadDriver(job: Job): Promise<RuntimeDriver> {
 }
 
 /**
- * Exactly the bytes that were hashed: nobody can change them between the look and the import. From such an address
- * Node resolves neither files beside it nor packages, so nothing that was not hashed comes along.
+ * Exactly the hashed bytes: they cannot change between the check and the import. From such an address Node resolves
+ * neither files beside it nor packages, so only hashed code is loaded.
  */
 async function importBytes(path: string, bytes: Buffer): Promise<{ default?: unknown; driver?: unknown }> {
   try {

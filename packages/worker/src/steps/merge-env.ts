@@ -1,7 +1,7 @@
 /**
- * Step 8: the environment of everything that runs in the sandbox. Default deny: only what the host put into the
- * job gets here at all, and of that nothing passes that could change how a program is loaded or whom it obeys.
- * Safety settings do not travel this way; the grant in the job alone counts.
+ * Step 8: the environment of everything that runs in the sandbox. Default deny: only what the host put into the job can
+ * pass, and nothing passes that could change how a program is loaded or controlled. Safety settings are not passed this
+ * way; only the grant in the job counts.
  */
 import type { Job } from '@caisson/protocol';
 
@@ -62,7 +62,7 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,255}$/;
 
 export interface MergedEnv {
   readonly env: Record<string, string>;
-  /** Names that somebody set and the firewall took out. */
+  /** Names that were set and that the firewall removed. */
   readonly denied: readonly string[];
 }
 

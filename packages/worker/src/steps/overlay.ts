@@ -8,7 +8,7 @@ import { hashFile } from './rehash-inputs.ts';
 
 /** One command that runs before the agent. */
 export interface SetupCommand {
-  /** For people: the command, or whose script it is. */
+  /** For people: the command, or the name of the script. */
   readonly title: string;
   readonly command: string;
 }
@@ -16,9 +16,9 @@ export interface SetupCommand {
 const SETUP_FOLDER = 'setup';
 
 /**
- * Step 6. Inputs land at `inputs/<key>`; capabilities are laid over the workspace in the order given.
- * Returns what step 9 runs: the project's own setup, then each capability's, in order. A capability may rely on a
- * project that is set up; the project knows nothing of capabilities.
+ * Step 6. Inputs are placed at `inputs/<key>`; capabilities are copied over the workspace in the given order. Returns
+ * what step 9 runs: the project's own setup, then each capability's, in order. A capability may rely on a project that
+ * is set up; the project knows nothing of capabilities.
  */
 export async function overlayCapabilities(job: Job): Promise<SetupCommand[]> {
   const scripts = await layEverything(job);
@@ -41,11 +41,11 @@ async function layEverything(job: Job): Promise<SetupScript[]> {
       job.inputs.map(({ key }) => `inputs/${key}`),
     );
   } finally {
-    if (isLent) await markLaid(captureOptions(job)); // the folder is the user's own: it gets back what it had
+    if (isLent) await markLaid(captureOptions(job)); // the folder is the user's own: its old content is restored
   }
 }
 
-/** What is in the workspace now is not the agent's work; the scripts have done theirs. */
+/** What is in the workspace now is not the agent's work; the setup scripts are done. */
 export async function concludePreparation(
   { job }: AttemptContext,
   setup: readonly SetupCommand[],
@@ -65,7 +65,7 @@ async function placeInputs(job: Job): Promise<void> {
   const folder = join(job.workspace.path, 'inputs');
   const there = lstatSync(folder, { throwIfNoEntry: false });
   if (there !== undefined && !there.isDirectory())
-    throw fail('integrity-failed', 'inputs/ is not a folder in this workspace, so inputs have no place');
+    throw fail('integrity-failed', 'inputs/ is not a folder in this workspace, so inputs cannot be placed');
   mkdirSync(folder, { recursive: true });
   for (const input of job.inputs) {
     const target = join(folder, input.key);

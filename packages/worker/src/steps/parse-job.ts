@@ -2,19 +2,19 @@ import { readFileSync, unlinkSync } from 'node:fs';
 import { Job, parsePipelineSpec } from '@caisson/protocol';
 import { type WorkerEnvironment, fail } from '../attempt/index.ts';
 
-/** Step 1. Reads the job and unlinks it: it may hold secrets and is read once. */
+/** Step 1. Reads the job and unlinks it: it may contain secrets and is read once. */
 export function parseJob(environment: WorkerEnvironment): Job {
   const text = readFileSync(environment.jobFile, 'utf8');
   unlinkSync(environment.jobFile);
   return Job.parse(JSON.parse(text));
 }
 
-/** Builds what parsing needs while there is nothing to parse yet. */
+/** Builds what parsing needs before there is anything to parse. */
 export function prepareToParse(): void {
   build(Job);
 }
 
-/** Schemas are built when they are first looked at, so looking is enough. */
+/** Schemas are built on first access, so an access is enough. */
 function build(schema: unknown): void {
   const { def } = (schema as { _zod?: { def: Record<string, unknown> } })._zod ?? {};
   if (def === undefined) return;
@@ -24,7 +24,7 @@ function build(schema: unknown): void {
   (schema as { safeParse(value: unknown): unknown }).safeParse({});
 }
 
-/** What can only be judged once the job is known; a failure here is told like any other. */
+/** Checks that need the parsed job; a failure here is reported like any other. */
 export function checkJob(job: Job, environment: WorkerEnvironment): void {
   parsePipelineSpec(job.pipeline);
   if (environment.safety !== undefined && environment.safety !== job.grant.mode) {

@@ -5,7 +5,7 @@ import { fail } from '../attempt/index.ts';
 
 const MAX_SENTINEL_BYTES = 1024 * 1024;
 
-/** Step 13. A valid sentinel is a question; a malformed one is a failure, never silence. */
+/** Step 13. A valid sentinel is a question; a malformed one is a failure, never ignored. */
 export function readSentinel(job: Job): NeedsInput | null {
   const path = join(job.paths.mailbox, 'needs_input.json');
   const stat = lstatSync(path, { throwIfNoEntry: false });

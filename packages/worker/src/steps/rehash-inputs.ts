@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Job } from '@caisson/protocol';
 import { fail } from '../attempt/index.ts';
 
-/** Step 3. An input whose bytes are not the ones that were admitted ends the attempt. */
+/** Step 3. An input whose bytes are not the admitted ones ends the attempt. */
 export async function rehashInputs(job: Job): Promise<void> {
   for (const input of job.inputs) {
     const actual = await hashFile(input.path);

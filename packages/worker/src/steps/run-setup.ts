@@ -14,7 +14,7 @@ export async function runSetup(context: AttemptContext, setup: readonly SetupCom
   }
 }
 
-/** Runs one script and reports it; `room` is the clean room's job, where it runs there. */
+/** Runs one script and reports it; `room` is the clean room's job, if it runs there. */
 export async function runSetupCommand(
   context: AttemptContext,
   { title, command }: SetupCommand,
@@ -43,7 +43,7 @@ export async function runSetupCommand(
   return outcome;
 }
 
-/** Why a setup script did not do its work; `null` when it did. */
+/** Why a setup script failed; `null` when it did not. */
 export function describeSetupFailure(
   { title }: SetupCommand,
   { exitCode, timedOut, stderr, limit }: CommandOutcome,

@@ -1,9 +1,9 @@
 import { readdirSync, type Dirent } from 'node:fs';
 
-/** Folders that are gone, that we may not open, or that an agent nested so deep that they have no name to open them by. */
+/** Folders that are gone, that we may not open, or that an agent nested so deep that they cannot be named. */
 const OUT_OF_REACH = new Set(['EACCES', 'ENOENT', 'ENOTDIR', 'ENAMETOOLONG']);
 
-/** What is in a folder of a workspace; nothing where it cannot be listed. */
+/** The content of a folder of a workspace; nothing if it cannot be listed. */
 export function listFolder(folder: string): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true });

@@ -1,7 +1,7 @@
 /**
- * Control files in folders below the top: a program that is started there obeys them as much. The search is bounded in
- * folders and in finds, shallow ones first; what lies beyond is kept out of the patch all the same, and where an agent
- * works in the user's own folder that is the limit of this guard.
+ * Control files in folders below the top: a program that is started there obeys them, too. The search is limited in
+ * folders and in finds, shallow ones first; what is beyond is still left out of the patch, and where an agent works in
+ * the user's own folder that is the limit of this guard.
  */
 import { existsSync, type Dirent } from 'node:fs';
 import { join } from 'node:path';
@@ -10,19 +10,19 @@ import { listFolder } from './list-folder.ts';
 
 const MAX_FOLDERS = 2000;
 const MAX_FOUND = 64;
-/** Copies of what others publish, by the thousand; and what is ours. */
+/** Copies of published packages, by the thousand; and our own files. */
 const PASSED_OVER = new Set(['node_modules', '.git', '.caisson']);
 
-/** Grades of the table that stay as they are while an agent works: in place nobody could be asked afterwards. */
+/** Grades of the table that stay unchanged while an agent works: in place the user could not be asked afterwards. */
 export function heldGrades({ kind, allowRisky }: Job['workspace']): RiskGrade[] {
   return kind === 'in-place' && allowRisky !== true ? ['never', 'ask'] : ['never'];
 }
 
-/** What the sandbox keeps read-only at the top, where it is there; relative to the workspace. */
+/** What the sandbox makes read-only at the top, if it exists; relative to the workspace. */
 export function listHeldPaths(workspace: Job['workspace']): string[] {
   const grades = heldGrades(workspace);
   const own = (workspace.controls ?? []).filter(({ grade }) => grades.includes(grade));
-  // At the top the agent has a git dir of its own, and `.caisson` is its mailbox.
+  // At the top the agent has its own git dir, and `.caisson` is its mailbox.
   const listed = grades.flatMap(listRiskyPaths).filter((path) => !/^\.(git|caisson)(\/|$)/.test(path));
   return [...listed, ...own.map(({ path }) => path)];
 }
@@ -45,7 +45,7 @@ export function findNestedControls({ workspace }: Pick<Job, 'workspace'>): strin
   return found.slice(0, MAX_FOUND).map((path) => join(workspace.mountPath, path));
 }
 
-/** Of what lies at the top, the usual spelling is held anyway. */
+/** At the top, the usual spelling is read-only anyway. */
 function isOtherSpelling(path: string): boolean {
   return path !== path.toLowerCase();
 }
@@ -57,13 +57,13 @@ function controlsAt(
   byFirstName: ReadonlyMap<string, readonly string[]>,
 ): string[] {
   const path = join(folder, entry.name);
-  // A submodule's `.git` is a file that says where its repository is.
+  // A submodule's `.git` is a file that names its repository.
   if (entry.name === '.git' && entry.isFile()) return [path];
   const controls = byFirstName.get(foldName(entry.name)) ?? [];
   return controls.flatMap((control) => findSpelled(root, path, control.split('/').slice(1)));
 }
 
-/** Other disks do not tell `Settings.json` from `settings.json`. */
+/** Other disks do not distinguish `Settings.json` from `settings.json`. */
 function findSpelled(root: string, path: string, rest: readonly string[]): string[] {
   const [name, ...below] = rest;
   if (name === undefined) return existsSync(join(root, path)) ? [path] : [];

@@ -1,6 +1,6 @@
 /**
- * What the agent, a setup script or a verify command sees: one place decides it for all of them.
- * The walls themselves are in ground; this file only says what stands inside.
+ * What the agent, a setup script or a verify command sees: one place decides it for all of them. Ground builds the
+ * sandbox; this file only describes its content.
  */
 import { MARKER_NAME, type SandboxSpec } from '@caisson/ground';
 import type { Bind, Job } from '@caisson/protocol';
@@ -17,7 +17,7 @@ export const INSIDE = {
   relayPort: 8118,
 } as const;
 
-/** Programs that ask a terminal or a pager would hang; these settings make them not ask. */
+/** Programs that wait for a terminal or a pager would hang; these settings prevent that. */
 const QUIET_PROGRAMS: Readonly<Record<string, string>> = {
   TERM: 'dumb',
   PAGER: 'cat',
@@ -27,7 +27,7 @@ const QUIET_PROGRAMS: Readonly<Record<string, string>> = {
   GH_PROMPT_DISABLED: '1',
   DEBIAN_FRONTEND: 'noninteractive',
   // A first bash reads ~/.bashrc even for `-c` when its stdin is a socket, as Node's pipes are; a second one does not.
-  // A hook runs in such a shell, and HOME is the agent's to write.
+  // A hook runs in such a shell, and the agent can write HOME.
   SHLVL: '1',
 };
 
@@ -38,9 +38,9 @@ export interface ViewOptions {
   readonly files?: readonly AgentFile[];
   readonly stdin?: 'closed' | 'pipe';
   readonly stdout?: 'pipe' | 'file';
-  /** A socket of the worker that is made visible for tools. */
+  /** A socket of the worker that is visible inside for tools. */
   readonly toolSocket?: string;
-  /** What the rules of caisson.yaml keep from the agent, as seen inside. */
+  /** What the rules of caisson.yaml hide or protect from the agent, as seen inside. */
   readonly ruled?: Readonly<Record<'hidden' | 'readOnly' | 'outside', readonly string[]>> | undefined;
   /** Folders of HOME that outlive the attempt. */
   readonly kept?: readonly Bind[];
@@ -53,13 +53,13 @@ export function hasNetwork(job: Job, purpose: SandboxPurpose): boolean {
   return job.broker !== null && (purpose === 'agent' || (purpose === 'setup' && job.broker.offersProxy));
 }
 
-/** Whether what runs there has the host's own loopback, where the broker listens by itself and no relay is needed. */
+/** Whether its processes have the host's own loopback, where the broker listens by itself and no relay is needed. */
 function sharesHostNetwork(job: Job, purpose: SandboxPurpose): boolean {
   if (job.grant.sandbox === 'none') return true;
   return job.grant.hosts.includes('*') && (purpose === 'agent' || purpose === 'setup');
 }
 
-/** The port on 127.0.0.1 at which broker and proxy are found from inside. */
+/** The port on 127.0.0.1 of broker and proxy, inside. */
 export function brokerPort(job: Job, purpose: SandboxPurpose): number {
   const own = sharesHostNetwork(job, purpose) ? job.broker?.loopbackPort : undefined;
   return own ?? INSIDE.relayPort;
@@ -101,7 +101,7 @@ export function buildSandboxSpec(job: Job, options: ViewOptions): SandboxSpec {
           ...(options.ruled?.readOnly ?? []),
         ]
       : [],
-    // Elsewhere a folder with one in it may be moved; whatever becomes of the file, it is left out of the patch.
+    // Elsewhere a folder with one in it may be moved; in every case the file is left out of the patch.
     looseReadOnlyPaths: workspace.kind === 'in-place' ? [] : nested,
     hiddenPaths: [...hiddenInside(job), ...(isAgent ? (options.ruled?.hidden ?? []) : [])],
     masks: options.masks ?? [],
@@ -123,8 +123,8 @@ export function buildSandboxSpec(job: Job, options: ViewOptions): SandboxSpec {
 }
 
 /**
- * What is hidden and lies in the workspace is guarded like what a rule hides: the folders above it cannot be moved away
- * and made anew. The mailbox has a mount of its own.
+ * What is hidden in the workspace is guarded like what a rule hides: the folders above it cannot be moved and made
+ * again. The mailbox has its own mount.
  */
 function hiddenInside({ workspace, sandbox }: Job): string[] {
   const mailbox = `${workspace.mountPath}/.caisson`;
@@ -134,7 +134,7 @@ function hiddenInside({ workspace, sandbox }: Job): string[] {
   );
 }
 
-/** Where the drivers lay what the program only reads. */
+/** Where the drivers put files that the program only reads. */
 function sealedFolders(job: Job, { files = [] }: ViewOptions): string[] {
   const folder = `${job.sandbox.home}/.caisson`;
   return files.some(({ path }) => path.startsWith(`${folder}/`)) ? [folder] : [];
@@ -155,12 +155,12 @@ function agentGitBinds(job: Job, options: ViewOptions): SandboxSpec['binds'] {
   ];
 }
 
-/** The relay listens on loopback inside, hands every byte to the broker's socket, and starts the command. */
+/** The relay listens on loopback inside, forwards every byte to the broker's socket, and starts the command. */
 function relayed(job: Job, argv: readonly string[]): string[] {
   return [...job.sandbox.programs.relay, String(INSIDE.relayPort), INSIDE.brokerSocket, '--', ...argv];
 }
 
-/** The interpreter comes first and is anybody's. */
+/** The interpreter comes first and may be any program's. */
 function listOwnPrograms({ sandbox }: Job): string[] {
   const words = Object.values(sandbox.programs).flatMap(([, ...rest]) => rest);
   return [...new Set(words.filter((word) => word.startsWith('/')))];

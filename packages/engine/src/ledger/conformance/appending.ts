@@ -79,7 +79,7 @@ export function describeAppending(open: OpenLedger): void {
       expect(ledger.read().length).toBe(2);
     });
 
-    test('an id that stands twice in one call is recorded once', async () => {
+    test('an id that is twice in one call is recorded once', async () => {
       const [first, second] = await ledger.append([
         { ...fact('run_a'), id: 'evt_1' },
         { ...fact('run_a'), id: 'evt_1' },

@@ -8,7 +8,7 @@ import { everyRow } from './every-row.ts';
 import type { OpenLedger } from './open-ledger.ts';
 
 export function describeInterleavings(open: OpenLedger): void {
-  test('whatever the interleaving: no holes, chains hold, ids count once', async () => {
+  test('whatever the interleaving: no holes, chains are intact, ids count once', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(callArbitrary, { maxLength: 25 }), async (calls) => {
         const own = await open();
@@ -78,7 +78,7 @@ function checkHistory(ledger: Ledger, settled: PromiseSettledResult<readonly Sto
   expect(rows.queue).toEqual(queuesOf(all));
 }
 
-/** The queues as the contract words them, straight from the events. */
+/** The queues as the contract defines them, straight from the events. */
 function queuesOf(events: readonly StoredEvent[]): SlotRow[][] {
   const acceptances = events.filter((event) => event.type === 'dispatch.accepted');
   const left = events.filter((event) => /^(attempt\.|dispatch\.(?!accepted))/.test(recordedTypeOf(event)));

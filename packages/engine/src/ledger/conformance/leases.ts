@@ -42,7 +42,7 @@ export function describeLeases(open: OpenLedger): void {
       expect(ledger.leases.listSlots('p').map((row) => row.runId)).toEqual(['run_a', 'run_c']);
     });
 
-    test('every 30 s of waiting raise a run by one step: no stream of others keeps it waiting for ever', async () => {
+    test('every 30 s of waiting raise a run by one step: no stream of others makes it wait for ever', async () => {
       const clock = createManualClock(NOW);
       let count = 0;
       const accept = async (priority: number): Promise<string> => {
@@ -65,7 +65,7 @@ export function describeLeases(open: OpenLedger): void {
       expect(ranMs.get(last)).toBe(9 * 30_000);
     });
 
-    test('a run is raised against those that come later, and a clock that was set back takes nothing away', async () => {
+    test('a run is raised against those that come later, and a clock that was set back removes nothing', async () => {
       const wait = (runId: string, priority: number, ms: number) => ({
         ...accepted(runId, { pool: 'p' }, priority),
         at: new Date(NOW + ms).toISOString(),
@@ -73,7 +73,7 @@ export function describeLeases(open: OpenLedger): void {
       await ledger.append([wait('run_a', 7, 0), wait('run_b', 5, 59_000), wait('run_c', 5, 60_000)]);
       const queueAt = (ms: number) => ledger.leases.listQueue('p', NOW + ms).map(({ runId }) => runId.at(-1));
       expect([-90_000, 60_000, 120_000, 200_000].map((ms) => queueAt(ms).join(''))).toEqual([
-        'bca', // all as they were asked for
+        'bca', // all in their requested order
         'bac', // two steps: as good as the third one, and earlier
         'bac',
         'abc', // all have the first priority: in the order of their acceptance
@@ -89,7 +89,7 @@ export function describeLeases(open: OpenLedger): void {
       );
     });
 
-    test('a pool takes no more runs than its bound, also from calls that share a commit', async () => {
+    test('a pool accepts no more runs than its limit, also from calls that share a commit', async () => {
       const room = { pool: 'p', bound: 3 };
       const accept = (runId: string, pool = 'p') => ledger.append([accepted(runId, { pool })], { room });
       const first = await Promise.allSettled(['run_a', 'run_b', 'run_c', 'run_d'].map((id) => accept(id)));
@@ -100,7 +100,7 @@ export function describeLeases(open: OpenLedger): void {
         'taken',
       );
       await ledger.append([launched('run_a', 1)]);
-      await expect(accept('run_e')).rejects.toThrow(PoolFullError); // whoever has a slot counts, too
+      await expect(accept('run_e')).rejects.toThrow(PoolFullError); // a run with a slot counts, too
       await ledger.append([finished('run_a', 1)]);
       ledger.leases.release('run_a');
       await accept('run_e');
@@ -132,7 +132,7 @@ export function describeLeases(open: OpenLedger): void {
       expect(ledger.leases.holderOf('workspace')).toBeNull();
     });
 
-    test('everything of a dead host can be taken back at once', async () => {
+    test('everything of a dead host can be released at once', async () => {
       await ledger.append([accepted('run_a'), accepted('run_b')]);
       const take = (runId: string, hostId: string) =>
         ledger.leases.tryTake({ pool: DEFAULT_POOL, runId, hostId, limit: 1, nowMs: NOW });

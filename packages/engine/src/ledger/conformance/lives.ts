@@ -16,7 +16,7 @@ export function describeLives(open: OpenLedger): void {
     });
     afterEach(() => ledger.close());
 
-    test('goes from queued over running to done', async () => {
+    test('goes from queued through running to done', async () => {
       await ledger.append([accepted('run_a')]);
       expect(ledger.run('run_a')?.status).toBe('queued');
       await ledger.append([launched('run_a', 1)]);
@@ -154,7 +154,7 @@ export function describeLives(open: OpenLedger): void {
       ],
       ['a start without an attempt', [accepted('run_a')], { ...started('run_a'), attempt: 0 }],
       ['an acceptance without a run', [], accepted(null)],
-      ['an answer to a question nobody asked', [accepted('run_a')], question('answered')],
+      ['an answer to a question that was not asked', [accepted('run_a')], question('answered')],
       ['a second answer', [accepted('run_a'), question('asked'), question('answered')], question('answered')],
       [
         'an answer after the deadline',

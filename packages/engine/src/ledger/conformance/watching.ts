@@ -12,7 +12,7 @@ export function describeWatching(open: OpenLedger): void {
     });
     afterEach(() => ledger.close());
 
-    test('a watcher hears of a commit after it happened, and a throwing one hurts nobody', async () => {
+    test('a watcher is called after a commit, and one that throws disturbs no other', async () => {
       const heard = Promise.withResolvers<LedgerChange>();
       const warned = Promise.withResolvers<Error>();
       process.once('warning', warned.resolve);

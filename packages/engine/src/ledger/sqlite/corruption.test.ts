@@ -119,7 +119,7 @@ describe('a damaged ledger file', () => {
   ])('a row of %s that is filed under the wrong value is found by the whole check', async (table, sql) => {
     tamper(file, sql);
     const ledger = openLedger(file);
-    expect(ledger.verifyAll().problems.join()).toContain(`is filed in the ${table} table under`);
+    expect(ledger.verifyAll().problems.join()).toContain(`is in the ${table} table under`);
     ledger.rebuildProjections();
     expect(ledger.verifyAll()).toMatchObject({ ok: true, problems: [] });
     await ledger.close();

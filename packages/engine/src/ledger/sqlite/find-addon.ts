@@ -6,9 +6,9 @@ import { AddonMissingError } from '../errors.ts';
 let known: string | undefined;
 
 /**
- * The file with SQLite itself. The library would find it too, but asks Node for a whole diagnostic report to learn which
- * C library there is (2 ms of every start), and looks beside its own files, which are in our bundle. Trying is faster: a
- * build for another C library does not load.
+ * The file with SQLite itself. The library would find it too, but asks Node for a whole diagnostic report to learn
+ * which C library there is (2 ms of every start), and searches beside its own files, which are in our bundle. Trying is
+ * faster: a build for another C library does not load.
  */
 export function findAddon(): string {
   return (known ??= findLoading(dirname(require.resolve('better-sqlite3/package.json'))));

@@ -3,8 +3,8 @@ import type { StreamState } from '../ledger-view.ts';
 const MAX_HEADS = 10_000;
 
 /**
- * Remembers stream heads from one write transaction to the next, as long as nobody else has committed in between:
- * SQLite's data version tells, and it is asked under the write lock. Outside of a write nothing is answered from here.
+ * Remembers stream heads from one write transaction to the next, as long as no other process has committed in between:
+ * SQLite's data version shows that, and it is read under the write lock. It is used only inside a write.
  */
 export class HeadCache {
   readonly #heads = new Map<string | null, StreamState>();
@@ -21,7 +21,7 @@ export class HeadCache {
     this.#isWriting = false;
   }
 
-  /** What was put in during a failed write never came true. */
+  /** What was added during a failed write is invalid. */
   forget(): void {
     this.#heads.clear();
   }

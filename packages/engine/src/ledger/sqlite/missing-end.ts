@@ -4,7 +4,7 @@ const HEADER_BYTES = 100;
 
 /**
  * How much of the file is gone, in words, or null when it is as long as its own header says. Only for a file that
- * SQLite has refused: while somebody checkpoints, a sound one may be shorter for a moment, too.
+ * SQLite has refused: during a checkpoint a sound one may be shorter for a moment, too.
  */
 export function findMissingEnd(file: string): string | null {
   const found = readLength(file);
@@ -12,8 +12,8 @@ export function findMissingEnd(file: string): string | null {
 }
 
 /**
- * The same for a file that ends within a page: SQLite would fill the rest with zeros and not say a word. It always
- * writes whole pages; after a checkpoint that a full disk broke off, the log still has the page.
+ * The same for a file that ends within a page: SQLite would silently fill the rest with zeros. It always writes whole
+ * pages; after a checkpoint that a full disk interrupted, the log still has the page.
  */
 export function findCutPage(file: string): string | null {
   const found = readLength(file);
@@ -32,14 +32,14 @@ function describe({ size, whole }: Length): string {
   return `it ends after ${size} of ${whole} bytes`;
 }
 
-/** Null where the file says nothing about it. */
+/** Null if the file does not show it. */
 function readLength(file: string): Length | null {
   const header = Buffer.alloc(HEADER_BYTES);
   try {
     const descriptor = openSync(file, 'r');
     try {
       if (readSync(descriptor, header, 0, HEADER_BYTES, 0) < HEADER_BYTES) return null;
-      // Page size and number of pages, as https://sqlite.org/fileformat.html puts them.
+      // Page size and number of pages, as in https://sqlite.org/fileformat.html.
       const pageBytes = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
       if (pageBytes < 512) return null; // no database
       return { size: fstatSync(descriptor).size, pageBytes, whole: pageBytes * header.readUInt32BE(28) };
@@ -47,6 +47,6 @@ function readLength(file: string): Length | null {
       closeSync(descriptor);
     }
   } catch {
-    return null; // what SQLite says of it stands
+    return null; // SQLite's own message is used
   }
 }

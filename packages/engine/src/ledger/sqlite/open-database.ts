@@ -1,5 +1,5 @@
-// Opening never guesses and never overwrites: a file is ours by its application id, and a new one appears complete
-// or not at all. An empty ledger.db is therefore always a damaged one.
+// Opening never guesses and never overwrites: a file is ours by its application id, and a new one appears complete or
+// not at all. An empty ledger.db is therefore always a damaged one.
 
 import { closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -36,7 +36,7 @@ export function openDatabase(file: string, migrations: readonly Migration[] = MI
   });
 }
 
-/** SQLite would say of a folder or a pipe only that it cannot be opened. */
+/** For a folder or a pipe, SQLite would only report that it cannot be opened. */
 function demandFile(file: string): void {
   const found = statSync(file, { throwIfNoEntry: false });
   if (found === undefined)
@@ -50,8 +50,8 @@ function connect(file: string, migrations: readonly Migration[]): Database.Datab
     return connectWith('', file, migrations);
   } catch (error) {
     if (!isWithoutRoom(error)) throw error;
-    // The disk has no room even for the 32 KiB of shared memory beside the file. Alone, SQLite needs none: what was
-    // recorded stays readable, at the price that other processes wait until this one lets go.
+    // The disk has no space even for the 32 KiB of shared memory beside the file. Alone, SQLite needs none: the records
+    // stay readable, but other processes wait until this one closes.
     return connectWith('PRAGMA locking_mode = EXCLUSIVE;', file, migrations);
   }
 }
@@ -80,7 +80,7 @@ function prepareConnection(db: Database.Database, file: string, migrations: read
   const applicationId = db.pragma('application_id', { simple: true });
   if (applicationId !== APPLICATION_ID)
     throw new LedgerForeignError(file, 'it is a database of another program');
-  const cut = findCutPage(file); // looked at before anything is written, which would hide it
+  const cut = findCutPage(file); // checked before anything is written, which would hide it
   if (cut !== null) throw new LedgerTruncatedError(file, cut);
   const version = Number(db.pragma('user_version', { simple: true }));
   const known = latestVersion(migrations);
@@ -91,7 +91,7 @@ function prepareConnection(db: Database.Database, file: string, migrations: read
   if (version < known) migrate(db, file, migrations);
 }
 
-/** Brings the file forward in one transaction, or leaves it as it was. */
+/** Migrates the file in one transaction, or leaves it as it was. */
 function migrate(db: Database.Database, file: string, migrations: readonly Migration[]): void {
   db.transaction(() => {
     // Another process may have been faster, or newer.
@@ -128,7 +128,7 @@ function createFile(file: string, migrations: readonly Migration[]): void {
 function buildSchema(draft: string, migrations: readonly Migration[]): void {
   const db = new Database(draft, { nativeBinding: findAddon() });
   try {
-    // Nobody sees the draft before it is synced as a whole, so its own transactions need not be durable.
+    // No process sees the draft before it is synced as a whole, so its own transactions need not be durable.
     db.exec(
       `PRAGMA page_size = ${PAGE_BYTES}; PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; PRAGMA application_id = ${APPLICATION_ID};`,
     );

@@ -7,7 +7,7 @@ import type { RunState } from '../ledger-view.ts';
 import { queuedIn } from '../project.ts';
 import type { Statements } from './statements.ts';
 
-/** Finds and writes what the events add up to. */
+/** Finds and writes the projections. */
 export function createProjectionRows(statements: Statements, file: string) {
   const parse = <T>(row: { row: string }): T => parseRow<T>(row.row, file);
   const find = <T>(sql: string, ...values: unknown[]): T | null => {
@@ -52,14 +52,14 @@ export function createProjectionRows(statements: Statements, file: string) {
     clearProjections: () => {
       for (const table of ['runs', 'attempts', 'questions', 'spend']) statements.run(`DELETE FROM ${table}`);
     },
-    /** Rows that a search would miss: a column for finding says something else than the row itself. */
+    /** Rows that a search would miss: a search column differs from the row itself. */
     misfiled: () =>
       Object.entries(MISFILED).flatMap(([table, where]) =>
         statements
           .all<{ id: string }>(
             `SELECT ${table === 'questions' ? 'id' : 'run'} AS id FROM ${table} WHERE CASE WHEN json_valid(row) THEN ${where.join(' OR ')} END`,
           )
-          .map(({ id }) => `${id} is filed in the ${table} table under values that it does not have`),
+          .map(({ id }) => `${id} is in the ${table} table under values that it does not have`),
       ),
     put: (draft: Draft) => putRows(statements, draft),
   };
@@ -158,8 +158,8 @@ function conditions(columns: [string, string | number | undefined][]): { where: 
 }
 
 /**
- * Rows are derived and have no hash of their own in the chain, so each carries a short one as its last member: a byte
- * that flips in a status or a cost is named when it is read (L6) and never shown as the truth.
+ * Rows are derived and are not in the hash chain, so each carries a short hash as its last member: a flipped byte in a
+ * status or a cost is named when it is read (L6) and never shown as correct.
  */
 function writeRow(row: object): string {
   const text = JSON.stringify(row);
@@ -186,6 +186,6 @@ function damagedRow(file: string, how: string, cause?: unknown): LedgerCorruptEr
   return new LedgerCorruptError(file, `a row that was derived from its events ${how}`, {
     cause,
     remedy:
-      'The events are the truth: caisson doctor checks them, caisson doctor --repair derives the rows again.',
+      'The events are intact: caisson doctor checks them, caisson doctor --repair derives the rows again.',
   });
 }

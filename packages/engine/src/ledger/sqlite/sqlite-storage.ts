@@ -73,7 +73,7 @@ export function openSqliteStorage(
   };
 }
 
-/** SQLite goes on writing to a file that has no name any more, and nobody would ever read it. */
+/** SQLite continues to write to a file without a name, and that data could never be read. */
 function recogniseFile(file: string): () => boolean {
   const opened = statSync(file, { throwIfNoEntry: false });
   return () => {
@@ -82,7 +82,7 @@ function recogniseFile(file: string): () => boolean {
   };
 }
 
-/** In the WAL a commit without its own fsync is ordered before, and made durable by, the next one that has it. */
+/** In the WAL a commit without its own fsync is ordered before the next one that has it, and made durable by it. */
 function withoutSync<T>(db: Database.Database, work: () => T): T {
   db.pragma('synchronous = NORMAL');
   try {

@@ -40,7 +40,7 @@ export function translateError(error: unknown, file: string): unknown {
       ? new LedgerCorruptError(file, `SQLite says "${error.message}"`, { cause: error })
       : new LedgerTruncatedError(file, missing, { cause: error });
   }
-  // Every key is assigned under the write lock, so a clash means that a counter and its rows have come apart.
+  // Every key is assigned under the write lock, so a clash means that a counter and its rows differ.
   if (code.startsWith('SQLITE_CONSTRAINT')) {
     return new LedgerCorruptError(file, `its counters do not match its rows (${error.message})`, {
       cause: error,
@@ -53,7 +53,7 @@ export function translateError(error: unknown, file: string): unknown {
   return code === '' ? error : new LedgerIoError(file, `${error.message} (${code})`, error);
 }
 
-/** Runs `work` and lets only translated errors out. */
+/** Runs `work` and throws only translated errors. */
 export function translating<T>(file: string, work: () => T): T {
   try {
     return work();

@@ -1,5 +1,6 @@
-// Other processes' commits show as writes to the -wal file. The watch makes waking quick; the poll makes it certain,
-// for a watch can be missing (no inotify left, a network file system) or miss a file that was just made again.
+// Commits of other processes are visible as writes to the -wal file. The watch makes waking quick; the poll makes it
+// certain, because a watch can be missing (no inotify left, a network file system) or miss a file that was just made
+// again.
 
 import { watch } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
@@ -31,7 +32,7 @@ function startWatcher(file: string, check: () => void): FSWatcher | null {
     const watcher = watch(dirname(file), { persistent: false }, (_event, name) => {
       if (name === null || name === walName) check();
     });
-    // The poll goes on without it.
+    // The poll continues without it.
     watcher.on('error', () => watcher.close());
     return watcher;
   } catch (error) {

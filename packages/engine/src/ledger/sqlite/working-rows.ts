@@ -5,7 +5,7 @@ import type { Statements } from './statements.ts';
 
 const SLOT = 'SELECT run AS runId, pool, host AS hostId FROM slots';
 const HOLD = 'SELECT name, holder, host AS hostId FROM holds';
-// The index runs_in_turn has the order already: the front is found behind at most as many rows as there are slots.
+// The index runs_in_turn already has the order: the front is found behind at most as many rows as there are slots.
 const WAITING =
   'FROM runs r WHERE r.queued_in = ? AND NOT EXISTS (SELECT 1 FROM slots s WHERE s.run = r.run)';
 const WAITING_ROW = `SELECT r.run AS runId, r.row ->> '$.host' AS hostId, r.priority,

@@ -15,7 +15,7 @@ export interface StoreFixture {
 
 export type StartStore = () => Promise<StoreFixture & { stop(): Promise<void> }>;
 
-/** What one test works with: a store of its own, and a folder for its files. Filled before each test. */
+/** What one test works with: its own store, and a folder for its files. Filled before each test. */
 export interface StoreAtHand {
   fixture: StoreFixture;
   store: Store;

@@ -119,7 +119,7 @@ function editsFiles(call: Call, { codes, operands }: Split): boolean {
   return isEditor && hitOfWrites(operands, call.scope).actionClass !== 'file_write';
 }
 
-/** What a script or a task is told to do. */
+/** What a script or a task does. */
 function judgeOperands(call: Call, operands: readonly string[]): Hit | null {
   const [first = '', second = ''] = operands;
   const resetsDjango =

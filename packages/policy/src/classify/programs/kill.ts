@@ -50,7 +50,7 @@ export const judgeKill: Handler = (call) => {
 
 const MANY_KINDS = 3;
 
-/** The names that a pattern stands for: `'sandbox|bwrap|auditd'`. */
+/** The names that a pattern matches: `'sandbox|bwrap|auditd'`. */
 function namesIn(pattern: string): string[] {
   return pattern.split('|').map((name) => name.replace(/^[\s^(]+|[\s$)*.]+$/g, ''));
 }
@@ -84,7 +84,7 @@ function walksAll({ args, inspector }: Call): boolean {
   return LISTS_ALL.test(line) && !CHOOSES.test(line) && !greps(line);
 }
 
-/** Looks for a name; one that only sorts the numbers out looks for everything. */
+/** Searches for a name; a search that only removes numbers finds everything. */
 function greps(line: string): boolean {
   for (const [, options = '', pattern = ''] of line.matchAll(/(?<!p)grep\s+((?:-\S+\s+)*)(\S+)/g)) {
     const isNumber = /^['"]?\^?(?:\[0-9\]|\\d|\[\[:digit)/.test(pattern);

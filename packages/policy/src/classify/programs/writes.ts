@@ -164,7 +164,7 @@ export const judgeSed: Handler = (call) => {
   return empties && found.actionClass === 'file_write' ? hit('file_delete', 'truncate') : found;
 };
 
-/** `/steps:/a TEXT`: a line of its own. */
+/** `/steps:/a TEXT`: a separate line. */
 const INSERTS = /^[^\n]*?[/\d$][aic]\\?\s+/;
 
 /** An edit that leaves nothing: every line deleted, or its whole text replaced by nothing. */

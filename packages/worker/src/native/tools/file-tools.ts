@@ -64,7 +64,7 @@ export const editTool = (place: ToolPlace): AgentTool => ({
     {
       path: PATH,
       oldText: { type: 'string', description: 'The exact text to replace' },
-      newText: { type: 'string', description: 'What stands there afterwards' },
+      newText: { type: 'string', description: 'The new text' },
     },
     ['path', 'oldText', 'newText'],
   ),

@@ -1,4 +1,4 @@
-// Loaded with the first command: it is not needed to ask the model.
+// Loaded with the first command: it is not needed for a model request.
 
 import { runBounded, type BoundedCommandResult } from '@caisson/ground';
 import type { ToolPlace } from './native-tool.ts';

@@ -1,10 +1,10 @@
 /**
- * Runs the agent: start, read its stream, count, stop when ordered, and tell how it ended.
+ * Runs the agent: start, read its stream, count, stop when ordered, and report how it ended.
  * A1  The agent's output is data: it goes to the spool and to the driver, never to our stdout.
  * A2  The agent's own events decide the ending; its exit code only breaks a tie.
- * A3  After the agent said that it is done it gets a grace window to exit; then the sandbox ends it.
- * A4  An adapter that throws ends the agent: from then on nobody could say what it does or costs.
- * A5  A session that the program does not find is not resumed: the agent is started anew, once.
+ * A3  After the agent reported that it is done it gets a grace window to exit; then the sandbox ends it.
+ * A4  An adapter that throws ends the agent: from then on its actions and its cost would be unknown.
+ * A5  A conversation that the program does not find is not resumed: the agent is started again, once.
  */
 import { describeSandbox, launchSandbox, type SandboxProcess, type SandboxSpec } from '@caisson/ground';
 import { createLineSplitter, type LineSplitter } from '../line-splitter.ts';
@@ -100,7 +100,7 @@ async function followAgent(
   let isOver = false;
   const tellAgent = (line: () => string | undefined): void =>
     asking(() => {
-      if (isOver) return; // a later agent of the pipeline has a stream of its own
+      if (isOver) return; // a later agent of the pipeline has its own stream
       const text = line();
       if (text !== undefined && process.stdin?.writable === true) process.stdin.write(text);
     });
@@ -155,7 +155,7 @@ function keepOutput(context: AttemptContext, process: SandboxProcess, spools: Ag
   }
 }
 
-/** A4. Nothing is asked of an adapter any more that has thrown once. */
+/** A4. An adapter that has thrown once is not called any more. */
 function askAdapter(context: AttemptContext, process: SandboxProcess): (work: () => void) => void {
   const { gathered, job } = context;
   let isBroken = false;
@@ -165,7 +165,7 @@ function askAdapter(context: AttemptContext, process: SandboxProcess): (work: ()
       work();
     } catch (error) {
       isBroken = true;
-      // What a signal of its makes us stumble over is its failure too.
+      // An error caused by one of its signals is its failure too.
       const known = error instanceof StepFailure ? error : adapterFailure(job.runtime.name, 'line', error);
       gathered.limit ??= known.failure;
       process.kill();

@@ -21,7 +21,10 @@ const MAX_OUTPUTS = 256;
 const MAX_OUTPUT_BYTES = 100 * 1024 * 1024;
 const MAX_OUTPUTS_BYTES = 1024 * 1024 * 1024;
 
-/** Takes evidence out of the workspace; of several captures the last one counts. What cannot be proven to apply is not reported as success. */
+/**
+ * Captures results from the workspace; of several captures the last one counts. What cannot be proven to apply is not
+ * reported as success.
+ */
 export async function runCaptureBlock(context: AttemptContext, block: CaptureBlock): Promise<BlockReport> {
   context.voice.say({ kind: 'progress', phase: 'capture', message: block.what });
   return block.what === 'patch' ? capturePatchOrTell(context) : captureOutputs(context);
@@ -32,7 +35,7 @@ async function capturePatchOrTell(context: AttemptContext): Promise<BlockReport>
     return await captureWorkspacePatch(context);
   } catch (error) {
     if (!(error instanceof TooManyOversizedError)) throw error;
-    return invalid(`no patch was taken: ${error.message} ${error.remedy ?? ''}`);
+    return invalid(`no patch was captured: ${error.message} ${error.remedy ?? ''}`);
   }
 }
 
@@ -58,7 +61,7 @@ async function captureWorkspacePatch(context: AttemptContext): Promise<BlockRepo
   if (!final.empty) {
     const { gitDir, baselineTree } = workspace;
     if (!(await proveApplies({ gitDir, baselineTree, patch: final.patch, tree: final.tree }))) {
-      const detail = 'the captured patch does not give back the captured tree';
+      const detail = 'the captured patch does not restore the captured tree';
       return { status: 'failed', failure: fail('output-invalid', detail, { step: 11 }) };
     }
     context.gathered.patchRef = context.captures.put(final.patch);
@@ -74,7 +77,7 @@ async function captureWorkspacePatch(context: AttemptContext): Promise<BlockRepo
   return { status: 'ok' };
 }
 
-/** In the user's own folder a change is there already: it is put aside, and what was there before comes back. */
+/** In the user's own folder a change is already there: it is moved aside, and the old content is restored. */
 async function holdBack(context: AttemptContext, forbidden: ForbiddenChange): Promise<void> {
   const { workspace, grant } = context.job;
   const { path, rule, why, isNew, isRuled, change } = forbidden;
@@ -90,17 +93,16 @@ async function readOld({ job }: AttemptContext, { oldId }: TreeChange): Promise<
   return (await createGit({ cwd: gitDir, gitDir }).run(['cat-file', 'blob', oldId])).stdout;
 }
 
-/** A virtual environment of Python's links to the machine's own programs; in the user's folder it must go on working. */
+/** A virtual environment of Python links to the machine's own programs; in the user's folder it must stay usable. */
 function leadsToProgram(path: string): boolean {
   const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
   return isLink && /^\/(usr|bin|lib\w*|opt|nix\/store)\/(?!.*(^|\/)\.\.(\/|$))/.test(readlinkSync(path));
 }
 
-/** The patch is the work, byte for byte, so nothing is taken out of it; but who applies it should know. */
+/** The patch is the work, byte for byte, so nothing is removed from it; but the user should know before applying it. */
 function warnOfSecrets({ redactor, voice }: AttemptContext, patch: Buffer): void {
   if (redactor.redactBytes(patch).equals(patch)) return;
-  const message =
-    'the patch holds a secret that the agent was given; look at it before it is applied or shared';
+  const message = 'the patch contains a secret of the agent; check it before you apply or share it';
   voice.say({ kind: 'warning', source: 'secrets', message });
 }
 
@@ -108,7 +110,7 @@ async function captureOutputs(context: AttemptContext): Promise<BlockReport> {
   try {
     return takeOutputs(context);
   } catch (error) {
-    // An agent may take the rights to its own files away; that is no fault of the worker's.
+    // An agent may remove the rights to its own files; that is no fault of the worker.
     if (!(error instanceof Error && 'syscall' in error)) throw error;
     return invalid(`outputs/ cannot be read: ${error.message}`);
   }
@@ -123,16 +125,16 @@ function takeOutputs(context: AttemptContext): BlockReport {
   const files = listOutputs(root);
   if (files === null || files.length > MAX_OUTPUTS) {
     const held = files === null ? 'too many entries to list' : `${files.length} files`;
-    return invalid(`outputs/ holds ${held}; at most ${MAX_OUTPUTS} files are taken`);
+    return invalid(`outputs/ has ${held}; at most ${MAX_OUTPUTS} files are captured`);
   }
   for (const file of files) {
     if (file.size > MAX_OUTPUT_BYTES) {
-      return invalid(`outputs/${file.path} has ${file.size} bytes; at most ${MAX_OUTPUT_BYTES} are taken`);
+      return invalid(`outputs/${file.path} has ${file.size} bytes; at most ${MAX_OUTPUT_BYTES} are captured`);
     }
   }
   const total = files.reduce((sum, file) => sum + file.size, 0);
   if (total > MAX_OUTPUTS_BYTES) {
-    return invalid(`outputs/ holds ${total} bytes; at most ${MAX_OUTPUTS_BYTES} are taken together`);
+    return invalid(`outputs/ has ${total} bytes; at most ${MAX_OUTPUTS_BYTES} are captured together`);
   }
   const outputs = files.map((file) => takeOutput(context, root, file));
   context.gathered.outputs = outputs;

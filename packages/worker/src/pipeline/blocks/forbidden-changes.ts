@@ -1,6 +1,7 @@
 /**
- * Changes that are left out of the patch, and those that a person is asked about. The sandbox holds what existed; what
- * an agent created could not be mounted over, so it is judged here, and so is whatever a rule about files forbids.
+ * Changes that are left out of the patch, and those that a person is asked about. The sandbox protects existing files;
+ * what an agent created could not be mounted over, so it is judged here, and so is everything that a rule about files
+ * forbids.
  */
 import { sortChanges, type CapturedPatch, type SortedChanges, type SortOptions } from '@caisson/ground';
 import type { AttemptContext } from '../../attempt/index.ts';
@@ -10,7 +11,7 @@ export async function judgeCapture(context: AttemptContext, captured: CapturedPa
   const { gitDir, baselineTree, mountPath, path, controls, kind, allowRisky } = context.job.workspace;
   return await sortChanges({
     ...{ gitDir, mountPath, own: controls, workspace: path, from: baselineTree, to: captured.tree },
-    // In place there is no apply at which somebody could be asked.
+    // In place there is no apply at which the user could be asked.
     leavesOutAsked: kind === 'in-place' && allowRisky !== true,
     ruleAgainst: await loadRules(context),
   });

@@ -1,11 +1,11 @@
 /**
- * The files an agent left in `outputs/`. Whoever lists them stands outside the sandbox: a link there may lead to any
- * file of the user, so none is followed, neither to a file nor into a folder (Node's recursive listing does the latter).
+ * The files an agent left in `outputs/`. This code runs outside the sandbox: a link there may lead to any file of the
+ * user, so none is followed, neither to a file nor into a folder (Node's recursive listing does the latter).
  */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Folders and other entries that are looked at; whoever leaves more is told that it is too much. */
+/** The limit of folders and other entries that are read; more is reported as too many. */
 const MAX_ENTRIES = 100_000;
 
 export interface OutputEntry {
@@ -14,7 +14,7 @@ export interface OutputEntry {
   readonly size: number;
 }
 
-/** Regular files below `root` in the order of their paths, or `null` when there is more than is ever looked at. */
+/** Regular files below `root` in the order of their paths, or `null` when there are too many. */
 export function listOutputs(root: string): OutputEntry[] | null {
   const files: OutputEntry[] = [];
   if (!isFolder(root)) return files;
@@ -32,7 +32,7 @@ export function listOutputs(root: string): OutputEntry[] | null {
   return files.toSorted((left, right) => (left.path < right.path ? -1 : 1));
 }
 
-/** The content of a file that is still what it was when it was listed. */
+/** The content of a file that is unchanged since it was listed. */
 export function readOutput(root: string, { path }: OutputEntry): Buffer {
   const fd = openSync(join(root, path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {

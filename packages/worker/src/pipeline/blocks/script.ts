@@ -38,7 +38,7 @@ function runLens(
     : runInSandbox(context, { purpose: 'script', command, timeoutMs });
 }
 
-/** A limit of the grant ends the run, whoever passed it: also a command that otherwise only reports. */
+/** A limit of the grant ends the run, even if the command otherwise only reports. */
 function reportLimit(block: ScriptBlock, outcome: CommandOutcome, limit: Failure): BlockReport {
   return {
     status: 'failed',
@@ -93,7 +93,7 @@ function reportVerify(
 
 const MAX_REPORT_CHARACTERS = 262_144;
 
-/** A later check that passes does not take back that an earlier one failed. All passed are as good as the weakest. */
+/** A later check that passes does not cancel an earlier failure. If all passed, the weakest lens counts. */
 function together(earlier: VerifyReport | undefined, report: VerifyReport): VerifyReport {
   if (earlier === undefined) return { ...report, report: report.report.slice(-MAX_REPORT_CHARACTERS) };
   const weakest = [earlier, report].some(({ lens }) => lens === 'verify') ? 'verify' : 'clean-room';

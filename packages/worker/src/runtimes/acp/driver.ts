@@ -1,6 +1,6 @@
 // Any Agent Client Protocol agent. Our own client (`acp/acp-client.ts`) runs inside the sandbox, starts the agent and
-// tells what it does in the native agent's lines. A program that we know brings the settings of its own driver, set so
-// that it asks before every call; any other is told endpoint, key and model in the variables that `settings.env` names.
+// reports its actions as the native agent's lines. A known program uses the settings of its own driver, set so that it
+// asks before every call; any other gets endpoint, key and model in the variables that `settings.env` names.
 
 import { fileURLToPath } from 'node:url';
 import { findAcpProgram } from '@caisson/protocol';
@@ -41,7 +41,7 @@ function innerInput(input: DriverInput): DriverInput {
   return { ...rest, mode: 'full-auto', projectServers: [] };
 }
 
-/** `settings.args` replaces what is known of the program; `rules`, `fs` and `authMethod` are the client's own. */
+/** `settings.args` replaces the known arguments; `rules`, `fs` and `authMethod` are for the client. */
 function configOf(input: DriverInput, knownArgs: readonly string[]): unknown {
   const { args, rules, fs, authMethod } = input.settings;
   return {
@@ -65,7 +65,10 @@ function configOf(input: DriverInput, knownArgs: readonly string[]): unknown {
 const listOfWords = (value: unknown): readonly string[] | undefined =>
   Array.isArray(value) && value.every((word): word is string => typeof word === 'string') ? value : undefined;
 
-/** `{endpoint}`, `{key}` and `{model}` stand for what this run has; a variable that needs a missing one is left out. */
+/**
+ * `{endpoint}`, `{key}` and `{model}` are replaced by the run's values; a variable that needs a missing one is left
+ * out.
+ */
 function settingsEnv(input: DriverInput): Record<string, string> {
   const words: Readonly<Record<string, string | undefined>> = {
     endpoint: input.endpoint?.baseUrl,

@@ -1,5 +1,5 @@
-// Claude Code. The prompt goes over stdin, settings and MCP servers in files, sessions into the kept folder.
-// Cost and exact usage stand only in `result`; `assistant` lines repeat one message's usage per content block.
+// Claude Code. The prompt goes over stdin, settings and MCP servers in files, conversations into the kept folder. Only
+// `result` has cost and exact usage; `assistant` lines repeat one message's usage per content block.
 
 import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from '../contract.ts';
 import { createClaudeCodeStream } from './stream.ts';
@@ -11,7 +11,9 @@ const SETTINGS = '.caisson/claude-settings.json';
 const MCP = '.caisson/claude-mcp.json';
 const SYSTEM_PROMPT = '.caisson/claude-system-prompt.md';
 
-/** What may run without a question. `dontAsk` denies whatever is not listed or read-only by Claude's own rules. */
+/**
+ * What may run without a question. `dontAsk` denies everything that is not listed or read-only by Claude's own rules.
+ */
 const PERMISSIONS = {
   suggest: { mode: 'dontAsk', allow: ['Read', 'Grep', 'Glob', 'LS'] },
   'auto-edit': {
@@ -21,7 +23,7 @@ const PERMISSIONS = {
   'full-auto': { mode: 'bypassPermissions', allow: [] },
 } as const;
 
-/** Tools that leave the workspace or outlive the turn; the rest of the list is Claude's own business. */
+/** Tools that leave the workspace or outlive the turn; Claude decides about the rest. */
 const NEVER = ['EnterWorktree', 'ExitWorktree', 'CronCreate', 'CronDelete', 'CronList', 'ScheduleWakeup'];
 
 export const claudeCode: RuntimeDriver = {
@@ -31,7 +33,7 @@ export const claudeCode: RuntimeDriver = {
     env: envOf(input),
     stdin: input.prompt,
     files: filesOf(input),
-    // Its transcripts, and nothing else of its usual place, where a lent log-in is too.
+    // Only its transcripts: its usual folder may have a mounted log-in, too.
     kept: [`${input.home}/.claude/projects`],
     masks: maskSettings(input, 'claude-code'),
   }),
@@ -73,7 +75,7 @@ function envOf(input: DriverInput): Record<string, string> {
     // Otherwise MCP tools are not offered but hidden behind a search tool.
     ENABLE_TOOL_SEARCH: 'false',
     ...(maxTokens === undefined ? {} : { CLAUDE_CODE_MAX_OUTPUT_TOKENS: String(maxTokens) }),
-    // Root may not bypass permissions unless it stands in a sandbox; ours holds.
+    // Root may bypass permissions only in a sandbox; ours applies.
     ...(input.isRoot ? { IS_SANDBOX: '1' } : {}),
     ...(input.endpoint === undefined
       ? {}

@@ -4,7 +4,7 @@ import type { AgentSignal, AgentStream, UsageCount } from '../contract.ts';
 import { listOf, numberOf, objectOf, textOf, type Json } from '../json-line.ts';
 import { createJsonStream } from '../json-stream.ts';
 
-/** Known and without meaning for us. */
+/** Known and not needed. */
 const QUIET = new Set([
   'rate_limit_event',
   'stream_event',
@@ -14,7 +14,10 @@ const QUIET = new Set([
   'auth_status',
 ]);
 
-/** Reads `--output-format stream-json`. `before` is what a resumed session had used: some versions report its sum. */
+/**
+ * Reads `--output-format stream-json`. `before` is the earlier usage of a resumed conversation: some versions report
+ * its sum.
+ */
 export function createClaudeCodeStream(before?: UsageCount): AgentStream {
   return createJsonStream((record) => {
     const seenMessages = new Set<string>();
@@ -38,7 +41,7 @@ function readSystem(event: Json, record: AgentRecord): readonly AgentSignal[] {
   return event.subtype === 'compact_boundary' ? [{ kind: 'compaction' }] : [];
 }
 
-/** A wrong key stays wrong: there is nothing to wait for, though Claude would try ten times. */
+/** A wrong key stays wrong: there is no reason to wait, though Claude would try ten times. */
 function readRetry(event: Json, record: AgentRecord): readonly AgentSignal[] {
   const status = numberOf(event.error_status);
   const cause = causeOf(textOf(event.error), status);
@@ -54,7 +57,7 @@ function readAssistant(event: Json, seen: Set<string>, record: AgentRecord): rea
   if (!seen.has(id) && message.model !== '<synthetic>') {
     seen.add(id);
     record.trouble = null;
-    // What served, by its own name; `init` only repeats what was asked for.
+    // What served, by its own name; `init` only repeats the requested name.
     if (textOf(message.model) !== '') signals.push({ kind: 'model', model: textOf(message.model) });
     signals.push({ kind: 'turn' }, { kind: 'usage', how: 'delta', usage: usageOf(objectOf(message.usage)) });
   }
@@ -107,9 +110,9 @@ function failureOf(subtype: string, detail: string, status: number) {
 }
 
 /**
- * What this run used and cost, helper models included. `usage` leaves the helpers out. Newest versions say it in words of
- * its own; before them `modelUsage` and `total_cost_usd` are the run's in some versions and a resumed session's in
- * others, which is seen by their holding both what was before and what the run's own `usage` says.
+ * What this run used and cost, helper models included. `usage` leaves the helpers out. The newest versions report it in
+ * a separate field; before them `modelUsage` and `total_cost_usd` are the run's in some versions and a resumed
+ * conversation's in others. It is the latter if they contain both the earlier count and the run's own `usage`.
  */
 function accountOf(event: Json, before?: UsageCount): { usage: UsageCount; cost: number | null } {
   const own = event.model_usage_since_last_result;
@@ -122,7 +125,7 @@ function accountOf(event: Json, before?: UsageCount): { usage: UsageCount; cost:
   if (before === undefined) return { usage: total, cost };
   const run = usageOf(objectOf(event.usage));
   const isSessionSum = COUNTS.every((name) => total[name] >= before[name] + run[name]);
-  // What the session had cost before is not known, so what it costs now is left to the price table.
+  // The earlier cost of the conversation is unknown, so the price table computes the cost.
   return isSessionSum ? { usage: minus(total, before), cost: null } : { usage: total, cost };
 }
 

@@ -1,6 +1,6 @@
-// Codex. Everything is set in a config.toml of its own; the prompt goes over stdin. Its sandbox and its approvals
-// are switched off in every mode: nested in ours they fail, and ours holds. `suggest` rests on the read-only
-// workspace and, where a gate is given, on its answer before each call.
+// Codex. All settings are in a separate config.toml; the prompt goes over stdin. Its sandbox and its approvals are
+// switched off in every mode: they fail inside ours, and ours applies. `suggest` relies on the read-only workspace and,
+// if there is a gate, on its answer before each call.
 
 import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from '../contract.ts';
 import { createCodexStream } from './stream.ts';
@@ -26,7 +26,7 @@ export const codex: RuntimeDriver = {
   createStream: (start): AgentStream => createCodexStream(start?.resume?.usage),
 };
 
-/** Its usual place, where a lent log-in is too; of all in it only the sessions are kept. */
+/** Its usual folder, which may have a mounted log-in, too; only the sessions are kept. */
 const codexHome = (input: DriverInput): string => `${input.home}/.codex`;
 
 function argvOf(input: DriverInput): readonly string[] {
@@ -37,8 +37,8 @@ function argvOf(input: DriverInput): readonly string[] {
     '--json',
     '--skip-git-repo-check',
     '--dangerously-bypass-approvals-and-sandbox',
-    // As a flag and not in the config: an untrusted hook is skipped without a word, and a version that does not
-    // know the flag cannot be gated and must not start.
+    // As a flag and not in the config: an untrusted hook is skipped silently, and a version that does not know the flag
+    // cannot be gated and must not start.
     ...(input.gate === undefined ? [] : ['--dangerously-bypass-hook-trust']),
     ...(input.model === undefined ? [] : ['--model', input.model]),
     ...(input.resume === undefined ? [] : [input.resume.sessionId]),
@@ -97,7 +97,7 @@ function providerOf(baseUrl: string): Record<string, TomlValue> {
   };
 }
 
-/** Ours comes last, so that no other takes its place. */
+/** Ours comes last, so that no other replaces it. */
 function serversOf({ mcp, projectServers = [] }: DriverInput): Record<string, TomlValue> {
   const others = projectServers.map(
     ({ name, command, args, env }) => [name, { command, args, env }] as const,

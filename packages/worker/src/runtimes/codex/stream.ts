@@ -5,7 +5,7 @@ import type { AgentSignal, AgentStream, UsageCount } from '../contract.ts';
 import { numberOf, objectOf, textOf, type Json } from '../json-line.ts';
 import { createJsonStream } from '../json-stream.ts';
 
-/** Items that are work, with what we call them. Others are talk. */
+/** Items that are work, with our names. Others are text. */
 const TOOL_ITEMS = new Map([
   ['command_execution', 'shell'],
   ['file_change', 'apply_patch'],
@@ -15,13 +15,13 @@ const TOOL_ITEMS = new Map([
 ]);
 const QUIET_ITEMS = new Set(['agent_message', 'reasoning', 'todo_list', 'error']);
 
-/** Its words for a 500, and for an answer that it could not read; both sound like something else. */
+/** Its messages for a 500, and for an unreadable answer; both look like something else. */
 const API_ERROR =
   /experiencing high demand, which may cause temporary errors|stream disconnected before completion: (UTF8 error|Parse error|expected |EOF while parsing)/i;
 
 const NO_USAGE: UsageCount = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
 
-/** Reads `codex exec --json`. `before` is what a resumed session had used: codex reports the session's sum. */
+/** Reads `codex exec --json`. `before` is the earlier usage of a resumed conversation: codex reports the sum. */
 export function createCodexStream(before: UsageCount = NO_USAGE): AgentStream {
   return createJsonStream((record) => ({
     read: (event, type) => {

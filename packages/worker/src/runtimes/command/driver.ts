@@ -1,5 +1,5 @@
-// `-- CMD ARGS…`: the operator's own command. Its stream is not understood; what it printed last is its reply, and
-// here the exit code is all there is to go by.
+// `-- CMD ARGS…`: the operator's own command. Its stream is not parsed; its last output is its reply, and only the exit
+// code decides.
 
 import type {
   AgentCommand,
@@ -20,7 +20,7 @@ export const command: RuntimeDriver = {
   createStream: (): AgentStream => createTailStream(),
 };
 
-/** `settings.argv` where the CLI gave one; a configured `bin` with the prompt as its last word otherwise. */
+/** `settings.argv` if the CLI gave one; else a configured `bin` with the prompt as its last argument. */
 function argvOf(input: DriverInput): readonly string[] {
   const argv = input.settings.argv;
   if (Array.isArray(argv) && argv.length > 0 && argv.every((part) => typeof part === 'string')) return argv;

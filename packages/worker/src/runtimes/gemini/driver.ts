@@ -1,5 +1,5 @@
-// Gemini CLI. Settings and rules in its usual place in the private HOME, of which the chats are kept; the prompt
-// goes over stdin. (System settings would outrank a repo's, but are skipped wherever a parent folder is writable.)
+// Gemini CLI. Settings and rules in its usual folder in the private HOME, of which the chats are kept; the prompt goes
+// over stdin. (System settings would outrank a repo's, but are skipped if a parent folder is writable.)
 
 import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from '../contract.ts';
 import { createGeminiStream } from './stream.ts';
@@ -17,7 +17,7 @@ const TOOL_TIMEOUT_MS = 86_400_000;
 
 const APPROVAL = { suggest: 'default', 'auto-edit': 'auto_edit', 'full-auto': 'yolo' } as const;
 
-/** A user's rule wins over the program's own; a workspace has none. */
+/** A user's rule outranks the program's own; a workspace has none. */
 const RULES = {
   suggest: [{ tools: ['write_file', 'replace', 'run_shell_command', 'web_fetch'], decision: 'deny' }],
   'auto-edit': [{ tools: ['run_shell_command', 'web_fetch'], decision: 'allow' }],
@@ -32,7 +32,7 @@ export const gemini: RuntimeDriver = {
     stdin: input.prompt,
     stdout: 'file',
     files: filesOf(input),
-    // Its chats, and nothing else of its usual place, where a lent log-in is too.
+    // Only its chats: its usual folder may have a mounted log-in, too.
     kept: [`${input.home}/.gemini/tmp`],
     masks: maskSettings(input, 'gemini'),
   }),
@@ -81,9 +81,9 @@ function settingsOf(input: DriverInput): unknown {
     general: { enableAutoUpdate: false, enableAutoUpdateNotification: false, maxAttempts: 3 },
     privacy: { usageStatisticsEnabled: false },
     telemetry: { enabled: false },
-    // A sub-agent's calls wait for a confirmation that nobody can give; `dispatch` is the way to have others work.
+    // A sub-agent's calls wait for a confirmation that no one can give; `dispatch` is the way to use other agents.
     experimental: { enableAgents: false },
-    // Its own loop detection would end a turn, as a success, before our gate has heard the call often enough to.
+    // Its own loop detection would end a turn, as a success, before our gate has seen the call often enough.
     model: { disableLoopDetection: true },
     ...modelConfigsOf(input),
     ...(input.endpoint === undefined ? {} : { security: { auth: { selectedType: 'gemini-api-key' } } }),

@@ -13,13 +13,13 @@ const OWN_WORDS: readonly (readonly [AgentCause, RegExp])[] = [
 
 const NO_WORDS = /unknown error/i;
 
-/** All that it shows of a command that failed and printed nothing. */
+/** The only sign of a failed command without output. */
 const SILENT_FAILURE = /^\s*Command exited with code: (?!0\s*$)-?\d+\s*$/;
 
 /** Reads `gemini --output-format stream-json`. */
 export function createGeminiStream(): AgentStream {
   return createJsonStream((record) => {
-    // Turns are not in the stream: one begins with the first word or call after the last result.
+    // Turns are not in the stream: one begins with the first text or call after the last result.
     let isInTurn = false;
     // Announced before it exists: of a session whose model never answered it finds nothing to resume.
     let unsaved: readonly AgentSignal[] = [];
@@ -55,7 +55,7 @@ export function createGeminiStream(): AgentStream {
   });
 }
 
-/** Some versions drop the server's words from their last event and leave them on stderr. */
+/** Some versions drop the server's message from their last event and print it on stderr. */
 function findWords(record: AgentRecord, exit: AgentExit): void {
   const { failure } = record;
   if (failure !== null && NO_WORDS.test(failure.detail))
@@ -67,7 +67,7 @@ function readToolUse(event: Json): AgentSignal {
   return { kind: 'tool-start', callId, tool: textOf(event.tool_name), input: event.parameters };
 }
 
-/** The reply comes in pieces; what was said before a tool call is not part of it. */
+/** The reply comes in pieces; text before a tool call is not part of it. */
 function readMessage(event: Json, record: AgentRecord): readonly AgentSignal[] {
   const text = textOf(event.content);
   record.reply = event.delta === true ? record.reply + text : text;
@@ -76,7 +76,7 @@ function readMessage(event: Json, record: AgentRecord): readonly AgentSignal[] {
 
 function readToolResult(event: Json, record: AgentRecord): readonly AgentSignal[] {
   const output = textOf(event.output);
-  // A command that fails is a success in its words, and only one that printed nothing is told apart.
+  // It reports a failed command as a success, and only one without output can be recognised.
   const ok = event.status === 'success' && !SILENT_FAILURE.test(output);
   record.hasLastToolFailed = !ok;
   const detail = textOf(objectOf(event.error).message) || output;
@@ -89,7 +89,7 @@ function readError(event: Json, record: AgentRecord): readonly AgentSignal[] {
   const detail = textOf(event.message);
   const cause = causeOfWords(detail);
   record.trouble = { cause, detail };
-  // The result that follows calls it a success.
+  // The result that follows reports a success.
   return cause === 'loop' || cause === 'max-turns' ? concludeFailed(record, record.trouble) : [];
 }
 
@@ -99,22 +99,22 @@ function causeOfWords(detail: string): AgentCause {
 
 function readResult(event: Json, record: AgentRecord): readonly AgentSignal[] {
   const stats = objectOf(event.stats);
-  // What served, by its own name; `init` only repeats what was asked for.
+  // What served, by its own name; `init` only repeats the requested name.
   const models = Object.entries(objectOf(stats.models))
     .filter(([, counted]) => numberOf(objectOf(counted).total_tokens) > 0)
     .map(([model]) => ({ kind: 'model', model }) as const);
   const counted: readonly AgentSignal[] = [...models, { kind: 'usage', how: 'total', usage: usageOf(stats) }];
   if (event.status === 'success') return [...counted, ...conclude(record)];
   const detail = textOf(objectOf(event.error).message);
-  // Some failures are told by an `error` line before, and the result only says that there was one.
+  // An earlier `error` line reports some failures, and the result only says that there was one.
   const failure = detail === '' ? record.trouble : { cause: causeOfWords(detail), detail };
   return [
     ...counted,
-    ...concludeFailed(record, failure ?? { cause: 'api-error', detail: 'the run failed without a word' }),
+    ...concludeFailed(record, failure ?? { cause: 'api-error', detail: 'the run failed without a message' }),
   ];
 }
 
-/** `input` is without the cache; thinking is output that has no name of its own, so it is what the total leaves. */
+/** `input` is without the cache; thinking is output without a field, so it is the rest of the total. */
 function usageOf(stats: Json): UsageCount {
   const cacheReadTokens = numberOf(stats.cached);
   const input = numberOf(stats.input_tokens);

@@ -1,5 +1,5 @@
 // The native agent: our own bundled entry (`native/native-agent.ts`), started like any other program inside the
-// sandbox. `bin` is the entry; it runs with the Node that runs the worker. All it needs is in one file in its HOME.
+// sandbox. `bin` is the entry; it runs with the Node of the worker. Everything it needs is in one file in its HOME.
 
 import type { AgentCommand, AgentStream, DriverInput, RuntimeDriver } from '../contract.ts';
 import { createNativeStream } from './stream.ts';

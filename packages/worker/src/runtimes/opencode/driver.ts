@@ -1,6 +1,6 @@
-// opencode. Everything is in one config file that the environment names; the prompt goes over stdin; its data folder
-// is in the kept folder. A plugin of ours throws before a tool that the gate denies, and tells of retries, which its
-// own stream keeps to itself: without it an overloaded model looks like a silent one.
+// opencode. All settings are in one config file that the environment names; the prompt goes over stdin; its data folder
+// is in the kept folder. Our plugin throws before a tool that the gate denies, and reports retries, which its own
+// stream does not: without it an overloaded model looks like a silent one.
 
 import type {
   AgentCommand,
@@ -26,8 +26,8 @@ const KEY_VARIABLE = 'CAISSON_MODEL_KEY';
 const TOOL_TIMEOUT_MS = 86_400_000;
 
 /**
- * At every start opencode installs its plugin package from npm into its config folder, and waits for it once there is
- * a plugin: ten seconds, and a call that is not the model's. A lock file that names the package is what it looks for.
+ * At every start opencode installs its plugin package from npm into its config folder, and waits for it once there is a
+ * plugin: ten seconds, and a request that is not to the model. It looks for a lock file that names the package.
  */
 const INSTALLED: readonly (readonly [string, string])[] = [
   ['package.json', JSON.stringify({ dependencies: { '@opencode-ai/plugin': '*' } })],
@@ -70,7 +70,7 @@ export const opencode: RuntimeDriver = {
   overAcp: {
     env: {
       OPENCODE_PERMISSION: JSON.stringify({ edit: 'ask', bash: 'ask', webfetch: 'ask' }),
-      // A denied call is for the model to hear of, not the end of the turn; and a title costs a request of its own.
+      // The model should see a denied call, which must not end the turn; and a title costs an extra request.
       OPENCODE_CONFIG_CONTENT: JSON.stringify({
         experimental: { continue_loop_on_deny: true },
         agent: { title: { disable: true } },
@@ -89,7 +89,7 @@ function argvOf(input: DriverInput): readonly string[] {
     'run',
     '--format',
     'json',
-    // A given title saves the request that would make one up, and that no event counts.
+    // A given title saves the extra request for one, which no event counts.
     '--title',
     'caisson',
     ...(model === undefined ? [] : ['--model', model]),
@@ -153,14 +153,14 @@ function providerOf(model: string, baseURL: string): Record<string, unknown> {
         npm: '@ai-sdk/openai-compatible',
         name: 'caisson',
         options: { baseURL, apiKey: `{env:${KEY_VARIABLE}}` },
-        // It sends a temperature only to models that are said to take one.
+        // It sends a temperature only to models that are declared to support one.
         models: { [model]: { name: model, temperature: true } },
       },
     },
   };
 }
 
-/** Ours comes last, so that no other takes its place. */
+/** Ours comes last, so that no other replaces it. */
 function serversOf({ mcp, projectServers = [] }: DriverInput): Record<string, unknown> {
   const others = projectServers.map(({ name, ...server }) => [name, mcpOf(server)] as const);
   return { ...Object.fromEntries(others), ...(mcp === undefined ? {} : { caisson: mcpOf(mcp) }) };
@@ -190,7 +190,7 @@ ${hook}});
 `;
 }
 
-/** It puts a server's name before its tool's, so that one called `read` with a tool `file` would pass for a read. */
+/** It puts a server's name before its tool's, so a server `read` with a tool `file` would look like a read. */
 function gateHook(gate: NonNullable<DriverInput['gate']>, servers: readonly string[]): string {
   return `  'tool.execute.before': async ({ tool, callID }, { args }) => {
     const server = ${JSON.stringify(servers)}.find((name) => tool.startsWith(name + '_'));

@@ -6,7 +6,7 @@ import { createJsonStream } from '../json-stream.ts';
 
 const MAX_RETRIES = 3;
 
-/** Reads `opencode run --format json`. There is no last event: the finish of a step that called no tool is it. */
+/** Reads `opencode run --format json`. There is no last event: the finish of a step without a tool call is the end. */
 export function createOpencodeStream(): AgentStream {
   return createJsonStream((record) => {
     let hasSession = false;
@@ -79,12 +79,12 @@ function readUsage(tokens: Json): readonly AgentSignal[] {
   return [{ kind: 'usage', how: 'delta', usage }];
 }
 
-/** A model without a price costs 0 in its words; that is unknown in ours. */
+/** It reports 0 for a model without a price; for us that is unknown. */
 const readCost = (usd: number): readonly AgentSignal[] => (usd > 0 ? [{ kind: 'cost', usd }] : []);
 
 function readFinish(reason: string, record: AgentRecord): readonly AgentSignal[] {
   if (reason === 'tool-calls') {
-    record.reply = ''; // said beside a call, not in answer
+    record.reply = ''; // text beside a call, not an answer
     return [];
   }
   if (reason === 'length') {
@@ -100,7 +100,7 @@ function readFinish(reason: string, record: AgentRecord): readonly AgentSignal[]
   return conclude(record);
 }
 
-/** Told by our plugin. opencode would go on for minutes; the host has its own backoff. */
+/** Reported by our plugin. opencode would continue for minutes; the host has its own backoff. */
 function readRetry(event: Json, record: AgentRecord): readonly AgentSignal[] {
   const detail = textOf(event.message);
   record.trouble = { cause: causeOf(detail), detail };

@@ -1,6 +1,6 @@
-// Pi. Provider and model in a models.json of its own, the prompt over stdin, sessions in the kept folder.
-// It has no permissions of its own: `suggest` offers reading tools only, and the gate is an extension that we lay
-// into its HOME. A handler that fails blocks the call, so the gate fails closed.
+// Pi. Provider and model in a separate models.json, the prompt over stdin, conversations in the kept folder. It has no
+// permissions: `suggest` offers reading tools only, and the gate is our extension in its HOME. A handler that fails
+// blocks the call, so the gate fails closed.
 
 import type { AgentCommand, AgentFile, AgentStream, DriverInput, RuntimeDriver } from '../contract.ts';
 import { createPiStream } from './stream.ts';
@@ -78,18 +78,18 @@ function filesOf(input: DriverInput): readonly AgentFile[] {
 }
 
 /**
- * The host retries with its own backoff. Settings and not flags wherever both exist: a version passes over a setting
- * that it does not know and refuses such a flag.
+ * The host retries with its own backoff. Settings and not flags if both exist: a version ignores an unknown setting and
+ * refuses an unknown flag.
  */
 const settings = (): unknown => ({
-  // A repo's own settings and packages are not loaded; before 0.79 there was no such question.
+  // A repo's own settings and packages are not loaded; before 0.79 Pi did not ask.
   defaultProjectTrust: 'never',
   enableInstallTelemetry: false,
   quietStartup: true,
   retry: { enabled: true, maxRetries: 2, baseDelayMs: 1000 },
 });
 
-/** The key is the placeholder, so it may stand here; how a variable is named differs from version to version. */
+/** The key is the placeholder, so it may be here; how a variable is named differs from version to version. */
 function modelsOf(input: DriverInput, endpoint: NonNullable<DriverInput['endpoint']>): unknown {
   const models = [{ id: input.model ?? DEFAULT_MODEL }];
   return { providers: { [PROVIDER]: { ...endpoint, api: 'anthropic-messages', models } } };

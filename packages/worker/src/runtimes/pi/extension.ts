@@ -4,9 +4,9 @@ import { samplingOf } from '../sampling.ts';
 const CHANGING_TOOLS = ['bash', 'edit', 'write'];
 
 /**
- * The extension that is laid into Pi's HOME. Pi has neither permissions nor MCP: the gate is a handler before each
- * call, what its settings cannot say about the model's answers is put into each request, and the coordination tools are registered one by one from the server's own list. A handler that throws blocks
- * the call, so the gate fails closed.
+ * The extension in Pi's HOME. Pi has neither permissions nor MCP: the gate is a handler before each call, sampling
+ * options that its settings lack are added to each request, and the coordination tools are registered one by one from
+ * the server's own list. A handler that throws blocks the call, so the gate fails closed.
  */
 export function piExtension(input: Pick<DriverInput, 'gate' | 'mcp' | 'mode' | 'settings'>): string {
   const { maxTokens, temperature } = samplingOf(input);

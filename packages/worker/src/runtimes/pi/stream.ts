@@ -16,7 +16,7 @@ const QUIET = new Set([
   'entry_appended',
 ]);
 
-/** Reads `pi --mode json`. Its exit code says nothing: a 401 exits 0 with `stopReason: "error"`. */
+/** Reads `pi --mode json`. Its exit code means nothing: a 401 exits 0 with `stopReason: "error"`. */
 export function createPiStream(): AgentStream {
   return createJsonStream((record) => {
     const models = new Set<string>();
@@ -48,7 +48,7 @@ export function createPiStream(): AgentStream {
           return isQuiet(type) ? [] : null;
       }
     };
-    // Before 0.82 nothing says that no retry follows; the exit does.
+    // Before 0.82 no event says that no retry follows; the exit does.
     return { read, exited: ({ signal }) => void (hasEnded && signal === null && settle()) };
   });
 }
@@ -74,7 +74,7 @@ function readMessage(message: Json, record: AgentRecord, models: Set<string>): r
   // An error may still be retried; it counts when the agent settles with it.
   const hasFailed = reason === 'error' || reason === 'aborted';
   record.trouble = hasFailed ? { cause: causeOf(detail), detail } : reason === 'length' ? CUT_ANSWER : null;
-  // Without an answer there is only the name that was asked for.
+  // Without an answer only the requested name is known.
   const model = textOf(message.responseModel) || (hasFailed ? '' : textOf(message.model));
   if (model !== '' && !models.has(model)) {
     models.add(model);
