@@ -2,8 +2,8 @@
  * kill -9 of a host, and several commands that find it dead. Kills of every part at every moment are a kind of the fault
  * harness: `npm run test:faults -- --kind kill`, with the short form in harness.test.ts.
  */
-import { utimesSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createProject, finish, makeState, until } from '../e2e/project.ts';
 import { chooseSetting } from './harness/choose.ts';
@@ -33,8 +33,9 @@ describe('kill -9', { timeout: 120_000 }, () => {
     expect(await findBroken(stage)).toEqual([]);
   });
 
-  it('is settled although the first command that tried was killed in the middle of it', async () => {
+  it('is settled, left locks and all, although the first command that tried was killed meanwhile', async () => {
     const stage = await openKilled('worktree');
+    for (const { runId } of stage.ledger().runs()) leaveLock(stage, `refs/caisson/${runId}/base/1`);
     const recoverer = stage.project.start('runs', '--state-dir', stage.stateDir);
     const gone = finish(recoverer);
     await until('recovery has begun', () =>
@@ -61,6 +62,12 @@ async function openKilled(workspace: Setting['workspace']): Promise<Stage> {
   killQuietly(host.pid);
   await host.ended;
   return stage;
+}
+
+/** As a git that was killed with its host leaves it. */
+function leaveLock({ custody }: Stage, ref: string): void {
+  mkdirSync(dirname(join(custody, ref)), { recursive: true });
+  writeFileSync(join(custody, `${ref}.lock`), '');
 }
 
 function findBroken(stage: Stage): Promise<string[]> {

@@ -42,6 +42,8 @@ export async function recoverRun(rooms: DispatchRooms, left: LeftRun, mayPass: M
   const { runId } = left.row;
   const events = rooms.ledger.read({ runId });
   const record = rooms.recorder.of(runId, events[0]?.trace ?? '');
+  const { projectRoot, stateDir } = rooms.settings;
+  await orWarn(record, 0, 'workspace', () => rooms.workspaces.removeLocks({ projectRoot, stateDir, runId }));
   let launched: Launched | undefined;
   try {
     launched = lastLaunched(events);

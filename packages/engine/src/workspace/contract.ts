@@ -227,6 +227,8 @@ export interface Workspaces {
     stateDir: string;
     known: KnownRefs;
   }): Promise<readonly RefRepair[]>;
+  /** Takes the locks of a run's refs away. Only for a run that no living host drives. */
+  removeLocks(options: { projectRoot: string; stateDir: string; runId: string }): Promise<void>;
   /** Every attempt folder of ours that was never removed, oldest first. */
   recoverList(options: { stateDir: string }): Promise<readonly RecoverableWorkspace[]>;
   /** Every ref and attempt folder of ours, of every run. */

@@ -17,7 +17,7 @@ import { recoverApplies } from './recover-applies.ts';
 import { isWithinState, listRecoverable, syncAttempt } from './record.ts';
 import { emptyTrash, removeWorkspace, trashMoved } from './remove.ts';
 import { listSavedChanges } from './saved-changes.ts';
-import { repairRefs } from './repair-refs.ts';
+import { removeLocks, repairRefs } from './repair-refs.ts';
 
 export type {
   AgentGit,
@@ -77,6 +77,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
     forget: (given) => forgetCheckpoints(given, user),
     findBranch: (given) => findBranch(given, user),
     writeBranch: ({ custodyDir, branch, from }) => writeBranch(custodyDir, branch, from),
+    removeLocks: async (given) => removeLocks(await listCustodies(given, user), given.runId),
     repairRefs: async (given) => repairRefs(await listCustodies(given, user), given.known),
   };
 }

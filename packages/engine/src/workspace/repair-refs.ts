@@ -13,7 +13,14 @@ import { removeLeftKeeps } from './beside-gc.ts';
 import { custodyGit, swapRef } from './custody.ts';
 import { readIfThere } from './locate-repository.ts';
 import { listFolder } from './record.ts';
-import { findPresent, findTextProblem, surveyRefs, type BrokenRef, type RefProblem } from './survey-refs.ts';
+import {
+  findPresent,
+  findTextProblem,
+  listRefFiles,
+  surveyRefs,
+  type BrokenRef,
+  type RefProblem,
+} from './survey-refs.ts';
 
 /** A ref of ours that was broken or gone, for example by a power cut, and its repair. */
 export interface RefRepair {
@@ -38,6 +45,14 @@ const OBJECT_FILE = /^([0-9a-f]{38}|[0-9a-f]{62})$/;
 export async function repairRefs(repositories: readonly string[], known: KnownRefs): Promise<RefRepair[]> {
   const repaired = await Promise.all(repositories.map((each) => repairBroken(each, known)));
   return [...repaired.flat(), ...(await restoreGone(repositories, known))];
+}
+
+/** For a run that nobody drives: whoever held the locks of its refs is dead. */
+export async function removeLocks(repositories: readonly string[], runId: string): Promise<void> {
+  for (const repository of repositories) {
+    const files = await listRefFiles(repository, runId);
+    for (const ref of files.filter((name) => name.endsWith('.lock'))) await removeFile(join(repository, ref));
+  }
 }
 
 async function repairBroken(repository: string, { findCommit }: KnownRefs): Promise<RefRepair[]> {

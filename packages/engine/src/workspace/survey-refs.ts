@@ -87,9 +87,11 @@ async function findBrokenFiles(repository: string): Promise<BrokenRef[]> {
   return broken;
 }
 
-async function listRefFiles(repository: string): Promise<string[]> {
+/** Those in files of their own, with their locks: all, or those of one run. */
+export async function listRefFiles(repository: string, runId = ''): Promise<string[]> {
+  const folder = join(repository, NAMESPACE, runId);
   try {
-    const entries = await readdir(join(repository, NAMESPACE), { recursive: true, withFileTypes: true });
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true });
     return entries
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name).slice(repository.length + 1))
