@@ -117,10 +117,16 @@ describe('finished runs', { timeout: 120_000 }, () => {
       join(runtime, name),
     );
     for (const folder of folders) mkdirSync(join(folder, `${runId}.1/left`), { recursive: true });
+    const groups = ['memory', 'pids', 'freezer']
+      .map((name) => `/sys/fs/cgroup/${name}/caisson`)
+      .filter((folder) => existsSync(folder));
+    for (const folder of groups) mkdirSync(join(folder, `${runId}.1`));
     const child = project.start('run', '--', 'sh', '-c', 'while [ ! -e go ]; do sleep 0.05; done');
     const ended = finish(child);
     const left = (): string[] =>
-      folders.flatMap((folder) => readdirSync(folder)).filter((name) => name.startsWith(runId));
+      [...folders, ...groups]
+        .flatMap((folder) => readdirSync(folder))
+        .filter((name) => name.startsWith(runId));
     await until('what was left is gone', () => left().length === 0);
     const [own] = await until('the run has files', () => listWorktrees(project));
     expect(readdirSync(join(runtime, 'captures'))).toEqual([own]);

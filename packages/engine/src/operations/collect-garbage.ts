@@ -72,7 +72,6 @@ export async function collectGarbage(engine: Engine, options: GarbageOptions = {
   await orFull(engine, undefined, () => undoLeftApplies(engine));
   await removeLeftOfRuns(engine);
   await removeDeadSockets(engine);
-  await removeLeftGroups(engine);
   await removeHalfWritten(engine);
   openUserHeads(engine.config).prune(new Date(engine.clock.wallMs() - HEAD_TTL_MS));
   const { deleted, kept } = await emptyTrash(engine, options); // also what went there just now
@@ -142,16 +141,19 @@ export async function removeDeadSockets({ hosts, hostId }: Engine): Promise<void
 }
 
 /** Runs of other projects share the place; nothing is known of them, and only the age decides. */
-export async function removeLeftGroups({ rooms, ledger }: Engine): Promise<void> {
-  const isLeft = findLeft(ledger);
+async function removeLeftGroups(
+  { rooms, ledger }: Engine,
+  isOver: (runId: string) => boolean,
+): Promise<void> {
   await rooms.compute.removeLeftGroups((runId, ageMs) =>
-    ledger.run(runId) === null ? ageMs > FOREIGN_GROUP_AGE_MS : isLeft(runId),
+    ledger.run(runId) === null ? ageMs > FOREIGN_GROUP_AGE_MS : isOver(runId),
   );
 }
 
 /** A clean-up that was refused or failed when its run ended (a process still looked at it, a full disk) is tried again. */
 export async function removeLeftOfRuns(engine: Engine): Promise<readonly Removal[]> {
   const isOver = findLeft(engine.ledger);
+  await removeLeftGroups(engine, isOver);
   const removals = await removeLeftWorkspaces(engine, isOver);
   for (const folder of ATTEMPT_FOLDERS.map((name) => join(engine.config.stateDir, 'runtime', name)))
     for (const name of await listIfThere(folder))

@@ -10,7 +10,6 @@ import {
   DAY_MS,
   removeDeadSockets,
   removeHalfWritten,
-  removeLeftGroups,
   removeLeftOfRuns,
   sweepRuntime,
   TRASH_TTL_MS,
@@ -89,6 +88,5 @@ const ALL: readonly Step[] = [
   ({ config }) => tidyStore(join(config.stateDir, 'store')),
   removeLeftOfRuns,
   removeDeadSockets,
-  removeLeftGroups,
   removeHalfWritten,
 ];
