@@ -94,6 +94,8 @@ export interface Stage {
   start(command: Command): Running;
   /** Runs the built CLI to its end. */
   caisson(name: string, ...args: string[]): Promise<CliRun>;
+  /** The same for a command that only reads, without a process of its own. */
+  read(name: string, ...args: string[]): Promise<CliRun>;
   close(): Promise<void>;
 }
 

@@ -11,6 +11,7 @@ import { agentProgram } from './agents.ts';
 import type { Command, Disk, Running, Setting, Stage } from './contract.ts';
 import { mountExt4, mountFuse, mountTmpfs } from './disks.ts';
 import { findLeftProcesses, type LeftProcess } from './left-processes.ts';
+import { readByCli } from './reader.ts';
 import { watchTold } from './told.ts';
 
 const STATE_SIZE = '64m';
@@ -75,6 +76,8 @@ function assembleStage(parts: {
       return running;
     },
     caisson: (name, ...args) => stage.start(caissonCommand(stage, name, ...args)).ended,
+    read: (name, ...args) =>
+      readByCli({ args: [name, '--state-dir', stateDir, ...args], cwd: project.root, env: project.env }),
     async endProcesses() {
       const left = (): LeftProcess[] => findLeftProcesses(stage);
       await until('the processes of the case are gone', () => left().every(({ pid }) => !killQuietly(pid)));

@@ -16,7 +16,7 @@ export const verifies: Invariant = {
   async check({ stage }) {
     const found: string[] = [];
     for (const { runId } of stage.ledger().runs()) {
-      const { code, stdout, stderr } = await stage.caisson('verify', runId);
+      const { code, stdout, stderr } = await stage.read('verify', runId);
       if (code !== 0) found.push(`verify ${runId} exits ${code}: ${lastLines(stdout + stderr)}`);
     }
     return found;

@@ -31,7 +31,7 @@ export const diffIsTrue: Invariant = {
   async check({ stage }) {
     const found: string[] = [];
     for (const { runId } of stage.ledger().runs()) {
-      const { code, stdout, stderr } = await stage.caisson('diff', runId);
+      const { code, stdout, stderr } = await stage.read('diff', runId);
       const text = keptWork(stage, runId);
       if (code !== 0 && text === '') continue;
       if (code === 0 && text !== '' && !stdout.includes(`+${FIRST_LINE}`))
@@ -49,7 +49,7 @@ export const showIsTrue: Invariant = {
     const found: string[] = [];
     const rows = stage.ledger().runs();
     for (const row of rows) {
-      const { code, stdout, stderr } = await stage.caisson('show', row.runId, '-o', 'json');
+      const { code, stdout, stderr } = await stage.read('show', row.runId, '-o', 'json');
       if (code !== 0) found.push(`${row.runId}: show fails: ${stderr.trim()}`);
       else if ((JSON.parse(stdout) as DispatchResult).status !== row.status)
         found.push(`${row.runId}: show and runs differ`);
@@ -92,7 +92,7 @@ function hasBegun(stage: Stage, runId: string): boolean {
 async function findWork(stage: Stage, runId: string): Promise<string> {
   const text = keptWork(stage, runId);
   if (text !== '') return text;
-  const { stdout } = await stage.caisson('diff', runId);
+  const { stdout } = await stage.read('diff', runId);
   const [, added = ''] = /^\+\+\+ b\/work\.txt\n@@.*\n((?:\+.*\n)*)/m.exec(stdout) ?? [];
   return added.replaceAll(/^\+/gm, '');
 }
