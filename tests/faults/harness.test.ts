@@ -10,14 +10,16 @@ import { createTable, formatTable } from './harness/table.ts';
 const CASES: readonly { readonly kind: string; readonly seed: number; readonly only: number }[] = [
   { kind: 'kill', seed: 11, only: 1 },
   { kind: 'kill', seed: 2, only: 10 },
+  { kind: 'kill', seed: 1, only: 18 },
+  { kind: 'kill', seed: 1, only: 28 },
   { kind: 'errno', seed: 1, only: 9 },
-  { kind: 'disk', seed: 1, only: 17 },
+  { kind: 'disk', seed: 1, only: 13 },
   { kind: 'freeze', seed: 11, only: 2 },
   { kind: 'clock', seed: 11, only: 0 },
   { kind: 'power', seed: 1, only: 5 },
   { kind: 'git', seed: 1, only: 2 },
   { kind: 'lock', seed: 2, only: 7 },
-  { kind: 'stale', seed: 2, only: 4 },
+  { kind: 'stale', seed: 1, only: 14 },
   { kind: 'pair', seed: 1, only: 23 },
   { kind: 'recovery', seed: 11, only: 1 },
 ];
