@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DispatchResult, WireEvent } from '@caisson/protocol';
-import { describe, expect, it } from 'vitest';
+import { startModelServer } from '@caisson/testkit';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createProject, finish, pidsWith, until, type CliRun, type Project } from '../e2e/project.ts';
 import { readCommand } from './processes.ts';
 
@@ -107,5 +108,36 @@ describe('a worker that dies', { timeout: 120_000 }, () => {
     expect(Math.abs(durationMs - (cancelledMs - launchedMs))).toBeLessThan(500);
     expect((await project.caisson('diff', runId)).stdout).toContain('+step');
     expect((await project.caisson('verify', runId)).code).toBe(0);
+  });
+});
+
+describe('an agent whose worker dies', { timeout: 120_000 }, () => {
+  it('continues its conversation and its work in the next attempt', async () => {
+    const mark = `sleep 76${process.pid}`;
+    const key = 'sk-ant-real-Zq81xP0vTn55LmRw7YbKc2';
+    const model = await startModelServer({
+      script: [
+        { when: 'go on from it', turns: [{ say: 'I went on.' }] },
+        {
+          when: 'draw it',
+          turns: [
+            { tool: { intent: 'write-file', path: 'sketch.txt', content: 'sketched\n' } },
+            { tool: { intent: 'run-command', command: mark } },
+          ],
+        },
+      ],
+      apiKey: key,
+    });
+    onTestFinished(() => model.stop());
+    const project = createProject({
+      env: { MODEL_KEY: key },
+      config: `runtimes:\n  native: { endpoint: "${model.url}", apiKey: "env:MODEL_KEY", model: "claude-sonnet-4-5" }\n`,
+    });
+    await project.trust();
+    const { runId, ended } = await startAndKillWorker(project, mark, '--runtime', 'native', 'draw it');
+    const result = JSON.parse((await ended).stdout) as DispatchResult;
+    expect([result.failure, result.reply, result.total?.attempts]).toEqual([undefined, 'I went on.', 2]);
+    expect((await project.caisson('diff', runId)).stdout).toContain('+sketched');
+    expect(JSON.stringify(model.modelRequests().at(-1)?.body)).toContain('sketch.txt'); // it remembers
   });
 });
