@@ -15,7 +15,6 @@ export function createDispatchSettings(
   env: Readonly<Record<string, string | undefined>>,
   cwd: string,
 ): DispatchSettings {
-  const { limits, budget } = config;
   return {
     projectRoot: config.projectRoot,
     stateDir: config.stateDir,
@@ -31,32 +30,8 @@ export function createDispatchSettings(
       [adapter, ...(bin?.includes('/') === true ? [bin] : [])].filter((path) => path !== undefined),
     ),
     hostCommands: findExecReferences(config),
-    concurrency: limits.concurrency,
-    queueLimit: limits.queue,
-    timeoutMs: limits.timeoutMs,
-    graceMs: limits.graceMs,
-    stallTimeoutMs: limits.stallTimeoutMs,
     heartbeatMs: heartbeatMs(env),
-    limits: withoutNull({
-      memory: limits.memoryBytes,
-      cpus: limits.cpus,
-      pids: limits.pids,
-      disk: limits.diskBytes,
-    }),
-    chosenLimits: (['memory', 'cpus', 'pids', 'disk'] as const).filter(
-      (key) => config.sourceOf(`limits.${key}` as SettingKey) !== 'default',
-    ),
-    captureLimits: { maxFileBytes: limits.captureFileBytes, maxTotalBytes: limits.captureBytes },
-    spoolBytes: limits.spoolBytes,
-    retries: limits.retries,
-    failedAnswers: limits.failedAnswers,
-    depth: limits.depth,
-    budget: withoutNull({
-      usd: budget.perRunUsd,
-      tokens: budget.perRunTokens,
-      turns: budget.perRunTurns,
-      toolCalls: budget.perRunToolCalls,
-    }),
+    ...limitSettings(config),
     hosts: config.network.hosts,
     services: config.network.services,
     workspaceInclude: config.workspace.include,
@@ -73,6 +48,36 @@ export function createDispatchSettings(
     node: process.execPath,
     bundles: dirname(bundlePath('worker.mjs')),
     programs: findInsidePrograms(process.execPath),
+  };
+}
+
+function limitSettings({ limits, budget, sourceOf }: ResolvedConfig) {
+  return {
+    concurrency: limits.concurrency,
+    queueLimit: limits.queue,
+    timeoutMs: limits.timeoutMs,
+    graceMs: limits.graceMs,
+    stallTimeoutMs: limits.stallTimeoutMs,
+    limits: withoutNull({
+      memory: limits.memoryBytes,
+      cpus: limits.cpus,
+      pids: limits.pids,
+      disk: limits.diskBytes,
+    }),
+    chosenLimits: (['memory', 'cpus', 'pids', 'disk'] as const).filter(
+      (key) => sourceOf(`limits.${key}` as SettingKey) !== 'default',
+    ),
+    captureLimits: { maxFileBytes: limits.captureFileBytes, maxTotalBytes: limits.captureBytes },
+    spoolBytes: limits.spoolBytes,
+    retries: limits.retries,
+    failedAnswers: limits.failedAnswers,
+    depth: limits.depth,
+    budget: withoutNull({
+      usd: budget.perRunUsd,
+      tokens: budget.perRunTokens,
+      turns: budget.perRunTurns,
+      toolCalls: budget.perRunToolCalls,
+    }),
   };
 }
 

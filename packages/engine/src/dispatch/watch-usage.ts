@@ -35,7 +35,6 @@ export function watchUsage(
   let toolCalls = 0;
   let sessionId: string | undefined;
   let enforced = '';
-  let beaten = NOTHING;
 
   const count = (told = lastTold): Usage | undefined => {
     const sources = { told, turns, toolCalls, seen: passing?.read() ?? null, tellsOnce };
@@ -58,23 +57,7 @@ export function watchUsage(
   if (passing !== null) passing.onChange = look;
   return {
     count,
-    countBeat(counters) {
-      if (passing === null) return counters;
-      const seen = passing.read();
-      const now = beatCounts(seen);
-      const since = beaten;
-      beaten = now;
-      const currentTool = counters.currentTool ?? seen.openTool;
-      return {
-        ...counters,
-        ...(tellsOnce ? { turns: now.turns - since.turns } : {}),
-        toolCalls: now.toolCalls - since.toolCalls,
-        tokensIn: Math.max(0, now.tokensIn - since.tokensIn),
-        tokensOut: Math.max(0, now.tokensOut - since.tokensOut),
-        currentTool,
-        waiting: counters.waiting ?? (currentTool === null ? null : 'tool'),
-      };
-    },
+    countBeat: createBeatCounter(() => passing?.read() ?? null, tellsOnce),
     findSession(told) {
       // A conversation without an answer of a model cannot be continued, and some programs do not find it.
       if (passing?.read().hasAnswered === false) return undefined;
@@ -99,6 +82,31 @@ const FEW_FAILURES = 2;
 
 type BeatCounts = Pick<HeartbeatCounters, 'turns' | 'toolCalls' | 'tokensIn' | 'tokensOut'>;
 const NOTHING: BeatCounts = { turns: 0, toolCalls: 0, tokensIn: 0, tokensOut: 0 };
+
+/** Counts what came since the beat before. */
+function createBeatCounter(
+  read: () => ObservedUsage | null,
+  tellsOnce: boolean,
+): UsageWatch['countBeat'] {
+  let beaten = NOTHING;
+  return (counters) => {
+    const seen = read();
+    if (seen === null) return counters;
+    const now = beatCounts(seen);
+    const since = beaten;
+    beaten = now;
+    const currentTool = counters.currentTool ?? seen.openTool;
+    return {
+      ...counters,
+      ...(tellsOnce ? { turns: now.turns - since.turns } : {}),
+      toolCalls: now.toolCalls - since.toolCalls,
+      tokensIn: Math.max(0, now.tokensIn - since.tokensIn),
+      tokensOut: Math.max(0, now.tokensOut - since.tokensOut),
+      currentTool,
+      waiting: counters.waiting ?? (currentTool === null ? null : 'tool'),
+    };
+  };
+}
 
 function beatCounts({ answers, byModel, toolCalls }: ObservedUsage): BeatCounts {
   return {

@@ -45,91 +45,112 @@ export interface CountedRequest {
 }
 
 export function createUsageCounter(clock: Clock): UsageCounter {
-  const byModel = new Map<string, TokenCounts>();
   const open = new Set<() => void>();
-  const estimated = { answers: 0, inputTokens: 0, outputTokens: 0 };
+  const tally = new Tally();
   const standing = createModelStanding(clock);
-  let answers = 0;
-  let cut = 0;
-  let refusals = 0;
-  let lastStop: EarlyStop | null = null;
-
-  const add = (model: string, more: TokenCounts): void => {
-    const name = byModel.has(model) || byModel.size < MAX_MODELS ? model : 'other models';
-    byModel.set(name, plusTokens(byModel.get(name) ?? NO_TOKENS, more));
-  };
-  const charge = (answer: CountedAnswer, isWhole: boolean): void => {
-    const missing = answer.estimate(isWhole);
-    if (missing === null) return;
-    const { model, inputTokens, outputTokens } = missing;
-    add(model, { ...NO_TOKENS, inputTokens, outputTokens });
-    estimated.answers += 1;
-    estimated.inputTokens += inputTokens;
-    estimated.outputTokens += outputTokens;
-  };
   const counter: UsageCounter = {
     onChange: () => undefined,
-    read: () => ({
-      answers,
-      estimated: { ...estimated },
-      isWhole: answers > 0 && standing.underWay + cut + estimated.answers === 0,
-      refusals,
-      lastStop,
-      ...standing.read(),
-      byModel: [...byModel].map(([model, counts]) => ({ model, ...counts })),
-    }),
+    read: () => ({ ...tally.read(standing.underWay), ...standing.read() }),
     close() {
       for (const cutOff of open) cutOff();
     },
-    ask(path) {
-      const isAlone = standing.underWay === 0; // a side request is no answer to the task
-      standing.begin();
-      const answer = createCountedAnswer(path, { add, called: standing.called });
-      let ordinal: number | null = null;
-      let canBeRead = true;
-      const end = once((how: AnswerEnd, outcome: Outcome, isCharged: boolean) => {
-        open.delete(leave);
-        if (isCharged) charge(answer, how === 'whole');
-        if (ordinal !== null && how !== 'whole') cut += 1;
-        if (answer.stop === 'refusal') refusals += 1;
-        if (ordinal !== null && ordinal === answers) lastStop = isAlone ? answer.stop : null;
-        standing.end(outcome);
-        counter.onChange();
-      });
-      const fail = (cause: ModelError, detail: string): Outcome => {
-        return { kind: 'failed', cause, detail, isForTask: answer.offersTools };
-      };
-      const leave = (): void => end('left', { kind: 'left' }, true);
-      open.add(leave);
-      const listener: AnswerListener = {
-        hear: answer.hear,
-        miss: answer.miss,
-        end: (how) => end(how, outcomeOf(how, answer, { canBeRead, fail }), true),
-      };
-      return {
-        send: answer.send,
-        // Without an answer this was our own message; a client that disconnected may have left an answer that costs
-        // money.
-        closed(hasAll) {
-          if (hasAll && ordinal === null)
-            end('whole', fail('no-connection', 'no answer came from the model'), false);
-          else leave();
-        },
-        answered(status, contentType, isReadable) {
-          if (status < 200 || status > 299) {
-            end('whole', fail(errorOfStatus(status), `the model answered with HTTP ${status}`), false);
-            return null;
-          }
-          canBeRead = isReadable;
-          ordinal = answers += 1;
-          lastStop = null;
-          counter.onChange();
-          return isReadable ? createAnswerReader(contentType, listener) : createBlindReader(listener);
-        },
-      };
-    },
+    ask: (path) => countRequest({ tally, standing, open, changed: () => counter.onChange() }, path),
   };
   return counter;
+}
+
+/** The sums of what was counted. */
+class Tally {
+  readonly #byModel = new Map<string, TokenCounts>();
+  readonly #estimated = { answers: 0, inputTokens: 0, outputTokens: 0 };
+  answers = 0;
+  cut = 0;
+  refusals = 0;
+  lastStop: EarlyStop | null = null;
+
+  add(model: string, more: TokenCounts): void {
+    const name = this.#byModel.has(model) || this.#byModel.size < MAX_MODELS ? model : 'other models';
+    this.#byModel.set(name, plusTokens(this.#byModel.get(name) ?? NO_TOKENS, more));
+  }
+
+  /** Adds what the answer did not say itself. */
+  estimate(answer: CountedAnswer, isWhole: boolean): void {
+    const missing = answer.estimate(isWhole);
+    if (missing === null) return;
+    const { model, inputTokens, outputTokens } = missing;
+    this.add(model, { ...NO_TOKENS, inputTokens, outputTokens });
+    this.#estimated.answers += 1;
+    this.#estimated.inputTokens += inputTokens;
+    this.#estimated.outputTokens += outputTokens;
+  }
+
+  read(underWay: number) {
+    const { answers, cut, refusals, lastStop } = this;
+    return {
+      answers,
+      estimated: { ...this.#estimated },
+      isWhole: answers > 0 && underWay + cut + this.#estimated.answers === 0,
+      refusals,
+      lastStop,
+      byModel: [...this.#byModel].map(([model, counts]) => ({ model, ...counts })),
+    };
+  }
+}
+
+interface Counting {
+  readonly tally: Tally;
+  readonly standing: ReturnType<typeof createModelStanding>;
+  /** What ends each request that is under way. */
+  readonly open: Set<() => void>;
+  changed(): void;
+}
+
+function countRequest({ tally, standing, open, changed }: Counting, path: string): CountedRequest {
+  const isAlone = standing.underWay === 0; // what is asked beside something else is no answer to the task
+  standing.begin();
+  const add = (model: string, more: TokenCounts): void => tally.add(model, more);
+  const answer = createCountedAnswer(path, { add, called: standing.called });
+  let ordinal: number | null = null;
+  let canBeRead = true;
+  const end = once((how: AnswerEnd, outcome: Outcome, isCharged: boolean) => {
+    open.delete(leave);
+    if (isCharged) tally.estimate(answer, how === 'whole');
+    if (ordinal !== null && how !== 'whole') tally.cut += 1;
+    if (answer.stop === 'refusal') tally.refusals += 1;
+    if (ordinal !== null && ordinal === tally.answers) tally.lastStop = isAlone ? answer.stop : null;
+    standing.end(outcome);
+    changed();
+  });
+  const fail = (cause: ModelError, detail: string): Outcome => {
+    return { kind: 'failed', cause, detail, isForTask: answer.offersTools };
+  };
+  const leave = (): void => end('left', { kind: 'left' }, true);
+  open.add(leave);
+  const listener: AnswerListener = {
+    hear: answer.hear,
+    miss: answer.miss,
+    end: (how) => end(how, outcomeOf(how, answer, { canBeRead, fail }), true),
+  };
+  return {
+    send: answer.send,
+    // Without an answer these were our own words; a client that went away may have left one to be paid for.
+    closed(hasAll) {
+      if (hasAll && ordinal === null)
+        end('whole', fail('no-connection', 'no answer came from the model'), false);
+      else leave();
+    },
+    answered(status, contentType, isReadable) {
+      if (status < 200 || status > 299) {
+        end('whole', fail(errorOfStatus(status), `the model answered with HTTP ${status}`), false);
+        return null;
+      }
+      canBeRead = isReadable;
+      ordinal = tally.answers += 1;
+      tally.lastStop = null;
+      changed();
+      return isReadable ? createAnswerReader(contentType, listener) : createBlindReader(listener);
+    },
+  };
 }
 
 function outcomeOf(

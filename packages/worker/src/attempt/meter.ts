@@ -20,76 +20,66 @@ export interface Meter {
 }
 
 export function createMeter(): Meter {
-  const models = new Set<string>();
-  const open = new Map<string, string>();
-  let turns = 0;
-  let toolCalls = 0;
-  let usage = NOTHING;
-  let costUsd: number | undefined;
-  let modelMs: number | undefined;
-  let hasUsage = false;
+  return new StreamMeter();
+}
 
-  return {
-    count(signal) {
-      switch (signal.kind) {
-        case 'turn':
-          turns += 1;
-          return;
-        case 'model':
-          models.add(signal.model);
-          return;
-        case 'tool-start':
-          toolCalls += 1;
-          open.set(signal.callId, signal.tool);
-          return;
-        case 'tool-end':
-          open.delete(signal.callId);
-          return;
-        case 'usage':
-          hasUsage = true;
-          usage = signal.how === 'total' ? signal.usage : addUsage(usage, signal.usage);
-          return;
-        case 'cost':
-          costUsd = signal.usd;
-          return;
-        case 'model-time':
-          modelMs = signal.ms;
-          return;
-        default:
-      }
-    },
-    get turns() {
-      return turns;
-    },
-    get toolCalls() {
-      return toolCalls;
-    },
-    get usage() {
-      return usage;
-    },
-    get hasUsage() {
-      return hasUsage;
-    },
-    get costUsd() {
-      return costUsd;
-    },
-    get currentTool() {
-      return [...open.values()].at(-1) ?? null;
-    },
-    toUsage() {
-      if (!hasUsage) return undefined; // unknown is never 0
-      // A program that reports 0 for a turn of its model does not know the price.
-      const hasCost = costUsd !== undefined && (costUsd > 0 || turns === 0);
-      return {
-        models: [...models],
-        ...usage,
-        ...(hasCost ? { costUsd } : {}),
-        turns,
-        toolCalls,
-        ...(modelMs === undefined ? {} : { durationMs: modelMs }),
-      };
-    },
-  };
+class StreamMeter implements Meter {
+  readonly #models = new Set<string>();
+  readonly #open = new Map<string, string>();
+  #modelMs: number | undefined;
+  turns = 0;
+  toolCalls = 0;
+  usage = NOTHING;
+  hasUsage = false;
+  costUsd: number | undefined;
+
+  get currentTool(): string | null {
+    return [...this.#open.values()].at(-1) ?? null;
+  }
+
+  count(signal: AgentSignal): void {
+    switch (signal.kind) {
+      case 'turn':
+        this.turns += 1;
+        return;
+      case 'model':
+        this.#models.add(signal.model);
+        return;
+      case 'tool-start':
+        this.toolCalls += 1;
+        this.#open.set(signal.callId, signal.tool);
+        return;
+      case 'tool-end':
+        this.#open.delete(signal.callId);
+        return;
+      case 'usage':
+        this.hasUsage = true;
+        this.usage = signal.how === 'total' ? signal.usage : addUsage(this.usage, signal.usage);
+        return;
+      case 'cost':
+        this.costUsd = signal.usd;
+        return;
+      case 'model-time':
+        this.#modelMs = signal.ms;
+        return;
+      default:
+    }
+  }
+
+  toUsage(): Usage | undefined {
+    if (!this.hasUsage) return undefined; // unknown is never 0
+    const { costUsd, turns, toolCalls } = this;
+    // A program that says 0 for a turn of its model does not know the price.
+    const hasCost = costUsd !== undefined && (costUsd > 0 || turns === 0);
+    return {
+      models: [...this.#models],
+      ...this.usage,
+      ...(hasCost ? { costUsd } : {}),
+      turns,
+      toolCalls,
+      ...(this.#modelMs === undefined ? {} : { durationMs: this.#modelMs }),
+    };
+  }
 }
 
 export function addUsage(left: UsageCount, right: UsageCount): UsageCount {
