@@ -77,7 +77,7 @@ export const ROOMS: Readonly<Record<string, RoomRule>> = {
       ledger: [],
       bus: [],
       store: [],
-      registry: ['store'],
+      registry: ['store', 'config', 'discovery'],
       secrets: [],
       workspace: [],
       compute: [],

@@ -9,7 +9,6 @@ import type { Engine, EngineOptions } from './composition/engine-contract.ts';
 import { prepareCompileCache } from './composition/compile-cache.ts';
 import { createDispatchSettings, searchPath } from './composition/dispatch-settings.ts';
 import { createSealer, type Sealer } from './composition/seal-evidence.ts';
-import { createNames } from './composition/names.ts';
 import { obeyOrder } from './composition/obey-order.ts';
 import { openBudget } from './composition/open-budget.ts';
 import { openSpareWorkers } from './composition/open-spare-workers.ts';
@@ -34,7 +33,7 @@ import { createRecorder } from './ledger/index.ts';
 import { createNetwork } from './network/index.ts';
 import { createPrefixedId } from './platform/index.ts';
 import { createApprovals } from './questions/index.ts';
-import { openRegistry } from './registry/index.ts';
+import { createNames, openRegistry } from './registry/index.ts';
 import { createSecrets } from './secrets/index.ts';
 import { createSessions } from './session/index.ts';
 import { createWorkspaces } from './workspace/index.ts';
@@ -201,7 +200,13 @@ function openRooms(
       spares: options.spareWorkers ?? openSpareWorkers({ keepsNext: true }),
     }),
     workspaces,
-    names: createNames({ config, env, registry, node: settings.node }),
+    names: createNames({
+      config,
+      env,
+      registry,
+      node: settings.node,
+      nativeAgent: bundlePath('native-agent.mjs'),
+    }),
     budget,
     network: createNetwork({ clock }),
     secrets,

@@ -22,6 +22,8 @@ import type {
 } from '@caisson/protocol';
 import type { FoundRuntime, FoundAgent } from './rooms.ts';
 
+export type { Refusal } from '../platform/index.ts';
+
 export type WorkspaceKind = 'worktree' | 'in-place' | 'empty';
 
 /** A caller's request. Everything left out comes from the agent, the configuration or a default. */
@@ -83,14 +85,6 @@ export interface DispatchRequest {
   /** The grant of the run that requests this one; it limits the new grant. */
   readonly parent?: { readonly runId: string; readonly grant: Grant };
   readonly runId?: string;
-}
-
-export interface Refusal {
-  readonly check: string;
-  readonly detail: string;
-  readonly remedy?: string;
-  /** The exit code for callers. */
-  readonly kind: 'usage' | 'policy' | 'budget' | 'unavailable' | 'full';
 }
 
 /** A file in the store that lands at `inputs/<key>`. */

@@ -1,20 +1,7 @@
 import { explainError } from '@caisson/ground';
 import { CaissonError } from '@caisson/protocol';
-import type { Refusal } from './contract.ts';
 
-/** Admission refused the task; there is no run. */
-export class TaskRefusedError extends CaissonError {
-  readonly code = 'TASK_REFUSED';
-  readonly refusal: Refusal;
-
-  constructor(refusal: Refusal) {
-    super(
-      `${refusal.detail} (check: ${refusal.check})`,
-      refusal.remedy === undefined ? {} : { remedy: refusal.remedy },
-    );
-    this.refusal = refusal;
-  }
-}
+export { TaskRefusedError } from '../platform/index.ts';
 
 const NAMED = 3;
 

@@ -1,16 +1,7 @@
 /** What dispatch works with: the other rooms' doors, the resolver of names, and the settings. */
 import type { Clock, StageLimits } from '@caisson/ground';
-import type {
-  AgentDefinition,
-  BudgetCaps,
-  DataOf,
-  Grant,
-  Limits,
-  Mode,
-  ModelApi,
-  PipelineSpec,
-  RuntimeDescriptor,
-} from '@caisson/protocol';
+import type { BudgetCaps, DataOf, Grant, Limits, Mode, ModelApi } from '@caisson/protocol';
+import type { Names } from '../registry/index.ts';
 import type { Budget } from '../budget/index.ts';
 import type { Compute } from '../compute/index.ts';
 import type { Emit, Ledger, Recorder } from '../ledger/index.ts';
@@ -76,51 +67,7 @@ export interface DispatchSettings {
   readonly programs: { readonly relay: readonly string[]; readonly toolShim: readonly string[] };
 }
 
-/** A runtime as it was found here. */
-export interface FoundRuntime {
-  readonly name: string;
-  readonly descriptor: RuntimeDescriptor;
-  readonly bin: string;
-  readonly version: string | null;
-  readonly endpoint: string | null;
-  readonly api: ModelApi;
-  readonly apiKeyRef: string | null;
-  readonly model: string | null;
-  readonly settings: Readonly<Record<string, unknown>>;
-  readonly env: Readonly<Record<string, string>>;
-  readonly adapter: { readonly path: string; readonly sha256: string } | null;
-  readonly login: boolean;
-  /** Whether MCP servers that the repository names are started. */
-  readonly projectServers: boolean;
-}
-
-/** An agent definition after its name was resolved. */
-export interface FoundAgent {
-  readonly name: string;
-  readonly hash: string;
-  readonly definition: AgentDefinition;
-}
-
-/** An env bundle after its name was resolved. */
-export interface FoundEnvBundle {
-  readonly name: string;
-  readonly hash: string;
-  readonly values: Record<string, string>;
-  readonly secrets: Record<string, string>;
-}
-
-/** The resolved names of a task. */
-export interface Names {
-  agent(name: string): Promise<FoundAgent>;
-  capability(name: string): Promise<{ name: string; hash: string }>;
-  envBundle(name: string): Promise<FoundEnvBundle>;
-  pipeline(name: string): Promise<{ id: string; hash: string; spec: PipelineSpec }>;
-  runtime(name: string): Promise<FoundRuntime>;
-  /** The runtimes that could be used, for an error that lists them. */
-  usableRuntimes(): Promise<readonly string[]>;
-  /** A model name as the runtime knows it (`fast` and the like are mapped). */
-  model(runtime: string, name: string): string;
-}
+export type { FoundAgent, FoundEnvBundle, FoundRuntime, Names } from '../registry/index.ts';
 
 export interface OpenedNetwork {
   readonly socket: string;

@@ -1,5 +1,6 @@
 export { backoffMs, type BackoffOptions } from './backoff.ts';
 export { CaissonError, ErrorInfo, toErrorInfo } from './errors.ts';
+export { TaskRefusedError, type Refusal } from './refusal.ts';
 export { createPrefixedId, createRunId } from './ids.ts';
 export { pause } from './pause.ts';
 export {

@@ -2,7 +2,8 @@ export * from './contract.ts';
 export * from './errors.ts';
 export { openRegistry, type RegistryOptions } from './open-registry.ts';
 export { readDefinition, registerFolder } from './register-folder.ts';
-export { resolveModel } from './resolve-model.ts';
+export { createNames } from './names.ts';
+export type * from './names-contract.ts';
 export {
   compileSystemPrompt,
   compileUserPrompt,

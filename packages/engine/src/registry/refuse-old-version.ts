@@ -1,6 +1,6 @@
 import type { RuntimeDescriptor } from '@caisson/protocol';
 import { compareVersions } from '../discovery/index.ts';
-import { TaskRefusedError } from '../dispatch/index.ts';
+import { TaskRefusedError } from '../platform/index.ts';
 
 /**
  * Programs ignore settings that they do not know, including hooks: a version older than the tested ones may run its

@@ -1,0 +1,24 @@
+import { CaissonError } from '@caisson/protocol';
+
+/** Why a task is not taken; every room that looks at a task may say so. */
+export interface Refusal {
+  readonly check: string;
+  readonly detail: string;
+  readonly remedy?: string;
+  /** Which exit code a face chooses. */
+  readonly kind: 'usage' | 'policy' | 'budget' | 'unavailable' | 'full';
+}
+
+/** Admission said no; there is no run. */
+export class TaskRefusedError extends CaissonError {
+  readonly code = 'TASK_REFUSED';
+  readonly refusal: Refusal;
+
+  constructor(refusal: Refusal) {
+    super(
+      `${refusal.detail} (check: ${refusal.check})`,
+      refusal.remedy === undefined ? {} : { remedy: refusal.remedy },
+    );
+    this.refusal = refusal;
+  }
+}

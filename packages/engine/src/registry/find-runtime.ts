@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import {
+  BUILT_IN_RUNTIMES,
+  describeConfiguredRuntime,
+  RUNTIME_DESCRIPTORS,
+  type RuntimeDescriptor,
+} from '@caisson/protocol';
+import type { ResolvedConfig } from '../config/index.ts';
+import { findInstalledVersion, type LocatedRuntime } from '../discovery/index.ts';
+import { TaskRefusedError } from '../platform/index.ts';
+import type { Registry } from './contract.ts';
+import { modelApiOf } from './model-api.ts';
+import type { FoundRuntime } from './names-contract.ts';
+import { refuseOldVersion } from './refuse-old-version.ts';
+
+export interface NamesOptions {
+  readonly config: ResolvedConfig;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly registry: Registry;
+  readonly node: string;
+  /** The program of the native agent. */
+  readonly nativeAgent: string;
+}
+
+/** A runtime by its name, with where its program is and how it is reached. */
+export function findRuntime(
+  options: NamesOptions,
+  located: readonly LocatedRuntime[],
+  name: string,
+): FoundRuntime {
+  const { config, env } = options;
+  const found = located.find((candidate) => candidate.name === name);
+  if (found === undefined)
+    throw refuseUnknownName('runtime', name, [...BUILT_IN_RUNTIMES, ...Object.keys(config.runtimes)]);
+  const descriptor = descriptorOf(name, found);
+  const isProgram =
+    descriptor.bins.length > 0 || found.config.bin !== undefined || descriptor.promptVia === 'acp';
+  if (isProgram && found.path === null) {
+    throw new TaskRefusedError({
+      check: 'runtime-found',
+      kind: 'unavailable',
+      detail: `${name} is not installed: ${(found.config.bin ?? descriptor.bins.join(' or ')) || 'its program'} was not found`,
+      remedy:
+        descriptor.npmPackage === undefined
+          ? `Set runtimes.${name}.bin in caisson.yaml.`
+          : `npm install -g ${descriptor.npmPackage}, or set runtimes.${name}.bin.`,
+    });
+  }
+  const version = found.path === null ? null : findInstalledVersion(found.path, descriptor.bins);
+  refuseOldVersion(descriptor, version);
+  const hasKeyInEnv = descriptor.keyEnv !== undefined && (env[descriptor.keyEnv] ?? '') !== '';
+  const apiKeyRef = found.config.apiKey ?? (hasKeyInEnv ? `env:${descriptor.keyEnv ?? ''}` : null);
+  return {
+    name,
+    descriptor,
+    bin: found.path ?? (name === 'native' ? options.nativeAgent : options.node),
+    version,
+    endpoint: found.config.endpoint ?? (apiKeyRef === null ? null : (descriptor.defaultEndpoint ?? null)),
+    api: modelApiOf(descriptor, found.config.settings ?? {}),
+    apiKeyRef,
+    model: found.config.model ?? null,
+    settings: found.config.settings ?? {},
+    env: found.config.env ?? {},
+    adapter:
+      found.config.adapter === undefined
+        ? null
+        : hashAdapter(name, resolve(config.projectRoot, found.config.adapter)),
+    login: found.config.login === 'mount',
+    projectServers: found.config.projectServers === true,
+  };
+}
+
+function hashAdapter(name: string, path: string): { path: string; sha256: string } {
+  try {
+    return { path, sha256: createHash('sha256').update(readFileSync(path)).digest('hex') };
+  } catch (error) {
+    throw new TaskRefusedError({
+      check: 'adapter-found',
+      kind: 'unavailable',
+      detail: `the adapter of ${name} cannot be read: ${(error as Error).message}`,
+      remedy: `Set runtimes.${name}.adapter in caisson.yaml to the file; the path is relative to caisson.yaml.`,
+    });
+  }
+}
+
+function descriptorOf(name: string, { descriptor, config, path }: LocatedRuntime): RuntimeDescriptor {
+  const settings = config.settings ?? {};
+  const known = describeConfiguredRuntime(name, { bin: path ?? config.bin, settings });
+  return known ?? descriptor ?? customDescriptor(name);
+}
+
+/** A runtime that only the user knows: the sandbox enforces every mode, the adapter gets every setting. */
+function customDescriptor(name: string): RuntimeDescriptor {
+  const base = RUNTIME_DESCRIPTORS['command'];
+  if (base === undefined) throw new Error('the descriptor of "command" is missing');
+  return { ...base, name, title: name, sampling: ['maxTokens', 'temperature'] };
+}
+
+/** The name is neither declared nor registered. */
+export function refuseUnknownName(kind: string, name: string, known: readonly string[]): TaskRefusedError {
+  const list = [...new Set(known)].toSorted().join(', ');
+  return new TaskRefusedError({
+    check: `${kind.replaceAll(' ', '-')}-known`,
+    kind: 'usage',
+    detail: `there is no ${kind} "${name}"`,
+    remedy: list === '' ? `Declare it in caisson.yaml, or register it.` : `Known here: ${list}.`,
+  });
+}

@@ -1,0 +1,47 @@
+import type { AgentDefinition, ModelApi, PipelineSpec, RuntimeDescriptor } from '@caisson/protocol';
+
+/** A runtime as it was found here. */
+export interface FoundRuntime {
+  readonly name: string;
+  readonly descriptor: RuntimeDescriptor;
+  readonly bin: string;
+  readonly version: string | null;
+  readonly endpoint: string | null;
+  readonly api: ModelApi;
+  readonly apiKeyRef: string | null;
+  readonly model: string | null;
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly env: Readonly<Record<string, string>>;
+  readonly adapter: { readonly path: string; readonly sha256: string } | null;
+  readonly login: boolean;
+  /** Whether MCP servers that the repository names are started. */
+  readonly projectServers: boolean;
+}
+
+/** An agent definition after its name was resolved. */
+export interface FoundAgent {
+  readonly name: string;
+  readonly hash: string;
+  readonly definition: AgentDefinition;
+}
+
+/** An env bundle after its name was resolved. */
+export interface FoundEnvBundle {
+  readonly name: string;
+  readonly hash: string;
+  readonly values: Record<string, string>;
+  readonly secrets: Record<string, string>;
+}
+
+/** What names stand for, as admission resolved them. */
+export interface Names {
+  agent(name: string): Promise<FoundAgent>;
+  capability(name: string): Promise<{ name: string; hash: string }>;
+  envBundle(name: string): Promise<FoundEnvBundle>;
+  pipeline(name: string): Promise<{ id: string; hash: string; spec: PipelineSpec }>;
+  runtime(name: string): Promise<FoundRuntime>;
+  /** The runtimes that could be used, for an error that lists them. */
+  usableRuntimes(): Promise<readonly string[]>;
+  /** A model name as the runtime knows it (`fast` and the like are mapped). */
+  model(runtime: string, name: string): string;
+}
