@@ -11,7 +11,7 @@ import { countIdenticalFailures, MAX_IDENTICAL_FAILURES } from './identical-fail
 import { loginBinds } from './login-files.ts';
 import { describeFull, poolRoom } from './pool-room.ts';
 import { findSecretInBranch } from './secret-in-branch.ts';
-import { findTakenBranch } from './settle-branch.ts';
+import { findTakenBranch } from './taken-branch.ts';
 import { findImpossibleRoom, findLensWithoutCheck } from './verify-lens.ts';
 import { findBundleBeyondParent, findLoginBeyondParent } from './within-parent.ts';
 import {

@@ -3,40 +3,11 @@
  * by compare-and-swap. A run that continues another one moves the branch that the earlier run left, and no other.
  */
 import type { RunBranch } from '@caisson/protocol';
-import { PreparedWorkspace, type BranchStanding, type PlannedBranch } from '../workspace/index.ts';
-import type { AdmittedRun } from './contract.ts';
+import { PreparedWorkspace, type PlannedBranch } from '../workspace/index.ts';
 import { findChangesOutsideScope, type RecordedWork } from './outside-scope.ts';
 import type { MayPass } from './passing-failure.ts';
-import type { RequestRefusal } from './request-checks.ts';
 import type { DispatchRooms } from './rooms.ts';
-
-/** A branch that cannot be made is refused before there is a run. */
-export async function findTakenBranch(
-  { request, workspaceKind }: Pick<AdmittedRun, 'request' | 'workspaceKind'>,
-  { ledger, workspaces, settings }: Pick<DispatchRooms, 'ledger' | 'workspaces' | 'settings'>,
-): Promise<RequestRefusal | null> {
-  const { branch: name, continues } = request;
-  if (name === undefined) return null;
-  const { projectRoot } = settings;
-  const standing = workspaceKind === 'empty' ? null : await workspaces.findBranch({ projectRoot, name });
-  if (standing === null)
-    return {
-      kind: 'usage',
-      detail: `the branch ${name} was requested, but the workspace is in no git repository`,
-      remedy: 'Leave out --branch, or work in a git repository.',
-    };
-  const earlier = findEarlierBranch({ ledger }, continues, name);
-  const isFree =
-    standing.kind === 'free' ||
-    (standing.name === name && standing.checkedOutIn === null && standing.commit === earlier);
-  return isFree
-    ? null
-    : {
-        kind: 'usage',
-        detail: `the branch ${name} cannot be created: ${describeTaken(standing)}`,
-        remedy: 'Choose another name for --branch.',
-      };
-}
+import { describeTaken, findEarlierBranch } from './taken-branch.ts';
 
 /**
  * Writes the branch of a run that ends now, and returns what the terminal event says of it. Rejects only with what `mayPass`.
@@ -87,31 +58,4 @@ interface SavedWork extends Partial<RecordedWork> {
 function describeOutside(count: number, { name, commit }: PlannedBranch): string {
   const files = count === 1 ? '1 changed file is' : `${count} changed files are`;
   return `${files} outside the scope of the task; create it all the same: git branch ${name} ${commit}`;
-}
-
-/** Where an earlier run of the same task left the branch. */
-function findEarlierBranch(
-  { ledger }: Pick<DispatchRooms, 'ledger'>,
-  runId: string | undefined,
-  name: string,
-): string | null {
-  const seen = new Set<string>();
-  for (let earlier = runId; earlier !== undefined && !seen.has(earlier);) {
-    seen.add(earlier);
-    const row = ledger.run(earlier);
-    const ending =
-      row?.ending === undefined ? undefined : ledger.read({ runId: earlier, types: [row.ending] }).at(-1);
-    const branch = ending?.data.branch;
-    if (branch?.name === name && branch.status === 'created') return branch.commit;
-    earlier = row?.continues;
-  }
-  return null;
-}
-
-function describeTaken(standing: BranchStanding): string {
-  if (standing.kind === 'free') return 'git would not create it';
-  const { name, checkedOutIn } = standing;
-  return checkedOutIn === null
-    ? `there is already a branch ${name}`
-    : `${name} is checked out in ${checkedOutIn}`;
 }
