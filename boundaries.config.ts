@@ -90,20 +90,12 @@ export const ROOMS: Readonly<Record<string, RoomRule>> = {
       supervision: ['compute'],
       budget: [],
       evidence: ['store', 'ledger'],
-      dispatch: [
-        ...[
-          'ledger',
-          'registry',
-          'store',
-          'secrets',
-          'workspace',
-          'network',
-          'questions',
-          'session',
-          'compute',
-        ],
-        ...['supervision', 'budget', 'hosts'],
+      admission: ['ledger', 'registry', 'store', 'workspace', 'network', 'session', 'compute', 'budget'],
+      attempt: [
+        ...['admission', 'ledger', 'store', 'workspace', 'network', 'compute', 'supervision', 'budget'],
       ],
+      recovery: ['admission', 'attempt', 'ledger', 'workspace', 'compute', 'hosts'],
+      dispatch: ['admission', 'attempt', 'recovery', 'ledger', 'questions'],
     },
   },
 };

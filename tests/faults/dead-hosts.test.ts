@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { loadConfig } from '../../packages/engine/src/config/index.ts';
-import { recover } from '../../packages/engine/src/dispatch/index.ts';
+import { recover } from '../../packages/engine/src/recovery/index.ts';
 import { createEngine, type Engine } from '../../packages/engine/src/engine.ts';
 import { LedgerBusyError } from '../../packages/engine/src/ledger/index.ts';
 import type { PreparedWorkspace } from '../../packages/engine/src/workspace/index.ts';

@@ -12,7 +12,7 @@ import {
   type ResolvedConfig,
 } from './config/index.ts';
 import type { DiscoveredRuntime } from './discovery/index.ts';
-import type { DispatchRequest, RunHandle } from './dispatch/index.ts';
+import type { DispatchRequest, RunHandle } from './admission/index.ts';
 import { createEngine, type Engine, type EngineOptions } from './engine.ts';
 import type { Exported, Verification, VerifyOptions } from './evidence/index.ts';
 import type { QuestionRow, RunFilter, SpendRow } from './ledger/index.ts';

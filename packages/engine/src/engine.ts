@@ -20,14 +20,9 @@ import { openState } from './composition/state-folder.ts';
 import { createLocalCompute } from './compute/index.ts';
 import { readHostEnvironment, type ResolvedConfig } from './config/index.ts';
 import { repairOwnRefs } from './operations/repair-own-refs.ts';
-import {
-  createDispatcher,
-  createHostBackoff,
-  recover,
-  type Dispatcher,
-  type DispatchRooms,
-  type Recovered,
-} from './dispatch/index.ts';
+import { createDispatcher } from './dispatch/index.ts';
+import { createHostBackoff, recover, type Recovered } from './recovery/index.ts';
+import { type Dispatcher, type DispatchRooms } from './admission/index.ts';
 import { createLocalHosts, type HostPost } from './hosts/index.ts';
 import { createRecorder } from './ledger/index.ts';
 import { createNetwork } from './network/index.ts';

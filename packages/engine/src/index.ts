@@ -10,8 +10,8 @@ export {
 export { TrustRequiredError, type AskLine, type TrustReport } from './trust/index.ts';
 export * from './discovery/index.ts';
 export { createCaisson, type Caisson, type CaissonOptions } from './caisson.ts';
-export { RunAmbiguousError, RunNotFoundError, TaskRefusedError } from './dispatch/index.ts';
-export type { DispatchRequest, Refusal, RunHandle, WorkspaceKind } from './dispatch/index.ts';
+export { RunAmbiguousError, RunNotFoundError, TaskRefusedError } from './admission/index.ts';
+export type { DispatchRequest, Refusal, RunHandle, WorkspaceKind } from './admission/index.ts';
 export type { RunFilter, RunRow } from './ledger/index.ts';
 export type { ListedRun } from './operations/list-runs.ts';
 export { examineConfig, type ExaminedConfig } from './operations/examine-config.ts';

@@ -2,7 +2,7 @@
 import { dirname } from 'node:path';
 import type { Limits } from '@caisson/protocol';
 import type { ResolvedConfig, SettingKey } from '../config/index.ts';
-import type { DispatchSettings } from '../dispatch/index.ts';
+import type { DispatchSettings } from '../admission/index.ts';
 import { bundlePath } from './bundle-path.ts';
 import { listPrivatePaths, makePrivateFolders } from './private-paths.ts';
 import { findInsidePrograms } from './inside-programs.ts';

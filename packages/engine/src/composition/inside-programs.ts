@@ -1,6 +1,6 @@
 /** Our programs inside a sandbox: in Perl if it is installed (decision 0008), else in Node. */
 import { accessSync, constants } from 'node:fs';
-import type { DispatchSettings } from '../dispatch/index.ts';
+import type { DispatchSettings } from '../admission/index.ts';
 import { bundlePath } from './bundle-path.ts';
 
 /** In the system's own folders, which are visible inside; one in a user's home would have to be mounted first. */

@@ -1,7 +1,7 @@
 /**
  * Orders that another process may send to this host: report that it lives, stop a run, forward a message or a decision.
  */
-import type { Dispatcher } from '../dispatch/index.ts';
+import type { Dispatcher } from '../admission/index.ts';
 import type { HostOrder, HostReply } from '../hosts/index.ts';
 import type { Approvals } from '../questions/index.ts';
 

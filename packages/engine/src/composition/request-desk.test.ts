@@ -1,6 +1,6 @@
 import type { DispatchResult, Grant } from '@caisson/protocol';
 import { describe, expect, test } from 'vitest';
-import { TaskRefusedError, type DispatchRequest, type RunHandle } from '../dispatch/index.ts';
+import { TaskRefusedError, type DispatchRequest, type RunHandle } from '../admission/index.ts';
 import { createMemoryLedger } from '../ledger/index.ts';
 import type { Approvals } from '../questions/index.ts';
 import type { Store } from '../store/index.ts';

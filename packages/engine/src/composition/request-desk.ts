@@ -1,8 +1,13 @@
 /** Answers a worker's requests to the host while it runs: decide a waiting call, dispatch another run. */
 import * as z from 'zod/mini';
 import { Mode, TERMINAL_TYPES } from '@caisson/protocol';
-import type { DispatchRequest, DispatchRooms, RequestDesk, RunHandle } from '../dispatch/index.ts';
-import { TaskRefusedError } from '../dispatch/index.ts';
+import {
+  type DispatchRequest,
+  type DispatchRooms,
+  type RequestDesk,
+  type RunHandle,
+  TaskRefusedError,
+} from '../admission/index.ts';
 import { listApprovals, type Approvals } from '../questions/index.ts';
 
 /** A control line has at most 1 MiB; a larger patch is only in `caisson diff`. */

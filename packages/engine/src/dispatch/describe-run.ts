@@ -10,9 +10,8 @@ import {
   type TerminalType,
 } from '@caisson/protocol';
 import type { RunRow, StoredEvent, StoredOf } from '../ledger/index.ts';
-import type { DispatchRooms } from './rooms.ts';
-import { RunNotFoundError } from './errors.ts';
-import { findChangesOutsideScope, mayLackPatch } from './outside-scope.ts';
+import { type DispatchRooms, RunNotFoundError } from '../admission/index.ts';
+import { findChangesOutsideScope, mayLackPatch } from '../attempt/index.ts';
 
 /** Of a run whose acceptance this version cannot read. */
 const UNREADABLE: Resolved = { capabilities: [], env: [], model: { requested: '', served: [] } };

@@ -3,20 +3,30 @@ import type { Clock } from '@caisson/ground';
 import type { DispatchResult } from '@caisson/protocol';
 import { LedgerGoneError, type HeardEvent } from '../ledger/index.ts';
 import { backoffMs, createPrefixedId, pause } from '../platform/index.ts';
-import { stopRun, type ActiveRun } from './active-run.ts';
-import { admit } from './admit.ts';
-import type { AdmittedRun, Dispatcher, DispatchRequest, RunHandle } from './contract.ts';
-import type { DispatchRooms } from './rooms.ts';
+import {
+  stopRun,
+  type ActiveRun,
+  place,
+  freeFolder,
+  failureOf,
+  runAttempt,
+  startRunStream,
+  cancelWithoutWorker,
+  settleWithoutWorker,
+  untilSettled,
+  withReserve,
+} from '../attempt/index.ts';
+import {
+  admit,
+  type AdmittedRun,
+  type Dispatcher,
+  type DispatchRequest,
+  type RunHandle,
+  type DispatchRooms,
+  RunUnsettledError,
+} from '../admission/index.ts';
 import { describeRun } from './describe-run.ts';
-import { RunUnsettledError } from './errors.ts';
-import { place } from './place.ts';
-import { recoverRun } from './recover-run.ts';
-import { freeFolder } from './hold-folder.ts';
-import { failureOf, runAttempt } from './run-attempt.ts';
-import { createRunStream } from './run-stream.ts';
-import { cancelWithoutWorker, settleWithoutWorker } from './settle-without-worker.ts';
-import { untilSettled } from './until-settled.ts';
-import { withReserve } from './with-reserve.ts';
+import { recoverRun } from '../recovery/index.ts';
 
 export function createDispatcher(rooms: DispatchRooms): Dispatcher {
   const active = new Map<string, { run: ActiveRun; handle: RunHandle }>();
@@ -30,7 +40,7 @@ export function createDispatcher(rooms: DispatchRooms): Dispatcher {
   });
 
   const begin = (run: AdmittedRun): RunHandle => {
-    const stream = createRunStream();
+    const stream = startRunStream();
     const accepted = early.get(run.runId);
     if (accepted !== undefined) stream.push(accepted);
     early.delete(run.runId);

@@ -1,13 +1,2 @@
-export type * from './contract.ts';
-export type * from './rooms.ts';
 export { createDispatcher } from './dispatcher.ts';
-export { createHostBackoff } from './host-backoff.ts';
-export { recover, type Recovered } from './recover.ts';
 export { describeRun } from './describe-run.ts';
-export { describeTask } from './describe-task.ts';
-export { RunAmbiguousError, RunNotFoundError, TaskRefusedError } from './errors.ts';
-export { refuseTask } from './refuse-task.ts';
-export { findChangesOutsideScope, mayLackPatch } from './outside-scope.ts';
-export { findOwnControls } from './own-controls.ts';
-export { attemptPaths } from './state-paths.ts';
-export { listLargest, type SpaceHolder } from './state-usage.ts';

@@ -1,6 +1,7 @@
 /** A question is answered once; the answer goes, with everything the agent left, to the run that continues. */
 import { CaissonError, type DataOf } from '@caisson/protocol';
-import { describeRun, type RunHandle } from '../dispatch/index.ts';
+import { describeRun } from '../dispatch/index.ts';
+import { type RunHandle } from '../admission/index.ts';
 import type { Engine } from '../engine.ts';
 import type { QuestionRow } from '../ledger/index.ts';
 import { createRunId } from '../platform/index.ts';

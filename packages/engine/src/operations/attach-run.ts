@@ -1,6 +1,7 @@
 /** A handle on a run that any host drives, this one or another: events from the ledger, orders through its host. */
 import type { DispatchResult } from '@caisson/protocol';
-import { describeRun, type RunHandle } from '../dispatch/index.ts';
+import { describeRun } from '../dispatch/index.ts';
+import { type RunHandle } from '../admission/index.ts';
 import type { Engine } from '../engine.ts';
 import { cancelRun } from './cancel-run.ts';
 import { followRun } from './follow-run.ts';

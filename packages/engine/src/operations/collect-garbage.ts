@@ -7,7 +7,7 @@ import { explainError, isDiskFull, removeTree } from '@caisson/ground';
 import { BusTopic } from '@caisson/protocol';
 import { createRunId } from '../platform/index.ts';
 import { openUserHeads } from '../composition/user-keys.ts';
-import { listLargest, type SpaceHolder } from '../dispatch/index.ts';
+import { listLargest, type SpaceHolder } from '../attempt/index.ts';
 import type { Engine } from '../engine.ts';
 import type { RefRepair } from '../workspace/index.ts';
 import { ageOfOldestOpenRun } from './blob-roots.ts';

@@ -2,7 +2,7 @@
  * With an idempotency key a task becomes at most one run, in any number of processes. The ledger decides: it accepts a
  * key once. The lease only prevents two hosts from admitting the same task at the same time.
  */
-import type { DispatchRequest, RunHandle } from '../dispatch/index.ts';
+import type { DispatchRequest, RunHandle } from '../admission/index.ts';
 import type { Engine } from '../engine.ts';
 import { IdempotencyKeyTakenError } from '../ledger/index.ts';
 import { attachRun } from './attach-run.ts';

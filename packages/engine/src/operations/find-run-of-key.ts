@@ -1,5 +1,5 @@
 /** An idempotency key belongs to one task: a second request gets the run that it became. */
-import { refuseTask, describeTask, type DispatchRequest } from '../dispatch/index.ts';
+import { refuseTask, describeTask, type DispatchRequest } from '../admission/index.ts';
 import type { Engine } from '../engine.ts';
 import type { RunRow } from '../ledger/index.ts';
 

@@ -2,7 +2,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { isErrno } from '@caisson/ground';
-import { attemptPaths } from '../dispatch/index.ts';
+import { attemptPaths } from '../attempt/index.ts';
 import type { Engine } from '../engine.ts';
 import { createWait } from './follow-run.ts';
 import { readRunLog, type LogName } from './read-run-log.ts';

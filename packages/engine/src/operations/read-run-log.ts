@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isErrno } from '@caisson/ground';
-import { attemptPaths, describeRun } from '../dispatch/index.ts';
+import { attemptPaths } from '../attempt/index.ts';
+import { describeRun } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
 import { requireRemembered } from './run-forgotten.ts';
 

@@ -1,4 +1,4 @@
-import { RunAmbiguousError, RunNotFoundError } from '../dispatch/index.ts';
+import { RunAmbiguousError, RunNotFoundError } from '../admission/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 
 const PREFIX = 'run_';

@@ -1,6 +1,7 @@
 /** The same task again, as a new run that continues the old one; nothing of the old run changes. */
 import { CaissonError, type Result } from '@caisson/protocol';
-import { describeRun, type DispatchRequest, type RunHandle } from '../dispatch/index.ts';
+import { describeRun } from '../dispatch/index.ts';
+import { type DispatchRequest, type RunHandle } from '../admission/index.ts';
 import type { Engine } from '../engine.ts';
 import { readRequest } from './run-request.ts';
 

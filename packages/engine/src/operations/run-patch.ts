@@ -1,6 +1,6 @@
 /** The patch of a run, and how it is applied to the user's files. */
 import { BusTopic, CaissonError, isEnding } from '@caisson/protocol';
-import { findChangesOutsideScope, findOwnControls } from '../dispatch/index.ts';
+import { findChangesOutsideScope, findOwnControls } from '../attempt/index.ts';
 import type { Engine } from '../engine.ts';
 import { IncompleteError, TamperedError } from '../evidence/index.ts';
 import type { ApplyResult as AppliedPatch } from '../workspace/index.ts';

@@ -1,5 +1,4 @@
-import type { DispatchRequest } from '../dispatch/index.ts';
-import { RunNotFoundError } from '../dispatch/index.ts';
+import { type DispatchRequest, RunNotFoundError } from '../admission/index.ts';
 import type { Engine } from '../engine.ts';
 import { requireRemembered } from './run-forgotten.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isSameProcess, readProcess, startDetached, writeFileAtomic, removeFileSync } from '@caisson/ground';
 import { BusTopic, CaissonError, ErrorInfo } from '@caisson/protocol';
 import { readHostEnvironment } from '../config/index.ts';
-import type { DispatchRequest } from '../dispatch/index.ts';
+import type { DispatchRequest } from '../admission/index.ts';
 import type { Engine } from '../engine.ts';
 import { createRunId } from '../platform/index.ts';
 import { findRunOfKey } from './find-run-of-key.ts';

@@ -4,7 +4,7 @@ import { CaissonError } from '@caisson/protocol';
 import { describeVerdict } from '../composition/seal-guard.ts';
 import { openUserHeads, openUserKeyring } from '../composition/user-keys.ts';
 import { isAddress } from '../composition/witness-courier.ts';
-import { RunNotFoundError } from '../dispatch/index.ts';
+import { RunNotFoundError } from '../admission/index.ts';
 import type { Engine } from '../engine.ts';
 import {
   describeWitnessed,

@@ -1,0 +1,11 @@
+export { admit } from './admit.ts';
+export * from './contract.ts';
+export { describeTask } from './describe-task.ts';
+export { RunAmbiguousError, RunNotFoundError, RunUnsettledError, TaskRefusedError } from './errors.ts';
+export { linkLoginFiles, loginHosts } from './login-files.ts';
+export { poolOf } from './pool-room.ts';
+export { refuseTask } from './refuse-task.ts';
+export * from './rooms.ts';
+export { materialiseInputs } from './stored-inputs.ts';
+export { describeTaken, findEarlierBranch } from './taken-branch.ts';
+export { hasCleanRoom, warnOfWeakerVerify } from './verify-lens.ts';

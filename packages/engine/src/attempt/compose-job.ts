@@ -1,0 +1,223 @@
+/** The job: the worker's whole input, composed from what was admitted and what was prepared. */
+import { existsSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import type { Job } from '@caisson/protocol';
+import type { AttemptLimits } from '../compute/index.ts';
+import type { PreparedWorkspace } from '../workspace/index.ts';
+import type { AdmittedRun, DispatchRooms, OpenedNetwork } from '../admission/index.ts';
+import { LOST_WORK_NOTE, NEXT_ATTEMPT_NOTE } from './continued-work.ts';
+import { findNeighbourStates } from './neighbour-states.ts';
+import { rulesAboutControls } from './own-controls.ts';
+import { takenSampling } from './sampling.ts';
+import type { AgentSession } from './session-folder.ts';
+import type { AttemptPaths } from './state-paths.ts';
+
+export interface JobParts {
+  readonly attempt: number;
+  readonly nonce: string;
+  readonly paths: AttemptPaths;
+  readonly workspace: PreparedWorkspace;
+  readonly limits: AttemptLimits;
+  readonly network: OpenedNetwork | null;
+  readonly secrets: Job['secrets'];
+  readonly inputs: Job['inputs'];
+  readonly overlay: Job['overlay'];
+  readonly session: AgentSession;
+  readonly isWorkLost: boolean;
+  /** The session is of an attempt before this one, not of another run. */
+  readonly isOwnSession: boolean;
+}
+
+export function composeJob(rooms: DispatchRooms, run: AdmittedRun, parts: JobParts): Job {
+  const { settings } = rooms;
+  return {
+    schemaVersion: 1,
+    runId: run.runId,
+    attempt: parts.attempt,
+    nonce: parts.nonce,
+    ...composeTask(run, parts),
+    grant: run.grant,
+    rules: [...settings.rules, ...rulesAboutControls(settings, parts.workspace)],
+    pipeline: run.pipeline,
+    workspace: composeWorkspace(run, parts.workspace),
+    inputs: parts.inputs,
+    overlay: parts.overlay,
+    setup: settings.setup === null ? [] : [settings.setup],
+    env: {
+      base: { ...settings.hostEnv, PATH: settings.path },
+      bundles: run.envBundles.map(({ name, values }) => ({ name, values })),
+      run: { ...run.runtime.env, ...run.request.env },
+    },
+    secrets: parts.secrets,
+    broker: composeBroker(parts.network),
+    credential: run.runtime.login ? 'inside' : parts.network?.model ? 'broker' : 'none',
+    sandbox: composeSandbox(rooms, run, parts),
+    paths: composePaths(rooms, run, parts),
+    ...composeTimes(rooms, run),
+    spoolBytes: settings.spoolBytes,
+    onHostLoss: 'stop',
+    trace: run.trace,
+  };
+}
+
+/** The task, its agent, its prompts, and what it continues. */
+function composeTask(
+  run: AdmittedRun,
+  parts: JobParts,
+): Pick<Job, 'task' | 'runtime' | 'agent' | 'model' | 'prompts' | 'answer' | 'resume'> {
+  const { request, runtime } = run;
+  const { session } = parts;
+  return {
+    task: {
+      id: run.taskId,
+      description: run.description,
+      scope: [...(request.scope ?? [])],
+      ...(request.acceptance === undefined ? {} : { acceptance: request.acceptance }),
+      ...(request.branch === undefined ? {} : { branch: request.branch }),
+      priority: run.priority,
+      dependsOn: [],
+      status: 'running',
+      createdAt: run.createdAt,
+    },
+    runtime: {
+      name: runtime.name,
+      bin: runtime.bin,
+      ...(runtime.adapter === null ? {} : { adapter: runtime.adapter }),
+      settings:
+        runtime.name === 'command'
+          ? { ...runtime.settings, argv: [...(request.argv ?? [])] }
+          : { ...runtime.settings, ...takenSampling(run) },
+      ...(runtime.projectServers ? { projectServers: true } : {}),
+    },
+    ...(run.agent === null ? {} : { agent: run.agent.name }),
+    ...(run.model === '' ? {} : { model: run.model }),
+    prompts: {
+      ...(run.systemPrompt === '' ? {} : { system: run.systemPrompt }),
+      user: [...notesOf(parts), run.userPrompt].join('\n\n'),
+    },
+    ...(request.answer === undefined ? {} : { answer: describeAnswer(request.answer) }),
+    ...(session.resume === undefined ? {} : { resume: session.resume }),
+  };
+}
+
+/** What a resumed conversation must know before it gets its task. */
+function notesOf({ session, isOwnSession, isWorkLost }: JobParts): string[] {
+  if (session.resume === undefined) return [];
+  if (isWorkLost) return [LOST_WORK_NOTE];
+  return isOwnSession ? [NEXT_ATTEMPT_NOTE] : [];
+}
+
+function composeWorkspace(run: AdmittedRun, workspace: PreparedWorkspace): Job['workspace'] {
+  return {
+    path: workspace.path,
+    mountPath: workspace.mountPath,
+    cwd: workspace.cwd,
+    ...startFolder(run, workspace),
+    kind: workspace.kind,
+    gitDir: workspace.gitDir,
+    baselineTree: workspace.baselineTree,
+    exclude: [...workspace.exclude],
+    ...(workspace.limits === undefined ? {} : { limits: workspace.limits }),
+    ...(workspace.agentGit === undefined ? {} : { agentGit: workspace.agentGit }),
+    ...(workspace.cleanRoom === undefined ? {} : { cleanRoom: workspace.cleanRoom }),
+    controls: [...(workspace.controls ?? [])],
+    ...(workspace.allowRisky === true ? { allowRisky: true } : {}),
+  };
+}
+
+function composeBroker(network: OpenedNetwork | null): Job['broker'] {
+  if (network === null) return null;
+  return {
+    socket: network.socket,
+    model: network.model,
+    services: [...network.services],
+    offersProxy: network.offersProxy,
+    ...(network.loopbackPort === null ? {} : { loopbackPort: network.loopbackPort }),
+  };
+}
+
+function composeSandbox({ settings }: DispatchRooms, run: AdmittedRun, parts: JobParts): Job['sandbox'] {
+  const { paths, workspace } = parts;
+  const isOpen = run.grant.sandbox === 'none';
+  return {
+    hide: [
+      settings.stateDir,
+      ...(isOpen ? [] : settings.privatePaths(workspace.kind === 'in-place')),
+      ...(isOpen ? [] : findNeighbourStates(settings.projectRoot, settings.home)),
+    ],
+    binds: [...run.binds],
+    home: isOpen ? paths.home : settings.home,
+    homeBytes: settings.homeBytes,
+    tmpBytes: settings.tmpBytes,
+    node: settings.node,
+    programs: { relay: [...settings.programs.relay], toolShim: [...settings.programs.toolShim] },
+  };
+}
+
+function composePaths(
+  rooms: DispatchRooms,
+  run: AdmittedRun,
+  { paths, workspace, session, limits }: JobParts,
+): Job['paths'] {
+  const isOpen = run.grant.sandbox === 'none';
+  return {
+    result: paths.result,
+    events: paths.events,
+    spool: paths.spool,
+    captures: paths.captures,
+    // Without a sandbox nothing is mounted: the mailbox is where the agent looks for it.
+    mailbox: isOpen && workspace.kind !== 'in-place' ? join(workspace.path, '.caisson') : paths.mailbox,
+    session: session.folder,
+    ...sessionFiles(rooms, run),
+    cgroup: [...limits.procsFiles],
+  };
+}
+
+function composeTimes(
+  { settings, clock }: DispatchRooms,
+  { timeoutMs }: AdmittedRun,
+): Pick<Job, 'deadlineAt' | 'wallMs' | 'graceMs' | 'setupTimeoutMs' | 'heartbeatMs'> {
+  return {
+    deadlineAt: new Date(clock.wallMs() + timeoutMs).toISOString(),
+    wallMs: timeoutMs,
+    graceMs: settings.graceMs,
+    setupTimeoutMs: settings.setupTimeoutMs,
+    heartbeatMs: settings.heartbeatMs,
+  };
+}
+
+/** Board and context exist for a session, and for a run that may use them alone. */
+function sessionFiles(
+  rooms: DispatchRooms,
+  run: AdmittedRun,
+): { board: string | null; context: string | null } {
+  const { tools } = run.grant;
+  const isShared = run.session !== null;
+  const uses = (...names: string[]): boolean =>
+    isShared || tools.includes('*') || names.some((name) => tools.includes(name));
+  const usesBoard = uses('board_read', 'board_write');
+  const usesContext = uses('report_context', 'read_context');
+  if (!usesBoard && !usesContext) return { board: null, context: null };
+  const paths = rooms.sessions.paths(run.session ?? run.runId);
+  return { board: usesBoard ? paths.board : null, context: usesContext ? paths.context : null };
+}
+
+/** A command with relative paths is relative to the folder it was typed in, if that folder is in the workspace. */
+function startFolder(run: AdmittedRun, workspace: PreparedWorkspace): { startIn?: string } {
+  const { folder } = run.request;
+  if (folder === undefined || run.runtime.name !== 'command' || workspace.kind === 'empty') return {};
+  const startIn = resolve(workspace.cwd, folder);
+  const isInside = startIn.startsWith(`${workspace.mountPath}/`);
+  const onHost = join(workspace.path, relative(workspace.mountPath, startIn));
+  return isInside && existsSync(onHost) ? { startIn } : {};
+}
+
+function describeAnswer(answer: NonNullable<AdmittedRun['request']['answer']>): NonNullable<Job['answer']> {
+  return {
+    question: answer.question,
+    ...(answer.options === undefined ? {} : { options: answer.options }),
+    ...(answer.context === undefined ? {} : { context: answer.context }),
+    ...(answer.partial_state === undefined ? {} : { partialState: answer.partial_state }),
+    answer: answer.answer,
+  };
+}

@@ -1,0 +1,98 @@
+/**
+ * The usage of an attempt: what the model's answers reported as they passed the broker, and an estimate of the rest. If
+ * there is an estimate, the agent's own figure may be higher, and then counts. Agents report at their end, or for a
+ * part of their requests, or with other rules; an agent that was stopped reports nothing.
+ */
+import type { Usage } from '@caisson/protocol';
+import type { Budget, EarlierUse } from '../budget/index.ts';
+import type { ObservedUsage } from '../network/index.ts';
+import type { DispatchRooms } from '../admission/index.ts';
+
+export interface UsageSources {
+  /** The agent's own figure; undefined while there is none. */
+  readonly told: Usage | undefined;
+  readonly turns: number;
+  readonly toolCalls: number;
+  /** Null if the answers do not pass through us. */
+  readonly seen: ObservedUsage | null;
+  /** The agent reports its turns once, at the end, so the answers are counted instead. */
+  readonly tellsOnce: boolean;
+}
+
+/** Undefined when a model may have answered without a report of its usage: unknown is never 0. */
+export function countUsage(sources: UsageSources, cost: Budget['cost']): Usage | undefined {
+  const { told, seen, tellsOnce } = sources;
+  const counts = {
+    turns: tellsOnce
+      ? Math.max(seen?.answers ?? 0, sources.turns)
+      : Math.max(sources.turns, told?.turns ?? 0),
+    toolCalls: seen?.toolCalls ?? Math.max(sources.toolCalls, told?.toolCalls ?? 0),
+    ...(seen === null ? {} : { durationMs: seen.modelMs }),
+  };
+  if (seen === null) return told === undefined ? undefined : withoutFalseZero({ ...told, ...counts });
+  const mark = seen.estimated.answers === 0 ? {} : { estimated: seen.estimated };
+  const observed = toUsage(seen, cost);
+  if (tokensOf(told) + tokensOf(observed) === 0 && seen.underWay > 0) return undefined;
+  if (told !== undefined && !seen.isWhole && tokensOf(told) >= tokensOf(observed))
+    return withoutFalseZero({ ...told, ...mark, ...counts });
+  const costUsd = costFrom(told, observed);
+  return withoutFalseZero({
+    ...observed,
+    ...mark,
+    ...(costUsd === undefined ? {} : { costUsd }),
+    ...counts,
+  });
+}
+
+/** A program that reports its cost knows more than a price table, unless it reports only a part of it. */
+function costFrom(told: Usage | undefined, observed: Usage): number | undefined {
+  if (told?.costUsd === undefined) return observed.costUsd;
+  if (tokensOf(told) >= tokensOf(observed)) return told.costUsd;
+  return Math.max(told.costUsd, observed.costUsd ?? 0);
+}
+
+/** A program that reports 0 for used tokens does not know their price, and unknown is never 0. */
+function withoutFalseZero(usage: Usage): Usage {
+  if (usage.costUsd !== 0 || tokensOf(usage) === 0) return usage;
+  const { costUsd: _costUsd, ...known } = usage;
+  return known;
+}
+
+/** The rest of a count whose host died: an answer may have been under way, so no tokens are unknown tokens. */
+export function atLeast(usage: Usage | undefined): Usage | undefined {
+  return tokensOf(usage) === 0 || usage === undefined ? undefined : withoutFalseZero(usage);
+}
+
+/** Caps are the run's, not an attempt's. */
+export function findEarlierUse({ ledger }: Pick<DispatchRooms, 'ledger'>, runId: string): EarlierUse {
+  const use = { tokens: 0, turns: 0, toolCalls: 0, costUsd: 0 };
+  for (const { data } of ledger.read({ runId, types: ['attempt.ended'] })) {
+    const { usage, costUsd } = data;
+    use.tokens += tokensOf(usage);
+    use.turns += usage?.turns ?? 0;
+    use.toolCalls += usage?.toolCalls ?? 0;
+    use.costUsd += costUsd ?? 0;
+  }
+  return use;
+}
+
+/** Every model at its own price; the sum is unknown when one of them is. */
+function toUsage({ byModel }: ObservedUsage, cost: Budget['cost']): Usage {
+  const costs = byModel.map(({ model, ...counts }) => cost({ ...counts, models: [model] }, model));
+  const isKnown = costs.length > 0 && costs.every((one) => one !== undefined);
+  const total = (key: keyof Omit<ObservedUsage['byModel'][number], 'model'>): number =>
+    byModel.reduce((sum, counts) => sum + counts[key], 0);
+  return {
+    models: byModel.map(({ model }) => model).filter((model) => model !== ''),
+    inputTokens: total('inputTokens'),
+    outputTokens: total('outputTokens'),
+    cacheReadTokens: total('cacheReadTokens'),
+    cacheWriteTokens: total('cacheWriteTokens'),
+    ...(isKnown ? { costUsd: costs.reduce<number>((sum, one) => sum + (one ?? 0), 0) } : {}),
+  };
+}
+
+function tokensOf(usage: Usage | undefined): number {
+  if (usage === undefined) return 0;
+  return usage.inputTokens + usage.outputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+}

@@ -1,0 +1,131 @@
+/** Stage 5: follows one worker. Its lines become our events; its requests are answered; its spending is counted. */
+import { isDeepStrictEqual } from 'node:util';
+import type {
+  DataOf,
+  DurableType,
+  Failure,
+  SessionResume,
+  Usage,
+  WorkerHeader,
+  WorkerLine,
+} from '@caisson/protocol';
+import { supervise, type Supervision, type WorkerEnd } from '../supervision/index.ts';
+import type { WorkerProcess } from '../compute/index.ts';
+import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
+import type { PreparedAttempt } from './prepare.ts';
+import type { Emit, RunRecord } from '../ledger/index.ts';
+import { watchUsage } from './watch-usage.ts';
+import { keepLine } from './worker-lines.ts';
+
+export interface FollowedAttempt {
+  readonly supervision: Supervision;
+  readonly ended: Promise<WorkerEnd>;
+  hasStarted(): boolean;
+  /** The usage by all reports; `told` is the result's own figure. */
+  countUsage(told?: Usage): Usage | undefined;
+  /**
+   * The conversation that another attempt can continue; `told` is the result's own value, a worker that died wrote
+   * none.
+   */
+  findSession(told?: SessionResume): SessionResume | undefined;
+}
+
+export function follow(
+  rooms: DispatchRooms,
+  run: AdmittedRun,
+  record: RunRecord,
+  prepared: PreparedAttempt,
+  worker: WorkerProcess,
+): FollowedAttempt {
+  const { attempt } = prepared;
+  const { settings } = rooms;
+  let hasStarted = false;
+  let held = 0;
+
+  const keep = <T extends DurableType>(type: T, data: DataOf<T>): void =>
+    record.keep(type, data, { attempt });
+  const onReady = async (): Promise<void> => {
+    await record.append('dispatch.started', { grant: run.grant }, { attempt });
+    hasStarted = true;
+    setImmediate(() => {
+      // `go` is sent first
+      rooms.prepareToSeal();
+      rooms.compute.spares.warmNext();
+    });
+  };
+  const onLine = (line: WorkerLine): void => {
+    if (keepLine(record, { runId: run.runId, attempt }, line)) return;
+    if (line.kind === 'request') return void answerRequest(line);
+    if (line.kind === 'heartbeat') record.tell('worker.heartbeat', { counters: line.counters }, attempt);
+    if (line.kind !== 'progress') return;
+    const { seq: _seq, at: _at, kind: _kind, ...progress } = line;
+    record.tell('worker.progress', progress, attempt);
+    usage.hear(line);
+  };
+  const emit: Emit = (type, data) => record.append(type, data, { attempt });
+  const answerRequest = async (line: Extract<WorkerLine, { kind: 'request' }>): Promise<void> => {
+    const who = {
+      runId: run.runId,
+      attempt,
+      grant: run.grant,
+      session: run.session,
+      emit,
+    };
+    if (line.request === 'approve') held += 1;
+    supervision.setWaitingForPermission(held > 0);
+    const reply = await rooms.desk
+      .answer(who, { id: line.id, request: line.request, body: line.body })
+      .catch((error: unknown) => ({ ok: false, value: (error as Error).message }));
+    if (line.request === 'approve') held -= 1;
+    supervision.setWaitingForPermission(held > 0);
+    supervision.send({ kind: 'reply', id: line.id, ok: reply.ok, value: reply.value });
+  };
+  const supervision = supervise({
+    worker,
+    isEnclosed: run.grant.sandbox !== 'none',
+    usesModel: run.runtime.name !== 'command',
+    compute: rooms.compute,
+    clock: rooms.clock,
+    wallMs: run.timeoutMs,
+    graceMs: settings.graceMs,
+    heartbeatMs: settings.heartbeatMs,
+    stallTimeoutMs: run.stallTimeoutMs,
+    canRecord: () => rooms.ledger.isThere(),
+    countBeat: (counters) => usage.countBeat(counters),
+    isModelFailing: () => usage.isModelFailing(),
+    onHeader: (header) => compareHeader(run, prepared, header),
+    onReady,
+    onLine,
+    onMalformed: (bad) => keep('stream.malformed', { ...bad }),
+    onHealth: (previous, current) => keep('health.changed', { previous, current }),
+    onStalled: (reason, detail, silentMs) =>
+      keep('run.stalled', { reason, detail, silentMs: Math.round(silentMs) }),
+  });
+  const usage = watchUsage(rooms, run, prepared, (reason, detail) => supervision.stop(reason, { detail }));
+  return {
+    supervision,
+    ended: supervision.ended,
+    hasStarted: () => hasStarted,
+    countUsage: usage.count,
+    findSession: usage.findSession,
+  };
+}
+
+/** Invariant 5: the worker reports what it applied; anything else ends the run before the agent exists. */
+function compareHeader(run: AdmittedRun, prepared: PreparedAttempt, header: WorkerHeader): Failure | null {
+  if (header.runId !== run.runId || header.attempt !== prepared.attempt) {
+    return {
+      reason: 'policy-denied',
+      detail: `the worker answered for ${header.runId}.${header.attempt}`,
+      step: 5,
+    };
+  }
+  if (!isDeepStrictEqual(header.grant, JSON.parse(JSON.stringify(run.grant)))) {
+    return {
+      reason: 'policy-denied',
+      detail: 'the worker applied another grant than its own',
+      step: 5,
+    };
+  }
+  return null;
+}

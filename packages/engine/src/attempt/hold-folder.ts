@@ -1,0 +1,40 @@
+/**
+ * If a run works on the user's own files, no other run may. The ledger separates the runs of one state folder; the
+ * claim on the folder itself also stops processes with another state folder.
+ */
+import { claimFolder } from '@caisson/ground';
+import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
+import { PrepareFailure } from './prepare-failure.ts';
+
+const releases = new Map<string, () => void>();
+
+/** May be called again by another attempt of the same run. */
+export async function holdFolder(rooms: DispatchRooms, { runId }: Pick<AdmittedRun, 'runId'>): Promise<void> {
+  const { projectRoot } = rooms.settings;
+  const name = folderLease(projectRoot);
+  if (!rooms.ledger.leases.tryHold(name, runId, rooms.hostId))
+    throw inUse(rooms.ledger.leases.holderOf(name)?.holder);
+  if (releases.has(runId)) return;
+  const folder = (await rooms.workspaces.findTop({ projectRoot })) ?? projectRoot;
+  const claim = await claimFolder(folder, runId);
+  if (claim.kind === 'taken') throw inUse(claim.holder ?? undefined);
+  releases.set(runId, claim.release);
+}
+
+/** Releases the folder, if the run had it. */
+export function freeFolder({ ledger, settings }: DispatchRooms, runId: string): void {
+  releases.get(runId)?.();
+  releases.delete(runId);
+  ledger.leases.free(folderLease(settings.projectRoot), runId);
+}
+
+function folderLease(projectRoot: string): string {
+  return `in-place:${projectRoot}`;
+}
+
+function inUse(holder = 'another run'): PrepareFailure {
+  return new PrepareFailure({
+    reason: 'worker-failed',
+    detail: `the folder is in use by ${holder}, which works in place. Wait for it, or use --workspace empty, or a git repository.`,
+  });
+}

@@ -1,0 +1,131 @@
+/**
+ * Stores what an attempt produced. The host hashes the worker's captures again; without a result, or when a capture is
+ * missing or altered, it captures the patch itself, so that no work is lost.
+ */
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { capturePatch, explainError, sortChanges, withoutChanges, type SortedChanges } from '@caisson/ground';
+import { pathRules, ruleAgainst } from '@caisson/policy';
+import type { Failure, ListedRisk, Result } from '@caisson/protocol';
+import type { AttemptRemains } from './attempt-remains.ts';
+import type { DispatchRooms } from '../admission/index.ts';
+import type { MayPass } from './passing-failure.ts';
+import type { FoundResult } from './read-result.ts';
+
+const MAX_TOLD = 64;
+
+export interface KeptCaptures {
+  readonly resultRef?: string;
+  readonly patchRef?: string;
+  /** Why there is no patch although there may be work. */
+  readonly patchMissing?: string;
+  /** Changes of the patch that a person is asked about. */
+  readonly risky?: ListedRisk[];
+  /** The result that can be trusted: every capture it names is in the store. */
+  readonly result: Result | null;
+  /** Why the worker's result is not valid. */
+  readonly failure: Failure | null;
+  readonly warnings: readonly string[];
+}
+
+export async function keepCaptures(
+  rooms: DispatchRooms,
+  remains: AttemptRemains,
+  found: FoundResult,
+  mayPass: MayPass,
+): Promise<KeptCaptures> {
+  if (found.kind !== 'valid') return keepLate(rooms, remains, null, mayPass);
+  const { result, bytes } = found;
+  try {
+    await ingest(rooms, remains, refsOf(result));
+    const resultRef = (await rooms.store.putBlob(bytes)).digest;
+    if (result.patchRef !== undefined || result.status === 'finished') {
+      const patch = result.patchRef === undefined ? {} : { patchRef: result.patchRef };
+      const risky = result.risky === undefined ? {} : { risky: result.risky };
+      return { resultRef, ...patch, ...risky, result, failure: null, warnings: [] };
+    }
+    return { ...(await keepLate(rooms, remains, null, mayPass)), resultRef, result };
+  } catch (error) {
+    if (mayPass(error)) throw error;
+    return keepLate(rooms, remains, failureOf(error as NodeJS.ErrnoException), mayPass);
+  }
+}
+
+/** A missing or altered file is the worker's fault; a full disk is the machine's. */
+function failureOf(error: NodeJS.ErrnoException): Failure {
+  const isMissing = error.code === 'ENOENT' || error.code === undefined;
+  return {
+    reason: isMissing ? 'output-invalid' : 'worker-failed',
+    detail: `what the run captured could not be stored: ${explainError(error)}`,
+  };
+}
+
+function refsOf(result: Result): string[] {
+  return [
+    result.reply.ref,
+    result.logs.stdout.ref,
+    result.logs.stderr.ref,
+    ...(result.patchRef === undefined ? [] : [result.patchRef]),
+    ...result.outputs.map((output) => output.ref),
+  ];
+}
+
+async function ingest(rooms: DispatchRooms, remains: AttemptRemains, refs: readonly string[]): Promise<void> {
+  for (const ref of new Set(refs)) {
+    const bytes = await readFile(join(remains.paths.captures, ref));
+    const actual = createHash('sha256').update(bytes).digest('hex');
+    if (actual !== ref) throw new Error(`capture ${ref} has the digest ${actual}`);
+    await rooms.store.putBlob(bytes);
+  }
+}
+
+async function keepLate(
+  rooms: DispatchRooms,
+  remains: AttemptRemains,
+  failure: Failure | null,
+  mayPass: MayPass,
+): Promise<KeptCaptures> {
+  const { workspace } = remains;
+  try {
+    const { path, gitDir, baselineTree, exclude, limits } = workspace;
+    const source = { workspace: path, gitDir, baselineTree, limits, exclude: [...exclude] };
+    const captured = await capturePatch(source);
+    const { forbidden, risky } = await judgeLate(rooms, workspace, captured.tree);
+    const final = await withoutChanges(
+      source,
+      captured,
+      forbidden.map(({ change }) => change),
+    );
+    const patch = final.empty ? {} : { patchRef: (await rooms.store.putBlob(final.patch)).digest };
+    return {
+      ...patch,
+      ...(risky.length === 0 ? {} : { risky }),
+      result: null,
+      failure,
+      warnings: forbidden
+        .slice(0, MAX_TOLD)
+        .map(({ path: name, why }) => `${name} ${why} and was left out of the patch`),
+    };
+  } catch (error) {
+    if (mayPass(error)) throw error;
+    const patchMissing = `no patch could be captured from ${workspace.path}: ${explainError(error)}`;
+    return { result: null, failure, patchMissing, warnings: [patchMissing] };
+  }
+}
+
+/** Judged as the worker would have judged it. */
+async function judgeLate(
+  { settings }: DispatchRooms,
+  workspace: AttemptRemains['workspace'],
+  tree: string,
+): Promise<SortedChanges> {
+  const { gitDir, baselineTree, mountPath, path, controls } = workspace;
+  const rules = pathRules(settings.rules);
+  const seen = { workspace: workspace.cwd, home: settings.home, mountPath };
+  return await sortChanges({
+    ...{ gitDir, mountPath, own: controls, workspace: path, from: baselineTree, to: tree },
+    leavesOutAsked: false,
+    ruleAgainst: (file) => ruleAgainst(rules, file, seen),
+  });
+}

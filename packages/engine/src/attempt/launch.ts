@@ -1,0 +1,38 @@
+/** Stage 4: the attempt is on disk, then its worker exists (D2). */
+import type { WorkerProcess } from '../compute/index.ts';
+import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
+import type { PreparedAttempt } from './prepare.ts';
+import type { RunRecord } from '../ledger/index.ts';
+
+export async function launch(
+  rooms: DispatchRooms,
+  run: AdmittedRun,
+  record: RunRecord,
+  prepared: PreparedAttempt,
+): Promise<WorkerProcess> {
+  const { settings } = rooms;
+  const worker = await rooms.compute.start({
+    runId: run.runId,
+    attempt: prepared.attempt,
+    jobFile: prepared.paths.job,
+    mode: run.grant.mode,
+    boardFile: prepared.job.paths.board,
+    contextFile: prepared.job.paths.context,
+    trace: run.trace,
+    path: settings.path,
+    cwd: settings.stateDir,
+  });
+  // The worker waits for `go`, which is sent only after this event and `dispatch.started` are durable.
+  try {
+    const { attempt, nonce, workspace } = prepared;
+    const launched = { handle: { ...worker.handle }, nonce, workspace: { ...workspace } };
+    await Promise.all([
+      rooms.workspaces.sync(workspace),
+      record.append('attempt.launched', launched, { attempt }),
+    ]);
+    return worker;
+  } catch (error) {
+    await rooms.compute.stop(worker.handle); // no process would ever find it again
+    throw error;
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * Stage 2: waits for a slot. The limit counts all processes of the project: a slot is a row that the run at the head of
+ * the queue takes in one immediate transaction.
+ */
+import { explainError } from '@caisson/ground';
+import { type AdmittedRun, type DispatchRooms, poolOf } from '../admission/index.ts';
+import { nextChange, type RunRecord } from '../ledger/index.ts';
+
+/** How often a waiting run checks that those before it are still alive. */
+const LOOK_MS = 1000;
+
+/** Resolves `placed` with the slot taken, or `aborted`: then the run's ending removes it from the queue. */
+export async function place(
+  rooms: DispatchRooms,
+  run: AdmittedRun,
+  record: RunRecord,
+  signal: AbortSignal,
+): Promise<'placed' | 'aborted'> {
+  const { ledger, settings, hostId, clock } = rooms;
+  const pool = poolOf(run);
+  const request = { pool, runId: run.runId, hostId, limit: settings.concurrency };
+  const tryTake = (): boolean => ledger.leases.tryTake({ ...request, nowMs: clock.wallMs() }) === 'taken';
+  if (!signal.aborted && tryTake()) return 'placed';
+  if (!signal.aborted) {
+    const queue = ledger.leases.listQueue(pool, clock.wallMs());
+    const position = queue.findIndex((row) => row.runId === run.runId) + 1;
+    await record.append('run.queued', { position, limit: settings.concurrency });
+  }
+  let told: string | null = null;
+  let lookAtMs = clock.monotonicMs() + LOOK_MS;
+  while (!signal.aborted) {
+    await nextChange(rooms, signal);
+    if (clock.monotonicMs() >= lookAtMs) {
+      const failure = await findFailure(rooms.recoverDead());
+      if (failure !== null && failure !== told)
+        record.keep('warning', { source: 'recovery', message: failure.slice(0, 4000) });
+      told = failure ?? told;
+      lookAtMs = clock.monotonicMs() + LOOK_MS;
+    }
+    if (!signal.aborted && tryTake()) return 'placed';
+  }
+  return 'aborted';
+}
+
+function findFailure(work: Promise<unknown>): Promise<string | null> {
+  return work.then(() => null, explainError);
+}

@@ -1,0 +1,254 @@
+/** Stage 3: everything an attempt needs exists before its worker does: workspace, limits, secrets, network, job file. */
+import { randomBytes } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { explainError } from '@caisson/ground';
+import type { FailureReason, Job } from '@caisson/protocol';
+import type { AttemptLimits } from '../compute/index.ts';
+import type { EarlierWork, PreparedWorkspace } from '../workspace/index.ts';
+import {
+  type AdmittedRun,
+  type DispatchRooms,
+  type OpenedNetwork,
+  linkLoginFiles,
+  hasCleanRoom,
+  warnOfWeakerVerify,
+  materialiseInputs,
+} from '../admission/index.ts';
+import { composeJob } from './compose-job.ts';
+import { findContinuedWork, findEarlierSession, type EarlierSession } from './continued-work.ts';
+import { holdFolder } from './hold-folder.ts';
+import { openNetwork, planNetwork } from './plan-network.ts';
+import { PrepareFailure } from './prepare-failure.ts';
+import { orWarn } from './clean-up.ts';
+import { findOwnControls } from './own-controls.ts';
+import { orAborted } from './or-aborted.ts';
+import { tellUntakenSampling } from './sampling.ts';
+import { linkSession, openAgentSession, type AgentSession } from './session-folder.ts';
+import {
+  attemptPaths,
+  createAttemptFolders,
+  removeAttemptFolders,
+  type AttemptPaths,
+} from './state-paths.ts';
+import type { RunRecord } from '../ledger/index.ts';
+
+export interface PreparedAttempt {
+  readonly attempt: number;
+  readonly nonce: string;
+  readonly paths: AttemptPaths;
+  readonly workspace: PreparedWorkspace;
+  readonly limits: AttemptLimits;
+  readonly network: OpenedNetwork | null;
+  readonly job: Job;
+  /** Undoes everything that was prepared; for an attempt in which nothing of the agent has run. */
+  discard(): Promise<void>;
+}
+
+/** All of it or nothing: a failure undoes what was prepared before it. */
+export async function prepare(
+  rooms: DispatchRooms,
+  run: AdmittedRun,
+  record: RunRecord,
+  attempt: number,
+  signal: AbortSignal,
+): Promise<PreparedAttempt> {
+  const undo: Undo = [];
+  const discard = async (): Promise<void> => {
+    for (const step of undo.splice(0).toReversed()) await orWarn(record, attempt, 'prepare', step);
+  };
+  try {
+    return { ...(await prepareAll(rooms, run, record, attempt, signal, undo)), discard };
+  } catch (error) {
+    await discard();
+    throw error;
+  }
+}
+
+type Undo = (() => Promise<unknown>)[];
+
+async function prepareAll(
+  rooms: DispatchRooms,
+  run: AdmittedRun,
+  record: RunRecord,
+  attempt: number,
+  signal: AbortSignal,
+  undo: Undo,
+): Promise<Omit<PreparedAttempt, 'discard'>> {
+  const { settings } = rooms;
+  const paths = attemptPaths(settings.stateDir, run.runId, attempt);
+  undo.push(() => removeAttemptFolders(paths));
+  createAttemptFolders(paths);
+  const earlier = findEarlierSession(rooms, run, attempt);
+  const session = await openSession(rooms, run, record, { attempt, earlier });
+  if (attempt === 1) {
+    await tellPrompt(run, record);
+    await tellUntakenSampling(run, record);
+    await warnOfWeakerVerify(run, record);
+  }
+  await failingAs('fetch-failed', 4, () => rooms.callbacks.check(run.runId));
+  const secrets = await failingAs('fetch-failed', 7, () => orAborted(signal, resolveSecrets(rooms, run)));
+  const networkPlan = await failingAs('fetch-failed', 7, () => orAborted(signal, planNetwork(rooms, run)));
+  const overlay = await failingAs('integrity-failed', 3, () =>
+    materialiseCapabilities(rooms, run, paths.overlay),
+  );
+  const inputs = await failingAs('integrity-failed', 3, () =>
+    materialiseInputs(rooms.store, run.inputs, join(paths.overlay, 'inputs')),
+  );
+  if (run.workspaceKind === 'in-place') await holdFolder(rooms, run);
+  const work = await failingAs('worker-failed', undefined, () =>
+    findContinuedWork(rooms, run, session.resume === undefined ? null : earlier),
+  );
+  const workspace = await prepareWorkspace(rooms, run, { attempt, signal, work });
+  undo.push(() => rooms.workspaces.remove(workspace, { force: true }));
+  for (const message of workspace.warnings)
+    await record.append('warning', { source: 'workspace', message }, { attempt });
+  const limits = rooms.compute.limit(run.runId, attempt, run.grant.limits);
+  undo.push(() => limits.release());
+  refuseUnheldLimits(rooms, run, limits);
+  const network = await failingAs('worker-failed', undefined, () =>
+    openNetwork(rooms, networkPlan, record, {
+      runId: run.runId,
+      attempt,
+      socketPath: paths.netSocket,
+      secrets: secrets.values,
+    }),
+  );
+  undo.push(() => network?.close() ?? Promise.resolve());
+  const nonce = randomBytes(32).toString('hex');
+  const job = composeJob(rooms, run, {
+    attempt,
+    nonce,
+    paths,
+    workspace,
+    limits,
+    network,
+    secrets: secrets.values,
+    inputs,
+    overlay,
+    session,
+    isWorkLost: work !== null && workspace.startTree === undefined,
+    isOwnSession: earlier?.runId === run.runId,
+  });
+  // Not through a temporary file: it contains secrets, and the clean-up after a dead host knows only this name.
+  await writeFile(paths.job, JSON.stringify(job), { mode: 0o600, flag: 'wx' });
+  return { attempt, nonce, paths, workspace, limits, network, job };
+}
+
+/** Without a sandbox the agent's HOME is our folder, with the log-ins and the conversation linked into it. */
+async function openSession(
+  { settings }: DispatchRooms,
+  run: AdmittedRun,
+  record: RunRecord,
+  { attempt, earlier }: { attempt: number; earlier: EarlierSession | null },
+): Promise<AgentSession> {
+  const session = await openAgentSession(run, settings.stateDir, earlier);
+  if (session.problem !== undefined)
+    await record.append('warning', { source: 'session', message: session.problem }, { attempt });
+  if (run.grant.sandbox !== 'none') return session;
+  const { home } = attemptPaths(settings.stateDir, run.runId, attempt);
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  linkLoginFiles(settings.home, home, run.runtime);
+  linkSession(home, session.folder);
+  return session;
+}
+
+function prepareWorkspace(
+  { settings, workspaces }: DispatchRooms,
+  { runId, workspaceKind, grant, request, pipeline }: AdmittedRun,
+  { attempt, signal, work }: { attempt: number; signal: AbortSignal; work: EarlierWork | null },
+): Promise<PreparedWorkspace> {
+  return failingAs('worker-failed', undefined, () =>
+    workspaces.prepare({
+      kind: workspaceKind,
+      projectRoot: settings.projectRoot,
+      stateDir: settings.stateDir,
+      keepOut: settings.privatePaths(),
+      runId,
+      attempt,
+      include: [...settings.workspaceInclude],
+      sandboxed: grant.sandbox !== 'none',
+      limits: settings.captureLimits,
+      cleanRoom: hasCleanRoom(pipeline),
+      signal,
+      ...(work === null ? {} : { work }),
+      ...(request.base === undefined ? {} : { baseRef: request.base }),
+      ...(request.branch === undefined ? {} : { branch: request.branch }),
+      controls: findOwnControls(settings),
+      ...(request.allowRisky === true ? { allowRisky: true } : {}),
+    }),
+  );
+}
+
+/** Only the agent gets the text; its hash is recorded. */
+async function tellPrompt(run: AdmittedRun, record: RunRecord): Promise<void> {
+  if (run.compiled === null) return;
+  await record.append('prompt.compiled', {
+    role: run.agent?.name ?? 'default',
+    tier: run.tier,
+    mode: run.grant.mode,
+    ...run.compiled,
+  });
+}
+
+async function failingAs<T>(
+  reason: FailureReason,
+  step: number | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof PrepareFailure) throw error;
+    throw new PrepareFailure(
+      { reason, detail: explainError(error).slice(0, 8000), ...(step === undefined ? {} : { step }) },
+      { cause: error },
+    );
+  }
+}
+
+/** Invariant 5: a user's limit that cannot be enforced is refused; a default is recorded as unenforced. */
+function refuseUnheldLimits(rooms: DispatchRooms, run: AdmittedRun, limits: AttemptLimits): void {
+  const asked = Object.keys({ ...run.agent?.definition.grant?.limits, ...run.request.limits });
+  const chosen = new Set<string>([...rooms.settings.chosenLimits, ...asked]);
+  const unheld = (['memory', 'cpus', 'pids'] as const).filter(
+    (key) => chosen.has(key) && run.grant.limits[key] !== undefined && !limits.enforced[key],
+  );
+  if (unheld.length === 0) return;
+  throw new PrepareFailure({
+    reason: 'policy-denied',
+    detail: `the limit ${unheld.join(', ')} was set and cannot be enforced here: ${limits.why ?? 'no cgroup'}. Remove it, or see caisson doctor.`,
+  });
+}
+
+interface ResolvedSecrets {
+  readonly values: Job['secrets'];
+}
+
+async function resolveSecrets(rooms: DispatchRooms, run: AdmittedRun): Promise<ResolvedSecrets> {
+  const wanted = [
+    ...run.envBundles.flatMap((bundle) => Object.entries(bundle.secrets)),
+    ...Object.entries(run.request.secrets ?? {}),
+  ];
+  const values = await Promise.all(
+    wanted.map(async ([name, ref]) => ({ name, env: name, value: await rooms.secrets.resolve(ref) })),
+  );
+  return { values };
+}
+
+/** The worker copies out of these folders and never writes to them. */
+async function materialiseCapabilities(
+  rooms: DispatchRooms,
+  run: AdmittedRun,
+  root: string,
+): Promise<Job['overlay']> {
+  const overlay: Job['overlay'] = [];
+  for (const [index, capability] of run.capabilities.entries()) {
+    mkdirSync(root, { recursive: true, mode: 0o700 });
+    const path = join(root, String(index));
+    await rooms.store.materialise(capability.hash, path, { readOnly: true });
+    overlay.push({ path, sha256: capability.hash, name: capability.name });
+  }
+  return overlay;
+}

@@ -1,0 +1,113 @@
+/** One attempt of a run, through the stages: prepare → launch → follow → settle. */
+import { explainError } from '@caisson/ground';
+import type { Failure } from '@caisson/protocol';
+import { WorkerStartError, type WorkerProcess } from '../compute/index.ts';
+import { LedgerGoneError } from '../ledger/index.ts';
+import { durationOf, stopRun, type ActiveRun } from './active-run.ts';
+import { tellSurvivors } from './clean-up.ts';
+import type { DispatchRooms } from '../admission/index.ts';
+import { findEnding, type Ending } from './find-ending.ts';
+import { findUnreadableJob } from './find-unreadable-job.ts';
+import { follow, type FollowedAttempt } from './follow.ts';
+import { launch } from './launch.ts';
+import { prepare, type PreparedAttempt } from './prepare.ts';
+import { PrepareFailure } from './prepare-failure.ts';
+import { readResult } from './read-result.ts';
+import { settle } from './settle.ts';
+import { cancelWithoutWorker, settleWithoutWorker } from './settle-without-worker.ts';
+import { untilSettled } from './until-settled.ts';
+
+export interface Retry {
+  readonly attemptsLeft: number;
+  readonly delayMs: number;
+}
+
+export async function runAttempt(
+  rooms: DispatchRooms,
+  entry: ActiveRun,
+  attempt: number,
+  retry: Retry,
+): Promise<'retry' | 'ended'> {
+  const { signal } = entry.abort;
+  demandLedger(rooms);
+  let prepared: PreparedAttempt | undefined;
+  let worker: WorkerProcess;
+  try {
+    prepared = await prepare(rooms, entry.run, entry.record, attempt, signal);
+    signal.throwIfAborted();
+    const startedMs = rooms.clock.monotonicMs();
+    worker = await launch(rooms, entry.run, entry.record, prepared);
+    entry.workerStartedMs = startedMs;
+  } catch (error) {
+    await prepared?.discard();
+    if (!signal.aborted)
+      return settleWithoutWorker(rooms, entry, { attempt, retry, failure: failureOf(error) });
+    await cancelWithoutWorker(rooms, entry, attempt);
+    return 'ended';
+  }
+  const followed = follow(rooms, entry.run, entry.record, prepared, worker);
+  return settleFollowed(rooms, entry, { prepared, followed, retry });
+}
+
+async function settleFollowed(
+  rooms: DispatchRooms,
+  entry: ActiveRun,
+  { prepared, followed, retry }: { prepared: PreparedAttempt; followed: FollowedAttempt; retry: Retry },
+): Promise<'retry' | 'ended'> {
+  const { runId } = entry.run;
+  const { attempt, nonce, paths, workspace } = prepared;
+  const end = await awaitEnd(entry, followed);
+  const release = async (): Promise<void> => {
+    await prepared.network?.close();
+    await prepared.limits.release();
+  };
+  if (!rooms.ledger.isThere()) await release();
+  demandLedger(rooms);
+  tellSurvivors(entry.record, attempt, end.survivors);
+  const durationMs = durationOf(entry, rooms.clock.monotonicMs());
+  const settled = await untilSettled(rooms, entry, attempt, async (mayPass) => {
+    const found = await readResult(paths.result, { runId, attempt, nonce }, mayPass);
+    const ending = findEnding(found, end, prepared.limits, prepared.network?.usage?.read());
+    const input = {
+      remains: { runId, attempt, paths, workspace, release },
+      ending: shutdownAware(
+        followed.hasStarted() ? ending : (findUnreadableJob(ending, prepared.job) ?? ending),
+        entry,
+      ),
+      found,
+      durationMs,
+      secrets: prepared.job.secrets,
+      countUsage: followed.countUsage,
+      findSession: () => followed.findSession(found.kind === 'valid' ? found.result.resume : undefined),
+      mayPass,
+    };
+    return settle(rooms, entry.record, input, retry);
+  });
+  return settled.kind;
+}
+
+/** The new worker gets earlier messages, and an order that came meanwhile. */
+async function awaitEnd(entry: ActiveRun, followed: FollowedAttempt): FollowedAttempt['ended'] {
+  entry.followed = followed;
+  for (const message of entry.unsent.splice(0)) followed.supervision.send(message);
+  if (entry.abort.signal.aborted) stopRun(entry, { force: false });
+  const end = await followed.ended;
+  entry.followed = null;
+  return end;
+}
+
+/** Without it later events could not be recorded, and the missing folders would be made again. */
+function demandLedger({ ledger }: DispatchRooms): void {
+  if (!ledger.isThere()) throw new LedgerGoneError(ledger.file);
+}
+
+function shutdownAware(ending: Ending, entry: ActiveRun): Ending {
+  return ending.kind === 'cancelled' && entry.isShutdown ? { kind: 'cancelled', cause: 'shutdown' } : ending;
+}
+
+/** The failure of a run when a stage before its worker failed. */
+export function failureOf(error: unknown): Failure {
+  if (error instanceof PrepareFailure) return error.failure;
+  const detail = explainError(error).slice(0, 8000);
+  return { reason: error instanceof WorkerStartError ? 'crashed' : 'worker-failed', detail };
+}

@@ -1,0 +1,233 @@
+/**
+ * Stage 6: one ending, once. The tree is gone; the workspace is checkpointed; captures are in the store; the terminal
+ * event is durable; evidence is signed; only then is anything cleaned up (D4).
+ */
+import { createRedactor, type NamedSecret } from '@caisson/ground';
+import {
+  exitCodeOf,
+  isRetryable,
+  type DataOf,
+  type DurableType,
+  type EventContent,
+  type Result,
+  type SessionResume,
+  type Usage,
+} from '@caisson/protocol';
+import type { RunRecord } from '../ledger/index.ts';
+import { createPrefixedId } from '../platform/index.ts';
+import type { Checkpoint } from '../workspace/index.ts';
+import type { AttemptRemains } from './attempt-remains.ts';
+import { cleanUp, orWarn } from './clean-up.ts';
+import type { DispatchRooms } from '../admission/index.ts';
+import type { Ending } from './find-ending.ts';
+import { keepCaptures, type KeptCaptures } from './keep-captures.ts';
+import type { MayPass } from './passing-failure.ts';
+import type { FoundResult } from './read-result.ts';
+import { settleBranch } from './settle-branch.ts';
+import { sumAttempts } from './sum-attempts.ts';
+import { withReserve } from './with-reserve.ts';
+
+export interface SettleInput {
+  readonly remains: AttemptRemains;
+  readonly ending: Ending;
+  readonly found: FoundResult;
+  readonly durationMs: number;
+  /** Secrets of the agent, for the names of its files in warnings; a recovering host does not know them. */
+  readonly secrets?: readonly NamedSecret[];
+  /** The usage of the attempt; `told` is its result's own figure. */
+  countUsage(told: Usage | undefined): Usage | undefined;
+  /** The conversation that another attempt can continue; undefined if there is none. */
+  findSession?(): SessionResume | undefined;
+  /** Which failures are thrown so that everything is repeated later; any other becomes a warning of the run. */
+  readonly mayPass: MayPass;
+}
+
+interface Retry {
+  readonly attemptsLeft: number;
+  readonly delayMs: number;
+}
+
+export interface Settled {
+  readonly kind: 'retry' | 'ended';
+}
+
+/** May be repeated until it works: finished steps are recognised, and nothing is recorded twice. */
+export async function settle(
+  rooms: DispatchRooms,
+  record: RunRecord,
+  input: SettleInput,
+  retry: Retry,
+): Promise<Settled> {
+  const { remains } = input;
+  if (rooms.ledger.run(remains.runId)?.ending === undefined) {
+    const recorded = await recordEnd(rooms, record, input, await saveWork(rooms, record, input), retry);
+    if (recorded.kind === 'retry') {
+      await cleanUp(rooms, record, remains);
+      return recorded;
+    }
+  }
+  rooms.budget.settle(remains.runId, usageOf(input));
+  await finishSettled(rooms, record, remains);
+  return { kind: 'ended' };
+}
+
+interface SavedWork {
+  readonly checkpoint: Checkpoint | null | undefined;
+  readonly kept: KeptCaptures;
+  readonly warnings: readonly EventContent<'warning'>[];
+}
+
+/** Checkpoint and captures: after this the work is safe, whatever happens to the workspace. */
+async function saveWork(rooms: DispatchRooms, record: RunRecord, input: SettleInput): Promise<SavedWork> {
+  const { remains, mayPass } = input;
+  const { runId, attempt, workspace } = remains;
+  const secrets = input.secrets ?? [];
+  const { redact, redactBytes } = createRedactor(secrets);
+  const warnings: EventContent<'warning'>[] = [];
+  const warn = (source: string, message: string): void =>
+    void warnings.push({ type: 'warning', data: { source, message: message.slice(0, 4000) } });
+  const warnUnlessPassing = <T>(source: string, work: () => Promise<T>): Promise<T | undefined> =>
+    work().catch((error: Error) => {
+      if (mayPass(error)) throw error;
+      warn(source, error.message);
+      return undefined;
+    });
+  await warnUnlessPassing('compute', () => remains.release());
+  await warnUnlessPassing('questions', () =>
+    rooms.desk.close(runId, (type, data) => record.append(type, data, { attempt })),
+  );
+  const clean = secrets.length === 0 ? null : redactBytes;
+  const saved = await warnUnlessPassing('workspace', () => rooms.workspaces.checkpoint(workspace, { clean }));
+  const checkpoint = saved == null ? saved : redactCheckpoint(saved, redact);
+  const kept = await keepCaptures(rooms, remains, input.found, mayPass);
+  for (const message of [...(checkpoint?.warnings ?? []), ...kept.warnings.map(redact)])
+    warn('workspace', message);
+  return { checkpoint, kept, warnings };
+}
+
+function redactCheckpoint(saved: Checkpoint, redact: (text: string) => string): Checkpoint {
+  const { heads, warnings, heldBack, beside } = saved;
+  return {
+    ...saved,
+    heads: heads.map(redact),
+    warnings: warnings.map(redact),
+    ...(beside === undefined
+      ? {}
+      : { beside: beside.map(({ what, get }) => ({ what: redact(what), get: redact(get) })) }),
+    ...(heldBack === undefined ? {} : { heldBack: { ...heldBack, paths: heldBack.paths.map(redact) } }),
+  };
+}
+
+/** The ending waits for all kept events, and its warnings are recorded with it: a second try repeats none. */
+async function recordEnd(
+  rooms: DispatchRooms,
+  record: RunRecord,
+  input: SettleInput,
+  { checkpoint, kept, warnings }: SavedWork,
+  retry: Retry,
+): Promise<Settled> {
+  const { runId, attempt } = input.remains;
+  const usage = usageOf(input);
+  const costUsd = usage === undefined ? undefined : rooms.budget.cost(usage, requestedModel(rooms, runId));
+  const { patchRef, patchMissing, risky, resultRef } = kept;
+  const saved = { patchRef, patchMissing, checkpoint: checkpoint ?? undefined, usage, costUsd };
+  const next = planRetry(input, retry, checkpoint);
+  const { durationMs } = input;
+  const write = (events: EventContent<DurableType>[]): Promise<unknown> =>
+    withReserve(rooms, async () => {
+      await record.flush();
+      await record.appendAll([...warnings, ...events], attempt);
+    });
+  if (next.kind === 'retry') {
+    const data = { ...next.data, durationMs, resume: input.findSession?.(), ...saved };
+    await write([{ type: 'attempt.ended', data }]);
+    return { kind: 'retry' };
+  }
+  const ending: Ending = kept.failure === null ? next.ending : { kind: 'failed', failure: kept.failure };
+  const exitCode = exitCodeOf(ending.kind, kept.result?.exitCode ?? null);
+  const branch = await settleBranch(rooms, runId, { ...saved, resultRef }, input.mayPass);
+  const total = sumAttempts(rooms, runId, { usage, durationMs });
+  const common = { durationMs, exitCode, resultRef, risky, total, ...saved, ...branch };
+  await write(terminalEvents(rooms, ending, kept.result, common));
+  return { kind: 'ended' };
+}
+
+function usageOf({ found, countUsage }: SettleInput): Usage | undefined {
+  return countUsage(found.kind === 'valid' ? found.result.usage : undefined);
+}
+
+/** What follows a durable ending; if the host dies here, recovery does it. */
+export async function finishSettled(
+  rooms: DispatchRooms,
+  record: RunRecord,
+  remains: AttemptRemains,
+  { isLate = false } = {},
+): Promise<void> {
+  await orWarn(record, remains.attempt, 'evidence', () => rooms.seal(remains.runId, { isLate }));
+  await cleanUp(rooms, record, remains);
+}
+
+/**
+ * Whether another attempt follows. In place it would begin with what this one left in the user's files, and its patch
+ * would lack that: there only an attempt that changed nothing is repeated.
+ */
+function planRetry(
+  { ending, remains }: SettleInput,
+  retry: Retry,
+  checkpoint: Checkpoint | null | undefined,
+):
+  | { kind: 'retry'; data: Pick<DataOf<'attempt.ended'>, 'failure' | 'nextAttempt' | 'delayMs'> }
+  | { kind: 'end'; ending: Ending } {
+  if (ending.kind !== 'failed' || retry.attemptsLeft <= 0 || !isRetryable(ending.failure))
+    return { kind: 'end', ending };
+  const { failure } = ending;
+  const { workspace, attempt } = remains;
+  const isAsBefore =
+    checkpoint === null ||
+    (checkpoint?.heldBack === undefined && checkpoint?.tree === workspace.baselineTree);
+  if (workspace.kind === 'in-place' && !isAsBefore) {
+    const detail = `${failure.detail} It is not tried again by itself: it works in place, and what it did is in your files.`;
+    return { kind: 'end', ending: { kind: 'failed', failure: { ...failure, detail } } };
+  }
+  return { kind: 'retry', data: { failure, nextAttempt: attempt + 1, delayMs: retry.delayMs } };
+}
+
+function requestedModel(rooms: DispatchRooms, runId: string): string {
+  const [accepted] = rooms.ledger.read({ runId, types: ['dispatch.accepted'] });
+  return accepted?.data.resolved.model.requested ?? '';
+}
+
+function terminalEvents(
+  rooms: DispatchRooms,
+  ending: Ending,
+  result: Result | null,
+  common: DataOf<'dispatch.finished'>,
+): EventContent<DurableType>[] {
+  switch (ending.kind) {
+    case 'finished':
+      return [{ type: 'dispatch.finished', data: common }];
+    case 'cancelled':
+      return [{ type: 'dispatch.cancelled', data: { ...common, cause: ending.cause } }];
+    case 'failed':
+      return [{ type: 'dispatch.failed', data: { ...common, failure: ending.failure } }];
+    case 'needs_input': {
+      const questionId = createPrefixedId('question', rooms.clock);
+      const asked = result?.needsInput;
+      const deadlineAt = new Date(rooms.clock.wallMs() + rooms.settings.questionDeadlineMs).toISOString();
+      return [
+        {
+          type: 'question.asked',
+          data: {
+            questionId,
+            text: asked?.question ?? '',
+            ...(asked?.options === undefined ? {} : { options: asked.options }),
+            ...(asked?.context === undefined ? {} : { context: asked.context }),
+            ...(asked?.partial_state === undefined ? {} : { partialState: asked.partial_state }),
+            deadlineAt,
+          },
+        },
+        { type: 'dispatch.needs_input', data: { ...common, questionId } },
+      ];
+    }
+  }
+}

@@ -1,0 +1,137 @@
+/** The usage of an attempt while it runs, by its model's answers: caps apply, and its heartbeats report it. */
+import type { HeartbeatCounters, SessionResume, StopReason, Usage, WorkerLine } from '@caisson/protocol';
+import type { ObservedUsage } from '../network/index.ts';
+import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
+import { countUsage, findEarlierUse } from './count-usage.ts';
+import type { PreparedAttempt } from './prepare.ts';
+
+type Progress = Extract<WorkerLine, { kind: 'progress' }>;
+
+export interface UsageWatch {
+  hear(line: Progress): void;
+  /** The usage by all reports; `told` is the result's own figure. */
+  count(told?: Usage): Usage | undefined;
+  /** The counters of a beat, with the broker's figures in place of the agent's. */
+  countBeat(counters: HeartbeatCounters): HeartbeatCounters;
+  /** See {@link FollowedAttempt.findSession}. */
+  findSession(told?: SessionResume): SessionResume | undefined;
+  /** Whether the model's answers fail, so that an agent that talks on makes no progress. */
+  isModelFailing(): boolean;
+}
+
+/** Caps apply while a run is running (B2): reads what the agent and the model's answers report. */
+export function watchUsage(
+  rooms: DispatchRooms,
+  run: AdmittedRun,
+  prepared: PreparedAttempt,
+  stop: (reason: StopReason, detail: string) => void,
+): UsageWatch {
+  const earlier = prepared.attempt === 1 ? undefined : findEarlierUse(rooms, run.runId);
+  const passing = prepared.network?.usage ?? null;
+  const tellsOnce = run.runtime.descriptor.tellsUsageOnce === true;
+  let lastTold: Usage | undefined;
+  let turns = 0;
+  let toolCalls = 0;
+  let sessionId: string | undefined;
+  let enforced = '';
+
+  const count = (told = lastTold): Usage | undefined => {
+    const sources = { told, turns, toolCalls, seen: passing?.read() ?? null, tellsOnce };
+    return countUsage(sources, rooms.budget.cost);
+  };
+  const enforce = (): void => {
+    const usage = count() ?? { ...NO_TOKENS, turns, toolCalls };
+    const { durationMs: _passes, ...counts } = usage;
+    const text = JSON.stringify(counts);
+    if (text === enforced) return;
+    enforced = text;
+    const passed = rooms.budget.follow(run.runId, usage, earlier);
+    if (passed !== null) stop('budget', passed.detail);
+  };
+  const look = (): void => {
+    const endless = findEndless(passing?.read(), rooms.settings.failedAnswers);
+    if (endless !== null) stop('failed-answers', endless);
+    enforce();
+  };
+  if (passing !== null) passing.onChange = look;
+  return {
+    count,
+    countBeat: createBeatCounter(() => passing?.read() ?? null, tellsOnce),
+    findSession(told) {
+      // A conversation without an answer of a model cannot be continued, and some programs do not find it.
+      if (passing?.read().hasAnswered === false) return undefined;
+      return told ?? (sessionId === undefined ? undefined : { sessionId });
+    },
+    isModelFailing() {
+      const seen = passing?.read();
+      return seen !== undefined && (seen.lastFailure !== null || seen.failedInRow > FEW_FAILURES);
+    },
+    hear(line) {
+      lastTold = usageOf(line, run) ?? lastTold;
+      sessionId = line.sessionId ?? sessionId;
+      turns = Math.max(turns, line.turns ?? 0);
+      toolCalls = Math.max(toolCalls, line.toolCalls ?? 0);
+      enforce();
+    },
+  };
+}
+
+/** So many requests beside the task may fail in a row without a word. */
+const FEW_FAILURES = 2;
+
+type BeatCounts = Pick<HeartbeatCounters, 'turns' | 'toolCalls' | 'tokensIn' | 'tokensOut'>;
+const NOTHING: BeatCounts = { turns: 0, toolCalls: 0, tokensIn: 0, tokensOut: 0 };
+
+/** Counts what came since the beat before. */
+function createBeatCounter(read: () => ObservedUsage | null, tellsOnce: boolean): UsageWatch['countBeat'] {
+  let beaten = NOTHING;
+  return (counters) => {
+    const seen = read();
+    if (seen === null) return counters;
+    const now = beatCounts(seen);
+    const since = beaten;
+    beaten = now;
+    const currentTool = counters.currentTool ?? seen.openTool;
+    return {
+      ...counters,
+      ...(tellsOnce ? { turns: now.turns - since.turns } : {}),
+      toolCalls: now.toolCalls - since.toolCalls,
+      tokensIn: Math.max(0, now.tokensIn - since.tokensIn),
+      tokensOut: Math.max(0, now.tokensOut - since.tokensOut),
+      currentTool,
+      waiting: counters.waiting ?? (currentTool === null ? null : 'tool'),
+    };
+  };
+}
+
+function beatCounts({ answers, byModel, toolCalls }: ObservedUsage): BeatCounts {
+  return {
+    turns: answers,
+    toolCalls,
+    tokensIn: byModel.reduce((sum, { inputTokens }) => sum + inputTokens, 0),
+    tokensOut: byModel.reduce((sum, { outputTokens }) => sum + outputTokens, 0),
+  };
+}
+
+/** An agent that asks again and again, and gets nothing, does not stop by itself. */
+function findEndless(seen: ObservedUsage | undefined, limit: number): string | null {
+  if (seen === undefined || seen.failedInRow < limit) return null;
+  const last = seen.lastFailure === null ? '' : `; at last ${seen.lastFailure.detail}`;
+  return `${seen.failedInRow} requests in a row brought no answer of the model (limits.failedAnswers)${last}`;
+}
+
+const NO_TOKENS = { models: [], inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+
+function usageOf(line: Progress, run: AdmittedRun): Usage | undefined {
+  if (line.tokensIn === undefined) return undefined;
+  return {
+    models: line.model === undefined ? (run.model === '' ? [] : [run.model]) : [line.model],
+    inputTokens: line.tokensIn,
+    outputTokens: line.tokensOut ?? 0,
+    cacheReadTokens: line.cacheReadTokens ?? 0,
+    cacheWriteTokens: line.cacheWriteTokens ?? 0,
+    ...(line.costUsd === undefined ? {} : { costUsd: line.costUsd }),
+    turns: line.turns ?? 0,
+    toolCalls: line.toolCalls ?? 0,
+  };
+}

@@ -1,0 +1,218 @@
+/** One run of a dead host, from what is on disk to its ending. */
+import { rm } from 'node:fs/promises';
+import { isEnding, recordedTypeOf } from '@caisson/protocol';
+import {
+  IllegalTransitionError,
+  type RunRecord,
+  type RunRow,
+  type StoredEvent,
+  type StoredOf,
+} from '../ledger/index.ts';
+import { PreparedWorkspace } from '../workspace/index.ts';
+import { WorkerHandle } from '../compute/index.ts';
+import {
+  type AttemptRemains,
+  orWarn,
+  tellSurvivors,
+  atLeast,
+  findEarlierUse,
+  endingOfResult,
+  type Ending,
+  findLeftWork,
+  type MayPass,
+  readResult,
+  type FoundResult,
+  finishSettled,
+  settle,
+  settleBranch,
+  attemptPaths,
+  removeAttemptFolders,
+  WAIT_SOURCE,
+  keepLeftLines,
+} from '../attempt/index.ts';
+import type { DispatchRooms } from '../admission/index.ts';
+import { endUnsettled } from './end-unsettled.ts';
+
+type Launched = StoredOf<'attempt.launched'>;
+
+/** A run without a host, and why. */
+export interface LeftRun {
+  readonly row: RunRow;
+  /** The beginning of a failure that follows from it. */
+  readonly why: string;
+}
+
+/**
+ * Settles a run without a host. Throws what `mayPass`, and has recorded no ending then; after any other failure, the
+ * run ends and names where its work is (R4).
+ */
+export async function recoverRun(rooms: DispatchRooms, left: LeftRun, mayPass: MayPass): Promise<void> {
+  const { runId } = left.row;
+  const events = rooms.ledger.read({ runId });
+  const record = rooms.recorder.of(runId, events[0]?.trace ?? '');
+  const { projectRoot, stateDir } = rooms.settings;
+  await orWarn(record, 0, 'workspace', () => rooms.workspaces.removeLocks({ projectRoot, stateDir, runId }));
+  let launched: Launched | undefined;
+  try {
+    launched = lastLaunched(events);
+    if (launched === undefined || isEnded(events, launched.attempt))
+      await endUnlaunched(rooms, record, { ...left, mayPass }, events);
+    else await recoverAttempt(rooms, record, { launched, why: left.why, mayPass }, events);
+  } catch (error) {
+    const isOver = rooms.ledger.run(runId)?.ending !== undefined;
+    const last = launched ?? events[0];
+    if (last === undefined || isOver || mayPass(error) || error instanceof IllegalTransitionError)
+      throw error;
+    const why = `${left.why}, and what it left could not be settled: ${(error as Error).message}`;
+    await endUnsettled(rooms, record, last, why);
+  }
+}
+
+async function endUnlaunched(
+  rooms: DispatchRooms,
+  record: RunRecord,
+  { row, why, mayPass }: LeftRun & { mayPass: MayPass },
+  events: readonly StoredEvent[],
+): Promise<void> {
+  const { runId, attempt } = row;
+  await sweepUnlaunched(rooms, record, runId, nextAttempt(events));
+  const durationMs = Math.max(0, rooms.clock.wallMs() - Date.parse(row.acceptedAt));
+  const detail =
+    row.status === 'queued' && lastLaunched(events) === undefined
+      ? `${why} before the run had a worker`
+      : `${why} between two attempts`;
+  const failure = { reason: 'lost', detail } as const;
+  const { data } = findLeftWork(rooms, runId);
+  const branch = await settleBranch(rooms, runId, data, mayPass);
+  await record.flush();
+  await record.append('dispatch.failed', { durationMs, failure, ...data, ...branch }, { attempt });
+  rooms.budget.settle(runId, undefined);
+  await orWarn(record, attempt, 'evidence', () => rooms.seal(runId));
+}
+
+/** Does what a host did not do after the ending of a run: seal and clean-up. */
+export async function finishEnded(rooms: DispatchRooms, runId: string): Promise<void> {
+  const events = rooms.ledger.read({ runId });
+  const launched = lastLaunched(events);
+  const ending = rooms.ledger.run(runId)?.ending;
+  if (ending === undefined) return;
+  rooms.budget.settle(runId, events.findLast((event) => isEnding(event))?.data.usage);
+  const record = rooms.recorder.of(runId, events[0]?.trace ?? '');
+  if (launched === undefined) return sweepUnlaunched(rooms, record, runId, nextAttempt(events));
+  await orWarn(record, launched.attempt, 'compute', () => rooms.compute.release(handleOf(launched)));
+  let remains: AttemptRemains;
+  try {
+    remains = await remainsOf(rooms, launched);
+  } catch (error) {
+    // A workspace outside this state folder is not ours to save or to remove.
+    await orWarn(record, launched.attempt, 'workspace', () => Promise.reject(error as Error));
+    return;
+  }
+  await finishSettled(rooms, record, remains, { isLate: true });
+}
+
+/**
+ * The host died while it prepared: no agent has run, and no event names what is there. What earlier attempts left in
+ * place may be work, and is not touched.
+ */
+async function sweepUnlaunched(
+  rooms: DispatchRooms,
+  record: RunRecord,
+  runId: string,
+  attempt: number,
+): Promise<void> {
+  const { stateDir } = rooms.settings;
+  await orWarn(record, 0, 'compute', () => rooms.compute.sweep(runId, attempt));
+  await orWarn(record, 0, 'state', () => removeAttemptFolders(attemptPaths(stateDir, runId, attempt)));
+  await orWarn(record, 0, 'workspace', async () => {
+    for (const left of await rooms.workspaces.recoverList({ stateDir })) {
+      if (left.runId !== runId || left.attempt !== attempt) continue;
+      if (left.prepared === null) await rm(left.attemptDir, { recursive: true, force: true });
+      else await rooms.workspaces.remove(left.prepared, { force: true });
+    }
+  });
+}
+
+async function recoverAttempt(
+  rooms: DispatchRooms,
+  record: RunRecord,
+  { launched, why, mayPass }: { launched: Launched; why: string; mayPass: MayPass },
+  events: readonly StoredEvent[],
+): Promise<void> {
+  const { attempt } = launched;
+  tellSurvivors(record, attempt, await rooms.compute.stop(handleOf(launched)));
+  const remains = await remainsOf(rooms, launched);
+  await keepLeftLines(record, remains, remains.paths.events);
+  const { nonce } = launched.data;
+  const found = await readResult(remains.paths.result, { runId: remains.runId, attempt, nonce }, mayPass);
+  const sinceMs = Math.max(0, rooms.clock.wallMs() - Date.parse(launched.at));
+  await settle(
+    rooms,
+    record,
+    {
+      remains,
+      ending: endingOf(found, hasStarted(events, attempt), `${why}${findWait(events, attempt)}`),
+      found,
+      durationMs: found.kind === 'valid' ? found.result.durationMs : sinceMs,
+      // The counters died with the host; what it had recorded because of a cap is charged.
+      countUsage: (told) =>
+        atLeast(told ?? rooms.budget.lastUsage(remains.runId, findEarlierUse(rooms, remains.runId))),
+      mayPass,
+    },
+    { attemptsLeft: 0, delayMs: 0 }, // recovery dispatches nothing: decision 0010
+  );
+}
+
+/** Throws when the attempt's workspace is not one of this state folder, as after a project was moved. */
+async function remainsOf(rooms: DispatchRooms, launched: Launched): Promise<AttemptRemains> {
+  const { attempt } = launched;
+  const runId = launched.runId ?? '';
+  const { stateDir } = rooms.settings;
+  const workspace = PreparedWorkspace.parse(launched.data.workspace);
+  if (!(await rooms.workspaces.isWithinState(workspace, { stateDir })))
+    throw new Error(`its workspace ${workspace.attemptDir} does not belong to the state folder ${stateDir}`);
+  return {
+    runId,
+    attempt,
+    paths: attemptPaths(stateDir, runId, attempt),
+    workspace,
+    release: () => rooms.compute.release(handleOf(launched)),
+  };
+}
+
+function handleOf(launched: Launched): WorkerHandle {
+  return WorkerHandle.parse(launched.data.handle);
+}
+
+/** Throws for a launch that this version cannot read: there is a worker, and maybe work, that it knows nothing of. */
+function lastLaunched(events: readonly StoredEvent[]): Launched | undefined {
+  const last = events.findLast((event) => recordedTypeOf(event) === 'attempt.launched');
+  if (last === undefined || last.type === 'attempt.launched') return last;
+  throw new Error('its worker was started by another version, whose record this one cannot read');
+}
+
+/** The attempt that was being prepared when the last one had ended. */
+function nextAttempt(events: readonly StoredEvent[]): number {
+  return (events.findLast((event) => event.type === 'attempt.ended')?.attempt ?? 0) + 1;
+}
+
+function isEnded(events: readonly StoredEvent[], attempt: number): boolean {
+  return events.some((event) => event.type === 'attempt.ended' && event.attempt === attempt);
+}
+
+function hasStarted(events: readonly StoredEvent[], attempt: number): boolean {
+  return events.some((event) => event.type === 'dispatch.started' && event.attempt === attempt);
+}
+
+/** What the dead host had waited for, if it had noted that. */
+function findWait(events: readonly StoredEvent[], attempt: number): string {
+  const warnings = events.filter((event) => event.type === 'warning');
+  const note = warnings.findLast((event) => event.attempt === attempt && event.data.source === WAIT_SOURCE);
+  return note === undefined ? '' : ` as it waited to settle the run (${note.data.message})`;
+}
+
+function endingOf(found: FoundResult, wasStarted: boolean, why: string): Ending {
+  if (found.kind === 'valid') return endingOfResult(found.result);
+  const detail = `${why} ${wasStarted ? 'while the run was under way' : 'before the agent was started'}`;
+  return { kind: 'failed', failure: { reason: 'lost', detail: detail.slice(0, 8000) } };
+}
