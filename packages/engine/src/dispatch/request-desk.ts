@@ -67,15 +67,8 @@ export function createRequestDesk({ approvals, dispatch, rooms }: RequestDeskOpt
     async answer(run, { request, body }) {
       switch (request) {
         case 'approve': {
-          const { tool, what, actionClass } = z.parse(ApproveBody, body);
-          const value = await approvals.request({
-            runId: run.runId,
-            tool,
-            what,
-            actionClass,
-            emit: run.emit,
-          });
-          return { ok: true, value };
+          const call = z.parse(ApproveBody, body);
+          return { ok: true, value: await approvals.request({ ...call, runId: run.runId, emit: run.emit }) };
         }
         case 'dispatch':
           try {
