@@ -68,7 +68,7 @@ export const ROOMS: Readonly<Record<string, RoomRule>> = {
     },
   },
   engine: {
-    roots: ['engine.ts', 'caisson.ts', 'index.ts', 'composition/', 'operations/'],
+    roots: ['engine.ts', 'caisson.ts', 'caisson-contract.ts', 'index.ts', 'composition/', 'operations/'],
     constructsInRoots: true,
     rooms: {
       platform: [],

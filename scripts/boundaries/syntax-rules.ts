@@ -19,27 +19,10 @@ export function* checkSyntax(file: SourceFile): Generator<Violation> {
     line,
     message,
   });
-  const refuse = (privilege: Privilege, line: number, message: string): Violation[] =>
+  const refuse: Refuse = (privilege, line, message) =>
     isPrivileged(file.path, privilege) ? [] : [say(privilege, line, message)];
 
-  for (const edge of file.imports) {
-    if (STARTERS.has(edge.specifier) && !edge.isTypeOnly) {
-      yield* refuse(
-        'child-process',
-        edge.line,
-        `${edge.specifier}: processes are started through @caisson/ground.`,
-      );
-    }
-    if (/^(node:)?process$/.test(edge.specifier))
-      yield* refuse('process-env', edge.line, 'use the global process, which this check can see.');
-    if (/^(node:)?module$/.test(edge.specifier) && !edge.isTypeOnly)
-      yield* refuse('computed-import', edge.line, `${edge.specifier}: ${SEEN_IMPORTS}`);
-    const git = edge.names.find(({ name, isType }) => !isType && /git/i.test(name));
-    if (edge.specifier === '@caisson/ground' && git !== undefined)
-      yield* refuse('git', edge.line, `${git.name}: git on the host is run by the workspace room.`);
-  }
-  for (const line of file.computedImports)
-    yield* refuse('computed-import', line, `import() of a computed name: ${SEEN_IMPORTS}`);
+  yield* checkImportedPowers(file, refuse);
   for (const { node, isGlobal } of walk(file.tree, new Set())) {
     const line = file.lineOf(node.start);
     const member = isGlobal ? readMember(node) : null;
@@ -73,6 +56,30 @@ export function* checkSyntax(file: SourceFile): Generator<Violation> {
       yield say('untyped-event', line, 'switch over the type of the event: its fields have names then.');
     if (startsGit(node)) yield* refuse('git', line, 'git on the host is run by the workspace room.');
   }
+}
+
+type Refuse = (privilege: Privilege, line: number, message: string) => Violation[];
+
+/** What a file may do only with what it imports. */
+function* checkImportedPowers(file: SourceFile, refuse: Refuse): Generator<Violation> {
+  for (const edge of file.imports) {
+    if (STARTERS.has(edge.specifier) && !edge.isTypeOnly) {
+      yield* refuse(
+        'child-process',
+        edge.line,
+        `${edge.specifier}: processes are started through @caisson/ground.`,
+      );
+    }
+    if (/^(node:)?process$/.test(edge.specifier))
+      yield* refuse('process-env', edge.line, 'use the global process, which this check can see.');
+    if (/^(node:)?module$/.test(edge.specifier) && !edge.isTypeOnly)
+      yield* refuse('computed-import', edge.line, `${edge.specifier}: ${SEEN_IMPORTS}`);
+    const git = edge.names.find(({ name, isType }) => !isType && /git/i.test(name));
+    if (edge.specifier === '@caisson/ground' && git !== undefined)
+      yield* refuse('git', edge.line, `${git.name}: git on the host is run by the workspace room.`);
+  }
+  for (const line of file.computedImports)
+    yield* refuse('computed-import', line, `import() of a computed name: ${SEEN_IMPORTS}`);
 }
 
 function isPrivileged(path: string, privilege: Privilege): boolean {

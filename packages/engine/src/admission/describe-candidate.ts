@@ -69,10 +69,7 @@ export async function describeCandidate(
     envBundles,
     inputs: listInputs(request, settings.cwd),
     workspaceKind,
-    timeoutMs: Math.min(
-      request.timeoutMs ?? agent?.definition.timeout ?? grant.limits.wall ?? settings.timeoutMs,
-      grant.limits.wall ?? Infinity,
-    ),
+    timeoutMs: chooseTimeoutMs(request, agent, grant, settings.timeoutMs),
     stallTimeoutMs: request.stallTimeoutMs ?? settings.stallTimeoutMs,
     retries: request.retries ?? settings.retries,
     session: request.session ?? null,
@@ -105,6 +102,15 @@ async function chooseRuntime(
         ? 'Install one (caisson runtimes lists them), or run a command: caisson run --runtime command -- CMD'
         : `Choose one with --runtime, or set "runtime:" in caisson.yaml.`,
   });
+}
+
+function chooseTimeoutMs(
+  request: DispatchRequest,
+  agent: FoundAgent | null,
+  { limits: { wall } }: Candidate['grant'],
+  usualMs: number,
+): number {
+  return Math.min(request.timeoutMs ?? agent?.definition.timeout ?? wall ?? usualMs, wall ?? Infinity);
 }
 
 /** Flag > agent > configuration > empty; an empty string is unset at every step. */

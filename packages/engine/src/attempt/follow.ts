@@ -40,18 +40,13 @@ export function follow(
   const { attempt } = prepared;
   const { settings } = rooms;
   let hasStarted = false;
-  let held = 0;
 
   const keep = <T extends DurableType>(type: T, data: DataOf<T>): void =>
     record.keep(type, data, { attempt });
   const onReady = async (): Promise<void> => {
     await record.append('dispatch.started', { grant: run.grant }, { attempt });
     hasStarted = true;
-    setImmediate(() => {
-      // `go` is sent first
-      rooms.prepareToSeal();
-      rooms.compute.spares.warmNext();
-    });
+    setImmediate(() => prepareNext(rooms)); // `go` is sent first
   };
   const onLine = (line: WorkerLine): void => {
     if (keepLine(record, { runId: run.runId, attempt }, line)) return;
@@ -61,24 +56,6 @@ export function follow(
     const { seq: _seq, at: _at, kind: _kind, ...progress } = line;
     record.tell('worker.progress', progress, attempt);
     usage.hear(line);
-  };
-  const emit: Emit = (type, data) => record.append(type, data, { attempt });
-  const answerRequest = async (line: Extract<WorkerLine, { kind: 'request' }>): Promise<void> => {
-    const who = {
-      runId: run.runId,
-      attempt,
-      grant: run.grant,
-      session: run.session,
-      emit,
-    };
-    if (line.request === 'approve') held += 1;
-    supervision.setWaitingForPermission(held > 0);
-    const reply = await rooms.desk
-      .answer(who, { id: line.id, request: line.request, body: line.body })
-      .catch((error: unknown) => ({ ok: false, value: (error as Error).message }));
-    if (line.request === 'approve') held -= 1;
-    supervision.setWaitingForPermission(held > 0);
-    supervision.send({ kind: 'reply', id: line.id, ok: reply.ok, value: reply.value });
   };
   const supervision = supervise({
     worker,
@@ -101,6 +78,7 @@ export function follow(
     onStalled: (reason, detail, silentMs) =>
       keep('run.stalled', { reason, detail, silentMs: Math.round(silentMs) }),
   });
+  const answerRequest = createAnswering(rooms, run, record, attempt, supervision);
   const usage = watchUsage(rooms, run, prepared, (reason, detail) => supervision.stop(reason, { detail }));
   return {
     supervision,
@@ -111,7 +89,36 @@ export function follow(
   };
 }
 
-/** Invariant 5: the worker reports what it applied; anything else ends the run before the agent exists. */
+/** What takes long and is needed later is done while the worker works. */
+function prepareNext(rooms: DispatchRooms): void {
+  rooms.prepareToSeal();
+  rooms.compute.spares.warmNext();
+}
+
+/** Answers what the worker asks of its host; a call that waits for a person stops no clock of its own. */
+function createAnswering(
+  { desk }: DispatchRooms,
+  { runId, grant, session }: AdmittedRun,
+  record: RunRecord,
+  attempt: number,
+  supervision: Supervision,
+): (line: Extract<WorkerLine, { kind: 'request' }>) => Promise<void> {
+  const emit: Emit = (type, data) => record.append(type, data, { attempt });
+  const who = { runId, attempt, grant, session, emit };
+  let held = 0;
+  return async ({ id, request, body }) => {
+    if (request === 'approve') held += 1;
+    supervision.setWaitingForPermission(held > 0);
+    const reply = await desk
+      .answer(who, { id, request, body })
+      .catch((error: unknown) => ({ ok: false, value: (error as Error).message }));
+    if (request === 'approve') held -= 1;
+    supervision.setWaitingForPermission(held > 0);
+    supervision.send({ kind: 'reply', id, ok: reply.ok, value: reply.value });
+  };
+}
+
+/** Invariant 5: the worker echoes what it applied; anything else ends the run before the agent exists. */
 function compareHeader(run: AdmittedRun, prepared: PreparedAttempt, header: WorkerHeader): Failure | null {
   if (header.runId !== run.runId || header.attempt !== prepared.attempt) {
     return {

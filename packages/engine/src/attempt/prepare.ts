@@ -13,9 +13,9 @@ import {
   type OpenedNetwork,
   linkLoginFiles,
   hasCleanRoom,
-  warnOfWeakerVerify,
   materialiseInputs,
 } from '../admission/index.ts';
+import { materialiseCapabilities, resolveSecrets, tellFirst } from './attempt-materials.ts';
 import { composeJob } from './compose-job.ts';
 import { findContinuedWork, findEarlierSession, type EarlierSession } from './continued-work.ts';
 import { holdFolder } from './hold-folder.ts';
@@ -24,7 +24,6 @@ import { PrepareFailure } from './prepare-failure.ts';
 import { orWarn } from './clean-up.ts';
 import { findOwnControls } from './own-controls.ts';
 import { orAborted } from './or-aborted.ts';
-import { tellUntakenSampling } from './sampling.ts';
 import { linkSession, openAgentSession, type AgentSession } from './session-folder.ts';
 import {
   attemptPaths,
@@ -82,11 +81,7 @@ async function prepareAll(
   createAttemptFolders(paths);
   const earlier = findEarlierSession(rooms, run, attempt);
   const session = await openSession(rooms, run, record, { attempt, earlier });
-  if (attempt === 1) {
-    await tellPrompt(run, record);
-    await tellUntakenSampling(run, record);
-    await warnOfWeakerVerify(run, record);
-  }
+  if (attempt === 1) await tellFirst(run, record);
   await failingAs('fetch-failed', 4, () => rooms.callbacks.check(run.runId));
   const secrets = await failingAs('fetch-failed', 7, () => orAborted(signal, resolveSecrets(rooms, run)));
   const networkPlan = await failingAs('fetch-failed', 7, () => orAborted(signal, planNetwork(rooms, run)));
@@ -104,15 +99,10 @@ async function prepareAll(
   undo.push(() => rooms.workspaces.remove(workspace, { force: true }));
   for (const message of workspace.warnings)
     await record.append('warning', { source: 'workspace', message }, { attempt });
-  const limits = rooms.compute.limit(run.runId, attempt, run.grant.limits);
-  undo.push(() => limits.release());
-  refuseUnheldLimits(rooms, run, limits);
+  const limits = openLimits(rooms, run, attempt, undo);
   const network = await failingAs('worker-failed', undefined, () =>
     openNetwork(rooms, networkPlan, record, {
-      runId: run.runId,
-      attempt,
-      socketPath: paths.netSocket,
-      secrets: secrets.values,
+      ...{ runId: run.runId, attempt, socketPath: paths.netSocket, secrets: secrets.values },
     }),
   );
   undo.push(() => network?.close() ?? Promise.resolve());
@@ -181,17 +171,6 @@ function prepareWorkspace(
   );
 }
 
-/** Only the agent gets the text; its hash is recorded. */
-async function tellPrompt(run: AdmittedRun, record: RunRecord): Promise<void> {
-  if (run.compiled === null) return;
-  await record.append('prompt.compiled', {
-    role: run.agent?.name ?? 'default',
-    tier: run.tier,
-    mode: run.grant.mode,
-    ...run.compiled,
-  });
-}
-
 async function failingAs<T>(
   reason: FailureReason,
   step: number | undefined,
@@ -208,7 +187,14 @@ async function failingAs<T>(
   }
 }
 
-/** Invariant 5: a user's limit that cannot be enforced is refused; a default is recorded as unenforced. */
+function openLimits(rooms: DispatchRooms, run: AdmittedRun, attempt: number, undo: Undo): AttemptLimits {
+  const limits = rooms.compute.limit(run.runId, attempt, run.grant.limits);
+  undo.push(() => limits.release());
+  refuseUnheldLimits(rooms, run, limits);
+  return limits;
+}
+
+/** Invariant 5: a limit that a person set and that cannot be held is refused; a default is recorded as unenforced. */
 function refuseUnheldLimits(rooms: DispatchRooms, run: AdmittedRun, limits: AttemptLimits): void {
   const asked = Object.keys({ ...run.agent?.definition.grant?.limits, ...run.request.limits });
   const chosen = new Set<string>([...rooms.settings.chosenLimits, ...asked]);
@@ -220,35 +206,4 @@ function refuseUnheldLimits(rooms: DispatchRooms, run: AdmittedRun, limits: Atte
     reason: 'policy-denied',
     detail: `the limit ${unheld.join(', ')} was set and cannot be enforced here: ${limits.why ?? 'no cgroup'}. Remove it, or see caisson doctor.`,
   });
-}
-
-interface ResolvedSecrets {
-  readonly values: Job['secrets'];
-}
-
-async function resolveSecrets(rooms: DispatchRooms, run: AdmittedRun): Promise<ResolvedSecrets> {
-  const wanted = [
-    ...run.envBundles.flatMap((bundle) => Object.entries(bundle.secrets)),
-    ...Object.entries(run.request.secrets ?? {}),
-  ];
-  const values = await Promise.all(
-    wanted.map(async ([name, ref]) => ({ name, env: name, value: await rooms.secrets.resolve(ref) })),
-  );
-  return { values };
-}
-
-/** The worker copies out of these folders and never writes to them. */
-async function materialiseCapabilities(
-  rooms: DispatchRooms,
-  run: AdmittedRun,
-  root: string,
-): Promise<Job['overlay']> {
-  const overlay: Job['overlay'] = [];
-  for (const [index, capability] of run.capabilities.entries()) {
-    mkdirSync(root, { recursive: true, mode: 0o700 });
-    const path = join(root, String(index));
-    await rooms.store.materialise(capability.hash, path, { readOnly: true });
-    overlay.push({ path, sha256: capability.hash, name: capability.name });
-  }
-  return overlay;
 }

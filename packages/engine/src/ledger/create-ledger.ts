@@ -32,28 +32,10 @@ export function createLedger(storage: Storage, options: LedgerOptions = {}): Led
   const isChanged = () => listeners.tell({ origin: 'own' });
   const group = new GroupCommit(storage, isChanged, options);
   let closing: Promise<void> | null = null;
-
   const demandOpen = () => {
     if (closing !== null) throw new LedgerClosedError(storage.file);
   };
-  let isAlone = false;
-  const reading = <T>(work: () => T): T => {
-    demandOpen();
-    return isAlone ? work() : storage.read(work);
-  };
-  const writing = <T>(work: () => T): T => {
-    demandOpen();
-    if (isAlone) return work();
-    const result = storage.write(work);
-    isChanged();
-    return result;
-  };
-  const writingWorking = <T>(work: () => T): T => {
-    demandOpen();
-    const result = storage.writeWorking(work);
-    isChanged();
-    return result;
-  };
+  const { reading, writing, writingWorking, alone } = createTransactions(storage, demandOpen, isChanged);
   const toRunRow = (run: RunState): RunRow => ({ ...run, lastSeq: storage.stream(run.runId).count });
 
   return {
@@ -90,15 +72,7 @@ export function createLedger(storage: Storage, options: LedgerOptions = {}): Led
     verifyAll: () => reading(() => verifyAll(storage)),
     leases: createLeases(storage.working, reading, writingWorking),
     kv: createKeyValues(storage.working, reading, writing),
-    alone: (work) =>
-      writing(() => {
-        isAlone = true;
-        try {
-          return work();
-        } finally {
-          isAlone = false;
-        }
-      }),
+    alone,
     watch(onChange: (change: LedgerChange) => void) {
       demandOpen();
       return listeners.add(onChange);
@@ -113,7 +87,39 @@ export function createLedger(storage: Storage, options: LedgerOptions = {}): Led
   };
 }
 
-/** Drops every row and replays all events; the events are not touched (L7). */
+/** How the rows are reached: each piece of work is one transaction, unless it is part of a larger one. */
+function createTransactions(storage: Storage, demandOpen: () => void, isChanged: () => void) {
+  let isAlone = false;
+  const reading = <T>(work: () => T): T => {
+    demandOpen();
+    return isAlone ? work() : storage.read(work);
+  };
+  const writing = <T>(work: () => T): T => {
+    demandOpen();
+    if (isAlone) return work();
+    const result = storage.write(work);
+    isChanged();
+    return result;
+  };
+  const writingWorking = <T>(work: () => T): T => {
+    demandOpen();
+    const result = storage.writeWorking(work);
+    isChanged();
+    return result;
+  };
+  const alone = <T>(work: () => T): T =>
+    writing(() => {
+      isAlone = true;
+      try {
+        return work();
+      } finally {
+        isAlone = false;
+      }
+    });
+  return { reading, writing, writingWorking, alone };
+}
+
+/** Forgets every row and replays all events; the truth itself is not touched (L7). */
 function rebuild(storage: Storage): void {
   storage.clearProjections();
   const draft = new Draft(storage);

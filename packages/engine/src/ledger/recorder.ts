@@ -19,43 +19,11 @@ import {
 import { MAX_EVENTS_PER_APPEND } from './admit-event.ts';
 import type { HeardEvent, Ledger, NewEvent, PoolRoom, StoredEvent } from './contract.ts';
 import { InvalidEventError, isRefusal } from './errors.ts';
+import type { EventPlace, Recorder, RunRecord } from './recorder-contract.ts';
 
 const MAX_HELD = 10_000;
 
-/** Records an event of one run and resolves when it is durable. */
-export type Emit = <T extends DurableType>(type: T, data: DataOf<T>) => Promise<unknown>;
-
-export interface EventPlace {
-  /** 0, the default, for an event that belongs to no attempt. */
-  readonly attempt?: number;
-  /** Makes the event idempotent: it is recorded once, even if it is appended several times. */
-  readonly id?: string;
-}
-
-/** The record of one run. */
-export interface RunRecord {
-  /** Resolves when the event is durable. */
-  append<T extends DurableType>(
-    type: T,
-    data: DataOf<T>,
-    options?: EventPlace & { room?: PoolRoom },
-  ): Promise<StoredEvent>;
-  /** Several events that are recorded together or not at all. */
-  appendAll(events: readonly EventContent<DurableType>[], attempt: number): Promise<readonly StoredEvent[]>;
-  /** Records an event without a wait (E3). */
-  keep<T extends DurableType>(type: T, data: DataOf<T>, options?: EventPlace): void;
-  /** Published now, never written. */
-  tell<T extends EventType>(type: T, data: DataOf<T>, attempt: number): void;
-  /** Waits for what was appended so far and writes what is queued. Throws the ledger's error, and can be repeated. */
-  flush(): Promise<void>;
-}
-
-export interface Recorder {
-  /** `null` is the project's own stream. */
-  of(runId: string | null, trace?: string): RunRecord;
-  /** Gets every event that this process records or publishes. */
-  listen(listener: (event: HeardEvent) => void): void;
-}
+export type * from './recorder-contract.ts';
 
 export function createRecorder({
   ledger,

@@ -44,6 +44,7 @@ export function createModelStanding(clock: Clock): ModelStanding {
 
   const busyMs = (): number => (underWay === 0 ? 0 : clock.monotonicMs() - busySinceMs);
   const take = (outcome: Outcome): void => {
+    if (outcome.kind === 'empty' || outcome.kind === 'failed') failedInRow += 1;
     switch (outcome.kind) {
       case 'answered':
         hasAnswered = true;
@@ -54,15 +55,12 @@ export function createModelStanding(clock: Clock): ModelStanding {
         hasTaskFailed = false;
         openTool = underWay === 0 ? (outcome.calls.at(-1) ?? null) : null;
         return;
-      case 'empty':
-        failedInRow += 1;
-        return;
       case 'failed':
-        failedInRow += 1;
         hasTaskFailed ||= outcome.isForTask();
         if (!hasAnswered || outcome.isForTask())
           lastFailure = { cause: outcome.cause, detail: outcome.detail };
         return;
+      case 'empty':
       case 'left':
     }
   };

@@ -3,7 +3,7 @@ import { statfsSync } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { explainError, isDiskFull, removeTree } from '@caisson/ground';
+import { explainError, isDiskFull, isErrno, removeTree } from '@caisson/ground';
 import { BusTopic } from '@caisson/protocol';
 import { createRunId } from '../platform/index.ts';
 import { openUserHeads } from '../composition/user-keys.ts';
@@ -237,12 +237,10 @@ function runOf(name: string): string {
 }
 
 async function listIfThere(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+  return await readdir(folder).catch((error: unknown) => {
+    if (isErrno(error, 'ENOENT')) return [];
     throw error;
-  }
+  });
 }
 
 function isOver({ ledger }: Engine, runId: string, isUnknownOver: boolean): boolean {

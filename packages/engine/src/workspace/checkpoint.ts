@@ -1,6 +1,6 @@
 /** Custody: in every ending, the attempt's files and the agent's commits are saved before anything is removed. */
 import { existsSync, readFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { join } from 'node:path';
 
 import {
   emptyTreeLike,
@@ -198,11 +198,6 @@ function describeKept(prepared: PreparedWorkspace, { path, size }: OversizedFile
 
 function describePlace(prepared: PreparedWorkspace, path: string): string {
   return `it is kept in ${join(heldBackPlace(prepared), path)} until you take it away (caisson forget ${prepared.runId})`;
-}
-
-/** Where the removal moves an attempt's folder. */
-export function trashPlace({ attemptDir }: Pick<PreparedWorkspace, 'attemptDir'>): string {
-  return join(dirname(dirname(attemptDir)), 'trash', basename(attemptDir));
 }
 
 /** Unchanged files need no commit of their own. */

@@ -15,7 +15,8 @@ import { findRepository, findTop } from './locate-repository.ts';
 import { prepareWorkspace } from './prepare.ts';
 import { recoverApplies } from './recover-applies.ts';
 import { isWithinState, listRecoverable, syncAttempt } from './record.ts';
-import { emptyTrash, removeWorkspace, trashMoved } from './remove.ts';
+import { removeWorkspace } from './remove.ts';
+import { emptyTrash, trashMoved } from './trash.ts';
 import { listSavedChanges } from './saved-changes.ts';
 import { removeLocks, repairRefs } from './repair-refs.ts';
 

@@ -1,0 +1,57 @@
+/** What an attempt is given beside its workspace: secrets, capabilities, and what is told of it first. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Job } from '@caisson/protocol';
+import { warnOfWeakerVerify, type AdmittedRun, type DispatchRooms } from '../admission/index.ts';
+import type { RunRecord } from '../ledger/index.ts';
+import { tellUntakenSampling } from './sampling.ts';
+
+export interface ResolvedSecrets {
+  readonly values: Job['secrets'];
+}
+
+/** The secrets that the run was given, by their references. */
+export async function resolveSecrets(rooms: DispatchRooms, run: AdmittedRun): Promise<ResolvedSecrets> {
+  const wanted = [
+    ...run.envBundles.flatMap((bundle) => Object.entries(bundle.secrets)),
+    ...Object.entries(run.request.secrets ?? {}),
+  ];
+  const values = await Promise.all(
+    wanted.map(async ([name, ref]) => ({ name, env: name, value: await rooms.secrets.resolve(ref) })),
+  );
+  return { values };
+}
+
+/** The worker copies out of these folders and never writes to them. */
+export async function materialiseCapabilities(
+  rooms: DispatchRooms,
+  run: AdmittedRun,
+  root: string,
+): Promise<Job['overlay']> {
+  const overlay: Job['overlay'] = [];
+  for (const [index, capability] of run.capabilities.entries()) {
+    mkdirSync(root, { recursive: true, mode: 0o700 });
+    const path = join(root, String(index));
+    await rooms.store.materialise(capability.hash, path, { readOnly: true });
+    overlay.push({ path, sha256: capability.hash, name: capability.name });
+  }
+  return overlay;
+}
+
+/** What is said once of a run, before its first attempt. */
+export async function tellFirst(run: AdmittedRun, record: RunRecord): Promise<void> {
+  await tellPrompt(run, record);
+  await tellUntakenSampling(run, record);
+  await warnOfWeakerVerify(run, record);
+}
+
+/** The text is in the agent's hands alone; what it was is told by its hash. */
+async function tellPrompt(run: AdmittedRun, record: RunRecord): Promise<void> {
+  if (run.compiled === null) return;
+  await record.append('prompt.compiled', {
+    role: run.agent?.name ?? 'default',
+    tier: run.tier,
+    mode: run.grant.mode,
+    ...run.compiled,
+  });
+}

@@ -1,0 +1,110 @@
+import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
+import type { BudgetStanding } from './budget/index.ts';
+import type { SafeEventBus } from './bus/index.ts';
+import type { ConfigChange, LoadConfigOptions, ResolvedConfig } from './config/index.ts';
+import type { DiscoveredRuntime } from './discovery/index.ts';
+import type { DispatchRequest, RunHandle } from './admission/index.ts';
+import type { EngineOptions } from './engine.ts';
+import type { Exported, Verification, VerifyOptions } from './evidence/index.ts';
+import type { QuestionRow, RunFilter, SpendRow } from './ledger/index.ts';
+import type { CancelOutcome } from './operations/cancel-run.ts';
+import type { GarbageOptions, GarbageReport } from './operations/collect-garbage.ts';
+import type { LogName } from './operations/read-run-log.ts';
+import type { RegistryFace } from './operations/registry-face.ts';
+import type { ListedRun } from './operations/list-runs.ts';
+import type { ApplyChoice, ApplyResult } from './operations/run-patch.ts';
+import type { ApprovalDecision, ApprovalRow } from './questions/index.ts';
+import type { Sessions } from './session/index.ts';
+
+export interface CaissonOptions extends EngineOptions {
+  /** Folder of the project, or anywhere inside it. Default: the current folder. */
+  readonly cwd?: string;
+  /** State folder instead of `.caisson` in the project. */
+  readonly stateDir?: string;
+  readonly flags?: LoadConfigOptions['flags'];
+  /**
+   * For callers that only read: called, instead of a throw, when what a dead host left cannot be settled now (a full
+   * disk, for example). Such runs are then shown as they were.
+   */
+  readonly onUnsettled?: (error: Error) => void;
+  /**
+   * Called with what was undone of an interrupted apply (without it that waits for the next `apply` or `gc`) and,
+   * without `onUnsettled`, with each run of a dead host that is left to the next process.
+   */
+  readonly onNotice?: (message: string) => void;
+}
+
+/**
+ * One project's runs. A run is named by a unique beginning or ending of its id, or `latest`. Close it when done;
+ * closing cancels what this process still runs.
+ */
+export interface Caisson {
+  /** As it was when the project was opened. */
+  readonly config: ResolvedConfig;
+  /**
+   * Reads every source of the configuration again and reports, here and on the bus, each setting that has changed since
+   * the last reading. What is open keeps its values: open the project again to use the new ones. A file that has become
+   * invalid throws ConfigError.
+   */
+  checkConfig(): Promise<readonly ConfigChange[]>;
+  /** The agent programs on this machine, also published on the bus. Each is started once, for its version. */
+  runtimes(options?: { signal?: AbortSignal }): Promise<readonly DiscoveredRuntime[]>;
+  /** Live fan-out of the events of this process. */
+  readonly bus: SafeEventBus;
+  /** Agents, capabilities, env bundles and pipelines by name. */
+  readonly registry: RegistryFace;
+  /** Accepts a task and brings it to its one ending. Throws TaskRefusedError when admission refuses it. */
+  dispatch(request: DispatchRequest): Promise<RunHandle>;
+  /** Starts a background host for the task and resolves with the run's id; `entry` is the CLI to start it with. */
+  dispatchDetached(request: DispatchRequest, entry: readonly string[]): Promise<string>;
+  /** The work of a background host. */
+  serveDetached(runId: string): Promise<void>;
+  /**
+   * Stops every run of this process: SIGTERM, the grace, then SIGKILL; with `force` at once. The work so far is kept,
+   * and the runs end as `interrupted`. Resolves when all have ended; nothing can be dispatched after it.
+   */
+  shutdown(options?: { force?: boolean }): Promise<void>;
+  runs(filter?: RunFilter): Promise<readonly ListedRun[]>;
+  /** The whole id of the named run. */
+  find(run: string): string;
+  /** The run as its ledger records it. */
+  show(run: string): Promise<DispatchResult>;
+  /** Recorded events after a sequence number. */
+  events(run: string, options?: { after?: number }): Promise<readonly EventEnvelope[]>;
+  /** Recorded events, then the coming ones, until the run has ended. */
+  follow(run: string, options?: { after?: number; signal?: AbortSignal }): AsyncIterable<EventEnvelope>;
+  /** What the agent printed, redacted. */
+  log(run: string, name: LogName): Promise<Buffer>;
+  /** What the agent printed and prints, until the run has ended. */
+  followLog(run: string, name: LogName, options?: { signal?: AbortSignal }): AsyncIterable<Buffer>;
+  patch(run: string): Promise<Buffer>;
+  /**
+   * Applies the patch to the project's files: all of it or nothing, unless conflicts are requested. If a change is
+   * risky the outcome says so, and nothing happens before `allowRisky`.
+   */
+  apply(run: string, options?: ApplyChoice): Promise<ApplyResult>;
+  cancel(run: string, options?: { force?: boolean }): Promise<CancelOutcome>;
+  retry(run: string, changes?: Partial<DispatchRequest>): Promise<RunHandle>;
+  send(run: string, body: string): Promise<string>;
+  questions(filter?: { status?: QuestionRow['status'] }): Promise<readonly QuestionRow[]>;
+  /** Answers a question by its id or its run; resolves with the run that continues. */
+  answer(question: string, answer: string): Promise<RunHandle>;
+  /** Tool calls that wait for a decision; with `all`, decided ones too. */
+  approvals(filter?: { all?: boolean }): Promise<readonly ApprovalRow[]>;
+  /** Decides a waiting call by its id, a unique ending of it, its run, or `latest`. Exactly one decision counts. */
+  decide(approval: string, decision: ApprovalDecision): Promise<ApprovalRow>;
+  /** What the runs of sessions share: boards and context registries. */
+  readonly sessions: Sessions;
+  /** The spending of the day, and of the session if one is named, against their caps. */
+  budget(session?: string): Promise<readonly BudgetStanding[]>;
+  spend(filter?: { session?: string; day?: string }): Promise<readonly SpendRow[]>;
+  /** Writes one file that another person can check. */
+  export(run: string, to: string): Promise<Exported>;
+  /** `witness`: lines that must name the seal, instead of the configured witness, which may not have it. */
+  verify(run: string, options?: Partial<VerifyOptions>): Promise<Verification>;
+  /** Seals a run that ended without a signature; without a name, all of them. Returns those that were sealed now. */
+  seal(run?: string): Promise<readonly string[]>;
+  forget(run: string): Promise<string>;
+  gc(options?: GarbageOptions): Promise<GarbageReport>;
+  close(): Promise<void>;
+}

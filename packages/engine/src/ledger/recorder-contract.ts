@@ -1,0 +1,37 @@
+import type { DataOf, DurableType, EventContent, EventType } from '@caisson/protocol';
+import type { HeardEvent, PoolRoom, StoredEvent } from './contract.ts';
+
+/** Records an event of one run and resolves when it is durable. */
+export type Emit = <T extends DurableType>(type: T, data: DataOf<T>) => Promise<unknown>;
+
+export interface EventPlace {
+  /** 0, the default, for an event that belongs to no attempt. */
+  readonly attempt?: number;
+  /** Makes the event idempotent: it is recorded once, however often it is appended. */
+  readonly id?: string;
+}
+
+/** The record of one run. */
+export interface RunRecord {
+  /** Resolves when the event is durable. */
+  append<T extends DurableType>(
+    type: T,
+    data: DataOf<T>,
+    options?: EventPlace & { room?: PoolRoom },
+  ): Promise<StoredEvent>;
+  /** Several events that stand or fall together. */
+  appendAll(events: readonly EventContent<DurableType>[], attempt: number): Promise<readonly StoredEvent[]>;
+  /** Records an event that nobody waits for (E3). */
+  keep<T extends DurableType>(type: T, data: DataOf<T>, options?: EventPlace): void;
+  /** Heard now, never written. */
+  tell<T extends EventType>(type: T, data: DataOf<T>, attempt: number): void;
+  /** Waits for what was appended so far and writes what is held. Throws what the ledger throws, and can be repeated. */
+  flush(): Promise<void>;
+}
+
+export interface Recorder {
+  /** `null` is the project's own stream. */
+  of(runId: string | null, trace?: string): RunRecord;
+  /** Hears every event that this process records or tells. */
+  listen(listener: (event: HeardEvent) => void): void;
+}
