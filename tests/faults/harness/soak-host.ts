@@ -1,4 +1,7 @@
-/** A host of its own process: node soak-host.ts RUNS, in a project. Dispatches small runs, a few at a time, and says what it cost. */
+/**
+ * A host of its own process: node soak-host.ts RUNS [PROGRAM], in a project. Dispatches small runs, a few at a time, and
+ * says what it cost.
+ */
 import { readdirSync } from 'node:fs';
 import { createCaisson, type Caisson, type DispatchRequest } from '@caisson/engine';
 
@@ -16,8 +19,10 @@ interface Usage {
 
 const AT_ONCE = 4;
 const PROGRAMS: readonly string[] = ['true', 'echo hello', 'echo work > work.txt', 'exit 3'];
+const [, , givenRuns, ...givenPrograms] = process.argv;
+const programs = givenPrograms.length === 0 ? PROGRAMS : givenPrograms;
 
-if (import.meta.main) process.stdout.write(JSON.stringify(await soak(Number(process.argv[2]))));
+if (import.meta.main) process.stdout.write(JSON.stringify(await soak(Number(givenRuns))));
 
 async function soak(runs: number): Promise<SoakReport> {
   const caisson = await createCaisson();
@@ -37,7 +42,7 @@ async function dispatchMany(caisson: Caisson, from: number, to: number): Promise
   let good = 0;
   const serve = async (): Promise<void> => {
     while (next < to) {
-      const program = PROGRAMS[(next += 1) % PROGRAMS.length] ?? 'true';
+      const program = programs[(next += 1) % programs.length] ?? 'true';
       const { ended } = await caisson.dispatch(requestOf(program));
       const wanted = program.startsWith('exit') ? 'error' : 'done';
       if ((await ended).status === wanted) good += 1;

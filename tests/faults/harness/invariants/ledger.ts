@@ -52,7 +52,15 @@ export const nothingTwice: Invariant = {
 
 /** What the result and the ending say, and what is gone when it was read. Every other line is an event. */
 const NOT_RECORDED: readonly WorkerLineKind[] = [
-  ...(['worker.boot', 'sandbox.started', 'heartbeat', 'progress', 'request', 'verify.ran'] as const),
+  ...([
+    'worker.boot',
+    'worker.ready',
+    'sandbox.started',
+    'heartbeat',
+    'progress',
+    'request',
+    'verify.ran',
+  ] as const),
   ...(['dispatch.finished', 'dispatch.needs_input', 'dispatch.failed', 'dispatch.cancelled'] as const),
 ];
 

@@ -9,10 +9,14 @@ import type { Findings, Kind, Stage } from '../contract.ts';
 import { countMemoryGroups } from '../../../../packages/ground/src/cgroup/fixtures/count-memory-groups.ts';
 import { judgeGroups } from '../groups.ts';
 import { checkAll } from '../invariants/check-all.ts';
+import type { SoakReport } from '../soak-host.ts';
 import { openStage } from '../stage.ts';
+import { HOST, RUNS_PER_HOST } from './soak.ts';
 
 const MAX_FILES = 4;
 const MAX_BYTES = 20_000;
+/** Runs that have a host each; the others share one, a hundred at a time. */
+const MOST_BY_COMMAND = 20;
 
 export const footprint: Kind = {
   name: 'footprint',
@@ -27,7 +31,7 @@ export const footprint: Kind = {
 };
 
 export async function leaveFootprint(runs: number): Promise<Findings> {
-  const needs = { agent: 'nothing', workspace: 'worktree', state: 'inside' } as const;
+  const needs = { agent: 'nothing', workspace: 'worktree', state: 'inside', isDirty: false } as const;
   const stage = await openStage(chooseSetting(() => 0, needs));
   try {
     const violations = await runMany(stage, runs);
@@ -40,7 +44,10 @@ export async function leaveFootprint(runs: number): Promise<Findings> {
 async function runMany(stage: Stage, runs: number): Promise<string[]> {
   const violations = await runOnce(stage); // makes what a project has once
   const [before, groups] = [measure(stage), countMemoryGroups()];
-  for (let run = 0; run < runs; run += 1) violations.push(...(await runOnce(stage)));
+  const byCommand = Math.min(MOST_BY_COMMAND, Math.floor(runs / 3));
+  for (let run = byCommand; run < runs; run += RUNS_PER_HOST)
+    violations.push(...(await runByHost(stage, Math.min(RUNS_PER_HOST, runs - run))));
+  for (let run = 0; run < byCommand; run += 1) violations.push(...(await runOnce(stage)));
   const after = measure(stage);
   const files = (after.files - before.files) / runs;
   const bytes = (after.bytes - before.bytes) / runs;
@@ -57,6 +64,14 @@ async function runMany(stage: Stage, runs: number): Promise<string[]> {
 async function runOnce(stage: Stage): Promise<string[]> {
   const { code, stderr } = await stage.caisson('run', '--', 'true');
   return code === 0 ? [] : [`ends: a run exits ${code}: ${stderr.trim()}`];
+}
+
+async function runByHost(stage: Stage, runs: number): Promise<string[]> {
+  const argv = [process.execPath, HOST, String(runs), 'true'] as const;
+  const { code, stdout, stderr } = await stage.start({ argv, env: {} }).ended;
+  if (code !== 0) return [`ends: a host of ${runs} runs exits ${code}: ${stderr.trim()}`];
+  const { done } = JSON.parse(stdout) as SoakReport;
+  return done === runs ? [] : [`ends: ${done} of ${runs} runs are done`];
 }
 
 /** Files, and the disk space of files and folders together. */

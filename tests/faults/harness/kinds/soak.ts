@@ -11,8 +11,8 @@ import { checkAll } from '../invariants/check-all.ts';
 import type { SoakReport } from '../soak-host.ts';
 import { openStage } from '../stage.ts';
 
-const RUNS_PER_HOST = 100;
-const HOST = fileURLToPath(new URL('../soak-host.ts', import.meta.url));
+export const RUNS_PER_HOST = 100;
+export const HOST = fileURLToPath(new URL('../soak-host.ts', import.meta.url));
 /** Garbage that was not collected yet is not a leak. */
 const MAX_GROWTH_MIB = 60;
 const MAX_GROWTH_FILES = 8;
