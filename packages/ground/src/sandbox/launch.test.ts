@@ -69,6 +69,12 @@ describe('a sandbox', () => {
     });
   });
 
+  it('gives a file as stdout that nobody inside can empty', async () => {
+    const script = 'echo one; (: >/dev/stdout) 2>/dev/null || echo kept; echo two';
+    const { stdout } = await launchSandbox({ ...spec, stdoutFolder: root, argv: ['sh', '-c', script] });
+    expect(await text(stdout)).toBe('one\nkept\ntwo\n');
+  });
+
   it('delivers every byte of a large output', async () => {
     const { stdout } = await run({ argv: ['perl', '-e', 'print "x" x 10_000_000'] });
     expect(stdout).toHaveLength(10_000_000);
