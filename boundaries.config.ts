@@ -120,7 +120,7 @@ export const PRIVILEGES = {
   },
   printing: {
     'packages/cli/src/main.ts': 'gives the streams to the output, which escapes all that commands print',
-    'packages/worker/src/attempt/voice.ts': "the worker's protocol goes over stdout",
+    'packages/worker/src/attempt/line-writer.ts': "the worker's protocol goes over stdout",
     'packages/worker/src/inside/': 'separate programs, inside the sandbox',
     'packages/worker/src/native/': 'a separate program, inside the sandbox',
     'packages/worker/src/acp/': 'a separate program, inside the sandbox',

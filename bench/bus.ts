@@ -47,15 +47,16 @@ async function eventsPerSecond(
   createBurst: (listeners: Listener[]) => Burst,
   bursts: number,
 ): Promise<number> {
-  let heard = 0;
+  let received = 0;
   const listeners = Array.from({ length: LISTENERS }, () => (payload: Payload) => {
-    heard += payload.key.length > 0 ? 1 : 0;
+    received += payload.key.length > 0 ? 1 : 0;
   });
   const burst = createBurst(listeners);
   const startedAt = performance.now();
   for (let i = 0; i < bursts; i++) await burst();
   const seconds = (performance.now() - startedAt) / 1000;
-  if (heard !== bursts * BURST * LISTENERS) throw new Error(`${heard} deliveries: the measurement is wrong`);
+  if (received !== bursts * BURST * LISTENERS)
+    throw new Error(`${received} deliveries: the measurement is wrong`);
   return (bursts * BURST) / seconds;
 }
 

@@ -119,7 +119,7 @@ export function filesWithKey(folder: string): string[] {
 
 /** What the run says it used is what the model counted. */
 export function expectUsage({ model }: Stage, ...runs: readonly AgentRun[]): void {
-  const told = runs
+  const reported = runs
     .map((ran) => ran.result?.usage)
     .reduce(
       (sum, usage) => ({
@@ -130,5 +130,5 @@ export function expectUsage({ model }: Stage, ...runs: readonly AgentRun[]): voi
       }),
       { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 },
     );
-  expect(told).toEqual(model.usage());
+  expect(reported).toEqual(model.usage());
 }

@@ -11,7 +11,7 @@ export interface AgentUnderTest {
   /** Whether a continued run goes on in the old session; otherwise it begins a new one with the answer. */
   readonly resumes: boolean;
   /** Whether it says of a command that it failed. */
-  readonly tellsFailures: boolean;
+  readonly reportsFailures: boolean;
   config(url: string): string;
 }
 
@@ -21,7 +21,7 @@ interface Row {
   readonly startSeconds?: number;
   readonly settings?: string;
   readonly resumes?: false;
-  readonly tellsFailures?: false;
+  readonly reportsFailures?: false;
 }
 
 const ROWS: Readonly<Record<string, Row>> = {
@@ -32,7 +32,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   opencode: { program: 'opencode', model: 'gpt-5', startSeconds: 45 },
   pi: { program: 'pi', model: 'claude-sonnet-4-5' },
   // Gemini is behind it, which finds no session of its own when it is asked over ACP.
-  acp: { program: 'gemini', model: 'gemini-2.5-pro', resumes: false, tellsFailures: false },
+  acp: { program: 'gemini', model: 'gemini-2.5-pro', resumes: false, reportsFailures: false },
   'opencode-acp': {
     program: 'opencode',
     model: 'gpt-5',
@@ -96,7 +96,7 @@ export async function prepareAgent(name: string): Promise<AgentUnderTest> {
     isPinned: wanted === undefined || !OTHER_VERSIONS.has(wanted.name),
     startSeconds: row.startSeconds ?? 12,
     resumes: row.resumes ?? true,
-    tellsFailures: row.tellsFailures ?? true,
+    reportsFailures: row.reportsFailures ?? true,
     config: (url) => `runtimes:\n  ${name}: { ${fields(url).join(', ')} }\n`,
   };
 }

@@ -39,7 +39,7 @@ async function runOne(project: Project, model: ForeignModel, [agent, task, cause
     expected: {
       ending: [isDone ? 'done' : 'error', isDone ? undefined : 'provider-failed', cause, isDone],
       files: [isDone, isDone],
-      usage: task === 'busy' ? null : model.told(tag),
+      usage: task === 'busy' ? null : model.reported(tag),
       left: [],
       elsewhere: [],
     },

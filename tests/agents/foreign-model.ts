@@ -1,7 +1,7 @@
 /**
  * A model server that is not the testkit's, with the manners of real ones: CRLF, comments between the events, pieces that
  * end in the middle of a character, a model that answers by another name, several calls at once, a compressed answer.
- * What a prompt asks for (`task=NAME run=TAG`) says what it does; it counts for each tag what it has told.
+ * What a prompt asks for (`task=NAME run=TAG`) says what it does; it counts for each tag what it has reported.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,8 +15,8 @@ export interface ForeignModel {
   readonly url: string;
   /** `host:port`. */
   readonly target: string;
-  /** What it told the run that it used. */
-  told(tag: string): Counted;
+  /** The usage that it reported to the run. */
+  reported(tag: string): Counted;
   /** Requests that no agent has any business with. */
   readonly strange: readonly string[];
   stop(): void;
@@ -60,7 +60,7 @@ const TOO_LONG: Readonly<Record<Api, Json>> = {
 
 export async function startForeignModel(): Promise<ForeignModel> {
   const asked = new Map<string, number>();
-  const told = new Map<string, Counted>();
+  const reported = new Map<string, Counted>();
   const strange: string[] = [];
   let serial = 0;
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -86,7 +86,7 @@ export async function startForeignModel(): Promise<ForeignModel> {
     }
     serial += 1;
     const usage = { input: 100 + serial, output: 20 + (serial % 9), cached: 30 };
-    if (step.stop !== 'busy') told.set(tag, plus(told.get(tag), usage));
+    if (step.stop !== 'busy') reported.set(tag, plus(reported.get(tag), usage));
     const model = `${typeof body['model'] === 'string' ? body['model'] : 'gemini-2.5-pro'}-20991231`;
     send(response, api, { ...step, id: `x${serial}`, model, usage }, serial % 3 === 0);
   };
@@ -96,7 +96,7 @@ export async function startForeignModel(): Promise<ForeignModel> {
   return {
     url: `http://127.0.0.1:${port}`,
     target: `127.0.0.1:${port}`,
-    told: (tag) => told.get(tag) ?? { input: 0, output: 0, cached: 0 },
+    reported: (tag) => reported.get(tag) ?? { input: 0, output: 0, cached: 0 },
     strange,
     stop: () => void server.close(),
   };

@@ -16,10 +16,10 @@ interface Heard {
 
 /** A server that answers as configured and records its requests. */
 async function listen(
-  answer: (heard: Heard, respond: (status: number, headers?: Record<string, string>) => void) => void,
+  answer: (received: Heard, respond: (status: number, headers?: Record<string, string>) => void) => void,
   port = 0,
-): Promise<{ url: string; heard: Heard[]; server: Server }> {
-  const heard: Heard[] = [];
+): Promise<{ url: string; received: Heard[]; server: Server }> {
+  const received: Heard[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -29,7 +29,7 @@ async function listen(
         headers: request.headers,
         body: Buffer.concat(chunks).toString('utf8'),
       };
-      heard.push(item);
+      received.push(item);
       answer(item, (status, headers) => response.writeHead(status, headers).end('ok'));
     });
   });
@@ -38,7 +38,7 @@ async function listen(
     server.closeAllConnections();
     server.close();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, heard, server };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, received, server };
 }
 
 const configFor = (url: string, more = ''): string =>
@@ -115,16 +115,16 @@ it('a callback carries the question of a run that asks', async () => {
 });
 
 it('a delivery says whose it is, when, and proves it; a replay is not believed', async () => {
-  const receiver = await listen((_heard, respond) => respond(200));
+  const receiver = await listen((_received, respond) => respond(200));
   const project = createProject({
     config: configFor(receiver.url, ', authorization: "env:HOOK_TOKEN"'),
     env: { HOOK_KEY: KEY, HOOK_TOKEN: 'bearer-token-123' },
   });
   const run = await project.run('--', 'true');
-  const [heard, ...others] = receiver.heard;
+  const [received, ...others] = receiver.received;
   expect(others).toEqual([]);
-  expect(heard?.url).toBe('/hook?token=hidden');
-  expect(heard?.headers).toMatchObject({
+  expect(received?.url).toBe('/hook?token=hidden');
+  expect(received?.headers).toMatchObject({
     'content-type': 'application/json',
     'x-caisson-run': run.runId,
     'x-caisson-event': 'dispatch.finished',
@@ -136,8 +136,8 @@ it('a delivery says whose it is, when, and proves it; a replay is not believed',
   const seen = new Map<string, number>();
   const nowS = Date.now() / 1000;
   const delivery = {
-    headers: heard?.headers ?? {},
-    body: Buffer.from(heard?.body ?? ''),
+    headers: received?.headers ?? {},
+    body: Buffer.from(received?.body ?? ''),
     key: KEY,
     nowS,
     seen,
@@ -151,14 +151,14 @@ it('a delivery says whose it is, when, and proves it; a replay is not believed',
   expect(example.check({ ...delivery, seen: new Map(), body: Buffer.from('{}') })).toBe(
     'the signature is wrong',
   );
-  const aged = { ...heard?.headers, 'x-caisson-timestamp': String(Math.floor(nowS) + 1) };
+  const aged = { ...received?.headers, 'x-caisson-timestamp': String(Math.floor(nowS) + 1) };
   expect(example.check({ ...delivery, seen: new Map(), headers: aged })).toBe('the signature is wrong');
   const files = await project.caisson('logs', run.runId, '-o', 'ndjson');
   expect(files.stdout).not.toContain('bearer-token-123');
 });
 
 it('a receiver that is down does not touch the run, is visible, and is informed by a later host', async () => {
-  const { url, server } = await listen((_heard, respond) => respond(200));
+  const { url, server } = await listen((_received, respond) => respond(200));
   const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));
   const project = createProject({ config: configFor(url), env: { HOOK_KEY: KEY } });
@@ -179,7 +179,7 @@ it('a receiver that is down does not touch the run, is visible, and is informed 
 });
 
 it('a slow receiver delays no run for long', async () => {
-  const receiver = await listen((_heard, respond) => void setTimeout(() => respond(200), 20_000));
+  const receiver = await listen((_received, respond) => void setTimeout(() => respond(200), 20_000));
   const project = createProject({ config: configFor(receiver.url), env: { HOOK_KEY: KEY } });
   const startedMs = performance.now();
   const run = await project.run('--', 'true');
@@ -189,9 +189,9 @@ it('a slow receiver delays no run for long', async () => {
 });
 
 it('a receiver that fails with 500 is tried again; a redirect is not followed', async () => {
-  const target = await listen((_heard, respond) => respond(200));
-  const failing = await listen((_heard, respond) => respond(failing.heard.length === 1 ? 500 : 200));
-  const moved = await listen((_heard, respond) => respond(307, { location: target.url }));
+  const target = await listen((_received, respond) => respond(200));
+  const failing = await listen((_received, respond) => respond(failing.received.length === 1 ? 500 : 200));
+  const moved = await listen((_received, respond) => respond(307, { location: target.url }));
   const project = createProject({ config: configFor(failing.url), env: { HOOK_KEY: KEY } });
   const run = await project.run('--callback', moved.url, '--', 'true');
   expect(run.cli.code).toBe(0);
@@ -202,20 +202,20 @@ it('a receiver that fails with 500 is tried again; a redirect is not followed', 
     detail: 'answered 307, and redirects are not followed',
   });
   expect(callbacks.find(({ url }) => url === failing.url)).toMatchObject({ status: 'delivered', tries: 2 });
-  expect(target.heard).toEqual([]);
-  expect(moved.heard).toHaveLength(1);
-  expect(moved.heard[0]?.headers['x-caisson-signature']).toBeUndefined();
+  expect(target.received).toEqual([]);
+  expect(moved.received).toHaveLength(1);
+  expect(moved.received[0]?.headers['x-caisson-signature']).toBeUndefined();
   const failed = (await project.events(run.runId)).find((event) => event.type === 'callback.failed');
   expect(failed).toMatchObject({ url: moved.url, event: 'dispatch.finished', tries: 1 });
 });
 
 it('a key that cannot be found ends the run before its worker, in step 4', async () => {
-  const receiver = await listen((_heard, respond) => respond(200));
+  const receiver = await listen((_received, respond) => respond(200));
   const project = createProject({ config: configFor(receiver.url) });
   const run = await project.run('--retries', '0', '--', 'true');
   expect(run).toMatchObject({ status: 'error', failure: { reason: 'fetch-failed', step: 4 } });
   expect(run.failure?.detail).toContain('HOOK_KEY');
-  expect(receiver.heard).toEqual([]);
+  expect(receiver.received).toEqual([]);
 });
 
 it('an address without HTTP is refused', async () => {

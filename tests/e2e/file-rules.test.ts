@@ -328,9 +328,9 @@ it('reports writes that the sandbox refused, in the words of the program, withou
     ...['--mode', 'suggest', '--secret', `TOKEN=file:${project.root}/token`],
     ...['--', 'sh', '-c', 'for i in 1 2; do touch "x-$TOKEN"; done; echo y >>a; echo fine >&2'],
   );
-  const told = result.result?.policy.denials.map(({ layer, rule, what }) => `${layer} ${rule} ${what}`);
-  expect(told).toHaveLength(2);
-  expect(told?.[0]).toMatch(/^sandbox read-only .*x-\[redacted:TOKEN\].*Read-only file system$/);
+  const reported = result.result?.policy.denials.map(({ layer, rule, what }) => `${layer} ${rule} ${what}`);
+  expect(reported).toHaveLength(2);
+  expect(reported?.[0]).toMatch(/^sandbox read-only .*x-\[redacted:TOKEN\].*Read-only file system$/);
   const events = await project.events(result.runId);
   expect(events.filter(({ type }) => type === 'policy.denied')).toHaveLength(2);
 });

@@ -109,10 +109,10 @@ it('delivers sealed results to every sink, and one that fails in any way affects
   caisson.bus.on(BusTopic.WARNING, ({ message }) => void warnings.push(message));
   const run = await caisson.dispatch(command('sh', '-c', 'echo hello; echo x > new.txt'));
   expect(await run.ended).toMatchObject({ status: 'done' });
-  const told = (await caisson.events(run.runId)).filter((event) => event.type === 'warning');
+  const reported = (await caisson.events(run.runId)).filter((event) => event.type === 'warning');
   await caisson.close();
   expect(tries.toSorted()).toEqual(['late', 'late', 'late', 'rejecting', 'rejecting', 'rejecting']);
-  expect(told.map(({ message }) => message)).toEqual([
+  expect(reported.map(({ message }) => message)).toEqual([
     'result sink rejecting failed 3 times, the last time with: no room',
     'result sink throwing failed 3 times, the last time with: thrown at once',
   ]);
@@ -183,14 +183,14 @@ it('refuses a board entry without its writer, and the board stays readable', asy
 
 it('publishes all events on the bus, and a listener that throws disturbs no other', async () => {
   const caisson = await open(createProject().root);
-  const heard: string[] = [];
+  const received: string[] = [];
   caisson.bus.on('caisson:run-finished', () => {
     throw new Error('listener');
   });
-  caisson.bus.on('caisson:run-finished', (payload) => void heard.push(payload.status));
+  caisson.bus.on('caisson:run-finished', (payload) => void received.push(payload.status));
   const run = await caisson.dispatch(command('true'));
   expect((await run.ended).status).toBe('done');
-  await expect.poll(() => heard).toEqual(['done']);
+  await expect.poll(() => received).toEqual(['done']);
 });
 
 it('publishes on the bus which agent programs are here, and which settings were changed meanwhile', async () => {
@@ -199,21 +199,21 @@ it('publishes on the bus which agent programs are here, and which settings were 
   writeFileSync(file, 'mode: suggest\nruntimes: { mine: { bin: /bin/true, adapter: ./mine.js } }\n');
   await grantTrust({ cwd: project.root });
   const caisson = await open(project.root);
-  const heard: unknown[] = [];
-  caisson.bus.on(BusTopic.RUNTIMES_DISCOVERED, ({ runtimes }) => heard.push(runtimes));
-  caisson.bus.on(BusTopic.CONFIG_CHANGED, (change) => heard.push(change));
+  const received: unknown[] = [];
+  caisson.bus.on(BusTopic.RUNTIMES_DISCOVERED, ({ runtimes }) => received.push(runtimes));
+  caisson.bus.on(BusTopic.CONFIG_CHANGED, (change) => received.push(change));
 
   const found = await caisson.runtimes();
   const mine = { name: 'mine', version: expect.anything() as unknown, path: '/bin/true' };
   expect(found).toContainEqual(expect.objectContaining(mine));
-  await expect.poll(() => heard).toEqual([expect.arrayContaining([mine])]);
+  await expect.poll(() => received).toEqual([expect.arrayContaining([mine])]);
 
   expect(await caisson.checkConfig()).toEqual([]);
   writeFileSync(file, 'mode: full-auto\nruntimes: { mine: { bin: /bin/true, adapter: ./mine.js } }\n');
   await grantTrust({ cwd: project.root });
   const change = { key: 'mode', previous: 'suggest', new: 'full-auto' };
   expect(await caisson.checkConfig()).toEqual([change]);
-  await expect.poll(() => heard.at(-1)).toEqual(change);
+  await expect.poll(() => received.at(-1)).toEqual(change);
   expect(caisson.config.mode).toBe('suggest');
   writeFileSync(file, 'mode: none-such\n');
   await expect(caisson.checkConfig()).rejects.toThrow('caisson.yaml:1:7');
@@ -226,7 +226,7 @@ it('a listener of warnings that fails is reported to the process, because none i
   caisson.bus.on(BusTopic.WARNING, () => {
     throw new Error('deaf');
   });
-  caisson.bus.emit(BusTopic.WARNING, { source: 'test', message: 'heard?' });
+  caisson.bus.emit(BusTopic.WARNING, { source: 'test', message: 'received?' });
   expect(await warned.promise).toMatchObject({
     name: 'CaissonBusWarning',
     message: expect.stringContaining('deaf') as unknown,

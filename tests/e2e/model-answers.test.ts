@@ -79,7 +79,7 @@ describe('what the model answered', { timeout: 90_000 }, () => {
     expect([
       [1500, 53, 2],
       [2400, 58, 2],
-    ]).toContainEqual(counted); // the last answer is told if a beat follows it
+    ]).toContainEqual(counted); // the last answer is reported if a beat follows it
     expect(beats.filter(({ currentTool }) => currentTool !== null).length).toBeGreaterThan(5);
     const [row] = JSON.parse((await project.caisson('runs', '-o', 'json')).stdout) as { runId: string }[];
     const shown = JSON.parse(

@@ -126,8 +126,8 @@ describe('an ordinary user', { timeout: LIMIT_MS }, () => {
     const project = createUserProject();
     const script =
       'mkdir -p closed/here; cd closed/here; chmod 0 ..; "$0" "$1" runs; code=$?; chmod 700 ..; exit $code';
-    const told = await finish(project.start('sh', '-c', script, process.execPath, BIN));
-    expect([told.code, told.stderr]).toEqual([
+    const reported = await finish(project.start('sh', '-c', script, process.execPath, BIN));
+    expect([reported.code, reported.stderr]).toEqual([
       2,
       expect.stringContaining('cannot be reached by its name (EACCES)'),
     ]);

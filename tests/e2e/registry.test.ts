@@ -157,13 +157,13 @@ it('prompts are compiled from fragments, which are text and no templates, and re
   project.write('adapter.mjs', ADAPTER);
   const run = await project.run('--agent', 'writer', 'write {{tone}}');
   expect(run).toMatchObject({ status: 'done', resolved: { model: { requested: 'native-name' } } });
-  const told = JSON.parse(run.stdout) as Record<string, unknown>;
-  expect(told).toMatchObject({
+  const reported = JSON.parse(run.stdout) as Record<string, unknown>;
+  expect(reported).toMatchObject({
     prompt: 'Task: write {{tone}} (kind {{task}})',
     model: 'native-name',
     settings: { maxTokens: 500, temperature: 0.5 },
   });
-  expect(told['systemPrompt']).toMatch(
+  expect(reported['systemPrompt']).toMatch(
     /^You are kind \{\{task\}\}\. kind \{\{task\}\}!\n\n.*needs_input\.json/s,
   );
   const compiled = (await project.events(run.runId)).find((event) => event.type === 'prompt.compiled');
@@ -172,7 +172,7 @@ it('prompts are compiled from fragments, which are text and no templates, and re
     tier: 'native-name',
     mode: 'auto-edit',
     fragmentCount: 4,
-    hash: createHash('sha256').update(String(told['systemPrompt'])).digest('hex'),
+    hash: createHash('sha256').update(String(reported['systemPrompt'])).digest('hex'),
   });
   expect(run.result?.policy.grant).toMatchObject({
     hosts: ['example.invalid:443'],

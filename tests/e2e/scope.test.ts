@@ -72,7 +72,7 @@ it(
 );
 
 it(
-  '--branch is not made where the scope was overstepped, and the line that makes it is told',
+  '--branch is not made where the scope was overstepped, and the line that makes it is reported',
   { timeout: 120_000 },
   async () => {
     const project = createProject();

@@ -81,9 +81,9 @@ describe('SIGTERM to the host of a run', { timeout: 60_000 }, () => {
     host.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()));
     host.kill('SIGTERM');
     host.kill('SIGTERM'); // as timeout(1) does: to the process, and to its group
-    await until('it was told', () => said.includes('Stopping'));
-    const toldMs = performance.now();
-    await until('the next one is another one', () => performance.now() - toldMs > 300);
+    await until('it was reported', () => said.includes('Stopping'));
+    const reportedMs = performance.now();
+    await until('the next one is another one', () => performance.now() - reportedMs > 300);
     expect(said).not.toContain('Forcing');
     host.kill('SIGTERM');
     const { code, stdout } = await ended;

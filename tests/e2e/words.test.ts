@@ -37,9 +37,9 @@ it(
   },
 );
 
-it('work so far is told where there is some, and only there', { timeout: 120_000 }, async () => {
+it('work so far is reported where there is some, and only there', { timeout: 120_000 }, async () => {
   const project = createProject();
-  const told = 'work so far: caisson diff';
+  const reported = 'work so far: caisson diff';
   const none = await project.caisson('run', '--retries', '0', '--', 'false');
   expect([none.code, none.stdout]).toEqual([1, expect.not.stringContaining('work so far')]);
   expect((await project.caisson('show', 'latest')).stdout).not.toContain('work so far');
@@ -51,7 +51,7 @@ it('work so far is told where there is some, and only there', { timeout: 120_000
   );
   killed.kill('SIGKILL');
   await finish(killed);
-  expect((await project.caisson('show', 'latest')).stdout).toContain(told);
+  expect((await project.caisson('show', 'latest')).stdout).toContain(reported);
 });
 
 it('verify says why there is no public key to compare', { timeout: 120_000 }, async () => {

@@ -14,10 +14,10 @@ describe('kill -9 of the process that launched a sandbox', () => {
   it('ends the sandbox when it runs', async () => {
     const marker = randomUUID();
     const holder = spawn(process.execPath, [HOLDER, marker], { stdio: ['ignore', 'pipe', 'inherit'] });
-    let heard = '';
+    let received = '';
     for await (const chunk of holder.stdout) {
-      heard += String(chunk);
-      if (heard.includes('running')) break;
+      received += String(chunk);
+      if (received.includes('running')) break;
     }
     await eventually(() => programs(marker).length > 0);
     holder.kill('SIGKILL');

@@ -124,10 +124,10 @@ describe('a process that nothing can find any more', () => {
 /** Resolves when as many processes as expected have said that they run. */
 function announced(running: SandboxProcess, size: number): Promise<void> {
   return new Promise((resolve) => {
-    let heard = 0;
+    let received = 0;
     running.stdout.on('data', (chunk: Buffer) => {
-      heard += chunk.toString().split('up').length - 1;
-      if (heard >= size) resolve();
+      received += chunk.toString().split('up').length - 1;
+      if (received >= size) resolve();
     });
   });
 }

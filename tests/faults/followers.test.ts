@@ -29,8 +29,8 @@ it('a host that is killed ends the wait of every follower of its run', { timeout
   );
   host.kill('SIGKILL');
   await ended;
-  const [heard, printed, result] = await Promise.all(followers);
-  expect(heard?.stdout).toContain('"type":"dispatch.failed"');
+  const [received, printed, result] = await Promise.all(followers);
+  expect(received?.stdout).toContain('"type":"dispatch.failed"');
   expect(printed?.stdout).toBe('printed\n');
   expect(JSON.parse(result?.stdout ?? '')).toMatchObject({ runId, failure: { reason: 'lost' } });
   expect(countCommands(mark)).toBe(0);

@@ -162,7 +162,7 @@ function takeSealAway(project: Project, runId: string): void {
   database.close();
 }
 
-it('a run without a mark of its ending is told once, and by doctor --repair', async () => {
+it('a run without a mark of its ending is reported once, and by doctor --repair', async () => {
   const project = createProject();
   const restore = breakKeys(project);
   const run = await project.run('--', 'true');
@@ -170,11 +170,11 @@ it('a run without a mark of its ending is told once, and by doctor --repair', as
   database.exec("DELETE FROM kv WHERE space = 'endings'");
   database.close();
   restore();
-  const told = `${run.runId} is not sealed`;
-  expect((await project.caisson('runs')).stderr).toContain(told);
+  const reported = `${run.runId} is not sealed`;
+  expect((await project.caisson('runs')).stderr).toContain(reported);
   for (const command of ['runs', 'gc']) expect((await project.caisson(command)).stderr).toBe('');
   expect((await project.run('--', 'true')).cli.stderr).toBe('');
-  expect((await project.caisson('doctor', '--repair')).stdout).toContain(told);
+  expect((await project.caisson('doctor', '--repair')).stdout).toContain(reported);
   expect((await project.caisson('seal', run.runId)).code).toBe(0);
 }, 120_000);
 

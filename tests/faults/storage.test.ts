@@ -167,14 +167,14 @@ describe('the disk of the repository, with the state elsewhere', { timeout: 120_
   ])('$when when the work is taken: wait and failure say so', async ({ command, mended, says }) => {
     const { project, disk, options } = openOnDisk();
     const child = project.start('run', '-o', 'json', ...options, '--', 'sh', '-c', `echo x >new; ${command}`);
-    let told = '';
-    child.stderr?.on('data', (chunk: Buffer) => (told += chunk.toString()));
+    let reported = '';
+    child.stderr?.on('data', (chunk: Buffer) => (reported += chunk.toString()));
     const ended = finish(child);
-    await until('it waits for the disk', () => says.test(told));
+    await until('it waits for the disk', () => says.test(reported));
     execFileSync('mount', ['-o', `remount,${mended}`, disk]);
     const { failure } = JSON.parse((await ended).stdout) as DispatchResult;
     expect(failure?.detail).toMatch(says);
-    expect(told + failure?.detail).not.toContain('ignored');
+    expect(reported + failure?.detail).not.toContain('ignored');
   });
 });
 

@@ -22,7 +22,7 @@ interface HeldRun {
   readonly ended: Promise<CliRun>;
   said(): string;
   /** The agent does its work and ends. */
-  letGo(): void;
+  releaseRun(): void;
 }
 
 function createImpatientProject(): Project {
@@ -44,7 +44,7 @@ async function startHeld(project: Project, ...options: string[]): Promise<HeldRu
     host: child.pid ?? 0,
     ended,
     said: () => said,
-    letGo: () => writeFileSync(join(worktrees, name, 'files/go'), ''),
+    releaseRun: () => writeFileSync(join(worktrees, name, 'files/go'), ''),
   };
 }
 
@@ -57,7 +57,7 @@ function lock(project: Project): () => void {
 
 /** The run is over and waits for the ledger. */
 async function untilWaits(run: HeldRun): Promise<void> {
-  run.letGo();
+  run.releaseRun();
   await until('the host says what it waits for', () => run.said().includes(WAITS), 20_000);
 }
 
@@ -111,8 +111,8 @@ describe('a ledger that is locked when a run ends', { timeout: 60_000 }, () => {
     await untilWaits(run);
     process.kill(run.host, 'SIGINT');
     await until('the first Ctrl-C', () => run.said().includes('Press Ctrl-C again'));
-    const heardMs = performance.now();
-    await until('it is a second one', () => performance.now() - heardMs > SAME_SIGNAL_MS);
+    const receivedMs = performance.now();
+    await until('it is a second one', () => performance.now() - receivedMs > SAME_SIGNAL_MS);
     process.kill(run.host, 'SIGINT');
     const { code, stdout } = await run.ended;
     expect(code).toBe(1);
@@ -180,7 +180,7 @@ describe('work that is in no patch', { timeout: 60_000 }, () => {
     const project = createProject();
     const run = await startHeld(project);
     rmSync(join(project.root, '.git'), { recursive: true });
-    run.letGo();
+    run.releaseRun();
     expect((await run.ended).code).toBe(1);
     const refused = await project.caisson('diff', run.runId);
     expect(refused.code).toBe(1);

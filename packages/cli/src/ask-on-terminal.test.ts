@@ -28,7 +28,7 @@ function openTerminal() {
     sees,
     screen: () => screen,
     type: (text: string) => void child.stdin.write(text),
-    async hear(event: object) {
+    async receive(event: object) {
       const file = join(folder, 'event.json');
       writeFileSync(`${file}.new`, JSON.stringify(event));
       renameSync(`${file}.new`, file);
@@ -48,7 +48,7 @@ test('what was typed before the question decides nothing', { timeout: 30_000 }, 
   await terminal.sees('<ready>');
   terminal.type('yes\nyes');
   await terminal.sees('yes', 2);
-  await terminal.hear(requested('one'));
+  await terminal.receive(requested('one'));
   await terminal.sees('What was typed before is ignored.');
   await terminal.sees(PROMPT);
   expect(terminal.screen()).not.toContain('<one');
@@ -59,7 +59,7 @@ test('what was typed before the question decides nothing', { timeout: 30_000 }, 
 test('what is typed at the prompt decides', { timeout: 30_000 }, async () => {
   const terminal = openTerminal();
   await terminal.sees('<ready>');
-  await terminal.hear(requested('one'));
+  await terminal.receive(requested('one'));
   await terminal.sees(PROMPT);
   terminal.type('y\n');
   await terminal.sees('<one allow>');
@@ -72,12 +72,12 @@ test(
   async () => {
     const terminal = openTerminal();
     await terminal.sees('<ready>');
-    await terminal.hear(requested('one'));
+    await terminal.receive(requested('one'));
     await terminal.sees(PROMPT);
-    await terminal.hear(requested('two'));
+    await terminal.receive(requested('two'));
     terminal.type('yes');
     await terminal.sees('yes');
-    await terminal.hear({ type: 'approval.decided', approvalId: 'one', decision: 'deny', by: 'user' });
+    await terminal.receive({ type: 'approval.decided', approvalId: 'one', decision: 'deny', by: 'user' });
     await terminal.sees(PROMPT, 2);
     terminal.type('\n');
     await terminal.sees('<two deny>');

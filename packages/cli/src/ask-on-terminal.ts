@@ -14,7 +14,7 @@ import { line, type Line } from './painted.ts';
 export type Decide = (approvalId: string, decision: ApprovalDecision) => Promise<unknown>;
 
 export interface TerminalAsker {
-  hear(event: EventEnvelope): void;
+  receive(event: EventEnvelope): void;
   stop(): void;
 }
 
@@ -26,7 +26,7 @@ export function createTerminalAsker(
   decide: Decide,
   input: NodeJS.ReadStream = process.stdin,
 ): TerminalAsker {
-  if (!output.isInteractive || !input.isTTY) return { hear: () => undefined, stop: () => undefined };
+  if (!output.isInteractive || !input.isTTY) return { receive: () => undefined, stop: () => undefined };
   const open: { id: string; what: string }[] = [];
   const drain = createDrain(input);
   const ask = (): void => {
@@ -53,7 +53,7 @@ export function createTerminalAsker(
     ask();
   };
   return {
-    hear(event) {
+    receive(event) {
       if (event.type === 'approval.requested') {
         open.push({ id: event.approvalId, what: event.what });
         if (open.length === 1) ask();

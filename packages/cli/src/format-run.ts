@@ -52,7 +52,7 @@ export function formatRun(
       ...(result.branch === undefined ? [] : [describeBranch(result.branch)]),
     ]),
     section('Cost', describeCost(result)),
-    section('Told', (result.callbacks ?? []).map(describeCallback)),
+    section('Reported', (result.callbacks ?? []).map(describeCallback)),
     section('Next', isForgotten ? [] : describeNext(result, events.some(isInPlace))),
   ].flat();
 }
@@ -118,7 +118,7 @@ function describeRan(
     ...(grant === undefined
       ? []
       : [`grant: ${grant.mode}, sandbox ${grant.sandbox}, hosts ${grant.hosts.join(' ') || 'none'}`]),
-    ...describeUnheldLimits(result),
+    ...describeUnenforcedLimits(result),
   ];
 }
 
@@ -129,15 +129,15 @@ function describeModel({ requested, served }: DispatchResult['resolved']['model'
 }
 
 /** Defaults that this machine could not enforce are recorded, and shown. */
-function describeUnheldLimits({ result }: DispatchResult): string[] {
+function describeUnenforcedLimits({ result }: DispatchResult): string[] {
   if (result === null || result.policy.enforced['cgroup'] !== false) return [];
   const { memory, cpus, pids } = result.policy.grant.limits;
-  const unheld = Object.entries({ memory, cpus, pids }).flatMap(([name, limit]) =>
+  const unenforced = Object.entries({ memory, cpus, pids }).flatMap(([name, limit]) =>
     limit === undefined ? [] : [name],
   );
-  return unheld.length === 0
+  return unenforced.length === 0
     ? []
-    : [`limits: ${unheld.join(', ')} not enforced here (caisson doctor says why)`];
+    : [`limits: ${unenforced.join(', ')} not enforced here (caisson doctor says why)`];
 }
 
 function describeOutcome(result: DispatchResult, events: readonly EventEnvelope[], style: Style): Line[] {

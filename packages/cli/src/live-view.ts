@@ -3,7 +3,7 @@ import type { EnvelopeOf, EventEnvelope } from '@caisson/protocol';
 import type { Output } from './output.ts';
 import { joinLine, type Line, type Lines, type Painted, type Style } from './painted.ts';
 import { cutToWidth, formatCost, formatDuration, widthOf } from './format-values.ts';
-import { isOfHost } from './tell-warnings.ts';
+import { isOfHost } from './print-warnings.ts';
 
 const REDRAW_MS = 200;
 
@@ -79,7 +79,7 @@ function absorb(state: State, event: EventEnvelope, runId: string): string | nul
     case 'policy.denied':
       return `denied: ${event.denial.what}`;
     case 'warning':
-      // What a run waits for is told by itself.
+      // What a run waits for is reported by itself.
       return isOfHost(event.source) || event.source === 'settle'
         ? null
         : `warning: ${firstLine(event.message)}`;

@@ -66,9 +66,9 @@ function remedyOf(code: string | undefined): string {
 function join(label: Line, message: string, remedy: string | undefined): Painted {
   const said = message.trimEnd();
   const sentence = /[.!?…:]$/.test(said) ? said : `${said}.`;
-  const isTold = remedy === undefined || message.includes(remedy);
+  const isReported = remedy === undefined || message.includes(remedy);
   return joinLine(
-    [label, sentence, ...(isTold ? [] : [remedy])].filter((part) => part !== ''),
+    [label, sentence, ...(isReported ? [] : [remedy])].filter((part) => part !== ''),
     ' ',
   );
 }

@@ -410,15 +410,15 @@ it('a refusal of the machine is reported with its path, and only an unforeseen o
   });
   const { command: VERSION_COMMAND } = await import('./commands/version.ts');
   const missing = join(folder, 'missing');
-  const told = async (error: () => unknown): Promise<string> => {
+  const reported = async (error: () => unknown): Promise<string> => {
     const stderr = createSink();
     expect(
       await runCli(['fail'], [failing(error)], { stdout: createSink().stream, stderr: stderr.stream }),
     ).toBe(1);
     return stderr.text();
   };
-  expect(await told(() => readFileSync(missing))).toBe(
+  expect(await reported(() => readFileSync(missing))).toBe(
     `error: ENOENT: no such file or directory, open '${missing}'. Check that path, its rights and the free space.\n`,
   );
-  expect(await told(() => JSON.parse('{'))).toMatch(/^internal error: .* This is a bug in Caisson/);
+  expect(await reported(() => JSON.parse('{'))).toMatch(/^internal error: .* This is a bug in Caisson/);
 });

@@ -71,7 +71,7 @@ async function follow(
         beside.note(describeWait(event, lastReason));
         lastReason = event.reason;
       }
-      asker.hear(event);
+      asker.receive(event);
     }
     const result = await handle.ended;
     view.end();

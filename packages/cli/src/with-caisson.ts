@@ -9,7 +9,7 @@ import {
 import { canAsk } from './ask-on-terminal.ts';
 import { ownSpareWorkers } from './early-worker.ts';
 import type { Output } from './output.ts';
-import { tellWarnings } from './tell-warnings.ts';
+import { printWarnings } from './print-warnings.ts';
 import { VERSION } from './version.ts';
 
 /** Opens the project for one command and closes it in every case. With `output`, the host's warnings are printed. */
@@ -68,7 +68,7 @@ async function use<T>(
     ...options,
     ...(stateDir === undefined ? {} : { stateDir }),
   });
-  if (output !== undefined) tellWarnings(caisson, output);
+  if (output !== undefined) printWarnings(caisson, output);
   try {
     return await work(caisson);
   } finally {

@@ -10,7 +10,7 @@ import type { QuestionRow, RunFilter, SpendRow } from './ledger/index.ts';
 import type { CancelOutcome } from './operations/cancel-run.ts';
 import type { GarbageOptions, GarbageReport } from './operations/collect-garbage.ts';
 import type { LogName } from './operations/read-run-log.ts';
-import type { RegistryFace } from './operations/registry-face.ts';
+import type { RegistryApi } from './operations/registry-api.ts';
 import type { ListedRun } from './operations/list-runs.ts';
 import type { ApplyChoice, ApplyResult } from './operations/run-patch.ts';
 import type { ApprovalDecision, ApprovalRow } from './questions/index.ts';
@@ -52,7 +52,7 @@ export interface Caisson {
   /** Live fan-out of the events of this process. */
   readonly bus: SafeEventBus;
   /** Agents, capabilities, env bundles and pipelines by name. */
-  readonly registry: RegistryFace;
+  readonly registry: RegistryApi;
   /** Accepts a task and brings it to its one ending. Throws TaskRefusedError when admission refuses it. */
   dispatch(request: DispatchRequest): Promise<RunHandle>;
   /** Starts a background host for the task and resolves with the run's id; `entry` is the CLI to start it with. */

@@ -13,12 +13,12 @@ import { followRunLog } from './operations/follow-run-log.ts';
 import { followRun } from './operations/follow-run.ts';
 import { forgetRun } from './operations/forget-run.ts';
 import { readRunLog } from './operations/read-run-log.ts';
-import { createRegistryFace } from './operations/registry-face.ts';
+import { createRegistryApi } from './operations/registry-api.ts';
 import { resolveRunId } from './operations/resolve-run-id.ts';
 import { retryRun } from './operations/retry-run.ts';
 import { listRuns } from './operations/list-runs.ts';
 import { applyRun, readPatch } from './operations/run-patch.ts';
-import { keepSealing, makeUpSeals, sealEnded } from './operations/seal-ended.ts';
+import { keepSealing, makeLateSeals, sealEnded } from './operations/seal-ended.ts';
 import { showRun } from './operations/show-run.ts';
 import { sendMessage } from './operations/send-message.ts';
 import { runBackground, startBackground } from './operations/start-background.ts';
@@ -44,7 +44,7 @@ export async function createCaisson(options: CaissonOptions = {}): Promise<Caiss
       if (options.onUnsettled !== undefined) options.onUnsettled(error);
       else options.onNotice?.(error.message);
     }
-    for (const message of (await makeUpSeals(engine)).failures) options.onNotice?.(message);
+    for (const message of (await makeLateSeals(engine)).failures) options.onNotice?.(message);
     if (options.onNotice !== undefined) {
       for (const message of await engine.workspaces.recoverApplies(engine.config)) options.onNotice(message);
     }
@@ -55,19 +55,19 @@ export async function createCaisson(options: CaissonOptions = {}): Promise<Caiss
     }
     options.onUnsettled(error as Error);
   }
-  return createFace(engine, cwd, live);
+  return createLibrary(engine, cwd, live);
 }
 
 type Find = (given: string) => string;
 
-function createFace(engine: Engine, cwd: string, live: LiveConfig): Caisson {
+function createLibrary(engine: Engine, cwd: string, live: LiveConfig): Caisson {
   const find: Find = (given) => resolveRunId(engine.ledger, given);
   return {
     config: engine.config,
     checkConfig: () => live.reload(),
     runtimes: (how = {}) => discoverHere(engine, how.signal),
     bus: engine.bus,
-    registry: createRegistryFace(engine, cwd),
+    registry: createRegistryApi(engine, cwd),
     ...startsAndStops(engine, find),
     ...reads(engine, find),
     ...keeps(engine, find),

@@ -19,7 +19,7 @@ import { openState } from './composition/state-folder.ts';
 import { createLocalCompute } from './compute/index.ts';
 import { readHostEnvironment, type ResolvedConfig } from './config/index.ts';
 import { repairOwnRefs } from './operations/repair-own-refs.ts';
-import { createDispatcher, createRequestDesk } from './dispatch/index.ts';
+import { createDispatcher, createRequestHandler } from './dispatch/index.ts';
 import { createHostBackoff, recover, type Recovered } from './recovery/index.ts';
 import { type Dispatcher, type DispatchRooms } from './admission/index.ts';
 import { createLocalHosts, type HostPost } from './hosts/index.ts';
@@ -35,13 +35,13 @@ import { createWorkspaces } from './workspace/index.ts';
 export type * from './composition/engine-contract.ts';
 
 export function createEngine(config: ResolvedConfig, cwd: string, options: EngineOptions = {}): Engine {
-  const base = layBase(config);
+  const base = openStorage(config);
   const { hostId, bus, hosts, recorder } = base;
-  const desks = openDesks(config, base);
-  const { callbacks, approvals } = desks;
+  const services = openServices(config, base);
+  const { callbacks, approvals } = services;
   recorder.listen(createBusPublisher(bus));
   recorder.listen((event) => {
-    if (event.seq > 0) callbacks.hear(event);
+    if (event.seq > 0) callbacks.receive(event);
   });
   const sealer = createSealer({
     ...base,
@@ -52,7 +52,7 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
     warn: warnAs(bus, 'evidence'),
   });
   const rooms = openRooms(
-    { config, cwd, options, base, desks, sealer },
+    { config, cwd, options, base, services, sealer },
     {
       dispatch: (request) => dispatcher.dispatch(request),
       recoverDead: () => recoverDead({ isRepeated: true }),
@@ -78,13 +78,13 @@ export function createEngine(config: ResolvedConfig, cwd: string, options: Engin
   return {
     config,
     ...base,
-    ...desks,
+    ...services,
     rooms,
     sealer,
     dispatcher,
     openPost,
     recover: recoverDead,
-    close: () => closeRooms({ ...base, ...desks, rooms, sealer, dispatcher }, post),
+    close: () => closeRooms({ ...base, ...services, rooms, sealer, dispatcher }, post),
   };
 }
 
@@ -106,7 +106,7 @@ async function closeRooms(
 }
 
 /** The durable part: the ledger, the store, and the listeners. */
-function layBase(config: ResolvedConfig) {
+function openStorage(config: ResolvedConfig) {
   const { state, ledger, endings } = openState(config);
   const clock = systemClock;
   // The listener for warnings has failed, so no listener on the bus is left.
@@ -128,10 +128,10 @@ function layBase(config: ResolvedConfig) {
   };
 }
 
-type Base = ReturnType<typeof layBase>;
+type Base = ReturnType<typeof openStorage>;
 
 /** The rooms that a run, or a person who inspects one, uses. */
-function openDesks(config: ResolvedConfig, { clock, bus, ledger, recorder, hosts, hostId, seal }: Base) {
+function openServices(config: ResolvedConfig, { clock, bus, ledger, recorder, hosts, hostId, seal }: Base) {
   const secrets = createSecrets({
     env: readHostEnvironment(),
     home: config.folders.home,
@@ -167,17 +167,17 @@ interface Plan {
   readonly cwd: string;
   readonly options: EngineOptions;
   readonly base: Base;
-  readonly desks: ReturnType<typeof openDesks>;
+  readonly services: ReturnType<typeof openServices>;
   readonly sealer: Sealer;
 }
 
 /** Everything that dispatch works with; its own part (`back`) exists a moment later. */
 function openRooms(
-  { config, cwd, options, base, desks, sealer }: Plan,
+  { config, cwd, options, base, services, sealer }: Plan,
   back: Pick<Dispatcher, 'dispatch'> & Pick<DispatchRooms, 'recoverDead'>,
 ): DispatchRooms {
   const { clock, hostId, hosts, ledger, recorder, store, registry, workspaces } = base;
-  const { approvals, budget, callbacks, secrets, sessions } = desks;
+  const { approvals, budget, callbacks, secrets, sessions } = services;
   const env = readHostEnvironment();
   const settings = createDispatchSettings(config, env, cwd);
   return {
@@ -205,7 +205,7 @@ function openRooms(
     network: createNetwork({ clock }),
     secrets,
     callbacks,
-    desk: createRequestDesk({ approvals, dispatch: back.dispatch, rooms: { store, ledger } }),
+    requests: createRequestHandler({ approvals, dispatch: back.dispatch, rooms: { store, ledger } }),
     sessions,
     settings,
     probeSandbox: () => probeSandboxHere(ledger.kv),

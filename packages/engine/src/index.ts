@@ -45,7 +45,7 @@ export type { ApplyChoice, ApplyResult } from './operations/run-patch.ts';
 export type { GarbageOptions, GarbageReport } from './operations/collect-garbage.ts';
 export type { QuestionRow, SpendRow } from './ledger/index.ts';
 export { PRICE_TABLE_VERSION, type BudgetStanding } from './budget/index.ts';
-export type { ListedName, RegistryFace, ShownName } from './operations/registry-face.ts';
+export type { ListedName, RegistryApi, ShownName } from './operations/registry-api.ts';
 export type { DiffLine, Registration, RegistryVersion } from './registry/index.ts';
 export type { ApprovalDecision, ApprovalRow } from './questions/index.ts';
 export type { Sessions, SessionSummary } from './session/index.ts';

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { ResolvedNames, RunBranch, WorkBeside } from './events.ts';
 import { Failure } from './failure.ts';
 import { RunId } from './ids.ts';
-import { Result, RunTotal, toldExitCode } from './result.ts';
+import { Result, RunTotal, reportedExitCode } from './result.ts';
 import { ListedRisk } from './risky-paths.ts';
 
 /**
@@ -31,7 +31,7 @@ export const DispatchResult = z.object({
   /** The run that continues with the answer; only with status `answered`. */
   continuedBy: z.optional(RunId),
   failure: z.optional(Failure),
-  exitCode: toldExitCode(),
+  exitCode: reportedExitCode(),
   /** Of the last attempt, as `result.usage` is. */
   durationMs: z.number(),
   /** All attempts together; absent where there was one. */

@@ -4,7 +4,7 @@ import type { EventTable } from './define-event.ts';
 import { Failure } from './failure.ts';
 import { Grant } from './grant.ts';
 import { Sha256 } from './ids.ts';
-import { RunTotal, toldExitCode, Usage } from './result.ts';
+import { RunTotal, reportedExitCode, Usage } from './result.ts';
 import { ListedRisk } from './risky-paths.ts';
 
 /** Work that is not in the patch, and the command that gets it. */
@@ -126,7 +126,7 @@ export const lifecycleEvents = {
 function terminal<T extends z.core.$ZodShape>(extra: T) {
   return z.object({
     durationMs: z.number(),
-    exitCode: z.optional(toldExitCode()),
+    exitCode: z.optional(reportedExitCode()),
     resultRef: z.optional(Sha256),
     patchRef: z.optional(Sha256),
     /** Why there is no patch although there may be work. */

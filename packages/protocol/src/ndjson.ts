@@ -164,7 +164,7 @@ function createOpenLine(maxLineBytes: number): OpenLine {
       const room = Math.max(maxLineBytes, HEAD_BYTES);
       const take = length >= room ? 0 : Math.min(part.length, room - length);
       if (take > 0) {
-        buffer = withRoomFor(buffer, length, take);
+        buffer = withCapacity(buffer, length, take);
         buffer.set(take === part.length ? part : part.subarray(0, take), length);
       }
       length += part.length;
@@ -180,7 +180,7 @@ function createOpenLine(maxLineBytes: number): OpenLine {
   };
 }
 
-function withRoomFor(buffer: Uint8Array<ArrayBuffer>, used: number, more: number): Uint8Array<ArrayBuffer> {
+function withCapacity(buffer: Uint8Array<ArrayBuffer>, used: number, more: number): Uint8Array<ArrayBuffer> {
   if (used + more <= buffer.length) return buffer;
   const grown = new Uint8Array(Math.max(1024, buffer.length * 2, used + more));
   grown.set(buffer.subarray(0, used));

@@ -9,7 +9,7 @@ const bytes = () => z.int().check(z.nonnegative());
 const milliseconds = () => z.number().check(z.nonnegative());
 
 /** The exit status of a run, wherever it is reported. */
-export const toldExitCode = () =>
+export const reportedExitCode = () =>
   z
     .nullable(z.int())
     .check(
@@ -122,7 +122,7 @@ export const Result = z.object({
   nonce: z.string(),
   status: z.enum(['finished', 'needs_input', 'failed', 'cancelled']),
   failure: z.optional(Failure),
-  exitCode: toldExitCode(),
+  exitCode: reportedExitCode(),
   durationMs: milliseconds(),
   reply: z.object({ ref: Sha256, head: z.string().check(z.maxLength(65_536)), bytes: bytes() }),
   summary: z.optional(z.string()),
@@ -144,7 +144,7 @@ export const Result = z.object({
 });
 export type Result = z.infer<typeof Result>;
 
-/** A failed run never reports 0; see {@link toldExitCode}. */
+/** A failed run never reports 0; see {@link reportedExitCode}. */
 export function exitCodeOf(status: Result['status'], exitCode: number | null): number | null {
   return status === 'failed' && exitCode === 0 ? null : exitCode;
 }

@@ -69,7 +69,7 @@ export interface RuntimeDescriptor {
   readonly reportsCost: boolean;
   readonly reportsUsage: boolean;
   /** Reports turns and usage once, at the end, for everything it did; of a resumed conversation, since that began. */
-  readonly tellsUsageOnce?: boolean;
+  readonly reportsUsageOnce?: boolean;
   /** The sampling options of an agent's definition that the program supports. */
   readonly sampling: readonly Sampling[];
   /** Files under the user's HOME that mean "logged in", relative to HOME. */

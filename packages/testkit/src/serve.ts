@@ -37,7 +37,7 @@ function readLine() {
   }
 }
 
-/** A mistake on the command line is told with what it should be. */
+/** A mistake on the command line is reported with what it should be. */
 function refuse(message: string): never {
   process.stderr.write(`${message}\n${USAGE}`);
   process.exit(2);

@@ -24,7 +24,7 @@ import {
   StepFailure,
   endingOfOrder,
   StoppedError,
-  createVoice,
+  createLineWriter,
   selfStartTime,
 } from './attempt/index.ts';
 import { runPayload } from './payload.ts';
@@ -46,15 +46,15 @@ export async function carryOut(job: Job, environment: WorkerEnvironment, control
   const startedAt = performance.now();
   const redactor = createRedactor(job.secrets);
   const { runId, attempt, paths } = job;
-  const voice = createVoice({ runId, attempt, eventsFile: paths.events, redactor }); // step 4
-  const context = createAttemptContext({ job, voice, control, redactor, path: environment.path });
+  const writer = createLineWriter({ runId, attempt, eventsFile: paths.events, redactor }); // step 4
+  const context = createAttemptContext({ job, writer, control, redactor, path: environment.path });
   const stopWatching =
     environment.parentPid === null
       ? () => undefined
       : watchHost(environment.parentPid, control.reportHostLost);
   dieWithHost(context, control);
-  voice.header(job.grant);
-  voice.say({ kind: 'worker.boot', pid: process.pid, startTime: selfStartTime() });
+  writer.header(job.grant);
+  writer.write({ kind: 'worker.boot', pid: process.pid, startTime: selfStartTime() });
   const stopBeating = startHeartbeat(context);
   const uncaught = catchUncaught(context);
   const ending = await Promise.race([findEnding(context, environment), uncaught.ending]);
@@ -66,7 +66,7 @@ export async function carryOut(job: Job, environment: WorkerEnvironment, control
   stopBeating();
   stopWatching();
   control.close();
-  voice.close();
+  writer.close();
   return ending.kind === 'finished' || ending.kind === 'needs_input' ? 0 : 1;
 }
 
@@ -85,7 +85,7 @@ async function seal(context: AttemptContext, ending: AttemptEnding, durationMs: 
     await inStep(14, 'worker-failed', () => sealAttempt(context, ending, durationMs));
   } catch (error) {
     if (!(error instanceof StepFailure)) throw error;
-    context.voice.say({ kind: 'dispatch.failed', durationMs, failure: error.failure });
+    context.writer.write({ kind: 'dispatch.failed', durationMs, failure: error.failure });
   }
 }
 
@@ -131,11 +131,11 @@ function unawaited(error: unknown, name: string): string {
 }
 
 async function prepare(context: AttemptContext, environment: WorkerEnvironment): Promise<void> {
-  const { job, voice, control } = context;
+  const { job, writer, control } = context;
   await inStep(1, 'integrity-failed', () => checkJob(job, environment));
   context.driver = await inStep(2, 'worker-failed', () => loadDriver(job));
   await inStep(3, 'integrity-failed', () => rehashInputs(job));
-  voice.say({ kind: 'worker.ready' });
+  writer.write({ kind: 'worker.ready' });
   await control.waitForGo(); // W1
   const setup = await inStep(6, 'integrity-failed', () => overlayCapabilities(job));
   await inStep(8, 'worker-failed', () => {
@@ -149,7 +149,7 @@ async function prepare(context: AttemptContext, environment: WorkerEnvironment):
       });
   });
   for (const short of context.redactor.tooShort)
-    voice.say({ kind: 'warning', source: 'redactor', message: short.message });
+    writer.write({ kind: 'warning', source: 'redactor', message: short.message });
   await inStep(9, 'worker-failed', async () => {
     await runSetup(context, setup);
     await concludePreparation(context, setup);

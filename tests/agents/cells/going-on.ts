@@ -48,8 +48,8 @@ export async function resume(agent: AgentUnderTest): Promise<string> {
   // The session remembers the sketch, so the workspace has it, and the patch holds both.
   const diff = await diffOf(stage, ran);
   expect([diff.includes('+sketched'), diff.includes('+blue')]).toEqual([true, true]);
-  const heard = JSON.stringify(stage.model.requests.slice(requestsBefore).map(({ body }) => body));
-  expect(heard.includes('I wonder about the colour.')).toBe(agent.resumes);
+  const received = JSON.stringify(stage.model.requests.slice(requestsBefore).map(({ body }) => body));
+  expect(received.includes('I wonder about the colour.')).toBe(agent.resumes);
   expectUsage(stage, asked, ran);
   return agent.resumes ? 'pass' : 'goes on in a new session';
 }
@@ -74,8 +74,8 @@ export async function retry(agent: AgentUnderTest): Promise<string> {
     expectDone(ran, 'I drew a sketch.');
     const diff = await diffOf(stage, ran);
     expect([diff.includes('+sketched'), diff.split('+seen').length - 1]).toEqual([true, 1]);
-    const heard = JSON.stringify(stage.model.requests.slice(requestsBefore).at(-1)?.body);
-    expect(heard.split('I drew a sketch.')).toHaveLength(agent.resumes ? 2 : 1);
+    const received = JSON.stringify(stage.model.requests.slice(requestsBefore).at(-1)?.body);
+    expect(received.split('I drew a sketch.')).toHaveLength(agent.resumes ? 2 : 1);
     runs.push(ran);
   }
   expectUsage(stage, ...runs);

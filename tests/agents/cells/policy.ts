@@ -19,7 +19,7 @@ export async function denied(agent: AgentUnderTest): Promise<void> {
   expectUsage(stage, ran);
 }
 
-/** Told with the layer that held it: a tool that the program does not even offer never came to the gate. */
+/** Reported with the layer that held it: a tool that the program does not even offer never came to the gate. */
 export async function suggest(agent: AgentUnderTest): Promise<string> {
   const stage = await createStage(agent, {
     script: [
@@ -74,12 +74,12 @@ export async function failingLoop(agent: AgentUnderTest): Promise<string> {
     script: [...Array.from({ length: 7 }, () => runCommand('false')), { say: 'I gave up.', ...usage(60, 7) }],
   });
   const ran = await stage.run('look for it');
-  if (agent.tellsFailures) {
+  if (agent.reportsFailures) {
     expect(ran.failure).toMatchObject({ reason: 'provider-failed', cause: 'loop' });
     return 'pass';
   }
   expectDone(ran, 'I gave up.');
-  return 'not told by the program';
+  return 'not reported by the program';
 }
 
 /** Longer than the minute after which several programs give up on a hook that says nothing else. */

@@ -31,15 +31,15 @@ const INBOX = '.caisson/channel/inbox.jsonl';
 export async function message(agent: AgentUnderTest): Promise<string> {
   const stage = await createStage(agent, {
     script: [
-      runCommand(`until [ -s ${INBOX} ]; do sleep 0.1; done; cp ${INBOX} heard.txt`),
-      { say: 'I heard you.', ...usage(60, 7) },
+      runCommand(`until [ -s ${INBOX} ]; do sleep 0.1; done; cp ${INBOX} received.txt`),
+      { say: 'I received you.', ...usage(60, 7) },
     ],
   });
   const begun = await stage.begin('wait for word');
   await until('the model is asked', () => stage.model.modelRequests().length > 0, 60_000);
   expect((await stage.project.caisson('send', begun.runId, 'use blue')).code).toBe(0);
   const ran = await begun.end();
-  expectDone(ran, 'I heard you.');
+  expectDone(ran, 'I received you.');
   expect(await diffOf(stage, ran)).toContain('use blue');
   const isNamed = JSON.stringify(stage.model.modelRequests()[0]?.body).includes(INBOX);
   expect(isNamed).toBe(agent.name !== 'native');

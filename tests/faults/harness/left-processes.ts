@@ -20,8 +20,8 @@ export function findLeftProcesses({ marks }: Pick<Stage, 'marks'>): LeftProcess[
 }
 
 function tells(pid: string, marks: readonly string[]): boolean {
-  const told = [readProc(pid, 'cmdline'), readProc(pid, 'environ'), cwdOf(pid)].join('\0');
-  return marks.some((mark) => told.includes(mark));
+  const reported = [readProc(pid, 'cmdline'), readProc(pid, 'environ'), cwdOf(pid)].join('\0');
+  return marks.some((mark) => reported.includes(mark));
 }
 
 /** One that has ended and only waits to be noticed by its parent. */

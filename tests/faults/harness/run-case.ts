@@ -47,14 +47,17 @@ async function play(stage: Stage, { setting, faults, recoveryFaults = [] }: Scen
 
 /** The product's own output, for the analysis of a violation. */
 function describeContext(stage: Stage, cli: readonly CliRun[]): string[] {
-  const told = cli.map(
+  const reported = cli.map(
     ({ code, stderr }) => `exit ${code}: ${stderr.trim().split('\n').slice(-4).join(' | ')}`,
   );
   try {
     const warnings = stage.ledger().read({ types: ['warning', 'dispatch.failed'] });
-    return [...told, ...warnings.map(({ type, data }) => `${type}: ${JSON.stringify(data).slice(0, 600)}`)];
+    return [
+      ...reported,
+      ...warnings.map(({ type, data }) => `${type}: ${JSON.stringify(data).slice(0, 600)}`),
+    ];
   } catch {
-    return told; // the ledger cannot be read; an invariant has said so
+    return reported; // the ledger cannot be read; an invariant has said so
   }
 }
 

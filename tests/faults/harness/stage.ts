@@ -12,7 +12,7 @@ import type { Command, Disk, Running, Setting, Stage } from './contract.ts';
 import { mountExt4, mountFuse, mountTmpfs } from './disks.ts';
 import { findLeftProcesses, type LeftProcess } from './left-processes.ts';
 import { readByCli } from './reader.ts';
-import { watchTold } from './told.ts';
+import { watchReported } from './reported.ts';
 
 const STATE_SIZE = '64m';
 /** A file of the user's that is in no commit. */
@@ -72,7 +72,7 @@ function assembleStage(parts: {
     start(command) {
       const running = startCommand(project, command);
       stage.marks.add(`CAISSON_PARENT_PID=${running.pid}\0`); // a worker that waits knows nothing but this
-      void running.ended.finally(watchTold(stage));
+      void running.ended.finally(watchReported(stage));
       return running;
     },
     caisson: (name, ...args) => stage.start(caissonCommand(stage, name, ...args)).ended,

@@ -75,7 +75,7 @@ export const command = defineCommand({
   },
 });
 
-/** Nobody is told to do what was just done. */
+/** No remedy is shown for what was just done. */
 function withoutRepair({ repair: _repair, ...probe }: ProbeReport): ProbeReport {
   return probe;
 }

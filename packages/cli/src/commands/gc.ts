@@ -2,7 +2,7 @@ import { parseDuration } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatBytes } from '../format-values.ts';
-import { tellWarnings } from '../tell-warnings.ts';
+import { printWarnings } from '../print-warnings.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
 
 const HELD_BACK_HINT =
@@ -32,7 +32,7 @@ export const command = defineCommand({
   ],
   run: ({ options, output }) =>
     withCaissonToRead(options['state-dir'], output, async (caisson) => {
-      tellWarnings(caisson, output);
+      printWarnings(caisson, output);
       const older =
         options['older-than'] === undefined ? undefined : parseDuration(options['older-than'], { minMs: 0 });
       const report = await caisson.gc({

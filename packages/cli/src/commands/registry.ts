@@ -5,7 +5,7 @@ import { defineCommand, type Command } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatRegistration } from '../format-registration.ts';
 import { formatTable } from '../format-table.ts';
-import { tellWarnings } from '../tell-warnings.ts';
+import { printWarnings } from '../print-warnings.ts';
 import { textLines, type Lines } from '../painted.ts';
 import { withCaisson } from '../with-caisson.ts';
 
@@ -41,7 +41,7 @@ export function registerCommand(kind: RegistryKind): Command {
     examples: [{ line: `caisson ${kind} register ${example.join(' ')}`, says: 'Give it a name.' }],
     run: ({ options, positionals, output }) =>
       withCaisson(options['state-dir'], async (caisson) => {
-        tellWarnings(caisson, output);
+        printWarnings(caisson, output);
         const [given = '', path = ''] = positionals;
         const registration = await caisson.registry.register(kind, given, path, {
           allowsSecrets: 'allow-secrets' in options && options['allow-secrets'] === true,

@@ -104,7 +104,7 @@ export const RUN_OPTIONS = {
     multiple: true,
     value: 'GLOB',
     summary:
-      'files the task is about; the agent is told, changes to others are reported, and neither --apply nor --branch takes work that has such',
+      'files the task is about; the prompt of the agent names them, changes to others are reported, and neither --apply nor --branch takes work that has such',
   },
   accept: { type: 'string', value: 'TEXT', summary: 'when the task is done, in words' },
   branch: { type: 'string', value: 'NAME', summary: 'leave the work on this new branch when the run ends' },

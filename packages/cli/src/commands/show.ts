@@ -1,7 +1,7 @@
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatRun } from '../format-run.ts';
-import { tellWarnings } from '../tell-warnings.ts';
+import { printWarnings } from '../print-warnings.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
 
 export const command = defineCommand({
@@ -18,7 +18,7 @@ export const command = defineCommand({
   ],
   run: ({ options, positionals, output }) =>
     withCaissonToRead(options['state-dir'], output, async (caisson) => {
-      tellWarnings(caisson, output);
+      printWarnings(caisson, output);
       const runId = positionals[0] ?? '';
       const result = await caisson.show(runId);
       const events = await caisson.events(result.runId);

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { DataOf } from '@caisson/protocol';
 import type { AdmittedRun, DispatchRequest } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
-import { poolOf, poolRoom } from './pool-room.ts';
+import { poolOf, poolLimit } from './pool-limit.ts';
 import { toStoredInputs } from './stored-inputs.ts';
 
 export async function accept(rooms: DispatchRooms, run: AdmittedRun): Promise<void> {
@@ -32,15 +32,15 @@ export async function accept(rooms: DispatchRooms, run: AdmittedRun): Promise<vo
     ...(request.continues === undefined ? {} : { continues: request.continues }),
     grant: run.grant,
     resolved: run.resolved,
-    ...wentIn(run, rooms.settings.rules),
+    ...inputDigests(run, rooms.settings.rules),
     requestRef: (await rooms.store.putBlob(Buffer.from(JSON.stringify(repeatable(run))))).digest,
   };
   const record = rooms.recorder.of(run.runId, run.trace);
-  await record.append('dispatch.accepted', data, { room: poolRoom(run, rooms.settings) });
+  await record.append('dispatch.accepted', data, { room: poolLimit(run, rooms.settings) });
 }
 
 /** What the evidence manifest will name, by digest. */
-function wentIn(run: AdmittedRun, rules: readonly unknown[]): Partial<DataOf<'dispatch.accepted'>> {
+function inputDigests(run: AdmittedRun, rules: readonly unknown[]): Partial<DataOf<'dispatch.accepted'>> {
   const names = [
     ...Object.keys(run.request.env ?? {}),
     ...Object.keys(run.request.secrets ?? {}),

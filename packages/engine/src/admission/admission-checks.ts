@@ -9,10 +9,10 @@ import type { Candidate, Refusal } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { countIdenticalFailures, MAX_IDENTICAL_FAILURES } from './identical-failures.ts';
 import { loginBinds } from './login-files.ts';
-import { describeFull, poolRoom } from './pool-room.ts';
+import { describeFull, poolLimit } from './pool-limit.ts';
 import { findSecretInBranch } from './secret-in-branch.ts';
 import { findTakenBranch } from './taken-branch.ts';
-import { findImpossibleRoom, findLensWithoutCheck } from './verify-lens.ts';
+import { findImpossibleCleanRoom, findLensWithoutCheck } from './verify-lens.ts';
 import { findBundleBeyondParent, findLoginBeyondParent } from './within-parent.ts';
 import {
   findBadRequest,
@@ -20,7 +20,7 @@ import {
   findNoModelKey,
   findNoWorkTree,
   findNoRepository,
-  findTooMuch,
+  findHomeAsWorkspace,
   findUnknownBase,
 } from './request-checks.ts';
 
@@ -57,7 +57,7 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
   check('command-present', findMisplacedCommand),
   check('work-tree', (candidate, { settings }) => findNoWorkTree(candidate, settings)),
   check('repository', findNoRepository),
-  check('not-the-home', findTooMuch),
+  check('not-the-home', findHomeAsWorkspace),
   check('base-known', findUnknownBase),
   check('branch-free', findTakenBranch),
   check('model-key', findNoModelKey),
@@ -71,7 +71,7 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
       : null,
   ),
   check('verify-lens', findLensWithoutCheck),
-  check('clean-room', findImpossibleRoom),
+  check('clean-room', findImpossibleCleanRoom),
   // Invariant 5: only the sandbox stops a command from writing.
   check('suggest-enforced', ({ grant }) =>
     grant.mode === 'suggest' && grant.sandbox === 'none'
@@ -204,14 +204,14 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
   }),
   // Checked here so that a run without a place reserves no money; the check inside the acceptance decides.
   check('queue-bound', (candidate, { ledger, settings }) => {
-    const { pool, bound } = poolRoom(candidate, settings);
+    const { pool, bound } = poolLimit(candidate, settings);
     const isFull = ledger.leases.listSlots(pool).length + ledger.leases.queueLength(pool) >= bound;
     return isFull ? describeFull(candidate, settings) : null;
   }),
   // The runtime reports one turn for the whole run, so the answers are counted, and those of a mounted log-in do not
   // pass here.
   check('turns-countable', ({ grant, runtime }) =>
-    grant.budget.turns !== undefined && runtime.descriptor.tellsUsageOnce === true && runtime.login
+    grant.budget.turns !== undefined && runtime.descriptor.reportsUsageOnce === true && runtime.login
       ? {
           kind: 'budget',
           detail: `a cap on turns is set, and the turns of ${runtime.name} cannot be counted with a mounted log-in`,

@@ -8,7 +8,7 @@ import type { AdmittedRun, Candidate, DispatchRequest, Refusal } from './contrac
 import type { DispatchRooms } from './rooms.ts';
 import { describeCandidate } from './describe-candidate.ts';
 import { TaskRefusedError } from './errors.ts';
-import { describeFull } from './pool-room.ts';
+import { describeFull } from './pool-limit.ts';
 import { refuseTask } from './refuse-task.ts';
 import { findBadShape } from './request-shape.ts';
 import { storeInputs } from './stored-inputs.ts';

@@ -3,7 +3,7 @@ export * from './contract.ts';
 export { describeTask } from './describe-task.ts';
 export { RunAmbiguousError, RunNotFoundError, RunUnsettledError, TaskRefusedError } from './errors.ts';
 export { linkLoginFiles, loginHosts } from './login-files.ts';
-export { poolOf } from './pool-room.ts';
+export { poolOf } from './pool-limit.ts';
 export { refuseTask } from './refuse-task.ts';
 export * from './rooms.ts';
 export { materialiseInputs } from './stored-inputs.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Candidate, DispatchRequest } from './contract.ts';
 import { findBadShape } from './request-shape.ts';
-import { findBadRequest, findNoWorkTree, findTooMuch } from './request-checks.ts';
+import { findBadRequest, findNoWorkTree, findHomeAsWorkspace } from './request-checks.ts';
 
 const candidate = (request: DispatchRequest, more: Partial<Candidate> = {}): Candidate =>
   ({ description: 'x', priority: request.priority ?? 5, request, ...more }) as Candidate;
@@ -79,7 +79,7 @@ describe('a request', () => {
 
 test('a folder that holds the home is not worked in, in place and behind a wall that it would take down', async () => {
   const ask = (projectRoot: string, workspaceKind = 'in-place', sandbox = 'bwrap') =>
-    findTooMuch({ workspaceKind, grant: { sandbox } } as never, roomsOf(projectRoot, '/home/me'));
+    findHomeAsWorkspace({ workspaceKind, grant: { sandbox } } as never, roomsOf(projectRoot, '/home/me'));
   for (const folder of ['/', '/home', '/home/me']) expect((await ask(folder))?.detail).toContain('/home/me');
   for (const folder of ['/home/me/work', '/home/you', '/srv', '/home/me2'])
     expect(await ask(folder)).toBe(null);
@@ -94,7 +94,7 @@ test('nor is one whose repository holds the home, or one that is the home by a l
   mkdirSync(join(real, 'work'), { recursive: true });
   symlinkSync(real, link);
   const ask = (projectRoot: string, home: string, top: string | null = null) =>
-    findTooMuch(
+    findHomeAsWorkspace(
       { workspaceKind: 'in-place', grant: { sandbox: 'bwrap' } } as never,
       roomsOf(projectRoot, home, top),
     );

@@ -28,7 +28,7 @@ export function findBadRequest(candidate: Candidate): RequestRefusal | null {
  * In place the agent gets the whole folder, and its repository. One that contains the user's home contains the keys
  * that a sandbox protects, and `/` the whole machine.
  */
-export async function findTooMuch(
+export async function findHomeAsWorkspace(
   { workspaceKind, grant }: Pick<Candidate, 'workspaceKind' | 'grant'>,
   {
     workspaces,

@@ -114,7 +114,7 @@ export interface CallbacksDoor {
 }
 
 /** Everything that a worker may ask of the host while it runs. */
-export interface RequestDesk {
+export interface RequestHandler {
   answer(
     run: {
       runId: string;
@@ -147,7 +147,7 @@ export interface DispatchRooms {
   readonly network: NetworkDoor;
   readonly secrets: SecretsDoor;
   readonly callbacks: CallbacksDoor;
-  readonly desk: RequestDesk;
+  readonly requests: RequestHandler;
   readonly sessions: Pick<Sessions, 'paths'>;
   readonly settings: DispatchSettings;
   /** Whether a sandbox is possible here: `null` when it is. */

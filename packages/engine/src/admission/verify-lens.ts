@@ -20,7 +20,7 @@ export function hasCleanRoom({ blocks }: PipelineSpec): boolean {
 }
 
 /** L3 */
-export function findImpossibleRoom({ pipeline, grant }: Candidate): Omit<Refusal, 'check'> | null {
+export function findImpossibleCleanRoom({ pipeline, grant }: Candidate): Omit<Refusal, 'check'> | null {
   if (grant.sandbox !== 'none' || !hasCleanRoom(pipeline)) return null;
   return {
     kind: 'policy',

@@ -1,10 +1,10 @@
-/** What an attempt is given beside its workspace: secrets, capabilities, and what is told of it first. */
+/** What an attempt is given beside its workspace: secrets, capabilities, and what is reported of it first. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Job } from '@caisson/protocol';
 import { warnOfWeakerVerify, type AdmittedRun, type DispatchRooms } from '../admission/index.ts';
 import type { RunRecord } from '../ledger/index.ts';
-import { tellUntakenSampling } from './sampling.ts';
+import { warnUnsupportedSampling } from './sampling.ts';
 
 export interface ResolvedSecrets {
   readonly values: Job['secrets'];
@@ -40,13 +40,13 @@ export async function materialiseCapabilities(
 
 /** What is said once of a run, before its first attempt. */
 export async function tellFirst(run: AdmittedRun, record: RunRecord): Promise<void> {
-  await tellPrompt(run, record);
-  await tellUntakenSampling(run, record);
+  await recordPrompt(run, record);
+  await warnUnsupportedSampling(run, record);
   await warnOfWeakerVerify(run, record);
 }
 
-/** The text is in the agent's hands alone; what it was is told by its hash. */
-async function tellPrompt(run: AdmittedRun, record: RunRecord): Promise<void> {
+/** The text is in the agent's hands alone; what it was is reported by its hash. */
+async function recordPrompt(run: AdmittedRun, record: RunRecord): Promise<void> {
   if (run.compiled === null) return;
   await record.append('prompt.compiled', {
     role: run.agent?.name ?? 'default',

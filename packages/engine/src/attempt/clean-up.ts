@@ -49,7 +49,7 @@ export async function orWarn<T>(
 }
 
 /** A run must not be reported as over when some of its processes are not. */
-export function tellSurvivors(
+export function warnOfSurvivors(
   record: Pick<RunRecord, 'keep'>,
   attempt: number,
   pids: readonly number[],

@@ -8,7 +8,7 @@ import type { AdmittedRun, DispatchRooms, OpenedNetwork } from '../admission/ind
 import { LOST_WORK_NOTE, NEXT_ATTEMPT_NOTE } from './continued-work.ts';
 import { findNeighbourStates } from './neighbour-states.ts';
 import { rulesAboutControls } from './own-controls.ts';
-import { takenSampling } from './sampling.ts';
+import { supportedSampling } from './sampling.ts';
 import type { AgentSession } from './session-folder.ts';
 import type { AttemptPaths } from './state-paths.ts';
 
@@ -86,7 +86,7 @@ function composeTask(
       settings:
         runtime.name === 'command'
           ? { ...runtime.settings, argv: [...(request.argv ?? [])] }
-          : { ...runtime.settings, ...takenSampling(run) },
+          : { ...runtime.settings, ...supportedSampling(run) },
       ...(runtime.projectServers ? { projectServers: true } : {}),
     },
     ...(run.agent === null ? {} : { agent: run.agent.name }),

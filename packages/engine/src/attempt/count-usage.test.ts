@@ -5,7 +5,7 @@ import type { ObservedUsage } from '../network/index.ts';
 import { countUsage, type UsageSources } from './count-usage.ts';
 
 const COUNTS = { inputTokens: 1_000_000, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
-const TOLD: Usage = { models: ['claude-sonnet-4-5'], ...COUNTS, turns: 3, toolCalls: 2 };
+const REPORTED: Usage = { models: ['claude-sonnet-4-5'], ...COUNTS, turns: 3, toolCalls: 2 };
 const seen = (more: Partial<ObservedUsage> = {}): ObservedUsage => ({
   answers: 4,
   underWay: 0,
@@ -23,18 +23,21 @@ const seen = (more: Partial<ObservedUsage> = {}): ObservedUsage => ({
   ...more,
 });
 const count = (more: Partial<UsageSources>): Usage | undefined =>
-  countUsage({ told: undefined, turns: 3, toolCalls: 2, seen: null, tellsOnce: false, ...more }, costOf);
+  countUsage(
+    { reported: undefined, turns: 3, toolCalls: 2, seen: null, reportsOnce: false, ...more },
+    costOf,
+  );
 
 it('uses what the answers reported where the agent reported nothing', () => {
   const counted = { models: ['gpt-5'], ...COUNTS, costUsd: 1.25, toolCalls: 2, durationMs: 900 };
   expect(count({ seen: seen() })).toEqual({ ...counted, turns: 3 });
-  expect(count({ seen: seen(), tellsOnce: true })).toEqual({ ...counted, turns: 4 });
+  expect(count({ seen: seen(), reportsOnce: true })).toEqual({ ...counted, turns: 4 });
 });
 
 it('returns unknown, not 0, when a model may have answered without a report of its usage', () => {
   expect(count({ seen: seen({ answers: 0, underWay: 1, byModel: [] }) })).toBeUndefined();
   const silent = seen({ answers: 2, underWay: 2, byModel: [] });
-  expect(count({ told: { ...TOLD, inputTokens: 0 }, seen: silent })).toBeUndefined();
+  expect(count({ reported: { ...REPORTED, inputTokens: 0 }, seen: silent })).toBeUndefined();
   expect(count({})).toBeUndefined();
 });
 
@@ -43,9 +46,9 @@ it('says 0 when no model has answered', () => {
 });
 
 it('takes the larger of the two, every model at its own price', () => {
-  expect(count({ told: TOLD, seen: seen() })).toEqual({ ...TOLD, durationMs: 900 });
+  expect(count({ reported: REPORTED, seen: seen() })).toEqual({ ...REPORTED, durationMs: 900 });
   const both = seen({ byModel: [...seen().byModel, { model: 'claude-haiku-4-5', ...COUNTS }] });
-  expect(count({ told: { ...TOLD, costUsd: 1 }, seen: both })).toMatchObject({
+  expect(count({ reported: { ...REPORTED, costUsd: 1 }, seen: both })).toMatchObject({
     models: ['gpt-5', 'claude-haiku-4-5'],
     inputTokens: 2_000_000,
     costUsd: 2.25,
@@ -53,14 +56,14 @@ it('takes the larger of the two, every model at its own price', () => {
 });
 
 it("uses what the answers reported, not an agent's own sum, where all of them reported it", () => {
-  const told = { ...TOLD, inputTokens: 5_000_000, costUsd: 7 }; // the sum of a session, or the cache counted twice
-  expect(count({ told, seen: seen({ isWhole: true }) })).toMatchObject({
+  const reported = { ...REPORTED, inputTokens: 5_000_000, costUsd: 7 }; // the sum of a session, or the cache counted twice
+  expect(count({ reported, seen: seen({ isWhole: true }) })).toMatchObject({
     models: ['gpt-5'],
     inputTokens: 1_000_000,
     costUsd: 7,
     turns: 3,
   });
-  expect(count({ told, seen: seen({ underWay: 1 }) })).toMatchObject({ inputTokens: 5_000_000 });
+  expect(count({ reported, seen: seen({ underWay: 1 }) })).toMatchObject({ inputTokens: 5_000_000 });
 });
 
 const ESTIMATED = { answers: 1, inputTokens: 1_000_000, outputTokens: 0 };
@@ -71,8 +74,8 @@ it('marks what is estimated, and charges it', () => {
     costUsd: 1.25,
     estimated: ESTIMATED,
   });
-  const more = { ...TOLD, inputTokens: 2_000_000 };
-  expect(count({ told: more, seen: seen({ estimated: ESTIMATED }) })).toMatchObject({
+  const more = { ...REPORTED, inputTokens: 2_000_000 };
+  expect(count({ reported: more, seen: seen({ estimated: ESTIMATED }) })).toMatchObject({
     inputTokens: 2_000_000,
     estimated: ESTIMATED,
   });
@@ -80,7 +83,11 @@ it('marks what is estimated, and charges it', () => {
 
 it('never says that tokens cost 0, also when the agent does and their price is not known', () => {
   const nameless = seen({ byModel: [{ model: 'a-model-of-ours', ...COUNTS }], estimated: ESTIMATED });
-  for (const told of [undefined, { ...TOLD, inputTokens: 0, costUsd: 0 }, { ...TOLD, costUsd: 0 }])
-    expect(count({ told, seen: nameless })).not.toHaveProperty('costUsd');
-  expect(count({ told: { ...TOLD, costUsd: 0 } })).not.toHaveProperty('costUsd');
+  for (const reported of [
+    undefined,
+    { ...REPORTED, inputTokens: 0, costUsd: 0 },
+    { ...REPORTED, costUsd: 0 },
+  ])
+    expect(count({ reported, seen: nameless })).not.toHaveProperty('costUsd');
+  expect(count({ reported: { ...REPORTED, costUsd: 0 } })).not.toHaveProperty('costUsd');
 });

@@ -10,32 +10,32 @@ import type { DispatchRooms } from '../admission/index.ts';
 
 export interface UsageSources {
   /** The agent's own figure; undefined while there is none. */
-  readonly told: Usage | undefined;
+  readonly reported: Usage | undefined;
   readonly turns: number;
   readonly toolCalls: number;
   /** Null if the answers do not pass through us. */
   readonly seen: ObservedUsage | null;
   /** The agent reports its turns once, at the end, so the answers are counted instead. */
-  readonly tellsOnce: boolean;
+  readonly reportsOnce: boolean;
 }
 
 /** Undefined when a model may have answered without a report of its usage: unknown is never 0. */
 export function countUsage(sources: UsageSources, cost: Budget['cost']): Usage | undefined {
-  const { told, seen, tellsOnce } = sources;
+  const { reported, seen, reportsOnce } = sources;
   const counts = {
-    turns: tellsOnce
+    turns: reportsOnce
       ? Math.max(seen?.answers ?? 0, sources.turns)
-      : Math.max(sources.turns, told?.turns ?? 0),
-    toolCalls: seen?.toolCalls ?? Math.max(sources.toolCalls, told?.toolCalls ?? 0),
+      : Math.max(sources.turns, reported?.turns ?? 0),
+    toolCalls: seen?.toolCalls ?? Math.max(sources.toolCalls, reported?.toolCalls ?? 0),
     ...(seen === null ? {} : { durationMs: seen.modelMs }),
   };
-  if (seen === null) return told === undefined ? undefined : withoutFalseZero({ ...told, ...counts });
+  if (seen === null) return reported === undefined ? undefined : withoutFalseZero({ ...reported, ...counts });
   const mark = seen.estimated.answers === 0 ? {} : { estimated: seen.estimated };
   const observed = toUsage(seen, cost);
-  if (tokensOf(told) + tokensOf(observed) === 0 && seen.underWay > 0) return undefined;
-  if (told !== undefined && !seen.isWhole && tokensOf(told) >= tokensOf(observed))
-    return withoutFalseZero({ ...told, ...mark, ...counts });
-  const costUsd = costFrom(told, observed);
+  if (tokensOf(reported) + tokensOf(observed) === 0 && seen.underWay > 0) return undefined;
+  if (reported !== undefined && !seen.isWhole && tokensOf(reported) >= tokensOf(observed))
+    return withoutFalseZero({ ...reported, ...mark, ...counts });
+  const costUsd = costFrom(reported, observed);
   return withoutFalseZero({
     ...observed,
     ...mark,
@@ -45,10 +45,10 @@ export function countUsage(sources: UsageSources, cost: Budget['cost']): Usage |
 }
 
 /** A program that reports its cost knows more than a price table, unless it reports only a part of it. */
-function costFrom(told: Usage | undefined, observed: Usage): number | undefined {
-  if (told?.costUsd === undefined) return observed.costUsd;
-  if (tokensOf(told) >= tokensOf(observed)) return told.costUsd;
-  return Math.max(told.costUsd, observed.costUsd ?? 0);
+function costFrom(reported: Usage | undefined, observed: Usage): number | undefined {
+  if (reported?.costUsd === undefined) return observed.costUsd;
+  if (tokensOf(reported) >= tokensOf(observed)) return reported.costUsd;
+  return Math.max(reported.costUsd, observed.costUsd ?? 0);
 }
 
 /** A program that reports 0 for used tokens does not know their price, and unknown is never 0. */

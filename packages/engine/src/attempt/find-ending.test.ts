@@ -12,7 +12,7 @@ const AT_LAST = { ...BEFORE, lastStop: 'refusal' as const };
 
 const finished = { kind: 'valid', result: { status: 'finished' } as Result, bytes: EMPTY } as const;
 const failedBy = (cause: string) => {
-  const failure = { reason: 'provider-failed', cause, detail: 'as told' };
+  const failure = { reason: 'provider-failed', cause, detail: 'as reported' };
   return { kind: 'valid', result: { status: 'failed', failure } as Result, bytes: EMPTY } as const;
 };
 
@@ -51,7 +51,7 @@ it('an answer that broke off because the model was busy may be tried again, what
   const seen = { ...NOBODY, lastFailure: { cause: 'overloaded' as const, detail: 'HTTP 529' } };
   for (const cause of ['api-error', 'empty-answer'])
     expect(findEnding(failedBy(cause), END, LIMITS, seen)).toMatchObject({
-      failure: { cause: 'overloaded', detail: 'as told' },
+      failure: { cause: 'overloaded', detail: 'as reported' },
     });
   expect(findEnding(failedBy('auth'), END, LIMITS, seen)).toMatchObject({ failure: { cause: 'auth' } });
 });

@@ -21,13 +21,13 @@ export interface FollowedAttempt {
   readonly supervision: Supervision;
   readonly ended: Promise<WorkerEnd>;
   hasStarted(): boolean;
-  /** The usage by all reports; `told` is the result's own figure. */
-  countUsage(told?: Usage): Usage | undefined;
+  /** The usage by all reports; `reported` is the result's own figure. */
+  countUsage(reported?: Usage): Usage | undefined;
   /**
-   * The conversation that another attempt can continue; `told` is the result's own value, a worker that died wrote
+   * The conversation that another attempt can continue; `reported` is the result's own value, a worker that died wrote
    * none.
    */
-  findSession(told?: SessionResume): SessionResume | undefined;
+  findSession(reported?: SessionResume): SessionResume | undefined;
 }
 
 export function follow(
@@ -51,11 +51,11 @@ export function follow(
   const onLine = (line: WorkerLine): void => {
     if (keepLine(record, { runId: run.runId, attempt }, line)) return;
     if (line.kind === 'request') return void answerRequest(line);
-    if (line.kind === 'heartbeat') record.tell('worker.heartbeat', { counters: line.counters }, attempt);
+    if (line.kind === 'heartbeat') record.publish('worker.heartbeat', { counters: line.counters }, attempt);
     if (line.kind !== 'progress') return;
     const { seq: _seq, at: _at, kind: _kind, ...progress } = line;
-    record.tell('worker.progress', progress, attempt);
-    usage.hear(line);
+    record.publish('worker.progress', progress, attempt);
+    usage.receive(line);
   };
   const supervision = supervise({
     worker,

@@ -1,6 +1,6 @@
 export { stopRun, type ActiveRun } from './active-run.ts';
 export type { AttemptRemains } from './attempt-remains.ts';
-export { orWarn, tellSurvivors } from './clean-up.ts';
+export { orWarn, warnOfSurvivors } from './clean-up.ts';
 export { atLeast, findEarlierUse } from './count-usage.ts';
 export { endingOfResult, type Ending } from './find-ending.ts';
 export { freeFolder } from './hold-folder.ts';

@@ -13,7 +13,7 @@ import type { DispatchRooms } from '../admission/index.ts';
 import type { MayPass } from './passing-failure.ts';
 import type { FoundResult } from './read-result.ts';
 
-const MAX_TOLD = 64;
+const MAX_NAMED = 64;
 
 export interface KeptCaptures {
   readonly resultRef?: string;
@@ -104,7 +104,7 @@ async function keepLate(
       result: null,
       failure,
       warnings: forbidden
-        .slice(0, MAX_TOLD)
+        .slice(0, MAX_NAMED)
         .map(({ path: name, why }) => `${name} ${why} and was left out of the patch`),
     };
   } catch (error) {

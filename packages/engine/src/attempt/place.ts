@@ -26,15 +26,15 @@ export async function place(
     const position = queue.findIndex((row) => row.runId === run.runId) + 1;
     await record.append('run.queued', { position, limit: settings.concurrency });
   }
-  let told: string | null = null;
+  let reported: string | null = null;
   let lookAtMs = clock.monotonicMs() + LOOK_MS;
   while (!signal.aborted) {
     await nextChange(rooms, signal);
     if (clock.monotonicMs() >= lookAtMs) {
       const failure = await findFailure(rooms.recoverDead());
-      if (failure !== null && failure !== told)
+      if (failure !== null && failure !== reported)
         record.keep('warning', { source: 'recovery', message: failure.slice(0, 4000) });
-      told = failure ?? told;
+      reported = failure ?? reported;
       lookAtMs = clock.monotonicMs() + LOOK_MS;
     }
     if (!signal.aborted && tryTake()) return 'placed';

@@ -190,20 +190,20 @@ async function failingAs<T>(
 function openLimits(rooms: DispatchRooms, run: AdmittedRun, attempt: number, undo: Undo): AttemptLimits {
   const limits = rooms.compute.limit(run.runId, attempt, run.grant.limits);
   undo.push(() => limits.release());
-  refuseUnheldLimits(rooms, run, limits);
+  refuseUnenforcedLimits(rooms, run, limits);
   return limits;
 }
 
 /** Invariant 5: a limit that a person set and that cannot be held is refused; a default is recorded as unenforced. */
-function refuseUnheldLimits(rooms: DispatchRooms, run: AdmittedRun, limits: AttemptLimits): void {
+function refuseUnenforcedLimits(rooms: DispatchRooms, run: AdmittedRun, limits: AttemptLimits): void {
   const asked = Object.keys({ ...run.agent?.definition.grant?.limits, ...run.request.limits });
   const chosen = new Set<string>([...rooms.settings.chosenLimits, ...asked]);
-  const unheld = (['memory', 'cpus', 'pids'] as const).filter(
+  const unenforced = (['memory', 'cpus', 'pids'] as const).filter(
     (key) => chosen.has(key) && run.grant.limits[key] !== undefined && !limits.enforced[key],
   );
-  if (unheld.length === 0) return;
+  if (unenforced.length === 0) return;
   throw new PrepareFailure({
     reason: 'policy-denied',
-    detail: `the limit ${unheld.join(', ')} was set and cannot be enforced here: ${limits.why ?? 'no cgroup'}. Remove it, or see caisson doctor.`,
+    detail: `the limit ${unenforced.join(', ')} was set and cannot be enforced here: ${limits.why ?? 'no cgroup'}. Remove it, or see caisson doctor.`,
   });
 }

@@ -4,7 +4,7 @@ import type { Failure } from '@caisson/protocol';
 import { WorkerStartError, type WorkerProcess } from '../compute/index.ts';
 import { LedgerGoneError } from '../ledger/index.ts';
 import { durationOf, stopRun, type ActiveRun } from './active-run.ts';
-import { tellSurvivors } from './clean-up.ts';
+import { warnOfSurvivors } from './clean-up.ts';
 import type { DispatchRooms } from '../admission/index.ts';
 import { findEnding, type Ending } from './find-ending.ts';
 import { findUnreadableJob } from './find-unreadable-job.ts';
@@ -63,7 +63,7 @@ async function settleFollowed(
   };
   if (!rooms.ledger.isThere()) await release();
   demandLedger(rooms);
-  tellSurvivors(entry.record, attempt, end.survivors);
+  warnOfSurvivors(entry.record, attempt, end.survivors);
   const durationMs = durationOf(entry, rooms.clock.monotonicMs());
   const settled = await untilSettled(rooms, entry, attempt, async (mayPass) => {
     const found = await readResult(paths.result, { runId, attempt, nonce }, mayPass);

@@ -1,11 +1,11 @@
 /** The events of one run for one reader: in order, limited, with a gap when the reader is too slow. */
 import { toEnvelope, type EventEnvelope } from '@caisson/protocol';
-import type { HeardEvent } from '../ledger/index.ts';
+import type { PublishedEvent } from '../ledger/index.ts';
 
 const MAX_WAITING = 20_000;
 
 export interface RunStream {
-  push(event: HeardEvent): void;
+  push(event: PublishedEvent): void;
   end(): void;
   read(): AsyncIterable<EventEnvelope>;
 }

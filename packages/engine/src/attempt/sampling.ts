@@ -11,7 +11,7 @@ const WORDS: Readonly<Record<Sampling, string>> = {
 type Sampled = Pick<AdmittedRun, 'agent' | 'runtime'>;
 
 /** The options that the runtime supports. */
-export function takenSampling({ agent, runtime }: Sampled): Partial<Record<Sampling, number>> {
+export function supportedSampling({ agent, runtime }: Sampled): Partial<Record<Sampling, number>> {
   return Object.fromEntries(
     runtime.descriptor.sampling.flatMap((name) => {
       const value = agent?.definition[name];
@@ -21,7 +21,7 @@ export function takenSampling({ agent, runtime }: Sampled): Partial<Record<Sampl
 }
 
 /** Never dropped silently: the run's record names what had no effect. */
-export async function tellUntakenSampling(run: Sampled, record: RunRecord): Promise<void> {
+export async function warnUnsupportedSampling(run: Sampled, record: RunRecord): Promise<void> {
   for (const name of ['maxTokens', 'temperature'] as const) {
     const value = run.agent?.definition[name];
     if (value === undefined || run.runtime.descriptor.sampling.includes(name)) continue;

@@ -34,8 +34,8 @@ export interface SettleInput {
   readonly durationMs: number;
   /** Secrets of the agent, for the names of its files in warnings; a recovering host does not know them. */
   readonly secrets?: readonly NamedSecret[];
-  /** The usage of the attempt; `told` is its result's own figure. */
-  countUsage(told: Usage | undefined): Usage | undefined;
+  /** The usage of the attempt; `reported` is its result's own figure. */
+  countUsage(reported: Usage | undefined): Usage | undefined;
   /** The conversation that another attempt can continue; undefined if there is none. */
   findSession?(): SessionResume | undefined;
   /** Which failures are thrown so that everything is repeated later; any other becomes a warning of the run. */
@@ -94,7 +94,7 @@ async function saveWork(rooms: DispatchRooms, record: RunRecord, input: SettleIn
     });
   await warnUnlessPassing('compute', () => remains.release());
   await warnUnlessPassing('questions', () =>
-    rooms.desk.close(runId, (type, data) => record.append(type, data, { attempt })),
+    rooms.requests.close(runId, (type, data) => record.append(type, data, { attempt })),
   );
   const clean = secrets.length === 0 ? null : redactBytes;
   const saved = await warnUnlessPassing('workspace', () => rooms.workspaces.checkpoint(workspace, { clean }));

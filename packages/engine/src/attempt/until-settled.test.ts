@@ -1,6 +1,6 @@
 import { systemClock, type Clock } from '@caisson/ground';
 import { expect, test } from 'vitest';
-import { createMemoryLedger, createRecorder, LedgerBusyError, type HeardEvent } from '../ledger/index.ts';
+import { createMemoryLedger, createRecorder, LedgerBusyError, type PublishedEvent } from '../ledger/index.ts';
 import { stopRun, type ActiveRun } from './active-run.ts';
 import type { DispatchSettings } from '../admission/rooms.ts';
 import { RunUnsettledError } from '../admission/errors.ts';
@@ -22,8 +22,8 @@ function open({ holdsPauses = false, isOver = 0, isClosing = false } = {}) {
   const closing = new AbortController();
   if (isClosing) closing.abort();
   const recorder = createRecorder({ ledger: createMemoryLedger(), clock });
-  const heard: HeardEvent[] = [];
-  recorder.listen((event) => heard.push(event));
+  const received: PublishedEvent[] = [];
+  recorder.listen((event) => received.push(event));
   const entry = {
     run: { runId: RUN },
     record: recorder.of(RUN),
@@ -34,19 +34,19 @@ function open({ holdsPauses = false, isOver = 0, isClosing = false } = {}) {
     followed: null,
   } as unknown as ActiveRun;
   const settings = { stateDir: '/nowhere' } as DispatchSettings;
-  return { rooms: { clock, settings, freeReserve: () => false }, entry, heard };
+  return { rooms: { clock, settings, freeReserve: () => false }, entry, received };
 }
 
 test('a ledger that is locked is waited for, and every listener learns why', async () => {
-  const { rooms, entry, heard } = open();
+  const { rooms, entry, received } = open();
   let tries = 0;
   const settled = await untilSettled(rooms, entry, 1, () => {
     tries += 1;
     return tries < 9 ? Promise.reject(busy()) : Promise.resolve('whole');
   });
   expect(settled).toBe('whole');
-  expect(heard).toHaveLength(8);
-  expect(heard[0]).toMatchObject({ type: 'settle.waiting', attempt: 1 });
+  expect(received).toHaveLength(8);
+  expect(received[0]).toMatchObject({ type: 'settle.waiting', attempt: 1 });
 });
 
 test('a disk that fails beside the ledger is tried six times, and then does not hold the ending up', async () => {
@@ -67,9 +67,9 @@ test('what cannot pass is not tried again', async () => {
 });
 
 test('a host that is forced to leave while it waits leaves the run to the next command', async () => {
-  const { rooms, entry, heard } = open({ holdsPauses: true });
+  const { rooms, entry, received } = open({ holdsPauses: true });
   const settled = untilSettled(rooms, entry, 1, () => Promise.reject(busy()));
-  await expect.poll(() => heard).toHaveLength(1);
+  await expect.poll(() => received).toHaveLength(1);
   stopRun(entry, { force: true });
   await expect(settled).rejects.toThrow(RunUnsettledError);
 });
@@ -92,14 +92,14 @@ test('a forced stop before settling began leaves it all its tries', async () => 
 });
 
 test('a host that was forced to leave does not begin to wait again', async () => {
-  const { rooms, entry, heard } = open({ holdsPauses: true });
+  const { rooms, entry, received } = open({ holdsPauses: true });
   const settled = untilSettled(rooms, entry, 1, () => Promise.reject(busy()));
-  await expect.poll(() => heard).toHaveLength(1);
+  await expect.poll(() => received).toHaveLength(1);
   stopRun(entry, { force: true });
   await expect(settled).rejects.toThrow(RunUnsettledError);
   const after = untilSettled(rooms, entry, 0, () => Promise.reject(busy()));
   await expect(after).rejects.toThrow(RunUnsettledError);
-  expect(heard).toHaveLength(1);
+  expect(received).toHaveLength(1);
 });
 
 test('a try that begins after the shutdown has a limit, too', async () => {

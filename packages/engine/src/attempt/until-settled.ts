@@ -2,10 +2,10 @@
  * Once a worker was launched there may be work, so no write that fails may end the run. A run without a worker waits here
  * for its ending to be recorded.
  * U1  While the ledger cannot record the ending, settling is tried again for as long as this host lives. Slot, folder and
- *     workspace are kept, and everybody who listens is told what it waits for.
+ *     workspace are kept, and every listener learns what it waits for.
  * U2  What fails beside the ledger is tried PATIENT_TRIES times; then the run ends, and says what could not be kept.
  *     A disk that is full is noted durably, with what takes the space, in case this host is killed while it waits.
- * U3  A host that is told to leave (a shutdown, or a forced stop after settling began) makes one more try of limited
+ * U3  A host that must leave (a shutdown, or a forced stop after settling began) makes one more try of limited
  *     length, and leaves the run as it is. Recovery settles it.
  */
 import { explainError, isDiskFull } from '@caisson/ground';
@@ -47,7 +47,7 @@ export async function untilSettled<T>(
         if (!lastTry.signal.aborted && !mayPass(error)) throw error;
         const delayMs = backoffMs(tries, { maxMs: LONGEST_PAUSE_MS });
         if (!signal.aborted && !entry.closing.aborted) {
-          record.tell('settle.waiting', { reason: await describe(error), delayMs }, attempt);
+          record.publish('settle.waiting', { reason: await describe(error), delayMs }, attempt);
           await pause(clock, delayMs, signal);
         }
         if (signal.aborted || entry.closing.aborted) throw new RunUnsettledError(run.runId, error); // U3
@@ -75,7 +75,7 @@ function createDescriber(
     if (isNoted) return message;
     isNoted = true;
     const note = { source: WAIT_SOURCE, message: message.slice(0, 4000) };
-    await withReserve(rooms, () => record.append('warning', note, { attempt })).catch(() => undefined); // it was told
+    await withReserve(rooms, () => record.append('warning', note, { attempt })).catch(() => undefined); // it was reported
     return message;
   };
 }

@@ -8,13 +8,13 @@ import type { PreparedAttempt } from './prepare.ts';
 type Progress = Extract<WorkerLine, { kind: 'progress' }>;
 
 export interface UsageWatch {
-  hear(line: Progress): void;
-  /** The usage by all reports; `told` is the result's own figure. */
-  count(told?: Usage): Usage | undefined;
+  receive(line: Progress): void;
+  /** The usage by all reports; `reported` is the result's own figure. */
+  count(reported?: Usage): Usage | undefined;
   /** The counters of a beat, with the broker's figures in place of the agent's. */
   countBeat(counters: HeartbeatCounters): HeartbeatCounters;
   /** See {@link FollowedAttempt.findSession}. */
-  findSession(told?: SessionResume): SessionResume | undefined;
+  findSession(reported?: SessionResume): SessionResume | undefined;
   /** Whether the model's answers fail, so that an agent that talks on makes no progress. */
   isModelFailing(): boolean;
 }
@@ -28,15 +28,15 @@ export function watchUsage(
 ): UsageWatch {
   const earlier = prepared.attempt === 1 ? undefined : findEarlierUse(rooms, run.runId);
   const passing = prepared.network?.usage ?? null;
-  const tellsOnce = run.runtime.descriptor.tellsUsageOnce === true;
-  let lastTold: Usage | undefined;
+  const reportsOnce = run.runtime.descriptor.reportsUsageOnce === true;
+  let lastReported: Usage | undefined;
   let turns = 0;
   let toolCalls = 0;
   let sessionId: string | undefined;
   let enforced = '';
 
-  const count = (told = lastTold): Usage | undefined => {
-    const sources = { told, turns, toolCalls, seen: passing?.read() ?? null, tellsOnce };
+  const count = (reported = lastReported): Usage | undefined => {
+    const sources = { reported, turns, toolCalls, seen: passing?.read() ?? null, reportsOnce };
     return countUsage(sources, rooms.budget.cost);
   };
   const enforce = (): void => {
@@ -56,18 +56,18 @@ export function watchUsage(
   if (passing !== null) passing.onChange = look;
   return {
     count,
-    countBeat: createBeatCounter(() => passing?.read() ?? null, tellsOnce),
-    findSession(told) {
+    countBeat: createBeatCounter(() => passing?.read() ?? null, reportsOnce),
+    findSession(reported) {
       // A conversation without an answer of a model cannot be continued, and some programs do not find it.
       if (passing?.read().hasAnswered === false) return undefined;
-      return told ?? (sessionId === undefined ? undefined : { sessionId });
+      return reported ?? (sessionId === undefined ? undefined : { sessionId });
     },
     isModelFailing() {
       const seen = passing?.read();
       return seen !== undefined && (seen.lastFailure !== null || seen.failedInRow > FEW_FAILURES);
     },
-    hear(line) {
-      lastTold = usageOf(line, run) ?? lastTold;
+    receive(line) {
+      lastReported = usageOf(line, run) ?? lastReported;
       sessionId = line.sessionId ?? sessionId;
       turns = Math.max(turns, line.turns ?? 0);
       toolCalls = Math.max(toolCalls, line.toolCalls ?? 0);
@@ -83,7 +83,7 @@ type BeatCounts = Pick<HeartbeatCounters, 'turns' | 'toolCalls' | 'tokensIn' | '
 const NOTHING: BeatCounts = { turns: 0, toolCalls: 0, tokensIn: 0, tokensOut: 0 };
 
 /** Counts what came since the beat before. */
-function createBeatCounter(read: () => ObservedUsage | null, tellsOnce: boolean): UsageWatch['countBeat'] {
+function createBeatCounter(read: () => ObservedUsage | null, reportsOnce: boolean): UsageWatch['countBeat'] {
   let beaten = NOTHING;
   return (counters) => {
     const seen = read();
@@ -94,7 +94,7 @@ function createBeatCounter(read: () => ObservedUsage | null, tellsOnce: boolean)
     const currentTool = counters.currentTool ?? seen.openTool;
     return {
       ...counters,
-      ...(tellsOnce ? { turns: now.turns - since.turns } : {}),
+      ...(reportsOnce ? { turns: now.turns - since.turns } : {}),
       toolCalls: now.toolCalls - since.toolCalls,
       tokensIn: Math.max(0, now.tokensIn - since.tokensIn),
       tokensOut: Math.max(0, now.tokensOut - since.tokensOut),

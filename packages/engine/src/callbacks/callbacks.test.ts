@@ -10,17 +10,17 @@ const SEAL = createSeal(Buffer.from('a secret'));
 
 async function serve(
   answer: (count: number) => number,
-): Promise<{ url: string; heard: IncomingHttpHeaders[] }> {
-  const heard: IncomingHttpHeaders[] = [];
+): Promise<{ url: string; received: IncomingHttpHeaders[] }> {
+  const received: IncomingHttpHeaders[] = [];
   const server = createServer((request, response) => {
     request.resume().on('end', () => {
-      heard.push(request.headers);
-      response.writeHead(answer(heard.length)).end();
+      received.push(request.headers);
+      response.writeHead(answer(received.length)).end();
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, heard };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, received };
 }
 
 function fact(type: string, attempt: number, data: Record<string, unknown>): NewEvent {
@@ -88,7 +88,7 @@ function host(
     callbacks,
     clock,
     async tell(event) {
-      for (const stored of await ledger.append([event])) callbacks.hear(stored);
+      for (const stored of await ledger.append([event])) callbacks.receive(stored);
     },
   };
 }
@@ -105,7 +105,7 @@ async function conclude(ledger: Ledger, { clock }: Host): Promise<Record<string,
 
 it('an endpoint that never takes the event is tried six times, then failed for good', async () => {
   const ledger = createMemoryLedger();
-  const { url, heard } = await serve(() => 503);
+  const { url, received } = await serve(() => 503);
   const one = host(ledger, [{ url }], 'host_a');
   one.callbacks.open(RUN, []);
   await one.tell(ACCEPTED);
@@ -115,15 +115,15 @@ it('an endpoint that never takes the event is tried six times, then failed for g
     tries: 6,
     detail: 'answered 503',
   });
-  expect(heard).toHaveLength(6);
-  expect(new Set(heard.map((headers) => headers['x-caisson-delivery'])).size).toBe(1);
+  expect(received).toHaveLength(6);
+  expect(new Set(received.map((headers) => headers['x-caisson-delivery'])).size).toBe(1);
   expect(ledger.kv.list('callback-outbox')).toEqual([]);
   expect(ledger.kv.list('callback-endpoints')).toEqual([]);
 });
 
 it('what a dead host recorded and never queued is sent by the next one, once', async () => {
   const ledger = createMemoryLedger();
-  const { url, heard } = await serve(() => 200);
+  const { url, received } = await serve(() => 200);
   const dead = host(ledger, [{ url }], 'host_a');
   dead.callbacks.open(RUN, []);
   await ledger.append([ACCEPTED]);
@@ -134,12 +134,12 @@ it('what a dead host recorded and never queued is sent by the next one, once', a
   const third = host(ledger, [], 'host_c');
   third.callbacks.resume();
   await third.callbacks.settle(1000);
-  expect(heard).toHaveLength(1);
+  expect(received).toHaveLength(1);
 });
 
 it('a delivery that a living host has in hand is left to it; that of a dead one is taken over', async () => {
   const ledger = createMemoryLedger();
-  const { url, heard } = await serve((count) => (count === 1 ? 500 : 200));
+  const { url, received } = await serve((count) => (count === 1 ? 500 : 200));
   const first = host(ledger, [{ url }], 'host_a');
   first.callbacks.open(RUN, []);
   await first.tell(ACCEPTED);
@@ -149,7 +149,7 @@ it('a delivery that a living host has in hand is left to it; that of a dead one 
   polite.clock.advance(60_000);
   polite.callbacks.resume();
   await polite.callbacks.settle(10);
-  expect(heard).toHaveLength(1);
+  expect(received).toHaveLength(1);
   const heir = host(ledger, [], 'host_c');
   heir.clock.advance(60_000);
   heir.callbacks.resume();
@@ -158,7 +158,7 @@ it('a delivery that a living host has in hand is left to it; that of a dead one 
 
 it('only the requested events are sent, and a stopped host leaves the rest in the outbox', async () => {
   const ledger = createMemoryLedger();
-  const { url, heard } = await serve(() => 200);
+  const { url, received } = await serve(() => 200);
   const one = host(ledger, [{ url, when: ['dispatch.accepted'] }, { url: 'http://127.0.0.1:1/' }], 'host_a');
   one.callbacks.open(RUN, []);
   await one.tell(ACCEPTED);
@@ -169,7 +169,7 @@ it('only the requested events are sent, and a stopped host leaves the rest in th
   await one.tell(FAILED);
   await expect.poll(() => one.callbacks.standings(RUN)[1]?.tries).toBe(1);
   await one.callbacks.stop();
-  expect(heard).toHaveLength(1);
+  expect(received).toHaveLength(1);
   expect(one.callbacks.standings(RUN)[1]).toMatchObject({
     status: 'pending',
     event: 'dispatch.failed',
@@ -179,7 +179,7 @@ it('only the requested events are sent, and a stopped host leaves the rest in th
 
 it('a row that we did not sign is dropped and said: nothing is sent, and no secret is looked up', async () => {
   const ledger = createMemoryLedger();
-  const { url, heard } = await serve(() => 200);
+  const { url, received } = await serve(() => 200);
   const endpoint = { url, key: 'exec:touch owned', when: ['dispatch.failed'] };
   const row = {
     ...{ id: 'a', runId: RUN, attempt: 0, trace: '', event: 'dispatch.failed', seq: 1 },
@@ -198,10 +198,10 @@ it('a row that we did not sign is dropped and said: nothing is sent, and no secr
   next.callbacks.resume();
   await next.callbacks.settle(1000);
   expect(warnings).toEqual(['4 queued callbacks were not written by this Caisson and were dropped']);
-  expect([heard, resolved, ledger.kv.list('callback-outbox'), ledger.kv.list('callback-endpoints')]).toEqual([
-    [],
-    [],
-    [],
-    [],
-  ]);
+  expect([
+    received,
+    resolved,
+    ledger.kv.list('callback-outbox'),
+    ledger.kv.list('callback-endpoints'),
+  ]).toEqual([[], [], [], []]);
 });

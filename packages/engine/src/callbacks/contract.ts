@@ -48,7 +48,7 @@ export interface Callbacks {
   /** Whether every key and token of the run's endpoints can be found. Throws the errors of the secrets room. */
   check(runId: string): Promise<void>;
   /** Receives every durable event; queues and sends the wanted ones. Never throws (C3). */
-  hear(event: CallbackEvent): void;
+  receive(event: CallbackEvent): void;
   /** Continues what earlier hosts left: events that were never queued, deliveries that are due. */
   resume(): void;
   /** The state of the run's deliveries. */

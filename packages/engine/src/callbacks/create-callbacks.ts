@@ -41,7 +41,7 @@ class OutboxCallbacks implements Callbacks {
     }
   }
 
-  hear(event: CallbackEvent): void {
+  receive(event: CallbackEvent): void {
     if (event.runId === null || !(CALLBACK_TYPES as readonly string[]).includes(event.type)) return;
     try {
       const endpoints = this.#outbox.endpointsOf(event.runId);
@@ -59,13 +59,13 @@ class OutboxCallbacks implements Callbacks {
   }
 
   standings(runId: string): readonly CallbackStanding[] {
-    const told = this.#options.ledger
+    const reported = this.#options.ledger
       .read({ runId, types: ['callback.delivered', 'callback.failed'] })
-      .map((told): CallbackStanding => {
-        const { url, event, tries } = told.data;
-        return told.type === 'callback.delivered'
+      .map((reported): CallbackStanding => {
+        const { url, event, tries } = reported.data;
+        return reported.type === 'callback.delivered'
           ? { url, event, status: 'delivered', tries }
-          : { url, event, status: 'failed', tries, detail: told.data.detail };
+          : { url, event, status: 'failed', tries, detail: reported.data.detail };
       });
     const pending = this.#outbox
       .list()
@@ -77,7 +77,7 @@ class OutboxCallbacks implements Callbacks {
         tries,
         ...(problem === undefined ? {} : { detail: problem }),
       }));
-    return [...told, ...pending];
+    return [...reported, ...pending];
   }
 
   settle(limitMs: number): Promise<void> {
@@ -124,7 +124,7 @@ class OutboxCallbacks implements Callbacks {
   }
 
   #queueMissed(runId: string): void {
-    const told = new Set(
+    const reported = new Set(
       this.#standingKeys(runId).concat(
         this.#outbox.list().map(({ endpoint, event }) => `${event} ${describeUrl(endpoint.url)}`),
       ),
@@ -133,7 +133,8 @@ class OutboxCallbacks implements Callbacks {
     for (const event of this.#options.ledger.read({ runId, types: [...CALLBACK_TYPES] })) {
       for (const endpoint of endpoints) {
         const isWanted = endpoint.when.includes(event.type);
-        if (isWanted && !told.has(`${event.type} ${describeUrl(endpoint.url)}`)) this.#queue(event, endpoint);
+        if (isWanted && !reported.has(`${event.type} ${describeUrl(endpoint.url)}`))
+          this.#queue(event, endpoint);
       }
     }
     this.#outbox.close(runId);

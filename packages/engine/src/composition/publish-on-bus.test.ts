@@ -1,10 +1,10 @@
 import { BusTopic, identifyEvent } from '@caisson/protocol';
 import { expect, it } from 'vitest';
 import { createBus } from '../bus/index.ts';
-import type { HeardEvent } from '../ledger/index.ts';
+import type { PublishedEvent } from '../ledger/index.ts';
 import { createBusPublisher } from './publish-on-bus.ts';
 
-const event = (type: string, data: Record<string, unknown>): HeardEvent => ({
+const event = (type: string, data: Record<string, unknown>): PublishedEvent => ({
   ...identifyEvent(type, data),
   id: 'x',
   runId: 'run_00000000000000000001',
@@ -18,8 +18,8 @@ const event = (type: string, data: Record<string, unknown>): HeardEvent => ({
 
 it('a compiled prompt is published on the bus by its hash, never by its text', async () => {
   const bus = createBus();
-  const heard: unknown[] = [];
-  bus.on(BusTopic.PROMPT_COMPILED, (payload) => heard.push(payload));
+  const received: unknown[] = [];
+  bus.on(BusTopic.PROMPT_COMPILED, (payload) => received.push(payload));
   const data = {
     role: 'reviewer',
     tier: 'fast',
@@ -29,13 +29,13 @@ it('a compiled prompt is published on the bus by its hash, never by its text', a
     hash: 'a'.repeat(64),
   };
   createBusPublisher(bus)(event('prompt.compiled', data));
-  await expect.poll(() => heard).toEqual([data]);
+  await expect.poll(() => received).toEqual([data]);
 });
 
 it('a run is published as started when its worker is up, with task, runtime, agent and model', async () => {
   const bus = createBus();
-  const heard: unknown[] = [];
-  bus.on(BusTopic.RUN_STARTED, (payload) => heard.push(payload));
+  const received: unknown[] = [];
+  bus.on(BusTopic.RUN_STARTED, (payload) => received.push(payload));
   const publish = createBusPublisher(bus);
   const grant = {
     mode: 'suggest',
@@ -51,18 +51,18 @@ it('a run is published as started when its worker is up, with task, runtime, age
   const resolved = { capabilities: [], env: [], model: { requested: 'gpt-5', served: [] } };
   const task = { id: 't', description: 'mend it', priority: 5 };
   publish(event('dispatch.accepted', { task, runtime: 'codex', agent: 'fixer', host: 'h', grant, resolved }));
-  expect(heard).toEqual([]);
+  expect(received).toEqual([]);
   publish(event('dispatch.started', { grant }));
   const who = { runId: 'run_00000000000000000001', attempt: 1, at: '2026-01-01T00:00:00.000Z' };
   await expect
-    .poll(() => heard)
+    .poll(() => received)
     .toEqual([{ ...who, task: 'mend it', runtime: 'codex', agent: 'fixer', model: 'gpt-5' }]);
 });
 
 it('a compaction of the agent is published on its own topic', async () => {
   const bus = createBus();
-  const heard: unknown[] = [];
-  bus.on(BusTopic.COMPACTION_STARTED, (payload) => heard.push(payload));
+  const received: unknown[] = [];
+  bus.on(BusTopic.COMPACTION_STARTED, (payload) => received.push(payload));
   createBusPublisher(bus)(event('worker.progress', { phase: 'agent', message: 'compaction' }));
-  await expect.poll(() => heard).toEqual([{ runId: 'run_00000000000000000001', attempt: 1 }]);
+  await expect.poll(() => received).toEqual([{ runId: 'run_00000000000000000001', attempt: 1 }]);
 });

@@ -8,13 +8,13 @@ import {
   type TerminalType,
 } from '@caisson/protocol';
 import type { SafeEventBus } from '../bus/index.ts';
-import type { HeardEvent } from '../ledger/index.ts';
+import type { PublishedEvent } from '../ledger/index.ts';
 
 type Started = BusPayloads[typeof BusTopic.RUN_STARTED];
 type Accepted = Omit<Started, 'runId' | 'attempt' | 'at'>;
 
 /** Remembers an accepted run until it ends: `run-started` carries both. */
-export function createBusPublisher(bus: SafeEventBus): (event: HeardEvent) => void {
+export function createBusPublisher(bus: SafeEventBus): (event: PublishedEvent) => void {
   const accepted = new Map<string, Accepted>();
   return (event) => {
     const { runId, attempt, at } = event;
@@ -38,7 +38,7 @@ function describeAccepted({ task, runtime, agent, resolved }: DataOf<'dispatch.a
 function publish(
   bus: SafeEventBus,
   who: { runId: string; attempt: number; at: string },
-  event: HeardEvent,
+  event: PublishedEvent,
   accepted: Accepted = { task: '', runtime: '' },
 ): void {
   switch (event.type) {
@@ -63,7 +63,7 @@ function publish(
   }
 }
 
-function describeEnding(event: Extract<HeardEvent, { type: TerminalType }>) {
+function describeEnding(event: Extract<PublishedEvent, { type: TerminalType }>) {
   const { durationMs, usage } = event.data;
   const failure = event.type === 'dispatch.failed' ? event.data.failure : undefined;
   const cause = event.type === 'dispatch.cancelled' ? event.data.cause : undefined;

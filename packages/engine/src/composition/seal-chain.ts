@@ -59,7 +59,7 @@ export function createSealChain(options: SealerOptions): SealChain {
     const problem = advanceHead(newest);
     if (problem !== null)
       await record.append('warning', { source: 'evidence', message: problem }, { attempt });
-    courier?.tell(newest);
+    courier?.send(newest);
     return seal;
   };
   const advanceHead = (newest: RecordedSeal): string | null => {

@@ -16,7 +16,7 @@ const MAX_LINES = 1000;
 
 export interface WitnessCourier {
   /** Informs the witness; never throws and never waits for a network. */
-  tell(newest: RecordedSeal): void;
+  send(newest: RecordedSeal): void;
   /** Waits until no request is under way, up to a limit. */
   settle(waitMs: number): Promise<void>;
 }
@@ -43,7 +43,7 @@ export function countUnsent(witness: string, ledger: Ledger): number {
 
 function createFileCourier(file: string, ledger: Ledger, warn: (message: string) => void): WitnessCourier {
   return {
-    tell(newest) {
+    send(newest) {
       try {
         appendMissing(file, ledger, newest);
       } catch (error) {
@@ -80,7 +80,7 @@ function createPostCourier(url: string, ledger: Ledger, warn: (message: string) 
     }
   };
   return {
-    tell() {
+    send() {
       isAsked = true;
       underWay ??= work()
         .catch((error: unknown) =>

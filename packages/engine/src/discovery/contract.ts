@@ -10,7 +10,7 @@ export interface ProbeReport {
   readonly verdict: Verdict;
   readonly detail: string;
   readonly remedy?: string;
-  /** What `doctor --repair` does about it; not told where it has just tried. */
+  /** What `doctor --repair` does about it; not reported where it has just tried. */
   readonly repair?: string;
   /** What that means for the evidence, in the words of `verify`. */
   readonly outcome?: 'tampered' | 'unsealed' | 'incomplete';

@@ -1,7 +1,7 @@
 /** The coordinator, kept small: it moves a run from stage to stage and owns what is under way in this host. */
 import type { Clock } from '@caisson/ground';
 import type { DispatchResult } from '@caisson/protocol';
-import { LedgerGoneError, type HeardEvent } from '../ledger/index.ts';
+import { LedgerGoneError, type PublishedEvent } from '../ledger/index.ts';
 import { backoffMs, createPrefixedId, pause } from '../platform/index.ts';
 import {
   stopRun,
@@ -31,7 +31,7 @@ import { recoverRun } from '../recovery/index.ts';
 export function createDispatcher(rooms: DispatchRooms): Dispatcher {
   const active = new Map<string, { run: ActiveRun; handle: RunHandle }>();
   const closing = new AbortController();
-  const early = new Map<string, HeardEvent>();
+  const early = new Map<string, PublishedEvent>();
   rooms.recorder.listen((event) => {
     if (event.runId === null) return;
     const found = active.get(event.runId);
@@ -92,7 +92,7 @@ export function createDispatcher(rooms: DispatchRooms): Dispatcher {
  * Slot and folder are free for others. A run whose ending could not be written keeps them until we are dead: without
  * its slot it would be in the queue again.
  */
-async function letGo(rooms: DispatchRooms, entry: ActiveRun): Promise<void> {
+async function releaseRun(rooms: DispatchRooms, entry: ActiveRun): Promise<void> {
   const { ledger } = rooms;
   const { runId } = entry.run;
   const release = async (): Promise<void> => {
@@ -102,7 +102,7 @@ async function letGo(rooms: DispatchRooms, entry: ActiveRun): Promise<void> {
     freeFolder(rooms, runId);
   };
   await untilSettled(rooms, entry, 0, () => withReserve(rooms, release)).catch((error: unknown) =>
-    entry.record.tell('warning', { source: 'ledger', message: (error as Error).message }, 0),
+    entry.record.publish('warning', { source: 'ledger', message: (error as Error).message }, 0),
   );
 }
 
@@ -131,7 +131,7 @@ async function driveToEnd(rooms: DispatchRooms, entry: ActiveRun): Promise<Dispa
     await drive(rooms, entry).catch((error: unknown) => endBroken(rooms, entry, error as Error));
     return await describeRun(rooms, entry.run.runId);
   } finally {
-    await letGo(rooms, entry);
+    await releaseRun(rooms, entry);
   }
 }
 

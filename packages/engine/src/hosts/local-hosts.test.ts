@@ -22,16 +22,16 @@ const socketOf = (stateDir: string, hostId: string) => join(stateDir, 'runtime',
 test('a host listens while it lives, for its user only, and takes orders', async () => {
   const stateDir = createStateDir();
   const hosts = createLocalHosts(stateDir);
-  const heard: HostOrder[] = [];
+  const received: HostOrder[] = [];
   const post = await hosts.open('host_a', async (order) => {
-    heard.push(order);
+    received.push(order);
     return { ok: true, value: 7 };
   });
   expect(statSync(socketOf(stateDir, 'host_a')).mode & 0o777).toBe(0o600);
   expect(await hosts.isAlive('host_a')).toBe(true);
   const order: HostOrder = { kind: 'cancel', runId: 'run_x', force: true };
   expect(await hosts.order('host_a', order)).toEqual({ ok: true, value: 7 });
-  expect(heard).toEqual([order]);
+  expect(received).toEqual([order]);
   expect(hosts.list(0)).toEqual(['host_a']);
   expect(hosts.list(60_000)).toEqual([]);
   await post.stop();

@@ -11,7 +11,7 @@ export function createListeners(watchOthers: (onChange: () => void) => () => voi
   const pending = new Set<LedgerChange['origin']>();
   let stopWatching: (() => void) | null = null;
 
-  function tell(change: LedgerChange): void {
+  function notify(change: LedgerChange): void {
     if (listeners.size === 0) return;
     if (pending.size === 0) setImmediate(deliver);
     pending.add(change.origin);
@@ -28,7 +28,7 @@ export function createListeners(watchOthers: (onChange: () => void) => () => voi
   }
 
   function settleWatch(): void {
-    if (listeners.size > 0) stopWatching ??= watchOthers(() => tell({ origin: 'other' }));
+    if (listeners.size > 0) stopWatching ??= watchOthers(() => notify({ origin: 'other' }));
     else {
       stopWatching?.();
       stopWatching = null;
@@ -36,7 +36,7 @@ export function createListeners(watchOthers: (onChange: () => void) => () => voi
   }
 
   return {
-    tell,
+    notify,
     add(listener: Listener): () => void {
       const own: Listener = (change) => listener(change);
       listeners.add(own);

@@ -53,10 +53,10 @@ interface Link {
 }
 
 /** An event for a listener: a stored one, or a live one that is never written (then `seq` and `offset` are 0). */
-export type HeardEvent = EventFrame & (EventContent | UnknownContent);
+export type PublishedEvent = EventFrame & (EventContent | UnknownContent);
 
 /** A fact as it stands in the ledger. What this version cannot read is `unknown`, with its data as it was stored. */
-export type StoredEvent = HeardEvent & Link;
+export type StoredEvent = PublishedEvent & Link;
 
 /** A stored event of one of these types. */
 export type StoredOf<T extends EventType> = EventFrame & EventContent<T> & Link;
@@ -177,11 +177,11 @@ export interface LedgerChange {
 
 export interface AppendOptions {
   readonly expectedSeq?: number;
-  readonly room?: PoolRoom;
+  readonly room?: PoolLimit;
 }
 
 /** The most runs that a pool accepts: those with a slot and those that wait. */
-export interface PoolRoom {
+export interface PoolLimit {
   readonly pool: string;
   readonly bound: number;
 }

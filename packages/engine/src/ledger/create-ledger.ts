@@ -29,7 +29,7 @@ export interface LedgerOptions {
 export function createLedger(storage: Storage, options: LedgerOptions = {}): Ledger {
   const createEventId = options.createEventId ?? createEventIds();
   const listeners = createListeners((onChange) => storage.watchOthers(onChange));
-  const isChanged = () => listeners.tell({ origin: 'own' });
+  const isChanged = () => listeners.notify({ origin: 'own' });
   const group = new GroupCommit(storage, isChanged, options);
   let closing: Promise<void> | null = null;
   const demandOpen = () => {

@@ -5,7 +5,7 @@ import { CaissonError } from '@caisson/protocol';
 import type { AdmittedEvent } from './admit-event.ts';
 import { Draft } from './draft.ts';
 import { putEndingMarks, type MarkEnding } from './ending-marks.ts';
-import type { AppendOptions, PoolRoom } from './contract.ts';
+import type { AppendOptions, PoolLimit } from './contract.ts';
 import { LedgerBusyError, LedgerFullError, PoolFullError } from './errors.ts';
 import type { EventRecord } from './event-record.ts';
 import { planAppend } from './plan-append.ts';
@@ -130,7 +130,7 @@ function planCall(storage: Storage, commit: Draft, call: Call): Planned {
   // A single event is refused before any of it is in a draft, so most calls need no draft.
   const draft = call.events.length === 1 ? commit : new Draft(commit);
   try {
-    if (call.options.room !== undefined) demandRoom(storage, commit, call.options.room);
+    if (call.options.room !== undefined) requireFreePlace(storage, commit, call.options.room);
     const records = planAppend(draft, call.events, call.options.expectedSeq);
     if (draft !== commit) commit.absorb(draft);
     return { kind: 'recorded', records };
@@ -142,7 +142,7 @@ function planCall(storage: Storage, commit: Draft, call: Call): Planned {
 }
 
 /** Counts the stored rows and what this commit already adds to them. */
-function demandRoom(storage: Storage, commit: Draft, { pool, bound }: PoolRoom): void {
+function requireFreePlace(storage: Storage, commit: Draft, { pool, bound }: PoolLimit): void {
   const added = commit
     .changedRuns()
     .filter((run) => queuedIn(run) === pool && storage.run(run.runId) === null).length;

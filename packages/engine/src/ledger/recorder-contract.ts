@@ -1,5 +1,5 @@
 import type { DataOf, DurableType, EventContent, EventType } from '@caisson/protocol';
-import type { HeardEvent, PoolRoom, StoredEvent } from './contract.ts';
+import type { PublishedEvent, PoolLimit, StoredEvent } from './contract.ts';
 
 /** Records an event of one run and resolves when it is durable. */
 export type Emit = <T extends DurableType>(type: T, data: DataOf<T>) => Promise<unknown>;
@@ -17,14 +17,14 @@ export interface RunRecord {
   append<T extends DurableType>(
     type: T,
     data: DataOf<T>,
-    options?: EventPlace & { room?: PoolRoom },
+    options?: EventPlace & { room?: PoolLimit },
   ): Promise<StoredEvent>;
   /** Several events that stand or fall together. */
   appendAll(events: readonly EventContent<DurableType>[], attempt: number): Promise<readonly StoredEvent[]>;
   /** Records an event that nobody waits for (E3). */
   keep<T extends DurableType>(type: T, data: DataOf<T>, options?: EventPlace): void;
   /** Heard now, never written. */
-  tell<T extends EventType>(type: T, data: DataOf<T>, attempt: number): void;
+  publish<T extends EventType>(type: T, data: DataOf<T>, attempt: number): void;
   /** Waits for what was appended so far and writes what is held. Throws what the ledger throws, and can be repeated. */
   flush(): Promise<void>;
 }
@@ -33,5 +33,5 @@ export interface Recorder {
   /** `null` is the project's own stream. */
   of(runId: string | null, trace?: string): RunRecord;
   /** Hears every event that this process records or tells. */
-  listen(listener: (event: HeardEvent) => void): void;
+  listen(listener: (event: PublishedEvent) => void): void;
 }

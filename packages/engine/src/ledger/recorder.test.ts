@@ -5,7 +5,7 @@ import {
   createMemoryLedger,
   createRecorder,
   LedgerBusyError,
-  type HeardEvent,
+  type PublishedEvent,
   type Ledger,
   type RunRecord,
 } from './index.ts';
@@ -20,14 +20,14 @@ async function openRecord() {
   const append: Ledger['append'] = (events, options) =>
     isLocked ? Promise.reject(new LedgerBusyError(ledger.file)) : ledger.append(events, options);
   const recorder = createRecorder({ ledger: { append }, clock: systemClock });
-  const heard: HeardEvent[] = [];
-  recorder.listen((event) => heard.push(event));
+  const received: PublishedEvent[] = [];
+  recorder.listen((event) => received.push(event));
   const record = recorder.of(RUN, 'trace');
   await record.append('dispatch.accepted', SAMPLE_DATA['dispatch.accepted']);
   const exits = (): unknown[] =>
     ledger.read({ runId: RUN, types: ['runtime.adapter.ran'] }).map(({ data }) => data.exitCode);
   const lock = (value: boolean): void => void (isLocked = value);
-  return { ledger, recorder, record, heard, exits, lock };
+  return { ledger, recorder, record, received, exits, lock };
 }
 
 /** Every write that was begun has been answered. */
@@ -37,14 +37,14 @@ async function answered(record: RunRecord): Promise<void> {
 
 test('a durable event is published after it is on disk, even if a listener fails', async () => {
   const { ledger, recorder, record } = await openRecord();
-  const heard: HeardEvent[] = [];
+  const received: PublishedEvent[] = [];
   recorder.listen(() => {
     throw new Error('a listener that is broken');
   });
-  recorder.listen((event) => heard.push(event));
+  recorder.listen((event) => received.push(event));
   await record.append('run.queued', { position: 1, limit: 1 });
-  record.tell('worker.progress', { phase: 'agent' }, 1);
-  expect(heard.map(({ type, seq }) => [type, seq])).toEqual([
+  record.publish('worker.progress', { phase: 'agent' }, 1);
+  expect(received.map(({ type, seq }) => [type, seq])).toEqual([
     ['run.queued', 2],
     ['worker.progress', 0],
   ]);
@@ -52,7 +52,7 @@ test('a durable event is published after it is on disk, even if a listener fails
 });
 
 test('events that are kept while the ledger is locked are written later, in their order', async () => {
-  const { record, heard, exits, lock } = await openRecord();
+  const { record, received, exits, lock } = await openRecord();
   lock(true);
   for (const exit of [1, 2]) record.keep('runtime.adapter.ran', ran(exit), { attempt: 1 });
   await expect(record.flush()).rejects.toThrow(LedgerBusyError);
@@ -63,7 +63,7 @@ test('events that are kept while the ledger is locked are written later, in thei
   record.keep('runtime.adapter.ran', ran(4), { attempt: 1 });
   await record.flush();
   expect(exits()).toEqual([1, 2, 3, 4]);
-  expect(heard.slice(1).map(({ data }) => data)).toEqual([1, 2, 3, 4].map(ran));
+  expect(received.slice(1).map(({ data }) => data)).toEqual([1, 2, 3, 4].map(ran));
 });
 
 test('what the ledger refuses for good is recorded as a loss, and takes nothing with it', async () => {

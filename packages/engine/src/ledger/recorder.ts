@@ -17,7 +17,7 @@ import {
   type EventType,
 } from '@caisson/protocol';
 import { MAX_EVENTS_PER_APPEND } from './admit-event.ts';
-import type { HeardEvent, Ledger, NewEvent, PoolRoom, StoredEvent } from './contract.ts';
+import type { PublishedEvent, Ledger, NewEvent, PoolLimit, StoredEvent } from './contract.ts';
 import { InvalidEventError, isRefusal } from './errors.ts';
 import type { EventPlace, Recorder, RunRecord } from './recorder-contract.ts';
 
@@ -32,8 +32,8 @@ export function createRecorder({
   ledger: Pick<Ledger, 'append'>;
   clock: Clock;
 }): Recorder {
-  const listeners: ((event: HeardEvent) => void)[] = [];
-  const publish = (event: HeardEvent): void => {
+  const listeners: ((event: PublishedEvent) => void)[] = [];
+  const publish = (event: PublishedEvent): void => {
     for (const listener of listeners) callSafely(listener, event);
   };
   return {
@@ -61,9 +61,9 @@ export function createRecorder({
 }
 
 interface Stream {
-  publish(event: HeardEvent): void;
+  publish(event: PublishedEvent): void;
   compose(type: EventType, data: Record<string, unknown>, place: EventPlace): NewEvent;
-  write(events: readonly NewEvent[], room?: PoolRoom): Promise<readonly StoredEvent[]>;
+  write(events: readonly NewEvent[], room?: PoolLimit): Promise<readonly StoredEvent[]>;
 }
 
 /** An entry of the queue: an event that is kept, or events that a caller waits for (none: a flush). */
@@ -72,7 +72,7 @@ type Queued =
   | {
       readonly kind: 'asked';
       readonly events: readonly NewEvent[];
-      readonly room: PoolRoom | undefined;
+      readonly room: PoolLimit | undefined;
       readonly answer: PromiseWithResolvers<readonly StoredEvent[]>;
     };
 
@@ -91,7 +91,7 @@ class StreamRecord implements RunRecord {
   async append<T extends DurableType>(
     type: T,
     data: DataOf<T>,
-    { room, ...place }: EventPlace & { room?: PoolRoom } = {},
+    { room, ...place }: EventPlace & { room?: PoolLimit } = {},
   ): Promise<StoredEvent> {
     demandFit(type, data);
     const [stored] = await this.#ask([this.#stream.compose(type, data, place)], room);
@@ -113,10 +113,10 @@ class StreamRecord implements RunRecord {
     void this.#write();
   }
 
-  tell<T extends EventType>(type: T, data: DataOf<T>, attempt: number): void {
+  publish<T extends EventType>(type: T, data: DataOf<T>, attempt: number): void {
     if (!isFit(type, data)) return;
     const place = { ...this.#stream.compose(type, data, { attempt }), id: '', seq: 0, offset: 0 };
-    this.#stream.publish({ ...place, type, data } as HeardEvent);
+    this.#stream.publish({ ...place, type, data } as PublishedEvent);
   }
 
   async flush(): Promise<void> {
@@ -134,7 +134,7 @@ class StreamRecord implements RunRecord {
     }
   }
 
-  #ask(events: readonly NewEvent[], room?: PoolRoom): Promise<readonly StoredEvent[]> {
+  #ask(events: readonly NewEvent[], room?: PoolLimit): Promise<readonly StoredEvent[]> {
     const answer = Promise.withResolvers<readonly StoredEvent[]>();
     this.#queue.push({ kind: 'asked', events, room, answer });
     void this.#write();
@@ -222,7 +222,7 @@ function isFit(type: EventType, data: unknown): boolean {
   return misfit === null;
 }
 
-function callSafely(listener: (event: HeardEvent) => void, event: HeardEvent): void {
+function callSafely(listener: (event: PublishedEvent) => void, event: PublishedEvent): void {
   try {
     listener(event);
   } catch (error) {

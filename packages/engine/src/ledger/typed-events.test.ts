@@ -13,7 +13,7 @@ import {
   InvalidEventError,
   openLedger,
   toChainEvent,
-  type HeardEvent,
+  type PublishedEvent,
   type RunRecord,
 } from './index.ts';
 
@@ -22,9 +22,9 @@ const RUN = 'run_00000000000000000001';
 function openRecord() {
   const ledger = createMemoryLedger();
   const recorder = createRecorder({ ledger, clock: systemClock });
-  const heard: HeardEvent[] = [];
-  recorder.listen((event) => heard.push(event));
-  return { ledger, heard, record: recorder.of(RUN) };
+  const received: PublishedEvent[] = [];
+  recorder.listen((event) => received.push(event));
+  return { ledger, received, record: recorder.of(RUN) };
 }
 
 /** As a caller without a compiler would call it. */
@@ -41,26 +41,26 @@ const PLANTED: [string, string, unknown][] = [
   ['data that is none', 'run.queued', null],
 ];
 
-test.each(PLANTED)('%s is neither appended nor heard', async (_what, type, data) => {
-  const { ledger, heard, record } = openRecord();
+test.each(PLANTED)('%s is neither appended nor received', async (_what, type, data) => {
+  const { ledger, received, record } = openRecord();
   await expect(untyped(record).append(type, data)).rejects.toThrow(InvalidEventError);
   const both = [
     { type: 'warning', data: SAMPLE_DATA.warning },
     { type, data },
   ];
   await expect(record.appendAll(both as never, 1)).rejects.toThrow(InvalidEventError);
-  expect([ledger.read(), heard]).toEqual([[], []]);
+  expect([ledger.read(), received]).toEqual([[], []]);
 });
 
 test.each(PLANTED)('%s that nobody waits for is lost, counted and reported', async (_what, type, data) => {
   const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   onTestFinished(() => warned.mockRestore());
-  const { ledger, heard, record } = openRecord();
+  const { ledger, received, record } = openRecord();
   untyped(record).keep(type, data);
   untyped(record).tell(type, data, 1);
   await record.flush();
-  expect(ledger.read().map(({ data: told }) => told)).toEqual([{ count: 1, types: { [type]: 1 } }]);
-  expect(heard.map((event) => event.type)).toEqual(['events.lost']);
+  expect(ledger.read().map(({ data: reported }) => reported)).toEqual([{ count: 1, types: { [type]: 1 } }]);
+  expect(received.map((event) => event.type)).toEqual(['events.lost']);
   expect(warned).toHaveBeenCalledTimes(2);
 });
 
@@ -73,8 +73,8 @@ test('the compiler refuses the same', () => {
     // @ts-expect-error -- a field that nobody defined
     void record.append('run.queued', { position: 1, limit: 1, colour: 'red' });
     // @ts-expect-error -- an unknown type
-    record.tell('run.moved', { to: 'mars' }, 1);
-    // @ts-expect-error -- an event that is only heard
+    record.publish('run.moved', { to: 'mars' }, 1);
+    // @ts-expect-error -- an event that is only received
     void record.append('worker.progress', { phase: 'agent' });
   };
   expect(check).toBeTypeOf('function');

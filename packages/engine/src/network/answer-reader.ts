@@ -7,7 +7,7 @@ const TEXT_PER_ENCODED_BYTE = 4;
 
 export interface AnswerListener {
   /** One event of a stream, or a whole answer. */
-  hear(value: unknown): void;
+  receive(value: unknown): void;
   /** What could not be read: no JSON, or too long. */
   miss(bytes: number): void;
   end(how: AnswerEnd): void;
@@ -70,7 +70,7 @@ function readPiece(piece: string, isStream: boolean, listener: AnswerListener): 
   if ((isStream && !piece.startsWith('data:')) || text === '' || text === '[DONE]') return;
   const values = parsed(text);
   if (values === null) return listener.miss(Buffer.byteLength(text));
-  for (const value of values) listener.hear(value);
+  for (const value of values) listener.receive(value);
 }
 
 /** Gemini answers with an array when events were not requested. The client reports garbage. */

@@ -15,7 +15,7 @@ export const NO_TOKENS: TokenCounts = {
 
 export interface CountedAnswer {
   send(chunk: Buffer): void;
-  hear(value: unknown): void;
+  receive(value: unknown): void;
   miss(bytes: number): void;
   readonly stop: EarlyStop | null;
   readonly error: ModelError | null;
@@ -64,7 +64,7 @@ export function createCountedAnswer(path: string, counts: AnswerCounts): Counted
       return !hasContent && calls.tools.length === 0 && stop === null;
     },
     offersTools: request.offersTools,
-    hear(value) {
+    receive(value) {
       calls.take(readCalls(value));
       error ??= readError(value);
       stop ??= readStop(value);

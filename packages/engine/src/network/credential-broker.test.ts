@@ -102,19 +102,19 @@ test('each piece of a streamed answer arrives before the next one is sent', asyn
     stream.resolve(response);
   });
   const network = await openModel(`http://127.0.0.1:${port}`);
-  let heard = 0;
+  let received = 0;
   const reply = network.ask(`${network.prefix}/v1/messages`, {
     method: 'POST',
     headers: { 'x-api-key': network.placeholder },
     onChunk: () => {
-      heard += 1;
+      received += 1;
       void stream.promise.then((response) =>
-        heard < 4 ? response.write(`data: {"n":${heard}}\n\n`) : response.end(),
+        received < 4 ? response.write(`data: {"n":${received}}\n\n`) : response.end(),
       );
     },
   });
   expect((await reply).body).toBe('data: {"n":0}\n\ndata: {"n":1}\n\ndata: {"n":2}\n\ndata: {"n":3}\n\n');
-  expect(heard).toBe(4);
+  expect(received).toBe(4);
 });
 
 test('a server that echoes the key gives the sandbox a mark, in headers and in bodies, plain or compressed', async () => {
@@ -169,7 +169,7 @@ test.each([
   ['3600', undefined],
   [new Date(Date.now() + 3_600_000).toUTCString(), undefined],
   ['soon', 'soon'],
-])('a model with retry-after %s reaches the agent as %s', async (said, heard) => {
+])('a model with retry-after %s reaches the agent as %s', async (said, received) => {
   const port = await startOrigin((_request, response) => {
     response.writeHead(429, { 'retry-after': said }).end();
   });
@@ -177,7 +177,7 @@ test.each([
   const reply = await network.ask(`${network.prefix}/v1/models`, {
     headers: { 'x-api-key': network.placeholder },
   });
-  expect([reply.status, reply.headers['retry-after']]).toEqual([429, heard]);
+  expect([reply.status, reply.headers['retry-after']]).toEqual([429, received]);
 });
 
 test('a model without a key gets neither key nor placeholder', async () => {

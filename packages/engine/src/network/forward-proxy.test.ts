@@ -155,9 +155,9 @@ test('a secret of the run that is in a host or a path is in no record', async ()
   await network.ask('http://zq-Secret-4711.example/');
   await network.ask('ftp://x/zq-Secret-4711');
   await tunnel(network, 'zq-Secret-4711.example:443');
-  const told = JSON.stringify(await network.recorded(4));
-  expect(told.match(/\[redacted:TOKEN\]/g)).toHaveLength(4);
-  expect(told.toLowerCase()).not.toContain('zq-secret-4711');
+  const reported = JSON.stringify(await network.recorded(4));
+  expect(reported.match(/\[redacted:TOKEN\]/g)).toHaveLength(4);
+  expect(reported.toLowerCase()).not.toContain('zq-secret-4711');
 });
 
 test('what is no HTTP request is answered with an error and recorded', async () => {

@@ -127,7 +127,7 @@ function countRequest({ tally, standing, open, changed }: Counting, path: string
   const leave = (): void => end('left', { kind: 'left' }, true);
   open.add(leave);
   const listener: AnswerListener = {
-    hear: answer.hear,
+    receive: answer.receive,
     miss: answer.miss,
     end: (how) => end(how, outcomeOf(how, answer, { canBeRead, fail }), true),
   };

@@ -37,7 +37,7 @@ export async function* followRun(
  */
 export function createWait(engine: Waiting, signal: AbortSignal | undefined): () => Promise<void> {
   let lookAtMs = engine.clock.monotonicMs() + LOOK_MS;
-  let isTold = false;
+  let isReported = false;
   return async () => {
     await nextChange(engine, signal);
     if (engine.clock.monotonicMs() < lookAtMs) return;
@@ -45,8 +45,8 @@ export function createWait(engine: Waiting, signal: AbortSignal | undefined): ()
       await engine.recover({ isRepeated: true });
     } catch (error) {
       const message = `what a dead process left could not be settled: ${(error as Error).message}`;
-      if (!isTold) engine.bus.emit(BusTopic.WARNING, { source: 'recovery', message });
-      isTold = true;
+      if (!isReported) engine.bus.emit(BusTopic.WARNING, { source: 'recovery', message });
+      isReported = true;
     }
     lookAtMs = engine.clock.monotonicMs() + LOOK_MS;
   };

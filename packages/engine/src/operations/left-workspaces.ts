@@ -1,4 +1,4 @@
-/** Attempt folders that runs which are over left: they are saved and removed, and what became of each is told. */
+/** Attempt folders that runs which are over left: they are saved and removed, and what became of each is reported. */
 import { BusTopic } from '@caisson/protocol';
 import type { Engine } from '../engine.ts';
 import type { RemoveResult } from '../workspace/index.ts';

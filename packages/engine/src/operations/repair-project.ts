@@ -16,7 +16,7 @@ import { findProblems } from './examine-store.ts';
 import { describeRemoval } from './left-workspaces.ts';
 import { describeRepair, repairOwnRefs } from './repair-own-refs.ts';
 import { FORGOTTEN, listPlanted } from './run-forgotten.ts';
-import { makeUpSeals } from './seal-ended.ts';
+import { makeLateSeals } from './seal-ended.ts';
 
 /** One thing that was done (`ok`), or that could not be done (`fail`). */
 export type Repair = Pick<ProbeReport, 'id' | 'detail'> & { readonly verdict: 'ok' | 'fail' };
@@ -95,7 +95,7 @@ async function settleDead(engine: Engine, ...[done, failed]: Parameters<Step>): 
 }
 
 async function sealMissing(engine: Engine, ...[done, failed]: Parameters<Step>): Promise<void> {
-  const { sealed, failures } = await makeUpSeals(engine, { isForWork: true, isThorough: true });
+  const { sealed, failures } = await makeLateSeals(engine, { isForWork: true, isThorough: true });
   for (const runId of sealed) done(`${runId} was sealed`);
   for (const message of failures) failed(message);
 }

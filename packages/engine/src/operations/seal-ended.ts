@@ -40,8 +40,8 @@ const COMMON = [
   SignerUnusableError,
   LockTimeoutError,
 ] as const;
-/** Runs that were told by M5. */
-const TOLD = 'unmarked-told';
+/** Runs that were reported by M5. */
+const REPORTED = 'unmarked-told';
 const REPEAT_MS = 2_000;
 /** An agent may ask its user each time. */
 const REPEAT_WITH_AGENT_MS = 600_000;
@@ -68,7 +68,7 @@ export async function sealEnded(engine: Engine, runId?: string): Promise<readonl
 }
 
 /** Seals one requested run. Returns why it stays unsealed; null when it is sealed, or has not ended. */
-export async function sealIfOwed(engine: Engine, runId: string): Promise<Error | null> {
+export async function sealIfMissing(engine: Engine, runId: string): Promise<Error | null> {
   try {
     if (!isUnsealed(engine.ledger.read({ runId }))) return null;
     await requireTrust(engine.config, ['keys', 'evidence']);
@@ -86,35 +86,35 @@ function isUnsealed(events: readonly StoredEvent[]): boolean {
 }
 
 /** Ended runs without a seal whose host does not work on it, oldest first. */
-export async function listOwedSeals(engine: Engine): Promise<readonly string[]> {
+export async function listMissingSeals(engine: Engine): Promise<readonly string[]> {
   const owed: string[] = [];
-  for (const row of listUnsealed(engine)) if (await isOwed(engine, row)) owed.push(row.runId);
+  for (const row of listUnsealed(engine)) if (await needsSeal(engine, row)) owed.push(row.runId);
   return owed;
 }
 
 /** The outcome: runs that were sealed, and messages about those that could not be. */
-export interface MadeUp {
+export interface LateSeals {
   readonly sealed: readonly string[];
   readonly failures: readonly string[];
 }
 
 /** Seals what is missing (M1, M2). With `isThorough` the runs of M5 are reported again. */
-export async function makeUpSeals(
+export async function makeLateSeals(
   engine: Engine,
   { isForWork = false, isThorough = false } = {},
-): Promise<MadeUp> {
+): Promise<LateSeals> {
   const { config, clock, sealer, ledger } = engine;
   const needsAgent = config.keys.agentSocket !== null; // M3
   if ((needsAgent && !isForWork) || !isTrusted(config, ['keys', 'evidence']))
     return { sealed: [], failures: [] };
   const startedMs = clock.monotonicMs();
-  const isTold = (runId: string): boolean => !isThorough && ledger.kv.get(TOLD, runId) !== undefined;
-  const owed = (await listOwedSeals(engine)).filter((runId) => !isTold(runId));
+  const isReported = (runId: string): boolean => !isThorough && ledger.kv.get(REPORTED, runId) !== undefined;
+  const owed = (await listMissingSeals(engine)).filter((runId) => !isReported(runId));
   const { sealed, errors } = await sealEach(owed, async (runId) => {
     const leftMs = PATIENCE_MS - (clock.monotonicMs() - startedMs);
     if (leftMs <= 0) return 'later';
     await sealer.seal(runId, { waitMs: leftMs, isLate: true }).catch((error: unknown) => {
-      if (isUnmarked(error)) ledger.kv.set(TOLD, runId, true);
+      if (isUnmarked(error)) ledger.kv.set(REPORTED, runId, true);
       throw error;
     });
     return 'sealed';
@@ -159,14 +159,14 @@ function findCommonReason(error: unknown): string | null {
 /** Repeats that for as long as the host lives. Returns a function that stops it and waits for what is under way. */
 export function keepSealing(engine: Engine): () => Promise<void> {
   let underWay: Promise<void> | null = null;
-  let told: readonly string[] = [];
+  let reported: readonly string[] = [];
   const sealOnce = async (): Promise<void> => {
-    const failures = await makeUpSeals(engine, { isForWork: true })
+    const failures = await makeLateSeals(engine, { isForWork: true })
       .then((madeUp) => madeUp.failures)
       .catch((error: unknown) => [(error as Error).message]);
-    for (const message of failures.filter((each) => !told.includes(each)))
+    for (const message of failures.filter((each) => !reported.includes(each)))
       engine.bus.emit(BusTopic.WARNING, { source: 'evidence', message });
-    told = failures;
+    reported = failures;
   };
   const repeat = (): void => {
     underWay ??= sealOnce().finally(() => (underWay = null));
@@ -187,7 +187,7 @@ function listUnsealed(engine: Engine): RunRow[] {
 }
 
 /** M1 */
-async function isOwed({ hostId, hosts, dispatcher }: Engine, { runId, host }: RunRow): Promise<boolean> {
+async function needsSeal({ hostId, hosts, dispatcher }: Engine, { runId, host }: RunRow): Promise<boolean> {
   if (host === hostId) return dispatcher.active(runId) === null;
   return !(await hosts.isAlive(host));
 }

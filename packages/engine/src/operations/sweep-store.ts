@@ -7,7 +7,7 @@ import type { BlobProblem } from '../store/index.ts';
 import { surveyBlobs } from './blob-roots.ts';
 
 /** How many problems are reported one by one. */
-const MAX_TOLD = 5;
+const MAX_NAMED = 5;
 
 export interface SweptStore {
   readonly blobs: number;
@@ -29,7 +29,7 @@ export async function sweepStore(engine: Engine, graceMs: number): Promise<Swept
     warn(engine, `no blob was removed: ${lost}. If that was you: caisson doctor --accept-ledger`);
   else if (!isComplete)
     warn(engine, 'no blob was removed: a result is damaged, and what it names is unknown');
-  for (const { detail } of problems.slice(0, MAX_TOLD)) warn(engine, detail);
+  for (const { detail } of problems.slice(0, MAX_NAMED)) warn(engine, detail);
   if (problems.length > 0)
     warn(engine, `${problems.length} blobs cannot be used; caisson doctor names the runs that need them`);
   return { blobs: swept.removedBlobs, bytes: swept.removedBytes, problems };

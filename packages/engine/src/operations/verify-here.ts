@@ -20,7 +20,7 @@ import {
 } from '../evidence/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { resolveRunId } from './resolve-run-id.ts';
-import { sealIfOwed } from './seal-ended.ts';
+import { sealIfMissing } from './seal-ended.ts';
 import { requireRemembered } from './run-forgotten.ts';
 
 /** The ledger has lost runs. */
@@ -43,7 +43,7 @@ export async function verifyHere(
   const { ledger, store, config } = engine;
   const runId = requireRemembered(engine, findRun(engine, given));
   const { witness } = how;
-  const unsealedBy = await sealIfOwed(engine, runId);
+  const unsealedBy = await sealIfMissing(engine, runId);
   const trustedKeys =
     how.trustedKeys ?? (unsealedBy === null ? await openUserKeyring(config).trustedKeys() : []);
   const own = witness === undefined ? config.evidence.witness : null;
@@ -60,7 +60,7 @@ export async function verifyHere(
 export async function exportHere(engine: Engine, runId: string, to: string): Promise<Exported> {
   const { ledger, store } = engine;
   requireRemembered(engine, runId);
-  const unsealedBy = await sealIfOwed(engine, runId);
+  const unsealedBy = await sealIfMissing(engine, runId);
   if (unsealedBy !== null) throw unsealedBy;
   await refuseTampered(engine, runId);
   return await exportRun({ ledger, store, runId, to });

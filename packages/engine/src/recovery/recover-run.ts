@@ -13,7 +13,7 @@ import { WorkerHandle } from '../compute/index.ts';
 import {
   type AttemptRemains,
   orWarn,
-  tellSurvivors,
+  warnOfSurvivors,
   atLeast,
   findEarlierUse,
   endingOfResult,
@@ -140,7 +140,7 @@ async function recoverAttempt(
   events: readonly StoredEvent[],
 ): Promise<void> {
   const { attempt } = launched;
-  tellSurvivors(record, attempt, await rooms.compute.stop(handleOf(launched)));
+  warnOfSurvivors(record, attempt, await rooms.compute.stop(handleOf(launched)));
   const remains = await remainsOf(rooms, launched);
   await keepLeftLines(record, remains, remains.paths.events);
   const { nonce } = launched.data;
@@ -155,8 +155,8 @@ async function recoverAttempt(
       found,
       durationMs: found.kind === 'valid' ? found.result.durationMs : sinceMs,
       // The counters died with the host; what it had recorded because of a cap is charged.
-      countUsage: (told) =>
-        atLeast(told ?? rooms.budget.lastUsage(remains.runId, findEarlierUse(rooms, remains.runId))),
+      countUsage: (reported) =>
+        atLeast(reported ?? rooms.budget.lastUsage(remains.runId, findEarlierUse(rooms, remains.runId))),
       mayPass,
     },
     { attemptsLeft: 0, delayMs: 0 }, // recovery dispatches nothing: decision 0010

@@ -59,7 +59,7 @@ describe('a local store that several processes use', () => {
     const store = openLocalStore(folder);
     const collector = runBounded({
       file: process.execPath,
-      args: [fixture('collects-garbage-until-told.mjs'), folder, stopFile],
+      args: [fixture('collects-garbage-until-stopped.mjs'), folder, stopFile],
       timeoutMs: 60_000,
       maxOutputBytes: 10_000,
     });

@@ -27,7 +27,7 @@ export function createStallWatch(options: {
   onStalled(reason: StallReason, detail: string, silentMs: number): void;
 }): StallWatch {
   let lastProgressMs = options.startedMs;
-  let told: StallReason | null = null;
+  let reported: StallReason | null = null;
   let isWaitingForPermission = false;
   let isModelFailing = false;
   let openTool: string | null = null;
@@ -40,7 +40,7 @@ export function createStallWatch(options: {
   const progress = (nowMs: number): void => {
     if (isModelFailing) return;
     lastProgressMs = nowMs;
-    told = null;
+    reported = null;
   };
   return {
     progress,
@@ -61,8 +61,8 @@ export function createStallWatch(options: {
       const { usesModel } = options;
       const signals = { isWaitingForPermission, isModelFailing, waiting, openTool, cpuShare, usesModel };
       const { reason, detail } = silence ?? findStallReason(signals);
-      if (reason === told) return;
-      told = reason;
+      if (reason === reported) return;
+      reported = reason;
       options.onStalled(reason, detail, silentMs);
     },
     setWaitingForPermission(isWaiting) {

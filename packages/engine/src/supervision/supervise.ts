@@ -128,7 +128,7 @@ function checkRegularly(
     if (!options.canRecord())
       stop('shutdown', { force: true, detail: 'the run cannot be recorded any more' });
     health.check(nowMs);
-    stall.check(nowMs, isHeard(health.state) ? null : findSilence(stateOf(worker)));
+    stall.check(nowMs, isReporting(health.state) ? null : findSilence(stateOf(worker)));
     if (stallTimeoutMs !== null && stall.silentMs(nowMs) >= stallTimeoutMs)
       stop('stalled', { detail: `no progress for ${Math.round(stall.silentMs(nowMs) / 1000)} s` });
   });
@@ -147,7 +147,7 @@ async function conclude(
   return { ...exit, ...seen, stderrTail: worker.stderrTail(), survivors };
 }
 
-function isHeard(state: HealthState): boolean {
+function isReporting(state: HealthState): boolean {
   return state === 'healthy' || state === 'recovered';
 }
 

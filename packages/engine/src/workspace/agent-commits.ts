@@ -24,7 +24,7 @@ export interface AgentCommits {
 
 /** What was saved of the agent's refs, for a later save. */
 const SAVED_HEADS_FILE = 'saved-heads';
-const MAX_TOLD = 16;
+const MAX_NAMED = 16;
 const MAX_PACK_BYTES = 1024 * 1024 * 1024;
 const REF_NAME = /^(?!.*(\.\.|@\{|\/\/|\.lock(\/|$)|\/\.))[\w][\w./+@=,-]*(?<![./])$/;
 
@@ -101,8 +101,8 @@ function describeHeads(heads: ReadonlyMap<string, SavedHead>): string[] {
 }
 
 function listSome(names: readonly string[]): string {
-  const rest = names.length - MAX_TOLD;
-  return names.slice(0, MAX_TOLD).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
+  const rest = names.length - MAX_NAMED;
+  return names.slice(0, MAX_NAMED).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
 }
 
 async function readSavedHeads({ attemptDir }: PreparedWorkspace): Promise<ReadonlyMap<string, SavedHead>> {

@@ -37,7 +37,7 @@ import { findChangedIncluded } from './included-memory.ts';
 /** Names the saved tree; removal compares the files with it. */
 export const SAVED_TREE_FILE = 'saved-tree';
 
-const MAX_TOLD = 32;
+const MAX_NAMED = 32;
 
 export async function checkpointWorkspace(
   prepared: PreparedWorkspace,
@@ -167,23 +167,23 @@ async function describeLeftOut(
 }
 
 function describeAllKept(prepared: PreparedWorkspace, files: readonly OversizedFile[]): string[] {
-  const told = files.slice(0, MAX_TOLD).map((file) => describeKept(prepared, file));
-  const rest = files.length - told.length;
+  const reported = files.slice(0, MAX_NAMED).map((file) => describeKept(prepared, file));
+  const rest = files.length - reported.length;
   return rest === 0
-    ? told
-    : [...told, `and ${rest} more files that are too large to be captured; they are kept there, too`];
+    ? reported
+    : [...reported, `and ${rest} more files that are too large to be captured; they are kept there, too`];
 }
 
 /** W2: what the run's own ignore rules hide. */
 function describeHidden(prepared: PreparedWorkspace, paths: readonly string[]): WorkBeside[] {
-  const rest = paths.length - MAX_TOLD;
-  const told = paths.slice(0, MAX_TOLD).map((path) => ({
+  const rest = paths.length - MAX_NAMED;
+  const reported = paths.slice(0, MAX_NAMED).map((path) => ({
     what: `${path} (ignored by rules that the run wrote)`,
     get: `cp -r ${join(heldBackPlace(prepared), path)} .`,
   }));
-  if (rest <= 0) return told;
+  if (rest <= 0) return reported;
   const more = { what: `${rest} more such files`, get: `cp -r ${heldBackPlace(prepared)}/. .` };
-  return [...told, more];
+  return [...reported, more];
 }
 
 /** W2: the removal moves what is in no checkpoint to where nothing expires. */

@@ -29,7 +29,7 @@ export async function findHiddenWork(prepared: PreparedWorkspace): Promise<strin
   if (ignored.length === 0) return [];
   const place = await mkdtemp(join(attemptDir, 'rules-'));
   try {
-    await layRules(prepared, place);
+    await writeRules(prepared, place);
     // Whether a folder is ignored is checked with a path inside it: git has no real folder here to check.
     const asked = ignored.map((name) => (name.endsWith('/') ? `${name}x` : name));
     const before = await createGit({ cwd: place, gitDir, workTree: place }).run(
@@ -50,7 +50,7 @@ export async function findHiddenWork(prepared: PreparedWorkspace): Promise<strin
 }
 
 /** The ignore rules as the run found them. */
-async function layRules({ gitDir, baselineTree }: PreparedWorkspace, place: string): Promise<void> {
+async function writeRules({ gitDir, baselineTree }: PreparedWorkspace, place: string): Promise<void> {
   const git = createGit({ cwd: gitDir, gitDir });
   const listed = await git.run(['ls-tree', '-r', '-z', baselineTree], { maxOutputBytes: MAX_LISTED_BYTES });
   const rules = splitNames(listed.stdout).flatMap((line) => {

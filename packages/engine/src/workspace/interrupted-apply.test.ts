@@ -126,10 +126,10 @@ it(
       const hadPlan = readdirSync(join(stateDir, 'tmp')).some((name) =>
         existsSync(join(stateDir, 'tmp', name, 'plan.json')),
       );
-      const told = await project.workspaces.recoverApplies({ stateDir, projectRoot: project.root });
+      const reported = await project.workspaces.recoverApplies({ stateDir, projectRoot: project.root });
       expect(present(before)).toEqual(hadPlan ? before : after);
-      expect(told).toHaveLength(hadPlan ? 1 : 0);
-      if (hadPlan) expect(told[0]).toMatch(/interrupted apply was undone: 1004 paths/);
+      expect(reported).toHaveLength(hadPlan ? 1 : 0);
+      if (hadPlan) expect(reported[0]).toMatch(/interrupted apply was undone: 1004 paths/);
       expect(readdirSync(join(stateDir, 'tmp')).filter((name) => name.startsWith('apply-'))).toEqual([]);
       expect(readdirSync(join(project.root, 'd1')).filter((name) => name.endsWith('.tmp'))).toEqual([]);
       if (hadPlan) undone += 1;
@@ -186,11 +186,11 @@ it('touches nothing outside of the project, not even by a plan of ours', async (
     return { path, wasThere: true, after: idOfBlob(Buffer.from('a'), 'sha1') };
   });
   await writePlan(folder, createPlan(folder, project.root, entries), SEAL);
-  const [told] = await project.workspaces.recoverApplies({
+  const [reported] = await project.workspaces.recoverApplies({
     stateDir: project.stateDir,
     projectRoot: project.root,
   });
-  expect(told).toMatch(/undone: 1 path in .*; changed since and not touched: .*escaped.*pre-commit/);
+  expect(reported).toMatch(/undone: 1 path in .*; changed since and not touched: .*escaped.*pre-commit/);
   expect([look('a'), readdirSync(outside), existsSync(join(project.base, 'escaped'))]).toEqual([
     'kept',
     [],
@@ -216,10 +216,10 @@ it('leaves a plan of another project, folder or writer alone', async () => {
   await plant('apply-writer', project.root, other);
   await plant('apply-project', project.base, SEAL);
   await plant('apply-folder', project.root, SEAL, 'made');
-  const told = await project.workspaces.recoverApplies({
+  const reported = await project.workspaces.recoverApplies({
     stateDir: project.stateDir,
     projectRoot: project.root,
   });
-  expect(told.map((line) => line.includes('nothing was undone'))).toEqual([true, true, true]);
+  expect(reported.map((line) => line.includes('nothing was undone'))).toEqual([true, true, true]);
   expect(look('a')).toBe('a');
 });

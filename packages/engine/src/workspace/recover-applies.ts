@@ -12,7 +12,7 @@ import { undoInstall, type Undone } from './undo-install.ts';
 const PREFIX = 'apply-';
 /** Merging thousands of files takes time. */
 const WAIT_MS = 600_000;
-const MAX_TOLD = 10;
+const MAX_NAMED = 10;
 
 /** Which project may be changed, and how our own plans are recognised. */
 export interface ApplyScope {
@@ -48,7 +48,7 @@ export async function recoverApplies(scope: ApplyScope): Promise<string[]> {
 
 /** The same for the holder of the lock. */
 export async function undoLeft({ stateDir, projectRoot, seal }: ApplyScope): Promise<string[]> {
-  const told: string[] = [];
+  const reported: string[] = [];
   const left = await listLeft(stateDir);
   const root = left.length === 0 ? projectRoot : ((await findTop(projectRoot)) ?? projectRoot);
   for (const name of left) {
@@ -57,14 +57,14 @@ export async function undoLeft({ stateDir, projectRoot, seal }: ApplyScope): Pro
     const plan = await readPlan(folder, { root, seal });
     if (plan === 'foreign') {
       await keepForLater(folder, place);
-      told.push(
+      reported.push(
         `${folder} contains a plan that was not written here for ${root}: nothing was undone, and it is in ${place} now`,
       );
       continue;
     }
     if (plan !== null) {
       const undone = await undoInstall(folder, plan);
-      told.push(describe(undone, plan.root, folder, place));
+      reported.push(describe(undone, plan.root, folder, place));
       if (undone.changedSince.length > 0) {
         await keepForLater(folder, place);
         continue;
@@ -72,7 +72,7 @@ export async function undoLeft({ stateDir, projectRoot, seal }: ApplyScope): Pro
     }
     await rm(folder, { recursive: true, force: true });
   }
-  return told;
+  return reported;
 }
 
 async function listLeft(stateDir: string): Promise<string[]> {
@@ -90,7 +90,7 @@ async function keepForLater(folder: string, place: string): Promise<void> {
 function describe({ files, changedSince }: Undone, root: string, folder: string, place: string): string {
   const first = `an interrupted apply was undone: ${files} ${files === 1 ? 'path' : 'paths'} in ${root} as before`;
   if (changedSince.length === 0) return first;
-  const names = changedSince.slice(0, MAX_TOLD).map(({ path, kept }) => {
+  const names = changedSince.slice(0, MAX_NAMED).map(({ path, kept }) => {
     return kept === null ? path : `${path} (its earlier content: ${kept.replace(folder, place)})`;
   });
   const rest = changedSince.length - names.length;

@@ -13,7 +13,7 @@ import {
   removeTree,
   stageWorkspace,
   statIfThere,
-  undoLaid,
+  undoOverlay,
 } from '@caisson/ground';
 import { hasUnsavedCommits } from './agent-commits.ts';
 import { SAVED_TREE_FILE, stageForCustody } from './checkpoint.ts';
@@ -44,7 +44,7 @@ export async function removeWorkspace(prepared: PreparedWorkspace, force: boolea
     await removeTree(prepared.attemptDir);
     return { kind: 'removed' };
   }
-  if (prepared.kind === 'in-place' && left !== null) await takeOutLaid(prepared);
+  if (prepared.kind === 'in-place' && left !== null) await removeOverlay(prepared);
   const mark = left === null ? await markUnsaved(prepared) : await holdBack(prepared, left);
   const isSaved = mark === 'saved' || mark === 'untouched';
   return { kind: 'trashed', path: await moveToTrash(prepared, mark), isSaved };
@@ -101,8 +101,8 @@ async function markUnsaved(prepared: PreparedWorkspace): Promise<TrashMark> {
   if (prepared.kind === 'in-place') return 'unused'; // the files stay where they are
   try {
     const { tree, warnings, oversized } = await stageForCustody(prepared);
-    const isAsLaid = tree === (prepared.startTree ?? prepared.baselineTree);
-    return isAsLaid && warnings.length + oversized.length === 0 ? 'unused' : 'unsaved';
+    const isUnchanged = tree === (prepared.startTree ?? prepared.baselineTree);
+    return isUnchanged && warnings.length + oversized.length === 0 ? 'unused' : 'unsaved';
   } catch {
     return 'unsaved'; // unknown
   }
@@ -131,11 +131,11 @@ async function holdBack(
 }
 
 /** Capabilities and inputs were only copied to the user's folder for the run. */
-async function takeOutLaid(prepared: PreparedWorkspace): Promise<void> {
+async function removeOverlay(prepared: PreparedWorkspace): Promise<void> {
   const { path, gitDir, baselineTree, limits } = prepared;
   const exclude = [...new Set([...NEVER_IN_PATCH, ...prepared.exclude])];
   const { tree } = await stageWorkspace({ workspace: path, gitDir, exclude, like: baselineTree, limits });
-  await undoLaid({ workspace: path, gitDir, baselineTree }, tree);
+  await undoOverlay({ workspace: path, gitDir, baselineTree }, tree);
 }
 
 /** Small enough to remove while the user waits for the run. */

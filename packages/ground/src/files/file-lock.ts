@@ -83,7 +83,7 @@ async function takeLock(
     signal?.throwIfAborted();
     const holder = readHolder(lockPath);
     if (holder !== null && isDead(holder, lockPath)) {
-      await bury(lockPath, holder, Math.max(0, untilMs - performance.now()), signal);
+      await removeDeadLock(lockPath, holder, Math.max(0, untilMs - performance.now()), signal);
       continue;
     }
     if (performance.now() >= untilMs) throw tooLate(lockPath, holder);
@@ -93,7 +93,7 @@ async function takeLock(
 }
 
 /** L1 to L3 */
-async function bury(
+async function removeDeadLock(
   lockPath: string,
   dead: Holder | Broken,
   waitMs: number,
@@ -101,7 +101,7 @@ async function bury(
 ): Promise<void> {
   const options = signal === undefined ? { waitMs } : { waitMs, signal };
   await withFileLock(
-    `${lockPath}.bury-${dead.token}`,
+    `${lockPath}.removeDeadLock-${dead.token}`,
     () => {
       if (readHolder(lockPath)?.token !== dead.token) return; // L2
       removeFileSync(lockPath);

@@ -17,7 +17,7 @@ export interface CleanRoomOptions {
 }
 
 /** Writes the baseline's files to `target`. */
-export async function layBaseline(options: CleanRoomOptions): Promise<void> {
+export async function writeBaseline(options: CleanRoomOptions): Promise<void> {
   await mkdir(options.target, { recursive: true, mode: 0o700 });
   await withOwnIndex(options, async (git) => {
     await git.run(['read-tree', options.baselineTree]);
@@ -26,7 +26,7 @@ export async function layBaseline(options: CleanRoomOptions): Promise<void> {
 }
 
 /** Changes in `target` what the patch changes, replacing what is there; the rest stays. */
-export async function layPatch(options: CleanRoomOptions & { readonly patchFile: string }): Promise<void> {
+export async function writePatch(options: CleanRoomOptions & { readonly patchFile: string }): Promise<void> {
   await withOwnIndex(options, async (git) => {
     await git.run(['read-tree', options.baselineTree]);
     await git.run(['apply', '--cached', '--whitespace=nowarn', '-'], {

@@ -1,3 +1,3 @@
 export * from './clean-room.ts';
 export * from './patch.ts';
-export { readPreparation, rememberStart, undoLaid, withoutPreparation } from './preparation.ts';
+export { readPreparation, rememberStart, undoOverlay, withoutPreparation } from './preparation.ts';

@@ -19,7 +19,7 @@ import {
   type TreeChange,
 } from '../git/index.ts';
 import { type OversizedFile, type StageLimits, stageWorkspace, isWorkspaceBare } from '../staging/index.ts';
-import { rememberLaid, rememberPreparation, withoutPreparation } from './preparation.ts';
+import { rememberOverlay, rememberPreparation, withoutPreparation } from './preparation.ts';
 
 export interface CaptureOptions {
   readonly workspace: string;
@@ -58,11 +58,11 @@ export async function markPrepared(options: CaptureOptions): Promise<void> {
   await rememberPreparation(options.gitDir, staged.tree);
 }
 
-/** All files were copied over a folder of the user, and nothing has run yet: `undoLaid` removes them again. */
-export async function markLaid(options: CaptureOptions): Promise<void> {
+/** All files were copied over a folder of the user, and nothing has run yet: `undoOverlay` removes them again. */
+export async function markOverlay(options: CaptureOptions): Promise<void> {
   const exclude = [...new Set([...NEVER_IN_PATCH, ...options.exclude])];
   const staged = await stageWorkspace({ ...options, exclude, like: options.baselineTree });
-  await rememberLaid(options.gitDir, staged.tree);
+  await rememberOverlay(options.gitDir, staged.tree);
 }
 
 /** Captures what differs from the baseline. Nothing may write to the workspace meanwhile. */

@@ -28,7 +28,7 @@ export async function rememberPreparation(gitDir: string, tree: string): Promise
 }
 
 /** Remembers the workspace when capabilities and inputs were in place, and nothing had run yet. */
-export async function rememberLaid(gitDir: string, tree: string): Promise<void> {
+export async function rememberOverlay(gitDir: string, tree: string): Promise<void> {
   await writeFileAtomic(join(gitDir, LAID), tree, { durable: false });
 }
 
@@ -66,7 +66,7 @@ export async function readPreparation(options: PreparationOptions): Promise<Read
  * Removes from a folder of the user what was copied over it: new files are deleted, changed files are restored. What
  * was changed after that, by the agent or others, stays as it is. `tree` is the folder now.
  */
-export async function undoLaid(
+export async function undoOverlay(
   options: PreparationOptions & { readonly workspace: string },
   tree: string,
 ): Promise<void> {

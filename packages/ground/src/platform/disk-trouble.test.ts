@@ -16,10 +16,10 @@ it.each([
 ])('%s is found in an error and in words, and reported with the path and a remedy', (code, words, state) => {
   const what = `the disk that holds /srv ${state}`;
   expect(findDiskTrouble(`fatal: unable to write: ${words}`, '/srv')?.what).toBe(what);
-  const told = explainError(errno(code, '/srv'));
-  expect(told.startsWith(`${what}: ${code}: words of the system. `)).toBe(true);
+  const reported = explainError(errno(code, '/srv'));
+  expect(reported.startsWith(`${what}: ${code}: words of the system. `)).toBe(true);
   const wrapped = new SomeError('it failed', { cause: errno(code, '/srv'), remedy: 'Look elsewhere.' });
-  expect(explainError(wrapped)).toBe(told.replace(`${code}: words of the system`, 'it failed'));
+  expect(explainError(wrapped)).toBe(reported.replace(`${code}: words of the system`, 'it failed'));
 });
 
 it('any other error keeps its words, and its remedy once', () => {

@@ -23,7 +23,7 @@ import { isOwnProgram, terminateAll, untilGone } from './terminate-tree.ts';
 /** Starts the program in its own session. Only its processes are contained. */
 export async function launchPlain(spec: SandboxSpec, options: LaunchOptions): Promise<SandboxProcess> {
   const launchId = randomUUID();
-  layFiles(spec);
+  writePrivateFiles(spec);
   const group = openSweepGroup(spec.cgroupPaths, launchId);
   const pipes = createOutputPipes(spec);
   const child = spawnPlain(spec, pipes, group.procsFiles, launchId);
@@ -108,7 +108,7 @@ function spawnPlain(
  * HOME is a real, private folder of the caller here; files for other places would be written to the user's own folders
  * and are refused (S4).
  */
-function layFiles({ home, files }: SandboxSpec): void {
+function writePrivateFiles({ home, files }: SandboxSpec): void {
   for (const file of files) {
     if (leavesFolder(relative(home.path, file.path)))
       throw new SandboxSpecError(

@@ -243,14 +243,14 @@ describe('a sandbox', () => {
   it('hands over extra descriptors: one of ours and a channel', async () => {
     const running = await launchSandbox({
       ...spec,
-      argv: ['sh', '-c', 'read line <&4; echo "heard $line" >&4; echo direct >&3'],
+      argv: ['sh', '-c', 'read line <&4; echo "received $line" >&4; echo direct >&3'],
       extraFds: ['pipe', 'pipe'],
     });
     running.stdout.resume();
     running.stderr.resume();
     const [direct, channel] = running.channels;
     channel?.write('hello\n');
-    expect(await Promise.all([text(direct!), text(channel!)])).toEqual(['direct\n', 'heard hello\n']);
+    expect(await Promise.all([text(direct!), text(channel!)])).toEqual(['direct\n', 'received hello\n']);
     expect((await running.exited).code).toBe(0);
   });
 
@@ -297,10 +297,10 @@ describe('a sandbox', () => {
 /** Resolves when as many processes as expected have said that they run. */
 function saysUp(running: SandboxProcess, count: number): Promise<void> {
   return new Promise((resolve) => {
-    let heard = '';
+    let received = '';
     running.stdout.on('data', (chunk: Buffer) => {
-      heard += chunk.toString();
-      if (heard.split('up').length > count) resolve();
+      received += chunk.toString();
+      if (received.split('up').length > count) resolve();
     });
   });
 }

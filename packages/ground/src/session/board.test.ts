@@ -155,7 +155,7 @@ describe('the lock', () => {
   it('can be taken although the one who buried a dead holder died too', async () => {
     const lock = join(folder, 'lock');
     const token = await killHolder(lock);
-    await killHolder(`${lock}.bury-${token}`);
+    await killHolder(`${lock}.removeDeadLock-${token}`);
     expect(await withFileLock(lock, () => 'inside')).toBe('inside');
   });
 

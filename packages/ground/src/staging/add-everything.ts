@@ -62,7 +62,7 @@ export async function addEverything(
   let { stagedBytes } = found;
   for (const path of [...linked, ...problems.unborn]) {
     if (!(await hasFiles(join(folder, path)))) continue;
-    const inner = await flatten(withRoomLeft(options, stagedBytes), git, folder, path, index, prefix + path);
+    const inner = await flatten(withBytesLeft(options, stagedBytes), git, folder, path, index, prefix + path);
     rootTree = null;
     nested.push(prefix + path, ...inner.nested);
     warnings.push(...inner.warnings);
@@ -72,7 +72,7 @@ export async function addEverything(
   return { nested, warnings, oversized, stagedBytes, rootTree };
 }
 
-function withRoomLeft(options: StageOptions, stagedBytes: number): StageOptions {
+function withBytesLeft(options: StageOptions, stagedBytes: number): StageOptions {
   const { limits } = options;
   if (limits === undefined) return options;
   return { ...options, limits: { ...limits, maxTotalBytes: limits.maxTotalBytes - stagedBytes } };

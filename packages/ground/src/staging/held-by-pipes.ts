@@ -15,7 +15,7 @@ const LOOK_AFTER_MS = 1000;
 const MAX_ENTRIES = 1_000_000;
 const OPENED_BY_GIT: ReadonlySet<string> = new Set(['.gitignore', '.gitattributes', '.gitmodules']);
 
-export interface Unheld<T> {
+export interface Unenforced<T> {
   readonly value: T;
   /** Warnings about the pipes that blocked git. */
   readonly warnings: readonly string[];
@@ -29,7 +29,7 @@ export async function unlessHeldByPipes<T>(
   workspace: string,
   signal: AbortSignal | undefined,
   work: (signal: AbortSignal) => Promise<T>,
-): Promise<Unheld<T>> {
+): Promise<Unenforced<T>> {
   const held = new AbortController();
   const over = new AbortController();
   const working = work(signal === undefined ? held.signal : AbortSignal.any([signal, held.signal]));

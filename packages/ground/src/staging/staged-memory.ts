@@ -89,8 +89,8 @@ export async function readStagedExclusions(
   baselineTree: string,
 ): Promise<readonly string[] | null> {
   const memory = await readMemory(place.gitDir);
-  const isTelling = memory !== null && memory.workspace === place.workspace && memory.tree !== baselineTree;
-  return isTelling ? memory.exclude : null;
+  const isUsable = memory !== null && memory.workspace === place.workspace && memory.tree !== baselineTree;
+  return isUsable ? memory.exclude : null;
 }
 
 async function readMemory(gitDir: string): Promise<Memory | null> {

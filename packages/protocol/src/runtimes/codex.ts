@@ -20,7 +20,7 @@ export const CODEX: RuntimeDescriptor = {
   canInject: false,
   reportsCost: false,
   reportsUsage: true,
-  tellsUsageOnce: true,
+  reportsUsageOnce: true,
   sampling: [],
   loginFiles: ['.codex/auth.json'],
   modelLevels: { fast: 'gpt-5-codex-mini', standard: 'gpt-5-codex', max: 'gpt-5.1-codex-max' },

@@ -17,30 +17,30 @@ import {
   type ClientContext,
   type InitializeResponse,
 } from '@agentclientprotocol/sdk';
-import { createAnswers, sayLine } from '../native/index.ts';
+import { createAnswers, printLine } from '../native/index.ts';
 import { readAcpConfig, type AcpConfig } from './acp-config.ts';
 import { openSession } from './open-session.ts';
-import { createPermissionDesk } from './permission.ts';
+import { createPermissionHandler } from './permission.ts';
 import { endingOf, failureOf, usageOf } from './prompt-ending.ts';
-import { createUpdateTeller, type UpdateTeller } from './tell-updates.ts';
+import { createUpdateReporter, type UpdateReporter } from './report-updates.ts';
 import { createWorkspaceFiles } from './workspace-files.ts';
 
 const EXIT_GRACE_MS = 1000;
 
 async function main(config: AcpConfig): Promise<void> {
   const answers = config.canAsk ? createAnswers(process.stdin) : null;
-  const teller = createUpdateTeller(sayLine);
-  const askPermission = createPermissionDesk(config, sayLine, answers);
+  const reporter = createUpdateReporter(printLine);
+  const askPermission = createPermissionHandler(config, printLine, answers);
   const child = startAgent(config);
   const files = createWorkspaceFiles(config.workspace, config.mode !== 'suggest');
   let isReplaying = config.resume !== undefined;
   const app = client({ name: 'caisson' })
     .onRequest(methods.client.session.requestPermission, ({ params }) => {
-      teller.tellCall(params.toolCall);
+      reporter.reportCall(params.toolCall);
       return askPermission(params); // P1
     })
     .onNotification(methods.client.session.update, ({ params }) => {
-      if (!isReplaying) teller.tell(params.update);
+      if (!isReplaying) reporter.report(params.update);
     });
   if (config.fs) {
     app.onRequest(methods.client.fs.readTextFile, ({ params }) => files.read(params));
@@ -52,12 +52,12 @@ async function main(config: AcpConfig): Promise<void> {
       const initialized = await initialize(agent, config);
       const sessionId = await openSession(agent, config, initialized);
       isReplaying = false;
-      await prompt(agent, sessionId, config, teller);
+      await prompt(agent, sessionId, config, reporter);
     });
     await Promise.race([talk, gone]);
   } catch (error) {
-    teller.finish();
-    sayLine(failureOf(error)); // P2
+    reporter.finish();
+    printLine(failureOf(error)); // P2
   } finally {
     answers?.close();
     await end(child);
@@ -102,9 +102,9 @@ async function prompt(
   agent: ClientContext,
   sessionId: string,
   config: AcpConfig,
-  teller: UpdateTeller,
+  reporter: UpdateReporter,
 ): Promise<void> {
-  sayLine({ type: 'session', id: sessionId, model: config.model ?? '' });
+  printLine({ type: 'session', id: sessionId, model: config.model ?? '' });
   process.once('SIGTERM', () => void agent.notify(methods.agent.session.cancel, { sessionId }));
   // ACP has no field for a system prompt: it comes before the task.
   const text =
@@ -113,10 +113,10 @@ async function prompt(
     sessionId,
     prompt: [{ type: 'text', text }],
   });
-  const reply = teller.finish();
+  const reply = reporter.finish();
   const usage = usageOf(response);
-  if (usage !== null) sayLine(usage);
-  sayLine(endingOf(response.stopReason, reply)); // P2
+  if (usage !== null) printLine(usage);
+  printLine(endingOf(response.stopReason, reply)); // P2
 }
 
 /** P3: an agent whose stdin is closed should exit; one that stays is ended. */
@@ -137,7 +137,7 @@ function end(child: ChildProcess): Promise<void> {
 try {
   await main(readAcpConfig(process.argv[2] ?? ''));
 } catch (error) {
-  sayLine(failureOf(error));
+  printLine(failureOf(error));
 }
 // Pipes that a tool of the agent still has open must not keep the client alive.
 process.exit(0);

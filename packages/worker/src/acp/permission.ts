@@ -9,7 +9,7 @@ import type {
 } from '@agentclientprotocol/sdk';
 import {
   type Answers,
-  type SayLine,
+  type PrintLine,
   createToolGate,
   type GatedCall,
   type ToolGate,
@@ -17,7 +17,7 @@ import {
 import type { AcpConfig } from './acp-config.ts';
 import { describeCall } from './describe-call.ts';
 
-export function createPermissionDesk(config: AcpConfig, say: SayLine, answers: Answers | null) {
+export function createPermissionHandler(config: AcpConfig, say: PrintLine, answers: Answers | null) {
   const decide = createDecision(config, say, answers);
   return async (request: RequestPermissionRequest): Promise<RequestPermissionResponse> => {
     const { tool, input } = describeCall(request.toolCall);
@@ -26,7 +26,7 @@ export function createPermissionDesk(config: AcpConfig, say: SayLine, answers: A
   };
 }
 
-function createDecision(config: AcpConfig, say: SayLine, answers: Answers | null): ToolGate {
+function createDecision(config: AcpConfig, say: PrintLine, answers: Answers | null): ToolGate {
   const { gate } = config;
   return gate === undefined ? createToolGate(config, say, answers) : (call) => askGate(gate, call);
 }

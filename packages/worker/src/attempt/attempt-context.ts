@@ -13,7 +13,7 @@ import { openCaptures, type Captures } from './captures.ts';
 import type { Control } from './control.ts';
 import { createMeter, type Meter } from './meter.ts';
 import type { RuntimeDriver } from '../runtimes/index.ts';
-import type { Voice } from './voice.ts';
+import type { LineWriter } from './line-writer.ts';
 
 /** The results of the pipeline so far; the last step turns them into the result. */
 export interface Gathered {
@@ -37,7 +37,7 @@ export interface Gathered {
 /** Everything the steps of one attempt share. */
 export interface AttemptContext {
   readonly job: Job;
-  readonly voice: Voice;
+  readonly writer: LineWriter;
   readonly control: Control;
   readonly redactor: Redactor;
   readonly captures: Captures;
@@ -60,7 +60,7 @@ export interface AttemptContext {
 
 export function createAttemptContext(options: {
   job: Job;
-  voice: Voice;
+  writer: LineWriter;
   control: Control;
   redactor: Redactor;
   path: string;
@@ -87,8 +87,8 @@ export function deny(context: AttemptContext, denial: Denial): void {
   const { denials } = context.gathered;
   if (denials.length >= MAX_DENIALS) return;
   denials.push(denial);
-  context.voice.say({ kind: 'policy.denied', denial });
+  context.writer.write({ kind: 'policy.denied', denial });
   if (denials.length < MAX_DENIALS) return;
   const message = `${MAX_DENIALS} denials are recorded; further calls are denied without a record`;
-  context.voice.say({ kind: 'warning', source: 'policy', message });
+  context.writer.write({ kind: 'warning', source: 'policy', message });
 }

@@ -19,10 +19,10 @@ export function openChannel(context: AttemptContext): () => void {
         'inbox.jsonl',
         encodeNdjson({ id, at: new Date().toISOString(), body }),
       );
-      context.voice.say({ kind: 'channel.received', id });
+      context.writer.write({ kind: 'channel.received', id });
     } catch (error) {
       const message = `message ${id} did not reach the mailbox: ${(error as Error).message}`;
-      context.voice.say({ kind: 'warning', source: 'channel', message });
+      context.writer.write({ kind: 'warning', source: 'channel', message });
     }
   });
   return () => {

@@ -15,7 +15,10 @@ export function startHeartbeat(context: AttemptContext): () => void {
       tokensOut: meter.usage.outputTokens,
       bytes: context.printedBytes,
     };
-    context.voice.say({ kind: 'heartbeat', counters: { ...difference(now, last), ...lookAtTree(context) } });
+    context.writer.write({
+      kind: 'heartbeat',
+      counters: { ...difference(now, last), ...lookAtTree(context) },
+    });
     last = now;
   };
   const timer = setInterval(beat, context.job.heartbeatMs);

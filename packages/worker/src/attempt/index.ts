@@ -11,4 +11,4 @@ export { selfStartTime } from './self-start-time.ts';
 export { openSpool, type Spool } from './spool.ts';
 export { StepFailure, describeThrown, fail, inStep } from './step-failure.ts';
 export { StoppedError, endingOfOrder, throwIfStopped } from './stop-order.ts';
-export { createVoice } from './voice.ts';
+export { createLineWriter } from './line-writer.ts';

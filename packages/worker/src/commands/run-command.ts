@@ -42,7 +42,7 @@ async function runWatched(context: AttemptContext, options: CommandOptions): Pro
   const process = await launchSandbox(spec);
   context.running = process;
   context.script = `${options.purpose} script`;
-  context.voice.say({
+  context.writer.write({
     kind: 'sandbox.started',
     purpose: options.purpose,
     pid: process.pid,

@@ -9,8 +9,8 @@ async function watch(command: string, isApproved = true) {
   });
   await gate.judge({ tool: 'Bash', input: { command } });
   const start = (ran: string) =>
-    approved.hear({ kind: 'tool-start', callId: 'c', tool: 'shell', input: { command: ran } });
-  const end = (ok: boolean, detail = '') => approved.hear({ kind: 'tool-end', callId: 'c', ok, detail });
+    approved.receive({ kind: 'tool-start', callId: 'c', tool: 'shell', input: { command: ran } });
+  const end = (ok: boolean, detail = '') => approved.receive({ kind: 'tool-end', callId: 'c', ok, detail });
   return { refused, approved, start, end };
 }
 

@@ -13,7 +13,7 @@ const REFUSAL =
 
 export interface ApprovedWatch {
   watched(gate: ToolGate): ToolGate;
-  hear(signal: AgentSignal): void;
+  receive(signal: AgentSignal): void;
   agentEnded(): void;
 }
 
@@ -32,7 +32,7 @@ export function createApprovedWatch(refused: (call: ToolCall, why: string) => vo
         return verdict;
       },
     }),
-    hear(signal) {
+    receive(signal) {
       if (signal.kind === 'tool-start')
         open.set(signal.callId, { id: signal.callId, tool: signal.tool, input: signal.input });
       if (signal.kind !== 'tool-end') return;

@@ -43,7 +43,8 @@ export function createAttemptFixture(options: FixtureOptions = {}): AttemptFixtu
     said.push(line);
     if (line.kind !== 'request') return;
     const reply = options.answer?.(line) ?? null;
-    if (reply !== null) queueMicrotask(() => listeners.forEach((hear) => hear({ id: line.id, ...reply })));
+    if (reply !== null)
+      queueMicrotask(() => listeners.forEach((receive) => receive({ id: line.id, ...reply })));
   };
   const context = {
     job: {
@@ -66,7 +67,7 @@ export function createAttemptFixture(options: FixtureOptions = {}): AttemptFixtu
         context: join(folder, 'context.json'),
       },
     },
-    voice: { say, header: () => undefined, close: () => undefined },
+    writer: { write: say, header: () => undefined, close: () => undefined },
     control: {
       stop: stop.signal,
       waitForGo: () => Promise.resolve(),

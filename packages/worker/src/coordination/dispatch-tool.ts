@@ -47,7 +47,11 @@ export function dispatchTool({ context, requests, gate }: ToolBench): Coordinati
       const verdict = await gate.judge({ tool: 'mcp__caisson__dispatch', input });
       if (!verdict.allow) throw new Error(verdict.reason);
       const word = setInterval(() => {
-        context.voice.say({ kind: 'progress', phase: 'agent', message: 'waits for the agent it dispatched' });
+        context.writer.write({
+          kind: 'progress',
+          phase: 'agent',
+          message: 'waits for the agent it dispatched',
+        });
       }, WAITING_WORD_MS);
       try {
         const body = { ...asked, ...(timeout === undefined ? {} : { timeoutMs: timeout * 1000 }) };
@@ -64,6 +68,6 @@ export function dispatchTool({ context, requests, gate }: ToolBench): Coordinati
 function describeChild(mailbox: string, child: z.infer<typeof Child>): string {
   const name = `${child.runId}.patch`;
   if (child.patch !== undefined) writeInMailbox(mailbox, name, Buffer.from(child.patch, 'base64'));
-  const { patch, ...told } = child;
-  return JSON.stringify({ ...told, ...(patch === undefined ? {} : { patchFile: `.caisson/${name}` }) });
+  const { patch, ...reported } = child;
+  return JSON.stringify({ ...reported, ...(patch === undefined ? {} : { patchFile: `.caisson/${name}` }) });
 }

@@ -12,8 +12,8 @@ export interface HostRequests {
   ask(request: 'approve' | 'dispatch', body: Record<string, unknown>): Promise<HostReply>;
 }
 
-export function createHostRequests(context: Pick<AttemptContext, 'voice' | 'control'>): HostRequests {
-  const { voice, control } = context;
+export function createHostRequests(context: Pick<AttemptContext, 'writer' | 'control'>): HostRequests {
+  const { writer, control } = context;
   const waiting = new Map<string, (reply: HostReply) => void>();
   control.onReply(({ id, ok, value }) => {
     waiting.get(id)?.({ ok, value });
@@ -30,7 +30,7 @@ export function createHostRequests(context: Pick<AttemptContext, 'voice' | 'cont
         if (control.stop.aborted) return resolve({ ok: false, value: 'the run is being stopped' });
         const id = randomUUID();
         waiting.set(id, resolve);
-        voice.say({ kind: 'request', id, request, body });
+        writer.write({ kind: 'request', id, request, body });
       }),
   };
 }

@@ -10,8 +10,8 @@ function watch(): { loop: LoopBreaker; endings: Failure[] } {
 let serial = 0;
 function call(loop: LoopBreaker, tool: string, input: unknown, ok: boolean): void {
   const callId = String((serial += 1));
-  loop.hear({ kind: 'tool-start', callId, tool, input });
-  loop.hear({ kind: 'tool-end', callId, ok });
+  loop.receive({ kind: 'tool-start', callId, tool, input });
+  loop.receive({ kind: 'tool-end', callId, ok });
 }
 const times = (count: number, work: () => void): void => Array.from({ length: count }).forEach(work);
 

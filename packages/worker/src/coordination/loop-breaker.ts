@@ -12,7 +12,7 @@ const LIMIT = 5;
 
 export interface LoopBreaker {
   denied(tool: string, input: unknown): void;
-  hear(signal: AgentSignal): void;
+  receive(signal: AgentSignal): void;
 }
 
 export function createLoopBreaker(end: (failure: Failure) => void): LoopBreaker {
@@ -38,7 +38,7 @@ export function createLoopBreaker(end: (failure: Failure) => void): LoopBreaker 
   };
   return {
     denied,
-    hear(signal) {
+    receive(signal) {
       if (signal.kind === 'tool-start') open.set(signal.callId, { tool: signal.tool, input: signal.input });
       if (signal.kind !== 'tool-end') return;
       const call = open.get(signal.callId);

@@ -8,10 +8,10 @@ import { COORDINATION_TOOLS, type Job } from '@caisson/protocol';
 import type { AttemptContext } from '../attempt/index.ts';
 import type { DriverInput } from '../runtimes/index.ts';
 import { INSIDE } from '../view/index.ts';
-import type { AgentLaw } from './agent-law.ts';
+import type { AgentRules } from './agent-rules.ts';
 import { watchGatePlace } from './gate-place.ts';
 import type { LoopBreaker } from './loop-breaker.ts';
-import { openToolDesk } from './tool-desk.ts';
+import { openToolServer } from './tool-server.ts';
 import type { ToolGate } from './tool-gate.ts';
 
 export interface Coordination {
@@ -28,28 +28,28 @@ export interface Coordination {
 
 export async function openCoordination(context: AttemptContext): Promise<Coordination> {
   const { job } = context;
-  let loading: Promise<AgentLaw> | null = null;
-  const law = (): Promise<AgentLaw> =>
-    (loading ??= import('./agent-law.ts').then(({ createAgentLaw }) => createAgentLaw(context)));
-  const withLaw = (use: (law: AgentLaw) => void): void => {
-    law().then(use, (error: unknown) => {
+  let loading: Promise<AgentRules> | null = null;
+  const rules = (): Promise<AgentRules> =>
+    (loading ??= import('./agent-rules.ts').then(({ createAgentRules }) => createAgentRules(context)));
+  const withRules = (use: (rules: AgentRules) => void): void => {
+    rules().then(use, (error: unknown) => {
       const message = `calls cannot be judged: ${(error as Error).message}`;
-      context.voice.say({ kind: 'warning', source: 'gate', message });
+      context.writer.write({ kind: 'warning', source: 'gate', message });
     });
   };
-  const gate: ToolGate = { judge: async (call) => (await law()).gate.judge(call) };
-  const desk = await openToolDesk({
+  const gate: ToolGate = { judge: async (call) => (await rules()).gate.judge(call) };
+  const server = await openToolServer({
     socketPath: join(job.paths.spool, 'tools.sock'),
     gate,
-    tools: async () => (await law()).tools,
+    tools: async () => (await rules()).tools,
   });
-  const place = watchGatePlace(context, desk.socketPath, (failure) => {
+  const place = watchGatePlace(context, server.socketPath, (failure) => {
     context.gathered.limit ??= failure;
     context.running?.kill();
   });
-  const inside = job.grant.sandbox === 'none' ? desk.socketPath : INSIDE.toolSocket;
+  const inside = job.grant.sandbox === 'none' ? server.socketPath : INSIDE.toolSocket;
   const [command = '', ...before] = job.sandbox.programs.toolShim;
-  const peer = peerOf(job.grant.sandbox, desk.socketPath);
+  const peer = peerOf(job.grant.sandbox, server.socketPath);
   const shim = (kind: 'gate' | 'mcp') => ({
     // Nothing of the program's environment: a variable can make an interpreter run something else first.
     command: '/usr/bin/env',
@@ -58,11 +58,11 @@ export async function openCoordination(context: AttemptContext): Promise<Coordin
   return {
     gate,
     loop: {
-      denied: (tool, input) => withLaw(({ loop }) => loop.denied(tool, input)),
-      hear(signal) {
+      denied: (tool, input) => withRules(({ loop }) => loop.denied(tool, input)),
+      receive(signal) {
         if (signal.kind !== 'tool-start' && signal.kind !== 'tool-end') return;
         place.check();
-        withLaw(({ loop }) => loop.hear(signal));
+        withRules(({ loop }) => loop.receive(signal));
       },
     },
     driverInput: {
@@ -70,12 +70,12 @@ export async function openCoordination(context: AttemptContext): Promise<Coordin
       canAsk: true,
       ...(offersTools(job.grant.tools) ? { mcp: { ...shim('mcp'), env: {}, socketPath: inside } } : {}),
     },
-    socketPath: desk.socketPath,
-    warm: () => withLaw(() => undefined),
+    socketPath: server.socketPath,
+    warm: () => withRules(() => undefined),
     close: async () => {
       place.check();
-      await loading?.then(({ agentEnded }) => agentEnded()).catch(() => undefined); // reported by withLaw
-      await desk.close();
+      await loading?.then(({ agentEnded }) => agentEnded()).catch(() => undefined); // reported by withRules
+      await server.close();
     },
   };
 }

@@ -11,10 +11,10 @@ async function open() {
     await coordination.close();
     attempt.remove();
   });
-  const hear = createSelfGate(attempt.context, coordination, () => undefined);
+  const receive = createSelfGate(attempt.context, coordination, () => undefined);
   let serial = 0;
   const deny = (path: string): void =>
-    hear({
+    receive({
       kind: 'denied',
       callId: String((serial += 1)),
       tool: 'write',

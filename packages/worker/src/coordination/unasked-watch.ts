@@ -48,7 +48,7 @@ export function createUnaskedWatch(options: UnaskedWatchOptions): UngatedWatch {
         return gate.judge(call);
       },
     }),
-    hear(signal: AgentSignal) {
+    receive(signal: AgentSignal) {
       if (signal.kind === 'tool-start' && ACTING.has(signal.tool))
         running.set(signal.callId, { tool: signal.tool, input: signal.input });
       if (signal.kind !== 'tool-end') return;

@@ -17,8 +17,8 @@ function watch(name: string, adapter?: { path: string; sha256: string }) {
     found: (_call, _judged, failure) => endings.push(failure),
   });
   const call = (tool: string, input: unknown, ok = true) => {
-    ungated.hear({ kind: 'tool-start', callId: 'c', tool, input });
-    ungated.hear({ kind: 'tool-end', callId: 'c', ok });
+    ungated.receive({ kind: 'tool-start', callId: 'c', tool, input });
+    ungated.receive({ kind: 'tool-end', callId: 'c', ok });
   };
   const ask = (command: string, allow: boolean) =>
     ungated

@@ -13,7 +13,7 @@ import type { ToolCall, ToolGate } from './tool-gate.ts';
 export interface UngatedWatch {
   /** The same gate; the watch sees every request to it and its answer. */
   watched(gate: ToolGate): ToolGate;
-  hear(signal: AgentSignal): void;
+  receive(signal: AgentSignal): void;
   agentEnded(): void;
 }
 
@@ -55,7 +55,7 @@ export function createUngatedWatch({ runtime, evaluate, found }: UngatedWatchOpt
         return verdict;
       },
     }),
-    hear(signal) {
+    receive(signal) {
       if (isOver) return;
       if (signal.kind === 'tool-start' && isCommand(signal)) running.set(signal.callId, callOf(signal));
       if (signal.kind !== 'tool-end') return;

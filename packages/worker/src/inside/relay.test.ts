@@ -90,12 +90,12 @@ describe.each(['perl', 'node'] as const)('the relay in %s', (kind) => {
     const relay = startRelay(
       'sh',
       '-c',
-      'trap "echo heard; exit 9" TERM; echo up; while :; do sleep 0.05; done',
+      'trap "echo received; exit 9" TERM; echo up; while :; do sleep 0.05; done',
     );
     await once(relay.stdout!, 'data');
     const rest = text(relay.stdout!);
     process.kill(insideOf(relay), 'SIGTERM');
-    expect([await once(relay, 'exit'), await rest]).toEqual([[9, null], 'heard\n']);
+    expect([await once(relay, 'exit'), await rest]).toEqual([[9, null], 'received\n']);
   });
 
   test('a command that cannot be started is 127 with its name', async () => {

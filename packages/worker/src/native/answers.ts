@@ -21,7 +21,7 @@ export function createAnswers(source: Readable): Answers {
     for (const resolve of waiting.values()) resolve('deny');
     waiting.clear();
   };
-  const hear = (line: string) => {
+  const receive = (line: string) => {
     const answer = parseAnswer(line);
     if (answer === null) return;
     if ('message' in answer) {
@@ -35,7 +35,7 @@ export function createAnswers(source: Readable): Answers {
   source.on('data', (chunk: string) => {
     const lines = (rest + chunk).split('\n');
     rest = lines.pop() ?? '';
-    lines.forEach(hear);
+    lines.forEach(receive);
   });
   source.once('end', close);
   source.once('error', close);

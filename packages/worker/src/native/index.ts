@@ -1,3 +1,3 @@
 export { createAnswers, type Answers } from './answers.ts';
-export { sayLine, type NativeLine, type SayLine } from './native-lines.ts';
+export { printLine, type NativeLine, type PrintLine } from './native-lines.ts';
 export { createToolGate, type GatedCall, type ToolGate } from './tool-gate.ts';

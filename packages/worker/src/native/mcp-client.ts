@@ -55,7 +55,7 @@ function createCaller(socket: Socket) {
     rest = lines.pop() ?? '';
     if (rest.length > MAX_LINE_CHARACTERS)
       socket.destroy(new RangeError('a line of the coordination server is too long'));
-    for (const line of lines) if (line !== '') hear(line, waiting);
+    for (const line of lines) if (line !== '') receive(line, waiting);
   });
   return (method: string, params: unknown): Promise<Record<string, unknown>> =>
     new Promise((resolve, reject) => {
@@ -69,7 +69,7 @@ function createCaller(socket: Socket) {
 const send = (socket: Socket, message: object): void =>
   void socket.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
 
-function hear(line: string, waiting: Map<number, Waiter>): void {
+function receive(line: string, waiting: Map<number, Waiter>): void {
   const message = asRecord(JSON.parse(line));
   const id = typeof message.id === 'number' ? message.id : -1;
   const waiter = waiting.get(id);

@@ -18,11 +18,11 @@ import { createAnswers } from './answers.ts';
 import { connectMcp } from './mcp-client.ts';
 import { describeModel, loadStream } from './model-stream.ts';
 import { readNativeConfig, type NativeConfig } from './native-config.ts';
-import { sayLine, type SayLine } from './native-lines.ts';
+import { printLine, type PrintLine } from './native-lines.ts';
 import { systemPromptFor } from './system-prompt.ts';
 import { retryCutStreams } from './retry-cut-streams.ts';
 import { createToolGate, type ToolGate } from './tool-gate.ts';
-import { createTeller } from './teller.ts';
+import { createReporter } from './reporter.ts';
 import { openTranscript, type Transcript } from './transcript.ts';
 import { coordinationTools } from './tools/coordination-tools.ts';
 import { bashTool, findTool, grepTool } from './tools/command-tools.ts';
@@ -38,12 +38,12 @@ async function main(): Promise<void> {
   process.once('SIGTERM', () => stop.abort(new Error('SIGTERM')));
   const answers = config.canAsk === true ? createAnswers(process.stdin) : null;
   const mcp = config.mcpSocket === undefined ? null : await connectMcp(config.mcpSocket);
-  const teller = createTeller(sayLine);
+  const reporter = createReporter(printLine);
   const transcript = openTranscript(config.sessionFolder, config.resume, randomUUID());
-  sayLine({ type: 'session', id: transcript.sessionId });
+  printLine({ type: 'session', id: transcript.sessionId });
   try {
     const tools = [...toolsFor(config), ...(mcp === null ? [] : await coordinationTools(mcp))];
-    const gate = createToolGate(config, sayLine, answers);
+    const gate = createToolGate(config, printLine, answers);
     const takeMessages = () => answers?.takeMessages() ?? [];
     await runLoop({
       config,
@@ -51,10 +51,10 @@ async function main(): Promise<void> {
       gate,
       transcript,
       takeMessages,
-      tell: teller.tell,
+      report: reporter.report,
       signal: stop.signal,
     });
-    teller.finish();
+    reporter.finish();
   } finally {
     answers?.close();
     mcp?.close();
@@ -69,12 +69,12 @@ interface Loop {
   readonly signal: AbortSignal;
   /** Messages from a person since the last read. */
   takeMessages(): readonly string[];
-  tell(event: AgentEvent): void;
+  report(event: AgentEvent): void;
 }
 
 async function runLoop(loop: Loop): Promise<void> {
-  const { config, tools, gate, transcript, tell, signal } = loop;
-  const heard = () =>
+  const { config, tools, gate, transcript, report, signal } = loop;
+  const received = () =>
     Promise.resolve(
       loop.takeMessages().map((content) => ({ role: 'user', content, timestamp: Date.now() }) as const),
     );
@@ -96,15 +96,15 @@ async function runLoop(loop: Loop): Promise<void> {
         const reason = await gate({ id: toolCall.id, tool: toolCall.name, input: args }); // N1
         return reason === null ? undefined : { block: true, reason };
       },
-      getSteeringMessages: heard,
-      getFollowUpMessages: heard, // sent while the agent was about to stop
+      getSteeringMessages: received,
+      getFollowUpMessages: received, // sent while the agent was about to stop
       finishTurn: ({ context }) => {
         transcript.save(context.messages);
         turns += 1;
         return config.maxTurns !== undefined && turns >= config.maxTurns ? { action: 'end' } : undefined;
       },
     },
-    tell,
+    report,
     signal,
     retryCutStreams(await loadStream(config.api)),
   );
@@ -129,12 +129,12 @@ function commandEnv(): Record<string, string> {
   );
 }
 
-function fail(say: SayLine, error: unknown): void {
+function fail(say: PrintLine, error: unknown): void {
   say({ type: 'error', message: error instanceof Error ? error.message : String(error) });
 }
 
 try {
   await main();
 } catch (error) {
-  fail(sayLine, error);
+  fail(printLine, error);
 }

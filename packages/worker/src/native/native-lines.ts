@@ -42,12 +42,12 @@ export type NativeLine =
   /** Without a cause the text of the message decides. */
   | { readonly type: 'error'; readonly message: string; readonly cause?: AgentCause };
 
-export type SayLine = (line: NativeLine) => void;
+export type PrintLine = (line: NativeLine) => void;
 
 const STDOUT = 1;
 
 /** Prints synchronously: a line is written before the agent continues. */
-export const sayLine: SayLine = (line) => {
+export const printLine: PrintLine = (line) => {
   let rest = Buffer.from(`${JSON.stringify(line)}\n`);
   while (rest.length > 0) rest = rest.subarray(writeSome(rest));
 };

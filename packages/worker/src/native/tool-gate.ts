@@ -2,8 +2,8 @@
 // boundary.
 
 import type { Answers } from './answers.ts';
-import type { Judge, LawConfig } from './law.ts';
-import type { SayLine } from './native-lines.ts';
+import type { Judge, JudgeConfig } from './judge.ts';
+import type { PrintLine } from './native-lines.ts';
 
 export interface GatedCall {
   readonly id: string;
@@ -14,7 +14,7 @@ export interface GatedCall {
 /** `null` allows the call; a text is the reason of a denial, for the model. */
 export type ToolGate = (call: GatedCall) => Promise<string | null>;
 
-export function createToolGate(config: LawConfig, say: SayLine, answers: Answers | null): ToolGate {
+export function createToolGate(config: JudgeConfig, say: PrintLine, answers: Answers | null): ToolGate {
   let judge: Promise<Judge> | undefined;
   return async (call) => {
     const verdict = (await (judge ??= loadJudge(config)))(call);
@@ -30,7 +30,7 @@ export function createToolGate(config: LawConfig, say: SayLine, answers: Answers
   };
 }
 
-async function loadJudge(config: LawConfig): Promise<Judge> {
-  const { createJudge } = await import('./law.ts');
+async function loadJudge(config: JudgeConfig): Promise<Judge> {
+  const { createJudge } = await import('./judge.ts');
   return createJudge(config);
 }

@@ -1,2 +1,2 @@
-export { findLaidSkills } from './laid-skills.ts';
-export { layCapabilities, type SetupScript } from './lay-capabilities.ts';
+export { findCapabilitySkills } from './capability-skills.ts';
+export { copyCapabilities, type SetupScript } from './copy-capabilities.ts';

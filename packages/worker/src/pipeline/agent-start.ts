@@ -2,7 +2,7 @@
 import { type AttemptContext, fail } from '../attempt/index.ts';
 import type { Coordination } from '../coordination/index.ts';
 import { describeTask } from './describe-task.ts';
-import { findLaidSkills } from '../overlay/index.ts';
+import { findCapabilitySkills } from '../overlay/index.ts';
 import { openKeptFolders } from './kept-folders.ts';
 import {
   type AgentCommand,
@@ -38,7 +38,7 @@ export async function describeAgentStart(context: AttemptContext): Promise<Agent
     settings: settingsOf(context),
     ...endpointOf(context),
     ...coordination?.driverInput,
-    laidSkills: findLaidSkills(job),
+    capabilitySkills: findCapabilitySkills(job),
     projectServers: await findServers(context, context.driver.name),
     ...(context.resume === undefined ? {} : { resume: context.resume }),
     home: job.sandbox.home,
@@ -68,11 +68,14 @@ export async function describeAgentStart(context: AttemptContext): Promise<Agent
   };
 }
 
-async function findServers({ job, voice }: AttemptContext, program: string): Promise<readonly NamedServer[]> {
+async function findServers(
+  { job, writer }: AttemptContext,
+  program: string,
+): Promise<readonly NamedServer[]> {
   if (job.runtime.projectServers !== true) return [];
   const { findProjectServers } = await import('./project-servers.ts');
   const { servers, problems } = await findProjectServers(program, job.workspace);
-  for (const message of problems) voice.say({ kind: 'warning', source: 'project-servers', message });
+  for (const message of problems) writer.write({ kind: 'warning', source: 'project-servers', message });
   return servers;
 }
 

@@ -7,7 +7,7 @@
  */
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { includeFiles, layBaseline, layPatch, removeTree } from '@caisson/ground';
+import { includeFiles, writeBaseline, writePatch, removeTree } from '@caisson/ground';
 import type { Job } from '@caisson/protocol';
 import { type AttemptContext, fail } from '../attempt/index.ts';
 import {
@@ -30,8 +30,8 @@ export async function runInCleanRoom(
   const folder = join(dirname(job.paths.captures), `clean-room.${job.runId}.${job.attempt}`);
   await removeTree(folder);
   try {
-    const room = enterRoom(job, folder);
-    const setup = await furnish(context, room);
+    const room = useCleanRoom(job, folder);
+    const setup = await fillCleanRoom(context, room);
     for (const script of setup) {
       const outcome = await runSetupCommand(context, script, room);
       const problem = describeSetupFailure(script, outcome, job.setupTimeoutMs);
@@ -44,7 +44,7 @@ export async function runInCleanRoom(
 }
 
 /** C3. The same job with other folders. */
-function enterRoom(job: Job, folder: string): Job {
+function useCleanRoom(job: Job, folder: string): Job {
   const { agentGit: _agents, ...workspace } = job.workspace;
   const git = workspace.cleanRoom?.git;
   const mailbox = join(folder, 'mailbox');
@@ -62,11 +62,11 @@ function enterRoom(job: Job, folder: string): Job {
 }
 
 /** C1. Returns what C2 runs. */
-async function furnish({ job, gathered }: AttemptContext, room: Job): Promise<SetupCommand[]> {
+async function fillCleanRoom({ job, gathered }: AttemptContext, room: Job): Promise<SetupCommand[]> {
   const { gitDir, baselineTree, path: target, cleanRoom, agentGit } = room.workspace;
   mkdirSync(join(target, '.caisson'), { recursive: true });
   if (agentGit !== undefined) mkdirSync(join(target, '.git'));
-  await layBaseline({ gitDir, baselineTree, target });
+  await writeBaseline({ gitDir, baselineTree, target });
   if (cleanRoom !== undefined) {
     const { from, to, patterns } = cleanRoom.include;
     await includeFiles({ from, to: join(target, to), patterns });
@@ -74,7 +74,7 @@ async function furnish({ job, gathered }: AttemptContext, room: Job): Promise<Se
   const setup = await overlayCapabilities(room);
   if (gathered.patchRef !== undefined) {
     const patchFile = join(job.paths.captures, gathered.patchRef);
-    await layPatch({ gitDir, baselineTree, target, patchFile });
+    await writePatch({ gitDir, baselineTree, target, patchFile });
   }
   return setup;
 }

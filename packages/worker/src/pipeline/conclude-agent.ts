@@ -3,7 +3,7 @@ import { type AttemptContext, type StopOrder, fail, StepFailure, StoppedError } 
 import type { AgentEnding, AgentStream } from '../runtimes/index.ts';
 import { recordLogs, type AgentSpools } from './agent-spools.ts';
 import type { BlockReport } from './runner.ts';
-import { tellWallDenials } from './wall-denials.ts';
+import { reportSandboxDenials } from './sandbox-denials.ts';
 
 export interface AgentProcessExit {
   readonly code: number | null;
@@ -18,9 +18,9 @@ export function concludeAgent(
   const { gathered, control } = context;
   gathered.exitCode = exit.code;
   recordLogs(context, run.spools);
-  tellWallDenials(context, exit, run.spools.stderr.tail());
+  reportSandboxDenials(context, exit, run.spools.stderr.tail());
   const ending = findAgentEnding(context, run);
-  if (ending !== null) tellRan(context, run);
+  if (ending !== null) reportRan(context, run);
   gathered.reply = context.redactor.redact(ending?.reply ?? '');
   const exitCode = exit.code === null ? {} : { exitCode: exit.code };
   if (control.stop.aborted) throw new StoppedError(control.stop.reason as StopOrder);
@@ -59,11 +59,11 @@ function findAgentEnding(
   }
 }
 
-function tellRan(
+function reportRan(
   context: AttemptContext,
   { exit, spools, startedAt }: { exit: AgentProcessExit; spools: AgentSpools; startedAt: number },
 ): void {
-  context.voice.say({
+  context.writer.write({
     kind: 'runtime.adapter.ran',
     exitCode: exit.code,
     signal: exit.signal,

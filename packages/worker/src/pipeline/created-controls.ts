@@ -35,7 +35,7 @@ export async function watchControls(context: AttemptContext): Promise<() => Prom
     for (const { path, why } of found.risks) putAside(context, path, why);
     for (const path of found.manifests) await judgeManifest(context, path);
     if (!found.isComplete)
-      context.voice.say({
+      context.writer.write({
         kind: 'warning',
         source: 'policy',
         message:

@@ -48,11 +48,11 @@ async function runRecorded(context: AttemptContext, block: Block, ordinal: numbe
 
 /** P4 */
 async function captureOutputsAfter(context: AttemptContext, failedOrdinal: number): Promise<void> {
-  const { control, job, voice } = context;
+  const { control, job, writer } = context;
   const later = [...job.pipeline.blocks.entries()].slice(failedOrdinal + 1);
   const [ordinal, block] = later.find(([, next]) => next.kind === 'capture' && next.what === 'outputs') ?? [];
   if (ordinal === undefined || block === undefined || control.stop.aborted) return;
-  const warn = (message: string): void => voice.say({ kind: 'warning', source: 'outputs', message });
+  const warn = (message: string): void => writer.write({ kind: 'warning', source: 'outputs', message });
   try {
     const { failure } = await runRecorded(context, block, ordinal);
     if (failure !== undefined) warn(failure.message);

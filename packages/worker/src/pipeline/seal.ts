@@ -24,7 +24,7 @@ export async function sealAttempt(
 ): Promise<void> {
   const result = composeResult(context, ending, durationMs);
   await writeFileAtomic(context.job.paths.result, `${JSON.stringify(result)}\n`, { mode: 0o600 });
-  sayEnding(context, ending, durationMs);
+  writeEnding(context, ending, durationMs);
 }
 
 function composeResult(context: AttemptContext, ending: AttemptEnding, durationMs: number): Result {
@@ -93,15 +93,15 @@ function recordOf(
   return { ref: context.captures.put(bytes), bytes: bytes.length, truncated: log?.truncated ?? false };
 }
 
-function sayEnding(context: AttemptContext, ending: AttemptEnding, durationMs: number): void {
+function writeEnding(context: AttemptContext, ending: AttemptEnding, durationMs: number): void {
   switch (ending.kind) {
     case 'finished':
-      return context.voice.say({ kind: 'dispatch.finished', durationMs });
+      return context.writer.write({ kind: 'dispatch.finished', durationMs });
     case 'needs_input':
-      return context.voice.say({ kind: 'dispatch.needs_input', durationMs });
+      return context.writer.write({ kind: 'dispatch.needs_input', durationMs });
     case 'failed':
-      return context.voice.say({ kind: 'dispatch.failed', durationMs, failure: ending.failure });
+      return context.writer.write({ kind: 'dispatch.failed', durationMs, failure: ending.failure });
     case 'cancelled':
-      return context.voice.say({ kind: 'dispatch.cancelled', durationMs, cause: ending.cause });
+      return context.writer.write({ kind: 'dispatch.cancelled', durationMs, cause: ending.cause });
   }
 }

@@ -4,7 +4,7 @@ import type { AttemptContext } from '../attempt/index.ts';
 import type { ProjectMask } from '../runtimes/index.ts';
 
 /** Without a sandbox nothing is masked: the run lists what the program may obey, so that no one relies on a mask. */
-export function warnOfUnmasked({ job, voice }: AttemptContext, masks: readonly ProjectMask[]): void {
+export function warnOfUnmasked({ job, writer }: AttemptContext, masks: readonly ProjectMask[]): void {
   if (job.grant.sandbox !== 'none') return;
   const { path, mountPath } = job.workspace;
   const there = masks
@@ -12,5 +12,5 @@ export function warnOfUnmasked({ job, voice }: AttemptContext, masks: readonly P
     .filter((place) => existsSync(join(path, place)));
   if (there.length === 0) return;
   const message = `without a sandbox the program may obey settings of the repository: ${there.join(', ')}`;
-  voice.say({ kind: 'warning', source: 'project-settings', message });
+  writer.write({ kind: 'warning', source: 'project-settings', message });
 }

@@ -19,7 +19,7 @@ export interface DriverInput {
    * Skills that the run's capabilities have copied over the repository, as `.claude/skills/NAME`: not the repository's
    * own.
    */
-  readonly laidSkills?: readonly string[];
+  readonly capabilitySkills?: readonly string[];
   /** MCP servers of the repository that are to be started; the gate judges each call to them. */
   readonly projectServers?: readonly NamedServer[];
   /**

@@ -212,8 +212,10 @@ function describeCommand(driver: RuntimeDriver): void {
   test('a resumed session is named to the program if the descriptor declares that it can resume', () => {
     const descriptor = RUNTIME_DESCRIPTORS[driver.name];
     const { argv, files } = driver.command(input('auto-edit', { resume: { sessionId: 'session-1' } }));
-    const told = [...argv, ...files.map((file) => file.content)].some((text) => text.includes('session-1'));
-    expect(told).toBe(descriptor?.canResume);
+    const reported = [...argv, ...files.map((file) => file.content)].some((text) =>
+      text.includes('session-1'),
+    );
+    expect(reported).toBe(descriptor?.canResume);
   });
   test('the same input gives the same command', () => {
     expect(driver.command(input('auto-edit'))).toEqual(driver.command(input('auto-edit')));

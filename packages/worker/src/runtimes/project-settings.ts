@@ -23,14 +23,14 @@ const ALL_SETTINGS: readonly RepositorySettings[] = [
 
 /** The masks for one program's settings, or all, in the folder where the agent works and in every one above it. */
 export function maskSettings(
-  input: Pick<DriverInput, 'workspace' | 'workspaceTop' | 'laidSkills'>,
+  input: Pick<DriverInput, 'workspace' | 'workspaceTop' | 'capabilitySkills'>,
   runtime?: string,
 ): ProjectMask[] {
   const places = foldersUpTo(input.workspaceTop, input.workspace);
   const own = runtime === undefined ? undefined : RUNTIME_DESCRIPTORS[runtime]?.repository;
   const settings = runtime === undefined ? ALL_SETTINGS : own === undefined ? [] : [own];
   return settings.flatMap(({ folder, keep: prompts, instead, files = [] }) => {
-    const laid = (input.laidSkills ?? []).filter((path) => path.startsWith(`${folder}/skills/`));
+    const laid = (input.capabilitySkills ?? []).filter((path) => path.startsWith(`${folder}/skills/`));
     const keep = prompts.includes('skills')
       ? prompts
       : [...prompts, ...laid.map((path) => path.slice(folder.length + 1))];

@@ -23,12 +23,12 @@ const input: DriverInput = {
 test.each([claudeCode, codex, gemini, native, opencode, pi])(
   '$name sets exactly what its descriptor says it takes, and nothing that its agent did not say',
   (driver) => {
-    const told = JSON.stringify(
+    const reported = JSON.stringify(
       driver.command({ ...input, settings: { maxTokens: 4321, temperature: 0.25 } }),
     );
     const taken = [
-      ...(told.includes('4321') ? ['maxTokens'] : []),
-      ...(told.includes('0.25') ? ['temperature'] : []),
+      ...(reported.includes('4321') ? ['maxTokens'] : []),
+      ...(reported.includes('0.25') ? ['temperature'] : []),
     ];
     expect(taken).toEqual(RUNTIME_DESCRIPTORS[driver.name]?.sampling);
     expect(JSON.stringify(driver.command(input))).not.toMatch(

@@ -1,9 +1,9 @@
 import { chmodSync, constants, copyFileSync, lstatSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { markLaid, markPrepared } from '@caisson/ground';
+import { markOverlay, markPrepared } from '@caisson/ground';
 import type { Job } from '@caisson/protocol';
 import { type AttemptContext, fail } from '../attempt/index.ts';
-import { layCapabilities, type SetupScript } from '../overlay/index.ts';
+import { copyCapabilities, type SetupScript } from '../overlay/index.ts';
 import { hashFile } from './rehash-inputs.ts';
 
 /** One command that runs before the agent. */
@@ -21,7 +21,7 @@ const SETUP_FOLDER = 'setup';
  * is set up; the project knows nothing of capabilities.
  */
 export async function overlayCapabilities(job: Job): Promise<SetupCommand[]> {
-  const scripts = await layEverything(job);
+  const scripts = await copyEverything(job);
   return [
     ...job.setup.map((command) => ({ title: command, command })),
     ...scripts.map(({ capability, path }, index) => ({
@@ -31,17 +31,17 @@ export async function overlayCapabilities(job: Job): Promise<SetupCommand[]> {
   ];
 }
 
-async function layEverything(job: Job): Promise<SetupScript[]> {
-  const isLent = job.workspace.kind === 'in-place' && job.overlay.length + job.inputs.length > 0;
+async function copyEverything(job: Job): Promise<SetupScript[]> {
+  const isTemporary = job.workspace.kind === 'in-place' && job.overlay.length + job.inputs.length > 0;
   try {
     await placeInputs(job); // first: an input may be a file that a capability replaces
-    return layCapabilities(
+    return copyCapabilities(
       job.workspace.path,
       job.overlay,
       job.inputs.map(({ key }) => `inputs/${key}`),
     );
   } finally {
-    if (isLent) await markLaid(captureOptions(job)); // the folder is the user's own: its old content is restored
+    if (isTemporary) await markOverlay(captureOptions(job)); // the folder is the user's own: its old content is restored
   }
 }
 

@@ -6,7 +6,7 @@ import type { Job } from '@caisson/protocol';
 export function placeAnswer(job: Job): void {
   if (job.answer === undefined || job.runtime.name !== 'command') return;
   const { partialState, ...answer } = job.answer;
-  const told = { ...answer, ...(partialState === undefined ? {} : { partial_state: partialState }) };
+  const reported = { ...answer, ...(partialState === undefined ? {} : { partial_state: partialState }) };
   mkdirSync(job.paths.mailbox, { recursive: true, mode: 0o700 }); // without a sandbox it does not exist yet
-  writeFileSync(join(job.paths.mailbox, 'answer.json'), JSON.stringify(told), { mode: 0o600 });
+  writeFileSync(join(job.paths.mailbox, 'answer.json'), JSON.stringify(reported), { mode: 0o600 });
 }

@@ -21,7 +21,7 @@ export async function runSetupCommand(
   room?: Job,
 ): Promise<CommandOutcome> {
   throwIfStopped(context.control.stop);
-  context.voice.say({ kind: 'progress', phase: 'setup', message: title.slice(0, 200) });
+  context.writer.write({ kind: 'progress', phase: 'setup', message: title.slice(0, 200) });
   const outcome = await runInSandbox(context, {
     purpose: 'setup',
     command,
@@ -29,7 +29,7 @@ export async function runSetupCommand(
     ...(room === undefined ? {} : { job: room }),
   });
   const { exitCode, timedOut, durationMs, stdout, stderr } = outcome;
-  context.voice.say({
+  context.writer.write({
     kind: 'setup-script.ran',
     ...(room === undefined ? {} : { room: 'clean-room' as const }),
     command: title.slice(0, 4096),

@@ -1,7 +1,7 @@
 /** What the ledger must still be: whole, with one ending for every run, and with everything that was ever read from it. */
 import { isTerminal, type WorkerLineKind } from '@caisson/protocol';
 import type { Stage } from '../contract.ts';
-import { readTold } from '../told.ts';
+import { readReported } from '../reported.ts';
 import type { Invariant } from './contract.ts';
 
 export const oneEnding: Invariant = {
@@ -68,7 +68,7 @@ const NOT_RECORDED: readonly WorkerLineKind[] = [
 export const noEventLost: Invariant = {
   name: 'no-event-lost',
   check: ({ stage }) =>
-    readTold(stage).flatMap(({ runId, attempt, lines }) => {
+    readReported(stage).flatMap(({ runId, attempt, lines }) => {
       const events = stage.ledger().read({ runId });
       if (events.some(({ type }) => type === 'events.lost')) return [];
       const ids = new Set(events.map(({ id }) => id));

@@ -61,10 +61,10 @@ export const noFolderLeft: Invariant = {
   name: 'no-folder',
   check({ stage, losesUnsynced }) {
     const warnings = losesUnsynced ? stage.ledger().read({ types: ['warning'] }) : [];
-    const told = warnings.map((event) => String(event.data['message'])).join('\n');
+    const reported = warnings.map((event) => String(event.data['message'])).join('\n');
     return EMPTY_AFTERWARDS.flatMap((folder) =>
       listFolder(join(stage.stateDir, folder))
-        .filter((name) => !told.includes(`${join(stage.stateDir, folder, name)} was left in place`))
+        .filter((name) => !reported.includes(`${join(stage.stateDir, folder, name)} was left in place`))
         .map((name) => `${folder}/${name}`),
     );
   },

@@ -9,15 +9,15 @@ export function describeWatching(open: OpenLedger): void {
     const at = useLedger(open);
 
     test('a watcher is called after a commit, and one that throws disturbs no other', async () => {
-      const heard = Promise.withResolvers<LedgerChange>();
+      const received = Promise.withResolvers<LedgerChange>();
       const warned = Promise.withResolvers<Error>();
       process.once('warning', warned.resolve);
       at.ledger.watch(() => {
         throw new Error('bad listener');
       });
-      const stop = at.ledger.watch(heard.resolve);
+      const stop = at.ledger.watch(received.resolve);
       await at.ledger.append([fact('run_a')]);
-      expect(await heard.promise).toEqual({ origin: 'own' });
+      expect(await received.promise).toEqual({ origin: 'own' });
       expect((await warned.promise).message).toContain('bad listener');
       stop();
       stop();

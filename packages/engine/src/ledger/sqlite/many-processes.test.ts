@@ -54,10 +54,10 @@ describe('several processes on one ledger file', () => {
 
   test('a watcher notices another process', async () => {
     const ledger = openLedger(file);
-    const heard = Promise.withResolvers<LedgerChange>();
-    ledger.watch(heard.resolve);
+    const received = Promise.withResolvers<LedgerChange>();
+    ledger.watch(received.resolve);
     const appending = run(process.execPath, [APPENDER, file, 'run_a', '1', '1']);
-    expect(await heard.promise).toEqual({ origin: 'other' });
+    expect(await received.promise).toEqual({ origin: 'other' });
     expect(ledger.lastOffset()).toBe(1);
     await appending;
     await ledger.close();

@@ -49,7 +49,7 @@ function connect(file: string, migrations: readonly Migration[]): Database.Datab
   try {
     return connectWith('', file, migrations);
   } catch (error) {
-    if (!isWithoutRoom(error)) throw error;
+    if (!isDiskFull(error)) throw error;
     // The disk has no space even for the 32 KiB of shared memory beside the file. Alone, SQLite needs none: the records
     // stay readable, but other processes wait until this one closes.
     return connectWith('PRAGMA locking_mode = EXCLUSIVE;', file, migrations);
@@ -72,7 +72,7 @@ function connectWith(setup: string, file: string, migrations: readonly Migration
   }
 }
 
-function isWithoutRoom(error: unknown): boolean {
+function isDiskFull(error: unknown): boolean {
   return error instanceof Database.SqliteError && error.code === 'SQLITE_IOERR_SHMSIZE';
 }
 

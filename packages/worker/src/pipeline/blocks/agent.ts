@@ -19,7 +19,7 @@ import { concludeAgent, type AgentProcessExit } from '../conclude-agent.ts';
 import { watchControls } from '../created-controls.ts';
 import { underDiskWatch, obeyStop } from '../../commands/index.ts';
 import { adapterFailure } from '../guarded-driver.ts';
-import { createProgressTeller } from '../progress-teller.ts';
+import { createProgressReporter } from '../progress-reporter.ts';
 import type { BlockReport } from '../runner.ts';
 
 const AFTER_CONCLUDED_MS = 5000;
@@ -29,7 +29,7 @@ export async function runAgentBlock(context: AttemptContext): Promise<BlockRepor
   const detail = report.failure?.failure.detail ?? '';
   if (context.resume === undefined || !isSessionMissing(detail)) return report; // A5
   const message = `the session ${context.resume.sessionId} is not there; the agent begins a new one`;
-  context.voice.say({ kind: 'warning', source: `runtime:${context.job.runtime.name}`, message });
+  context.writer.write({ kind: 'warning', source: `runtime:${context.job.runtime.name}`, message });
   context.resume = undefined;
   return runOnce(context);
 }
@@ -37,7 +37,7 @@ export async function runAgentBlock(context: AttemptContext): Promise<BlockRepor
 async function runOnce(context: AttemptContext): Promise<BlockReport> {
   const { job } = context;
   const startedAt = performance.now();
-  context.voice.say({ kind: 'progress', phase: 'agent', message: job.runtime.name });
+  context.writer.write({ kind: 'progress', phase: 'agent', message: job.runtime.name });
   const start = await describeAgentStart(context);
   const disarm = await watchControls(context);
   try {
@@ -56,11 +56,11 @@ async function runOnce(context: AttemptContext): Promise<BlockReport> {
 
 /** Loaded late: most runs have no rule about files, and the matcher comes with the shell parser. */
 async function findRuled(context: AttemptContext): Promise<RuledPaths | undefined> {
-  const { job, voice } = context;
+  const { job, writer } = context;
   if (job.grant.sandbox === 'none' || !job.rules.some((rule) => 'path' in rule)) return undefined;
   const { findRuledPaths } = await import('../ruled-paths.ts');
   const ruled = findRuledPaths(job);
-  if (ruled.gap !== null) voice.say({ kind: 'warning', source: 'policy', message: ruled.gap });
+  if (ruled.gap !== null) writer.write({ kind: 'warning', source: 'policy', message: ruled.gap });
   return ruled;
 }
 
@@ -78,7 +78,7 @@ async function launchAgent(
     inotify: process.limitsInotify,
     ...(credential === undefined ? {} : { credential }),
   };
-  context.voice.say({
+  context.writer.write({
     kind: 'sandbox.started',
     purpose: 'agent',
     pid: process.pid,
@@ -95,10 +95,10 @@ async function followAgent(
   spools: AgentSpools,
 ): Promise<AgentProcessExit> {
   const { stream, command, coordination } = start;
-  const teller = createProgressTeller(context);
+  const reporter = createProgressReporter(context);
   const asking = askAdapter(context, process);
   let isOver = false;
-  const tellAgent = (line: () => string | undefined): void =>
+  const sendToAgent = (line: () => string | undefined): void =>
     asking(() => {
       if (isOver) return; // a later agent of the pipeline has its own stream
       const text = line();
@@ -108,21 +108,21 @@ async function followAgent(
     coordination === null
       ? () => undefined
       : createSelfGate(context, coordination, (callId, decision) =>
-          tellAgent(() => stream.answer?.(callId, decision)),
+          sendToAgent(() => stream.answer?.(callId, decision)),
         );
-  context.control.onMessage(({ body }) => tellAgent(() => stream.inject?.(body)));
+  context.control.onMessage(({ body }) => sendToAgent(() => stream.inject?.(body)));
   let afterConcluded: NodeJS.Timeout | undefined;
-  const hear = (signal: AgentSignal): void => {
+  const receive = (signal: AgentSignal): void => {
     context.meter.count(signal);
-    teller.tell(signal);
-    coordination?.loop.hear(signal);
+    reporter.report(signal);
+    coordination?.loop.receive(signal);
     heedGate(signal);
     if (signal.kind === 'session') context.gathered.sessionId = signal.sessionId;
     if (signal.kind === 'concluded') afterConcluded ??= setTimeout(() => process.kill(), AFTER_CONCLUDED_MS); // A3
   };
   const lines: LineSplitter = createLineSplitter((line) =>
     asking(() => {
-      for (const signal of stream.line(line)) hear(signal);
+      for (const signal of stream.line(line)) receive(signal);
     }),
   );
   keepOutput(context, process, spools);
@@ -140,7 +140,7 @@ async function followAgent(
     stopObeying();
     lines.end();
     isOver = true;
-    teller.flush();
+    reporter.flush();
     spools.stdout.end();
     spools.stderr.end();
   }

@@ -26,11 +26,11 @@ const MAX_OUTPUTS_BYTES = 1024 * 1024 * 1024;
  * reported as success.
  */
 export async function runCaptureBlock(context: AttemptContext, block: CaptureBlock): Promise<BlockReport> {
-  context.voice.say({ kind: 'progress', phase: 'capture', message: block.what });
-  return block.what === 'patch' ? capturePatchOrTell(context) : captureOutputs(context);
+  context.writer.write({ kind: 'progress', phase: 'capture', message: block.what });
+  return block.what === 'patch' ? capturePatchOrWarn(context) : captureOutputs(context);
 }
 
-async function capturePatchOrTell(context: AttemptContext): Promise<BlockReport> {
+async function capturePatchOrWarn(context: AttemptContext): Promise<BlockReport> {
   try {
     return await captureWorkspacePatch(context);
   } catch (error) {
@@ -68,7 +68,7 @@ async function captureWorkspacePatch(context: AttemptContext): Promise<BlockRepo
     if (risky.length > 0) context.gathered.risky = risky;
     warnOfSecrets(context, final.patch);
   }
-  context.voice.say({
+  context.writer.write({
     kind: 'capture.done',
     what: 'patch',
     files: final.files.length,
@@ -100,10 +100,10 @@ function leadsToProgram(path: string): boolean {
 }
 
 /** The patch is the work, byte for byte, so nothing is removed from it; but the user should know before applying it. */
-function warnOfSecrets({ redactor, voice }: AttemptContext, patch: Buffer): void {
+function warnOfSecrets({ redactor, writer }: AttemptContext, patch: Buffer): void {
   if (redactor.redactBytes(patch).equals(patch)) return;
   const message = 'the patch contains a secret of the agent; check it before you apply or share it';
-  voice.say({ kind: 'warning', source: 'secrets', message });
+  writer.write({ kind: 'warning', source: 'secrets', message });
 }
 
 async function captureOutputs(context: AttemptContext): Promise<BlockReport> {
@@ -139,7 +139,7 @@ function takeOutputs(context: AttemptContext): BlockReport {
   const outputs = files.map((file) => takeOutput(context, root, file));
   context.gathered.outputs = outputs;
   const bytes = outputs.reduce((sum, output) => sum + output.size, 0);
-  context.voice.say({ kind: 'capture.done', what: 'outputs', files: outputs.length, bytes });
+  context.writer.write({ kind: 'capture.done', what: 'outputs', files: outputs.length, bytes });
   return { status: 'ok' };
 }
 

@@ -10,20 +10,20 @@ export async function runScriptBlock(
   block: ScriptBlock,
   ordinal: number,
 ): Promise<BlockReport> {
-  context.voice.say({ kind: 'progress', phase: 'script', message: `${block.lens}: ${block.command}` });
+  context.writer.write({ kind: 'progress', phase: 'script', message: `${block.lens}: ${block.command}` });
   const outcome = await runLens(context, block);
-  context.voice.say({
+  context.writer.write({
     kind: 'script.ran',
     ordinal,
     lens: block.lens,
     command: block.command,
-    ...told(outcome),
+    ...reported(outcome),
   });
   if (outcome.limit !== undefined) return reportLimit(block, outcome, outcome.limit);
   return block.lens === 'gate' ? reportGate(block, outcome) : reportVerify(context, block.lens, outcome);
 }
 
-function told(outcome: CommandOutcome) {
+function reported(outcome: CommandOutcome) {
   const { exitCode, timedOut, durationMs, stdout, stderr } = outcome;
   return { exitCode, timedOut, durationMs, stdout: stdout.slice(-16_384), stderr: stderr.slice(-16_384) };
 }
@@ -84,7 +84,7 @@ function reportVerify(
     durationMs: outcome.durationMs,
     lens,
   });
-  context.voice.say({ kind: 'verify.ran', passed, durationMs: outcome.durationMs });
+  context.writer.write({ kind: 'verify.ran', passed, durationMs: outcome.durationMs });
   return {
     status: passed ? 'ok' : 'reported',
     ...(outcome.exitCode === null ? {} : { exitCode: outcome.exitCode }),

@@ -17,7 +17,7 @@ export function createNativeStream(options: { takesMessages?: boolean } = {}): A
 function readEvent(event: Json, type: string, record: AgentRecord): readonly AgentSignal[] | null {
   const callId = textOf(event.id);
   const tool = textOf(event.tool);
-  const law = { callId, tool, actionClass: textOf(event.actionClass), rule: textOf(event.rule) };
+  const judged = { callId, tool, actionClass: textOf(event.actionClass), rule: textOf(event.rule) };
   switch (type) {
     case 'session':
       return [
@@ -40,9 +40,9 @@ function readEvent(event: Json, type: string, record: AgentRecord): readonly Age
     case 'cost':
       return [{ kind: 'cost', usd: numberOf(event.usd) }];
     case 'denied':
-      return [{ kind: 'denied', ...law, input: event.input, cause: textOf(event.cause) }];
+      return [{ kind: 'denied', ...judged, input: event.input, cause: textOf(event.cause) }];
     case 'ask':
-      return [{ kind: 'ask', ...law, input: event.input }];
+      return [{ kind: 'ask', ...judged, input: event.input }];
     case 'done':
       record.reply = textOf(event.reply);
       return conclude(record);

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
 import type { AttemptContext } from '../attempt/attempt-context.ts';
-import { tellWallDenials } from './wall-denials.ts';
+import { reportSandboxDenials } from './sandbox-denials.ts';
 
 function contextOf(sandbox: 'bwrap' | 'none'): AttemptContext {
-  const voice = { say: () => undefined };
-  return { job: { grant: { sandbox } }, gathered: { denials: [] }, voice } as unknown as AttemptContext;
+  const writer = { write: () => undefined };
+  return { job: { grant: { sandbox } }, gathered: { denials: [] }, writer } as unknown as AttemptContext;
 }
 
 function tell(stderr: string, code: number | null = 1, sandbox: 'bwrap' | 'none' = 'bwrap'): string[] {
   const context = contextOf(sandbox);
-  tellWallDenials(context, { code, signal: null }, stderr);
+  reportSandboxDenials(context, { code, signal: null }, stderr);
   return context.gathered.denials.map(({ rule, what }) => `${rule ?? ''}: ${what}`);
 }
 

@@ -1,13 +1,13 @@
 /** How many runs a project accepts at once, and the pool of each. */
-import { DEFAULT_POOL, type PoolRoom } from '../ledger/index.ts';
+import { DEFAULT_POOL, type PoolLimit } from '../ledger/index.ts';
 import type { AdmittedRun, Refusal } from './contract.ts';
 import type { DispatchSettings } from './rooms.ts';
 
 /** How many runs there may be beside this one: those with a slot, and those that wait unless it will not wait. */
-export function poolRoom(
+export function poolLimit(
   candidate: Pick<AdmittedRun, 'request' | 'grant'>,
   { concurrency, queueLimit }: DispatchSettings,
-): PoolRoom {
+): PoolLimit {
   const waiting = candidate.request.overflow === 'reject' ? 0 : queueLimit;
   return { pool: poolOf(candidate), bound: concurrency + waiting };
 }

@@ -16,7 +16,7 @@ import { createEvaluation, createToolGate, type ToolGate } from './tool-gate.ts'
 import { createUnaskedWatch } from './unasked-watch.ts';
 import { createUngatedWatch, type UngatedWatch, type UngatedWatchOptions } from './ungated-watch.ts';
 
-export interface AgentLaw {
+export interface AgentRules {
   readonly gate: ToolGate;
   readonly loop: LoopBreaker;
   /** Only what the grant names. */
@@ -25,7 +25,7 @@ export interface AgentLaw {
   agentEnded(): void;
 }
 
-export function createAgentLaw(context: AttemptContext): AgentLaw {
+export function createAgentRules(context: AttemptContext): AgentRules {
   const requests = createHostRequests(context);
   const end = (failure: Failure): void => {
     context.gathered.limit ??= failure;
@@ -37,10 +37,10 @@ export function createAgentLaw(context: AttemptContext): AgentLaw {
   const gate = approved.watched(ungated.watched(createToolGate(context, requests, breaker)));
   const loop: LoopBreaker = {
     denied: breaker.denied,
-    hear: (signal) => {
-      ungated.hear(signal);
-      approved.hear(signal);
-      breaker.hear(signal);
+    receive: (signal) => {
+      ungated.receive(signal);
+      approved.receive(signal);
+      breaker.receive(signal);
     },
   };
   const agentEnded = (): void => {
@@ -84,7 +84,7 @@ function watchUngated(context: AttemptContext, end: (failure: Failure) => void):
     isKnownToAsk: findAcpProgram(runtime.bin, runtime.settings) !== null,
     limitedBySandbox: (message) => {
       context.gathered.enforced = { ...context.gathered.enforced, toolCalls: 'sandbox only' };
-      context.voice.say({ kind: 'warning', source: 'gate', message });
+      context.writer.write({ kind: 'warning', source: 'gate', message });
     },
   });
 }

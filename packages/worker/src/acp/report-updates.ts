@@ -3,21 +3,21 @@
 // ended.
 
 import type { SessionUpdate, ToolCall, ToolCallUpdate } from '@agentclientprotocol/sdk';
-import type { SayLine } from '../native/index.ts';
+import type { PrintLine } from '../native/index.ts';
 import { objectOf } from '../runtimes/index.ts';
 import { describeCall } from './describe-call.ts';
 
-export interface UpdateTeller {
-  tell(update: SessionUpdate): void;
+export interface UpdateReporter {
+  report(update: SessionUpdate): void;
   /** A call that the agent asks permission for has begun, whatever else it reported. */
-  tellCall(call: ToolCall | ToolCallUpdate): void;
+  reportCall(call: ToolCall | ToolCallUpdate): void;
   /** Ends what is open; returns the text after the last tool call. */
   finish(): string;
 }
 
 const MAX_DETAIL = 500;
 
-export function createUpdateTeller(say: SayLine): UpdateTeller {
+export function createUpdateReporter(say: PrintLine): UpdateReporter {
   const open = new Set<string>();
   const ended = new Set<string>();
   let text = '';
@@ -47,13 +47,13 @@ export function createUpdateTeller(say: SayLine): UpdateTeller {
     isTurnOpen = false; // what comes next is a new answer of the model
     say({ type: 'tool_end', id, ...ending });
   };
-  const hearCall = (call: ToolCall | ToolCallUpdate, isAnnounced: boolean) => {
+  const handleCall = (call: ToolCall | ToolCallUpdate, isAnnounced: boolean) => {
     if (!(isAnnounced && (call.status ?? 'pending') === 'pending')) start(call);
     end(call.toolCallId, endingOf(call));
   };
 
   return {
-    tell: (update) => {
+    report: (update) => {
       switch (update.sessionUpdate) {
         case 'agent_message_chunk':
         case 'agent_thought_chunk':
@@ -61,16 +61,16 @@ export function createUpdateTeller(say: SayLine): UpdateTeller {
           if (update.sessionUpdate === 'agent_message_chunk') text += textOf(update.content);
           return;
         case 'tool_call':
-          return hearCall(update, true);
+          return handleCall(update, true);
         case 'tool_call_update':
-          return hearCall(update, false);
+          return handleCall(update, false);
         case 'usage_update':
           if (update.cost?.currency === 'USD') say({ type: 'cost', usd: update.cost.amount });
           return;
         default: // plans, modes, commands and titles are for an editor's screen
       }
     },
-    tellCall: start,
+    reportCall: start,
     finish: () => {
       for (const id of open) end(id, { ok: false, detail: 'the agent did not report how it ended' });
       return flushText();

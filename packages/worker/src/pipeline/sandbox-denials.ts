@@ -7,11 +7,11 @@ import { deny, type AttemptContext } from '../attempt/index.ts';
 
 const SIGSYS_EXIT = 128 + 31;
 const REFUSED_WRITE = /^.*(?:Read-only file system|EROFS: read-only file system).*$/gm;
-const MAX_TOLD = 8;
+const MAX_NAMED = 8;
 const MAX_CHARACTERS = 300;
 
 /** `stderr` is already redacted. */
-export function tellWallDenials(
+export function reportSandboxDenials(
   context: AttemptContext,
   exit: { readonly code: number | null; readonly signal: string | null },
   stderr: string,
@@ -24,7 +24,7 @@ export function tellWallDenials(
       rule: 'seccomp',
     });
   const lines = new Set((stderr.match(REFUSED_WRITE) ?? []).map((line) => line.trim()));
-  for (const line of [...lines].slice(0, MAX_TOLD))
+  for (const line of [...lines].slice(0, MAX_NAMED))
     deny(context, {
       layer: 'sandbox',
       what: `the program reports a refused write: ${line.slice(0, MAX_CHARACTERS)}`,

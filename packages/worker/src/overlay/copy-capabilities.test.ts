@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { StepFailure } from '../attempt/step-failure.ts';
-import { layCapabilities } from './lay-capabilities.ts';
+import { copyCapabilities } from './copy-capabilities.ts';
 
 function folder(files: Record<string, string | { link: string }>): string {
   const root = mkdtempSync(join(tmpdir(), 'caisson-overlay-'));
@@ -27,7 +27,7 @@ function folder(files: Record<string, string | { link: string }>): string {
 const json = (value: unknown): string => JSON.stringify(value);
 
 function lay(workspace: string, ...capabilities: Record<string, string | { link: string }>[]) {
-  return layCapabilities(
+  return copyCapabilities(
     workspace,
     capabilities.map((files, index) => ({ name: `cap-${index + 1}`, path: folder(files) })),
   );
@@ -175,7 +175,7 @@ it('setup scripts are returned in the order of the capabilities', () => {
 it('no capability replaces an input of the run', () => {
   const workspace = folder({ 'inputs/data.csv': 'real' });
   const capability = { name: 'sly', path: folder({ 'inputs/data.csv': 'forged' }) };
-  expect(failureOf(() => layCapabilities(workspace, [capability], ['inputs/data.csv'])).detail).toBe(
+  expect(failureOf(() => copyCapabilities(workspace, [capability], ['inputs/data.csv'])).detail).toBe(
     'overlay conflict at inputs/data.csv: an input of the run is there, capability "sly" has a file',
   );
 });

@@ -31,7 +31,7 @@ export interface RegisterOptions {
   readonly allowsSecrets?: boolean | undefined;
 }
 
-export interface RegistryFace {
+export interface RegistryApi {
   /** Registers the folder (of a capability) or the YAML or JSON file at `path`. Idempotent. */
   register(kind: RegistryKind, name: string, path: string, options?: RegisterOptions): Promise<Registration>;
   /** Registers everything that a folder declares; see docs/guides/registry.md for its form. */
@@ -48,10 +48,10 @@ function refuseSecrets(kind: RegistryKind, name: string, definition: unknown): v
   throw new SecretsNotAllowedError(name, bundle.secrets);
 }
 
-export function createRegistryFace(
+export function createRegistryApi(
   { registry, store, config }: Pick<Engine, 'registry' | 'store' | 'config'>,
   cwd: string,
-): RegistryFace {
+): RegistryApi {
   return {
     async register(kind, name, path, how = {}) {
       const full = resolve(cwd, path);

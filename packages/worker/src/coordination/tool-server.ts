@@ -20,18 +20,18 @@ const MAX_CLIENTS = 32;
 /** A client that asks and does not read is disconnected. */
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 
-export interface ToolDesk {
+export interface ToolServer {
   readonly socketPath: string;
   close(): Promise<void>;
 }
 
-export interface ToolDeskOptions {
+export interface ToolServerOptions {
   readonly socketPath: string;
   readonly gate: ToolGate;
   tools(): Promise<readonly CoordinationTool[]>;
 }
 
-export async function openToolDesk(options: ToolDeskOptions): Promise<ToolDesk> {
+export async function openToolServer(options: ToolServerOptions): Promise<ToolServer> {
   const clients = new Set<Socket>();
   const server = createServer((socket) => {
     clients.add(socket);
@@ -66,11 +66,11 @@ async function listen(server: ReturnType<typeof createServer>, socketPath: strin
   }
 }
 
-function serveClient(socket: Socket, options: ToolDeskOptions): void {
+function serveClient(socket: Socket, options: ToolServerOptions): void {
   const decoder = createNdjsonDecoder({ maxLineBytes: MAX_LINE_BYTES });
   let mcp: Promise<McpConnection> | null = null;
   let isGate = false;
-  const hear = (value: unknown): void => {
+  const receive = (value: unknown): void => {
     if (isGate) return;
     const call = mcp === null ? gateCallIn(value) : null;
     if (call !== null) {
@@ -87,7 +87,7 @@ function serveClient(socket: Socket, options: ToolDeskOptions): void {
   socket.on('error', () => socket.destroy());
   socket.on('data', (chunk: Buffer) => {
     for (const record of decoder.push(chunk)) {
-      if (record.kind === 'value') hear(record.value);
+      if (record.kind === 'value') receive(record.value);
       else socket.end(`deny ${describeUnreadable(record.reason)}\n`); // TD2
       if (socket.writableLength > MAX_UNREAD_BYTES) socket.destroy();
     }
@@ -95,7 +95,7 @@ function serveClient(socket: Socket, options: ToolDeskOptions): void {
   socket.on('close', () => void mcp?.then((connection) => connection.closed()).catch(() => undefined));
 }
 
-async function openMcp(socket: Socket, options: ToolDeskOptions): Promise<McpConnection> {
+async function openMcp(socket: Socket, options: ToolServerOptions): Promise<McpConnection> {
   const [{ serveMcp }, tools] = await Promise.all([import('./mcp-server.ts'), options.tools()]);
   return serveMcp(socket, tools);
 }

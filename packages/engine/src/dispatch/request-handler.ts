@@ -4,7 +4,7 @@ import { Mode, TERMINAL_TYPES } from '@caisson/protocol';
 import {
   type DispatchRequest,
   type DispatchRooms,
-  type RequestDesk,
+  type RequestHandler,
   type RunHandle,
   TaskRefusedError,
 } from '../admission/index.ts';
@@ -30,16 +30,16 @@ const DispatchBody = z.object({
   timeoutMs: z.optional(z.number().check(z.positive())),
 });
 
-export interface RequestDeskOptions {
+export interface RequestHandlerOptions {
   readonly approvals: Approvals;
   dispatch(request: DispatchRequest): Promise<RunHandle>;
   readonly rooms: Pick<DispatchRooms, 'store' | 'ledger'>;
 }
 
-export function createRequestDesk({ approvals, dispatch, rooms }: RequestDeskOptions): RequestDesk {
+export function createRequestHandler({ approvals, dispatch, rooms }: RequestHandlerOptions): RequestHandler {
   const children = new Map<string, Set<RunHandle>>();
 
-  const runChild = async (run: Parameters<RequestDesk['answer']>[0], body: unknown) => {
+  const runChild = async (run: Parameters<RequestHandler['answer']>[0], body: unknown) => {
     const asked = z.parse(DispatchBody, body);
     const own = children.get(run.runId) ?? new Set();
     if (own.size >= MAX_CHILDREN)
@@ -93,13 +93,13 @@ export function createRequestDesk({ approvals, dispatch, rooms }: RequestDeskOpt
 }
 
 /** An agent that names neither agent nor runtime gets its own runtime, not the default one. */
-function ownRuntime({ ledger }: RequestDeskOptions['rooms'], runId: string): string | undefined {
+function ownRuntime({ ledger }: RequestHandlerOptions['rooms'], runId: string): string | undefined {
   const name = ledger.run(runId)?.runtime;
   return name === 'command' ? undefined : name;
 }
 
 /** The text for the parent's agent, and the patch for its mailbox. */
-async function describeChild(rooms: RequestDeskOptions['rooms'], handle: RunHandle): Promise<unknown> {
+async function describeChild(rooms: RequestHandlerOptions['rooms'], handle: RunHandle): Promise<unknown> {
   const ended = await handle.ended;
   const ref = rooms.ledger.read({ runId: ended.runId, types: TERMINAL_TYPES }).at(-1)?.data.patchRef;
   const patch = ref === undefined ? Buffer.alloc(0) : await rooms.store.getBlob(ref);

@@ -13,33 +13,33 @@ type Place = Pick<Stage, 'stateDir' | 'setting'>;
 const LOOK_EVERY_MS = 5;
 
 /** Looks until the returned function is called. */
-export function watchTold(place: Place): () => void {
-  const timer = setInterval(() => keepTold(place), LOOK_EVERY_MS);
+export function watchReported(place: Place): () => void {
+  const timer = setInterval(() => keepReported(place), LOOK_EVERY_MS);
   return () => clearInterval(timer);
 }
 
-function keepTold(place: Place): void {
-  const known = listFolder(toldFolder(place));
+function keepReported(place: Place): void {
+  const known = listFolder(reportedFolder(place));
   const folder = join(place.stateDir, 'runtime/events');
   for (const name of listFolder(folder).filter((each) => !known.includes(each)))
     try {
-      mkdirSync(toldFolder(place), { recursive: true });
-      linkSync(join(folder, name), join(toldFolder(place), name));
+      mkdirSync(reportedFolder(place), { recursive: true });
+      linkSync(join(folder, name), join(reportedFolder(place), name));
     } catch {
       // it is gone by now, or its disk fails: the next check tries again
     }
 }
 
-export interface Told {
+export interface Reported {
   readonly runId: string;
   readonly attempt: number;
   readonly lines: readonly WorkerLine[];
 }
 
-export function readTold(place: Place): Told[] {
-  return listFolder(toldFolder(place)).map((name) => {
+export function readReported(place: Place): Reported[] {
+  return listFolder(reportedFolder(place)).map((name) => {
     const [runId = '', attempt] = name.split('.');
-    const text = readFileSync(join(toldFolder(place), name), 'utf8');
+    const text = readFileSync(join(reportedFolder(place), name), 'utf8');
     return { runId, attempt: Number(attempt), lines: text.split('\n').flatMap(parseLine) };
   });
 }
@@ -54,7 +54,7 @@ function parseLine(text: string): WorkerLine[] {
 }
 
 /** Outside of the user's project and of the state folder. */
-function toldFolder({ stateDir, setting }: Place): string {
+function reportedFolder({ stateDir, setting }: Place): string {
   const beside = setting.state === 'tmpfs' ? dirname(stateDir) : dirname(dirname(stateDir));
-  return join(beside, 'told');
+  return join(beside, 'reported');
 }

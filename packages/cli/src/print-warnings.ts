@@ -17,7 +17,7 @@ const HOST_SOURCES: ReadonlySet<string> = new Set([
 ]);
 
 /** Prints the host's warnings on stderr, from now until it is closed. */
-export function tellWarnings(caisson: Pick<Caisson, 'bus'>, output: Pick<Output, 'note'>): void {
+export function printWarnings(caisson: Pick<Caisson, 'bus'>, output: Pick<Output, 'note'>): void {
   caisson.bus.on(BusTopic.WARNING, ({ source, message }) => {
     if (isOfHost(source)) output.note(`warning: ${source}: ${message}`);
   });

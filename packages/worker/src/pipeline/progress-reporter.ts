@@ -6,27 +6,27 @@ import type { AgentSignal, UsageCount } from '../runtimes/index.ts';
 const QUIET_MS = 200;
 const MAX_TEXT = 2000;
 
-export interface ProgressTeller {
-  tell(signal: AgentSignal): void;
+export interface ProgressReporter {
+  report(signal: AgentSignal): void;
   flush(): void;
 }
 
-export function createProgressTeller(context: AttemptContext): ProgressTeller {
+export function createProgressReporter(context: AttemptContext): ProgressReporter {
   // A secret may come in pieces, so the agent's text is one stream for the redactor, not one text per line.
   const words = context.redactor.createStream();
   const decoder = new StringDecoder('utf8');
   let text = '';
   let model: string | undefined;
   let sessionId: string | undefined;
-  let lastTold = -Infinity;
+  let lastReported = -Infinity;
   let timer: NodeJS.Timeout | undefined;
 
   const say = (): void => {
     clearTimeout(timer);
     timer = undefined;
-    lastTold = performance.now();
+    lastReported = performance.now();
     const { meter } = context;
-    context.voice.say({
+    context.writer.write({
       kind: 'progress',
       phase: 'agent',
       tool: meter.currentTool,
@@ -41,14 +41,14 @@ export function createProgressTeller(context: AttemptContext): ProgressTeller {
     text = '';
   };
   const saySoon = (): void => {
-    const wait = lastTold + QUIET_MS - performance.now();
+    const wait = lastReported + QUIET_MS - performance.now();
     if (wait <= 0) say();
     else timer ??= setTimeout(say, wait);
   };
   return {
-    tell(signal) {
+    report(signal) {
       if (signal.kind === 'drift') {
-        context.voice.say({
+        context.writer.write({
           kind: 'warning',
           source: `runtime:${context.job.runtime.name}`,
           message: signal.detail,
@@ -56,7 +56,7 @@ export function createProgressTeller(context: AttemptContext): ProgressTeller {
         return;
       }
       if (signal.kind === 'compaction') {
-        context.voice.say({ kind: 'progress', phase: 'agent', message: 'compaction' });
+        context.writer.write({ kind: 'progress', phase: 'agent', message: 'compaction' });
         return;
       }
       if (signal.kind === 'text') text += decoder.write(words.push(Buffer.from(signal.text)));

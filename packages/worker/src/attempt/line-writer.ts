@@ -8,18 +8,18 @@ import type { Redactor } from '@caisson/ground';
 import { encodeNdjson, WORKER_SCHEMA, type Grant, type WorkerSaying } from '@caisson/protocol';
 import { redactRecord } from './redact-value.ts';
 
-export interface Voice {
+export interface LineWriter {
   header(grant: Grant): void;
-  say(line: WorkerSaying): void;
+  write(line: WorkerSaying): void;
   close(): void;
 }
 
-export function createVoice(options: {
+export function createLineWriter(options: {
   runId: string;
   attempt: number;
   eventsFile: string;
   redactor: Redactor;
-}): Voice {
+}): LineWriter {
   const file = openSync(options.eventsFile, 'a', 0o600);
   process.stdout.on('error', () => undefined); // the events file has it too
   let seq = 0;
@@ -31,7 +31,7 @@ export function createVoice(options: {
   return {
     header: (grant) =>
       write({ schema: WORKER_SCHEMA, runId: options.runId, attempt: options.attempt, grant }),
-    say(line) {
+    write(line) {
       seq += 1;
       write({ ...redactRecord(options.redactor, line), seq, at: new Date().toISOString() });
     },

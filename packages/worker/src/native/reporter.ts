@@ -1,8 +1,8 @@
 import type { AgentEvent } from '@earendil-works/pi-agent-core';
-import type { NativeLine, SayLine } from './native-lines.ts';
+import type { NativeLine, PrintLine } from './native-lines.ts';
 
-export interface Teller {
-  tell(event: AgentEvent): void;
+export interface Reporter {
+  report(event: AgentEvent): void;
   /** Prints the one last line. */
   finish(): void;
 }
@@ -12,31 +12,31 @@ type Message = Extract<AgentEvent, { type: 'message_end' }>['message'];
 type AssistantMessage = Extract<Message, { role: 'assistant' }>;
 
 /** Turns the loop's events into our lines, and remembers what the last line needs. */
-export function createTeller(say: SayLine): Teller {
+export function createReporter(say: PrintLine): Reporter {
   let reply = '';
   let failure: Failure | null = null;
   const models = new Set<string>();
-  const tellModel = (message: AssistantMessage) => {
+  const reportModel = (message: AssistantMessage) => {
     // Without an answer only the requested name is known.
     const model = message.responseModel ?? (message.stopReason === 'error' ? undefined : message.model);
     if (model === undefined || models.has(model)) return;
     models.add(model);
     say({ type: 'model', model });
   };
-  const tellMessage = (message: AssistantMessage) => {
+  const reportMessage = (message: AssistantMessage) => {
     const text = message.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
     if (text !== '') say({ type: 'text', text });
     failure = failureOf(message);
-    tellModel(message);
+    reportModel(message);
     reply = message.stopReason === 'toolUse' ? '' : text;
     const { input, output, cacheRead, cacheWrite } = message.usage;
     if (input + output + cacheRead + cacheWrite > 0)
       say({ type: 'usage', input, output, cacheRead, cacheWrite });
   };
   return {
-    tell: (event) => {
+    report: (event) => {
       if (event.type === 'turn_start') say({ type: 'turn' });
-      if (event.type === 'message_end' && event.message.role === 'assistant') tellMessage(event.message);
+      if (event.type === 'message_end' && event.message.role === 'assistant') reportMessage(event.message);
       if (event.type === 'tool_execution_start') {
         say({ type: 'tool_start', id: event.toolCallId, tool: event.toolName, input: event.args });
       }

@@ -5,12 +5,12 @@ import type { GatedCall } from './tool-gate.ts';
 import type { NativeConfig } from './native-config.ts';
 
 /** The part of the config that judges a call. */
-export type LawConfig = Pick<NativeConfig, 'mode' | 'rules' | 'workspace' | 'home'>;
+export type JudgeConfig = Pick<NativeConfig, 'mode' | 'rules' | 'workspace' | 'home'>;
 
 export type Judge = (call: GatedCall) => ReturnType<typeof evaluate>;
 
 /** A rule that cannot be read throws, and stops every call: incomplete rules must not apply. */
-export function createJudge(config: LawConfig): Judge {
+export function createJudge(config: JudgeConfig): Judge {
   const rules = (config.rules ?? []).map((rule) => PolicyRule.parse(rule));
   const { mode, workspace, home } = config;
   return ({ tool, input }) => evaluate({ mode, rules, tool, input, workspace, home });

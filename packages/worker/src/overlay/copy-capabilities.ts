@@ -29,13 +29,13 @@ export interface SetupScript {
   readonly path: string;
 }
 
-interface LaidDocument {
+interface MergedDocument {
   readonly by: string;
   readonly value: unknown;
 }
 
 /** Returns the setup scripts of the capabilities, in order. Paths of inputs cannot be replaced. */
-export function layCapabilities(
+export function copyCapabilities(
   workspace: string,
   capabilities: readonly { readonly name: string; readonly path: string }[],
   inputs: readonly string[] = [],
@@ -54,7 +54,7 @@ class Overlay {
   /** Path → its last writer. */
   readonly #owners = new Map<string, string>();
   /** Path of a merged file → the content of each side, oldest first. */
-  readonly #documents = new Map<string, LaidDocument[]>();
+  readonly #documents = new Map<string, MergedDocument[]>();
 
   constructor(root: string, inputs: readonly string[]) {
     this.#root = root;
@@ -126,7 +126,7 @@ class Overlay {
   #merge(
     name: string,
     path: string,
-    parts: { before: unknown; value: unknown; strategy: Strategy; brought: readonly LaidDocument[] },
+    parts: { before: unknown; value: unknown; strategy: Strategy; brought: readonly MergedDocument[] },
   ): unknown {
     const { before, value, strategy } = parts;
     const merged =

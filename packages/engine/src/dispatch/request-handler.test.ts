@@ -4,7 +4,7 @@ import { TaskRefusedError, type DispatchRequest, type RunHandle } from '../admis
 import { createMemoryLedger } from '../ledger/index.ts';
 import type { Approvals } from '../questions/index.ts';
 import type { Store } from '../store/index.ts';
-import { createRequestDesk } from './request-desk.ts';
+import { createRequestHandler } from './request-handler.ts';
 
 const grant: Grant = {
   mode: 'auto-edit',
@@ -37,7 +37,7 @@ function open(options: { refuse?: boolean; parentRuntime?: string } = {}) {
   const ledger = createMemoryLedger();
   const { parentRuntime: runtime } = options;
   if (runtime !== undefined) ledger.run = (runId) => ({ runId, runtime }) as ReturnType<typeof ledger.run>;
-  const desk = createRequestDesk({
+  const desk = createRequestHandler({
     approvals,
     rooms: { ledger, store: {} as Store },
     dispatch(request) {
