@@ -98,9 +98,9 @@ test('nor is one whose repository holds the home, or one that is the home by a l
       { workspaceKind: 'in-place', grant: { sandbox: 'bwrap' } } as never,
       roomsOf(projectRoot, home, top),
     );
-  expect((await ask(real, link))?.detail).toContain(`${real} holds the home folder ${link}`);
-  expect((await ask(link, real))?.detail).toContain(`${link} holds the home folder ${real}`);
-  expect((await ask(join(real, 'work'), link, real))?.detail).toContain(`${real} holds the home folder`);
+  expect((await ask(real, link))?.detail).toContain(`${real} contains the home folder ${link}`);
+  expect((await ask(link, real))?.detail).toContain(`${link} contains the home folder ${real}`);
+  expect((await ask(join(real, 'work'), link, real))?.detail).toContain(`${real} contains the home folder`);
   expect(await ask(join(real, 'work'), link)).toBe(null);
 });
 
