@@ -97,7 +97,7 @@ function prepareNext(rooms: DispatchRooms): void {
 
 /** Answers what the worker asks of its host; a call that waits for a person stops no clock of its own. */
 function createAnswering(
-  { desk }: DispatchRooms,
+  { requests }: DispatchRooms,
   { runId, grant, session }: AdmittedRun,
   record: RunRecord,
   attempt: number,
@@ -109,7 +109,7 @@ function createAnswering(
   return async ({ id, request, body }) => {
     if (request === 'approve') held += 1;
     supervision.setWaitingForPermission(held > 0);
-    const reply = await desk
+    const reply = await requests
       .answer(who, { id, request, body })
       .catch((error: unknown) => ({ ok: false, value: (error as Error).message }));
     if (request === 'approve') held -= 1;
