@@ -140,7 +140,7 @@ ${attempts()}`,
       `GATE=$(printf '%s' "$GATE" | sed "s#/run/caisson/tools.sock#$YES#"); ask '${ALLOWED}' other; cat $T/why
 GATE=$(printf '%s' "$GATE" | sed "s#$YES#$T/nobody.sock#"); ask '${ALLOWED}' nobody`,
     );
-    expect(reply).toBe('other 2\nThe gate was replaced: somebody else listens there.\nnobody 2');
+    expect(reply).toBe('other 2\nThe gate was replaced: another process listens there.\nnobody 2');
   }, 60_000);
 });
 

@@ -39,7 +39,7 @@ export async function materialiseCapabilities(
 }
 
 /** What is said once of a run, before its first attempt. */
-export async function tellFirst(run: AdmittedRun, record: RunRecord): Promise<void> {
+export async function recordFirst(run: AdmittedRun, record: RunRecord): Promise<void> {
   await recordPrompt(run, record);
   await warnUnsupportedSampling(run, record);
   await warnOfWeakerVerify(run, record);

@@ -15,7 +15,7 @@ import {
   hasCleanRoom,
   materialiseInputs,
 } from '../admission/index.ts';
-import { materialiseCapabilities, resolveSecrets, tellFirst } from './attempt-materials.ts';
+import { materialiseCapabilities, resolveSecrets, recordFirst } from './attempt-materials.ts';
 import { composeJob } from './compose-job.ts';
 import { findContinuedWork, findEarlierSession, type EarlierSession } from './continued-work.ts';
 import { holdFolder } from './hold-folder.ts';
@@ -81,7 +81,7 @@ async function prepareAll(
   createAttemptFolders(paths);
   const earlier = findEarlierSession(rooms, run, attempt);
   const session = await openSession(rooms, run, record, { attempt, earlier });
-  if (attempt === 1) await tellFirst(run, record);
+  if (attempt === 1) await recordFirst(run, record);
   await failingAs('fetch-failed', 4, () => rooms.callbacks.check(run.runId));
   const secrets = await failingAs('fetch-failed', 7, () => orAborted(signal, resolveSecrets(rooms, run)));
   const networkPlan = await failingAs('fetch-failed', 7, () => orAborted(signal, planNetwork(rooms, run)));

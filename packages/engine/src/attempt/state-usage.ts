@@ -1,4 +1,4 @@
-/** What takes the space in a state folder, for somebody who must make room. */
+/** What uses the space of a state folder, for a user who must free some. */
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isErrno } from '@caisson/ground';

@@ -90,7 +90,7 @@ function countUnknown(books: Books, { scope, scopeId }: BudgetStanding): number 
 }
 
 /**
- * Others see what a run has spent before it ends, never less than they saw; and so does whoever settles it when this host
+ * Others see what a run has spent before it ends, never less than they saw; and so does the process that settles it when this host
  * is killed. A run without a cap has a row from the first answer of its model on.
  */
 function recordUsed(

@@ -187,7 +187,7 @@ it('a row that we did not sign is dropped and said: nothing is sent, and no secr
   };
   const delivery = { ...row, body: '{}', queuedAtMs: 0, dueAtMs: 0, tries: 0 };
   ledger.kv.set('callback-outbox', 'a', delivery);
-  const other = createSeal(Buffer.from('of somebody else'));
+  const other = createSeal(Buffer.from('of another user'));
   ledger.kv.set('callback-outbox', 'b', other.wrap('callback-outbox:b', JSON.stringify(delivery)));
   ledger.kv.set('callback-outbox', 'c', SEAL.wrap('callback-outbox:other', JSON.stringify(delivery)));
   ledger.kv.set('callback-endpoints', RUN, { host: 'host_dead', endpoints: [endpoint] });

@@ -44,7 +44,7 @@ export interface Engine {
   readonly dispatcher: Dispatcher;
   /** Starts to listen for orders; a process that only reads never does. */
   openPost(): Promise<void>;
-  /** Settles what dead hosts left behind. Whoever looks again and again says so: then hosts that are not due are left out. */
+  /** Settles what dead hosts left. `isRepeated`: for callers that check again and again; hosts that are not due are skipped. */
   recover(options?: { readonly isRepeated?: boolean }): Promise<Recovered>;
   close(): Promise<void>;
 }

@@ -8,7 +8,7 @@ import { removeFileSync } from '@caisson/ground';
 
 const PARTS = ['a', 'b'] as const;
 const PART_BYTES = 256 * 1024;
-/** Nobody sets aside what others need more: of a disk that is nearly full nothing is taken. */
+/** Reserves nothing on a disk that is nearly full: others need that space more. */
 const LEFT_TO_OTHERS_BYTES = 4 * PARTS.length * PART_BYTES;
 
 /** Best effort: without it a run waits for space, as it does when the reserve is used up. */

@@ -21,7 +21,7 @@ export interface RunRecord {
   ): Promise<StoredEvent>;
   /** Several events that stand or fall together. */
   appendAll(events: readonly EventContent<DurableType>[], attempt: number): Promise<readonly StoredEvent[]>;
-  /** Records an event that nobody waits for (E3). */
+  /** Records an event without a wait (E3). */
   keep<T extends DurableType>(type: T, data: DataOf<T>, options?: EventPlace): void;
   /** Heard now, never written. */
   publish<T extends EventType>(type: T, data: DataOf<T>, attempt: number): void;

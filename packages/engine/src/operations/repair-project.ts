@@ -82,7 +82,7 @@ async function repairRefs(engine: Engine, done: (detail: string) => void): Promi
 async function removePlanted(engine: Engine, done: (detail: string) => void): Promise<void> {
   for (const runId of listPlanted(engine)) {
     engine.ledger.kv.delete(FORGOTTEN, runId);
-    done(`the mark that ${runId} was forgotten was taken away: nobody forgot it`);
+    done(`the mark that ${runId} was forgotten was removed: no event records it`);
   }
 }
 

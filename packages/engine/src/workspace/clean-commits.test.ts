@@ -31,7 +31,7 @@ it('commits that name a secret are saved without it, and those after them on top
   commit(prepared, 'b.txt', 'harmless');
   const harmless = gitIn(prepared.path, project.home, 'rev-parse', 'HEAD').trim();
   commit(prepared, 'c.txt', `use ${SECRET}\n\nor ${escaped}`);
-  commit(prepared, 'd.txt', 'by somebody', `--author=${SECRET} <a@${SECRET}>`);
+  commit(prepared, 'd.txt', 'by a person', `--author=${SECRET} <a@${SECRET}>`);
   commit(prepared, 'e.txt', 'last');
   gitIn(prepared.path, project.home, 'switch', '-qc', `side/${SECRET}`, harmless);
   commit(prepared, 'f.txt', 'merged later');
@@ -46,7 +46,7 @@ it('commits that name a secret are saved without it, and those after them on top
   ]);
   const history = project.git('log', '--topo-order', '--format=%an %ae %B', `${prefix}/main`);
   expect(history).toContain('use [redacted:TOKEN]\n\nor [redacted:TOKEN]');
-  expect(history).toContain('[redacted:TOKEN] a@[redacted:TOKEN] by somebody');
+  expect(history).toContain('[redacted:TOKEN] a@[redacted:TOKEN] by a person');
   expect(
     history.split('\n').filter((line) => / (first|harmless|last|both|merged later)$/.test(line)),
   ).toHaveLength(5);

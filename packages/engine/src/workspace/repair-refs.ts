@@ -47,7 +47,7 @@ export async function repairRefs(repositories: readonly string[], known: KnownRe
   return [...repaired.flat(), ...(await restoreGone(repositories, known))];
 }
 
-/** For a run that nobody drives: whoever held the locks of its refs is dead. */
+/** For a run without a host: the process that held the locks of its refs is dead. */
 export async function removeLocks(repositories: readonly string[], runId: string): Promise<void> {
   for (const repository of repositories) {
     const files = await listRefFiles(repository, runId);

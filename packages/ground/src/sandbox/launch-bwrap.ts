@@ -32,7 +32,7 @@ import { holdMountPoints } from './mount-points.ts';
 import { spawnBwrap, type SpawnedBwrap } from './spawn-bwrap.ts';
 import { interruptProgram, sendSignal } from './signal-program.ts';
 import { findVanished, startFailure } from './start-failure.ts';
-import { hearGate, openGate } from './start-gate.ts';
+import { readGateWord, openGate } from './start-gate.ts';
 import { isOwnProgram, listBelow, terminateAll, untilGone } from './terminate-tree.ts';
 
 const MAX_VANISHED = 8;
@@ -80,7 +80,7 @@ async function bringUp(
   child.once('exit', (code, signal) => ending.resolve({ code, signal }));
   const view: View = { init: null, agent: null, isHeld: false };
   const kill = (): void => killSandbox(child, view);
-  const word = hearGate(gate);
+  const word = readGateWord(gate);
   const initPid = readInitPid(status);
   const startTime = await spawnedAt(child, spec);
   options.signal?.addEventListener('abort', kill, { once: true });

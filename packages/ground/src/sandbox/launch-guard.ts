@@ -28,7 +28,7 @@ $value" ;;
 done
 printf '%s\\n' "$folders" | while IFS= read -r folder; do
   pass=0
-  while [ -n "$folder" ] && ! rm -rf -- "$folder" && [ "$pass" -lt 100 ]; do # somebody still writes into it
+  while [ -n "$folder" ] && ! rm -rf -- "$folder" && [ "$pass" -lt 100 ]; do # a process still writes into it
     pass=$((pass + 1))
     sleep 0.02
   done

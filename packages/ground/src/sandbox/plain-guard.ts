@@ -19,7 +19,7 @@ while [ "$pass" -lt 100 ]; do
   found=$(cat "$@" 2>/dev/null; grep -lzsxF -- "$mark" /proc/[0-9]*/environ | cut -d/ -f3)
   if ! kill -9 "-$leader" 2>/dev/null && [ -z "$found" ]; then exit 0; fi
   for pid in $found; do kill -9 "$pid" 2>/dev/null; done
-  for file; do # whoever was frozen when the worker died takes its SIGKILL only once it is thawed
+  for file; do # a process that was frozen when the worker died handles its SIGKILL only once it is thawed
     if [ -e "\${file%/*}/freezer.state" ]; then echo THAWED >"\${file%/*}/freezer.state"; fi
   done
   sleep 0.02

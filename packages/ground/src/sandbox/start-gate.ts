@@ -35,7 +35,7 @@ export function waitAtGate(gateFd: number, argv: readonly string[]): string[] {
 }
 
 /** The first word of the start gate, or `null` when it closed silently. */
-export function hearGate(gate: Duplex): Promise<GateWord | null> {
+export function readGateWord(gate: Duplex): Promise<GateWord | null> {
   return new Promise((resolve) => {
     let text = '';
     gate.on('data', (chunk: Buffer) => {

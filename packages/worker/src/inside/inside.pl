@@ -6,7 +6,7 @@
 #   inside.pl mcp SOCKET PEER                      an MCP stdio server: every byte goes to SOCKET and back
 #
 # PEER is `PID:DEVICE:INODE`: who must listen at SOCKET, as seen from here, and which file the socket is. The worker is
-# outside, so its PID is 0 in here, and whoever else would listen has one.
+# outside, so its PID is 0 in here, and any other listener has another one.
 #
 # relay.ts and tool-shim.ts do the same on machines without Perl.
 use strict;
@@ -24,7 +24,7 @@ my %modes = (relay => \&relay, gate => \&gate, mcp => \&mcp);
 my $mode = $modes{ $kind // '' } or give_up(DENIED, 'usage: inside.pl relay|gate|mcp …');
 $mode->(@words);
 
-# The command keeps our pid, so that whoever looks from outside sees the command: its signals, its streams, its end. The
+# The command keeps our pid, so that only the command is visible from outside: its signals, its streams, its end. The
 # listener is a child of the namespace's init and ends with it.
 sub relay {
     my ($port, $path, undef, @command) = @_;
@@ -70,7 +70,7 @@ sub gate {
     my $call = do { local $/; <STDIN> } // '';
     $call =~ tr/\r\n/ /;    # in JSON these can only stand between words
     my $socket = dial($path) or give_up(DENIED, "The gate did not answer: $!");
-    is_peer($socket, $peer) or give_up(DENIED, 'The gate was replaced: somebody else listens there.');
+    is_peer($socket, $peer) or give_up(DENIED, 'The gate was replaced: another process listens there.');
     write_all($socket, "{\"gate\":$call}\n");    # what is too large is answered before it was read
     my $answer = '';
     while (sysread($socket, $answer, CHUNK, length $answer)) { }
@@ -83,7 +83,7 @@ sub gate {
 sub mcp {
     my ($path, $peer) = @_;
     my $socket = dial($path) or give_up(1, "$path: $!");
-    is_peer($socket, $peer) or give_up(1, "$path: somebody else listens there");
+    is_peer($socket, $peer) or give_up(1, "$path: another process listens there");
     # The process that the program knows is the one that holds its stdout: whatever ends it, nobody is left to keep the
     # program waiting for the end of that stream.
     my $writer = fork_or_give_up();
@@ -115,7 +115,7 @@ sub is_peer {
     return (unpack('l', $credentials))[0] == $pid;
 }
 
-# Each direction has a process of its own, so that a slow reader holds up nobody else. The end of one direction is passed
+# Each direction has a process of its own, so that a slow reader delays no other. The end of one direction is passed
 # on alone; a broken connection takes both down, in both processes.
 sub carry_both {
     my ($here, $there) = @_;

@@ -106,7 +106,7 @@ function describeWaiting(at: LedgerAtHand): void {
       'taken',
     );
     await at.ledger.append([launched('run_a', 1)]);
-    await expect(accept('run_e')).rejects.toThrow(PoolFullError); // whoever has a slot counts, too
+    await expect(accept('run_e')).rejects.toThrow(PoolFullError); // a run with a slot counts, too
     await at.ledger.append([finished('run_a', 1)]);
     at.ledger.leases.release('run_a');
     await accept('run_e');

@@ -160,7 +160,7 @@ function describeMoves(at: LedgerAtHand): void {
     ],
     ['a start without an attempt', [accepted('run_a')], { ...started('run_a'), attempt: 0 }],
     ['an acceptance without a run', [], accepted(null)],
-    ['an answer to a question nobody asked', [accepted('run_a')], question('answered')],
+    ['an answer to a question that was not asked', [accepted('run_a')], question('answered')],
     ['a second answer', [accepted('run_a'), question('asked'), question('answered')], question('answered')],
     [
       'an answer after the deadline',
