@@ -57,6 +57,41 @@ it('gives back a result and every event in order', async () => {
   expect(types).toContain('dispatch.finished');
 });
 
+it('has any number of readers, of a run and of the project, whichever process works', async () => {
+  const project = createProject({ env: process.env as Record<string, string> }); // the same user as here
+  const caisson = await open(project.root);
+  const stop = new AbortController();
+  const watched: string[] = [];
+  const watching = (async () => {
+    for await (const event of caisson.watch({ signal: stop.signal }))
+      if (event.seq > 0) watched.push(`${event.runId} ${event.seq} ${event.type}`);
+  })();
+  const run = await caisson.dispatch(command('sh', '-c', 'echo hello'));
+  const slow = run.ended.then(() => undefined);
+  const readers = Array.from({ length: 10 }, async (_, index) => {
+    const seqs: number[] = [];
+    for await (const event of run.events()) {
+      if (event.seq > 0) seqs.push(event.seq);
+      if (index < 2) await slow;
+    }
+    return seqs;
+  });
+  for await (const event of run.events()) if (event.type === 'dispatch.accepted') break;
+  const [first, ...others] = await Promise.all(readers);
+  expect(first).toEqual(first?.map((_, index) => index + 1));
+  for (const seqs of others) expect(seqs).toEqual(first);
+  const elsewhere = await project.run('--', 'true');
+  await expect
+    .poll(() =>
+      watched.some((line) => line.startsWith(elsewhere.runId) && line.endsWith('dispatch.finished')),
+    )
+    .toBe(true);
+  stop.abort();
+  await watching;
+  const own = (await caisson.events(run.runId)).map(({ seq, type }) => `${run.runId} ${seq} ${type}`);
+  expect(watched.filter((line) => line.startsWith(run.runId))).toEqual(own);
+}, 60_000);
+
 it('runs several tasks at once and cancels what is left when it is closed', async () => {
   const project = createProject();
   const caisson = await createCaisson({ cwd: project.root });

@@ -3,7 +3,7 @@ import type { BudgetStanding } from './budget/index.ts';
 import type { SafeEventBus } from './bus/index.ts';
 import type { ConfigChange, LoadConfigOptions, ResolvedConfig } from './config/index.ts';
 import type { DiscoveredRuntime } from './discovery/index.ts';
-import type { DispatchRequest, RunHandle } from './admission/index.ts';
+import type { DispatchRequest, ReadOptions, RunHandle } from './admission/index.ts';
 import type { EngineOptions } from './engine.ts';
 import type { Exported, Verification, VerifyOptions } from './evidence/index.ts';
 import type { QuestionRow, RunFilter, SpendRow } from './ledger/index.ts';
@@ -72,7 +72,12 @@ export interface Caisson {
   /** Recorded events after a sequence number. */
   events(run: string, options?: { after?: number }): Promise<readonly EventEnvelope[]>;
   /** Recorded events, then the coming ones, until the run has ended. */
-  follow(run: string, options?: { after?: number; signal?: AbortSignal }): AsyncIterable<EventEnvelope>;
+  follow(run: string, options?: ReadOptions): AsyncIterable<EventEnvelope>;
+  /**
+   * Every event of the project, of all runs and all processes, from now on or after an offset, until it is aborted or the
+   * project is closed. Any number of readers may read, each at its own pace.
+   */
+  watch(options?: ReadOptions): AsyncIterable<EventEnvelope>;
   /** What the agent printed, redacted. */
   log(run: string, name: LogName): Promise<Buffer>;
   /** What the agent printed and prints, until the run has ended. */

@@ -2,6 +2,7 @@
 import { BusTopic, toEnvelope } from '@caisson/protocol';
 import { requireTrust, withTrust } from './composition/trusted-config.ts';
 import { createLiveConfig, getCurrentFolder, type LiveConfig } from './config/index.ts';
+import { readEvents } from './dispatch/index.ts';
 import { createEngine, type Engine } from './engine.ts';
 import { answerQuestion, expireQuestions } from './operations/answer-question.ts';
 import { cancelRun } from './operations/cancel-run.ts';
@@ -145,6 +146,7 @@ function reads(
   | 'show'
   | 'events'
   | 'follow'
+  | 'watch'
   | 'log'
   | 'followLog'
   | 'patch'
@@ -165,6 +167,7 @@ function reads(
         ledger.read({ runId: find(run), ...(after === undefined ? {} : { after }) }).map(toEnvelope),
       ),
     follow: (run, how) => followRun(engine, find(run), how),
+    watch: (how) => readEvents(engine.feed, { after: ledger.lastOffset(), ...how }),
     log: async (run, name) => readRunLog(engine, find(run), name),
     followLog: (run, name, how) => followRunLog(engine, find(run), name, how),
     patch: async (run) => readPatch(engine, find(run)),

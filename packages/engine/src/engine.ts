@@ -23,7 +23,7 @@ import { createDispatcher, createRequestHandler } from './dispatch/index.ts';
 import { createHostBackoff, recover, type Recovered } from './recovery/index.ts';
 import { type Dispatcher, type DispatchRooms } from './admission/index.ts';
 import { createLocalHosts, type HostPost } from './hosts/index.ts';
-import { createRecorder } from './ledger/index.ts';
+import { createFeed, createRecorder } from './ledger/index.ts';
 import { createNetwork } from './network/index.ts';
 import { createPrefixedId } from './platform/index.ts';
 import { createApprovals } from './questions/index.ts';
@@ -93,7 +93,7 @@ async function closeRooms(
   engine: Omit<Engine, 'config' | 'openPost' | 'recover' | 'close'>,
   post: Promise<HostPost> | null,
 ): Promise<void> {
-  const { bus, dispatcher, rooms, callbacks, sealer, mirror, ledger } = engine;
+  const { bus, dispatcher, rooms, callbacks, sealer, mirror, ledger, feed } = engine;
   if (post !== null) bus.emit(BusTopic.SHUTDOWN_DRAINING, {});
   await dispatcher.shutdown();
   rooms.compute.spares.stop();
@@ -102,6 +102,7 @@ async function closeRooms(
   await sealer.settle(LAST_CALLBACKS_MS);
   await mirror?.settle(LAST_BLOBS_MS);
   await (await post)?.stop();
+  feed.stop();
   await ledger.close();
 }
 
@@ -112,12 +113,14 @@ function openStorage(config: ResolvedConfig) {
   // The listener for warnings has failed, so no listener on the bus is left.
   const bus = createBus({ onUnreportable: (message) => process.emitWarning(message, 'CaissonBusWarning') });
   const { store, mirror } = openStore(config, clock, warnAs(bus, 'store'));
+  const recorder = createRecorder({ ledger, clock });
   return {
     clock,
     hostId: createPrefixedId('host', clock),
     bus,
     ledger,
-    recorder: createRecorder({ ledger, clock }),
+    recorder,
+    feed: createFeed({ ledger, recorder, clock }),
     seal: state.seal,
     endings,
     store,
@@ -176,7 +179,7 @@ function openRooms(
   { config, cwd, options, base, services, sealer }: Plan,
   back: Pick<Dispatcher, 'dispatch'> & Pick<DispatchRooms, 'recoverDead'>,
 ): DispatchRooms {
-  const { clock, hostId, hosts, ledger, recorder, store, registry, workspaces } = base;
+  const { clock, hostId, hosts, ledger, recorder, feed, store, registry, workspaces } = base;
   const { approvals, budget, callbacks, secrets, sessions } = services;
   const env = readHostEnvironment();
   const settings = createDispatchSettings(config, env, cwd);
@@ -185,6 +188,7 @@ function openRooms(
     clock,
     ledger,
     recorder,
+    feed,
     store,
     compute: createLocalCompute({
       node: settings.node,

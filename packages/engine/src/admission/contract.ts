@@ -141,13 +141,21 @@ export interface AdmittedRun {
   readonly binds: readonly Bind[];
 }
 
+export interface ReadOptions {
+  readonly after?: number;
+  readonly signal?: AbortSignal;
+}
+
 /** A run that is under way in this host. */
 export interface RunHandle {
   readonly runId: string;
   /** The task's idempotency key already belonged to this run; nothing new was started. */
   readonly isEarlier?: boolean;
-  /** From the first event on, in order; ends after the run's last event. */
-  events(): AsyncIterable<EventEnvelope>;
+  /**
+   * From the first event on, or after a sequence number, in order; ends after the run's last event. Any number of readers
+   * may read, each at its own pace. What is only told (`seq` 0) comes from the moment a reader begins.
+   */
+  events(options?: ReadOptions): AsyncIterable<EventEnvelope>;
   readonly ended: Promise<DispatchResult>;
   cancel(options?: { force?: boolean; interrupt?: boolean }): void;
   /** Resolves with the message's id once it is recorded. */

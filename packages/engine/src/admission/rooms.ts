@@ -4,7 +4,7 @@ import type { BudgetCaps, DataOf, Grant, Limits, Mode, ModelApi } from '@caisson
 import type { Names } from '../registry/index.ts';
 import type { Budget } from '../budget/index.ts';
 import type { Compute } from '../compute/index.ts';
-import type { Emit, Ledger, Recorder } from '../ledger/index.ts';
+import type { Emit, EventFeed, Ledger, Recorder } from '../ledger/index.ts';
 import type { ObservedUsage } from '../network/index.ts';
 import type { Sessions } from '../session/index.ts';
 import type { Store } from '../store/index.ts';
@@ -139,6 +139,7 @@ export interface DispatchRooms {
   readonly ledger: Ledger;
   /** Writes every durable event; nothing here appends to the ledger by itself. */
   readonly recorder: Recorder;
+  readonly feed: EventFeed;
   readonly store: Store;
   readonly compute: Compute;
   readonly workspaces: Workspaces;

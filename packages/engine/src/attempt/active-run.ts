@@ -1,13 +1,13 @@
 import type { AdmittedRun } from '../admission/index.ts';
 import type { FollowedAttempt } from './follow.ts';
 import type { RunRecord } from '../ledger/index.ts';
-import type { RunStream } from './run-stream.ts';
 
 /** A run that is under way in this host. */
 export interface ActiveRun {
   readonly run: AdmittedRun;
   readonly record: RunRecord;
-  readonly stream: RunStream;
+  /** Aborted after the run's last event. */
+  readonly over: AbortController;
   readonly abort: AbortController;
   /** When the run was accepted, and when its last worker was started; monotonic. */
   readonly acceptedMs: number;

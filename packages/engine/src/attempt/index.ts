@@ -11,7 +11,6 @@ export { isPassing, type MayPass } from './passing-failure.ts';
 export { place } from './place.ts';
 export { readResult, type FoundResult } from './read-result.ts';
 export { failureOf, runAttempt } from './run-attempt.ts';
-export { startRunStream } from './run-stream.ts';
 export { settleBranch } from './settle-branch.ts';
 export { cancelWithoutWorker, settleWithoutWorker } from './settle-without-worker.ts';
 export { finishSettled, settle } from './settle.ts';

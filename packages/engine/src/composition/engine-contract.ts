@@ -7,7 +7,7 @@ import type { DispatchRooms, Dispatcher } from '../admission/index.ts';
 import type { Recovered } from '../recovery/index.ts';
 import type { ResultSink } from '../evidence/index.ts';
 import type { Hosts } from '../hosts/index.ts';
-import type { Ledger, Recorder } from '../ledger/index.ts';
+import type { EventFeed, Ledger, Recorder } from '../ledger/index.ts';
 import type { Approvals } from '../questions/index.ts';
 import type { Registry } from '../registry/index.ts';
 import type { Sessions } from '../session/index.ts';
@@ -24,6 +24,8 @@ export interface Engine {
   readonly ledger: Ledger;
   /** The one writer of durable events. */
   readonly recorder: Recorder;
+  /** The one way to hear them. */
+  readonly feed: EventFeed;
   /** Signs what is written into the state folder for a later process. */
   readonly seal: Seal;
   /** Recognises an ending that was recorded here. */

@@ -1,7 +1,6 @@
 /** The coordinator, kept small: it moves a run from stage to stage and owns what is under way in this host. */
-import type { Clock } from '@caisson/ground';
-import type { DispatchResult } from '@caisson/protocol';
-import { LedgerGoneError, type PublishedEvent } from '../ledger/index.ts';
+import { toEnvelope, type DispatchResult, type EventEnvelope } from '@caisson/protocol';
+import { LedgerGoneError, type EventFeed, type FeedQuery } from '../ledger/index.ts';
 import { backoffMs, createPrefixedId, pause } from '../platform/index.ts';
 import {
   stopRun,
@@ -10,7 +9,6 @@ import {
   freeFolder,
   failureOf,
   runAttempt,
-  startRunStream,
   cancelWithoutWorker,
   settleWithoutWorker,
   untilSettled,
@@ -31,23 +29,12 @@ import { recoverRun } from '../recovery/index.ts';
 export function createDispatcher(rooms: DispatchRooms): Dispatcher {
   const active = new Map<string, { run: ActiveRun; handle: RunHandle }>();
   const closing = new AbortController();
-  const early = new Map<string, PublishedEvent>();
-  rooms.recorder.listen((event) => {
-    if (event.runId === null) return;
-    const found = active.get(event.runId);
-    if (found) found.run.stream.push(event);
-    else if (event.type === 'dispatch.accepted') early.set(event.runId, event);
-  });
 
   const begin = (run: AdmittedRun): RunHandle => {
-    const stream = startRunStream();
-    const accepted = early.get(run.runId);
-    if (accepted !== undefined) stream.push(accepted);
-    early.delete(run.runId);
     const entry: ActiveRun = {
       run,
       record: rooms.recorder.of(run.runId, run.trace),
-      stream,
+      over: new AbortController(),
       abort: new AbortController(),
       acceptedMs: rooms.clock.monotonicMs(),
       workerStartedMs: null,
@@ -62,10 +49,10 @@ export function createDispatcher(rooms: DispatchRooms): Dispatcher {
     if (entry.isShutdown) stopRun(entry, { force: false });
     const ended = driveToEnd(rooms, entry).finally(() => {
       active.delete(run.runId);
-      stream.end();
+      entry.over.abort();
     });
     ended.catch(() => undefined); // a reader of the events gets it from `ended` all the same
-    const handle = createHandle(entry, ended, rooms.clock);
+    const handle = createHandle(entry, ended, rooms);
     active.set(run.runId, { run: entry, handle });
     return handle;
   };
@@ -106,10 +93,14 @@ async function releaseRun(rooms: DispatchRooms, entry: ActiveRun): Promise<void>
   );
 }
 
-function createHandle(entry: ActiveRun, ended: Promise<DispatchResult>, clock: Clock): RunHandle {
+function createHandle(
+  entry: ActiveRun,
+  ended: Promise<DispatchResult>,
+  { clock, feed }: Pick<DispatchRooms, 'clock' | 'feed'>,
+): RunHandle {
   return {
     runId: entry.run.runId,
-    events: () => entry.stream.read(),
+    events: (options) => readEvents(feed, { ...options, runId: entry.run.runId, until: entry.over.signal }),
     ended,
     cancel(options = {}) {
       entry.isInterrupt = options.interrupt ?? false;
@@ -124,6 +115,11 @@ function createHandle(entry: ActiveRun, ended: Promise<DispatchResult>, clock: C
       return messageId;
     },
   };
+}
+
+/** A feed in the form that people and programs see. */
+export async function* readEvents(feed: EventFeed, query: FeedQuery): AsyncGenerator<EventEnvelope> {
+  for await (const event of feed.read(query)) yield toEnvelope(event);
 }
 
 async function driveToEnd(rooms: DispatchRooms, entry: ActiveRun): Promise<DispatchResult> {

@@ -12,6 +12,7 @@ export { findEndingMark } from './ending-marks.ts';
 export type { Ending } from './ending-marks.ts';
 export { canonicalJson } from './canonical-json.ts';
 export { findLedgerId, getLedgerId } from './ledger-id.ts';
+export { createFeed, type EventFeed, type FeedQuery } from './feed.ts';
 export { createRecorder } from './recorder.ts';
 export type { Emit, Recorder, RunRecord } from './recorder.ts';
 export { hashEvent, toChainEvent, ZERO_HASH } from './event-record.ts';

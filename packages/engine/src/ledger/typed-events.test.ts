@@ -29,7 +29,7 @@ function openRecord() {
 
 /** As a caller without a compiler would call it. */
 type Untyped = {
-  [K in 'append' | 'keep' | 'tell']: (type: string, data: unknown, options?: unknown) => unknown;
+  [K in 'append' | 'keep' | 'publish']: (type: string, data: unknown, options?: unknown) => unknown;
 };
 const untyped = (record: RunRecord): Untyped => record as unknown as Untyped;
 
@@ -57,7 +57,7 @@ test.each(PLANTED)('%s that nobody waits for is lost, counted and reported', asy
   onTestFinished(() => warned.mockRestore());
   const { ledger, received, record } = openRecord();
   untyped(record).keep(type, data);
-  untyped(record).tell(type, data, 1);
+  untyped(record).publish(type, data, 1);
   await record.flush();
   expect(ledger.read().map(({ data: reported }) => reported)).toEqual([{ count: 1, types: { [type]: 1 } }]);
   expect(received.map((event) => event.type)).toEqual(['events.lost']);

@@ -1,5 +1,7 @@
 /** Replays a run from a cursor and continues until it has ended, whichever process drives it. */
-import { BusTopic, isTerminal, recordedTypeOf, toEnvelope, type EventEnvelope } from '@caisson/protocol';
+import { BusTopic, isTerminal, recordedTypeOf, type EventEnvelope } from '@caisson/protocol';
+import type { ReadOptions } from '../admission/index.ts';
+import { readEvents } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
 import { nextChange } from '../ledger/index.ts';
 
@@ -8,38 +10,37 @@ const LOOK_MS = 1000;
 
 type Waiting = Pick<Engine, 'ledger' | 'clock' | 'bus' | 'recover'>;
 
+/** A run that this host drives ends for its readers with its last event, any other with its terminal one. */
 export async function* followRun(
-  engine: Waiting,
+  engine: Waiting & Pick<Engine, 'feed' | 'dispatcher'>,
   runId: string,
-  options: { after?: number; signal?: AbortSignal } = {},
+  options: ReadOptions = {},
 ): AsyncGenerator<EventEnvelope> {
-  let after = options.after ?? 0;
-  let isEnded = false;
-  const wait = createWait(engine, options.signal);
-  while (options.signal?.aborted !== true) {
-    for (const event of engine.ledger.read({ runId, after })) {
-      after = event.seq;
-      isEnded ||= isTerminal(recordedTypeOf(event));
-      yield toEnvelope(event);
-    }
-    if (
-      isEnded ||
-      (engine.ledger.run(runId)?.ending !== undefined && engine.ledger.read({ runId, after }).length === 0)
-    )
-      return;
-    await wait();
+  const own = engine.dispatcher.active(runId);
+  if (own !== null) return yield* own.events(options);
+  const ended = new AbortController();
+  if (engine.ledger.run(runId)?.ending !== undefined) ended.abort();
+  const onIdle = createLook(engine);
+  for await (const event of readEvents(engine.feed, { ...options, runId, until: ended.signal, onIdle })) {
+    if (isTerminal(recordedTypeOf(event))) ended.abort();
+    yield event;
   }
 }
 
-/**
- * Its promise resolves when the ledger may have changed, and after a while in any case. The run's host may have died
- * meanwhile; if no process checked, the wait would never end.
- */
+/** Its promise resolves when the ledger may have changed, and after a while in any case. */
 export function createWait(engine: Waiting, signal: AbortSignal | undefined): () => Promise<void> {
+  const look = createLook(engine);
+  return async () => {
+    await nextChange(engine, signal);
+    await look();
+  };
+}
+
+/** The host of the run may have died meanwhile; if no process checked, the wait would never end. */
+function createLook(engine: Waiting): () => Promise<void> {
   let lookAtMs = engine.clock.monotonicMs() + LOOK_MS;
   let isReported = false;
   return async () => {
-    await nextChange(engine, signal);
     if (engine.clock.monotonicMs() < lookAtMs) return;
     try {
       await engine.recover({ isRepeated: true });

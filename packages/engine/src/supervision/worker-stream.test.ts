@@ -1,0 +1,52 @@
+import { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import { WORKER_SCHEMA } from '@caisson/protocol';
+import { expect, test } from 'vitest';
+import { SAMPLE_GRANT } from '../../../protocol/src/fixtures/sample-events.ts';
+import { readWorkerStream } from './worker-stream.ts';
+
+const HEADER = { schema: WORKER_SCHEMA, runId: 'run_00000000000000000001', attempt: 1, grant: SAMPLE_GRANT };
+const DONE = {
+  kind: 'capture.done',
+  seq: 1,
+  at: '2026-01-01T00:00:00.000Z',
+  what: 'patch',
+  files: 1,
+  bytes: 2,
+};
+
+async function read(...values: unknown[]) {
+  const heard: unknown[] = [];
+  const malformed: string[] = [];
+  const stdout = Readable.from(Buffer.from(values.map((value) => `${JSON.stringify(value)}\n`).join('')), {
+    objectMode: false,
+  });
+  readWorkerStream(stdout, {
+    onHeader: (header) => heard.push(header),
+    onLine: (line) => heard.push(line),
+    onMalformed: ({ reason }) => malformed.push(reason),
+  });
+  await finished(stdout);
+  return { heard, malformed };
+}
+
+test('a line of its kind is heard', async () => {
+  expect(await read(HEADER, DONE)).toEqual({ heard: [HEADER, DONE], malformed: [] });
+});
+
+test.each([
+  ['a wrong field', { ...DONE, files: 'many' }],
+  ['a missing field', { ...DONE, bytes: undefined }],
+  ['an unknown kind', { ...DONE, kind: 'capture.dreamt' }],
+  ['the type of a host event', { ...DONE, kind: 'dispatch.accepted' }],
+  ['no object', 'capture.done'],
+])('a line with %s is malformed and never heard', async (_what, line) => {
+  expect(await read(HEADER, line)).toEqual({ heard: [HEADER], malformed: ['unknown-kind'] });
+});
+
+test('a header that does not fit is none', async () => {
+  expect(await read({ ...HEADER, grant: {} }, DONE)).toEqual({
+    heard: [],
+    malformed: ['no-header', 'no-header'],
+  });
+});
