@@ -36,6 +36,7 @@ test('a run that continues with an answer shows the question and the answer', ()
   expect(text).toContain(
     [
       '  paint it',
+      '  priority: 5 of 1 to 10',
       '  continues: run_00000000000000000000',
       '  question: Which',
       '            colour?',
