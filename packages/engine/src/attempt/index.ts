@@ -17,5 +17,5 @@ export { finishSettled, settle } from './settle.ts';
 export { attemptPaths, removeAttemptFolders } from './state-paths.ts';
 export { listLargest, type SpaceHolder } from './state-usage.ts';
 export { WAIT_SOURCE, untilSettled } from './until-settled.ts';
-export { withReserve } from './with-reserve.ts';
+export { recordInReserve, withReserve } from './with-reserve.ts';
 export { keepLeftLines } from './worker-lines.ts';

@@ -7,6 +7,7 @@ import { findLeftWork } from './left-work.ts';
 import type { MayPass } from './passing-failure.ts';
 import { settleBranch } from './settle-branch.ts';
 import { untilSettled } from './until-settled.ts';
+import { withReserve } from './with-reserve.ts';
 
 /** An attempt whose worker never started: the run gets the reason, and may be tried again. */
 export async function settleWithoutWorker(
@@ -69,7 +70,9 @@ async function recordKept<T extends DurableType>(
   await untilSettled(rooms, entry, attempt, async (mayPass) => {
     if (rooms.ledger.run(entry.run.runId)?.ending !== undefined) return;
     const data = await compose(mayPass);
-    await entry.record.flush();
-    await entry.record.append(type, data, { attempt });
+    await withReserve(rooms, async () => {
+      await entry.record.flush();
+      await entry.record.append(type, data, { attempt });
+    });
   });
 }

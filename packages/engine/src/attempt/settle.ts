@@ -25,7 +25,7 @@ import type { MayPass } from './passing-failure.ts';
 import type { FoundResult } from './read-result.ts';
 import { settleBranch } from './settle-branch.ts';
 import { sumAttempts } from './sum-attempts.ts';
-import { withReserve } from './with-reserve.ts';
+import { recordInReserve } from './with-reserve.ts';
 
 export interface SettleInput {
   readonly remains: AttemptRemains;
@@ -133,11 +133,8 @@ async function recordEnd(
   const saved = { patchRef, patchMissing, checkpoint: checkpoint ?? undefined, usage, costUsd };
   const next = planRetry(input, retry, checkpoint);
   const { durationMs } = input;
-  const write = (events: EventContent<DurableType>[]): Promise<unknown> =>
-    withReserve(rooms, async () => {
-      await record.flush();
-      await record.appendAll([...warnings, ...events], attempt);
-    });
+  const write = (events: EventContent<DurableType>[]): Promise<void> =>
+    recordInReserve(rooms, record, attempt, [...warnings, ...events]);
   if (next.kind === 'retry') {
     const data = { ...next.data, durationMs, resume: input.findSession?.(), ...saved };
     await write([{ type: 'attempt.ended', data }]);

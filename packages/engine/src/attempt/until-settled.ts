@@ -75,7 +75,8 @@ function createDescriber(
     if (isNoted) return message;
     isNoted = true;
     const note = { source: WAIT_SOURCE, message: message.slice(0, 4000) };
-    await withReserve(rooms, () => record.append('warning', note, { attempt })).catch(() => undefined); // it was reported
+    const write = (): Promise<unknown> => record.append('warning', note, { attempt });
+    await withReserve(rooms, write, 1).catch(() => undefined); // it was reported; the rest is for the ending
     return message;
   };
 }

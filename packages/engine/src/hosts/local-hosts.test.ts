@@ -92,6 +92,16 @@ test('a killed host is dead, a stopped one is not, and what a dead one left is t
   expect(hosts.list(0)).toEqual([]);
 });
 
+test('a host whose reserve could not be given back is still found', async () => {
+  const stateDir = createStateDir();
+  const hosts = createLocalHosts(stateDir);
+  const folder = join(stateDir, 'runtime', 'hosts');
+  mkdirSync(join(folder, 'host_d.reserve-a'), { recursive: true }); // a folder: it cannot be unlinked
+  writeFileSync(socketOf(stateDir, 'host_d'), '');
+  expect(() => hosts.forget('host_d')).toThrow();
+  expect(hosts.list(0)).toEqual(['host_d']);
+});
+
 test('a host of which there is no trace is dead, and so is one with a plain file for a socket', async () => {
   const stateDir = createStateDir();
   const hosts = createLocalHosts(stateDir);

@@ -20,8 +20,7 @@ export function createLocalHosts(stateDir: string): Hosts {
     list: (olderThanMs) => listSockets(folder, olderThanMs),
     forget: (hostId) => {
       if (!HOST_ID.test(hostId)) return;
-      removeFileSync(join(folder, `${hostId}.sock`));
-      giveBack(folder, hostId);
+      removeTraces(folder, hostId);
     },
     freeReserve: (hostId) => HOST_ID.test(hostId) && givePartBack(folder, hostId),
     order: (hostId, order) => exchange(folder, hostId, order),
@@ -68,13 +67,19 @@ async function openPost(folder: string, hostId: string, obey: (order: HostOrder)
   return {
     hostId,
     async stop() {
+      giveBack(folder, hostId); // closing the server may remove the socket
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
       });
-      removeFileSync(join(folder, `${hostId}.sock`));
-      giveBack(folder, hostId);
+      removeTraces(folder, hostId);
     },
   };
+}
+
+/** The socket last: a dead host is found by it, and what is left without one stays for ever. */
+function removeTraces(folder: string, hostId: string): void {
+  giveBack(folder, hostId);
+  removeFileSync(join(folder, `${hostId}.sock`));
 }
 
 function serve(socket: Socket, obey: (order: HostOrder) => Promise<HostReply>): void {

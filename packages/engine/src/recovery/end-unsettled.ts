@@ -1,7 +1,7 @@
 /** The last resort for a run that cannot be settled in order: the run ends, and names where its work may be. */
 import type { RunRecord, StoredEvent } from '../ledger/index.ts';
 import { PreparedWorkspace } from '../workspace/index.ts';
-import { orWarn } from '../attempt/index.ts';
+import { orWarn, recordInReserve } from '../attempt/index.ts';
 import type { DispatchRooms } from '../admission/index.ts';
 
 /** Nothing is removed: the workspace stays where it is. `last` is the run's last launch, or its acceptance if it had none. */
@@ -20,17 +20,13 @@ export async function endUnsettled(
       ? undefined
       : await orWarn(record, attempt, 'workspace', () => rooms.workspaces.findCheckpoint(workspace));
   const why = detail.slice(0, 8000);
-  await record.flush();
-  await record.append(
-    'dispatch.failed',
-    {
-      durationMs: Math.max(0, rooms.clock.wallMs() - Date.parse(last.at)),
-      failure: { reason: 'lost', detail: why },
-      patchMissing: why,
-      ...(checkpoint == null ? {} : { checkpoint }),
-    },
-    { attempt },
-  );
+  const data = {
+    durationMs: Math.max(0, rooms.clock.wallMs() - Date.parse(last.at)),
+    failure: { reason: 'lost' as const, detail: why },
+    patchMissing: why,
+    ...(checkpoint == null ? {} : { checkpoint }),
+  };
+  await recordInReserve(rooms, record, attempt, [{ type: 'dispatch.failed', data }]);
   rooms.budget.settle(runId, undefined);
   await orWarn(record, attempt, 'evidence', () => rooms.seal(runId));
 }

@@ -21,6 +21,7 @@ import {
   findLeftWork,
   type MayPass,
   readResult,
+  recordInReserve,
   type FoundResult,
   finishSettled,
   settle,
@@ -84,8 +85,8 @@ async function endUnlaunched(
   const failure = { reason: 'lost', detail } as const;
   const { data } = findLeftWork(rooms, runId);
   const branch = await settleBranch(rooms, runId, data, mayPass);
-  await record.flush();
-  await record.append('dispatch.failed', { durationMs, failure, ...data, ...branch }, { attempt });
+  const ending = { durationMs, failure, ...data, ...branch };
+  await recordInReserve(rooms, record, attempt, [{ type: 'dispatch.failed', data: ending }]);
   rooms.budget.settle(runId, undefined);
   await orWarn(record, attempt, 'evidence', () => rooms.seal(runId));
 }

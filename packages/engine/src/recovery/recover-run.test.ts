@@ -1,0 +1,52 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import type { DispatchRooms } from '../admission/index.ts';
+import { LedgerFullError, type RunRow } from '../ledger/index.ts';
+import { recoverRun } from './recover-run.ts';
+
+const at = '2026-01-01T00:00:00.000Z';
+const row = { runId: 'run_a', attempt: 0, status: 'queued', acceptedAt: at } as RunRow;
+const accepted = { type: 'dispatch.accepted', runId: 'run_a', attempt: 0, at, trace: 't', data: {} };
+const unreadable = { ...accepted, type: 'unknown', recordedType: 'attempt.launched', attempt: 1 };
+
+/** Rooms over a disk that is full until both parts of the reserve are free. */
+function createFullRooms(events: readonly unknown[]) {
+  const stateDir = mkdtempSync(join(tmpdir(), 'recover-run-'));
+  onTestFinished(() => rmSync(stateDir, { recursive: true, force: true }));
+  const recorded: unknown[] = [];
+  let parts = 2;
+  const write = async (written: readonly { type: string }[]): Promise<void> => {
+    if (parts > 0) throw new LedgerFullError('ledger.db');
+    recorded.push(...written.map(({ type }) => type));
+  };
+  const record = {
+    flush: () => write([]),
+    append: (type: string) => write([{ type }]),
+    appendAll: write,
+  };
+  const read = ({ types }: { types?: string[] }) =>
+    types === undefined ? events : (events as { type: string }[]).filter(({ type }) => types.includes(type));
+  const rooms = {
+    ledger: { read, run: () => row },
+    recorder: { of: () => record },
+    settings: { projectRoot: stateDir, stateDir },
+    workspaces: { removeLocks: async () => undefined, recoverList: async () => [] },
+    compute: { sweep: async () => undefined },
+    clock: { wallMs: () => Date.parse(at) + 5 },
+    budget: { settle: () => undefined },
+    seal: async () => undefined,
+    freeReserve: () => parts > 0 && (parts -= 1) >= 0,
+  };
+  return { rooms: rooms as unknown as DispatchRooms, recorded };
+}
+
+test.each([
+  ['had no worker', [accepted]],
+  ['cannot be settled in order', [accepted, unreadable]],
+])('a run that %s is ended in the space of the reserve', async (_name, events) => {
+  const { rooms, recorded } = createFullRooms(events);
+  await recoverRun(rooms, { row, why: 'its host died' }, () => false);
+  expect(recorded).toEqual(['dispatch.failed']);
+});
