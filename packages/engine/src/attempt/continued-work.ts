@@ -1,31 +1,61 @@
 /**
- * What an attempt continues: the conversation of the attempt before it or, for a first one, of the run that it
- * continues. A resumed conversation remembers its edits, so its workspace has them too: it begins with the patch of
+ * What an attempt continues: the newest conversation of the attempts before it or, where there is none, of the run that
+ * it continues. A resumed conversation remembers its edits, so its workspace has them too: it begins with the patch of
  * that attempt, on the same baseline. The new patch then contains everything, and only the last run of a chain is
  * applied. Without a conversation an attempt begins with the present files: half a task done twice is not the task.
  */
-import type { SessionResume } from '@caisson/protocol';
+import type { Result, SessionResume } from '@caisson/protocol';
+import type { StoredOf } from '../ledger/index.ts';
 import { PreparedWorkspace, type EarlierWork } from '../workspace/index.ts';
 import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
+import { findWorkAttempt } from './left-work.ts';
 
 /** A session, whose it is, and what was done in it. */
 export interface EarlierSession {
   readonly runId: string;
   readonly resume: SessionResume;
-  readonly patchRef: string | undefined;
+  readonly work: SessionWork;
 }
+
+/** `missing`: something was done, and there is no patch of it. */
+type SessionWork =
+  | { readonly kind: 'patch'; readonly patchRef: string; readonly attempt: number }
+  | { readonly kind: 'none' | 'missing' };
 
 export function findEarlierSession(
   rooms: Pick<DispatchRooms, 'ledger'>,
   { runId, request }: Pick<AdmittedRun, 'runId' | 'request'>,
   attempt: number,
 ): EarlierSession | null {
-  const before = attempt === 1 ? undefined : rooms.ledger.read({ runId, types: ['attempt.ended'] }).at(-1);
-  const { resume, patchRef } = before?.data ?? {};
-  if (resume !== undefined) return { runId, resume, patchRef };
-  const { continues } = request;
-  if (continues === undefined || request.resume === undefined) return null;
-  return { runId: continues, resume: request.resume, patchRef: patchRefOf(rooms, continues) };
+  const ended = attempt === 1 ? [] : rooms.ledger.read({ runId, types: ['attempt.ended'] });
+  const newest = ended.findLastIndex(({ data }) => data.resume !== undefined);
+  const own = ended[newest]?.data.resume;
+  if (own !== undefined) return { runId, resume: own, work: workOf(ended.slice(newest)) };
+  const { continues, resume } = request;
+  if (continues === undefined || resume === undefined) return null;
+  return { runId: continues, resume, work: workOfRun(rooms, continues, resume) };
+}
+
+/** The conversation of an ended run that another run can continue. */
+export function findSessionOfRun(
+  { ledger }: Pick<DispatchRooms, 'ledger'>,
+  runId: string,
+  result: Pick<Result, 'resume' | 'usage'> | null,
+): SessionResume | undefined {
+  const hasAnswered = result?.usage === undefined ? undefined : result.usage.outputTokens > 0;
+  const ended = ledger.read({ runId, types: ['attempt.ended'] });
+  return (
+    unlessUnanswered(result?.resume, hasAnswered) ??
+    ended.findLast(({ data }) => data.resume !== undefined)?.data.resume
+  );
+}
+
+/** A conversation without an answer of a model cannot be continued, and some programs do not find it. */
+export function unlessUnanswered(
+  resume: SessionResume | undefined,
+  hasAnswered: boolean | undefined,
+): SessionResume | undefined {
+  return hasAnswered === false ? undefined : resume;
 }
 
 /** The work of the resumed conversation; null if it left nothing, or works in place and still has it. */
@@ -34,19 +64,52 @@ export async function findContinuedWork(
   run: Pick<AdmittedRun, 'workspaceKind'>,
   session: EarlierSession | null,
 ): Promise<EarlierWork | null> {
-  if (session?.patchRef === undefined || run.workspaceKind === 'in-place') return null;
-  const { runId, patchRef } = session;
-  const launched = rooms.ledger.read({ runId, types: ['attempt.launched'] }).at(-1);
+  if (session?.work.kind !== 'patch' || run.workspaceKind === 'in-place') return null;
+  const { runId } = session;
+  const { patchRef, attempt } = session.work;
+  const launches = rooms.ledger.read({ runId, types: ['attempt.launched'] });
+  const launched = launches.findLast((event) => event.attempt === attempt);
   const workspace = PreparedWorkspace.safeParse(launched?.data.workspace).data;
   if (workspace === undefined || workspace.kind !== run.workspaceKind) return null;
   const { baselineTree, baseCommit, baselineCommit } = workspace;
   return { runId, baselineTree, baseCommit, baselineCommit, patch: await rooms.store.getBlob(patchRef) };
 }
 
-function patchRefOf(rooms: Pick<DispatchRooms, 'ledger'>, runId: string): string | undefined {
-  const type = rooms.ledger.run(runId)?.ending;
-  const ending = type === undefined ? undefined : rooms.ledger.read({ runId, types: [type] }).at(-1);
-  return ending?.data.patchRef;
+/** Whether a resumed conversation has to do without its work; `work` is what its workspace was to begin with. */
+export function isWorkLost(
+  session: EarlierSession | null,
+  work: EarlierWork | null,
+  { kind, startTree }: Pick<PreparedWorkspace, 'kind' | 'startTree'>,
+): boolean {
+  if (work !== null) return startTree === undefined;
+  return session?.work.kind === 'missing' && kind !== 'in-place';
+}
+
+type Ended = Pick<StoredOf<'attempt.ended'>, 'attempt'> & {
+  readonly data: Pick<StoredOf<'attempt.ended'>['data'], 'patchRef' | 'patchMissing'>;
+};
+
+/** What the attempts of one conversation did: each began with the patch of the one before. */
+function workOf(attempts: readonly Ended[]): SessionWork {
+  const last = attempts.findLast(({ data }) => data.patchRef !== undefined);
+  if (last?.data.patchRef !== undefined)
+    return { kind: 'patch', patchRef: last.data.patchRef, attempt: last.attempt };
+  return { kind: attempts.some(({ data }) => data.patchMissing !== undefined) ? 'missing' : 'none' };
+}
+
+/** An ending may name the work of an attempt that was before the conversation, which knows nothing of it. */
+function workOfRun(
+  { ledger }: Pick<DispatchRooms, 'ledger'>,
+  runId: string,
+  { sessionId }: SessionResume,
+): SessionWork {
+  const type = ledger.run(runId)?.ending;
+  const ending = type === undefined ? undefined : ledger.read({ runId, types: [type] }).at(-1);
+  if (ending === undefined) return { kind: 'none' };
+  const ended = ledger.read({ runId, types: ['attempt.ended'] });
+  const attempt = findWorkAttempt(ended, ending);
+  const first = ended.find(({ data }) => data.resume?.sessionId === sessionId)?.attempt ?? ending.attempt;
+  return attempt < first ? { kind: 'none' } : workOf([{ attempt, data: ending.data }]);
 }
 
 /** The note for a conversation that is resumed without its work: it would rely on missing files. */

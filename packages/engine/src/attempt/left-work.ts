@@ -1,4 +1,5 @@
 import type { DataOf } from '@caisson/protocol';
+import type { StoredOf } from '../ledger/index.ts';
 import type { DispatchRooms } from '../admission/index.ts';
 import { sumAttempts } from './sum-attempts.ts';
 
@@ -11,9 +12,10 @@ export interface LeftWork {
 
 export function findLeftWork({ ledger }: Pick<DispatchRooms, 'ledger'>, runId: string): LeftWork {
   const ended = ledger.read({ runId, types: ['attempt.ended'] });
-  const last = ended.findLast(
-    ({ data }) => (data.patchRef ?? data.patchMissing ?? data.checkpoint) !== undefined,
-  );
+  // An attempt that changed nothing may have a checkpoint, too.
+  const last =
+    ended.findLast(({ data }) => (data.patchRef ?? data.patchMissing) !== undefined) ??
+    ended.findLast(({ data }) => data.checkpoint !== undefined);
   const { patchRef, patchMissing, checkpoint } = last?.data ?? {};
   const total = sumAttempts({ ledger }, runId);
   return {
@@ -25,4 +27,20 @@ export function findLeftWork({ ledger }: Pick<DispatchRooms, 'ledger'>, runId: s
       ...(total === undefined ? {} : { total }),
     },
   };
+}
+
+type NamedWork = Pick<DataOf<'attempt.ended'>, 'patchRef' | 'patchMissing' | 'checkpoint'>;
+
+/** The attempt whose work an ending names: an earlier one where the last left none. */
+export function findWorkAttempt(
+  ended: readonly Pick<StoredOf<'attempt.ended'>, 'attempt' | 'data'>[],
+  ending: { readonly attempt: number; readonly data: NamedWork },
+): number {
+  const named = describeWork(ending.data);
+  const owner = ended.findLast(({ data }) => describeWork(data) === named);
+  return named === describeWork({}) ? ending.attempt : (owner?.attempt ?? ending.attempt);
+}
+
+function describeWork({ patchRef, patchMissing, checkpoint }: NamedWork): string {
+  return JSON.stringify([patchRef, patchMissing, checkpoint?.ref]);
 }

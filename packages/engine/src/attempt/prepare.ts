@@ -17,7 +17,7 @@ import {
 } from '../admission/index.ts';
 import { materialiseCapabilities, resolveSecrets, recordFirst } from './attempt-materials.ts';
 import { composeJob } from './compose-job.ts';
-import { findContinuedWork, findEarlierSession, type EarlierSession } from './continued-work.ts';
+import { findContinuedWork, findEarlierSession, isWorkLost, type EarlierSession } from './continued-work.ts';
 import { holdFolder } from './hold-folder.ts';
 import { openNetwork, planNetwork } from './plan-network.ts';
 import { PrepareFailure } from './prepare-failure.ts';
@@ -118,7 +118,7 @@ async function prepareAll(
     inputs,
     overlay,
     session,
-    isWorkLost: work !== null && workspace.startTree === undefined,
+    isWorkLost: isWorkLost(earlier, work, workspace),
     isOwnSession: earlier?.runId === run.runId,
   });
   // Not through a temporary file: it contains secrets, and the clean-up after a dead host knows only this name.

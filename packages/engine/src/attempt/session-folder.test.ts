@@ -30,7 +30,11 @@ function admitted(runtime: string, runId: string) {
 }
 
 /** The session `s1` of a run. */
-const sessionOf = (runId: string) => ({ runId, resume: { sessionId: 's1' }, patchRef: undefined });
+const sessionOf = (runId: string) => ({
+  runId,
+  resume: { sessionId: 's1' },
+  work: { kind: 'none' as const },
+});
 
 const rootOf = (stateDir: string, runId: string): string => join(stateDir, 'runtime/sessions', runId);
 

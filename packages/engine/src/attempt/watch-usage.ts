@@ -2,6 +2,7 @@
 import type { HeartbeatCounters, SessionResume, StopReason, Usage, WorkerLine } from '@caisson/protocol';
 import type { ObservedUsage } from '../network/index.ts';
 import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
+import { unlessUnanswered } from './continued-work.ts';
 import { countUsage, findEarlierUse } from './count-usage.ts';
 import type { PreparedAttempt } from './prepare.ts';
 
@@ -58,9 +59,8 @@ export function watchUsage(
     count,
     countBeat: createBeatCounter(() => passing?.read() ?? null, reportsOnce),
     findSession(reported) {
-      // A conversation without an answer of a model cannot be continued, and some programs do not find it.
-      if (passing?.read().hasAnswered === false) return undefined;
-      return reported ?? (sessionId === undefined ? undefined : { sessionId });
+      const session = reported ?? (sessionId === undefined ? undefined : { sessionId });
+      return unlessUnanswered(session, passing?.read().hasAnswered);
     },
     isModelFailing() {
       const seen = passing?.read();

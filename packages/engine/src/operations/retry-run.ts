@@ -1,5 +1,6 @@
 /** The same task again, as a new run that continues the old one; nothing of the old run changes. */
-import { CaissonError, type Result } from '@caisson/protocol';
+import { CaissonError } from '@caisson/protocol';
+import { findSessionOfRun } from '../attempt/index.ts';
 import { describeRun } from '../dispatch/index.ts';
 import { type DispatchRequest, type RunHandle } from '../admission/index.ts';
 import type { Engine } from '../engine.ts';
@@ -22,15 +23,11 @@ export async function retryRun(
     });
   const request = await readRequest(engine, runId);
   const { result } = await describeRun(engine.rooms, runId);
+  const resume = findSessionOfRun(engine, runId, result);
   return engine.dispatcher.dispatch({
     ...request,
-    ...(result === null ? {} : sessionOf(result)),
+    ...(resume === undefined ? {} : { resume }),
     ...changes,
     continues: runId,
   });
-}
-
-/** A conversation without an answer of a model cannot be continued, and some programs do not find it. */
-function sessionOf({ resume, usage }: Result): Pick<DispatchRequest, 'resume'> {
-  return resume === undefined || usage?.outputTokens === 0 ? {} : { resume };
 }

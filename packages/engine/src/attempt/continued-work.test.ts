@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest';
+import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
+import type { EarlierWork } from '../workspace/index.ts';
+import { findContinuedWork, findEarlierSession, findSessionOfRun, isWorkLost } from './continued-work.ts';
+
+const S1 = { sessionId: 's1' };
+const S2 = { sessionId: 's2' };
+
+interface Recorded {
+  readonly type: string;
+  readonly attempt: number;
+  readonly data: Record<string, unknown>;
+}
+const ended = (attempt: number, data = {}): Recorded => ({ type: 'attempt.ended', attempt, data });
+const failed = (attempt: number, data = {}): Recorded => ({ type: 'dispatch.failed', attempt, data });
+
+function roomsWith(...events: Recorded[]) {
+  const ledger = {
+    read: ({ types }: { types: string[] }) => events.filter(({ type }) => types.includes(type)),
+    run: () => ({ ending: events.find(({ type }) => type.startsWith('dispatch.'))?.type }),
+  };
+  const store = { getBlob: async (ref: string) => Buffer.from(ref) };
+  return { ledger, store } as unknown as DispatchRooms;
+}
+
+const admitted = (request = {}) => ({ runId: 'run_b', request }) as unknown as AdmittedRun;
+
+test('a third attempt goes on with the session and the work of the first, which the second left no word of', async () => {
+  const workspace = (baselineTree: string) => ({
+    ...{ schemaVersion: 1, kind: 'worktree', runId: 'run_b', attempt: 1, path: '/a/f', mountPath: '/p' },
+    ...{ cwd: '/p', projectRoot: '/p', attemptDir: '/a', gitDir: '/g', custodyDir: '/c' },
+    ...{ isUserRepository: true, baseCommit: null, baselineCommit: null, baselineTree },
+    ...{ exclude: [], warnings: [] },
+  });
+  const launches = [1, 2].map((attempt) => ({
+    ...{ type: 'attempt.launched', attempt, data: { workspace: workspace(`${attempt}`.repeat(40)) } },
+  }));
+  const rooms = roomsWith(...launches, ended(1, { resume: S1, patchRef: 'p1' }), ended(2));
+  const session = findEarlierSession(rooms, admitted(), 3);
+  expect(session).toEqual({
+    ...{ runId: 'run_b', resume: S1, work: { kind: 'patch', patchRef: 'p1', attempt: 1 } },
+  });
+  expect(await findContinuedWork(rooms, { workspaceKind: 'worktree' }, session)).toMatchObject({
+    baselineTree: '1'.repeat(40),
+    patch: Buffer.from('p1'),
+  });
+});
+
+test('the newest patch since the session counts, and none from before it', () => {
+  const work = (...events: Recorded[]) => findEarlierSession(roomsWith(...events), admitted(), 3)?.work;
+  expect(work(ended(1, { resume: S1, patchRef: 'p1' }), ended(2, { patchRef: 'p2' }))).toEqual({
+    ...{ kind: 'patch', patchRef: 'p2', attempt: 2 },
+  });
+  expect(work(ended(1, { patchRef: 'p1' }), ended(2, { resume: S2 }))).toEqual({ kind: 'none' });
+});
+
+test('a run does not begin with work that the conversation it continues knows nothing of', () => {
+  const request = { continues: 'run_a', resume: S2 };
+  const work = (...events: Recorded[]) =>
+    findEarlierSession(roomsWith(...events), admitted(request), 1)?.work;
+  expect(work(ended(1, { patchRef: 'p1' }), failed(2, { patchRef: 'p1' }))).toEqual({ kind: 'none' });
+  expect(work(ended(1, { resume: S2, patchRef: 'p1' }), failed(2, { patchRef: 'p1' }))).toEqual({
+    ...{ kind: 'patch', patchRef: 'p1', attempt: 1 },
+  });
+  expect(work(failed(1, { patchRef: 'p1' }))).toEqual({ kind: 'patch', patchRef: 'p1', attempt: 1 });
+});
+
+test('a conversation is told that its work is lost, also when there never was a patch of it', () => {
+  const session = findEarlierSession(roomsWith(ended(1, { resume: S1, patchMissing: 'why' })), admitted(), 2);
+  expect(isWorkLost(session, null, { kind: 'worktree' })).toBe(true);
+  expect(isWorkLost(session, null, { kind: 'in-place' })).toBe(false);
+  const idle = findEarlierSession(roomsWith(ended(1, { resume: S1 })), admitted(), 2);
+  expect(isWorkLost(idle, null, { kind: 'worktree' })).toBe(false);
+  expect(isWorkLost(idle, {} as EarlierWork, { kind: 'worktree' })).toBe(true);
+  expect(isWorkLost(idle, {} as EarlierWork, { kind: 'worktree', startTree: 't' })).toBe(false);
+});
+
+test('the conversation of a run is that of its result, or else of the newest attempt that had one', () => {
+  const usage = (outputTokens: number) => ({
+    ...{ models: [], inputTokens: 1, outputTokens, cacheReadTokens: 0, cacheWriteTokens: 0 },
+  });
+  const rooms = roomsWith(ended(1, { resume: S1 }), ended(2));
+  expect(findSessionOfRun(rooms, 'run_a', { resume: S2, usage: usage(1) })).toEqual(S2);
+  expect(findSessionOfRun(rooms, 'run_a', { resume: S2, usage: usage(0) })).toEqual(S1);
+  expect(findSessionOfRun(rooms, 'run_a', null)).toEqual(S1);
+  expect(findSessionOfRun(roomsWith(), 'run_a', { resume: S2, usage: usage(0) })).toBeUndefined();
+});
