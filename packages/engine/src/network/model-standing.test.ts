@@ -154,7 +154,9 @@ test('an answer beside the task, a summary, does not end a row of failures of th
   const network = await openScripted(overload, say, overload, say, overload, say);
   const askTask = () => post(network, '/v1/messages', WITH_TOOLS);
   const askBeside = () => post(network, '/v1/messages', { messages: [] });
-  for (const ask of [askTask, askBeside, askTask, askBeside, askTask]) await ask();
+  for (const ask of [askTask, askBeside, askTask, askBeside]) await ask();
+  expect(network.usage?.read()).toMatchObject({ failedInRow: 2, lastFailure: { cause: 'overloaded' } });
+  await askTask();
   expect(network.usage?.read()).toMatchObject({ failedInRow: 3, lastFailure: { cause: 'overloaded' } });
   await askTask();
   expect(network.usage?.read()).toMatchObject({ failedInRow: 0, lastFailure: null });

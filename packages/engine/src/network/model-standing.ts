@@ -47,10 +47,10 @@ export function createModelStanding(clock: Clock): ModelStanding {
     if (outcome.kind === 'empty' || outcome.kind === 'failed') failedInRow += 1;
     switch (outcome.kind) {
       case 'answered':
-        hasAnswered = true;
-        lastFailure = null;
         // An agent whose context is full gets its summary again and again, and never an answer to its task.
         if (hasTaskFailed && !outcome.isForTask()) return;
+        hasAnswered = true;
+        lastFailure = null;
         failedInRow = 0;
         hasTaskFailed = false;
         openTool = underWay === 0 ? (outcome.calls.at(-1) ?? null) : null;
