@@ -63,3 +63,10 @@ it.each([
   const warned = JSON.stringify((await project.events(ran.runId)).filter(({ type }) => type === 'warning'));
   expect(warned).toContain(`${words}: its calls are limited by the sandbox alone`);
 });
+
+it('one that nothing would limit, because there is no sandbox, is refused', async () => {
+  const project = projectWithAgent();
+  const open = ['--sandbox', 'none', '--network', 'full'];
+  const refused = await project.caisson('run', '--runtime', 'stranger', ...open, 'make notes.txt');
+  expect([refused.code, refused.stderr]).toEqual([4, expect.stringContaining('calls-limited')]);
+});

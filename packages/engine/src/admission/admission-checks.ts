@@ -22,6 +22,7 @@ import {
   findNoRepository,
   findHomeAsWorkspace,
   findUnknownBase,
+  findUnlimitedCalls,
 } from './request-checks.ts';
 
 export interface AdmissionCheck {
@@ -93,6 +94,7 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
         }
       : null,
   ),
+  check('calls-limited', findUnlimitedCalls),
   check('non-escalation', ({ grant, request }) => {
     if (request.parent === undefined || isWithin(grant, request.parent.grant)) return null;
     return {

@@ -4,7 +4,7 @@
  */
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { Task } from '@caisson/protocol';
+import { findAcpProgram, isAcpRuntime, Task } from '@caisson/protocol';
 import type { Candidate, Refusal } from './contract.ts';
 import type { DispatchRooms, DispatchSettings } from './rooms.ts';
 
@@ -47,6 +47,20 @@ export async function findHomeAsWorkspace(
     detail: `${folder} contains the home folder ${home}: in place, the agent would get everything in it`,
     remedy:
       'Change to the folder of the task, make it a git repository (git init), or use --workspace empty.',
+  };
+}
+
+/** Invariant 5: only the sandbox limits a program that may act without asking. */
+export function findUnlimitedCalls({
+  grant,
+  runtime: { name, bin, settings, adapter },
+}: Pick<Candidate, 'grant' | 'runtime'>): RequestRefusal | null {
+  if (grant.sandbox !== 'none' || adapter !== null || !isAcpRuntime(name, settings)) return null;
+  if (findAcpProgram(bin, settings) !== null) return null;
+  return {
+    kind: 'policy',
+    detail: `${name} is not known to ask before it acts, and without a sandbox nothing limits its calls`,
+    remedy: `Leave out --sandbox none, or name the known program behind it: runtimes.${name}.settings.program.`,
   };
 }
 
