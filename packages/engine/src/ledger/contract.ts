@@ -178,6 +178,8 @@ export interface LedgerChange {
 export interface AppendOptions {
   readonly expectedSeq?: number;
   readonly room?: PoolLimit;
+  /** Called before `append` resolves, with each event that was not there before, in order. */
+  onAdded?(event: StoredEvent): void;
 }
 
 /** The most runs that a pool accepts: those with a slot and those that wait. */

@@ -45,7 +45,15 @@ export function createLedger(storage: Storage, options: LedgerOptions = {}): Led
       demandOpen();
       if (events.length === 0) return [];
       const admitted = admitEvents(events, createEventId);
-      return (await group.submit(admitted, appendOptions)).map(toStoredEvent);
+      const { records, countBefore } = await group.submit(admitted, appendOptions);
+      const stored = records.map(toStoredEvent);
+      let last = countBefore;
+      for (const event of stored) {
+        if (event.offset <= last) continue; // it was there before, or is twice in this call
+        last = event.offset;
+        appendOptions?.onAdded?.(event);
+      }
+      return stored;
     },
     read: <T extends EventType>(query: ReadQuery = {}) => {
       const events = reading(() => readRecords(storage, query)).map(toStoredEvent);

@@ -17,11 +17,18 @@ const MAX_CALLS_PER_COMMIT = 1024;
 const DEFAULT_PATIENCE_MS = 30_000;
 const LAST_PATIENCE_MS = 10_000;
 
+interface Recorded {
+  /** The events of the call, in order. */
+  readonly records: readonly EventRecord[];
+  /** How many events the ledger had before the call: those with a higher offset are new. */
+  readonly countBefore: number;
+}
+
 interface Call {
   readonly events: readonly AdmittedEvent[];
   readonly options: AppendOptions;
   readonly askedAtMs: number;
-  readonly resolve: (records: readonly EventRecord[]) => void;
+  readonly resolve: (recorded: Recorded) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -30,7 +37,7 @@ interface GroupCommitOptions {
   readonly markEnding?: MarkEnding;
 }
 
-type Planned = { kind: 'recorded'; records: EventRecord[] } | { kind: 'refused'; error: unknown };
+type Planned = ({ kind: 'recorded' } & Recorded) | { kind: 'refused'; error: unknown };
 
 export class GroupCommit {
   readonly #storage: Storage;
@@ -52,7 +59,7 @@ export class GroupCommit {
     this.#markEnding = markEnding;
   }
 
-  submit(events: readonly AdmittedEvent[], options: AppendOptions = {}): Promise<readonly EventRecord[]> {
+  submit(events: readonly AdmittedEvent[], options: AppendOptions = {}): Promise<Recorded> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ events, options, askedAtMs: performance.now(), resolve, reject });
       this.#schedule(0);
@@ -131,9 +138,10 @@ function planCall(storage: Storage, commit: Draft, call: Call): Planned {
   const draft = call.events.length === 1 ? commit : new Draft(commit);
   try {
     if (call.options.room !== undefined) requireFreePlace(storage, commit, call.options.room);
+    const countBefore = draft.total().count;
     const records = planAppend(draft, call.events, call.options.expectedSeq);
     if (draft !== commit) commit.absorb(draft);
-    return { kind: 'recorded', records };
+    return { kind: 'recorded', records, countBefore };
   } catch (error) {
     // Our errors are refusals of this call; anything else is a storage failure, and that concerns the whole commit.
     if (!(error instanceof CaissonError)) throw error;
@@ -151,6 +159,6 @@ function requireFreePlace(storage: Storage, commit: Draft, { pool, bound }: Pool
 }
 
 function settle(call: Call, planned: Planned | undefined): void {
-  if (planned?.kind === 'recorded') call.resolve(planned.records);
+  if (planned?.kind === 'recorded') call.resolve(planned);
   else call.reject(planned?.error);
 }

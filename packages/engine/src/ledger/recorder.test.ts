@@ -84,11 +84,13 @@ test('what the ledger refuses for good is recorded as a loss, and takes nothing 
   ]);
 });
 
-test('an event with an id is recorded once', async () => {
-  const { record, exits } = await openRecord();
+test('an event with an id is recorded and published once', async () => {
+  const { record, received, exits } = await openRecord();
   for (const _ of [1, 2]) record.keep('runtime.adapter.ran', ran(0), { attempt: 1, id: 'line:1' });
   await record.flush();
+  await record.append('runtime.adapter.ran', ran(0), { attempt: 1, id: 'line:1' });
   expect(exits()).toEqual([0]);
+  expect(received.slice(1).map(({ data }) => data)).toEqual([ran(0)]);
 });
 
 test('an event that is appended waits for those that were kept before it, and overtakes none', async () => {

@@ -50,10 +50,8 @@ export function createRecorder({
           trace,
           data,
         }),
-        async write(events, room) {
-          const stored = await ledger.append(events, room === undefined ? {} : { room });
-          for (const event of stored) publish(event);
-          return stored;
+        write(events, room) {
+          return ledger.append(events, { onAdded: publish, ...(room === undefined ? {} : { room }) });
         },
       }),
     listen: (listener) => void listeners.push(listener),
