@@ -42,7 +42,7 @@ export function toEnvelope(event: EventPlace & (EventContent | UnknownContent)):
   const place = { version, seq, offset, runId, attempt, at, trace };
   if (event.type === 'unknown')
     return { type: event.type, ...place, recordedType: event.recordedType, data: event.data };
-  return { type: event.type, ...place, ...event.data } as EventEnvelope;
+  return putInFront({ type: event.type, ...place }, event.data) as EventEnvelope;
 }
 
 /** One handler for each type: a table that lacks one does not compile. */
@@ -63,7 +63,12 @@ export function handleEnvelope<R>(
 export function toWire(envelope: EventEnvelope): WireEvent {
   if (envelope.type !== 'unknown') return { ...envelope };
   const { recordedType, data, ...place } = envelope;
-  return { ...place, type: recordedType, ...data };
+  return putInFront({ ...place, type: recordedType }, data);
+}
+
+/** The envelope's fields come first, and no field of the data replaces one. */
+function putInFront<T extends object>(place: T, data: object): T {
+  return { ...place, ...data, ...place };
 }
 
 /** Guards the edge for lines that come from another process. Throws a ZodError where it is no event at all. */

@@ -68,6 +68,13 @@ test('an event of a newer version goes over the wire as that version wrote it', 
   expect(() => parseEnvelope({ to: 'mars' })).toThrow();
 });
 
+test.each(['run.queued', 'run.moved'])('the data of %s cannot replace the place or the type', (type) => {
+  const { type: _, ...place } = sampleEnvelope('run.forgotten');
+  const data = { position: 1, limit: 2, seq: 99, runId: 'run_of_another', type: 'dispatch.finished' };
+  const envelope = toEnvelope({ ...place, ...identifyEvent(type, data) });
+  expect(toWire(envelope)).toEqual({ ...place, type, position: 1, limit: 2 });
+});
+
 test('the compiler knows the fields of each event, and which there are', () => {
   const event = toEnvelope({
     ...sampleEnvelope('gap'),
