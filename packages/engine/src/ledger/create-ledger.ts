@@ -47,12 +47,7 @@ export function createLedger(storage: Storage, options: LedgerOptions = {}): Led
       const admitted = admitEvents(events, createEventId);
       const { records, countBefore } = await group.submit(admitted, appendOptions);
       const stored = records.map(toStoredEvent);
-      let last = countBefore;
-      for (const event of stored) {
-        if (event.offset <= last) continue; // it was there before, or is twice in this call
-        last = event.offset;
-        appendOptions?.onAdded?.(event);
-      }
+      for (const event of listAdded(stored, countBefore)) appendOptions?.onAdded?.(event);
       return stored;
     },
     read: <T extends EventType>(query: ReadQuery = {}) => {
@@ -93,6 +88,16 @@ export function createLedger(storage: Storage, options: LedgerOptions = {}): Led
       return closing;
     },
   };
+}
+
+/** Without those that were there before, or are twice in the call. */
+function listAdded(stored: readonly StoredEvent[], countBefore: number): StoredEvent[] {
+  let last = countBefore;
+  return stored.filter(({ offset }) => {
+    const isAdded = offset > last;
+    last = Math.max(last, offset);
+    return isAdded;
+  });
 }
 
 /** How the rows are reached: each piece of work is one transaction, unless it is part of a larger one. */
