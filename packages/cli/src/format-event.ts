@@ -85,6 +85,11 @@ const WORDS: EnvelopeHandlers<string> = {
     sentence([phase, message !== undefined && text(message), tool != null && text(tool)]),
   'worker.heartbeat': ({ counters }) => `${counters.turns} turns, ${counters.toolCalls} tool calls`,
   'settle.waiting': ({ reason, delayMs }) => `${text(reason)}, again in ${formatDuration(delayMs)}`,
+  'worker.boot': ({ pid }) => `worker pid ${pid}`,
+  'sandbox.started': ({ purpose, pid }) => `${purpose}, pid ${pid}`,
+  'verify.ran': ({ passed, durationMs }) =>
+    `${passed ? 'passed' : 'failed'} after ${formatDuration(durationMs)}`,
+  'compaction.started': ({ reason }) => (reason === undefined ? '' : text(reason)),
   gap: ({ count }) => `${count} events were left out`,
 };
 

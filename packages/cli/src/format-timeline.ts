@@ -69,6 +69,10 @@ const DESCRIPTIONS: EnvelopeHandlers<string> = {
   'worker.progress': nothing,
   'worker.heartbeat': nothing,
   'settle.waiting': nothing,
+  'worker.boot': nothing,
+  'sandbox.started': nothing,
+  'verify.ran': nothing,
+  'compaction.started': nothing,
   gap: nothing,
 };
 

@@ -87,6 +87,10 @@ function absorb(state: State, event: EventEnvelope, runId: string): string | nul
       return `${event.count} events could not be recorded (caisson logs ${runId})`;
     case 'attempt.ended':
       return `attempt ${event.attempt} failed: ${firstLine(event.failure.detail)}; trying again`;
+    case 'verify.ran':
+      return `verify ${event.passed ? 'passed' : 'failed'} after ${formatDuration(event.durationMs)}`;
+    case 'compaction.started':
+      return 'the agent shortens its context';
     case 'script.ran':
       return `${event.lens}: exit ${event.exitCode} after ${formatDuration(event.durationMs)}`;
     case 'approval.requested':

@@ -71,6 +71,8 @@ const WorkerProgress = z.object({
   phase: z.string(),
   message: z.optional(z.string()),
   currentTool: z.optional(z.nullable(z.string())),
+  /** The last tools that were called, the newest last. */
+  recentTools: z.optional(z.array(z.string())),
   turns: z.optional(count()),
   toolCalls: z.optional(count()),
   tokensIn: z.optional(count()),
@@ -113,7 +115,7 @@ const ConfigChanged = z.object({ key: z.string(), previous: z.unknown(), new: z.
 const RuntimesDiscovered = z.object({
   runtimes: z.array(z.object({ name: z.string(), version: z.nullable(z.string()), path: z.string() })),
 });
-const CompactionStarted = z.object({ runId: RunId, attempt: z.int(), instructions: z.optional(z.string()) });
+const CompactionStarted = z.object({ runId: RunId, attempt: z.int(), reason: z.optional(z.string()) });
 const ExtensionsReloaded = z.object({ changed: z.array(z.string()) });
 /** Without `runId`, a warning of the host itself; with it, one from the run's own record. */
 const Warning = z.object({ source: z.string(), message: z.string(), runId: z.optional(z.string()) });

@@ -136,6 +136,35 @@ export const runEvents = {
       'The attempt is over and cannot be settled yet, for this reason; it is tried again. Its slot and its work are kept.',
     data: z.object({ reason: z.string(), delayMs: z.number() }),
   },
+  'worker.boot': {
+    version: 1,
+    durable: false,
+    summary: 'The worker process has started to read its job.',
+    data: z.object({ pid: z.int(), startTime: z.string() }),
+  },
+  'sandbox.started': {
+    version: 1,
+    durable: false,
+    summary: 'Something of the run was started in its sandbox, with these layers enforced.',
+    data: z.object({
+      purpose: z.enum(['agent', 'setup', 'script', 'clean-room']),
+      pid: z.int(),
+      startTime: z.string(),
+      enforced: z.record(z.string(), z.unknown()),
+    }),
+  },
+  'verify.ran': {
+    version: 1,
+    durable: false,
+    summary: 'The check of the work ran; its report is in the result.',
+    data: z.object({ passed: z.boolean(), durationMs: z.number() }),
+  },
+  'compaction.started': {
+    version: 1,
+    durable: false,
+    summary: 'The agent shortens its context.',
+    data: z.object({ reason: z.optional(z.string()) }),
+  },
   gap: {
     version: 1,
     durable: false,

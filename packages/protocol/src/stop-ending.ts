@@ -3,10 +3,15 @@ import type { Failure } from './failure.ts';
 
 export type StopReason = Extract<ControlMessage, { kind: 'stop' }>['reason'];
 
+/** How an attempt ends: what the worker reports and the host records. */
+export type Ending =
+  | { readonly kind: 'finished' }
+  | { readonly kind: 'needs_input' }
+  | { readonly kind: 'failed'; readonly failure: Failure }
+  | { readonly kind: 'cancelled'; readonly cause: 'user' | 'shutdown' };
+
 /** How an attempt ends that was ordered to stop. */
-export type StopEnding =
-  | { readonly kind: 'cancelled'; readonly cause: 'user' | 'shutdown' }
-  | { readonly kind: 'failed'; readonly failure: Failure };
+export type StopEnding = Extract<Ending, { readonly kind: 'failed' | 'cancelled' }>;
 
 /** The ending that an order causes: the worker reports it, and the host assumes it if the worker could not. */
 export function endingOfStop(reason: StopReason, detail = ''): StopEnding {

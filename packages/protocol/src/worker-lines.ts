@@ -109,6 +109,12 @@ export const WORKER_LINES = {
     ...base,
     ...progressFields(),
   }),
+  compaction: z.object({
+    kind: z.literal('compaction'),
+    ...base,
+    /** Why the agent did it, in its own word; absent where it does not say. */
+    reason: z.optional(z.string()),
+  }),
   request: z.object({
     kind: z.literal('request'),
     ...base,

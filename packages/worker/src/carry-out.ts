@@ -10,7 +10,7 @@
  * W3  When the host is gone the sandbox is killed at once; there is no reader for a report.
  */
 import { createRedactor } from '@caisson/ground';
-import type { Job } from '@caisson/protocol';
+import { STEPS, type Ending, type Job, type StepName } from '@caisson/protocol';
 import {
   createAttemptContext,
   deny,
@@ -28,7 +28,7 @@ import {
   selfStartTime,
 } from './attempt/index.ts';
 import { runPayload } from './payload.ts';
-import { sealAttempt, type AttemptEnding } from './pipeline/index.ts';
+import { sealAttempt } from './pipeline/index.ts';
 import {
   loadDriver,
   mergeEnv,
@@ -80,16 +80,16 @@ function dieWithHost(context: AttemptContext, control: Control): void {
 }
 
 /** Step 14. Reports a result that cannot be written; the host uses that line if it has no result. */
-async function seal(context: AttemptContext, ending: AttemptEnding, durationMs: number): Promise<void> {
+async function seal(context: AttemptContext, ending: Ending, durationMs: number): Promise<void> {
   try {
-    await inStep(14, 'worker-failed', () => sealAttempt(context, ending, durationMs));
+    await inStep('seal', 'worker-failed', () => sealAttempt(context, ending, durationMs));
   } catch (error) {
     if (!(error instanceof StepFailure)) throw error;
     context.writer.write({ kind: 'dispatch.failed', durationMs, failure: error.failure });
   }
 }
 
-async function findEnding(context: AttemptContext, environment: WorkerEnvironment): Promise<AttemptEnding> {
+async function findEnding(context: AttemptContext, environment: WorkerEnvironment): Promise<Ending> {
   try {
     await prepare(context, environment);
     const failure = await runPayload(context);
@@ -101,24 +101,24 @@ async function findEnding(context: AttemptContext, environment: WorkerEnvironmen
   }
 }
 
-function failedOf(error: unknown, step?: number): AttemptEnding {
+function failedOf(error: unknown, step?: StepName): Ending {
   if (error instanceof StepFailure) return { kind: 'failed', failure: error.failure };
   const detail = describeThrown(error).slice(0, 8000);
-  const where = step === undefined ? {} : { step };
+  const where = step === undefined ? {} : { step: STEPS[step] };
   return { kind: 'failed', failure: { reason: 'worker-failed', detail, ...where } };
 }
 
 /**
  * W2 for unhandled errors: the sandbox is ended, and the attempt with it. Once an ending is known it changes nothing.
  */
-function catchUncaught(context: AttemptContext): { ending: Promise<AttemptEnding>; release(): void } {
-  const caught = Promise.withResolvers<AttemptEnding>();
+function catchUncaught(context: AttemptContext): { ending: Promise<Ending>; release(): void } {
+  const caught = Promise.withResolvers<Ending>();
   const onUncaught = (error: unknown): void => {
     const { running, control, job } = context;
     running?.kill();
     const ending = control.stop.aborted
       ? endingOfOrder(control.stop.reason)
-      : failedOf(job.runtime.adapter === undefined ? error : unawaited(error, job.runtime.name), 11);
+      : failedOf(job.runtime.adapter === undefined ? error : unawaited(error, job.runtime.name), 'pipeline');
     void (running?.exited ?? Promise.resolve()).then(() => caught.resolve(ending));
   };
   process.on('uncaughtException', onUncaught);
@@ -132,13 +132,13 @@ function unawaited(error: unknown, name: string): string {
 
 async function prepare(context: AttemptContext, environment: WorkerEnvironment): Promise<void> {
   const { job, writer, control } = context;
-  await inStep(1, 'integrity-failed', () => checkJob(job, environment));
-  context.driver = await inStep(2, 'worker-failed', () => loadDriver(job));
-  await inStep(3, 'integrity-failed', () => rehashInputs(job));
+  await inStep('parse-job', 'integrity-failed', () => checkJob(job, environment));
+  context.driver = await inStep('load-adapter', 'worker-failed', () => loadDriver(job));
+  await inStep('check-inputs', 'integrity-failed', () => rehashInputs(job));
   writer.write({ kind: 'worker.ready' });
   await control.waitForGo(); // W1
-  const setup = await inStep(6, 'integrity-failed', () => overlayCapabilities(job));
-  await inStep(8, 'worker-failed', () => {
+  const setup = await inStep('overlay', 'integrity-failed', () => overlayCapabilities(job));
+  await inStep('environment', 'worker-failed', () => {
     const merged = mergeEnv(job);
     context.env = merged.env;
     for (const name of merged.denied)
@@ -150,18 +150,18 @@ async function prepare(context: AttemptContext, environment: WorkerEnvironment):
   });
   for (const short of context.redactor.tooShort)
     writer.write({ kind: 'warning', source: 'redactor', message: short.message });
-  await inStep(9, 'worker-failed', async () => {
+  await inStep('setup', 'worker-failed', async () => {
     await runSetup(context, setup);
     await concludePreparation(context, setup);
     placeAnswer(job);
   });
 }
 
-async function settleSentinel(context: AttemptContext, failure: StepFailure | null): Promise<AttemptEnding> {
+async function settleSentinel(context: AttemptContext, failure: StepFailure | null): Promise<Ending> {
   const isAgentFailure =
     failure !== null && failure.failure.reason === 'provider-failed' && failure.failure.cause !== 'gate';
   if (failure !== null && !isAgentFailure) return { kind: 'failed', failure: failure.failure };
-  const question = await inStep(13, 'worker-failed', () => readSentinel(context.job));
+  const question = await inStep('sentinel', 'worker-failed', () => readSentinel(context.job));
   if (question !== null) {
     context.gathered.needsInput = question;
     return { kind: 'needs_input' };

@@ -16,15 +16,15 @@ export async function runPayload(
   context: AttemptContext,
   parts: PayloadParts = { openChannel, runPipeline },
 ): Promise<StepFailure | null> {
-  const closeChannel = await inStep(10, 'worker-failed', () => parts.openChannel(context));
+  const closeChannel = await inStep('open-channel', 'worker-failed', () => parts.openChannel(context));
   let failure: StepFailure | StoppedError | null = null;
   try {
-    await inStep(11, 'worker-failed', () => parts.runPipeline(context));
+    await inStep('pipeline', 'worker-failed', () => parts.runPipeline(context));
   } catch (error) {
     failure = error as StepFailure | StoppedError;
   }
   try {
-    await inStep(12, 'worker-failed', closeChannel);
+    await inStep('close-channel', 'worker-failed', closeChannel);
   } catch (error) {
     failure ??= error as StepFailure;
   }

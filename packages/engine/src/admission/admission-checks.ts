@@ -25,16 +25,22 @@ import {
   findUnlimitedCalls,
 } from './request-checks.ts';
 
+/** Without what would change something: money is reserved, and the run recorded, after every check passed. */
+type CheckRooms = Omit<
+  DispatchRooms,
+  'budget' | 'recorder' | 'compute' | 'requests' | 'seal' | 'recoverDead'
+>;
+
 export interface AdmissionCheck {
   readonly name: string;
-  run(candidate: Candidate, rooms: DispatchRooms): Refusal | null | Promise<Refusal | null>;
+  run(candidate: Candidate, rooms: CheckRooms): Refusal | null | Promise<Refusal | null>;
 }
 
 const check = (
   name: string,
   run: (
     candidate: Candidate,
-    rooms: DispatchRooms,
+    rooms: CheckRooms,
   ) => Omit<Refusal, 'check'> | null | Promise<Omit<Refusal, 'check'> | null>,
 ): AdmissionCheck => ({
   name,
@@ -220,17 +226,6 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
           remedy: `Cap tool calls instead (--max-tool-calls), or set runtimes.${runtime.name}.apiKey instead of the log-in.`,
         }
       : null,
-  ),
-  check('budget', ({ runId, session, grant, model, runtime, request }, { budget }) =>
-    budget.reserve({
-      runId,
-      session,
-      caps: grant.budget,
-      model,
-      reportsCost: runtime.descriptor.reportsCost,
-      usesModel: runtime.api !== 'none',
-      ...(request.parent === undefined ? {} : { parent: request.parent.runId }),
-    }),
   ),
 ];
 

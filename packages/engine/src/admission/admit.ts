@@ -1,4 +1,7 @@
-/** Stage 1: a task becomes a run, or is refused with a reason. Names are resolved to hashes here, once. */
+/**
+ * Stage 1: a task becomes a run, or is refused with a reason. Names are resolved to hashes here, once: the task is a
+ * candidate then. Checks look at it and change nothing; then its money is reserved; then it is accepted.
+ */
 import { randomBytes } from 'node:crypto';
 import { UnknownModeError } from '@caisson/policy';
 import { PoolFullError } from '../ledger/index.ts';
@@ -10,19 +13,20 @@ import { describeCandidate } from './describe-candidate.ts';
 import { TaskRefusedError } from './errors.ts';
 import { describeFull } from './pool-limit.ts';
 import { refuseTask } from './refuse-task.ts';
-import { findBadShape } from './request-shape.ts';
+import { parseRequest } from './request-shape.ts';
 import { storeInputs } from './stored-inputs.ts';
 
 /** Returns a run whose acceptance is durable. Throws TaskRefusedError after recording the refusal. */
 export async function admit(rooms: DispatchRooms, request: DispatchRequest): Promise<AdmittedRun> {
   const trace = createTrace();
   try {
-    refuseBadShape(request);
+    parseRequest(request);
     const candidate = await describeCandidate(rooms, request, trace);
     for (const check of ADMISSION_CHECKS) {
       const refusal = await check.run(candidate, rooms);
       if (refusal !== null) throw new TaskRefusedError(refusal);
     }
+    reserveMoney(rooms, candidate);
     return await acceptOrRefuse(rooms, candidate);
   } catch (error) {
     const refused = asRefusal(error);
@@ -31,10 +35,19 @@ export async function admit(rooms: DispatchRooms, request: DispatchRequest): Pro
   }
 }
 
-/** Before anything reads the request: later code does not check its members again. */
-function refuseBadShape(request: DispatchRequest): void {
-  const refusal = findBadShape(request);
-  if (refusal !== null) throw new TaskRefusedError({ check: 'request-shape', ...refusal });
+/** What is reserved here is given back by the ending of the run, or at once where it is not accepted. */
+function reserveMoney({ budget }: DispatchRooms, candidate: Candidate): void {
+  const { runId, session, grant, model, runtime, request } = candidate;
+  const refusal = budget.reserve({
+    runId,
+    session,
+    caps: grant.budget,
+    model,
+    reportsCost: runtime.descriptor.reportsCost,
+    usesModel: runtime.api !== 'none',
+    ...(request.parent === undefined ? {} : { parent: request.parent.runId }),
+  });
+  if (refusal !== null) throw new TaskRefusedError({ check: 'budget', ...refusal });
 }
 
 function asRefusal(error: unknown): TaskRefusedError | null {

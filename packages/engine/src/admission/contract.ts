@@ -7,85 +7,19 @@
  * D4  Nothing is cleaned up before the checkpoint is durable (invariant 10).
  */
 import type {
-  BudgetCaps,
+  DispatchRequest,
   Bind,
   DispatchResult,
   EventEnvelope,
   Grant,
-  Limits,
-  NeedsInput,
   PipelineSpec,
   Resolved,
-  SandboxKind,
-  ScriptLens,
-  SessionResume,
 } from '@caisson/protocol';
 import type { FoundRuntime, FoundAgent } from './rooms.ts';
 
 export type { Refusal } from '../platform/index.ts';
-
-export type WorkspaceKind = 'worktree' | 'in-place' | 'empty';
-
-/** A caller's request. Everything left out comes from the agent, the configuration or a default. */
-export interface DispatchRequest {
-  /** What should be done, in words; for `command`, a label (default: the command line). */
-  readonly task?: string;
-  /** The command line of the runtime `command`, which need not be named then. */
-  readonly argv?: readonly string[];
-  readonly runtime?: string;
-  readonly agent?: string;
-  readonly model?: string;
-  readonly systemPrompt?: string;
-  readonly mode?: string;
-  readonly sandbox?: SandboxKind;
-  readonly workspace?: WorkspaceKind;
-  readonly base?: string;
-  /** For `command`: where it starts, relative to the project's root. */
-  readonly folder?: string;
-  readonly timeoutMs?: number;
-  readonly stallTimeoutMs?: number;
-  readonly budget?: BudgetCaps;
-  readonly limits?: Limits;
-  readonly network?:
-    | { readonly kind: 'none' }
-    | { readonly kind: 'hosts'; readonly hosts: readonly string[] }
-    | { readonly kind: 'full' };
-  readonly tools?: readonly string[];
-  readonly verify?: string;
-  /**
-   * What the check reads and what its failure means; a clean room unless the run works in place or without a sandbox.
-   */
-  readonly verifyLens?: ScriptLens;
-  readonly capabilities?: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
-  readonly envBundles?: readonly string[];
-  /** Variable name → reference, for example `{ NPM_TOKEN: 'env:NPM_TOKEN' }`. */
-  readonly secrets?: Readonly<Record<string, string>>;
-  readonly pipeline?: string | PipelineSpec;
-  /** Key → path of a file that appears at `inputs/<key>`. */
-  readonly inputs?: Readonly<Record<string, string>>;
-  /** Key → a file that an earlier run put into the store; `retry` and `answer` fill it in. */
-  readonly storedInputs?: Readonly<Record<string, Omit<StoredInput, 'key'>>>;
-  readonly scope?: readonly string[];
-  readonly acceptance?: string;
-  readonly branch?: string;
-  /** Allow risky files of grade `ask` (CI workflows, install scripts) on the branch, and in files in place. */
-  readonly allowRisky?: boolean;
-  readonly priority?: number;
-  readonly retries?: number;
-  readonly session?: string;
-  readonly idempotencyKey?: string;
-  readonly overflow?: 'queue' | 'reject';
-  readonly callbacks?: readonly string[];
-  /** The run this one continues. */
-  readonly continues?: string;
-  /** The earlier question, and the answer; `questionId` is the question it closes. */
-  readonly answer?: NeedsInput & { readonly answer: string; readonly questionId?: string };
-  readonly resume?: SessionResume;
-  /** The grant of the run that requests this one; it limits the new grant. */
-  readonly parent?: { readonly runId: string; readonly grant: Grant };
-  readonly runId?: string;
-}
+export type { DispatchRequest } from '@caisson/protocol';
+export type WorkspaceKind = NonNullable<DispatchRequest['workspace']>;
 
 /** A file in the store that lands at `inputs/<key>`. */
 export interface StoredInput {

@@ -5,6 +5,7 @@ export { RunAmbiguousError, RunNotFoundError, RunUnsettledError, TaskRefusedErro
 export { linkLoginFiles, loginHosts } from './login-files.ts';
 export { poolOf } from './pool-limit.ts';
 export { refuseTask } from './refuse-task.ts';
+export { parseRequest } from './request-shape.ts';
 export * from './rooms.ts';
 export { materialiseInputs } from './stored-inputs.ts';
 export { describeTaken, findEarlierBranch } from './taken-branch.ts';

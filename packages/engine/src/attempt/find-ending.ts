@@ -1,5 +1,5 @@
 /** How an attempt ended. On conflict: valid result file > the order that was given > terminal line > exit status. */
-import { endingOfStop, type Failure, type Result } from '@caisson/protocol';
+import { endingOfStop, type Ending, type Failure, type Result } from '@caisson/protocol';
 import type { AttemptLimits } from '../compute/index.ts';
 import type { WorkerEnd } from '../supervision/index.ts';
 import type { ObservedUsage } from '../network/index.ts';
@@ -18,12 +18,6 @@ const WITHOUT_ANSWER: ReadonlySet<Failure['cause']> = new Set<Failure['cause']>(
   'empty-answer',
   'tool-failure',
 ]);
-
-export type Ending =
-  | { readonly kind: 'finished' }
-  | { readonly kind: 'needs_input' }
-  | { readonly kind: 'failed'; readonly failure: Failure }
-  | { readonly kind: 'cancelled'; readonly cause: 'user' | 'shutdown' };
 
 export function findEnding(
   found: FoundResult,

@@ -2,8 +2,7 @@
  * Why a worker that crashed before its first line may have crashed. Its job is validated only then: the check costs a
  * first run 2 to 4 ms, requests were checked at admission, and the rest is our own code.
  */
-import { Job } from '@caisson/protocol';
-import type { Ending } from './find-ending.ts';
+import { Job, STEPS, type Ending } from '@caisson/protocol';
 
 const MAX_PROBLEMS = 5;
 
@@ -17,7 +16,7 @@ export function findUnreadableJob(ending: Ending, job: Job): Ending | null {
     kind: 'failed',
     failure: {
       reason: 'worker-failed',
-      step: 1,
+      step: STEPS['parse-job'],
       detail: `the worker cannot read its job (${problems.join('; ')}). This is a fault of the host, or of the program that asked.`,
     },
   };

@@ -1,13 +1,14 @@
 /** Stage 5: follows one worker. Its lines become our events; its requests are answered; its spending is counted. */
 import { isDeepStrictEqual } from 'node:util';
-import type {
-  DataOf,
-  DurableType,
-  Failure,
-  SessionResume,
-  Usage,
-  WorkerHeader,
-  WorkerLine,
+import {
+  STEPS,
+  type DataOf,
+  type DurableType,
+  type Failure,
+  type SessionResume,
+  type Usage,
+  type WorkerHeader,
+  type WorkerLine,
 } from '@caisson/protocol';
 import { supervise, type Supervision, type WorkerEnd } from '../supervision/index.ts';
 import type { WorkerProcess } from '../compute/index.ts';
@@ -15,7 +16,7 @@ import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
 import type { PreparedAttempt } from './prepare.ts';
 import type { Emit, RunRecord } from '../ledger/index.ts';
 import { watchUsage } from './watch-usage.ts';
-import { keepLine } from './worker-lines.ts';
+import { keepLine, publishLine } from './worker-lines.ts';
 
 export interface FollowedAttempt {
   readonly supervision: Supervision;
@@ -51,11 +52,8 @@ export function follow(
   const onLine = (line: WorkerLine): void => {
     if (keepLine(record, { runId: run.runId, attempt }, line)) return;
     if (line.kind === 'request') return void answerRequest(line);
-    if (line.kind === 'heartbeat') record.publish('worker.heartbeat', { counters: line.counters }, attempt);
-    if (line.kind !== 'progress') return;
-    const { seq: _seq, at: _at, kind: _kind, ...progress } = line;
-    record.publish('worker.progress', progress, attempt);
-    usage.receive(line);
+    publishLine(record, attempt, line);
+    if (line.kind === 'progress') usage.receive(line);
   };
   const supervision = supervise({
     worker,
@@ -124,14 +122,14 @@ function compareHeader(run: AdmittedRun, prepared: PreparedAttempt, header: Work
     return {
       reason: 'policy-denied',
       detail: `the worker answered for ${header.runId}.${header.attempt}`,
-      step: 5,
+      step: STEPS.ready,
     };
   }
   if (!isDeepStrictEqual(header.grant, JSON.parse(JSON.stringify(run.grant)))) {
     return {
       reason: 'policy-denied',
       detail: 'the worker applied another grant than its own',
-      step: 5,
+      step: STEPS.ready,
     };
   }
   return null;

@@ -2,7 +2,7 @@ export { stopRun, type ActiveRun } from './active-run.ts';
 export type { AttemptRemains } from './attempt-remains.ts';
 export { orWarn, warnOfSurvivors } from './clean-up.ts';
 export { atLeast, findEarlierUse } from './count-usage.ts';
-export { endingOfResult, type Ending } from './find-ending.ts';
+export { endingOfResult } from './find-ending.ts';
 export { freeFolder } from './hold-folder.ts';
 export { findSessionOfRun } from './continued-work.ts';
 export { findLeftWork, findWorkAttempt } from './left-work.ts';

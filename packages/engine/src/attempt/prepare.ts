@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { explainError } from '@caisson/ground';
-import type { FailureReason, Job } from '@caisson/protocol';
+import { STEPS, type FailureReason, type Job, type StepName } from '@caisson/protocol';
 import type { AttemptLimits } from '../compute/index.ts';
 import type { EarlierWork, PreparedWorkspace } from '../workspace/index.ts';
 import {
@@ -82,13 +82,15 @@ async function prepareAll(
   const earlier = findEarlierSession(rooms, run, attempt);
   const session = await openSession(rooms, run, record, { attempt, earlier });
   if (attempt === 1) await recordFirst(run, record);
-  await failingAs('fetch-failed', 4, () => rooms.callbacks.check(run.runId));
-  const secrets = await failingAs('fetch-failed', 7, () => orAborted(signal, resolveSecrets(rooms, run)));
-  const networkPlan = await failingAs('fetch-failed', 7, () => orAborted(signal, planNetwork(rooms, run)));
-  const overlay = await failingAs('integrity-failed', 3, () =>
+  await failingAs('fetch-failed', 'open-stream', () => rooms.callbacks.check(run.runId));
+  const [secrets, networkPlan] = await failingAs('fetch-failed', 'secrets', async () => [
+    await orAborted(signal, resolveSecrets(rooms, run)),
+    await orAborted(signal, planNetwork(rooms, run)),
+  ]);
+  const overlay = await failingAs('integrity-failed', 'check-inputs', () =>
     materialiseCapabilities(rooms, run, paths.overlay),
   );
-  const inputs = await failingAs('integrity-failed', 3, () =>
+  const inputs = await failingAs('integrity-failed', 'check-inputs', () =>
     materialiseInputs(rooms.store, run.inputs, join(paths.overlay, 'inputs')),
   );
   if (run.workspaceKind === 'in-place') await holdFolder(rooms, run);
@@ -171,9 +173,9 @@ function prepareWorkspace(
   );
 }
 
-async function failingAs<T>(
+async function failingAs<const T>(
   reason: FailureReason,
-  step: number | undefined,
+  step: StepName | undefined,
   work: () => Promise<T>,
 ): Promise<T> {
   try {
@@ -181,7 +183,11 @@ async function failingAs<T>(
   } catch (error) {
     if (error instanceof PrepareFailure) throw error;
     throw new PrepareFailure(
-      { reason, detail: explainError(error).slice(0, 8000), ...(step === undefined ? {} : { step }) },
+      {
+        reason,
+        detail: explainError(error).slice(0, 8000),
+        ...(step === undefined ? {} : { step: STEPS[step] }),
+      },
       { cause: error },
     );
   }

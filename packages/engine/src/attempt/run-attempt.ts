@@ -1,12 +1,12 @@
 /** One attempt of a run, through the stages: prepare → launch → follow → settle. */
 import { explainError } from '@caisson/ground';
-import type { Failure } from '@caisson/protocol';
+import type { Ending, Failure } from '@caisson/protocol';
 import { WorkerStartError, type WorkerProcess } from '../compute/index.ts';
 import { LedgerGoneError } from '../ledger/index.ts';
 import { durationOf, stopRun, type ActiveRun } from './active-run.ts';
 import { warnOfSurvivors } from './clean-up.ts';
 import type { DispatchRooms } from '../admission/index.ts';
-import { findEnding, type Ending } from './find-ending.ts';
+import { findEnding } from './find-ending.ts';
 import { findUnreadableJob } from './find-unreadable-job.ts';
 import { follow, type FollowedAttempt } from './follow.ts';
 import { launch } from './launch.ts';

@@ -8,6 +8,7 @@ import {
   isRetryable,
   type DataOf,
   type DurableType,
+  type Ending,
   type EventContent,
   type Result,
   type SessionResume,
@@ -19,7 +20,6 @@ import type { Checkpoint } from '../workspace/index.ts';
 import type { AttemptRemains } from './attempt-remains.ts';
 import { cleanUp, orWarn } from './clean-up.ts';
 import type { DispatchRooms } from '../admission/index.ts';
-import type { Ending } from './find-ending.ts';
 import { keepCaptures, type KeptCaptures } from './keep-captures.ts';
 import type { MayPass } from './passing-failure.ts';
 import type { FoundResult } from './read-result.ts';

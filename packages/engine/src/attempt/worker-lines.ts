@@ -40,7 +40,17 @@ export async function keepLeftLines(record: RunRecord, attempt: Attempt, eventsF
   }
 }
 
-/** Boot, sandbox and verify lines are in the result; the terminal ones are settled, not repeated. */
+/** Publishes the line if it is one that no record keeps; what lasts of it is in the result. */
+export function publishLine(record: RunRecord, attempt: number, line: WorkerLine): void {
+  if (line.kind === 'compaction') record.publish('compaction.started', dataOf(line), attempt);
+  if (line.kind === 'heartbeat') record.publish('worker.heartbeat', dataOf(line), attempt);
+  if (line.kind === 'progress') record.publish('worker.progress', dataOf(line), attempt);
+  if (line.kind === 'worker.boot') record.publish(line.kind, dataOf(line), attempt);
+  if (line.kind === 'sandbox.started') record.publish(line.kind, dataOf(line), attempt);
+  if (line.kind === 'verify.ran') record.publish(line.kind, dataOf(line), attempt);
+}
+
+/** The terminal lines are settled, not repeated. */
 function eventOf(line: WorkerLine): EventContent<DurableType> | null {
   switch (line.kind) {
     case 'channel.received':

@@ -3,7 +3,7 @@
  * written that needs the secret outside of the state folder. The hash of an ending covers the run up to it.
  */
 import * as z from 'zod/mini';
-import { findEndingMark, type Ending, type Ledger } from '../ledger/index.ts';
+import { findEndingMark, type EndedRun, type Ledger } from '../ledger/index.ts';
 import type { OwnState } from '../trust/index.ts';
 
 /** `unmarked`: recorded by an older version, or in a folder of which this one is a copy. */
@@ -12,15 +12,15 @@ export type EndingVerdict = 'ours' | 'unmarked' | 'forged';
 export interface EndingMarks {
   /** The id of the state folder that the marks are of. */
   readonly state: string;
-  mark(ending: Ending): unknown;
-  judge(ledger: Pick<Ledger, 'kv'>, ending: Ending): EndingVerdict;
+  mark(ending: EndedRun): unknown;
+  judge(ledger: Pick<Ledger, 'kv'>, ending: EndedRun): EndingVerdict;
 }
 
 const PURPOSE = 'ending';
 const Mark = z.object({ state: z.string(), signature: z.string() });
 
 export function createEndingMarks({ id, seal }: Pick<OwnState, 'id' | 'seal'>): EndingMarks {
-  const describe = ({ runId, hash }: Ending): string => `${runId} ${hash}`;
+  const describe = ({ runId, hash }: EndedRun): string => `${runId} ${hash}`;
   return {
     state: id,
     mark: (ending) => ({ state: id, signature: seal.sign(PURPOSE, describe(ending)) }),

@@ -1,5 +1,6 @@
 import { BusTopic, identifyEvent } from '@caisson/protocol';
 import { expect, it } from 'vitest';
+import { SAMPLE_DATA } from '../../../protocol/src/fixtures/sample-events.ts';
 import { createBus } from '../bus/index.ts';
 import type { PublishedEvent } from '../ledger/index.ts';
 import { createBusPublisher } from './publish-on-bus.ts';
@@ -63,6 +64,26 @@ it('a compaction of the agent is published on its own topic', async () => {
   const bus = createBus();
   const received: unknown[] = [];
   bus.on(BusTopic.COMPACTION_STARTED, (payload) => received.push(payload));
-  createBusPublisher(bus)(event('worker.progress', { phase: 'agent', message: 'compaction' }));
-  await expect.poll(() => received).toEqual([{ runId: 'run_00000000000000000001', attempt: 1 }]);
+  createBusPublisher(bus)(event('compaction.started', { reason: 'auto' }));
+  await expect
+    .poll(() => received)
+    .toEqual([{ runId: 'run_00000000000000000001', attempt: 1, reason: 'auto' }]);
+});
+
+it('progress names the tools that were called last, and the ending its agent', async () => {
+  const bus = createBus();
+  const received: unknown[] = [];
+  bus.on(BusTopic.WORKER_PROGRESS, ({ currentTool, recentTools }) =>
+    received.push({ currentTool, recentTools }),
+  );
+  bus.on(BusTopic.RUN_FINISHED, ({ agent, status }) => received.push({ agent, status }));
+  const publish = createBusPublisher(bus);
+  publish(event('dispatch.accepted', { ...SAMPLE_DATA['dispatch.accepted'], agent: 'fixer' }));
+  for (const tool of ['a', 'a', null, 'b', 'c', 'd', 'e', 'f'])
+    publish(event('worker.progress', { phase: 'agent', tool }));
+  publish(event('dispatch.finished', SAMPLE_DATA['dispatch.finished']));
+  await expect.poll(() => received.length).toBe(9);
+  expect(received[2]).toEqual({ currentTool: null, recentTools: ['a'] });
+  expect(received[7]).toEqual({ currentTool: 'f', recentTools: ['b', 'c', 'd', 'e', 'f'] });
+  expect(received[8]).toEqual({ agent: 'fixer', status: 'done' });
 });

@@ -13,16 +13,32 @@ import type { PublishedEvent } from '../ledger/index.ts';
 type Started = BusPayloads[typeof BusTopic.RUN_STARTED];
 type Accepted = Omit<Started, 'runId' | 'attempt' | 'at'>;
 
-/** Remembers an accepted run until it ends: `run-started` carries both. */
+interface Remembered {
+  readonly accepted: Accepted;
+  readonly recentTools: readonly string[];
+}
+
+const UNKNOWN: Remembered = { accepted: { task: '', runtime: '' }, recentTools: [] };
+const MAX_RECENT_TOOLS = 5;
+
+/** Remembers of each run, until it ends, what several payloads carry. */
 export function createBusPublisher(bus: SafeEventBus): (event: PublishedEvent) => void {
-  const accepted = new Map<string, Accepted>();
+  const runs = new Map<string, Remembered>();
   return (event) => {
     const { runId, attempt, at } = event;
     if (runId === null) return;
-    if (event.type === 'dispatch.accepted') accepted.set(runId, describeAccepted(event.data));
-    publish(bus, { runId, attempt, at }, event, accepted.get(runId));
-    if (isEnding(event)) accepted.delete(runId);
+    const run = remember(runs.get(runId) ?? UNKNOWN, event);
+    if (run !== UNKNOWN) runs.set(runId, run);
+    publish(bus, { runId, attempt, at }, event, run);
+    if (isEnding(event)) runs.delete(runId);
   };
+}
+
+function remember(run: Remembered, event: PublishedEvent): Remembered {
+  if (event.type === 'dispatch.accepted') return { ...run, accepted: describeAccepted(event.data) };
+  const tool = event.type === 'worker.progress' ? event.data.tool : null;
+  if (tool == null || tool === run.recentTools.at(-1)) return run;
+  return { ...run, recentTools: [...run.recentTools, tool].slice(-MAX_RECENT_TOOLS) };
 }
 
 function describeAccepted({ task, runtime, agent, resolved }: DataOf<'dispatch.accepted'>): Accepted {
@@ -39,16 +55,19 @@ function publish(
   bus: SafeEventBus,
   who: { runId: string; attempt: number; at: string },
   event: PublishedEvent,
-  accepted: Accepted = { task: '', runtime: '' },
+  run: Remembered,
 ): void {
   switch (event.type) {
     case 'dispatch.started':
-      return void bus.emit(BusTopic.RUN_STARTED, { ...who, ...accepted });
+      return void bus.emit(BusTopic.RUN_STARTED, { ...who, ...run.accepted });
     case 'worker.progress': {
-      if (event.data.message === 'compaction')
-        bus.emit(BusTopic.COMPACTION_STARTED, { runId: who.runId, attempt: who.attempt });
       const currentTool = event.data.tool ?? null;
-      return void bus.emit(BusTopic.WORKER_PROGRESS, { ...who, ...event.data, currentTool });
+      const recentTools = [...run.recentTools];
+      return void bus.emit(BusTopic.WORKER_PROGRESS, { ...who, ...event.data, currentTool, recentTools });
+    }
+    case 'compaction.started': {
+      const { runId, attempt } = who;
+      return void bus.emit(BusTopic.COMPACTION_STARTED, { runId, attempt, ...event.data });
     }
     case 'worker.heartbeat':
       return void bus.emit(BusTopic.WORKER_HEARTBEAT, { ...who, ...event.data });
@@ -59,8 +78,13 @@ function publish(
     case 'warning':
       return void bus.emit(BusTopic.WARNING, { ...event.data, runId: who.runId });
     default:
-      if (isEnding(event)) bus.emit(BusTopic.RUN_FINISHED, { ...who, ...describeEnding(event) });
+      if (isEnding(event))
+        bus.emit(BusTopic.RUN_FINISHED, { ...who, ...agentOf(run), ...describeEnding(event) });
   }
+}
+
+function agentOf({ accepted: { agent } }: Remembered): { agent?: string } {
+  return agent === undefined ? {} : { agent };
 }
 
 function describeEnding(event: Extract<PublishedEvent, { type: TerminalType }>) {

@@ -5,13 +5,13 @@ import type { EventRecord } from './event-record.ts';
 import type { WorkingRows } from './storage.ts';
 
 /** The terminal event of a run; its hash covers every event before it. */
-export interface Ending {
+export interface EndedRun {
   readonly runId: string;
   readonly hash: string;
 }
 
 /** What is kept with an ending, as JSON; the ledger does not read it. */
-export type MarkEnding = (ending: Ending) => unknown;
+export type MarkEnding = (ending: EndedRun) => unknown;
 
 const SPACE = 'endings';
 

@@ -9,7 +9,7 @@ export { DEFAULT_POOL } from './contract.ts';
 export type { LedgerOptions } from './create-ledger.ts';
 export * from './errors.ts';
 export { findEndingMark } from './ending-marks.ts';
-export type { Ending } from './ending-marks.ts';
+export type { EndedRun } from './ending-marks.ts';
 export { canonicalJson } from './canonical-json.ts';
 export { findLedgerId, getLedgerId } from './ledger-id.ts';
 export { createFeed, type EventFeed, type FeedQuery } from './feed.ts';

@@ -1,4 +1,4 @@
-import { type DispatchRequest, RunNotFoundError } from '../admission/index.ts';
+import { parseRequest, RunNotFoundError, type DispatchRequest } from '../admission/index.ts';
 import type { Engine } from '../engine.ts';
 import { requireRemembered } from './run-forgotten.ts';
 
@@ -11,5 +11,5 @@ export async function readRequest(
   const [accepted] = engine.ledger.read({ runId, types: ['dispatch.accepted'] });
   const ref = accepted?.data.requestRef;
   if (ref === undefined) throw new RunNotFoundError(runId);
-  return JSON.parse((await engine.store.getBlob(ref)).toString('utf8')) as DispatchRequest;
+  return parseRequest(JSON.parse((await engine.store.getBlob(ref)).toString('utf8')));
 }

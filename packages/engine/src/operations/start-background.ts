@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isSameProcess, readProcess, startDetached, writeFileAtomic, removeFileSync } from '@caisson/ground';
 import { BusTopic, CaissonError, ErrorInfo } from '@caisson/protocol';
 import { readHostEnvironment } from '../config/index.ts';
-import type { DispatchRequest } from '../admission/index.ts';
+import { parseRequest, type DispatchRequest } from '../admission/index.ts';
 import type { Engine } from '../engine.ts';
 import { createRunId } from '../platform/index.ts';
 import { findRunOfKey } from './find-run-of-key.ts';
@@ -149,7 +149,7 @@ function keepWarnings({ bus, ledger, recorder }: Engine, runId: string): { flush
 function readRequest({ seal }: Engine, paths: BackgroundPaths, runId: string): DispatchRequest {
   const text = seal.unwrap(purposeOf(runId), readFileSync(paths.request, 'utf8'));
   rmSync(paths.request);
-  if (text !== null) return JSON.parse(text) as DispatchRequest;
+  if (text !== null) return parseRequest(JSON.parse(text));
   throw new BackgroundRefusedError({
     code: 'STATE_REFUSED',
     message: `${paths.request} was not written by this Caisson, and nothing was started`,

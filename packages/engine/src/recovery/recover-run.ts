@@ -1,6 +1,6 @@
 /** One run of a dead host, from what is on disk to its ending. */
 import { rm } from 'node:fs/promises';
-import { isEnding, recordedTypeOf } from '@caisson/protocol';
+import { isEnding, recordedTypeOf, type Ending } from '@caisson/protocol';
 import {
   IllegalTransitionError,
   type RunRecord,
@@ -17,7 +17,6 @@ import {
   atLeast,
   findEarlierUse,
   endingOfResult,
-  type Ending,
   findLeftWork,
   type MayPass,
   readResult,

@@ -2,6 +2,7 @@ import { readProcess } from '@caisson/ground';
 import {
   encodeNdjson,
   isTerminal,
+  STEPS,
   type ControlMessage,
   type Failure,
   type WorkerLine,
@@ -86,7 +87,7 @@ function listen(
       await options.onReady();
       send({ kind: 'go' });
     } catch (error) {
-      refuse({ reason: 'worker-failed', detail: (error as Error).message, step: 5 });
+      refuse({ reason: 'worker-failed', detail: (error as Error).message, step: STEPS.ready });
     }
   };
   readWorkerStream(worker.stdout, {

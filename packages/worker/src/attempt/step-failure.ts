@@ -1,6 +1,12 @@
-import type { Failure, FailureCause, FailureReason } from '@caisson/protocol';
 import { explainError } from '@caisson/ground';
-import { CaissonError } from '@caisson/protocol';
+import {
+  CaissonError,
+  STEPS,
+  type Failure,
+  type FailureCause,
+  type FailureReason,
+  type StepName,
+} from '@caisson/protocol';
 import { StoppedError } from './stop-order.ts';
 
 /** A step of the attempt failed; carries the failure to report. */
@@ -15,11 +21,15 @@ export class StepFailure extends CaissonError {
 }
 
 /** Runs one of the fourteen steps; anything it throws, except an order to stop, becomes a failure of that step. */
-export async function inStep<T>(step: number, reason: FailureReason, work: () => Promise<T> | T): Promise<T> {
+export async function inStep<T>(
+  step: StepName,
+  reason: FailureReason,
+  work: () => Promise<T> | T,
+): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw attributed(error, step, reason);
+    throw attributed(error, STEPS[step], reason);
   }
 }
 
@@ -27,9 +37,9 @@ export async function inStep<T>(step: number, reason: FailureReason, work: () =>
 export function fail(
   reason: FailureReason,
   detail: string,
-  extra: { cause?: FailureCause; step?: number } = {},
+  { step, ...extra }: { cause?: FailureCause; step?: StepName } = {},
 ): StepFailure {
-  return new StepFailure({ reason, detail, ...extra });
+  return new StepFailure({ reason, detail, ...extra, ...(step === undefined ? {} : { step: STEPS[step] }) });
 }
 
 /** The error in words for the user. Only our own bugs need the place where they happened. */

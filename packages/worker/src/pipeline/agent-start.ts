@@ -26,7 +26,8 @@ export interface AgentStart {
 
 export async function describeAgentStart(context: AttemptContext): Promise<AgentStart> {
   const { job } = context;
-  if (context.driver === null) throw fail('worker-failed', 'no runtime adapter is loaded', { step: 2 });
+  if (context.driver === null)
+    throw fail('worker-failed', 'no runtime adapter is loaded', { step: 'load-adapter' });
   const driver = guardDriver(context.driver, job.runtime.name);
   const coordination = job.runtime.name === 'command' ? null : await loadCoordination(context);
   const input: DriverInput = {

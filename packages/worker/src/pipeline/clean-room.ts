@@ -26,7 +26,9 @@ export async function runInCleanRoom(
 ): Promise<CommandOutcome> {
   const { job } = context;
   if (job.grant.sandbox === 'none')
-    throw fail('policy-denied', 'a clean room needs the sandbox, and this run has none', { step: 11 });
+    throw fail('policy-denied', 'a clean room needs the sandbox, and this run has none', {
+      step: 'pipeline',
+    });
   const folder = join(dirname(job.paths.captures), `clean-room.${job.runId}.${job.attempt}`);
   await removeTree(folder);
   try {

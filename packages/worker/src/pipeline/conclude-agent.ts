@@ -1,4 +1,5 @@
 /** Turns an ended agent into the report of its block. Its own events decide; the exit code only breaks a tie. */
+import { STEPS } from '@caisson/protocol';
 import { type AttemptContext, type StopOrder, fail, StepFailure, StoppedError } from '../attempt/index.ts';
 import type { AgentEnding, AgentStream } from '../runtimes/index.ts';
 import { recordLogs, type AgentSpools } from './agent-spools.ts';
@@ -25,11 +26,15 @@ export function concludeAgent(
   const exitCode = exit.code === null ? {} : { exitCode: exit.code };
   if (control.stop.aborted) throw new StoppedError(control.stop.reason as StopOrder);
   if (gathered.limit !== undefined)
-    return { status: 'failed', ...exitCode, failure: new StepFailure({ step: 11, ...gathered.limit }) };
+    return {
+      status: 'failed',
+      ...exitCode,
+      failure: new StepFailure({ step: STEPS.pipeline, ...gathered.limit }),
+    };
   if (ending === null || ending.kind === 'answered') return { status: 'ok', ...exitCode };
   const failure = fail('provider-failed', context.redactor.redact(describe(ending)).slice(0, 8000), {
     cause: ending.cause,
-    step: 11,
+    step: 'pipeline',
   });
   return { status: 'failed', ...exitCode, failure };
 }

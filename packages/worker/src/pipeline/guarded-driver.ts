@@ -55,7 +55,7 @@ function guarded<T>(name: string, method: string, work: () => T): T {
 export function adapterFailure(name: string, method: string, error: unknown): StepFailure {
   const why = (error instanceof Error ? error.message : String(error)).slice(0, 2000);
   const detail = `the adapter of the runtime "${name}" failed in ${method}(): ${why}`;
-  return fail('worker-failed', detail, { step: 11 });
+  return fail('worker-failed', detail, { step: 'pipeline' });
 }
 
 function demandObject<T>(value: T): T {

@@ -1,2 +1,2 @@
 export { runPipeline } from './runner.ts';
-export { sealAttempt, type AttemptEnding } from './seal.ts';
+export { sealAttempt } from './seal.ts';

@@ -56,7 +56,7 @@ export function createProgressReporter(context: AttemptContext): ProgressReporte
         return;
       }
       if (signal.kind === 'compaction') {
-        context.writer.write({ kind: 'progress', phase: 'agent', message: 'compaction' });
+        context.writer.write(signal);
         return;
       }
       if (signal.kind === 'text') text += decoder.write(words.push(Buffer.from(signal.text)));

@@ -3,23 +3,17 @@ import { writeFileAtomic, type Redactor } from '@caisson/ground';
 import {
   exitCodeOf,
   type CapturedStream,
-  type Failure,
+  type Ending,
   type NeedsInput,
   type Result,
 } from '@caisson/protocol';
 import { type AttemptContext, addUsage, redactForeign, redactRecord } from '../attempt/index.ts';
 
-export type AttemptEnding =
-  | { readonly kind: 'finished' }
-  | { readonly kind: 'needs_input' }
-  | { readonly kind: 'failed'; readonly failure: Failure }
-  | { readonly kind: 'cancelled'; readonly cause: 'user' | 'shutdown' };
-
 const REPLY_HEAD_CHARACTERS = 16_384;
 
 export async function sealAttempt(
   context: AttemptContext,
-  ending: AttemptEnding,
+  ending: Ending,
   durationMs: number,
 ): Promise<void> {
   const result = composeResult(context, ending, durationMs);
@@ -27,7 +21,7 @@ export async function sealAttempt(
   writeEnding(context, ending, durationMs);
 }
 
-function composeResult(context: AttemptContext, ending: AttemptEnding, durationMs: number): Result {
+function composeResult(context: AttemptContext, ending: Ending, durationMs: number): Result {
   const { job, captures, redactor } = context;
   const gathered = { ...context.gathered, ...redactWords(context) };
   const usage = context.meter.toUsage();
@@ -93,7 +87,7 @@ function recordOf(
   return { ref: context.captures.put(bytes), bytes: bytes.length, truncated: log?.truncated ?? false };
 }
 
-function writeEnding(context: AttemptContext, ending: AttemptEnding, durationMs: number): void {
+function writeEnding(context: AttemptContext, ending: Ending, durationMs: number): void {
   switch (ending.kind) {
     case 'finished':
       return context.writer.write({ kind: 'dispatch.finished', durationMs });

@@ -110,7 +110,7 @@ export type AgentSignal =
   | { readonly kind: 'usage'; readonly how: 'delta' | 'total'; readonly usage: UsageCount }
   | { readonly kind: 'cost'; readonly usd: number }
   | { readonly kind: 'model-time'; readonly ms: number }
-  | { readonly kind: 'compaction' }
+  | { readonly kind: 'compaction'; readonly reason?: string }
   /** The agent's own gate denied a call. */
   | {
       readonly kind: 'denied';

@@ -18,3 +18,8 @@ export const listOf = (value: unknown): readonly Json[] => (Array.isArray(value)
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 export const numberOf = (value: unknown): number =>
   typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0;
+
+/** The reason that a program gives for something, where it gives one. */
+export function reasonOf(value: unknown): { reason?: string } {
+  return typeof value === 'string' && value !== '' ? { reason: value } : {};
+}

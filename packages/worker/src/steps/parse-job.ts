@@ -31,7 +31,7 @@ export function checkJob(job: Job, environment: WorkerEnvironment): void {
     throw fail(
       'policy-denied',
       `CAISSON_SAFETY says "${environment.safety}" but the grant says "${job.grant.mode}"`,
-      { step: 1 },
+      { step: 'parse-job' },
     );
   }
 }

@@ -62,7 +62,7 @@ async function captureWorkspacePatch(context: AttemptContext): Promise<BlockRepo
     const { gitDir, baselineTree } = workspace;
     if (!(await proveApplies({ gitDir, baselineTree, patch: final.patch, tree: final.tree }))) {
       const detail = 'the captured patch does not restore the captured tree';
-      return { status: 'failed', failure: fail('output-invalid', detail, { step: 11 }) };
+      return { status: 'failed', failure: fail('output-invalid', detail, { step: 'pipeline' }) };
     }
     context.gathered.patchRef = context.captures.put(final.patch);
     if (risky.length > 0) context.gathered.risky = risky;
@@ -117,7 +117,7 @@ async function captureOutputs(context: AttemptContext): Promise<BlockReport> {
 }
 
 function invalid(detail: string): BlockReport {
-  return { status: 'failed', failure: fail('output-invalid', detail, { step: 11 }) };
+  return { status: 'failed', failure: fail('output-invalid', detail, { step: 'pipeline' }) };
 }
 
 function takeOutputs(context: AttemptContext): BlockReport {

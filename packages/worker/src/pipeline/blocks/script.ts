@@ -1,4 +1,4 @@
-import type { Failure, ScriptBlock, VerifyReport } from '@caisson/protocol';
+import { STEPS, type Failure, type ScriptBlock, type VerifyReport } from '@caisson/protocol';
 import { type AttemptContext, fail, StepFailure } from '../../attempt/index.ts';
 import { runInCleanRoom } from '../clean-room.ts';
 import { runInSandbox, type CommandOutcome } from '../../commands/index.ts';
@@ -46,7 +46,7 @@ function reportLimit(block: ScriptBlock, outcome: CommandOutcome, limit: Failure
     failure: new StepFailure({
       ...limit,
       detail: `${block.lens} \`${block.command}\`: ${limit.detail}`,
-      step: 11,
+      step: STEPS.pipeline,
     }),
   };
 }
@@ -67,7 +67,7 @@ function gateFailure(block: ScriptBlock, what: string, outcome: CommandOutcome):
   const tail = (outcome.stderr || outcome.stdout).trim().slice(-2000);
   return fail('provider-failed', `gate \`${block.command}\` ${what}${tail === '' ? '' : `:\n${tail}`}`, {
     cause: 'gate',
-    step: 11,
+    step: 'pipeline',
   });
 }
 

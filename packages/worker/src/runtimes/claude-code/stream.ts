@@ -1,7 +1,7 @@
 import { causeOf } from '../agent-cause.ts';
 import { conclude, concludeFailed, type AgentRecord } from '../agent-record.ts';
 import type { AgentSignal, AgentStream, UsageCount } from '../contract.ts';
-import { listOf, numberOf, objectOf, textOf, type Json } from '../json-line.ts';
+import { listOf, numberOf, objectOf, reasonOf, textOf, type Json } from '../json-line.ts';
 import { createJsonStream } from '../json-stream.ts';
 
 /** Known and not needed. */
@@ -38,7 +38,8 @@ function readSystem(event: Json, record: AgentRecord): readonly AgentSignal[] {
     return [{ kind: 'session', sessionId: textOf(event.session_id) }];
   }
   if (event.subtype === 'api_retry') return readRetry(event, record);
-  return event.subtype === 'compact_boundary' ? [{ kind: 'compaction' }] : [];
+  if (event.subtype !== 'compact_boundary') return [];
+  return [{ kind: 'compaction', ...reasonOf(objectOf(event.compact_metadata).trigger) }];
 }
 
 /** A wrong key stays wrong: there is no reason to wait, though Claude would try ten times. */

@@ -1,7 +1,7 @@
 import { causeOf } from '../agent-cause.ts';
 import { conclude, CUT_ANSWER, type AgentRecord } from '../agent-record.ts';
 import type { AgentSignal, AgentStream } from '../contract.ts';
-import { listOf, numberOf, objectOf, textOf, type Json } from '../json-line.ts';
+import { listOf, numberOf, objectOf, reasonOf, textOf, type Json } from '../json-line.ts';
 import { createJsonStream } from '../json-stream.ts';
 
 const QUIET = new Set([
@@ -38,7 +38,7 @@ export function createPiStream(): AgentStream {
         case 'tool_execution_end':
           return readToolEnd(event, record);
         case 'compaction_start':
-          return [{ kind: 'compaction' }];
+          return [{ kind: 'compaction', ...reasonOf(event.reason) }];
         case 'agent_end':
           hasEnded = true; // a retry may still follow
           return [];
