@@ -1,12 +1,20 @@
 import type { EventType } from '@caisson/protocol';
 import { admitEvents } from './admit-event.ts';
-import type { Ledger, LedgerChange, ReadQuery, RunRow, StoredEvent, StoredOf } from './contract.ts';
+import type {
+  AppendOptions,
+  Ledger,
+  LedgerChange,
+  ReadQuery,
+  RunRow,
+  StoredEvent,
+  StoredOf,
+} from './contract.ts';
 import { Draft } from './draft.ts';
 import type { MarkEnding } from './ending-marks.ts';
 import { LedgerClosedError } from './errors.ts';
 import { toStoredEvent } from './event-record.ts';
 import { findLast } from './find-last.ts';
-import { GroupCommit } from './group-commit.ts';
+import { GroupCommit, type Recorded } from './group-commit.ts';
 import { createKeyValues } from './key-values.ts';
 import { createLeases } from './leases.ts';
 import type { RunState } from './ledger-view.ts';
@@ -45,10 +53,7 @@ export function createLedger(storage: Storage, options: LedgerOptions = {}): Led
       demandOpen();
       if (events.length === 0) return [];
       const admitted = admitEvents(events, createEventId);
-      const { records, countBefore } = await group.submit(admitted, appendOptions);
-      const stored = records.map(toStoredEvent);
-      for (const event of listAdded(stored, countBefore)) appendOptions?.onAdded?.(event);
-      return stored;
+      return announceAdded(await group.submit(admitted, appendOptions), appendOptions);
     },
     read: <T extends EventType>(query: ReadQuery = {}) => {
       const events = reading(() => readRecords(storage, query)).map(toStoredEvent);
@@ -88,6 +93,12 @@ export function createLedger(storage: Storage, options: LedgerOptions = {}): Led
       return closing;
     },
   };
+}
+
+function announceAdded({ records, countBefore }: Recorded, options: AppendOptions = {}): StoredEvent[] {
+  const stored = records.map(toStoredEvent);
+  for (const event of listAdded(stored, countBefore)) options.onAdded?.(event);
+  return stored;
 }
 
 /** Without those that were there before, or are twice in the call. */

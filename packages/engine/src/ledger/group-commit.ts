@@ -17,7 +17,7 @@ const MAX_CALLS_PER_COMMIT = 1024;
 const DEFAULT_PATIENCE_MS = 30_000;
 const LAST_PATIENCE_MS = 10_000;
 
-interface Recorded {
+export interface Recorded {
   /** The events of the call, in order. */
   readonly records: readonly EventRecord[];
   /** How many events the ledger had before the call: those with a higher offset are new. */
