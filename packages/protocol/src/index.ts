@@ -21,6 +21,7 @@ export * from './ndjson.ts';
 export * from './bus-topics.ts';
 export * from './session-files.ts';
 export * from './nearest-name.ts';
+export * from './defined-only.ts';
 export * from './units.ts';
 export * from './policy-rule.ts';
 export * from './config.ts';

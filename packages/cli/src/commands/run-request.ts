@@ -1,5 +1,5 @@
 import type { DispatchRequest } from '@caisson/engine';
-import { parseDuration, parseSize } from '@caisson/protocol';
+import { definedOnly, parseDuration, parseSize } from '@caisson/protocol';
 import { UsageError } from '../usage-error.ts';
 import type { RunValues } from './run-options.ts';
 
@@ -112,8 +112,4 @@ function readPair(option: string, form: string, word: string): [string, string] 
   const at = word.indexOf('=');
   if (at < 1) throw new UsageError(`${option} needs ${form}, got "${word}"`);
   return [word.slice(0, at), word.slice(at + 1)];
-}
-
-function definedOnly<T extends object>(value: T): Partial<T> {
-  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as Partial<T>;
 }

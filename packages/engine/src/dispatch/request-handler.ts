@@ -1,6 +1,6 @@
 /** Answers a worker's requests to the host while it runs: decide a waiting call, dispatch another run. */
 import * as z from 'zod/mini';
-import { Mode, TERMINAL_TYPES } from '@caisson/protocol';
+import { definedOnly, Mode, TERMINAL_TYPES } from '@caisson/protocol';
 import {
   type DispatchRequest,
   type DispatchRooms,
@@ -111,11 +111,5 @@ async function describeChild(rooms: RequestHandlerOptions['rooms'], handle: RunH
     ...(ended.result?.needsInput === undefined ? {} : { question: ended.result.needsInput.question }),
     patchBytes: patch.length,
     ...(patch.length > 0 && patch.length <= MAX_PATCH_BYTES ? { patch: patch.toString('base64') } : {}),
-  };
-}
-
-function definedOnly<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as {
-    [K in keyof T]: Exclude<T[K], undefined>;
   };
 }

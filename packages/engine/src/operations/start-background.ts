@@ -2,7 +2,7 @@
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isSameProcess, readProcess, startDetached, writeFileAtomic, removeFileSync } from '@caisson/ground';
-import { BusTopic, CaissonError, ErrorInfo } from '@caisson/protocol';
+import { BusTopic, CaissonError, definedOnly, ErrorInfo } from '@caisson/protocol';
 import { readHostEnvironment } from '../config/index.ts';
 import { parseRequest, type DispatchRequest } from '../admission/index.ts';
 import type { Engine } from '../engine.ts';
@@ -168,10 +168,4 @@ function readRefusal(paths: BackgroundPaths): ErrorInfo | null {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
   }
-}
-
-function definedOnly(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
 }

@@ -1,4 +1,5 @@
 import { runBounded } from '@caisson/ground';
+import { definedOnly } from '@caisson/protocol';
 import type { SecretSource, SecretsOptions } from './contract.ts';
 import { FETCH_TIMEOUT_MS, MAX_SECRET_BYTES } from './limits.ts';
 
@@ -28,10 +29,4 @@ export function createExecSource({ env, base }: SecretsOptions): SecretSource {
       return run.stdout.toString('utf8');
     },
   };
-}
-
-function definedOnly(env: SecretsOptions['env']): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
 }
