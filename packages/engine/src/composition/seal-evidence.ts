@@ -1,21 +1,19 @@
-/**
- * Signs a run that has ended: the manifest is read from the ledger, so that recovery can seal what another host began.
- */
+/** Signs a run that has ended, once, and delivers it. */
 import type { Clock } from '@caisson/ground';
-import { isEnding, Result, type TerminalType } from '@caisson/protocol';
-import * as z from 'zod/mini';
+import { isEnding, Result } from '@caisson/protocol';
 import type { ResolvedConfig } from '../config/index.ts';
 import {
+  composeManifest,
   EvidenceManifest,
+  listArtefacts,
   prepareSeal,
-  SealRefusedError,
   TamperedError,
   UnsealedError,
-  type Artefact,
   type Keyring,
   type ResultSink,
+  type SealingHost,
 } from '../evidence/index.ts';
-import { ZERO_HASH, type Ledger, type Recorder, type StoredEvent, type StoredOf } from '../ledger/index.ts';
+import type { Ledger, Recorder } from '../ledger/index.ts';
 import type { Store } from '../store/index.ts';
 import { deliverSealed } from './deliver-sealed.ts';
 import { digestProgram } from './digest-program.ts';
@@ -93,7 +91,7 @@ async function seal(
     store,
     runId,
     events: events.filter((event) => event.seq <= ending.seq),
-    manifest: composeManifest(options, runId, events),
+    manifest: composeManifest(describeHost(options), runId, events),
     resultBytes,
     artefacts,
   });
@@ -111,71 +109,10 @@ async function seal(
     await record.append('warning', { source: 'evidence', message }, { attempt });
 }
 
-async function listArtefacts(
-  store: Store,
-  ending: StoredOf<TerminalType>,
-  resultBytes: Buffer | null,
-): Promise<Artefact[]> {
-  const artefacts: Artefact[] = [];
-  const { patchRef } = ending.data;
-  if (patchRef !== undefined)
-    artefacts.push({ name: 'patch', digest: patchRef, size: (await store.getBlob(patchRef)).length });
-  if (resultBytes === null) return artefacts;
-  const result = Result.parse(JSON.parse(resultBytes.toString('utf8')));
-  for (const output of result.outputs)
-    artefacts.push({ name: output.path, digest: output.ref, size: output.size });
-  const { reply, logs } = result;
-  return [
-    ...artefacts,
-    { name: 'reply', digest: reply.ref, size: reply.bytes },
-    { name: 'logs/stdout', digest: logs.stdout.ref, size: logs.stdout.bytes },
-    { name: 'logs/stderr', digest: logs.stderr.ref, size: logs.stderr.bytes },
-  ];
-}
-
-function composeManifest(
-  options: SealerOptions,
-  runId: string,
-  events: readonly StoredEvent[],
-): EvidenceManifest {
-  const [first] = events;
-  if (first?.type !== 'dispatch.accepted')
-    throw new SealRefusedError(`${runId} does not begin with its acceptance`);
-  const accepted = first.data;
-  const launched = events.findLast((event) => event.type === 'attempt.launched');
-  const workspace = WorkspaceBase.safeParse(launched?.data.workspace).data;
-  const { resolved, runtimeInfo } = accepted;
+function describeHost({ version, config, ledger, path }: SealerOptions): SealingHost {
   return {
-    schemaVersion: 1,
-    runId,
-    ...(accepted.continues === undefined ? {} : { continues: accepted.continues }),
-    task: accepted.task,
-    base: { commit: workspace?.baseCommit ?? null, baselineTree: workspace?.baselineTree ?? null },
-    ...(resolved.agent === undefined ? {} : { agent: resolved.agent }),
-    capabilities: resolved.capabilities,
-    env: { bundles: resolved.env, names: accepted.envNames ?? [] },
-    inputs: (accepted.inputs ?? []).map(({ key, sha256 }) => ({ key, sha256 })),
-    ...(accepted.prompts === undefined ? {} : { prompts: accepted.prompts }),
-    pipeline: accepted.pipeline ?? { id: 'caisson.default', hash: ZERO_HASH },
-    policy: {
-      grant: accepted.grant,
-      ceiling: options.config.policy.ceiling,
-      ...(accepted.rulesHash === undefined ? {} : { rulesHash: accepted.rulesHash }),
-    },
-    runtime: {
-      name: accepted.runtime,
-      version: runtimeInfo?.version ?? null,
-      binary: digestProgram(options.ledger.kv, runtimeInfo?.bin ?? '', options.path),
-      ...(runtimeInfo?.adapter == null ? {} : { adapter: runtimeInfo.adapter }),
-    },
-    model: { requested: resolved.model.requested },
-    host: {
-      caisson: options.version,
-      node: process.versions.node,
-      platform: `${process.platform}-${process.arch}`,
-    },
+    version,
+    ceiling: config.policy.ceiling,
+    digestProgram: (program) => digestProgram(ledger.kv, program, path),
   };
 }
-
-/** The part of a prepared workspace that the manifest names. */
-const WorkspaceBase = z.object({ baseCommit: z.nullable(z.string()), baselineTree: z.string() });

@@ -3,6 +3,8 @@ export * from './errors.ts';
 export { openKeyring, type Keyring, type ListedKey } from './keys.ts';
 export { parsePublicKey } from './public-key.ts';
 export { encodeManifest, EvidenceManifest } from './manifest.ts';
+export { composeManifest, type SealingHost } from './compose-manifest.ts';
+export { listArtefacts } from './list-artefacts.ts';
 export { merkleRoot } from './merkle.ts';
 export { prepareSeal, signSeal, type PreparedSeal, type Seal, type SealInput } from './seal.ts';
 export {

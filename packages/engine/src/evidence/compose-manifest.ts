@@ -1,0 +1,68 @@
+/** Reads a run's manifest from its events, so that recovery can seal what another host began. */
+import type { Mode } from '@caisson/protocol';
+import * as z from 'zod/mini';
+import { ZERO_HASH, type StoredEvent } from '../ledger/index.ts';
+import { SealRefusedError } from './errors.ts';
+import type { EvidenceManifest } from './manifest.ts';
+
+/** What the manifest names of the host that seals. */
+export interface SealingHost {
+  /** The version of Caisson. */
+  readonly version: string;
+  readonly ceiling: Mode | undefined;
+  /** The sha256 of a program; null when there is no such file. */
+  digestProgram(program: string): string | null;
+}
+
+/** The part of a prepared workspace that the manifest names. */
+const WorkspaceBase = z.object({ baseCommit: z.nullable(z.string()), baselineTree: z.string() });
+
+/** The events begin with the run's acceptance, which named every input by its digest. */
+export function composeManifest(
+  host: SealingHost,
+  runId: string,
+  events: readonly StoredEvent[],
+): EvidenceManifest {
+  const [first] = events;
+  if (first?.type !== 'dispatch.accepted')
+    throw new SealRefusedError(`${runId} does not begin with its acceptance`);
+  const accepted = first.data;
+  const { resolved, runtimeInfo } = accepted;
+  return {
+    schemaVersion: 1,
+    runId,
+    ...(accepted.continues === undefined ? {} : { continues: accepted.continues }),
+    task: accepted.task,
+    base: findBase(events),
+    ...(resolved.agent === undefined ? {} : { agent: resolved.agent }),
+    capabilities: resolved.capabilities,
+    env: { bundles: resolved.env, names: accepted.envNames ?? [] },
+    inputs: (accepted.inputs ?? []).map(({ key, sha256 }) => ({ key, sha256 })),
+    ...(accepted.prompts === undefined ? {} : { prompts: accepted.prompts }),
+    pipeline: accepted.pipeline ?? { id: 'caisson.default', hash: ZERO_HASH },
+    policy: {
+      grant: accepted.grant,
+      ceiling: host.ceiling,
+      ...(accepted.rulesHash === undefined ? {} : { rulesHash: accepted.rulesHash }),
+    },
+    runtime: {
+      name: accepted.runtime,
+      version: runtimeInfo?.version ?? null,
+      binary: host.digestProgram(runtimeInfo?.bin ?? ''),
+      ...(runtimeInfo?.adapter == null ? {} : { adapter: runtimeInfo.adapter }),
+    },
+    model: { requested: resolved.model.requested },
+    host: {
+      caisson: host.version,
+      node: process.versions.node,
+      platform: `${process.platform}-${process.arch}`,
+    },
+  };
+}
+
+/** The last attempt counts: its workspace is the one that the result came from. */
+function findBase(events: readonly StoredEvent[]): EvidenceManifest['base'] {
+  const launched = events.findLast((event) => event.type === 'attempt.launched');
+  const workspace = WorkspaceBase.safeParse(launched?.data.workspace).data;
+  return { commit: workspace?.baseCommit ?? null, baselineTree: workspace?.baselineTree ?? null };
+}
