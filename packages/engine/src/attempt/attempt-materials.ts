@@ -38,14 +38,14 @@ export async function materialiseCapabilities(
   return overlay;
 }
 
-/** What is said once of a run, before its first attempt. */
+/** Records what is said once about a run, before its first attempt. */
 export async function recordFirst(run: AdmittedRun, record: RunRecord): Promise<void> {
   await recordPrompt(run, record);
   await warnUnsupportedSampling(run, record);
   await warnOfWeakerVerify(run, record);
 }
 
-/** The text is in the agent's hands alone; what it was is reported by its hash. */
+/** Only the agent gets the text; the event has its hash. */
 async function recordPrompt(run: AdmittedRun, record: RunRecord): Promise<void> {
   if (run.compiled === null) return;
   await record.append('prompt.compiled', {

@@ -116,6 +116,6 @@ function workOfRun(
 export const LOST_WORK_NOTE =
   'Note: the working folder is new. The changes that you made earlier in this conversation are not in it.';
 
-/** Said in another attempt of the same run, which hears its task again; not every program finds its conversation. */
+/** For another attempt of the same run, which gets its task again: not every program finds its conversation. */
 export const NEXT_ATTEMPT_NOTE =
   'Note: the attempt before this one broke off. What it changed is in the working folder: go on from it. The task was:';

@@ -93,7 +93,7 @@ function prepareNext(rooms: DispatchRooms): void {
   rooms.compute.spares.warmNext();
 }
 
-/** Answers what the worker asks of its host; a call that waits for a person stops no clock of its own. */
+/** Answers the worker's requests; while a call waits for a person, the supervision knows it. */
 function createAnswering(
   { requests }: DispatchRooms,
   { runId, grant, session }: AdmittedRun,
@@ -103,15 +103,15 @@ function createAnswering(
 ): (line: Extract<WorkerLine, { kind: 'request' }>) => Promise<void> {
   const emit: Emit = (type, data) => record.append(type, data, { attempt });
   const who = { runId, attempt, grant, session, emit };
-  let held = 0;
+  let approvals = 0;
   return async ({ id, request, body }) => {
-    if (request === 'approve') held += 1;
-    supervision.setWaitingForPermission(held > 0);
+    if (request === 'approve') approvals += 1;
+    supervision.setWaitingForPermission(approvals > 0);
     const reply = await requests
       .answer(who, { id, request, body })
       .catch((error: unknown) => ({ ok: false, value: (error as Error).message }));
-    if (request === 'approve') held -= 1;
-    supervision.setWaitingForPermission(held > 0);
+    if (request === 'approve') approvals -= 1;
+    supervision.setWaitingForPermission(approvals > 0);
     supervision.send({ kind: 'reply', id, ok: reply.ok, value: reply.value });
   };
 }

@@ -9,7 +9,7 @@ import {
 import type { RunRecord } from '../ledger/index.ts';
 
 /** A denial is reported once per target and reason, and not at all after this many. */
-const MAX_TOLD_DENIALS = 64;
+const MAX_REPORTED_DENIALS = 64;
 
 type OpenOptions = Parameters<NetworkDoor['open']>[0];
 type NetworkPlan = Pick<OpenOptions, 'hosts' | 'model' | 'services' | 'onLoopback'>;
@@ -47,7 +47,7 @@ export async function openNetwork(
       record.keep('network.connection', data, { attempt });
       const { target, verdict, via, detail } = data;
       const what = `connection to ${target}: ${detail ?? 'refused'}`;
-      if (verdict !== 'denied' || denied.has(what) || denied.size >= MAX_TOLD_DENIALS) return;
+      if (verdict !== 'denied' || denied.has(what) || denied.size >= MAX_REPORTED_DENIALS) return;
       denied.add(what);
       const rule = via === 'broker' ? 'broker' : 'network.hosts';
       const denial = { layer: 'network', what, actionClass: 'network', rule } as const;

@@ -200,7 +200,7 @@ function openLimits(rooms: DispatchRooms, run: AdmittedRun, attempt: number, und
   return limits;
 }
 
-/** Invariant 5: a limit that a person set and that cannot be held is refused; a default is recorded as unenforced. */
+/** Invariant 5: a limit that a person set and that cannot be enforced is refused; a default is recorded as unenforced. */
 function refuseUnenforcedLimits(rooms: DispatchRooms, run: AdmittedRun, limits: AttemptLimits): void {
   const asked = Object.keys({ ...run.agent?.definition.grant?.limits, ...run.request.limits });
   const chosen = new Set<string>([...rooms.settings.chosenLimits, ...asked]);
