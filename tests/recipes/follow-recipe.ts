@@ -6,13 +6,11 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import { ROOT } from '../e2e/project.ts';
 
 interface Block {
@@ -22,11 +20,9 @@ interface Block {
   readonly lines: readonly string[];
 }
 
-/** Copies the tree and follows every step of the recipes; returns the root of the copy, which goes with the test. */
-export function followRecipes(...titles: readonly string[]): string {
-  const root = copyTree();
+/** Follows every step of the recipes in the tree. */
+export function followRecipes(root: string, titles: readonly string[]): void {
   for (const block of titles.flatMap(readRecipe)) follow(root, block);
-  return root;
 }
 
 /** The blocks of the section, without the indentation of the list they stand in. */
@@ -41,7 +37,8 @@ function readRecipe(title: string): Block[] {
         .slice(0, -1)
         .map((line) => line.slice(indent.length));
       const path = /^\/\/ (\S+\.\w+)$/.exec(lines[0] ?? '')?.[1] ?? null;
-      return { language, path, lines: path === null ? lines : lines.slice(1) };
+      const first = path === null ? 0 : lines[1] === '' ? 2 : 1; // a blank line ends the comment with the path
+      return { language, path, lines: lines.slice(first) };
     },
   );
 }
@@ -83,9 +80,9 @@ export function runCommand(root: string, line: string): void {
   if (ran.status !== 0) throw new Error(`${line} failed: ${ran.stdout}${ran.stderr}`);
 }
 
-function copyTree(): string {
+/** Copies what git would commit; returns the root of the copy, which the caller removes. */
+export function copyTree(): string {
   const root = mkdtempSync(join(tmpdir(), 'caisson-recipe-'));
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
     cwd: ROOT,
     encoding: 'utf8',
