@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { openRooms, prepareRun } from '../admission/fixtures/open-rooms.ts';
 import type { DispatchRooms } from '../admission/index.ts';
 import { LedgerFullError, type RunRow } from '../ledger/index.ts';
 import { recoverRun } from './recover-run.ts';
@@ -49,4 +50,37 @@ test.each([
   const { rooms, recorded } = createFullRooms(events);
   await recoverRun(rooms, { row, why: 'its host died' }, () => false);
   expect(recorded).toEqual(['dispatch.failed']);
+});
+
+async function recoverLeft(rooms: DispatchRooms, runId: string): Promise<unknown> {
+  const row = rooms.ledger.run(runId);
+  if (row === null) throw new Error('there is no such run');
+  await recoverRun(rooms, { row, why: 'the host died' }, () => false);
+  const events = rooms.ledger.read({ runId });
+  expect(events.at(-1)?.type).toBe('evidence.sealed');
+  return events.find((event) => event.type === 'dispatch.failed')?.data;
+}
+
+test('a run whose host died while it prepared is lost, sealed, and leaves no workspace', async () => {
+  const { rooms } = await openRooms();
+  const { run, prepared } = await prepareRun(rooms, { argv: ['true'] });
+  expect(await recoverLeft(rooms, run.runId)).toMatchObject({
+    failure: { reason: 'lost', detail: 'the host died before the run had a worker' },
+  });
+  const { workspace, paths } = prepared;
+  expect([workspace.path, paths.job, paths.captures].filter(existsSync)).toEqual([]);
+});
+
+test('a run whose launch cannot be read is lost with the reason, and its workspace stays', async () => {
+  const { rooms } = await openRooms();
+  const { run, record, prepared } = await prepareRun(rooms, { argv: ['true'] });
+  const workspace = { ...prepared.workspace };
+  const launched = { handle: { kind: 'remote' }, nonce: prepared.nonce, workspace };
+  await record.append('attempt.launched', launched, { attempt: 1 });
+  expect(await recoverLeft(rooms, run.runId)).toMatchObject({
+    failure: { reason: 'lost' },
+    patchMissing: expect.stringContaining('what it left could not be settled') as string,
+  });
+  expect(existsSync(workspace.path)).toBe(true);
+  await prepared.discard();
 });
