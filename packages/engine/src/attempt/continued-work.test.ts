@@ -65,7 +65,7 @@ test('a run does not begin with work that the conversation it continues knows no
   expect(work(failed(1, { patchRef: 'p1' }))).toEqual({ kind: 'patch', patchRef: 'p1', attempt: 1 });
 });
 
-test('a conversation is told that its work is lost, also when there never was a patch of it', () => {
+test('the prompt says that the work of a conversation is lost, also when there never was a patch of it', () => {
   const session = findEarlierSession(roomsWith(ended(1, { resume: S1, patchMissing: 'why' })), admitted(), 2);
   expect(isWorkLost(session, null, { kind: 'worktree' })).toBe(true);
   expect(isWorkLost(session, null, { kind: 'in-place' })).toBe(false);
