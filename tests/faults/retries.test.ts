@@ -78,6 +78,23 @@ describe('a worker that dies', { timeout: 120_000 }, () => {
     expect(project.git('show', `refs/caisson/${runId}/1:work.txt`)).toBe('first\n');
   });
 
+  it('and whose next attempt fails with nothing: the ending names its work', async () => {
+    const project = createProject();
+    const mark = `sleep 77${process.pid}`;
+    const flag = join(project.root, '../was-here');
+    const program = `if [ -e ${flag} ]; then exit 3; fi; touch ${flag}; echo first >work.txt; exec ${mark}`;
+    const { runId, ended } = await startAndKillWorker(
+      project,
+      mark,
+      ...['--sandbox', 'none', '--network', 'full', '--', 'sh', '-c', program],
+    );
+    const result = JSON.parse((await ended).stdout) as DispatchResult;
+    expect([result.status, result.total?.attempts, result.leftWork]).toEqual(['error', 2, true]);
+    expect((await project.caisson('diff', runId)).stdout).toContain('+first');
+    expect((await project.caisson('apply', runId)).code).toBe(0);
+    expect(readFileSync(join(project.root, 'work.txt'), 'utf8')).toBe('first\n');
+  });
+
   it('and a cancel before the next attempt: the ending is of the attempt that ran, with its work', async () => {
     const project = createProject();
     const mark = `sleep 73${process.pid}`;

@@ -16,6 +16,7 @@ test('the last attempt that left anything is named, also when that is no patch',
     attempt: 3,
     data: { patchMissing: 'why', checkpoint, total: { attempts: 3, durationMs: 0 } },
   });
+  expect(leftBy({ patchRef: 'p' }, { checkpoint })).toMatchObject({ attempt: 2, data: { patchRef: 'p' } });
   expect(leftBy({ checkpoint }, {})).toMatchObject({ attempt: 2, data: { checkpoint } });
 });
 

@@ -21,6 +21,7 @@ import type { AttemptRemains } from './attempt-remains.ts';
 import { cleanUp, orWarn } from './clean-up.ts';
 import type { DispatchRooms } from '../admission/index.ts';
 import { keepCaptures, type KeptCaptures } from './keep-captures.ts';
+import { findLeftWork, type LeftWork } from './left-work.ts';
 import type { MayPass } from './passing-failure.ts';
 import type { FoundResult } from './read-result.ts';
 import { settleBranch } from './settle-branch.ts';
@@ -142,11 +143,26 @@ async function recordEnd(
   }
   const ending: Ending = kept.failure === null ? next.ending : { kind: 'failed', failure: kept.failure };
   const exitCode = exitCodeOf(ending.kind, kept.result?.exitCode ?? null);
-  const branch = await settleBranch(rooms, runId, { ...saved, resultRef }, input.mayPass);
-  const total = sumAttempts(rooms, runId, { usage, durationMs });
-  const common = { durationMs, exitCode, resultRef, risky, total, ...saved, ...branch };
+  const work = { ...saved, ...findHiddenWork(rooms, input, ending, kept) };
+  const branch = await settleBranch(rooms, runId, { ...work, resultRef }, input.mayPass);
+  const total = sumAttempts(rooms, runId, { usage, costUsd, durationMs });
+  const common = { durationMs, exitCode, resultRef, risky, total, ...work, ...branch };
   await write(terminalEvents(rooms, ending, kept.result, common));
   return { kind: 'ended' };
+}
+
+/** The work of an earlier attempt, where this one began without it, left none itself and did not do its task. */
+function findHiddenWork(
+  rooms: DispatchRooms,
+  { remains }: SettleInput,
+  { kind }: Ending,
+  { patchRef, patchMissing }: KeptCaptures,
+): Pick<LeftWork['data'], 'patchRef' | 'patchMissing' | 'checkpoint'> {
+  const isOver = kind === 'failed' || kind === 'cancelled';
+  const hasOwn = (patchRef ?? patchMissing ?? remains.workspace.startTree) !== undefined;
+  if (!isOver || hasOwn) return {};
+  const { total: _ofAll, ...left } = findLeftWork(rooms, remains.runId).data;
+  return (left.patchRef ?? left.patchMissing) === undefined ? {} : { checkpoint: undefined, ...left };
 }
 
 function usageOf({ found, countUsage }: SettleInput): Usage | undefined {

@@ -2,7 +2,7 @@
 import type { EstimatedUsage, DataOf, RunTotal, Usage } from '@caisson/protocol';
 import type { DispatchRooms } from '../admission/index.ts';
 
-type Ended = Pick<DataOf<'attempt.ended'>, 'usage' | 'durationMs'>;
+type Ended = Pick<DataOf<'attempt.ended'>, 'usage' | 'costUsd' | 'durationMs'>;
 
 /** `last` is the attempt that ends the run, where one does. Undefined where there was no attempt before it. */
 export function sumAttempts(
@@ -13,7 +13,9 @@ export function sumAttempts(
   const earlier = ledger.read({ runId, types: ['attempt.ended'] }).map(({ data }): Ended => data);
   if (earlier.length === 0) return undefined;
   const attempts = last === undefined ? earlier : [...earlier, last];
-  const known = attempts.flatMap(({ usage }) => (usage === undefined ? [] : [usage]));
+  const known = attempts.flatMap(({ usage, costUsd }) =>
+    usage === undefined ? [] : [costUsd === undefined ? usage : { ...usage, costUsd }],
+  );
   return {
     attempts: attempts.length,
     durationMs: attempts.reduce((sum, { durationMs }) => sum + (durationMs ?? 0), 0),

@@ -97,7 +97,8 @@ function acceptedRun(event: ProjectedEvent): RunState {
 }
 
 function endedRun(row: RunState, event: ProjectedEvent, ending: TerminalType): RunState {
-  const { durationMs } = endingOf(event);
+  const { durationMs, total } = endingOf(event);
+  const all = total?.usage;
   const failure = event.type === 'dispatch.failed' ? event.data.failure : undefined;
   const cause = event.type === 'dispatch.cancelled' ? event.data.cause : undefined;
   return compact({
@@ -108,8 +109,8 @@ function endedRun(row: RunState, event: ProjectedEvent, ending: TerminalType): R
     cause,
     durationMs,
     failure,
-    costUsd: costOf(event),
-    costIsEstimate: isEstimated(event) ? (true as const) : undefined,
+    costUsd: all === undefined ? costOf(event) : all.costUsd,
+    costIsEstimate: isEstimated(event) || all?.estimated !== undefined ? (true as const) : undefined,
     unsealed: true as const,
   });
 }

@@ -1,6 +1,6 @@
 /** The patch of a run, and how it is applied to the user's files. */
 import { BusTopic, CaissonError, isEnding } from '@caisson/protocol';
-import { findChangesOutsideScope, findOwnControls } from '../attempt/index.ts';
+import { findChangesOutsideScope, findOwnControls, findWorkAttempt } from '../attempt/index.ts';
 import type { Engine } from '../engine.ts';
 import { IncompleteError, TamperedError } from '../evidence/index.ts';
 import type { ApplyResult as AppliedPatch } from '../workspace/index.ts';
@@ -63,10 +63,13 @@ export async function applyRun(
   const patch = await readPatch(engine, runId);
   if (patch.length === 0) return { kind: 'applied', files: [] };
   const events = engine.ledger.read({ runId });
-  const launched = events.findLast((event) => event.type === 'attempt.launched');
+  const ending = events.findLast((event) => isEnding(event));
+  const ended = events.filter((event) => event.type === 'attempt.ended');
+  const attempt = ending === undefined ? undefined : findWorkAttempt(ended, ending);
+  const launches = events.filter((event) => event.type === 'attempt.launched');
+  const launched = launches.findLast((event) => event.attempt === attempt) ?? launches.at(-1);
   const workspace = launched?.data.workspace;
   if (workspace?.kind === 'in-place') return { kind: 'applied', files: [], already: 'in-place' };
-  const ending = events.findLast((event) => isEnding(event));
   const outside =
     options.allowOutsideScope === true
       ? []

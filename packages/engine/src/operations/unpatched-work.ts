@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import type { DispatchResult } from '@caisson/protocol';
-import { mayLackPatch } from '../attempt/index.ts';
+import { findWorkAttempt, mayLackPatch } from '../attempt/index.ts';
 import type { Engine } from '../engine.ts';
 import { inspectBlob, type BlobProblem } from '../store/index.ts';
 import { PreparedWorkspace, readSavedTree, type Checkpoint } from '../workspace/index.ts';
@@ -19,9 +19,12 @@ export async function findUnpatched(engine: Engine, runId: string): Promise<Unpa
   const { ledger } = engine;
   const type = ledger.run(runId)?.ending;
   const ending = type === undefined ? undefined : ledger.read({ runId, types: [type] }).at(-1);
-  const launched = ledger.read({ runId, types: ['attempt.launched'] }).at(-1);
+  if (ending === undefined) return null;
+  const attempt = findWorkAttempt(ledger.read({ runId, types: ['attempt.ended'] }), ending);
+  const launches = ledger.read({ runId, types: ['attempt.launched'] });
+  const launched = launches.findLast((event) => event.attempt === attempt) ?? launches.at(-1);
   const workspace = PreparedWorkspace.safeParse(launched?.data.workspace).data;
-  if (ending === undefined || workspace === undefined) return null;
+  if (workspace === undefined) return null;
   const { patchRef } = ending.data;
   const damage = patchRef === undefined ? null : await inspectBlob(engine.store, patchRef);
   if (damage === null && !mayLackPatch(ending.data)) return null;
