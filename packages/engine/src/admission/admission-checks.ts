@@ -2,7 +2,6 @@
  * The ordered list of named checks that every task passes, from every caller: CLI, library, retry, answer, another
  * agent. A check returns a refusal or null; it changes nothing.
  */
-import { statSync } from 'node:fs';
 import { describeExcess, isWithin } from '@caisson/policy';
 import { InputEntry, MAX_INPUTS, MAX_OVERLAYS, MODES, SessionName, type Mode } from '@caisson/protocol';
 import type { Candidate, Refusal } from './contract.ts';
@@ -11,6 +10,7 @@ import { countIdenticalFailures, MAX_IDENTICAL_FAILURES } from './identical-fail
 import { loginBinds } from './login-files.ts';
 import { describeFull, poolLimit } from './pool-limit.ts';
 import { findSecretInBranch } from './secret-in-branch.ts';
+import { findUnreadableInput } from './stored-inputs.ts';
 import { findTakenBranch } from './taken-branch.ts';
 import { findImpossibleCleanRoom, findLensWithoutCheck } from './verify-lens.ts';
 import { findBundleBeyondParent, findLoginBeyondParent } from './within-parent.ts';
@@ -174,8 +174,9 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
   check('inputs-present', async ({ inputs }, { store }) => {
     for (const input of inputs) {
       if ('path' in input) {
-        if (statSync(input.path, { throwIfNoEntry: false })?.isFile() ?? false) continue;
-        return { kind: 'usage', detail: `input ${input.key} is not a file: ${input.path}` };
+        const refusal = findUnreadableInput(input);
+        if (refusal === null) continue;
+        return refusal;
       }
       if (await store.hasBlob(input.sha256)) continue;
       return { kind: 'usage', detail: `input ${input.key} is no longer in the store` };

@@ -2,12 +2,14 @@
  * The files of `--input`. They are put into the store when the run is accepted and taken from there for each attempt: a
  * file that is edited or moved later changes nothing, and `retry` uses the bytes of the first time.
  */
-import { createWriteStream, mkdirSync, statSync } from 'node:fs';
+import { accessSync, constants, createWriteStream, mkdirSync, statSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { explainError } from '@caisson/ground';
 import type { Job } from '@caisson/protocol';
 import type { Store } from '../store/index.ts';
-import type { AskedInput, DispatchRequest, StoredInput } from './contract.ts';
+import type { AskedInput, DispatchRequest, Refusal, StoredInput } from './contract.ts';
+import { TaskRefusedError } from './errors.ts';
 
 const ANY_EXECUTE_BIT = 0o111;
 
@@ -28,12 +30,29 @@ export function storeInputs(
   return Promise.all(asked.map(async (input) => ('path' in input ? storeFile(store, input) : input)));
 }
 
-async function storeFile(
-  store: Pick<Store, 'putBlob'>,
-  { key, path }: { key: string; path: string },
-): Promise<StoredInput> {
-  const isExecutable = (statSync(path).mode & ANY_EXECUTE_BIT) !== 0;
-  return { key, sha256: (await store.putBlob(path)).digest, isExecutable };
+type FileInput = Extract<AskedInput, { readonly path: string }>;
+
+export function findUnreadableInput({ key, path }: FileInput): Omit<Refusal, 'check'> | null {
+  try {
+    if (!(statSync(path, { throwIfNoEntry: false })?.isFile() ?? false))
+      return { kind: 'usage', detail: `input ${key} is not a file: ${path}` };
+    accessSync(path, constants.R_OK);
+    return null;
+  } catch (error) {
+    return { kind: 'usage', detail: `input ${key} cannot be read: ${explainError(error)}` };
+  }
+}
+
+/** The file may have gone since it was checked: that refuses the task, too. */
+async function storeFile(store: Pick<Store, 'putBlob'>, input: FileInput): Promise<StoredInput> {
+  const { key, path } = input;
+  try {
+    const isExecutable = (statSync(path).mode & ANY_EXECUTE_BIT) !== 0;
+    return { key, sha256: (await store.putBlob(path)).digest, isExecutable };
+  } catch (error) {
+    const refusal = findUnreadableInput(input);
+    throw refusal === null ? error : new TaskRefusedError({ check: 'inputs-present', ...refusal });
+  }
 }
 
 /** The inputs of a run as the request has them that `retry` and `answer` repeat. */
