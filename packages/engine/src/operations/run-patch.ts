@@ -26,7 +26,13 @@ export async function readPatch(engine: Engine, runId: string): Promise<Buffer> 
   requireRemembered(engine, runId);
   const unpatched = await findUnpatched(engine, runId);
   if (unpatched !== null) throw errorOf(runId, unpatched);
-  const ref = engine.ledger.read({ runId, types: [row.ending] }).at(-1)?.data.patchRef;
+  const ending = engine.ledger.read({ runId, types: [row.ending] }).at(-1);
+  if (ending === undefined) {
+    throw new NoPatchError(`${runId} has ended, and this version of Caisson cannot read how`, {
+      remedy: 'Use the version that ran it.',
+    });
+  }
+  const ref = ending.data.patchRef;
   return ref === undefined ? Buffer.alloc(0) : engine.store.getBlob(ref);
 }
 
