@@ -98,6 +98,9 @@ export async function expireQuestions(engine: Engine): Promise<void> {
   for (const question of engine.ledger.questions({ status: 'open' })) {
     const isLost = isForgotten(engine, question.runId);
     if (!isLost && (question.deadlineAt === undefined || question.deadlineAt > now)) continue;
+    // A request that cannot be read tells of no answer, and must not stop the listing of questions.
+    await noteEarlierAnswer(engine, question).catch(() => undefined);
+    if (engine.ledger.question(question.questionId)?.status !== 'open') continue;
     await record(engine, question, 'question.expired', { questionId: question.questionId });
   }
 }
