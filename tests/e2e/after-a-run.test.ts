@@ -218,7 +218,7 @@ describe('what a run prints at its end', () => {
     const [first, second] = [await run(), await run()];
     expect(second.stdout).toBe(first.stdout);
     expect(first.stderr).not.toContain('idempotency');
-    expect(second.stderr).toMatch(/run_\w+ has this idempotency key already; nothing new is started\n/);
+    expect(second.stderr).toMatch(/run_\w+ already has this idempotency key; nothing new is started\n/);
   });
 });
 
