@@ -91,7 +91,7 @@ describe('a run that breaks half-way', { timeout: 120_000 }, () => {
     };
     const result = await (await createDispatcher(rooms).dispatch({ ...REQUEST, retries: 2 })).ended;
     expect(result).toMatchObject({ status: 'error', failure: { reason: 'worker-failed', step: 1 } });
-    expect(result.failure?.detail).toContain('heartbeatMs is no int');
+    expect(result.failure?.detail).toContain('heartbeatMs is not int');
     expect(engine.ledger.run(RUN)?.attempt).toBe(1);
     expectNothingLeft(project);
   });
