@@ -11,6 +11,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     pool: 'forks',
-    maxWorkers: 2,
+    // Tests wait more than they compute: three of them keep two cores busy.
+    maxWorkers: 3,
   },
 });
