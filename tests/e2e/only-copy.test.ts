@@ -99,10 +99,13 @@ it('gc --held-back deletes what gc names, and names what it deletes', { timeout:
   const run = await project.run('--', 'sh', '-c', 'head -c 5000 /dev/zero >large');
   const place = join(project.root, '.caisson/held-back', `${run.runId}.1`);
   const named = await project.caisson('gc', '--older-than', '0s');
-  expect([named.code, named.stdout]).toEqual([0, expect.stringContaining(`nothing else holds it: ${place}`)]);
+  expect([named.code, named.stdout]).toEqual([0, expect.stringContaining(`the only copy: ${place}`)]);
   expect(named.stdout).not.toContain(' 0 trashed workspaces');
   const young = await project.caisson('gc', '--held-back', '--older-than', '1d');
-  expect([young.stdout, existsSync(place)]).toEqual([expect.stringContaining(`it: ${place}`), true]);
+  expect([young.stdout, existsSync(place)]).toEqual([
+    expect.stringContaining(`the only copy: ${place}`),
+    true,
+  ]);
   const deleted = await project.caisson('gc', '--held-back');
   expect([deleted.stdout, existsSync(place)]).toEqual([expect.stringContaining(`for good: ${place}`), false]);
 });
