@@ -4,6 +4,7 @@
  */
 import { createRedactor, type NamedSecret } from '@caisson/ground';
 import {
+  CheckpointRef,
   exitCodeOf,
   isRetryable,
   type DataOf,
@@ -131,7 +132,9 @@ async function recordEnd(
   const usage = usageOf(input);
   const costUsd = usage === undefined ? undefined : rooms.budget.cost(usage, requestedModel(rooms, runId));
   const { patchRef, patchMissing, risky, resultRef } = kept;
-  const saved = { patchRef, patchMissing, checkpoint: checkpoint ?? undefined, usage, costUsd };
+  // The record has what is declared; the warnings of the checkpoint are events of their own.
+  const ref = checkpoint == null ? undefined : CheckpointRef.parse(checkpoint);
+  const saved = { patchRef, patchMissing, checkpoint: ref, usage, costUsd };
   const next = planRetry(input, retry, checkpoint);
   const { durationMs } = input;
   const write = (events: EventContent<DurableType>[]): Promise<void> =>
