@@ -64,7 +64,9 @@ it('doctor names a ref whose object is gone and a checkpoint that is not there; 
   rmSync(fileOf(project, project.git('rev-parse', checkpointOf(gone)).trim()));
   const found = await project.caisson('doctor', '-o', 'json');
   expect(found.stdout).toContain(`${checkpointOf(deleted)}, which the ledger names, is gone`);
-  expect(found.stdout).toMatch(new RegExp(`${checkpointOf(gone)} in \\S+ names an object that is not there`));
+  expect(found.stdout).toMatch(
+    new RegExp(`${checkpointOf(gone)} in \\S+ names an object that does not exist`),
+  );
   expect(found.code).toBe(1);
   const repaired = await project.caisson('doctor', '--repair');
   expect(repaired.stdout).toContain(`${checkpointOf(deleted)} was gone: it is at `);

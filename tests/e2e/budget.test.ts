@@ -55,15 +55,14 @@ it.each([
 
 it('counts all attempts of a run against its caps', async () => {
   const usage = { inputTokens: 100_000, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const step = { say: 'a step', tool: { intent: 'run-command' as const, command: 'true' }, usage };
   const server = await startModelServer({
     apiKey: KEY,
-    script: [
-      { say: 'a step', tool: { intent: 'run-command', command: 'true' }, usage },
-      { say: '', fault: '529' },
-    ],
+    script: [{ when: 'work', turns: [step, { say: '', fault: '529' }] }], // of each attempt: each repeats the task
   });
   onTestFinished(() => server.stop());
   const result = await open(server).run('work', '--retries', '3', '--budget', '0.4');
+  expect(result.result?.attempt).toBe(2);
   expect(result.failure).toMatchObject({ reason: 'budget-exceeded', detail: expect.stringMatching(/0.6/) });
   expect(server.usage().inputTokens).toBe(200_000);
 }, 60_000);

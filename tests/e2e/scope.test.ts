@@ -87,3 +87,31 @@ it(
     expect([inside.cli.code, inside.branch?.status]).toEqual([0, 'created']);
   },
 );
+
+it(
+  'a branch is held for what a check wrote outside the scope, and src/ is the folder at the top',
+  { timeout: 120_000 },
+  async () => {
+    const project = createProject();
+    project.write('src/a', '1\n');
+    const check = ['--verify-lens', 'verify', '--verify', 'sh src/t.sh'];
+    const program = `printf 'echo more >> beside.md\\n' > src/t.sh`;
+    const checked = await project.run(
+      '--scope',
+      'src/',
+      '--branch',
+      'checked',
+      ...check,
+      '--',
+      'sh',
+      '-c',
+      program,
+    );
+    expect(checked.result?.verify?.passed).toBe(true);
+    expect([checked.branch?.status, checked.outsideScope]).toEqual(['held', ['beside.md']]);
+
+    const elsewhere = 'mkdir -p lib/src; echo 1 >lib/src/evil';
+    const nested = await project.run('--scope', 'src/', '--branch', 'nested', '--', 'sh', '-c', elsewhere);
+    expect([nested.branch?.status, nested.outsideScope]).toEqual(['held', ['lib/src/evil']]);
+  },
+);

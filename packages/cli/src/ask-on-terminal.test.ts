@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sampleEnvelope } from '../../protocol/src/fixtures/sample-events.ts';
 import { expect, onTestFinished, test } from 'vitest';
 
 const PROGRAM = join(import.meta.dirname, 'fixtures', 'asking.ts');
@@ -37,11 +38,8 @@ function openTerminal() {
   };
 }
 
-const requested = (approvalId: string) => ({
-  type: 'approval.requested',
-  approvalId,
-  what: `rm ${approvalId}`,
-});
+const requested = (approvalId: string) =>
+  sampleEnvelope('approval.requested', { approvalId, what: `rm ${approvalId}` });
 
 test('what was typed before the question decides nothing', { timeout: 30_000 }, async () => {
   const terminal = openTerminal();
@@ -77,7 +75,9 @@ test(
     await terminal.receive(requested('two'));
     terminal.type('yes');
     await terminal.sees('yes');
-    await terminal.receive({ type: 'approval.decided', approvalId: 'one', decision: 'deny', by: 'user' });
+    await terminal.receive(
+      sampleEnvelope('approval.decided', { approvalId: 'one', decision: 'deny', by: 'user' }),
+    );
     await terminal.sees(PROMPT, 2);
     terminal.type('\n');
     await terminal.sees('<two deny>');

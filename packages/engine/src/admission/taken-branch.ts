@@ -56,6 +56,6 @@ export function describeTaken(standing: BranchStanding): string {
   if (standing.kind === 'free') return 'git would not create it';
   const { name, checkedOutIn } = standing;
   return checkedOutIn === null
-    ? `there is a branch ${name} already`
+    ? `there is already a branch ${name}`
     : `${name} is checked out in ${checkedOutIn}`;
 }

@@ -29,7 +29,11 @@ export function findLeftWork({ ledger }: Pick<DispatchRooms, 'ledger'>, runId: s
   };
 }
 
-type NamedWork = Pick<DataOf<'attempt.ended'>, 'patchRef' | 'patchMissing' | 'checkpoint'>;
+export interface NamedWork {
+  readonly patchRef?: unknown;
+  readonly patchMissing?: unknown;
+  readonly checkpoint?: { readonly ref: string } | null | undefined;
+}
 
 /** The attempt whose work an ending names: an earlier one where the last left none. */
 export function findWorkAttempt(

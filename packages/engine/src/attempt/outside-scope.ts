@@ -5,41 +5,55 @@ import type { StoredEvent } from '../ledger/index.ts';
 import { throwUnlessProblem } from '../store/index.ts';
 import { PreparedWorkspace } from '../workspace/index.ts';
 import type { DispatchRooms } from '../admission/index.ts';
+import { findWorkAttempt, type NamedWork } from './left-work.ts';
 
 type Rooms = Pick<DispatchRooms, 'store' | 'workspaces'>;
 
 /** What an ending says of the work. */
-export type RecordedWork = Readonly<Record<'patchRef' | 'patchMissing' | 'resultRef', unknown>>;
+export interface RecordedWork extends NamedWork {
+  readonly resultRef?: unknown;
+}
 
 /**
  * Which files a run changed although its task's scope does not cover them, relative to the project. It follows from what
  * is recorded (the scope that was accepted, the patch or else the checkpoint), so it is computed and not recorded again.
+ * A branch has all of the checkpoint, also what a check wrote after the patch was taken: `forBranch` counts that, too.
  */
 export async function findChangesOutsideScope(
   rooms: Rooms,
   events: readonly StoredEvent[],
-  work: Partial<RecordedWork>,
+  work: RecordedWork,
+  { forBranch }: { readonly forBranch: boolean },
 ): Promise<string[]> {
   const accepted = events.find((event) => event.type === 'dispatch.accepted');
   const scope = accepted?.data.task.scope ?? [];
-  const launched = events.findLast((event) => event.type === 'attempt.launched');
-  const workspace = PreparedWorkspace.safeParse(launched?.data.workspace).data;
+  const workspace = findWorkspace(events, work);
   if (scope.length === 0 || workspace === undefined) return [];
   const folder = relative(workspace.mountPath, workspace.cwd); // a patch names files from the top of the repository
   const touched = await listTouched(rooms, workspace, work);
-  const paths = [...new Set(touched)].map((path) => relative(`/${folder}`, `/${path}`));
+  const saved = forBranch ? await rooms.workspaces.listSavedChanges(workspace) : [];
+  const paths = [...new Set([...touched, ...saved])].map((path) => relative(`/${folder}`, `/${path}`));
   return findOutsideScope(scope, paths).toSorted();
 }
 
+/** The workspace of the attempt whose work the ending names. */
+function findWorkspace(events: readonly StoredEvent[], work: RecordedWork): PreparedWorkspace | undefined {
+  const launches = events.filter((event) => event.type === 'attempt.launched');
+  const ended = events.filter((event) => event.type === 'attempt.ended');
+  const attempt = findWorkAttempt(ended, { attempt: launches.at(-1)?.attempt ?? 0, data: work });
+  const launched = launches.findLast((event) => event.attempt === attempt) ?? launches.at(-1);
+  return PreparedWorkspace.safeParse(launched?.data.workspace).data;
+}
+
 /** A result without a patch means that its worker checked, and that there was nothing. */
-export function mayLackPatch({ patchRef, patchMissing, resultRef }: Partial<RecordedWork>): boolean {
+export function mayLackPatch({ patchRef, patchMissing, resultRef }: RecordedWork): boolean {
   return patchRef === undefined && (patchMissing !== undefined || resultRef === undefined);
 }
 
 async function listTouched(
   { store, workspaces }: Rooms,
   workspace: PreparedWorkspace,
-  work: Partial<RecordedWork>,
+  work: RecordedWork,
 ): Promise<readonly string[]> {
   if (typeof work.patchRef === 'string')
     try {

@@ -75,8 +75,7 @@ async function prepareAll(
   signal: AbortSignal,
   undo: Undo,
 ): Promise<Omit<PreparedAttempt, 'discard'>> {
-  const { settings } = rooms;
-  const paths = attemptPaths(settings.stateDir, run.runId, attempt);
+  const paths = attemptPaths(rooms.settings.stateDir, run.runId, attempt);
   undo.push(() => removeAttemptFolders(paths));
   createAttemptFolders(paths);
   const earlier = findEarlierSession(rooms, run, attempt);
@@ -87,12 +86,10 @@ async function prepareAll(
     await orAborted(signal, resolveSecrets(rooms, run)),
     await orAborted(signal, planNetwork(rooms, run)),
   ]);
-  const overlay = await failingAs('integrity-failed', 'check-inputs', () =>
-    materialiseCapabilities(rooms, run, paths.overlay),
-  );
-  const inputs = await failingAs('integrity-failed', 'check-inputs', () =>
-    materialiseInputs(rooms.store, run.inputs, join(paths.overlay, 'inputs')),
-  );
+  const { overlay, inputs } = await failingAs('integrity-failed', 'check-inputs', async () => ({
+    overlay: await materialiseCapabilities(rooms, run, paths.overlay),
+    inputs: await materialiseInputs(rooms.store, run.inputs, join(paths.overlay, 'inputs')),
+  }));
   if (run.workspaceKind === 'in-place') await holdFolder(rooms, run);
   const work = await failingAs('worker-failed', undefined, () =>
     findContinuedWork(rooms, run, session.resume === undefined ? null : earlier),

@@ -28,7 +28,7 @@ export async function settleBranch(
   const whereWork = `the work is in ${checkpoint.ref}: git branch OTHER-NAME ${commit}`;
   try {
     const events = ledger.read({ runId });
-    const outside = await findChangesOutsideScope(rooms, events, work);
+    const outside = await findChangesOutsideScope(rooms, events, work, { forBranch: true });
     if (outside.length > 0)
       return { branch: { name, commit, status: 'held', detail: describeOutside(outside.length, planned) } };
     const launched = events.findLast((event) => event.type === 'attempt.launched');
@@ -46,7 +46,7 @@ export async function settleBranch(
   }
 }
 
-interface SavedWork extends Partial<RecordedWork> {
+interface SavedWork extends Omit<RecordedWork, 'checkpoint'> {
   readonly checkpoint?:
     | { readonly ref: string; readonly branch?: PlannedBranch | undefined }
     | null

@@ -27,8 +27,11 @@ export async function describeRun(
   const resolved = events.find((event) => event.type === 'dispatch.accepted')?.data.resolved ?? UNREADABLE;
   const ending = events.findLast((event) => isEnding(event));
   const result = withContents ? withUsage(await findResult(rooms, ending), ending) : null;
+  const forBranch = ending?.data.branch !== undefined;
   const outsideScope =
-    withContents && ending !== undefined ? await findChangesOutsideScope(rooms, events, ending.data) : [];
+    withContents && ending !== undefined
+      ? await findChangesOutsideScope(rooms, events, ending.data, { forBranch })
+      : [];
   const { branch, checkpoint, risky, total, durationMs = 0 } = ending?.data ?? {};
   const failure = ending?.type === 'dispatch.failed' ? ending.data.failure : undefined;
   return {

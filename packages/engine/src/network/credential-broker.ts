@@ -128,7 +128,7 @@ function judge(doorway: Doorway, rest: string, request: IncomingMessage): Allowe
   if (model !== null && operation === null)
     return deny(
       403,
-      `${method} ${joined.path} is no call that a run may make to its model; another part of the provider's API can be mapped with network.services in caisson.yaml`,
+      `${method} ${joined.path} is not a call that a run may make to its model; another part of the provider's API can be mapped with network.services in caisson.yaml`,
     );
   const path = `${joined.base}${joined.path}`;
   const headers = requestHeaders(request.headers, base.host);

@@ -104,7 +104,7 @@ test.each(REFUSED)('%s refuses %s %s, says what to do, and sends nothing on', as
   const model = await openModel(api);
   const reply = await model.ask(method, path);
   expect(reply.status).toBe(403);
-  expect(reply.body).toContain(`${method} ${path} is no call that a run may make to its model`);
+  expect(reply.body).toContain(`${method} ${path} is not a call that a run may make to its model`);
   expect(reply.body).toContain('network.services');
   expect([model.seen, model.verdicts()]).toEqual([[], ['denied']]);
 });

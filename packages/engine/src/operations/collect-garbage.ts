@@ -26,7 +26,8 @@ export const TRASH_TTL_MS = 7 * DAY_MS;
 const HALF_WRITTEN_AGE_MS = 60 * 60_000;
 /** A draft of an atomic write, of a new ledger, a lock's own file. */
 const HALF_WRITTEN = /^\.caisson-[0-9a-f]+\.tmp$|^\.ledger\.db\..+\.new|\.lock\.[0-9a-f]{24}$/;
-const TEMPORARY = /^caisson-(?:pipes|probe|put)-[\w-]+$/;
+/** The names that we make in the folder for temporary files, and no others of the user's that look alike. */
+const TEMPORARY = /^caisson-(?:pipes-[0-9a-f]{16}|(?:probe|put)-[A-Za-z0-9]{6})$/;
 /** A disk with less room is full: a run would not get far. */
 const FULL_BYTES = 2 * 2 ** 20;
 /** No attempt takes this long. */

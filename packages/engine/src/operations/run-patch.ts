@@ -79,7 +79,7 @@ export async function applyRun(
   const outside =
     options.allowOutsideScope === true
       ? []
-      : await findChangesOutsideScope(engine.rooms, events, ending?.data ?? {});
+      : await findChangesOutsideScope(engine.rooms, events, ending?.data ?? {}, { forBranch: false });
   if (outside.length > 0) return { kind: 'outside-scope', files: outside };
   return engine.workspaces.apply({
     projectRoot: engine.config.projectRoot,

@@ -9,7 +9,7 @@ import { lstat, mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { createGit, GitError, statIfThere, writeFileAtomic } from '@caisson/ground';
+import { createGit, findDiskTrouble, GitError, statIfThere, writeFileAtomic } from '@caisson/ground';
 
 import { updateRefs } from './custody.ts';
 import { WorkspaceError } from './errors.ts';
@@ -62,9 +62,11 @@ export async function removeLeftKeeps(repository: string): Promise<void> {
   const folder = join(repository, 'objects/pack');
   const keeps = (await listFolder(folder)).filter((name) => name.endsWith('.keep'));
   for (const file of keeps.map((name) => join(folder, name))) {
-    const ageMs = Date.now() - (statIfThere(file, 'itself')?.mtimeMs ?? Infinity);
-    if (ageMs > LEFT_KEEP_MS && (await readIfThere(file))?.trim() === KEPT_BECAUSE)
-      await rm(file, { force: true });
+    const found = statIfThere(file, 'itself');
+    // A pipe would never end, and a device or a link leads anywhere: only a small file can be ours.
+    const isLikeOurs = found?.isFile() === true && found.size <= KEPT_BECAUSE.length + 1;
+    if (!isLikeOurs || Date.now() - found.mtimeMs <= LEFT_KEEP_MS) continue;
+    if ((await readIfThere(file))?.trim() === KEPT_BECAUSE) await rm(file, { force: true });
   }
 }
 
@@ -130,6 +132,6 @@ export async function takeOwnStore(gitDir: string): Promise<void> {
 /** Git names the missing object in many different messages; a folder of objects may vanish, too. */
 function isObjectGone(error: unknown): boolean {
   if (error instanceof ObjectsGoneError) return true;
-  if (!(error instanceof GitError)) return false;
+  if (!(error instanceof GitError) || findDiskTrouble(error.stderr) !== null) return false;
   return /\b[0-9a-f]{40}([0-9a-f]{24})?\b|\bobjects?\b|unable to create temporary file/.test(error.stderr);
 }

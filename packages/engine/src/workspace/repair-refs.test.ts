@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -47,9 +48,12 @@ it('a pack of ours that a killed host made git keep is let go after an hour, and
     { file: write('objects/pack/pack-2.keep', ours), ageMs: 0 },
     { file: write('objects/pack/pack-3.keep', 'mine\n'), ageMs: 2 * 3_600_000 },
   ];
+  const pipe = join(project.root, '.git/objects/pack/pack-4.keep'); // opening it would wait for ever
+  execFileSync('mkfifo', [pipe]);
+  keeps.push({ file: pipe, ageMs: 2 * 3_600_000 });
   for (const { file, ageMs } of keeps) utimesSync(file, new Date(), new Date(Date.now() - ageMs));
   await repair(project, null);
-  expect(keeps.map(({ file }) => existsSync(file))).toEqual([false, true, true]);
+  expect(keeps.map(({ file }) => existsSync(file))).toEqual([false, true, true, true]);
 });
 
 it('nothing behind a link in a .git that was handed over is touched', async () => {
