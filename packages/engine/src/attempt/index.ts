@@ -6,7 +6,7 @@ export { endingOfResult } from './find-ending.ts';
 export { freeFolder } from './hold-folder.ts';
 export { findSessionOfRun } from './continued-work.ts';
 export { findLeftWork, findWorkAttempt } from './left-work.ts';
-export { findChangesOutsideScope, mayLackPatch } from './outside-scope.ts';
+export { findChangesOutsideScope, mayLackPatch, ScopeUnknownError } from './outside-scope.ts';
 export { findOwnControls } from './own-controls.ts';
 export { isPassing, type MayPass } from './passing-failure.ts';
 export { place } from './place.ts';

@@ -1,11 +1,23 @@
 import { relative } from 'node:path';
 import { parsePatchHeaders, showPath } from '@caisson/ground';
 import { findOutsideScope } from '@caisson/policy';
+import { CaissonError, recordedTypeOf } from '@caisson/protocol';
 import type { StoredEvent } from '../ledger/index.ts';
 import { throwUnlessProblem } from '../store/index.ts';
 import { PreparedWorkspace } from '../workspace/index.ts';
 import type { DispatchRooms } from '../admission/index.ts';
 import { findWorkAttempt, type NamedWork } from './left-work.ts';
+
+/** This version cannot read which files the task was about, or where its work was done. */
+export class ScopeUnknownError extends CaissonError {
+  readonly code = 'SCOPE_UNKNOWN';
+
+  constructor() {
+    super('this version of Caisson cannot read the scope of the task', {
+      remedy: 'Use the version that ran it, or look at the work and take it with --outside-scope.',
+    });
+  }
+}
 
 type Rooms = Pick<DispatchRooms, 'store' | 'workspaces'>;
 
@@ -25,15 +37,22 @@ export async function findChangesOutsideScope(
   work: RecordedWork,
   { forBranch }: { readonly forBranch: boolean },
 ): Promise<string[]> {
-  const accepted = events.find((event) => event.type === 'dispatch.accepted');
-  const scope = accepted?.data.task.scope ?? [];
+  const scope = readScope(events);
+  if (scope.length === 0 || !events.some((event) => recordedTypeOf(event) === 'attempt.launched')) return [];
   const workspace = findWorkspace(events, work);
-  if (scope.length === 0 || workspace === undefined) return [];
+  if (workspace === undefined) throw new ScopeUnknownError();
   const folder = relative(workspace.mountPath, workspace.cwd); // a patch names files from the top of the repository
   const touched = await listTouched(rooms, workspace, work);
   const saved = forBranch ? await rooms.workspaces.listSavedChanges(workspace) : [];
   const paths = [...new Set([...touched, ...saved])].map((path) => relative(`/${folder}`, `/${path}`));
   return findOutsideScope(scope, paths).toSorted();
+}
+
+/** What cannot be read must not pass for a task without a scope. */
+function readScope(events: readonly StoredEvent[]): readonly string[] {
+  const accepted = events.find((event) => recordedTypeOf(event) === 'dispatch.accepted');
+  if (accepted?.type === 'unknown') throw new ScopeUnknownError();
+  return accepted?.type === 'dispatch.accepted' ? (accepted.data.task.scope ?? []) : [];
 }
 
 /** The workspace of the attempt whose work the ending names. */

@@ -1,3 +1,4 @@
+import { SAMPLE_GRANT } from '../../../protocol/src/fixtures/sample-events.ts';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createManualClock, createSeal, type ManualClock } from '@caisson/ground';
@@ -27,17 +28,7 @@ function fact(type: string, attempt: number, data: Record<string, unknown>): New
   return { runId: RUN, attempt, type, version: 1, at: '2026-01-01T00:00:00.000Z', trace: 't', data };
 }
 
-const GRANT = {
-  mode: 'auto-edit',
-  read: ['/'],
-  write: [],
-  hosts: [],
-  tools: [],
-  limits: {},
-  budget: {},
-  depth: 0,
-  sandbox: 'bwrap',
-};
+const GRANT = { ...SAMPLE_GRANT, mode: 'auto-edit', read: ['/'] };
 const ACCEPTED = fact('dispatch.accepted', 0, {
   task: { id: RUN, description: 'x', priority: 5 },
   runtime: 'command',

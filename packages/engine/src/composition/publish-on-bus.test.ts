@@ -1,6 +1,6 @@
 import { BusTopic, identifyEvent } from '@caisson/protocol';
 import { expect, it } from 'vitest';
-import { SAMPLE_DATA } from '../../../protocol/src/fixtures/sample-events.ts';
+import { SAMPLE_DATA, SAMPLE_GRANT } from '../../../protocol/src/fixtures/sample-events.ts';
 import { createBus } from '../bus/index.ts';
 import type { PublishedEvent } from '../ledger/index.ts';
 import { createBusPublisher } from './publish-on-bus.ts';
@@ -38,26 +38,16 @@ it('a run is published as started when its worker is up, with task, runtime, age
   const received: unknown[] = [];
   bus.on(BusTopic.RUN_STARTED, (payload) => received.push(payload));
   const publish = createBusPublisher(bus);
-  const grant = {
-    mode: 'suggest',
-    read: [],
-    write: [],
-    hosts: [],
-    tools: [],
-    limits: {},
-    budget: {},
-    depth: 0,
-    sandbox: 'bwrap',
-  };
+  const grant = SAMPLE_GRANT;
   const resolved = { capabilities: [], env: [], model: { requested: 'gpt-5', served: [] } };
-  const task = { id: 't', description: 'mend it', priority: 5 };
+  const task = { id: 't', description: 'fix it', priority: 5 };
   publish(event('dispatch.accepted', { task, runtime: 'codex', agent: 'fixer', host: 'h', grant, resolved }));
   expect(received).toEqual([]);
   publish(event('dispatch.started', { grant }));
   const who = { runId: 'run_00000000000000000001', attempt: 1, at: '2026-01-01T00:00:00.000Z' };
   await expect
     .poll(() => received)
-    .toEqual([{ ...who, task: 'mend it', runtime: 'codex', agent: 'fixer', model: 'gpt-5' }]);
+    .toEqual([{ ...who, task: 'fix it', runtime: 'codex', agent: 'fixer', model: 'gpt-5' }]);
 });
 
 it('a compaction of the agent is published on its own topic', async () => {

@@ -11,7 +11,7 @@ import {
 } from '@caisson/protocol';
 import type { RunRow, StoredEvent, StoredOf } from '../ledger/index.ts';
 import { type DispatchRooms, RunNotFoundError } from '../admission/index.ts';
-import { findChangesOutsideScope, mayLackPatch } from '../attempt/index.ts';
+import { findChangesOutsideScope, mayLackPatch, ScopeUnknownError } from '../attempt/index.ts';
 
 /** Of a run whose acceptance this version cannot read. */
 const UNREADABLE: Resolved = { capabilities: [], env: [], model: { requested: '', served: [] } };
@@ -30,7 +30,7 @@ export async function describeRun(
   const forBranch = ending?.data.branch !== undefined;
   const outsideScope =
     withContents && ending !== undefined
-      ? await findChangesOutsideScope(rooms, events, ending.data, { forBranch })
+      ? await findChangesOutsideScope(rooms, events, ending.data, { forBranch }).catch(emptyIfUnknown)
       : [];
   const { branch, checkpoint, risky, total, durationMs = 0 } = ending?.data ?? {};
   const failure = ending?.type === 'dispatch.failed' ? ending.data.failure : undefined;
@@ -107,4 +107,10 @@ async function textOf(rooms: Pick<DispatchRooms, 'store'>, ref: string | undefin
 /** Endings of earlier versions have 0 for failures, too. */
 function findExitCode(ending: EndingEvent | undefined, failure: Failure | undefined): number | null {
   return exitCodeOf(failure === undefined ? 'finished' : 'failed', ending?.data.exitCode ?? null);
+}
+
+/** A run of another version can still be shown; apply and branch refuse it. */
+function emptyIfUnknown(error: unknown): string[] {
+  if (error instanceof ScopeUnknownError) return [];
+  throw error;
 }

@@ -1,3 +1,4 @@
+import { SAMPLE_GRANT } from '../../../protocol/src/fixtures/sample-events.ts';
 import { createManualClock } from '@caisson/ground';
 import { describe, expect, test } from 'vitest';
 import { createMemoryLedger, type Ledger } from '../ledger/index.ts';
@@ -147,17 +148,7 @@ async function startRun(ledger: Ledger, run: string): Promise<void> {
     task: { id: run, description: 'd', priority: 5, scope: [] },
     runtime: 'command',
     host: 'host_1',
-    grant: {
-      mode: 'auto-edit',
-      read: ['/'],
-      write: [],
-      hosts: [],
-      tools: [],
-      limits: {},
-      budget: {},
-      depth: 0,
-      sandbox: 'bwrap',
-    },
+    grant: { ...SAMPLE_GRANT, mode: 'auto-edit', read: ['/'] },
     resolved: { capabilities: [], env: [], model: { requested: '', served: [] } },
   });
   await append(ledger, run, 'attempt.launched', { handle: {}, nonce: 'n', workspace: {} });
