@@ -66,11 +66,18 @@ class Tally {
   answers = 0;
   cut = 0;
   refusals = 0;
+  /** Which answer to the task began last, and how it stopped. */
+  lastForTask: number | null = null;
   lastStop: EarlyStop | null = null;
 
   add(model: string, more: TokenCounts): void {
     const name = this.#byModel.has(model) || this.#byModel.size < MAX_MODELS ? model : 'other models';
     this.#byModel.set(name, plusTokens(this.#byModel.get(name) ?? NO_TOKENS, more));
+  }
+
+  beginForTask(ordinal: number): void {
+    this.lastForTask = ordinal;
+    this.lastStop = null;
   }
 
   /** Adds what the answer did not say itself. */
@@ -106,18 +113,20 @@ interface Counting {
 }
 
 function countRequest({ tally, standing, open, changed }: Counting, path: string): CountedRequest {
-  const isAlone = standing.underWay === 0; // what is asked beside something else is no answer to the task
+  const isAlone = standing.underWay === 0;
   standing.begin();
   const add = (model: string, more: TokenCounts): void => tally.add(model, more);
   const answer = createCountedAnswer(path, { add, called: standing.called });
   let ordinal: number | null = null;
   let canBeRead = true;
+  // What is asked beside something else is for the task if it offers tools: a title or a summary offers none.
+  const isForTask = (): boolean => isAlone || answer.offersTools();
   const end = once((how: AnswerEnd, outcome: Outcome, isCharged: boolean) => {
     open.delete(leave);
     if (isCharged) tally.estimate(answer, how === 'whole');
     if (ordinal !== null && how !== 'whole') tally.cut += 1;
     if (answer.stop === 'refusal') tally.refusals += 1;
-    if (ordinal !== null && ordinal === tally.answers) tally.lastStop = isAlone ? answer.stop : null;
+    if (ordinal !== null && ordinal === tally.lastForTask) tally.lastStop = answer.stop;
     standing.end(outcome);
     changed();
   });
@@ -146,7 +155,7 @@ function countRequest({ tally, standing, open, changed }: Counting, path: string
       }
       canBeRead = isReadable;
       ordinal = tally.answers += 1;
-      tally.lastStop = null;
+      if (isForTask()) tally.beginForTask(ordinal);
       changed();
       return isReadable ? createAnswerReader(contentType, listener) : createBlindReader(listener);
     },

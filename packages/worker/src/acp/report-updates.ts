@@ -48,6 +48,7 @@ export function createUpdateReporter(say: PrintLine): UpdateReporter {
     say({ type: 'tool_end', id, ...ending });
   };
   const handleCall = (call: ToolCall | ToolCallUpdate, isAnnounced: boolean) => {
+    if (isAnnounced) ended.delete(call.toolCallId); // an id that is used again is a new call
     if (!(isAnnounced && (call.status ?? 'pending') === 'pending')) start(call);
     end(call.toolCallId, endingOf(call));
   };

@@ -41,6 +41,14 @@ test('a call that was denied and worked all the same ends the run; one that was 
   expect(allowed.endings).toEqual([]);
 });
 
+test('a permission covers one call, not the next one with the same id', async () => {
+  const { endings, call, ask } = watch(true);
+  await ask('bash', { command: 'ls' }, true);
+  call('bash', { command: 'ls' });
+  call('bash', PUSH);
+  expect(endings).toMatchObject([ENDED]);
+});
+
 test('a tool that policy does not know ends the run if it was denied, and is reported if it was not asked about', async () => {
   const denied = watch(true);
   await denied.ask('deploy', {}, false);

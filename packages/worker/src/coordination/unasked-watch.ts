@@ -49,6 +49,7 @@ export function createUnaskedWatch(options: UnaskedWatchOptions): UngatedWatch {
   };
   const judgeDone = (id: string, call: ToolCall): void => {
     const wasAllowed = verdicts.get(id);
+    verdicts.delete(id); // a permission is for one call: a program may use an id again
     if (wasAllowed === undefined) judgeUnasked(call);
     else if (!wasAllowed) end(call, evaluate(call), 'was denied before');
   };
