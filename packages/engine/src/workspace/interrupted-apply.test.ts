@@ -24,7 +24,7 @@ import { captureProven, createScratchProject, SEAL, type ScratchProject } from '
 import { idOfBlob } from './work-file.ts';
 
 const FILES = 1000;
-const ROUNDS = 8;
+const ROUNDS = 5;
 const FIXTURE = fileURLToPath(new URL('fixtures/apply-file.ts', import.meta.url));
 
 let project: ScratchProject;

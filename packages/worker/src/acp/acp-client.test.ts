@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { NativeLine } from '../native/native-lines.ts';
 import type { AcpConfig } from './acp-config.ts';
 
-const CLIENT = fileURLToPath(new URL('./acp-client.ts', import.meta.url));
+const CLIENT = fileURLToPath(new URL('../../../cli/dist/acp-client.mjs', import.meta.url)); // as it is shipped
 const AGENT = fileURLToPath(new URL('./fixtures/scripted-agent.mjs', import.meta.url));
 
 interface Conversation {
