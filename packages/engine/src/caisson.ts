@@ -4,7 +4,6 @@ import { requireTrust, withTrust } from './composition/trusted-config.ts';
 import { createLiveConfig, getCurrentFolder, type LiveConfig } from './config/index.ts';
 import { readEvents } from './dispatch/index.ts';
 import { createEngine, type Engine } from './engine.ts';
-import { answerQuestion, expireQuestions } from './operations/answer-question.ts';
 import { cancelRun } from './operations/cancel-run.ts';
 import { collectGarbage } from './operations/collect-garbage.ts';
 import { decideApproval } from './operations/decide-approval.ts';
@@ -18,6 +17,7 @@ import { createRegistryApi } from './operations/registry-api.ts';
 import { resolveRunId } from './operations/resolve-run-id.ts';
 import { retryRun } from './operations/retry-run.ts';
 import { listRuns } from './operations/list-runs.ts';
+import { openQuestions } from './operations/open-questions.ts';
 import { applyRun, readPatch } from './operations/run-patch.ts';
 import { keepSealing, makeLateSeals, sealEnded } from './operations/seal-ended.ts';
 import { showRun } from './operations/show-run.ts';
@@ -125,7 +125,7 @@ function startsAndStops(
     async answer(question, answer) {
       await openForWork();
       sweeper.dispatched();
-      return answerQuestion(engine, question, answer);
+      return openQuestions(engine).answer(question, answer);
     },
     async close() {
       await sweeper.stop();
@@ -171,10 +171,7 @@ function reads(
     log: async (run, name) => readRunLog(engine, find(run), name),
     followLog: (run, name, how) => followRunLog(engine, find(run), name, how),
     patch: async (run) => readPatch(engine, find(run)),
-    async questions(filter) {
-      await expireQuestions(engine);
-      return ledger.questions(filter);
-    },
+    questions: (filter) => openQuestions(engine).list(filter),
     approvals: (filter = {}) => Promise.resolve(listApprovals(ledger, { openOnly: filter.all !== true })),
     decide: (approval, decision) => decideApproval(engine, approval, decision),
     sessions: engine.sessions,

@@ -8,8 +8,20 @@
  * AP1  An approval is on disk before it can be decided, and its decision before the call continues.
  * AP2  It is decided exactly once; a second decision is refused.
  * AP3  No answer is a denial; so is a host that is gone.
+ *
+ * Questions: a run has ended because its agent asks a person. Another run continues with the answer.
+ *
+ *   open ──another run was accepted with the answer──────► answered
+ *     └────deadline passed, or its run was forgotten─────► expired
+ *
+ * Q1  A question is answered once. Who answers holds a lease, and checks again that the question is open.
+ * Q2  The acceptance of the run that continues is the answer. If its host dies before it records `question.answered`,
+ *     the next process that answers or expires the question records it.
+ * Q3  A question expires when the next process reads questions, and never after it was answered (Q2).
  */
-import type { Emit } from '../ledger/index.ts';
+import type { Clock } from '@caisson/ground';
+import type { DispatchRequest } from '@caisson/protocol';
+import type { Emit, Ledger, QuestionRow, Recorder } from '../ledger/index.ts';
 
 export type ApprovalDecision = 'allow' | 'deny';
 export type DecidedBy = 'user' | 'deadline' | 'ending';
@@ -44,4 +56,29 @@ export interface ApprovalRow {
   readonly deadlineAt: string;
   readonly status: 'open' | 'allowed' | 'denied';
   readonly by?: DecidedBy;
+}
+
+export interface Questions<Handle> {
+  /** Expires what is due, then lists. */
+  list(filter?: { runId?: string; status?: QuestionRow['status'] }): Promise<readonly QuestionRow[]>;
+  /** `given` is a question's id, or a run that asked. Throws `QuestionClosedError` unless the question is open. */
+  answer(given: string, answer: string): Promise<Handle>;
+}
+
+/** What questions need of the project. */
+export interface QuestionRooms<Handle = unknown> {
+  readonly clock: Clock;
+  readonly hostId: string;
+  readonly ledger: Ledger;
+  readonly recorder: Recorder;
+  isHostAlive(hostId: string): Promise<boolean>;
+  /** The whole id of a run. */
+  resolveRun(given: string): string;
+  isForgotten(runId: string): boolean;
+  /** Throws when the run was forgotten. */
+  requireContents(runId: string): void;
+  /** The request of a run, as it was accepted. */
+  readRequest(runId: string): Promise<DispatchRequest>;
+  /** Dispatches the run's task again, as a run that continues it. */
+  continueRun(runId: string, next: Required<Pick<DispatchRequest, 'runId' | 'answer'>>): Promise<Handle>;
 }

@@ -1,0 +1,26 @@
+import { describeRun } from '../dispatch/index.ts';
+import { type RunHandle } from '../admission/index.ts';
+import type { Engine } from '../engine.ts';
+import { createQuestions, type Questions } from '../questions/index.ts';
+import { definedOnly } from '@caisson/protocol';
+import { isForgotten, requireRemembered } from './run-forgotten.ts';
+import { resolveRunId } from './resolve-run-id.ts';
+import { readRequest } from './run-request.ts';
+
+/** The questions of this project's runs, answered by a run with the same task and all that the agent left. */
+export function openQuestions(engine: Engine): Questions<RunHandle> {
+  return createQuestions({
+    ...engine,
+    isHostAlive: (hostId) => engine.hosts.isAlive(hostId),
+    resolveRun: (given) => resolveRunId(engine.ledger, given),
+    isForgotten: (runId) => isForgotten(engine, runId),
+    requireContents: (runId) => void requireRemembered(engine, runId),
+    readRequest: (runId) => readRequest(engine, runId),
+    async continueRun(continues, next) {
+      const request = await readRequest(engine, continues);
+      const { result } = await describeRun(engine.rooms, continues);
+      const resume = definedOnly({ resume: result?.resume });
+      return engine.dispatcher.dispatch({ ...request, ...resume, ...next, continues });
+    },
+  });
+}

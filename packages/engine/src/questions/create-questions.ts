@@ -1,0 +1,121 @@
+import { definedOnly, type DataOf, type DispatchRequest } from '@caisson/protocol';
+import type { QuestionRow } from '../ledger/index.ts';
+import { createRunId } from '../platform/index.ts';
+import type { QuestionRooms, Questions } from './contract.ts';
+import { QuestionClosedError } from './errors.ts';
+
+export function createQuestions<Handle>(rooms: QuestionRooms<Handle>): Questions<Handle> {
+  const { ledger } = rooms;
+  return {
+    async list(filter) {
+      await expireQuestions(rooms);
+      return ledger.questions(filter);
+    },
+    async answer(given, answer) {
+      await expireQuestions(rooms);
+      const found = findQuestion(rooms, given);
+      rooms.requireContents(found.runId);
+      await recordEarlierAnswer(rooms, found);
+      return answerOnce(rooms, requireOpen(ledger.question(found.questionId) ?? found), answer);
+    },
+  };
+}
+
+/** Q1 */
+async function answerOnce<Handle>(
+  rooms: QuestionRooms<Handle>,
+  question: QuestionRow,
+  answer: string,
+): Promise<Handle> {
+  const { ledger, clock } = rooms;
+  const { questionId } = question;
+  const runId = createRunId(clock);
+  const claim = await claimQuestion(rooms, question, runId);
+  try {
+    requireOpen(ledger.question(questionId) ?? question); // another process may have claimed it first
+    const handle = await rooms.continueRun(question.runId, { runId, answer: describe(question, answer) });
+    await record(rooms, question, 'question.answered', { questionId, answer, continuedBy: runId });
+    return handle;
+  } finally {
+    ledger.leases.free(claim, runId);
+  }
+}
+
+function describe(question: QuestionRow, answer: string): NonNullable<DispatchRequest['answer']> {
+  const { questionId, text, options, context, partialState: partial_state } = question;
+  return {
+    question: text,
+    ...definedOnly({ options: options?.map(String), context, partial_state }),
+    answer,
+    questionId,
+  };
+}
+
+function requireOpen(question: QuestionRow): QuestionRow {
+  if (question.status === 'open') return question;
+  const how =
+    question.status === 'answered'
+      ? `was answered already${question.continuedBy === undefined ? '' : ` (${question.continuedBy})`}`
+      : 'has expired';
+  throw new QuestionClosedError(`the question of ${question.runId} ${how}`, {
+    // The run that continued knows the answer; the one that asked would only ask again.
+    remedy: `To continue anyway: caisson retry ${question.continuedBy ?? question.runId}`,
+  });
+}
+
+/** Q1. The claim of a host that died while it answered is replaced. */
+async function claimQuestion(rooms: QuestionRooms, question: QuestionRow, runId: string): Promise<string> {
+  const { hostId } = rooms;
+  const { leases } = rooms.ledger;
+  const claim = `answer:${question.questionId}`;
+  if (leases.tryHold(claim, runId, hostId)) return claim;
+  const holder = leases.holderOf(claim);
+  if (holder !== null && !(await rooms.isHostAlive(holder.hostId))) leases.free(claim, holder.holder);
+  if (leases.tryHold(claim, runId, hostId)) return claim;
+  throw new QuestionClosedError(`the question of ${question.runId} is being answered right now`);
+}
+
+/** Q2 */
+async function recordEarlierAnswer(rooms: QuestionRooms, question: QuestionRow): Promise<void> {
+  if (question.status !== 'open') return;
+  for (const row of rooms.ledger.runs()) {
+    if (row.continues !== question.runId || rooms.isForgotten(row.runId)) continue;
+    const { answer, questionId } = (await rooms.readRequest(row.runId)).answer ?? {};
+    if (answer === undefined || questionId !== question.questionId) continue;
+    return record(rooms, question, 'question.answered', { questionId, answer, continuedBy: row.runId });
+  }
+}
+
+/** Q3 */
+async function expireQuestions(rooms: QuestionRooms): Promise<void> {
+  const now = rooms.clock.now().toISOString();
+  for (const question of rooms.ledger.questions({ status: 'open' })) {
+    const isLost = rooms.isForgotten(question.runId);
+    if (!isLost && (question.deadlineAt === undefined || question.deadlineAt > now)) continue;
+    // A request that cannot be read tells of no answer, and must not stop the listing of questions.
+    await recordEarlierAnswer(rooms, question).catch(() => undefined);
+    if (rooms.ledger.question(question.questionId)?.status !== 'open') continue;
+    await record(rooms, question, 'question.expired', { questionId: question.questionId });
+  }
+}
+
+function findQuestion({ ledger, resolveRun }: QuestionRooms, given: string): QuestionRow {
+  const exact = ledger.question(given);
+  if (exact !== null) return exact;
+  const runId = resolveRun(given);
+  const found = ledger.questions().findLast((question) => question.runId === runId);
+  if (found !== undefined) return found;
+  throw new QuestionClosedError(`${runId} has asked nothing`, {
+    remedy: 'caisson questions lists the open ones.',
+  });
+}
+
+async function record<T extends 'question.answered' | 'question.expired'>(
+  { ledger, recorder }: QuestionRooms,
+  { runId, attempt, questionId }: QuestionRow,
+  type: T,
+  data: DataOf<T>,
+): Promise<void> {
+  const trace = ledger.read({ runId, limit: 1 })[0]?.trace ?? '';
+  await recorder.of(runId, trace).append(type, data, { attempt, id: `${type}:${questionId}` });
+}

@@ -1,0 +1,6 @@
+import { CaissonError } from '@caisson/protocol';
+
+/** The question cannot be answered (any more). */
+export class QuestionClosedError extends CaissonError {
+  readonly code = 'QUESTION_CLOSED';
+}
