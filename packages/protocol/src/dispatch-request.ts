@@ -3,6 +3,7 @@
  * of a request: its type, what admission refuses, and what is accepted from disk or from another process.
  */
 import * as z from 'zod/mini';
+import { findStray } from './find-stray.ts';
 import { BudgetCaps, Grant, Limits, SandboxKind } from './grant.ts';
 import { Sha256 } from './ids.ts';
 import { PipelineSpec, ScriptLens } from './pipeline.ts';
@@ -113,7 +114,8 @@ export function findRequestProblem(value: unknown): RequestProblem | null {
     if (!isField(member)) return { kind: 'unknown', member };
     if (given === undefined) continue;
     const { says, schema } = REQUEST_FIELDS[member];
-    if (!schema.safeParse(given).success) return { kind: 'wrong', member, says };
+    const parsed = schema.safeParse(given);
+    if (!parsed.success || findStray(given, parsed.data) !== null) return { kind: 'wrong', member, says };
   }
   return null;
 }

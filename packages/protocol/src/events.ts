@@ -4,6 +4,7 @@
  */
 import type * as z from 'zod/mini';
 import { conversationEvents } from './conversation-events.ts';
+import { findStray } from './find-stray.ts';
 import { isTerminal, lifecycleEvents, type TerminalType } from './lifecycle-events.ts';
 import { runEvents } from './run-events.ts';
 import { workEvents } from './work-events.ts';
@@ -51,13 +52,13 @@ export function identifyEvent(
 export function findMisfit(type: string, data: unknown): string | null {
   if (!isEventType(type)) return `there is no event ${type}`;
   const schema: z.ZodMiniObject = EVENTS[type].data;
-  const { error } = schema.safeParse(data);
+  const { data: parsed, error } = schema.safeParse(data);
   if (error !== undefined) {
     const problems = error.issues.map(({ path, code }) => `${path.join('.') || 'data'} (${code})`);
     return `the data of ${type} does not fit: ${problems.join(', ')}`;
   }
-  const stray = Object.keys(data as object).find((key) => !Object.hasOwn(schema.shape, key));
-  return stray === undefined ? null : `${type} has no field ${stray}`;
+  const stray = findStray(data, parsed);
+  return stray === null ? null : `${type} has no field ${stray.slice(0, 200)}`;
 }
 
 /** The type under which an event stands in the ledger, whether this version knows it or not. */

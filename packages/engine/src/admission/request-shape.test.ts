@@ -1,5 +1,6 @@
 import { REQUEST_FIELDS, type DispatchRequest } from '@caisson/protocol';
 import { expect, test } from 'vitest';
+import { SAMPLE_GRANT } from '../../../protocol/src/fixtures/sample-events.ts';
 import { TaskRefusedError } from './errors.ts';
 import { parseRequest } from './request-shape.ts';
 
@@ -19,6 +20,16 @@ test.each([
   ['a wrong field', { task: 5 }, '"task" must be a text'],
   ['a wrong field inside', { network: { kind: 'hosts' } }, '"network" must be {kind: "none"}'],
   ['a missing field', { parent: { runId: 'run_x' } }, '"parent" must be a run and its grant'],
+  [
+    'an unknown field inside',
+    { limits: { memry: 1 } },
+    '"limits" must be {memory?, cpus?, pids?, disk?, wall?}',
+  ],
+  [
+    'an unknown field far inside',
+    { parent: { runId: 'run_x', grant: { ...SAMPLE_GRANT, limits: { colour: 'red' } } } },
+    '"parent" must be a run and its grant',
+  ],
   ['an unknown field', { tsak: 'x' }, 'a request has no "tsak"'],
   ['a list', [], 'a request is an object'],
   ['nothing', null, 'a request is an object'],

@@ -20,6 +20,14 @@ test('the last attempt that left anything is named, also when that is no patch',
   expect(leftBy({ checkpoint }, {})).toMatchObject({ attempt: 2, data: { checkpoint } });
 });
 
+test('only what is declared of a checkpoint is recorded again, whatever an earlier version recorded', () => {
+  const earlier = { ...checkpoint, warnings: ['w'], branch: { name: 'b', commit: 'c', isHeld: true, at: 1 } };
+  expect(leftBy({ checkpoint: earlier }).data).toEqual({
+    checkpoint: { ...checkpoint, branch: { name: 'b', commit: 'c', isHeld: true } },
+    total: { attempts: 1, durationMs: 0 },
+  });
+});
+
 test('a run without an attempt has left nothing', () => {
   expect(leftBy()).toEqual({ attempt: 0, data: {} });
 });

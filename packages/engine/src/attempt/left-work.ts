@@ -1,4 +1,4 @@
-import type { DataOf } from '@caisson/protocol';
+import { CheckpointRef, definedOnly, type DataOf } from '@caisson/protocol';
 import type { StoredOf } from '../ledger/index.ts';
 import type { DispatchRooms } from '../admission/index.ts';
 import { sumAttempts } from './sum-attempts.ts';
@@ -16,16 +16,13 @@ export function findLeftWork({ ledger }: Pick<DispatchRooms, 'ledger'>, runId: s
   const last =
     ended.findLast(({ data }) => (data.patchRef ?? data.patchMissing) !== undefined) ??
     ended.findLast(({ data }) => data.checkpoint !== undefined);
-  const { patchRef, patchMissing, checkpoint } = last?.data ?? {};
+  const { patchRef, patchMissing, checkpoint: saved } = last?.data ?? {};
+  // An earlier version recorded more of a checkpoint than is declared.
+  const checkpoint = saved === undefined ? undefined : CheckpointRef.parse(saved);
   const total = sumAttempts({ ledger }, runId);
   return {
     attempt: ended.at(-1)?.attempt ?? 0,
-    data: {
-      ...(patchRef === undefined ? {} : { patchRef }),
-      ...(patchMissing === undefined ? {} : { patchMissing }),
-      ...(checkpoint === undefined ? {} : { checkpoint }),
-      ...(total === undefined ? {} : { total }),
-    },
+    data: definedOnly({ patchRef, patchMissing, checkpoint, total }),
   };
 }
 

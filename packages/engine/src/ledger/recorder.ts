@@ -5,7 +5,8 @@
  *     written.
  * E3  `keep` drops nothing. What the ledger cannot accept now is queued and written later, at the latest by `flush`.
  *     What it refuses for good, or what exceeds MAX_HELD, is counted, and `flush` records the count (`events.lost`).
- * E4  Nothing is recorded that does not fit its definition in `EVENTS`: `append` rejects, `keep` counts it as lost.
+ * E4  Nothing is recorded that does not fit its definition in `EVENTS`, or has a field, at any depth, that the
+ *     definition does not declare: `append` rejects, `keep` counts it as lost.
  */
 import type { Clock } from '@caisson/ground';
 import {

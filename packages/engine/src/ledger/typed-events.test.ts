@@ -33,10 +33,15 @@ type Untyped = {
 };
 const untyped = (record: RunRecord): Untyped => record as unknown as Untyped;
 
+const { denial: DENIAL } = SAMPLE_DATA['policy.denied'];
+const RISK = { path: '.npmrc', why: 'npm obeys it' };
+
 const PLANTED: [string, string, unknown][] = [
   ['a wrong field', 'run.queued', { position: 'first', limit: 1 }],
   ['a missing field', 'run.queued', { position: 1 }],
   ['a field that nobody defined', 'run.queued', { position: 1, limit: 1, colour: 'red' }],
+  ['a nested field that nobody defined', 'policy.denied', { denial: { ...DENIAL, colour: 'red' } }],
+  ['such a field in a list', 'dispatch.finished', { durationMs: 1, risky: [{ ...RISK, colour: 'red' }] }],
   ['an unknown type', 'run.moved', { to: 'mars' }],
   ['data that is none', 'run.queued', null],
 ];
@@ -72,6 +77,8 @@ test('the compiler refuses the same', () => {
     record.keep('run.queued', { position: 1 });
     // @ts-expect-error -- a field that nobody defined
     void record.append('run.queued', { position: 1, limit: 1, colour: 'red' });
+    // @ts-expect-error -- a nested field that nobody defined
+    record.keep('policy.denied', { denial: { layer: 'gate', what: 'rm', colour: 'red' } });
     // @ts-expect-error -- an unknown type
     record.publish('run.moved', { to: 'mars' }, 1);
     // @ts-expect-error -- an event that is only received
@@ -85,7 +92,8 @@ test('what another version left on disk is read, shown as unknown, verified and 
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, 'ledger.db');
   const writer = openLedger(file);
-  const planted = PLANTED.filter(([, , data]) => data !== null);
+  // An ending would end the run; the test below has one.
+  const planted = PLANTED.filter(([, type, data]) => data !== null && type !== 'dispatch.finished');
   await writer.append([accepted(RUN)]);
   for (const [, type, data] of planted)
     await writer.append([{ ...fact(RUN, data as Record<string, unknown>), type, version: 9 }]);
@@ -95,7 +103,13 @@ test('what another version left on disk is read, shown as unknown, verified and 
   onTestFinished(() => ledger.close());
   const events = ledger.read({ runId: RUN, after: 1 });
   expect(events.map(({ data }) => data)).toEqual(planted.map(([, , data]) => data));
-  expect(events.map(({ type }) => type)).toEqual(['unknown', 'unknown', 'run.queued', 'unknown']);
+  expect(events.map(({ type }) => type)).toEqual([
+    'unknown',
+    'unknown',
+    'run.queued',
+    'policy.denied',
+    'unknown',
+  ]);
   expect(events.map(toChainEvent).map(({ type }) => type)).toEqual(planted.map(([, type]) => type));
   expect(ledger.read({ types: ['run.queued'] }).map(({ seq }) => seq)).toEqual([4]);
   expect(ledger.read().every((event) => hashEvent(toChainEvent(event)) === event.hash)).toBe(true);

@@ -203,27 +203,33 @@ test('what was asked beside the task is not its last word, though it is answered
   expect(network.usage?.read()).toMatchObject({ answers: 2, lastStop: null });
 });
 
-test.each(['before', 'after'])('a request that is held open %s it hides no early stop of the task', async (when) => {
-  let hold: ServerResponse | null = null;
-  let main: ServerResponse | null = null;
-  const network = await openOrigin((response, request) => {
-    response.writeHead(200, { 'content-type': 'application/json' });
-    response.write(' ');
-    if (request.url?.includes('held') === true) hold = response;
-    else main = response;
-  });
-  const body = { model: 'm', tools: [{ name: 'bash' }] };
-  const start = { before: ['/v1/messages?held', '/v1/messages'], after: ['/v1/messages', '/v1/messages?held'] };
-  const asked: Promise<unknown>[] = [];
-  for (const [index, path] of start[when as 'before' | 'after'].entries()) {
-    asked.push(post(network, path, path.includes('held') ? undefined : body));
-    await expect.poll(() => network.usage?.read().answers).toBe(index + 1);
-  }
-  (main as ServerResponse | null)?.end('{"stop_reason":"max_tokens"}');
-  await expect.poll(() => network.usage?.read().lastStop).toBe('max-tokens');
-  (hold as ServerResponse | null)?.end('{"stop_reason":"end_turn"}');
-  await Promise.all(asked);
-});
+test.each(['before', 'after'])(
+  'a request that is held open %s it hides no early stop of the task',
+  async (when) => {
+    let hold: ServerResponse | null = null;
+    let main: ServerResponse | null = null;
+    const network = await openOrigin((response, request) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.write(' ');
+      if (request.url?.includes('held') === true) hold = response;
+      else main = response;
+    });
+    const body = { model: 'm', tools: [{ name: 'bash' }] };
+    const start = {
+      before: ['/v1/messages?held', '/v1/messages'],
+      after: ['/v1/messages', '/v1/messages?held'],
+    };
+    const asked: Promise<unknown>[] = [];
+    for (const [index, path] of start[when as 'before' | 'after'].entries()) {
+      asked.push(post(network, path, path.includes('held') ? undefined : body));
+      await expect.poll(() => network.usage?.read().answers).toBe(index + 1);
+    }
+    (main as ServerResponse | null)?.end('{"stop_reason":"max_tokens"}');
+    await expect.poll(() => network.usage?.read().lastStop).toBe('max-tokens');
+    (hold as ServerResponse | null)?.end('{"stop_reason":"end_turn"}');
+    await Promise.all(asked);
+  },
+);
 
 /** As the vendors write them; each is one event of a stream, or a whole answer. */
 const REFUSALS: readonly (readonly [what: string, piece: object])[] = [

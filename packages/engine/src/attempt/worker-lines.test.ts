@@ -1,0 +1,56 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '@caisson/ground';
+import { encodeNdjson, WORKER_SCHEMA } from '@caisson/protocol';
+import { expect, onTestFinished, test } from 'vitest';
+import { SAMPLE_GRANT } from '../../../protocol/src/fixtures/sample-events.ts';
+import { createMemoryLedger, createRecorder } from '../ledger/index.ts';
+import { keepLeftLines, keepLine } from './worker-lines.ts';
+
+const ATTEMPT = { runId: 'run_00000000000000000001', attempt: 1 };
+const at = '2026-01-01T00:00:00.000Z';
+const denial = { layer: 'gate', what: 'rm -rf /' } as const;
+
+function open() {
+  const ledger = createMemoryLedger();
+  const record = createRecorder({ ledger, clock: systemClock }).of(ATTEMPT.runId);
+  const folder = mkdtempSync(join(tmpdir(), 'caisson-lines-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'events.ndjson');
+  const write = (...lines: object[]): void => {
+    const header = { schema: WORKER_SCHEMA, ...ATTEMPT, grant: SAMPLE_GRANT };
+    writeFileSync(file, [header, ...lines].map(encodeNdjson).join(''));
+  };
+  return { ledger, record, file, write };
+}
+
+test('only the declared fields of a line are recorded, at any depth', async () => {
+  const { ledger, record, file, write } = open();
+  write(
+    { kind: 'policy.denied', seq: 1, at, colour: 'red', denial: { ...denial, colour: 'red' } },
+    { kind: 'policy.denied', seq: 2, at, denial: { layer: 'moon', what: 'x' } },
+    { kind: 'painted', seq: 3, at, colour: 'red' },
+  );
+  await keepLeftLines(record, ATTEMPT, file);
+  await record.flush();
+  expect(ledger.read().map(({ type, data }) => ({ type, data }))).toEqual([
+    { type: 'policy.denied', data: { denial } },
+  ]);
+});
+
+test('a line that was recorded as it came is not recorded again from the file', async () => {
+  const { ledger, record, file, write } = open();
+  const line = { kind: 'warning', seq: 1, at, source: 'agent', message: 'odd' } as const;
+  keepLine(record, ATTEMPT, line);
+  write(line, { ...line, seq: 2 });
+  await keepLeftLines(record, ATTEMPT, file);
+  await record.flush();
+  expect(ledger.read().map(({ id }) => id)).toEqual([1, 2].map((seq) => `line:${ATTEMPT.runId}.1.${seq}`));
+});
+
+test('a worker that wrote no line leaves nothing to record', async () => {
+  const { ledger, record, file } = open();
+  await keepLeftLines(record, ATTEMPT, `${file}.none`);
+  expect(ledger.read()).toEqual([]);
+});
