@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { findNearest } from '@caisson/protocol';
+import { definedOnly, findNearest } from '@caisson/protocol';
 import {
   COMMON_OPTIONS,
   type Command,
@@ -49,7 +49,7 @@ export function parseCommandLine(name: string, command: Command, args: readonly 
     options: Object.fromEntries(
       Object.entries(specs).map(([key, { type, short, multiple }]) => [
         key,
-        { type, ...(short === undefined ? {} : { short }), multiple: multiple ?? false },
+        { type, ...definedOnly({ short }), multiple: multiple ?? false },
       ]),
     ),
     strict: false,

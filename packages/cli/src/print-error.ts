@@ -1,5 +1,5 @@
 import { ConfigError, TaskRefusedError } from '@caisson/engine';
-import { CaissonError, toErrorInfo } from '@caisson/protocol';
+import { CaissonError, definedOnly, toErrorInfo } from '@caisson/protocol';
 import { exitCodeOfError, type ExitCode } from './exit-codes.ts';
 import { LineProblem } from './line-problem.ts';
 import type { Output } from './output.ts';
@@ -17,7 +17,7 @@ export function printError(thrown: unknown, output: Output, isDebug: boolean): E
 }
 
 function toUsageError({ message, remedy }: LineProblem): UsageError {
-  return new UsageError(message, remedy === undefined ? {} : { remedy });
+  return new UsageError(message, definedOnly({ remedy }));
 }
 
 function describe(error: unknown, remedy: string | undefined, output: Output): Lines {

@@ -6,6 +6,7 @@ import {
   type Caisson,
   type CaissonOptions,
 } from '@caisson/engine';
+import { definedOnly } from '@caisson/protocol';
 import { canAsk } from './ask-on-terminal.ts';
 import { ownSpareWorkers } from './early-worker.ts';
 import type { Output } from './output.ts';
@@ -66,7 +67,7 @@ async function use<T>(
     version: VERSION,
     spareWorkers: ownSpareWorkers(),
     ...options,
-    ...(stateDir === undefined ? {} : { stateDir }),
+    ...definedOnly({ stateDir }),
   });
   if (output !== undefined) printWarnings(caisson, output);
   try {

@@ -1,5 +1,5 @@
 /** The library: Caisson for programs and for the CLI. */
-import { BusTopic, toEnvelope } from '@caisson/protocol';
+import { BusTopic, definedOnly, toEnvelope } from '@caisson/protocol';
 import { requireTrust, withTrust } from './composition/trusted-config.ts';
 import { createLiveConfig, getCurrentFolder, type LiveConfig } from './config/index.ts';
 import { readEvents } from './dispatch/index.ts';
@@ -163,9 +163,7 @@ function reads(
     find,
     show: async (run) => showRun(engine, find(run)),
     events: (run, { after } = {}) =>
-      Promise.resolve(
-        ledger.read({ runId: find(run), ...(after === undefined ? {} : { after }) }).map(toEnvelope),
-      ),
+      Promise.resolve(ledger.read({ runId: find(run), ...definedOnly({ after }) }).map(toEnvelope)),
     follow: (run, how) => followRun(engine, find(run), how),
     watch: (how) => readEvents(engine.feed, { after: ledger.lastOffset(), ...how }),
     log: async (run, name) => readRunLog(engine, find(run), name),

@@ -1,5 +1,6 @@
 import { RUNTIME_DESCRIPTORS } from './runtime-descriptors.ts';
 import type { ModelApi, RuntimeDescriptor } from './runtimes.ts';
+import { definedOnly } from './defined-only.ts';
 
 /** A program that is known to speak ACP, and the runtime whose settings, key and log-in it shares. */
 export interface AcpProgram {
@@ -57,8 +58,7 @@ export function describeAcpRuntime(
     name,
     title: name === 'acp' ? base.title : `${name} (ACP)`,
     api,
-    ...(inner?.keyEnv === undefined ? {} : { keyEnv: inner.keyEnv }),
-    ...(inner?.defaultEndpoint === undefined ? {} : { defaultEndpoint: inner.defaultEndpoint }),
+    ...definedOnly({ keyEnv: inner?.keyEnv, defaultEndpoint: inner?.defaultEndpoint }),
     loginFiles: inner?.loginFiles ?? [],
     sampling: inner?.sampling ?? base.sampling,
   };

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { definedOnly } from './defined-only.ts';
 
 /** The only form in which an error crosses a process, a disk or a network. */
 export const ErrorInfo = z.object({
@@ -30,7 +31,7 @@ export abstract class CaissonError extends Error {
       code: this.code,
       message: this.message,
       retryable: this.retryable,
-      ...(this.remedy === undefined ? {} : { remedy: this.remedy }),
+      ...definedOnly({ remedy: this.remedy }),
     };
   }
 }

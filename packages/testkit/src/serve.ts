@@ -4,6 +4,7 @@
 import { appendFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
+import { definedOnly } from '@caisson/protocol';
 import { startModelServer } from './model-server.ts';
 import type { ScriptInput } from './script.ts';
 
@@ -54,8 +55,7 @@ const read = async (path: string): Promise<ScriptInput> =>
 const server = await startModelServer({
   script: await read(scriptFile).catch(fail),
   ...(values.port === undefined ? {} : { port: Number(values.port) }),
-  ...(values.socket === undefined ? {} : { socketPath: values.socket }),
-  ...(values.key === undefined ? {} : { apiKey: values.key }),
+  ...definedOnly({ socketPath: values.socket, apiKey: values.key }),
 }).catch(fail);
 process.stdout.write(`${JSON.stringify({ listening: server.url, pid: process.pid })}\n`);
 

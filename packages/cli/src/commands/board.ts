@@ -1,5 +1,5 @@
 import { DEFAULT_NAMESPACE, type BoardEntry, type Caisson } from '@caisson/engine';
-import { parseDuration } from '@caisson/protocol';
+import { definedOnly, parseDuration } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatSessions } from '../format-sessions.ts';
@@ -66,8 +66,7 @@ async function act(
   switch (verb) {
     case 'get': {
       const entries = await board.read({
-        ...(choices.namespace === undefined ? {} : { namespace: choices.namespace }),
-        ...(key === undefined ? {} : { key }),
+        ...definedOnly({ namespace: choices.namespace, key }),
       });
       output.result(entries, () => formatEntries(entries));
       return;

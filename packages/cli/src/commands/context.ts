@@ -1,3 +1,4 @@
+import { definedOnly } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatSessions } from '../format-sessions.ts';
@@ -30,7 +31,7 @@ export const command = defineCommand({
       }
       const [key] = positionals;
       const findings = await caisson.sessions.context(session).read({
-        ...(key === undefined ? {} : { key }),
+        ...definedOnly({ key }),
         ...(options.after === undefined ? {} : { after: Number(options.after) }),
       });
       output.result(findings, () =>

@@ -1,5 +1,5 @@
 import type { ListedRun } from '@caisson/engine';
-import { RUN_STATUSES, type RunStatus } from '@caisson/protocol';
+import { definedOnly, RUN_STATUSES, type RunStatus } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatTable } from '../format-table.ts';
@@ -27,7 +27,7 @@ export const command = defineCommand({
         newestFirst: true,
         limit: readLimit(options.limit),
         ...(options.status === undefined ? {} : { status: options.status as RunStatus }),
-        ...(options.session === undefined ? {} : { session: options.session }),
+        ...definedOnly({ session: options.session }),
       });
       output.result(rows, () => formatRuns(rows, output.style.bold));
       return EXIT_CODES.finished;

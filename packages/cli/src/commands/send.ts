@@ -1,4 +1,4 @@
-import { RUNTIME_DESCRIPTORS } from '@caisson/protocol';
+import { definedOnly, RUNTIME_DESCRIPTORS } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { withCaisson } from '../with-caisson.ts';
@@ -19,7 +19,7 @@ export const command = defineCommand({
       const runtime = (await caisson.runs()).find(({ runId }) => runId === caisson.find(run))?.runtime ?? '';
       const live = RUNTIME_DESCRIPTORS[runtime]?.canInject; // only the adapter of a user's own runtime knows
       const receipt = `sent as ${messageId}; channel.received in the log is the receipt`;
-      output.result({ messageId, ...(live === undefined ? {} : { live }) }, () =>
+      output.result({ messageId, ...definedOnly({ live }) }, () =>
         live === false ? [receipt, describeInbox(runtime)] : [receipt],
       );
       return EXIT_CODES.finished;

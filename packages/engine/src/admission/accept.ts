@@ -1,22 +1,22 @@
 /** The moment a task becomes a run: every input is named by its digest, and durable. */
 import { createHash } from 'node:crypto';
-import type { DataOf } from '@caisson/protocol';
+import { definedOnly, type DataOf } from '@caisson/protocol';
 import type { AdmittedRun, DispatchRequest } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { poolOf, poolLimit } from './pool-limit.ts';
 import { toStoredInputs } from './stored-inputs.ts';
 
 export async function accept(rooms: DispatchRooms, run: AdmittedRun): Promise<void> {
-  const { request } = run;
+  const { request, agent, session } = run;
+  const { acceptance, branch, idempotencyKey, continues } = request;
   rooms.callbacks.open(run.runId, request.callbacks ?? []);
-  const data = {
+  const data = definedOnly({
     task: {
       id: run.taskId,
       description: run.description,
       priority: run.priority,
       scope: request.scope ?? [],
-      ...(request.acceptance === undefined ? {} : { acceptance: request.acceptance }),
-      ...(request.branch === undefined ? {} : { branch: request.branch }),
+      ...definedOnly({ acceptance, branch }),
     },
     runtime: run.runtime.name,
     runtimeInfo: {
@@ -24,17 +24,17 @@ export async function accept(rooms: DispatchRooms, run: AdmittedRun): Promise<vo
       bin: run.runtime.bin,
       adapter: run.runtime.adapter?.sha256 ?? null,
     },
-    ...(run.agent === null ? {} : { agent: run.agent.name }),
+    agent: agent?.name,
     host: rooms.hostId,
     pool: poolOf(run),
-    ...(run.session === null ? {} : { session: run.session }),
-    ...(request.idempotencyKey === undefined ? {} : { idempotencyKey: request.idempotencyKey }),
-    ...(request.continues === undefined ? {} : { continues: request.continues }),
+    session: session ?? undefined,
+    idempotencyKey,
+    continues,
     grant: run.grant,
     resolved: run.resolved,
     ...inputDigests(run, rooms.settings.rules),
     requestRef: (await rooms.store.putBlob(Buffer.from(JSON.stringify(repeatable(run))))).digest,
-  };
+  });
   const record = rooms.recorder.of(run.runId, run.trace);
   await record.append('dispatch.accepted', data, { room: poolLimit(run, rooms.settings) });
 }

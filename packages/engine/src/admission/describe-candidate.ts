@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import {
   createDefaultPipeline,
   DEFAULT_PRIORITY,
+  definedOnly,
   parsePipelineSpec,
   type PipelineSpec,
   type Resolved,
@@ -43,13 +44,13 @@ export async function describeCandidate(
   const declared = await choosePipeline(rooms, request, agent, defaultLens(workspaceKind, grant));
   const prompts = compilePrompts({ request, agent, runtime, description, place: { grant, workspaceKind } });
   const runId = request.runId ?? createRunId(clock);
-  const resolved: Resolved = {
-    ...(agent === null ? {} : { agent: { name: agent.name, hash: agent.hash } }),
+  const resolved: Resolved = definedOnly({
+    agent: agent === null ? undefined : { name: agent.name, hash: agent.hash },
     capabilities,
     env: envBundles.map(({ name, hash }) => ({ name, hash })),
-    ...(declared.ref === null ? {} : { pipeline: declared.ref }),
+    pipeline: declared.ref ?? undefined,
     model: { requested: model, served: [] },
-  };
+  });
   return {
     runId,
     request,
@@ -157,11 +158,8 @@ function verifyOf(
   const verify = agent?.definition.verify;
   if (verify === undefined) return undefined;
   const { command, timeout, lens } = verify;
-  return {
-    command,
-    ...(timeout === undefined ? {} : { timeoutSeconds: Math.ceil(timeout / 1000) }),
-    ...(lens === undefined ? {} : { lens }),
-  };
+  const timeoutSeconds = timeout === undefined ? undefined : Math.ceil(timeout / 1000);
+  return { command, ...definedOnly({ timeoutSeconds, lens }) };
 }
 
 /** In git a worktree; elsewhere the folder itself, under an exclusive lease. */

@@ -1,6 +1,6 @@
 /** What a run may do: the request, filled in from the agent and the configuration, limited by the parent's grant. */
 import { getMode, meet } from '@caisson/policy';
-import type { BudgetCaps, Grant, Limits } from '@caisson/protocol';
+import { definedOnly, type BudgetCaps, type Grant, type Limits } from '@caisson/protocol';
 import type { DispatchRequest } from './contract.ts';
 import type { DispatchSettings, FoundAgent, FoundEnvBundle } from './rooms.ts';
 
@@ -58,9 +58,5 @@ function defaultHosts({ hosts }: DispatchSettings, isOpen: boolean): readonly st
 
 /** Configuration < agent < caller, member by member. */
 function merge<T extends Limits | BudgetCaps>(defaults: T, own: T | undefined, asked: T | undefined): T {
-  return { ...defaults, ...withoutUndefined(own ?? {}), ...withoutUndefined(asked ?? {}) };
-}
-
-function withoutUndefined<T extends object>(value: T): Partial<T> {
-  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as Partial<T>;
+  return { ...defaults, ...definedOnly(own ?? {}), ...definedOnly(asked ?? {}) };
 }

@@ -1,7 +1,7 @@
 /** The job: the worker's whole input, composed from what was admitted and what was prepared. */
 import { existsSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
-import type { Job } from '@caisson/protocol';
+import { definedOnly, type Job } from '@caisson/protocol';
 import type { AttemptLimits } from '../compute/index.ts';
 import type { PreparedWorkspace } from '../workspace/index.ts';
 import type { AdmittedRun, DispatchRooms, OpenedNetwork } from '../admission/index.ts';
@@ -66,38 +66,37 @@ function composeTask(
   parts: JobParts,
 ): Pick<Job, 'task' | 'runtime' | 'agent' | 'model' | 'prompts' | 'answer' | 'resume'> {
   const { request, runtime } = run;
-  const { session } = parts;
-  return {
+  const { acceptance, branch, answer } = request;
+  return definedOnly({
     task: {
       id: run.taskId,
       description: run.description,
       scope: [...(request.scope ?? [])],
-      ...(request.acceptance === undefined ? {} : { acceptance: request.acceptance }),
-      ...(request.branch === undefined ? {} : { branch: request.branch }),
+      ...definedOnly({ acceptance, branch }),
       priority: run.priority,
       dependsOn: [],
-      status: 'running',
+      status: 'running' as const,
       createdAt: run.createdAt,
     },
     runtime: {
       name: runtime.name,
       bin: runtime.bin,
-      ...(runtime.adapter === null ? {} : { adapter: runtime.adapter }),
+      ...definedOnly({ adapter: runtime.adapter ?? undefined }),
       settings:
         runtime.name === 'command'
           ? { ...runtime.settings, argv: [...(request.argv ?? [])] }
           : { ...runtime.settings, ...supportedSampling(run) },
       ...(runtime.projectServers ? { projectServers: true } : {}),
     },
-    ...(run.agent === null ? {} : { agent: run.agent.name }),
-    ...(run.model === '' ? {} : { model: run.model }),
+    agent: run.agent?.name,
+    model: run.model || undefined,
     prompts: {
       ...(run.systemPrompt === '' ? {} : { system: run.systemPrompt }),
       user: [...notesOf(parts), run.userPrompt].join('\n\n'),
     },
-    ...(request.answer === undefined ? {} : { answer: describeAnswer(request.answer) }),
-    ...(session.resume === undefined ? {} : { resume: session.resume }),
-  };
+    answer: answer && describeAnswer(answer),
+    resume: parts.session.resume,
+  });
 }
 
 /** What a resumed conversation must know before it gets its task. */
@@ -108,6 +107,7 @@ function notesOf({ session, isOwnSession, isWorkLost }: JobParts): string[] {
 }
 
 function composeWorkspace(run: AdmittedRun, workspace: PreparedWorkspace): Job['workspace'] {
+  const { limits, agentGit, cleanRoom } = workspace;
   return {
     path: workspace.path,
     mountPath: workspace.mountPath,
@@ -117,9 +117,7 @@ function composeWorkspace(run: AdmittedRun, workspace: PreparedWorkspace): Job['
     gitDir: workspace.gitDir,
     baselineTree: workspace.baselineTree,
     exclude: [...workspace.exclude],
-    ...(workspace.limits === undefined ? {} : { limits: workspace.limits }),
-    ...(workspace.agentGit === undefined ? {} : { agentGit: workspace.agentGit }),
-    ...(workspace.cleanRoom === undefined ? {} : { cleanRoom: workspace.cleanRoom }),
+    ...definedOnly({ limits, agentGit, cleanRoom }),
     controls: [...(workspace.controls ?? [])],
     ...(workspace.allowRisky === true ? { allowRisky: true } : {}),
   };
@@ -132,7 +130,7 @@ function composeBroker(network: OpenedNetwork | null): Job['broker'] {
     model: network.model,
     services: [...network.services],
     offersProxy: network.offersProxy,
-    ...(network.loopbackPort === null ? {} : { loopbackPort: network.loopbackPort }),
+    ...definedOnly({ loopbackPort: network.loopbackPort ?? undefined }),
   };
 }
 
@@ -212,12 +210,7 @@ function startFolder(run: AdmittedRun, workspace: PreparedWorkspace): { startIn?
   return isInside && existsSync(onHost) ? { startIn } : {};
 }
 
-function describeAnswer(answer: NonNullable<AdmittedRun['request']['answer']>): NonNullable<Job['answer']> {
-  return {
-    question: answer.question,
-    ...(answer.options === undefined ? {} : { options: answer.options }),
-    ...(answer.context === undefined ? {} : { context: answer.context }),
-    ...(answer.partial_state === undefined ? {} : { partialState: answer.partial_state }),
-    answer: answer.answer,
-  };
+function describeAnswer(asked: NonNullable<AdmittedRun['request']['answer']>): NonNullable<Job['answer']> {
+  const { question, options, context, partial_state: partialState, answer } = asked;
+  return { question, ...definedOnly({ options, context, partialState }), answer };
 }

@@ -3,7 +3,7 @@
  * there is an estimate, the agent's own figure may be higher, and then counts. Agents report at their end, or for a
  * part of their requests, or with other rules; an agent that was stopped reports nothing.
  */
-import type { Usage } from '@caisson/protocol';
+import { definedOnly, type Usage } from '@caisson/protocol';
 import type { Budget, EarlierUse } from '../budget/index.ts';
 import type { ObservedUsage } from '../network/index.ts';
 import type { DispatchRooms } from '../admission/index.ts';
@@ -39,7 +39,7 @@ export function countUsage(sources: UsageSources, cost: Budget['cost']): Usage |
   return withoutFalseZero({
     ...observed,
     ...mark,
-    ...(costUsd === undefined ? {} : { costUsd }),
+    ...definedOnly({ costUsd }),
     ...counts,
   });
 }

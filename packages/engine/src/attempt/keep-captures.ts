@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { capturePatch, explainError, sortChanges, withoutChanges, type SortedChanges } from '@caisson/ground';
 import { pathRules, ruleAgainst } from '@caisson/policy';
-import type { Failure, ListedRisk, Result } from '@caisson/protocol';
+import { definedOnly, type Failure, type ListedRisk, type Result } from '@caisson/protocol';
 import type { AttemptRemains } from './attempt-remains.ts';
 import type { DispatchRooms } from '../admission/index.ts';
 import type { MayPass } from './passing-failure.ts';
@@ -41,9 +41,8 @@ export async function keepCaptures(
     await ingest(rooms, remains, refsOf(result));
     const resultRef = (await rooms.store.putBlob(bytes)).digest;
     if (result.patchRef !== undefined || result.status === 'finished') {
-      const patch = result.patchRef === undefined ? {} : { patchRef: result.patchRef };
-      const risky = result.risky === undefined ? {} : { risky: result.risky };
-      return { resultRef, ...patch, ...risky, result, failure: null, warnings: [] };
+      const { patchRef, risky } = result;
+      return { resultRef, ...definedOnly({ patchRef, risky }), result, failure: null, warnings: [] };
     }
     return { ...(await keepLate(rooms, remains, null, mayPass)), resultRef, result };
   } catch (error) {

@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { explainError } from '@caisson/ground';
-import { STEPS, type FailureReason, type Job, type StepName } from '@caisson/protocol';
+import { definedOnly, STEPS, type FailureReason, type Job, type StepName } from '@caisson/protocol';
 import type { AttemptLimits } from '../compute/index.ts';
 import type { EarlierWork, PreparedWorkspace } from '../workspace/index.ts';
 import {
@@ -161,9 +161,7 @@ function prepareWorkspace(
       limits: settings.captureLimits,
       cleanRoom: hasCleanRoom(pipeline),
       signal,
-      ...(work === null ? {} : { work }),
-      ...(request.base === undefined ? {} : { baseRef: request.base }),
-      ...(request.branch === undefined ? {} : { branch: request.branch }),
+      ...definedOnly({ work: work ?? undefined, baseRef: request.base, branch: request.branch }),
       controls: findOwnControls(settings),
       ...(request.allowRisky === true ? { allowRisky: true } : {}),
     }),
@@ -180,11 +178,7 @@ async function failingAs<const T>(
   } catch (error) {
     if (error instanceof PrepareFailure) throw error;
     throw new PrepareFailure(
-      {
-        reason,
-        detail: explainError(error).slice(0, 8000),
-        ...(step === undefined ? {} : { step: STEPS[step] }),
-      },
+      definedOnly({ reason, detail: explainError(error).slice(0, 8000), step: step && STEPS[step] }),
       { cause: error },
     );
   }

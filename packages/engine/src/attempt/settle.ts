@@ -5,6 +5,7 @@
 import { createRedactor, type NamedSecret } from '@caisson/ground';
 import {
   CheckpointRef,
+  definedOnly,
   exitCodeOf,
   isRetryable,
   type DataOf,
@@ -228,17 +229,15 @@ function terminalEvents(
       return [{ type: 'dispatch.failed', data: { ...common, failure: ending.failure } }];
     case 'needs_input': {
       const questionId = createPrefixedId('question', rooms.clock);
-      const asked = result?.needsInput;
+      const { question = '', options, context, partial_state: partialState } = result?.needsInput ?? {};
       const deadlineAt = new Date(rooms.clock.wallMs() + rooms.settings.questionDeadlineMs).toISOString();
       return [
         {
           type: 'question.asked',
           data: {
             questionId,
-            text: asked?.question ?? '',
-            ...(asked?.options === undefined ? {} : { options: asked.options }),
-            ...(asked?.context === undefined ? {} : { context: asked.context }),
-            ...(asked?.partial_state === undefined ? {} : { partialState: asked.partial_state }),
+            text: question,
+            ...definedOnly({ options, context, partialState }),
             deadlineAt,
           },
         },

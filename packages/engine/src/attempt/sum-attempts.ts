@@ -1,5 +1,5 @@
 /** What all attempts of a run used and took together. */
-import type { EstimatedUsage, DataOf, RunTotal, Usage } from '@caisson/protocol';
+import { definedOnly, type EstimatedUsage, type DataOf, type RunTotal, type Usage } from '@caisson/protocol';
 import type { DispatchRooms } from '../admission/index.ts';
 
 type Ended = Pick<DataOf<'attempt.ended'>, 'usage' | 'costUsd' | 'durationMs'>;
@@ -38,7 +38,7 @@ function addUsage(left: Usage, right: Usage): Usage {
     outputTokens: sum('outputTokens'),
     cacheReadTokens: sum('cacheReadTokens'),
     cacheWriteTokens: sum('cacheWriteTokens'),
-    ...(estimated === undefined ? {} : { estimated }),
+    ...definedOnly({ estimated }),
     ...(isCostKnown ? { costUsd: (left.costUsd ?? 0) + (right.costUsd ?? 0) } : {}),
     ...Object.fromEntries(said.map((key) => [key, sum(key)])),
   };

@@ -1,4 +1,4 @@
-import { CALLBACK_TYPES, isTerminal, TERMINAL_TYPES } from '@caisson/protocol';
+import { CALLBACK_TYPES, definedOnly, isTerminal, TERMINAL_TYPES } from '@caisson/protocol';
 import type {
   CallbackEndpoint,
   Callbacks,
@@ -75,7 +75,7 @@ class OutboxCallbacks implements Callbacks {
         event,
         status: 'pending',
         tries,
-        ...(problem === undefined ? {} : { detail: problem }),
+        ...definedOnly({ detail: problem }),
       }));
     return [...reported, ...pending];
   }
@@ -148,8 +148,7 @@ class OutboxCallbacks implements Callbacks {
 function toOpen({ url, key, authorization, when }: CallbackEndpoint): OpenEndpoint {
   return {
     url,
-    ...(key === undefined ? {} : { key }),
-    ...(authorization === undefined ? {} : { authorization }),
+    ...definedOnly({ key, authorization }),
     when: [...(when ?? TERMINAL_TYPES)],
   };
 }

@@ -1,6 +1,7 @@
 /** The store of a project: a folder of its state and, if the configuration names a bucket, a copy of everything there. */
 import { join } from 'node:path';
 import type { Clock } from '@caisson/ground';
+import { definedOnly } from '@caisson/protocol';
 import type { ResolvedConfig } from '../config/index.ts';
 import {
   openLocalStore,
@@ -28,8 +29,7 @@ export function openStore(
   const remote = openS3Store({
     bucket: s3.bucket,
     ...(s3.prefix === undefined ? {} : { prefix: s3.prefix.replace(/\/*$/, '/') }),
-    ...(s3.region === undefined ? {} : { region: s3.region }),
-    ...(s3.endpoint === undefined ? {} : { endpoint: s3.endpoint }),
+    ...definedOnly({ region: s3.region, endpoint: s3.endpoint }),
   });
   const mirror = openMirroredStore({ local, remote, marks: join(folder, 'unsent'), clock, warn });
   return { store: mirror, mirror };

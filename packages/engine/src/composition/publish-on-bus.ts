@@ -1,6 +1,7 @@
 /** Publishes events that have a topic on the bus; the ledger has them all. */
 import {
   BusTopic,
+  definedOnly,
   isEnding,
   statusOfEnding,
   type BusPayloads,
@@ -46,7 +47,7 @@ function describeAccepted({ task, runtime, agent, resolved }: DataOf<'dispatch.a
   return {
     task: task.description,
     runtime,
-    ...(agent === undefined ? {} : { agent }),
+    ...definedOnly({ agent }),
     ...(model === '' ? {} : { model }),
   };
 }
@@ -94,7 +95,6 @@ function describeEnding(event: Extract<PublishedEvent, { type: TerminalType }>) 
   return {
     status: statusOfEnding(event.type, failure, cause),
     durationMs,
-    ...(failure === undefined ? {} : { failure }),
-    ...(usage === undefined ? {} : { usage }),
+    ...definedOnly({ failure, usage }),
   };
 }

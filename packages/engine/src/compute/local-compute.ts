@@ -12,7 +12,7 @@ import {
   type Cgroup,
   type Child,
 } from '@caisson/ground';
-import { encodeNdjson, type Limits } from '@caisson/protocol';
+import { definedOnly, encodeNdjson, type Limits } from '@caisson/protocol';
 import type { AttemptLimits, Compute, WorkerHandle, WorkerProcess, WorkerStart } from './contract.ts';
 import { WorkerStartError } from './errors.ts';
 import { folderVariables, WORKER_FLAGS, type SpareWorkers } from './spare-worker.ts';
@@ -75,12 +75,8 @@ export function createLocalCompute(options: LocalComputeOptions): Compute {
   };
 }
 
-function cgroupLimits(limits: Limits): { memory?: number; cpus?: number; pids?: number } {
-  return {
-    ...(limits.memory === undefined ? {} : { memory: limits.memory }),
-    ...(limits.cpus === undefined ? {} : { cpus: limits.cpus }),
-    ...(limits.pids === undefined ? {} : { pids: limits.pids }),
-  };
+function cgroupLimits({ memory, cpus, pids }: Limits): { memory?: number; cpus?: number; pids?: number } {
+  return definedOnly({ memory, cpus, pids });
 }
 
 function describeLimits(name: string, group: Cgroup, forget: () => void): AttemptLimits {
@@ -89,7 +85,7 @@ function describeLimits(name: string, group: Cgroup, forget: () => void): Attemp
     kind: group.kind,
     procsFiles: group.procsFiles,
     enforced: group.enforced,
-    ...(group.why === undefined ? {} : { why: group.why }),
+    ...definedOnly({ why: group.why }),
     events: () => group.events(),
     async release() {
       await group.remove();
@@ -140,7 +136,7 @@ function describeWorker(child: Child, start: WorkerStart, group: Cgroup | undefi
 
 /** Small and not secret: everything else is in the job file. */
 function workerEnvironment(start: WorkerStart): Record<string, string> {
-  return {
+  return definedOnly({
     PATH: start.path,
     CAISSON_RUN_ID: start.runId,
     CAISSON_ATTEMPT: String(start.attempt),
@@ -148,9 +144,9 @@ function workerEnvironment(start: WorkerStart): Record<string, string> {
     CAISSON_PARENT_PID: String(process.pid),
     CAISSON_JOB_FILE: start.jobFile,
     TRACEPARENT: start.trace,
-    ...(start.boardFile === null ? {} : { CAISSON_BOARD_FILE: start.boardFile }),
-    ...(start.contextFile === null ? {} : { CAISSON_CONTEXT_FILE: start.contextFile }),
-  };
+    CAISSON_BOARD_FILE: start.boardFile ?? undefined,
+    CAISSON_CONTEXT_FILE: start.contextFile ?? undefined,
+  });
 }
 
 function isAlive(handle: WorkerHandle): boolean {

@@ -1,5 +1,6 @@
 /** A run as its ledger records it: the DispatchResult of 4-protocol. */
 import {
+  definedOnly,
   exitCodeOf,
   isEnding,
   Result,
@@ -34,27 +35,26 @@ export async function describeRun(
       : [];
   const { branch, checkpoint, risky, total, durationMs = 0 } = ending?.data ?? {};
   const failure = ending?.type === 'dispatch.failed' ? ending.data.failure : undefined;
-  return {
+  return definedOnly({
     runId,
     ...describeStatus(row, events, ending),
-    ...(failure === undefined ? {} : { failure }),
+    failure,
     exitCode: findExitCode(ending, failure),
     durationMs,
-    ...(total === undefined ? {} : { total }),
-    ...(row.costUsd === undefined ? {} : { costUsd: row.costUsd }),
-    ...(row.costIsEstimate === true ? { costIsEstimate: true } : {}),
+    total,
+    costUsd: row.costUsd,
+    costIsEstimate: row.costIsEstimate || undefined,
     stdout: await textOf(rooms, result?.logs.stdout.ref),
     stderr: await textOf(rooms, result?.logs.stderr.ref),
     reply: await textOf(rooms, result?.reply.ref),
     resolved: { ...resolved, model: { ...resolved.model, served: result?.usage?.models ?? [] } },
     result,
-    ...(risky === undefined || !withContents ? {} : { risky }),
-    ...(checkpoint?.beside === undefined || !withContents ? {} : { beside: checkpoint.beside }),
+    ...(withContents ? { risky, beside: checkpoint?.beside } : {}),
     ...(result?.patchRef === undefined && hasLeftWork(events, ending) ? { leftWork: true as const } : {}),
     ...(outsideScope.length === 0 ? {} : { outsideScope }),
-    ...(branch === undefined ? {} : { branch }),
+    branch,
     events: { count: events.length, lastSeq: events.at(-1)?.seq ?? 0 },
-  };
+  });
 }
 
 type EndingEvent = StoredOf<TerminalType>;
@@ -72,7 +72,7 @@ function describeStatus(
   const answered = events.find((event) => event.type === 'question.answered');
   if (status !== 'waiting' || answered === undefined) return { status };
   const { continuedBy } = answered.data;
-  return { status: 'answered', ...(continuedBy === undefined ? {} : { continuedBy }) };
+  return { status: 'answered', ...definedOnly({ continuedBy }) };
 }
 
 /** An ending without a result may still have a patch, or only a checkpoint. */

@@ -107,8 +107,7 @@ async function describeChild(rooms: RequestHandlerOptions['rooms'], handle: RunH
     runId: ended.runId,
     status: ended.status,
     reply: ended.reply.slice(0, MAX_REPLY_CHARACTERS),
-    ...(ended.failure === undefined ? {} : { failure: ended.failure }),
-    ...(ended.result?.needsInput === undefined ? {} : { question: ended.result.needsInput.question }),
+    ...definedOnly({ failure: ended.failure, question: ended.result?.needsInput?.question }),
     patchBytes: patch.length,
     ...(patch.length > 0 && patch.length <= MAX_PATCH_BYTES ? { patch: patch.toString('base64') } : {}),
   };

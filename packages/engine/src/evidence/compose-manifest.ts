@@ -1,5 +1,5 @@
 /** Reads a run's manifest from its events, so that recovery can seal what another host began. */
-import type { Mode } from '@caisson/protocol';
+import { definedOnly, type Mode } from '@caisson/protocol';
 import * as z from 'zod/mini';
 import { ZERO_HASH, type StoredEvent } from '../ledger/index.ts';
 import { SealRefusedError } from './errors.ts';
@@ -31,19 +31,19 @@ export function composeManifest(
   return {
     schemaVersion: 1,
     runId,
-    ...(accepted.continues === undefined ? {} : { continues: accepted.continues }),
+    ...definedOnly({ continues: accepted.continues }),
     task: accepted.task,
     base: findBase(events),
-    ...(resolved.agent === undefined ? {} : { agent: resolved.agent }),
+    ...definedOnly({ agent: resolved.agent }),
     capabilities: resolved.capabilities,
     env: { bundles: resolved.env, names: accepted.envNames ?? [] },
     inputs: (accepted.inputs ?? []).map(({ key, sha256 }) => ({ key, sha256 })),
-    ...(accepted.prompts === undefined ? {} : { prompts: accepted.prompts }),
+    ...definedOnly({ prompts: accepted.prompts }),
     pipeline: accepted.pipeline ?? { id: 'caisson.default', hash: ZERO_HASH },
     policy: {
       grant: accepted.grant,
       ceiling: host.ceiling,
-      ...(accepted.rulesHash === undefined ? {} : { rulesHash: accepted.rulesHash }),
+      ...definedOnly({ rulesHash: accepted.rulesHash }),
     },
     runtime: {
       name: accepted.runtime,

@@ -1,4 +1,4 @@
-import { CaissonError } from '@caisson/protocol';
+import { CaissonError, definedOnly } from '@caisson/protocol';
 
 /** A key file cannot be used: malformed, of another kind, or readable by others. */
 export class KeyInvalidError extends CaissonError {
@@ -29,7 +29,7 @@ export class SignerUnusableError extends CaissonError {
 
   constructor(socket: string, detail: string, cause?: Error) {
     super(`the ssh-agent at ${socket} (keys.signer) cannot sign: ${detail}`, {
-      ...(cause === undefined ? {} : { cause }),
+      ...definedOnly({ cause }),
       remedy:
         'Start or unlock it (ssh-add -l shows its keys), then seal what ended in the meantime: caisson seal --all',
     });

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
 
 import { publishFile } from '@caisson/ground';
-import { CaissonError } from '@caisson/protocol';
+import { CaissonError, definedOnly } from '@caisson/protocol';
 
 import type { Ledger } from '../ledger/index.ts';
 import { StoreCorruptError, type Store } from '../store/index.ts';
@@ -97,7 +97,7 @@ async function reading<T>(runId: string, what: string, read: () => Promise<T>): 
     if (cause instanceof StoreCorruptError)
       throw new TamperedError(`run ${runId} is tampered: its ${what} was changed: ${cause.message}`, {
         cause,
-        ...(cause.remedy === undefined ? {} : { remedy: cause.remedy }),
+        ...definedOnly({ remedy: cause.remedy }),
       });
     throw cause;
   }

@@ -6,7 +6,7 @@
  * F4  A reader that stops early, or whose signal aborts, leaves nothing behind.
  */
 import type { Clock } from '@caisson/ground';
-import { EVENTS } from '@caisson/protocol';
+import { definedOnly, EVENTS } from '@caisson/protocol';
 import type { PublishedEvent, Ledger, StoredEvent } from './contract.ts';
 import type { Recorder } from './recorder.ts';
 
@@ -175,7 +175,7 @@ class Reader {
   #readStored(): StoredEvent[] {
     const { runId } = this.#query;
     const after = this.#cursor;
-    return this.#rooms.ledger.read({ ...(runId === undefined ? {} : { runId }), after, limit: PAGE });
+    return this.#rooms.ledger.read({ ...definedOnly({ runId }), after, limit: PAGE });
   }
 
   /** F3: what was recorded is in the ledger, and the rest is counted. */

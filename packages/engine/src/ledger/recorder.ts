@@ -10,6 +10,7 @@
  */
 import type { Clock } from '@caisson/ground';
 import {
+  definedOnly,
   EVENTS,
   findMisfit,
   type DataOf,
@@ -42,7 +43,7 @@ export function createRecorder({
       new StreamRecord({
         publish,
         compose: (type, data, { attempt = 0, id }) => ({
-          ...(id === undefined ? {} : { id }),
+          ...definedOnly({ id }),
           runId,
           attempt,
           type,
@@ -52,7 +53,7 @@ export function createRecorder({
           data,
         }),
         write(events, room) {
-          return ledger.append(events, { onAdded: publish, ...(room === undefined ? {} : { room }) });
+          return ledger.append(events, { onAdded: publish, ...definedOnly({ room }) });
         },
       }),
     listen: (listener) => void listeners.push(listener),

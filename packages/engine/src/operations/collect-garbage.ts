@@ -4,7 +4,7 @@ import { lstat, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { explainError, isDiskFull, isErrno, removeTree } from '@caisson/ground';
-import { BusTopic } from '@caisson/protocol';
+import { BusTopic, definedOnly } from '@caisson/protocol';
 import { createRunId } from '../platform/index.ts';
 import { openUserHeads } from '../composition/user-keys.ts';
 import { listLargest, type SpaceHolder } from '../attempt/index.ts';
@@ -114,7 +114,7 @@ function emptyTrash(
   return workspaces.gc({
     stateDir: config.stateDir,
     trashTtlMs,
-    ...(heldBackTtlMs === undefined ? {} : { heldBackTtlMs }),
+    ...definedOnly({ heldBackTtlMs }),
   });
 }
 

@@ -1,5 +1,5 @@
 /** Which agent programs a run could use now, also published on the bus. */
-import { BusTopic } from '@caisson/protocol';
+import { BusTopic, definedOnly } from '@caisson/protocol';
 import { readHostEnvironment } from '../config/index.ts';
 import { discoverRuntimes, toDiscoveredPayload, type DiscoveredRuntime } from '../discovery/index.ts';
 import type { Engine } from '../engine.ts';
@@ -14,7 +14,7 @@ export async function discoverHere(
     home: config.folders.home,
     runtimes: config.runtimes,
     projectRoot: config.projectRoot,
-    ...(signal === undefined ? {} : { signal }),
+    ...definedOnly({ signal }),
   });
   bus.emit(BusTopic.RUNTIMES_DISCOVERED, toDiscoveredPayload(found));
   return found;

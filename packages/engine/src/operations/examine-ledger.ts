@@ -4,7 +4,7 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CaissonError } from '@caisson/protocol';
+import { CaissonError, definedOnly } from '@caisson/protocol';
 import { describeVerdict } from '../composition/seal-guard.ts';
 import { openUserHeads } from '../composition/user-keys.ts';
 import { countUnsent, isAddress } from '../composition/witness-courier.ts';
@@ -81,7 +81,7 @@ export function asFinding(id: string, error: unknown): ProbeReport {
     verdict: 'fail',
     detail: error.message,
     remedy: error.remedy ?? DAMAGED,
-    ...(outcome === undefined ? {} : { outcome }),
+    ...definedOnly({ outcome }),
   };
 }
 

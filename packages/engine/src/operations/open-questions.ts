@@ -1,8 +1,8 @@
+import { definedOnly } from '@caisson/protocol';
 import { describeRun } from '../dispatch/index.ts';
 import { type RunHandle } from '../admission/index.ts';
 import type { Engine } from '../engine.ts';
 import { createQuestions, type Questions } from '../questions/index.ts';
-import { definedOnly } from '@caisson/protocol';
 import { isForgotten, requireRemembered } from './run-forgotten.ts';
 import { resolveRunId } from './resolve-run-id.ts';
 import { readRequest } from './run-request.ts';

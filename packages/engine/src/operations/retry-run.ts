@@ -1,5 +1,5 @@
 /** The same task again, as a new run that continues the old one; nothing of the old run changes. */
-import { CaissonError } from '@caisson/protocol';
+import { CaissonError, definedOnly } from '@caisson/protocol';
 import { findSessionOfRun } from '../attempt/index.ts';
 import { describeRun } from '../dispatch/index.ts';
 import { type DispatchRequest, type RunHandle } from '../admission/index.ts';
@@ -26,7 +26,7 @@ export async function retryRun(
   const resume = findSessionOfRun(engine, runId, result);
   return engine.dispatcher.dispatch({
     ...request,
-    ...(resume === undefined ? {} : { resume }),
+    ...definedOnly({ resume }),
     ...changes,
     continues: runId,
   });

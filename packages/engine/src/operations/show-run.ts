@@ -1,4 +1,4 @@
-import { BusTopic, type DispatchResult } from '@caisson/protocol';
+import { BusTopic, definedOnly, type DispatchResult } from '@caisson/protocol';
 import { describeRun } from '../dispatch/index.ts';
 import type { Engine } from '../engine.ts';
 import type { QuestionRow } from '../ledger/index.ts';
@@ -36,11 +36,7 @@ function describeTask({ ledger }: Engine, runId: string): Pick<DispatchResult, '
   const [accepted] = ledger.read({ runId, types: ['dispatch.accepted'] });
   if (accepted === undefined) return {};
   const { priority, scope = [], branch, acceptance } = accepted.data.task;
-  const rest = {
-    ...(branch === undefined ? {} : { branch }),
-    ...(acceptance === undefined ? {} : { acceptance }),
-  };
-  return { task: { priority, scope: [...scope], ...rest } };
+  return { task: { priority, scope: [...scope], ...definedOnly({ branch, acceptance }) } };
 }
 
 function describeQuestions({ ledger }: Engine, runId: string): Pick<DispatchResult, 'continues' | 'asked'> {
@@ -66,7 +62,7 @@ function describeQuestions({ ledger }: Engine, runId: string): Pick<DispatchResu
             question: own.text,
             status: own.status,
             ...answerOf(own),
-            ...(own.continuedBy === undefined ? {} : { continuedBy: own.continuedBy }),
+            ...definedOnly({ continuedBy: own.continuedBy }),
           },
         }),
   };

@@ -20,7 +20,7 @@ export class BackgroundRefusedError extends CaissonError {
   readonly code: string;
 
   constructor(info: ErrorInfo) {
-    super(info.message, info.remedy === undefined ? {} : { remedy: info.remedy });
+    super(info.message, definedOnly({ remedy: info.remedy }));
     this.code = info.code;
   }
 }

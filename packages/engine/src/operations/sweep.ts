@@ -3,7 +3,7 @@
  * after every few runs, and every few minutes.
  */
 import { join } from 'node:path';
-import { BusTopic } from '@caisson/protocol';
+import { BusTopic, definedOnly } from '@caisson/protocol';
 import type { Engine } from '../engine.ts';
 import { tidyStore } from '../store/index.ts';
 import {
@@ -70,7 +70,7 @@ const emptyTrash = ({ workspaces, config }: Engine, oldest?: number): Promise<un
     stateDir: config.stateDir,
     trashTtlMs: TRASH_TTL_MS,
     savedTtlMs: SAVED_TTL_MS,
-    ...(oldest === undefined ? {} : { oldest }),
+    ...definedOnly({ oldest }),
   });
 
 /** The first one runs even beside the shortest run. */

@@ -1,6 +1,6 @@
 /** Checks a run of this project, and whether the ledger has lost anything. */
 import { existsSync, readFileSync } from 'node:fs';
-import { CaissonError } from '@caisson/protocol';
+import { CaissonError, definedOnly } from '@caisson/protocol';
 import { describeVerdict } from '../composition/seal-guard.ts';
 import { openUserHeads, openUserKeyring } from '../composition/user-keys.ts';
 import { isAddress } from '../composition/witness-courier.ts';
@@ -50,7 +50,7 @@ export async function verifyHere(
   const checks = [checkHead(engine), ...(own === null ? [] : [checkOwnWitness(own, ledger)])];
   const options = {
     trustedKeys,
-    ...(witness === undefined ? {} : { witness }),
+    ...definedOnly({ witness }),
     ...(unsealedBy === null ? {} : { unsealedBy }),
   };
   return await verifyRun(ledger, store, runId, options, checks);

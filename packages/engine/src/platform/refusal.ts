@@ -1,4 +1,4 @@
-import { CaissonError } from '@caisson/protocol';
+import { CaissonError, definedOnly } from '@caisson/protocol';
 
 /** Why a task is not taken; every room that looks at a task may say so. */
 export interface Refusal {
@@ -15,10 +15,7 @@ export class TaskRefusedError extends CaissonError {
   readonly refusal: Refusal;
 
   constructor(refusal: Refusal) {
-    super(
-      `${refusal.detail} (check: ${refusal.check})`,
-      refusal.remedy === undefined ? {} : { remedy: refusal.remedy },
-    );
+    super(`${refusal.detail} (check: ${refusal.check})`, definedOnly({ remedy: refusal.remedy }));
     this.refusal = refusal;
   }
 }

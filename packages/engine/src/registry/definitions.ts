@@ -1,6 +1,7 @@
 /** Converts what a person wrote to the bytes that are hashed, and back. */
 import {
   AgentDefinition,
+  definedOnly,
   encodeAgentDefinition,
   EnvBundle,
   parsePipelineSpec,
@@ -48,7 +49,7 @@ export function parsePipeline(name: string, value: unknown): PipelineSpec {
     if (!(cause instanceof PipelineSpecError)) throw cause;
     throw new DefinitionInvalidError(`pipeline ${name} was not registered: ${cause.message}`, {
       cause,
-      ...(cause.remedy === undefined ? {} : { remedy: cause.remedy }),
+      ...definedOnly({ remedy: cause.remedy }),
     });
   }
 }

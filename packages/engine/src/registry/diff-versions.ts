@@ -1,3 +1,4 @@
+import { definedOnly } from '@caisson/protocol';
 import type { BundleManifest } from '../store/index.ts';
 import type { DiffLine } from './contract.ts';
 
@@ -39,8 +40,7 @@ function line(
   return {
     sign,
     path,
-    ...(before === undefined ? {} : { before }),
-    ...(after === undefined ? {} : { after }),
+    ...definedOnly({ before, after }),
   };
 }
 

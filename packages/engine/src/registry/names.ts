@@ -1,5 +1,5 @@
 /** Resolves the names in a request: registry, configuration and discovery behind one small interface. */
-import { encodeAgentDefinition, parsePipelineSpec, type RegistryKind } from '@caisson/protocol';
+import { definedOnly, encodeAgentDefinition, parsePipelineSpec, type RegistryKind } from '@caisson/protocol';
 import { locateRuntimes, type LocatedRuntime } from '../discovery/index.ts';
 import { TaskRefusedError } from '../platform/index.ts';
 import { BundleRefusedError } from '../store/index.ts';
@@ -106,7 +106,7 @@ function refuseInvalid(kind: string, error: unknown): never {
     check: `${SINGULAR[kind] ?? kind}-valid`,
     kind: 'usage',
     detail: error.message,
-    ...(error.remedy === undefined ? {} : { remedy: error.remedy }),
+    ...definedOnly({ remedy: error.remedy }),
   });
 }
 

@@ -1,3 +1,4 @@
+import { definedOnly } from '@caisson/protocol';
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { SecretSource, SecretsOptions } from './contract.ts';
 import { FETCH_TIMEOUT_MS, MAX_SECRET_BYTES } from './limits.ts';
@@ -41,8 +42,7 @@ async function load(options: SecretsOptions): Promise<{ sdk: Sdk; client: Secret
   const sessionToken = env['AWS_SESSION_TOKEN'];
   const client = new sdk.SecretsManagerClient({
     maxAttempts: 2,
-    ...(endpoint === undefined ? {} : { endpoint }),
-    ...(region === undefined ? {} : { region }),
+    ...definedOnly({ endpoint, region }),
     // Without keys in the environment the SDK uses its usual chain: profiles, roles, instance metadata.
     ...(accessKeyId === undefined || secretAccessKey === undefined
       ? {}
@@ -50,7 +50,7 @@ async function load(options: SecretsOptions): Promise<{ sdk: Sdk; client: Secret
           credentials: {
             accessKeyId,
             secretAccessKey,
-            ...(sessionToken === undefined ? {} : { sessionToken }),
+            ...definedOnly({ sessionToken }),
           },
         }),
   });

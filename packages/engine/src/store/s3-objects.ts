@@ -1,5 +1,6 @@
 /** The few calls we make to an S3 server. The SDK is loaded with the first call: it costs start time. */
 import type { Readable } from 'node:stream';
+import { definedOnly } from '@caisson/protocol';
 
 import type { S3Client } from '@aws-sdk/client-s3';
 
@@ -144,8 +145,7 @@ function createClient(sdk: Sdk, options: S3StoreOptions): S3Client {
     // Our digests are stronger, and not every server knows the newer checksum headers.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    ...(options.endpoint === undefined ? {} : { endpoint: options.endpoint }),
-    ...(options.credentials === undefined ? {} : { credentials: options.credentials }),
+    ...definedOnly({ endpoint: options.endpoint, credentials: options.credentials }),
   });
 }
 

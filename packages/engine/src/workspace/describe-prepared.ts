@@ -1,5 +1,6 @@
 /** The common description of every kind of workspace. */
 import { join, relative } from 'node:path';
+import { definedOnly } from '@caisson/protocol';
 
 import type { Baseline } from './baseline.ts';
 import type { AgentGit, PreparedWorkspace, PrepareOptions } from './contract.ts';
@@ -30,12 +31,11 @@ export function describePrepared(
     custodyDir: repository.commonDir,
     isUserRepository: true,
     baselineTree: baseline.tree,
-    ...(baseline.startTree === undefined ? {} : { startTree: baseline.startTree }),
+    ...definedOnly({ startTree: baseline.startTree }),
     baseCommit: baseline.baseCommit,
     baselineCommit: baseline.baselineCommit,
     exclude: [...baseline.exclude, ...made.exclude],
-    ...(made.agentGit === undefined ? {} : { agentGit: made.agentGit }),
-    ...(made.cleanRoom === undefined ? {} : { cleanRoom: made.cleanRoom }),
+    ...definedOnly({ agentGit: made.agentGit, cleanRoom: made.cleanRoom }),
     warnings: [...baseline.warnings, ...made.warnings],
   };
 }
@@ -48,8 +48,7 @@ export function describeAttempt(options: PrepareOptions, attemptDir: string) {
     attempt: options.attempt,
     projectRoot: options.projectRoot,
     attemptDir,
-    ...(options.limits === undefined ? {} : { limits: options.limits }),
-    ...(options.branch === undefined ? {} : { branch: options.branch }),
+    ...definedOnly({ limits: options.limits, branch: options.branch }),
     controls: placeControls(options, options.projectRoot),
     ...(options.allowRisky === true ? { allowRisky: true } : {}),
   };

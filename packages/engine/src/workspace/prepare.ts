@@ -11,7 +11,7 @@ import {
   stageWorkspace,
   type Seal,
 } from '@caisson/ground';
-import { CaissonError } from '@caisson/protocol';
+import { CaissonError, definedOnly } from '@caisson/protocol';
 
 import { createAgentGit } from './agent-git.ts';
 import { awaitAll } from './await-all.ts';
@@ -134,7 +134,7 @@ async function prepareEmpty(options: PrepareOptions, attemptDir: string): Promis
     baseCommit: null,
     baselineCommit: null,
     exclude: ['.caisson'],
-    ...(cleanRoom === undefined ? {} : { cleanRoom }),
+    ...definedOnly({ cleanRoom }),
     warnings: work === undefined || startTree !== null ? [] : [describeLostWork(work)],
   };
 }
@@ -172,7 +172,7 @@ async function prepareFolder(options: PrepareOptions, attemptDir: string): Promi
     baselineTree: staged.tree,
     baseCommit: null,
     baselineCommit,
-    ...(cleanRoom === undefined ? {} : { cleanRoom }),
+    ...definedOnly({ cleanRoom }),
     exclude: [...exclude, ...staged.oversized.map(({ path: name }) => name)],
     warnings: [...staged.warnings, ...staged.oversized.map(describeLeftBehind)],
   };

@@ -6,7 +6,7 @@
 import { cp, glob, lstat, mkdir, realpath } from 'node:fs/promises';
 import { dirname, isAbsolute, join, normalize } from 'node:path';
 
-import { CaissonError } from '@caisson/protocol';
+import { CaissonError, definedOnly } from '@caisson/protocol';
 
 import { runBounded } from '../processes/index.ts';
 import { isErrno } from '../platform/index.ts';
@@ -79,7 +79,7 @@ async function bring(options: IncludeOptions, path: string): Promise<boolean> {
     args: ['-a', '-n', '--reflink=auto', '-T', '--', source, target],
     timeoutMs: COPY_TIMEOUT_MS,
     maxOutputBytes: 64 * 1024,
-    ...(options.signal === undefined ? {} : { signal: options.signal }),
+    ...definedOnly({ signal: options.signal }),
   });
   options.signal?.throwIfAborted();
   // A `cp` without these options (busybox) leaves the work to Node, which is slower.

@@ -10,7 +10,7 @@
  */
 import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { CaissonError } from '@caisson/protocol';
+import { CaissonError, definedOnly } from '@caisson/protocol';
 
 import { findDiskTrouble } from '../platform/index.ts';
 import { runBounded } from '../processes/index.ts';
@@ -83,8 +83,7 @@ export function createGit(options: GitOptions): Git {
       args: ['--no-pager', ...HARDENED_ARGS, ...config, ...args],
       cwd: options.cwd,
       env,
-      ...(call.stdin === undefined ? {} : { stdin: call.stdin }),
-      ...(options.signal === undefined ? {} : { signal: options.signal }),
+      ...definedOnly({ stdin: call.stdin, signal: options.signal }),
       timeoutMs: call.timeoutMs ?? options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
       maxOutputBytes: call.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES,
     });

@@ -1,4 +1,5 @@
 /** The user's own git settings: read, never applied. */
+import { definedOnly } from '@caisson/protocol';
 import { MINIMAL_COMMAND_ENV, runBounded } from '../processes/index.ts';
 import { briefly, GitError } from './git.ts';
 
@@ -20,8 +21,7 @@ export async function readUserGitConfig(options: {
       ...MINIMAL_COMMAND_ENV,
       LC_ALL: 'C',
       HOME: options.home,
-      ...(options.xdgConfigHome === undefined ? {} : { XDG_CONFIG_HOME: options.xdgConfigHome }),
-      ...(options.gitDir === undefined ? {} : { GIT_DIR: options.gitDir }),
+      ...definedOnly({ XDG_CONFIG_HOME: options.xdgConfigHome, GIT_DIR: options.gitDir }),
     },
     timeoutMs: 10_000,
     maxOutputBytes: 8 * 1024 * 1024,

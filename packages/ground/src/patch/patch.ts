@@ -7,6 +7,7 @@
  *     captured.
  * P4  What was prepared before the agent started is not in it (see preparation.ts).
  */
+import { definedOnly } from '@caisson/protocol';
 import {
   createGit,
   emptyTreeLike,
@@ -113,7 +114,7 @@ export async function proveApplies(options: {
     const applied = await git.run(['apply', '--cached', '--whitespace=nowarn', '-'], {
       stdin: options.patch,
       okExitCodes: [0, 1, 128],
-      ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
+      ...definedOnly({ timeoutMs: options.timeoutMs }),
     });
     return applied.exitCode === 0 && (await git.text(['write-tree'])) === options.tree;
   } finally {
@@ -150,7 +151,7 @@ async function diffTrees(
     ],
     {
       maxOutputBytes: options.maxPatchBytes ?? DEFAULT_MAX_PATCH_BYTES,
-      ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
+      ...definedOnly({ timeoutMs: options.timeoutMs }),
     },
   );
   return parseDiffOutput(stdout);

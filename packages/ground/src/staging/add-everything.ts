@@ -1,6 +1,7 @@
 /** Adds the files of a folder to an index, and those of the repositories inside it (rules S1, S3 and S6). */
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { definedOnly } from '@caisson/protocol';
 import { createGit, emptyTreeLike, readIndexSummary, spliceEntries, type Git } from '../git/index.ts';
 import { isErrno } from '../platform/index.ts';
 import { addFiles } from './add-files.ts';
@@ -108,8 +109,7 @@ export function gitFor(options: StageOptions, workTree: string, indexFile: strin
     gitDir: options.gitDir,
     workTree,
     indexFile,
-    ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
-    ...(options.signal === undefined ? {} : { signal: options.signal }),
+    ...definedOnly({ timeoutMs: options.timeoutMs, signal: options.signal }),
   });
 }
 

@@ -1,6 +1,6 @@
 /** Runs one command of the operator (setup, gate, verify, clean room) in the sandbox: limited in time and output. */
 import { launchSandbox } from '@caisson/ground';
-import type { Failure, Job } from '@caisson/protocol';
+import { definedOnly, type Failure, type Job } from '@caisson/protocol';
 import type { AttemptContext } from '../attempt/index.ts';
 import { underDiskWatch } from './disk-watch.ts';
 import { obeyStop } from './obey-stop.ts';
@@ -62,7 +62,7 @@ async function runWatched(context: AttemptContext, options: CommandOptions): Pro
     return {
       exitCode: exit.code,
       timedOut,
-      ...(context.gathered.limit === undefined ? {} : { limit: context.gathered.limit }),
+      ...definedOnly({ limit: context.gathered.limit }),
       stopped: control.stop.aborted,
       durationMs: Math.round(performance.now() - startedAt),
       stdout: stdout(),

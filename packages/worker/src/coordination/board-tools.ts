@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { DEFAULT_NAMESPACE, openBoard } from '@caisson/ground';
-import { BOARD_MODES, BoardMode } from '@caisson/protocol';
+import { BOARD_MODES, BoardMode, definedOnly } from '@caisson/protocol';
 import {
   objectSchema,
   sourceOf,
@@ -32,8 +32,7 @@ export function boardTools({ context }: ToolBench, file: string): CoordinationTo
       async run(input) {
         const { namespace, key } = ReadInput.parse(input ?? {});
         const entries = await board.read({
-          ...(namespace === undefined ? {} : { namespace }),
-          ...(key === undefined ? {} : { key }),
+          ...definedOnly({ namespace, key }),
         });
         return JSON.stringify({ entries }); // an object: gemini's client accepts nothing else
       },
@@ -58,9 +57,11 @@ export function boardTools({ context }: ToolBench, file: string): CoordinationTo
           key: context.redactor.redact(key),
           value: withoutSecrets(context, value),
           by: sourceOf(context),
-          ...(namespace === undefined ? {} : { namespace: context.redactor.redact(namespace) }),
-          ...(mode === undefined ? {} : { mode }),
-          ...(ttl === undefined ? {} : { ttlMs: ttl * 1000 }),
+          ...definedOnly({
+            namespace: namespace && context.redactor.redact(namespace),
+            mode,
+            ttlMs: ttl && ttl * 1000,
+          }),
         });
         return `Written: ${entry.namespace}/${entry.key} (${entry.mode}, ${entry.items.length} item${entry.items.length === 1 ? '' : 's'}).`;
       },

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { openContextRegistry } from '@caisson/ground';
+import { definedOnly } from '@caisson/protocol';
 import {
   objectSchema,
   sourceOf,
@@ -43,8 +44,7 @@ export function contextTools({ context }: ToolBench, file: string): Coordination
       async run(input) {
         const { key, after } = ReadInput.parse(input ?? {});
         const findings = await registry.read({
-          ...(key === undefined ? {} : { key }),
-          ...(after === undefined ? {} : { after }),
+          ...definedOnly({ key, after }),
         });
         return JSON.stringify({ findings }); // an object: gemini's client accepts nothing else
       },

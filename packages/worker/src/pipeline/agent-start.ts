@@ -1,4 +1,5 @@
 /** Asks the driver how this agent is started and what it needs: endpoint, tools, files in its HOME. */
+import { definedOnly } from '@caisson/protocol';
 import { type AttemptContext, fail } from '../attempt/index.ts';
 import type { Coordination } from '../coordination/index.ts';
 import { describeTask } from './describe-task.ts';
@@ -33,7 +34,7 @@ export async function describeAgentStart(context: AttemptContext): Promise<Agent
   const input: DriverInput = {
     bin: job.runtime.bin,
     prompt: describeTask(job),
-    ...(job.prompts.system === undefined ? {} : { systemPrompt: job.prompts.system }),
+    ...definedOnly({ systemPrompt: job.prompts.system }),
     ...(job.model === undefined || job.model === '' ? {} : { model: job.model }),
     mode: job.grant.mode,
     settings: settingsOf(context),
@@ -41,7 +42,7 @@ export async function describeAgentStart(context: AttemptContext): Promise<Agent
     ...coordination?.driverInput,
     capabilitySkills: findCapabilitySkills(job),
     projectServers: await findServers(context, context.driver.name),
-    ...(context.resume === undefined ? {} : { resume: context.resume }),
+    ...definedOnly({ resume: context.resume }),
     home: job.sandbox.home,
     workspace: job.workspace.cwd,
     workspaceTop: job.workspace.mountPath,

@@ -8,7 +8,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { includeFiles, writeBaseline, writePatch, removeTree } from '@caisson/ground';
-import type { Job } from '@caisson/protocol';
+import { definedOnly, type Job } from '@caisson/protocol';
 import { type AttemptContext, fail } from '../attempt/index.ts';
 import {
   overlayCapabilities,
@@ -57,7 +57,7 @@ function useCleanRoom(job: Job, folder: string): Job {
       ...workspace,
       kind: 'worktree',
       path: join(folder, 'files'),
-      ...(git === undefined ? {} : { agentGit: git }),
+      ...definedOnly({ agentGit: git }),
     },
     paths: { ...job.paths, mailbox, session: null },
   };

@@ -1,5 +1,6 @@
 /** Turns the agent's signals into progress lines: tool changes and turns at once, text and counters at most every 200 ms. */
 import { StringDecoder } from 'node:string_decoder';
+import { definedOnly } from '@caisson/protocol';
 import type { AttemptContext } from '../attempt/index.ts';
 import type { AgentSignal, UsageCount } from '../runtimes/index.ts';
 
@@ -34,9 +35,7 @@ export function createProgressReporter(context: AttemptContext): ProgressReporte
       turns: meter.turns,
       toolCalls: meter.toolCalls,
       ...(meter.hasUsage ? tokensOf(meter.usage) : {}),
-      ...(meter.costUsd === undefined ? {} : { costUsd: meter.costUsd }),
-      ...(model === undefined ? {} : { model }),
-      ...(sessionId === undefined ? {} : { sessionId }),
+      ...definedOnly({ costUsd: meter.costUsd, model, sessionId }),
     });
     text = '';
   };

@@ -7,7 +7,7 @@
  * P4  After a failure the outputs are still captured, if the pipeline captures them later: they may say what went
  *     wrong. The failure stays the one that came first.
  */
-import type { Block, BlockOutcome } from '@caisson/protocol';
+import { definedOnly, type Block, type BlockOutcome } from '@caisson/protocol';
 import { type AttemptContext, describeThrown, type StepFailure, throwIfStopped } from '../attempt/index.ts';
 import { runAgentBlock } from './blocks/agent.ts';
 import { runCaptureBlock } from './blocks/capture.ts';
@@ -40,7 +40,7 @@ async function runRecorded(context: AttemptContext, block: Block, ordinal: numbe
     ordinal,
     status: report.status,
     ...(block.kind === 'script' ? { lens: block.lens } : {}),
-    ...(report.exitCode === undefined ? {} : { exitCode: report.exitCode }),
+    ...definedOnly({ exitCode: report.exitCode }),
     durationMs: Math.round(performance.now() - startedAt),
   });
   return report;

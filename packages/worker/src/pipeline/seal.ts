@@ -1,6 +1,7 @@
 /** Step 14: the structural end of every attempt. In every case one result is written, once, atomically. */
 import { writeFileAtomic, type Redactor } from '@caisson/ground';
 import {
+  definedOnly,
   exitCodeOf,
   type CapturedStream,
   type Ending,
@@ -40,12 +41,9 @@ function composeResult(context: AttemptContext, ending: Ending, durationMs: numb
       head: gathered.reply.slice(0, REPLY_HEAD_CHARACTERS),
       bytes: reply.length,
     },
-    ...(gathered.patchRef === undefined ? {} : { patchRef: gathered.patchRef }),
-    ...(gathered.risky === undefined ? {} : { risky: gathered.risky }),
+    ...definedOnly({ patchRef: gathered.patchRef, risky: gathered.risky }),
     outputs: gathered.outputs,
-    ...(gathered.verify === undefined ? {} : { verify: gathered.verify }),
-    ...(gathered.needsInput === undefined ? {} : { needsInput: gathered.needsInput }),
-    ...(usage === undefined ? {} : { usage }),
+    ...definedOnly({ verify: gathered.verify, needsInput: gathered.needsInput, usage }),
     blocks: gathered.blocks,
     policy: { grant: job.grant, enforced: gathered.enforced, denials: gathered.denials },
     logs: {
@@ -69,7 +67,7 @@ function resumeOf({ resume, gathered, meter }: AttemptContext): Pick<Result, 're
 function redactWords({ redactor, gathered }: AttemptContext): Partial<AttemptContext['gathered']> {
   const { needsInput, verify, denials, outputs } = gathered;
   return {
-    ...redactRecord(redactor, { denials, outputs, ...(verify === undefined ? {} : { verify }) }),
+    ...redactRecord(redactor, { denials, outputs, ...definedOnly({ verify }) }),
     ...(needsInput === undefined ? {} : { needsInput: redactQuestion(redactor, needsInput) }),
   };
 }

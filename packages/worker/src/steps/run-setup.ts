@@ -1,4 +1,4 @@
-import type { Job } from '@caisson/protocol';
+import { definedOnly, type Job } from '@caisson/protocol';
 import { type AttemptContext, fail, throwIfStopped } from '../attempt/index.ts';
 import { runInSandbox, type CommandOutcome } from '../commands/index.ts';
 import type { SetupCommand } from './overlay.ts';
@@ -26,7 +26,7 @@ export async function runSetupCommand(
     purpose: 'setup',
     command,
     timeoutMs: context.job.setupTimeoutMs,
-    ...(room === undefined ? {} : { job: room }),
+    ...definedOnly({ job: room }),
   });
   const { exitCode, timedOut, durationMs, stdout, stderr } = outcome;
   context.writer.write({

@@ -7,6 +7,7 @@
  * A5  A conversation that the program does not find is not resumed: the agent is started again, once.
  */
 import { describeSandbox, launchSandbox, type SandboxProcess, type SandboxSpec } from '@caisson/ground';
+import { definedOnly } from '@caisson/protocol';
 import { createLineSplitter, type LineSplitter } from '../line-splitter.ts';
 import { type AttemptContext, StepFailure } from '../../attempt/index.ts';
 import { isSessionMissing, type AgentSignal } from '../../runtimes/index.ts';
@@ -76,7 +77,7 @@ async function launchAgent(
   context.gathered.enforced = {
     ...describeSandbox(spec),
     inotify: process.limitsInotify,
-    ...(credential === undefined ? {} : { credential }),
+    ...definedOnly({ credential }),
   };
   context.writer.write({
     kind: 'sandbox.started',

@@ -42,7 +42,7 @@ function runLens(
 function reportLimit(block: ScriptBlock, outcome: CommandOutcome, limit: Failure): BlockReport {
   return {
     status: 'failed',
-    ...(outcome.exitCode === null ? {} : { exitCode: outcome.exitCode }),
+    ...exitOf(outcome),
     failure: new StepFailure({
       ...limit,
       detail: `${block.lens} \`${block.command}\`: ${limit.detail}`,
@@ -58,7 +58,7 @@ function reportGate(block: ScriptBlock, outcome: CommandOutcome): BlockReport {
     : `exited with ${outcome.exitCode ?? 'a signal'}`;
   return {
     status: outcome.timedOut ? 'timeout' : 'failed',
-    ...(outcome.exitCode === null ? {} : { exitCode: outcome.exitCode }),
+    ...exitOf(outcome),
     failure: gateFailure(block, what, outcome),
   };
 }
@@ -85,10 +85,11 @@ function reportVerify(
     lens,
   });
   context.writer.write({ kind: 'verify.ran', passed, durationMs: outcome.durationMs });
-  return {
-    status: passed ? 'ok' : 'reported',
-    ...(outcome.exitCode === null ? {} : { exitCode: outcome.exitCode }),
-  };
+  return { status: passed ? 'ok' : 'reported', ...exitOf(outcome) };
+}
+
+function exitOf({ exitCode }: CommandOutcome): { exitCode?: number } {
+  return exitCode === null ? {} : { exitCode };
 }
 
 const MAX_REPORT_CHARACTERS = 262_144;
