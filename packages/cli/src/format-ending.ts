@@ -12,6 +12,8 @@ export interface Whereabouts {
   readonly isApplied: boolean;
   /** It is a plain command's. */
   readonly isOfCommand: boolean;
+  /** What it answered is already on the screen. */
+  readonly isReplyShown?: boolean;
 }
 
 export function formatEnding(
@@ -19,7 +21,7 @@ export function formatEnding(
   style: Style,
   work: Whereabouts = { isInPlace: false, isApplied: false, isOfCommand: false },
 ): Lines {
-  const reply = replyLines(result, work.isOfCommand);
+  const reply = work.isReplyShown === true ? [] : replyLines(result, work.isOfCommand);
   const lines: Line[] = reply.length === 0 ? [] : [...reply, ''];
   lines.push(describeHeadline(result, style));
   if (result.failure !== undefined)

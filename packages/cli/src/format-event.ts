@@ -10,9 +10,11 @@ import {
   type TerminalType,
 } from '@caisson/protocol';
 import { formatBytes, formatCost, formatDuration } from './format-values.ts';
+import { describeCall, describeGap, oneLine } from './format-work.ts';
 import { line, textLines, type Line, type Painted } from './painted.ts';
 
 const MAX_TEXT = 2000;
+const MAX_BRIEF = 160;
 const MAX_LINES = 12;
 const TYPE_COLUMNS = 20;
 const INDENT = ' '.repeat(6);
@@ -74,6 +76,26 @@ const WORDS: EnvelopeHandlers<string> = {
       describeExit(event),
       `${printedBytes(event.stdout)} on stdout, ${printedBytes(event.stderr)} on stderr`,
     ]),
+  'tool.started': (event) => brief(describeCall(event)),
+  'tool.ended': ({ tool, ok, durationMs, detail }) =>
+    sentence([
+      `${text(tool)} ${ok ? 'ok' : 'failed'} after ${formatDuration(durationMs)}`,
+      detail !== undefined && brief(detail),
+    ]),
+  'agent.said': ({ text: said, isWaiting, cutBytes = 0 }) =>
+    sentence([
+      isWaiting === true && 'waits',
+      brief(said),
+      cutBytes > 0 && `${formatBytes(cutBytes)} more not recorded`,
+    ]),
+  'model.called': ({ model, tokens, outcome, durationMs, detail, costUsd, isEstimate }) =>
+    sentence([
+      `${text(model)} ${outcome} after ${formatDuration(durationMs)}`,
+      `${isEstimate === true ? '~' : ''}${tokens.input + tokens.cacheRead + tokens.cacheWrite} tokens in, ${tokens.output} out`,
+      costUsd !== undefined && formatCost(costUsd, isEstimate),
+      detail !== undefined && text(detail),
+    ]),
+  'work.gap': describeGap,
   'capture.done': ({ what, files, bytes }) =>
     files === 0
       ? `${text(what)}: nothing`
@@ -161,11 +183,15 @@ function sentence(parts: readonly (string | false)[]): string {
   return parts.filter((part) => part !== false && part !== '').join(' · ');
 }
 
+/** A transcript is in `caisson show`. */
+function brief(words: string): string {
+  const shown = text(words);
+  return shown.length > MAX_BRIEF ? `${shown.slice(0, MAX_BRIEF)}…` : shown;
+}
+
 /** On one line, whatever an agent put into it. */
 function text(value: string | number | undefined): string {
   if (value === undefined) return '-';
-  const shown = String(value)
-    .trim()
-    .replaceAll(/\s*\n\s*/g, ' ⏎ ');
+  const shown = oneLine(String(value));
   return shown.length > MAX_TEXT ? `${shown.slice(0, MAX_TEXT)}…` : shown;
 }

@@ -18,12 +18,16 @@ import {
 import { isCommand, replyLines } from './format-reply.ts';
 import { countFiles, formatTimeline } from './format-timeline.ts';
 import { formatBytes, formatCost, formatDuration, formatEstimate } from './format-values.ts';
+import { formatTranscript, isWork } from './format-work.ts';
 import { line as show, textLines, widthOfLine, type Line, type Lines, type Style } from './painted.ts';
 import { wrapText } from './wrap-text.ts';
 
 const MAX_TASK_LINES = 20;
 const MAX_REPLY_LINES = 40;
+const MAX_SAID_LINES = 20;
 const INDENT = 2;
+/** What stands before a line of the transcript. */
+const OFFSET = 11 + INDENT;
 
 /** `columns`: where lines are wrapped; Infinity leaves that to the reader. */
 export function formatRun(
@@ -41,7 +45,8 @@ export function formatRun(
     describeHeadline(result, style),
     section('Asked', describeAsked(result, accepted)),
     section('Ran', describeRan(result, accepted)),
-    section('Happened', formatTimeline(events)),
+    section('Did', formatTranscript(events, { style, columns: columns - OFFSET, maxLines: MAX_SAID_LINES })),
+    section('Happened', formatTimeline(events.filter((event) => !isWork(event)))),
     section('Came out', [
       ...(result.failure === undefined ? [] : [...describeFailure(result.failure), '']),
       ...(isForgotten

@@ -77,10 +77,29 @@ describe('the live view', () => {
     expect(notes).toEqual(['attempt 1 failed: it broke; trying again']);
   });
 
-  it('shows control characters of a tool name instead of obeying them', () => {
-    const { live, notes } = view(80);
-    live.show(event('worker.progress', { phase: 'agent', tool: 'x\u001b]52;c;AAAA\u0007' }));
-    expect(notes).toEqual(['tool: x\\u001b]52;c;AAAA\\u0007']);
+  it('shows one line a call when it has ended, and until then what is under way', () => {
+    const { live, notes, written } = view(40);
+    live.show(event('tool.started', { what: `x\u001b]52;c;AAAA\u0007 ${'y'.repeat(40)}` }));
+    expect(notes).toEqual([]);
+    expect(written.at(-1)).toMatch(/^preparing {2}\d+ ms {2}\d+ ms in bash {2}x/);
+    live.show(event('tool.ended', { ok: false, detail: 'one\n\ntwo' }));
+    expect(notes).toEqual([
+      expect.stringMatching(/^ {2}✗ bash {2}x\\u001b\]52;c.*… {2}1 ms\n {6}one\n {6}two$/),
+    ]);
+    expect(written.at(-1)).not.toContain('bash');
+    for (const line of [...written, ...notes[0]!.split('\n')]) expect(widthOf(line)).toBeLessThan(40);
+  });
+
+  it('counts what the model answered, and says what the agent waits for until it goes on', () => {
+    const { live, written, notes } = view(80);
+    live.show(event('model.called', { costUsd: 0.02 }));
+    live.show(event('worker.progress', { phase: 'agent', tokensIn: 999 }));
+    live.show(event('agent.said', { text: 'Reconnecting… 1/5', isWaiting: true }));
+    expect(written.at(-1)).toMatch(/^agent {2}.*waits: Reconnecting… 1\/5 {2}3 tokens {2}\$0\.02$/);
+    live.show(event('model.called', { outcome: 'failed', detail: 'the model answered with HTTP 529' }));
+    expect(notes.at(-1)).toBe('  the model answered with HTTP 529 (after 1 ms)');
+    // The price of one of them is unknown, so that of all is.
+    expect(written.at(-1)).toMatch(/^agent {2}\d+ ms {2}6 tokens$/);
   });
 });
 

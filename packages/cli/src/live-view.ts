@@ -1,49 +1,64 @@
-/** A run while it runs: one line that changes on a terminal, plain lines where output is piped. */
+/** A run while it runs: what the agent says and does, and on a terminal one line below it that changes. */
 import type { EnvelopeOf, EventEnvelope } from '@caisson/protocol';
-import type { Output } from './output.ts';
-import { joinLine, type Line, type Lines, type Painted, type Style } from './painted.ts';
+import { formatEvent } from './format-event.ts';
 import { cutToWidth, formatCost, formatDuration, widthOf } from './format-values.ts';
+import { describeCall, formatCall, formatModelTrouble, formatSaid, type WorkFormat } from './format-work.ts';
+import type { Output } from './output.ts';
+import { joinLine, line, type Line, type Lines, type Painted, type Style } from './painted.ts';
 import { isOfHost } from './print-warnings.ts';
 
 const REDRAW_MS = 200;
+const MAX_SAID_LINES = 4;
+const INDENT = '  ';
+
+/** `verbose`: everything that is recorded, and all of what the agent says. */
+export type Detail = 'quiet' | 'normal' | 'verbose';
 
 export interface LiveView {
   show(event: EventEnvelope): void;
   /** A remark between the changing line and what is above it. */
   note(text: Line | Lines): void;
   end(): void;
+  /** What the agent said last, if all of it was shown. */
+  lastSaid(): string | null;
 }
 
 interface State {
   phase: string;
-  tool: string | null;
+  /** Tool calls under way, the newest last. */
+  readonly calls: Map<string, { started: EnvelopeOf<'tool.started'>; sinceMs: number }>;
   tokens: number;
   costUsd: number | null;
+  /** Whether the model's own answers were counted: they are the truth. */
+  hasCounted: boolean;
   health: string;
   waitsFor: string | null;
+  lastSaid: string | null;
 }
 
-export function createLiveView(output: Output, runId: string): LiveView {
-  if (output.format !== 'human') return { show: () => undefined, note: output.note, end: () => undefined };
-  const state: State = {
-    phase: 'queued',
-    tool: null,
-    tokens: 0,
-    costUsd: null,
-    health: 'healthy',
-    waitsFor: null,
-  };
+export function createLiveView(output: Output, runId: string, detail: Detail = 'normal'): LiveView {
+  if (output.format !== 'human' || detail === 'quiet')
+    return { show: () => undefined, note: output.note, end: () => undefined, lastSaid: () => null };
+  const state = createState();
   const startedMs = performance.now();
   const draw = (): void => {
     if (!output.isInteractive) return;
     output.status(statusLine(state, performance.now() - startedMs, output.style, output.columns()));
   };
   const timer = output.isInteractive ? setInterval(draw, REDRAW_MS) : undefined;
+  const format = (): WorkFormat => ({
+    style: output.style,
+    columns: (output.isInteractive ? output.columns() : Infinity) - INDENT.length - 1,
+    maxLines: detail === 'verbose' ? Infinity : MAX_SAID_LINES,
+  });
 
   return {
     show(event) {
+      const lines = formatWork(state, event, format(), output.isInteractive);
       const remark = absorb(state, event, runId);
-      if (remark !== null) output.note(output.style.dim(remark));
+      if (lines.length > 0) output.note(lines.map((text) => line`${INDENT}${text}`));
+      else if (detail === 'verbose' && event.seq > 0) output.note(formatEvent(event, output.style));
+      else if (remark !== null) output.note(output.style.dim(remark));
       draw();
     },
     note(text) {
@@ -54,7 +69,43 @@ export function createLiveView(output: Output, runId: string): LiveView {
       clearInterval(timer);
       output.status(null);
     },
+    lastSaid: () => state.lastSaid,
   };
+}
+
+function createState(): State {
+  return {
+    phase: 'preparing',
+    calls: new Map(),
+    tokens: 0,
+    costUsd: 0,
+    hasCounted: false,
+    health: 'healthy',
+    waitsFor: null,
+    lastSaid: null,
+  };
+}
+
+/** The lines of an event about the agent's work. On a terminal the line below shows what is under way. */
+function formatWork(state: State, event: EventEnvelope, format: WorkFormat, isInteractive: boolean): Lines {
+  switch (event.type) {
+    case 'agent.said': {
+      const lines = formatSaid(event, format);
+      const isWhole = event.cutBytes === undefined && lines.length < format.maxLines;
+      if (event.isWaiting !== true) state.lastSaid = isWhole ? event.text : null;
+      return lines;
+    }
+    case 'tool.started':
+      return isInteractive ? [] : formatCall({ started: event }, format);
+    case 'tool.ended': {
+      const call = state.calls.get(event.callId);
+      return call === undefined ? [] : formatCall({ started: call.started, ended: event }, format);
+    }
+    case 'model.called':
+      return formatModelTrouble(event, format.style);
+    default:
+      return [];
+  }
 }
 
 /** Handles an event; returns a line to keep on the screen, or null. */
@@ -69,7 +120,13 @@ function absorb(state: State, event: EventEnvelope, runId: string): string | nul
       state.phase = 'starting';
       return null;
     case 'worker.progress':
-      return absorbProgress(state, event);
+    case 'tool.started':
+    case 'tool.ended':
+    case 'agent.said':
+    case 'model.called':
+    case 'runtime.adapter.ran':
+      absorbWork(state, event);
+      return null;
     case 'health.changed':
       state.health = event.current;
       return `worker is ${state.health}`;
@@ -86,6 +143,7 @@ function absorb(state: State, event: EventEnvelope, runId: string): string | nul
     case 'events.lost':
       return `${event.count} events could not be recorded (caisson logs ${runId})`;
     case 'attempt.ended':
+      state.phase = 'preparing';
       return `attempt ${event.attempt} failed: ${firstLine(event.failure.detail)}; trying again`;
     case 'verify.ran':
       return `verify ${event.passed ? 'passed' : 'failed'} after ${formatDuration(event.durationMs)}`;
@@ -100,16 +158,44 @@ function absorb(state: State, event: EventEnvelope, runId: string): string | nul
   }
 }
 
-function absorbProgress(state: State, event: EnvelopeOf<'worker.progress'>): string | null {
-  const { phase, tool = null, tokensIn, tokensOut, costUsd } = event;
+type Work = 'worker.progress' | 'tool.started' | 'tool.ended' | 'agent.said' | 'model.called';
+
+function absorbWork(state: State, event: EnvelopeOf<Work | 'runtime.adapter.ran'>): void {
+  state.waitsFor = event.type === 'agent.said' && event.isWaiting === true ? firstLine(event.text) : null;
+  switch (event.type) {
+    case 'tool.started':
+      state.calls.set(event.callId, { started: event, sinceMs: performance.now() });
+      return;
+    case 'tool.ended':
+      state.calls.delete(event.callId);
+      return;
+    case 'model.called':
+      return countCall(state, event);
+    case 'worker.progress':
+      return absorbProgress(state, event);
+    case 'runtime.adapter.ran':
+      state.calls.clear();
+      return;
+    case 'agent.said':
+  }
+}
+
+function countCall(state: State, { tokens, costUsd }: EnvelopeOf<'model.called'>): void {
+  if (!state.hasCounted) state.tokens = 0;
+  state.hasCounted = true;
+  const used = tokens.input + tokens.output + tokens.cacheRead + tokens.cacheWrite;
+  state.tokens += used;
+  const isKnown = state.costUsd !== null && (costUsd !== undefined || used === 0);
+  state.costUsd = isKnown ? (state.costUsd ?? 0) + (costUsd ?? 0) : null;
+}
+
+/** The counts of an agent whose model we do not see. A phase after the agent's has none; the earlier ones stay valid. */
+function absorbProgress(state: State, event: EnvelopeOf<'worker.progress'>): void {
+  const { phase, tokensIn, tokensOut, costUsd } = event;
   state.phase = phase;
-  state.waitsFor = null;
-  const previousTool = state.tool;
-  state.tool = tool;
-  // A phase after the agent's has no token counts; the earlier ones stay valid.
+  if (state.hasCounted) return;
   if (tokensIn !== undefined || tokensOut !== undefined) state.tokens = (tokensIn ?? 0) + (tokensOut ?? 0);
   if (costUsd !== undefined) state.costUsd = costUsd;
-  return state.tool !== null && state.tool !== previousTool ? `tool: ${state.tool}` : null;
 }
 
 /** All of it is in `caisson show`. */
@@ -120,27 +206,35 @@ function firstLine(text: string): string {
 /** Never wider than the terminal: a line that wraps cannot be erased as one. */
 function statusLine(state: State, elapsedMs: number, style: Style, columns: number): Painted {
   const plain = (text: Line): Line => text;
+  const call = [...state.calls.values()].at(-1);
   const parts: readonly (readonly [string, (text: Line) => Line] | null)[] = [
     [state.phase, style.bold],
     [formatDuration(elapsedMs), plain],
     state.waitsFor === null ? null : [`waits: ${state.waitsFor}`, style.yellow],
     state.health === 'healthy' ? null : [state.health, style.yellow],
-    state.tool === null ? null : [`in ${state.tool}`, plain],
     state.tokens === 0 ? null : [`${state.tokens} tokens`, plain],
-    // Few agents report it as they work; the ending has it from the price table. A program that does not know the price
-    // reports 0.
+    // A program that does not know the price reports 0.
     state.costUsd === null || state.costUsd === 0 ? null : [formatCost(state.costUsd), plain],
+    call === undefined ? null : [describeOpenCall(call, state.calls.size), plain],
   ];
-  const line: Line[] = [];
+  const shownParts: Line[] = [];
   let room = columns - 1;
   for (const part of parts) {
     if (part === null || room <= 0) continue;
     const [text, paint] = part;
-    const gap = line.length === 0 ? '' : '  ';
+    const gap = shownParts.length === 0 ? '' : '  ';
     const shown = cutToWidth(text, room - gap.length);
     if (shown === '') break;
-    line.push(gap, paint(shown));
+    shownParts.push(gap, paint(shown));
     room -= gap.length + widthOf(shown);
   }
-  return joinLine(line, '');
+  return joinLine(shownParts, '');
+}
+
+function describeOpenCall(
+  { started, sinceMs }: { started: EnvelopeOf<'tool.started'>; sinceMs: number },
+  count: number,
+): string {
+  const others = count === 1 ? '' : ` (and ${count - 1} more)`;
+  return `${formatDuration(performance.now() - sinceMs)}${others} in ${describeCall(started)}`;
 }

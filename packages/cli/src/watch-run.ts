@@ -6,7 +6,7 @@ import { exitCodeOfResult, type ExitCode } from './exit-codes.ts';
 import { formatEnding, isInPlace, type Whereabouts } from './format-ending.ts';
 import { isCommand } from './format-reply.ts';
 import { formatDuration } from './format-values.ts';
-import { createLiveView } from './live-view.ts';
+import { createLiveView, type Detail } from './live-view.ts';
 import type { Output } from './output.ts';
 import { onStopSignals, type StopOrder } from './stop-signals.ts';
 
@@ -20,7 +20,7 @@ export async function watchRun(
   caisson: Pick<Caisson, 'decide' | 'shutdown'>,
   begin: () => Promise<RunHandle>,
   output: Output,
-  { isApplied = false }: { isApplied?: boolean } = {},
+  { isApplied = false, detail = 'normal' }: { isApplied?: boolean; detail?: Detail } = {},
 ): Promise<WatchedRun> {
   const early: StopOrder[] = [];
   let obey = (order: StopOrder): void => {
@@ -35,6 +35,7 @@ export async function watchRun(
     const handle = await begin();
     const result = await follow(handle, output, caisson.decide, {
       isApplied,
+      detail,
       onReady(beside) {
         obey = (order) => obeyOrder(order, handle, beside, stopListening);
         early.forEach(obey);
@@ -50,12 +51,12 @@ async function follow(
   handle: RunHandle,
   output: Output,
   decide: Decide,
-  { isApplied, onReady }: { isApplied: boolean; onReady(beside: Output): void },
+  { isApplied, detail, onReady }: { isApplied: boolean; detail: Detail; onReady(beside: Output): void },
 ): Promise<DispatchResult> {
   let worksInPlace = false;
   let lastReason = '';
   let isOfCommand = false;
-  const view = createLiveView(output, handle.runId);
+  const view = createLiveView(output, handle.runId, detail);
   const beside: Output = { ...output, note: view.note };
   const asker = createTerminalAsker(beside, decide);
   onReady(beside);
@@ -75,7 +76,9 @@ async function follow(
     }
     const result = await handle.ended;
     view.end();
-    printResult(result, output, { isInPlace: worksInPlace, isApplied, isOfCommand });
+    // On a terminal it stands right above.
+    const isReplyShown = output.isInteractive && view.lastSaid()?.trim() === result.reply.trim();
+    printResult(result, output, { isInPlace: worksInPlace, isApplied, isOfCommand, isReplyShown });
     return result;
   } finally {
     view.end();

@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import type { EventTable } from './define-event.ts';
 import { RunId, Sha256 } from './ids.ts';
 import { Denial } from './result.ts';
-import { PrintedEnds } from './worker-lines.ts';
+import { agentSaidFields, PrintedEnds, toolEndedFields, toolStartedFields } from './worker-lines.ts';
 
 export const workEvents = {
   'prompt.compiled': {
@@ -48,6 +48,47 @@ export const workEvents = {
       stdout: z.optional(PrintedEnds),
       stderr: z.optional(PrintedEnds),
     }),
+  },
+  'tool.started': {
+    version: 1,
+    durable: true,
+    summary: 'The agent called a tool: a command, a file, or another one.',
+    data: z.object(toolStartedFields()),
+  },
+  'tool.ended': {
+    version: 1,
+    durable: true,
+    summary: 'A tool call of the agent ended.',
+    data: z.object(toolEndedFields()),
+  },
+  'agent.said': {
+    version: 1,
+    durable: true,
+    summary: 'The agent said something, or reported that it waits. At most 4 kB; the rest is counted.',
+    data: z.object(agentSaidFields()),
+  },
+  'model.called': {
+    version: 1,
+    durable: true,
+    summary: 'A request to the model ended. `left`: the agent did not wait for the answer.',
+    data: z.object({
+      model: z.string().check(z.maxLength(256)),
+      tokens: z.object({ input: z.int(), output: z.int(), cacheRead: z.int(), cacheWrite: z.int() }),
+      /** The answer did not report all of it. */
+      isEstimate: z.optional(z.literal(true)),
+      durationMs: z.number(),
+      outcome: z.enum(['answered', 'empty', 'failed', 'left']),
+      detail: z.optional(z.string().check(z.maxLength(1024))),
+      /** By the price table; absent if unknown. */
+      costUsd: z.optional(z.number()),
+    }),
+  },
+  'work.gap': {
+    version: 1,
+    durable: true,
+    summary:
+      'The attempt did more than is recorded (2,000 events of tools, words and model calls): how many are missing, by type.',
+    data: z.object({ count: z.int(), types: z.record(z.string(), z.int()) }),
   },
   'capture.done': {
     version: 1,

@@ -75,7 +75,6 @@ export const progressFields = () => ({
   phase: z.enum(['overlay', 'setup', 'agent', 'capture', 'script', 'seal']),
   message: z.optional(z.string()),
   tool: z.optional(z.nullable(z.string())),
-  text: z.optional(z.string()),
   turns: z.optional(count()),
   toolCalls: z.optional(count()),
   tokensIn: z.optional(count()),
@@ -85,6 +84,32 @@ export const progressFields = () => ({
   costUsd: z.optional(z.number()),
   model: z.optional(z.string()),
   sessionId: z.optional(z.string()),
+});
+
+/** The largest JSON of one event about the agent's work, and the most of them that an attempt records. */
+export const MAX_WORK_EVENT_BYTES = 4096;
+export const MAX_WORK_EVENTS = 2000;
+
+const short = () => z.string().check(z.maxLength(256));
+const long = () => z.string().check(z.maxLength(MAX_WORK_EVENT_BYTES));
+
+/** A tool call begins; `what` is its command, its file, or its whole input. */
+export const toolStartedFields = () => ({ callId: short(), tool: short(), what: long() });
+
+/** How it ended; `detail` is the end of what a failed call printed. */
+export const toolEndedFields = () => ({
+  callId: short(),
+  tool: short(),
+  ok: z.boolean(),
+  durationMs: z.number(),
+  detail: z.optional(long()),
+});
+
+/** What the agent said. `isWaiting`: it reports that it waits or tries again. `cutBytes`: so much more followed. */
+export const agentSaidFields = () => ({
+  text: long(),
+  isWaiting: z.optional(z.literal(true)),
+  cutBytes: z.optional(count()),
 });
 
 /** How much a program printed, and how it began and ended. */
@@ -109,6 +134,9 @@ export const WORKER_LINES = {
     ...base,
     ...progressFields(),
   }),
+  'tool.started': z.object({ kind: z.literal('tool.started'), ...base, ...toolStartedFields() }),
+  'tool.ended': z.object({ kind: z.literal('tool.ended'), ...base, ...toolEndedFields() }),
+  'agent.said': z.object({ kind: z.literal('agent.said'), ...base, ...agentSaidFields() }),
   compaction: z.object({
     kind: z.literal('compaction'),
     ...base,

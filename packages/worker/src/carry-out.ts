@@ -66,7 +66,7 @@ export async function carryOut(job: Job, environment: WorkerEnvironment, control
   stopBeating();
   stopWatching();
   control.close();
-  writer.close();
+  await writer.close();
   return ending.kind === 'finished' || ending.kind === 'needs_input' ? 0 : 1;
 }
 

@@ -19,8 +19,7 @@ void work(openControl());
 async function work(control: Control): Promise<void> {
   const environment = isSpare() ? await awaitAssignment(control) : readWorkerEnvironment();
   const code = await carryOut(parseJob(environment), environment, control);
-  // What is still open (a stream without a reader, a timer) is not needed: stdout is written synchronously.
-  process.exit(code);
+  process.exit(code); // what is still open (a stream without a reader, a timer) is not needed
 }
 
 /** A host without a job for us ends, or ends us; there is nothing to report then. */

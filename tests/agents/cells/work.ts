@@ -1,6 +1,6 @@
 /** What an agent does: files, commands, settings, the board. */
 import { expect } from 'vitest';
-import { createStage, expectUsage } from '../agent-run.ts';
+import { createStage, expectUsage, type AgentRun, type Stage } from '../agent-run.ts';
 import type { AgentUnderTest } from '../agent-under-test.ts';
 import { combinedFiles } from '../hostile-combined.ts';
 import { expectIgnored } from '../hostile-run.ts';
@@ -31,6 +31,23 @@ export async function edit(agent: AgentUnderTest): Promise<void> {
   expect(diff).toContain('+# example');
   expect(ran.result?.usage?.toolCalls).toBe(3);
   expectUsage(stage, ran);
+  await expectStory(stage, ran);
+}
+
+/** Its words, its calls and those of its model are events, in their order, whichever program it is. */
+async function expectStory({ project }: Stage, { runId, result }: AgentRun): Promise<void> {
+  const events = await project.events(runId);
+  const said = events.filter(({ type }) => type === 'agent.said').map(({ text }) => text);
+  expect(said).toEqual(['I will write it.', 'Both are done.']);
+  const calls = events.filter(({ type }) => type === 'tool.started');
+  expect(calls.map(({ what }) => String(what))).toEqual(
+    ['hello.txt', 'README.md', 'README.md'].map((name) => expect.stringContaining(name) as string),
+  );
+  const ended = events.filter(({ type }) => type === 'tool.ended');
+  expect(ended.map(({ callId, ok }) => [callId, ok])).toEqual(calls.map(({ callId }) => [callId, true]));
+  const asked = events.filter(({ type, outcome }) => type === 'model.called' && outcome === 'answered');
+  const out = asked.map(({ tokens }) => (tokens as { output: number }).output);
+  expect(out.reduce((sum, each) => sum + each, 0)).toBe(result?.usage?.outputTokens);
 }
 
 export async function command(agent: AgentUnderTest): Promise<void> {

@@ -143,6 +143,11 @@ export const RUN_OPTIONS = {
     value: 'URL',
     summary: 'send the ending to this address',
   },
+  quiet: { type: 'boolean', short: 'q', summary: 'print the ending only' },
+  verbose: {
+    type: 'boolean',
+    summary: 'print all that the agent says, and every event that is recorded, as it happens',
+  },
   detach: { type: 'boolean', summary: 'run in the background and print the run id' },
 } as const satisfies OptionSpecs;
 

@@ -4,6 +4,7 @@ import type { Caisson, DispatchRequest } from '@caisson/engine';
 import type { DispatchResult } from '@caisson/protocol';
 import { applyAsking } from '../apply-asking.ts';
 import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
+import type { Detail } from '../live-view.ts';
 import type { Output } from '../output.ts';
 import { watchRun } from '../watch-run.ts';
 import { withCaissonToWork } from '../with-caisson.ts';
@@ -13,6 +14,7 @@ export interface RunTask {
   readonly stateDir: string | undefined;
   readonly detach: boolean;
   readonly apply: boolean;
+  readonly detail: Detail;
 }
 
 export async function runTask(task: RunTask, output: Output): Promise<ExitCode> {
@@ -27,7 +29,10 @@ async function carryOut(caisson: Caisson, task: RunTask, output: Output): Promis
     return EXIT_CODES.finished;
   }
   const begin = () => caisson.dispatch(request);
-  const { result, code } = await watchRun(caisson, begin, output, { isApplied: task.apply });
+  const { result, code } = await watchRun(caisson, begin, output, {
+    isApplied: task.apply,
+    detail: task.detail,
+  });
   if (!task.apply || result.status !== 'done') return code;
   const refusal = whyNotApplied(result, request);
   if (refusal !== null) {

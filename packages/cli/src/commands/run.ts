@@ -44,6 +44,10 @@ export const command = defineCommand({
       throw new UsageError('--apply needs a run in the foreground, and --detach leaves', {
         remedy: 'Use only one of them; caisson apply RUN applies the patch once the run has ended.',
       });
+    if (options.quiet === true && options.verbose === true)
+      throw new UsageError('--quiet and --verbose contradict each other', {
+        remedy: 'Use only one of them.',
+      });
     const request = toRequest(options, task, rest, env);
     // Starting a program takes longest, so that comes first; a background host starts its own.
     if (options.detach !== true) ownSpareWorkers().warm();
@@ -54,6 +58,7 @@ export const command = defineCommand({
         stateDir: options['state-dir'],
         detach: options.detach ?? false,
         apply: options.apply ?? false,
+        detail: options.quiet === true ? 'quiet' : options.verbose === true ? 'verbose' : 'normal',
       },
       output,
     );

@@ -5,7 +5,7 @@ import type { Names } from '../registry/index.ts';
 import type { Budget } from '../budget/index.ts';
 import type { Compute } from '../compute/index.ts';
 import type { Emit, EventFeed, Ledger, Recorder } from '../ledger/index.ts';
-import type { ObservedUsage } from '../network/index.ts';
+import type { ModelCall, ObservedUsage } from '../network/index.ts';
 import type { Sessions } from '../session/index.ts';
 import type { Store } from '../store/index.ts';
 import type { Workspaces } from '../workspace/index.ts';
@@ -80,7 +80,7 @@ export interface OpenedNetwork {
   readonly offersProxy: boolean;
   readonly loopbackPort: number | null;
   /** The reported usage of the model's answers; null if they do not pass through here. */
-  readonly usage: { read(): ObservedUsage; onChange: () => void } | null;
+  readonly usage: { read(): ObservedUsage; onChange: () => void; onCall: (call: ModelCall) => void } | null;
   close(): Promise<void>;
 }
 

@@ -16,6 +16,7 @@ import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
 import type { PreparedAttempt } from './prepare.ts';
 import type { Emit, RunRecord } from '../ledger/index.ts';
 import { watchUsage } from './watch-usage.ts';
+import { createWorkRecord } from './work-record.ts';
 import { keepLine, publishLine } from './worker-lines.ts';
 
 export interface FollowedAttempt {
@@ -29,6 +30,8 @@ export interface FollowedAttempt {
    * none.
    */
   findSession(reported?: SessionResume): SessionResume | undefined;
+  /** Nothing more will come of the agent and its model. */
+  closeWork(): void;
 }
 
 export function follow(
@@ -49,8 +52,9 @@ export function follow(
     hasStarted = true;
     setImmediate(() => prepareNext(rooms)); // `go` is sent first
   };
+  const work = createWorkRecord(record, { runId: run.runId, attempt });
   const onLine = (line: WorkerLine): void => {
-    if (keepLine(record, { runId: run.runId, attempt }, line)) return;
+    if (keepLine(record, work, { runId: run.runId, attempt }, line)) return;
     if (line.kind === 'request') return void answerRequest(line);
     publishLine(record, attempt, line);
     if (line.kind === 'progress') usage.receive(line);
@@ -77,13 +81,17 @@ export function follow(
       keep('run.stalled', { reason, detail, silentMs: Math.round(silentMs) }),
   });
   const answerRequest = createAnswering(rooms, run, record, attempt, supervision);
-  const usage = watchUsage(rooms, run, prepared, (reason, detail) => supervision.stop(reason, { detail }));
+  const usage = watchUsage(rooms, run, prepared, {
+    stop: (reason, detail) => supervision.stop(reason, { detail }),
+    onCall: (call) => work.keep('model.called', call),
+  });
   return {
     supervision,
     ended: supervision.ended,
     hasStarted: () => hasStarted,
     countUsage: usage.count,
     findSession: usage.findSession,
+    closeWork: () => work.close(),
   };
 }
 

@@ -59,6 +59,7 @@ async function settleFollowed(
   const end = await awaitEnd(entry, followed);
   const release = async (): Promise<void> => {
     await prepared.network?.close();
+    followed.closeWork();
     await prepared.limits.release();
   };
   if (!rooms.ledger.isThere()) await release();

@@ -1,6 +1,13 @@
 /** The usage of an attempt while it runs, by its model's answers: caps apply, and its heartbeats report it. */
-import type { HeartbeatCounters, SessionResume, StopReason, Usage, WorkerLine } from '@caisson/protocol';
-import type { ObservedUsage } from '../network/index.ts';
+import type {
+  DataOf,
+  HeartbeatCounters,
+  SessionResume,
+  StopReason,
+  Usage,
+  WorkerLine,
+} from '@caisson/protocol';
+import type { ModelCall, ObservedUsage } from '../network/index.ts';
 import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
 import { unlessUnanswered } from './continued-work.ts';
 import { countUsage, findEarlierUse } from './count-usage.ts';
@@ -20,12 +27,18 @@ export interface UsageWatch {
   isModelFailing(): boolean;
 }
 
+export interface UsageOrders {
+  stop(reason: StopReason, detail: string): void;
+  /** A request to the model ended. */
+  onCall(call: DataOf<'model.called'>): void;
+}
+
 /** Caps apply while a run is running (B2): reads what the agent and the model's answers report. */
 export function watchUsage(
   rooms: DispatchRooms,
   run: AdmittedRun,
   prepared: PreparedAttempt,
-  stop: (reason: StopReason, detail: string) => void,
+  { stop, onCall }: UsageOrders,
 ): UsageWatch {
   const earlier = prepared.attempt === 1 ? undefined : findEarlierUse(rooms, run.runId);
   const passing = prepared.network?.usage ?? null;
@@ -54,7 +67,10 @@ export function watchUsage(
     if (endless !== null) stop('failed-answers', endless);
     enforce();
   };
-  if (passing !== null) passing.onChange = look;
+  if (passing !== null) {
+    passing.onChange = look;
+    passing.onCall = (call) => onCall(withCost(call, rooms));
+  }
   return {
     count,
     countBeat: createBeatCounter(() => passing?.read() ?? null, reportsOnce),
@@ -73,6 +89,25 @@ export function watchUsage(
       toolCalls = Math.max(toolCalls, line.toolCalls ?? 0);
       enforce();
     },
+  };
+}
+
+function withCost(
+  { model, tokens, ...rest }: ModelCall,
+  { budget }: Pick<DispatchRooms, 'budget'>,
+): DataOf<'model.called'> {
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = tokens;
+  const costUsd = budget.cost({ ...tokens, models: [model] }, model);
+  return {
+    model,
+    tokens: {
+      input: inputTokens,
+      output: outputTokens,
+      cacheRead: cacheReadTokens,
+      cacheWrite: cacheWriteTokens,
+    },
+    ...rest,
+    ...(costUsd === undefined ? {} : { costUsd }),
   };
 }
 

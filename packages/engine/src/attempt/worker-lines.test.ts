@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { systemClock } from '@caisson/ground';
 import { encodeNdjson, WORKER_SCHEMA } from '@caisson/protocol';
 import { expect, onTestFinished, test } from 'vitest';
-import { SAMPLE_GRANT } from '../../../protocol/src/fixtures/sample-events.ts';
+import { SAMPLE_DATA, SAMPLE_GRANT } from '../../../protocol/src/fixtures/sample-events.ts';
 import { createMemoryLedger, createRecorder } from '../ledger/index.ts';
+import { createWorkRecord } from './work-record.ts';
 import { keepLeftLines, keepLine } from './worker-lines.ts';
 
 const ATTEMPT = { runId: 'run_00000000000000000001', attempt: 1 };
@@ -32,7 +33,7 @@ test('only the declared fields of a line are recorded, at any depth', async () =
     { kind: 'policy.denied', seq: 2, at, denial: { layer: 'moon', what: 'x' } },
     { kind: 'painted', seq: 3, at, colour: 'red' },
   );
-  await keepLeftLines(record, ATTEMPT, file);
+  await keepLeftLines(record, ATTEMPT, file, ledger.read());
   await record.flush();
   expect(ledger.read().map(({ type, data }) => ({ type, data }))).toEqual([
     { type: 'policy.denied', data: { denial } },
@@ -42,15 +43,36 @@ test('only the declared fields of a line are recorded, at any depth', async () =
 test('a line that was recorded as it came is not recorded again from the file', async () => {
   const { ledger, record, file, write } = open();
   const line = { kind: 'warning', seq: 1, at, source: 'agent', message: 'odd' } as const;
-  keepLine(record, ATTEMPT, line);
+  keepLine(record, createWorkRecord(record, ATTEMPT), ATTEMPT, line);
   write(line, { ...line, seq: 2 });
-  await keepLeftLines(record, ATTEMPT, file);
+  await keepLeftLines(record, ATTEMPT, file, ledger.read());
   await record.flush();
   expect(ledger.read().map(({ id }) => id)).toEqual([1, 2].map((seq) => `line:${ATTEMPT.runId}.1.${seq}`));
 });
 
 test('a worker that wrote no line leaves nothing to record', async () => {
   const { ledger, record, file } = open();
-  await keepLeftLines(record, ATTEMPT, `${file}.none`);
+  await keepLeftLines(record, ATTEMPT, `${file}.none`, []);
   expect(ledger.read()).toEqual([]);
+});
+
+test('of the work of an attempt 2,000 events are recorded and the rest is counted, also after a host died', async () => {
+  const { ledger, record, file, write } = open();
+  const lines = Array.from({ length: 2003 }, (_, index) => {
+    return { kind: 'agent.said', seq: index + 1, at, text: String(index) } as const;
+  });
+  write(...lines);
+  const work = createWorkRecord(record, ATTEMPT);
+  work.keep('model.called', SAMPLE_DATA['model.called']);
+  for (const line of lines.slice(0, 5)) keepLine(record, work, ATTEMPT, line);
+  await record.flush();
+  for (let times = 0; times < 2; times += 1) {
+    await keepLeftLines(record, ATTEMPT, file, ledger.read());
+    await record.flush();
+    const kept = ledger.read();
+    expect(kept.filter(({ type }) => type !== 'work.gap').length).toBe(2000);
+    expect(kept.filter(({ type }) => type === 'work.gap').map(({ data }) => data)).toEqual([
+      { count: 4, types: { 'agent.said': 4 } },
+    ]);
+  }
 });

@@ -6,8 +6,9 @@ import { createReadStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { isErrno } from '@caisson/ground';
 import type { DurableType, EventContent, WorkerLine } from '@caisson/protocol';
-import type { RunRecord } from '../ledger/index.ts';
+import type { RunRecord, StoredEvent } from '../ledger/index.ts';
 import { readWorkerStream } from '../supervision/index.ts';
+import { createWorkRecord, WORK_TYPES, type WorkRecord } from './work-record.ts';
 
 /** The common fields of a line. */
 type Numbered = Pick<WorkerLine, 'seq' | 'at' | 'kind'>;
@@ -18,19 +19,40 @@ interface Attempt {
 }
 
 /** Records the line if it is a durable one. */
-export function keepLine(record: RunRecord, { runId, attempt }: Attempt, line: WorkerLine): boolean {
+export function keepLine(
+  record: RunRecord,
+  work: WorkRecord,
+  { runId, attempt }: Attempt,
+  line: WorkerLine,
+): boolean {
+  const id = `line:${runId}.${attempt}.${line.seq}`;
+  if (keepWork(work, line, id)) return true;
   const event = eventOf(line);
   if (event === null) return false;
-  record.keep(event.type, event.data, { attempt, id: `line:${runId}.${attempt}.${line.seq}` });
+  record.keep(event.type, event.data, { attempt, id });
+  return true;
+}
+
+function keepWork(work: WorkRecord, line: WorkerLine, id: string): boolean {
+  if (line.kind === 'tool.started') work.keep(line.kind, dataOf(line), id);
+  else if (line.kind === 'tool.ended') work.keep(line.kind, dataOf(line), id);
+  else if (line.kind === 'agent.said') work.keep(line.kind, dataOf(line), id);
+  else return false;
   return true;
 }
 
 /** Records what a dead host had not: the worker writes each line into its file before it prints it. */
-export async function keepLeftLines(record: RunRecord, attempt: Attempt, eventsFile: string): Promise<void> {
+export async function keepLeftLines(
+  record: RunRecord,
+  attempt: Attempt,
+  eventsFile: string,
+  events: readonly StoredEvent[],
+): Promise<void> {
+  const work = createWorkRecord(record, attempt, findRecordedWork(events, attempt));
   const file = createReadStream(eventsFile);
   readWorkerStream(file, {
     onHeader: () => undefined,
-    onLine: (line) => void keepLine(record, attempt, line),
+    onLine: (line) => void keepLine(record, work, attempt, line),
     onMalformed: () => undefined, // its last line may have been cut off
   });
   try {
@@ -38,6 +60,14 @@ export async function keepLeftLines(record: RunRecord, attempt: Attempt, eventsF
   } catch (error) {
     if (!isErrno(error, 'ENOENT')) throw error;
   }
+  work.close();
+}
+
+function findRecordedWork(events: readonly StoredEvent[], { attempt }: Attempt): string[] {
+  const types: readonly string[] = WORK_TYPES;
+  return events
+    .filter((event) => event.attempt === attempt && types.includes(event.type))
+    .map(({ id }) => id);
 }
 
 /** Publishes the line if it is one that no record keeps; what lasts of it is in the result. */

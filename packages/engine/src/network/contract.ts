@@ -101,6 +101,16 @@ export interface ObservedUsage {
   readonly byModel: readonly (TokenCounts & { readonly model: string })[];
 }
 
+/** One request to the model that has ended; texts are redacted and short. */
+export interface ModelCall {
+  readonly model: string;
+  readonly tokens: TokenCounts;
+  readonly isEstimate?: true;
+  readonly durationMs: number;
+  readonly outcome: 'answered' | 'empty' | 'failed' | 'left';
+  readonly detail?: string;
+}
+
 export interface OpenNetwork {
   readonly socket: string;
   readonly model: Mapping | null;
@@ -109,7 +119,7 @@ export interface OpenNetwork {
   readonly offersProxy: boolean;
   readonly loopbackPort: number | null;
   /** Counts the model's answers; null if no model is mapped. Stays readable after `close`. */
-  readonly usage: { read(): ObservedUsage; onChange: () => void } | null;
+  readonly usage: { read(): ObservedUsage; onChange: () => void; onCall: (call: ModelCall) => void } | null;
   /** Ends every connection at once and removes the socket. Idempotent. */
   close(): Promise<void>;
 }

@@ -17,6 +17,10 @@ export interface CountedAnswer {
   send(chunk: Buffer): void;
   receive(value: unknown): void;
   miss(bytes: number): void;
+  /** Its name, or that of the request. */
+  readonly model: string;
+  /** What the answer itself reported so far. */
+  readonly said: TokenCounts;
   readonly stop: EarlyStop | null;
   readonly error: ModelError | null;
   /** The tools that it called, in their order. */
@@ -51,6 +55,12 @@ export function createCountedAnswer(path: string, counts: AnswerCounts): Counted
   return {
     send: request.add,
     miss: (bytes) => void (written += tokensOfBytes(bytes)),
+    get model() {
+      return nameModel();
+    },
+    get said() {
+      return said;
+    },
     get stop() {
       return stop;
     },

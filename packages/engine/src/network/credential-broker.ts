@@ -38,7 +38,11 @@ export interface Doorway extends Mapping {
   readonly model: { readonly api: ModelApi; readonly usage: UsageCounter } | null;
 }
 
-export function createModelDoorway(model: ModelTarget, clock: Clock): Doorway {
+export function createModelDoorway(
+  model: ModelTarget,
+  clock: Clock,
+  redact?: (text: string) => string,
+): Doorway {
   const placeholder = createPlaceholder(model.api);
   const doorway = createDoorway('the model endpoint', model.endpoint, `/m-${randomWord(32)}`, {
     placeholder,
@@ -46,7 +50,7 @@ export function createModelDoorway(model: ModelTarget, clock: Clock): Doorway {
     headers: MODEL_KEY_HEADERS,
     inQuery: model.api === 'gemini',
   });
-  return { ...doorway, model: { api: model.api, usage: createUsageCounter(clock) } };
+  return { ...doorway, model: { api: model.api, usage: createUsageCounter(clock, redact) } };
 }
 
 export function createServiceDoorway(service: ServiceTarget): Doorway {

@@ -30,12 +30,13 @@ export async function openNetwork(
   settings: NetworkSettings,
   options: OpenNetworkOptions,
 ): Promise<OpenNetwork> {
-  const model = options.model === null ? null : createModelDoorway(options.model, settings.clock);
+  const { redact } = createRedactor(inAnyCase([...keysOf(options), ...(options.secrets ?? [])]));
+  const model = options.model === null ? null : createModelDoorway(options.model, settings.clock, redact);
   const services = (options.services ?? []).map(createServiceDoorway);
   const doorways = model === null ? services : [model, ...services];
   const log = createConnectionLog({
     clock: settings.clock,
-    redact: createRedactor(inAnyCase([...keysOf(options), ...(options.secrets ?? [])])).redact,
+    redact,
     onConnection: (record) => options.onConnection(record),
   });
   const rules = createHostRules(options.hosts);

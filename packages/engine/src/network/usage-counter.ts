@@ -10,7 +10,7 @@ import {
   type AnswerEnd,
   type AnswerListener,
 } from './answer-reader.ts';
-import type { ObservedUsage } from './contract.ts';
+import type { ModelCall, ObservedUsage } from './contract.ts';
 import { createCountedAnswer, NO_TOKENS, plusTokens, type CountedAnswer } from './counted-answer.ts';
 import { createModelStanding, type Outcome } from './model-standing.ts';
 import { errorOfStatus, type ModelError } from './read-error.ts';
@@ -18,6 +18,7 @@ import type { EarlyStop } from './read-stop.ts';
 import type { TokenCounts } from './read-usage.ts';
 
 const MAX_MODELS = 31;
+const MAX_NAME = 200;
 
 export interface UsageCounter {
   /** A request that a model answers; its path is normalised. */
@@ -27,6 +28,8 @@ export interface UsageCounter {
   close(): void;
   /** Called when an answer begins and when a request has ended. */
   onChange: () => void;
+  /** Called when a request has ended. */
+  onCall: (call: ModelCall) => void;
 }
 
 export interface CountedRequest {
@@ -44,17 +47,30 @@ export interface CountedRequest {
   closed(hasAll: boolean): void;
 }
 
-export function createUsageCounter(clock: Clock): UsageCounter {
+/** `redact` removes keys that a server put into its name of the model. */
+export function createUsageCounter(
+  clock: Clock,
+  redact: (text: string) => string = (text) => text,
+): UsageCounter {
   const open = new Set<() => void>();
   const tally = new Tally();
   const standing = createModelStanding(clock);
   const counter: UsageCounter = {
     onChange: () => undefined,
+    onCall: () => undefined,
     read: () => ({ ...tally.read(standing.underWay), ...standing.read() }),
     close() {
       for (const cutOff of open) cutOff();
     },
-    ask: (path) => countRequest({ tally, standing, open, changed: () => counter.onChange() }, path),
+    ask(path) {
+      const startedMs = clock.monotonicMs();
+      const ended = (call: Omit<ModelCall, 'durationMs'>): void => {
+        const model = redact(call.model).slice(0, MAX_NAME).toWellFormed();
+        counter.onCall({ ...call, model, durationMs: Math.round(clock.monotonicMs() - startedMs) });
+        counter.onChange();
+      };
+      return countRequest({ tally, standing, open, changed: () => counter.onChange(), ended }, path);
+    },
   };
   return counter;
 }
@@ -80,15 +96,17 @@ class Tally {
     this.lastStop = null;
   }
 
-  /** Adds what the answer did not say itself. */
-  estimate(answer: CountedAnswer, isWhole: boolean): void {
+  /** Adds what the answer did not say itself, and returns it. */
+  estimate(answer: CountedAnswer, isWhole: boolean): TokenCounts | null {
     const missing = answer.estimate(isWhole);
-    if (missing === null) return;
+    if (missing === null) return null;
     const { model, inputTokens, outputTokens } = missing;
-    this.add(model, { ...NO_TOKENS, inputTokens, outputTokens });
+    const tokens = { ...NO_TOKENS, inputTokens, outputTokens };
+    this.add(model, tokens);
     this.#estimated.answers += 1;
     this.#estimated.inputTokens += inputTokens;
     this.#estimated.outputTokens += outputTokens;
+    return tokens;
   }
 
   read(underWay: number) {
@@ -110,9 +128,10 @@ interface Counting {
   /** What ends each request that is under way. */
   readonly open: Set<() => void>;
   changed(): void;
+  ended(call: Omit<ModelCall, 'durationMs'>): void;
 }
 
-function countRequest({ tally, standing, open, changed }: Counting, path: string): CountedRequest {
+function countRequest({ tally, standing, open, changed, ended }: Counting, path: string): CountedRequest {
   const isAlone = standing.underWay === 0;
   standing.begin();
   const add = (model: string, more: TokenCounts): void => tally.add(model, more);
@@ -123,12 +142,12 @@ function countRequest({ tally, standing, open, changed }: Counting, path: string
   const isForTask = (): boolean => isAlone || answer.offersTools();
   const end = once((how: AnswerEnd, outcome: Outcome, isCharged: boolean) => {
     open.delete(leave);
-    if (isCharged) tally.estimate(answer, how === 'whole');
+    const estimate = isCharged ? tally.estimate(answer, how === 'whole') : null;
     if (ordinal !== null && how !== 'whole') tally.cut += 1;
     if (answer.stop === 'refusal') tally.refusals += 1;
     if (ordinal !== null && ordinal === tally.lastForTask) tally.lastStop = answer.stop;
     standing.end(outcome);
-    changed();
+    ended(describeCall(answer, estimate, outcome));
   });
   const fail = (cause: ModelError, detail: string): Outcome => {
     return { kind: 'failed', cause, detail, isForTask: answer.offersTools };
@@ -159,6 +178,20 @@ function countRequest({ tally, standing, open, changed }: Counting, path: string
       changed();
       return isReadable ? createAnswerReader(contentType, listener) : createBlindReader(listener);
     },
+  };
+}
+
+function describeCall(
+  { model, said }: CountedAnswer,
+  estimate: TokenCounts | null,
+  outcome: Outcome,
+): Omit<ModelCall, 'durationMs'> {
+  return {
+    model,
+    tokens: estimate === null ? said : plusTokens(said, estimate),
+    ...(estimate === null ? {} : { isEstimate: true }),
+    outcome: outcome.kind,
+    ...(outcome.kind === 'failed' ? { detail: outcome.detail } : {}),
   };
 }
 

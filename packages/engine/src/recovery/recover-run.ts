@@ -142,7 +142,7 @@ async function recoverAttempt(
   const { attempt } = launched;
   warnOfSurvivors(record, attempt, await rooms.compute.stop(handleOf(launched)));
   const remains = await remainsOf(rooms, launched);
-  await keepLeftLines(record, remains, remains.paths.events);
+  await keepLeftLines(record, remains, remains.paths.events, events);
   const { nonce } = launched.data;
   const found = await readResult(remains.paths.result, { runId: remains.runId, attempt, nonce }, mayPass);
   const sinceMs = Math.max(0, rooms.clock.wallMs() - Date.parse(launched.at));

@@ -16,7 +16,9 @@ import { createStallWatch, type StallWatch } from './stall-watch.ts';
 import { readWorkerStream } from './worker-stream.ts';
 
 const CHECK_MS = 500;
+/** Without a line for this long, and in all. */
 const DRAIN_MS = 500;
+const MAX_DRAIN_MS = 30_000;
 const STOPPED_MS = 1000;
 
 /** Supervises one worker until nothing of it is left; see the contract for S1 to S4. */
@@ -169,12 +171,20 @@ function every(intervalMs: number, options: SupervisionOptions, work: () => void
   return () => cancel();
 }
 
-/** The worker's stream may still have its last lines when it exits; a process that keeps it open does not block us. */
-function drained(options: SupervisionOptions): Promise<void> {
-  const { stdout } = options.worker;
+/**
+ * The worker's stream may still have its last lines when it exits, and we may be slow to read them. A process that keeps
+ * it open does not block us.
+ */
+function drained({ worker: { stdout }, clock }: SupervisionOptions): Promise<void> {
   if (stdout.readableEnded || stdout.destroyed) return Promise.resolve();
+  const untilMs = clock.monotonicMs() + MAX_DRAIN_MS;
   return new Promise((resolve) => {
-    const cancel = options.clock.setTimer(DRAIN_MS, resolve);
+    let cancel = clock.setTimer(DRAIN_MS, resolve);
+    stdout.on('data', () => {
+      cancel();
+      if (clock.monotonicMs() < untilMs) cancel = clock.setTimer(DRAIN_MS, resolve);
+      else resolve();
+    });
     stdout.once('end', () => {
       cancel();
       resolve();

@@ -15,8 +15,6 @@ export interface UpdateReporter {
   finish(): string;
 }
 
-const MAX_DETAIL = 500;
-
 export function createUpdateReporter(say: PrintLine): UpdateReporter {
   const open = new Set<string>();
   const ended = new Set<string>();
@@ -89,7 +87,7 @@ function endingOf(call: ToolCall | ToolCallUpdate): CallEnding | null {
   if (call.status !== 'completed' && call.status !== 'failed') return null;
   if (call.status === 'completed' && !hasFailed(call)) return { ok: true };
   const text = textIn(call);
-  return text === undefined ? { ok: false } : { ok: false, detail: text.slice(-MAX_DETAIL) };
+  return text === undefined ? { ok: false } : { ok: false, detail: text };
 }
 
 /** opencode reports every command that ran as completed; its raw output has the result. Gemini does not report it. */

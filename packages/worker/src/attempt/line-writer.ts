@@ -11,7 +11,8 @@ import { redactRecord } from './redact-value.ts';
 export interface LineWriter {
   header(grant: Grant): void;
   write(line: WorkerSaying): void;
-  close(): void;
+  /** Resolves when the host has been sent everything, or is gone. */
+  close(): Promise<void>;
 }
 
 export function createLineWriter(options: {
@@ -35,6 +36,9 @@ export function createLineWriter(options: {
       seq += 1;
       write({ ...redactRecord(options.redactor, line), seq, at: new Date().toISOString() });
     },
-    close: () => closeSync(file),
+    close() {
+      closeSync(file);
+      return new Promise((resolve) => void process.stdout.write('', () => resolve()));
+    },
   };
 }

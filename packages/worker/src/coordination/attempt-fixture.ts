@@ -67,7 +67,7 @@ export function createAttemptFixture(options: FixtureOptions = {}): AttemptFixtu
         context: join(folder, 'context.json'),
       },
     },
-    writer: { write: say, header: () => undefined, close: () => undefined },
+    writer: { write: say, header: () => undefined, close: () => Promise.resolve() },
     control: {
       stop: stop.signal,
       waitForGo: () => Promise.resolve(),

@@ -35,6 +35,27 @@ export function describeCall(
   return `${shown}\nDecided by: ${why.length <= CAUSE ? why : `${why.slice(0, CAUSE)} … ${why.length - CAUSE} characters left out`}`;
 }
 
+/** What a call is about, for readers of the run: its command, its files, what it looks for, or its whole input. */
+export function describeInput(input: unknown): string {
+  if (typeof input === 'string') return input;
+  if (typeof input !== 'object' || input === null) return JSON.stringify(input) ?? '';
+  const fields = input as Record<string, unknown>;
+  const named = NAMED.map((name) => wordsIn(fields[name])).filter((words) => words !== '');
+  return named.length === 0 ? JSON.stringify(input) : named.join(' in ');
+}
+
+/** Fields of the tools that agents have, in the order in which they are shown. */
+const NAMED = [
+  ...['command', 'cmd', 'changes', 'pattern', 'query', 'url'],
+  ...['file_path', 'filePath', 'path', 'paths', 'notebook_path'],
+];
+
+function wordsIn(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (!Array.isArray(value)) return '';
+  return value.map((part: unknown) => (typeof part === 'string' ? part : describeInput(part))).join(' ');
+}
+
 /** A command, the file of a file tool, or the whole input of an unknown tool, because any part of it may matter. */
 function wordsOf({ tool, input }: DescribedCall, { cause, actionClass }: Judged): string {
   if (typeof input === 'string') return input;

@@ -41,7 +41,7 @@ export function createReporter(say: PrintLine): Reporter {
         say({ type: 'tool_start', id: event.toolCallId, tool: event.toolName, input: event.args });
       }
       if (event.type === 'tool_execution_end') {
-        const detail = event.isError ? { detail: resultText(event.result).slice(-500) } : {};
+        const detail = event.isError ? { detail: resultText(event.result) } : {};
         say({ type: 'tool_end', id: event.toolCallId, ok: !event.isError, ...detail });
       }
     },

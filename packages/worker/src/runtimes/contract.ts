@@ -103,9 +103,19 @@ export type AgentSignal =
   | { readonly kind: 'session'; readonly sessionId: string }
   | { readonly kind: 'model'; readonly model: string }
   | { readonly kind: 'turn' }
-  | { readonly kind: 'text'; readonly text: string }
+  /** `isPiece`: more of the same text may follow at once. */
+  | { readonly kind: 'text'; readonly text: string; readonly isPiece?: true }
+  /** The agent reports that it waits, or tries again. */
+  | { readonly kind: 'waiting'; readonly text: string }
   | { readonly kind: 'tool-start'; readonly callId: string; readonly tool: string; readonly input?: unknown }
-  | { readonly kind: 'tool-end'; readonly callId: string; readonly ok: boolean; readonly detail?: string }
+  /** `durationMs`: if the agent reports it; else the time since the start counts. */
+  | {
+      readonly kind: 'tool-end';
+      readonly callId: string;
+      readonly ok: boolean;
+      readonly detail?: string;
+      readonly durationMs?: number;
+    }
   /** `total` replaces what was counted so far, `delta` adds to it. */
   | { readonly kind: 'usage'; readonly how: 'delta' | 'total'; readonly usage: UsageCount }
   | { readonly kind: 'cost'; readonly usd: number }

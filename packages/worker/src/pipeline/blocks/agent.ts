@@ -10,7 +10,7 @@ import { describeSandbox, launchSandbox, type SandboxProcess, type SandboxSpec }
 import { definedOnly } from '@caisson/protocol';
 import { createLineSplitter, type LineSplitter } from '../line-splitter.ts';
 import { type AttemptContext, StepFailure } from '../../attempt/index.ts';
-import { isSessionMissing, type AgentSignal } from '../../runtimes/index.ts';
+import { isSessionMissing, type AgentCommand, type AgentSignal } from '../../runtimes/index.ts';
 import type { RuledPaths } from '../ruled-paths.ts';
 import { buildSandboxSpec } from '../../view/index.ts';
 import { createSelfGate } from '../../coordination/index.ts';
@@ -21,9 +21,11 @@ import { watchControls } from '../created-controls.ts';
 import { underDiskWatch, obeyStop } from '../../commands/index.ts';
 import { adapterFailure } from '../guarded-driver.ts';
 import { createProgressReporter } from '../progress-reporter.ts';
+import { createWorkReporter } from '../work-reporter.ts';
 import type { BlockReport } from '../runner.ts';
 
 const AFTER_CONCLUDED_MS = 5000;
+const COMMAND = 'command';
 
 export async function runAgentBlock(context: AttemptContext): Promise<BlockReport> {
   const report = await runOnce(context);
@@ -97,6 +99,7 @@ async function followAgent(
 ): Promise<AgentProcessExit> {
   const { stream, command, coordination } = start;
   const reporter = createProgressReporter(context);
+  const work = createWorkReporter(context);
   const asking = askAdapter(context, process);
   let isOver = false;
   const sendToAgent = (line: () => string | undefined): void =>
@@ -115,6 +118,7 @@ async function followAgent(
   let afterConcluded: NodeJS.Timeout | undefined;
   const receive = (signal: AgentSignal): void => {
     context.meter.count(signal);
+    work.report(signal);
     reporter.report(signal);
     coordination?.loop.receive(signal);
     heedGate(signal);
@@ -126,25 +130,37 @@ async function followAgent(
       for (const signal of stream.line(line)) receive(signal);
     }),
   );
+  if (coordination === null) work.report(asCall(command.argv));
   keepOutput(context, process, spools);
   process.stdout.on('data', (chunk: Buffer) => lines.push(chunk));
-  if (process.stdin && command.stdin !== null) {
-    process.stdin.on('error', () => undefined); // an agent that never reads its stdin is not an error of ours
-    process.stdin.write(command.stdin);
-    if (command.keepsStdinOpen !== true) process.stdin.end();
-  }
+  feedStdin(process, command);
   const stopObeying = obeyStop(context, process);
   try {
-    return await process.exited;
+    const exit = await process.exited;
+    if (coordination === null) work.report({ kind: 'tool-end', callId: COMMAND, ok: exit.code === 0 });
+    return exit;
   } finally {
     clearTimeout(afterConcluded);
     stopObeying();
     lines.end();
     isOver = true;
+    work.end();
     reporter.flush();
     spools.stdout.end();
     spools.stderr.end();
   }
+}
+
+function feedStdin({ stdin }: SandboxProcess, command: AgentCommand): void {
+  if (stdin === null || command.stdin === null) return;
+  stdin.on('error', () => undefined); // an agent that never reads its stdin is not an error of ours
+  stdin.write(command.stdin);
+  if (command.keepsStdinOpen !== true) stdin.end();
+}
+
+/** The operator's command is reported like a tool call; it counts as none. */
+function asCall(argv: readonly string[]): AgentSignal {
+  return { kind: 'tool-start', callId: COMMAND, tool: COMMAND, input: { command: argv } };
 }
 
 function keepOutput(context: AttemptContext, process: SandboxProcess, spools: AgentSpools): void {

@@ -47,7 +47,10 @@ function readRetry(event: Json, record: AgentRecord): readonly AgentSignal[] {
   const status = numberOf(event.error_status);
   const cause = causeOf(textOf(event.error), status);
   record.trouble = { cause, detail: `HTTP ${status} ${textOf(event.error)}` };
-  return cause === 'auth' ? concludeFailed(record, record.trouble) : [];
+  if (cause === 'auth') return concludeFailed(record, record.trouble);
+  const { attempt, max_retries: most } = event;
+  const text = `${record.trouble.detail}; trying again (${numberOf(attempt)} of ${numberOf(most)})`;
+  return [{ kind: 'waiting', text }];
 }
 
 function readAssistant(event: Json, seen: Set<string>, record: AgentRecord): readonly AgentSignal[] {
@@ -84,7 +87,7 @@ function readToolResults(event: Json, record: AgentRecord): readonly AgentSignal
     .map((block) => {
       const ok = block.is_error !== true;
       record.hasLastToolFailed = !ok;
-      const detail = ok ? {} : { detail: textOf(block.content).slice(0, 500) };
+      const detail = ok ? {} : { detail: textOf(block.content) };
       return { kind: 'tool-end', callId: textOf(block.tool_use_id), ok, ...detail } as const;
     });
 }

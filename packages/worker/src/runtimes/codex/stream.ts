@@ -67,7 +67,7 @@ function readToolItem(type: string, tool: string, item: Json, record: AgentRecor
   const ok = item.status === 'completed' && (typeof item.exit_code !== 'number' || item.exit_code === 0);
   record.hasLastToolFailed = !ok;
   const words = textOf(item.aggregated_output) || textOf(objectOf(item.error).message);
-  return [{ kind: 'tool-end', callId, ok, ...(ok ? {} : { detail: words.slice(-500) }) }];
+  return [{ kind: 'tool-end', callId, ok, ...(ok ? {} : { detail: words }) }];
 }
 
 function inputOf(item: Json): unknown {
@@ -98,7 +98,9 @@ function readFailure(message: string, record: AgentRecord): readonly AgentSignal
 /** "Reconnecting… 1/2" comes as an error too; only `turn.failed` is final. A wrong key stays wrong. */
 function readTrouble(message: string, record: AgentRecord): readonly AgentSignal[] {
   record.trouble = { cause: causeOfWords(message), detail: message };
-  return record.trouble.cause === 'auth' ? concludeFailed(record, record.trouble) : [];
+  return record.trouble.cause === 'auth'
+    ? concludeFailed(record, record.trouble)
+    : [{ kind: 'waiting', text: message }];
 }
 
 function causeOfWords(message: string): AgentCause {

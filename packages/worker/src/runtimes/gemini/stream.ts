@@ -71,7 +71,7 @@ function readToolUse(event: Json): AgentSignal {
 function readMessage(event: Json, record: AgentRecord): readonly AgentSignal[] {
   const text = textOf(event.content);
   record.reply = event.delta === true ? record.reply + text : text;
-  return [{ kind: 'text', text }];
+  return [{ kind: 'text', text, ...(event.delta === true ? { isPiece: true } : {}) }];
 }
 
 function readToolResult(event: Json, record: AgentRecord): readonly AgentSignal[] {
@@ -80,9 +80,7 @@ function readToolResult(event: Json, record: AgentRecord): readonly AgentSignal[
   const ok = event.status === 'success' && !SILENT_FAILURE.test(output);
   record.hasLastToolFailed = !ok;
   const detail = textOf(objectOf(event.error).message) || output;
-  return [
-    { kind: 'tool-end', callId: textOf(event.tool_id), ok, ...(ok ? {} : { detail: detail.slice(-500) }) },
-  ];
+  return [{ kind: 'tool-end', callId: textOf(event.tool_id), ok, ...(ok ? {} : { detail }) }];
 }
 
 function readError(event: Json, record: AgentRecord): readonly AgentSignal[] {
@@ -90,7 +88,9 @@ function readError(event: Json, record: AgentRecord): readonly AgentSignal[] {
   const cause = causeOfWords(detail);
   record.trouble = { cause, detail };
   // The result that follows reports a success.
-  return cause === 'loop' || cause === 'max-turns' ? concludeFailed(record, record.trouble) : [];
+  return cause === 'loop' || cause === 'max-turns'
+    ? concludeFailed(record, record.trouble)
+    : [{ kind: 'waiting', text: detail }];
 }
 
 function causeOfWords(detail: string): AgentCause {

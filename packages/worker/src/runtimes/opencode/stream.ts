@@ -64,8 +64,12 @@ function readTool(part: Json, record: AgentRecord): readonly AgentSignal[] {
   const detail = textOf(state.error) || textOf(state.output);
   return [
     { kind: 'tool-start', callId, tool: textOf(part.tool), input: state.input },
-    { kind: 'tool-end', callId, ok, ...(ok ? {} : { detail: detail.slice(-500) }) },
+    { kind: 'tool-end', callId, ok, ...(ok ? {} : { detail }), ...durationOf(objectOf(state.time)) },
   ];
+}
+
+function durationOf({ start, end }: Json): { durationMs?: number } {
+  return typeof start === 'number' && typeof end === 'number' ? { durationMs: Math.max(0, end - start) } : {};
 }
 
 function readUsage(tokens: Json): readonly AgentSignal[] {
@@ -104,7 +108,9 @@ function readFinish(reason: string, record: AgentRecord): readonly AgentSignal[]
 function readRetry(event: Json, record: AgentRecord): readonly AgentSignal[] {
   const detail = textOf(event.message);
   record.trouble = { cause: causeOf(detail), detail };
-  return numberOf(event.attempt) >= MAX_RETRIES ? concludeFailed(record, record.trouble) : [];
+  return numberOf(event.attempt) >= MAX_RETRIES
+    ? concludeFailed(record, record.trouble)
+    : [{ kind: 'waiting', text: detail }];
 }
 
 function readError(error: Json, record: AgentRecord): readonly AgentSignal[] {

@@ -39,6 +39,8 @@ export function createPiStream(): AgentStream {
           return readToolEnd(event, record);
         case 'compaction_start':
           return [{ kind: 'compaction', ...reasonOf(event.reason) }];
+        case 'auto_retry_start':
+          return [readRetry(event)];
         case 'agent_end':
           hasEnded = true; // a retry may still follow
           return [];
@@ -55,6 +57,11 @@ export function createPiStream(): AgentStream {
 
 const isQuiet = (type: string): boolean =>
   QUIET.has(type) || type.startsWith('auto_retry') || type.startsWith('compaction');
+
+function readRetry(event: Json): AgentSignal {
+  const count = `${numberOf(event.attempt)} of ${numberOf(event.maxAttempts)}`;
+  return { kind: 'waiting', text: `${textOf(event.errorMessage)}; trying again (${count})` };
+}
 
 function readToolStart(event: Json): AgentSignal {
   const callId = textOf(event.toolCallId);
@@ -102,7 +109,6 @@ function readToolEnd(event: Json, record: AgentRecord): readonly AgentSignal[] {
   record.hasLastToolFailed = !ok;
   const detail = listOf(objectOf(event.result).content)
     .map((part) => textOf(part.text))
-    .join('\n')
-    .slice(-500);
+    .join('\n');
   return [{ kind: 'tool-end', callId: textOf(event.toolCallId), ok, ...(ok ? {} : { detail }) }];
 }

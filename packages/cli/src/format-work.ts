@@ -1,0 +1,127 @@
+/** What an agent said and did, as `run` shows it live and `show` afterwards: its words, and one line a tool call. */
+import type { EnvelopeOf, EventEnvelope } from '@caisson/protocol';
+import { cutToWidth, formatBytes, formatDuration, widthOf } from './format-values.ts';
+import { line, type Lines, type Style } from './painted.ts';
+import { wrapText } from './wrap-text.ts';
+
+/** A tool call, and how it ended if it has. */
+export interface ShownCall {
+  readonly started: EnvelopeOf<'tool.started'>;
+  readonly ended?: EnvelopeOf<'tool.ended'>;
+}
+
+export interface WorkFormat {
+  readonly style: Style;
+  readonly columns: number;
+  /** Lines of one text that are shown. */
+  readonly maxLines: number;
+}
+
+/** The first lines of what the agent said; a wait in yellow. */
+export function formatSaid(
+  { text, cutBytes = 0, isWaiting }: EnvelopeOf<'agent.said'>,
+  { style, columns, maxLines }: WorkFormat,
+): Lines {
+  const lines = text
+    .trim()
+    .split('\n')
+    .flatMap((one) => wrapText(one, columns));
+  const shown = lines.slice(0, maxLines);
+  const rest = lines.length - shown.length;
+  const more = [
+    ...(rest === 0 ? [] : [`${rest} more ${rest === 1 ? 'line' : 'lines'}`]),
+    ...(cutBytes === 0 ? [] : [`${formatBytes(cutBytes)} not recorded`]),
+  ];
+  return [
+    ...shown.map((one) => (isWaiting === true ? style.yellow(one) : one)),
+    ...(more.length === 0 ? [] : [style.dim(`… ${more.join(', ')}`)]),
+  ];
+}
+
+/** One line, and below it the end of what a failed call printed. */
+export function formatCall({ started, ended }: ShownCall, { style, columns, maxLines }: WorkFormat): Lines {
+  const mark = ended === undefined ? '…' : ended.ok ? style.green('✓') : style.red('✗');
+  const took = ended === undefined ? '' : `  ${formatDuration(ended.durationMs)}`;
+  const words = cutToWidth(describeCall(started), columns - 2 - widthOf(took));
+  const detail = ended?.detail === undefined ? [] : lastLines(ended.detail, maxLines);
+  return [
+    line`${mark} ${words}${style.dim(took)}`,
+    ...detail.map((text) => style.dim(cutToWidth(`    ${text}`, columns))),
+  ];
+}
+
+export function describeCall({ tool, what }: Pick<EnvelopeOf<'tool.started'>, 'tool' | 'what'>): string {
+  // Codex runs every command in a shell of its own.
+  const words = /^(?:\/\S+\/)?(?:ba|z)?sh -l?c (['"])((?:(?!\1)[^])*)\1$/.exec(what)?.[2] ?? what;
+  return words === '' ? tool : `${tool}  ${oneLine(words)}`;
+}
+
+/** A request that brought no answer; what follows an answer shows it. */
+export function formatModelTrouble(
+  { outcome, detail, durationMs }: EnvelopeOf<'model.called'>,
+  style: Style,
+): Lines {
+  if (outcome === 'answered' || outcome === 'left') return [];
+  const why = outcome === 'empty' ? 'the model answered nothing' : (detail ?? 'the model did not answer');
+  return [style.yellow(`${why} (after ${formatDuration(durationMs)})`)];
+}
+
+/** The whole work of a run, in the order in which it began. */
+export function formatTranscript(events: readonly EventEnvelope[], format: WorkFormat): Lines {
+  const ends = new Map(
+    events.filter((event) => event.type === 'tool.ended').map((event) => [keyOf(event), event]),
+  );
+  const startedAt = Date.parse(events.find((event) => event.type === 'dispatch.started')?.at ?? '');
+  return events.flatMap((event) => {
+    const lines = formatWork(event, ends, format);
+    const offset = `${((Date.parse(event.at) - startedAt) / 1000).toFixed(1).padStart(7)} s  `;
+    return lines.map(
+      (text, index) => line`${index === 0 ? format.style.dim(offset) : ' '.repeat(11)}${text}`,
+    );
+  });
+}
+
+function formatWork(
+  event: EventEnvelope,
+  ends: ReadonlyMap<string, EnvelopeOf<'tool.ended'>>,
+  format: WorkFormat,
+): Lines {
+  switch (event.type) {
+    case 'agent.said':
+      return formatSaid(event, format);
+    case 'tool.started': {
+      const ended = ends.get(keyOf(event));
+      return formatCall({ started: event, ...(ended === undefined ? {} : { ended }) }, format);
+    }
+    case 'model.called':
+      return formatModelTrouble(event, format.style);
+    case 'work.gap':
+      return [format.style.yellow(describeGap(event))];
+    case 'attempt.ended':
+      return [format.style.dim(`attempt ${event.attempt} ended; ${event.nextAttempt} follows`)];
+    default:
+      return [];
+  }
+}
+
+export function describeGap({ count, types }: EnvelopeOf<'work.gap'>): string {
+  const each = Object.entries(types).map(([type, times]) => `${times} ${type}`);
+  return `${count} more events of this attempt are not recorded: ${each.join(', ')}`;
+}
+
+/** Whether the transcript shows the event. */
+export function isWork({ type }: EventEnvelope): boolean {
+  return type === 'tool.started' || type === 'tool.ended' || type === 'agent.said' || type === 'model.called';
+}
+
+const keyOf = ({ attempt, callId }: EnvelopeOf<'tool.started' | 'tool.ended'>): string =>
+  `${attempt} ${callId}`;
+
+export function oneLine(text: string): string {
+  return text.trim().replaceAll(/\s*\n\s*/g, ' ⏎ ');
+}
+
+function lastLines(text: string, count: number): string[] {
+  const lines = text.split('\n').filter((one) => one.trim() !== '');
+  return lines.slice(-count);
+}

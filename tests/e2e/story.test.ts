@@ -1,0 +1,129 @@
+/** What an agent says and does is recorded, whatever it is: bounded, redacted, and the same for every reader. */
+import { expect, it } from 'vitest';
+import { createProject, finish, until, type Project } from './project.ts';
+
+const TOKEN = 'tok-5k2j4h6g8f0d1s3a';
+
+/** A runtime whose lines are the signals of a driver, so that a test can say anything with it. */
+function createStory(signals: readonly object[], before = ''): Project {
+  const project = createProject({
+    env: { TOKEN },
+    config: 'runtimes: { mine: { adapter: ./adapter.mjs, bin: /bin/sh } }\n',
+  });
+  project.write('signals', signals.map((signal) => `${JSON.stringify(signal)}\n`).join(''));
+  project.write(
+    'adapter.mjs',
+    `export default {
+  name: 'mine',
+  command: () => ({ argv: ['/bin/sh', '-c', '${before} cat signals'], env: {}, files: [], stdin: null }),
+  createStream: () => ({
+    line: (text) => [JSON.parse(text)],
+    end: () => ({ kind: 'answered', reply: 'It is done.' }),
+  }),
+};\n`,
+  );
+  project.git('add', '.');
+  project.git('commit', '-qm', 'story');
+  return project;
+}
+
+const call = (callId: string, command: string, end: object = { ok: true }): object[] => [
+  { kind: 'tool-start', callId, tool: 'bash', input: { command } },
+  { kind: 'tool-end', callId, durationMs: 12, ...end },
+];
+
+const STORY = [
+  { kind: 'text', text: `First I look.\nThen I use ${TOKEN}.` },
+  ...call('c1', 'cat a.txt'),
+  { kind: 'waiting', text: 'Reconnecting… 1/5' },
+  ...call('c2', 'npm test', { ok: false, detail: 'not ok 1\n1 test failed' }),
+  { kind: 'text', text: 'It is done.' },
+];
+
+it('tells the same story live, in logs -f of a detached run, in logs and in show', async () => {
+  const project = createStory(STORY, 'until test -e .caisson/channel/inbox.jsonl; do sleep 0.05; done;');
+  const how = ['--runtime', 'mine', '--secret', 'TOKEN=env:TOKEN', 'do it'];
+  const runId = (await project.caisson('run', '--detach', ...how)).stdout.trim();
+  const following = finish(project.start('logs', runId, '-f'));
+  await until('the agent runs', async () =>
+    (await project.caisson('send', runId, 'go')).code === 0 ? true : null,
+  );
+  const followed = (await following).stdout;
+  const story = [
+    /agent\.said +First I look\. ⏎ Then I use \[redacted:TOKEN\]\.\n/,
+    /tool\.started +bash {2}cat a\.txt\n/,
+    /tool\.ended +bash ok after 12 ms\n/,
+    /agent\.said +waits · Reconnecting… 1\/5\n/,
+    /tool\.started +bash {2}npm test\n/,
+    /tool\.ended +bash failed after 12 ms · not ok 1 ⏎ 1 test failed\n/,
+    /agent\.said +It is done\.\n/,
+  ];
+  for (const words of [followed, (await project.caisson('logs', runId)).stdout])
+    expect(story.map((part) => words.search(part))).toEqual(
+      story
+        .map((part) => words.search(part))
+        .filter((at) => at > 0)
+        .toSorted((a, b) => a - b),
+    );
+  const shown = (await project.caisson('show', runId)).stdout;
+  const transcript = /\nDid\n([^]*?)\n\n/.exec(shown)?.[1]?.replaceAll(/^ +[\d.]+ s {2}| {13}/gm, '');
+  expect(transcript?.split('\n')).toEqual([
+    'First I look.',
+    'Then I use [redacted:TOKEN].',
+    '✓ bash  cat a.txt  12 ms',
+    'Reconnecting… 1/5',
+    '✗ bash  npm test  12 ms',
+    '    not ok 1',
+    '    1 test failed',
+    'It is done.',
+  ]);
+});
+
+it('shows it live as it happens; quietly only the end, and with --verbose all that is recorded', async () => {
+  const project = createStory([...STORY, { kind: 'text', text: 'a\nb\nc\nd\ne\nf' }]);
+  const run = (...options: string[]) =>
+    project.caisson('run', '--runtime', 'mine', '--secret', 'TOKEN=env:TOKEN', ...options, 'do it');
+  const live = await run();
+  expect(live.stderr.replace(/^run_\S+/, 'RUN').split('\n')).toEqual([
+    'RUN accepted: mine',
+    '  First I look.',
+    '  Then I use [redacted:TOKEN].',
+    '  … bash  cat a.txt',
+    '  ✓ bash  cat a.txt  12 ms',
+    '  Reconnecting… 1/5',
+    '  … bash  npm test',
+    '  ✗ bash  npm test  12 ms',
+    '      not ok 1',
+    '      1 test failed',
+    '  It is done.',
+    '  a',
+    '  b',
+    '  c',
+    '  d',
+    '  … 2 more lines',
+    '',
+  ]);
+  expect(live.stdout).toMatch(/^It is done\.\n\nfinished/);
+  const quiet = await run('--quiet');
+  expect([quiet.stderr, quiet.stdout]).toEqual(['', expect.stringMatching(/^It is done\.\n\nfinished/)]);
+  const verbose = await run('--verbose');
+  expect(verbose.stderr).toMatch(/ {2}f\n/);
+  expect(verbose.stderr).toMatch(/ {2}dispatch\.started {2}/);
+  const both = await run('--quiet', '--verbose');
+  expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('--quiet and --verbose')]);
+});
+
+it('records 2,000 events of an attempt, and counts the others', async () => {
+  const calls = Array.from({ length: 1100 }, (_, index) => call(`c${index}`, `echo ${index}`)).flat();
+  const project = createStory(calls);
+  const ran = await project.run('--runtime', 'mine', 'do it');
+  expect(ran.failure).toBeUndefined();
+  const events = await project.events(ran.runId);
+  expect(events.filter(({ type }) => type.startsWith('tool.')).length).toBe(2000);
+  expect(events.filter(({ type }) => type === 'work.gap')).toMatchObject([
+    { count: 200, types: { 'tool.started': 100, 'tool.ended': 100 } },
+  ]);
+  expect((await project.caisson('show', ran.runId)).stdout).toContain(
+    '200 more events of this attempt are not recorded',
+  );
+});
