@@ -41,6 +41,7 @@ const WORDS: EnvelopeHandlers<string> = {
       `${text(workspace.kind)} in ${text(workspace.path)}`,
       `worker pid ${text(handle.pid)}`,
     ]),
+  'workspace.brought': ({ folders }) => text(folders.join(', ')),
   'attempt.ended': ({ failure, nextAttempt, delayMs }) =>
     sentence([describeFailure(failure), `attempt ${nextAttempt} in ${formatDuration(delayMs)}`]),
   'run.stalled': ({ reason, silentMs, detail }) =>

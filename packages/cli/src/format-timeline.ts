@@ -42,6 +42,7 @@ const DESCRIPTIONS: EnvelopeHandlers<string> = {
   'task.refused': nothing,
   'run.queued': ({ position }) => `position ${position}`,
   'attempt.launched': nothing,
+  'workspace.brought': ({ folders }) => folders.join(', '),
   'attempt.ended': ({ failure }) => describeFailure(failure),
   'run.stalled': ({ reason }) => reason,
   'health.changed': ({ current }) => current,

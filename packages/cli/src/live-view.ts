@@ -116,6 +116,8 @@ function absorb(state: State, event: EventEnvelope, runId: string): string | nul
     case 'run.queued':
       state.phase = 'queued';
       return `waiting for a slot (position ${event.position}, ${event.limit} at a time)`;
+    case 'workspace.brought':
+      return `brought along: ${event.folders.join(', ')}`;
     case 'dispatch.started':
       state.phase = 'starting';
       return null;

@@ -34,7 +34,17 @@ export const WorkspaceConfig = z.strictObject({
   include: optional(
     'ask',
     list(text()),
-    'Ignored files and folders that a worktree needs, for example node_modules.',
+    'Ignored files and folders that are copied into a worktree, for example .env.test.',
+  ),
+  bring: optional(
+    'ask',
+    list(text()),
+    'Ignored folders that a run sees as they are, each with a private layer for what it writes, beside those that are detected; a file is copied. Also --bring.',
+  ),
+  detect: optional(
+    'harmless',
+    z.boolean(),
+    'Whether ignored folders that tools need (node_modules, .venv, target and the like) and their caches in HOME are brought. Default true.',
   ),
   setup: optional('ask', text(65_536), 'Shell command run in the sandbox before the agent.'),
   setupTimeout: optional('may-lower', Duration, 'Longest time the setup may take. Default 2m.'),

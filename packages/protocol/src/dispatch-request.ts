@@ -42,6 +42,8 @@ export const REQUEST_FIELDS = {
   mode: field(WORD, wordSchema()),
   sandbox: field('one of bwrap, none', SandboxKind),
   workspace: field('one of worktree, in-place, empty', z.enum(['worktree', 'in-place', 'empty'])),
+  /** Ignored files and folders that the run sees beside those that are detected, relative to the project. */
+  bring: field(LIST, listSchema()),
   base: field(WORD, wordSchema()),
   /** For `command`: where it starts, relative to the project's root. */
   folder: field(WORD, wordSchema()),

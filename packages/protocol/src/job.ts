@@ -32,6 +32,9 @@ export const CleanRoom = z.object({
 });
 export type CleanRoom = z.infer<typeof CleanRoom>;
 
+/** Folders that one run may bring. */
+export const MAX_BROUGHT = 128;
+
 export const JobWorkspace = z.object({
   /** Where the attempt's files are on the host. */
   path: AbsolutePath,
@@ -51,6 +54,10 @@ export const JobWorkspace = z.object({
   cleanRoom: z.optional(CleanRoom),
   /** Risky files of this project only, relative to `path`: what its settings run, and the hooks of its repository. */
   controls: z.optional(z.array(OwnControl)),
+  /** Folders of the user that are visible with a private layer on top; in the workspace their mount points exist. */
+  brought: z.optional(
+    z.array(z.object({ source: AbsolutePath, target: AbsolutePath })).check(z.maxLength(MAX_BROUGHT)),
+  ),
   /** A person has allowed what Caisson otherwise asks about (risky-paths.ts, grade `ask`). */
   allowRisky: z.optional(z.boolean()),
 });
@@ -138,6 +145,8 @@ export const Job = z.object({
     captures: AbsolutePath,
     mailbox: AbsolutePath,
     session: z.nullable(AbsolutePath),
+    /** What is written into brought folders. */
+    layers: z.optional(AbsolutePath),
     board: z.nullable(AbsolutePath),
     context: z.nullable(AbsolutePath),
     cgroup: z.array(AbsolutePath),

@@ -3,6 +3,7 @@ import * as z from 'zod/mini';
 import type { EventTable } from './define-event.ts';
 import { Failure } from './failure.ts';
 import { Sha256 } from './ids.ts';
+import { MAX_BROUGHT } from './job.ts';
 import { CheckpointRef } from './lifecycle-events.ts';
 import { SessionResume, Usage } from './result.ts';
 import { HeartbeatCounters, progressFields } from './worker-lines.ts';
@@ -41,6 +42,13 @@ export const runEvents = {
         baselineCommit: z.optional(z.nullable(z.string())),
       }),
     }),
+  },
+  'workspace.brought': {
+    version: 1,
+    durable: true,
+    summary:
+      'Ignored folders of the user are visible in the sandbox, each with a private layer for what is written there.',
+    data: z.object({ folders: z.array(z.string()).check(z.maxLength(MAX_BROUGHT + 16)) }),
   },
   'attempt.ended': {
     version: 1,

@@ -33,6 +33,13 @@ export const RUN_OPTIONS = {
     choices: ['worktree', 'in-place', 'empty'],
     summary: 'where the agent works; default worktree in git',
   },
+  bring: {
+    type: 'string',
+    multiple: true,
+    value: 'PATH',
+    summary:
+      'ignored folder or file the run needs, for example .env; node_modules, .venv and the like are found without it',
+  },
   base: { type: 'string', value: 'REF', summary: 'start from this commit instead of the present files' },
   timeout: {
     type: 'string',

@@ -19,6 +19,7 @@ export function toRequest(
     mode: values.mode,
     sandbox: values.sandbox as DispatchRequest['sandbox'],
     workspace: values.workspace as DispatchRequest['workspace'],
+    bring: values.bring,
     base: values.base,
     timeoutMs: values.timeout === undefined ? undefined : parseDuration(values.timeout),
     stallTimeoutMs:

@@ -52,6 +52,9 @@ export interface DispatchSettings {
     >
   >;
   readonly workspaceInclude: readonly string[];
+  /** Ignored files and folders that every run brings, and whether those that tools need are looked for. */
+  readonly bring: readonly string[];
+  readonly detectsFolders: boolean;
   readonly setup: string | null;
   readonly setupTimeoutMs: number;
   readonly questionDeadlineMs: number;

@@ -119,6 +119,9 @@ function composeWorkspace(run: AdmittedRun, workspace: PreparedWorkspace): Job['
     exclude: [...workspace.exclude],
     ...definedOnly({ limits, agentGit, cleanRoom }),
     controls: [...(workspace.controls ?? [])],
+    ...(workspace.brought === undefined
+      ? {}
+      : { brought: workspace.brought.map(({ source, target }) => ({ source, target })) }),
     ...(workspace.allowRisky === true ? { allowRisky: true } : {}),
   };
 }
@@ -166,6 +169,7 @@ function composePaths(
     // Without a sandbox nothing is mounted: the mailbox is where the agent looks for it.
     mailbox: isOpen && workspace.kind !== 'in-place' ? join(workspace.path, '.caisson') : paths.mailbox,
     session: session.folder,
+    ...(workspace.brought === undefined ? {} : { layers: paths.layers }),
     ...sessionFiles(rooms, run),
     cgroup: [...limits.procsFiles],
   };

@@ -98,6 +98,7 @@ async function prepareAll(
   undo.push(() => rooms.workspaces.remove(workspace, { force: true }));
   for (const message of workspace.warnings)
     await record.append('warning', { source: 'workspace', message }, { attempt });
+  await recordBrought(record, attempt, workspace, paths);
   const limits = openLimits(rooms, run, attempt, undo);
   const network = await failingAs('worker-failed', undefined, () =>
     openNetwork(rooms, networkPlan, record, {
@@ -123,6 +124,17 @@ async function prepareAll(
   // Not through a temporary file: it contains secrets, and the clean-up after a dead host knows only this name.
   await writeFile(paths.job, JSON.stringify(job), { mode: 0o600, flag: 'wx' });
   return { attempt, nonce, paths, workspace, limits, network, job };
+}
+
+async function recordBrought(
+  record: RunRecord,
+  attempt: number,
+  { brought }: PreparedWorkspace,
+  { layers }: AttemptPaths,
+): Promise<void> {
+  if (brought === undefined) return;
+  mkdirSync(layers, { recursive: true, mode: 0o700 });
+  await record.append('workspace.brought', { folders: brought.map(({ path }) => path) }, { attempt });
 }
 
 /** Without a sandbox the agent's HOME is our folder, with the log-ins and the conversation linked into it. */
@@ -158,6 +170,10 @@ function prepareWorkspace(
       attempt,
       include: [...settings.workspaceInclude],
       sandboxed: grant.sandbox !== 'none',
+      bring: {
+        detect: grant.sandbox !== 'none' && settings.detectsFolders,
+        paths: [...settings.bring, ...(request.bring ?? [])],
+      },
       limits: settings.captureLimits,
       cleanRoom: hasCleanRoom(pipeline),
       signal,

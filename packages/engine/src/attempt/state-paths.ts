@@ -15,6 +15,7 @@ export interface AttemptPaths {
   readonly home: string;
   readonly netSocket: string;
   readonly overlay: string;
+  readonly layers: string;
 }
 
 export function attemptPaths(stateDir: string, runId: string, attempt: number): AttemptPaths {
@@ -31,6 +32,7 @@ export function attemptPaths(stateDir: string, runId: string, attempt: number): 
     home: join(runtime, 'homes', name),
     netSocket: join(runtime, 'net', `${name}.sock`),
     overlay: join(runtime, 'overlays', name),
+    layers: join(runtime, 'layers', name),
   };
 }
 
@@ -47,7 +49,7 @@ export function createAttemptFolders(paths: AttemptPaths): void {
 export async function removeAttemptFolders(paths: AttemptPaths): Promise<void> {
   for (const path of [
     ...[paths.captures, paths.mailbox, paths.home, paths.job],
-    ...[paths.netSocket, paths.overlay, paths.events],
+    ...[paths.netSocket, paths.overlay, paths.events, paths.layers],
   ])
     await removeTree(path);
   await removeIfEmpty(paths.spool);

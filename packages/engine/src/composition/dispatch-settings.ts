@@ -35,6 +35,8 @@ export function createDispatchSettings(
     hosts: config.network.hosts,
     services: config.network.services,
     workspaceInclude: config.workspace.include,
+    bring: config.workspace.bring,
+    detectsFolders: config.workspace.detect,
     setup: config.workspace.setup,
     setupTimeoutMs: config.workspace.setupTimeoutMs,
     questionDeadlineMs: config.questions.deadlineMs,

@@ -104,6 +104,8 @@ export interface ResolvedConfig {
   readonly capabilities: Readonly<Record<string, string>>;
   readonly workspace: {
     readonly include: readonly string[];
+    readonly bring: readonly string[];
+    readonly detect: boolean;
     readonly setup: string | null;
     readonly setupTimeoutMs: number;
   };

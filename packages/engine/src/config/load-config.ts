@@ -113,6 +113,8 @@ function assemble({ projectRoot, file, settings, folders, about }: Assembly): Re
     ),
     workspace: {
       include: file.workspace?.include ?? [],
+      bring: file.workspace?.bring ?? [],
+      detect: get<boolean>('workspace.detect'),
       setup: get<string | null>('workspace.setup'),
       setupTimeoutMs: get<number>('workspace.setupTimeout'),
     },

@@ -13,6 +13,7 @@ export const SETTING_DEFAULTS = {
   runtime: null,
   mode: 'auto-edit',
   state: '.caisson',
+  'workspace.detect': true,
   'workspace.setup': null,
   'workspace.setupTimeout': 2 * MINUTE_MS,
   'limits.concurrency': Math.max(2, availableParallelism()),

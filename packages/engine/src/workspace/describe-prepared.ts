@@ -4,6 +4,7 @@ import { definedOnly } from '@caisson/protocol';
 
 import type { Baseline } from './baseline.ts';
 import type { AgentGit, PreparedWorkspace, PrepareOptions } from './contract.ts';
+import type { Brought } from './find-brought.ts';
 import type { Repository } from './locate-repository.ts';
 import { findFilesOfGit, placeControls } from './own-places.ts';
 
@@ -16,6 +17,7 @@ export function describePrepared(
     path: string;
     agentGit: AgentGit | undefined;
     cleanRoom: PreparedWorkspace['cleanRoom'];
+    brought: Brought;
     exclude: readonly string[];
     warnings: readonly string[];
   },
@@ -36,6 +38,7 @@ export function describePrepared(
     baselineCommit: baseline.baselineCommit,
     exclude: [...baseline.exclude, ...made.exclude],
     ...definedOnly({ agentGit: made.agentGit, cleanRoom: made.cleanRoom }),
+    ...(made.brought.length === 0 ? {} : { brought: made.brought }),
     warnings: [...baseline.warnings, ...made.warnings],
   };
 }

@@ -20,6 +20,7 @@ import { writeAgentIndex } from './conversions.ts';
 import { prepareCleanRoom } from './prepare-clean-room.ts';
 import { describePrepared } from './describe-prepared.ts';
 import { describeLostWork, seedWithWork } from './earlier-work.ts';
+import { findBrought, placeCaches, placeFolders } from './find-brought.ts';
 import { rememberIncluded } from './included-memory.ts';
 import { listRefs, type Repository, type UserFolders } from './locate-repository.ts';
 
@@ -39,7 +40,12 @@ export async function prepareWorktree(
     findStart(options, attemptDir, repository, user),
     makeMountPoints(attemptDir, path, project, isSandboxed),
   ]);
-  const [refs] = await awaitAll([listRefs(repository), checkOut(baseline.gitDir, path, options)]);
+  const [refs, found] = await awaitAll([
+    listRefs(repository),
+    findBrought(options, { top: repository.top, gitDir: baseline.gitDir, home: user.home }),
+    checkOut(baseline.gitDir, path, options),
+  ]);
+  const include = [...options.include, ...found.files];
   const agentGitOptions = {
     repository,
     refs,
@@ -54,9 +60,9 @@ export async function prepareWorktree(
   };
   const [agentGit, cleanRoom, included] = await awaitAll([
     createAgentGit(agentGitOptions),
-    prepareCleanRoom(options, attemptDir, project, agentGitOptions),
+    prepareCleanRoom({ ...options, include }, attemptDir, project, agentGitOptions),
     includeFiles({
-      patterns: options.include,
+      patterns: include,
       from: options.projectRoot,
       to: join(path, project),
       ...signalOf(options),
@@ -65,17 +71,23 @@ export async function prepareWorktree(
   const conversions = baseline.conversions ?? [];
   if (conversions.length > 0)
     await writeAgentIndex(join(attemptDir, 'agent-git', 'index'), path, conversions);
-  const brought = included.brought.map((name) => join(project, name));
+  const copied = included.brought.map((name) => join(project, name));
+  const brought = placeFolders(found.folders, repository.top, path);
   const prepared = describePrepared(options, attemptDir, repository, baseline, {
     path,
     agentGit: isSandboxed ? agentGit : undefined,
     cleanRoom,
-    exclude: brought,
-    warnings: included.missing.map((name) => `workspace.include: ${name} is not in ${options.projectRoot}`),
+    brought: [...brought, ...placeCaches(found.caches, user.home)],
+    exclude: [...copied, ...brought.map((folder) => folder.path)],
+    warnings: [...found.warnings, ...included.missing.map((name) => describeMissing(options, name))],
   });
   const mark = await rememberCheckout(prepared);
-  await rememberIncluded(prepared, brought, mark.changedAtMs);
+  await rememberIncluded(prepared, copied, mark.changedAtMs);
   return prepared;
+}
+
+function describeMissing({ projectRoot }: PrepareOptions, name: string): string {
+  return `workspace.include: ${name} is not in ${projectRoot}`;
 }
 
 async function findStart(

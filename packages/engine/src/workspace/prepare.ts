@@ -28,6 +28,7 @@ import { ensureOwnCustody } from './custody.ts';
 import { describeAttempt, describePrepared } from './describe-prepared.ts';
 import { describeLostWork, seedWithWork } from './earlier-work.ts';
 import { WorkspaceError } from './errors.ts';
+import { findBrought, placeCaches } from './find-brought.ts';
 import {
   demandWritable,
   findRepository,
@@ -199,10 +200,14 @@ async function prepareInPlace(
     sandboxed: true,
   };
   const project = relative(repository.top, options.projectRoot);
+  const { caches } = await findBrought(options, {
+    ...{ top: repository.top, gitDir: baseline.gitDir, home: user.home },
+  });
   return describePrepared(options, attemptDir, repository, baseline, {
     path: repository.top,
     agentGit: isSandboxed ? await createAgentGit(agentGitOptions) : undefined,
     cleanRoom: await prepareCleanRoom(options, attemptDir, project, agentGitOptions),
+    brought: placeCaches(caches, user.home),
     exclude: baseline.oversized, // the user's own: a file too large for the baseline is no work of the agent
     warnings: [],
   });

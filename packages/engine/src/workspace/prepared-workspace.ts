@@ -62,6 +62,8 @@ export const PreparedWorkspace = z.object({
       include: z.object({ from: Path, to: z.string(), patterns: z.array(z.string()) }),
     }),
   ),
+  /** Ignored folders of the user that the sandbox shows with a private layer on top. */
+  brought: z.optional(z.array(z.object({ path: Path, source: Path, target: Path }))),
   /** The branch for the run's work. */
   branch: z.optional(z.string()),
   /** Risky files of this project only, relative to `path`. */

@@ -9,6 +9,7 @@
 // S4  A requested sandbox that cannot be built is an error, never a weaker sandbox.
 // S5  Private files, sealed folders and masks are mounts: nothing inside can change, replace, rename or remove them,
 //     nor a folder on the way to them.
+// S6  What is written into a layer is in the layer's store alone, and nothing inside can reach the store itself.
 import type { Duplex, Readable, Writable } from 'node:stream';
 
 /** A folder or file of the host made visible inside. */
@@ -39,6 +40,16 @@ export type SandboxMask =
     }
   | { readonly kind: 'file'; readonly path: string; readonly content: string };
 
+/**
+ * Folders of the host that are visible with a private layer on top: nothing that is written there reaches the host's
+ * folder. Without a `store`, and where this machine cannot make such layers, they are read-only.
+ */
+export interface SandboxLayers {
+  readonly folders: readonly { readonly source: string; readonly target: string }[];
+  /** A private folder of the host for what is written; the next sandbox with it sees that again. */
+  readonly store?: string | undefined;
+}
+
 /** A size-capped folder in memory. */
 export interface SandboxScratch {
   readonly path: string;
@@ -57,6 +68,7 @@ export interface SandboxSpec {
   /** Always writable, also when the workspace is not. */
   readonly mailbox?: { readonly source: string; readonly target: string } | undefined;
   readonly binds: readonly SandboxBind[];
+  readonly layers?: SandboxLayers | undefined;
   /** Folders replaced by empty ones, on top of the built-in list. */
   readonly hide: readonly string[];
   /** Control files and folders inside the workspace; those that do not exist are left out. */
@@ -115,6 +127,8 @@ export interface SandboxProcess {
   readonly channels: readonly (Duplex | null)[];
   /** Whether its inotify instances and watches are limited. */
   readonly limitsInotify: boolean;
+  /** Targets of `layers` that are read-only in it. */
+  readonly readOnlyLayers: readonly string[];
   /** The program itself as the host sees it, or `null` before it runs and after it ended. */
   agentPid(): number | null;
   /**

@@ -6,15 +6,12 @@
 // there has none: so a Perl program enters by itself, as the owner of the namespace, and writes them. It starts beside
 // bubblewrap and gets the pid while the program waits for its start signal. Without Perl there is no limit, and the
 // record of the run says so.
-import { spawn } from 'node:child_process';
-import { accessSync, constants, readFileSync } from 'node:fs';
-import type { Socket } from 'node:net';
-import { MINIMAL_COMMAND_ENV } from '../processes/index.ts';
+import { readFileSync } from 'node:fs';
+import { CLONE_NEWUSER, startPerl, SYSCALLS } from './perl-helper.ts';
 
 /** One sandbox gets this part of what the machine gives one user. */
 const SHARE = 4;
 const FEWEST = { instances: 16, watches: 2048 } as const;
-const CLONE_NEWUSER = 0x10000000;
 
 const PROGRAM = `
 my ($setns, $instances, $watches) = @ARGV;
@@ -27,8 +24,6 @@ for (['instances', $instances], ['watches', $watches]) {
   print $file $_->[1];
   close $file or exit 5;
 }`;
-
-const SETNS: Readonly<Partial<Record<string, number>>> = { x64: 308, arm64: 268, riscv64: 268 };
 
 export interface InotifyLimiter {
   /** Limits the user namespace of this process; `false` if that was not possible. */
@@ -54,44 +49,12 @@ export function takeInotifyLimiter(): InotifyLimiter {
 }
 
 function start(): InotifyLimiter {
-  const perl = findPerl();
-  const setns = SETNS[process.arch];
-  if (perl === null || setns === undefined) return NONE;
-  const share = (name: keyof typeof FEWEST): string =>
-    String(Math.max(FEWEST[name], Math.floor(readMax(`max_user_${name}`) / SHARE)));
-  const args = ['-e', PROGRAM, String(setns), share('instances'), share('watches')];
-  const child = spawn(perl, args, { env: { ...MINIMAL_COMMAND_ENV }, stdio: ['pipe', 'ignore', 'ignore'] });
-  const ended = new Promise<boolean>((resolve) => {
-    child.once('exit', (code) => resolve(code === 0));
-    child.once('error', () => resolve(false));
-  });
-  child.stdin.on('error', () => undefined); // it ended before it got a pid
-  child.unref();
-  (child.stdin as Socket).unref();
-  return {
-    limit: (pid) => {
-      child.ref();
-      child.stdin.end(`${pid}\n`);
-      return ended;
-    },
-    cancel: () => void child.stdin.destroy(),
-  };
-}
-
-let perlPath: string | null | undefined;
-
-function findPerl(): string | null {
-  perlPath ??= ['/usr/bin/perl', '/bin/perl', '/usr/local/bin/perl'].find(isExecutable) ?? null;
-  return perlPath;
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false; // it is missing, or not executable for us
-  }
+  const share = (name: keyof typeof FEWEST): number =>
+    Math.max(FEWEST[name], Math.floor(readMax(`max_user_${name}`) / SHARE));
+  const setns = SYSCALLS[process.arch]?.setns;
+  const helper =
+    setns === undefined ? null : startPerl(PROGRAM, [setns, share('instances'), share('watches')]);
+  return helper === null ? NONE : { limit: (pid) => helper.run(`${pid}\n`), cancel: helper.cancel };
 }
 
 function readMax(name: string): number {

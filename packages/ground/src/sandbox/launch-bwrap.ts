@@ -26,7 +26,7 @@ import {
   readInitPid,
   type NamedProcess,
 } from './init-process.ts';
-import { takeInotifyLimiter } from './inotify-limit.ts';
+import { takeInotifyLimiter, type InotifyLimiter } from './inotify-limit.ts';
 import { launchGuard } from './launch-guard.ts';
 import { holdMountPoints } from './mount-points.ts';
 import { spawnBwrap, type SpawnedBwrap } from './spawn-bwrap.ts';
@@ -45,16 +45,31 @@ interface View {
   isHeld: boolean;
 }
 
+/** This machine cannot put layers on folders: they are read-only from now on. */
+let areLayersRefused = false;
+
+class LayersRefused extends Error {}
+
+function withoutStore({ layers, ...spec }: SandboxSpec): SandboxSpec {
+  return layers === undefined ? spec : { ...spec, layers: { folders: layers.folders } };
+}
+
 /** Starts the program in the sandbox. Resolves when the sandbox is built and the program is being executed. */
 export async function launchBwrap(spec: SandboxSpec, options: LaunchOptions): Promise<SandboxProcess> {
   const releaseMountPoints = holdMountPoints(spec);
   const vanished = new Set<string>();
+  let given = areLayersRefused ? withoutStore(spec) : spec;
   const marker = spec.env[MARKER_NAME];
   for (;;) {
     const guarded = marker === undefined ? () => {} : launchGuard().launching(`${MARKER_NAME}=${marker}`);
     try {
-      return await bringUp(spawnBwrap(spec, options, vanished), spec, options, releaseMountPoints);
+      return await bringUp(spawnBwrap(given, options, vanished), given, options, releaseMountPoints);
     } catch (error) {
+      if (error instanceof LayersRefused) {
+        areLayersRefused = true;
+        given = withoutStore(spec);
+        continue;
+      }
       const path = findVanished(error);
       if (path !== null && !vanished.has(path) && vanished.size < MAX_VANISHED) {
         vanished.add(path);
@@ -93,10 +108,11 @@ async function bringUp(
   if (said !== 'ready') {
     options.signal?.removeEventListener('abort', kill);
     inotify.cancel();
+    spawned.layers?.cancel();
     throw await startFailure(said, ending.promise, stderr, spec, view.init);
   }
   view.agent = findAgent(view.init);
-  const limitsInotify = view.init !== null && (await inotify.limit(view.init.pid));
+  const limitsInotify = await finishView(spawned, inotify, view.init, kill);
   openGate(gate);
 
   const streams = [spawned.stdout, stderr];
@@ -117,20 +133,45 @@ async function bringUp(
     stderr,
     channels: listChannels(spec, child),
     limitsInotify,
+    readOnlyLayers: spawned.readOnlyLayers,
     agentPid: () => agentPidOf(view),
-    signalAgent: (signal) => {
-      const pid = agentPidOf(view);
-      if (pid === null || signal === 'SIGINT') return pid !== null && interruptProgram(pid);
-      terminate(child, view, spec.ownPrograms ?? []);
-      return true;
-    },
+    signalAgent: (signal) => signalAgent(child, view, signal, spec.ownPrograms ?? []),
     kill,
     exited: finish(),
   };
 }
 
+/** What is done in the namespaces while the program waits at the gate. Returns whether inotify is limited. */
+async function finishView(
+  { layers }: SpawnedBwrap,
+  inotify: InotifyLimiter,
+  init: NamedProcess | null,
+  kill: () => void,
+): Promise<boolean> {
+  const [limitsInotify, isLayered] = await Promise.all([
+    init !== null && inotify.limit(init.pid),
+    layers === null || (init !== null && layers.mount(init.pid)),
+  ]);
+  if (isLayered) return limitsInotify;
+  kill();
+  await gone(init);
+  throw new LayersRefused();
+}
+
 function agentPidOf({ agent }: View): number | null {
   return agent !== null && isSameProcess(agent.pid, agent.startTime) ? agent.pid : null;
+}
+
+function signalAgent(
+  child: ChildProcess,
+  view: View,
+  signal: 'SIGINT' | 'SIGTERM',
+  ownPrograms: readonly string[],
+): boolean {
+  const pid = agentPidOf(view);
+  if (pid === null || signal === 'SIGINT') return pid !== null && interruptProgram(pid);
+  terminate(child, view, ownPrograms);
+  return true;
 }
 
 function killSandbox(child: ChildProcess, view: View): void {

@@ -20,6 +20,8 @@ import { openSweepGroup } from './sweep-group.ts';
 import { findSurvivors, LAUNCH_MARKER_NAME, sweepSurvivors } from './sweep.ts';
 import { isOwnProgram, terminateAll, untilGone } from './terminate-tree.ts';
 
+const WITHOUT_NAMESPACE = { initPid: null, limitsInotify: false, readOnlyLayers: [] } as const;
+
 /** Starts the program in its own session. Only its processes are contained. */
 export async function launchPlain(spec: SandboxSpec, options: LaunchOptions): Promise<SandboxProcess> {
   const launchId = randomUUID();
@@ -64,11 +66,10 @@ export async function launchPlain(spec: SandboxSpec, options: LaunchOptions): Pr
   return {
     pid,
     startTime,
-    initPid: null,
+    ...WITHOUT_NAMESPACE,
     stdin: child.stdin,
     stdout,
     stderr,
-    limitsInotify: false,
     channels: listChannels(spec, child),
     agentPid: () => (isAlive() ? pid : null),
     signalAgent: (signal) => {

@@ -7,13 +7,21 @@ import { dirname, join, relative } from 'node:path';
 import type { SandboxSpec } from './contract.ts';
 import { SandboxSpecError } from './errors.ts';
 import { listHidden } from './hidden-paths.ts';
-import { canonical, findRealPath, findStats, linksOn } from './real-path.ts';
+import { LAYER_STAGE } from './layer-mounts.ts';
+import { canonical, findRealPath, findStats, leavesFolder, linksOn } from './real-path.ts';
 import { listSystemView, type SystemView } from './system-view.ts';
-import { findGuarded } from './workspace-guards.ts';
+import { findGuarded, findGuardedInLayers } from './workspace-guards.ts';
 
 /** One step of building the view. `scratch` is a folder in memory. */
 export type Mount =
-  | { readonly kind: 'bind'; readonly target: string; readonly source: string; readonly writable: boolean }
+  | {
+      readonly kind: 'bind';
+      readonly target: string;
+      readonly source: string;
+      readonly writable: boolean;
+      /** Name in the store of the private layer that comes on top (layer-mounts.ts). */
+      readonly layer?: string;
+    }
   | {
       readonly kind: 'scratch';
       readonly target: string;
@@ -107,6 +115,9 @@ function listWishes(spec: SandboxSpec, vanished: ReadonlySet<string>, view: Syst
     ...pinnedFolders(spec).map((path) => refuse(scratch(path, spec.home.maxBytes, 0o700))),
     ...(spec.sealed ?? []).map((path) => refuse(scratch(canonical(path), spec.home.maxBytes, 0o755))),
     ...spec.binds.map((each) => refuse(bind(each.source, canonical(each.target), each.writable))),
+    ...layerWishes(spec),
+    ...(spec.layers?.store === undefined ? [] : [refuse(bind(spec.layers.store, LAYER_STAGE, true))]),
+    ...guards.layered.map(skip),
     ...guards.hidden.map(skip),
     ...guards.masked.map(skip),
     ...guards.kept.map(refuse),
@@ -120,16 +131,33 @@ function workspaceMounts(spec: SandboxSpec): Mount[] {
   return [bind(source, canonical(target), !readOnly)];
 }
 
+/** In the workspace an earlier program may have moved a mount point, or put a link on the way to it. */
+function layerWishes({ layers, workspace }: SandboxSpec): Wish[] {
+  return (layers?.folders ?? []).flatMap(({ source, target }, index): Wish[] => {
+    if (findRealPath(source) !== source) return []; // its owner removed or replaced it meanwhile
+    const mount = { ...bind(source, canonical(target), false), layer: String(index) };
+    const inside = workspace === null ? '..' : relative(workspace.target, target);
+    if (workspace === null || leavesFolder(inside)) return [{ mount, whenMissing: 'refuse' }];
+    const root = findRealPath(workspace.source) ?? workspace.source;
+    const isAsMade = findRealPath(join(root, inside)) === join(root, inside);
+    return isAsMade ? [{ mount, whenMissing: 'skip' }] : [];
+  });
+}
+
 /** What stays visible and cannot be written, and what is not shown; see workspace-guards.ts. */
-function guardWorkspace(spec: SandboxSpec): Record<'readOnly' | 'hidden' | 'masked' | 'kept', Mount[]> {
+function guardWorkspace(
+  spec: SandboxSpec,
+): Record<'readOnly' | 'hidden' | 'masked' | 'kept' | 'layered', Mount[]> {
   const { pinned, readOnly, hidden, masked } = findGuarded(spec);
+  const layered = findGuardedInLayers(spec);
   const isWritable = spec.workspace?.readOnly !== true;
   return {
+    layered: layered.readOnly.map(({ source, target }) => bind(source, target, false)),
     readOnly: [
       ...pinned.map(({ source, target }) => bind(source, target, true)),
       ...readOnly.map(({ source, target }) => bind(source, target, false)),
     ],
-    hidden: hidden.map(({ target, isFolder }) =>
+    hidden: [...hidden, ...layered.hidden].map(({ target, isFolder }) =>
       isFolder ? scratch(target, HIDDEN_MAX_BYTES, 0o555) : bind('/dev/null', target, false),
     ),
     masked: masked.map(({ target, mask }) =>
@@ -194,7 +222,7 @@ function isFolderMount(mount: Mount): boolean {
   return mount.kind !== 'bind' || (findStats(mount.source)?.isDirectory() ?? false);
 }
 
-function bind(source: string, target: string, writable: boolean): Mount {
+function bind(source: string, target: string, writable: boolean): Mount & { kind: 'bind' } {
   const real = findRealPath(source);
   if (real === null)
     throw new SandboxSpecError(`The path ${source} cannot be made visible at ${target}: it does not exist.`);

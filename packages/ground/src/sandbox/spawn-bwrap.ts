@@ -10,6 +10,7 @@ import { enterCgroups } from './cgroup-entry.ts';
 import { MARKER_NAME, type LaunchOptions, type SandboxSpec } from './contract.ts';
 import { SandboxUnavailableError } from './errors.ts';
 import { coverInheritedFds } from './inherited-fds.ts';
+import { listReadOnlyLayers, prepareLayers, type LayerMounter } from './layer-mounts.ts';
 import { planMounts } from './mount-plan.ts';
 import { createOutputPipes, type OutputPipes } from './output-pipes.ts';
 import { buildSeccompProgram } from './seccomp.ts';
@@ -24,6 +25,8 @@ export interface SpawnedBwrap {
   readonly drain: OutputPipes['drain'];
   readonly gate: Duplex;
   readonly status: Duplex;
+  readonly layers: LayerMounter | null;
+  readonly readOnlyLayers: readonly string[];
 }
 
 /** Starts bubblewrap with everything it needs; the program inside waits at the gate. */
@@ -42,10 +45,11 @@ export function spawnBwrap(
     statusFd + attached.push(typeof content === 'number' ? content : openAnonymousFile(content));
   try {
     const view = listSystemView();
+    const plan = planMounts(spec, vanished, view);
     const words = [
       ...['--json-status-fd', String(statusFd)],
       ...(spec.seccomp ? ['--seccomp', String(attach(buildSeccompProgram()))] : []),
-      ...buildArguments(spec, planMounts(spec, vanished, view), view, attach),
+      ...buildArguments(spec, plan, view, attach),
     ];
     const argsFd = attach(words.map((word) => `${word}\0`).join(''));
     const command = [bwrap, '--args', String(argsFd), '--', ...waitAtGate(gateFd, spec.argv)];
@@ -72,6 +76,8 @@ export function spawnBwrap(
       drain: pipes.drain,
       gate: child.stdio[gateFd] as Duplex,
       status: child.stdio[statusFd] as Duplex,
+      layers: prepareLayers(spec, plan),
+      readOnlyLayers: listReadOnlyLayers(plan),
     };
   } finally {
     for (const fd of attached) closeSync(fd);

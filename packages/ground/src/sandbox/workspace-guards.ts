@@ -67,6 +67,25 @@ export function findGuarded(spec: SandboxSpec): WorkspaceGuards {
   };
 }
 
+/** The same for the folders in `layers`: what is guarded there is in the host's folder, not in the workspace. */
+export function findGuardedInLayers(spec: SandboxSpec): Pick<WorkspaceGuards, 'readOnly' | 'hidden'> {
+  const find = (paths: readonly string[]): Guarded[] =>
+    (spec.layers?.folders ?? []).flatMap(({ source, target }) =>
+      paths
+        .filter((path) => path.startsWith(`${target}/`))
+        .flatMap((path) => findPlace(target, source, path))
+        .map((place) => ({
+          source: join(source, place),
+          target: join(canonical(target), place),
+          isFolder: findStats(join(source, place))?.isDirectory() ?? false,
+        })),
+    );
+  return {
+    readOnly: find([...spec.readOnlyPaths, ...(spec.looseReadOnlyPaths ?? [])]),
+    hidden: find(spec.hiddenPaths ?? []),
+  };
+}
+
 /** One mask a place, and none where nothing is shown anyway. */
 function findMasked(
   masks: readonly SandboxMask[],

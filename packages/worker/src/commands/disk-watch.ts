@@ -30,9 +30,12 @@ async function watchDisk(context: AttemptContext, job: Job): Promise<GrowthWatch
   const watch = await watchGrowth({
     path: folder,
     // Everything on the disk that the agent can write to, and its open files without a name.
-    others: [paths.mailbox, workspace.agentGit?.source, paths.session && dirname(paths.session)].filter(
-      (path) => path != null && !isWithin(folder, path) && existsSync(path),
-    ) as string[],
+    others: [
+      paths.mailbox,
+      paths.layers,
+      workspace.agentGit?.source,
+      paths.session && dirname(paths.session),
+    ].filter((path) => path != null && !isWithin(folder, path) && existsSync(path)) as string[],
     unseenBytes: () =>
       context.running === null ? 0 : measureUnlinked(context.running.initPid ?? context.running.pid, folder),
     // The worker and its host have sockets to the sandbox: data sent there waits in their queues.

@@ -2,11 +2,12 @@
  * The clean room: a check in it is only about the agent's patch.
  *
  * C1  Its files are the baseline, the user's own ignored files, inputs, capabilities and the patch, in this order.
+ *     Brought folders are as the user has them.
  * C2  Setup runs again, with the patch in place: as a user would set up the result.
  * C3  Mailbox, git dir, HOME and TMPDIR are new; no folder that the agent could write to is visible.
  */
 import { mkdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { includeFiles, writeBaseline, writePatch, removeTree } from '@caisson/ground';
 import { definedOnly, type Job } from '@caisson/protocol';
 import { type AttemptContext, fail } from '../attempt/index.ts';
@@ -50,7 +51,8 @@ function useCleanRoom(job: Job, folder: string): Job {
   const { agentGit: _agents, ...workspace } = job.workspace;
   const git = workspace.cleanRoom?.git;
   const mailbox = join(folder, 'mailbox');
-  mkdirSync(mailbox, { recursive: true, mode: 0o700 });
+  const layers = join(folder, 'layers');
+  for (const path of [mailbox, layers]) mkdirSync(path, { recursive: true, mode: 0o700 });
   return {
     ...job,
     workspace: {
@@ -59,7 +61,7 @@ function useCleanRoom(job: Job, folder: string): Job {
       path: join(folder, 'files'),
       ...definedOnly({ agentGit: git }),
     },
-    paths: { ...job.paths, mailbox, session: null },
+    paths: { ...job.paths, mailbox, session: null, ...(job.paths.layers === undefined ? {} : { layers }) },
   };
 }
 
@@ -69,6 +71,7 @@ async function fillCleanRoom({ job, gathered }: AttemptContext, room: Job): Prom
   mkdirSync(join(target, '.caisson'), { recursive: true });
   if (agentGit !== undefined) mkdirSync(join(target, '.git'));
   await writeBaseline({ gitDir, baselineTree, target });
+  makeMountPoints(room);
   if (cleanRoom !== undefined) {
     const { from, to, patterns } = cleanRoom.include;
     await includeFiles({ from, to: join(target, to), patterns });
@@ -79,4 +82,10 @@ async function fillCleanRoom({ job, gathered }: AttemptContext, room: Job): Prom
     await writePatch({ gitDir, baselineTree, target, patchFile });
   }
   return setup;
+}
+
+function makeMountPoints({ workspace: { path, mountPath, brought = [] } }: Job): void {
+  for (const { target } of brought)
+    if (target.startsWith(`${mountPath}/`))
+      mkdirSync(join(path, relative(mountPath, target)), { recursive: true });
 }

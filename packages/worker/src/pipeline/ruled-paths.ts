@@ -26,18 +26,17 @@ export interface RuledPaths {
 }
 
 export function findRuledPaths(job: Job): RuledPaths {
-  const { cwd, mountPath, path } = job.workspace;
+  const { cwd, mountPath } = job.workspace;
   const rules = pathRules(job.rules).filter(({ action }) => action !== 'no-delete');
-  const root = join(path, relative(mountPath, cwd));
   const found = { hidden: new Set<string>(), readOnly: new Set<string>() };
   const add = ({ action }: PathRule, place: string): void =>
     void (action === 'no-access' ? found.hidden : found.readOnly).add(place);
   for (const rule of rules) {
     const fixed = fixedPlace(rule);
-    if (fixed !== null && existsSync(join(root, fixed))) add(rule, join(cwd, fixed));
+    if (fixed !== null && existsSync(hostPlace(job, join(cwd, fixed)))) add(rule, join(cwd, fixed));
   }
   const roaming = rules.filter((rule) => fixedPlace(rule) === null && !/^[/~]/.test(rule.path));
-  const isComplete = roaming.length === 0 || walk(job, root, roaming, add);
+  const isComplete = roaming.length === 0 || walk(job, roaming, add);
   const paths = found.hidden.size + found.readOnly.size;
   return {
     hidden: [...found.hidden].slice(0, MAX_PATHS),
@@ -56,6 +55,13 @@ function fixedPlace({ path }: PathRule): string | null {
   return isFixed && bare !== '' && !bare.split('/').includes('..') ? bare : null;
 }
 
+/** Where a path of the workspace is on the host: a brought folder is in the user's own. */
+function hostPlace({ workspace: { path, mountPath, brought = [] } }: Job, inside: string): string {
+  const folder = brought.find(({ target }) => inside === target || inside.startsWith(`${target}/`));
+  const { source, target } = folder ?? { source: path, target: mountPath };
+  return join(source, relative(target, inside));
+}
+
 function outsidePlace({ path, action }: PathRule, mountPath: string): string[] {
   const bare = path.replace(/\/(\*\*)?$/, '');
   const isPlain = action === 'no-access' && /^\/[^*?[\]{}()!]+$/.test(bare);
@@ -65,17 +71,12 @@ function outsidePlace({ path, action }: PathRule, mountPath: string): string[] {
 }
 
 /** `false` when there are too many entries. */
-function walk(
-  job: Job,
-  root: string,
-  rules: readonly PathRule[],
-  add: (rule: PathRule, place: string) => void,
-): boolean {
+function walk(job: Job, rules: readonly PathRule[], add: (rule: PathRule, place: string) => void): boolean {
   const place = { workspace: job.workspace.cwd, home: job.sandbox.home };
   let entries = 0;
   const folders = [''];
   for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
-    for (const entry of listFolder(join(root, folder))) {
+    for (const entry of listFolder(hostPlace(job, join(job.workspace.cwd, folder)))) {
       if (folder === '' && (entry.name === '.git' || entry.name === '.caisson')) continue;
       entries += 1;
       if (entries > MAX_ENTRIES) return false;

@@ -93,6 +93,10 @@ export function buildSandboxSpec(job: Job, options: ViewOptions): SandboxSpec {
         ? [{ source: paths.session, target: `${job.sandbox.home}/.caisson-session`, writable: true }]
         : []),
     ],
+    layers:
+      workspace.brought === undefined
+        ? undefined
+        : { folders: workspace.brought, store: readOnly ? undefined : paths.layers },
     hide: [...sandbox.hide, ...(isAgent ? (options.ruled?.outside ?? []) : [])],
     readOnlyPaths: isAgent
       ? [

@@ -80,7 +80,9 @@ async function launchAgent(
     ...describeSandbox(spec),
     inotify: process.limitsInotify,
     ...definedOnly({ credential }),
+    ...(process.readOnlyLayers.length === 0 ? {} : { readOnlyLayers: [...process.readOnlyLayers] }),
   };
+  warnReadOnlyLayers(context, process.readOnlyLayers);
   context.writer.write({
     kind: 'sandbox.started',
     purpose: 'agent',
@@ -89,6 +91,12 @@ async function launchAgent(
     enforced: context.gathered.enforced,
   });
   return process;
+}
+
+function warnReadOnlyLayers({ job, writer }: AttemptContext, targets: readonly string[]): void {
+  if (targets.length === 0 || job.grant.mode === 'suggest') return;
+  const message = `read-only in this run: ${targets.join(', ')}. A rule guards a file there, or this machine cannot make private layers, which needs Perl and Linux 5.11 or newer`;
+  writer.write({ kind: 'warning', source: 'sandbox', message });
 }
 
 async function followAgent(

@@ -1,0 +1,121 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { removeTree } from '../files/index.ts';
+import { launchSandbox, type SandboxSpec } from './index.ts';
+
+describe('a folder with a private layer', () => {
+  let root: string;
+  let folder: string;
+  let target: string;
+  let spec: SandboxSpec;
+
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'caisson-layers-'));
+    const workspace = join(root, 'workspace');
+    folder = join(root, 'a,b:c\\d');
+    target = join(workspace, 'packages/node_modules');
+    for (const path of [target, join(folder, 'dep'), join(root, 'store')])
+      mkdirSync(path, { recursive: true });
+    writeFileSync(join(folder, 'dep/index.js'), 'as installed');
+    writeFileSync(join(folder, 'dep/secret.pem'), 'key');
+    spec = {
+      kind: 'bwrap',
+      argv: ['true'],
+      env: { PATH: '/usr/bin:/bin', HOME: '/home/agent' },
+      cwd: workspace,
+      workspace: { source: workspace, target: workspace, readOnly: false },
+      binds: [],
+      layers: { folders: [{ source: folder, target }], store: join(root, 'store') },
+      hide: [],
+      readOnlyPaths: [],
+      home: { path: '/home/agent', maxBytes: 2 ** 20 },
+      tmp: { path: '/tmp', maxBytes: 2 ** 20 },
+      files: [],
+      network: 'none',
+      seccomp: true,
+      cgroupPaths: [],
+      stdin: 'closed',
+    };
+  });
+  afterEach(() => removeTree(root));
+
+  async function run(script: string, more: Partial<SandboxSpec> = {}) {
+    const running = await launchSandbox({ ...spec, ...more, argv: ['sh', '-c', `cd ${target}; ${script}`] });
+    const [stdout, , exit] = await Promise.all([text(running.stdout), text(running.stderr), running.exited]);
+    return { stdout, code: exit.code, readOnly: running.readOnlyLayers };
+  }
+
+  function hostFolder(): Record<string, string> {
+    return Object.fromEntries(
+      readdirSync(folder, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => [entry.name, readFileSync(join(entry.parentPath, entry.name), 'utf8')]),
+    );
+  }
+
+  it('can be changed in every way, and the folder of the host stays as it was', async () => {
+    const before = hostFolder();
+    const changes = [
+      'echo new > added; echo other > dep/index.js; chmod 0600 dep/index.js; touch -d 2001-01-01 dep',
+      'ln dep/index.js linked; rm dep/secret.pem; mv dep moved; mkdir dep; echo again > dep/again; rm moved/index.js',
+    ];
+    const { code, readOnly } = await run(`set -e; ${changes.join('; ')}`);
+    expect({ code, readOnly }).toEqual({ code: 0, readOnly: [] });
+    expect(hostFolder()).toEqual(before);
+    const next = await run(
+      'find . -type f | sort; cat dep/again; ls /run/caisson-layers; grep -c " /run/caisson-layers" /proc/mounts',
+    );
+    expect(next.stdout).toBe('./added\n./dep/again\n./linked\nagain\n0\n');
+    expect(hostFolder()).toEqual(before);
+  });
+
+  it('shows nothing that a rule hides, and is read-only then', async () => {
+    const hidden = await run('cat dep/secret.pem; cat dep/index.js; echo x > dep/index.js', {
+      hiddenPaths: [join(target, 'dep/secret.pem')],
+    });
+    expect(hidden).toMatchObject({ stdout: 'as installed', readOnly: [target] });
+    const guarded = await run('echo x > dep/index.js || cat dep/index.js', {
+      readOnlyPaths: [join(target, 'dep/index.js')],
+    });
+    expect(guarded).toMatchObject({ stdout: 'as installed', readOnly: [target] });
+    expect(hostFolder()['index.js']).toBe('as installed');
+  });
+
+  it('is not mounted behind a link that an earlier program made', async () => {
+    const packages = join(root, 'workspace/packages');
+    rmSync(packages, { recursive: true });
+    mkdirSync(join(root, 'elsewhere/node_modules'), { recursive: true });
+    symlinkSync(join(root, 'elsewhere'), packages);
+    const { stdout } = await run(`cat /proc/mounts | grep -c node_modules`);
+    expect(stdout).toBe('0\n');
+  });
+
+  it('is read-only without a store, and where the kernel refuses a layer', async () => {
+    const { store: _, ...layers } = spec.layers ?? { folders: [] };
+    expect(await run('cat dep/index.js; ! echo x > added', { layers })).toEqual({
+      stdout: 'as installed',
+      code: 0,
+      readOnly: [target],
+    });
+    mkdirSync(join(root, 'store/0'));
+    symlinkSync(root, join(root, 'store/0/upper')); // leads nowhere inside
+    expect(await run('cat dep/index.js; ls -d /run/caisson-layers; ! echo x > added')).toEqual({
+      stdout: 'as installed',
+      code: 0,
+      readOnly: [target],
+    });
+    expect(existsSync(join(folder, 'added'))).toBe(false);
+  });
+});

@@ -1,0 +1,87 @@
+// Private layers on folders of the host: overlay mounts, made in the sandbox's own mount namespace.
+//
+// bubblewrap makes them itself from version 0.11 on; Debian 12 and Ubuntu 24.04 have older ones. So bubblewrap binds the
+// folder read-only and the store on a stage, and while the program waits at the start gate a Perl program enters the
+// mount namespace, as the owner of the user namespace it belongs to. It mounts an overlay on each folder and takes the
+// stage away. Where that fails the launch is repeated without a store: the folders are then read-only (S6).
+//
+// - `userxattr`: an overlay of a user namespace marks deleted files with these; with them the kernel follows no
+//   redirect that the content of a folder names.
+// - `volatile`: the layer is thrown away; without it the end of each sandbox would sync the whole disk.
+// - Options name no path of the user, because a comma or a colon in one would be read as another option.
+import { randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { SandboxSpec } from './contract.ts';
+import type { Mount } from './mount-plan.ts';
+import { CLONE_NEWUSER, startPerl, SYSCALLS } from './perl-helper.ts';
+
+/** Where the store is visible while the sandbox is built; under a replaced folder. */
+export const LAYER_STAGE = '/run/caisson-layers';
+
+const CLONE_NEWNS = 0x20000;
+const NS_GET_USERNS = 0xb701;
+const MS_NOSUID_NODEV = 6;
+const MNT_DETACH = 2;
+
+const PROGRAM = `
+my ($setns, $mount, $umount, $stage) = @ARGV;
+$/ = undef;
+my ($pid, @layers) = split /\\0/, <STDIN> // '';
+open my $ns, '<', "/proc/$pid/ns/mnt" or exit 1;
+my $owner = ioctl($ns, ${NS_GET_USERNS}, 0) or exit 2;
+syscall($setns, $owner + 0, ${CLONE_NEWUSER}) == 0 or exit 3;
+syscall($setns, fileno($ns), ${CLONE_NEWNS}) == 0 or exit 4;
+my ($type, $here) = ('overlay', '.');
+while (my ($name, $work, $target) = splice @layers, 0, 3) {
+  my $options = "lowerdir=.,upperdir=$stage/$name/upper,workdir=$stage/$name/$work,userxattr,volatile";
+  chdir $target or exit 5;
+  syscall($mount, $type, $here, $type, ${MS_NOSUID_NODEV}, $options) == 0 or exit 6;
+}
+chdir '/' or exit 7;
+syscall($umount, $stage, ${MNT_DETACH}) == 0 or exit 8;`;
+
+export interface LayerMounter {
+  /** Puts the layers on their folders in the sandbox with this first process; `false` if that was not possible. */
+  mount(initPid: number): Promise<boolean>;
+  /** For a launch that failed. Idempotent. */
+  cancel(): void;
+}
+
+/** Starts the program that makes the layers; `null` if there is nothing to make. */
+export function prepareLayers(spec: SandboxSpec, plan: readonly Mount[]): LayerMounter | null {
+  const store = spec.layers?.store;
+  if (store === undefined || !plan.some(({ target }) => target === LAYER_STAGE)) return null;
+  const words = plan.flatMap((mount) => {
+    if (mount.kind !== 'bind' || mount.layer === undefined || holdsMount(mount, plan)) return [];
+    return [mount.layer, makeLayer(join(store, mount.layer)), mount.target];
+  });
+  const calls = SYSCALLS[process.arch];
+  const helper =
+    calls === undefined ? null : startPerl(PROGRAM, [calls.setns, calls.mount, calls.umount2, LAYER_STAGE]);
+  return {
+    mount: (initPid) => helper?.run([initPid, ...words].join('\0')) ?? Promise.resolve(false),
+    cancel: () => helper?.cancel(),
+  };
+}
+
+/** Layers that are read-only: all without a stage, and those with a mount in them, which an overlay would hide. */
+export function listReadOnlyLayers(plan: readonly Mount[]): string[] {
+  const isStaged = plan.some(({ target }) => target === LAYER_STAGE);
+  return plan.flatMap((mount) =>
+    mount.kind === 'bind' && mount.layer !== undefined && (!isStaged || holdsMount(mount, plan))
+      ? [mount.target]
+      : [],
+  );
+}
+
+function holdsMount({ target }: Mount, plan: readonly Mount[]): boolean {
+  return plan.some((other) => other.target.startsWith(`${target}/`));
+}
+
+/** Each mount needs a working folder of its own: a volatile overlay refuses one that was used before. */
+function makeLayer(folder: string): string {
+  const work = randomUUID();
+  for (const name of ['upper', work]) mkdirSync(join(folder, name), { recursive: true, mode: 0o755 });
+  return work;
+}
