@@ -19,7 +19,7 @@ const CASES: readonly { readonly kind: string; readonly seed: number; readonly o
   { kind: 'power', seed: 1, only: 5 },
   { kind: 'git', seed: 1, only: 2 },
   { kind: 'lock', seed: 2, only: 7 },
-  { kind: 'stale', seed: 1, only: 14 },
+  { kind: 'stale', seed: 9101, only: 31 },
   { kind: 'pair', seed: 1, only: 23 },
   { kind: 'recovery', seed: 11, only: 1 },
 ];

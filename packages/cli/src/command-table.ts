@@ -38,7 +38,12 @@ export const COMMANDS: readonly CommandRow[] = [
     summary: 'give a task to an agent in a sealed sandbox',
     load: () => import('./commands/run.ts'),
   },
-  { name: 'runs', summary: 'list the runs of this project', load: () => import('./commands/runs.ts') },
+  {
+    name: 'runs',
+    aliases: ['ps', 'ls'],
+    summary: 'list the runs of this project',
+    load: () => import('./commands/runs.ts'),
+  },
   {
     name: 'show',
     summary: "show a run's task, events, results and cost",
@@ -59,6 +64,11 @@ export const COMMANDS: readonly CommandRow[] = [
     name: 'apply',
     summary: 'apply the patch of a run to your files',
     load: () => import('./commands/apply.ts'),
+  },
+  {
+    name: 'outputs',
+    summary: 'list or copy the files that a run left to take away',
+    load: () => import('./commands/outputs.ts'),
   },
   {
     name: 'retry',

@@ -10,7 +10,14 @@ export interface OptionSpec {
   /** Placeholder of the value in the help, for example `DURATION`. */
   readonly value?: string;
   readonly choices?: readonly string[];
+  /** What a shell may complete it with, looked up when it is asked. */
+  readonly names?: NamesKind;
 }
+
+/** Lists that `caisson completion --words` prints. */
+export const NAMES_KINDS = ['runs', 'runtimes', 'agents', 'models'] as const;
+export type NamesKind = (typeof NAMES_KINDS)[number];
+
 export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
 
 /** Options that every command understands. */
@@ -71,6 +78,8 @@ export interface Command<O extends OptionSpecs = OptionSpecs> {
 export interface CommandRow {
   /** One word, or two: `policy check`. */
   readonly name: string;
+  /** Other names for it, as other programs call it. */
+  readonly aliases?: readonly string[];
   readonly summary: string;
   load(): Promise<{ readonly command: Command }>;
 }

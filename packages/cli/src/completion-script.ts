@@ -1,4 +1,4 @@
-import type { OptionSpecs } from './command.ts';
+import type { NamesKind, OptionSpecs } from './command.ts';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
@@ -11,7 +11,7 @@ export interface CompletionRow {
   readonly takesRun?: boolean;
 }
 
-/** A script that completes commands, their second words, options and the values of options with fixed choices. */
+/** A script that completes commands, their second words, options, their values, and the names of runs. */
 export function createCompletion(shell: Shell, rows: readonly CompletionRow[]): string {
   if (shell === 'bash') return createBash(rows);
   return shell === 'zsh' ? createZsh(rows) : createFish(rows);
@@ -132,15 +132,20 @@ function createFish(rows: readonly CompletionRow[]): string {
         `complete -c caisson -n ${quote(`__fish_seen_subcommand_from ${first}`)} -a ${second} -d ${quote(row.summary)}`,
       );
     if (row.takesRun === true)
-      lines.push(`complete -c caisson -n ${condition} -a latest -d ${quote('the newest run')}`);
+      lines.push(
+        `complete -c caisson -n ${condition} -a latest -d ${quote('the newest run')}`,
+        `complete -c caisson -n ${condition} -a ${quote(`(${askFor('runs')})`)}`,
+      );
     for (const [name, spec] of Object.entries(row.options)) {
       const short = spec.short === undefined ? '' : ` -s ${spec.short}`;
       const value =
         spec.type === 'boolean'
           ? ''
-          : spec.choices === undefined
-            ? ' -r -F'
-            : ` -x -a ${quote(spec.choices.join(' '))}`;
+          : spec.choices !== undefined
+            ? ` -x -a ${quote(spec.choices.join(' '))}`
+            : spec.names !== undefined
+              ? ` -x -a ${quote(`(${askFor(spec.names)})`)}`
+              : ' -r -F';
       lines.push(`complete -c caisson -n ${condition} -l ${name}${short}${value} -d ${quote(spec.summary)}`);
     }
   }
@@ -148,6 +153,11 @@ function createFish(rows: readonly CompletionRow[]): string {
   for (const [first, words] of Object.entries(wordsAfter))
     lines.push(`complete -c caisson -n '__fish_seen_subcommand_from ${first}' -a ${quote(words.join(' '))}`);
   return `${lines.join('\n')}\n`;
+}
+
+/** The names that there are when the user asks. They have no character that a shell would expand. */
+function askFor(kind: NamesKind): string {
+  return `caisson completion --words ${kind} 2>/dev/null`;
 }
 
 function firstWords(rows: readonly CompletionRow[]): string[] {
@@ -173,7 +183,7 @@ function memberCases(rows: readonly CompletionRow[]): string {
     ...lines,
     `      completion) choices=${quote(SHELLS.join(' '))} ;;`,
     `      help) choices=${quote(firstWords(rows).join(' '))} ;;`,
-    `      ${rows.flatMap(({ name, takesRun }) => (takesRun === true ? [name] : [])).join('|') || '-'}) choices=latest ;;`,
+    `      ${rows.flatMap(({ name, takesRun }) => (takesRun === true ? [name] : [])).join('|') || '-'}) choices="latest $(${askFor('runs')})" ;;`,
     '      *) ;;',
   ].join('\n');
 }
@@ -182,7 +192,7 @@ function memberCases(rows: readonly CompletionRow[]): string {
 function valueOptions(rows: readonly CompletionRow[]): string[] {
   const words = rows.flatMap(({ options }) =>
     Object.entries(options).flatMap(([name, spec]) =>
-      spec.type === 'string' && spec.choices === undefined ? [`--${name}`] : [],
+      spec.type === 'string' && spec.choices === undefined && spec.names === undefined ? [`--${name}`] : [],
     ),
   );
   return [...new Set(words)];
@@ -192,14 +202,15 @@ function choiceCases(rows: readonly CompletionRow[]): string {
   const choices = new Map<string, string>();
   for (const { options } of rows) {
     for (const [name, spec] of Object.entries(options)) {
-      if (spec.choices === undefined) continue;
-      choices.set(
-        [`--${name}`, ...(spec.short === undefined ? [] : [`-${spec.short}`])].join('|'),
-        spec.choices.join(' '),
-      );
+      const value =
+        spec.names === undefined
+          ? spec.choices && quote(spec.choices.join(' '))
+          : `"$(${askFor(spec.names)})"`;
+      if (value === undefined) continue;
+      choices.set([`--${name}`, ...(spec.short === undefined ? [] : [`-${spec.short}`])].join('|'), value);
     }
   }
-  return [...choices].map(([words, values]) => `    ${words}) choices=${quote(values)} ;;`).join('\n');
+  return [...choices].map(([words, value]) => `    ${words}) choices=${value} ;;`).join('\n');
 }
 
 function quote(text: string): string {

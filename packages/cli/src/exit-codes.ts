@@ -1,6 +1,6 @@
 import type { DispatchResult, FailureReason } from '@caisson/protocol';
 
-/** Every code the CLI ends with; other programs rely on them. */
+/** Every code of our own that the CLI ends with; other programs rely on them. `run -- CMD` adds those of the command. */
 export const EXIT_CODES = {
   finished: 0,
   failed: 1,
@@ -16,7 +16,7 @@ export const EXIT_CODES = {
   timeout: 124,
   cancelled: 130,
 } as const;
-export type ExitCode = (typeof EXIT_CODES)[keyof typeof EXIT_CODES];
+export type ExitCode = number;
 
 const BY_REASON: Partial<Record<FailureReason, ExitCode>> = {
   timeout: EXIT_CODES.timeout,
@@ -56,10 +56,25 @@ const BY_REFUSAL: Readonly<Record<string, ExitCode>> = {
   budget: EXIT_CODES.budgetExceeded,
 };
 
+type Ended = Pick<DispatchResult, 'status' | 'failure' | 'branch'> &
+  Partial<Pick<DispatchResult, 'exitCode' | 'result'>>;
+
+/** What the caller knows of a run beside its result. */
+export interface ExitView {
+  /** The run was a plain command: its own code is the CLI's. */
+  readonly isOfCommand?: boolean;
+  /** A check that did not pass is reported, and that is all. */
+  readonly isVerifyReportOnly?: boolean;
+}
+
 /** The exit code of a run's ending. */
-export function exitCodeOfResult(result: Pick<DispatchResult, 'status' | 'failure' | 'branch'>): ExitCode {
+export function exitCodeOfResult(result: Ended, view: ExitView = {}): ExitCode {
   const isBranchMissing = result.branch !== undefined && result.branch.status !== 'created';
-  if (result.status === 'done') return isBranchMissing ? EXIT_CODES.failed : EXIT_CODES.finished;
+  const isUnverified = result.result?.verify?.passed === false && view.isVerifyReportOnly !== true;
+  if (result.status === 'done')
+    return isBranchMissing || isUnverified ? EXIT_CODES.failed : EXIT_CODES.finished;
+  if (view.isOfCommand === true && result.failure?.cause === 'exit-code')
+    return result.exitCode ?? EXIT_CODES.failed;
   if (result.status === 'waiting' || result.status === 'answered') return EXIT_CODES.needsInput;
   if (result.failure !== undefined) return BY_REASON[result.failure.reason] ?? EXIT_CODES.failed;
   return result.status === 'cancelled' || result.status === 'interrupted'

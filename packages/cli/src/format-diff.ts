@@ -1,4 +1,7 @@
 /** A diff on a terminal: only we add colours. A changed line must not hide itself with its own colours. */
+import type { PatchFile } from '@caisson/engine';
+import { formatTable } from './format-table.ts';
+import { countFiles } from './format-timeline.ts';
 import { exactLine, type Line, type Lines, type Style } from './painted.ts';
 
 export function formatDiff(text: string, style: Style): Lines {
@@ -18,4 +21,22 @@ function paintOf(line: string, isHeader: boolean, style: Style): (text: Line) =>
   if (line.startsWith('@@ ')) return style.dim;
   if (line.startsWith('+')) return style.green;
   return line.startsWith('-') ? style.red : (text) => text;
+}
+
+/** One line a file, as `git diff --stat` has it, and the sum. */
+export function formatDiffStat(files: readonly PatchFile[], style: Style): Lines {
+  const cells = files.map((file) => [nameOf(file), ...countsOf(file, style)]);
+  const sum = (count: (file: PatchFile) => number): number =>
+    files.reduce((total, file) => total + count(file), 0);
+  const total = `${countFiles(files.length)}, ${sum(({ linesAdded }) => linesAdded)} lines added, ${sum(({ linesRemoved }) => linesRemoved)} removed`;
+  return [...formatTable(cells), total];
+}
+
+function nameOf({ path, previousPath }: PatchFile): string {
+  return previousPath === undefined ? path : `${previousPath} → ${path}`;
+}
+
+function countsOf({ linesAdded, linesRemoved, binary, status }: PatchFile, style: Style): Line[] {
+  const lines = binary ? ['binary', ''] : [style.green(`+${linesAdded}`), style.red(`-${linesRemoved}`)];
+  return [...lines, status === 'modified' ? '' : status];
 }

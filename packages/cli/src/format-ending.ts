@@ -1,7 +1,7 @@
 /** The end of a run for people: the answer first, then the results and what to do next. */
 import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
 import { replyLines } from './format-reply.ts';
-import { formatBytes, formatCost, formatDuration, formatEstimate } from './format-values.ts';
+import { formatBytes, formatCost, formatDuration, formatEstimate, nameFailure } from './format-values.ts';
 import { line, textLines, type Line, type Lines, type Painted, type Style } from './painted.ts';
 
 /** Where the work of a run is when it ends. */
@@ -161,10 +161,8 @@ function headline(result: DispatchResult, style: Style): Line {
 
 /** More than one line if an agent or a command printed more. */
 export function describeFailure(failure: NonNullable<DispatchResult['failure']>): Painted[] {
-  const cause = failure.cause === undefined ? '' : ` (${failure.cause})`;
-  return textLines(failure.detail).map((part, index) =>
-    index === 0 ? line`${failure.reason}${cause}: ${part}` : part,
-  );
+  const label = failure.cause === 'exit-code' ? '' : `${nameFailure(failure)}: `; // the detail says it
+  return textLines(failure.detail).map((part, index) => (index === 0 ? line`${label}${part}` : part));
 }
 
 function describeOutcome(result: DispatchResult, style: Style, work: Whereabouts): Line[] {

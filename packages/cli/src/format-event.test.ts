@@ -28,7 +28,7 @@ describe('an event in words', () => {
       PLACE,
     );
     expect(format(failed)).toBe(
-      '   7  12:46:06.462  dispatch.failed       provider-failed (gate) in step 11: gate `npm test` exited with 3 · exit 3 · after 1.5 s',
+      '   7  12:46:06.462  dispatch.failed       failed (gate) in step 11: gate `npm test` exited with 3 · exit 3 · after 1.5 s',
     );
   });
 

@@ -9,7 +9,7 @@ import {
   type Grant,
   type TerminalType,
 } from '@caisson/protocol';
-import { formatBytes, formatCost, formatDuration } from './format-values.ts';
+import { formatBytes, formatCost, formatDuration, nameFailure } from './format-values.ts';
 import { describeCall, describeGap, oneLine } from './format-work.ts';
 import { line, textLines, type Line, type Painted } from './painted.ts';
 
@@ -146,9 +146,9 @@ function describeEnding({
   ]);
 }
 
-function describeFailure({ reason, cause, step, detail }: Failure): string {
+function describeFailure({ step, detail, ...failure }: Failure): string {
   const where = step === undefined ? '' : ` in step ${step}`;
-  return `${reason}${cause === undefined ? '' : ` (${cause})`}${where}: ${text(detail)}`;
+  return `${nameFailure(failure)}${where}: ${text(detail)}`;
 }
 
 function describeExit(event: EnvelopeOf<'script.ran' | 'runtime.adapter.ran'>): string {

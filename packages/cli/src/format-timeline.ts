@@ -1,11 +1,6 @@
 /** The events of a run, one line each; the same thing several times in a row is one line. */
-import {
-  handleEnvelope,
-  recordedTypeOf,
-  type EnvelopeHandlers,
-  type EventEnvelope,
-  type Failure,
-} from '@caisson/protocol';
+import { nameFailure } from './format-values.ts';
+import { handleEnvelope, recordedTypeOf, type EnvelopeHandlers, type EventEnvelope } from '@caisson/protocol';
 
 export function formatTimeline(events: readonly EventEnvelope[]): string[] {
   let lastMs = Date.parse(events[0]?.at ?? '');
@@ -37,13 +32,13 @@ const DESCRIPTIONS: EnvelopeHandlers<string> = {
   'dispatch.started': nothing,
   'dispatch.finished': nothing,
   'dispatch.needs_input': nothing,
-  'dispatch.failed': ({ failure }) => describeFailure(failure),
+  'dispatch.failed': ({ failure }) => nameFailure(failure),
   'dispatch.cancelled': nothing,
   'task.refused': nothing,
   'run.queued': ({ position }) => `position ${position}`,
   'attempt.launched': nothing,
   'workspace.brought': ({ folders }) => folders.join(', '),
-  'attempt.ended': ({ failure }) => describeFailure(failure),
+  'attempt.ended': ({ failure }) => nameFailure(failure),
   'run.stalled': ({ reason }) => reason,
   'health.changed': ({ current }) => current,
   'question.asked': nothing,
@@ -85,10 +80,6 @@ const DESCRIPTIONS: EnvelopeHandlers<string> = {
 function describeEvent(event: EventEnvelope): string {
   const text = handleEnvelope(DESCRIPTIONS, event, nothing);
   return text === '' ? '' : ` ${text}`;
-}
-
-function describeFailure({ reason, cause }: Failure): string {
-  return `${reason}${cause === undefined ? '' : ` (${cause})`}`;
 }
 
 export function countFiles(count: number): string {

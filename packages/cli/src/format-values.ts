@@ -1,5 +1,5 @@
 /** How values read on a terminal. */
-import type { Usage } from '@caisson/protocol';
+import type { Failure, Usage } from '@caisson/protocol';
 import { isPlainAscii, printable } from './printable.ts';
 
 export function formatDuration(ms: number): string {
@@ -8,6 +8,29 @@ export function formatDuration(ms: number): string {
   const minutes = Math.floor(ms / 60_000);
   if (minutes < 60) return `${minutes} min ${Math.round((ms % 60_000) / 1000)} s`;
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** How long ago, in one unit. */
+export function formatAge(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 60) return `${seconds} s ago`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
+  if (seconds < 48 * 3600) return `${Math.floor(seconds / 3600)} h ago`;
+  return `${Math.floor(seconds / 86_400)} d ago`;
+}
+
+/** A failure in a word or two. What the records call `provider-failed` may be the user's own command. */
+export function nameFailure({ reason, cause }: Pick<Failure, 'reason' | 'cause'>): string {
+  const word = reason === 'provider-failed' ? 'failed' : reason;
+  return `${word}${cause === undefined ? '' : ` (${cause})`}`;
+}
+
+const SHORT_ID_CHARACTERS = 8;
+
+/** The end of an id, which every command understands as long as it is the only one; otherwise all of it. */
+export function shortId(runId: string, among: readonly { readonly runId: string }[]): string {
+  const end = runId.slice(-SHORT_ID_CHARACTERS);
+  return among.filter((other) => other.runId.endsWith(end)).length > 1 ? runId : end;
 }
 
 /** Unknown is shown as unknown, never as nothing; an estimate in part is shown as approximate. */

@@ -21,7 +21,8 @@ export function matchCommand(
   rows: readonly CommandRow[],
 ): { row: CommandRow; used: number } {
   for (const used of [2, 1]) {
-    const row = rows.find(({ name }) => name === words.slice(0, used).join(' '));
+    const given = words.slice(0, used).join(' ');
+    const row = rows.find(({ name, aliases = [] }) => name === given || aliases.includes(given));
     if (row !== undefined && words.length >= used) return { row, used };
   }
   const [first = '', second] = words;

@@ -20,7 +20,11 @@ export async function watchRun(
   caisson: Pick<Caisson, 'decide' | 'shutdown'>,
   begin: () => Promise<RunHandle>,
   output: Output,
-  { isApplied = false, detail = 'normal' }: { isApplied?: boolean; detail?: Detail } = {},
+  {
+    isApplied = false,
+    isVerifyReportOnly = false,
+    detail = 'normal',
+  }: { isApplied?: boolean; isVerifyReportOnly?: boolean; detail?: Detail } = {},
 ): Promise<WatchedRun> {
   const early: StopOrder[] = [];
   let obey = (order: StopOrder): void => {
@@ -33,7 +37,7 @@ export async function watchRun(
   });
   try {
     const handle = await begin();
-    const result = await follow(handle, output, caisson.decide, {
+    const { result, isOfCommand } = await follow(handle, output, caisson.decide, {
       isApplied,
       detail,
       onReady(beside) {
@@ -41,7 +45,7 @@ export async function watchRun(
         early.forEach(obey);
       },
     });
-    return { result, code: exitCodeOfResult(result) };
+    return { result, code: exitCodeOfResult(result, { isOfCommand, isVerifyReportOnly }) };
   } finally {
     stopListening();
   }
@@ -52,7 +56,7 @@ async function follow(
   output: Output,
   decide: Decide,
   { isApplied, detail, onReady }: { isApplied: boolean; detail: Detail; onReady(beside: Output): void },
-): Promise<DispatchResult> {
+): Promise<{ result: DispatchResult; isOfCommand: boolean }> {
   let worksInPlace = false;
   let lastReason = '';
   let isOfCommand = false;
@@ -79,7 +83,7 @@ async function follow(
     // On a terminal it stands right above.
     const isReplyShown = output.isInteractive && view.lastSaid()?.trim() === result.reply.trim();
     printResult(result, output, { isInPlace: worksInPlace, isApplied, isOfCommand, isReplyShown });
-    return result;
+    return { result, isOfCommand };
   } finally {
     view.end();
     asker.stop();

@@ -84,6 +84,11 @@ export interface Caisson {
   followLog(run: string, name: LogName, options?: { signal?: AbortSignal }): AsyncIterable<Buffer>;
   patch(run: string): Promise<Buffer>;
   /**
+   * Copies what the run left in `outputs/` into a folder: all of it or nothing, and no file is replaced. Resolves with
+   * the paths, relative to the folder.
+   */
+  saveOutputs(run: string, to: string): Promise<readonly string[]>;
+  /**
    * Applies the patch to the project's files: all of it or nothing, unless conflicts are requested. If a change is
    * risky the outcome says so, and nothing happens before `allowRisky`.
    */

@@ -20,6 +20,7 @@ import { listRuns } from './operations/list-runs.ts';
 import { openQuestions } from './operations/open-questions.ts';
 import { applyRun, readPatch } from './operations/run-patch.ts';
 import { keepSealing, makeLateSeals, sealEnded } from './operations/seal-ended.ts';
+import { saveOutputs } from './operations/save-outputs.ts';
 import { showRun } from './operations/show-run.ts';
 import { sendMessage } from './operations/send-message.ts';
 import { runBackground, startBackground } from './operations/start-background.ts';
@@ -150,6 +151,7 @@ function reads(
   | 'log'
   | 'followLog'
   | 'patch'
+  | 'saveOutputs'
   | 'questions'
   | 'approvals'
   | 'decide'
@@ -169,6 +171,7 @@ function reads(
     log: async (run, name) => readRunLog(engine, find(run), name),
     followLog: (run, name, how) => followRunLog(engine, find(run), name, how),
     patch: async (run) => readPatch(engine, find(run)),
+    saveOutputs: async (run, to) => saveOutputs(engine, find(run), to),
     questions: (filter) => openQuestions(engine).list(filter),
     approvals: (filter = {}) => Promise.resolve(listApprovals(ledger, { openOnly: filter.all !== true })),
     decide: (approval, decision) => decideApproval(engine, approval, decision),

@@ -41,10 +41,11 @@ export type {
   WitnessLine,
 } from './evidence/index.ts';
 export { diffText } from './workspace/index.ts';
+export { listPatchFiles, type PatchFile } from '@caisson/ground';
 export type { ApplyChoice, ApplyResult } from './operations/run-patch.ts';
 export type { GarbageOptions, GarbageReport } from './operations/collect-garbage.ts';
 export type { QuestionRow, SpendRow } from './ledger/index.ts';
-export { PRICE_TABLE_VERSION, type BudgetStanding } from './budget/index.ts';
+export { listPricedModels, PRICE_TABLE_VERSION, type BudgetStanding } from './budget/index.ts';
 export type { ListedName, RegistryApi, ShownName } from './operations/registry-api.ts';
 export type { DiffLine, Registration, RegistryVersion } from './registry/index.ts';
 export type { ApprovalDecision, ApprovalRow } from './questions/index.ts';

@@ -1,18 +1,31 @@
-import { COMMON_OPTIONS, defineCommand, type CommandRow } from '../command.ts';
+import { COMMON_OPTIONS, defineCommand, NAMES_KINDS, type CommandRow, type NamesKind } from '../command.ts';
 import { createCompletion, SHELLS, type CompletionRow } from '../completion-script.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { UsageError } from '../usage-error.ts';
 
 export const command = defineCommand({
-  usage: SHELLS.join('|'),
-  options: {},
-  positionals: { min: 1, max: 1 },
+  usage: `${SHELLS.join('|')} or --words KIND`,
+  options: {
+    words: {
+      type: 'string',
+      value: 'KIND',
+      choices: NAMES_KINDS,
+      summary: 'print the names that the scripts complete with, one a line',
+    },
+  },
+  positionals: { min: 0, max: 1 },
   examples: [
     { line: 'source <(caisson completion bash)', says: 'In ~/.bashrc.' },
     { line: 'caisson completion zsh > "${fpath[1]}/_caisson"', says: 'For zsh.' },
     { line: 'caisson completion fish > ~/.config/fish/completions/caisson.fish', says: 'For fish.' },
   ],
-  async run({ positionals, output, rows }) {
+  async run({ options, positionals, output, rows }) {
+    if (options.words !== undefined) {
+      const { listNames } = await import('../list-names.ts');
+      const names = await listNames(options.words as NamesKind, options['state-dir'], output);
+      output.result(names, () => names);
+      return EXIT_CODES.finished;
+    }
     const shell = SHELLS.find((name) => name === positionals[0]);
     if (shell === undefined)
       throw new UsageError(`There is no completion for "${positionals[0] ?? ''}".`, {
@@ -30,6 +43,6 @@ async function describe(row: CommandRow): Promise<CompletionRow> {
     name: row.name,
     summary: row.summary,
     options: { ...options, ...COMMON_OPTIONS },
-    takesRun: /^(?:\w+\|)*RUN\b/.test(usage),
+    takesRun: /^\[?(?:\w+\|)*RUN\b/.test(usage),
   };
 }

@@ -7,9 +7,9 @@ import { UsageError } from '../usage-error.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
 
 export const command = defineCommand({
-  usage: 'RUN [-f] [--after SEQ] [--stdout | --stderr] [--raw]',
+  usage: '[RUN] [-f] [--after SEQ] [--stdout | --stderr] [--raw]',
   about:
-    'Events by default, each in words (-o ndjson has all of each); with --stdout or --stderr what the agent itself printed:\n' +
+    'Of the newest run if RUN is left out. Events by default, each in words (-o ndjson has all of each); with --stdout or --stderr what the agent itself printed:\n' +
     'byte by byte into a file or a pipe; escaped on a terminal, unless --raw; in base64 with -o json or ndjson.',
   options: {
     follow: { type: 'boolean', short: 'f', summary: 'continue until the run has ended' },
@@ -21,7 +21,7 @@ export const command = defineCommand({
       summary: 'let the terminal interpret what the agent printed: colours, and anything else',
     },
   },
-  positionals: { min: 1, max: 1 },
+  positionals: { min: 0, max: 1 },
   examples: [
     { line: 'caisson logs latest -f', says: 'Follow the newest run.' },
     { line: 'caisson logs latest --after 12 -o ndjson', says: 'Continue from a cursor.' },
@@ -29,7 +29,7 @@ export const command = defineCommand({
   ],
   run: ({ options, positionals, output }) =>
     withCaissonToRead(options['state-dir'], output, async (caisson) => {
-      const runId = positionals[0] ?? '';
+      const runId = positionals[0] ?? 'latest';
       if (options.stdout || options.stderr) {
         const name = options.stdout ? 'stdout' : 'stderr';
         const chunks = options.follow

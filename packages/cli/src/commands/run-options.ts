@@ -3,15 +3,22 @@ import { BUILT_IN_RUNTIMES } from '@caisson/protocol';
 import type { OptionSpecs, OptionValues } from '../command.ts';
 
 export const RUN_OPTIONS = {
-  agent: { type: 'string', value: 'NAME', summary: 'registered agent that carries out the task' },
+  agent: {
+    type: 'string',
+    value: 'NAME',
+    names: 'agents',
+    summary: 'registered agent that carries out the task',
+  },
   runtime: {
     type: 'string',
     value: 'NAME',
+    names: 'runtimes',
     summary: `agent program: ${BUILT_IN_RUNTIMES.join(', ')}`,
   },
   model: {
     type: 'string',
     value: 'MODEL',
+    names: 'models',
     summary: 'model to ask for; default: that of the agent or of caisson.yaml',
   },
   mode: {
@@ -66,7 +73,12 @@ export const RUN_OPTIONS = {
   verify: {
     type: 'string',
     value: 'CMD',
-    summary: 'command that checks the work; reported, never fails the run',
+    summary:
+      'command that checks the work; the run is done all the same, and the exit code is 1 if it did not pass',
+  },
+  'verify-report-only': {
+    type: 'boolean',
+    summary: 'exit with 0 although the check of --verify did not pass',
   },
   'verify-lens': {
     type: 'string',

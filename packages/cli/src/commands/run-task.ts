@@ -15,6 +15,7 @@ export interface RunTask {
   readonly detach: boolean;
   readonly apply: boolean;
   readonly detail: Detail;
+  readonly isVerifyReportOnly: boolean;
 }
 
 export async function runTask(task: RunTask, output: Output): Promise<ExitCode> {
@@ -32,6 +33,7 @@ async function carryOut(caisson: Caisson, task: RunTask, output: Output): Promis
   const { result, code } = await watchRun(caisson, begin, output, {
     isApplied: task.apply,
     detail: task.detail,
+    isVerifyReportOnly: task.isVerifyReportOnly,
   });
   if (!task.apply || result.status !== 'done') return code;
   const refusal = whyNotApplied(result, request);

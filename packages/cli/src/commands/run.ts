@@ -12,7 +12,8 @@ export const command = defineCommand({
     'Gives one task to one agent in its own sandbox, shows it live and ends with a sealed result. Your files stay as\n' +
     'they are: the work comes back as a patch. Ctrl-C once asks the run to stop, twice forces it; the run is then cancelled.\n' +
     'SIGTERM and SIGHUP do the same, and the run is interrupted. Both end with exit 130. Where a signal kills this process\n' +
-    'itself (a second one before the run is accepted, or when it only watches), the shell sees 130, 143 or 129.',
+    'itself (a second one before the run is accepted, or when it only watches), the shell sees 130, 143 or 129.\n' +
+    'A plain command that fails gives its own exit code; a check that did not pass gives 1.',
   options: RUN_OPTIONS,
   positionals: { min: 0, max: 1 },
   takesRest: true,
@@ -59,6 +60,7 @@ export const command = defineCommand({
         detach: options.detach ?? false,
         apply: options.apply ?? false,
         detail: options.quiet === true ? 'quiet' : options.verbose === true ? 'verbose' : 'normal',
+        isVerifyReportOnly: options['verify-report-only'],
       },
       output,
     );

@@ -3,19 +3,26 @@ import { definedOnly, RUN_STATUSES, type RunStatus } from '@caisson/protocol';
 import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatTable } from '../format-table.ts';
-import { cutToWidth, formatCost, formatDuration } from '../format-values.ts';
+import { cutToWidth, formatAge, formatCost, formatDuration, shortId, widthOf } from '../format-values.ts';
 import type { Line, Lines } from '../painted.ts';
 import { UsageError } from '../usage-error.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
 
 export const command = defineCommand({
-  usage: '[--status STATUS] [--session NAME] [--limit N]',
+  usage: '[--status STATUS] [--session NAME] [--limit N] [--wide]',
   about:
-    'Newest first. Status is derived from the ledger; what a crashed process left behind is settled first.',
+    'Newest first. Status is derived from the ledger; what a crashed process left behind is settled first. On a terminal\n' +
+    'a run is named by the end of its id, which every command understands, and its task is cut to the width.',
   options: {
-    status: { type: 'string', value: 'STATUS', choices: RUN_STATUSES, summary: 'only runs with this status' },
+    status: {
+      type: 'string',
+      value: 'STATUS',
+      choices: [...RUN_STATUSES, 'failed'],
+      summary: 'only runs with this status',
+    },
     session: { type: 'string', value: 'NAME', summary: 'only runs of this session' },
     limit: { type: 'string', value: 'N', summary: 'at most this many; default 50' },
+    wide: { type: 'boolean', summary: 'whole ids and tasks, and when each was accepted, also on a terminal' },
   },
   examples: [
     { line: 'caisson runs', says: 'The last fifty runs.' },
@@ -26,10 +33,11 @@ export const command = defineCommand({
       const rows = await caisson.runs({
         newestFirst: true,
         limit: readLimit(options.limit),
-        ...(options.status === undefined ? {} : { status: options.status as RunStatus }),
+        ...(options.status === undefined ? {} : { status: statusOf(options.status) }),
         ...definedOnly({ session: options.session }),
       });
-      output.result(rows, () => formatRuns(rows, output.style.bold));
+      const columns = output.isInteractive && !options.wide ? output.columns() : null;
+      output.result(rows, () => formatRuns(rows, { bold: output.style.bold, columns, now: Date.now() }));
       return EXIT_CODES.finished;
     }),
 });
@@ -40,26 +48,63 @@ function readLimit(text = '50'): number {
   throw new UsageError(`--limit needs a whole number above 0, got "${text}"`);
 }
 
-function formatRuns(rows: readonly ListedRun[], bold: (text: Line) => Line): Lines {
+/** What people read as failed is called error in the data. */
+function statusOf(word: string): RunStatus {
+  return word === 'failed' ? 'error' : (word as RunStatus);
+}
+
+interface TableStyle {
+  readonly bold: (text: Line) => Line;
+  /** Where lines are cut; null where the whole is wanted. */
+  readonly columns: number | null;
+  readonly now: number;
+}
+
+const TITLES = ['RUN', 'STATUS', 'RUNTIME', 'WHEN', 'TIME', 'COST', 'TASK'];
+const MIN_TASK_COLUMNS = 12;
+const MAX_TASK_COLUMNS = 120;
+
+function formatRuns(rows: readonly ListedRun[], { bold, columns, now }: TableStyle): Lines {
   if (rows.length === 0) return ['No runs yet. Start one: caisson run "…"'];
   const cells = rows.map((row) => [
-    row.runId,
+    columns === null ? row.runId : shortId(row.runId, rows),
     formatStatus(row),
     row.runtime ?? '-',
-    row.durationMs === undefined ? '-' : formatDuration(row.durationMs),
+    columns === null ? row.acceptedAt : formatAge(now - Date.parse(row.acceptedAt)),
+    formatTime(row, now),
     row.costUsd === undefined ? '-' : formatCost(row.costUsd, row.costIsEstimate),
     oneLine(row.description),
   ]);
-  return formatTable([['RUN', 'STATUS', 'RUNTIME', 'TIME', 'COST', 'TASK'], ...cells], bold);
+  return formatTable(fitLast([TITLES, ...cells], columns), bold);
 }
 
-/** Who waits in the queue, and with which priority. */
+/** The last column is cut so that the others stay whole. */
+function fitLast(rows: readonly string[][], columns: number | null): string[][] {
+  if (columns === null) return [...rows];
+  const others = TITLES.slice(0, -1).map((_, column) =>
+    Math.max(...rows.map((row) => widthOf(row[column] ?? ''))),
+  );
+  const used = others.reduce((sum, width) => sum + width + 2, 0);
+  const room = Math.max(MIN_TASK_COLUMNS, columns - used);
+  return rows.map((row) => [...row.slice(0, -1), cutToWidth(row.at(-1) ?? '', room)]);
+}
+
+/** A run that has not ended: how long ago it was accepted. */
+function formatTime({ durationMs, acceptedAt, status }: ListedRun, now: number): string {
+  if (durationMs !== undefined) return formatDuration(durationMs);
+  return status === 'queued' || status === 'running'
+    ? `${formatDuration(now - Date.parse(acceptedAt))} …`
+    : '-';
+}
+
+/** Who waits in the queue for how many others, and with which priority. */
 function formatStatus({ status, position, priority }: ListedRun): string {
+  if (status === 'error') return 'failed';
   return status === 'queued' && position !== undefined
     ? `${status}, number ${position}, priority ${priority}`
     : status;
 }
 
 function oneLine(text: string): string {
-  return cutToWidth(text.slice(0, 1000).replaceAll(/\s+/g, ' ').trim(), 60);
+  return cutToWidth(text.slice(0, 1000).replaceAll(/\s+/g, ' ').trim(), MAX_TASK_COLUMNS);
 }

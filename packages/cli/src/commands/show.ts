@@ -5,13 +5,14 @@ import { printWarnings } from '../print-warnings.ts';
 import { withCaissonToRead } from '../with-caisson.ts';
 
 export const command = defineCommand({
-  usage: 'RUN',
-  about: 'RUN is a run id, a unique beginning or ending of one (run_ may be left out), or "latest".',
+  usage: '[RUN]',
+  about:
+    'RUN is a run id, a unique beginning or ending of one (run_ may be left out), or "latest", which is meant if it is left out.',
   options: {},
-  positionals: { min: 1, max: 1 },
+  positionals: { min: 0, max: 1 },
   examples: [
     {
-      line: 'caisson show latest',
+      line: 'caisson show',
       says: 'What was asked, what ran, what happened, what came out and what it cost.',
     },
     { line: 'caisson show latest -o json', says: 'The dispatch result.' },
@@ -19,7 +20,7 @@ export const command = defineCommand({
   run: ({ options, positionals, output }) =>
     withCaissonToRead(options['state-dir'], output, async (caisson) => {
       printWarnings(caisson, output);
-      const runId = positionals[0] ?? '';
+      const runId = positionals[0] ?? 'latest';
       const result = await caisson.show(runId);
       const events = await caisson.events(result.runId);
       const columns = output.isInteractive ? output.columns() : Infinity;

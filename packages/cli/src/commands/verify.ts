@@ -26,9 +26,9 @@ const BY_OUTCOME: Readonly<Record<Verification['outcome'], ExitCode>> = {
 };
 
 export const command = defineCommand({
-  usage: 'RUN|FILE [--key KEY] [--witness FILE]',
+  usage: '[RUN|FILE] [--key KEY] [--witness FILE]',
   about:
-    'Checks a run of this project, or an exported file, which needs no state folder and no network. Exit codes:\n' +
+    'Checks a run of this project (the newest if none is named), or an exported file, which needs no state folder and no network. Exit codes:\n' +
     '0 everything is correct, 6 tampered (something was changed), 7 the signature is wrong, 8 the key is not trusted here, 9 unsealed\n' +
     '(nothing was signed yet), 10 incomplete (something is missing or cannot be read, and the rest agrees). A run of this\n' +
     'project that ended without a seal is sealed first, if the key can be used. It is also compared with the newest seal\n' +
@@ -37,13 +37,13 @@ export const command = defineCommand({
     key: { type: 'string', value: 'FILE', summary: 'public key (PEM) to trust instead of the key ring' },
     witness: { type: 'string', value: 'FILE', summary: 'the seal must be among the lines of this witness' },
   },
-  positionals: { min: 1, max: 1 },
+  positionals: { min: 0, max: 1 },
   examples: [
     { line: 'caisson verify latest', says: 'Check the newest run.' },
     { line: 'caisson verify proof.tar --key their-key.pem', says: 'Check a file that you received.' },
   ],
   async run({ options, positionals, output }) {
-    const given = positionals[0] ?? '';
+    const given = positionals[0] ?? 'latest';
     const how: Partial<VerifyOptions> = {
       ...(options.key === undefined ? {} : { trustedKeys: [readKey(options.key)] }),
       ...(options.witness === undefined ? {} : { witness: readWitness(options.witness) }),

@@ -5,6 +5,11 @@ import table from './prices.json' with { type: 'json' };
 /** Version of the table, for records. */
 export const PRICE_TABLE_VERSION: string = table.version;
 
+/** The models that have a price, by their usual names. */
+export function listPricedModels(): string[] {
+  return table.models.flatMap(({ names }) => names.slice(0, 1));
+}
+
 type Price = (typeof table.models)[number];
 
 /** A date, a stable version, or "the newest of this name": the same model. Any other ending is another model. */

@@ -23,7 +23,7 @@ import { findHiddenWork } from './hidden-work.ts';
 import { findChangedIncluded } from './included-memory.ts';
 import { findLiveProcesses } from './live-processes.ts';
 import { readIfThere } from './locate-repository.ts';
-import { moveToTrash, type TrashMark } from './trash.ts';
+import { moveToTrash, removeAtOnce, type TrashMark } from './trash.ts';
 
 const MAX_SMALL = 128;
 
@@ -35,13 +35,13 @@ export async function removeWorkspace(prepared: PreparedWorkspace, force: boolea
   const pids = findLiveProcesses(prepared.kind === 'in-place' ? prepared.attemptDir : prepared.path);
   if (pids.length > 0) return { kind: 'refused', reason: 'live-processes', pids };
   if (isBare && prepared.kind === 'in-place') {
-    await removeTree(prepared.attemptDir);
+    await removeAtOnce(prepared);
     return { kind: 'removed' };
   }
   const left = isBare ? { isTouched: true, paths: [] } : await findUnsaved(prepared);
   if (left === null && !force) return { kind: 'refused', reason: 'unsaved-work' };
   if (left?.isTouched === false && isSmall(prepared.path)) {
-    await removeTree(prepared.attemptDir);
+    await removeAtOnce(prepared);
     return { kind: 'removed' };
   }
   if (prepared.kind === 'in-place' && left !== null) await removeOverlay(prepared);
@@ -66,7 +66,7 @@ async function removeBare(prepared: PreparedWorkspace): Promise<boolean> {
     if (isErrno(error, 'ENOTEMPTY') || isErrno(error, 'EEXIST') || isErrno(error, 'EBUSY')) return false;
     throw error;
   }
-  await removeTree(prepared.attemptDir);
+  await removeAtOnce(prepared);
   return true;
 }
 

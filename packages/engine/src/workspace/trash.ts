@@ -47,7 +47,7 @@ export async function emptyTrash(options: TrashOptions): Promise<{ deleted: stri
       if (mark === 'unsaved') kept.push(path);
       continue;
     }
-    await removeTree(path);
+    await removeTrashed(path);
     deleted.push(path);
   }
   return { deleted, kept };
@@ -111,6 +111,18 @@ export async function moveToTrash(
   await writeFile(join(attemptDir, MARK_FILE), `${mark}\n`);
   await rename(attemptDir, target);
   return target;
+}
+
+/** Deletes a folder that has nothing to keep. Out of its place first: half of it must never look like an agent's work. */
+export async function removeAtOnce(prepared: Pick<PreparedWorkspace, 'attemptDir'>): Promise<void> {
+  await removeTrashed(await moveToTrash(prepared, 'untouched'));
+}
+
+/** The mark goes last: what a crash leaves of the folder still says why it is here. */
+async function removeTrashed(path: string): Promise<void> {
+  const names = await listFolder(path).catch(() => []); // it may be a file
+  for (const name of names) if (name !== MARK_FILE) await removeTree(join(path, name));
+  await removeTree(path);
 }
 
 async function readMark(path: string): Promise<TrashMark> {

@@ -1,4 +1,4 @@
-/** Reads the two forms in which git lists the files of a patch. */
+/** Reads which files a patch changes, and how. */
 import { showPath } from '../platform/index.ts';
 
 export type PatchStatus = 'added' | 'modified' | 'deleted' | 'renamed' | 'type-changed';
@@ -23,106 +23,83 @@ export interface PatchHeader {
   readonly newMode: string | null;
 }
 
-const STATUS: Readonly<Record<string, PatchStatus>> = {
-  A: 'added',
-  M: 'modified',
-  D: 'deleted',
-  R: 'renamed',
-  C: 'added',
-  T: 'type-changed',
-};
-
-/** Splits the output of `diff-tree -z --raw --numstat -p`: two NUL-separated lists, one NUL, the patch. */
-export function parseDiffOutput(output: Buffer): { patch: Buffer; files: PatchFile[] } {
-  const end = output.indexOf('\0\0');
-  if (end === -1) return { patch: Buffer.alloc(0), files: [] };
-  const fields = splitAtNul(output.subarray(0, end));
-  const changes: { status: PatchStatus; path: Buffer; previousPath: Buffer | null }[] = [];
-  let at = 0;
-  while (fields[at]?.[0] === 0x3a) {
-    const letter = fields[at]?.toString('latin1').split(' ')[4]?.charAt(0) ?? 'M';
-    const isPair = letter === 'R' || letter === 'C';
-    const path = fields[at + (isPair ? 2 : 1)] ?? Buffer.alloc(0);
-    changes.push({
-      status: STATUS[letter] ?? 'modified',
-      path,
-      previousPath: isPair ? (fields[at + 1] ?? null) : null,
-    });
-    at += isPair ? 3 : 2;
-  }
-  const counts = readCounts(fields, at);
-  const files = changes.map((change): PatchFile => {
-    const count = counts.get(change.path.toString('latin1')) ?? { added: 0, removed: 0, binary: false };
-    return {
-      path: showPath(change.path),
-      ...(change.previousPath === null ? {} : { previousPath: showPath(change.previousPath) }),
-      status: change.status,
-      linesAdded: count.added,
-      linesRemoved: count.removed,
-      binary: count.binary,
-    };
-  });
-  return { patch: output.subarray(end + 2), files };
-}
-
-interface LineCount {
-  readonly added: number;
-  readonly removed: number;
-  readonly binary: boolean;
-}
-
-/** A type change is a deletion and an addition of one path: their counts add up. */
-function readCounts(fields: readonly Buffer[], from: number): Map<string, LineCount> {
-  const counts = new Map<string, LineCount>();
-  let at = from;
-  while (at < fields.length) {
-    const [added = '', removed = '', name = ''] = splitTwice(fields[at]?.toString('latin1') ?? '');
-    const path = name === '' ? (fields[at + 2]?.toString('latin1') ?? '') : name;
-    const before = counts.get(path) ?? { added: 0, removed: 0, binary: false };
-    const binary = added === '-';
-    counts.set(path, {
-      added: before.added + (binary ? 0 : Number(added)),
-      removed: before.removed + (binary ? 0 : Number(removed)),
-      binary: before.binary || binary,
-    });
-    at += name === '' ? 3 : 1;
-  }
-  return counts;
-}
-
-/** A name may hold tabs; the two numbers before it do not. */
-function splitTwice(field: string): string[] {
-  const first = field.indexOf('\t');
-  const second = field.indexOf('\t', first + 1);
-  return [field.slice(0, first), field.slice(first + 1, second), field.slice(second + 1)];
-}
-
 /** Reads the headers of a patch that we captured. Hunk and binary lines can never look like a header line. */
 export function parsePatchHeaders(patch: Buffer): PatchHeader[] {
-  const headers: PatchHeader[] = [];
-  for (const lines of headerBlocks(patch)) headers.push(readHeader(lines));
-  return headers;
+  return readBlocks(patch).map(({ header }) => readHeader(header));
 }
 
-function headerBlocks(patch: Buffer): string[][] {
-  const blocks: string[][] = [];
-  let block: string[] | null = null;
+/** The files of a patch that we captured, with how many lines each gained and lost. */
+export function listPatchFiles(patch: Buffer): PatchFile[] {
+  const files: PatchFile[] = [];
+  for (const block of readBlocks(patch)) {
+    const file = describeBlock(block);
+    const before = files.at(-1);
+    if (before?.path === file.path) files[files.length - 1] = joinTypeChange(before, file);
+    else files.push(file);
+  }
+  return files;
+}
+
+function describeBlock({ header, added, removed, binary }: FileBlock): PatchFile {
+  const { oldPath, newPath } = readHeader(header);
+  const path = newPath ?? oldPath ?? Buffer.alloc(0);
+  const isRenamed = oldPath !== null && !oldPath.equals(path);
+  const status = oldPath === null ? 'added' : newPath === null ? 'deleted' : 'modified';
+  return {
+    path: showPath(path),
+    ...(isRenamed ? { previousPath: showPath(oldPath) } : {}),
+    status: isRenamed ? 'renamed' : status,
+    linesAdded: added,
+    linesRemoved: removed,
+    binary,
+  };
+}
+
+/** A file that becomes a link is deleted and added: their counts add up. */
+function joinTypeChange(before: PatchFile, after: PatchFile): PatchFile {
+  return {
+    ...after,
+    status: 'type-changed',
+    linesAdded: before.linesAdded + after.linesAdded,
+    linesRemoved: before.linesRemoved + after.linesRemoved,
+    binary: before.binary || after.binary,
+  };
+}
+
+/** What a patch says of one file. */
+interface FileBlock {
+  readonly header: string[];
+  added: number;
+  removed: number;
+  binary: boolean;
+}
+
+function readBlocks(patch: Buffer): FileBlock[] {
+  const blocks: FileBlock[] = [];
+  let isHeader = false;
   let at = 0;
   while (at < patch.length) {
     const newline = patch.indexOf(0x0a, at);
     const end = newline === -1 ? patch.length : newline;
     const start = patch.toString('latin1', at, Math.min(at + 11, end));
+    const block = blocks.at(-1);
     if (start === 'diff --git ') {
-      block = [patch.toString('latin1', at, end)];
-      blocks.push(block);
-    } else if (start.startsWith('@@ ') || start.startsWith('GIT binary ')) {
-      block = null;
-    } else if (block !== null) {
-      block.push(patch.toString('latin1', at, end));
+      blocks.push({ header: [patch.toString('latin1', at, end)], added: 0, removed: 0, binary: false });
+      isHeader = true;
+    } else if (block !== undefined) {
+      if (start.startsWith('GIT binary ')) block.binary = true;
+      if (start.startsWith('@@ ') || block.binary) isHeader = false;
+      if (isHeader) block.header.push(patch.toString('latin1', at, end));
+      else if (!block.binary) countLine(block, start);
     }
     at = end + 1;
   }
   return blocks;
+}
+
+function countLine(block: FileBlock, start: string): void {
+  if (start.startsWith('+')) block.added += 1;
+  else if (start.startsWith('-')) block.removed += 1;
 }
 
 function readHeader(lines: readonly string[]): PatchHeader {
@@ -176,16 +153,4 @@ function unquote(name: string): Buffer {
       ),
     );
   return Buffer.from(text, 'latin1');
-}
-
-function splitAtNul(bytes: Buffer): Buffer[] {
-  const parts: Buffer[] = [];
-  let at = 0;
-  while (at <= bytes.length) {
-    const end = bytes.indexOf(0, at);
-    const stop = end === -1 ? bytes.length : end;
-    parts.push(bytes.subarray(at, stop));
-    at = stop + 1;
-  }
-  return parts;
 }

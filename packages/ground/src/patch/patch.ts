@@ -11,7 +11,7 @@ import { definedOnly } from '@caisson/protocol';
 import {
   createGit,
   emptyTreeLike,
-  parseDiffOutput,
+  listPatchFiles,
   type PatchFile,
   removeIndex,
   useIndex,
@@ -131,10 +131,7 @@ async function diffTrees(
     [
       'diff-tree',
       '-r',
-      '-z',
       '-M',
-      '--raw',
-      '--numstat',
       '-p',
       '--binary',
       '--full-index',
@@ -154,5 +151,5 @@ async function diffTrees(
       ...definedOnly({ timeoutMs: options.timeoutMs }),
     },
   );
-  return parseDiffOutput(stdout);
+  return { patch: stdout, files: listPatchFiles(stdout) };
 }

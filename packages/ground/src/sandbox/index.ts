@@ -5,5 +5,6 @@ export { findBwrap } from './bwrap-location.ts';
 export { listReplacedFolders } from './hidden-paths.ts';
 export { launchSandbox } from './launch.ts';
 export { describeSandbox } from './describe.ts';
+export { findStats, leavesFolder } from './real-path.ts';
 export { prepareLaunch } from './prepare-launch.ts';
 export { describeProbeBasis, probeSandbox, requireSandbox, type SandboxProbe } from './probe.ts';

@@ -1,14 +1,22 @@
 /** Nothing is left: no process, mount, group, folder, lease, lock or temporary file. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { until } from '../../../e2e/open-project.ts';
 import { listFolder } from '../../moments.ts';
+import { slowness } from '../../processes.ts';
 import type { Stage } from '../contract.ts';
 import { findLeftProcesses } from '../left-processes.ts';
 import type { Invariant } from './contract.ts';
 
 export const noProcessLeft: Invariant = {
   name: 'no-process',
-  check: ({ stage }) => findLeftProcesses(stage).map(({ pid, command }) => `pid ${pid}: ${command}`),
+  async check({ stage }) {
+    // A spare worker of a host that was killed ends by itself.
+    await until('none is left', () => findLeftProcesses(stage).length === 0, 1000 * slowness()).catch(
+      () => undefined,
+    );
+    return findLeftProcesses(stage).map(({ pid, command }) => `pid ${pid}: ${command}`);
+  },
 };
 
 export const noMountLeft: Invariant = {

@@ -9,6 +9,16 @@ import { choosePhase, describePhase, reachPhase } from '../phases.ts';
 /** One transaction waits 5 s, an append 30 s. */
 const HOLD_SECONDS: [number, ...number[]] = [1, 6, 6, 8, 12, 12, 34, 75];
 
+function tryLock(database: ReturnType<typeof openDatabase>): boolean {
+  try {
+    database.exec('BEGIN IMMEDIATE');
+    return true;
+  } catch (error) {
+    if ((error as { code?: string }).code === 'SQLITE_BUSY') return false;
+    throw error;
+  }
+}
+
 export function createLockFault(random: Random, moments?: [Moment, ...Moment[]]): Fault {
   const phase = choosePhase(random, moments);
   const seconds = choose(random, HOLD_SECONDS);
@@ -19,7 +29,7 @@ export function createLockFault(random: Random, moments?: [Moment, ...Moment[]])
       if (!(await reachPhase(phase, stage, running))) return false;
       const database = openDatabase(join(stage.stateDir, 'ledger.db'));
       try {
-        database.exec('BEGIN IMMEDIATE');
+        if (!tryLock(database)) return false; // another fault has it
         await new Promise((resolve) => setTimeout(resolve, seconds * 1000)); // the holding itself
         database.exec('ROLLBACK');
       } finally {

@@ -55,7 +55,8 @@ export async function endTree(each: TreeCase): Promise<Findings> {
 async function growAndEnd(project: Project, { ending, sandbox, random }: TreeCase): Promise<string[]> {
   const mark = `9${String(process.pid).padStart(7, '0')}${chooseNumber(random, 1000, 9999)}`;
   const tree = growTree(random, mark, `${project.root}/ready`);
-  const timeout = ending === 'timeout' ? ['--timeout', '2s'] : [];
+  const timeoutMs = Math.ceil(2 * slowness()) * 1000; // the tree has to stand before
+  const timeout = ending === 'timeout' ? ['--timeout', `${timeoutMs}ms`] : [];
   const child = project.start(
     ...['run', '-o', 'json', '--retries', '0', '--sandbox', sandbox, ...timeout],
     ...['--', 'bash', '-c', tree.program],
@@ -70,7 +71,7 @@ async function growAndEnd(project: Project, { ending, sandbox, random }: TreeCas
   endBy(ending, child.pid ?? 0);
   if (ending === 'timeout' || ending === 'cancel') {
     await ended;
-    const limitMs = (ending === 'timeout' ? 2000 : 0) + GRACE_MS + SETTLE_LIMIT_MS * slowness();
+    const limitMs = (ending === 'timeout' ? timeoutMs : 0) + GRACE_MS + SETTLE_LIMIT_MS * slowness();
     return judge(tree.program, mark, performance.now() - startedMs, limitMs);
   }
   const limitMs = KILL_LIMIT_MS * slowness();

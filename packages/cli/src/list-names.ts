@@ -1,0 +1,29 @@
+/** The names that a shell completes with. A shell expands what it is given, so only plain words are named. */
+import { listPricedModels, type Caisson } from '@caisson/engine';
+import { BUILT_IN_RUNTIMES } from '@caisson/protocol';
+import type { NamesKind } from './command.ts';
+import type { Output } from './output.ts';
+import { withCaissonToRead } from './with-caisson.ts';
+
+const PLAIN = /^[\w.@:/+-]+$/;
+const MAX_RUNS = 30;
+
+export async function listNames(
+  kind: NamesKind,
+  stateDir: string | undefined,
+  output: Output,
+): Promise<string[]> {
+  const names =
+    kind === 'models'
+      ? listPricedModels()
+      : kind === 'runtimes'
+        ? [...BUILT_IN_RUNTIMES]
+        : await withCaissonToRead(stateDir, output, (caisson) => LISTED[kind](caisson));
+  return names.filter((name) => PLAIN.test(name));
+}
+
+const LISTED: Readonly<Record<'runs' | 'agents', (caisson: Caisson) => Promise<string[]>>> = {
+  runs: async (caisson) =>
+    (await caisson.runs({ newestFirst: true, limit: MAX_RUNS })).map(({ runId }) => runId),
+  agents: async (caisson) => (await caisson.registry.list('agents')).map(({ name }) => name),
+};
