@@ -31,8 +31,7 @@ export function createUpdateReporter(say: PrintLine): UpdateReporter {
     if (said.trim() !== '') say({ type: 'text', text: said });
     return said;
   };
-  const start = (call: ToolCall | ToolCallUpdate) => {
-    const id = call.toolCallId;
+  const start = (call: ToolCall | ToolCallUpdate, id = call.toolCallId) => {
     if (open.has(id) || ended.has(id)) return;
     openTurn();
     flushText();
