@@ -12,7 +12,7 @@ import {
   type PreparedWorkspace,
   type Workspaces,
 } from '../packages/engine/src/workspace/index.ts';
-import { capturePatch, createSeal, proveApplies, type CapturedPatch } from '../packages/ground/src/index.ts';
+import { capturePatch, createStamp, proveApplies, type CapturedPatch } from '../packages/ground/src/index.ts';
 import type { BenchRow } from './bench-row.ts';
 
 const execute = promisify(execFile);
@@ -32,7 +32,7 @@ export async function run(): Promise<BenchRow[]> {
 async function measure(folder: string): Promise<BenchRow[]> {
   const root = join(folder, 'repo');
   await makeRepository(root);
-  const workspaces = createWorkspaces({ home: folder, seal: createSeal(Buffer.from('bench')) });
+  const workspaces = createWorkspaces({ home: folder, stamp: createStamp(Buffer.from('bench')) });
   const times = {
     worktree: [] as number[],
     prepare: [] as number[],

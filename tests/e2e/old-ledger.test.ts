@@ -7,7 +7,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createSeal, systemClock } from '@caisson/ground';
+import { createStamp, systemClock } from '@caisson/ground';
 import { parseEnvelope, toEnvelope, toWire } from '@caisson/protocol';
 import { expect, it, onTestFinished } from 'vitest';
 import { formatEvent } from '../../packages/cli/src/format-event.ts';
@@ -29,7 +29,7 @@ function unpack() {
   const ledger = openLedger(join(folder, 'ledger.db'));
   onTestFinished(() => ledger.close());
   const key = parsePublicKey(readFileSync(join(folder, 'key.pub'), 'utf8'), 'key.pub');
-  const workspaces = createWorkspaces({ home: folder, seal: createSeal(Buffer.from('a secret')) });
+  const workspaces = createWorkspaces({ home: folder, stamp: createStamp(Buffer.from('a secret')) });
   return { ledger, store: openLocalStore(join(folder, 'store')), workspaces, key };
 }
 

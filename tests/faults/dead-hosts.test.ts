@@ -61,7 +61,7 @@ it('ends its runs also when the record of some attempt cannot be read', async ()
   await accept(engine);
   const broken = join(engine.config.stateDir, 'worktrees', `${OTHER}.1`);
   mkdirSync(broken, { recursive: true });
-  const sealed = engine.seal.wrap(`workspace:${OTHER}.1`, '{"attempt": "no number"}');
+  const sealed = engine.stamp.wrap(`workspace:${OTHER}.1`, '{"attempt": "no number"}');
   writeFileSync(join(broken, 'record.json'), sealed);
   mkdirSync(join(engine.config.stateDir, 'worktrees', `${OTHER}.2`, 'record.json'), { recursive: true });
   expect((await engine.recover()).settled).toEqual([RUN]);

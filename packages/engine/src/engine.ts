@@ -121,20 +121,20 @@ function openStorage(config: ResolvedConfig) {
     ledger,
     recorder,
     feed: createFeed({ ledger, recorder, clock }),
-    seal: state.seal,
+    stamp: state.stamp,
     endings,
     store,
     mirror,
     registry: openRegistry({ folder: join(config.stateDir, 'registry'), store, clock }),
     hosts: createLocalHosts(config.stateDir),
-    workspaces: createWorkspaces({ home: config.folders.home, seal: state.seal }),
+    workspaces: createWorkspaces({ home: config.folders.home, stamp: state.stamp }),
   };
 }
 
 type Base = ReturnType<typeof openStorage>;
 
 /** The rooms that a run, or a person who inspects one, uses. */
-function openServices(config: ResolvedConfig, { clock, bus, ledger, recorder, hosts, hostId, seal }: Base) {
+function openServices(config: ResolvedConfig, { clock, bus, ledger, recorder, hosts, hostId, stamp }: Base) {
   const secrets = createSecrets({
     env: readHostEnvironment(),
     home: config.folders.home,
@@ -157,7 +157,7 @@ function openServices(config: ResolvedConfig, { clock, bus, ledger, recorder, ho
       recorder,
       hostId,
       clock,
-      seal,
+      stamp,
       resolveSecret: (ref) => secrets.resolve(ref),
       isHostAlive: (id) => hosts.isAlive(id),
       warn: warnAs(bus, 'callbacks'),

@@ -147,7 +147,7 @@ export const PipelineConfig = z.strictObject({
   blocks: described(
     'ask',
     list(Block, 64).check(z.minLength(1)),
-    'Steps in order: agent, script, capture. The seal follows by itself.',
+    'Steps in order: agent, script, capture. The run is sealed by itself.',
   ),
 });
 export type PipelineConfig = z.infer<typeof PipelineConfig>;

@@ -100,7 +100,7 @@ export const lifecycleEvents = {
   'dispatch.finished': {
     version: 1,
     durable: true,
-    summary: 'The pipeline is sealed and no question was left.',
+    summary: 'The pipeline is done, its result is written, and no question was left.',
     data: terminal({}),
   },
   'dispatch.needs_input': {

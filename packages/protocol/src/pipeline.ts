@@ -1,8 +1,8 @@
 /**
  * Pipeline spec v1: the ordered steps inside a worker.
  *
- * A pipeline is `agent`, `script` and `capture` blocks. The `seal` step is structural: it follows every successful
- * pipeline and is never authored, so a literal `seal` is refused by name. Host and worker both call {@link
+ * A pipeline is `agent`, `script` and `capture` blocks. The result is written, and the run sealed, after every
+ * pipeline by itself: a literal `seal` is refused by name. Host and worker both call {@link
  * parsePipelineSpec}.
  */
 import * as z from 'zod/mini';
@@ -71,7 +71,7 @@ export function parsePipelineSpec(input: unknown): PipelineSpec {
   return parsed.data;
 }
 
-/** `agent → capture patch → script verify (if any) → capture outputs`; the seal follows by itself. */
+/** `agent → capture patch → script verify (if any) → capture outputs`. */
 export function createDefaultPipeline(
   options: { verify?: string | { command: string; timeoutSeconds?: number; lens?: ScriptLens } } = {},
 ): PipelineSpec {
@@ -94,7 +94,7 @@ function refuseLiteralSeal(input: unknown): void {
   const index = input.blocks.findIndex(isSealBlock);
   if (index === -1) return;
   throw new PipelineSpecError(
-    `pipeline block ${index} is a literal "seal": the seal is added by itself after the last block`,
+    `pipeline block ${index} is a literal "seal": the run is sealed by itself after the last block`,
     { remedy: `Remove block ${index} from the pipeline.` },
   );
 }

@@ -13,6 +13,6 @@ export const STEPS = {
   pipeline: 11,
   'close-channel': 12,
   sentinel: 13,
-  seal: 14,
+  result: 14,
 } as const;
 export type StepName = keyof typeof STEPS;

@@ -3,7 +3,7 @@
  *
  *  1 parse job · 2 load runtime adapter · 3 re-hash inputs · 4 wire the emitter · 5 ready, wait for go · 6 overlay · 7
  *  take secrets · 8 merge env · 9 setup scripts · 10 open channel · 11 pipeline · 12 close channel · 13 read the
- *  sentinel · 14 seal
+ *  sentinel · 14 write the result
  *
  * W1  Nothing of the agent runs before `go`.
  * W2  Every ending except a lost host writes exactly one result.
@@ -28,7 +28,7 @@ import {
   selfStartTime,
 } from './attempt/index.ts';
 import { runPayload } from './payload.ts';
-import { sealAttempt } from './pipeline/index.ts';
+import { writeResult } from './pipeline/index.ts';
 import {
   loadDriver,
   mergeEnv,
@@ -59,7 +59,7 @@ export async function carryOut(job: Job, environment: WorkerEnvironment, control
   const uncaught = catchUncaught(context);
   const ending = await Promise.race([findEnding(context, environment), uncaught.ending]);
   try {
-    await seal(context, ending, Math.round(performance.now() - startedAt));
+    await conclude(context, ending, Math.round(performance.now() - startedAt));
   } finally {
     uncaught.release();
   }
@@ -80,9 +80,9 @@ function dieWithHost(context: AttemptContext, control: Control): void {
 }
 
 /** Step 14. Reports a result that cannot be written; the host uses that line if it has no result. */
-async function seal(context: AttemptContext, ending: Ending, durationMs: number): Promise<void> {
+async function conclude(context: AttemptContext, ending: Ending, durationMs: number): Promise<void> {
   try {
-    await inStep('seal', 'worker-failed', () => sealAttempt(context, ending, durationMs));
+    await inStep('result', 'worker-failed', () => writeResult(context, ending, durationMs));
   } catch (error) {
     if (!(error instanceof StepFailure)) throw error;
     context.writer.write({ kind: 'dispatch.failed', durationMs, failure: error.failure });

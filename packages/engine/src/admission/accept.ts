@@ -36,7 +36,7 @@ export async function accept(rooms: DispatchRooms, run: AdmittedRun): Promise<vo
     requestRef: (await rooms.store.putBlob(Buffer.from(JSON.stringify(repeatable(run))))).digest,
   });
   const record = rooms.recorder.of(run.runId, run.trace);
-  await record.append('dispatch.accepted', data, { room: poolLimit(run, rooms.settings) });
+  await record.append('dispatch.accepted', data, { poolLimit: poolLimit(run, rooms.settings) });
 }
 
 /** What the evidence manifest will name, by digest. */

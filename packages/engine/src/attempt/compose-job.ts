@@ -9,7 +9,7 @@ import { LOST_WORK_NOTE, NEXT_ATTEMPT_NOTE } from './continued-work.ts';
 import { findNeighbourStates } from './neighbour-states.ts';
 import { rulesAboutControls } from './own-controls.ts';
 import { supportedSampling } from './sampling.ts';
-import type { AgentSession } from './session-folder.ts';
+import type { AgentConversation } from './conversation-folder.ts';
 import type { AttemptPaths } from './state-paths.ts';
 
 export interface JobParts {
@@ -22,10 +22,10 @@ export interface JobParts {
   readonly secrets: Job['secrets'];
   readonly inputs: Job['inputs'];
   readonly overlay: Job['overlay'];
-  readonly session: AgentSession;
+  readonly conversation: AgentConversation;
   readonly isWorkLost: boolean;
-  /** The session is of an attempt before this one, not of another run. */
-  readonly isOwnSession: boolean;
+  /** The conversation is of an attempt before this one, not of another run. */
+  readonly isOwnConversation: boolean;
 }
 
 export function composeJob(rooms: DispatchRooms, run: AdmittedRun, parts: JobParts): Job {
@@ -95,15 +95,15 @@ function composeTask(
       user: [...notesOf(parts), run.userPrompt].join('\n\n'),
     },
     answer: answer && describeAnswer(answer),
-    resume: parts.session.resume,
+    resume: parts.conversation.resume,
   });
 }
 
 /** What a resumed conversation must know before it gets its task. */
-function notesOf({ session, isOwnSession, isWorkLost }: JobParts): string[] {
-  if (session.resume === undefined) return [];
+function notesOf({ conversation, isOwnConversation, isWorkLost }: JobParts): string[] {
+  if (conversation.resume === undefined) return [];
   if (isWorkLost) return [LOST_WORK_NOTE];
-  return isOwnSession ? [NEXT_ATTEMPT_NOTE] : [];
+  return isOwnConversation ? [NEXT_ATTEMPT_NOTE] : [];
 }
 
 function composeWorkspace(run: AdmittedRun, workspace: PreparedWorkspace): Job['workspace'] {
@@ -158,7 +158,7 @@ function composeSandbox({ settings }: DispatchRooms, run: AdmittedRun, parts: Jo
 function composePaths(
   rooms: DispatchRooms,
   run: AdmittedRun,
-  { paths, workspace, session, limits }: JobParts,
+  { paths, workspace, conversation, limits }: JobParts,
 ): Job['paths'] {
   const isOpen = run.grant.sandbox === 'none';
   return {
@@ -168,7 +168,7 @@ function composePaths(
     captures: paths.captures,
     // Without a sandbox nothing is mounted: the mailbox is where the agent looks for it.
     mailbox: isOpen && workspace.kind !== 'in-place' ? join(workspace.path, '.caisson') : paths.mailbox,
-    session: session.folder,
+    session: conversation.folder,
     ...(workspace.brought === undefined ? {} : { layers: paths.layers }),
     ...sessionFiles(rooms, run),
     cgroup: [...limits.procsFiles],

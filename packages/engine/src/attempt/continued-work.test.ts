@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
 import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
 import type { EarlierWork } from '../workspace/index.ts';
-import { findContinuedWork, findEarlierSession, findSessionOfRun, isWorkLost } from './continued-work.ts';
+import {
+  findContinuedWork,
+  findEarlierConversation,
+  findConversationOfRun,
+  isWorkLost,
+} from './continued-work.ts';
 
 const S1 = { sessionId: 's1' };
 const S2 = { sessionId: 's2' };
@@ -25,7 +30,7 @@ function roomsWith(...events: Recorded[]) {
 
 const admitted = (request = {}) => ({ runId: 'run_b', request }) as unknown as AdmittedRun;
 
-test('a third attempt goes on with the session and the work of the first, which the second left no word of', async () => {
+test('a third attempt goes on with the conversation and the work of the first, which the second left no word of', async () => {
   const workspace = (baselineTree: string) => ({
     ...{ schemaVersion: 1, kind: 'worktree', runId: 'run_b', attempt: 1, path: '/a/f', mountPath: '/p' },
     ...{ cwd: '/p', projectRoot: '/p', attemptDir: '/a', gitDir: '/g', custodyDir: '/c' },
@@ -36,18 +41,18 @@ test('a third attempt goes on with the session and the work of the first, which 
     ...{ type: 'attempt.launched', attempt, data: { workspace: workspace(`${attempt}`.repeat(40)) } },
   }));
   const rooms = roomsWith(...launches, ended(1, { resume: S1, patchRef: 'p1' }), ended(2));
-  const session = findEarlierSession(rooms, admitted(), 3);
-  expect(session).toEqual({
+  const conversation = findEarlierConversation(rooms, admitted(), 3);
+  expect(conversation).toEqual({
     ...{ runId: 'run_b', resume: S1, work: { kind: 'patch', patchRef: 'p1', attempt: 1 } },
   });
-  expect(await findContinuedWork(rooms, { workspaceKind: 'worktree' }, session)).toMatchObject({
+  expect(await findContinuedWork(rooms, { workspaceKind: 'worktree' }, conversation)).toMatchObject({
     baselineTree: '1'.repeat(40),
     patch: Buffer.from('p1'),
   });
 });
 
-test('the newest patch since the session counts, and none from before it', () => {
-  const work = (...events: Recorded[]) => findEarlierSession(roomsWith(...events), admitted(), 3)?.work;
+test('the newest patch since the conversation counts, and none from before it', () => {
+  const work = (...events: Recorded[]) => findEarlierConversation(roomsWith(...events), admitted(), 3)?.work;
   expect(work(ended(1, { resume: S1, patchRef: 'p1' }), ended(2, { patchRef: 'p2' }))).toEqual({
     ...{ kind: 'patch', patchRef: 'p2', attempt: 2 },
   });
@@ -57,7 +62,7 @@ test('the newest patch since the session counts, and none from before it', () =>
 test('a run does not begin with work that the conversation it continues knows nothing of', () => {
   const request = { continues: 'run_a', resume: S2 };
   const work = (...events: Recorded[]) =>
-    findEarlierSession(roomsWith(...events), admitted(request), 1)?.work;
+    findEarlierConversation(roomsWith(...events), admitted(request), 1)?.work;
   expect(work(ended(1, { patchRef: 'p1' }), failed(2, { patchRef: 'p1' }))).toEqual({ kind: 'none' });
   expect(work(ended(1, { resume: S2, patchRef: 'p1' }), failed(2, { patchRef: 'p1' }))).toEqual({
     ...{ kind: 'patch', patchRef: 'p1', attempt: 1 },
@@ -66,10 +71,14 @@ test('a run does not begin with work that the conversation it continues knows no
 });
 
 test('the prompt says that the work of a conversation is lost, also when there never was a patch of it', () => {
-  const session = findEarlierSession(roomsWith(ended(1, { resume: S1, patchMissing: 'why' })), admitted(), 2);
-  expect(isWorkLost(session, null, { kind: 'worktree' })).toBe(true);
-  expect(isWorkLost(session, null, { kind: 'in-place' })).toBe(false);
-  const idle = findEarlierSession(roomsWith(ended(1, { resume: S1 })), admitted(), 2);
+  const conversation = findEarlierConversation(
+    roomsWith(ended(1, { resume: S1, patchMissing: 'why' })),
+    admitted(),
+    2,
+  );
+  expect(isWorkLost(conversation, null, { kind: 'worktree' })).toBe(true);
+  expect(isWorkLost(conversation, null, { kind: 'in-place' })).toBe(false);
+  const idle = findEarlierConversation(roomsWith(ended(1, { resume: S1 })), admitted(), 2);
   expect(isWorkLost(idle, null, { kind: 'worktree' })).toBe(false);
   expect(isWorkLost(idle, {} as EarlierWork, { kind: 'worktree' })).toBe(true);
   expect(isWorkLost(idle, {} as EarlierWork, { kind: 'worktree', startTree: 't' })).toBe(false);
@@ -80,8 +89,8 @@ test('the conversation of a run is that of its result, or else of the newest att
     ...{ models: [], inputTokens: 1, outputTokens, cacheReadTokens: 0, cacheWriteTokens: 0 },
   });
   const rooms = roomsWith(ended(1, { resume: S1 }), ended(2));
-  expect(findSessionOfRun(rooms, 'run_a', { resume: S2, usage: usage(1) })).toEqual(S2);
-  expect(findSessionOfRun(rooms, 'run_a', { resume: S2, usage: usage(0) })).toEqual(S1);
-  expect(findSessionOfRun(rooms, 'run_a', null)).toEqual(S1);
-  expect(findSessionOfRun(roomsWith(), 'run_a', { resume: S2, usage: usage(0) })).toBeUndefined();
+  expect(findConversationOfRun(rooms, 'run_a', { resume: S2, usage: usage(1) })).toEqual(S2);
+  expect(findConversationOfRun(rooms, 'run_a', { resume: S2, usage: usage(0) })).toEqual(S1);
+  expect(findConversationOfRun(rooms, 'run_a', null)).toEqual(S1);
+  expect(findConversationOfRun(roomsWith(), 'run_a', { resume: S2, usage: usage(0) })).toBeUndefined();
 });

@@ -10,23 +10,23 @@ import { PreparedWorkspace, type EarlierWork } from '../workspace/index.ts';
 import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
 import { findWorkAttempt } from './left-work.ts';
 
-/** A session, whose it is, and what was done in it. */
-export interface EarlierSession {
+/** A conversation, whose it is, and what was done in it. */
+export interface EarlierConversation {
   readonly runId: string;
   readonly resume: SessionResume;
-  readonly work: SessionWork;
+  readonly work: ConversationWork;
 }
 
 /** `missing`: something was done, and there is no patch of it. */
-type SessionWork =
+type ConversationWork =
   | { readonly kind: 'patch'; readonly patchRef: string; readonly attempt: number }
   | { readonly kind: 'none' | 'missing' };
 
-export function findEarlierSession(
+export function findEarlierConversation(
   rooms: Pick<DispatchRooms, 'ledger'>,
   { runId, request }: Pick<AdmittedRun, 'runId' | 'request'>,
   attempt: number,
-): EarlierSession | null {
+): EarlierConversation | null {
   const ended = attempt === 1 ? [] : rooms.ledger.read({ runId, types: ['attempt.ended'] });
   const newest = ended.findLastIndex(({ data }) => data.resume !== undefined);
   const own = ended[newest]?.data.resume;
@@ -37,7 +37,7 @@ export function findEarlierSession(
 }
 
 /** The conversation of an ended run that another run can continue. */
-export function findSessionOfRun(
+export function findConversationOfRun(
   { ledger }: Pick<DispatchRooms, 'ledger'>,
   runId: string,
   result: Pick<Result, 'resume' | 'usage'> | null,
@@ -62,11 +62,11 @@ export function unlessUnanswered(
 export async function findContinuedWork(
   rooms: Pick<DispatchRooms, 'ledger' | 'store'>,
   run: Pick<AdmittedRun, 'workspaceKind'>,
-  session: EarlierSession | null,
+  conversation: EarlierConversation | null,
 ): Promise<EarlierWork | null> {
-  if (session?.work.kind !== 'patch' || run.workspaceKind === 'in-place') return null;
-  const { runId } = session;
-  const { patchRef, attempt } = session.work;
+  if (conversation?.work.kind !== 'patch' || run.workspaceKind === 'in-place') return null;
+  const { runId } = conversation;
+  const { patchRef, attempt } = conversation.work;
   const launches = rooms.ledger.read({ runId, types: ['attempt.launched'] });
   const launched = launches.findLast((event) => event.attempt === attempt);
   const workspace = PreparedWorkspace.safeParse(launched?.data.workspace).data;
@@ -77,12 +77,12 @@ export async function findContinuedWork(
 
 /** Whether a resumed conversation has to do without its work; `work` is what its workspace was to begin with. */
 export function isWorkLost(
-  session: EarlierSession | null,
+  conversation: EarlierConversation | null,
   work: EarlierWork | null,
   { kind, startTree }: Pick<PreparedWorkspace, 'kind' | 'startTree'>,
 ): boolean {
   if (work !== null) return startTree === undefined;
-  return session?.work.kind === 'missing' && kind !== 'in-place';
+  return conversation?.work.kind === 'missing' && kind !== 'in-place';
 }
 
 type Ended = Pick<StoredOf<'attempt.ended'>, 'attempt'> & {
@@ -90,7 +90,7 @@ type Ended = Pick<StoredOf<'attempt.ended'>, 'attempt'> & {
 };
 
 /** What the attempts of one conversation did: each began with the patch of the one before. */
-function workOf(attempts: readonly Ended[]): SessionWork {
+function workOf(attempts: readonly Ended[]): ConversationWork {
   const last = attempts.findLast(({ data }) => data.patchRef !== undefined);
   if (last?.data.patchRef !== undefined)
     return { kind: 'patch', patchRef: last.data.patchRef, attempt: last.attempt };
@@ -102,7 +102,7 @@ function workOfRun(
   { ledger }: Pick<DispatchRooms, 'ledger'>,
   runId: string,
   { sessionId }: SessionResume,
-): SessionWork {
+): ConversationWork {
   const type = ledger.run(runId)?.ending;
   const ending = type === undefined ? undefined : ledger.read({ runId, types: [type] }).at(-1);
   if (ending === undefined) return { kind: 'none' };

@@ -29,7 +29,7 @@ export interface FollowedAttempt {
    * The conversation that another attempt can continue; `reported` is the result's own value, a worker that died wrote
    * none.
    */
-  findSession(reported?: SessionResume): SessionResume | undefined;
+  findConversation(reported?: SessionResume): SessionResume | undefined;
   /** Nothing more will come of the agent and its model. */
   closeWork(): void;
 }
@@ -90,7 +90,7 @@ export function follow(
     ended: supervision.ended,
     hasStarted: () => hasStarted,
     countUsage: usage.count,
-    findSession: usage.findSession,
+    findConversation: usage.findConversation,
     closeWork: () => work.close(),
   };
 }

@@ -4,7 +4,7 @@ export { orWarn, warnOfSurvivors } from './clean-up.ts';
 export { atLeast, findEarlierUse } from './count-usage.ts';
 export { endingOfResult } from './find-ending.ts';
 export { freeFolder } from './hold-folder.ts';
-export { findSessionOfRun } from './continued-work.ts';
+export { findConversationOfRun } from './continued-work.ts';
 export { findLeftWork, findWorkAttempt } from './left-work.ts';
 export { findChangesOutsideScope, mayLackPatch, ScopeUnknownError } from './outside-scope.ts';
 export { findOwnControls } from './own-controls.ts';

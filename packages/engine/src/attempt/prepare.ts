@@ -17,14 +17,19 @@ import {
 } from '../admission/index.ts';
 import { materialiseCapabilities, resolveSecrets, recordFirst } from './attempt-materials.ts';
 import { composeJob } from './compose-job.ts';
-import { findContinuedWork, findEarlierSession, isWorkLost, type EarlierSession } from './continued-work.ts';
+import {
+  findContinuedWork,
+  findEarlierConversation,
+  isWorkLost,
+  type EarlierConversation,
+} from './continued-work.ts';
 import { holdFolder } from './hold-folder.ts';
 import { openNetwork, planNetwork } from './plan-network.ts';
 import { PrepareFailure } from './prepare-failure.ts';
 import { orWarn } from './clean-up.ts';
 import { findOwnControls } from './own-controls.ts';
 import { orAborted } from './or-aborted.ts';
-import { linkSession, openAgentSession, type AgentSession } from './session-folder.ts';
+import { linkConversation, openConversation, type AgentConversation } from './conversation-folder.ts';
 import {
   attemptPaths,
   createAttemptFolders,
@@ -78,8 +83,8 @@ async function prepareAll(
   const paths = attemptPaths(rooms.settings.stateDir, run.runId, attempt);
   undo.push(() => removeAttemptFolders(paths));
   createAttemptFolders(paths);
-  const earlier = findEarlierSession(rooms, run, attempt);
-  const session = await openSession(rooms, run, record, { attempt, earlier });
+  const earlier = findEarlierConversation(rooms, run, attempt);
+  const conversation = await openOwnConversation(rooms, run, record, { attempt, earlier });
   if (attempt === 1) await recordFirst(run, record);
   await failingAs('fetch-failed', 'open-stream', () => rooms.callbacks.check(run.runId));
   const [secrets, networkPlan] = await failingAs('fetch-failed', 'secrets', async () => [
@@ -92,7 +97,7 @@ async function prepareAll(
   }));
   if (run.workspaceKind === 'in-place') await holdFolder(rooms, run);
   const work = await failingAs('worker-failed', undefined, () =>
-    findContinuedWork(rooms, run, session.resume === undefined ? null : earlier),
+    findContinuedWork(rooms, run, conversation.resume === undefined ? null : earlier),
   );
   const workspace = await prepareWorkspace(rooms, run, { attempt, signal, work });
   undo.push(() => rooms.workspaces.remove(workspace, { force: true }));
@@ -117,9 +122,9 @@ async function prepareAll(
     secrets: secrets.values,
     inputs,
     overlay,
-    session,
+    conversation,
     isWorkLost: isWorkLost(earlier, work, workspace),
-    isOwnSession: earlier?.runId === run.runId,
+    isOwnConversation: earlier?.runId === run.runId,
   });
   // Not through a temporary file: it contains secrets, and the clean-up after a dead host knows only this name.
   await writeFile(paths.job, JSON.stringify(job), { mode: 0o600, flag: 'wx' });
@@ -138,21 +143,21 @@ async function recordBrought(
 }
 
 /** Without a sandbox the agent's HOME is our folder, with the log-ins and the conversation linked into it. */
-async function openSession(
+async function openOwnConversation(
   { settings }: DispatchRooms,
   run: AdmittedRun,
   record: RunRecord,
-  { attempt, earlier }: { attempt: number; earlier: EarlierSession | null },
-): Promise<AgentSession> {
-  const session = await openAgentSession(run, settings.stateDir, earlier);
-  if (session.problem !== undefined)
-    await record.append('warning', { source: 'session', message: session.problem }, { attempt });
-  if (run.grant.sandbox !== 'none') return session;
+  { attempt, earlier }: { attempt: number; earlier: EarlierConversation | null },
+): Promise<AgentConversation> {
+  const conversation = await openConversation(run, settings.stateDir, earlier);
+  if (conversation.problem !== undefined)
+    await record.append('warning', { source: 'session', message: conversation.problem }, { attempt });
+  if (run.grant.sandbox !== 'none') return conversation;
   const { home } = attemptPaths(settings.stateDir, run.runId, attempt);
   mkdirSync(home, { recursive: true, mode: 0o700 });
   linkLoginFiles(settings.home, home, run.runtime);
-  linkSession(home, session.folder);
-  return session;
+  linkConversation(home, conversation.folder);
+  return conversation;
 }
 
 function prepareWorkspace(

@@ -79,7 +79,8 @@ async function settleFollowed(
       durationMs,
       secrets: prepared.job.secrets,
       countUsage: followed.countUsage,
-      findSession: () => followed.findSession(found.kind === 'valid' ? found.result.resume : undefined),
+      findConversation: () =>
+        followed.findConversation(found.kind === 'valid' ? found.result.resume : undefined),
       mayPass,
     };
     return settle(rooms, entry.record, input, retry);

@@ -40,7 +40,7 @@ export interface SettleInput {
   /** The usage of the attempt; `reported` is its result's own figure. */
   countUsage(reported: Usage | undefined): Usage | undefined;
   /** The conversation that another attempt can continue; undefined if there is none. */
-  findSession?(): SessionResume | undefined;
+  findConversation?(): SessionResume | undefined;
   /** Which failures are thrown so that everything is repeated later; any other becomes a warning of the run. */
   readonly mayPass: MayPass;
 }
@@ -141,7 +141,7 @@ async function recordEnd(
   const write = (events: EventContent<DurableType>[]): Promise<void> =>
     recordInReserve(rooms, record, attempt, [...warnings, ...events]);
   if (next.kind === 'retry') {
-    const data = { ...next.data, durationMs, resume: input.findSession?.(), ...saved };
+    const data = { ...next.data, durationMs, resume: input.findConversation?.(), ...saved };
     await write([{ type: 'attempt.ended', data }]);
     return { kind: 'retry' };
   }

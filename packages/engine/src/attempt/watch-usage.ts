@@ -21,8 +21,8 @@ export interface UsageWatch {
   count(reported?: Usage): Usage | undefined;
   /** The counters of a beat, with the broker's figures in place of the agent's. */
   countBeat(counters: HeartbeatCounters): HeartbeatCounters;
-  /** See {@link FollowedAttempt.findSession}. */
-  findSession(reported?: SessionResume): SessionResume | undefined;
+  /** See {@link FollowedAttempt.findConversation}. */
+  findConversation(reported?: SessionResume): SessionResume | undefined;
   /** Whether the model's answers fail, so that an agent that talks on makes no progress. */
   isModelFailing(): boolean;
 }
@@ -74,9 +74,9 @@ export function watchUsage(
   return {
     count,
     countBeat: createBeatCounter(() => passing?.read() ?? null, reportsOnce),
-    findSession(reported) {
-      const session = reported ?? (sessionId === undefined ? undefined : { sessionId });
-      return unlessUnanswered(session, passing?.read().hasAnswered);
+    findConversation(reported) {
+      const conversation = reported ?? (sessionId === undefined ? undefined : { sessionId });
+      return unlessUnanswered(conversation, passing?.read().hasAnswered);
     },
     isModelFailing() {
       const seen = passing?.read();

@@ -1,13 +1,13 @@
 import { SAMPLE_GRANT } from '../../../protocol/src/fixtures/sample-events.ts';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createManualClock, createSeal, type ManualClock } from '@caisson/ground';
+import { createManualClock, createStamp, type ManualClock } from '@caisson/ground';
 import { expect, it, onTestFinished } from 'vitest';
 import { createMemoryLedger, createRecorder, type Ledger, type NewEvent } from '../ledger/index.ts';
 import { createCallbacks, type Callbacks, type CallbackEndpoint } from './index.ts';
 
 const RUN = 'run_00000000000000000001';
-const SEAL = createSeal(Buffer.from('a secret'));
+const STAMP = createStamp(Buffer.from('a secret'));
 
 async function serve(
   answer: (count: number) => number,
@@ -63,7 +63,7 @@ function host(
     ledger,
     hostId,
     clock,
-    seal: SEAL,
+    stamp: STAMP,
     resolveSecret: (ref) => {
       resolved.push(ref);
       return Promise.resolve(ref);
@@ -178,9 +178,9 @@ it('a row that we did not sign is dropped and said: nothing is sent, and no secr
   };
   const delivery = { ...row, body: '{}', queuedAtMs: 0, dueAtMs: 0, tries: 0 };
   ledger.kv.set('callback-outbox', 'a', delivery);
-  const other = createSeal(Buffer.from('of another user'));
+  const other = createStamp(Buffer.from('of another user'));
   ledger.kv.set('callback-outbox', 'b', other.wrap('callback-outbox:b', JSON.stringify(delivery)));
-  ledger.kv.set('callback-outbox', 'c', SEAL.wrap('callback-outbox:other', JSON.stringify(delivery)));
+  ledger.kv.set('callback-outbox', 'c', STAMP.wrap('callback-outbox:other', JSON.stringify(delivery)));
   ledger.kv.set('callback-endpoints', RUN, { host: 'host_dead', endpoints: [endpoint] });
   await ledger.append([ACCEPTED]);
   await ledger.append([FAILED]);

@@ -9,7 +9,7 @@
  * C5 Two hosts never try the same delivery at the same time.
  * C6 A row names the address, the content and the secret: one that we did not sign is dropped, never sent.
  */
-import type { Clock, Seal } from '@caisson/ground';
+import type { Clock, Stamp } from '@caisson/ground';
 import type { Ledger, Recorder } from '../ledger/index.ts';
 
 /** Which endpoint gets which events. References, never the secrets themselves. */
@@ -66,7 +66,7 @@ export interface CallbacksOptions {
   readonly hostId: string;
   readonly clock: Clock;
   /** Signs the rows, which name address, content and secret. */
-  readonly seal: Seal;
+  readonly stamp: Stamp;
   resolveSecret(ref: string): Promise<string>;
   isHostAlive(hostId: string): Promise<boolean>;
   warn(message: string): void;

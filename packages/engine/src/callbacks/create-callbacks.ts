@@ -21,7 +21,7 @@ class OutboxCallbacks implements Callbacks {
 
   constructor(options: CallbacksOptions) {
     this.#options = options;
-    this.#outbox = new Outbox(options.ledger.kv, options.seal);
+    this.#outbox = new Outbox(options.ledger.kv, options.stamp);
     this.#courier = new Courier(options, this.#outbox);
   }
 

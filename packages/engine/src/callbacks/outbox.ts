@@ -1,6 +1,6 @@
 /** The rows of the outbox: what is to be sent, and how often it was tried. */
 import { createHash } from 'node:crypto';
-import type { Seal } from '@caisson/ground';
+import type { Stamp } from '@caisson/ground';
 import type { Ledger } from '../ledger/index.ts';
 import * as z from 'zod/mini';
 
@@ -36,11 +36,11 @@ export type Delivery = z.infer<typeof Delivery>;
 /** C6: every row is signed; one that is not is no row. */
 export class Outbox {
   readonly #kv: Ledger['kv'];
-  readonly #seal: Seal;
+  readonly #stamp: Stamp;
 
-  constructor(kv: Ledger['kv'], seal: Seal) {
+  constructor(kv: Ledger['kv'], stamp: Stamp) {
     this.#kv = kv;
-    this.#seal = seal;
+    this.#stamp = stamp;
   }
 
   open(runId: string, host: string, endpoints: readonly OpenEndpoint[]): void {
@@ -94,7 +94,7 @@ export class Outbox {
   }
 
   #set(space: string, key: string, value: unknown): void {
-    this.#kv.set(space, key, this.#seal.wrap(`${space}:${key}`, JSON.stringify(value)));
+    this.#kv.set(space, key, this.#stamp.wrap(`${space}:${key}`, JSON.stringify(value)));
   }
 
   #read<T>(schema: z.ZodMiniType<T>, space: string, key: string, value: unknown): T | null {
@@ -103,7 +103,7 @@ export class Outbox {
   }
 
   #unwrap(space: string, key: string, value: unknown): string | null {
-    return typeof value === 'string' ? this.#seal.unwrap(`${space}:${key}`, value) : null;
+    return typeof value === 'string' ? this.#stamp.unwrap(`${space}:${key}`, value) : null;
   }
 }
 

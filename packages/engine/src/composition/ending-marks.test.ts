@@ -1,11 +1,11 @@
-import { createSeal } from '@caisson/ground';
+import { createStamp } from '@caisson/ground';
 import { expect, test } from 'vitest';
 import { SAMPLE_DATA } from '../../../protocol/src/fixtures/sample-events.ts';
 import { createMemoryLedger, type Ledger, type NewEvent } from '../ledger/index.ts';
 import { createEndingMarks, type EndingMarks } from './ending-marks.ts';
 
 const marks = (id = 'state', secret = 'a secret'): EndingMarks =>
-  createEndingMarks({ id, seal: createSeal(Buffer.from(secret)) });
+  createEndingMarks({ id, stamp: createStamp(Buffer.from(secret)) });
 
 const event = (type: string, data: NewEvent['data'] = {}): NewEvent => ({
   runId: 'run_1',

@@ -19,17 +19,17 @@ export interface EndingMarks {
 const PURPOSE = 'ending';
 const Mark = z.object({ state: z.string(), signature: z.string() });
 
-export function createEndingMarks({ id, seal }: Pick<OwnState, 'id' | 'seal'>): EndingMarks {
+export function createEndingMarks({ id, stamp }: Pick<OwnState, 'id' | 'stamp'>): EndingMarks {
   const describe = ({ runId, hash }: EndedRun): string => `${runId} ${hash}`;
   return {
     state: id,
-    mark: (ending) => ({ state: id, signature: seal.sign(PURPOSE, describe(ending)) }),
+    mark: (ending) => ({ state: id, signature: stamp.sign(PURPOSE, describe(ending)) }),
     judge({ kv }, ending) {
       const found = findEndingMark(kv, ending.runId);
       if (found === undefined) return 'unmarked';
       const mark = Mark.safeParse(found).data;
       if (mark !== undefined && mark.state !== id) return 'unmarked';
-      return mark !== undefined && seal.isSigned(PURPOSE, describe(ending), mark.signature)
+      return mark !== undefined && stamp.isSigned(PURPOSE, describe(ending), mark.signature)
         ? 'ours'
         : 'forged';
     },

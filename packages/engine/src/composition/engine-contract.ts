@@ -15,7 +15,7 @@ import type { MirroredStore, Store } from '../store/index.ts';
 import type { Workspaces } from '../workspace/index.ts';
 import type { EndingMarks } from './ending-marks.ts';
 import type { Sealer } from './seal-evidence.ts';
-import type { Clock, Seal } from '@caisson/ground';
+import type { Clock, Stamp } from '@caisson/ground';
 
 export interface Engine {
   readonly config: ResolvedConfig;
@@ -26,8 +26,8 @@ export interface Engine {
   readonly recorder: Recorder;
   /** The one way to hear them. */
   readonly feed: EventFeed;
-  /** Signs what is written into the state folder for a later process. */
-  readonly seal: Seal;
+  /** Marks what is written into the state folder for a later process. */
+  readonly stamp: Stamp;
   /** Recognises an ending that was recorded here. */
   readonly endings: EndingMarks;
   readonly store: Store;

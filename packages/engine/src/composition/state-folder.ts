@@ -35,7 +35,7 @@ export function openState(config: ResolvedConfig): OpenedState {
 /** A replaced file has no signature, or that of another folder. */
 function demandOwnLedger(ledger: Ledger, state: OwnState, file: string): void {
   const given = ledger.kv.get(SPACE, KEY);
-  const isOurs = typeof given === 'string' && state.seal.isSigned('ledger', state.id, given);
+  const isOurs = typeof given === 'string' && state.stamp.isSigned('ledger', state.id, given);
   if (!isOurs) {
     const isNew = given === undefined && isUnused(ledger);
     if (!isNew && !state.adoptsLedger)
@@ -44,7 +44,7 @@ function demandOwnLedger(ledger: Ledger, state: OwnState, file: string): void {
         `the ledger ${file} is not the one that Caisson made in this folder.`,
         'Put back the one that was there, or move it away to start a new one.',
       );
-    ledger.kv.set(SPACE, KEY, state.seal.sign('ledger', state.id));
+    ledger.kv.set(SPACE, KEY, state.stamp.sign('ledger', state.id));
   }
   if (state.adoptsLedger) state.ledgerIsOurs();
 }

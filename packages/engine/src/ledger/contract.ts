@@ -157,7 +157,7 @@ export interface VerifyReport {
   readonly runId: string | null;
   readonly count: number;
   readonly head: string;
-  readonly sealed: boolean;
+  readonly isEnded: boolean;
   readonly problems: readonly string[];
 }
 
@@ -177,7 +177,7 @@ export interface LedgerChange {
 
 export interface AppendOptions {
   readonly expectedSeq?: number;
-  readonly room?: PoolLimit;
+  readonly poolLimit?: PoolLimit;
   /** Called before `append` resolves, with each event that was not there before, in order. */
   onAdded?(event: StoredEvent): void;
 }
@@ -195,7 +195,7 @@ export interface Ledger {
   isThere(): boolean;
   /**
    * Records the events of one call in one transaction and resolves when they are on disk. Concurrent calls share a
-   * commit; a refused call does not affect the others. `expectedSeq` requires that the run is at that `seq`, `room`
+   * commit; a refused call does not affect the others. `expectedSeq` requires that the run is at that `seq`, `poolLimit`
    * that fewer runs than its limit have a slot of the pool or wait for one; both are checked inside the transaction.
    */
   append(events: readonly NewEvent[], options?: AppendOptions): Promise<readonly StoredEvent[]>;

@@ -137,7 +137,7 @@ function planCall(storage: Storage, commit: Draft, call: Call): Planned {
   // A single event is refused before any of it is in a draft, so most calls need no draft.
   const draft = call.events.length === 1 ? commit : new Draft(commit);
   try {
-    if (call.options.room !== undefined) requireFreePlace(storage, commit, call.options.room);
+    if (call.options.poolLimit !== undefined) requireFreePlace(storage, commit, call.options.poolLimit);
     const countBefore = draft.total().count;
     const records = planAppend(draft, call.events, call.options.expectedSeq);
     if (draft !== commit) commit.absorb(draft);

@@ -8,10 +8,10 @@ export type RunState = Omit<RunRow, 'lastSeq'>;
 export interface StreamState extends StreamHead {
   /** The `offset` of the run's newest event. */
   readonly headOffset: number;
-  readonly isSealed: boolean;
+  readonly isEnded: boolean;
 }
 
-export const NEW_STREAM: StreamState = { count: 0, head: '0'.repeat(64), headOffset: 0, isSealed: false };
+export const NEW_STREAM: StreamState = { count: 0, head: '0'.repeat(64), headOffset: 0, isEnded: false };
 
 /** What an append needs to know. Reads inside a write transaction, so that no other process can change it meanwhile. */
 export interface LedgerView {

@@ -41,9 +41,9 @@ export function createMemoryStorage(): Storage {
     eventAt: (offset) => events[offset - 1] ?? null,
     eventsFrom: (afterOffset, limit) => events.slice(afterOffset, afterOffset + limit),
     streamIds: () => [...streams.keys()],
-    seal: (runId) => {
+    end: (runId) => {
       const stream = streams.get(runId);
-      return stream?.isSealed === true ? stream : null;
+      return stream?.isEnded === true ? stream : null;
     },
     damage: () => [],
     misfiled: () => [],

@@ -42,7 +42,7 @@ function planEvent(draft: Draft, event: AdmittedEvent): EventRecord {
       count: record.seq,
       head: record.hash,
       headOffset: record.offset,
-      isSealed: stream.isSealed || (projected !== null && isTerminal(event.type)),
+      isEnded: stream.isEnded || (projected !== null && isTerminal(event.type)),
     },
     { count: record.offset, head: record.hash },
   );

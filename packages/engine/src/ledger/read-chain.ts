@@ -29,7 +29,7 @@ export function readRecords(storage: Storage, query: ReadQuery): EventRecord[] {
 export function* walkRun(storage: Storage, runId: string | null, afterSeq: number): Generator<EventRecord> {
   const { file } = storage;
   const stream = storage.stream(runId);
-  checkSeal(storage, runId);
+  checkEnd(storage, runId);
   if (stream.count === 0) return checkEmpty(storage, runId);
   if (afterSeq >= stream.count) return;
   const records = collectBackwards(storage, runId, Math.max(afterSeq, 1));
@@ -99,21 +99,20 @@ function checkStreamEnd(storage: Storage, runId: string | null, head: { seq: num
   const stream = storage.stream(runId);
   if (head.seq < stream.count) throw missing(storage.file, runId, head.seq + 1);
   if (head.hash !== stream.head) throw wrongHead(storage.file, runId, head.seq, 'recorded head');
-  checkSeal(storage, runId);
+  checkEnd(storage, runId);
 }
 
-/** A sealed run has its own length: a missing tail cannot hide behind a changed count. */
-function checkSeal(storage: Storage, runId: string | null): void {
+/** An ended run has a second record of its length: a missing tail cannot hide behind a changed count. */
+function checkEnd(storage: Storage, runId: string | null): void {
   const stream = storage.stream(runId);
-  const seal = storage.seal(runId);
+  const end = storage.end(runId);
   const where = { runId, seq: stream.count };
-  if (seal === null && stream.isSealed)
-    throw new LedgerCorruptError(storage.file, 'its seal is missing', where);
-  if (seal === null) return;
-  if (seal.count > stream.count)
-    throw missing(storage.file, runId, stream.count + 1, `sealed at ${seal.count}`);
-  if (seal.count !== stream.count || seal.head !== stream.head) {
-    throw wrongHead(storage.file, runId, stream.count, `seal (${seal.count} events)`);
+  if (end === null && stream.isEnded)
+    throw new LedgerCorruptError(storage.file, 'its recorded end is missing', where);
+  if (end === null) return;
+  if (end.count > stream.count) throw missing(storage.file, runId, stream.count + 1, `ended at ${end.count}`);
+  if (end.count !== stream.count || end.head !== stream.head) {
+    throw wrongHead(storage.file, runId, stream.count, `recorded end (${end.count} events)`);
   }
 }
 

@@ -17,7 +17,7 @@ export interface RunRecord {
   append<T extends DurableType>(
     type: T,
     data: DataOf<T>,
-    options?: EventPlace & { room?: PoolLimit },
+    options?: EventPlace & { poolLimit?: PoolLimit },
   ): Promise<StoredEvent>;
   /** Several events that stand or fall together. */
   appendAll(events: readonly EventContent<DurableType>[], attempt: number): Promise<readonly StoredEvent[]>;

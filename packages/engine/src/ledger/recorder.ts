@@ -52,8 +52,8 @@ export function createRecorder({
           trace,
           data,
         }),
-        write(events, room) {
-          return ledger.append(events, { onAdded: publish, ...definedOnly({ room }) });
+        write(events, poolLimit) {
+          return ledger.append(events, { onAdded: publish, ...definedOnly({ poolLimit }) });
         },
       }),
     listen: (listener) => void listeners.push(listener),
@@ -63,7 +63,7 @@ export function createRecorder({
 interface Stream {
   publish(event: PublishedEvent): void;
   compose(type: EventType, data: Record<string, unknown>, place: EventPlace): NewEvent;
-  write(events: readonly NewEvent[], room?: PoolLimit): Promise<readonly StoredEvent[]>;
+  write(events: readonly NewEvent[], poolLimit?: PoolLimit): Promise<readonly StoredEvent[]>;
 }
 
 /** An entry of the queue: an event that is kept, or events that a caller waits for (none: a flush). */
@@ -72,7 +72,7 @@ type Queued =
   | {
       readonly kind: 'asked';
       readonly events: readonly NewEvent[];
-      readonly room: PoolLimit | undefined;
+      readonly poolLimit: PoolLimit | undefined;
       readonly answer: PromiseWithResolvers<readonly StoredEvent[]>;
     };
 
@@ -91,10 +91,10 @@ class StreamRecord implements RunRecord {
   async append<T extends DurableType>(
     type: T,
     data: DataOf<T>,
-    { room, ...place }: EventPlace & { room?: PoolLimit } = {},
+    { poolLimit, ...place }: EventPlace & { poolLimit?: PoolLimit } = {},
   ): Promise<StoredEvent> {
     demandFit(type, data);
-    const [stored] = await this.#ask([this.#stream.compose(type, data, place)], room);
+    const [stored] = await this.#ask([this.#stream.compose(type, data, place)], poolLimit);
     if (stored === undefined) throw new Error(`the ledger returned nothing for ${type}`);
     return stored;
   }
@@ -134,9 +134,9 @@ class StreamRecord implements RunRecord {
     }
   }
 
-  #ask(events: readonly NewEvent[], room?: PoolLimit): Promise<readonly StoredEvent[]> {
+  #ask(events: readonly NewEvent[], poolLimit?: PoolLimit): Promise<readonly StoredEvent[]> {
     const answer = Promise.withResolvers<readonly StoredEvent[]>();
-    this.#queue.push({ kind: 'asked', events, room, answer });
+    this.#queue.push({ kind: 'asked', events, poolLimit, answer });
     void this.#write();
     return answer.promise;
   }
@@ -166,9 +166,9 @@ class StreamRecord implements RunRecord {
     this.#isWriting = false;
   }
 
-  async #writeAsked({ events, room, answer }: Extract<Queued, { kind: 'asked' }>): Promise<void> {
+  async #writeAsked({ events, poolLimit, answer }: Extract<Queued, { kind: 'asked' }>): Promise<void> {
     try {
-      answer.resolve(events.length === 0 ? [] : await this.#stream.write(events, room));
+      answer.resolve(events.length === 0 ? [] : await this.#stream.write(events, poolLimit));
     } catch (error) {
       answer.reject(error);
     }

@@ -26,8 +26,8 @@ export interface Storage extends LedgerView {
   eventAt(offset: number): EventRecord | null;
   eventsFrom(afterOffset: number, limit: number): EventRecord[];
   streamIds(): (string | null)[];
-  /** The length of the run by its seal, once it has ended. */
-  seal(runId: string | null): StreamHead | null;
+  /** The length of the run at its end, once it has ended. */
+  end(runId: string | null): StreamHead | null;
   /** Damage that the medium itself can find. */
   damage(): string[];
   /** Derived rows whose search columns differ from their content. */

@@ -12,14 +12,14 @@ import { project } from './project.ts';
 import { walkAll, walkRun } from './read-chain.ts';
 import type { Storage } from './storage.ts';
 
-/** Checks one run from its first event to its seal. */
+/** Checks one run from its first event to its end. */
 export function verifyRun(storage: Storage, runId: string | null): VerifyReport {
   const stream = storage.stream(runId);
   let count = 0;
   const problems = problemsOf(() => {
     for (const record of walkRun(storage, runId, 0)) count = record.seq;
   });
-  return { ok: problems.length === 0, runId, count, head: stream.head, sealed: stream.isSealed, problems };
+  return { ok: problems.length === 0, runId, count, head: stream.head, isEnded: stream.isEnded, problems };
 }
 
 /** Checks the medium, every chain, the global order, and that the projections are what the events replay to. */

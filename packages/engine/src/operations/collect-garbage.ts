@@ -28,7 +28,7 @@ const HALF_WRITTEN_AGE_MS = 60 * 60_000;
 const HALF_WRITTEN = /^\.caisson-[0-9a-f]+\.tmp$|^\.ledger\.db\..+\.new|\.lock\.[0-9a-f]{24}$/;
 /** The names that we make in the folder for temporary files, and no others of the user's that look alike. */
 const TEMPORARY = /^caisson-(?:pipes-[0-9a-f]{16}|(?:probe|put)-[A-Za-z0-9]{6})$/;
-/** A disk with less room is full: a run would not get far. */
+/** A disk with less space is full: a run would not get far. */
 const FULL_BYTES = 2 * 2 ** 20;
 /** No attempt takes this long. */
 const FOREIGN_GROUP_AGE_MS = 7 * DAY_MS;
@@ -65,7 +65,7 @@ export interface GarbageOptions {
 export async function collectGarbage(engine: Engine, options: GarbageOptions = {}): Promise<GarbageReport> {
   const graceMs = Math.max(options.graceMs ?? DAY_MS, ageOfOldestOpenRun(engine));
   const { stateDir } = engine.config;
-  // What makes room comes first: the rest may need some.
+  // What frees space comes first: the rest may need some.
   const runtime = await sweepRuntime(engine, graceMs);
   const emptied = await emptyTrash(engine, options);
   const repairedRefs = await repairOwnRefs(engine);

@@ -21,8 +21,8 @@ export async function examineProject(
 ): Promise<readonly ProbeReport[]> {
   const { stateDir, folders } = config;
   const lookAtWorkspaces = async (ledger: Ledger): Promise<readonly ProbeReport[]> => {
-    const { seal } = openStateFolder(config);
-    const workspaces = createWorkspaces({ home: folders.home, seal });
+    const { stamp } = openStateFolder(config);
+    const workspaces = createWorkspaces({ home: folders.home, stamp });
     return examineWorkspaces(await workspaces.inspect(config), ledger);
   };
   return await examineLedger(config, {

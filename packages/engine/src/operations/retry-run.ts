@@ -1,6 +1,6 @@
 /** The same task again, as a new run that continues the old one; nothing of the old run changes. */
 import { CaissonError, definedOnly } from '@caisson/protocol';
-import { findSessionOfRun } from '../attempt/index.ts';
+import { findConversationOfRun } from '../attempt/index.ts';
 import { describeRun } from '../dispatch/index.ts';
 import { type DispatchRequest, type RunHandle } from '../admission/index.ts';
 import type { Engine } from '../engine.ts';
@@ -23,7 +23,7 @@ export async function retryRun(
     });
   const request = await readRequest(engine, runId);
   const { result } = await describeRun(engine.rooms, runId);
-  const resume = findSessionOfRun(engine, runId, result);
+  const resume = findConversationOfRun(engine, runId, result);
   return engine.dispatcher.dispatch({
     ...request,
     ...definedOnly({ resume }),

@@ -52,8 +52,8 @@ export async function startBackground(
   const { stateDir, projectRoot } = engine.config;
   const paths = backgroundPaths(stateDir, runId);
   mkdirSync(join(paths.request, '..'), { recursive: true, mode: 0o700 });
-  const sealed = engine.seal.wrap(purposeOf(runId), JSON.stringify({ ...request, runId }));
-  await writeFileAtomic(paths.request, sealed, { mode: 0o600 });
+  const stamped = engine.stamp.wrap(purposeOf(runId), JSON.stringify({ ...request, runId }));
+  await writeFileAtomic(paths.request, stamped, { mode: 0o600 });
   const logFd = openSync(paths.log, 'a', 0o600);
   const env = definedOnly(readHostEnvironment());
   const pid = await startDetached({
@@ -146,8 +146,8 @@ function keepWarnings({ bus, ledger, recorder }: Engine, runId: string): { flush
 }
 
 /** Only requests that a Caisson with this state folder wrote are dispatched: a request can ask for anything. */
-function readRequest({ seal }: Engine, paths: BackgroundPaths, runId: string): DispatchRequest {
-  const text = seal.unwrap(purposeOf(runId), readFileSync(paths.request, 'utf8'));
+function readRequest({ stamp }: Engine, paths: BackgroundPaths, runId: string): DispatchRequest {
+  const text = stamp.unwrap(purposeOf(runId), readFileSync(paths.request, 'utf8'));
   rmSync(paths.request);
   if (text !== null) return parseRequest(JSON.parse(text));
   throw new BackgroundRefusedError({

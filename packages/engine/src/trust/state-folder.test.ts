@@ -42,10 +42,10 @@ const markers = ({ base }: { base: string }): string[] => readdirSync(join(base,
 test('a state folder is made with all above it, for its owner only, ignores itself, and is ours from then on', () => {
   const place = createPlace('a/b');
   expect(inspectStateFolder(place)).toEqual({ kind: 'absent' });
-  const { id, seal } = openStateFolder(place);
+  const { id, stamp } = openStateFolder(place);
   expect(inspectStateFolder(place)).toEqual({ kind: 'ours', path: place.stateDir });
   const again = openStateFolder(place);
-  expect([again.id, again.seal.unwrap('x', seal.wrap('x', 'text'))]).toEqual([id, 'text']);
+  expect([again.id, again.stamp.unwrap('x', stamp.wrap('x', 'text'))]).toEqual([id, 'text']);
   expect(statSync(place.stateDir).mode & 0o777).toBe(0o700);
   expect(readFileSync(join(place.stateDir, '.gitignore'), 'utf8')).toBe('*\n');
   expect(markers(place)).toEqual([`${id}.json`]);

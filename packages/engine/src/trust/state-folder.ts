@@ -13,14 +13,14 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, linkSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import {
-  createSeal,
+  createStamp,
   isErrno,
   makeFolder,
   readSmallFileSync,
   statIfThere,
   writeFileAtomicSync,
   writeNewFileSync,
-  type Seal,
+  type Stamp,
 } from '@caisson/ground';
 import { readMarkedState, STATE_ID_FILE, type StateMarker } from '../config/index.ts';
 import { StateFolderError, StateFolderRefused } from './state-errors.ts';
@@ -31,7 +31,7 @@ import { createMarker, describeFolder, removeMarker, updateMarker } from './stat
 export interface OwnState {
   readonly id: string;
   /** Signs what is written into the folder, and knows it again. */
-  readonly seal: Seal;
+  readonly stamp: Stamp;
   /** Whether to adopt a ledger without a signature. */
   readonly adoptsLedger: boolean;
   /** The ledger carries our signature now. */
@@ -157,7 +157,7 @@ function rememberPlace(
 function toOwnState(place: StatePlace, marker: StateMarker): OwnState {
   return {
     id: marker.id,
-    seal: createSeal(Buffer.from(marker.secret, 'hex')),
+    stamp: createStamp(Buffer.from(marker.secret, 'hex')),
     adoptsLedger: marker.adoptsLedger === true,
     ledgerIsOurs() {
       const { adoptsLedger: _done, ...rest } = marker;

@@ -19,7 +19,7 @@ import {
   showPath,
   type Git,
   type PatchHeader,
-  type Seal,
+  type Stamp,
 } from '@caisson/ground';
 
 import { isAlreadyThere } from './already-there.ts';
@@ -49,13 +49,13 @@ import { blobIdOf, checkPath, listEntry, readEntry } from './work-file.ts';
 /** The room's own dependencies. */
 export interface ApplyMeans {
   readonly user: UserFolders;
-  readonly seal: Seal;
+  readonly stamp: Stamp;
 }
 
-type SealedOptions = ApplyOptions & Pick<ApplyMeans, 'seal'>;
+type StampedOptions = ApplyOptions & Pick<ApplyMeans, 'stamp'>;
 
-export async function applyPatch(given: ApplyOptions, { user, seal }: ApplyMeans): Promise<ApplyResult> {
-  const options = { ...given, seal };
+export async function applyPatch(given: ApplyOptions, { user, stamp }: ApplyMeans): Promise<ApplyResult> {
+  const options = { ...given, stamp };
   const headers = parsePatchHeaders(options.patch);
   if (headers.length === 0) return { kind: 'applied', files: [] };
   return await withApplyLock(options.stateDir, async () => {
@@ -65,7 +65,7 @@ export async function applyPatch(given: ApplyOptions, { user, seal }: ApplyMeans
 }
 
 async function applyHeaders(
-  options: SealedOptions,
+  options: StampedOptions,
   user: UserFolders,
   headers: readonly PatchHeader[],
 ): Promise<ApplyResult> {
@@ -81,7 +81,7 @@ async function applyHeaders(
 
 async function applyInto(
   place: ApplyPlace,
-  options: SealedOptions,
+  options: StampedOptions,
   user: UserFolders,
   headers: readonly PatchHeader[],
 ): Promise<ApplyResult> {
@@ -179,7 +179,7 @@ async function findConflicted(place: ApplyPlace, headers: readonly PatchHeader[]
 }
 
 async function applyOnCopies(
-  options: SealedOptions,
+  options: StampedOptions,
   place: ApplyPlace,
   headers: readonly PatchHeader[],
   gone: readonly PatchHeader[],
@@ -197,7 +197,7 @@ async function applyOnCopies(
     const files = touchedPaths(headers);
     const refused = await judgeInstall(options, place, staging, files); // A7
     if (refused !== null) return refused;
-    await installFiles({ root: place.root, staging, folder, paths: files, seal: options.seal });
+    await installFiles({ root: place.root, staging, folder, paths: files, stamp: options.stamp });
     return conflicts.length > 0
       ? conflictsIn(conflicts, true)
       : { kind: 'applied', files: files.map(showPath) };

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { claimFolder, createSeal } from '@caisson/ground';
+import { claimFolder, createStamp } from '@caisson/ground';
 import { expect, it, onTestFinished } from 'vitest';
 
 import { installFiles } from './install-files.ts';
@@ -54,7 +54,7 @@ it('a folder that is swapped for a link 200 times and more makes no install writ
       staging,
       folder,
       paths: paths.map((path) => Buffer.from(path)),
-      seal: createSeal(Buffer.from('a secret')),
+      stamp: createStamp(Buffer.from('a secret')),
     }).catch(() => (refused += 1));
   }
   swapper.stdin.end();

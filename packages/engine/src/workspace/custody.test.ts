@@ -19,7 +19,7 @@ import {
   captureProven,
   createScratchProject,
   gitIn,
-  SEAL,
+  STAMP,
   writePlannedBranch,
   type ScratchProject,
 } from './scratch-project-stage.ts';
@@ -379,7 +379,7 @@ describe('checkpoint', () => {
 describe('remove', () => {
   it('refuses unsaved work, then moves saved work to the trash, where it stays until it expires', async () => {
     let nowMs = Date.now();
-    const workspaces = createWorkspaces({ home: project.home, seal: SEAL, now: () => nowMs });
+    const workspaces = createWorkspaces({ home: project.home, stamp: STAMP, now: () => nowMs });
     const prepared = await project.prepare();
     writeFileSync(join(prepared.path, 'b.txt'), 'x');
     expect(await workspaces.remove(prepared)).toEqual({ kind: 'refused', reason: 'unsaved-work' });
@@ -623,7 +623,7 @@ describe('recoverList', () => {
     const prepared = await project.prepare();
     writeFileSync(join(prepared.path, 'b.txt'), 'x');
     mkdirSync(join(project.stateDir, 'worktrees', 'run_zzzzzzzzzzzzzzzzzzzz.2'));
-    const later = createWorkspaces({ home: project.home, seal: SEAL });
+    const later = createWorkspaces({ home: project.home, stamp: STAMP });
     const [first, second] = await later.recoverList({ stateDir: project.stateDir });
     expect(first).toEqual({ runId: prepared.runId, attempt: 1, attemptDir: prepared.attemptDir, prepared });
     expect(second).toMatchObject({ runId: 'run_zzzzzzzzzzzzzzzzzzzz', attempt: 2, prepared: null });

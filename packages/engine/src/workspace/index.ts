@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-import type { Seal } from '@caisson/ground';
+import type { Stamp } from '@caisson/ground';
 
 import { applyPatch } from './apply-patch.ts';
 import { findCommit } from './baseline.ts';
@@ -47,7 +47,7 @@ export interface WorkspacesOptions {
   /** Wall clock, for the trash's expiry. */
   readonly now?: () => number;
   /** Signs what a later process acts on: plans and records in the state folder. */
-  readonly seal: Seal;
+  readonly stamp: Stamp;
 }
 
 /** Opens the room. It keeps no state: everything is in the folders. */
@@ -55,26 +55,26 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
   const home = options.home ?? homedir();
   const user = { home, xdgConfigHome: options.xdgConfigHome ?? join(home, '.config') };
   const now = options.now ?? Date.now;
-  const { seal } = options;
+  const { stamp } = options;
   return {
     findTop: ({ projectRoot }) => findTop(projectRoot),
     async findCommit({ projectRoot, ref }) {
       const repository = await findRepository(projectRoot, user);
       return repository === null ? null : await findCommit(repository, ref);
     },
-    prepare: (given) => prepareWorkspace(given, { user, seal }),
+    prepare: (given) => prepareWorkspace(given, { user, stamp }),
     sync: syncAttempt,
     checkpoint: checkpointWorkspace,
     findCheckpoint,
     listSavedChanges,
     remove: (prepared, choice = {}) => removeWorkspace(prepared, choice.force ?? false),
     gc: (given) => emptyTrash({ ...given, nowMs: now() }),
-    trashMoved: ({ stateDir, isOver }) => trashMoved(stateDir, seal, isOver),
-    recoverList: ({ stateDir }) => listRecoverable(stateDir, seal),
-    inspect: (given) => inspectWorkspaces(given, { user, seal }),
-    apply: (given) => applyPatch(given, { user, seal }),
+    trashMoved: ({ stateDir, isOver }) => trashMoved(stateDir, stamp, isOver),
+    recoverList: ({ stateDir }) => listRecoverable(stateDir, stamp),
+    inspect: (given) => inspectWorkspaces(given, { user, stamp }),
+    apply: (given) => applyPatch(given, { user, stamp }),
     isWithinState: (prepared, { stateDir }) => isWithinState(prepared, stateDir),
-    recoverApplies: (given) => recoverApplies({ ...given, seal }),
+    recoverApplies: (given) => recoverApplies({ ...given, stamp }),
     forget: (given) => forgetCheckpoints(given, user),
     findBranch: (given) => findBranch(given, user),
     writeBranch: ({ custodyDir, branch, from }) => writeBranch(custodyDir, branch, from),

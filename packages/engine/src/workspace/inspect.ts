@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-import type { Seal } from '@caisson/ground';
+import type { Stamp } from '@caisson/ground';
 
 import type { InspectedWorkspaces, OwnRef, RecoverableWorkspace } from './contract.ts';
 import { listCustodies } from './custody.ts';
@@ -14,11 +14,11 @@ const OWN_REF = /^refs\/caisson\/([^/]+)/;
 
 export async function inspectWorkspaces(
   { projectRoot, stateDir }: { projectRoot: string; stateDir: string },
-  { user, seal }: { user: UserFolders; seal: Seal },
+  { user, stamp }: { user: UserFolders; stamp: Stamp },
 ): Promise<InspectedWorkspaces> {
   const places = await listCustodies({ projectRoot, stateDir }, user);
-  const attempts = await listRecoverable(stateDir, seal);
-  const moved = await listMoved(stateDir, seal);
+  const attempts = await listRecoverable(stateDir, stamp);
+  const moved = await listMoved(stateDir, stamp);
   const known = new Set([...attempts, ...moved].map(({ attemptDir }) => attemptDir));
   const names = await listFolder(join(stateDir, 'worktrees'));
   return {

@@ -16,7 +16,7 @@
 import { chmod, link, mkdir, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { beneath, isErrno, showPath, syncPath, type Seal } from '@caisson/ground';
+import { beneath, isErrno, showPath, syncPath, type Stamp } from '@caisson/ground';
 
 import { mapAtOnce } from './at-once.ts';
 import { WorkspaceError } from './errors.ts';
@@ -47,7 +47,7 @@ export interface InstallOptions {
   /** Our folder for the plan and for old content until all is done. */
   readonly folder: string;
   readonly paths: readonly Buffer[];
-  readonly seal: Seal;
+  readonly stamp: Stamp;
 }
 
 export async function installFiles(options: InstallOptions): Promise<void> {
@@ -56,7 +56,7 @@ export async function installFiles(options: InstallOptions): Promise<void> {
   const entries = await mapAtOnce(options.paths, (path, index) => keep(options, path, index));
   const leaving = entries.filter((entry) => entry.wasThere && entry.after === null);
   const plan = createPlan(folder, root, entries);
-  await writePlan(folder, plan, options.seal); // I1
+  await writePlan(folder, plan, options.stamp); // I1
   try {
     // All removals come before all additions: a file may replace a folder.
     await mapAtOnce(leaving, (entry) => beneath(root, pathOf(entry), unlink));

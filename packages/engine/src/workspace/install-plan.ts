@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 
-import { isErrno, writeFileAtomic, type Seal } from '@caisson/ground';
+import { isErrno, writeFileAtomic, type Stamp } from '@caisson/ground';
 import * as z from 'zod/mini';
 
 import { parentOf } from './work-file.ts';
@@ -37,8 +37,8 @@ export function createPlan(folder: string, root: string, entries: InstallEntry[]
   return { schemaVersion: 2, root, place: relative(root, folder), entries };
 }
 
-export async function writePlan(folder: string, plan: InstallPlan, seal: Seal): Promise<void> {
-  await writeFileAtomic(planFile(folder), seal.wrap(purposeOf(folder), JSON.stringify(plan)));
+export async function writePlan(folder: string, plan: InstallPlan, stamp: Stamp): Promise<void> {
+  await writeFileAtomic(planFile(folder), stamp.wrap(purposeOf(folder), JSON.stringify(plan)));
 }
 
 /**
@@ -47,10 +47,10 @@ export async function writePlan(folder: string, plan: InstallPlan, seal: Seal): 
  */
 export async function readPlan(
   folder: string,
-  { root, seal }: { readonly root: string; readonly seal: Seal },
+  { root, stamp }: { readonly root: string; readonly stamp: Stamp },
 ): Promise<InstallPlan | 'foreign' | null> {
   try {
-    const text = seal.unwrap(purposeOf(folder), await readFile(planFile(folder), 'utf8'));
+    const text = stamp.unwrap(purposeOf(folder), await readFile(planFile(folder), 'utf8'));
     if (text === null) return 'foreign';
     const plan = InstallPlan.parse(JSON.parse(text));
     const hasMovedAlong = plan.place === relative(root, folder) && !plan.place.startsWith('..');

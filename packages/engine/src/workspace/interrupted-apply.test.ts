@@ -16,11 +16,11 @@ import {
 import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { createSeal, type Seal } from '@caisson/ground';
+import { createStamp, type Stamp } from '@caisson/ground';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
 import { createPlan, writePlan } from './install-plan.ts';
-import { captureProven, createScratchProject, SEAL, type ScratchProject } from './scratch-project-stage.ts';
+import { captureProven, createScratchProject, STAMP, type ScratchProject } from './scratch-project-stage.ts';
 import { idOfBlob } from './work-file.ts';
 
 const FILES = 1000;
@@ -185,7 +185,7 @@ it('touches nothing outside of the project, not even by a plan of ours', async (
     writeFileSync(join(folder, 'kept', `${index}`), 'kept');
     return { path, wasThere: true, after: idOfBlob(Buffer.from('a'), 'sha1') };
   });
-  await writePlan(folder, createPlan(folder, project.root, entries), SEAL);
+  await writePlan(folder, createPlan(folder, project.root, entries), STAMP);
   const [reported] = await project.workspaces.recoverApplies({
     stateDir: project.stateDir,
     projectRoot: project.root,
@@ -203,19 +203,19 @@ it('touches nothing outside of the project, not even by a plan of ours', async (
 it('leaves a plan of another project, folder or writer alone', async () => {
   project.write('a', 'a');
   project.commit('first');
-  const other = createSeal(Buffer.from('another secret'));
-  const plant = async (name: string, root: string, seal: Seal, writtenAs = name): Promise<void> => {
+  const other = createStamp(Buffer.from('another secret'));
+  const plant = async (name: string, root: string, stamp: Stamp, writtenAs = name): Promise<void> => {
     const [folder, made] = [name, writtenAs].map((part) => join(project.stateDir, 'tmp', part));
     mkdirSync(join(folder ?? '', 'kept'), { recursive: true });
     writeFileSync(join(folder ?? '', 'kept/0'), 'kept');
     mkdirSync(made ?? '', { recursive: true });
     const entries = [{ path: 'a', wasThere: true, after: idOfBlob(Buffer.from('a'), 'sha1') }];
-    await writePlan(made ?? '', { ...createPlan(folder ?? '', root, entries), place: '../x' }, seal);
+    await writePlan(made ?? '', { ...createPlan(folder ?? '', root, entries), place: '../x' }, stamp);
     if (made !== folder) renameSync(join(made ?? '', 'plan.json'), join(folder ?? '', 'plan.json'));
   };
   await plant('apply-writer', project.root, other);
-  await plant('apply-project', project.base, SEAL);
-  await plant('apply-folder', project.root, SEAL, 'made');
+  await plant('apply-project', project.base, STAMP);
+  await plant('apply-folder', project.root, STAMP, 'made');
   const reported = await project.workspaces.recoverApplies({
     stateDir: project.stateDir,
     projectRoot: project.root,

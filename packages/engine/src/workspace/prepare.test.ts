@@ -18,7 +18,7 @@ import {
   captureProven,
   createScratchProject,
   gitIn,
-  SEAL,
+  STAMP,
   writePlannedBranch,
   type ScratchProject,
 } from './scratch-project-stage.ts';
@@ -140,7 +140,7 @@ describe('a worktree', () => {
     project.write(at('.vimrc'), 'changed');
     project.write(at('.ssh/id_ed25519'), 'KEY');
     project.write(at('notes.txt'), 'untracked');
-    const workspaces = createWorkspaces({ home: join(project.root, place), seal: SEAL });
+    const workspaces = createWorkspaces({ home: join(project.root, place), stamp: STAMP });
     const prepared = await workspaces.prepare({
       kind: 'worktree',
       projectRoot: project.root,

@@ -9,7 +9,7 @@ import {
   GitError,
   isErrno,
   stageWorkspace,
-  type Seal,
+  type Stamp,
 } from '@caisson/ground';
 import { CaissonError, definedOnly } from '@caisson/protocol';
 
@@ -45,13 +45,13 @@ const GIT_REMEDY =
 
 export async function prepareWorkspace(
   given: PrepareOptions,
-  { user, seal }: { readonly user: UserFolders; readonly seal: Seal },
+  { user, stamp }: { readonly user: UserFolders; readonly stamp: Stamp },
 ): Promise<PreparedWorkspace> {
   const options = await withRealPaths(given);
   const attemptDir = await makeAttemptDir(options);
   try {
     const prepared = await prepareKind(options, attemptDir, user);
-    await writeRecord(prepared, seal);
+    await writeRecord(prepared, stamp);
     return prepared;
   } catch (error) {
     // No agent has run here: only what this call has made is removed.

@@ -2,7 +2,7 @@
 import { readdir, readFile, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
-import { isErrno, writeFileAtomic, type Seal } from '@caisson/ground';
+import { isErrno, writeFileAtomic, type Stamp } from '@caisson/ground';
 
 import { PreparedWorkspace, type MovedWorkspace, type RecoverableWorkspace } from './contract.ts';
 import { syncIfThere } from './sync-objects.ts';
@@ -13,10 +13,10 @@ export function attemptFolder(stateDir: string, runId: string, attempt: number):
   return join(stateDir, 'worktrees', `${runId}.${attempt}`);
 }
 
-export async function writeRecord(prepared: PreparedWorkspace, seal: Seal): Promise<void> {
-  const sealed = seal.wrap(purposeOf(prepared.attemptDir), JSON.stringify(prepared));
+export async function writeRecord(prepared: PreparedWorkspace, stamp: Stamp): Promise<void> {
+  const stamped = stamp.wrap(purposeOf(prepared.attemptDir), JSON.stringify(prepared));
   // Synced with the rest, by `syncAttempt`.
-  await writeFileAtomic(join(prepared.attemptDir, 'record.json'), sealed, { durable: false });
+  await writeFileAtomic(join(prepared.attemptDir, 'record.json'), stamped, { durable: false });
 }
 
 /** What a later host needs to save the files: the record, and our git dir. The agent syncs the files themselves. */
@@ -31,7 +31,7 @@ export async function syncAttempt({ attemptDir, gitDir }: PreparedWorkspace): Pr
 /**
  * Every attempt folder of ours that was never removed; run ids sort by time. One with a foreign record is not touched.
  */
-export async function listRecoverable(stateDir: string, seal: Seal): Promise<RecoverableWorkspace[]> {
+export async function listRecoverable(stateDir: string, stamp: Stamp): Promise<RecoverableWorkspace[]> {
   const names = await listFolder(join(stateDir, 'worktrees'));
   const found = names.toSorted().flatMap((name) => {
     const match = FOLDER.exec(name);
@@ -40,7 +40,7 @@ export async function listRecoverable(stateDir: string, seal: Seal): Promise<Rec
   const listed = await Promise.all(
     found.map(async ({ name, runId, attempt }) => {
       const attemptDir = join(stateDir, 'worktrees', name);
-      return { runId, attempt, attemptDir, prepared: await readRecord(attemptDir, seal) };
+      return { runId, attempt, attemptDir, prepared: await readRecord(attemptDir, stamp) };
     }),
   );
   const isOurs: boolean[] = await Promise.all(
@@ -52,11 +52,11 @@ export async function listRecoverable(stateDir: string, seal: Seal): Promise<Rec
 }
 
 /** Our attempt folders that were moved, with the whole state folder, since their record was written. */
-export async function listMoved(stateDir: string, seal: Seal): Promise<MovedWorkspace[]> {
+export async function listMoved(stateDir: string, stamp: Stamp): Promise<MovedWorkspace[]> {
   const found: MovedWorkspace[] = [];
   for (const name of await listFolder(join(stateDir, 'worktrees'))) {
     const attemptDir = join(stateDir, 'worktrees', name);
-    const prepared = await readRecord(attemptDir, seal);
+    const prepared = await readRecord(attemptDir, stamp);
     if (prepared === null || prepared === 'foreign') continue;
     const { runId, attemptDir: from } = prepared;
     if (from !== (await toReal(attemptDir))) found.push({ runId, attemptDir, from });
@@ -83,10 +83,10 @@ async function toReal(path: string): Promise<string> {
 const UNREADABLE = ['EACCES', 'EPERM', 'EISDIR', 'ENOTDIR', 'ELOOP'];
 
 /** Null when the host died before the workspace was ready; `foreign` when we did not write it, or it cannot be read. */
-async function readRecord(attemptDir: string, seal: Seal): Promise<PreparedWorkspace | 'foreign' | null> {
+async function readRecord(attemptDir: string, stamp: Stamp): Promise<PreparedWorkspace | 'foreign' | null> {
   try {
     const text = await readFile(join(attemptDir, 'record.json'), 'utf8');
-    const record = seal.unwrap(purposeOf(attemptDir), text);
+    const record = stamp.unwrap(purposeOf(attemptDir), text);
     return record === null ? 'foreign' : PreparedWorkspace.parse(JSON.parse(record));
   } catch (error) {
     if (isErrno(error, 'ENOENT')) return null;

@@ -2,7 +2,7 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { LockTimeoutError, withFileLock, type Seal } from '@caisson/ground';
+import { LockTimeoutError, withFileLock, type Stamp } from '@caisson/ground';
 
 import { planFile, readPlan } from './install-plan.ts';
 import { findTop } from './locate-repository.ts';
@@ -18,7 +18,7 @@ const MAX_NAMED = 10;
 export interface ApplyScope {
   readonly stateDir: string;
   readonly projectRoot: string;
-  readonly seal: Seal;
+  readonly stamp: Stamp;
 }
 
 export const applyFolderPrefix = (stateDir: string): string => join(stateDir, 'tmp', PREFIX);
@@ -47,14 +47,14 @@ export async function recoverApplies(scope: ApplyScope): Promise<string[]> {
 }
 
 /** The same for the holder of the lock. */
-export async function undoLeft({ stateDir, projectRoot, seal }: ApplyScope): Promise<string[]> {
+export async function undoLeft({ stateDir, projectRoot, stamp }: ApplyScope): Promise<string[]> {
   const reported: string[] = [];
   const left = await listLeft(stateDir);
   const root = left.length === 0 ? projectRoot : ((await findTop(projectRoot)) ?? projectRoot);
   for (const name of left) {
     const folder = join(stateDir, 'tmp', name);
     const place = join(stateDir, 'trash', name);
-    const plan = await readPlan(folder, { root, seal });
+    const plan = await readPlan(folder, { root, stamp });
     if (plan === 'foreign') {
       await keepForLater(folder, place);
       reported.push(

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-import { capturePatch, createSeal, proveApplies, type CapturedPatch } from '@caisson/ground';
+import { capturePatch, createStamp, proveApplies, type CapturedPatch } from '@caisson/ground';
 
 import {
   createWorkspaces,
@@ -40,7 +40,7 @@ export interface ScratchProject {
 }
 
 /** The same in every process of a test. */
-export const SEAL = createSeal(Buffer.from('scratch'));
+export const STAMP = createStamp(Buffer.from('scratch'));
 
 let runCount = 0;
 
@@ -59,7 +59,7 @@ export function createScratchProject(options: { git?: boolean; initArgs?: string
   writeFileSync(join(stateDir, '.gitignore'), '*\n');
   const git = (...args: string[]): string => gitIn(root, home, ...args);
   if (options.git !== false) git('init', '-q', ...(options.initArgs ?? []));
-  const workspaces = createWorkspaces({ home, seal: SEAL });
+  const workspaces = createWorkspaces({ home, stamp: STAMP });
   const project: ScratchProject = {
     base,
     root,

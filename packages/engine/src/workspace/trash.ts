@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import { readdir, rename, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { makeFolder, removeTree, statIfThere, type Seal } from '@caisson/ground';
+import { makeFolder, removeTree, statIfThere, type Stamp } from '@caisson/ground';
 import type { MovedWorkspace, PreparedWorkspace, Workspaces } from './contract.ts';
 import { findLiveProcesses } from './live-processes.ts';
 import { readIfThere } from './locate-repository.ts';
@@ -90,11 +90,11 @@ async function isEmptied(path: string): Promise<boolean> {
 
 export async function trashMoved(
   stateDir: string,
-  seal: Seal,
+  stamp: Stamp,
   isOver: (runId: string) => boolean,
 ): ReturnType<Workspaces['trashMoved']> {
   const trashed: (MovedWorkspace & { trashed: string })[] = [];
-  for (const moved of await listMoved(stateDir, seal)) {
+  for (const moved of await listMoved(stateDir, stamp)) {
     if (!isOver(moved.runId) || findLiveProcesses(moved.attemptDir).length > 0) continue;
     trashed.push({ ...moved, trashed: await moveToTrash(moved, 'unsaved') });
   }

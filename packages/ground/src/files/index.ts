@@ -9,7 +9,7 @@ export { makeFolder } from './make-folder.ts';
 export { removeFileSync } from './remove-file.ts';
 export { removeListedFile } from './remove-listed-file.ts';
 export { removeTree } from './remove-tree.ts';
-export { createSeal, type Seal } from './seal.ts';
+export { createStamp, type Stamp } from './stamp.ts';
 export * from './shared-file.ts';
 export { statIfThere } from './stat-if-there.ts';
 export * from './unlinked-files.ts';

@@ -32,7 +32,7 @@ export function findDiskTrouble(said: unknown, path?: string): DiskTrouble | nul
   return { what: `${disk} ${trouble.state}`, remedy: trouble.remedy };
 }
 
-/** Whether a disk has no room for what failed, or gives this user no more of it. */
+/** Whether a disk has no space for what failed, or gives this user no more of it. */
 export function isDiskFull(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause)
     if ([cause, cause.message].some((said) => findDiskTrouble(said)?.remedy === FREE_SPACE)) return true;

@@ -129,16 +129,16 @@ function privateFiles(spec: SandboxSpec, plan: readonly Mount[], attach: AttachC
         `The file ${file.path} would be written to the disk; private files belong in HOME or TMPDIR.`,
       );
     }
-    // In a sealed folder a file needs no mount, and a program that asks for its real name gets one: a mounted file has
+    // In a frozen folder a file needs no mount, and a program that asks for its real name gets one: a mounted file has
     // the name of a deleted file.
-    return isSealed(spec, file.path)
+    return isFrozen(spec, file.path)
       ? ['--perms', file.mode.toString(8), '--file', String(attach(file.content)), file.path]
       : readOnlyFile(file.path, file.content, attach, file.mode);
   });
 }
 
-const isSealed = ({ sealed = [] }: SandboxSpec, path: string): boolean =>
-  sealed.some((folder) => isInside(canonical(folder), canonical(path)));
+const isFrozen = ({ frozen = [] }: SandboxSpec, path: string): boolean =>
+  frozen.some((folder) => isInside(canonical(folder), canonical(path)));
 
 function readOnlyFile(path: string, content: string, attach: AttachContent, mode = 0o444): string[] {
   return ['--perms', mode.toString(8), '--ro-bind-data', String(attach(content)), path];
@@ -147,5 +147,5 @@ function readOnlyFile(path: string, content: string, attach: AttachContent, mode
 /** The owner could change the rights of a folder of mode 0555; a read-only mount cannot be changed. */
 function listSealed(spec: SandboxSpec, plan: readonly Mount[]): string[] {
   const masks = plan.flatMap((mount) => (mount.kind === 'mask' ? [mount.target] : []));
-  return ['/dev', ...(spec.sealed ?? []).map(canonical), ...masks];
+  return ['/dev', ...(spec.frozen ?? []).map(canonical), ...masks];
 }

@@ -7,7 +7,7 @@
 // S3  Nothing is ever created on the user's disk for a mount, except empty mount points for the mailbox and the masks,
 //     which are removed again.
 // S4  A requested sandbox that cannot be built is an error, never a weaker sandbox.
-// S5  Private files, sealed folders and masks are mounts: nothing inside can change, replace, rename or remove them,
+// S5  Private files, frozen folders and masks are mounts: nothing inside can change, replace, rename or remove them,
 //     nor a folder on the way to them.
 // S6  What is written into a layer is in the layer's store alone, and nothing inside can reach the store itself.
 import type { Duplex, Readable, Writable } from 'node:stream';
@@ -83,7 +83,7 @@ export interface SandboxSpec {
    * Folders in memory with mounts and private files in them, read-only once everything is there; under a replaced
    * folder.
    */
-  readonly sealed?: readonly string[] | undefined;
+  readonly frozen?: readonly string[] | undefined;
   /** Must be under a replaced folder (/home, /root, /tmp, /run …) or exist on the host. */
   readonly home: SandboxScratch;
   readonly tmp: SandboxScratch;

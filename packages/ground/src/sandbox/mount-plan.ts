@@ -113,7 +113,7 @@ function listWishes(spec: SandboxSpec, vanished: ReadonlySet<string>, view: Syst
     ...workspaceMounts(spec).map(refuse),
     ...guards.readOnly.map(skip),
     ...pinnedFolders(spec).map((path) => refuse(scratch(path, spec.home.maxBytes, 0o700))),
-    ...(spec.sealed ?? []).map((path) => refuse(scratch(canonical(path), spec.home.maxBytes, 0o755))),
+    ...(spec.frozen ?? []).map((path) => refuse(scratch(canonical(path), spec.home.maxBytes, 0o755))),
     ...spec.binds.map((each) => refuse(bind(each.source, canonical(each.target), each.writable))),
     ...layerWishes(spec),
     ...(spec.layers?.store === undefined ? [] : [refuse(bind(spec.layers.store, LAYER_STAGE, true))]),
@@ -173,9 +173,9 @@ function guardWorkspace(
  * The folders of HOME that lead to a private file, each its own mount: a folder that only contains a mount could be
  * renamed and replaced (S5).
  */
-function pinnedFolders({ files, home, workspace, sealed = [] }: SandboxSpec): string[] {
+function pinnedFolders({ files, home, workspace, frozen = [] }: SandboxSpec): string[] {
   const top = canonical(home.path);
-  const others = [...sealed, ...(workspace === null ? [] : [workspace.target])].map(canonical);
+  const others = [...frozen, ...(workspace === null ? [] : [workspace.target])].map(canonical);
   const folders = new Set<string>();
   for (const { path } of files) {
     const place = canonical(path);

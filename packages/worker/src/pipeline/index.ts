@@ -1,2 +1,2 @@
 export { runPipeline } from './runner.ts';
-export { sealAttempt } from './seal.ts';
+export { writeResult } from './write-result.ts';

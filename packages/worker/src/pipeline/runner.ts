@@ -2,7 +2,7 @@
  * Runs the blocks of a pipeline in order. Each block leaves evidence: kind, ordinal, status, exit code, duration.
  * P1  A failed agent or gate ends the pipeline, and its exit code is the attempt's; `verify` and `clean-room` only
  *     report.
- * P2  The seal is not a block: it follows in the attempt, whatever the pipeline says.
+ * P2  The result is not a block: it is written afterwards, whatever the pipeline says.
  * P3  A stop order ends the pipeline between blocks too.
  * P4  After a failure the outputs are still captured, if the pipeline captures them later: they may say what went
  *     wrong. The failure stays the one that came first.

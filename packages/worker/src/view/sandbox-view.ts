@@ -109,7 +109,7 @@ export function buildSandboxSpec(job: Job, options: ViewOptions): SandboxSpec {
     looseReadOnlyPaths: workspace.kind === 'in-place' ? [] : nested,
     hiddenPaths: [...hiddenInside(job), ...(isAgent ? (options.ruled?.hidden ?? []) : [])],
     masks: options.masks ?? [],
-    sealed: [INSIDE.run, ...sealedFolders(job, options)],
+    frozen: [INSIDE.run, ...frozenFolders(job, options)],
     home: { path: job.sandbox.home, maxBytes: sandbox.homeBytes },
     tmp: { path: '/tmp', maxBytes: sandbox.tmpBytes },
     files: (options.files ?? []).map((file) => ({
@@ -139,7 +139,7 @@ function hiddenInside({ workspace, sandbox }: Job): string[] {
 }
 
 /** Where the drivers put files that the program only reads. */
-function sealedFolders(job: Job, { files = [] }: ViewOptions): string[] {
+function frozenFolders(job: Job, { files = [] }: ViewOptions): string[] {
   const folder = `${job.sandbox.home}/.caisson`;
   return files.some(({ path }) => path.startsWith(`${folder}/`)) ? [folder] : [];
 }

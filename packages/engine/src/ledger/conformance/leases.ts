@@ -96,8 +96,9 @@ function describeWaiting(at: LedgerAtHand): void {
   });
 
   test('a pool takes no more runs than its bound, also from calls that share a commit', async () => {
-    const room = { pool: 'p', bound: 3 };
-    const accept = (runId: string, pool = 'p') => at.ledger.append([accepted(runId, { pool })], { room });
+    const poolLimit = { pool: 'p', bound: 3 };
+    const accept = (runId: string, pool = 'p') =>
+      at.ledger.append([accepted(runId, { pool })], { poolLimit });
     const first = await Promise.allSettled(['run_a', 'run_b', 'run_c', 'run_d'].map((id) => accept(id)));
     expect(first.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected']);
     expect(at.ledger.run('run_d')).toBeNull();

@@ -13,7 +13,7 @@ export function describeListings(at: LedgerAtHand): void {
       finished('run_a', 0),
       { ...fact('run_a'), type: 'callback.delivered' },
     ]);
-    expect(at.ledger.verifyRun('run_a')).toMatchObject({ ok: true, sealed: true, count: 3, problems: [] });
+    expect(at.ledger.verifyRun('run_a')).toMatchObject({ ok: true, isEnded: true, count: 3, problems: [] });
     expect(at.ledger.read({ runId: 'run_a' }).length).toBe(3);
   });
 

@@ -66,8 +66,8 @@ describe('a damaged ledger file', () => {
     ['a missing row', `${UNLOCK} DELETE FROM events WHERE run = 'run_a' AND seq = 2`, 2, 'missing'],
     ['a missing tail', `${UNLOCK} DELETE FROM events WHERE run = 'run_a' AND seq = 3`, 3, 'missing'],
     ['a missing run', `${UNLOCK} DELETE FROM events WHERE run = 'run_a'`, 3, 'missing'],
-    ['a forgotten head', `DELETE FROM streams WHERE run = 'run_a'`, 1, 'sealed at 3'],
-    ['a missing seal', `DELETE FROM seals WHERE run = 'run_a'`, 3, 'seal is missing'],
+    ['a forgotten head', `DELETE FROM streams WHERE run = 'run_a'`, 1, 'ended at 3'],
+    ['a missing end', `DELETE FROM seals WHERE run = 'run_a'`, 3, 'recorded end is missing'],
   ])('%s is named when the run is read', async (_what, sql, seq, problem) => {
     tamper(file, sql);
     const ledger = openLedger(file);
@@ -91,14 +91,14 @@ describe('a damaged ledger file', () => {
     await ledger.close();
   });
 
-  test('the tail of a sealed run is missed even when the count was cut to fit', async () => {
+  test('the tail of an ended run is missed even when the count was cut to fit', async () => {
     tamper(
       file,
       `${UNLOCK} DELETE FROM events WHERE run = 'run_a' AND seq = 3;
        UPDATE streams SET count = 2, sealed = 0, head = (SELECT hash FROM events WHERE run = 'run_a' AND seq = 2) WHERE run = 'run_a'`,
     );
     const ledger = openLedger(file);
-    expect(String(thrownBy(() => ledger.read({ runId: 'run_a' })))).toContain('sealed at 3');
+    expect(String(thrownBy(() => ledger.read({ runId: 'run_a' })))).toContain('ended at 3');
     await ledger.close();
   });
 

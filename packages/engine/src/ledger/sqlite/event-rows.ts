@@ -52,7 +52,7 @@ export function createEventRows(statements: Statements) {
           'SELECT run FROM streams UNION SELECT run FROM seals UNION SELECT DISTINCT run FROM events',
         )
         .map(({ run }) => (run === '' ? null : run)),
-    seal: (runId: string | null): StreamHead | null =>
+    end: (runId: string | null): StreamHead | null =>
       statements.get<StreamHead>('SELECT count, head FROM seals WHERE run = ?', runColumn(runId)) ?? null,
   };
 }
@@ -83,21 +83,21 @@ function findStream(statements: Statements, runId: string | null): StreamState {
     runColumn(runId),
   );
   if (row === undefined) return NEW_STREAM;
-  return { count: row.count, head: row.head, headOffset: row.head_offset, isSealed: row.sealed === 1 };
+  return { count: row.count, head: row.head, headOffset: row.head_offset, isEnded: row.sealed === 1 };
 }
 
 function putStream(statements: Statements, runId: string | null, stream: StreamState): void {
   const run = runColumn(runId);
-  const { count, head, headOffset, isSealed } = stream;
+  const { count, head, headOffset, isEnded } = stream;
   statements.run(
     'INSERT OR REPLACE INTO streams VALUES (?, ?, ?, ?, ?)',
     run,
     count,
     head,
     headOffset,
-    isSealed ? 1 : 0,
+    isEnded ? 1 : 0,
   );
-  if (isSealed) statements.run('INSERT OR REPLACE INTO seals VALUES (?, ?, ?)', run, count, head);
+  if (isEnded) statements.run('INSERT OR REPLACE INTO seals VALUES (?, ?, ?)', run, count, head);
 }
 
 function toRecord(row: EventRow): EventRecord {

@@ -12,7 +12,7 @@ import { type AttemptContext, addUsage, redactForeign, redactRecord } from '../a
 
 const REPLY_HEAD_CHARACTERS = 16_384;
 
-export async function sealAttempt(
+export async function writeResult(
   context: AttemptContext,
   ending: Ending,
   durationMs: number,

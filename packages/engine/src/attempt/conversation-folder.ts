@@ -10,11 +10,11 @@ import { constants, existsSync, lstatSync, mkdirSync, symlinkSync, utimesSync } 
 import { cp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Job } from '@caisson/protocol';
-import type { EarlierSession } from './continued-work.ts';
+import type { EarlierConversation } from './continued-work.ts';
 import type { AdmittedRun } from '../admission/index.ts';
 import { attemptPaths } from './state-paths.ts';
 
-export interface AgentSession {
+export interface AgentConversation {
   /** The folder that the agent sees; `null` for a runtime that cannot resume. */
   readonly folder: string | null;
   readonly resume: Job['resume'];
@@ -23,18 +23,18 @@ export interface AgentSession {
 }
 
 /** Makes the folder, and returns whether the earlier conversation is there to be resumed. */
-export async function openAgentSession(
+export async function openConversation(
   run: Pick<AdmittedRun, 'runId' | 'runtime'>,
   stateDir: string,
-  earlier: EarlierSession | null,
-): Promise<AgentSession> {
+  earlier: EarlierConversation | null,
+): Promise<AgentConversation> {
   if (!run.runtime.descriptor.canResume) return { folder: null, resume: undefined };
   const folderOf = (runId: string): string => attemptPaths(stateDir, runId, 1).session;
   const root = folderOf(run.runId);
   const folder = join(root, 'own');
   const isOwn = earlier?.runId === run.runId;
   if (!isOwn) await rm(root, { recursive: true, force: true }); // of an attempt before this one
-  const problem = earlier === null || isOwn ? null : await copySession(folderOf(earlier.runId), root);
+  const problem = earlier === null || isOwn ? null : await copyConversation(folderOf(earlier.runId), root);
   const isThere = existsSync(root);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const now = new Date();
@@ -43,7 +43,7 @@ export async function openAgentSession(
 }
 
 /** All of it or nothing. The agent's files are copied as they are: no link is followed, and only files are copied. */
-async function copySession(from: string, to: string): Promise<string | null> {
+async function copyConversation(from: string, to: string): Promise<string | null> {
   if (!existsSync(from)) return null; // expired, or forgotten
   const half = `${to}.copying`;
   try {
@@ -69,7 +69,7 @@ function isPlain(path: string): boolean {
 }
 
 /** Without a sandbox HOME is a private folder, and the conversation is linked into it. */
-export function linkSession(privateHome: string, folder: string | null): void {
+export function linkConversation(privateHome: string, folder: string | null): void {
   const link = join(privateHome, '.caisson-session');
   if (folder !== null && !existsSync(link)) symlinkSync(folder, link);
 }

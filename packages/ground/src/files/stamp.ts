@@ -2,7 +2,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /** Signs with one secret. The purpose prevents a text that was signed for one use from being accepted for another. */
-export interface Seal {
+export interface Stamp {
   sign(purpose: string, text: string): string;
   isSigned(purpose: string, text: string, signature: string): boolean;
   /** The text with its signature in front. */
@@ -11,7 +11,7 @@ export interface Seal {
   unwrap(purpose: string, wrapped: string): string | null;
 }
 
-export function createSeal(secret: Uint8Array): Seal {
+export function createStamp(secret: Uint8Array): Stamp {
   const sign = (purpose: string, text: string): string =>
     createHmac('sha256', secret).update(`${purpose.length}:${purpose}`).update(text).digest('hex');
   const isSigned = (purpose: string, text: string, signature: string): boolean => {

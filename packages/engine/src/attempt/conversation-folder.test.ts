@@ -15,10 +15,10 @@ import { join } from 'node:path';
 import { RUNTIME_DESCRIPTORS } from '@caisson/protocol';
 import { expect, onTestFinished, test } from 'vitest';
 import type { AdmittedRun } from '../admission/contract.ts';
-import { linkSession, openAgentSession } from './session-folder.ts';
+import { linkConversation, openConversation } from './conversation-folder.ts';
 
 function createState(): string {
-  const stateDir = mkdtempSync(join(tmpdir(), 'session-folder-'));
+  const stateDir = mkdtempSync(join(tmpdir(), 'conversation-folder-'));
   onTestFinished(() => rmSync(stateDir, { recursive: true, force: true }));
   return stateDir;
 }
@@ -29,8 +29,8 @@ function admitted(runtime: string, runId: string) {
   return { runId, runtime: { descriptor } as AdmittedRun['runtime'] };
 }
 
-/** The session `s1` of a run. */
-const sessionOf = (runId: string) => ({
+/** The conversation `s1` of a run. */
+const conversationOf = (runId: string) => ({
   runId,
   resume: { sessionId: 's1' },
   work: { kind: 'none' as const },
@@ -40,7 +40,7 @@ const rootOf = (stateDir: string, runId: string): string => join(stateDir, 'runt
 
 test('a run has a folder that only we can enter, and one that continues it begins with a copy', async () => {
   const stateDir = createState();
-  const first = await openAgentSession(admitted('codex', 'run_a'), stateDir, null);
+  const first = await openConversation(admitted('codex', 'run_a'), stateDir, null);
   expect(first).toEqual({ folder: join(rootOf(stateDir, 'run_a'), 'own'), resume: undefined });
   expect(statSync(first.folder ?? '').mode & 0o777).toBe(0o700);
   writeFileSync(join(first.folder ?? '', 'said'), 'one');
@@ -49,7 +49,7 @@ test('a run has a folder that only we can enter, and one that continues it begin
   const resume = { sessionId: 's1' };
   const [left, right] = await Promise.all(
     ['run_b', 'run_c'].map((runId) =>
-      openAgentSession(admitted('codex', runId), stateDir, sessionOf('run_a')),
+      openConversation(admitted('codex', runId), stateDir, conversationOf('run_a')),
     ),
   );
   expect([left?.resume, right?.resume]).toEqual([resume, resume]);
@@ -59,14 +59,14 @@ test('a run has a folder that only we can enter, and one that continues it begin
   expect(readFileSync(join(rootOf(stateDir, 'run_c'), 'kept/.codex_sessions/s1'), 'utf8')).toBe('one');
 });
 
-test('a second attempt finds the session as the first one found it', async () => {
+test('a second attempt finds the conversation as the first one found it', async () => {
   const stateDir = createState();
-  const { folder } = await openAgentSession(admitted('codex', 'run_a'), stateDir, null);
+  const { folder } = await openConversation(admitted('codex', 'run_a'), stateDir, null);
   writeFileSync(join(folder ?? '', 'said'), 'one');
   const run = admitted('codex', 'run_b');
-  const first = await openAgentSession(run, stateDir, sessionOf('run_a'));
+  const first = await openConversation(run, stateDir, conversationOf('run_a'));
   writeFileSync(join(first.folder ?? '', 'said'), 'one and half of two');
-  const second = await openAgentSession(run, stateDir, sessionOf('run_a'));
+  const second = await openConversation(run, stateDir, conversationOf('run_a'));
   expect(readFileSync(join(second.folder ?? '', 'said'), 'utf8')).toBe('one');
   expect(second.resume).toEqual({ sessionId: 's1' });
 });
@@ -74,37 +74,37 @@ test('a second attempt finds the session as the first one found it', async () =>
 test('an attempt that goes on with the one before it finds what that one said', async () => {
   const stateDir = createState();
   const run = admitted('codex', 'run_a');
-  const first = await openAgentSession(run, stateDir, null);
+  const first = await openConversation(run, stateDir, null);
   writeFileSync(join(first.folder ?? '', 'said'), 'half');
-  const second = await openAgentSession(run, stateDir, sessionOf('run_a'));
+  const second = await openConversation(run, stateDir, conversationOf('run_a'));
   expect(second).toEqual({ folder: first.folder, resume: { sessionId: 's1' } });
   expect(readFileSync(join(second.folder ?? '', 'said'), 'utf8')).toBe('half');
-  const anew = await openAgentSession(run, stateDir, null);
+  const anew = await openConversation(run, stateDir, null);
   expect([anew.resume, existsSync(join(anew.folder ?? '', 'said'))]).toEqual([undefined, false]);
 });
 
 test('links that an agent left are copied as links, and pipes are left out', async () => {
   const stateDir = createState();
-  const { folder } = await openAgentSession(admitted('codex', 'run_a'), stateDir, null);
+  const { folder } = await openConversation(admitted('codex', 'run_a'), stateDir, null);
   symlinkSync('/etc', join(folder ?? '', 'etc'));
   execFileSync('mkfifo', [join(folder ?? '', 'pipe')]);
   const run = admitted('codex', 'run_b');
-  const copied = await openAgentSession(run, stateDir, sessionOf('run_a'));
+  const copied = await openConversation(run, stateDir, conversationOf('run_a'));
   expect(copied.problem).toBeUndefined();
   expect(readlinkSync(join(copied.folder ?? '', 'etc'))).toBe('/etc');
   expect(existsSync(join(copied.folder ?? '', 'pipe'))).toBe(false);
 });
 
-test('a session is resumed only when its folder is still there, whichever attempt it is', async () => {
+test('a conversation is resumed only when its folder is still there, whichever attempt it is', async () => {
   const stateDir = createState();
   const run = admitted('codex', 'run_b');
-  expect((await openAgentSession(run, stateDir, sessionOf('run_a'))).resume).toBeUndefined();
-  expect((await openAgentSession(run, stateDir, sessionOf('run_a'))).resume).toBeUndefined();
+  expect((await openConversation(run, stateDir, conversationOf('run_a'))).resume).toBeUndefined();
+  expect((await openConversation(run, stateDir, conversationOf('run_a'))).resume).toBeUndefined();
 });
 
 test('a runtime that cannot resume has no folder', async () => {
   const stateDir = createState();
-  expect(await openAgentSession(admitted('command', 'run_a'), stateDir, null)).toEqual({
+  expect(await openConversation(admitted('command', 'run_a'), stateDir, null)).toEqual({
     folder: null,
     resume: undefined,
   });
@@ -117,9 +117,9 @@ test('without a sandbox the folder is linked into the private HOME, once', () =>
   const folder = join(stateDir, 'kept');
   mkdirSync(home);
   mkdirSync(folder);
-  linkSession(home, null);
-  linkSession(home, folder);
-  linkSession(home, folder);
+  linkConversation(home, null);
+  linkConversation(home, folder);
+  linkConversation(home, folder);
   writeFileSync(join(folder, 'a'), 'x');
   expect(readFileSync(join(home, '.caisson-session', 'a'), 'utf8')).toBe('x');
 });
