@@ -17,7 +17,7 @@ import { createBusPublisher } from './composition/publish-on-bus.ts';
 import { probeSandboxHere } from './composition/probe-sandbox-here.ts';
 import { openState } from './composition/state-folder.ts';
 import { createLocalCompute } from './compute/index.ts';
-import { readHostEnvironment, type ResolvedConfig } from './config/index.ts';
+import { readHostEnvironment, rememberLogin, type ResolvedConfig } from './config/index.ts';
 import { repairOwnRefs } from './operations/repair-own-refs.ts';
 import { createDispatcher, createRequestHandler } from './dispatch/index.ts';
 import { createHostBackoff, recover, type Recovered } from './recovery/index.ts';
@@ -216,6 +216,7 @@ function openRooms(
     seal: sealer.seal,
     prepareToSeal: sealer.prepare,
     freeReserve: () => hosts.freeReserve(hostId),
+    rememberLogin: (runtime) => rememberLogin(config.folders, runtime),
     recoverDead: back.recoverDead,
   };
 }

@@ -58,7 +58,11 @@ export function describeAcpRuntime(
     name,
     title: name === 'acp' ? base.title : `${name} (ACP)`,
     api,
-    ...definedOnly({ keyEnv: inner?.keyEnv, defaultEndpoint: inner?.defaultEndpoint }),
+    ...definedOnly({
+      keyEnv: inner?.keyEnv,
+      defaultEndpoint: inner?.defaultEndpoint,
+      login: inner?.login,
+    }),
     loginFiles: inner?.loginFiles ?? [],
     sampling: inner?.sampling ?? base.sampling,
   };

@@ -45,7 +45,7 @@ export const RuntimeConfig = z.strictObject({
   login: optional(
     'ask',
     z.enum(['mount']),
-    "mount: mount the program's own log-in files read-only instead of using a key.",
+    'mount: use your own log-in with the program instead of a key. The agent can then read its token. Only in your own config.yaml; --login and a yes on a terminal write it there.',
   ),
   settings: optional(
     'ask',

@@ -38,6 +38,8 @@ export const REQUEST_FIELDS = {
   runtime: field(WORD, wordSchema()),
   agent: field(WORD, wordSchema()),
   model: field(WORD, wordSchema()),
+  /** Use the user's own log-in with the runtime, now and later; the agent can read its token. */
+  login: field('true or false', z.boolean()),
   systemPrompt: field(TEXT, z.string()),
   mode: field(WORD, wordSchema()),
   sandbox: field('one of bwrap, none', SandboxKind),

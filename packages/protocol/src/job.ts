@@ -130,6 +130,8 @@ export const Job = z.object({
   sandbox: z.object({
     hide: z.array(AbsolutePath),
     binds: z.array(Bind),
+    /** What only the agent sees, not the operator's scripts: its log-in. */
+    agentBinds: z.optional(z.array(Bind)),
     /** HOME as the sandbox sees it; a private folder when there is no sandbox. */
     home: AbsolutePath,
     homeBytes: z.number(),

@@ -74,11 +74,26 @@ export interface RuntimeDescriptor {
   readonly sampling: readonly Sampling[];
   /** Files under the user's HOME that mean "logged in", relative to HOME. */
   readonly loginFiles: readonly string[];
+  /** How a run uses that log-in; absent if it cannot. */
+  readonly login?: LoginUse;
   /** What the levels of an agent's definition stand for. */
   readonly modelLevels?: Readonly<Record<ModelLevel, string>>;
   /** Programs that speak ACP with this runtime's settings, by file name, and the arguments that make them do so. */
   readonly acpPrograms?: Readonly<Record<string, readonly string[]>>;
   readonly repository?: RepositorySettings;
+}
+
+/** Far more than any program stores for a log-in. */
+export const MAX_LOGIN_BYTES = 256 * 1024;
+
+/** How a program that its user is logged in with reaches its model. */
+export interface LoginUse {
+  /** What a usable log-in file has at its top. */
+  readonly member: string;
+  /** The model's address: reached through the broker, which passes on the program's own token. */
+  readonly endpoint?: string;
+  /** `host:port` pairs that the program itself must reach: for a new token, and without `endpoint` for its model. */
+  readonly hosts: readonly string[];
 }
 
 /** What the program reads in a repository. */

@@ -21,6 +21,11 @@ export const RUN_OPTIONS = {
     names: 'models',
     summary: 'model to ask for; default: that of the agent or of caisson.yaml',
   },
+  login: {
+    type: 'boolean',
+    summary:
+      'use your own log-in with the agent program, for this run and later ones; the agent can read its token',
+  },
   mode: {
     type: 'string',
     value: 'MODE',

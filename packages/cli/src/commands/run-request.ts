@@ -16,6 +16,7 @@ export function toRequest(
     runtime: values.runtime ?? (argv === null ? undefined : 'command'),
     agent: values.agent,
     model: values.model,
+    login: values.login,
     mode: values.mode,
     sandbox: values.sandbox as DispatchRequest['sandbox'],
     workspace: values.workspace as DispatchRequest['workspace'],

@@ -3,6 +3,7 @@ import { relative } from 'node:path';
 import type { Caisson, DispatchRequest } from '@caisson/engine';
 import type { DispatchResult } from '@caisson/protocol';
 import { applyAsking } from '../apply-asking.ts';
+import { orWithLogin } from '../agree-to-login.ts';
 import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
 import type { Detail } from '../live-view.ts';
 import type { Output } from '../output.ts';
@@ -25,11 +26,13 @@ export async function runTask(task: RunTask, output: Output): Promise<ExitCode> 
 async function carryOut(caisson: Caisson, task: RunTask, output: Output): Promise<ExitCode> {
   const request = inFolder(task.request, caisson.config.projectRoot);
   if (task.detach) {
-    const runId = await caisson.dispatchDetached(request, [process.argv[1] ?? '']);
+    const runId = await orWithLogin(request, output, (asked) =>
+      caisson.dispatchDetached(asked, [process.argv[1] ?? '']),
+    );
     output.result({ runId }, () => [runId]);
     return EXIT_CODES.finished;
   }
-  const begin = () => caisson.dispatch(request);
+  const begin = () => orWithLogin(request, output, (asked) => caisson.dispatch(asked));
   const { result, code } = await watchRun(caisson, begin, output, {
     isApplied: task.apply,
     detail: task.detail,

@@ -3,8 +3,6 @@ import { defineCommand } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { formatTable } from '../format-table.ts';
 
-const LOGINS = { key: 'key found', login: 'logged in', none: 'no key or log-in', 'not-needed': '-' } as const;
-
 export const command = defineCommand({
   usage: '',
   about: 'Searches PATH and runtimes: in caisson.yaml. Each program is started once, for its version only.',
@@ -12,7 +10,7 @@ export const command = defineCommand({
   examples: [
     {
       line: 'caisson runtimes',
-      says: 'What is installed, its version, whether it was tested, and how it would log in.',
+      says: 'What is installed, its version, whether it was tested, and which key or log-in a run would use.',
     },
     { line: 'caisson runtimes -o ndjson', says: 'One JSON line per runtime.' },
   ],
@@ -33,11 +31,11 @@ function listRows(found: readonly DiscoveredRuntime[]): string[][] {
   const cells = found.map((runtime) => [
     runtime.name,
     describeVersion(runtime),
-    LOGINS[runtime.login],
+    runtime.uses,
     describeReports(runtime),
     runtime.problem ?? runtime.path ?? runtime.adapter ?? 'built in',
   ]);
-  return [['RUNTIME', 'VERSION', 'LOG-IN', 'REPORTS', 'WHERE'], ...cells];
+  return [['RUNTIME', 'VERSION', 'A RUN USES', 'REPORTS', 'WHERE'], ...cells];
 }
 
 function describeVersion({ version, fit, testedRange, path }: DiscoveredRuntime): string {

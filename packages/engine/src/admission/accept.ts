@@ -1,6 +1,8 @@
 /** The moment a task becomes a run: every input is named by its digest, and durable. */
 import { createHash } from 'node:crypto';
+import { explainError } from '@caisson/ground';
 import { definedOnly, type DataOf } from '@caisson/protocol';
+import type { RunRecord } from '../ledger/index.ts';
 import type { AdmittedRun, DispatchRequest } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { poolOf, poolLimit } from './pool-limit.ts';
@@ -37,6 +39,15 @@ export async function accept(rooms: DispatchRooms, run: AdmittedRun): Promise<vo
   });
   const record = rooms.recorder.of(run.runId, run.trace);
   await record.append('dispatch.accepted', data, { poolLimit: poolLimit(run, rooms.settings) });
+  if (request.login === true && run.runtime.login) await rememberLogin(rooms, record, run.runtime.name);
+}
+
+/** The user agreed for this run and for later ones; without the note they are asked again. */
+async function rememberLogin(rooms: DispatchRooms, record: RunRecord, runtime: string): Promise<void> {
+  await rooms.rememberLogin(runtime).catch((error: unknown) => {
+    const message = `your choice to use the log-in of ${runtime} could not be remembered: ${explainError(error)}`;
+    record.keep('warning', { source: 'login', message: message.slice(0, 4000) });
+  });
 }
 
 /** What the evidence manifest will name, by digest. */

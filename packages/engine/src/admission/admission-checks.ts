@@ -7,7 +7,8 @@ import { InputEntry, MAX_INPUTS, MAX_OVERLAYS, MODES, SessionName, type Mode } f
 import type { Candidate, Refusal } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { countIdenticalFailures, MAX_IDENTICAL_FAILURES } from './identical-failures.ts';
-import { loginBinds } from './login-files.ts';
+import { passesBroker } from './login-files.ts';
+import { findNoCredential } from './model-credential.ts';
 import { describeFull, poolLimit } from './pool-limit.ts';
 import { findSecretInBranch } from './secret-in-branch.ts';
 import { findUnreadableInput } from './stored-inputs.ts';
@@ -17,7 +18,6 @@ import { findBundleBeyondParent, findLoginBeyondParent } from './within-parent.t
 import {
   findBadRequest,
   findMisplacedCommand,
-  findNoModelKey,
   findNoWorkTree,
   findNoRepository,
   findHomeAsWorkspace,
@@ -67,7 +67,7 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
   check('not-the-home', findHomeAsWorkspace),
   check('base-known', findUnknownBase),
   check('branch-free', findTakenBranch),
-  check('model-key', findNoModelKey),
+  check('model-key', findNoCredential),
   check('mode-ceiling', ({ grant }, { settings }) =>
     modeRank(grant.mode) > modeRank(settings.ceiling)
       ? {
@@ -116,15 +116,6 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
           kind: 'policy',
           detail: `run ${request.parent.runId} may not dispatch any deeper`,
           remedy: 'Raise limits.depth in caisson.yaml.',
-        }
-      : null,
-  ),
-  check('login-present', ({ runtime }, { settings }) =>
-    runtime.login && loginBinds(settings.home, runtime).length === 0
-      ? {
-          kind: 'unavailable',
-          detail: `runtimes.${runtime.name}.login is mount, but there is no log-in: none of ${runtime.descriptor.loginFiles.join(', ') || 'its files'} is in ${settings.home}`,
-          remedy: `Log in with ${runtime.name} itself, or set runtimes.${runtime.name}.apiKey instead.`,
         }
       : null,
   ),
@@ -217,10 +208,9 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
     const isFull = ledger.leases.listSlots(pool).length + ledger.leases.queueLength(pool) >= bound;
     return isFull ? describeFull(candidate, settings) : null;
   }),
-  // The runtime reports one turn for the whole run, so the answers are counted, and those of a mounted log-in do not
-  // pass here.
+  // The runtime reports one turn for the whole run, so the answers are counted, which must pass here.
   check('turns-countable', ({ grant, runtime }) =>
-    grant.budget.turns !== undefined && runtime.descriptor.reportsUsageOnce === true && runtime.login
+    grant.budget.turns !== undefined && runtime.descriptor.reportsUsageOnce === true && !passesBroker(runtime)
       ? {
           kind: 'budget',
           detail: `a cap on turns is set, and the turns of ${runtime.name} cannot be counted with a mounted log-in`,

@@ -14,6 +14,7 @@ import type { Candidate, DispatchRequest, WorkspaceKind } from './contract.ts';
 import type { DispatchRooms, FoundAgent, FoundRuntime } from './rooms.ts';
 import { describeTask } from './describe-task.ts';
 import { TaskRefusedError } from './errors.ts';
+import { withLogin } from './login-files.ts';
 import { compilePrompts } from './prompts.ts';
 import { resolveGrant } from './resolve-grant.ts';
 import { listInputs } from './stored-inputs.ts';
@@ -27,7 +28,7 @@ export async function describeCandidate(
 ): Promise<Candidate> {
   const { settings, names, clock } = rooms;
   const agent = request.agent === undefined ? null : await names.agent(request.agent);
-  const runtime = await chooseRuntime(rooms, request, agent);
+  const runtime = useLogin(await chooseRuntime(rooms, request, agent), request);
   const tier = chooseModel(request, agent, runtime);
   const model = tier === '' ? '' : names.model(runtime.name, tier);
   const description = describeTask(request);
@@ -77,6 +78,11 @@ export async function describeCandidate(
     trace,
     binds: toolBinds(settings, runtime, request),
   };
+}
+
+/** What the user agreed to before, or agrees to with this request; another run cannot. */
+function useLogin(runtime: FoundRuntime, { login, parent }: DispatchRequest): FoundRuntime {
+  return runtime.login || (login === true && parent === undefined) ? withLogin(runtime) : runtime;
 }
 
 async function chooseRuntime(

@@ -2,7 +2,7 @@ export { admit } from './admit.ts';
 export * from './contract.ts';
 export { describeTask } from './describe-task.ts';
 export { RunAmbiguousError, RunNotFoundError, RunUnsettledError, TaskRefusedError } from './errors.ts';
-export { linkLoginFiles, loginHosts } from './login-files.ts';
+export { loginHosts, passesBroker } from './login-files.ts';
 export { poolOf } from './pool-limit.ts';
 export { refuseTask } from './refuse-task.ts';
 export { parseRequest } from './request-shape.ts';

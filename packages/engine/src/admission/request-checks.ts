@@ -143,16 +143,6 @@ export function findMisplacedCommand({
       };
 }
 
-/** Other agent programs report it themselves, and may have their own log-in. */
-export function findNoModelKey({ runtime }: Pick<Candidate, 'runtime'>): RequestRefusal | null {
-  if (runtime.name !== 'native' || runtime.apiKeyRef !== null || runtime.endpoint !== null) return null;
-  return {
-    kind: 'unavailable',
-    detail: 'the native agent has no key for its model',
-    remedy: `Set ${runtime.descriptor.keyEnv ?? 'its key'}, or runtimes.native.apiKey in caisson.yaml.`,
-  };
-}
-
 function findBadTask(candidate: Candidate): RequestRefusal | null {
   const { description, priority, request } = candidate;
   const { shape } = Task;

@@ -16,6 +16,8 @@ export interface DispatchSettings {
   readonly stateDir: string;
   readonly cwd: string;
   readonly home: string;
+  /** Where this user's Caisson keeps what is of no project. */
+  readonly userState: string;
   readonly path: string;
   readonly hostEnv: Readonly<Record<string, string>>;
   readonly defaultRuntime: string | null;
@@ -93,7 +95,7 @@ export interface NetworkDoor {
     attempt: number;
     socketPath: string;
     hosts: readonly string[];
-    model: { endpoint: string; api: ModelApi; apiKey: string | null } | null;
+    model: { endpoint: string; api: ModelApi; apiKey: string | null; passesToken: boolean } | null;
     services: readonly { name: string; endpoint: string; apiKey: string; header?: string }[];
     /** Secrets of the agent; they are in no record. */
     secrets?: readonly { name: string; value: string }[];
@@ -165,6 +167,8 @@ export interface DispatchRooms {
   prepareToSeal(): void;
   /** Gives back a part of the space that was set aside for endings; false when nothing is left of it. */
   freeReserve(): boolean;
+  /** Notes in the user's own configuration that runs of this runtime use their log-in. */
+  rememberLogin(runtime: string): Promise<void>;
   /** Settles what dead hosts hold, so that they never keep a slot or a place in the queue for ever. */
   recoverDead(): Promise<unknown>;
 }

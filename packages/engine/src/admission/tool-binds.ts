@@ -8,7 +8,6 @@ import { listReplacedFolders } from '@caisson/ground';
 import type { Bind } from '@caisson/protocol';
 import type { DispatchRequest } from './contract.ts';
 import type { DispatchSettings, FoundRuntime } from './rooms.ts';
-import { loginBinds } from './login-files.ts';
 
 export function toolBinds(
   settings: DispatchSettings,
@@ -44,10 +43,9 @@ export function toolBinds(
       .map((word) => resolve(settings.cwd, word))
       .filter((path) => !path.startsWith(settings.stateDir)),
   ];
-  const tools = [...new Set(wanted)]
+  return [...new Set(wanted)]
     .filter(isVisibleTool)
     .map((path) => ({ source: path, target: path, writable: false }));
-  return [...tools, ...loginBinds(settings.home, runtime)];
 }
 
 const MAX_LINKS = 40;

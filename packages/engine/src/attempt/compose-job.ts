@@ -1,7 +1,7 @@
 /** The job: the worker's whole input, composed from what was admitted and what was prepared. */
 import { existsSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
-import { definedOnly, type Job } from '@caisson/protocol';
+import { definedOnly, type Bind, type Job } from '@caisson/protocol';
 import type { AttemptLimits } from '../compute/index.ts';
 import type { PreparedWorkspace } from '../workspace/index.ts';
 import type { AdmittedRun, DispatchRooms, OpenedNetwork } from '../admission/index.ts';
@@ -20,6 +20,7 @@ export interface JobParts {
   readonly limits: AttemptLimits;
   readonly network: OpenedNetwork | null;
   readonly secrets: Job['secrets'];
+  readonly loginBinds: readonly Bind[];
   readonly inputs: Job['inputs'];
   readonly overlay: Job['overlay'];
   readonly conversation: AgentConversation;
@@ -147,6 +148,7 @@ function composeSandbox({ settings }: DispatchRooms, run: AdmittedRun, parts: Jo
       ...(isOpen ? [] : findNeighbourStates(settings.projectRoot, settings.home)),
     ],
     binds: [...run.binds],
+    agentBinds: [...parts.loginBinds],
     home: isOpen ? paths.home : settings.home,
     homeBytes: settings.homeBytes,
     tmpBytes: settings.tmpBytes,

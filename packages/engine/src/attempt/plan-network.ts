@@ -5,6 +5,7 @@ import {
   type NetworkDoor,
   type OpenedNetwork,
   loginHosts,
+  passesBroker,
 } from '../admission/index.ts';
 import type { RunRecord } from '../ledger/index.ts';
 
@@ -20,12 +21,12 @@ export async function planNetwork(rooms: DispatchRooms, run: AdmittedRun): Promi
   const { endpoint, api, apiKeyRef } = runtime;
   const hosts = [...grant.hosts.filter((host) => host !== '*'), ...loginHosts(runtime)];
   const services = await findServices(rooms, grant.hosts);
-  const hasModel = endpoint !== null && api !== 'none' && !runtime.login;
+  const hasModel = endpoint !== null && api !== 'none' && passesBroker(runtime);
   if (!hasModel && hosts.length === 0 && services.length === 0) return null;
   const apiKey = apiKeyRef === null || !hasModel ? null : await rooms.secrets.resolve(apiKeyRef);
   return {
     hosts,
-    model: hasModel ? { endpoint, api, apiKey } : null,
+    model: hasModel ? { endpoint, api, apiKey, passesToken: runtime.login } : null,
     services,
     onLoopback: grant.sandbox === 'none' || grant.hosts.includes('*'),
   };

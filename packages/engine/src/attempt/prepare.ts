@@ -11,7 +11,6 @@ import {
   type AdmittedRun,
   type DispatchRooms,
   type OpenedNetwork,
-  linkLoginFiles,
   hasCleanRoom,
   materialiseInputs,
 } from '../admission/index.ts';
@@ -24,6 +23,7 @@ import {
   type EarlierConversation,
 } from './continued-work.ts';
 import { holdFolder } from './hold-folder.ts';
+import { copyLogin } from './login-copy.ts';
 import { openNetwork, planNetwork } from './plan-network.ts';
 import { PrepareFailure } from './prepare-failure.ts';
 import { orWarn } from './clean-up.ts';
@@ -87,9 +87,10 @@ async function prepareAll(
   const conversation = await openOwnConversation(rooms, run, record, { attempt, earlier });
   if (attempt === 1) await recordFirst(run, record);
   await failingAs('fetch-failed', 'open-stream', () => rooms.callbacks.check(run.runId));
-  const [secrets, networkPlan] = await failingAs('fetch-failed', 'secrets', async () => [
+  const [secrets, networkPlan, login] = await failingAs('fetch-failed', 'secrets', async () => [
     await orAborted(signal, resolveSecrets(rooms, run)),
     await orAborted(signal, planNetwork(rooms, run)),
+    copyLogin(rooms.settings, run, paths),
   ]);
   const { overlay, inputs } = await failingAs('integrity-failed', 'check-inputs', async () => ({
     overlay: await materialiseCapabilities(rooms, run, paths.overlay),
@@ -105,10 +106,10 @@ async function prepareAll(
     await record.append('warning', { source: 'workspace', message }, { attempt });
   await recordBrought(record, attempt, workspace, paths);
   const limits = openLimits(rooms, run, attempt, undo);
+  const hidden = [...secrets.values, ...login.secrets];
+  const where = { runId: run.runId, attempt, socketPath: paths.netSocket, secrets: hidden };
   const network = await failingAs('worker-failed', undefined, () =>
-    openNetwork(rooms, networkPlan, record, {
-      ...{ runId: run.runId, attempt, socketPath: paths.netSocket, secrets: secrets.values },
-    }),
+    openNetwork(rooms, networkPlan, record, where),
   );
   undo.push(() => network?.close() ?? Promise.resolve());
   const nonce = randomBytes(32).toString('hex');
@@ -119,7 +120,8 @@ async function prepareAll(
     workspace,
     limits,
     network,
-    secrets: secrets.values,
+    secrets: hidden,
+    loginBinds: login.binds,
     inputs,
     overlay,
     conversation,
@@ -142,7 +144,7 @@ async function recordBrought(
   await record.append('workspace.brought', { folders: brought.map(({ path }) => path) }, { attempt });
 }
 
-/** Without a sandbox the agent's HOME is our folder, with the log-ins and the conversation linked into it. */
+/** Without a sandbox the agent's HOME is our folder, with the conversation linked into it. */
 async function openOwnConversation(
   { settings }: DispatchRooms,
   run: AdmittedRun,
@@ -155,7 +157,6 @@ async function openOwnConversation(
   if (run.grant.sandbox !== 'none') return conversation;
   const { home } = attemptPaths(settings.stateDir, run.runId, attempt);
   mkdirSync(home, { recursive: true, mode: 0o700 });
-  linkLoginFiles(settings.home, home, run.runtime);
   linkConversation(home, conversation.folder);
   return conversation;
 }

@@ -10,6 +10,7 @@ import { findEnding } from './find-ending.ts';
 import { findUnreadableJob } from './find-unreadable-job.ts';
 import { follow, type FollowedAttempt } from './follow.ts';
 import { launch } from './launch.ts';
+import { watchLogin } from './login-copy.ts';
 import { prepare, type PreparedAttempt } from './prepare.ts';
 import { PrepareFailure } from './prepare-failure.ts';
 import { readResult } from './read-result.ts';
@@ -56,7 +57,11 @@ async function settleFollowed(
 ): Promise<'retry' | 'ended'> {
   const { runId } = entry.run;
   const { attempt, nonce, paths, workspace } = prepared;
+  const stopWatching = watchLogin(rooms.settings, paths, (message) =>
+    entry.record.keep('warning', { source: 'login', message }, { attempt }),
+  );
   const end = await awaitEnd(entry, followed);
+  stopWatching();
   const release = async (): Promise<void> => {
     await prepared.network?.close();
     followed.closeWork();

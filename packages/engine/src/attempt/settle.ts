@@ -23,6 +23,7 @@ import type { AttemptRemains } from './attempt-remains.ts';
 import { cleanUp, orWarn } from './clean-up.ts';
 import type { DispatchRooms } from '../admission/index.ts';
 import { keepCaptures, type KeptCaptures } from './keep-captures.ts';
+import { compareLogin } from './login-copy.ts';
 import { findLeftWork, type LeftWork } from './left-work.ts';
 import type { MayPass } from './passing-failure.ts';
 import type { FoundResult } from './read-result.ts';
@@ -45,10 +46,7 @@ export interface SettleInput {
   readonly mayPass: MayPass;
 }
 
-interface Retry {
-  readonly attemptsLeft: number;
-  readonly delayMs: number;
-}
+type Retry = Readonly<Record<'attemptsLeft' | 'delayMs', number>>;
 
 export interface Settled {
   readonly kind: 'retry' | 'ended';
@@ -98,6 +96,9 @@ async function saveWork(rooms: DispatchRooms, record: RunRecord, input: SettleIn
   await warnUnlessPassing('compute', () => remains.release());
   await warnUnlessPassing('questions', () =>
     rooms.requests.close(runId, (type, data) => record.append(type, data, { attempt })),
+  );
+  await warnUnlessPassing('login', () =>
+    compareLogin(rooms.settings, remains.paths, { report: (message) => warn('login', message) }),
   );
   const clean = secrets.length === 0 ? null : redactBytes;
   const saved = await warnUnlessPassing('workspace', () => rooms.workspaces.checkpoint(workspace, { clean }));

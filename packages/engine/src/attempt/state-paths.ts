@@ -13,6 +13,7 @@ export interface AttemptPaths {
   readonly mailbox: string;
   readonly session: string;
   readonly home: string;
+  readonly login: string;
   readonly netSocket: string;
   readonly overlay: string;
   readonly layers: string;
@@ -30,6 +31,7 @@ export function attemptPaths(stateDir: string, runId: string, attempt: number): 
     mailbox: join(runtime, 'mailboxes', name),
     session: join(runtime, 'sessions', runId),
     home: join(runtime, 'homes', name),
+    login: join(runtime, 'logins', name),
     netSocket: join(runtime, 'net', `${name}.sock`),
     overlay: join(runtime, 'overlays', name),
     layers: join(runtime, 'layers', name),
@@ -48,7 +50,7 @@ export function createAttemptFolders(paths: AttemptPaths): void {
 /** Removes what an attempt wrote beside its workspace, except its lines and output: see `removeStored`. */
 export async function removeAttemptFolders(paths: AttemptPaths): Promise<void> {
   for (const path of [
-    ...[paths.captures, paths.mailbox, paths.home, paths.job],
+    ...[paths.captures, paths.mailbox, paths.home, paths.login, paths.job],
     ...[paths.netSocket, paths.overlay, paths.events, paths.layers],
   ])
     await removeTree(path);

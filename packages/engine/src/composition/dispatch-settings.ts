@@ -20,6 +20,7 @@ export function createDispatchSettings(
     stateDir: config.stateDir,
     cwd,
     home: config.folders.home,
+    userState: config.folders.state,
     path: searchPath(env),
     hostEnv: pick(env, PASSED_FROM_HOST),
     defaultRuntime: config.runtime,

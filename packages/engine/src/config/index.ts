@@ -37,6 +37,7 @@ export {
   type MarkedState,
   type StateMarker,
 } from './state-marker.ts';
+export { rememberLogin } from './remember-login.ts';
 export { envNameOf, SETTING_DEFAULTS, SETTING_KEYS, type SettingKey, type SettingValue } from './settings.ts';
 export { describeUnknownVariable, findUnknownVariables, type UnknownVariable } from './unknown-variables.ts';
 export { USER_CONFIG_FILE_NAME } from './user-config.ts';

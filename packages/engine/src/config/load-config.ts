@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { ConfigFile, Mode } from '@caisson/protocol';
 import { anchorRule } from './anchor-rule.ts';
-import { readConfigDocument } from './config-document.ts';
+import { readConfigDocument, type ConfigDocument } from './config-document.ts';
 import type {
   ExplainedConfig,
   LoadConfigOptions,
@@ -73,7 +73,20 @@ async function readProjectFile(projectRoot: string): Promise<ParsedFile | null> 
   const path = join(projectRoot, CONFIG_FILE_NAME);
   if (!isNamed(path)) return null;
   const document = await readConfigDocument(path);
-  return { document, file: await parseConfigDocument(document) };
+  const file = await parseConfigDocument(document);
+  refuseLogin(document, file);
+  return { document, file };
+}
+
+/** The log-in is the user's own: no project, trusted or not, decides that a run gets it. */
+function refuseLogin(document: ConfigDocument, { runtimes = {} }: ConfigFile): void {
+  const name = Object.keys(runtimes).find((key) => runtimes[key]?.login !== undefined);
+  if (name === undefined) return;
+  const place = document.locate(['runtimes', name], 'login');
+  const message = `runtimes.${name}.login cannot be set by a project.`;
+  throw new ConfigError([{ file: document.file, ...place, message }], {
+    remedy: 'Remove it. To use your log-in, run once with --login, or set it in your own config.yaml.',
+  });
 }
 
 /** The project that the options select, and why its files must not be used, if so. */

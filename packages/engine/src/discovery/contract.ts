@@ -33,8 +33,23 @@ export interface Probe {
   run(context: ProbeContext): Promise<Omit<ProbeReport, 'id'>>;
 }
 
-/** How a runtime would identify itself to its model. */
-export type LoginState = 'key' | 'login' | 'none' | 'not-needed';
+/** How a runtime would identify itself to its model. `no-key`: its endpoint needs none. */
+export type LoginState = 'key' | 'login' | 'login-unused' | 'no-key' | 'none' | 'not-needed';
+
+export interface Credential {
+  readonly kind: LoginState;
+  /** The same in words: exactly what a run would use, or what is missing. */
+  readonly uses: string;
+}
+
+/** A log-in of the user's in a program's own file. */
+export interface FoundLogin {
+  /** Relative to HOME, as the descriptor names it. */
+  readonly file: string;
+  readonly path: string;
+  /** Why no run can use it; null if one can. */
+  readonly problem: string | null;
+}
 
 /** A runtime that can be used here, or that is configured and cannot be found (`path` null). */
 export interface DiscoveredRuntime {
@@ -49,6 +64,8 @@ export interface DiscoveredRuntime {
   readonly testedRange: { readonly from: string; readonly to: string } | null;
   readonly fit: 'tested' | 'older' | 'newer' | 'unknown';
   readonly login: LoginState;
+  /** What a run would use to identify itself, in words. */
+  readonly uses: string;
   readonly reports: { readonly usage: boolean; readonly cost: boolean };
   /** Why the program is not usable, if it is not. */
   readonly problem: string | null;

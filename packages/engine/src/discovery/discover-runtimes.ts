@@ -1,7 +1,13 @@
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { RUNTIME_DESCRIPTORS, type RuntimeConfig, type RuntimeDescriptor } from '@caisson/protocol';
-import type { DiscoveredRuntime, LoginState, ProbeContext } from './contract.ts';
+import { resolve } from 'node:path';
+import {
+  describeConfiguredRuntime,
+  RUNTIME_DESCRIPTORS,
+  type RuntimeConfig,
+  type RuntimeDescriptor,
+} from '@caisson/protocol';
+import type { DiscoveredRuntime, ProbeContext } from './contract.ts';
+import { describeCredential } from './find-credential.ts';
 import { findProgram } from './find-program.ts';
 import { askVersion, compareVersions } from './program-version.ts';
 
@@ -54,6 +60,7 @@ async function describeRuntime(
           searchPath: context.env['PATH'],
           signal: context.signal,
         });
+  const credential = describeCredential(context, known(located), config);
   return {
     name,
     title: descriptor?.title ?? name,
@@ -63,10 +70,17 @@ async function describeRuntime(
     version: answer.version,
     testedRange: descriptor?.testedRange ?? null,
     fit: compareWithTested(answer.version, descriptor?.testedRange),
-    login: findLogin(context, descriptor, config),
+    login: credential.kind,
+    uses: credential.uses,
     reports: { usage: descriptor?.reportsUsage ?? false, cost: descriptor?.reportsCost ?? false },
     problem: answer.problem,
   };
+}
+
+/** An ACP agent identifies itself as the program behind it does. */
+function known({ name, descriptor, config, path }: LocatedRuntime): RuntimeDescriptor | null {
+  const { settings } = config;
+  return describeConfiguredRuntime(name, { bin: path ?? config.bin, settings }) ?? descriptor;
 }
 
 function locateProgram(
@@ -101,25 +115,4 @@ function compareWithTested(
   if (version === null || range === undefined) return 'unknown';
   if (compareVersions(version, range.from) < 0) return 'older';
   return compareVersions(version, range.to) > 0 ? 'newer' : 'tested';
-}
-
-function findLogin(
-  context: DiscoveryContext,
-  descriptor: RuntimeDescriptor | null,
-  config: RuntimeConfig,
-): LoginState {
-  if (descriptor?.api === 'none') return 'not-needed';
-  if (hasKey(context, descriptor, config)) return 'key';
-  const files = descriptor?.loginFiles ?? [];
-  return files.some((file) => existsSync(join(context.home, file))) ? 'login' : 'none';
-}
-
-/** A run uses what the configuration names; other places are not searched. */
-function hasKey(
-  { env }: DiscoveryContext,
-  descriptor: RuntimeDescriptor | null,
-  { apiKey }: RuntimeConfig,
-): boolean {
-  const variable = apiKey === undefined ? descriptor?.keyEnv : /^env:(.+)$/s.exec(apiKey)?.[1];
-  return variable === undefined ? apiKey !== undefined : (env[variable] ?? '') !== '';
 }

@@ -1,4 +1,12 @@
-export type { DiscoveredRuntime, LoginState, Probe, ProbeContext, ProbeReport, Verdict } from './contract.ts';
+export type {
+  DiscoveredRuntime,
+  FoundLogin,
+  LoginState,
+  Probe,
+  ProbeContext,
+  ProbeReport,
+  Verdict,
+} from './contract.ts';
 export {
   discoverRuntimes,
   locateRuntimes,
@@ -7,6 +15,7 @@ export {
   type LocatedRuntime,
 } from './discover-runtimes.ts';
 export { examineHost, PROBES } from './examine-host.ts';
+export { findLogin } from './find-credential.ts';
 export { findProgram } from './find-program.ts';
 export { findInstalledVersion } from './installed-version.ts';
 export { compareVersions } from './program-version.ts';

@@ -53,9 +53,9 @@ export const agentsProbe: Probe = {
     const missing = found.length === 0;
     const lines = found.map(
       (runtime) =>
-        `${runtime.name} ${runtime.version ?? 'of unknown version'}${runtime.fit === 'tested' || runtime.fit === 'unknown' ? '' : ` (${runtime.fit} than tested)`}`,
+        `${runtime.name} ${runtime.version ?? 'of unknown version'}${runtime.fit === 'tested' || runtime.fit === 'unknown' ? '' : ` (${runtime.fit} than tested)`} uses ${runtime.uses}`,
     );
-    const detail = missing ? 'no agent program found in PATH' : lines.join(', ');
+    const detail = missing ? 'no agent program found in PATH' : lines.join('; ');
     const broken = found.find((runtime) => runtime.problem !== null);
     if (broken !== undefined) {
       return {

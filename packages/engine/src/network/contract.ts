@@ -32,6 +32,8 @@ export interface ModelTarget {
   readonly api: ModelApi;
   /** `null` for a model that needs no key. */
   readonly apiKey: string | null;
+  /** The client is logged in by itself: its own token is passed on, and no placeholder is demanded. */
+  readonly passesToken?: boolean;
 }
 
 /** Another service that is reached with a key the sandbox never sees. */

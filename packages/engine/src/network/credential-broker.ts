@@ -47,6 +47,7 @@ export function createModelDoorway(
   const doorway = createDoorway('the model endpoint', model.endpoint, `/m-${randomWord(32)}`, {
     placeholder,
     apiKey: model.apiKey,
+    passesToken: model.passesToken ?? false,
     headers: MODEL_KEY_HEADERS,
     inQuery: model.api === 'gemini',
   });

@@ -9,6 +9,8 @@ export interface CredentialSwap {
   readonly headers: readonly string[];
   /** Whether `?key=` is such a place as well. */
   readonly inQuery: boolean;
+  /** The client's own credential is passed on as it is. */
+  readonly passesToken?: boolean;
 }
 
 export interface Outgoing {
@@ -25,6 +27,8 @@ export const MODEL_KEY_HEADERS = ['authorization', 'x-api-key', 'x-goog-api-key'
 /** The request with the real key in it, or null when it did not have the placeholder. */
 export function swapCredential(outgoing: Outgoing, swap: CredentialSwap): Outgoing | null {
   const headers = { ...outgoing.headers };
+  delete headers['cookie'];
+  if (swap.passesToken === true) return { headers, path: outgoing.path };
   let found = 0;
   for (const name of swap.headers) {
     const value = headers[name];
@@ -36,7 +40,6 @@ export function swapCredential(outgoing: Outgoing, swap: CredentialSwap): Outgoi
     if (swap.apiKey !== null) headers[name] = `${scheme}${swap.apiKey}`;
   }
   const query = swap.inQuery ? swapInQuery(outgoing.path, swap) : { path: outgoing.path, found: 0 };
-  delete headers['cookie'];
   return found + query.found === 0 ? null : { headers, path: query.path };
 }
 

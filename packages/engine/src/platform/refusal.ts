@@ -7,6 +7,8 @@ export interface Refusal {
   readonly remedy?: string;
   /** Which exit code a face chooses. */
   readonly kind: 'usage' | 'policy' | 'budget' | 'unavailable' | 'full';
+  /** The user's log-in that would do, if they agree to its use. */
+  readonly offersLogin?: { readonly runtime: string; readonly path: string };
 }
 
 /** Admission said no; there is no run. */

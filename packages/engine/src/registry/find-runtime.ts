@@ -8,7 +8,7 @@ import {
   type RuntimeDescriptor,
 } from '@caisson/protocol';
 import type { ResolvedConfig } from '../config/index.ts';
-import { findInstalledVersion, type LocatedRuntime } from '../discovery/index.ts';
+import { findInstalledVersion, findLogin, type LocatedRuntime } from '../discovery/index.ts';
 import { TaskRefusedError } from '../platform/index.ts';
 import type { Registry } from './contract.ts';
 import { modelApiOf } from './model-api.ts';
@@ -68,6 +68,7 @@ export function findRuntime(
         ? null
         : hashAdapter(name, resolve(config.projectRoot, found.config.adapter)),
     login: found.config.login === 'mount',
+    foundLogin: findLogin(config.folders.home, descriptor),
     projectServers: found.config.projectServers === true,
   };
 }

@@ -1,3 +1,4 @@
+import type { FoundLogin } from '../discovery/index.ts';
 import type { AgentDefinition, ModelApi, PipelineSpec, RuntimeDescriptor } from '@caisson/protocol';
 
 /** A runtime as it was found here. */
@@ -13,7 +14,10 @@ export interface FoundRuntime {
   readonly settings: Readonly<Record<string, unknown>>;
   readonly env: Readonly<Record<string, string>>;
   readonly adapter: { readonly path: string; readonly sha256: string } | null;
+  /** Whether its user agreed that runs use their log-in. */
   readonly login: boolean;
+  /** The user's log-in here, agreed to or not. */
+  readonly foundLogin: FoundLogin | null;
   /** Whether MCP servers that the repository names are started. */
   readonly projectServers: boolean;
 }

@@ -22,6 +22,11 @@ export const CLAUDE_CODE: RuntimeDescriptor = {
   reportsUsage: true,
   sampling: ['maxTokens'],
   loginFiles: ['.claude/.credentials.json'],
+  login: {
+    member: 'claudeAiOauth',
+    endpoint: 'https://api.anthropic.com',
+    hosts: ['platform.claude.com:443'],
+  },
   modelLevels: { fast: 'haiku', standard: 'sonnet', max: 'opus' },
   acpPrograms: { 'claude-agent-acp': [], 'claude-code-acp': [] },
   repository: {

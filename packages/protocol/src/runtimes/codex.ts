@@ -23,6 +23,11 @@ export const CODEX: RuntimeDescriptor = {
   reportsUsageOnce: true,
   sampling: [],
   loginFiles: ['.codex/auth.json'],
+  login: {
+    member: 'tokens',
+    endpoint: 'https://chatgpt.com/backend-api/codex',
+    hosts: ['auth.openai.com:443'],
+  },
   modelLevels: { fast: 'gpt-5-codex-mini', standard: 'gpt-5-codex', max: 'gpt-5.1-codex-max' },
   repository: {
     folder: '.codex',

@@ -24,6 +24,10 @@ export const GEMINI: RuntimeDescriptor = {
   reportsUsage: true,
   sampling: ['maxTokens', 'temperature'],
   loginFiles: ['.gemini/oauth_creds.json'],
+  login: {
+    member: 'refresh_token',
+    hosts: ['cloudcode-pa.googleapis.com:443', 'oauth2.googleapis.com:443', 'www.googleapis.com:443'],
+  },
   modelLevels: { fast: 'gemini-2.5-flash-lite', standard: 'gemini-2.5-flash', max: 'gemini-2.5-pro' },
   acpPrograms: { gemini: ['--acp'] },
   repository: {

@@ -22,6 +22,11 @@ export const PI: RuntimeDescriptor = {
   reportsUsage: true,
   sampling: ['maxTokens', 'temperature'],
   loginFiles: ['.pi/agent/auth.json'],
+  login: {
+    member: 'anthropic',
+    endpoint: 'https://api.anthropic.com',
+    hosts: ['platform.claude.com:443'],
+  },
   modelLevels: { fast: 'claude-haiku-4-5', standard: 'claude-sonnet-4-5', max: 'claude-opus-4-5' },
   repository: { folder: '.pi', keep: ['skills', 'prompts'], obeyed: ['.pi'] },
 };

@@ -39,6 +39,7 @@ export async function describeAgentStart(context: AttemptContext): Promise<Agent
     mode: job.grant.mode,
     settings: settingsOf(context),
     ...endpointOf(context),
+    usesLogin: job.credential === 'inside',
     ...coordination?.driverInput,
     capabilitySkills: findCapabilitySkills(job),
     projectServers: await findServers(context, context.driver.name),

@@ -13,6 +13,8 @@ export interface DriverInput {
   readonly settings: Readonly<Record<string, unknown>>;
   /** The address of the model inside, and the placeholder key that the broker replaces. */
   readonly endpoint?: { readonly baseUrl: string; readonly apiKey: string };
+  /** The user's log-in is in HOME, in the program's own file: no key is set, and the endpoint takes its token. */
+  readonly usesLogin?: boolean;
   /** The MCP server with the coordination tools; absent when the grant names none. */
   readonly mcp?: McpServer;
   /**

@@ -81,6 +81,7 @@ export function buildSandboxSpec(job: Job, options: ViewOptions): SandboxSpec {
     mailbox: { source: paths.mailbox, target: `${workspace.mountPath}/.caisson` },
     binds: [
       ...sandbox.binds,
+      ...(isAgent ? (sandbox.agentBinds ?? []) : []),
       ...agentGitBinds(job, options),
       ...(isRelayed && job.broker
         ? [{ source: job.broker.socket, target: INSIDE.brokerSocket, writable: true }]

@@ -77,9 +77,10 @@ function envOf(input: DriverInput): Record<string, string> {
     ...(maxTokens === undefined ? {} : { CLAUDE_CODE_MAX_OUTPUT_TOKENS: String(maxTokens) }),
     // Root may bypass permissions only in a sandbox; ours applies.
     ...(input.isRoot ? { IS_SANDBOX: '1' } : {}),
-    ...(input.endpoint === undefined
+    ...(input.endpoint === undefined ? {} : { ANTHROPIC_BASE_URL: input.endpoint.baseUrl }),
+    ...(input.endpoint === undefined || input.usesLogin === true
       ? {}
-      : { ANTHROPIC_BASE_URL: input.endpoint.baseUrl, ANTHROPIC_API_KEY: input.endpoint.apiKey }),
+      : { ANTHROPIC_API_KEY: input.endpoint.apiKey }),
   };
 }
 

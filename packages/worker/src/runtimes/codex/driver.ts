@@ -16,7 +16,9 @@ export const codex: RuntimeDriver = {
     argv: argvOf(input),
     env: {
       CODEX_HOME: codexHome(input),
-      ...(input.endpoint === undefined ? {} : { [KEY_VARIABLE]: input.endpoint.apiKey }),
+      ...(input.endpoint === undefined || input.usesLogin === true
+        ? {}
+        : { [KEY_VARIABLE]: input.endpoint.apiKey }),
     },
     stdin: input.prompt,
     files: filesOf(input),
@@ -80,16 +82,16 @@ function configOf(input: DriverInput): Record<string, TomlValue> {
     projects: { [input.workspace]: { trust_level: 'trusted' } },
     ...(input.endpoint === undefined
       ? {}
-      : { model_providers: { caisson: providerOf(input.endpoint.baseUrl) } }),
+      : { model_providers: { caisson: providerOf(input.endpoint.baseUrl, input.usesLogin === true) } }),
     mcp_servers: serversOf(input),
   };
 }
 
-function providerOf(baseUrl: string): Record<string, TomlValue> {
+function providerOf(baseUrl: string, usesLogin: boolean): Record<string, TomlValue> {
   return {
     name: 'caisson',
     base_url: baseUrl,
-    env_key: KEY_VARIABLE,
+    ...(usesLogin ? { requires_openai_auth: true } : { env_key: KEY_VARIABLE }),
     wire_api: 'responses',
     // The host retries with its own backoff; codex alone posted 30 times in 25 s.
     request_max_retries: 1,

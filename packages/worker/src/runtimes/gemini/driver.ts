@@ -86,10 +86,15 @@ function settingsOf(input: DriverInput): unknown {
     // Its own loop detection would end a turn, as a success, before our gate has seen the call often enough.
     model: { disableLoopDetection: true },
     ...modelConfigsOf(input),
-    ...(input.endpoint === undefined ? {} : { security: { auth: { selectedType: 'gemini-api-key' } } }),
+    ...authOf(input),
     mcpServers: stdioServers(input, { trust: true, timeout: TOOL_TIMEOUT_MS }),
     ...(input.gate === undefined ? {} : { hooksConfig: { enabled: true }, hooks: hooksOf(input.gate) }),
   };
+}
+
+function authOf({ endpoint, usesLogin }: DriverInput): Record<string, unknown> {
+  if (usesLogin === true) return { security: { auth: { selectedType: 'oauth-personal' } } };
+  return endpoint === undefined ? {} : { security: { auth: { selectedType: 'gemini-api-key' } } };
 }
 
 /** Matched by the model's name: an override that names nothing is never applied. */

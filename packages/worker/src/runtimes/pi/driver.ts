@@ -13,6 +13,8 @@ const READING_TOOLS = 'read,grep,find,ls';
 const ALL_TOOLS = 'read,grep,find,ls,bash,edit,write';
 const DEFAULT_MODEL = 'claude-opus-5-5';
 const PROVIDER = 'caisson';
+/** The provider of its log-in that we know. */
+const LOGIN_PROVIDER = 'anthropic';
 
 export const pi: RuntimeDriver = {
   name: 'pi',
@@ -30,6 +32,7 @@ export const pi: RuntimeDriver = {
   createStream: (): AgentStream => createPiStream(),
 };
 
+const providerOf = ({ usesLogin }: DriverInput): string => (usesLogin === true ? LOGIN_PROVIDER : PROVIDER);
 const agentFolder = (input: DriverInput): string => `${input.home}/.pi/agent`;
 const extensionFile = (input: DriverInput): string => `${agentFolder(input)}/caisson.mjs`;
 const needsExtension = (input: DriverInput): boolean =>
@@ -46,7 +49,7 @@ function argvOf(input: DriverInput): readonly string[] {
     '--session-dir',
     `${sessionFolder(input.home)}/pi`,
     ...toolsOf(input),
-    ...(input.endpoint === undefined ? [] : ['--provider', PROVIDER]),
+    ...(input.endpoint === undefined ? [] : ['--provider', providerOf(input)]),
     ...(input.endpoint === undefined && input.model === undefined
       ? []
       : ['--model', input.model ?? DEFAULT_MODEL]),
@@ -91,6 +94,8 @@ const settings = (): unknown => ({
 
 /** The key is the placeholder, so it may be here; how a variable is named differs from version to version. */
 function modelsOf(input: DriverInput, endpoint: NonNullable<DriverInput['endpoint']>): unknown {
+  // Of a provider that it knows only the address changes: its models and its log-in stay.
+  if (input.usesLogin === true) return { providers: { [LOGIN_PROVIDER]: { baseUrl: endpoint.baseUrl } } };
   const models = [{ id: input.model ?? DEFAULT_MODEL }];
   return { providers: { [PROVIDER]: { ...endpoint, api: 'anthropic-messages', models } } };
 }

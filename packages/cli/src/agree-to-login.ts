@@ -1,0 +1,23 @@
+import { TaskRefusedError, type DispatchRequest } from '@caisson/engine';
+import { canAsk, confirmOnTerminal } from './ask-on-terminal.ts';
+import type { Output } from './output.ts';
+
+/** A task that lacks only a key: the person at the terminal is asked whether their log-in is used, now and later. */
+export async function orWithLogin<T>(
+  request: DispatchRequest,
+  output: Output,
+  dispatch: (request: DispatchRequest) => Promise<T>,
+): Promise<T> {
+  try {
+    return await dispatch(request);
+  } catch (error) {
+    const offer = error instanceof TaskRefusedError ? error.refusal.offersLogin : undefined;
+    if (offer === undefined || !canAsk(output)) throw error;
+    const { runtime, path } = offer;
+    output.note(
+      `${runtime} has no key here, and you are logged in (${path}). The agent would get that log-in and can read its token. Your choice is remembered.`,
+    );
+    if (!(await confirmOnTerminal(output, `Use your log-in with ${runtime}?`))) throw error;
+    return dispatch({ ...request, login: true });
+  }
+}
