@@ -115,3 +115,18 @@ it('a shell completes runs, agents, runtimes and models', async () => {
   const offered = execFileSync('bash', [join(project.root, 'try.sh')], { encoding: 'utf8' });
   expect(offered).toContain(runId);
 });
+
+describe('words that are true', () => {
+  it('a run says how long the work took and how long the user waited, and shows a short output whole', async () => {
+    const project = createProject({ config: 'workspace: { setup: "sleep 1.2" }\n', trusts: true });
+    const { stdout } = await project.caisson('run', '--', 'printf', '\n  all of it\n');
+    expect(stdout).toMatch(/finished +run_\w+ +[\d.]+ m?s \([\d.]+ s in all\)/);
+    expect(stdout).not.toContain('the end of');
+    expect((await project.caisson('show')).stdout).toMatch(/in all\)/);
+  });
+
+  it('a memory of ten bytes is refused with what was meant', async () => {
+    const { code, stderr } = await createProject().caisson('run', '--memory', '10', '--', 'true');
+    expect([code, stderr]).toEqual([2, expect.stringContaining('less than a megabyte')]);
+  });
+});

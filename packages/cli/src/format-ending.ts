@@ -1,7 +1,14 @@
 /** The end of a run for people: the answer first, then the results and what to do next. */
 import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
 import { replyLines } from './format-reply.ts';
-import { formatBytes, formatCost, formatDuration, formatEstimate, nameFailure } from './format-values.ts';
+import {
+  formatBytes,
+  formatCost,
+  formatDuration,
+  formatEstimate,
+  formatTook,
+  nameFailure,
+} from './format-values.ts';
 import { line, textLines, type Line, type Lines, type Painted, type Style } from './painted.ts';
 
 /** Where the work of a run is when it ends. */
@@ -12,6 +19,8 @@ export interface Whereabouts {
   readonly isApplied: boolean;
   /** It is a plain command's. */
   readonly isOfCommand: boolean;
+  /** From the user's order to the end. */
+  readonly elapsedMs?: number;
   /** What it answered is already on the screen. */
   readonly isReplyShown?: boolean;
 }
@@ -23,7 +32,7 @@ export function formatEnding(
 ): Lines {
   const reply = work.isReplyShown === true ? [] : replyLines(result, work.isOfCommand);
   const lines: Line[] = reply.length === 0 ? [] : [...reply, ''];
-  lines.push(describeHeadline(result, style));
+  lines.push(describeHeadline(result, style, work.elapsedMs));
   if (result.failure !== undefined)
     lines.push(...describeFailure(result.failure).map((text) => line`  ${text}`));
   const question = result.result?.needsInput;
@@ -50,8 +59,8 @@ export function labelled(label: string, text: string): Painted[] {
 }
 
 /** How it ended, which run, how long it took; a run under way has no duration yet. */
-export function describeHeadline(result: DispatchResult, style: Style): Painted {
-  const took = isUnderWay(result) ? '' : `  ${formatDuration(result.durationMs)}`;
+export function describeHeadline(result: DispatchResult, style: Style, elapsedMs?: number): Painted {
+  const took = isUnderWay(result) ? '' : `  ${formatTook(result.durationMs, elapsedMs)}`;
   return line`${headline(result, style)}  ${result.runId}${took}`;
 }
 

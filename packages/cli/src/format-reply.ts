@@ -30,5 +30,5 @@ export function replyLines(result: DispatchResult, isOfCommand: boolean, maxLine
 }
 
 function lengthOf(text: string): number {
-  return text.replaceAll('\r', '').trimEnd().length;
+  return text.replaceAll('\r', '').trim().length;
 }

@@ -1,5 +1,5 @@
 /** `caisson show`: what was asked, what ran, what happened, what came out, what it cost, and what to do next. */
-import type { DispatchResult, EnvelopeOf, EventEnvelope } from '@caisson/protocol';
+import { isEnding, type DispatchResult, type EnvelopeOf, type EventEnvelope } from '@caisson/protocol';
 import {
   describeApply,
   describeBranch,
@@ -42,7 +42,7 @@ export function formatRun(
       ? []
       : ['', style.bold(title), ...trimEnd(lines).flatMap((line) => indentLine(line, columns))];
   return [
-    describeHeadline(result, style),
+    describeHeadline(result, style, elapsedOf(events)),
     section('Asked', describeAsked(result, accepted)),
     section('Ran', describeRan(result, accepted)),
     section('Did', formatTranscript(events, { style, columns: columns - OFFSET, maxLines: MAX_SAID_LINES })),
@@ -60,6 +60,13 @@ export function formatRun(
     section('Reported', (result.callbacks ?? []).map(describeCallback)),
     section('Next', isForgotten ? [] : describeNext(result, events.some(isInPlace))),
   ].flat();
+}
+
+/** From the acceptance to the ending. */
+function elapsedOf(events: readonly EventEnvelope[]): number {
+  const [first] = events;
+  const last = events.findLast((event) => isEnding(event));
+  return first === undefined || last === undefined ? 0 : Date.parse(last.at) - Date.parse(first.at);
 }
 
 function trimEnd(lines: Lines): Lines {

@@ -1,5 +1,5 @@
 /** The events of a run, one line each; the same thing several times in a row is one line. */
-import { nameFailure } from './format-values.ts';
+import { formatExit, nameFailure } from './format-values.ts';
 import { handleEnvelope, recordedTypeOf, type EnvelopeHandlers, type EventEnvelope } from '@caisson/protocol';
 
 export function formatTimeline(events: readonly EventEnvelope[]): string[] {
@@ -57,8 +57,8 @@ const DESCRIPTIONS: EnvelopeHandlers<string> = {
   'events.lost': ({ types }) => JSON.stringify(types),
   warning: ({ source, message }) => `${source}: ${message}`,
   'stream.malformed': nothing,
-  'script.ran': ({ lens, exitCode }) => `${lens} exit ${exitCode}`,
-  'runtime.adapter.ran': ({ exitCode }) => `exit ${exitCode}`,
+  'script.ran': ({ lens, exitCode }) => `${lens} ${formatExit(exitCode)}`,
+  'runtime.adapter.ran': ({ exitCode }) => formatExit(exitCode),
   'tool.started': nothing,
   'tool.ended': nothing,
   'agent.said': nothing,

@@ -19,6 +19,17 @@ export function formatAge(ms: number): string {
   return `${Math.floor(seconds / 86_400)} d ago`;
 }
 
+/** A program that was stopped has no exit code. */
+export function formatExit(exitCode: number | null): string {
+  return exitCode === null ? 'stopped' : `exit ${exitCode}`;
+}
+
+/** How long the work took, and how long the user waited, where that is much more. */
+export function formatTook(workMs: number, elapsedMs = 0): string {
+  const isMore = elapsedMs > workMs + 500 && elapsedMs > 1.2 * workMs;
+  return `${formatDuration(workMs)}${isMore ? ` (${formatDuration(elapsedMs)} in all)` : ''}`;
+}
+
 /** A failure in a word or two. What the records call `provider-failed` may be the user's own command. */
 export function nameFailure({ reason, cause }: Pick<Failure, 'reason' | 'cause'>): string {
   const word = reason === 'provider-failed' ? 'failed' : reason;

@@ -1,7 +1,7 @@
 /** A run while it runs: what the agent says and does, and on a terminal one line below it that changes. */
 import type { EnvelopeOf, EventEnvelope } from '@caisson/protocol';
 import { formatEvent } from './format-event.ts';
-import { cutToWidth, formatCost, formatDuration, widthOf } from './format-values.ts';
+import { cutToWidth, formatCost, formatDuration, formatExit, widthOf } from './format-values.ts';
 import { describeCall, formatCall, formatModelTrouble, formatSaid, type WorkFormat } from './format-work.ts';
 import type { Output } from './output.ts';
 import { joinLine, line, type Line, type Lines, type Painted, type Style } from './painted.ts';
@@ -152,7 +152,7 @@ function absorb(state: State, event: EventEnvelope, runId: string): string | nul
     case 'compaction.started':
       return 'the agent shortens its context';
     case 'script.ran':
-      return `${event.lens}: exit ${event.exitCode} after ${formatDuration(event.durationMs)}`;
+      return `${event.lens}: ${formatExit(event.exitCode)} after ${formatDuration(event.durationMs)}`;
     case 'approval.requested':
       return `waits for your decision: ${event.what} (caisson approvals)`;
     default:

@@ -26,6 +26,7 @@ export async function watchRun(
     detail = 'normal',
   }: { isApplied?: boolean; isVerifyReportOnly?: boolean; detail?: Detail } = {},
 ): Promise<WatchedRun> {
+  const startedMs = performance.now();
   const early: StopOrder[] = [];
   let obey = (order: StopOrder): void => {
     if (order.force) dieOf(order, stopListening); // an admission that does not end
@@ -40,6 +41,7 @@ export async function watchRun(
     const { result, isOfCommand } = await follow(handle, output, caisson.decide, {
       isApplied,
       detail,
+      startedMs,
       onReady(beside) {
         obey = (order) => obeyOrder(order, handle, beside, stopListening);
         early.forEach(obey);
@@ -51,11 +53,18 @@ export async function watchRun(
   }
 }
 
+interface Watching {
+  readonly isApplied: boolean;
+  readonly detail: Detail;
+  readonly startedMs: number;
+  onReady(beside: Output): void;
+}
+
 async function follow(
   handle: RunHandle,
   output: Output,
   decide: Decide,
-  { isApplied, detail, onReady }: { isApplied: boolean; detail: Detail; onReady(beside: Output): void },
+  { isApplied, detail, startedMs, onReady }: Watching,
 ): Promise<{ result: DispatchResult; isOfCommand: boolean }> {
   let worksInPlace = false;
   let lastReason = '';
@@ -82,7 +91,8 @@ async function follow(
     view.end();
     // On a terminal it stands right above.
     const isReplyShown = output.isInteractive && view.lastSaid()?.trim() === result.reply.trim();
-    printResult(result, output, { isInPlace: worksInPlace, isApplied, isOfCommand, isReplyShown });
+    const elapsedMs = performance.now() - startedMs;
+    printResult(result, output, { isInPlace: worksInPlace, isApplied, isOfCommand, isReplyShown, elapsedMs });
     return { result, isOfCommand };
   } finally {
     view.end();

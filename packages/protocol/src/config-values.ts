@@ -1,7 +1,7 @@
 /** The kinds of values in `caisson.yaml`, each with a message for a wrong value. */
 import * as z from 'zod/mini';
 
-import { parseDuration, parseSize } from './units.ts';
+import { parseDuration, parseMemory, parseSize } from './units.ts';
 
 /**
  * What a key of a project's file may do before its user agrees to it (`caisson trust`): `harmless` works at once; `ask`
@@ -63,6 +63,12 @@ export const Duration = z.pipe(
 export const Size = z.pipe(
   z.union([z.string(), z.number()], 'expected a size, for example 512m or 4g'),
   withUnits(parseSize),
+);
+
+/** A size of at least a megabyte. */
+export const Memory = z.pipe(
+  z.union([z.string(), z.number()], 'expected a size, for example 512m or 4g'),
+  withUnits(parseMemory),
 );
 
 /** An HTTP address, with or without TLS. */

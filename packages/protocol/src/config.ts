@@ -15,6 +15,7 @@ import {
   named,
   optional,
   SecretRef,
+  Memory,
   Size,
   text,
 } from './config-values.ts';
@@ -64,7 +65,7 @@ export const LimitsConfig = z.strictObject({
     Duration,
     'End an attempt that has shown no sign of work for this long. Default: never.',
   ),
-  memory: optional('may-lower', Size, 'Memory of one sandbox. Default 4g.'),
+  memory: optional('may-lower', Memory, 'Memory of one sandbox. Default 4g.'),
   cpus: optional(
     'may-lower',
     z.number().check(z.gt(0), z.lte(4096)),

@@ -50,6 +50,15 @@ export function parseSize(input: string | number): number {
   return bytes;
 }
 
+const LEAST_MEMORY = 1024 ** 2;
+
+/** The same for memory, where a bare small number was meant in another unit. */
+export function parseMemory(input: string | number): number {
+  const bytes = parseSize(input);
+  if (bytes >= LEAST_MEMORY) return bytes;
+  throw new UnitError(`"${input}" is less than a megabyte of memory. Write a unit, for example 512m or 4g.`);
+}
+
 /** The shortest exact way to write it: `1h30m`, `45s`, `250ms`. */
 export function formatDuration(totalMs: number): string {
   let rest = Math.round(totalMs);

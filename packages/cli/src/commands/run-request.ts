@@ -1,5 +1,5 @@
 import type { DispatchRequest } from '@caisson/engine';
-import { definedOnly, parseDuration, parseSize } from '@caisson/protocol';
+import { definedOnly, parseDuration, parseMemory } from '@caisson/protocol';
 import { UsageError } from '../usage-error.ts';
 import type { RunValues } from './run-options.ts';
 
@@ -32,7 +32,7 @@ export function toRequest(
       toolCalls: readNumber('--max-tool-calls', values['max-tool-calls']),
     }),
     limits: definedOnly({
-      memory: values.memory === undefined ? undefined : parseSize(values.memory),
+      memory: values.memory === undefined ? undefined : parseMemory(values.memory),
       cpus: readNumber('--cpus', values.cpus),
       pids: readNumber('--pids', values.pids),
     }),

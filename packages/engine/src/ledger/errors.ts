@@ -73,7 +73,8 @@ export class LedgerFullError extends CaissonError {
   readonly code = 'LEDGER_FULL';
   override readonly retryable = true;
   constructor(file: string, cause?: unknown) {
-    const remedy = 'Free some space on that disk (caisson gc helps) and try again.';
+    const remedy =
+      'Free some space on that disk and try again. caisson gc --older-than 0s names what takes most of it, and removes what no run needs.';
     super(`The disk that holds the ledger ${file} is full; nothing of this was recorded. ${remedy}`, {
       cause,
       remedy,

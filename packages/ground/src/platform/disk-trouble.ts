@@ -1,7 +1,8 @@
 /** Explains a full or read-only disk, with the disk's name and the remedy. */
 import { CaissonError } from '@caisson/protocol';
 
-const FREE_SPACE = 'Free some space on that disk (caisson gc helps) and try again.';
+const FREE_SPACE =
+  'Free some space on that disk and try again. caisson gc --older-than 0s names what takes most of it, and removes what no run needs.';
 const TROUBLES = [
   { code: 'ENOSPC', text: 'No space left on device', state: 'is full', remedy: FREE_SPACE },
   { code: 'EDQUOT', text: 'Disk quota exceeded', state: 'gives this user no more space', remedy: FREE_SPACE },
