@@ -4,7 +4,7 @@ import { edit, command, sampling, misspelt, board, hostile } from './cells/work.
 import { denied, suggest, fullAuto, loop, failingLoop, approval } from './cells/policy.ts';
 import { budget, beats, timeout, cancel } from './cells/limits.ts';
 import { auth, cut, cutOnce, endless, overloaded, refused } from './cells/model-failures.ts';
-import { needsInput, resume, retry } from './cells/going-on.ts';
+import { continued, needsInput, resume, retry } from './cells/going-on.ts';
 import { megabytes, message, refusedByItself, retryFailure } from './cells/robustness.ts';
 
 export const CELLS: readonly Cell[] = [
@@ -33,6 +33,7 @@ export const CELLS: readonly Cell[] = [
   { title: 'gets errors without end', isShort: false, prove: endless },
   { title: 'resumes its session', isShort: false, prove: resume },
   { title: 'goes on after a retry', isShort: false, prove: retry },
+  { title: 'is told what to do next', isShort: false, prove: continued },
   { title: 'fails, and is retried', isShort: false, prove: retryFailure },
   { title: 'is sent a message', isShort: false, prove: message },
   { title: 'prints megabytes', isShort: false, prove: megabytes },

@@ -114,6 +114,7 @@ const USES: Readonly<Record<string, readonly (readonly string[])[]>> = {
   outputs: [['latest'], ['--to', FORGED], [FORGED]],
   apply: [['latest'], [FORGED]],
   retry: [[FORGED]],
+  continue: [[FORGED, EVIL]],
   questions: [[], ['--all']],
   answer: [[FORGED, FORGED]],
   approvals: [['--all']],

@@ -75,6 +75,11 @@ export const COMMANDS: readonly CommandRow[] = [
     summary: 'repeat the task as a new run',
     load: () => import('./commands/retry.ts'),
   },
+  {
+    name: 'continue',
+    summary: 'tell the agent of an ended run what to do next',
+    load: () => import('./commands/continue.ts'),
+  },
   { name: 'questions', summary: 'list questions of agents', load: () => import('./commands/questions.ts') },
   { name: 'answer', summary: 'answer a question and continue', load: () => import('./commands/answer.ts') },
   {

@@ -103,6 +103,8 @@ const WORDS: EnvelopeHandlers<string> = {
       : `${text(what)}: ${files} ${files === 1 ? 'file' : 'files'}, ${formatBytes(bytes)}`,
   'prompt.compiled': ({ role, fragmentCount, estimatedTokens }) =>
     `${text(role)}, ${fragmentCount} fragments, about ${estimatedTokens} tokens`,
+  'run.applied': ({ files, hasConflicts }) =>
+    `its work was taken over (${files} files${hasConflicts ? ', with conflict markers' : ''})`,
   'run.forgotten': () => 'its contents were deleted',
   'worker.progress': ({ phase, message, tool }) =>
     sentence([phase, message !== undefined && text(message), tool != null && text(tool)]),

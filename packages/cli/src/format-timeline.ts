@@ -66,6 +66,7 @@ const DESCRIPTIONS: EnvelopeHandlers<string> = {
   'work.gap': ({ count }) => `${count} events`,
   'capture.done': ({ what, files }) => `${what}: ${countFiles(files)}`,
   'prompt.compiled': nothing,
+  'run.applied': nothing,
   'run.forgotten': nothing,
   'worker.progress': nothing,
   'worker.heartbeat': nothing,

@@ -94,7 +94,19 @@ export interface Caisson {
    */
   apply(run: string, options?: ApplyChoice): Promise<ApplyResult>;
   cancel(run: string, options?: { force?: boolean }): Promise<CancelOutcome>;
+  /**
+   * Tells the agent of an ended run what to do next: a new run that begins with its work, merged with what was changed
+   * since, in its conversation or else with a summary. It asks for what that run asked for, except for the changes.
+   */
+  continue(run: string, text: string, changes?: Partial<DispatchRequest>): Promise<RunHandle>;
+  /** Repeats the task of an ended run, with changes, in its conversation where there is one. */
   retry(run: string, changes?: Partial<DispatchRequest>): Promise<RunHandle>;
+  /** What `continue` dispatches, or `retry` if there is no text: for `dispatchDetached`. */
+  continuation(
+    run: string,
+    text: string | null,
+    changes?: Partial<DispatchRequest>,
+  ): Promise<DispatchRequest>;
   send(run: string, body: string): Promise<string>;
   questions(filter?: { status?: QuestionRow['status'] }): Promise<readonly QuestionRow[]>;
   /** Answers a question by its id or its run; resolves with the run that continues. */

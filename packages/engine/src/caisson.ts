@@ -6,6 +6,7 @@ import { readEvents } from './dispatch/index.ts';
 import { createEngine, type Engine } from './engine.ts';
 import { cancelRun } from './operations/cancel-run.ts';
 import { collectGarbage } from './operations/collect-garbage.ts';
+import { describeContinuation } from './operations/continue-run.ts';
 import { decideApproval } from './operations/decide-approval.ts';
 import { discoverHere } from './operations/discover-here.ts';
 import { dispatchOnce } from './operations/dispatch-once.ts';
@@ -15,7 +16,6 @@ import { forgetRun } from './operations/forget-run.ts';
 import { readRunLog } from './operations/read-run-log.ts';
 import { createRegistryApi } from './operations/registry-api.ts';
 import { resolveRunId } from './operations/resolve-run-id.ts';
-import { retryRun } from './operations/retry-run.ts';
 import { listRuns } from './operations/list-runs.ts';
 import { openQuestions } from './operations/open-questions.ts';
 import { applyRun, readPatch } from './operations/run-patch.ts';
@@ -76,22 +76,23 @@ function createLibrary(engine: Engine, cwd: string, live: LiveConfig): Caisson {
   };
 }
 
-/** Starts, steers and stops runs. */
-function startsAndStops(
-  engine: Engine,
-  find: Find,
-): Pick<
+type Starting = Pick<
   Caisson,
   | 'dispatch'
   | 'dispatchDetached'
   | 'serveDetached'
   | 'shutdown'
   | 'cancel'
+  | 'continue'
+  | 'continuation'
   | 'retry'
   | 'send'
   | 'answer'
   | 'close'
-> {
+>;
+
+/** Starts, steers and stops runs. */
+function startsAndStops(engine: Engine, find: Find): Starting {
   const sweeper = createSweeper(engine);
   let stopSealing: (() => Promise<void>) | null = null;
   const openForWork = async (): Promise<void> => {
@@ -99,13 +100,16 @@ function startsAndStops(
     await engine.openPost();
     stopSealing ??= keepSealing(engine);
   };
+  const dispatch: Caisson['dispatch'] = async (request) => {
+    await openForWork();
+    const handle = await dispatchOnce(engine, request);
+    sweeper.dispatched();
+    return handle;
+  };
+  const continuation: Caisson['continuation'] = async (run, text, changes) =>
+    describeContinuation(engine, find(run), text, changes);
   return {
-    async dispatch(request) {
-      await openForWork();
-      const handle = await dispatchOnce(engine, request);
-      sweeper.dispatched();
-      return handle;
-    },
+    dispatch,
     async dispatchDetached(request, entry) {
       await requireTrust(engine.config);
       return startBackground(engine, request, entry);
@@ -117,11 +121,9 @@ function startsAndStops(
     },
     shutdown: (how) => engine.dispatcher.shutdown(how),
     cancel: async (run, how) => cancelRun(engine, find(run), how),
-    async retry(run, changes) {
-      await openForWork();
-      sweeper.dispatched();
-      return retryRun(engine, find(run), changes);
-    },
+    continue: async (run, text, changes) => dispatch(await continuation(run, text, changes)),
+    continuation,
+    retry: async (run, changes) => dispatch(await continuation(run, null, changes)),
     send: async (run, body) => sendMessage(engine, find(run), body),
     async answer(question, answer) {
       await openForWork();

@@ -91,6 +91,11 @@ export const REQUEST_FIELDS = {
   callbacks: field(LIST, listSchema()),
   /** The run this one continues. */
   continues: field(WORD, wordSchema()),
+  /**
+   * Begin with the work of the run that this one continues, merged into the present files. Without its conversation the
+   * prompt describes what happened. `continue` sets it.
+   */
+  keepWork: field('true or false', z.boolean()),
   /** What was asked before, and the answer; `questionId` is the question it closes. */
   answer: field(
     'a question with its answer',

@@ -95,7 +95,12 @@ export const Job = z.object({
   /** The registered agent that carries out the task, if one was named. */
   agent: z.optional(z.string()),
   model: z.optional(z.string()),
-  prompts: z.object({ system: z.optional(z.string()), user: z.string() }),
+  prompts: z.object({
+    system: z.optional(z.string()),
+    user: z.string(),
+    /** Instead of `user`, where the program does not find the conversation that it was to resume. */
+    fresh: z.optional(z.string()),
+  }),
   grant: Grant,
   /** Rules of `policy.rules`, as the policy package reads them. */
   rules: z.array(z.record(z.string(), z.unknown())),

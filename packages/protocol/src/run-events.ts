@@ -101,6 +101,17 @@ export const runEvents = {
     summary: 'A stop of the run was requested.',
     data: z.object({ by: z.string(), force: z.boolean() }),
   },
+  'run.applied': {
+    version: 1,
+    durable: true,
+    summary: "A person took the run's work into their files.",
+    data: z.object({
+      /** How many files were changed; 0 if they had it already. */
+      files: z.int(),
+      /** Whether conflict markers were left in them. */
+      hasConflicts: z.boolean(),
+    }),
+  },
   'run.forgotten': {
     version: 1,
     durable: true,

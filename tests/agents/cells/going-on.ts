@@ -81,3 +81,40 @@ export async function retry(agent: AgentUnderTest): Promise<string> {
   expectUsage(stage, ...runs);
   return agent.resumes ? 'pass' : 'goes on in a new session';
 }
+
+/** What the person changed meanwhile is there, and so is the earlier work, in the conversation it was done in. */
+export async function continued(agent: AgentUnderTest): Promise<string> {
+  const stage = await createStage(agent, {
+    script: [
+      {
+        when: 'and colour it',
+        turns: [
+          runCommand('cat sketch.txt mine.txt > seen.txt; echo blue > colour.txt'),
+          { say: 'I coloured it.', ...usage(60, 7) },
+        ],
+      },
+      {
+        when: 'draw it',
+        turns: [runCommand('echo sketched > sketch.txt'), { say: 'I drew a sketch.', ...usage(60, 7) }],
+      },
+    ],
+  });
+  const first = await stage.run('draw it');
+  expectDone(first, 'I drew a sketch.');
+  stage.project.write('mine.txt', 'mine since\n');
+  const requestsBefore = stage.model.requests.length;
+  const ran = await stage.follow('continue', 'and colour it');
+  expectDone(ran, 'I coloured it.');
+  expect(ran.continues?.runId ?? (await stage.project.caisson('show', ran.runId)).stdout).toContain(
+    first.runId,
+  );
+  const diff = await diffOf(stage, ran);
+  expect(['+sketched', '+blue', '+mine since'].map((line) => diff.split(line).length - 1)).toEqual([2, 1, 1]);
+  expect(diff).not.toContain('b/mine.txt');
+  const prompt = JSON.stringify(stage.model.requests[requestsBefore]?.body);
+  expect(prompt).toContain('I drew a sketch.');
+  expect(prompt.includes('in another conversation, which you cannot see')).toBe(!agent.resumes);
+  expect(prompt.includes('changed since you last saw them')).toBe(agent.resumes);
+  expectUsage(stage, first, ran);
+  return agent.resumes ? 'pass' : 'gets a summary';
+}

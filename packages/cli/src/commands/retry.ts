@@ -1,17 +1,23 @@
 import { defineCommand } from '../command.ts';
-import { withCaissonToWork } from '../with-caisson.ts';
-import { watchRun } from '../watch-run.ts';
+import { readTask } from './read-task.ts';
+import { RUN_OPTIONS } from './run-options.ts';
+import { startRun } from './start-run.ts';
 
 export const command = defineCommand({
-  usage: 'RUN',
+  usage: 'RUN [OPTIONS] ["TASK" | @FILE | -]',
   about:
-    'The same task as a new run that continues the old one. Agents that support it resume their conversation.',
-  options: {},
-  positionals: { min: 1, max: 1 },
-  examples: [{ line: 'caisson retry latest', says: 'Try the newest run again.' }],
-  run: ({ options, positionals, output }) =>
-    withCaissonToWork(options['state-dir'], output, async (caisson) => {
-      const { code } = await watchRun(caisson, () => caisson.retry(positionals[0] ?? ''), output);
-      return code;
-    }),
+    'The same task, or a changed one, as a new run that continues the old one. Agents that support it resume their\n' +
+    'conversation. Options are those of the old run, except for what you give here; another runtime begins a new conversation.',
+  options: RUN_OPTIONS,
+  positionals: { min: 1, max: 2 },
+  examples: [
+    { line: 'caisson retry latest', says: 'Try the newest run again.' },
+    {
+      line: 'caisson retry latest --runtime codex --model gpt-5',
+      says: 'The same task for another agent and model.',
+    },
+  ],
+  async run({ options, positionals: [run = '', word], output }) {
+    return startRun(options, { task: readTask(word), continued: { run, text: null } }, output);
+  },
 });

@@ -172,6 +172,10 @@ export const RUN_OPTIONS = {
     type: 'boolean',
     summary: 'print all that the agent says, and every event that is recorded, as it happens',
   },
+  interactive: {
+    type: 'boolean',
+    summary: 'ask on the terminal what to do next after each ending, and continue; an empty line ends',
+  },
   detach: { type: 'boolean', summary: 'run in the background and print the run id' },
 } as const satisfies OptionSpecs;
 

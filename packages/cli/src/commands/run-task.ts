@@ -1,57 +1,120 @@
-/** The part of `caisson run` that needs the engine; loaded while the worker is already starting. */
+/** The part of `run`, `continue` and `retry` that needs the engine; loaded while the worker is already starting. */
 import { relative } from 'node:path';
-import type { Caisson, DispatchRequest } from '@caisson/engine';
-import type { DispatchResult } from '@caisson/protocol';
+import type { Caisson, DispatchRequest, RunHandle } from '@caisson/engine';
+import { CaissonError, type DispatchResult } from '@caisson/protocol';
 import { applyAsking } from '../apply-asking.ts';
 import { orWithLogin } from '../agree-to-login.ts';
+import { askOnTerminal } from '../ask-on-terminal.ts';
 import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
 import type { Detail } from '../live-view.ts';
 import type { Output } from '../output.ts';
-import { watchRun } from '../watch-run.ts';
+import { line } from '../painted.ts';
+import { printError } from '../print-error.ts';
+import { UsageError } from '../usage-error.ts';
+import { watchRun, type WatchedRun } from '../watch-run.ts';
 import { withCaissonToWork } from '../with-caisson.ts';
 
 export interface RunTask {
+  /** What a continued run is to do differently. */
   readonly request: DispatchRequest;
+  readonly continued: Continued | null;
   readonly stateDir: string | undefined;
   readonly detach: boolean;
   readonly apply: boolean;
   readonly detail: Detail;
   readonly isVerifyReportOnly: boolean;
+  readonly interactive: boolean;
+}
+
+/** The run to continue, by default the one that ended last; without a text its own task is repeated. */
+export interface Continued {
+  readonly run: string | null;
+  readonly text: string | null;
 }
 
 export async function runTask(task: RunTask, output: Output): Promise<ExitCode> {
-  return await withCaissonToWork(task.stateDir, output, (caisson) => carryOut(caisson, task, output));
+  return await withCaissonToWork(task.stateDir, output, async (caisson) => {
+    const request = await findRequest(caisson, task);
+    if (task.detach) {
+      const runId = await orWithLogin(request, output, (asked) =>
+        caisson.dispatchDetached(asked, [process.argv[1] ?? '']),
+      );
+      output.result({ runId }, () => [runId]);
+      return EXIT_CODES.finished;
+    }
+    const begin = () => orWithLogin(request, output, (asked) => caisson.dispatch(asked));
+    const first = await carryOut(caisson, { task, request }, begin, output);
+    return task.interactive ? await goOn(caisson, { task, request }, first, output) : first.code;
+  });
 }
 
-async function carryOut(caisson: Caisson, task: RunTask, output: Output): Promise<ExitCode> {
-  const request = inFolder(task.request, caisson.config.projectRoot);
-  if (task.detach) {
-    const runId = await orWithLogin(request, output, (asked) =>
-      caisson.dispatchDetached(asked, [process.argv[1] ?? '']),
-    );
-    output.result({ runId }, () => [runId]);
-    return EXIT_CODES.finished;
-  }
-  const begin = () => orWithLogin(request, output, (asked) => caisson.dispatch(asked));
-  const { result, code } = await watchRun(caisson, begin, output, {
-    isApplied: task.apply,
-    detail: task.detail,
-    isVerifyReportOnly: task.isVerifyReportOnly,
+async function findRequest(caisson: Caisson, { request, continued }: RunTask): Promise<DispatchRequest> {
+  if (continued === null) return inFolder(request, caisson.config.projectRoot);
+  const run = continued.run ?? (await findLastEnded(caisson));
+  return caisson.continuation(run, continued.text, withoutEmpty(request));
+}
+
+/** A run that another one dispatched ends before that one. */
+async function findLastEnded(caisson: Caisson): Promise<string> {
+  const ended = (await caisson.runs()).filter(({ endedAt }) => endedAt !== undefined);
+  const [last] = ended.toSorted((one, other) => (other.endedAt ?? '').localeCompare(one.endedAt ?? ''));
+  if (last !== undefined) return last.runId;
+  throw new UsageError('no run of this project has ended, so there is nothing to continue', {
+    remedy: 'Begin with caisson run "…"; caisson send latest "…" reaches a running agent.',
   });
-  if (!task.apply || result.status !== 'done') return code;
+}
+
+/** An option that was not given changes nothing. */
+function withoutEmpty(request: DispatchRequest): DispatchRequest {
+  const given = Object.entries(request).filter(
+    ([, value]) => value !== false && (typeof value !== 'object' || Object.keys(value ?? {}).length > 0),
+  );
+  return Object.fromEntries(given);
+}
+
+interface Ordered {
+  readonly task: RunTask;
+  readonly request: DispatchRequest;
+}
+
+/** A refusal ends nothing: another text may work. */
+async function goOn(caisson: Caisson, order: Ordered, first: WatchedRun, output: Output): Promise<ExitCode> {
+  let last = first;
+  for (;;) {
+    const { runId, status } = last.result;
+    const isQuestion = status === 'waiting';
+    const asked = isQuestion ? 'Your answer?' : 'What next?';
+    const text = await askOnTerminal(output, line`${output.style.bold(asked)}  an empty line ends`);
+    if (text === '') return last.code;
+    const begin = () => (isQuestion ? caisson.answer(runId, text) : caisson.continue(runId, text));
+    try {
+      last = await carryOut(caisson, order, begin, output);
+    } catch (error) {
+      if (!(error instanceof CaissonError)) throw error;
+      printError(error, output, false);
+    }
+  }
+}
+
+async function carryOut(
+  caisson: Caisson,
+  { task, request }: Ordered,
+  begin: () => Promise<RunHandle>,
+  output: Output,
+): Promise<WatchedRun> {
+  const { apply: isApplied, detail, isVerifyReportOnly } = task;
+  const watched = await watchRun(caisson, begin, output, { isApplied, detail, isVerifyReportOnly });
+  const { result } = watched;
+  if (!task.apply || result.status !== 'done') return watched;
   const refusal = whyNotApplied(result, request);
   if (refusal !== null) {
     output.note(`Not applied: ${refusal}`);
-    return EXIT_CODES.failed;
+    return { result, code: EXIT_CODES.failed };
   }
   const order = { allowRisky: request.allowRisky, stateDir: task.stateDir };
-  const applied = await applyAsking(
-    caisson,
-    result.runId,
-    order,
-    output.format === 'human' ? output : quiet(output),
-  );
-  return applied === EXIT_CODES.finished ? code : applied;
+  const target = output.format === 'human' ? output : quiet(output);
+  const applied = await applyAsking(caisson, result.runId, order, target);
+  return applied === EXIT_CODES.finished ? watched : { result, code: applied };
 }
 
 /** What is applied without a review must have passed in a place that only the patch can influence. */

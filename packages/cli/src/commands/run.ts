@@ -1,10 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { readHostEnvironment } from '@caisson/engine';
 import { defineCommand } from '../command.ts';
-import { ownSpareWorkers } from '../early-worker.ts';
 import { UsageError } from '../usage-error.ts';
+import { readTask } from './read-task.ts';
 import { RUN_OPTIONS } from './run-options.ts';
-import { toRequest } from './run-request.ts';
+import { startRun } from './start-run.ts';
 
 export const command = defineCommand({
   usage: '[OPTIONS] "TASK" | @FILE | -   or   [OPTIONS] -- CMD ARGS…',
@@ -33,7 +31,6 @@ export const command = defineCommand({
     },
   ],
   async run({ options, positionals, rest, output }) {
-    const env = readHostEnvironment();
     const task = readTask(positionals[0]);
     if (task === undefined && rest === null) {
       throw new UsageError('there is no task', {
@@ -41,40 +38,6 @@ export const command = defineCommand({
           'caisson run "fix the flaky test", caisson run @task.md, … | caisson run -, or caisson run -- npm test',
       });
     }
-    if (options.detach === true && options.apply === true)
-      throw new UsageError('--apply needs a run in the foreground, and --detach leaves', {
-        remedy: 'Use only one of them; caisson apply RUN applies the patch once the run has ended.',
-      });
-    if (options.quiet === true && options.verbose === true)
-      throw new UsageError('--quiet and --verbose contradict each other', {
-        remedy: 'Use only one of them.',
-      });
-    const request = toRequest(options, task, rest, env);
-    // Starting a program takes longest, so that comes first; a background host starts its own.
-    if (options.detach !== true) ownSpareWorkers().warm();
-    const { runTask } = await import('./run-task.ts');
-    return runTask(
-      {
-        request,
-        stateDir: options['state-dir'],
-        detach: options.detach ?? false,
-        apply: options.apply ?? false,
-        detail: options.quiet === true ? 'quiet' : options.verbose === true ? 'verbose' : 'normal',
-        isVerifyReportOnly: options['verify-report-only'],
-      },
-      output,
-    );
+    return startRun(options, { task, argv: rest }, output);
   },
 });
-
-function readTask(word: string | undefined): string | undefined {
-  if (word === '-') return readFileSync(0, 'utf8');
-  if (word?.startsWith('@') === true) {
-    try {
-      return readFileSync(word.slice(1), 'utf8');
-    } catch (error) {
-      throw new UsageError(`the task file ${word.slice(1)} cannot be read: ${(error as Error).message}`);
-    }
-  }
-  return word;
-}

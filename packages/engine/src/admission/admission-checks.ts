@@ -7,6 +7,7 @@ import { InputEntry, MAX_INPUTS, MAX_OVERLAYS, MODES, SessionName, type Mode } f
 import type { Candidate, Refusal } from './contract.ts';
 import type { DispatchRooms } from './rooms.ts';
 import { countIdenticalFailures, MAX_IDENTICAL_FAILURES } from './identical-failures.ts';
+import { findUnkeepableWork } from './kept-work.ts';
 import { passesBroker } from './login-files.ts';
 import { findNoCredential } from './model-credential.ts';
 import { describeFull, poolLimit } from './pool-limit.ts';
@@ -67,6 +68,7 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
   check('not-the-home', findHomeAsWorkspace),
   check('base-known', findUnknownBase),
   check('branch-free', findTakenBranch),
+  check('work-kept', findUnkeepableWork),
   check('model-key', findNoCredential),
   check('mode-ceiling', ({ grant }, { settings }) =>
     modeRank(grant.mode) > modeRank(settings.ceiling)
@@ -193,8 +195,11 @@ export const ADMISSION_CHECKS: readonly AdmissionCheck[] = [
       ? null
       : { kind: 'usage', detail: `"${bad}" is not a callback address: it must be an http(s) URL` };
   }),
-  check('retry-breaker', ({ request }, { ledger }) => {
-    const failures = countIdenticalFailures(request.continues, (runId) => ledger.run(runId));
+  check('retry-breaker', ({ request, description }, { ledger }) => {
+    const failures = countIdenticalFailures(request.continues, (runId) => {
+      const row = ledger.run(runId);
+      return row?.description === description ? row : null; // another task may go better
+    });
     if (failures < MAX_IDENTICAL_FAILURES) return null;
     return {
       kind: 'budget',

@@ -5,7 +5,6 @@ import { definedOnly, type Bind, type Job } from '@caisson/protocol';
 import type { AttemptLimits } from '../compute/index.ts';
 import type { PreparedWorkspace } from '../workspace/index.ts';
 import type { AdmittedRun, DispatchRooms, OpenedNetwork } from '../admission/index.ts';
-import { LOST_WORK_NOTE, NEXT_ATTEMPT_NOTE } from './continued-work.ts';
 import { findNeighbourStates } from './neighbour-states.ts';
 import { rulesAboutControls } from './own-controls.ts';
 import { supportedSampling } from './sampling.ts';
@@ -24,9 +23,7 @@ export interface JobParts {
   readonly inputs: Job['inputs'];
   readonly overlay: Job['overlay'];
   readonly conversation: AgentConversation;
-  readonly isWorkLost: boolean;
-  /** The conversation is of an attempt before this one, not of another run. */
-  readonly isOwnConversation: boolean;
+  readonly userPrompts: Pick<Job['prompts'], 'user' | 'fresh'>;
 }
 
 export function composeJob(rooms: DispatchRooms, run: AdmittedRun, parts: JobParts): Job {
@@ -93,18 +90,11 @@ function composeTask(
     model: run.model || undefined,
     prompts: {
       ...(run.systemPrompt === '' ? {} : { system: run.systemPrompt }),
-      user: [...notesOf(parts), run.userPrompt].join('\n\n'),
+      ...parts.userPrompts,
     },
     answer: answer && describeAnswer(answer),
     resume: parts.conversation.resume,
   });
-}
-
-/** What a resumed conversation must know before it gets its task. */
-function notesOf({ conversation, isOwnConversation, isWorkLost }: JobParts): string[] {
-  if (conversation.resume === undefined) return [];
-  if (isWorkLost) return [LOST_WORK_NOTE];
-  return isOwnConversation ? [NEXT_ATTEMPT_NOTE] : [];
 }
 
 function composeWorkspace(run: AdmittedRun, workspace: PreparedWorkspace): Job['workspace'] {

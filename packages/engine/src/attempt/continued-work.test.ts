@@ -1,12 +1,8 @@
 import { expect, test } from 'vitest';
 import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
 import type { EarlierWork } from '../workspace/index.ts';
-import {
-  findContinuedWork,
-  findEarlierConversation,
-  findConversationOfRun,
-  isWorkLost,
-} from './continued-work.ts';
+import { findContinuedWork, findEarlierConversation, findConversationOfRun } from './continued-work.ts';
+import { isWorkLost } from './notes.ts';
 
 const S1 = { sessionId: 's1' };
 const S2 = { sessionId: 's2' };
@@ -22,13 +18,14 @@ const failed = (attempt: number, data = {}): Recorded => ({ type: 'dispatch.fail
 function roomsWith(...events: Recorded[]) {
   const ledger = {
     read: ({ types }: { types: string[] }) => events.filter(({ type }) => types.includes(type)),
-    run: () => ({ ending: events.find(({ type }) => type.startsWith('dispatch.'))?.type }),
+    run: () => ({ runtime: 'pi', ending: events.find(({ type }) => type.startsWith('dispatch.'))?.type }),
   };
   const store = { getBlob: async (ref: string) => Buffer.from(ref) };
   return { ledger, store } as unknown as DispatchRooms;
 }
 
-const admitted = (request = {}) => ({ runId: 'run_b', request }) as unknown as AdmittedRun;
+const admitted = (request = {}) =>
+  ({ runId: 'run_b', request, runtime: { name: 'pi' } }) as unknown as AdmittedRun;
 
 test('a third attempt goes on with the conversation and the work of the first, which the second left no word of', async () => {
   const workspace = (baselineTree: string) => ({
@@ -76,12 +73,12 @@ test('the prompt says that the work of a conversation is lost, also when there n
     admitted(),
     2,
   );
-  expect(isWorkLost(conversation, null, { kind: 'worktree' })).toBe(true);
-  expect(isWorkLost(conversation, null, { kind: 'in-place' })).toBe(false);
+  expect(isWorkLost(conversation, {}, { kind: 'worktree' })).toBe(true);
+  expect(isWorkLost(conversation, {}, { kind: 'in-place' })).toBe(false);
   const idle = findEarlierConversation(roomsWith(ended(1, { resume: S1 })), admitted(), 2);
-  expect(isWorkLost(idle, null, { kind: 'worktree' })).toBe(false);
-  expect(isWorkLost(idle, {} as EarlierWork, { kind: 'worktree' })).toBe(true);
-  expect(isWorkLost(idle, {} as EarlierWork, { kind: 'worktree', startTree: 't' })).toBe(false);
+  expect(isWorkLost(idle, {}, { kind: 'worktree' })).toBe(false);
+  expect(isWorkLost(idle, { work: {} as EarlierWork }, { kind: 'worktree' })).toBe(true);
+  expect(isWorkLost(idle, { work: {} as EarlierWork }, { kind: 'worktree', startTree: 't' })).toBe(false);
 });
 
 test('the conversation of a run is that of its result, or else of the newest attempt that had one', () => {

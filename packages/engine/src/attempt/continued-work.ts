@@ -3,12 +3,26 @@
  * it continues. A resumed conversation remembers its edits, so its workspace has them too: it begins with the patch of
  * that attempt, on the same baseline. The new patch then contains everything, and only the last run of a chain is
  * applied. Without a conversation an attempt begins with the present files: half a task done twice is not the task.
+ *
+ * A run that keeps the work of another one (`keepWork`) begins with the present files and that work in them, with or
+ * without the conversation: its task is about that work.
  */
 import type { Result, SessionResume } from '@caisson/protocol';
 import type { StoredOf } from '../ledger/index.ts';
-import { PreparedWorkspace, type EarlierWork } from '../workspace/index.ts';
-import type { AdmittedRun, DispatchRooms } from '../admission/index.ts';
-import { findWorkAttempt } from './left-work.ts';
+import {
+  describeMergeProblem,
+  PreparedWorkspace,
+  WorkspaceError,
+  type EarlierWork,
+  type FinishedWork,
+} from '../workspace/index.ts';
+import {
+  findKeptWork,
+  findWorkAttempt,
+  planStart,
+  type AdmittedRun,
+  type DispatchRooms,
+} from '../admission/index.ts';
 
 /** A conversation, whose it is, and what was done in it. */
 export interface EarlierConversation {
@@ -24,7 +38,7 @@ type ConversationWork =
 
 export function findEarlierConversation(
   rooms: Pick<DispatchRooms, 'ledger'>,
-  { runId, request }: Pick<AdmittedRun, 'runId' | 'request'>,
+  { runId, request, runtime }: Pick<AdmittedRun, 'runId' | 'request' | 'runtime'>,
   attempt: number,
 ): EarlierConversation | null {
   const ended = attempt === 1 ? [] : rooms.ledger.read({ runId, types: ['attempt.ended'] });
@@ -33,6 +47,7 @@ export function findEarlierConversation(
   if (own !== undefined) return { runId, resume: own, work: workOf(ended.slice(newest)) };
   const { continues, resume } = request;
   if (continues === undefined || resume === undefined) return null;
+  if (rooms.ledger.run(continues)?.runtime !== runtime.name) return null; // no program reads another one's session
   return { runId: continues, resume, work: workOfRun(rooms, continues, resume) };
 }
 
@@ -75,14 +90,34 @@ export async function findContinuedWork(
   return { runId, baselineTree, baseCommit, baselineCommit, patch: await rooms.store.getBlob(patchRef) };
 }
 
-/** Whether a resumed conversation has to do without its work; `work` is what its workspace was to begin with. */
-export function isWorkLost(
+/** What a workspace begins with beside the present files. */
+export interface WorkspaceStart {
+  readonly work?: EarlierWork;
+  readonly merge?: FinishedWork;
+}
+
+/** `conversation` is the conversation that is resumed, if one is. */
+export async function findStart(
+  rooms: Pick<DispatchRooms, 'ledger' | 'store' | 'workspaces'>,
+  run: Pick<AdmittedRun, 'runId' | 'request' | 'workspaceKind'>,
   conversation: EarlierConversation | null,
-  work: EarlierWork | null,
-  { kind, startTree }: Pick<PreparedWorkspace, 'kind' | 'startTree'>,
-): boolean {
-  if (work !== null) return startTree === undefined;
-  return conversation?.work.kind === 'missing' && kind !== 'in-place';
+): Promise<WorkspaceStart> {
+  const { keepWork, continues } = run.request;
+  if (keepWork !== true || conversation?.runId === run.runId) {
+    const work = await findContinuedWork(rooms, run, conversation);
+    return work === null ? {} : { work };
+  }
+  const start = planStart(await findKeptWork(rooms, continues), run.workspaceKind);
+  switch (start.kind) {
+    case 'again':
+      return { work: start.work };
+    case 'merge':
+      return run.workspaceKind === 'in-place' ? {} : { merge: start.work };
+    case 'present':
+      return {};
+    default:
+      throw new WorkspaceError(describeMergeProblem({ kind: 'gone' }, continues ?? '').detail); // since its admission
+  }
 }
 
 type Ended = Pick<StoredOf<'attempt.ended'>, 'attempt'> & {
@@ -111,11 +146,3 @@ function workOfRun(
   const first = ended.find(({ data }) => data.resume?.sessionId === sessionId)?.attempt ?? ending.attempt;
   return attempt < first ? { kind: 'none' } : workOf([{ attempt, data: ending.data }]);
 }
-
-/** The note for a conversation that is resumed without its work: it would rely on missing files. */
-export const LOST_WORK_NOTE =
-  'Note: the working folder is new. The changes that you made earlier in this conversation are not in it.';
-
-/** For another attempt of the same run, which gets its task again: not every program finds its conversation. */
-export const NEXT_ATTEMPT_NOTE =
-  'Note: the attempt before this one broke off. What it changed is in the working folder: go on from it. The task was:';

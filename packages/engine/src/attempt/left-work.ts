@@ -1,5 +1,4 @@
 import { CheckpointRef, definedOnly, type DataOf } from '@caisson/protocol';
-import type { StoredOf } from '../ledger/index.ts';
 import type { DispatchRooms } from '../admission/index.ts';
 import { sumAttempts } from './sum-attempts.ts';
 
@@ -24,24 +23,4 @@ export function findLeftWork({ ledger }: Pick<DispatchRooms, 'ledger'>, runId: s
     attempt: ended.at(-1)?.attempt ?? 0,
     data: definedOnly({ patchRef, patchMissing, checkpoint, total }),
   };
-}
-
-export interface NamedWork {
-  readonly patchRef?: unknown;
-  readonly patchMissing?: unknown;
-  readonly checkpoint?: { readonly ref: string } | null | undefined;
-}
-
-/** The attempt whose work an ending names: an earlier one where the last left none. */
-export function findWorkAttempt(
-  ended: readonly Pick<StoredOf<'attempt.ended'>, 'attempt' | 'data'>[],
-  ending: { readonly attempt: number; readonly data: NamedWork },
-): number {
-  const named = describeWork(ending.data);
-  const owner = ended.findLast(({ data }) => describeWork(data) === named);
-  return named === describeWork({}) ? ending.attempt : (owner?.attempt ?? ending.attempt);
-}
-
-function describeWork({ patchRef, patchMissing, checkpoint }: NamedWork): string {
-  return JSON.stringify([patchRef, patchMissing, checkpoint?.ref]);
 }

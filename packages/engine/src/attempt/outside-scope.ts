@@ -5,8 +5,7 @@ import { CaissonError, recordedTypeOf } from '@caisson/protocol';
 import type { StoredEvent } from '../ledger/index.ts';
 import { throwUnlessProblem } from '../store/index.ts';
 import { PreparedWorkspace } from '../workspace/index.ts';
-import type { DispatchRooms } from '../admission/index.ts';
-import { findWorkAttempt, type NamedWork } from './left-work.ts';
+import { findWorkAttempt, mayLackPatch, type DispatchRooms, type RecordedWork } from '../admission/index.ts';
 
 /** This version cannot read which files the task was about, or where its work was done. */
 export class ScopeUnknownError extends CaissonError {
@@ -20,11 +19,6 @@ export class ScopeUnknownError extends CaissonError {
 }
 
 type Rooms = Pick<DispatchRooms, 'store' | 'workspaces'>;
-
-/** What an ending says of the work. */
-export interface RecordedWork extends NamedWork {
-  readonly resultRef?: unknown;
-}
 
 /**
  * Which files a run changed although its task's scope does not cover them, relative to the project. It follows from what
@@ -62,11 +56,6 @@ function findWorkspace(events: readonly StoredEvent[], work: RecordedWork): Prep
   const attempt = findWorkAttempt(ended, { attempt: launches.at(-1)?.attempt ?? 0, data: work });
   const launched = launches.findLast((event) => event.attempt === attempt) ?? launches.at(-1);
   return PreparedWorkspace.safeParse(launched?.data.workspace).data;
-}
-
-/** A result without a patch means that its worker checked, and that there was nothing. */
-export function mayLackPatch({ patchRef, patchMissing, resultRef }: RecordedWork): boolean {
-  return patchRef === undefined && (patchMissing !== undefined || resultRef === undefined);
 }
 
 async function listTouched(

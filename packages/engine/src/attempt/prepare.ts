@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { explainError } from '@caisson/ground';
 import { definedOnly, STEPS, type FailureReason, type Job, type StepName } from '@caisson/protocol';
 import type { AttemptLimits } from '../compute/index.ts';
-import type { EarlierWork, PreparedWorkspace } from '../workspace/index.ts';
+import type { PreparedWorkspace } from '../workspace/index.ts';
 import {
   type AdmittedRun,
   type DispatchRooms,
@@ -17,13 +17,14 @@ import {
 import { materialiseCapabilities, resolveSecrets, recordFirst } from './attempt-materials.ts';
 import { composeJob } from './compose-job.ts';
 import {
-  findContinuedWork,
   findEarlierConversation,
-  isWorkLost,
+  findStart,
   type EarlierConversation,
+  type WorkspaceStart,
 } from './continued-work.ts';
 import { holdFolder } from './hold-folder.ts';
 import { copyLogin } from './login-copy.ts';
+import { composeUserPrompts } from './notes.ts';
 import { openNetwork, planNetwork } from './plan-network.ts';
 import { PrepareFailure } from './prepare-failure.ts';
 import { orWarn } from './clean-up.ts';
@@ -97,10 +98,10 @@ async function prepareAll(
     inputs: await materialiseInputs(rooms.store, run.inputs, join(paths.overlay, 'inputs')),
   }));
   if (run.workspaceKind === 'in-place') await holdFolder(rooms, run);
-  const work = await failingAs('worker-failed', undefined, () =>
-    findContinuedWork(rooms, run, conversation.resume === undefined ? null : earlier),
+  const start = await failingAs('worker-failed', undefined, () =>
+    findStart(rooms, run, conversation.resume === undefined ? null : earlier),
   );
-  const workspace = await prepareWorkspace(rooms, run, { attempt, signal, work });
+  const workspace = await prepareWorkspace(rooms, run, { attempt, signal, start });
   undo.push(() => rooms.workspaces.remove(workspace, { force: true }));
   for (const message of workspace.warnings)
     await record.append('warning', { source: 'workspace', message }, { attempt });
@@ -125,8 +126,7 @@ async function prepareAll(
     inputs,
     overlay,
     conversation,
-    isWorkLost: isWorkLost(earlier, work, workspace),
-    isOwnConversation: earlier?.runId === run.runId,
+    userPrompts: await composeUserPrompts(rooms, run, { conversation, earlier, start, workspace }),
   });
   // Not through a temporary file: it contains secrets, and the clean-up after a dead host knows only this name.
   await writeFile(paths.job, JSON.stringify(job), { mode: 0o600, flag: 'wx' });
@@ -164,7 +164,7 @@ async function openOwnConversation(
 function prepareWorkspace(
   { settings, workspaces }: DispatchRooms,
   { runId, workspaceKind, grant, request, pipeline }: AdmittedRun,
-  { attempt, signal, work }: { attempt: number; signal: AbortSignal; work: EarlierWork | null },
+  { attempt, signal, start }: { attempt: number; signal: AbortSignal; start: WorkspaceStart },
 ): Promise<PreparedWorkspace> {
   return failingAs('worker-failed', undefined, () =>
     workspaces.prepare({
@@ -183,7 +183,8 @@ function prepareWorkspace(
       limits: settings.captureLimits,
       cleanRoom: hasCleanRoom(pipeline),
       signal,
-      ...definedOnly({ work: work ?? undefined, baseRef: request.base, branch: request.branch }),
+      ...start,
+      ...definedOnly({ baseRef: request.base, branch: request.branch }),
       controls: findOwnControls(settings),
       ...(request.allowRisky === true ? { allowRisky: true } : {}),
     }),

@@ -4,9 +4,14 @@
  */
 import type { RunBranch } from '@caisson/protocol';
 import { PreparedWorkspace, type PlannedBranch } from '../workspace/index.ts';
-import { findChangesOutsideScope, type RecordedWork } from './outside-scope.ts';
+import { findChangesOutsideScope } from './outside-scope.ts';
 import type { MayPass } from './passing-failure.ts';
-import { type DispatchRooms, describeTaken, findEarlierBranch } from '../admission/index.ts';
+import {
+  type DispatchRooms,
+  type RecordedWork,
+  describeTaken,
+  findEarlierBranch,
+} from '../admission/index.ts';
 
 /**
  * Writes the branch of a run that ends now, and returns what the terminal event says of it. Rejects only with what `mayPass`.

@@ -11,8 +11,8 @@ import {
   type TerminalType,
 } from '@caisson/protocol';
 import type { RunRow, StoredEvent, StoredOf } from '../ledger/index.ts';
-import { type DispatchRooms, RunNotFoundError } from '../admission/index.ts';
-import { findChangesOutsideScope, mayLackPatch, ScopeUnknownError } from '../attempt/index.ts';
+import { type DispatchRooms, mayLackPatch, RunNotFoundError } from '../admission/index.ts';
+import { findChangesOutsideScope, ScopeUnknownError } from '../attempt/index.ts';
 
 /** Of a run whose acceptance this version cannot read. */
 const UNREADABLE: Resolved = { capabilities: [], env: [], model: { requested: '', served: [] } };

@@ -6,7 +6,7 @@ import { rm } from 'node:fs/promises';
 import type { Engine } from '../engine.ts';
 import { attemptPaths } from '../attempt/index.ts';
 import { ageOfOldestOpenRun, listOwnBlobs, surveyBlobs } from './blob-roots.ts';
-import { RunNotEndedError } from './retry-run.ts';
+import { RunNotEndedError } from './continue-run.ts';
 import { markForgotten } from './run-forgotten.ts';
 import { backgroundPaths } from './start-background.ts';
 

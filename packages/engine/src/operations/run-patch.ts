@@ -1,6 +1,7 @@
 /** The patch of a run, and how it is applied to the user's files. */
 import { BusTopic, CaissonError, isEnding } from '@caisson/protocol';
-import { findChangesOutsideScope, findOwnControls, findWorkAttempt } from '../attempt/index.ts';
+import { findWorkAttempt } from '../admission/index.ts';
+import { findChangesOutsideScope, findOwnControls } from '../attempt/index.ts';
 import type { Engine } from '../engine.ts';
 import { IncompleteError, TamperedError } from '../evidence/index.ts';
 import type { ApplyResult as AppliedPatch } from '../workspace/index.ts';
@@ -81,7 +82,7 @@ export async function applyRun(
       ? []
       : await findChangesOutsideScope(engine.rooms, events, ending?.data ?? {}, { forBranch: false });
   if (outside.length > 0) return { kind: 'outside-scope', files: outside };
-  return engine.workspaces.apply({
+  const outcome = await engine.workspaces.apply({
     projectRoot: engine.config.projectRoot,
     stateDir: engine.config.stateDir,
     patch,
@@ -93,4 +94,14 @@ export async function applyRun(
     controls: findOwnControls(engine.rooms.settings),
     onNotice: (message) => engine.bus.emit(BusTopic.WARNING, { source: 'apply', message }),
   });
+  await recordTaken(engine, runId, outcome);
+  return outcome;
+}
+
+/** Once: what a person changes after that, also an undo, is theirs (merge-work.ts). */
+async function recordTaken(engine: Engine, runId: string, outcome: AppliedPatch): Promise<void> {
+  const hasConflicts = outcome.kind === 'conflicts' && outcome.areMarkersLeft;
+  if (outcome.kind !== 'applied' && !hasConflicts) return;
+  const data = { files: outcome.files.length, hasConflicts };
+  await engine.recorder.of(runId).append('run.applied', data, { id: `run.applied:${runId}` });
 }

@@ -25,7 +25,7 @@ import {
 } from '../evidence/index.ts';
 import { isOutage, type RunRow, type StoredEvent } from '../ledger/index.ts';
 import { isForgotten } from './run-forgotten.ts';
-import { RunNotEndedError } from './retry-run.ts';
+import { RunNotEndedError } from './continue-run.ts';
 
 /** How much longer an open may take for it. */
 const PATIENCE_MS = 2_000;

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import type { DispatchResult } from '@caisson/protocol';
-import { findWorkAttempt, mayLackPatch } from '../attempt/index.ts';
+import { findWorkAttempt, mayLackPatch } from '../admission/index.ts';
 import type { Engine } from '../engine.ts';
 import { inspectBlob, type BlobProblem } from '../store/index.ts';
 import { PreparedWorkspace, readSavedTree, type Checkpoint } from '../workspace/index.ts';

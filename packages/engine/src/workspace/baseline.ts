@@ -1,31 +1,24 @@
 /** The tree an attempt starts from: the user's present files, or a commit named with `--base`. */
-import { existsSync, realpathSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 
-import {
-  createGit,
-  createOwnGitDir,
-  EMPTY_TREE,
-  emptyTreeLike,
-  stageWorkspace,
-  type OversizedFile,
-} from '@caisson/ground';
+import { createGit, emptyTreeLike, type OversizedFile } from '@caisson/ground';
 
 import { awaitAll } from './await-all.ts';
-import { besideGc, nameByRefs, takeOwnStore } from './beside-gc.ts';
+import { besideGc, nameByRefs } from './beside-gc.ts';
 import type { PrepareOptions } from './contract.ts';
 import { findConversions, type Conversion } from './conversions.ts';
 import { baselineRef, commitTree } from './custody.ts';
 import { WorkspaceError } from './errors.ts';
 import { listRefs, type Repository, type UserFolders } from './locate-repository.ts';
-import { readIgnoreRules, seedIndex } from './seed-index.ts';
+import { excludedPaths, makeGitDir, stagePresent } from './stage-present.ts';
 
 export interface Baseline {
   readonly gitDir: string;
   readonly tree: string;
   /** The files' first state, if that is not the baseline itself. */
   readonly startTree?: string;
+  readonly changedSince?: readonly string[];
   readonly headRef: string | null;
   readonly baseCommit: string | null;
   readonly baselineCommit: string | null;
@@ -58,24 +51,12 @@ async function takePresent(
   user: UserFolders,
   isAgain: boolean,
 ): Promise<Baseline> {
-  const exclude = excludedPaths(options, repository.top);
-  const home = homeRules(repository, user);
-  const { gitDir, ignoreRules } = await makeGitDir(attemptDir, repository, user, exclude, home);
-  if (isAgain) await takeOwnStore(gitDir);
   const { headCommit } = repository;
-  const [staged, headTree] = await awaitAll([
-    seedIndex(repository, gitDir, user).then(() =>
-      stageWorkspace({
-        workspace: repository.top,
-        gitDir,
-        exclude,
-        like: EMPTY_TREE[repository.objectFormat],
-        limits: options.limits,
-        ...signalOf(options),
-      }),
-    ),
-    headCommit === null ? null : treeOf(gitDir, headCommit),
+  const [present, headTree] = await awaitAll([
+    stagePresent(options, attemptDir, repository, user, isAgain),
+    headCommit === null ? null : treeOf(repository, headCommit),
   ]);
+  const { gitDir, ignoreRules, exclude, home, staged } = present;
   const isInPlace = options.kind === 'in-place';
   // In our own folder there are no keys, and a dot file that an agent makes there is work.
   if (!isInPlace && home !== '') await writeFile(join(gitDir, 'info/exclude'), ignoreRules);
@@ -107,7 +88,7 @@ async function takePresent(
 }
 
 export async function takeBaseFromRef(
-  options: PrepareOptions,
+  options: Pick<PrepareOptions, 'projectRoot' | 'stateDir' | 'keepOut'>,
   baseRef: string,
   attemptDir: string,
   repository: Repository,
@@ -122,7 +103,7 @@ export async function takeBaseFromRef(
   }
   const { gitDir, ignoreRules } = await makeGitDir(attemptDir, repository, user, exclude);
   const [tree] = await awaitAll([
-    treeOf(gitDir, baseCommit),
+    treeOf(repository, baseCommit),
     createGit({ cwd: gitDir, gitDir, workTree: gitDir }).run(['read-tree', baseCommit]),
   ]);
   const refs = await listRefs(repository);
@@ -154,27 +135,6 @@ export async function findCommit(
   return resolved.exitCode === 0 ? resolved.stdout.toString('utf8').trim() : null;
 }
 
-/** `moreRules` apply beside the returned ones. */
-export async function makeGitDir(
-  attemptDir: string,
-  repository: Repository,
-  user: UserFolders,
-  exclude: readonly string[],
-  moreRules = '',
-): Promise<{ gitDir: string; ignoreRules: string }> {
-  const gitDir = join(attemptDir, 'git');
-  const ignoreRules = (await readIgnoreRules(repository, user)) + ownRules(exclude);
-  const shallowFile = join(repository.commonDir, 'shallow');
-  const options = {
-    path: gitDir,
-    objectFormat: repository.objectFormat,
-    objectDir: repository.objectDir,
-    ignoreRules: ignoreRules + moreRules,
-  };
-  await createOwnGitDir(repository.isShallow ? { ...options, shallowFile } : options);
-  return { gitDir, ignoreRules };
-}
-
 /** A commit of the baseline if no commit of the user has that tree, protected from `git gc` by our ref. */
 export async function pinBaseline(
   options: PrepareOptions,
@@ -194,48 +154,15 @@ export async function pinBaseline(
   return commit;
 }
 
-async function treeOf(gitDir: string, commit: string): Promise<string> {
-  return await createGit({ cwd: gitDir, gitDir }).text(['rev-parse', '--verify', `${commit}^{tree}`]);
-}
-
-/** The state folder, and every place where the agent's mailbox may appear. */
-export function excludedPaths(options: PrepareOptions, top: string): string[] {
-  const candidates = [
-    '.caisson',
-    relative(top, join(options.projectRoot, '.caisson')),
-    relative(top, options.stateDir),
-    ...(options.keepOut ?? []).map((path) => relative(top, path)),
-  ];
-  return [...new Set(candidates.filter((path) => path !== '' && path !== '..' && !path.startsWith('../')))];
-}
-
-/** The same paths as ignore rules, so that git does not even walk them. */
-export function ownRules(exclude: readonly string[]): string {
-  return exclude.map((path) => `/${escapeRule(path)}/\n`).join('');
-}
-
-/**
- * A repository whose top is the home, or above it, has keys and logins beside the work. Of its dot files, only those
- * under git are brought along.
- */
-function homeRules({ top }: Repository, { home }: UserFolders): string {
-  const way = relative(top, existsSync(home) ? realpathSync(home) : home);
-  if (way === '..' || way.startsWith('../')) return '';
-  return `/${escapeRule(way === '' ? '' : `${way}/`)}.*\n`;
+async function treeOf({ top, gitDir }: Repository, commit: string): Promise<string> {
+  const git = createGit({ cwd: top, gitDir, foreign: true });
+  return await git.text(['rev-parse', '--verify', `${commit}^{tree}`]);
 }
 
 const HOME_WARNING =
   'this repository contains your home folder: dot files there that are not under git were left out of the workspace';
 
-function escapeRule(path: string): string {
-  return path.replace(/[\\*?[\]# !]/g, (found) => `\\${found}`);
-}
-
 /** The warning for a file that is too large to be brought along. */
 export function describeLeftBehind({ path, size }: OversizedFile): string {
   return `${path} (${size} bytes) is too large to be captured (limits.captureFile, limits.capture) and not part of the baseline`;
-}
-
-export function signalOf(options: PrepareOptions): { signal?: AbortSignal } {
-  return options.signal === undefined ? {} : { signal: options.signal };
 }

@@ -20,17 +20,10 @@ import type { BranchOutcome, BranchStanding, PlannedBranch } from './branch-ref.
 import type { PreparedWorkspace, WorkspaceKind } from './prepared-workspace.ts';
 import type { KnownRefs, RefRepair } from './repair-refs.ts';
 import type { RefProblem } from './survey-refs.ts';
+import type { EarlierWork, FinishedWork, MergeProblem } from './work-contract.ts';
 
 export * from './prepared-workspace.ts';
-
-/** The work of an earlier run: its patch, and the base of that patch. */
-export interface EarlierWork extends Pick<
-  PreparedWorkspace,
-  'baselineTree' | 'baseCommit' | 'baselineCommit'
-> {
-  readonly runId: string;
-  readonly patch: Buffer;
-}
+export type * from './work-contract.ts';
 
 export interface PrepareOptions {
   readonly kind: WorkspaceKind;
@@ -47,6 +40,8 @@ export interface PrepareOptions {
    * is gone, the workspace begins with the present files and warns. Not in place.
    */
   readonly work?: EarlierWork;
+  /** Begin with the present files and this in them; throws if they cannot be merged. Worktree only. */
+  readonly merge?: FinishedWork;
   /** Ignored files and folders to bring along, relative to the project; `*` patterns allowed. */
   readonly include: readonly string[];
   /** Folders to show with a private layer on top: those that tools need (`detect`), and named ones (find-brought.ts). */
@@ -167,6 +162,15 @@ export interface Workspaces {
   findCommit(options: { projectRoot: string; ref: string }): Promise<string | null>;
   /** Makes the attempt's folder and its baseline. Throws {@link WorkspaceError}; leaves nothing half-made behind. */
   prepare(options: PrepareOptions): Promise<PreparedWorkspace>;
+  /**
+   * Why `prepare` could not merge the result of an earlier run into the present files; null if it can. In place nothing
+   * is merged: the present files must have it. Leaves nothing behind.
+   */
+  findMergeProblem(
+    options: Pick<PrepareOptions, 'kind' | 'projectRoot' | 'stateDir' | 'keepOut' | 'baseRef' | 'limits'> & {
+      readonly merge: FinishedWork;
+    },
+  ): Promise<MergeProblem | null>;
   /** Makes what a later host needs of the workspace survive a power cut; not its files. */
   sync(prepared: PreparedWorkspace): Promise<void>;
   /**

@@ -34,6 +34,7 @@ export function describePrepared(
     isUserRepository: true,
     baselineTree: baseline.tree,
     ...definedOnly({ startTree: baseline.startTree }),
+    ...(baseline.changedSince === undefined ? {} : { changedSince: [...baseline.changedSince] }),
     baseCommit: baseline.baseCommit,
     baselineCommit: baseline.baselineCommit,
     exclude: [...baseline.exclude, ...made.exclude],

@@ -1,9 +1,9 @@
 /** Begins a workspace with the work of an earlier run: its baseline stays the baseline, its patch is applied on top. */
 import { createGit, GitError, rememberStart } from '@caisson/ground';
 
-import { signalOf } from './baseline.ts';
 import type { EarlierWork, PrepareOptions } from './contract.ts';
 import { baselineRef, updateRefs } from './custody.ts';
+import { signalOf } from './stage-present.ts';
 
 /** Fills the index with the work. Null when baseline or patch are gone. */
 export async function seedWithWork(

@@ -12,6 +12,7 @@ import { findCheckpoint, listCustodies } from './custody.ts';
 import { forgetCheckpoints } from './forget.ts';
 import { inspectWorkspaces } from './inspect.ts';
 import { findRepository, findTop } from './locate-repository.ts';
+import { findMergeProblem } from './merge-problem.ts';
 import { prepareWorkspace } from './prepare.ts';
 import { recoverApplies } from './recover-applies.ts';
 import { isWithinState, listRecoverable, syncAttempt } from './record.ts';
@@ -26,7 +27,9 @@ export type {
   ApplyResult,
   Checkpoint,
   EarlierWork,
+  FinishedWork,
   InspectedWorkspaces,
+  MergeProblem,
   PrepareOptions,
   RecoverableWorkspace,
   RemoveResult,
@@ -37,6 +40,7 @@ export type { BranchStanding, PlannedBranch } from './branch-ref.ts';
 export { readSavedTree } from './checkpoint.ts';
 export { diffText } from './diff-text.ts';
 export { WorkspaceError } from './errors.ts';
+export { describeMergeProblem } from './merge-problem.ts';
 export type { RefRepair } from './repair-refs.ts';
 export type { RefProblem } from './survey-refs.ts';
 
@@ -63,6 +67,7 @@ export function createWorkspaces(options: WorkspacesOptions): Workspaces {
       return repository === null ? null : await findCommit(repository, ref);
     },
     prepare: (given) => prepareWorkspace(given, { user, stamp }),
+    findMergeProblem: (given) => findMergeProblem(given, user),
     sync: syncAttempt,
     checkpoint: checkpointWorkspace,
     findCheckpoint,

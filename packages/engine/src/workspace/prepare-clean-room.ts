@@ -10,7 +10,7 @@ import { includeFiles } from '@caisson/ground';
 
 import { createAgentGit, type AgentGitOptions } from './agent-git.ts';
 import { awaitAll } from './await-all.ts';
-import { signalOf } from './baseline.ts';
+import { signalOf } from './stage-present.ts';
 import type { PreparedWorkspace, PrepareOptions } from './contract.ts';
 
 /** Undefined if no clean room was requested. `project` is the project's folder, relative to the workspace. */

@@ -7,22 +7,17 @@ import { createGit, includeFiles, rememberStaged, takeMark, type StageMark } fro
 
 import { createAgentGit } from './agent-git.ts';
 import { awaitAll } from './await-all.ts';
-import {
-  excludedPaths,
-  makeGitDir,
-  signalOf,
-  takeBaseFromRef,
-  takeBaseline,
-  type Baseline,
-} from './baseline.ts';
+import { takeBaseFromRef, takeBaseline, type Baseline } from './baseline.ts';
 import type { EarlierWork, PreparedWorkspace, PrepareOptions } from './contract.ts';
 import { writeAgentIndex } from './conversions.ts';
 import { prepareCleanRoom } from './prepare-clean-room.ts';
 import { describePrepared } from './describe-prepared.ts';
 import { describeLostWork, seedWithWork } from './earlier-work.ts';
 import { findBrought, placeCaches, placeFolders } from './find-brought.ts';
+import { beginWithMerged } from './merge-problem.ts';
 import { rememberIncluded } from './included-memory.ts';
 import { listRefs, type Repository, type UserFolders } from './locate-repository.ts';
+import { excludedPaths, makeGitDir, signalOf } from './stage-present.ts';
 
 /** How often to wait until the file system's clock moves; it does so every 1 to 10 ms. */
 const MAX_TICKS = 20;
@@ -96,7 +91,7 @@ async function findStart(
   repository: Repository,
   user: UserFolders,
 ): Promise<Baseline> {
-  const { work } = options;
+  const { work, merge } = options;
   const continued =
     work === undefined ? null : await takeEarlierWork(options, work, attemptDir, repository, user);
   if (continued !== null) return continued;
@@ -104,6 +99,7 @@ async function findStart(
     options.baseRef === undefined
       ? await takeBaseline(options, attemptDir, repository, user)
       : await takeBaseFromRef(options, options.baseRef, attemptDir, repository, user);
+  if (merge !== undefined) return await beginWithMerged(fresh, merge, options);
   return work === undefined ? fresh : { ...fresh, warnings: [...fresh.warnings, describeLostWork(work)] };
 }
 

@@ -15,14 +15,7 @@ import { CaissonError, definedOnly } from '@caisson/protocol';
 
 import { createAgentGit } from './agent-git.ts';
 import { awaitAll } from './await-all.ts';
-import {
-  describeLeftBehind,
-  excludedPaths,
-  ownRules,
-  pinBaseline,
-  signalOf,
-  takeBaseline,
-} from './baseline.ts';
+import { describeLeftBehind, pinBaseline, takeBaseline } from './baseline.ts';
 import type { PreparedWorkspace, PrepareOptions } from './contract.ts';
 import { ensureOwnCustody } from './custody.ts';
 import { describeAttempt, describePrepared } from './describe-prepared.ts';
@@ -39,6 +32,7 @@ import {
 import { prepareCleanRoom } from './prepare-clean-room.ts';
 import { checkOut, prepareWorktree } from './prepare-worktree.ts';
 import { attemptFolder, writeRecord } from './record.ts';
+import { excludedPaths, ownRules, signalOf } from './stage-present.ts';
 
 const GIT_REMEDY =
   'Run `git status` and `git fsck` in the project; a partial clone needs its files fetched first.';

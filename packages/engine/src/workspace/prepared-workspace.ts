@@ -46,6 +46,8 @@ export const PreparedWorkspace = z.object({
   baselineTree: ObjectId,
   /** The files' first tree, if that is the work of an earlier run and not the baseline. */
   startTree: z.optional(ObjectId),
+  /** Files that a person changed since an earlier run, whose result is merged in: some of them, by name. */
+  changedSince: z.optional(z.array(z.string())),
   /** The commit under the baseline, if any. */
   baseCommit: z.nullable(ObjectId),
   /** Parent of the checkpoint: `baseCommit`, or a commit of the user's uncommitted state on top of it. */

@@ -107,8 +107,8 @@ async function prompt(
   printLine({ type: 'session', id: sessionId, model: config.model ?? '' });
   process.once('SIGTERM', () => void agent.notify(methods.agent.session.cancel, { sessionId }));
   // ACP has no field for a system prompt: it comes before the task.
-  const text =
-    config.systemPrompt === undefined ? config.prompt : `${config.systemPrompt}\n\n${config.prompt}`;
+  const task = sessionId === config.resume ? config.prompt : (config.freshPrompt ?? config.prompt);
+  const text = config.systemPrompt === undefined ? task : `${config.systemPrompt}\n\n${task}`;
   const response = await agent.request(methods.agent.session.prompt, {
     sessionId,
     prompt: [{ type: 'text', text }],

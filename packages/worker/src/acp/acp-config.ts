@@ -13,6 +13,8 @@ export const AcpConfig = z.object({
   /** The user's ACP agent. */
   agent: Program,
   prompt: z.string(),
+  /** Where the session could not be resumed. */
+  freshPrompt: z.optional(z.string()),
   systemPrompt: z.optional(z.string()),
   model: z.optional(z.string()),
   mode: Mode,

@@ -33,7 +33,7 @@ export async function describeAgentStart(context: AttemptContext): Promise<Agent
   const coordination = job.runtime.name === 'command' ? null : await loadCoordination(context);
   const input: DriverInput = {
     bin: job.runtime.bin,
-    prompt: describeTask(job),
+    ...promptsOf(context),
     ...definedOnly({ systemPrompt: job.prompts.system }),
     ...(job.model === undefined || job.model === '' ? {} : { model: job.model }),
     mode: job.grant.mode,
@@ -69,6 +69,13 @@ export async function describeAgentStart(context: AttemptContext): Promise<Agent
     coordination,
     close: async () => coordination?.close(),
   };
+}
+
+function promptsOf({ job, resume }: AttemptContext): Pick<DriverInput, 'prompt' | 'freshPrompt'> {
+  const { user, fresh } = job.prompts;
+  if (fresh === undefined) return { prompt: describeTask(job, user) };
+  const freshPrompt = describeTask(job, fresh);
+  return resume === undefined ? { prompt: freshPrompt } : { prompt: describeTask(job, user), freshPrompt };
 }
 
 async function findServers(

@@ -1,9 +1,9 @@
 import type { Job } from '@caisson/protocol';
 
 /** The user prompt of the agent: the task, then scope and acceptance, then a person's answer. */
-export function describeTask(job: Job): string {
+export function describeTask(job: Job, user: string): string {
   const { task, answer } = job;
-  const parts = [job.prompts.user];
+  const parts = [user];
   if (task.scope.length > 0) parts.push(`Only change files that match: ${task.scope.join(', ')}`);
   if (task.acceptance !== undefined) parts.push(`The task is done when: ${task.acceptance}`);
   if (answer !== undefined) parts.push(describeAnswer(answer));

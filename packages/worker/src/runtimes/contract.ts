@@ -7,6 +7,8 @@ import type { AgentCause, Mode } from '@caisson/protocol';
 export interface DriverInput {
   readonly bin: string;
   readonly prompt: string;
+  /** For a driver that begins a new conversation itself where it cannot resume; others are started again with it. */
+  readonly freshPrompt?: string;
   readonly systemPrompt?: string;
   readonly model?: string;
   readonly mode: Mode;

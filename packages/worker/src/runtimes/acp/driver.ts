@@ -47,6 +47,7 @@ function configOf(input: DriverInput, knownArgs: readonly string[]): unknown {
   return {
     agent: { command: input.bin, args: listOfWords(args) ?? knownArgs },
     prompt: input.prompt,
+    freshPrompt: input.freshPrompt,
     systemPrompt: input.systemPrompt,
     model: input.model,
     mode: input.mode,
