@@ -1,5 +1,6 @@
 /** The end of a run for people: the answer first, then the results and what to do next. */
 import type { DispatchResult, EventEnvelope } from '@caisson/protocol';
+import { findHint } from './format-hint.ts';
 import { replyLines } from './format-reply.ts';
 import {
   formatBytes,
@@ -45,10 +46,17 @@ export function formatEnding(
         : `  continued: caisson show ${result.continuedBy}`,
     );
   lines.push(...describeOutcome(result, style, work));
+  lines.push(...describeHint(result).map((text) => `  ${text}`));
   lines.push(...[...listBeside(result), ...listOutsideScope(result)].map((text) => `  ${text}`));
   if (result.branch !== undefined) lines.push(`  ${describeBranch(result.branch)}`);
   if (result.leftWork === true) lines.push(`  work so far: caisson diff ${result.runId}`);
   return lines;
+}
+
+/** The option that would help a command that failed. */
+export function describeHint(result: DispatchResult): string[] {
+  const hint = findHint(result);
+  return hint === null ? [] : [`hint: ${hint}`];
 }
 
 /** Every line of a text, the first with its label. */

@@ -6,6 +6,7 @@ import {
   describeFailure,
   describeGates,
   describeHeadline,
+  describeHint,
   describeTotal,
   describeVerify,
   isBroken,
@@ -58,7 +59,10 @@ export function formatRun(
     ]),
     section('Cost', describeCost(result)),
     section('Reported', (result.callbacks ?? []).map(describeCallback)),
-    section('Next', isForgotten ? [] : describeNext(result, events.some(isInPlace))),
+    section(
+      'Next',
+      isForgotten ? [] : [...describeHint(result), ...describeNext(result, events.some(isInPlace))],
+    ),
   ].flat();
 }
 

@@ -2,7 +2,16 @@
  * The parts of the replaced folders (HOME, /tmp and the like) that must stay readable for the run: programs in PATH,
  * declared toolchains, the agent's own program, and files of the command line.
  */
-import { closeSync, existsSync, lstatSync, openSync, readlinkSync, readSync, realpathSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  readSync,
+  realpathSync,
+} from 'node:fs';
 import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { listReplacedFolders } from '@caisson/ground';
 import type { Bind } from '@caisson/protocol';
@@ -33,8 +42,10 @@ export function toolBinds(
     const real = realpathSync(path);
     return (isReplaced(path) || isReplaced(real)) && isAllowed(path) && isAllowed(real);
   };
+  const inPath = settings.path.split(':').filter(isAbsolute);
   const wanted = [
-    ...settings.path.split(':').filter(isAbsolute),
+    ...inPath,
+    ...inPath.flatMap(behindShims),
     ...settings.toolchains.map((folder) => expandHome(folder, settings.home)),
     ...programFolders(runtime.bin),
     ...programFolders(settings.node),
@@ -46,6 +57,37 @@ export function toolBinds(
   return [...new Set(wanted)]
     .filter(isVisibleTool)
     .map((path) => ({ source: path, target: path, writable: false }));
+}
+
+/**
+ * Folders of version managers in PATH whose programs need more than that folder: shims ask their manager, links lead to a
+ * version beside them. The first group is what must be visible. Nothing here holds keys; `~/.cargo` would.
+ */
+const MANAGED: readonly RegExp[] = [
+  /^(.*\/\.nvm\/versions\/[^/]+\/[^/]+)\/bin$/,
+  /^(.*\/fnm_multishells\/[^/]+)\/bin$/,
+  /^(.*\/fnm\/.*\/installation)\/bin$/,
+  /^(.*\/\.volta)\/bin$/,
+  /^(.*\/\.(?:py|rb|nod|go|j)env)\/(?:shims|bin)$/,
+  /^(.*\/\.asdf)\/(?:shims|bin)$/,
+  /^(.*\/mise)\/(?:shims|installs\/.+)$/,
+  /^(.*\/\.sdkman\/candidates)\/.+\/bin$/,
+  /^(.*\/\.?(?:linuxbrew|homebrew))\/s?bin$/,
+  /^(.*\/(?:miniconda|anaconda|miniforge|mambaforge)\d*)\/(?:bin|condabin)$/,
+];
+
+function behindShims(folder: string): string[] {
+  const rustup = /^(.*)\/\.cargo\/bin$/.exec(folder);
+  if (rustup !== null) return [join(rustup[1] ?? '', '.rustup')];
+  const roots = MANAGED.flatMap((form) => form.exec(folder)?.[1] ?? []);
+  return roots.length === 0 || !existsSync(folder) ? [] : [...roots, ...findManager(folder)];
+}
+
+/** Shims may be links to one program elsewhere, which looks at the name it was started with. */
+function findManager(shims: string): string[] {
+  const link = readdirSync(shims, { withFileTypes: true }).find((entry) => entry.isSymbolicLink());
+  const path = link === undefined ? null : join(shims, link.name);
+  return path === null || !existsSync(path) ? [] : [realpathSync(path)];
 }
 
 const MAX_LINKS = 40;

@@ -7,7 +7,12 @@ import { bundlePath } from './bundle-path.ts';
 import { listPrivatePaths, makePrivateFolders } from './private-paths.ts';
 import { findInsidePrograms } from './inside-programs.ts';
 
-const PASSED_FROM_HOST = ['LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'USER', 'LOGNAME'];
+const PASSED_FROM_HOST = [
+  ...['LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'USER', 'LOGNAME'],
+  // Where toolchains are, and which version of them is chosen.
+  ...['JAVA_HOME', 'GOROOT', 'RUSTUP_HOME', 'RUSTUP_TOOLCHAIN', 'PYENV_ROOT', 'PYENV_VERSION'],
+  ...['VOLTA_HOME', 'ASDF_DATA_DIR', 'MISE_DATA_DIR', 'SDKMAN_DIR'],
+];
 const HEARTBEAT_MS = 10_000;
 
 export function createDispatchSettings(

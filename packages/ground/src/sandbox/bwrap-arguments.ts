@@ -87,11 +87,13 @@ function systemFiles(
   view: SystemView,
   attach: AttachContent,
 ): string[] {
-  const own = accountFiles(spec);
+  const own = [...accountFiles(spec), ...(spec.network === 'none' ? resolverFiles() : [])];
   const isFree = (path: string): boolean =>
     liesInMemory(path, plan) && !plan.some(({ target }) => target === path);
   const files = [
-    ...view.files.map((path) => ({ path, give: () => attach(openSync(path, 'r')) })),
+    ...view.files
+      .filter((path) => !own.some((file) => file.path === path))
+      .map((path) => ({ path, give: () => attach(openSync(path, 'r')) })),
     ...own.map(({ path, content }) => ({ path, give: () => attach(content) })),
   ];
   return files.flatMap(({ path, give }) =>
@@ -106,6 +108,26 @@ function accountFiles(spec: SandboxSpec): { path: string; content: string }[] {
   return [
     ...accountFile('/etc/passwd', uid, `caisson:x:${uid}:${gid}:Caisson:${spec.home.path}:/bin/sh`),
     ...accountFile('/etc/group', gid, `caisson:x:${gid}:`),
+  ];
+}
+
+/** Sources of host names that need no network; `mdns`, `resolve`, `dns` and conditions in brackets do. */
+const LOCAL_SOURCES = new Set(['files', 'myhostname', 'compat']);
+
+/** Without a network a name is unknown at once: no server is asked, so there is no "try again". */
+function resolverFiles(): { path: string; content: string }[] {
+  const etc = canonical('/etc');
+  const switches =
+    findRealPath('/etc/nsswitch.conf') === null
+      ? 'hosts: files\n'
+      : readFileSync('/etc/nsswitch.conf', 'utf8');
+  const content = switches.replace(/^(hosts:\s*)(.*)$/m, (_, label: string, sources: string) => {
+    const local = sources.split(/\s+/).filter((source) => LOCAL_SOURCES.has(source));
+    return label + (local.length === 0 ? 'files' : local.join(' '));
+  });
+  return [
+    { path: `${etc}/nsswitch.conf`, content },
+    { path: `${etc}/resolv.conf`, content: 'nameserver 127.0.0.1\noptions timeout:1 attempts:1\n' },
   ];
 }
 

@@ -31,6 +31,15 @@ const QUIET_PROGRAMS: Readonly<Record<string, string>> = {
   SHLVL: '1',
 };
 
+/** Without a network another try changes nothing; npm alone would wait 70 seconds between its tries. */
+const NO_RETRIES: Readonly<Record<string, string>> = {
+  npm_config_fetch_retries: '0',
+  YARN_HTTP_RETRY: '0',
+  PIP_RETRIES: '0',
+  UV_HTTP_RETRIES: '0',
+  CARGO_NET_RETRY: '0',
+};
+
 export interface ViewOptions {
   readonly purpose: SandboxPurpose;
   readonly argv: readonly string[];
@@ -94,10 +103,7 @@ export function buildSandboxSpec(job: Job, options: ViewOptions): SandboxSpec {
         ? [{ source: paths.session, target: `${job.sandbox.home}/.caisson-session`, writable: true }]
         : []),
     ],
-    layers:
-      workspace.brought === undefined
-        ? undefined
-        : { folders: workspace.brought, store: readOnly ? undefined : paths.layers },
+    layers: brought(job, readOnly),
     hide: [...sandbox.hide, ...(isAgent ? (options.ruled?.outside ?? []) : [])],
     readOnlyPaths: isAgent
       ? [
@@ -125,6 +131,11 @@ export function buildSandboxSpec(job: Job, options: ViewOptions): SandboxSpec {
     stdin: options.stdin ?? 'closed',
     stdoutFolder: options.stdout === 'file' ? paths.spool : undefined,
   };
+}
+
+function brought({ workspace, paths }: Job, readOnly: boolean): SandboxSpec['layers'] {
+  if (workspace.brought === undefined) return undefined;
+  return { folders: workspace.brought, store: readOnly ? undefined : paths.layers };
 }
 
 /**
@@ -174,8 +185,10 @@ function listOwnPrograms({ sandbox }: Job): string[] {
 function insideEnv(job: Job, options: ViewOptions): Record<string, string> {
   const proxied = hasNetwork(job, options.purpose) && job.broker?.offersProxy === true;
   const proxy = `http://127.0.0.1:${brokerPort(job, options.purpose)}`;
+  const isOffline = !proxied && !sharesHostNetwork(job, options.purpose);
   return {
     ...QUIET_PROGRAMS,
+    ...(isOffline ? NO_RETRIES : {}),
     ...options.env,
     HOME: job.sandbox.home,
     TMPDIR: '/tmp',

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest';
+import type { DispatchResult } from '@caisson/protocol';
+import { findHint } from './format-hint.ts';
+
+const failed = (detail: string): DispatchResult =>
+  ({ failure: { reason: 'provider-failed', detail }, stdout: '', stderr: '', result: null }) as never;
+
+it.each([
+  [
+    'npm error errno ENOTFOUND\nreason: getaddrinfo ENOTFOUND registry.npmjs.org',
+    '--network hosts=registry.npmjs.org:443',
+  ],
+  ['curl: (6) Could not resolve host: example.com', '--network hosts=example.com:443'],
+  ['dial tcp: lookup proxy.golang.org on 127.0.0.1:53: network is unreachable', 'hosts=proxy.golang.org:443'],
+  ['fatal: unable to connect: Network is unreachable', '--network hosts=HOST:443'],
+  ['sh: 1: vitest: not found', 'vitest is not visible in the sandbox'],
+  ['bash: line 1: cargo: command not found', 'cargo is not visible in the sandbox'],
+  ["Error: Cannot find module '@scope/dep/sub'\nRequire stack:", '@scope/dep/sub is not installed'],
+  ["ModuleNotFoundError: No module named 'requests'", 'requests is not installed'],
+  ["Error: ENOENT: no such file or directory, open '.env'", '--bring .env'],
+  ['cat: config/local.json: No such file or directory', '--bring config/local.json'],
+])('%j has a hint with the option', (detail, option) => {
+  expect(findHint(failed(detail))).toContain(option);
+});
+
+it.each([
+  'AssertionError: 1 !== 2',
+  "Error: Cannot find module './mine.js'",
+  'cat: $(reboot): No such file or directory',
+  "no such file or directory, open '/etc/../../x'",
+])('%j has none', (detail) => {
+  expect(findHint(failed(detail))).toBeNull();
+});
+
+it('a run that did its task has none, whatever it printed', () => {
+  expect(findHint({ stdout: 'sh: 1: vitest: not found', stderr: '', result: null } as never)).toBeNull();
+});

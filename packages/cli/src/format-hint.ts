@@ -1,0 +1,63 @@
+/**
+ * A command that failed because of what the sandbox does not show: one line with the option that would help. What it
+ * printed is a stranger's text: only words of a strict form are taken from it.
+ */
+import type { DispatchResult } from '@caisson/protocol';
+
+const MAX_SCANNED = 16 * 1024;
+const HOST = String.raw`['"]?([a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*\.[a-z]{2,24})\b`;
+const WORD = String.raw`([A-Za-z0-9][\w.+-]{0,63})`;
+const FILE = String.raw`((?:\.?[\w@+-][\w.@+-]*\/)*\.?[\w@+-][\w.@+-]*)`;
+
+const NAME_UNKNOWN = [
+  String.raw`(?:ENOTFOUND|EAI_AGAIN|resolve host:?|resolve host name|lookup|UnknownHostException:?|to resolve) ${HOST}`,
+  String.raw`host='([a-z0-9.-]+)'.*(?:name resolution|Name or service not known)`,
+];
+const NO_NETWORK =
+  /\bENOTFOUND|\bEAI_AGAIN|\bENETUNREACH|network is unreachable|could not resolve host|name resolution|name or service not known|UnknownHostException/i;
+const NO_PROGRAM = [
+  String.raw`(?:^|[:\s])${WORD}: (?:command )?not found`,
+  String.raw`spawn ${WORD} ENOENT`,
+  String.raw`program ${WORD} does not exist inside the sandbox`,
+  String.raw`env: [‘']${WORD}[’']: No such file`,
+];
+const NO_MODULE = [
+  String.raw`Cannot find (?:module|package) '(@?[A-Za-z0-9][\w./-]{0,120})'`,
+  String.raw`No module named '?([A-Za-z_][\w.]{0,120})`,
+];
+const NO_FILE = [
+  String.raw`no such file or directory, \w+ '${FILE}'`,
+  String.raw`^\w[\w-]*: (?:can't open |cannot open |cannot access )?'?${FILE}'?: No such file or directory`,
+  String.raw`No such file or directory: '${FILE}'`,
+];
+
+/** `null` where no option is known to help. */
+export function findHint(result: DispatchResult): string | null {
+  const { failure, result: sealed } = result;
+  const isFailedCheck = sealed?.verify?.passed === false;
+  const isFailedCommand = failure?.reason === 'provider-failed' || failure?.reason === 'worker-failed';
+  if (!isFailedCheck && !isFailedCommand) return null;
+  const said = [failure?.detail, result.stderr, result.stdout, isFailedCheck ? sealed.verify?.report : '']
+    .map((text) => (text ?? '').slice(-MAX_SCANNED))
+    .join('\n');
+  if (!isFailedCheck && sealed?.policy.grant.hosts.includes('*') !== true && NO_NETWORK.test(said))
+    return `this run has no network. Allow what it needs: --network hosts=${find(said, NAME_UNKNOWN) ?? 'HOST'}:443`;
+  const program = find(said, NO_PROGRAM);
+  if (program !== null)
+    return `${program} is not visible in the sandbox. Installed by the project: install it in your folder, node_modules and .venv come along. A tool under HOME: sandbox.toolchains: [~/ITS_FOLDER] in ~/.config/caisson/config.yaml`;
+  const module = find(said, NO_MODULE);
+  if (module !== null)
+    return `${module} is not installed where the run looks. Install it in your folder, node_modules and .venv come along; or name its folder: --bring FOLDER`;
+  const file = find(said, NO_FILE);
+  return file === null
+    ? null
+    : `${file} is not in the workspace. If git ignores it, name it: --bring ${file}`;
+}
+
+function find(text: string, forms: readonly string[]): string | null {
+  for (const form of forms) {
+    const found = new RegExp(form, 'im').exec(text)?.[1];
+    if (found !== undefined) return found;
+  }
+  return null;
+}

@@ -1,0 +1,76 @@
+/** Programs of version managers, with the links and shims that each of them makes. */
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, it } from 'vitest';
+import { createProject } from './project.ts';
+
+it(
+  'a command finds the programs of version managers, and nothing else of HOME',
+  { timeout: 60_000 },
+  async () => {
+    const project = createProject();
+    const home = project.env['HOME'] ?? '';
+    const make = (path: string, content: string): void => {
+      mkdirSync(dirname(join(home, path)), { recursive: true });
+      writeFileSync(join(home, path), `#!/bin/sh\n${content}\n`);
+      chmodSync(join(home, path), 0o755);
+    };
+    const link = (path: string, to: string): void => {
+      mkdirSync(dirname(join(home, path)), { recursive: true });
+      symlinkSync(to, join(home, path));
+    };
+    make('.nvm/versions/node/v24/lib/node_modules/npm/bin/cli.sh', 'echo of nvm');
+    link('.nvm/versions/node/v24/bin/of-nvm', '../lib/node_modules/npm/bin/cli.sh');
+    make('.local/share/fnm/node-versions/v22/installation/lib/cli.sh', 'echo of fnm');
+    link('.local/share/fnm/node-versions/v22/installation/bin/of-fnm', '../lib/cli.sh');
+    link('.local/state/fnm_multishells/1_2', join(home, '.local/share/fnm/node-versions/v22/installation'));
+    make('.volta/bin/volta-shim', 'exec "$HOME/.volta/tools/image/$(basename "$0")"');
+    link('.volta/bin/of-volta', 'volta-shim');
+    make('.volta/tools/image/of-volta', 'echo of volta');
+    make('.pyenv/shims/of-pyenv', `exec "${home}/.pyenv/libexec/pyenv" exec of-pyenv`);
+    make('.pyenv/libexec/pyenv', 'exec "$HOME/.pyenv/versions/3.12/bin/$2"');
+    make('.pyenv/versions/3.12/bin/of-pyenv', 'echo of pyenv');
+    make('.asdf/shims/of-asdf', 'exec "$HOME/.asdf/installs/tool/1/bin/of-asdf"');
+    make('.asdf/installs/tool/1/bin/of-asdf', 'echo of asdf');
+    make('.local/opt/mise', 'exec "$HOME/.local/share/mise/installs/tool/$(basename "$0")"');
+    link('.local/share/mise/shims/of-mise', join(home, '.local/opt/mise'));
+    make('.local/share/mise/installs/tool/of-mise', 'echo of mise');
+    make('.sdkman/candidates/java/21/bin/of-sdkman', 'cat "$(dirname "$0")/../release"');
+    make('.sdkman/candidates/java/21/release', 'of sdkman');
+    link('.sdkman/candidates/java/current', '21');
+    make('.cargo/bin/rustup', 'exec "$HOME/.rustup/toolchains/stable/bin/$(basename "$0")"');
+    link('.cargo/bin/of-rustup', 'rustup');
+    make('.rustup/toolchains/stable/bin/of-rustup', 'echo of rustup');
+    make('.linuxbrew/Cellar/tool/1/bin/of-brew', 'echo of brew');
+    link('.linuxbrew/bin/of-brew', '../Cellar/tool/1/bin/of-brew');
+    make('.cargo/credentials.toml', 'token');
+    const folders = [
+      ...['.nvm/versions/node/v24/bin', '.local/state/fnm_multishells/1_2/bin', '.volta/bin', '.pyenv/shims'],
+      ...['.asdf/shims', '.local/share/mise/shims', '.sdkman/candidates/java/current/bin', '.cargo/bin'],
+      '.linuxbrew/bin',
+    ];
+    project.env['PATH'] = [...folders.map((folder) => join(home, folder)), project.env['PATH']].join(':');
+    const tools = ['nvm', 'fnm', 'volta', 'pyenv', 'asdf', 'mise', 'sdkman', 'rustup', 'brew'];
+    const script = [...tools.map((tool) => `of-${tool}`), 'ls ~/.cargo ~/.local'].join('; ');
+    const { stdout } = await project.caisson('run', '--', 'sh', '-c', script);
+    for (const tool of tools) expect(stdout).toContain(`of ${tool}\n`);
+    expect(stdout).not.toContain('credentials');
+  },
+);
+
+it(
+  'without a network a name is unknown at once, and the ending names the option',
+  { timeout: 60_000 },
+  async () => {
+    const project = createProject();
+    const { code, stdout } = await project.caisson('run', '--', 'npm', 'view', 'left-pad');
+    expect(code).not.toBe(0);
+    expect(stdout).toContain(
+      'hint: this run has no network. Allow what it needs: --network hosts=registry.npmjs.org:443',
+    );
+    const shown = await project.caisson('run', '--', 'sh', '-c', 'cat .env.local');
+    expect(shown.stdout).toContain(
+      'hint: .env.local is not in the workspace. If git ignores it, name it: --bring .env.local',
+    );
+  },
+);
