@@ -35,6 +35,7 @@ const ENTRIES = {
   'caisson-light': 'packages/cli/src/main.ts',
   'early-worker': 'packages/cli/src/early-worker.ts',
   index: 'packages/cli/src/index.ts',
+  testkit: 'packages/testkit/src/index.ts',
   worker: 'packages/worker/src/main.ts',
   'native-agent': 'packages/worker/src/native/native-agent.ts',
   'acp-client': 'packages/worker/src/acp/acp-client.ts',
@@ -216,7 +217,8 @@ function emitDeclarations() {
 
 function pointAtOwnTypes(file, types) {
   const text = readFileSync(file, 'utf8');
-  const pointed = text.replaceAll(/(['"])@caisson\/([a-z]+)\1/g, (_, quote, name) => {
+  const named = text.replaceAll(/(from |import\()(['"])(\.[^'"]+)\.ts\2/g, '$1$2$3.js$2');
+  const pointed = named.replaceAll(/(['"])@caisson\/([a-z]+)\1/g, (_, quote, name) => {
     const target = relative(dirname(file), join(types, name, 'src', 'index.js'));
     return `${quote}${target.startsWith('.') ? target : `./${target}`}${quote}`;
   });

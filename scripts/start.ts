@@ -52,6 +52,7 @@ if (code === 0) {
   process.exitCode = await runCaisson('verify', 'latest');
   say(`\nLook around:  cd ${project}`);
   say(`              node ${BIN} show latest`);
+  say(`The command for your shell:  mkdir -p ~/.local/bin && ln -sf ${BIN} ~/.local/bin/caisson`);
   say('In a repo of yours, with an agent you have installed:  caisson run "…"  (see README.md)');
 } else {
   say(`\nThe run did not finish (exit ${code}). What this machine lacks:`);

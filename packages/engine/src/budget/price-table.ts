@@ -10,7 +10,14 @@ export function listPricedModels(): string[] {
   return table.models.flatMap(({ names }) => names.slice(0, 1));
 }
 
-type Price = (typeof table.models)[number];
+/** Written out: the published types cannot name a JSON file. */
+interface Price {
+  readonly names: readonly string[];
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+}
 
 /** A date, a stable version, or "the newest of this name": the same model. Any other ending is another model. */
 const SAME_MODEL = /(?:-\d{8}|-\d{4}-\d{2}-\d{2}|-\d{3}|-latest)?(?:@(?:\d{8}|default|latest))?$/;
